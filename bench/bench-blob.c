@@ -7,7 +7,7 @@
 
 /* What a blob costs beside its elements. */
 
-static const int64_t dims[4] = { 2, 3, 4, 5 }; /* 120 floats, 480 bytes */
+static const int64_t shape[4] = { 2, 3, 4, 5 }; /* 120 floats, 480 bytes */
 
 /* Keeps the compiler from leaving out what nobody looks at. */
 #define KEEP(pointer) __asm__ volatile("" : : "r"(pointer) : "memory")
@@ -32,7 +32,7 @@ static void create_destroy(void *arg, int64_t times)
     for (int64_t i = 0; i < times; i++) {
         ferry_blob *blob = NULL;
 
-        ferry_blob_create(a->device, FERRY_F32, 4, dims, &blob);
+        ferry_blob_create(a->device, FERRY_F32, shape, 4, &blob);
         KEEP(blob);
         ferry_blob_destroy(blob);
     }
@@ -56,7 +56,7 @@ static void create_touch_destroy(void *arg, int64_t times)
     for (int64_t i = 0; i < times; i++) {
         ferry_blob *blob = NULL;
 
-        ferry_blob_create(a->device, FERRY_F32, 4, dims, &blob);
+        ferry_blob_create(a->device, FERRY_F32, shape, 4, &blob);
         KEEP(ferry_blob_mutable_host_data(blob)); /* the first touch fills with zeros */
         ferry_blob_destroy(blob);
     }
@@ -70,7 +70,7 @@ static void create_destroy_and_bytes(void *arg, int64_t times)
         ferry_blob *blob = NULL;
         void *p = aligned_alloc(64, 512);
 
-        ferry_blob_create(a->device, FERRY_F32, 4, dims, &blob);
+        ferry_blob_create(a->device, FERRY_F32, shape, 4, &blob);
         if (p)
             memset(p, 0, 480);
         KEEP(p);
@@ -84,7 +84,7 @@ static void reshape_same(void *arg, int64_t times)
     const struct blobs *a = arg;
 
     for (int64_t i = 0; i < times; i++)
-        ferry_blob_reshape(a->blob, 4, dims, NULL);
+        ferry_blob_reshape(a->blob, shape, 4, NULL);
 }
 
 void bench_blob(struct bench *b)
@@ -101,7 +101,7 @@ void bench_blob(struct bench *b)
           BENCH_AT_MOST, 4 },
     };
 
-    if (ferry_blob_create(a.device, FERRY_F32, 4, dims, &a.blob) != 0) {
+    if (ferry_blob_create(a.device, FERRY_F32, shape, 4, &a.blob) != 0) {
         bench_skip(b, "blob", "%s", ferry_last_error());
         return;
     }

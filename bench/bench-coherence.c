@@ -62,7 +62,7 @@ static void overlap(struct bench *b, ferry_device *device)
     const int64_t floats = OVERLAP_BYTES / (int64_t)sizeof(float);
     double alone[ROUNDS], exposed[ROUNDS], copy;
     ferry_blob *blob = NULL;
-    bool failed = ferry_blob_create(device, FERRY_F32, 1, &floats, &blob) != 0 ||
+    bool failed = ferry_blob_create(device, FERRY_F32, &floats, 1, &blob) != 0 ||
                   copy_and_compute(device, blob, 0) < 0;
 
     for (int i = 0; i < ROUNDS && !failed; i++) {
@@ -101,7 +101,7 @@ static int spread(ferry_runtime *rt, ferry_blob *blob)
         ferry_ref ref;
 
         snprintf(name, sizeof(name), "sim:%d", i);
-        err = ferry_runtime_device(rt, name, &device);
+        err = ferry_runtime_get_device(rt, name, &device);
         if (!err)
             err = ferry_memory_access(ferry_blob_data_memory(blob), device, FERRY_READ, NULL, &ref);
         if (!err)
@@ -116,7 +116,7 @@ static void settled(struct bench *b, ferry_runtime *rt, ferry_device *device)
     const int64_t count = 120;
     ferry_blob *blob = NULL;
 
-    if (ferry_blob_create(device, FERRY_F32, 1, &count, &blob) != 0 || spread(rt, blob) != 0) {
+    if (ferry_blob_create(device, FERRY_F32, &count, 1, &blob) != 0 || spread(rt, blob) != 0) {
         bench_skip(b, figure, "%s", ferry_last_error());
     } else {
         KEEP(ferry_blob_host_data(blob));
@@ -171,7 +171,7 @@ void bench_coherence(struct bench *b)
     if (!err)
         err = ferry_runtime_set_option(rt, "sim", "bandwidth", BANDWIDTH);
     if (!err)
-        err = ferry_runtime_device(rt, "sim:0", &device);
+        err = ferry_runtime_get_device(rt, "sim:0", &device);
     if (err) {
         bench_skip(b, "coherence", "%s", ferry_last_error());
     } else {

@@ -48,7 +48,8 @@ static void dot(void *arg, int64_t times)
     double sum;
 
     for (int64_t i = 0; i < times; i++)
-        ferry_dot(w->queue, w->dtype, w->count, ferry_ref_const(w->x), ferry_ref_const(w->y), &sum);
+        ferry_math_dot(w->queue, w->dtype, w->count, ferry_ref_const(w->x), ferry_ref_const(w->y),
+                       &sum);
 }
 
 static void asum(void *arg, int64_t times)
@@ -57,7 +58,7 @@ static void asum(void *arg, int64_t times)
     double sum;
 
     for (int64_t i = 0; i < times; i++)
-        ferry_asum(w->queue, w->dtype, w->count, ferry_ref_const(w->x), &sum);
+        ferry_math_asum(w->queue, w->dtype, w->count, ferry_ref_const(w->x), &sum);
 }
 
 static void sumsq(void *arg, int64_t times)
@@ -66,7 +67,7 @@ static void sumsq(void *arg, int64_t times)
     double sum;
 
     for (int64_t i = 0; i < times; i++)
-        ferry_sumsq(w->queue, w->dtype, w->count, ferry_ref_const(w->x), &sum);
+        ferry_math_sumsq(w->queue, w->dtype, w->count, ferry_ref_const(w->x), &sum);
 }
 
 static void convert(void *arg, int64_t times)
@@ -74,7 +75,7 @@ static void convert(void *arg, int64_t times)
     const struct world *w = arg;
 
     for (int64_t i = 0; i < times; i++)
-        ferry_convert(w->queue, w->count, w->dtype, ferry_ref_const(w->x), w->to, w->y);
+        ferry_math_convert(w->queue, w->count, w->dtype, ferry_ref_const(w->x), w->to, w->y);
     ferry_queue_synchronize(w->queue);
 }
 
@@ -83,8 +84,8 @@ static void fill(void *arg, int64_t times)
     const struct world *w = arg;
 
     for (int64_t i = 0; i < times; i++)
-        ferry_fill(w->queue, w->dtype, w->count * 4 / (int64_t)ferry_dtype_size(w->dtype), 0.1,
-                   w->y);
+        ferry_math_fill(w->queue, w->dtype, w->count * 4 / (int64_t)ferry_dtype_size(w->dtype), 0.1,
+                        w->y);
     ferry_queue_synchronize(w->queue);
 }
 
@@ -93,8 +94,8 @@ static void gemv(void *arg, int64_t times)
     const struct world *w = arg;
 
     for (int64_t i = 0; i < times; i++)
-        ferry_gemv(w->queue, w->dtype, FERRY_NO_TRANS, w->side, w->side, 1, ferry_ref_const(w->x),
-                   w->side, ferry_ref_const(w->x), 1, 0, w->y, 1);
+        ferry_math_gemv(w->queue, w->dtype, FERRY_NO_TRANS, w->side, w->side, 1,
+                        ferry_ref_const(w->x), w->side, ferry_ref_const(w->x), 1, 0, w->y, 1);
     ferry_queue_synchronize(w->queue);
 }
 
@@ -103,9 +104,9 @@ static void gemm(void *arg, int64_t times)
     const struct world *w = arg;
 
     for (int64_t i = 0; i < times; i++)
-        ferry_gemm(w->queue, w->dtype, FERRY_NO_TRANS, FERRY_NO_TRANS, w->side, w->side, w->side, 1,
-                   ferry_ref_const(w->x), w->side, ferry_ref_const(w->x), w->side, 0, w->y,
-                   w->side);
+        ferry_math_gemm(w->queue, w->dtype, FERRY_NO_TRANS, FERRY_NO_TRANS, w->side, w->side,
+                        w->side, 1, ferry_ref_const(w->x), w->side, ferry_ref_const(w->x), w->side,
+                        0, w->y, w->side);
     ferry_queue_synchronize(w->queue);
 }
 
@@ -187,7 +188,7 @@ static void measure_operations(struct bench *b, const struct world *w)
 
 static int make(ferry_runtime *rt, struct world *w)
 {
-    int err = ferry_runtime_device(rt, NULL, &w->device), ordinal = 0;
+    int err = ferry_runtime_get_device(rt, NULL, &w->device), ordinal = 0;
     uint64_t memory;
 
     if (err)
@@ -206,9 +207,9 @@ static int make(ferry_runtime *rt, struct world *w)
     w->y = ferry_memory_overwrite_device_data(w->memory[1]);
     if (!w->x.handle || !w->y.handle)
         return ferry_last_error_code();
-    err = ferry_fill(w->queue, FERRY_F16, w->count * 2, 0.1, w->x);
+    err = ferry_math_fill(w->queue, FERRY_F16, w->count * 2, 0.1, w->x);
     if (!err)
-        err = ferry_fill(w->queue, FERRY_F16, w->count * 2, 0.1, w->y);
+        err = ferry_math_fill(w->queue, FERRY_F16, w->count * 2, 0.1, w->y);
     if (!err)
         err = ferry_device_native(w->device, "cuda_stream", &w->stream, sizeof(w->stream));
     if (!err)

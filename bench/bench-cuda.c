@@ -237,14 +237,14 @@ static void measure(struct bench *b, struct world *w)
 static int make_blobs(struct world *w)
 {
     int64_t small = 120;
-    int err = ferry_blob_create(w->device, FERRY_F32, 1, &w->count, &w->blob);
+    int err = ferry_blob_create(w->device, FERRY_F32, &w->count, 1, &w->blob);
 
     if (!err)
         err = ferry_blob_fill_data(w->blob, 1);
     if (!err)
         err = ferry_blob_fill_diff(w->blob, 0);
     if (!err)
-        err = ferry_blob_create(w->device, FERRY_F32, 1, &small, &w->other);
+        err = ferry_blob_create(w->device, FERRY_F32, &small, 1, &w->other);
     if (!err)
         err = ferry_blob_fill_data(w->other, 1);
     if (!err)
@@ -288,7 +288,7 @@ static int make_bare(struct world *w)
 
 static int make(ferry_runtime *rt, struct world *w)
 {
-    int err = ferry_runtime_device(rt, NULL, &w->device);
+    int err = ferry_runtime_get_device(rt, NULL, &w->device);
     uint64_t memory;
 
     if (err)

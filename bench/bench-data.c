@@ -185,9 +185,9 @@ static double waiting_of(ferry_net *net, int rounds)
     double seconds[PHASES];
 
     for (int phase = 0; phase < PHASES; phase++) {
-        if (iterations(net, true, 1) < 0 || ferry_net_measure(net, 1) ||
-            iterations(net, true, rounds) < 0 || ferry_net_layer(net, 0, &info) ||
-            ferry_net_measure(net, 0))
+        if (iterations(net, true, 1) < 0 || ferry_net_set_measuring(net, 1) ||
+            iterations(net, true, rounds) < 0 || ferry_net_get_layer_info(net, 0, &info) ||
+            ferry_net_set_measuring(net, 0))
             return -1;
         seconds[phase] = 1e-3 * info.ms;
     }
@@ -246,7 +246,7 @@ static void bench_training(struct bench *b, const char *folder)
 
     snprintf(path, sizeof(path), "%s/conf", folder);
     if (write_bytes(folder, "conf", text, strlen(text)) || ferry_runtime_open(&options, &runtime) ||
-        ferry_runtime_device(runtime, NULL, &dev))
+        ferry_runtime_get_device(runtime, NULL, &dev))
         bench_skip(b, "pictures read ahead of LeNet", "%s", ferry_last_error());
     else
         measure_training(b, dev, folder);

@@ -153,7 +153,7 @@ static void from_plugin(void *arg, int64_t times)
 static int make(ferry_device *device, int64_t n, struct run *out)
 {
     size_t bytes = (size_t)n * sizeof(float);
-    int err = ferry_blob_create(device, FERRY_F32, 1, &n, &out->blob);
+    int err = ferry_blob_create(device, FERRY_F32, &n, 1, &out->blob);
 
     out->device = device;
     out->n = n;

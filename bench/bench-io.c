@@ -48,20 +48,20 @@ static bool make_net(struct io_bench *io)
     ferry_blob *blob = NULL;
     ferry_io_writer *w = NULL;
     struct stat info;
-    int err = ferry_blob_create(io->b->device, FERRY_F32, 1, &count, &blob);
+    int err = ferry_blob_create(io->b->device, FERRY_F32, &count, 1, &blob);
 
     if (!err)
         err = ferry_blob_fill_data(blob, 0.5);
     if (!err)
-        err = ferry_io_create(io->net, FERRY_IO_CAFFEMODEL, &w);
+        err = ferry_io_writer_create(io->net, FERRY_IO_CAFFEMODEL, &w);
     for (int i = 0; i < NET_BLOBS && !err; i++) {
         char name[32];
 
         snprintf(name, sizeof(name), "layer%d/0", i);
-        err = ferry_io_write(w, name, blob, false);
+        err = ferry_io_writer_write(w, name, blob, false);
     }
     if (!err)
-        err = ferry_io_commit(w);
+        err = ferry_io_writer_commit(w);
     ferry_blob_destroy(blob);
     if (err || stat(io->net, &info) != 0)
         return false;
@@ -145,7 +145,8 @@ static int touch(const ferry_blob *b)
     const volatile char *bytes = ferry_blob_host_data(b);
     int sum = 0;
 
-    for (int64_t i = 0; bytes && i < ferry_blob_count(b) * (int64_t)sizeof(float); i += 4096)
+    for (int64_t i = 0; bytes && i < ferry_blob_element_count(b) * (int64_t)sizeof(float);
+         i += 4096)
         sum += bytes[i];
     return sum;
 }
@@ -165,7 +166,7 @@ static void read_blobs(void *arg, int64_t times)
             fail(io, "the net cannot be opened");
         for (int i = 0; file && i < NET_BLOBS; i++)
             if (ferry_io_next(file, &entry) || !entry ||
-                ferry_blob_create(io->b->device, FERRY_F32, FERRY_UNSHAPED, NULL, &blobs[i]) ||
+                ferry_blob_create(io->b->device, FERRY_F32, NULL, FERRY_UNSHAPED, &blobs[i]) ||
                 ferry_io_read(file, entry, blobs[i]))
                 fail(io, "the net cannot be read");
             else
@@ -186,7 +187,7 @@ static void first_blob(void *arg, int64_t times)
         ferry_io *file = NULL;
 
         if (ferry_io_open(io->big, &file) || ferry_io_next(file, &entry) ||
-            ferry_blob_create(io->b->device, FERRY_F32, FERRY_UNSHAPED, NULL, &blob) ||
+            ferry_blob_create(io->b->device, FERRY_F32, NULL, FERRY_UNSHAPED, &blob) ||
             ferry_io_read(file, entry, blob) || !ferry_blob_host_data(blob))
             fail(io, "the first blob cannot be read");
         ferry_blob_destroy(blob);

@@ -68,7 +68,7 @@ static void two_thread_asum(void *arg, int64_t times)
 /* A blob of ones with a diff of zeros: as often as it is updated, it stays as it is. */
 static int make(ferry_device *device, int64_t n, struct vectors *out)
 {
-    int err = ferry_blob_create(device, FERRY_F32, 1, &n, &out->blob);
+    int err = ferry_blob_create(device, FERRY_F32, &n, 1, &out->blob);
 
     if (!err)
         err = ferry_blob_fill_data(out->blob, 1);

@@ -27,11 +27,11 @@ static ferry_net *open_net(struct bench *b, const struct net_text *n, bool bare)
 
     o.text_size = strlen(n->text);
     o.keep = keep;
-    o.n_keep = bare;
+    o.keep_count = bare;
     if (ferry_net_open(b->device, n->name, &o, &net))
         return NULL;
-    x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
-    for (int64_t i = 0; x && i < ferry_blob_count(ferry_net_input(net, 0)); i++)
+    x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
+    for (int64_t i = 0; x && i < ferry_blob_element_count(ferry_net_input_at(net, 0)); i++)
         x[i] = (float)(i % 255) / 255;
     if (x && !ferry_net_forward(net, NULL))
         return net;
@@ -127,27 +127,27 @@ static void run_net(void *arg, int64_t times)
 static void run_operations(void *arg, int64_t times)
 {
     const struct trifle *t = arg;
-    ferry_op_place in = { t->x, 0 }, out = { t->y, 0 };
-    ferry_op_args args = { .struct_size = sizeof(args), .in = &in, .out = &out };
+    ferry_operation_location in = { t->x, 0 }, out = { t->y, 0 };
+    ferry_operation_args args = { .struct_size = sizeof(args), .in = &in, .out = &out };
 
     for (times *= TRIFLES; times > 0; times--)
-        ferry_op_run(t->operation, NULL, &args);
+        ferry_operation_run(t->operation, NULL, &args);
 }
 
 static void bench_overhead(struct bench *b)
 {
     struct trifle t = { NULL, NULL, NULL, NULL };
     struct net_text n;
-    ferry_op op;
+    ferry_op_desc op;
 
     net_of_trifles(&n, TRIFLES);
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.params.unary.function = FERRY_UNARY_POWER;
     op.params.unary.a = op.params.unary.b = 1;
     op.n_in = op.n_out = 1;
-    op.in[0] = op.out[0] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ 1, 1, 2, 2 }, NULL);
+    op.in[0] = op.out[0] = ferry_operand_make(FERRY_F32, (int64_t[]){ 1, 1, 2, 2 }, 4, NULL);
     t.net = n.failed ? NULL : open_net(b, &n, true);
-    if (t.net && !ferry_op_create(b->device, &op, &t.operation) &&
+    if (t.net && !ferry_operation_create(b->device, &op, &t.operation) &&
         !ferry_memory_create(b->device, 16, &t.x) && !ferry_memory_create(b->device, 16, &t.y) &&
         ferry_memory_overwrite_host_data(t.x)) {
         double net = bench_time(b, run_net, &t), bare = bench_time(b, run_operations, &t);
@@ -159,7 +159,7 @@ static void bench_overhead(struct bench *b)
     } else {
         bench_skip(b, "a layer of a net", "%s", ferry_last_error());
     }
-    ferry_op_destroy(t.operation);
+    ferry_operation_destroy(t.operation);
     ferry_memory_release(t.x);
     ferry_memory_release(t.y);
     ferry_net_close(t.net);

@@ -43,7 +43,8 @@ void bench_opencl_conv(struct bench *b)
     ferry_runtime *rt;
     ferry_device *device;
 
-    if (ferry_runtime_open(&options, &rt) != 0 || ferry_runtime_device(rt, NULL, &device) != 0) {
+    if (ferry_runtime_open(&options, &rt) != 0 ||
+        ferry_runtime_get_device(rt, NULL, &device) != 0) {
         bench_skip(b, "opencl: convolutions", "%s", ferry_last_error());
         return;
     }

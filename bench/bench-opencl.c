@@ -279,7 +279,7 @@ static int make_kernel(struct world *w)
 static int make_blob(ferry_device *device, ferry_blob **out)
 {
     const int64_t count = COUNT;
-    int err = ferry_blob_create(device, FERRY_F32, 1, &count, out);
+    int err = ferry_blob_create(device, FERRY_F32, &count, 1, out);
 
     if (!err)
         err = ferry_blob_fill_data(*out, 1);
@@ -288,7 +288,7 @@ static int make_blob(ferry_device *device, ferry_blob **out)
 
 static int make(struct bench *b, ferry_runtime *rt, struct world *w)
 {
-    int err = ferry_runtime_device(rt, NULL, &w->device);
+    int err = ferry_runtime_get_device(rt, NULL, &w->device);
 
     w->cpu = b->device;
     if (!err)

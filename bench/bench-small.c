@@ -70,7 +70,7 @@ static void reshape_by_turns(void *arg, int64_t times)
     const struct small *s = arg;
 
     for (int64_t i = 0; i < times; i++)
-        ferry_blob_reshape(s->blob, 4, i % 2 ? whole : part, NULL);
+        ferry_blob_reshape(s->blob, i % 2 ? whole : part, 4, NULL);
 }
 
 /* Of 256 KiB. */
@@ -80,7 +80,7 @@ static void reshape_large_by_turns(void *arg, int64_t times)
     const struct small *s = arg;
 
     for (int64_t i = 0; i < times; i++)
-        ferry_blob_reshape(s->blob, 4, i % 2 ? whole : part, NULL);
+        ferry_blob_reshape(s->blob, i % 2 ? whole : part, 4, NULL);
 }
 
 /* A write on one side, and a read on the other: two flips a time, and nothing moves. */
@@ -96,13 +96,13 @@ static void flip(void *arg, int64_t times)
 
 static void create_and_touch_both(void *arg, int64_t times)
 {
-    static const int64_t dims[4] = { 2, 3, 4, 5 };
+    static const int64_t shape[4] = { 2, 3, 4, 5 };
     const struct small *s = arg;
 
     for (int64_t i = 0; i < times; i++) {
         ferry_blob *blob = NULL;
 
-        ferry_blob_create(s->device, FERRY_F32, 4, dims, &blob);
+        ferry_blob_create(s->device, FERRY_F32, shape, 4, &blob);
         KEEP(ferry_blob_mutable_host_data(blob));
         KEEP(ferry_blob_mutable_host_diff(blob));
         ferry_blob_destroy(blob);
@@ -112,14 +112,14 @@ static void create_and_touch_both(void *arg, int64_t times)
 /* What the two halves are, made by hand, with the blob that is neither. */
 static void create_and_two_blocks(void *arg, int64_t times)
 {
-    static const int64_t dims[4] = { 2, 3, 4, 5 };
+    static const int64_t shape[4] = { 2, 3, 4, 5 };
     const struct small *s = arg;
 
     for (int64_t i = 0; i < times; i++) {
         ferry_blob *blob = NULL;
         void *data = aligned_alloc(64, 512), *diff = aligned_alloc(64, 512);
 
-        ferry_blob_create(s->device, FERRY_F32, 4, dims, &blob);
+        ferry_blob_create(s->device, FERRY_F32, shape, 4, &blob);
         if (data)
             memset(data, 0, 480);
         if (diff)
@@ -137,7 +137,7 @@ static void create_and_two_blocks(void *arg, int64_t times)
 /* A blob of n ones. */
 static int make(ferry_device *device, int64_t n, struct small *out)
 {
-    int err = ferry_blob_create(device, FERRY_F32, 1, &n, &out->blob);
+    int err = ferry_blob_create(device, FERRY_F32, &n, 1, &out->blob);
 
     if (!err)
         err = ferry_blob_fill_data(out->blob, 1);

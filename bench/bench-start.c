@@ -27,7 +27,7 @@ static void say_nothing(void *arg, int level, const char *line)
 static void find_path(ferry_runtime *rt, const ferry_device *device, char text[4096])
 {
     const char *plugin = ferry_device_get_properties(device)->plugin;
-    const ferry_candidate *c;
+    const ferry_runtime_candidate_info *c;
 
     for (int i = 0; i < ferry_runtime_candidate_count(rt); i++)
         if (ferry_runtime_candidate_at(rt, i, &c) == FERRY_OK && c->ok &&
@@ -42,9 +42,9 @@ static bool first_blob(char text[4096])
     ferry_device *device = NULL;
     ferry_blob *blob = NULL;
 
-    ferry_log_set(say_nothing, NULL); /* the command itself will say it, once */
-    if (ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &device) ||
-        ferry_blob_create(device, FERRY_F32, 1, &count, &blob) ||
+    ferry_log_set_handler(say_nothing, NULL); /* the command itself will say it, once */
+    if (ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, NULL, &device) ||
+        ferry_blob_create(device, FERRY_F32, &count, 1, &blob) ||
         !ferry_blob_mutable_device_data(blob).handle)
         return false;
     find_path(rt, device, text);

@@ -143,21 +143,21 @@ static int64_t count_of(enum tensor t)
 
 static ferry_operand operand_of(enum tensor t)
 {
-    return ferry_operand_of(FERRY_F32, tensors[t].rank, tensors[t].shape, NULL);
+    return ferry_operand_make(FERRY_F32, tensors[t].shape, tensors[t].rank, NULL);
 }
 
 /* ---- ferry's ---------------------------------------------------------------------------------- */
 
 static void run_step(struct lenet *l, int i)
 {
-    ferry_op_place in[3], out[2];
-    const ferry_op_args args = { .struct_size = sizeof(args), .in = in, .out = out };
+    ferry_operation_location in[3], out[2];
+    const ferry_operation_args args = { .struct_size = sizeof(args), .in = in, .out = out };
 
     for (int k = 0; k < 3 && steps[i].in[k] != NONE; k++)
-        in[k] = (ferry_op_place){ l->memory[steps[i].in[k]], 0 };
+        in[k] = (ferry_operation_location){ l->memory[steps[i].in[k]], 0 };
     for (int k = 0; k < 2 && steps[i].out[k] != NONE; k++)
-        out[k] = (ferry_op_place){ l->memory[steps[i].out[k]], 0 };
-    if (ferry_op_run(l->operation[i], NULL, &args))
+        out[k] = (ferry_operation_location){ l->memory[steps[i].out[k]], 0 };
+    if (ferry_operation_run(l->operation[i], NULL, &args))
         fprintf(stderr, "bench: %s: %s\n", steps[i].name, ferry_last_error());
 }
 
@@ -172,9 +172,9 @@ static void run_ferry(void *arg, int64_t times)
 
 static int make_step(struct bench *b, int i, ferry_operation **out)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, steps[i].kind);
+    ferry_op_desc_init(&op, steps[i].kind);
     op.pass = steps[i].pass;
     for (; op.n_in < 3 && steps[i].in[op.n_in] != NONE; op.n_in++)
         op.in[op.n_in] = operand_of(steps[i].in[op.n_in]);
@@ -184,7 +184,7 @@ static int make_step(struct bench *b, int i, ferry_operation **out)
         op.params.window.kernel[k] = steps[i].kernel;
         op.params.window.stride[k] = steps[i].kernel == 2 ? 2 : 1;
     }
-    return ferry_op_create(b->device, &op, out);
+    return ferry_operation_create(b->device, &op, out);
 }
 
 /* ---- the reference ---------------------------------------------------------------------------- */
@@ -257,7 +257,7 @@ static void run_reference(void *arg, int64_t times)
 static void end(struct lenet *l)
 {
     for (int i = 0; i < STEPS; i++)
-        ferry_op_destroy(l->operation[i]);
+        ferry_operation_destroy(l->operation[i]);
     for (int t = 0; t < TENSORS; t++) {
         ferry_memory_release(l->memory[t]);
         free(l->floats[t]);

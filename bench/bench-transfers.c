@@ -164,9 +164,9 @@ static int do_step(ferry_device *device, ferry_blob *const blobs[], const struct
 
 static uint64_t moved(ferry_device *device)
 {
-    ferry_stats s = { 0 };
+    ferry_device_stats s = { 0 };
 
-    if (ferry_device_synchronize(device) || ferry_device_stats(device, &s, sizeof(s)))
+    if (ferry_device_synchronize(device) || ferry_device_get_stats(device, &s, sizeof(s)))
         return 0;
     return s.bytes_h2d + s.bytes_d2h + s.bytes_d2d;
 }
@@ -192,7 +192,7 @@ static void measure(struct bench *b, ferry_device *device, const struct way *way
     int err = 0;
 
     for (int i = 0; i < BLOBS && !err; i++)
-        err = ferry_blob_create(device, FERRY_F32, 1, &floats[i], &blobs[i]);
+        err = ferry_blob_create(device, FERRY_F32, &floats[i], 1, &blobs[i]);
     if (!err)
         err = learn(device, blobs, way);
     if (err)
@@ -215,7 +215,7 @@ void bench_transfers(struct bench *b)
     ferry_runtime *rt = NULL;
     ferry_device *device = NULL;
 
-    if (ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, "sim", &device))
+    if (ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, "sim", &device))
         bench_skip(b, ways[0].figure, "%s", ferry_last_error());
     for (size_t i = 0; device && i < sizeof(ways) / sizeof(ways[0]); i++)
         measure(b, device, &ways[i]);

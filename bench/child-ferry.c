@@ -26,9 +26,9 @@ static int first_blob(ferry_runtime **rt, ferry_device **device, ferry_blob **bl
     if (!err && copies) /* by the calling thread: two would make time a matter of luck */
         err = ferry_runtime_set_option(*rt, "sim", "clock", "sync");
     if (!err)
-        err = ferry_runtime_device(*rt, NULL, device);
+        err = ferry_runtime_get_device(*rt, NULL, device);
     if (!err)
-        err = ferry_blob_create(*device, FERRY_F32, 1, &count, blob);
+        err = ferry_blob_create(*device, FERRY_F32, &count, 1, blob);
     if (!err)
         err = ferry_blob_mutable_host_data(*blob) ? 0 : ferry_last_error_code();
     return err;
@@ -72,7 +72,7 @@ static long many_blobs(ferry_device *device)
     memset(blob, 1, sizeof(blob)); /* the pointers themselves do not count */
     before = resident_bytes();
     for (int i = 0; i < BLOBS; i++) {
-        if (ferry_blob_create(device, FERRY_F32, 1, &count, &blob[i]) != 0 ||
+        if (ferry_blob_create(device, FERRY_F32, &count, 1, &blob[i]) != 0 ||
             !ferry_blob_mutable_host_data(blob[i]))
             return -1;
     }
@@ -89,7 +89,7 @@ static int copies(ferry_device *device)
 
     for (int i = 0; i < COPIED && !err; i++) {
         snprintf(name, sizeof(name), "layer%d/weights", i);
-        err = ferry_blob_create(device, FERRY_F32, 1, &count, &blob[i]);
+        err = ferry_blob_create(device, FERRY_F32, &count, 1, &blob[i]);
         if (!err)
             err = ferry_blob_set_name(blob[i], name);
     }

@@ -119,7 +119,7 @@ static int first(ferry_device *device)
 {
     const int64_t count = 1 << 20;
     ferry_blob *b;
-    int err = ferry_blob_create(device, FERRY_F32, 1, &count, &b);
+    int err = ferry_blob_create(device, FERRY_F32, &count, 1, &b);
 
     if (!err)
         err = ferry_blob_fill_data(b, 1);
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
     if (!err && discrete)
         err = ferry_runtime_set_option(rt, "opencl", "zero_copy", "off");
     if (!err)
-        err = ferry_runtime_device(rt, NULL, &device);
+        err = ferry_runtime_get_device(rt, NULL, &device);
     if (!err)
         err = (discrete ? copies : first)(device);
     if (err)

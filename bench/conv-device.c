@@ -9,15 +9,15 @@
 struct prepared {
     ferry_operation *operation;
     ferry_queue *queue;
-    ferry_op_place in[3], out[1];
+    ferry_operation_location in[3], out[1];
 };
 
 static void run(void *state)
 {
     struct prepared *p = state;
-    const ferry_op_args args = { .struct_size = sizeof(args), .in = p->in, .out = p->out };
+    const ferry_operation_args args = { .struct_size = sizeof(args), .in = p->in, .out = p->out };
 
-    (void)ferry_op_run(p->operation, p->queue, &args);
+    (void)ferry_operation_run(p->operation, p->queue, &args);
 }
 
 static void wait(void *state)
@@ -31,7 +31,7 @@ static void destroy(void *state)
 {
     struct prepared *p = state;
 
-    ferry_op_destroy(p->operation);
+    ferry_operation_destroy(p->operation);
     for (int i = 0; i < 3; i++)
         ferry_memory_release(p->in[i].memory);
     ferry_memory_release(p->out[0].memory);
@@ -57,11 +57,11 @@ static int make_memory(ferry_device *device, const ferry_operand *o, ferry_memor
 }
 
 static int prepare(const struct conv_shape *s, ferry_device *device, ferry_dtype dtype,
-                   ferry_op_tier worst, struct conv *out)
+                   ferry_operation_tier worst, struct conv *out)
 {
     struct prepared *p = calloc(1, sizeof(*p));
-    ferry_op_plan plan = { .struct_size = sizeof(plan) };
-    ferry_op op;
+    ferry_operation_plan plan = { .struct_size = sizeof(plan) };
+    ferry_op_desc op;
     int err;
 
     if (!p)
@@ -70,8 +70,8 @@ static int prepare(const struct conv_shape *s, ferry_device *device, ferry_dtype
     for (int i = 0; i < 3; i++)
         op.in[i].dtype = dtype;
     op.out[0].dtype = dtype;
-    err = ferry_op_query(device, &op, &plan) || plan.tier > worst ||
-          ferry_op_create(device, &op, &p->operation);
+    err = ferry_operation_query(device, &op, &plan) || plan.tier > worst ||
+          ferry_operation_create(device, &op, &p->operation);
     for (int i = 0; i < 3 && !err; i++)
         err = make_memory(device, &op.in[i], &p->in[i].memory);
     if (!err)
@@ -119,18 +119,18 @@ void conv_add_halves(struct bench *b, const char *name, ferry_device *device)
 static double create_time(const struct conv_shape *s, ferry_device *device)
 {
     double best = -1;
-    ferry_op op;
+    ferry_op_desc op;
 
     conv_describe(s, &op);
     for (int i = 0; i < 9; i++) {
         ferry_operation *operation;
         double begin = bench_now(), took;
 
-        if (ferry_op_create(device, &op, &operation) != 0)
+        if (ferry_operation_create(device, &op, &operation) != 0)
             return -1;
         took = bench_now() - begin;
         best = i == 0 || took < best ? took : best; /* the first may load a program */
-        ferry_op_destroy(operation);
+        ferry_operation_destroy(operation);
     }
     return best;
 }

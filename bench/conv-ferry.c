@@ -140,7 +140,7 @@ static int prepare(const struct conv_shape *s, struct prepared *p)
 {
     ferry_op_answer answer = { .struct_size = sizeof(answer) };
     ferry_cref constants[3];
-    ferry_op op;
+    ferry_op_desc op;
 
     conv_describe(s, &op);
     if (p->table->query(p->device, &op, &answer) != 0 || answer.epilogue != 1 ||

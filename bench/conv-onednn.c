@@ -52,11 +52,11 @@ static void destroy(void *state)
 }
 
 /* Any format: which one is the primitive's choice. */
-static dnnl_memory_desc_t any(int rank, const dnnl_dims_t dims)
+static dnnl_memory_desc_t any(int rank, const dnnl_dims_t shape)
 {
     dnnl_memory_desc_t md;
 
-    dnnl_memory_desc_init_by_tag(&md, rank, dims, dnnl_f32, dnnl_format_tag_any);
+    dnnl_memory_desc_init_by_tag(&md, rank, shape, dnnl_f32, dnnl_format_tag_any);
     return md;
 }
 
@@ -94,7 +94,8 @@ static int describe(const struct conv_shape *s, struct primitive *p)
 
 static int give_memory(struct primitive *p, int which, dnnl_query_t what)
 {
-    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(p->description, what, which == BIAS);
+    const dnnl_memory_desc_t *md =
+        dnnl_primitive_desc_query_md(p->description, what, which == BIAS);
     size_t bytes = dnnl_memory_desc_get_size(md);
     float *f;
 

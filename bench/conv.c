@@ -36,17 +36,17 @@ static void channels_last(ferry_operand *o, int64_t n, int64_t c, int64_t h, int
     };
 }
 
-void conv_describe(const struct conv_shape *s, ferry_op *op)
+void conv_describe(const struct conv_shape *s, ferry_op_desc *op)
 {
     ferry_op_window *w = &op->params.window;
     int64_t kernel = s->channels / s->group * s->kernel * s->kernel;
 
-    *op = (ferry_op){ .struct_size = sizeof(*op),
-                      .kind = FERRY_OP_CONVOLUTION,
-                      .n_in = 3,
-                      .n_out = 1,
-                      .n_epilogue = 1,
-                      .constants = 6 };
+    *op = (ferry_op_desc){ .struct_size = sizeof(*op),
+                           .kind = FERRY_OP_CONVOLUTION,
+                           .n_in = 3,
+                           .n_out = 1,
+                           .n_epilogue = 1,
+                           .constants = 6 };
     *w = (ferry_op_window){ .axes = 2, .group = (uint32_t)s->group };
     for (int i = 0; i < 2; i++) {
         w->kernel[i] = s->kernel;

@@ -27,7 +27,7 @@ static inline int64_t conv_out(const struct conv_shape *s)
 }
 
 /* The operation: images with their channels last, weights and bias constant. */
-void conv_describe(const struct conv_shape *s, ferry_op *op);
+void conv_describe(const struct conv_shape *s, ferry_op_desc *op);
 
 /* One that can be run any number of times. */
 struct conv {

@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     b.at_once = !json;
     b.quick = getenv("BENCH_QUICK") != NULL; /* whether it runs, rather than how fast */
     if (!bench_backend || (ferry_runtime_open(&options, &runtime) == 0 &&
-                           ferry_runtime_device(runtime, NULL, &b.device) == 0))
+                           ferry_runtime_get_device(runtime, NULL, &b.device) == 0))
         status = run_suites(&b, only, json);
     ferry_runtime_close(runtime);
     if (status)

@@ -4,7 +4,7 @@
 
 /*
  * A layer type in a shared object: AcmeClamp keeps values between acme_param's least and most. Load it with
- * `ferry run --layers`, with [layers] library in plugins.conf, or with ferry_layers_load.
+ * `ferry run --layers`, with [layers] library in plugins.conf, or with ferry_layer_library_load.
  */
 
 FERRY_PLUGIN(.name = "acme-layers", .version = "1.0", .vendor = "Acme");
@@ -24,8 +24,9 @@ static int setup(ferry_layer *layer)
     c->most = 1;
     if (!p)
         return FERRY_OK;
-    err = ferry_proto_count(p, "least") ? ferry_proto_get_real(p, "least", 0, &c->least) : FERRY_OK;
-    if (!err && ferry_proto_count(p, "most"))
+    err = ferry_proto_value_count(p, "least") ? ferry_proto_get_real(p, "least", 0, &c->least)
+                                              : FERRY_OK;
+    if (!err && ferry_proto_value_count(p, "most"))
         err = ferry_proto_get_real(p, "most", 0, &c->most);
     if (!err && c->least > c->most)
         err = ferry_layer_error(layer, FERRY_EFORMAT, "least is %g, most %g", c->least, c->most);
@@ -34,9 +35,9 @@ static int setup(ferry_layer *layer)
 
 static int reshape(ferry_layer *layer)
 {
-    const ferry_blob *x = ferry_layer_bottom(layer, 0);
+    const ferry_blob *x = ferry_layer_bottom_at(layer, 0);
 
-    return ferry_blob_reshape(ferry_layer_top(layer, 0), ferry_blob_naxes(x), ferry_blob_dims(x),
+    return ferry_blob_reshape(ferry_layer_top_at(layer, 0), ferry_blob_shape(x), ferry_blob_rank(x),
                               NULL);
 }
 
@@ -44,12 +45,12 @@ static int reshape(ferry_layer *layer)
 static int forward(ferry_layer *layer)
 {
     const struct clamp *c = ferry_layer_state(layer);
-    const float *x = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
-    float *y = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 0));
+    const float *x = ferry_blob_host_data(ferry_layer_bottom_at(layer, 0));
+    float *y = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 0));
 
     if (!x || !y)
         return ferry_last_error_code();
-    for (int64_t i = 0; i < ferry_blob_count(ferry_layer_bottom(layer, 0)); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(ferry_layer_bottom_at(layer, 0)); i++)
         y[i] = (float)(x[i] < c->least ? c->least : x[i] > c->most ? c->most : x[i]);
     return FERRY_OK;
 }

@@ -64,8 +64,8 @@ int main(void)
     ferry_runtime *rt = NULL;
     ferry_device *dev = NULL;
     ferry_blob *b = NULL;
-    int err = ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &dev) ||
-              ferry_blob_create(dev, FERRY_F32, 1, (int64_t[]){ N }, &b) || use(b);
+    int err = ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, NULL, &dev) ||
+              ferry_blob_create(dev, FERRY_F32, (int64_t[]){ N }, 1, &b) || use(b);
 
     if (err)
         fprintf(stderr, "adoption: %s\n", ferry_last_error());

@@ -11,7 +11,7 @@ static void print_largest(const ferry_blob *scores)
     const float *p = ferry_blob_host_data(scores);
     int64_t best = 0;
 
-    for (int64_t i = 1; p && i < ferry_blob_count(scores); i++)
+    for (int64_t i = 1; p && i < ferry_blob_element_count(scores); i++)
         if (p[i] > p[best])
             best = i;
     if (p)
@@ -20,26 +20,27 @@ static void print_largest(const ferry_blob *scores)
 
 int main(int argc, char **argv)
 {
-    ferry_transform_options o = { .struct_size = sizeof o, .scale = 1 / 256.0 };
+    ferry_image_transform_options o = { .struct_size = sizeof o, .scale = 1 / 256.0 };
     ferry_runtime *rt = NULL;
     ferry_device *dev = NULL;
     ferry_blob *picture = NULL, *in = NULL;
     ferry_net *net = NULL;
-    int err = argc != 4 || ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &dev) ||
+    int err = argc != 4 || ferry_runtime_open(NULL, &rt) ||
+              ferry_runtime_get_device(rt, NULL, &dev) ||
               ferry_net_open(dev, argv[1], NULL, &net) || ferry_net_load(net, argv[2], NULL) ||
-              ferry_blob_create(dev, FERRY_U8, FERRY_UNSHAPED, NULL, &picture);
+              ferry_blob_create(dev, FERRY_U8, NULL, FERRY_UNSHAPED, &picture);
 
     if (!err) {
-        in = ferry_net_input(net, 0); /* N x C x H x W */
+        in = ferry_net_input_at(net, 0); /* N x C x H x W */
         o.height = ferry_blob_dim(in, 2);
         o.width = ferry_blob_dim(in, 3);
         err = ferry_image_read(argv[3], (int)ferry_blob_dim(in, 1), picture) ||
-              ferry_transform(picture, &o, in, -1) || ferry_net_forward(net, NULL);
+              ferry_image_transform(picture, &o, in, -1) || ferry_net_forward(net, NULL);
     }
     if (err)
         fprintf(stderr, "classify: %s\n", argc == 4 ? ferry_last_error() : "NET WEIGHTS PICTURE");
     else
-        print_largest(ferry_net_output(net, 0));
+        print_largest(ferry_net_output_at(net, 0));
     ferry_blob_destroy(picture);
     ferry_net_close(net);
     ferry_runtime_close(rt);

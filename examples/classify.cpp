@@ -44,7 +44,7 @@ class Classifier
     /* By ferry, where a program of Caffe's would have OpenCV: values from 0 to 1. */
     static void read(const string &path, Blob<float> *in)
     {
-        ferry_transform_options options = ferry_transform_options();
+        ferry_image_transform_options options = ferry_image_transform_options();
         Blob<float> picture;
 
         options.struct_size = sizeof options;
@@ -52,7 +52,7 @@ class Classifier
         options.height = in->height();
         options.width = in->width();
         if (ferry_image_read(path.c_str(), in->channels(), picture.blob()) < 0 ||
-            ferry_transform(picture.blob(), &options, in->blob(), -1) < 0)
+            ferry_image_transform(picture.blob(), &options, in->blob(), -1) < 0)
             throw caffe::Error(ferry_last_error_code(), ferry_last_error());
     }
 

@@ -22,7 +22,7 @@ static int launch(ferry_device *dev, ferry_blob *b)
 {
     ferry_ref ref = ferry_blob_mutable_device_data(b);
     float *x = ref.handle ? (float *)ferry_device_pointer(dev, ref) : nullptr;
-    int64_t n = ferry_blob_count(b);
+    int64_t n = ferry_blob_element_count(b);
     cudaStream_t stream = nullptr;
     int ordinal = 0, before = 0;
     cudaError_t error;
@@ -64,16 +64,16 @@ static int run(ferry_device *dev, ferry_blob *b)
 
 int main()
 {
-    const int64_t dims[] = { 2, 3 };
+    const int64_t shape[] = { 2, 3 };
     ferry_runtime *rt = nullptr;
     ferry_device *dev = nullptr;
     ferry_blob *b = nullptr;
     int err = ferry_runtime_open(nullptr, &rt);
 
     if (!err)
-        err = ferry_runtime_device(rt, "cuda:0", &dev);
+        err = ferry_runtime_get_device(rt, "cuda:0", &dev);
     if (!err)
-        err = ferry_blob_create(dev, FERRY_F32, 2, dims, &b);
+        err = ferry_blob_create(dev, FERRY_F32, shape, 2, &b);
     if (!err)
         err = run(dev, b);
     if (err < 0)

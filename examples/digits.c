@@ -62,7 +62,7 @@ static void draw_digit(int digit, unsigned char out[PIXELS])
 /* One picture of each digit into the net's input, as classify would do it. */
 static int fill_input(ferry_net *net)
 {
-    float *to = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+    float *to = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
     unsigned char pixels[PIXELS];
 
     for (int digit = 0; to && digit < 10; digit++) {
@@ -82,7 +82,7 @@ static int set_filters(ferry_net *net)
         { 1, 2, 1, 0, 0, 0, -1, -2, -1 },
         { -1, -2, -1, 0, 0, 0, 1, 2, 1 },
     };
-    float *to = ferry_blob_overwrite_host_data(ferry_net_param(net, 1, 0));
+    float *to = ferry_blob_overwrite_host_data(ferry_net_param_at(net, 1, 0));
 
     if (!to)
         return ferry_last_error_code();
@@ -96,8 +96,8 @@ static int set_filters(ferry_net *net)
  */
 static int set_scores(ferry_net *net, const float *means, int64_t width)
 {
-    float *weights = ferry_blob_overwrite_host_data(ferry_net_param(net, 4, 0));
-    float *bias = ferry_blob_overwrite_host_data(ferry_net_param(net, 4, 1));
+    float *weights = ferry_blob_overwrite_host_data(ferry_net_param_at(net, 4, 0));
+    float *bias = ferry_blob_overwrite_host_data(ferry_net_param_at(net, 4, 1));
 
     if (!weights || !bias)
         return ferry_last_error_code();
@@ -112,8 +112,8 @@ static int set_scores(ferry_net *net, const float *means, int64_t width)
 
 static int learn(ferry_net *net, int rounds)
 {
-    const ferry_blob *pool = ferry_net_blob(net, "pool");
-    int64_t count = ferry_blob_count(pool);
+    const ferry_blob *pool = ferry_net_blob_find(net, "pool");
+    int64_t count = ferry_blob_element_count(pool);
     float *means = calloc((size_t)count, sizeof *means);
     int err = means ? FERRY_OK : ferry_error_set(FERRY_ENOMEM, "no memory");
 
@@ -139,7 +139,7 @@ static int test(ferry_net *net, int rounds)
         const float *prob;
 
         err = fill_input(net) || ferry_net_forward(net, NULL);
-        prob = err ? NULL : ferry_blob_host_data(ferry_net_blob(net, "prob"));
+        prob = err ? NULL : ferry_blob_host_data(ferry_net_blob_find(net, "prob"));
         for (int digit = 0; prob && digit < 10; digit++, prob += 10) {
             int best = 0;
 
@@ -246,8 +246,8 @@ int main(int argc, char **argv)
     int err;
 
     o.keep = keep;
-    o.n_keep = 1;
-    err = ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &dev) ||
+    o.keep_count = 1;
+    err = ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, NULL, &dev) ||
           ferry_net_open(dev, "digits.prototxt", &o, &net) || set_filters(net) || learn(net, 20) ||
           test(net, 10) || (argc > 1 && write_files(net, argv[1]));
     if (err)

@@ -69,7 +69,7 @@ int main(void)
     ferry_runtime *rt = NULL;
     ferry_device *dev = NULL;
     ferry_blob *b = NULL;
-    int err = ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &dev) ||
+    int err = ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, NULL, &dev) ||
               there_and_back(dev, &b);
 
     if (err)

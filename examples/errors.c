@@ -21,17 +21,17 @@ static void fail(ferry_blob *b)
     ferry_ref ref = { NULL, 0 };
 
     told("too many elements",
-         ferry_blob_reshape(b, 3, (int64_t[]){ INT64_MAX, INT64_MAX, 2 }, NULL));
-    printf("    and it still has %lld\n", (long long)ferry_blob_count(b));
-    told("beyond the end", ferry_blob_data_at(b, 1, (int64_t[]){ 99 }, &value));
+         ferry_blob_reshape(b, (int64_t[]){ INT64_MAX, INT64_MAX, 2 }, 3, NULL));
+    printf("    and it still has %lld\n", (long long)ferry_blob_element_count(b));
+    told("beyond the end", ferry_blob_data_at(b, (int64_t[]){ 99 }, 1, &value));
     told("never written", ferry_blob_update(b));
     told("no such access", ferry_blob_access(b, FERRY_DATA, NULL, 0, NULL, &ref));
     /* an accessor gives NULL, and the thread knows why */
     if (!ferry_blob_host_data(NULL))
         told("no blob", ferry_last_error_code());
     /* what is handed a NULL reference returns the code that produced it: check once, at the end */
-    told("the end of a chain", ferry_scal(ferry_device_queue(ferry_blob_home(b)), FERRY_F32, 4, 2,
-                                          ferry_blob_mutable_device_data(NULL)));
+    told("the end of a chain", ferry_math_scal(ferry_device_queue(ferry_blob_home(b)), FERRY_F32, 4,
+                                               2, ferry_blob_mutable_device_data(NULL)));
     told("counting", (int)ferry_blob_dim(b, 7)); /* counts are negative codes */
 }
 
@@ -43,11 +43,11 @@ int main(void)
     int err = ferry_runtime_open(NULL, &rt);
 
     if (!err) {
-        told("no such plugin", ferry_runtime_device(rt, "nosuch:1/2", &dev));
-        err = ferry_runtime_device(rt, NULL, &dev);
+        told("no such plugin", ferry_runtime_get_device(rt, "nosuch:1/2", &dev));
+        err = ferry_runtime_get_device(rt, NULL, &dev);
     }
     if (!err)
-        err = ferry_blob_create(dev, FERRY_F32, 1, (int64_t[]){ 4 }, &b);
+        err = ferry_blob_create(dev, FERRY_F32, (int64_t[]){ 4 }, 1, &b);
     if (!err)
         fail(b);
     else

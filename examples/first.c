@@ -9,8 +9,8 @@ int main(void)
     ferry_blob *b = NULL;
     double sum = 0;
     int err = ferry_runtime_open(NULL, &rt) || /* which device: FERRY_BACKEND or plugins.conf */
-              ferry_runtime_device(rt, NULL, &dev) ||
-              ferry_blob_create(dev, FERRY_F32, 2, (int64_t[]){ 2, 3 }, &b) ||
+              ferry_runtime_get_device(rt, NULL, &dev) ||
+              ferry_blob_create(dev, FERRY_F32, (int64_t[]){ 2, 3 }, 2, &b) ||
               ferry_blob_fill_data(b, 3) ||    /* data = 3, on the device */
               ferry_blob_fill_diff(b, 0.5) ||  /* diff = 0.5, there too */
               ferry_blob_update(b) ||          /* data -= diff */

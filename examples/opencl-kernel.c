@@ -64,7 +64,7 @@ static int square(ferry_device *dev, ferry_blob *b)
         return ferry_last_error_code();
     kernel = build(dev, &error);
     if (!error)
-        error = launch(kernel, queue, x, (size_t)ferry_blob_count(b));
+        error = launch(kernel, queue, x, (size_t)ferry_blob_element_count(b));
     if (kernel)
         clReleaseKernel(kernel);
     if (error)
@@ -83,7 +83,7 @@ static int run(ferry_device *dev, ferry_blob *b)
               ferry_blob_asum_data(b, &sum); /* waits, for both */
     if (!err)
         printf("%s: sum %g of %lld elements\n", ferry_device_name(dev), sum,
-               (long long)ferry_blob_count(b));
+               (long long)ferry_blob_element_count(b));
     return err;
 }
 
@@ -93,8 +93,8 @@ int main(void)
     ferry_runtime *rt = NULL;
     ferry_device *dev = NULL;
     ferry_blob *b = NULL;
-    int err = ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, "opencl", &dev) ||
-              ferry_blob_create(dev, FERRY_F32, 1, &count, &b);
+    int err = ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, "opencl", &dev) ||
+              ferry_blob_create(dev, FERRY_F32, &count, 1, &b);
 
     if (!err)
         err = run(dev, b);

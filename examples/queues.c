@@ -27,17 +27,17 @@ static int compute(ferry_queue *one, ferry_queue *two, ferry_blob *x, ferry_blob
     int err = ferry_blob_access(x, FERRY_DATA, dev, FERRY_WRITE, one, &x_on_one);
 
     if (!err)
-        err = ferry_fill(one, FERRY_F32, N, 2, x_on_one);
+        err = ferry_math_fill(one, FERRY_F32, N, 2, x_on_one);
     if (!err)
-        err = ferry_queue_record(one, &filled); /* a point behind the fill */
+        err = ferry_event_record(one, &filled); /* a point behind the fill */
     if (!err)
-        err = ferry_queue_wait(two, filled); /* the calling thread goes on at once */
+        err = ferry_queue_wait_event(two, filled); /* the calling thread goes on at once */
     if (!err)
         err = ferry_blob_access(x, FERRY_DATA, dev, FERRY_READ, two, &x_on_two);
     if (!err)
         err = ferry_blob_access(y, FERRY_DATA, dev, FERRY_READ | FERRY_WRITE, two, &y_on_two);
     if (!err)
-        err = ferry_axpy(two, FERRY_F32, N, 3, ferry_ref_const(x_on_two), y_on_two);
+        err = ferry_math_axpy(two, FERRY_F32, N, 3, ferry_ref_const(x_on_two), y_on_two);
     ferry_event_destroy(filled); /* done or not: the queue keeps what it needs */
     return err;
 }
@@ -49,9 +49,9 @@ int main(void)
     ferry_blob *x = NULL, *y = NULL;
     ferry_queue *q = NULL;
     const float *values = NULL;
-    int err = ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &dev) ||
-              ferry_blob_create(dev, FERRY_F32, 1, (int64_t[]){ N }, &x) ||
-              ferry_blob_create(dev, FERRY_F32, 1, (int64_t[]){ N }, &y) ||
+    int err = ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, NULL, &dev) ||
+              ferry_blob_create(dev, FERRY_F32, (int64_t[]){ N }, 1, &x) ||
+              ferry_blob_create(dev, FERRY_F32, (int64_t[]){ N }, 1, &y) ||
               ferry_blob_fill_data(y, 1);
 
     if (!err) {

@@ -33,7 +33,7 @@ static int print_row(const char *what, const ferry_blob *b)
     if (!p)
         return ferry_last_error_code();
     printf("%-16s", what);
-    for (int64_t i = 0; i < ferry_blob_count(b); i += PIXELS)
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i += PIXELS)
         printf(" %g", (double)p[i]);
     printf("\n");
     return 0;
@@ -44,8 +44,8 @@ int main(void)
     ferry_runtime *rt = NULL;
     ferry_device *dev = NULL;
     ferry_blob *batch = NULL, *tail = NULL;
-    int err = ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &dev) ||
-              ferry_blob_create(dev, FERRY_F32, 2, (int64_t[]){ IMAGES, PIXELS }, &batch) ||
+    int err = ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, NULL, &dev) ||
+              ferry_blob_create(dev, FERRY_F32, (int64_t[]){ IMAGES, PIXELS }, 2, &batch) ||
               fill_images(batch) || print_row("the batch", batch) ||
               ferry_blob_slice(batch, 2, 2, &tail) || ferry_blob_scale_data(tail, 10) ||
               print_row("scaled its tail", batch);
@@ -53,7 +53,7 @@ int main(void)
     ferry_blob_destroy(batch); /* the slice keeps the memory */
     if (!err)
         err = print_row("the tail", tail);
-    if (!err && ferry_blob_reshape(tail, 2, (int64_t[]){ 3, PIXELS }, NULL) == FERRY_ESHAPE)
+    if (!err && ferry_blob_reshape(tail, (int64_t[]){ 3, PIXELS }, 2, NULL) == FERRY_ESHAPE)
         printf("and it cannot grow out of its range\n");
     if (err)
         fprintf(stderr, "slices: %s\n", ferry_last_error());

@@ -20,7 +20,7 @@ static const char text[] =
 
 static int run(ferry_net *net)
 {
-    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
     const float *z;
     int err = x ? FERRY_OK : ferry_last_error_code();
 
@@ -28,7 +28,7 @@ static int run(ferry_net *net)
         x[i] = (float)i;
     if (!err)
         err = ferry_net_forward(net, NULL);
-    z = err ? NULL : ferry_blob_host_data(ferry_net_output(net, 0));
+    z = err ? NULL : ferry_blob_host_data(ferry_net_output_at(net, 0));
     if (z)
         printf("%g %g\n", (double)z[0], (double)z[1]);
     return err ? err : z ? FERRY_OK : ferry_last_error_code();
@@ -45,10 +45,10 @@ int main(void)
 
     o.place = "second=sim:1, *=sim:0";
     err = ferry_runtime_open(NULL, &rt) || ferry_runtime_set_option(rt, "sim", "devices", "2") ||
-          ferry_runtime_device(rt, "sim:0", &dev) ||
+          ferry_runtime_get_device(rt, "sim:0", &dev) ||
           ferry_net_open(dev, "split.prototxt", &o, &net) || run(net);
-    for (int i = 0; !err && i < ferry_net_n_layers(net); i++) {
-        err = ferry_net_layer(net, i, &info);
+    for (int i = 0; !err && i < ferry_net_layer_count(net); i++) {
+        err = ferry_net_get_layer_info(net, i, &info);
         printf("%-8s %s\n", info.name, info.device);
     }
     if (err)

@@ -9,9 +9,9 @@
  * the program's, FERRY_BACKEND=cpu: the heads are the same, the price is not.
  */
 
-static const int64_t dims[] = { 2, 3, 4, 5 };
+static const int64_t tour_shape[] = { 2, 3, 4, 5 };
 
-static const char *head_name(ferry_head head)
+static const char *head_name(ferry_memory_head_state head)
 {
     static const char *const names[] = { "UNINITIALIZED", "AT_HOST", "AT_DEVICE", "SYNCED" };
 
@@ -47,16 +47,16 @@ static const struct {
 
 static int walk(ferry_blob *b, ferry_device *dev)
 {
-    ferry_stats before, now;
+    ferry_device_stats before, now;
     unsigned long long copies = 0, moved = 0;
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         unsigned long long bytes, n;
 
-        ferry_device_stats(dev, &before, sizeof(before));
+        ferry_device_get_stats(dev, &before, sizeof(before));
         if (visit(b, steps[i].access))
             return -1;
-        ferry_device_stats(dev, &now, sizeof(now));
+        ferry_device_get_stats(dev, &now, sizeof(now));
         n = now.copies_h2d - before.copies_h2d + now.copies_d2h - before.copies_d2h;
         bytes = now.bytes_h2d - before.bytes_h2d + now.bytes_d2h - before.bytes_d2h;
         printf("%2zu  %-19s  %-9s  %4llu bytes  %s\n", i + 1, steps[i].access,
@@ -80,11 +80,11 @@ static int tour(ferry_runtime *rt)
     ferry_device *dev = NULL;
     ferry_blob *b = NULL;
     char shape[64];
-    int err = ferry_runtime_device(rt, NULL, &dev);
+    int err = ferry_runtime_get_device(rt, NULL, &dev);
 
     if (err)
         return err;
-    err = ferry_blob_create(dev, FERRY_F32, 4, dims, &b);
+    err = ferry_blob_create(dev, FERRY_F32, tour_shape, 4, &b);
     if (err)
         return err;
     err = ferry_blob_shape_string(b, shape, sizeof(shape));

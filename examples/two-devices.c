@@ -15,8 +15,8 @@ static const char *where(const ferry_blob *b, ferry_device *a, ferry_device *c)
                                          "second",        "host, second",
                                          "first, second", "host, first, second" };
 
-    return names[ferry_memory_valid_at(m, NULL) + 2 * ferry_memory_valid_at(m, a) +
-                 4 * ferry_memory_valid_at(m, c)];
+    return names[ferry_memory_is_valid_at(m, NULL) + 2 * ferry_memory_is_valid_at(m, a) +
+                 4 * ferry_memory_is_valid_at(m, c)];
 }
 
 /* Each step, and where the newest bytes are after it. */
@@ -32,7 +32,7 @@ static int walk(ferry_blob *b, ferry_device *first, ferry_device *second)
         err = ferry_device_synchronize(second);
     printf("prefetched          %s\n", where(b, first, second));
     if (!err)
-        err = ferry_blob_to(b, second); /* moves the home, and no bytes */
+        err = ferry_blob_move_to(b, second); /* moves the home, and no bytes */
     if (!err)
         err = ferry_blob_scale_data(b, 10);
     printf("scaled at new home  %s\n", where(b, first, second));
@@ -50,8 +50,9 @@ int main(void)
     ferry_blob *b = NULL;
     int err =
         ferry_runtime_open(NULL, &rt) || ferry_runtime_set_option(rt, "sim", "devices", "2") ||
-        ferry_runtime_device(rt, "sim:0", &first) || ferry_runtime_device(rt, "sim:1", &second) ||
-        ferry_blob_create(first, FERRY_F32, 1, (int64_t[]){ 5 }, &b) || walk(b, first, second);
+        ferry_runtime_get_device(rt, "sim:0", &first) ||
+        ferry_runtime_get_device(rt, "sim:1", &second) ||
+        ferry_blob_create(first, FERRY_F32, (int64_t[]){ 5 }, 1, &b) || walk(b, first, second);
 
     if (err)
         fprintf(stderr, "two-devices: %s\n", ferry_last_error());

@@ -10,8 +10,8 @@
 
 static const struct array {
     const char *name; /* layer/index */
-    int naxes;
-    int64_t dims[4];
+    int rank;
+    int64_t shape[4];
 } arrays[] = {
     { "conv1/0", 4, { 8, 3, 3, 3 } }, { "conv1/1", 1, { 8 } },   { "conv2/0", 4, { 16, 8, 3, 3 } },
     { "conv2/1", 1, { 16 } },         { "fc/0", 2, { 10, 64 } }, { "fc/1", 1, { 10 } },
@@ -25,7 +25,7 @@ static int fill(ferry_blob *b)
 
     if (!w)
         return ferry_last_error_code();
-    for (int64_t i = 0; i < ferry_blob_count(b); i++) {
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++) {
         state = state * 1664525u + 1013904223u;
         w[i] = (float)(state >> 8) - 8388608.0f;
     }
@@ -37,12 +37,12 @@ static int fill(ferry_blob *b)
 static int write_array(ferry_io_writer *file, ferry_device *dev, const struct array *a)
 {
     ferry_blob *b = NULL;
-    int err = ferry_blob_create(dev, FERRY_F32, a->naxes, a->dims, &b);
+    int err = ferry_blob_create(dev, FERRY_F32, a->shape, a->rank, &b);
 
     if (!err)
         err = fill(b);
     if (!err)
-        err = ferry_io_write(file, a->name, b, false);
+        err = ferry_io_writer_write(file, a->name, b, false);
     ferry_blob_destroy(b);
     return err;
 }
@@ -51,13 +51,13 @@ static int write_array(ferry_io_writer *file, ferry_device *dev, const struct ar
 static int write_all(ferry_device *dev, const char *path)
 {
     ferry_io_writer *file = NULL;
-    int err = ferry_io_create(path, FERRY_IO_CAFFEMODEL, &file);
+    int err = ferry_io_writer_create(path, FERRY_IO_CAFFEMODEL, &file);
 
     for (size_t i = 0; !err && i < sizeof(arrays) / sizeof(arrays[0]); i++)
         err = write_array(file, dev, &arrays[i]);
     if (!err)
-        return ferry_io_commit(file);
-    ferry_io_abort(file);
+        return ferry_io_writer_commit(file);
+    ferry_io_writer_abort(file);
     return err;
 }
 
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     }
     err = ferry_runtime_open(NULL, &rt);
     if (!err)
-        err = ferry_runtime_device(rt, NULL, &dev);
+        err = ferry_runtime_get_device(rt, NULL, &dev);
     if (!err)
         err = write_all(dev, argv[1]);
     if (err)

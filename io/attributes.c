@@ -40,7 +40,7 @@ static int keep_paths(ferry_io_writer *w, ferry_io *from)
     for (struct ferry__out_array *a = w->first; a; a = a->next) {
         const ferry_io_entry *entry = NULL;
         const char *path;
-        int err = ferry_io_find(from, a->entry.name, &entry);
+        int err = ferry_io_entry_find(from, a->entry.name, &entry);
 
         if (err)
             return err;
@@ -54,13 +54,15 @@ static int keep_paths(ferry_io_writer *w, ferry_io *from)
     return FERRY_OK;
 }
 
-int ferry_io_copy_attributes(ferry_io_writer *w, ferry_io *from, ferry_io_left_fn left, void *arg)
+int ferry_io_writer_copy_attributes(ferry_io_writer *w, ferry_io *from,
+                                    ferry_io_attribute_dropped_fn left, void *arg)
 {
     const struct ferry__io_attribute *list = NULL;
     int err;
 
     if (!w || !from)
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_copy_attributes: an argument is NULL");
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_io_writer_copy_attributes: an argument is NULL");
     if (w->begun || (w->count > 0 && !w->declared))
         return ferry_error_set(FERRY_EINVAL,
                                "%s: attributes come behind the declared arrays, before a value",

@@ -41,18 +41,18 @@ static int check_bytes(const char *function, const ferry_blob *b, const void **b
 
 static bool same_shape(const ferry_blob *b, const struct ferry__blob_proto *proto)
 {
-    int naxes = ferry_blob_naxes(b);
+    int rank = ferry_blob_rank(b);
 
     if (proto->legacy) {
         for (int axis = 0; axis < 4; axis++)
-            if (naxes > 4 || ferry_blob_legacy_dim(b, axis - 4) != proto->dims[axis])
+            if (rank > 4 || ferry_blob_legacy_dim(b, axis - 4) != proto->shape[axis])
                 return false;
         return true;
     }
-    if (naxes != proto->naxes)
+    if (rank != proto->rank)
         return false;
-    return naxes == 0 ||
-           memcmp(ferry_blob_dims(b), proto->dims, (size_t)naxes * sizeof(*proto->dims)) == 0;
+    return rank == 0 ||
+           memcmp(ferry_blob_shape(b), proto->shape, (size_t)rank * sizeof(*proto->shape)) == 0;
 }
 
 int ferry_blob_shape_equals_proto(const ferry_blob *b, const void *bytes, size_t size)
@@ -81,8 +81,8 @@ static int read_source(const void *arg, bool diff, void *out)
     const struct source *source = arg;
     const struct ferry__blob_proto *proto = source->proto;
 
-    return ferry__values_read(source->file, diff ? &proto->diff : &proto->data, proto->naxes,
-                              proto->dims, 0, proto->count, out);
+    return ferry__values_read(source->file, diff ? &proto->diff : &proto->data, proto->rank,
+                              proto->shape, 0, proto->count, out);
 }
 
 static int fill(const struct source *source, bool diff, ferry_blob *b)
@@ -101,13 +101,13 @@ static int take_shape(ferry_blob *b, const struct ferry__blob_proto *proto, bool
     char shape[FERRY_MAX_AXES * 21 + 24] = "?";
 
     if (reshape)
-        return ferry_blob_reshape(b, proto->naxes, proto->dims, NULL);
+        return ferry_blob_reshape(b, proto->shape, proto->rank, NULL);
     if (same_shape(b, proto))
         return FERRY_OK;
     (void)ferry_blob_shape_string(b, shape, sizeof(shape));
     return ferry_error_set(FERRY_ESHAPE,
                            "BlobProto bytes: %d axes with %lld values do not fit the blob's %s",
-                           proto->naxes, (long long)proto->count, shape);
+                           proto->rank, (long long)proto->count, shape);
 }
 
 int ferry_blob_from_proto(ferry_blob *b, const void *bytes, size_t size, bool reshape)
@@ -138,14 +138,14 @@ static void describe(const ferry_blob *b, bool write_diff, struct ferry__proto_s
     static const int64_t nothing[1] = { 0 };
 
     out->dtype = ferry_blob_dtype(b);
-    out->naxes = ferry_blob_naxes(b);
-    out->dims = ferry_blob_dims(b);
-    out->count = ferry_blob_count(b);
+    out->rank = ferry_blob_rank(b);
+    out->shape = ferry_blob_shape(b);
+    out->count = ferry_blob_element_count(b);
     out->diff = write_diff;
     out->typed = false;
-    if (out->naxes == 0 && out->count == 0) { /* never shaped: no shape at all would be a scalar */
-        out->naxes = 1;
-        out->dims = nothing;
+    if (out->rank == 0 && out->count == 0) { /* never shaped: no shape at all would be a scalar */
+        out->rank = 1;
+        out->shape = nothing;
     }
 }
 
@@ -157,7 +157,7 @@ static int put_values(const ferry_blob *b, bool diff, size_t size, unsigned char
         return ferry_last_error_code();
     memcpy(out, values, size);
     if (ferry__big_endian())
-        ferry__swap_bytes(out, ferry_blob_count(b), ferry_dtype_size(ferry_blob_dtype(b)));
+        ferry__swap_bytes(out, ferry_blob_element_count(b), ferry_dtype_size(ferry_blob_dtype(b)));
     return FERRY_OK;
 }
 

@@ -160,7 +160,7 @@ static int add_blob(struct ferry_io *io, const struct ferry__wire *wire,
     if (!err)
         err = ferry__blob_proto_parse(&message, &proto);
     if (!err)
-        err = ferry__io_add(io, name, proto.data.dtype, proto.naxes, proto.dims, &array);
+        err = ferry__io_add(io, name, proto.data.dtype, proto.rank, proto.shape, &array);
     if (err)
         return err;
     ferry__io_set_data(io, array, &proto.data);

@@ -65,7 +65,7 @@ static int locate(const struct dl_tensor *t, ferry_device *home, ferry_device **
 
 /* What lets go of a tensor of either kind, and what ferry may do with its memory. */
 struct owner {
-    ferry_deleter deleter;
+    ferry_memory_deleter deleter;
     void *tensor;
     unsigned adopt; /* FERRY_ADOPT_READONLY, or 0 */
 };
@@ -73,7 +73,7 @@ struct owner {
 static int adopt(ferry_blob *b, ferry_device *home, const struct dl_tensor *t,
                  const struct owner *owner)
 {
-    size_t size = (size_t)ferry_blob_count(b) * ferry_dtype_size(ferry_blob_dtype(b));
+    size_t size = (size_t)ferry_blob_element_count(b) * ferry_dtype_size(ferry_blob_dtype(b));
     ferry_memory *memory = ferry_blob_data_memory(b);
     ferry_device *where = NULL;
     ferry_ref ref;
@@ -99,16 +99,16 @@ static int import(ferry_device *home, const struct dl_tensor *t, const struct ow
     if (!err)
         err = ferry__dl_dtype_of(t->dtype, function, &dtype);
     if (!err)
-        err = ferry_blob_create(home, dtype, t->ndim, t->shape, &b);
+        err = ferry_blob_create(home, dtype, t->shape, t->ndim, &b);
     if (!err)
-        err = check_strides(t, ferry_blob_count(b));
-    if (!err && ferry_blob_count(b) > 0)
+        err = check_strides(t, ferry_blob_element_count(b));
+    if (!err && ferry_blob_element_count(b) > 0)
         err = adopt(b, home, t, owner);
     if (err) {
         ferry_blob_destroy(b);
         return err;
     }
-    if (ferry_blob_count(b) == 0)
+    if (ferry_blob_element_count(b) == 0)
         owner->deleter(owner->tensor); /* there is nothing to keep */
     *out = b;
     return FERRY_OK;

@@ -40,12 +40,12 @@ static void describe(const ferry_blob *b, struct export *e, struct dl_tensor *t)
 {
     int64_t stride = 1;
 
-    t->ndim = ferry_blob_naxes(b);
+    t->ndim = ferry_blob_rank(b);
     t->dtype = ferry__dl_dtype(ferry_blob_dtype(b));
     t->shape = e->shape;
     t->strides = e->strides;
     for (int i = t->ndim - 1; i >= 0; i--) {
-        e->shape[i] = ferry_blob_dims(b)[i];
+        e->shape[i] = ferry_blob_shape(b)[i];
         e->strides[i] = stride;
         stride *= e->shape[i] > 0 ? e->shape[i] : 1;
     }
@@ -67,9 +67,9 @@ static int fill(ferry_blob *b, ferry_device *where, unsigned which, unsigned acc
     e->memory = ferry_memory_retain(which == FERRY_DIFF ? ferry_blob_diff_memory(b)
                                                         : ferry_blob_data_memory(b));
     describe(b, e, t);
-    if (ferry_blob_count(b) > 0 && t->device.device_type == DL_CPU) {
+    if (ferry_blob_element_count(b) > 0 && t->device.device_type == DL_CPU) {
         t->data = (char *)ref.handle + ref.offset;
-    } else if (ferry_blob_count(b) > 0) {
+    } else if (ferry_blob_element_count(b) > 0) {
         t->data = ref.handle;
         t->byte_offset = ref.offset;
     }
@@ -146,7 +146,7 @@ static int duplicate(const ferry_blob *b, unsigned which, ferry_blob **out)
 {
     ferry_blob *copy;
     int err =
-        ferry_blob_create(ferry_blob_home(b), ferry_blob_dtype(b), FERRY_UNSHAPED, NULL, &copy);
+        ferry_blob_create(ferry_blob_home(b), ferry_blob_dtype(b), NULL, FERRY_UNSHAPED, &copy);
 
     if (err)
         return err;

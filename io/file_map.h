@@ -40,7 +40,7 @@ int ferry__io_file_copy(const struct ferry__io_file *file, uint64_t offset, uint
 int ferry__io_file_map_private(const struct ferry__io_file *file, uint64_t offset, uint64_t size,
                                void **out_bytes, void **out_mapping);
 
-/* A ferry_deleter. */
+/* A ferry_memory_deleter. */
 void ferry__io_unmap(void *mapping);
 
 #endif

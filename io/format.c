@@ -34,7 +34,7 @@ const char *ferry_io_format_name(ferry_io_format format)
     return "?";
 }
 
-ferry_io_format ferry_io_format_of(const char *name_or_path)
+ferry_io_format ferry_io_format_find(const char *name_or_path)
 {
     const char *base, *suffix;
 

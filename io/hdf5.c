@@ -92,9 +92,9 @@ static struct ferry__io_array *data_of(const struct walk *walk, const struct fer
         return NULL;
     found = ferry__names_find(&walk->data, diff->path + 5);
     a = found < 0 ? NULL : (struct ferry__io_array *)(uintptr_t)found;
-    if (!a || a->entry.has_diff || a->entry.unreadable || a->entry.naxes != diff->naxes ||
-        (diff->naxes > 0 &&
-         memcmp(a->entry.dims, diff->dims, (size_t)diff->naxes * sizeof(*diff->dims)) != 0))
+    if (!a || a->entry.has_diff || a->entry.unreadable || a->entry.rank != diff->rank ||
+        (diff->rank > 0 &&
+         memcmp(a->entry.shape, diff->shape, (size_t)diff->rank * sizeof(*diff->shape)) != 0))
         return NULL;
     return a;
 }
@@ -120,7 +120,7 @@ static int add_data(struct walk *walk, const struct ferry__hdf5_set *set,
                                     .layer = caffe ? layer_of(walk->io, name) : NULL };
     struct source *source = ferry__io_alloc(walk->io, sizeof(*source));
     struct ferry__io_array *array;
-    int err = source ? ferry__io_add(walk->io, &names, values->dtype, set->naxes, set->dims, &array)
+    int err = source ? ferry__io_add(walk->io, &names, values->dtype, set->rank, set->shape, &array)
                      : ferry_last_error_code();
 
     if (err)

@@ -24,7 +24,7 @@ static int fail(const struct ferry__hdf5_large *self, const char *what)
 int ferry__hdf5_large_refuse(const struct ferry_io *io, const struct ferry__hdf5_set *set)
 {
     uint64_t size =
-        (uint64_t)ferry__io_count(set->naxes, set->chunk, 1) * (uint64_t)set->element.size;
+        (uint64_t)ferry__io_count(set->rank, set->chunk, 1) * (uint64_t)set->element.size;
 
     return ferry_error_set(FERRY_EUNSUPPORTED,
                            "%s: %.200s: chunks of %llu bytes, through filters for which that is "
@@ -110,7 +110,7 @@ int ferry__hdf5_large_begin(struct ferry__hdf5_large *self, const struct ferry_i
     int err;
 
     *self = (struct ferry__hdf5_large){ .io = io, .set = set, .scratch = { .fd = -1 } };
-    self->elements = ferry__io_count(set->naxes, set->chunk, 1);
+    self->elements = ferry__io_count(set->rank, set->chunk, 1);
     if (!make_plan(set, mask, &plan))
         return ferry__hdf5_large_refuse(io, set);
     self->shuffled = plan.shuffled;

@@ -80,7 +80,7 @@ struct chunk {
 static int scatter(const struct chunk *c, const unsigned char *bytes, int64_t first, int64_t n)
 {
     const struct ferry__hdf5_set *set = c->set;
-    int last = set->naxes - 1;
+    int last = set->rank - 1;
     int err = FERRY_OK;
 
     while (n > 0 && !err) {
@@ -96,11 +96,11 @@ static int scatter(const struct chunk *c, const unsigned char *bytes, int64_t fi
             int64_t at = (int64_t)c->origin[i] + rest % set->chunk[i];
 
             rest /= set->chunk[i];
-            inside = inside && at < set->dims[i];
-            if (i == last && length > set->dims[i] - at)
-                length = set->dims[i] - at;
+            inside = inside && at < set->shape[i];
+            if (i == last && length > set->shape[i] - at)
+                length = set->shape[i] - at;
             index += at * step;
-            step *= set->dims[i];
+            step *= set->shape[i];
         }
         if (inside)
             err = put(c->io, c->to, index, bytes, length);
@@ -159,8 +159,8 @@ static int scatter_large(const struct chunk *c, uint32_t mask, const unsigned ch
 
 static bool sticks_out(const struct chunk *c)
 {
-    for (int i = 0; i < c->set->naxes; i++)
-        if ((int64_t)c->origin[i] > c->set->dims[i] - c->set->chunk[i])
+    for (int i = 0; i < c->set->rank; i++)
+        if ((int64_t)c->origin[i] > c->set->shape[i] - c->set->chunk[i])
             return true;
     return false;
 }
@@ -195,14 +195,14 @@ static int read_by_library(const struct chunk *c)
     unsigned char *bytes = malloc((size_t)size);
     int result = -1, err;
 
-    for (int i = 0; i < c->set->naxes; i++) {
-        int64_t left = c->set->dims[i] - (int64_t)c->origin[i];
+    for (int i = 0; i < c->set->rank; i++) {
+        int64_t left = c->set->shape[i] - (int64_t)c->origin[i];
 
         shape[i] = (hsize_t)c->set->chunk[i];
         extent[i] = (hsize_t)(left < c->set->chunk[i] ? left : c->set->chunk[i]);
     }
     if (bytes)
-        memory = H5Screate_simple(c->set->naxes, shape, NULL);
+        memory = H5Screate_simple(c->set->rank, shape, NULL);
     if (memory >= 0 && type >= 0 && space >= 0 &&
         H5Sselect_hyperslab(space, H5S_SELECT_SET, c->origin, NULL, extent, NULL) >= 0 &&
         H5Sselect_hyperslab(memory, H5S_SELECT_SET, zero, NULL, extent, NULL) >= 0)
@@ -255,23 +255,23 @@ static void ends_of(const struct chunk *c, int64_t *out_first, int64_t *out_last
     int64_t step = 1;
 
     *out_first = *out_last = 0;
-    for (int i = c->set->naxes - 1; i >= 0; i--) {
-        int64_t left = c->set->dims[i] - (int64_t)c->origin[i];
+    for (int i = c->set->rank - 1; i >= 0; i--) {
+        int64_t left = c->set->shape[i] - (int64_t)c->origin[i];
 
         *out_first += (int64_t)c->origin[i] * step;
         *out_last +=
             ((int64_t)c->origin[i] + (left < c->set->chunk[i] ? left : c->set->chunk[i]) - 1) *
             step;
-        step *= c->set->dims[i];
+        step *= c->set->shape[i];
     }
 }
 
 /* The next origin, in row-major order; false behind the last. */
 static bool next_origin(struct chunk *c)
 {
-    for (int i = c->set->naxes - 1; i >= 0; i--) {
+    for (int i = c->set->rank - 1; i >= 0; i--) {
         c->origin[i] += (hsize_t)c->set->chunk[i];
-        if ((int64_t)c->origin[i] < c->set->dims[i])
+        if ((int64_t)c->origin[i] < c->set->shape[i])
             return true;
         c->origin[i] = 0;
     }
@@ -283,8 +283,8 @@ static int64_t inner(const struct ferry__hdf5_set *set)
 {
     int64_t n = 1;
 
-    for (int i = 1; i < set->naxes; i++)
-        n *= set->dims[i];
+    for (int i = 1; i < set->rank; i++)
+        n *= set->shape[i];
     return n;
 }
 
@@ -295,7 +295,7 @@ static int fill_window(struct ferry_io *io, hid_t id, const struct ferry__hdf5_w
     int64_t first, last;
     int err = FERRY_OK;
 
-    c.elements = ferry__io_count(set->naxes, set->chunk, 1);
+    c.elements = ferry__io_count(set->rank, set->chunk, 1);
     c.origin[0] = (hsize_t)(w->start / inner(set) / set->chunk[0] * set->chunk[0]);
     do {
         ends_of(&c, &first, &last);

@@ -28,31 +28,31 @@ int ferry__hdf5_fail(const struct ferry_io *io, int code, const char *path, cons
 
 static int take_shape(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t space)
 {
-    hsize_t dims[FERRY_MAX_AXES];
+    hsize_t shape[FERRY_MAX_AXES];
     int64_t *own;
-    int naxes = H5Sget_simple_extent_ndims(space);
+    int rank = H5Sget_simple_extent_ndims(space);
 
-    if (naxes < 0 || naxes > FERRY_MAX_AXES) /* the library's limit, too */
+    if (rank < 0 || rank > FERRY_MAX_AXES) /* the library's limit, too */
         return ferry_error_set(FERRY_EFORMAT, "%s: %.200s: shape: %d axes", io->file.path,
-                               set->path, naxes);
-    H5Sget_simple_extent_dims(space, dims, NULL);
-    own = ferry__io_alloc(io, (size_t)naxes * sizeof(*own));
+                               set->path, rank);
+    H5Sget_simple_extent_dims(space, shape, NULL);
+    own = ferry__io_alloc(io, (size_t)rank * sizeof(*own));
     if (!own)
         return ferry_last_error_code();
-    for (int i = 0; i < naxes; i++) {
-        if (dims[i] > INT64_MAX)
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] > INT64_MAX)
             return ferry_error_set(FERRY_EOVERFLOW, "%s: %.200s: shape: dim %d is beyond 63 bits",
                                    io->file.path, set->path, i);
-        own[i] = (int64_t)dims[i];
+        own[i] = (int64_t)shape[i];
     }
-    set->naxes = naxes;
-    set->dims = own;
-    set->count = ferry__io_count(naxes, own, set->element.size ? set->element.size : 1);
+    set->rank = rank;
+    set->shape = own;
+    set->count = ferry__io_count(rank, own, set->element.size ? set->element.size : 1);
     if (H5Sget_simple_extent_type(space) == H5S_NULL)
         set->count = 0;
     if (set->count < 0)
         return ferry_error_set(FERRY_EOVERFLOW,
-                               "%s: %.200s: shape: the dims multiply to more than "
+                               "%s: %.200s: shape: the shape multiply to more than "
                                "2^63 bytes",
                                io->file.path, set->path);
     return FERRY_OK;
@@ -105,17 +105,17 @@ static int take_filters(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t 
 
 static int take_chunks(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t plist)
 {
-    hsize_t dims[FERRY_MAX_AXES + 1];
+    hsize_t shape[FERRY_MAX_AXES + 1];
     unsigned options = 0;
 
-    if (H5Pget_chunk(plist, FERRY_MAX_AXES, dims) != set->naxes || set->naxes == 0)
+    if (H5Pget_chunk(plist, FERRY_MAX_AXES, shape) != set->rank || set->rank == 0)
         return ferry__hdf5_fail(io, FERRY_EFORMAT, set->path, "its chunks");
-    set->chunk = ferry__io_alloc(io, (size_t)set->naxes * sizeof(*set->chunk));
+    set->chunk = ferry__io_alloc(io, (size_t)set->rank * sizeof(*set->chunk));
     if (!set->chunk)
         return ferry_last_error_code();
-    for (int i = 0; i < set->naxes; i++)
-        set->chunk[i] = (int64_t)dims[i];
-    if (ferry__io_count(set->naxes, set->chunk, set->element.size ? set->element.size : 1) <= 0)
+    for (int i = 0; i < set->rank; i++)
+        set->chunk[i] = (int64_t)shape[i];
+    if (ferry__io_count(set->rank, set->chunk, set->element.size ? set->element.size : 1) <= 0)
         return ferry_error_set(FERRY_EFORMAT, "%s: %.200s: chunks of an impossible shape",
                                io->file.path, set->path);
     H5Pget_chunk_opts(plist, &options);

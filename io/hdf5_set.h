@@ -21,8 +21,8 @@ enum ferry__hdf5_place {
 struct ferry__hdf5_set {
     const char *path;
     struct ferry__hdf5_element element;
-    int naxes;
-    const int64_t *dims;
+    int rank;
+    const int64_t *shape;
     int64_t count;
     enum ferry__hdf5_place place;
     haddr_t offset; /* of a PIECE */

@@ -36,7 +36,7 @@ static int open_file(struct ferry_io *io)
     if (!err)
         err = check_size(io, &npy);
     if (!err)
-        err = ferry__io_add(io, &name, npy.dtype, npy.naxes, npy.dims, &array);
+        err = ferry__io_add(io, &name, npy.dtype, npy.rank, npy.shape, &array);
     if (err)
         return err;
     values.bytes = io->file.bytes + npy.header_size;
@@ -44,7 +44,7 @@ static int open_file(struct ferry_io *io)
     values.dtype = npy.dtype;
     values.storage = npy.storage;
     values.swap = npy.swap;
-    values.fortran = npy.fortran && npy.naxes > 1;
+    values.fortran = npy.fortran && npy.rank > 1;
     ferry__io_set_data(io, array, &values);
     return npy.storage == FERRY__STORED_OTHERWISE
                ? ferry__io_mark(io, array, npy.descr, ferry__npy_unreadable(&npy))

@@ -22,8 +22,8 @@ struct ferry__npy {
     char descr[64];   /* as the file has it; of a structured type its beginning */
     uint64_t element; /* bytes of one; 0: it does not say */
     bool swap, fortran;
-    int naxes;
-    int64_t dims[FERRY_MAX_AXES];
+    int rank;
+    int64_t shape[FERRY_MAX_AXES];
     int64_t count;
     uint64_t header_size; /* the values begin here */
 };

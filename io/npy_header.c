@@ -218,25 +218,25 @@ static int take_shape(struct text *text, struct ferry__npy *out)
 
     if (!take_char(text, '('))
         return fail_at(text, "shape", "no tuple");
-    out->naxes = 0;
+    out->rank = 0;
     while (!take_char(text, ')')) {
         int64_t dim;
 
         if (!comma)
-            return fail_at(text, "shape", "no comma between dims");
+            return fail_at(text, "shape", "no comma between shape");
         got = take_number(text, &dim);
         if (got < 0)
             return fail(text->source, "shape", (uint64_t)(text->at - text->source->bytes),
-                        FERRY_EOVERFLOW, "dim %d does not fit 63 bits", out->naxes);
+                        FERRY_EOVERFLOW, "dim %d does not fit 63 bits", out->rank);
         if (!got)
             return fail_at(text, "shape", "no dim, which is a number from 0 on");
-        if (out->naxes == FERRY_MAX_AXES)
+        if (out->rank == FERRY_MAX_AXES)
             return fail(text->source, "shape", (uint64_t)(text->at - text->source->bytes),
                         FERRY_EUNSUPPORTED, "more than %d axes", FERRY_MAX_AXES);
-        out->dims[out->naxes++] = dim;
+        out->shape[out->rank++] = dim;
         comma = take_char(text, ',');
     }
-    if (out->naxes == 1 && !comma)
+    if (out->rank == 1 && !comma)
         return fail_at(text, "shape", "a number in brackets is no tuple");
     return FERRY_OK;
 }
@@ -342,10 +342,10 @@ int ferry__npy_parse(const struct ferry__npy_source *source, struct ferry__npy *
     err = take_dictionary(&text, &npy);
     if (err)
         return err;
-    npy.count = ferry__io_count(npy.naxes, npy.dims, npy.element ? (size_t)npy.element : 1);
+    npy.count = ferry__io_count(npy.rank, npy.shape, npy.element ? (size_t)npy.element : 1);
     if (npy.count < 0)
         return fail(source, "shape", 8, FERRY_EOVERFLOW,
-                    "the dims multiply to more than 2^63 bytes");
+                    "the shape multiply to more than 2^63 bytes");
     *out = npy;
     return FERRY_OK;
 }

@@ -130,11 +130,11 @@ static int seek(struct ferry_io *io, const struct deflated *d, uint64_t position
 static int64_t next_place(const ferry_io_entry *e, int64_t *index, const int64_t *stride,
                           int64_t place)
 {
-    for (int axis = 0; axis < e->naxes; axis++) {
+    for (int axis = 0; axis < e->rank; axis++) {
         place += stride[axis];
-        if (++index[axis] < e->dims[axis])
+        if (++index[axis] < e->shape[axis])
             break;
-        place -= stride[axis] * e->dims[axis];
+        place -= stride[axis] * e->shape[axis];
         index[axis] = 0;
     }
     return place;
@@ -152,9 +152,9 @@ static int scatter(struct ferry_io *io, const struct ferry__io_array *array, int
     int64_t size = (int64_t)ferry__values_element(&array->data), at = 0, filled = 0;
     unsigned char buffer[16384];
 
-    for (int axis = e->naxes - 1; axis >= 0; axis--) {
+    for (int axis = e->rank - 1; axis >= 0; axis--) {
         stride[axis] = step;
-        step *= e->dims[axis];
+        step *= e->shape[axis];
     }
     for (int64_t i = 0; i < e->count; i++, at += size) {
         if (at == filled) {
@@ -217,7 +217,7 @@ static int read_part(struct ferry_io *io, const struct ferry__io_array *array, i
     values.bytes = stream->scratch.bytes;
     values.size = stream->scratch.size;
     return err ? err
-               : ferry__values_read(&io->file, &values, array->entry.naxes, array->entry.dims,
+               : ferry__values_read(&io->file, &values, array->entry.rank, array->entry.shape,
                                     first, count, out);
 }
 
@@ -229,7 +229,7 @@ static int read_deflated(struct ferry_io *io, const struct ferry__io_array *arra
     int err;
 
     (void)diff;
-    if (array->data.fortran && array->entry.naxes > 1 && count < array->entry.count)
+    if (array->data.fortran && array->entry.rank > 1 && count < array->entry.count)
         return read_part(io, array, first, count, out);
     if (array->data.fortran) {
         err = seek(io, d, d->header_size);
@@ -317,7 +317,7 @@ static int add_array(struct ferry_io *io, const char *name, const struct ferry__
 {
     struct ferry__io_name names = { .name = name };
 
-    return ferry__io_add(io, &names, npy->dtype, npy->naxes, npy->dims, out);
+    return ferry__io_add(io, &names, npy->dtype, npy->rank, npy->shape, out);
 }
 
 static struct ferry__values values_of(const struct ferry__npy *npy)
@@ -325,7 +325,7 @@ static struct ferry__values values_of(const struct ferry__npy *npy)
     struct ferry__values values = { .dtype = npy->dtype,
                                     .storage = npy->storage,
                                     .swap = npy->swap,
-                                    .fortran = npy->fortran && npy->naxes > 1 };
+                                    .fortran = npy->fortran && npy->rank > 1 };
 
     return values;
 }
@@ -436,7 +436,7 @@ static int add_unreadable(struct ferry_io *io, const char *name, const struct fe
 {
     const struct ferry__npy none = { .dtype = FERRY_U8,
                                      .storage = FERRY__STORED_OTHERWISE,
-                                     .naxes = 1 };
+                                     .rank = 1 };
     struct ferry__values values = values_of(&none);
     struct ferry__io_array *array;
     int err = add_array(io, name, &none, &array);

@@ -128,7 +128,7 @@ static int find_reader(struct ferry_io *io)
 
 static int open_part(const char *path, ferry_io **out);
 
-static const struct ferry__io_parts parts = { open_part, ferry_io_find, ferry_io_close };
+static const struct ferry__io_parts parts = { open_part, ferry_io_entry_find, ferry_io_close };
 
 /* Takes over the file, whatever the result. */
 static int open_file(struct ferry__io_file *file, unsigned flags, ferry_io **out)
@@ -221,7 +221,7 @@ ferry_io_format ferry_io_get_format(const ferry_io *io)
     return io ? io->format : FERRY_IO_UNKNOWN;
 }
 
-int64_t ferry_io_count(const ferry_io *io)
+int64_t ferry_io_entry_count(const ferry_io *io)
 {
     return io ? io->count : 0;
 }
@@ -291,13 +291,13 @@ void ferry_io_rewind(ferry_io *io)
         io->position = 0;
 }
 
-int ferry_io_find(ferry_io *io, const char *name, const ferry_io_entry **out)
+int ferry_io_entry_find(ferry_io *io, const char *name, const ferry_io_entry **out)
 {
     int64_t found;
     int err;
 
     if (!io || !name || !out)
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_find: an argument is NULL");
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_entry_find: an argument is NULL");
     if (!io->names.used) {
         err = make_names(io);
         if (err)

@@ -48,25 +48,25 @@ static int add_dim(const struct ferry__wire *wire, const struct ferry__field *fi
                    struct ferry__blob_proto *proto)
 {
     if (value > INT64_MAX)
-        return ferry__wire_error(wire, field, FERRY_EFORMAT, "dim %d is negative", proto->naxes);
-    if (proto->naxes == FERRY_MAX_AXES)
+        return ferry__wire_error(wire, field, FERRY_EFORMAT, "dim %d is negative", proto->rank);
+    if (proto->rank == FERRY_MAX_AXES)
         return ferry__wire_error(wire, field, FERRY_EUNSUPPORTED, "more than %d axes",
                                  FERRY_MAX_AXES);
-    proto->dims[proto->naxes++] = (int64_t)value;
+    proto->shape[proto->rank++] = (int64_t)value;
     return FERRY_OK;
 }
 
 static int take_dims(const struct ferry__wire *wire, const struct ferry__field *field,
                      struct ferry__blob_proto *proto)
 {
-    struct ferry__wire dims;
+    struct ferry__wire shape;
     uint64_t value;
     int got;
 
     if (field->type == FERRY__WIRE_VARINT)
         return add_dim(wire, field, field->value, proto);
-    got = ferry__wire_enter(wire, field, &shape_names, &dims);
-    while (!got && (got = ferry__wire_varint(&dims, field, &value)) > 0)
+    got = ferry__wire_enter(wire, field, &shape_names, &shape);
+    while (!got && (got = ferry__wire_varint(&shape, field, &value)) > 0)
         got = add_dim(wire, field, value, proto);
     return got;
 }
@@ -196,13 +196,13 @@ static int settle_shape(const struct ferry__wire *wire, struct parts *parts)
 
     if (parts->legacy) {
         proto->legacy = true;
-        proto->naxes = 4;
-        memcpy(proto->dims, parts->legacy_dims, sizeof(parts->legacy_dims));
+        proto->rank = 4;
+        memcpy(proto->shape, parts->legacy_dims, sizeof(parts->legacy_dims));
     }
-    proto->count = ferry__io_count(proto->naxes, proto->dims, sizeof(double));
+    proto->count = ferry__io_count(proto->rank, proto->shape, sizeof(double));
     if (proto->count < 0)
         return ferry__wire_error(wire, &parts->first, FERRY_EOVERFLOW,
-                                 "the dims multiply to more than 2^63 bytes");
+                                 "the shape multiply to more than 2^63 bytes");
     return FERRY_OK;
 }
 

@@ -12,8 +12,8 @@ extern const struct ferry__wire_names ferry__blob_proto_names;
 
 struct ferry__blob_proto {
     bool legacy; /* num, channels, height, width; otherwise shape */
-    int naxes;
-    int64_t dims[FERRY_MAX_AXES];
+    int rank;
+    int64_t shape[FERRY_MAX_AXES];
     int64_t count;
     struct ferry__values data, diff; /* FERRY__VALUES_NONE: absent, or count 0 */
 };

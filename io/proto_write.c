@@ -41,14 +41,14 @@ static void put_shape(struct ferry__proto_piece *piece, const struct ferry__prot
 {
     uint64_t dims = 0;
 
-    if (shape->naxes == 0)
+    if (shape->rank == 0)
         return; /* a scalar has none */
-    for (int i = 0; i < shape->naxes; i++)
-        dims += ferry__proto_varint_size((uint64_t)shape->dims[i]);
+    for (int i = 0; i < shape->rank; i++)
+        dims += ferry__proto_varint_size((uint64_t)shape->shape[i]);
     put_length(piece, 7, 1 + ferry__proto_varint_size(dims) + dims);
     put_length(piece, 1, dims);
-    for (int i = 0; i < shape->naxes; i++)
-        ferry__proto_put_varint(piece, (uint64_t)shape->dims[i]);
+    for (int i = 0; i < shape->rank; i++)
+        ferry__proto_put_varint(piece, (uint64_t)shape->shape[i]);
 }
 
 /* NVCaffe's types; both are written before the values that they are about. */

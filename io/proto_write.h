@@ -9,8 +9,8 @@
 
 struct ferry__proto_shape {
     ferry_dtype dtype;
-    int naxes;
-    const int64_t *dims;
+    int rank;
+    const int64_t *shape;
     int64_t count;
     bool diff;
     bool

@@ -32,7 +32,7 @@ static int read_stored(struct ferry_io *io, const struct ferry__io_array *array,
 
     if (values->encoding == FERRY__VALUES_OWN)
         return io->reader->read(io, array, diff, start, count, out);
-    err = ferry__values_read(&io->file, values, array->entry.naxes, array->entry.dims, start, count,
+    err = ferry__values_read(&io->file, values, array->entry.rank, array->entry.shape, start, count,
                              out);
     return err || !io->reader->check ? err : io->reader->check(io, array, start, count, out);
 }
@@ -167,7 +167,7 @@ int ferry__io_fill_converted(ferry_blob *b, bool diff, ferry_dtype dtype, ferry_
                              const void *arg)
 {
     ferry_blob *other;
-    int err = ferry_blob_create(ferry_blob_home(b), dtype, ferry_blob_naxes(b), ferry_blob_dims(b),
+    int err = ferry_blob_create(ferry_blob_home(b), dtype, ferry_blob_shape(b), ferry_blob_rank(b),
                                 &other);
 
     if (err)
@@ -202,7 +202,7 @@ int ferry_io_read(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b)
     if (!err && source.array->entry.unreadable)
         err = unreadable(io, source.array);
     if (!err)
-        err = ferry_blob_reshape(b, entry->naxes, entry->dims, NULL);
+        err = ferry_blob_reshape(b, entry->shape, entry->rank, NULL);
     if (!err)
         err = fill(&source, false, b);
     if (!err && entry->has_diff)

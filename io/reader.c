@@ -58,16 +58,16 @@ static const char *share_string(struct ferry_io *io, const char *text, const cha
 }
 
 int ferry__io_add(struct ferry_io *io, const struct ferry__io_name *name, ferry_dtype dtype,
-                  int naxes, const int64_t *dims, struct ferry__io_array **out)
+                  int rank, const int64_t *shape, struct ferry__io_array **out)
 {
     const ferry_io_entry *former = io->last ? &io->last->entry : NULL;
     struct ferry__io_array *array = ferry__io_alloc(io, sizeof(*array));
-    int64_t *own_dims = ferry__io_alloc(io, (size_t)naxes * sizeof(*dims));
+    int64_t *own_dims = ferry__io_alloc(io, (size_t)rank * sizeof(*shape));
 
     if (!array || !own_dims)
         return ferry_last_error_code();
-    if (naxes > 0)
-        memcpy(own_dims, dims, (size_t)naxes * sizeof(*dims));
+    if (rank > 0)
+        memcpy(own_dims, shape, (size_t)rank * sizeof(*shape));
     array->entry.name = make_name(io, name);
     array->entry.layer_name = share_string(io, name->layer, former ? former->layer_name : NULL);
     array->entry.layer_type =
@@ -78,9 +78,9 @@ int ferry__io_add(struct ferry_io *io, const struct ferry__io_name *name, ferry_
     array->entry.dtype = dtype;
     array->entry.diff_dtype = dtype;
     array->entry.storage = ferry_dtype_name(dtype);
-    array->entry.naxes = naxes;
-    array->entry.dims = own_dims;
-    array->entry.count = ferry__io_count(naxes, dims, 1);
+    array->entry.rank = rank;
+    array->entry.shape = own_dims;
+    array->entry.count = ferry__io_count(rank, shape, 1);
     if (io->last)
         io->last->next = array;
     else

@@ -107,7 +107,7 @@ struct ferry__io_name {
  * FERRY_EFORMAT where the arrays would take more memory than a file of this size justifies.
  */
 int ferry__io_add(struct ferry_io *io, const struct ferry__io_name *name, ferry_dtype dtype,
-                  int naxes, const int64_t *dims, struct ferry__io_array **out);
+                  int rank, const int64_t *shape, struct ferry__io_array **out);
 
 /* Arena memory or FERRY_EFORMAT / NULL with a message. */
 void *ferry__io_alloc(struct ferry_io *io, size_t size);

@@ -20,8 +20,8 @@ struct tensor {
     ferry_dtype dtype;
     enum ferry__storage storage;
     const char *word; /* the file's, for the dtype */
-    int naxes;
-    int64_t *dims;
+    int rank;
+    int64_t *shape;
     uint64_t begin, end;
     struct tensor *next;
 };
@@ -93,28 +93,28 @@ static int take_dtype(struct header *h, struct tensor *t)
 
 static int take_shape(struct header *h, struct tensor *t)
 {
-    int64_t dims[FERRY_MAX_AXES];
+    int64_t shape[FERRY_MAX_AXES];
     bool first = true;
     uint64_t dim;
 
     if (!ferry__json_char(&h->json, '['))
         return wanted(h, t->name, "shape is no array");
-    t->naxes = 0;
+    t->rank = 0;
     while (ferry__json_more(&h->json, ']', &first)) {
         if (!ferry__json_uint64(&h->json, &dim))
             return fail_json(h, t->name);
         if (dim > INT64_MAX)
             return fail_at(h, h->json.at, t->name, FERRY_EOVERFLOW, "a dim beyond 63 bits");
-        if (t->naxes == FERRY_MAX_AXES)
+        if (t->rank == FERRY_MAX_AXES)
             return fail_at(h, h->json.at, t->name, FERRY_EUNSUPPORTED, "more than 32 axes");
-        dims[t->naxes++] = (int64_t)dim;
+        shape[t->rank++] = (int64_t)dim;
     }
     if (h->json.wrong)
         return fail_json(h, t->name);
-    t->dims = ferry__io_alloc(h->io, (size_t)t->naxes * sizeof(*dims));
-    if (!t->dims)
+    t->shape = ferry__io_alloc(h->io, (size_t)t->rank * sizeof(*shape));
+    if (!t->shape)
         return ferry_last_error_code();
-    memcpy(t->dims, dims, (size_t)t->naxes * sizeof(*dims));
+    memcpy(t->shape, shape, (size_t)t->rank * sizeof(*shape));
     return FERRY_OK;
 }
 
@@ -262,12 +262,12 @@ static int check_tensor(const struct header *h, const struct tensor *t, uint64_t
                         uint64_t total)
 {
     uint64_t size = ferry__storage_size(t->storage, t->dtype);
-    int64_t count = ferry__io_count(t->naxes, t->dims, (size_t)size);
+    int64_t count = ferry__io_count(t->rank, t->shape, (size_t)size);
     bool known = t->storage != FERRY__STORED_OTHERWISE;
 
     if (count < 0)
         return fail_at(h, t->place, t->name, FERRY_EOVERFLOW,
-                       "the dims multiply to more than 2^63 bytes");
+                       "the shape multiply to more than 2^63 bytes");
     if (t->end < t->begin || t->end > total)
         return ferry_error_set(
             FERRY_EFORMAT,
@@ -294,7 +294,7 @@ static int add_tensor(const struct header *h, const struct tensor *t)
                                     .storage = t->storage,
                                     .swap = ferry__big_endian() };
     struct ferry__io_array *array;
-    int err = ferry__io_add(h->io, &name, t->dtype, t->naxes, t->dims, &array);
+    int err = ferry__io_add(h->io, &name, t->dtype, t->rank, t->shape, &array);
 
     if (err)
         return err;

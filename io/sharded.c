@@ -137,7 +137,7 @@ static int add_array(struct index *x, const char *name, struct shard *shard)
         return ferry_error_set(FERRY_EFORMAT, "%s: %.200s is not in %.200s, as the index says",
                                x->io->file.path, name, shard->name);
     inner = shard->io->table[entry->index];
-    err = ferry__io_add(x->io, &names, entry->dtype, entry->naxes, entry->dims, &array);
+    err = ferry__io_add(x->io, &names, entry->dtype, entry->rank, entry->shape, &array);
     if (err)
         return err;
     source->shard = shard->io;
@@ -254,8 +254,8 @@ static int read_values(struct ferry_io *io, const struct ferry__io_array *array,
 
     (void)io;
     (void)diff;
-    return ferry__values_read(&source->shard->file, &source->array->data, array->entry.naxes,
-                              array->entry.dims, start, count, out);
+    return ferry__values_read(&source->shard->file, &source->array->data, array->entry.rank,
+                              array->entry.shape, start, count, out);
 }
 
 const struct ferry__io_reader ferry__sharded_reader = {

@@ -117,16 +117,17 @@ static int read_strided(struct ferry_io *io, const struct ferry__io_array *array
     const ferry_io_entry *e = &array->entry;
     size_t size = ferry__values_element(&array->data);
     unsigned char *to = out;
-    int last = e->naxes - 1;
+    int last = e->rank - 1;
 
     (void)io;
     (void)diff;
     for (int64_t left = count; left > 0;) {
-        int64_t rest = start + (count - left), place = 0, n = e->dims[last] - rest % e->dims[last];
+        int64_t rest = start + (count - left), place = 0,
+                n = e->shape[last] - rest % e->shape[last];
 
         for (int i = last; i >= 0; i--) {
-            place += rest % e->dims[i] * own->stride[i];
-            rest /= e->dims[i];
+            place += rest % e->shape[i] * own->stride[i];
+            rest /= e->shape[i];
         }
         n = n < left ? n : left;
         for (int64_t i = 0; i < n; i++, to += size)

@@ -54,8 +54,8 @@ struct tensor {
     const struct type *type;
     const struct ferry__torch_storage *at;
     int64_t offset; /* elements */
-    int naxes;
-    int64_t dims[FERRY_MAX_AXES], strides[FERRY_MAX_AXES];
+    int rank;
+    int64_t shape[FERRY_MAX_AXES], strides[FERRY_MAX_AXES];
     int64_t count;
     const char *odd, *why; /* what it is that ferry has no values of, and why; NULL */
 };
@@ -121,10 +121,10 @@ static int check_places(const struct ferry__torch *a, const char *name, struct t
 {
     uint64_t last = (uint64_t)t->offset, room = t->at->size / t->type->size, bytes;
 
-    for (int i = 0; i < t->naxes && t->count > 0; i++) {
-        if (t->dims[i] > 1 && (uint64_t)t->strides[i] > (room - 1) / (uint64_t)(t->dims[i] - 1))
+    for (int i = 0; i < t->rank && t->count > 0; i++) {
+        if (t->shape[i] > 1 && (uint64_t)t->strides[i] > (room - 1) / (uint64_t)(t->shape[i] - 1))
             return ferry__torch_malformed(a, name, "its strides lead out of its storage");
-        last += (uint64_t)(t->dims[i] - 1) * (uint64_t)t->strides[i];
+        last += (uint64_t)(t->shape[i] - 1) * (uint64_t)t->strides[i];
         if (last >= room)
             return ferry__torch_malformed(a, name, "its strides lead out of its storage");
     }
@@ -139,10 +139,10 @@ static int check_places(const struct ferry__torch *a, const char *name, struct t
 
 static int check_tensor(const struct ferry__torch *a, const char *name, struct tensor *t)
 {
-    t->count = ferry__io_count(t->naxes, t->dims, t->type ? t->type->size : 1);
+    t->count = ferry__io_count(t->rank, t->shape, t->type ? t->type->size : 1);
     if (t->count < 0)
         return ferry_error_set(FERRY_EOVERFLOW,
-                               "%s: %.200s: the dims multiply to more than 2^63 bytes",
+                               "%s: %.200s: the shape multiply to more than 2^63 bytes",
                                a->io->file.path, name);
     if (t->odd)
         return FERRY_OK;
@@ -177,18 +177,19 @@ static int take_tensor(const struct ferry__torch *a, const char *name,
     int err;
 
     if (!storage || storage->kind != FERRY__PICKLE_STORAGE || !is_integer(offset) ||
-        offset->number < 0 || take_numbers(ferry__pickle_member(call, 2), t->dims, &axes) ||
+        offset->number < 0 || take_numbers(ferry__pickle_member(call, 2), t->shape, &axes) ||
         take_numbers(ferry__pickle_member(call, 3), t->strides, &strides) || axes != strides)
         return ferry__torch_malformed(a, name, "is no tensor, though it is made as one");
     t->offset = offset->number;
-    t->naxes = axes > FERRY_MAX_AXES ? 0 : (int)axes;
+    t->rank = axes > FERRY_MAX_AXES ? 0 : (int)axes;
     err = take_storage(a, name, storage, dtype, t);
     if (!err && axes > FERRY_MAX_AXES)
         return mark(t, t->type ? t->type->dtype_name : t->odd, "it has more than 32 axes");
     if (!err)
         err = check_tensor(a, name, t);
     if (!err && !t->odd && is_lazy(ferry__pickle_member(call, v3 ? 7 : 6)))
-        mark(t, t->type->dtype_name, "its signs are to be turned: resolve_neg() before it is saved");
+        mark(t, t->type->dtype_name,
+             "its signs are to be turned: resolve_neg() before it is saved");
     return err;
 }
 
@@ -196,10 +197,10 @@ static bool is_contiguous(const struct tensor *t)
 {
     int64_t step = 1;
 
-    for (int i = t->naxes - 1; i >= 0; i--) {
-        if (t->dims[i] != 1 && t->strides[i] != step)
+    for (int i = t->rank - 1; i >= 0; i--) {
+        if (t->shape[i] != 1 && t->strides[i] != step)
             return false;
-        step *= t->dims[i];
+        step *= t->shape[i];
     }
     return true;
 }
@@ -227,16 +228,16 @@ static int make_name(struct ferry__torch *a, const char *path, const char **out)
 }
 
 /* An array of that path, or, without one, of the file's name. */
-static int add_array(struct ferry__torch *a, const char *path, ferry_dtype dtype, int naxes,
-                     const int64_t *dims, struct ferry__io_array **out)
+static int add_array(struct ferry__torch *a, const char *path, ferry_dtype dtype, int rank,
+                     const int64_t *shape, struct ferry__io_array **out)
 {
     struct ferry__io_name name = { .name = NULL };
     int err = make_name(a, *path ? path : a->io->file.stem, &name.name);
 
-    return err ? err : ferry__io_add(a->io, &name, dtype, naxes, dims, out);
+    return err ? err : ferry__io_add(a->io, &name, dtype, rank, shape, out);
 }
 
-static int add_marked(struct ferry__torch *a, const char *path, int naxes, const int64_t *dims,
+static int add_marked(struct ferry__torch *a, const char *path, int rank, const int64_t *shape,
                       const char *what, const char *why)
 {
     struct ferry__values values = { .encoding = FERRY__VALUES_PLAIN,
@@ -244,7 +245,7 @@ static int add_marked(struct ferry__torch *a, const char *path, int naxes, const
                                     .storage = FERRY__STORED_OTHERWISE,
                                     .bytes = a->io->file.bytes };
     struct ferry__io_array *array;
-    int err = add_array(a, path, FERRY_U8, naxes, dims, &array);
+    int err = add_array(a, path, FERRY_U8, rank, shape, &array);
 
     if (err)
         return err;
@@ -271,7 +272,7 @@ static int add_values(struct ferry__torch *a, const char *path, const struct ten
                                     .swap = a->swap && t->type->size > 1 };
     struct ferry__torch_strided *own = ferry__io_alloc(a->io, sizeof(*own));
     struct ferry__io_array *array;
-    int err = own ? add_array(a, path, t->type->dtype, t->naxes, t->dims, &array)
+    int err = own ? add_array(a, path, t->type->dtype, t->rank, t->shape, &array)
                   : ferry_last_error_code();
 
     if (err)
@@ -295,5 +296,5 @@ int ferry__torch_add_tensor(struct ferry__torch *a, const char *path,
 
     if (err)
         return err;
-    return t.odd ? add_marked(a, path, t.naxes, t.dims, t.odd, t.why) : add_values(a, path, &t);
+    return t.odd ? add_marked(a, path, t.rank, t.shape, t.odd, t.why) : add_values(a, path, &t);
 }

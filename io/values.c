@@ -5,21 +5,21 @@
 
 #include <string.h>
 
-int64_t ferry__io_count(int naxes, const int64_t *dims, size_t size)
+int64_t ferry__io_count(int rank, const int64_t *shape, size_t size)
 {
     int64_t product = 1, limit = INT64_MAX / (int64_t)size;
     bool empty = false;
 
-    for (int i = 0; i < naxes; i++) {
-        if (dims[i] < 0)
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0)
             return FERRY_EINVAL;
-        if (dims[i] == 0) {
+        if (shape[i] == 0) {
             empty = true;
             continue;
         }
-        if (product > limit / dims[i])
+        if (product > limit / shape[i])
             return FERRY_EOVERFLOW;
-        product *= dims[i];
+        product *= shape[i];
     }
     return empty ? 0 : product;
 }
@@ -50,26 +50,26 @@ void ferry__swap_bytes(void *values, int64_t count, size_t size)
  * `place` is where in the file the element lies.
  */
 struct odometer {
-    int naxes;
-    const int64_t *dims;
+    int rank;
+    const int64_t *shape;
     int64_t index[FERRY_MAX_AXES], stride[FERRY_MAX_AXES];
     int64_t place;
 };
 
-static void odometer_set(struct odometer *o, int naxes, const int64_t *dims, int64_t start)
+static void odometer_set(struct odometer *o, int rank, const int64_t *shape, int64_t start)
 {
     int64_t stride = 1;
 
-    o->naxes = naxes;
-    o->dims = dims;
+    o->rank = rank;
+    o->shape = shape;
     o->place = 0;
-    for (int i = 0; i < naxes; i++) {
+    for (int i = 0; i < rank; i++) {
         o->stride[i] = stride;
-        stride *= dims[i];
+        stride *= shape[i];
     }
-    for (int i = naxes - 1; i >= 0; i--) {
-        o->index[i] = start % dims[i];
-        start /= dims[i];
+    for (int i = rank - 1; i >= 0; i--) {
+        o->index[i] = start % shape[i];
+        start /= shape[i];
         o->place += o->index[i] * o->stride[i];
     }
 }
@@ -77,15 +77,15 @@ static void odometer_set(struct odometer *o, int naxes, const int64_t *dims, int
 /* The last axis is done by the caller; this carries into those before it. */
 static void odometer_carry(struct odometer *o)
 {
-    int last = o->naxes - 1;
+    int last = o->rank - 1;
 
     o->place -= o->index[last] * o->stride[last];
     o->index[last] = 0;
     for (int i = last - 1; i >= 0; i--) {
         o->place += o->stride[i];
-        if (++o->index[i] < o->dims[i])
+        if (++o->index[i] < o->shape[i])
             return;
-        o->place -= o->dims[i] * o->stride[i];
+        o->place -= o->shape[i] * o->stride[i];
         o->index[i] = 0;
     }
 }
@@ -97,16 +97,16 @@ static void gather(const unsigned char *from, int64_t stride, size_t size, int64
         memcpy(out, from, size);
 }
 
-static void read_fortran(const struct ferry__values *v, int naxes, const int64_t *dims,
+static void read_fortran(const struct ferry__values *v, int rank, const int64_t *shape,
                          int64_t start, int64_t count, unsigned char *out)
 {
     size_t size = ferry__values_element(v);
     struct odometer o;
 
-    odometer_set(&o, naxes, dims, start);
+    odometer_set(&o, rank, shape, start);
     while (count > 0) {
-        int last = naxes - 1;
-        int64_t n = dims[last] - o.index[last];
+        int last = rank - 1;
+        int64_t n = shape[last] - o.index[last];
         const unsigned char *from = v->bytes + o.place * (int64_t)size;
 
         if (n > count)
@@ -154,8 +154,8 @@ static int read_wire(const struct ferry__io_file *file, const struct ferry__valu
     return FERRY_OK;
 }
 
-int ferry__values_read(const struct ferry__io_file *file, const struct ferry__values *v, int naxes,
-                       const int64_t *dims, int64_t start, int64_t count, void *out)
+int ferry__values_read(const struct ferry__io_file *file, const struct ferry__values *v, int rank,
+                       const int64_t *shape, int64_t start, int64_t count, void *out)
 {
     uint64_t size = ferry__values_element(v);
     int err = FERRY_OK;
@@ -164,8 +164,8 @@ int ferry__values_read(const struct ferry__io_file *file, const struct ferry__va
         return FERRY_OK;
     if (v->encoding == FERRY__VALUES_WIRE)
         err = read_wire(file, v, start, count, out);
-    else if (v->fortran && naxes > 1)
-        read_fortran(v, naxes, dims, start, count, out);
+    else if (v->fortran && rank > 1)
+        read_fortran(v, rank, shape, start, count, out);
     else
         err = ferry__io_file_copy(file, (uint64_t)(v->bytes - file->bytes) + (uint64_t)start * size,
                                   (uint64_t)count * size, out);

@@ -32,7 +32,7 @@ struct ferry__values {
  * with the dims that are 0 left out; negative: FERRY_EINVAL for a negative dim, FERRY_EOVERFLOW.
  * Sets no message.
  */
-int64_t ferry__io_count(int naxes, const int64_t *dims, size_t size);
+int64_t ferry__io_count(int rank, const int64_t *shape, size_t size);
 
 /* Bytes of an element in the file. */
 static inline size_t ferry__values_element(const struct ferry__values *v)
@@ -44,8 +44,8 @@ static inline size_t ferry__values_element(const struct ferry__values *v)
 bool ferry__values_adoptable(const struct ferry__values *v);
 
 /* Elements start … start + count − 1 in row-major order, as stored but native. The range was checked. */
-int ferry__values_read(const struct ferry__io_file *file, const struct ferry__values *v, int naxes,
-                       const int64_t *dims, int64_t start, int64_t count, void *out);
+int ferry__values_read(const struct ferry__io_file *file, const struct ferry__values *v, int rank,
+                       const int64_t *shape, int64_t start, int64_t count, void *out);
 
 /* Reverses the bytes of `count` elements of `size` bytes. */
 void ferry__swap_bytes(void *values, int64_t count, size_t size);

@@ -19,8 +19,8 @@ static int put_piece(ferry_io_writer *w, const struct ferry__proto_piece *piece)
 static void layout(const struct ferry__out_array *array, struct ferry__proto_parts *out)
 {
     struct ferry__proto_shape shape = { .dtype = array->entry.dtype,
-                                        .naxes = array->entry.naxes,
-                                        .dims = array->entry.dims,
+                                        .rank = array->entry.rank,
+                                        .shape = array->entry.shape,
                                         .count = array->entry.count,
                                         .diff = array->entry.has_diff != 0,
                                         .typed = true };

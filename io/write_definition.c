@@ -150,17 +150,18 @@ static int define(ferry_io_writer *w, const void *bytes, size_t size, char *lend
     return w->ops->define(w, bytes, size, lender);
 }
 
-int ferry_io_set_definition(ferry_io_writer *w, const void *bytes, size_t size)
+int ferry_io_writer_set_definition(ferry_io_writer *w, const void *bytes, size_t size)
 {
     if (!w || (!bytes && size > 0))
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_set_definition: an argument is NULL");
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_set_definition: an argument is NULL");
     return define(w, bytes, size, NULL);
 }
 
-int ferry_io_copy_definition(ferry_io_writer *w, ferry_io *from)
+int ferry_io_writer_copy_definition(ferry_io_writer *w, ferry_io *from)
 {
     if (!w || !from)
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_copy_definition: an argument is NULL");
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_io_writer_copy_definition: an argument is NULL");
     if (from->format != FERRY_IO_CAFFEMODEL)
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a %s has no net's definition",
                                from->file.path, ferry_io_format_name(from->format));

@@ -62,11 +62,11 @@ struct plan {
 
 static hid_t make_space(const ferry_io_entry *entry)
 {
-    hsize_t dims[FERRY_MAX_AXES];
+    hsize_t shape[FERRY_MAX_AXES];
 
-    for (int i = 0; i < entry->naxes; i++)
-        dims[i] = (hsize_t)entry->dims[i];
-    return entry->naxes ? H5Screate_simple(entry->naxes, dims, NULL) : H5Screate(H5S_SCALAR);
+    for (int i = 0; i < entry->rank; i++)
+        shape[i] = (hsize_t)entry->shape[i];
+    return entry->rank ? H5Screate_simple(entry->rank, shape, NULL) : H5Screate(H5S_SCALAR);
 }
 
 /* In the layout of weights: "layer/3", an array with a diff, and one that the reader would take for either. */

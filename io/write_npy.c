@@ -68,10 +68,10 @@ size_t ferry__npy_make_header(const ferry_io_entry *entry, char out[FERRY__NPY_H
 
     size = (size_t)snprintf(text, room, "{'descr': '%s', 'fortran_order': False, 'shape': (",
                             descr ? descr : descr_of(entry->dtype));
-    for (int i = 0; i < entry->naxes; i++)
+    for (int i = 0; i < entry->rank; i++)
         size += (size_t)snprintf(text + size, room - size, "%s%lld%s", i ? " " : "",
-                                 (long long)entry->dims[i],
-                                 i + 1 < entry->naxes || entry->naxes == 1 ? "," : "");
+                                 (long long)entry->shape[i],
+                                 i + 1 < entry->rank || entry->rank == 1 ? "," : "");
     size += (size_t)snprintf(text + size, room - size, "), }");
     total = (fixed + size + 1 + alignment - 1) / alignment * alignment;
     memset(text + size, ' ', total - fixed - size);

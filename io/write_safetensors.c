@@ -128,9 +128,9 @@ static void put_array(struct header *h, const struct ferry__out_array *a)
     put_text(h, ":{\"dtype\":\"");
     put_text(h, a->storage ? a->entry.storage : ferry_dtype_name(a->entry.dtype));
     put_text(h, "\",\"shape\":[");
-    for (int i = 0; i < a->entry.naxes; i++) {
+    for (int i = 0; i < a->entry.rank; i++) {
         put_text(h, i ? "," : "");
-        put_number(h, (uint64_t)a->entry.dims[i]);
+        put_number(h, (uint64_t)a->entry.shape[i]);
     }
     put_text(h, "],\"data_offsets\":[");
     put_number(h, a->place);

@@ -37,14 +37,15 @@ static const struct ferry__io_writer_ops *ops_of(ferry_io_format format)
     }
 }
 
-int ferry_io_create(const char *path, ferry_io_format format, ferry_io_writer **out)
+int ferry_io_writer_create(const char *path, ferry_io_format format, ferry_io_writer **out)
 {
     const struct ferry__io_writer_ops *ops = ops_of(format);
     struct ferry_io_writer *w;
     int err;
 
     if (!path || !out)
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_create: %s is NULL", path ? "out" : "path");
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_create: %s is NULL",
+                               path ? "out" : "path");
     if (!ops)
         return ferry_error_set(format == FERRY_IO_HDF5 ? FERRY_EUNSUPPORTED : FERRY_EINVAL,
                                "%.400s: format %s cannot be written%s", path,
@@ -78,13 +79,13 @@ static int check_entry(const ferry_io_writer *w, const ferry_io_entry *e, int64_
 {
     const char *why = NULL;
 
-    if (!e->name || e->naxes < 0 || e->naxes > FERRY_MAX_AXES || (e->naxes > 0 && !e->dims) ||
+    if (!e->name || e->rank < 0 || e->rank > FERRY_MAX_AXES || (e->rank > 0 && !e->shape) ||
         ferry_dtype_size(e->dtype) == 0)
-        return ferry_error_set(FERRY_EINVAL, "%s: array %.200s: its name, dtype or dims are wrong",
+        return ferry_error_set(FERRY_EINVAL, "%s: array %.200s: its name, dtype or shape are wrong",
                                w->out.shown, e->name ? e->name : "without a name");
-    *out_count = ferry__io_count(e->naxes, e->dims, ferry_dtype_size(e->dtype));
+    *out_count = ferry__io_count(e->rank, e->shape, ferry_dtype_size(e->dtype));
     if (*out_count < 0)
-        return ferry_error_set((int)*out_count, "%s: array %.200s: its dims are %s", w->out.shown,
+        return ferry_error_set((int)*out_count, "%s: array %.200s: its shape are %s", w->out.shown,
                                e->name, *out_count == FERRY_EINVAL ? "negative" : "too large");
     if (w->ops->single && w->count > 0)
         why = "it holds one array, and has it";
@@ -101,7 +102,7 @@ static const char *keep(ferry_io_writer *w, const char *text)
 }
 
 /* What of an entry must be there; its other members may be younger than the caller. */
-#define LEAST_ENTRY (offsetof(ferry_io_entry, dims) + sizeof(((ferry_io_entry *)NULL)->dims))
+#define LEAST_ENTRY (offsetof(ferry_io_entry, shape) + sizeof(((ferry_io_entry *)NULL)->shape))
 
 /* The caller's structure may be shorter than ours, or longer. */
 static int take_entry(const ferry_io_writer *w, const ferry_io_entry *theirs, ferry_io_entry *out)
@@ -136,24 +137,24 @@ static void set_storage(const ferry_io_writer *w, struct ferry__out_array *array
 static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
 {
     struct ferry__out_array *array;
-    int64_t *dims, count = 0;
+    int64_t *shape, count = 0;
     int err = check_entry(w, e, &count);
 
     if (err)
         return err;
     array = ferry__io_arena_alloc(&w->arena, sizeof(*array));
-    dims = ferry__io_arena_alloc(&w->arena, (size_t)e->naxes * sizeof(*dims));
-    if (!array || !dims)
+    shape = ferry__io_arena_alloc(&w->arena, (size_t)e->rank * sizeof(*shape));
+    if (!array || !shape)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
-    if (e->naxes > 0)
-        memcpy(dims, e->dims, (size_t)e->naxes * sizeof(*dims));
+    if (e->rank > 0)
+        memcpy(shape, e->shape, (size_t)e->rank * sizeof(*shape));
     array->entry = *e;
     array->entry.struct_size = 0;
     array->entry.index = w->count++;
     array->entry.name = keep(w, e->name);
     array->entry.layer_type = keep(w, e->layer_type);
     array->entry.layer_name = keep(w, e->layer_name);
-    array->entry.dims = dims;
+    array->entry.shape = shape;
     array->entry.count = count;
     array->entry.diff_dtype = e->dtype;
     array->given = (uint64_t)count * ferry_dtype_size(e->dtype);
@@ -169,13 +170,13 @@ static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
     return FERRY_OK;
 }
 
-int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry)
+int ferry_io_writer_declare(ferry_io_writer *w, const ferry_io_entry *entry)
 {
     ferry_io_entry given;
     int err;
 
     if (!w)
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_declare: the writer is NULL");
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_declare: the writer is NULL");
     if (w->begun || (w->count > 0 && !w->declared))
         return ferry_error_set(FERRY_EINVAL, "%s: arrays are declared before the first is written",
                                w->out.shown);
@@ -187,12 +188,12 @@ int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry)
     return err;
 }
 
-int ferry_io_set_metadata(ferry_io_writer *w, const char *key, const char *value)
+int ferry_io_writer_set_metadata(ferry_io_writer *w, const char *key, const char *value)
 {
     struct ferry__out_metadata *metadata;
 
     if (!w || !key || !value)
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_set_metadata: an argument is NULL");
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_set_metadata: an argument is NULL");
     if (w->begun)
         return ferry_error_set(FERRY_EINVAL, "%s: metadata come before the first array",
                                w->out.shown);
@@ -340,10 +341,10 @@ static int write_values(ferry_io_writer *w, const void *values, size_t size)
     return put(w, values, size);
 }
 
-int ferry_io_write_values(ferry_io_writer *w, const void *values, size_t size)
+int ferry_io_writer_write_values(ferry_io_writer *w, const void *values, size_t size)
 {
     if (!w || (!values && size > 0))
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_write_values: %s is NULL",
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_write_values: %s is NULL",
                                w ? "values" : "the writer");
     if (w->failed)
         return w->failed;
@@ -445,9 +446,9 @@ static int write_spool(ferry_io_writer *w)
 
 static bool is_like(const ferry_io_entry *a, const ferry_io_entry *b)
 {
-    return strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->naxes == b->naxes &&
+    return strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->rank == b->rank &&
            a->has_diff == b->has_diff &&
-           (a->naxes == 0 || memcmp(a->dims, b->dims, (size_t)a->naxes * sizeof(*a->dims)) == 0);
+           (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof(*a->shape)) == 0);
 }
 
 /* Makes the array the one that takes values; in a spooled file it waits in line. */
@@ -473,7 +474,7 @@ static int next_array(ferry_io_writer *w, const ferry_io_entry *e)
 
 static int send_values(ferry_io_writer *w, const ferry_blob *b, bool diff)
 {
-    size_t size = (size_t)ferry_blob_count(b) * ferry_dtype_size(ferry_blob_dtype(b));
+    size_t size = (size_t)ferry_blob_element_count(b) * ferry_dtype_size(ferry_blob_dtype(b));
     const void *values = diff ? ferry_blob_host_diff(b) : ferry_blob_host_data(b);
 
     if (!values)
@@ -484,22 +485,22 @@ static int send_values(ferry_io_writer *w, const ferry_blob *b, bool diff)
                                               : spool(w, values, size);
 }
 
-int ferry_io_write(ferry_io_writer *w, const char *name, const ferry_blob *b, bool with_diff)
+int ferry_io_writer_write(ferry_io_writer *w, const char *name, const ferry_blob *b, bool with_diff)
 {
     ferry_io_entry e = { .name = name, .has_diff = with_diff };
     int err;
 
     if (!w || !name || !b)
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_write: an argument is NULL");
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_write: an argument is NULL");
     if (w->failed)
         return w->failed;
-    if (ferry_blob_naxes(b) == 0 && ferry_blob_count(b) == 0)
+    if (ferry_blob_rank(b) == 0 && ferry_blob_element_count(b) == 0)
         return ferry_error_set(FERRY_EINVAL, "%s: array %.200s: the blob has no shape",
                                w->out.shown, name);
     e.dtype = e.diff_dtype = ferry_blob_dtype(b);
-    e.naxes = ferry_blob_naxes(b);
-    e.dims = ferry_blob_dims(b);
-    e.count = ferry_blob_count(b);
+    e.rank = ferry_blob_rank(b);
+    e.shape = ferry_blob_shape(b);
+    e.count = ferry_blob_element_count(b);
     err = next_array(w, &e);
     if (err)
         return err;
@@ -541,15 +542,15 @@ static int complete(ferry_io_writer *w)
     return err;
 }
 
-int ferry_io_commit(ferry_io_writer *w)
+int ferry_io_writer_commit(ferry_io_writer *w)
 {
     int err;
 
     if (!w)
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_commit: the writer is NULL");
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_commit: the writer is NULL");
     err = complete(w);
     if (err) {
-        ferry_io_abort(w);
+        ferry_io_writer_abort(w);
         return err;
     }
     err = ferry__io_out_commit(&w->out);
@@ -557,7 +558,7 @@ int ferry_io_commit(ferry_io_writer *w)
     return err;
 }
 
-void ferry_io_abort(ferry_io_writer *w)
+void ferry_io_writer_abort(ferry_io_writer *w)
 {
     if (!w)
         return;

@@ -20,7 +20,7 @@ static inline void descriptor_forget_strides(ferry_operand *operands, uint32_t n
 }
 
 /* A copy, in today's length. Returns how many inputs are the kind's own: no step of the epilogue names them. */
-static inline uint32_t descriptor_take(const ferry_op *from, ferry_op *to)
+static inline uint32_t descriptor_take(const ferry_op_desc *from, ferry_op_desc *to)
 {
     uint32_t own;
 

@@ -222,7 +222,7 @@ static int by_kind(struct kernel_plan *p, int (*plan)(struct kernel_plan *p))
     return plan(p);
 }
 
-int kernel_plan_make(const struct kernel_target *target, const ferry_op *op,
+int kernel_plan_make(const struct kernel_target *target, const ferry_op_desc *op,
                      struct kernel_plan *out)
 {
     struct kernel_plan *p = out;

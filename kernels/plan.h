@@ -38,7 +38,7 @@ struct kernel_launch {
 #define KERNEL_LAUNCHES 2
 
 struct kernel_plan {
-    ferry_op op; /* strides of dimensions that are 1 are 0 */
+    ferry_op_desc op; /* strides of dimensions that are 1 are 0 */
     uint32_t own_in;
     struct kernel_target target;
     ferry_op_answer answer;
@@ -47,7 +47,7 @@ struct kernel_plan {
 };
 
 /* 0, or FERRY_EUNSUPPORTED where the kernels cannot do it. */
-int kernel_plan_make(const struct kernel_target *target, const ferry_op *op,
+int kernel_plan_make(const struct kernel_target *target, const ferry_op_desc *op,
                      struct kernel_plan *out);
 
 /* Bytes that the operand reaches over. */

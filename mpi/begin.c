@@ -68,7 +68,7 @@ static int make_event(ferry_mpi *m, enum ferry__mpi_kind kind, const ferry_blob 
     e->kind = kind;
     e->dtype = b ? ferry_blob_dtype(b) : FERRY_F64;
     e->size = ferry_dtype_size(e->dtype);
-    e->count = b ? ferry_blob_count(b) : 0;
+    e->count = b ? ferry_blob_element_count(b) : 0;
     err = find_type(e, kind == FERRY__MPI_ALLREDUCE);
     if (err)
         free(e);
@@ -153,11 +153,12 @@ static int check_gather(const ferry_mpi *m, const ferry_blob *from, const ferry_
         return ferry_error_set(FERRY_EINVAL, "ferry_mpi_allgather: from %s into %s",
                                ferry_dtype_name(ferry_blob_dtype(from)),
                                ferry_dtype_name(ferry_blob_dtype(into)));
-    if (ferry_blob_count(into) / m->ranks != ferry_blob_count(from) ||
-        ferry_blob_count(into) % m->ranks)
-        return ferry_error_set(
-            FERRY_ESHAPE, "ferry_mpi_allgather: %lld elements from each of %d ranks into %lld",
-            (long long)ferry_blob_count(from), m->ranks, (long long)ferry_blob_count(into));
+    if (ferry_blob_element_count(into) / m->ranks != ferry_blob_element_count(from) ||
+        ferry_blob_element_count(into) % m->ranks)
+        return ferry_error_set(FERRY_ESHAPE,
+                               "ferry_mpi_allgather: %lld elements from each of %d ranks into %lld",
+                               (long long)ferry_blob_element_count(from), m->ranks,
+                               (long long)ferry_blob_element_count(into));
     return 0;
 }
 
@@ -188,7 +189,8 @@ int ferry__mpi_sum_values(ferry_mpi *m, double *values, int n)
     int err = m->threaded ? 0 : ferry__mpi_may_call(m);
 
     if (!err && !own)
-        err = ferry_error_set(FERRY_ENOMEM, "rank %d of %d: no memory for a sum", m->rank, m->ranks);
+        err =
+            ferry_error_set(FERRY_ENOMEM, "rank %d of %d: no memory for a sum", m->rank, m->ranks);
     if (!err)
         err = make_event(m, FERRY__MPI_ALLREDUCE, NULL, &e);
     if (err) {

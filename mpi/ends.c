@@ -16,7 +16,7 @@ static bool wants_device(const ferry_mpi *m, const struct ferry__mpi_end *end)
     ferry_device *home = ferry_blob_home(end->blob);
 
     return m->takes_device && !strcmp(ferry_device_get_properties(home)->plugin, "cuda") &&
-           (!(end->access & FERRY_READ) || !ferry_memory_valid_at(end->memory, NULL));
+           (!(end->access & FERRY_READ) || !ferry_memory_is_valid_at(end->memory, NULL));
 }
 
 /* An access on the device is ordered there; MPI, which knows no queue, has to wait for it. */
@@ -31,7 +31,7 @@ static int begin_device(struct ferry__mpi_end *end, ferry_queue *q)
     end->at = ferry_device_pointer(home, place);
     if (!end->at)
         return ferry_last_error_code();
-    return ferry_queue_record(q ? q : ferry_device_queue(home), &end->behind);
+    return ferry_event_record(q ? q : ferry_device_queue(home), &end->behind);
 }
 
 int ferry__mpi_end_begin(const ferry_mpi *m, struct ferry__mpi_end *end, ferry_queue *q)
@@ -79,7 +79,7 @@ int ferry__mpi_end_ready(struct ferry__mpi_end *end, bool waits)
 void ferry__mpi_end_drop(struct ferry__mpi_end *end, bool lost)
 {
     if (lost && end->access & FERRY_WRITE)
-        ferry_memory_lose(end->memory);
+        ferry_memory_mark_lost(end->memory);
     ferry_event_destroy(end->behind);
     ferry_memory_release(end->memory);
     memset(end, 0, sizeof *end);

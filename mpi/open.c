@@ -18,7 +18,8 @@
 /* Ends that are open where MPI was initialised here, and is to be finalised. */
 static pthread_mutex_t ours_lock = PTHREAD_MUTEX_INITIALIZER;
 static int ours; /* −1: it was initialised by the program */
-static bool broken; /* one of them has failed: MPI, which could wait for ranks that are gone, is not finalised */
+static bool
+    broken; /* one of them has failed: MPI, which could wait for ranks that are gone, is not finalised */
 
 /* ---- MPI itself ----------------------------------------------------------------------------------- */
 
@@ -220,7 +221,7 @@ int ferry_mpi_rank(const ferry_mpi *m)
     return m ? m->rank : 0;
 }
 
-int ferry_mpi_ranks(const ferry_mpi *m)
+int ferry_mpi_rank_count(const ferry_mpi *m)
 {
     return m ? m->ranks : 0;
 }

@@ -29,11 +29,11 @@ static int broadcast(void *arg, ferry_blob *b, unsigned which)
     return ferry_mpi_broadcast(arg, b, which, 0, NULL, NULL);
 }
 
-int ferry_mpi_team(ferry_mpi *m, ferry_team *out)
+int ferry_mpi_get_comm(ferry_mpi *m, ferry_comm *out)
 {
     if (!m || !out)
-        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_team: NULL argument");
-    *out = (ferry_team){ .struct_size = sizeof *out,
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_get_comm: NULL argument");
+    *out = (ferry_comm){ .struct_size = sizeof *out,
                          .rank = m->rank,
                          .ranks = m->ranks,
                          .arg = m,

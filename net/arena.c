@@ -255,7 +255,7 @@ int ferry__arenas_begin(ferry_net *net)
             continue;
         err = ferry_memory_access(arena->memory, arena->device, FERRY_WRITE, NULL, &ref);
         if (err == FERRY_ELOST || err == FERRY_EDEVICE)
-            err = ferry_memory_invalidate(arena->memory);
+            err = ferry_memory_discard(arena->memory);
     }
     return err;
 }

@@ -75,9 +75,9 @@ static int seed(const ferry_layer *layer)
     int i, err = 0;
 
     for (i = 0; !err && i < layer->n_tops; i++) {
-        ferry_blob *top = ferry_layer_top(layer, i);
+        ferry_blob *top = ferry_layer_top_at(layer, i);
 
-        if (layer->loss_weights[i] != 0 && ferry_blob_count(top) &&
+        if (layer->loss_weights[i] != 0 && ferry_blob_element_count(top) &&
             ferry_memory_head(ferry_blob_diff_memory(top)) == FERRY_HEAD_UNINITIALIZED)
             err = ferry_blob_fill_diff(top, layer->loss_weights[i]);
     }
@@ -93,7 +93,7 @@ static bool has_backward(const ferry_layer *layer)
         layer->type->flags & FERRY_LAYER_EMPTY_BACKWARD)
         return true;
     for (i = 0; i < layer->n_tops; i++)
-        if (layer->alias[i] >= 0 || !ferry_blob_count(ferry_layer_top(layer, i)))
+        if (layer->alias[i] >= 0 || !ferry_blob_element_count(ferry_layer_top_at(layer, i)))
             return true;
     for (i = 0; i < layer->n_bottoms; i++)
         if (layer->propagate[i])
@@ -208,7 +208,7 @@ static int backward(ferry_net *net, int first, int last)
     if (err)
         return err;
     ferry__segment_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
-    for (i = net->n_stages; !err && i-- > 0;)
+    for (i = net->stage_count; !err && i-- > 0;)
         if (net->stages[i].first <= last && net->stages[i].last >= first)
             err = run(net, net->stages[i].now, &s, first, last);
     err = err ? ferry__segment_end(&s, err)

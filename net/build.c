@@ -110,8 +110,8 @@ static int new_blob(struct building *b, ferry_layer *layer, const char *name, in
     blob->name = name;
     blob->maker = layer->index;
     blob->alias = -1;
-    blob->naxes = -1;
-    err = ferry_blob_create(layer->device, FERRY_F32, FERRY_UNSHAPED, NULL, &blob->blob);
+    blob->rank = -1;
+    err = ferry_blob_create(layer->device, FERRY_F32, NULL, FERRY_UNSHAPED, &blob->blob);
     if (err)
         return err;
     ferry_blob_set_name(blob->blob, name);
@@ -149,7 +149,7 @@ static int add_top(struct building *b, ferry_layer *layer, const struct ferry__n
 /* Automatic tops take the weights behind those of the named ones, which the graph may have given a split. */
 static int weigh_tops(ferry_layer *layer, const struct ferry__node *node)
 {
-    int weights = (int)ferry_proto_count(node->message, "loss_weight"), i;
+    int weights = (int)ferry_proto_value_count(node->message, "loss_weight"), i;
 
     if (weights && weights != layer->n_tops)
         return ferry_proto_error(node->message, "loss_weight", 0, FERRY_EFORMAT,
@@ -185,13 +185,13 @@ static void tell_tops(struct building *b, const ferry_layer *layer)
     int i;
 
     for (i = 0; i < layer->n_tops; i++) {
-        const ferry_blob *top = ferry_layer_top(layer, i);
+        const ferry_blob *top = ferry_layer_top_at(layer, i);
 
         ferry_blob_shape_string(top, shape, sizeof shape);
         ferry_log_write(FERRY_LOG_INFO, "Top shape: %s", shape);
         if (layer->loss_weights[i] != 0)
             ferry_log_write(FERRY_LOG_INFO, "    with loss weight %g", layer->loss_weights[i]);
-        b->elements += (uint64_t)ferry_blob_count(top);
+        b->elements += (uint64_t)ferry_blob_element_count(top);
     }
     ferry_log_write(FERRY_LOG_INFO, "Memory required for data: %llu",
                     (unsigned long long)b->elements * sizeof(float));
@@ -218,10 +218,10 @@ static int set_up(struct building *b, ferry_layer *layer)
     layer->set_up = true;
     if (layer->type->setup)
         err = ferry__layer_misfit(layer, layer->type->setup(layer));
-    if (!err && ferry_proto_count(layer->message, "param") > layer->n_params)
-        err =
-            ferry_layer_error(layer, FERRY_EFORMAT, "it has %d blobs of parameters and %d `param`s",
-                              layer->n_params, (int)ferry_proto_count(layer->message, "param"));
+    if (!err && ferry_proto_value_count(layer->message, "param") > layer->n_params)
+        err = ferry_layer_error(layer, FERRY_EFORMAT,
+                                "it has %d blobs of parameters and %d `param`s", layer->n_params,
+                                (int)ferry_proto_value_count(layer->message, "param"));
     if (!err)
         err = ferry__net_reshape(b->net, first, first);
     if (err)

@@ -79,13 +79,13 @@ static int new_value(struct ferry__program *p, ferry_blob *blob, int index)
     v->index = index;
     v->within = -1;
     v->dtype = (uint32_t)ferry_blob_dtype(blob);
-    v->count = ferry_blob_count(blob);
-    v->rank = ferry_blob_naxes(blob);
+    v->count = ferry_blob_element_count(blob);
+    v->rank = ferry_blob_rank(blob);
     for (i = 0; i < v->rank && v->rank <= FERRY_OP_AXES; i++)
-        v->dims[i] = ferry_blob_dim(blob, i);
+        v->shape[i] = ferry_blob_dim(blob, i);
     if (v->rank < 1 || v->rank > FERRY_OP_AXES) {
         v->rank = 1;
-        v->dims[0] = v->count;
+        v->shape[0] = v->count;
         v->plain = true;
     }
     return p->n_values - 1;

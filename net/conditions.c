@@ -16,7 +16,7 @@ static size_t add_stages(const ferry_proto *state, const char **stages, size_t n
 {
     int64_t i;
 
-    for (i = 0; i < ferry_proto_count(state, "stage"); i++)
+    for (i = 0; i < ferry_proto_value_count(state, "stage"); i++)
         stages[n++] = ferry_proto_string(state, "stage", i, NULL);
     return n;
 }
@@ -25,27 +25,27 @@ int ferry__conditions_make(ferry_net *net, const ferry_net_options *o, const fer
                            struct ferry__net_conditions *out)
 {
     const ferry_proto *own = ferry_proto_message(net->proto, "state", 0);
-    size_t most = (size_t)ferry_proto_count(own, "stage") + o->n_stages + 1, i;
+    size_t most = (size_t)ferry_proto_value_count(own, "stage") + o->stage_count + 1, i;
     const char **stages;
 
     if (over)
-        most += (size_t)ferry_proto_count(over, "stage");
+        most += (size_t)ferry_proto_value_count(over, "stage");
     stages = ferry__proto_alloc(&net->arena, most * sizeof(const char *));
     if (!stages)
         return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
     *out = (struct ferry__net_conditions){ .phase = net->phase, .stages = stages };
-    out->has_level = !over || ferry_proto_count(own, "level");
-    out->level =
-        ferry_proto_count(own, "level") ? (int)ferry_proto_integer(own, "level", 0) : o->level;
-    if (over && ferry_proto_count(over, "level")) {
+    out->has_level = !over || ferry_proto_value_count(own, "level");
+    out->level = ferry_proto_value_count(own, "level") ? (int)ferry_proto_integer(own, "level", 0)
+                                                       : o->level;
+    if (over && ferry_proto_value_count(over, "level")) {
         out->has_level = true;
         out->level = (int)ferry_proto_integer(over, "level", 0);
     }
-    out->n_stages = add_stages(own, stages, 0);
-    for (i = 0; i < o->n_stages; i++)
-        stages[out->n_stages++] = o->stages[i];
+    out->stage_count = add_stages(own, stages, 0);
+    for (i = 0; i < o->stage_count; i++)
+        stages[out->stage_count++] = o->stages[i];
     if (over)
-        out->n_stages = add_stages(over, stages, out->n_stages);
+        out->stage_count = add_stages(over, stages, out->stage_count);
     return 0;
 }
 
@@ -63,7 +63,7 @@ static int put_state(ferry_proto *text, const struct ferry__net_conditions *c)
         err = ferry__proto_put_integer(state, "phase", c->phase == FERRY_PHASE_TRAIN ? 0 : 1);
     if (!err && c->has_level)
         err = ferry__proto_put_integer(state, "level", c->level);
-    for (i = 0; !err && i < c->n_stages; i++)
+    for (i = 0; !err && i < c->stage_count; i++)
         err = ferry__proto_put_string(state, "stage", c->stages[i]);
     return err;
 }
@@ -71,7 +71,7 @@ static int put_state(ferry_proto *text, const struct ferry__net_conditions *c)
 /* Takes layers out that the graph lacks: it has the others in the text's order, and splits between them. */
 static void remove_others(const ferry_net *net, const struct ferry__graph *graph, ferry_proto *text)
 {
-    int64_t i = ferry_proto_count(net->proto, "layer");
+    int64_t i = ferry_proto_value_count(net->proto, "layer");
     const ferry_proto *empty = ferry_proto_message(net->proto, "layer", i);
     int node = graph->count - 1;
 

@@ -14,7 +14,7 @@ typedef int measure(const ferry_blob *b, double *out);
 static int mean_of(const ferry_blob *b, measure *asum, double *out)
 {
     double sum = 0;
-    int64_t count = ferry_blob_count(b);
+    int64_t count = ferry_blob_element_count(b);
     int err = count > 0 ? asum(b, &sum) : 0;
 
     *out = count > 0 ? sum / (double)count : 0;
@@ -40,7 +40,7 @@ static int tell_forward(const ferry_layer *layer)
 
     for (i = 0; !err && i < layer->n_tops; i++)
         err = tell(layer, "Forward", "top", layer->net->blobs[layer->tops[i]].name,
-                   ferry_layer_top(layer, i), false);
+                   ferry_layer_top_at(layer, i), false);
     for (i = 0; !err && i < layer->n_params; i++) {
         const struct ferry__net_param *p = &layer->params[i];
 
@@ -58,7 +58,7 @@ static int tell_backward(const ferry_layer *layer)
     for (i = 0; !err && i < layer->n_bottoms; i++)
         if (layer->propagate[i])
             err = tell(layer, "Backward", "bottom", layer->net->blobs[layer->bottoms[i]].name,
-                       ferry_layer_bottom(layer, i), true);
+                       ferry_layer_bottom_at(layer, i), true);
     for (i = 0; !err && i < layer->n_params; i++)
         if (ferry_layer_param_propagates(layer, i)) {
             snprintf(number, sizeof number, "%d", i);

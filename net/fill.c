@@ -14,18 +14,18 @@
 static int draw(const struct ferry__filling *f, ferry_blob *b, uint32_t distribution, double a,
                 double spread)
 {
-    int64_t count = ferry_blob_count(b);
-    ferry_op_place out = { ferry_blob_data_memory(b), 0 };
-    ferry_op_args args = { .struct_size = sizeof args, .out = &out, .seed = f->seed };
+    int64_t count = ferry_blob_element_count(b);
+    ferry_operation_location out = { ferry_blob_data_memory(b), 0 };
+    ferry_operation_args args = { .struct_size = sizeof args, .out = &out, .seed = f->seed };
     ferry_operation *operation;
-    ferry_op op;
+    ferry_op_desc op;
     int err;
 
     if (!count)
         return 0;
-    ferry_op_init(&op, FERRY_OP_RANDOM);
+    ferry_op_desc_init(&op, FERRY_OP_RANDOM);
     op.n_out = 1;
-    op.out[0] = ferry_operand_of(FERRY_F32, 1, &count, NULL);
+    op.out[0] = ferry_operand_make(FERRY_F32, &count, 1, NULL);
     op.params.random.distribution = distribution;
     op.params.random.a = a;
     op.params.random.b = spread;
@@ -33,8 +33,8 @@ static int draw(const struct ferry__filling *f, ferry_blob *b, uint32_t distribu
     if (err)
         return err;
     args.offset = f->offset;
-    err = ferry_op_run(operation, NULL, &args);
-    ferry_op_destroy(operation);
+    err = ferry_operation_run(operation, NULL, &args);
+    ferry_operation_destroy(operation);
     return err;
 }
 
@@ -42,8 +42,8 @@ static int draw(const struct ferry__filling *f, ferry_blob *b, uint32_t distribu
 static int mask(const struct ferry__filling *f, ferry_blob *like, double share, ferry_blob **out)
 {
     struct ferry__filling own = *f;
-    int64_t count = ferry_blob_count(like);
-    int err = ferry_blob_create(ferry_blob_home(like), FERRY_F32, 1, &count, out);
+    int64_t count = ferry_blob_element_count(like);
+    int err = ferry_blob_create(ferry_blob_home(like), FERRY_F32, &count, 1, out);
 
     if (err)
         return err;
@@ -67,14 +67,14 @@ static int gaussian(const struct ferry__filling *f, ferry_blob *b)
 
     if (err || sparse < 0)
         return err;
-    if (ferry_blob_naxes(b) < 1 || !ferry_blob_dim(b, 0))
+    if (ferry_blob_rank(b) < 1 || !ferry_blob_dim(b, 0))
         return ferry_proto_error(p, "sparse", 0, FERRY_EFORMAT, "%s has no outputs", f->what);
     err = mask(f, b, (double)sparse / (double)ferry_blob_dim(b, 0), &kept);
     if (err)
         return err;
     keep = ferry_blob_host_data(kept);
     values = keep ? ferry_blob_mutable_host_data(b) : NULL;
-    for (i = 0; values && i < ferry_blob_count(b); i++)
+    for (i = 0; values && i < ferry_blob_element_count(b); i++)
         values[i] *= keep[i];
     if (!values)
         err = ferry_last_error_code();

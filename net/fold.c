@@ -39,7 +39,7 @@ static bool fits(const struct ferry__program *p, int64_t items, int64_t channels
                  const struct ferry__item *by, uint32_t k)
 {
     const ferry_operand *y = &by->op.out[0];
-    int64_t count = ferry_blob_count(by->in[k].blob);
+    int64_t count = ferry_blob_element_count(by->in[k].blob);
 
     if (!is_constant(p, &by->in[k]))
         return false;
@@ -50,7 +50,7 @@ static bool fits(const struct ferry__program *p, int64_t items, int64_t channels
 static bool step_of(const struct ferry__program *p, int64_t items, int64_t channels,
                     const struct ferry__item *by, struct ferry__fold_step *out)
 {
-    const ferry_op *op = &by->op;
+    const ferry_op_desc *op = &by->op;
     uint32_t function = op->params.binary.function, k;
 
     memset(out, 0, sizeof *out);
@@ -83,7 +83,7 @@ static bool can_fold(const struct ferry__program *p, const struct ferry__item *i
 
 /* ---- making ---------------------------------------------------------------------------------------- */
 
-static void measure(const ferry_op *op, struct ferry__fold *f)
+static void measure(const ferry_op_desc *op, struct ferry__fold *f)
 {
     const ferry_operand *w = &op->in[1];
     int64_t taps = 1;
@@ -139,9 +139,9 @@ static struct ferry__fold *make(ferry_net *net, const struct ferry__fold *like, 
     *f = *like;
     f->made[0] = f->made[1] = NULL;
     f->version = 0;
-    if (ferry_blob_create(device, FERRY_F32, ferry_blob_naxes(like->weights),
-                          ferry_blob_dims(like->weights), &f->made[0]) ||
-        ferry_blob_create(device, FERRY_F32, 1, &channels, &f->made[1])) {
+    if (ferry_blob_create(device, FERRY_F32, ferry_blob_shape(like->weights),
+                          ferry_blob_rank(like->weights), &f->made[0]) ||
+        ferry_blob_create(device, FERRY_F32, &channels, 1, &f->made[1])) {
         discard(f);
         return NULL;
     }
@@ -177,7 +177,7 @@ static int adopt(struct ferry__program *p, struct ferry__item *item, const struc
     item->in[1].blob = f->made[0];
     if (item->op.n_in == 2)
         item->op.n_in = 3;
-    item->op.in[2] = ferry_operand_of(FERRY_F32, 1, &channels, NULL);
+    item->op.in[2] = ferry_operand_make(FERRY_F32, &channels, 1, NULL);
     item->op.constants |= 1u << 2;
     item->in[2] = (struct ferry__use){ .value = -1, .blob = f->made[1] };
     return 1;
@@ -206,7 +206,7 @@ static bool keeps_zero(const struct ferry__fold_step *s)
     return s->kind == FERRY_OP_UNARY ? s->c == 0 : s->function == FERRY_BINARY_SCALE && !s->v;
 }
 
-static bool is_padded(const ferry_op *op)
+static bool is_padded(const ferry_op_desc *op)
 {
     int i;
 

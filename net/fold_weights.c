@@ -23,7 +23,8 @@ static int compose(const struct ferry__fold_step *s, int64_t channels, double *s
 {
     const float *u = s->u ? ferry_blob_host_data(s->u) : NULL;
     const float *v = s->v ? ferry_blob_host_data(s->v) : NULL;
-    bool one_u = s->u && ferry_blob_count(s->u) == 1, one_v = s->v && ferry_blob_count(s->v) == 1;
+    bool one_u = s->u && ferry_blob_element_count(s->u) == 1,
+         one_v = s->v && ferry_blob_element_count(s->v) == 1;
     int64_t i;
 
     if ((s->u && !u) || (s->v && !v))
@@ -139,7 +140,7 @@ static int fill(struct ferry__fold *f, const struct factors *by, int64_t channel
 int ferry__fold_refresh(struct ferry__fold *f)
 {
     uint64_t version = sources(f);
-    int64_t channels = ferry_blob_count(f->made[1]);
+    int64_t channels = ferry_blob_element_count(f->made[1]);
     int64_t inputs = f->n_before ? f->inputs : 0;
     struct factors by;
     int err;

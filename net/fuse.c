@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-int ferry__item_query(struct ferry__item *item, const ferry_op *op, ferry_op_plan *out)
+int ferry__item_query(struct ferry__item *item, const ferry_op_desc *op, ferry_operation_plan *out)
 {
     out->struct_size = sizeof *out;
-    return ferry__layer_failed(item->layer, ferry_op_query(item->layer->device, op, out));
+    return ferry__layer_failed(item->layer, ferry_operation_query(item->layer->device, op, out));
 }
 
 /* ---- who may join whom ----------------------------------------------------------------------------- */
@@ -87,10 +87,10 @@ static int host_of(const struct ferry__program *p, int at, uint32_t k)
 /* ---- joining --------------------------------------------------------------------------------------- */
 
 /* Takes a longer operation in, if it is no worse to run. 1, 0 or an error. */
-static int accept(struct ferry__item *host, const ferry_op *op)
+static int accept(struct ferry__item *host, const ferry_op_desc *op)
 {
-    ferry_op_plan plan = { 0 };
-    int err = ferry_op_check(op);
+    ferry_operation_plan plan = { 0 };
+    int err = ferry_op_desc_check(op);
 
     if (err)
         return 0; /* a sum of other shapes, say */
@@ -103,9 +103,9 @@ static int accept(struct ferry__item *host, const ferry_op *op)
     return 1;
 }
 
-static ferry_op with_step(const struct ferry__item *host, uint32_t step)
+static ferry_op_desc with_step(const struct ferry__item *host, uint32_t step)
 {
-    ferry_op op = host->op;
+    ferry_op_desc op = host->op;
 
     op.epilogue[op.n_epilogue] = (ferry_op_step){ .step = step };
     op.n_epilogue++;
@@ -114,7 +114,7 @@ static ferry_op with_step(const struct ferry__item *host, uint32_t step)
 
 static int join_unary(struct ferry__item *host, const struct ferry__item *item)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
     if (host->op.n_epilogue == FERRY_OP_EPILOGUE)
         return 0;
@@ -131,7 +131,7 @@ static int join_operand(struct ferry__item *host, const struct ferry__item *item
                         uint32_t k, ferry_operand o)
 {
     uint32_t at = host->op.n_in;
-    ferry_op op;
+    ferry_op_desc op;
     int joined;
 
     if (host->op.n_epilogue == FERRY_OP_EPILOGUE || at == FERRY_OP_INPUTS)
@@ -173,7 +173,7 @@ static int join_prelu(struct ferry__item *host, const struct ferry__item *item)
     if (item->in[1].value >= 0 || item->in[1].diff || !is_per_channel(host, item, 1))
         return 0;
     return join_operand(host, item, FERRY_STEP_PRELU, 1,
-                        ferry_operand_of(item->op.in[1].dtype, 1, &slopes, NULL));
+                        ferry_operand_make(item->op.in[1].dtype, &slopes, 1, NULL));
 }
 
 /*
@@ -193,7 +193,7 @@ static int join_sum(struct ferry__program *p, int at, int host, uint32_t other)
     for (i = host; i < at; i++)
         if (ferry__item_writes(p, &p->items[i], value))
             return 0;
-    o = ferry_operand_of(h->op.out[0].dtype, (int)h->op.out[0].rank, h->op.out[0].shape, NULL);
+    o = ferry_operand_make(h->op.out[0].dtype, h->op.out[0].shape, (int)h->op.out[0].rank, NULL);
     return join_operand(h, item, FERRY_STEP_ADD, other, o);
 }
 

@@ -49,9 +49,9 @@ static struct ferry__node *append(struct ferry__graph *g, struct ferry__proto_ar
 static int add_layer(struct ferry__graph *g, struct ferry__proto_arena *arena,
                      const ferry_proto *layer)
 {
-    int bottoms = (int)ferry_proto_count(layer, "bottom");
-    int tops = (int)ferry_proto_count(layer, "top"), i;
-    int weights = (int)ferry_proto_count(layer, "loss_weight");
+    int bottoms = (int)ferry_proto_value_count(layer, "bottom");
+    int tops = (int)ferry_proto_value_count(layer, "top"), i;
+    int weights = (int)ferry_proto_value_count(layer, "loss_weight");
     struct ferry__node *node = append(g, arena, bottoms, tops);
 
     if (!node)
@@ -74,7 +74,7 @@ static int collect(const ferry_proto *net, const struct ferry__net_conditions *c
 {
     int64_t i;
 
-    for (i = 0; i < ferry_proto_count(net, "layer"); i++) {
+    for (i = 0; i < ferry_proto_value_count(net, "layer"); i++) {
         const ferry_proto *layer = ferry_proto_message(net, "layer", i);
         int admitted = ferry__rules_admit(layer, conditions);
         int err = admitted < 0 ? admitted : admitted ? add_layer(g, arena, layer) : 0;
@@ -275,7 +275,8 @@ int ferry__graph_make(const ferry_proto *net, const struct ferry__net_conditions
                       struct ferry__proto_arena *arena, struct ferry__graph *out)
 {
     /* a message of the schema that a net of today does not have: one without fields */
-    const ferry_proto *empty = ferry_proto_message(net, "layer", ferry_proto_count(net, "layer"));
+    const ferry_proto *empty =
+        ferry_proto_message(net, "layer", ferry_proto_value_count(net, "layer"));
     struct ferry__graph all = { 0 };
     struct versions v = { 0 };
     int err = collect(net, conditions, arena, &all);

@@ -17,7 +17,7 @@ struct ferry__net_conditions {
     int level;
     bool has_level; /* somebody has given one: for Caffe's lines */
     const char *const *stages;
-    size_t n_stages;
+    size_t stage_count;
 };
 
 /* A layer to be. Everything belongs to the arena, messages to their tree. */

@@ -14,7 +14,7 @@ const char *ferry_layer_name(const ferry_layer *layer)
     return layer ? layer->name : "";
 }
 
-const ferry_layer_type *ferry_layer_type_of(const ferry_layer *layer)
+const ferry_layer_type *ferry_layer_get_type(const ferry_layer *layer)
 {
     return layer ? layer->type : NULL;
 }
@@ -44,31 +44,31 @@ ferry_queue *ferry_layer_queue(const ferry_layer *layer)
     return layer ? ferry_device_queue(layer->device) : NULL;
 }
 
-int ferry_layer_n_bottoms(const ferry_layer *layer)
+int ferry_layer_bottom_count(const ferry_layer *layer)
 {
     return layer ? layer->n_bottoms : 0;
 }
 
-int ferry_layer_n_tops(const ferry_layer *layer)
+int ferry_layer_top_count(const ferry_layer *layer)
 {
     return layer ? layer->n_tops : 0;
 }
 
-ferry_blob *ferry_layer_bottom(const ferry_layer *layer, int index)
+ferry_blob *ferry_layer_bottom_at(const ferry_layer *layer, int index)
 {
     if (!layer || index < 0 || index >= layer->n_bottoms)
         return NULL;
     return layer->net->blobs[layer->bottoms[index]].blob;
 }
 
-ferry_blob *ferry_layer_top(const ferry_layer *layer, int index)
+ferry_blob *ferry_layer_top_at(const ferry_layer *layer, int index)
 {
     if (!layer || index < 0 || index >= layer->n_tops)
         return NULL;
     return layer->net->blobs[layer->tops[index]].blob;
 }
 
-int ferry_layer_in_place(const ferry_layer *layer, int index)
+int ferry_layer_is_in_place(const ferry_layer *layer, int index)
 {
     int i;
 
@@ -117,7 +117,7 @@ int ferry_layer_overwritten(const ferry_layer *layer, int index)
         return 0;
     for (i = layer->index + 1; i < net->n_layers; i++)
         for (k = 0; k < net->layers[i].n_tops; k++)
-            if (ferry_layer_in_place(&net->layers[i], k) &&
+            if (ferry_layer_is_in_place(&net->layers[i], k) &&
                 contents_of(net, net->layers[i].tops[k]) == contents_of(net, layer->tops[index]))
                 return 1;
     return 0;
@@ -168,7 +168,7 @@ int ferry_layer_rank(const ferry_layer *layer)
     return layer && layer->net->phase == FERRY_PHASE_TRAIN ? layer->net->rank : 0;
 }
 
-int ferry_layer_ranks(const ferry_layer *layer)
+int ferry_layer_rank_count(const ferry_layer *layer)
 {
     return layer && layer->net->phase == FERRY_PHASE_TRAIN ? layer->net->ranks : 1;
 }
@@ -190,7 +190,7 @@ int ferry__layer_seek(ferry_layer *layer, uint64_t position)
 
 /* ---- blobs of its own -------------------------------------------------------------------------- */
 
-int ferry_layer_n_params(const ferry_layer *layer)
+int ferry_layer_param_count(const ferry_layer *layer)
 {
     return layer ? layer->n_params : 0;
 }
@@ -216,14 +216,14 @@ static int make_room(ferry_layer *layer, int index)
     return 0;
 }
 
-static bool has_shape(const ferry_blob *b, int naxes, const int64_t *dims)
+static bool has_shape(const ferry_blob *b, int rank, const int64_t *shape)
 {
-    return b && ferry_blob_naxes(b) == naxes &&
-           (!naxes || !memcmp(ferry_blob_dims(b), dims, (size_t)naxes * sizeof *dims));
+    return b && ferry_blob_rank(b) == rank &&
+           (!rank || !memcmp(ferry_blob_shape(b), shape, (size_t)rank * sizeof *shape));
 }
 
-ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int keep, int naxes,
-                                const int64_t *dims)
+ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int keep, const int64_t *shape,
+                                int rank)
 {
     struct ferry__net_scratch *s;
 
@@ -235,13 +235,13 @@ ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int keep, int nax
         return NULL;
     s = &layer->scratch[index];
     s->keep = keep;
-    if (!has_shape(s->blob, naxes, dims))
+    if (!has_shape(s->blob, rank, shape))
         layer->prepared = 0; /* what was in it is to be made anew */
-    if (!s->blob && ferry_blob_create(layer->device, FERRY_F32, naxes, dims, &s->blob)) {
+    if (!s->blob && ferry_blob_create(layer->device, FERRY_F32, shape, rank, &s->blob)) {
         s->blob = NULL;
         return NULL;
     }
-    return ferry_blob_reshape(s->blob, naxes, dims, NULL) ? NULL : s->blob;
+    return ferry_blob_reshape(s->blob, shape, rank, NULL) ? NULL : s->blob;
 }
 
 ferry_blob *ferry_layer_scratch_at(const ferry_layer *layer, int index)
@@ -251,11 +251,11 @@ ferry_blob *ferry_layer_scratch_at(const ferry_layer *layer, int index)
 
 int ferry_layer_alias(ferry_layer *layer, int top, int bottom)
 {
-    ferry_blob *to = ferry_layer_top(layer, top), *from = ferry_layer_bottom(layer, bottom);
+    ferry_blob *to = ferry_layer_top_at(layer, top), *from = ferry_layer_bottom_at(layer, bottom);
 
     if (!to || !from)
         return ferry_error_set(FERRY_EINVAL, "ferry_layer_alias: top %d, bottom %d", top, bottom);
-    if (ferry_blob_count(to) != ferry_blob_count(from)) {
+    if (ferry_blob_element_count(to) != ferry_blob_element_count(from)) {
         char shape[160] = "";
 
         ferry_blob_shape_string(to, shape, sizeof shape);
@@ -272,9 +272,9 @@ ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operan
 {
     switch (operand->from) {
     case FERRY_FROM_BOTTOM:
-        return ferry_layer_bottom(layer, operand->index);
+        return ferry_layer_bottom_at(layer, operand->index);
     case FERRY_FROM_TOP:
-        return ferry_layer_top(layer, operand->index);
+        return ferry_layer_top_at(layer, operand->index);
     case FERRY_FROM_PARAM:
         return ferry_layer_param_at(layer, operand->index);
     case FERRY_FROM_SCRATCH:
@@ -286,13 +286,13 @@ ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operan
 
 ferry_operand ferry_layer_operand_of(const ferry_blob *blob)
 {
-    int64_t count = ferry_blob_count(blob);
+    int64_t count = ferry_blob_element_count(blob);
 
-    if (blob && ferry_blob_naxes(blob) > FERRY_OP_AXES)
-        return ferry_operand_of(ferry_blob_dtype(blob), 1, &count, NULL);
-    return ferry_operand_of(blob ? ferry_blob_dtype(blob) : FERRY_F32,
-                            blob ? ferry_blob_naxes(blob) : -1, blob ? ferry_blob_dims(blob) : NULL,
-                            NULL);
+    if (blob && ferry_blob_rank(blob) > FERRY_OP_AXES)
+        return ferry_operand_make(ferry_blob_dtype(blob), &count, 1, NULL);
+    return ferry_operand_make(blob ? ferry_blob_dtype(blob) : FERRY_F32,
+                              blob ? ferry_blob_shape(blob) : NULL,
+                              blob ? ferry_blob_rank(blob) : -1, NULL);
 }
 
 /* The operand's blob is there, and its elements lie in it. */
@@ -307,7 +307,7 @@ static int operand_check(const ferry_layer *layer, const ferry_operand *o,
                                  at->index, (int)at->from);
     if (extent < 0)
         return (int)extent;
-    bytes = ferry_blob_count(blob) * (int64_t)ferry_dtype_size(ferry_blob_dtype(blob));
+    bytes = ferry_blob_element_count(blob) * (int64_t)ferry_dtype_size(ferry_blob_dtype(blob));
     if (at->offset < 0 || ferry_blob_dtype(blob) != (ferry_dtype)o->dtype ||
         at->offset > INT64_MAX / 8 ||
         at->offset * (int64_t)ferry_dtype_size((ferry_dtype)o->dtype) > bytes - extent)
@@ -335,7 +335,7 @@ static struct ferry__net_op *append(struct ferry__net_ops *ops)
 }
 
 /* What works on diffs belongs to the backward pass. */
-static bool is_backward(const ferry_op *op, const ferry_layer_operand *in,
+static bool is_backward(const ferry_op_desc *op, const ferry_layer_operand *in,
                         const ferry_layer_operand *out)
 {
     bool diff = op->pass != FERRY_PASS_FORWARD;
@@ -348,12 +348,12 @@ static bool is_backward(const ferry_op *op, const ferry_layer_operand *in,
     return diff;
 }
 
-int ferry_layer_emit(ferry_layer *layer, const ferry_op *op, const ferry_layer_operand *in,
+int ferry_layer_emit(ferry_layer *layer, const ferry_op_desc *op, const ferry_layer_operand *in,
                      const ferry_layer_operand *out)
 {
     struct ferry__net_op *new;
     uint32_t i;
-    int err = ferry_op_check(op);
+    int err = ferry_op_desc_check(op);
 
     if (!layer)
         return ferry_error_set(FERRY_EINVAL, "ferry_layer_emit: NULL layer");

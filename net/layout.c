@@ -24,13 +24,13 @@ void ferry__value_lay(struct ferry__value *v)
 
     if (v->last) {
         v->stride[1] = 1;
-        step = room_of(v->dims[1]);
+        step = room_of(v->shape[1]);
     }
     for (i = v->rank; i-- > 0;) {
         if (v->last && i == 1)
             continue;
         v->stride[i] = step;
-        step *= room_of(v->dims[i]);
+        step *= room_of(v->shape[i]);
     }
 }
 
@@ -41,8 +41,8 @@ static bool matters(const struct ferry__value *v)
     int i;
 
     for (i = 2; i < v->rank; i++)
-        spatial *= v->dims[i];
-    return v->rank > 2 && v->dims[1] > 1 && spatial > 1;
+        spatial *= v->shape[i];
+    return v->rank > 2 && v->shape[1] > 1 && spatial > 1;
 }
 
 static bool may_be_last(const struct ferry__value *v)
@@ -60,7 +60,7 @@ static void plain_strides(const struct ferry__value *v, int64_t *out)
 
     for (i = v->rank; i-- > 0;) {
         out[i] = step;
-        step *= room_of(v->dims[i]);
+        step *= room_of(v->shape[i]);
     }
 }
 
@@ -74,17 +74,17 @@ static int64_t axis_stride(const struct ferry__value *v, const int64_t *plain, i
     int64_t left = n, stride, along;
     int a;
 
-    for (a = 0; a < v->rank && (v->dims[a] == 1 || plain[a] > step); a++)
+    for (a = 0; a < v->rank && (v->shape[a] == 1 || plain[a] > step); a++)
         ;
     if (a == v->rank || step % plain[a])
         return 0;
     stride = v->stride[a] * (step / plain[a]);
-    along = v->dims[a] / (step / plain[a]);
+    along = v->shape[a] / (step / plain[a]);
     if (left <= along)
         return stride;
-    if (v->dims[a] % (step / plain[a]))
+    if (v->shape[a] % (step / plain[a]))
         return 0;
-    for (;; left /= along, along = v->dims[a]) {
+    for (;; left /= along, along = v->shape[a]) {
         int64_t next = (left == n ? stride : v->stride[a]) * along;
 
         if (left <= along)
@@ -93,7 +93,7 @@ static int64_t axis_stride(const struct ferry__value *v, const int64_t *plain, i
             return 0;
         do
             a--;
-        while (a >= 0 && v->dims[a] == 1);
+        while (a >= 0 && v->shape[a] == 1);
         if (a < 0 || v->stride[a] != next)
             return 0;
     }
@@ -105,15 +105,15 @@ static int64_t start_of(const struct ferry__value *v, const int64_t *plain, int6
     int a;
 
     for (a = 0; a < v->rank; a++)
-        if (v->dims[a] > 1)
-            at += start / plain[a] % v->dims[a] * v->stride[a];
+        if (v->shape[a] > 1)
+            at += start / plain[a] % v->shape[a] * v->stride[a];
     return at;
 }
 
 /* An operand with other axes: those of its value, all of them. */
 static ferry_operand as_value(const struct ferry__value *v)
 {
-    ferry_operand o = ferry_operand_of((ferry_dtype)v->dtype, v->rank, v->dims, NULL);
+    ferry_operand o = ferry_operand_make((ferry_dtype)v->dtype, v->shape, v->rank, NULL);
 
     memcpy(o.stride, v->stride, sizeof v->stride);
     return o;
@@ -143,7 +143,7 @@ static bool lay_operand(const struct ferry__value *v, const struct ferry__use *u
 
 static bool same_dims(const struct ferry__value *a, const struct ferry__value *b)
 {
-    return a->rank == b->rank && !memcmp(a->dims, b->dims, sizeof a->dims);
+    return a->rank == b->rank && !memcmp(a->shape, b->shape, sizeof a->shape);
 }
 
 /* Whether the operation may see all of its operands with their values' own axes. */
@@ -163,12 +163,12 @@ static bool takes_inner_axes(const struct ferry__program *p, const struct ferry_
     if (item->op.kind != FERRY_OP_INNER_PRODUCT || item->in[0].value < 0)
         return false;
     v = &p->values[item->in[0].value];
-    return v->rank > 1 && v->dims[0] == item->op.in[0].shape[0] &&
+    return v->rank > 1 && v->shape[0] == item->op.in[0].shape[0] &&
            ferry__is_whole(p, &item->op.in[0], &item->in[0]);
 }
 
-int ferry__item_lay(const struct ferry__program *p, const struct ferry__item *item, ferry_op *op,
-                    int64_t *in_start, int64_t *out_start)
+int ferry__item_lay(const struct ferry__program *p, const struct ferry__item *item,
+                    ferry_op_desc *op, int64_t *in_start, int64_t *out_start)
 {
     bool any = takes_any_axes(p, item), inner = takes_inner_axes(p, item);
     uint32_t i;
@@ -274,14 +274,14 @@ static void find_regions(struct ferry__program *p)
 static int retract(struct ferry__program *p, bool *out_again)
 {
     int64_t in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
-    ferry_op_plan plan = { 0 };
+    ferry_operation_plan plan = { 0 };
     uint32_t k;
     int i, err;
 
     for (i = 0; i < p->n_items; i++) {
         struct ferry__item *item = &p->items[i];
         bool bad = false;
-        ferry_op op;
+        ferry_op_desc op;
 
         if (item->call || item->dropped)
             continue;
@@ -314,22 +314,22 @@ static bool meets_border(const struct ferry__program *p, const ferry_operand *o,
     const struct ferry__value *v = use->value < 0 ? NULL : &p->values[use->value];
 
     return v && !v->last && matters(v) && v->rank == (int)o->rank && v->rank <= 5 &&
-           !memcmp(v->dims, o->shape, o->rank * sizeof *o->shape) && ferry__is_whole(p, o, use);
+           !memcmp(v->shape, o->shape, o->rank * sizeof *o->shape) && ferry__is_whole(p, o, use);
 }
 
-static void describe_copy(const struct ferry__value *v, ferry_op *out)
+static void describe_copy(const struct ferry__value *v, ferry_op_desc *out)
 {
-    ferry_op_init(out, FERRY_OP_STRIDED_COPY);
+    ferry_op_desc_init(out, FERRY_OP_STRIDED_COPY);
     out->n_in = out->n_out = 1;
-    out->in[0] = out->out[0] = ferry_operand_of((ferry_dtype)v->dtype, v->rank, v->dims, NULL);
+    out->in[0] = out->out[0] = ferry_operand_make((ferry_dtype)v->dtype, v->shape, v->rank, NULL);
 }
 
 /* Whether an item's device copies its operands itself: through the host it would cost more than it gives. */
 static int is_copied_there(const struct ferry__program *p, struct ferry__item *item,
                            const struct ferry__use *use, bool *out)
 {
-    ferry_op_plan plan = { 0 };
-    ferry_op op;
+    ferry_operation_plan plan = { 0 };
+    ferry_op_desc op;
     int err;
 
     describe_copy(&p->values[use->value], &op);
@@ -342,7 +342,7 @@ static int is_copied_there(const struct ferry__program *p, struct ferry__item *i
 static int insert_copy(struct ferry__program *p, int at, int from, int to, ferry_layer *layer)
 {
     struct ferry__item *item = ferry__program_insert(p, at);
-    ferry_op_plan plan = { 0 };
+    ferry_operation_plan plan = { 0 };
     int err;
 
     if (!item)
@@ -442,7 +442,7 @@ static void finish(struct ferry__program *p)
 
     for (i = 0; i < p->n_items; i++) {
         struct ferry__item *item = &p->items[i];
-        ferry_op op;
+        ferry_op_desc op;
 
         if (item->call || item->dropped || !ferry__item_lay(p, item, &op, in, out))
             continue;

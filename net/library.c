@@ -11,7 +11,7 @@ static int load_one(ferry_runtime *rt, const char *path)
 {
     const ferry_layer_library *library = NULL;
     const void *table = NULL;
-    int i, err = ferry_runtime_library(rt, path, "ferry_layers", &table);
+    int i, err = ferry_runtime_load_library(rt, path, "ferry_layers", &table);
 
     if (err)
         return err;
@@ -28,7 +28,7 @@ static int load_one(ferry_runtime *rt, const char *path)
 static int load_list(ferry_runtime *rt, const char *list)
 {
     char *copy = strdup(list), *rest = copy, *path;
-    int err = copy ? 0 : ferry_error_set(FERRY_ENOMEM, "ferry_layers_load: no memory");
+    int err = copy ? 0 : ferry_error_set(FERRY_ENOMEM, "ferry_layer_library_load: no memory");
 
     while (!err && (path = strtok_r(rest, ",", &rest))) {
         char *end;
@@ -44,9 +44,9 @@ static int load_list(ferry_runtime *rt, const char *list)
     return err;
 }
 
-int ferry_layers_load(ferry_runtime *rt, const char *path)
+int ferry_layer_library_load(ferry_runtime *rt, const char *path)
 {
     if (!rt)
-        return ferry_error_set(FERRY_EINVAL, "ferry_layers_load: the runtime is NULL");
-    return path ? load_one(rt, path) : load_list(rt, ferry_runtime_layers(rt));
+        return ferry_error_set(FERRY_EINVAL, "ferry_layer_library_load: the runtime is NULL");
+    return path ? load_one(rt, path) : load_list(rt, ferry_runtime_layer_libraries(rt));
 }

@@ -61,7 +61,7 @@ static int list(struct loading *l)
 
     if (err)
         return err;
-    n = ferry_io_count(l->io);
+    n = ferry_io_entry_count(l->io);
     l->arrays = calloc((size_t)n + 1, sizeof *l->arrays);
     if (!l->arrays)
         return no_memory(l);
@@ -105,13 +105,13 @@ static int blobs_of(const struct loading *l, const char *layer)
  */
 static bool shapes_fit(const ferry_io_entry *entry, const ferry_blob *b)
 {
-    int have = entry->naxes, want = ferry_blob_naxes(b), i;
+    int have = entry->rank, want = ferry_blob_rank(b), i;
     bool same = have == want, legacy = have == 4 && want <= 4;
 
     for (i = 0; same && i < have; i++)
-        same = entry->dims[i] == ferry_blob_dim(b, i);
+        same = entry->shape[i] == ferry_blob_dim(b, i);
     for (i = 1; legacy && i <= 4; i++)
-        legacy = entry->dims[4 - i] == (i <= want ? ferry_blob_dim(b, want - i) : 1);
+        legacy = entry->shape[4 - i] == (i <= want ? ferry_blob_dim(b, want - i) : 1);
     return same || legacy;
 }
 
@@ -121,9 +121,9 @@ static int misfit(const struct loading *l, const ferry_layer *layer, int i,
     char have[256] = "", want[128];
     int k;
 
-    for (k = 0; k < entry->naxes && strlen(have) < sizeof have - 24; k++)
+    for (k = 0; k < entry->rank && strlen(have) < sizeof have - 24; k++)
         snprintf(have + strlen(have), sizeof have - strlen(have), "%lld ",
-                 (long long)entry->dims[k]);
+                 (long long)entry->shape[k]);
     snprintf(have + strlen(have), sizeof have - strlen(have), "(%lld)", (long long)entry->count);
     ferry_blob_shape_string(layer->params[i].blob, want, sizeof want);
     return ferry_error_set(FERRY_ESHAPE,
@@ -154,7 +154,7 @@ static int read_layer(struct loading *l, const ferry_layer *layer)
             return misfit(l, layer, i, a->entry);
         if (a->blob)
             continue;
-        err = ferry_blob_create(layer->device, FERRY_F32, FERRY_UNSHAPED, NULL, &a->blob);
+        err = ferry_blob_create(layer->device, FERRY_F32, NULL, FERRY_UNSHAPED, &a->blob);
         if (!err)
             err = ferry_io_read(l->io, a->entry, a->blob);
         if (err)
@@ -184,7 +184,7 @@ static int commit_layer(struct loading *l, ferry_layer *layer)
         if (!a)
             return 0;
         a->used = true;
-        err = ferry_blob_reshape(a->blob, ferry_blob_naxes(to), ferry_blob_dims(to), NULL);
+        err = ferry_blob_reshape(a->blob, ferry_blob_shape(to), ferry_blob_rank(to), NULL);
         if (!err)
             err = ferry_blob_copy_from(to, a->blob, 0);
         if (!err)
@@ -243,7 +243,7 @@ static void name_file(const struct loading *l, struct names *out)
     for (i = 0; i < l->count; i++)
         if (!l->arrays[i].number)
             name(out, l->arrays[i].layer);
-    for (i = 0; !l->count && i < ferry_io_count(l->io); i++)
+    for (i = 0; !l->count && i < ferry_io_entry_count(l->io); i++)
         if (!ferry_io_entry_at(l->io, i, &entry))
             name(out, entry->name);
     end_names(out);
@@ -278,7 +278,7 @@ static int check_matched(const struct loading *l)
 
 static void add_line(ferry_net *net, const char *layer, ferry_net_load_state state, int blobs)
 {
-    net->lines[net->report.n_lines++] =
+    net->lines[net->report.line_count++] =
         (ferry_net_load_line){ .layer = layer, .state = state, .blobs = blobs };
 }
 
@@ -307,7 +307,7 @@ static void tell(const struct loading *l)
     int counts[4] = { 0 };
     size_t i;
 
-    for (i = 0; i < l->net->report.n_lines; i++)
+    for (i = 0; i < l->net->report.line_count; i++)
         counts[l->net->lines[i].state]++;
     if (counts[FERRY_LOAD_NONE])
         ferry_log_write(FERRY_LOG_WARN,

@@ -18,12 +18,12 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-int ferry_net_measure(ferry_net *net, int on)
+int ferry_net_set_measuring(ferry_net *net, int on)
 {
     int i;
 
     if (!net)
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_measure: NULL net");
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_set_measuring: NULL net");
     net->measured = on != 0;
     memset(net->passes, 0, sizeof net->passes);
     for (i = 0; i < net->n_layers; i++)
@@ -39,9 +39,9 @@ static uint64_t moved(const ferry_net *net, const ferry_layer *layer)
     int i;
 
     for (i = 0; i < 1 + (devices[1] != devices[0]); i++) {
-        ferry_stats stats;
+        ferry_device_stats stats;
 
-        if (!ferry_device_stats(devices[i], &stats, sizeof stats))
+        if (!ferry_device_get_stats(devices[i], &stats, sizeof stats))
             sum += stats.bytes_h2d + stats.bytes_d2h + stats.bytes_d2d;
     }
     return sum;
@@ -75,7 +75,7 @@ static double count_of(const ferry_operand *o)
  */
 static double flops_of(const struct ferry__item *item)
 {
-    const ferry_op *op = &item->op;
+    const ferry_op_desc *op = &item->op;
     bool transposed = op->kind == FERRY_OP_CONVOLUTION && op->params.window.transposed;
     const ferry_operand *x = &op->in[0], *w = &op->in[1], *y = &op->out[0];
 

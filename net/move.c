@@ -23,12 +23,12 @@ static int move_layer(ferry_layer *layer, ferry_device *dev)
 
     for (i = 0; !err && i < layer->n_params; i++)
         if (layer->params[i].owner == layer->index)
-            err = ferry_blob_to(layer->params[i].blob, dev);
+            err = ferry_blob_move_to(layer->params[i].blob, dev);
     for (i = 0; !err && i < layer->n_scratch; i++)
         if (layer->scratch[i].blob)
-            err = ferry_blob_to(layer->scratch[i].blob, dev);
+            err = ferry_blob_move_to(layer->scratch[i].blob, dev);
     for (i = 0; !err && i < layer->n_tops; i++)
-        err = ferry_blob_to(ferry_layer_top(layer, i), dev);
+        err = ferry_blob_move_to(ferry_layer_top_at(layer, i), dev);
     if (err)
         return err;
     layer->device = dev;
@@ -47,12 +47,12 @@ static int move_all(ferry_net *net, ferry_device *dev)
     return err;
 }
 
-int ferry_net_to(ferry_net *net, ferry_device *dev)
+int ferry_net_move_to(ferry_net *net, ferry_device *dev)
 {
     int err;
 
     if (!net || !dev)
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_to: NULL argument");
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_move_to: NULL argument");
     err = move_all(net, dev);
     if (!err)
         err = ferry_net_reshape(net);

@@ -12,7 +12,7 @@
 /* A layer is run where a bottom or a parameter of it wants its diff; so are those behind it. */
 static int mark_down(ferry_net *net, ferry_layer *layer)
 {
-    int n = (int)ferry_proto_count(layer->message, "propagate_down"), i;
+    int n = (int)ferry_proto_value_count(layer->message, "propagate_down"), i;
 
     if (n && n != layer->n_bottoms)
         return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d bottoms and %d propagate_down",

@@ -29,7 +29,7 @@ static ferry_phase phase_of(const ferry_net *net, const ferry_net_options *o)
 
     if (o->phase)
         return o->phase;
-    return ferry_proto_count(state, "phase") &&
+    return ferry_proto_value_count(state, "phase") &&
                    !strcmp(ferry_proto_enum(state, "phase", 0), "TRAIN")
                ? FERRY_PHASE_TRAIN
                : FERRY_PHASE_TEST;
@@ -39,7 +39,7 @@ static bool is_kept(const ferry_net_options *o, const char *name)
 {
     size_t i;
 
-    for (i = 0; i < o->n_keep; i++)
+    for (i = 0; i < o->keep_count; i++)
         if (!strcmp(o->keep[i], name))
             return true;
     return false;
@@ -51,7 +51,7 @@ static int mark_kept(ferry_net *net, const ferry_net_options *o)
     size_t k;
     int i;
 
-    for (k = 0; k < o->n_keep; k++) {
+    for (k = 0; k < o->keep_count; k++) {
         if (!strcmp(o->keep[k], "*"))
             continue;
         i = ferry__net_find_blob(net, o->keep[k]);
@@ -100,7 +100,7 @@ static int read_text(ferry_net *net, const char *path, const ferry_net_options *
             ferry_log_write(level, "%s", line);
     if (err)
         return err;
-    if (!ferry_proto_count(net->proto, "layer"))
+    if (!ferry_proto_value_count(net->proto, "layer"))
         return ferry_error_set(FERRY_EFORMAT, "%s: it has no layers", path);
     net->name = kept_string(net, ferry_proto_string(net->proto, "name", 0, NULL));
     return net->name ? 0 : ferry_error_set(FERRY_ENOMEM, "%s: no memory", path);
@@ -111,10 +111,10 @@ static int load_own(ferry_net *net, const char *path, const ferry_net_options *o
 {
     int64_t i;
 
-    for (i = 0; i < ferry_proto_count(net->proto, "layer"); i++) {
+    for (i = 0; i < ferry_proto_value_count(net->proto, "layer"); i++) {
         const ferry_proto *layer = ferry_proto_message(net->proto, "layer", i);
 
-        if (!ferry_proto_count(layer, "blobs"))
+        if (!ferry_proto_value_count(layer, "blobs"))
             continue;
         if (ferry_proto_message(layer, "blobs", 0)->left && !o->text)
             return ferry_net_load(net, path, NULL);
@@ -152,7 +152,7 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
         err = ferry__stages_make(net);
     if (!err && net->backward)
         err = ferry__net_reshape(net, 0, net->n_layers - 1);
-    for (i = 0; !err && i < net->n_stages; i++)
+    for (i = 0; !err && i < net->stage_count; i++)
         err = ferry__stage_choose(net, &net->stages[i]);
     if (!err)
         err = load_own(net, path, o);
@@ -171,7 +171,7 @@ int ferry__net_open(ferry_device *dev, const char *prototxt, const ferry_net_opt
         memcpy(&told, options,
                options->struct_size < sizeof told ? options->struct_size : sizeof told);
     if (!dev || !out || (options && options->struct_size < offsetof(ferry_net_options, level)) ||
-        (!prototxt && !o->text) || (o->n_stages && !o->stages) || (o->n_keep && !o->keep))
+        (!prototxt && !o->text) || (o->stage_count && !o->stages) || (o->keep_count && !o->keep))
         return ferry_error_set(FERRY_EINVAL, "ferry_net_open: NULL, or options without their size");
     net = calloc(1, sizeof *net);
     if (!net)
@@ -254,12 +254,12 @@ int ferry__net_find_layer(const ferry_net *net, const char *name)
     return ferry__names_get(&net->layer_names, name);
 }
 
-ferry_blob *ferry_net_blob(ferry_net *net, const char *name)
+ferry_blob *ferry_net_blob_find(ferry_net *net, const char *name)
 {
     int i;
 
     if (!net || !name) {
-        ferry_error_set(FERRY_EINVAL, "ferry_net_blob: NULL argument");
+        ferry_error_set(FERRY_EINVAL, "ferry_net_blob_find: NULL argument");
         return NULL;
     }
     i = ferry__net_find_blob(net, name);
@@ -277,29 +277,29 @@ ferry_blob *ferry_net_blob(ferry_net *net, const char *name)
     return net->blobs[i].blob;
 }
 
-int ferry_net_n_inputs(const ferry_net *net)
+int ferry_net_input_count(const ferry_net *net)
 {
     return net ? net->n_inputs : 0;
 }
 
-ferry_blob *ferry_net_input(const ferry_net *net, int index)
+ferry_blob *ferry_net_input_at(const ferry_net *net, int index)
 {
     return net && index >= 0 && index < net->n_inputs ? net->blobs[net->inputs[index]].blob : NULL;
 }
 
-int ferry_net_n_outputs(const ferry_net *net)
+int ferry_net_output_count(const ferry_net *net)
 {
     return net ? net->n_outputs : 0;
 }
 
-ferry_blob *ferry_net_output(const ferry_net *net, int index)
+ferry_blob *ferry_net_output_at(const ferry_net *net, int index)
 {
     if (!net || index < 0 || index >= net->n_outputs || net->blobs[net->outputs[index]].gone)
         return NULL;
     return net->blobs[net->outputs[index]].blob;
 }
 
-int ferry_net_n_blobs(const ferry_net *net)
+int ferry_net_blob_count(const ferry_net *net)
 {
     return net ? net->n_blobs : 0;
 }
@@ -311,7 +311,7 @@ ferry_blob *ferry_net_blob_at(const ferry_net *net, int index)
                : NULL;
 }
 
-int ferry_net_n_layers(const ferry_net *net)
+int ferry_net_layer_count(const ferry_net *net)
 {
     return net ? net->n_layers : 0;
 }
@@ -321,12 +321,12 @@ const ferry_layer *ferry_net_layer_at(const ferry_net *net, int index)
     return net && index >= 0 && index < net->n_layers ? &net->layers[index] : NULL;
 }
 
-int ferry_net_n_params(const ferry_net *net, int layer)
+int ferry_net_param_count(const ferry_net *net, int layer)
 {
     return net && layer >= 0 && layer < net->n_layers ? net->layers[layer].n_params : 0;
 }
 
-ferry_blob *ferry_net_param(const ferry_net *net, int layer, int index)
+ferry_blob *ferry_net_param_at(const ferry_net *net, int layer, int index)
 {
     if (!net || layer < 0 || layer >= net->n_layers || ferry__params_fill((ferry_net *)net))
         return NULL;
@@ -340,7 +340,7 @@ ferry_device *ferry_net_device(const ferry_net *net)
 
 /* How many operations of a layer are among the items; *tier becomes the worst one of theirs. */
 static int tell_tier(const ferry_layer *layer, const struct ferry__item *items, int n_items,
-                     ferry_op_tier *tier)
+                     ferry_operation_tier *tier)
 {
     int i, operations = 0;
 
@@ -354,7 +354,7 @@ static int tell_tier(const ferry_layer *layer, const struct ferry__item *items, 
     return operations;
 }
 
-int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out)
+int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_info *out)
 {
     ferry_net_layer_info info = { 0 };
     const struct ferry__program *p;
@@ -362,7 +362,7 @@ int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out)
 
     if (!net || !out || out->struct_size < offsetof(ferry_net_layer_info, device) || index < 0 ||
         index >= net->n_layers)
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_layer: layer %d", index);
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_get_layer_info: layer %d", index);
     info.struct_size = out->struct_size;
     layer = &net->layers[index];
     p = ferry__stage_of(net, index)->now;

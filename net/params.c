@@ -46,7 +46,7 @@ static int shapes_fit(const ferry_layer *layer, const struct ferry__net_param *p
     char mine[128], theirs[128];
 
     if (p->strict ? ferry_blob_shape_equals(p->blob, owner->blob) == 1
-                  : ferry_blob_count(p->blob) == ferry_blob_count(owner->blob))
+                  : ferry_blob_element_count(p->blob) == ferry_blob_element_count(owner->blob))
         return 0;
     ferry_blob_shape_string(p->blob, mine, sizeof mine);
     ferry_blob_shape_string(owner->blob, theirs, sizeof theirs);
@@ -60,12 +60,12 @@ static int shapes_fit(const ferry_layer *layer, const struct ferry__net_param *p
 static int multipliers_fit(const ferry_layer *layer, struct ferry__net_param *p,
                            struct ferry__net_param *owner, const ferry_proto *spec)
 {
-    if (spec && ferry_proto_count(spec, "lr_mult") && p->lr_mult != owner->lr_mult)
+    if (spec && ferry_proto_value_count(spec, "lr_mult") && p->lr_mult != owner->lr_mult)
         return ferry_layer_error(
             layer, FERRY_EFORMAT,
             "the shared parameters \"%s\" have lr_mult %g here, and %g in \"%s\"", p->name,
             p->lr_mult, owner->lr_mult, layer->net->layers[owner->owner].name);
-    if (spec && ferry_proto_count(spec, "decay_mult") && p->decay_mult != owner->decay_mult)
+    if (spec && ferry_proto_value_count(spec, "decay_mult") && p->decay_mult != owner->decay_mult)
         return ferry_layer_error(
             layer, FERRY_EFORMAT,
             "the shared parameters \"%s\" have decay_mult %g here, and %g in \"%s\"", p->name,
@@ -104,27 +104,28 @@ int ferry__param_settle(ferry_layer *layer, int index)
     p->strict = true;
     p->owner = layer->index;
     p->owner_index = index;
-    if (index < ferry_proto_count(layer->message, "param")) {
+    if (index < ferry_proto_value_count(layer->message, "param")) {
         spec = ferry_proto_message(layer->message, "param", index);
         p->name = ferry_proto_string(spec, "name", 0, NULL);
         p->strict = strcmp(ferry_proto_enum(spec, "share_mode", 0), "PERMISSIVE") != 0;
-        if (ferry_proto_count(spec, "lr_mult"))
+        if (ferry_proto_value_count(spec, "lr_mult"))
             p->lr_mult = ferry_proto_real(spec, "lr_mult", 0);
-        if (ferry_proto_count(spec, "decay_mult"))
+        if (ferry_proto_value_count(spec, "decay_mult"))
             p->decay_mult = ferry_proto_real(spec, "decay_mult", 0);
     }
     owner = p->name[0] ? find_owner(layer, p) : NULL;
     return owner ? share(layer, p, owner, spec) : 0;
 }
 
-int ferry_layer_declare(ferry_layer *layer, const ferry_layer_param *param)
+int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param)
 {
     ferry_layer_param told = { 0 };
     struct ferry__net_param *p;
     int err;
 
     if (!layer || !param || param->struct_size < offsetof(ferry_layer_param, filler))
-        return ferry_error_set(FERRY_EINVAL, "ferry_layer_declare: NULL, or without its size");
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_layer_declare_param: NULL, or without its size");
     memcpy(&told, param, param->struct_size < sizeof told ? param->struct_size : sizeof told);
     p = append(layer);
     if (!p)
@@ -134,14 +135,14 @@ int ferry_layer_declare(ferry_layer *layer, const ferry_layer_param *param)
     p->filler = told.filler;
     p->value = told.value;
     p->unfilled = true;
-    err = ferry_blob_create(layer->device, FERRY_F32, told.naxes, told.dims, &p->blob);
+    err = ferry_blob_create(layer->device, FERRY_F32, told.shape, told.rank, &p->blob);
     if (err) {
         layer->n_params--;
         return err;
     }
     /* twice: a sparse filler draws a second time */
     p->drawn = layer->net->drawn;
-    layer->net->drawn += 2 * (((uint64_t)ferry_blob_count(p->blob) + 3) / 4);
+    layer->net->drawn += 2 * (((uint64_t)ferry_blob_element_count(p->blob) + 3) / 4);
     err = ferry_blob_set_name(p->blob, layer->name);
     return err ? err : ferry__param_settle(layer, layer->n_params - 1);
 }

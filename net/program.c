@@ -34,7 +34,7 @@ static void add_shape(char *line, size_t size, const char *what, int index, cons
     size_t used = strlen(line);
 
     if (ferry_blob_shape_string(b, shape, sizeof shape))
-        snprintf(shape, sizeof shape, "%d axes", ferry_blob_naxes(b));
+        snprintf(shape, sizeof shape, "%d axes", ferry_blob_rank(b));
     snprintf(text, sizeof text, "%s %d is %s", what, index, shape);
     if (!strstr(line, text))
         snprintf(line + used, size - used, "; %s", text);
@@ -50,7 +50,7 @@ int ferry__layer_misfit(const ferry_layer *layer, int err)
         return err;
     snprintf(line, sizeof line, "%s", ferry_last_error());
     for (i = 0; i < layer->n_bottoms; i++)
-        add_shape(line, sizeof line, "bottom", i, ferry_layer_bottom(layer, i));
+        add_shape(line, sizeof line, "bottom", i, ferry_layer_bottom_at(layer, i));
     for (i = 0; i < layer->n_params; i++)
         add_shape(line, sizeof line, "blob", i, layer->params[i].blob);
     return ferry_error_set(err, "%s", line);
@@ -67,7 +67,7 @@ int ferry__stages_make(ferry_net *net)
         return no_memory();
     for (i = 0; i < net->n_layers; i++)
         if (net->layers[i].type->flags & FERRY_LAYER_RESHAPES || i == net->n_layers - 1) {
-            net->stages[net->n_stages++] = (struct ferry__stage){ .first = first, .last = i };
+            net->stages[net->stage_count++] = (struct ferry__stage){ .first = first, .last = i };
             first = i + 1;
         }
     return 0;
@@ -80,9 +80,9 @@ static void end(struct ferry__program *p)
     if (!p)
         return;
     for (i = 0; i < p->n_items; i++)
-        ferry_op_destroy(p->items[i].prepared);
+        ferry_operation_destroy(p->items[i].prepared);
     for (i = 0; i < p->n_back; i++)
-        ferry_op_destroy(p->back[i].prepared);
+        ferry_operation_destroy(p->back[i].prepared);
     free(p->items);
     free(p->back);
     free(p->values);
@@ -95,7 +95,7 @@ void ferry__stages_forget(ferry_net *net)
 {
     int i, k;
 
-    for (i = 0; i < net->n_stages; i++) {
+    for (i = 0; i < net->stage_count; i++) {
         net->stages[i].now = NULL;
         for (k = 0; k < FERRY__NET_KEPT; k++) {
             end(net->stages[i].kept[k]);
@@ -111,14 +111,14 @@ void ferry__stages_end(ferry_net *net)
     ferry__stages_forget(net);
     free(net->stages);
     net->stages = NULL;
-    net->n_stages = 0;
+    net->stage_count = 0;
 }
 
 struct ferry__stage *ferry__stage_of(const ferry_net *net, int layer)
 {
     int i;
 
-    for (i = 0; i < net->n_stages; i++)
+    for (i = 0; i < net->stage_count; i++)
         if (net->stages[i].last >= layer)
             return &net->stages[i];
     return NULL;
@@ -142,8 +142,8 @@ void ferry__stage_cut(ferry_net *net, int layer)
         return;
     for (k = 0; k < FERRY__NET_KEPT; k++)
         end(stage->kept[k]);
-    memmove(stage + 1, stage, (size_t)(&net->stages[net->n_stages] - stage) * sizeof *stage);
-    net->n_stages++;
+    memmove(stage + 1, stage, (size_t)(&net->stages[net->stage_count] - stage) * sizeof *stage);
+    net->stage_count++;
     stage[0] = (struct ferry__stage){ .first = stage[1].first, .last = layer - 1 };
     stage[1] = (struct ferry__stage){ .first = layer, .last = stage[1].last };
 }
@@ -164,11 +164,11 @@ static int walk_shapes(const ferry_net *net, const struct ferry__stage *stage, i
 
         for (k = 0; k < layer->n_bottoms + layer->n_tops; k++) {
             const ferry_blob *b = k < layer->n_bottoms
-                                      ? ferry_layer_bottom(layer, k)
-                                      : ferry_layer_top(layer, k - layer->n_bottoms);
+                                      ? ferry_layer_bottom_at(layer, k)
+                                      : ferry_layer_top_at(layer, k - layer->n_bottoms);
 
-            for (a = -1; a < ferry_blob_naxes(b); a++, n++) {
-                int64_t number = a < 0 ? ferry_blob_naxes(b) : ferry_blob_dim(b, a);
+            for (a = -1; a < ferry_blob_rank(b); a++, n++) {
+                int64_t number = a < 0 ? ferry_blob_rank(b) : ferry_blob_dim(b, a);
 
                 if (shapes && fill)
                     shapes[n] = number;

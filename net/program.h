@@ -21,7 +21,7 @@ struct ferry__value {
     bool last;        /* channels last */
     uint32_t dtype;
     int rank;
-    int64_t dims[FERRY_OP_AXES], count;
+    int64_t shape[FERRY_OP_AXES], count;
     int64_t stride[FERRY_OP_AXES]; /* elements, once it is laid */
     int within;                    /* the value that it is a slice of; −1: none */
     int64_t start;                 /* of a slice, elements from that one's first */
@@ -44,15 +44,15 @@ struct ferry__fold;
 /* One thing to do. */
 struct ferry__item {
     ferry_layer *layer;
-    bool call;    /* the layer's forward or backward; else an operation */
-    bool back;    /* of the backward pass */
-    bool dropped; /* another one does it */
-    bool border;  /* a copy from one order of axes to another */
-    int number;   /* of the layer's operations */
-    ferry_op op;  /* row-major until it is laid */
+    bool call;        /* the layer's forward or backward; else an operation */
+    bool back;        /* of the backward pass */
+    bool dropped;     /* another one does it */
+    bool border;      /* a copy from one order of axes to another */
+    int number;       /* of the layer's operations */
+    ferry_op_desc op; /* row-major until it is laid */
     struct ferry__use in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
     struct ferry__fold *fold;
-    ferry_op_tier tier;
+    ferry_operation_tier tier;
     bool left; /* to the host, though the device has the operation: see reach.c */
     uint32_t steps;
     uint8_t order[FERRY_OP_AXES];
@@ -169,7 +169,7 @@ int ferry__debug_params(const ferry_net *net);
 /* Joins operations where that costs nothing, and says how each will be run. */
 int ferry__program_fuse(struct ferry__program *p);
 /* How an item's operation would be run. */
-int ferry__item_query(struct ferry__item *item, const ferry_op *op, ferry_op_plan *out);
+int ferry__item_query(struct ferry__item *item, const ferry_op_desc *op, ferry_operation_plan *out);
 
 /* ---- reach.c ---- */
 
@@ -204,8 +204,8 @@ int ferry__program_lay(struct ferry__program *p);
 /* Strides of a value by itself. */
 void ferry__value_lay(struct ferry__value *v);
 /* An item's operation as its values lie. 1, or 0: it cannot be said with strides. */
-int ferry__item_lay(const struct ferry__program *p, const struct ferry__item *item, ferry_op *op,
-                    int64_t *in_start, int64_t *out_start);
+int ferry__item_lay(const struct ferry__program *p, const struct ferry__item *item,
+                    ferry_op_desc *op, int64_t *in_start, int64_t *out_start);
 /* Has values that are copied into a part of another one lie there. */
 int ferry__program_slice(struct ferry__program *p);
 

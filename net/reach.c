@@ -75,7 +75,7 @@ static int leave_to_host(struct ferry__item *item)
 
 int ferry__item_settle(const struct ferry__program *p, struct ferry__item *item)
 {
-    ferry_op_plan plan = { 0 };
+    ferry_operation_plan plan = { 0 };
     int err = ferry__item_query(item, &item->op, &plan);
 
     if (err)
@@ -92,7 +92,7 @@ static int64_t elements_around(const struct ferry__program *p, const struct ferr
     int value = use->value;
 
     if (value < 0)
-        return ferry_blob_count(use->blob);
+        return ferry_blob_element_count(use->blob);
     while (p->values[value].within >= 0)
         value = p->values[value].within;
     return p->values[value].count;
@@ -139,5 +139,5 @@ int ferry__item_prepare(const struct ferry__program *p, struct ferry__item *item
         return err;
     return ferry__layer_failed(
         item->layer, item->left ? ferry__operation_create_on_host(dev, &item->op, &item->prepared)
-                                : ferry_op_create(dev, &item->op, &item->prepared));
+                                : ferry_operation_create(dev, &item->op, &item->prepared));
 }

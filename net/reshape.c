@@ -10,10 +10,10 @@
 /* Whether a blob has the shape that it had when it was looked at last. */
 static bool is_as_noted(const struct ferry__net_blob *b)
 {
-    int naxes = ferry_blob_naxes(b->blob);
+    int rank = ferry_blob_rank(b->blob);
 
-    return b->naxes == naxes && (!naxes || !memcmp(b->shape, ferry_blob_dims(b->blob),
-                                                   (size_t)naxes * sizeof *b->shape));
+    return b->rank == rank &&
+           (!rank || !memcmp(b->shape, ferry_blob_shape(b->blob), (size_t)rank * sizeof *b->shape));
 }
 
 bool ferry__net_is_shaped(const ferry_net *net)
@@ -29,22 +29,22 @@ bool ferry__net_is_shaped(const ferry_net *net)
 /* Says in *out that a blob has another shape than when it was looked at last; notes that of now. */
 static int has_changed(struct ferry__net_blob *b, bool *out)
 {
-    int naxes = ferry_blob_naxes(b->blob);
-    const int64_t *dims = ferry_blob_dims(b->blob);
+    int rank = ferry_blob_rank(b->blob);
+    const int64_t *shape = ferry_blob_shape(b->blob);
     int64_t *grown;
 
     if (is_as_noted(b))
         return 0;
     *out = true;
-    if (naxes > b->naxes || !b->shape) {
-        grown = realloc(b->shape, (size_t)(naxes + 1) * sizeof *grown);
+    if (rank > b->rank || !b->shape) {
+        grown = realloc(b->shape, (size_t)(rank + 1) * sizeof *grown);
         if (!grown)
             return ferry_error_set(FERRY_ENOMEM, "net: no memory for a shape");
         b->shape = grown;
     }
-    if (naxes)
-        memcpy(b->shape, dims, (size_t)naxes * sizeof *dims);
-    b->naxes = naxes;
+    if (rank)
+        memcpy(b->shape, shape, (size_t)rank * sizeof *shape);
+    b->rank = rank;
     return 0;
 }
 
@@ -66,7 +66,7 @@ static int share_aliases(ferry_layer *layer)
     for (i = 0; !err && i < layer->n_tops; i++) {
         struct ferry__net_blob *top = &layer->net->blobs[layer->tops[i]];
 
-        if (ferry_layer_in_place(layer, i)) /* whose contents it shares its maker said */
+        if (ferry_layer_is_in_place(layer, i)) /* whose contents it shares its maker said */
             continue;
         top->alias = layer->alias[i] < 0 ? -1 : layer->bottoms[layer->alias[i]];
         if (top->alias < 0)
@@ -135,7 +135,7 @@ int ferry_net_reshape(ferry_net *net)
     if (!net)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_reshape: NULL net");
     err = ferry__net_reshape(net, 0, net->n_layers - 1);
-    for (i = 0; !err && i < net->n_stages; i++)
+    for (i = 0; !err && i < net->stage_count; i++)
         err = ferry__stage_choose(net, &net->stages[i]);
     return err;
 }

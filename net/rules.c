@@ -10,7 +10,7 @@ static bool has_stage(const struct ferry__net_conditions *c, const char *stage)
 {
     size_t i;
 
-    for (i = 0; i < c->n_stages; i++)
+    for (i = 0; i < c->stage_count; i++)
         if (!strcmp(c->stages[i], stage))
             return true;
     return false;
@@ -32,9 +32,9 @@ static bool levels_hold(const ferry_proto *rule, const struct ferry__net_conditi
     int64_t least = ferry_proto_integer(rule, "min_level", 0);
     int64_t most = ferry_proto_integer(rule, "max_level", 0);
 
-    if (ferry_proto_count(rule, "min_level") && c->level < least)
+    if (ferry_proto_value_count(rule, "min_level") && c->level < least)
         return tell("level", c->level, "is above the min_level", least, layer);
-    if (ferry_proto_count(rule, "max_level") && c->level > most)
+    if (ferry_proto_value_count(rule, "max_level") && c->level > most)
         return tell("level", c->level, "is above the max_level", most, layer);
     return true;
 }
@@ -44,7 +44,7 @@ static bool stages_hold(const ferry_proto *rule, const struct ferry__net_conditi
 {
     int64_t i;
 
-    for (i = 0; i < ferry_proto_count(rule, "stage"); i++)
+    for (i = 0; i < ferry_proto_value_count(rule, "stage"); i++)
         if (!has_stage(c, ferry_proto_string(rule, "stage", i, NULL))) {
             ferry_log_write(
                 FERRY_LOG_INFO,
@@ -52,7 +52,7 @@ static bool stages_hold(const ferry_proto *rule, const struct ferry__net_conditi
                 ferry_proto_string(rule, "stage", i, NULL), layer);
             return false;
         }
-    for (i = 0; i < ferry_proto_count(rule, "not_stage"); i++)
+    for (i = 0; i < ferry_proto_value_count(rule, "not_stage"); i++)
         if (has_stage(c, ferry_proto_string(rule, "not_stage", i, NULL))) {
             ferry_log_write(
                 FERRY_LOG_INFO,
@@ -68,7 +68,7 @@ static bool holds(const ferry_proto *rule, const struct ferry__net_conditions *c
 {
     bool is_train = !strcmp(ferry_proto_enum(rule, "phase", 0), "TRAIN");
 
-    if (ferry_proto_count(rule, "phase") && is_train != (c->phase == FERRY_PHASE_TRAIN))
+    if (ferry_proto_value_count(rule, "phase") && is_train != (c->phase == FERRY_PHASE_TRAIN))
         return tell("phase", is_train, "differed from the phase", !is_train, layer);
     return levels_hold(rule, c, layer) && stages_hold(rule, c, layer);
 }
@@ -78,7 +78,7 @@ static bool any_holds(const ferry_proto *layer, const char *field,
 {
     int64_t i;
 
-    for (i = 0; i < ferry_proto_count(layer, field); i++)
+    for (i = 0; i < ferry_proto_value_count(layer, field); i++)
         if (holds(ferry_proto_message(layer, field, i), c,
                   ferry_proto_string(layer, "name", 0, NULL)))
             return true;
@@ -87,9 +87,9 @@ static bool any_holds(const ferry_proto *layer, const char *field,
 
 int ferry__rules_admit(const ferry_proto *layer, const struct ferry__net_conditions *conditions)
 {
-    bool included = ferry_proto_count(layer, "include") > 0;
+    bool included = ferry_proto_value_count(layer, "include") > 0;
 
-    if (included && ferry_proto_count(layer, "exclude"))
+    if (included && ferry_proto_value_count(layer, "exclude"))
         return ferry_proto_error(
             layer, "exclude", 0, FERRY_EFORMAT,
             "layer \"%s\" has rules for include and for exclude; one kind it is",

@@ -12,7 +12,7 @@
 
 /* Where an operand is: a blob's memory, or a part of an arena. */
 static void place_of(const struct ferry__program *p, const struct ferry__use *use, uint32_t dtype,
-                     ferry_op_place *out)
+                     ferry_operation_location *out)
 {
     const struct ferry__value *v = use->value < 0 ? NULL : &p->values[use->value];
     const ferry_blob *blob;
@@ -43,9 +43,9 @@ static int64_t elements_of(const ferry_operand *o)
 static int run_operation(struct ferry__segment *s, const struct ferry__program *p,
                          const struct ferry__item *item)
 {
-    ferry_op_place in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
-    ferry_op_args args = { .struct_size = sizeof args, .in = in, .out = out };
-    const ferry_op *op = &item->op;
+    ferry_operation_location in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
+    ferry_operation_args args = { .struct_size = sizeof args, .in = in, .out = out };
+    const ferry_op_desc *op = &item->op;
     uint32_t i;
 
     for (i = 0; i < op->n_in; i++) {
@@ -128,7 +128,7 @@ int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
 
 /* ---- what is written in parts -------------------------------------------------------------------- */
 
-static bool adds(const ferry_op *op)
+static bool adds(const ferry_op_desc *op)
 {
     return op->kind == FERRY_OP_SCATTER_ADD || op->pass == FERRY_PASS_BACKWARD_WEIGHTS ||
            op->pass == FERRY_PASS_BACKWARD_BIAS;
@@ -143,7 +143,7 @@ static ferry_memory *part_of(const struct ferry__program *p, const struct ferry_
 
     if (item->call || item->dropped || adds(&item->op) || !blob ||
         (ferry_operand_is_plain(&item->op.out[k]) && !use->start &&
-         elements_of(&item->op.out[k]) == ferry_blob_count(blob)))
+         elements_of(&item->op.out[k]) == ferry_blob_element_count(blob)))
         return NULL;
     return use->diff ? ferry_blob_diff_memory(blob) : ferry_blob_data_memory(blob);
 }
@@ -166,7 +166,7 @@ int ferry__parts_begin(const struct ferry__program *p, const struct ferry__item 
             err = ferry_memory_access(m, host ? NULL : items[i].layer->device, FERRY_WRITE, NULL,
                                       &ref);
             if (err == FERRY_ELOST || err == FERRY_EDEVICE)
-                err = ferry_memory_invalidate(m);
+                err = ferry_memory_discard(m);
         }
     return err;
 }
@@ -179,7 +179,7 @@ static int add_loss(const ferry_layer *layer, double *loss)
     int i;
 
     for (i = 0; i < layer->n_tops; i++) {
-        const ferry_blob *top = ferry_layer_top(layer, i);
+        const ferry_blob *top = ferry_layer_top_at(layer, i);
         const float *values;
         int64_t k;
         double sum = 0;
@@ -189,7 +189,7 @@ static int add_loss(const ferry_layer *layer, double *loss)
         values = ferry_blob_host_data(top);
         if (!values)
             return ferry_last_error_code();
-        for (k = 0; k < ferry_blob_count(top); k++)
+        for (k = 0; k < ferry_blob_element_count(top); k++)
             sum += (double)values[k];
         *loss += layer->loss_weights[i] * sum;
     }

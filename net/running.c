@@ -14,8 +14,8 @@ static bool is_lost(const ferry_layer *layer, const ferry_blob *b)
 {
     const ferry_memory *m = ferry_blob_data_memory(b);
 
-    return !ferry_memory_valid_at(m, NULL) && !ferry_memory_valid_at(m, ferry_blob_home(b)) &&
-           !ferry_memory_valid_at(m, layer->device);
+    return !ferry_memory_is_valid_at(m, NULL) && !ferry_memory_is_valid_at(m, ferry_blob_home(b)) &&
+           !ferry_memory_is_valid_at(m, layer->device);
 }
 
 static int make_before(struct ferry__net_param *p)
@@ -23,8 +23,8 @@ static int make_before(struct ferry__net_param *p)
     ferry_device *home = ferry_blob_home(p->blob);
 
     if (p->before)
-        return ferry_blob_home(p->before) == home ? 0 : ferry_blob_to(p->before, home);
-    return ferry_blob_create(home, FERRY_F32, ferry_blob_naxes(p->blob), ferry_blob_dims(p->blob),
+        return ferry_blob_home(p->before) == home ? 0 : ferry_blob_move_to(p->before, home);
+    return ferry_blob_create(home, FERRY_F32, ferry_blob_shape(p->blob), ferry_blob_rank(p->blob),
                              &p->before);
 }
 

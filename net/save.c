@@ -49,7 +49,7 @@ static int strip(const ferry_net *net, ferry_proto *definition)
 {
     int64_t i, err = ferry__proto_put_copy(definition, net->proto);
 
-    for (i = ferry_proto_count(net->proto, "layer"); !err && i-- > 0;)
+    for (i = ferry_proto_value_count(net->proto, "layer"); !err && i-- > 0;)
         if (belongs(net, ferry_proto_message(net->proto, "layer", i)))
             ferry__proto_clear(ferry__proto_mutable(definition, "layer", i), "blobs");
         else
@@ -77,7 +77,7 @@ static int append(void *arg, const void *bytes, size_t size)
 static void name_skipped(void *arg, const ferry_proto *p, const char *field)
 {
     const struct serial *s = arg;
-    ferry_proto_place place = ferry_proto_where(p, field, 0);
+    ferry_proto_location place = ferry_proto_get_location(p, field, 0);
 
     ferry_log_write(FERRY_LOG_WARN,
                     "ferry: %s: the field %s of a %s (%s:%d:%d) has no number and is left out",
@@ -109,7 +109,7 @@ static int define(const ferry_net *net, const char *path, ferry_io_writer *w)
     int err = serialize(net, &s);
 
     if (!err)
-        err = ferry_io_set_definition(w, s.bytes, s.size);
+        err = ferry_io_writer_set_definition(w, s.bytes, s.size);
     free(s.bytes);
     return err;
 }
@@ -133,18 +133,18 @@ static int declare(ferry_io_writer *w, const ferry_layer *layer, const char *nam
     ferry_io_entry entry = { .struct_size = sizeof entry, .name = name };
 
     entry.dtype = ferry_blob_dtype(b);
-    entry.naxes = ferry_blob_naxes(b);
-    entry.dims = ferry_blob_dims(b);
+    entry.rank = ferry_blob_rank(b);
+    entry.shape = ferry_blob_shape(b);
     entry.layer_type = layer->type->name;
     entry.has_diff = diffs;
-    return ferry_io_declare(w, &entry);
+    return ferry_io_writer_declare(w, &entry);
 }
 
 static int send(ferry_io_writer *w, const ferry_layer *layer, const char *name, const ferry_blob *b,
                 bool diffs)
 {
     (void)layer;
-    return ferry_io_write(w, name, b, diffs);
+    return ferry_io_writer_write(w, name, b, diffs);
 }
 
 typedef int (*each_fn)(ferry_io_writer *w, const ferry_layer *layer, const char *name,
@@ -180,7 +180,7 @@ int ferry__net_save(const ferry_net *net, const char *path, ferry_io_format form
             FERRY_EINVAL, "%.400s: a net is kept as caffemodel, hdf5, safetensors or npz", path);
     err = ferry__params_fill((ferry_net *)net);
     if (!err)
-        err = ferry_io_create(path, format, &w);
+        err = ferry_io_writer_create(path, format, &w);
     if (err)
         return err;
     if (format == FERRY_IO_CAFFEMODEL)
@@ -192,8 +192,8 @@ int ferry__net_save(const ferry_net *net, const char *path, ferry_io_format form
     if (!err)
         err = each_param(net, w, send, diffs);
     if (!err)
-        return ferry_io_commit(w);
-    ferry_io_abort(w);
+        return ferry_io_writer_commit(w);
+    ferry_io_writer_abort(w);
     return err;
 }
 

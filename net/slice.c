@@ -81,8 +81,8 @@ static int users_take(const struct ferry__program *p, int part, bool *out)
     *out = true;
     for (i = 0; *out && i < p->n_items; i++) {
         struct ferry__item *item = &p->items[i];
-        ferry_op_plan plan = { 0 };
-        ferry_op op;
+        ferry_operation_plan plan = { 0 };
+        ferry_op_desc op;
 
         if (!ferry__item_uses(p, item, part))
             continue;
@@ -108,10 +108,10 @@ static bool lie_within(struct ferry__program *p, int64_t at, int part, int whole
     if (v->rank != w->rank || v->dtype != w->dtype)
         return false;
     v->start = 0;
-    for (i = w->rank; i-- > 0; step *= w->dims[i])
-        v->start += at / step % w->dims[i] * w->stride[i];
+    for (i = w->rank; i-- > 0; step *= w->shape[i])
+        v->start += at / step % w->shape[i] * w->stride[i];
     for (i = 0; i < v->rank; i++)
-        if (v->dims[i] > w->dims[i])
+        if (v->shape[i] > w->shape[i])
             return false;
     memcpy(v->stride, w->stride, sizeof v->stride);
     v->within = whole;
@@ -128,23 +128,23 @@ static bool is_slice(const struct ferry__program *p, int part, int whole, const 
 
     if (v->rank != w->rank || y->rank != 3 || !w->count)
         return false;
-    for (i = w->rank; i-- > 0; step *= w->dims[i]) {
+    for (i = w->rank; i-- > 0; step *= w->shape[i]) {
         plain[i] = step;
-        if (v->dims[i] == w->dims[i])
+        if (v->shape[i] == w->shape[i])
             continue;
         if (axis >= 0)
             return false;
         axis = i;
     }
-    if (axis < 0 || start % plain[axis] || start / plain[axis] + v->dims[axis] > w->dims[axis])
+    if (axis < 0 || start % plain[axis] || start / plain[axis] + v->shape[axis] > w->shape[axis])
         return false;
     for (i = 0; i < axis; i++)
-        outer *= v->dims[i];
+        outer *= v->shape[i];
     for (i = axis + 1; i < v->rank; i++)
-        inner *= v->dims[i];
-    return y->shape[0] == outer && y->shape[1] == v->dims[axis] && y->shape[2] == inner &&
+        inner *= v->shape[i];
+    return y->shape[0] == outer && y->shape[1] == v->shape[axis] && y->shape[2] == inner &&
            y->stride[2] == 1 && y->stride[1] == plain[axis] &&
-           y->stride[0] == plain[axis] * w->dims[axis];
+           y->stride[0] == plain[axis] * w->shape[axis];
 }
 
 /* Has `part` lie in `whole`, in place of the copy that item `at` is, if all that use it take it so. */

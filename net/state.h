@@ -28,7 +28,7 @@ struct ferry__net_blob {
     bool kept;      /* the options name it */
     bool gone;      /* planned or fused away: it has a shape and no contents */
     int64_t *shape; /* what it had when its consumers were reshaped last */
-    int naxes;      /* −1: never */
+    int rank;       /* −1: never */
 };
 
 /* A blob of parameters of a layer; `owner` may be an earlier layer, whose it is. */
@@ -54,7 +54,7 @@ struct ferry__net_scratch {
 
 /* An operation as a layer emitted it. */
 struct ferry__net_op {
-    ferry_op op;
+    ferry_op_desc op;
     ferry_layer_operand in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
 };
 
@@ -142,7 +142,7 @@ struct ferry_net {
     int *watched, n_watched;                     /* blobs whose shape may change by itself */
     int *inputs, *outputs, n_inputs, n_outputs;
     struct ferry__stage *stages;
-    int n_stages;
+    int stage_count;
     struct ferry__fold *folds;
     struct ferry__arena *arenas;
     int n_arenas;

@@ -53,14 +53,14 @@ const char *ferry_op_kind_name(uint32_t kind)
     return k ? k->name : "?";
 }
 
-const char *ferry__op_title(const ferry_op *op)
+const char *ferry__op_title(const ferry_op_desc *op)
 {
     const struct ferry__kind *k = ferry__kind_of(op->kind, op->pass);
 
     return k ? k->name : ferry_op_kind_name(op->kind);
 }
 
-const char *ferry_op_tier_name(ferry_op_tier tier)
+const char *ferry_operation_tier_name(ferry_operation_tier tier)
 {
     static const char *const names[] = { "own", "composed", "host" };
 
@@ -68,10 +68,10 @@ const char *ferry_op_tier_name(ferry_op_tier tier)
 }
 
 /* The structure as it was at first: a caller's may end there. Its steps can be left out. */
-#define FIRST_OP (offsetof(ferry_op, epilogue) + FERRY_OP_EPILOGUE * sizeof(ferry_op_step))
-#define LEAST_OP offsetof(ferry_op, epilogue)
+#define FIRST_OP (offsetof(ferry_op_desc, epilogue) + FERRY_OP_EPILOGUE * sizeof(ferry_op_step))
+#define LEAST_OP offsetof(ferry_op_desc, epilogue)
 
-const ferry_op *ferry__op_whole(const ferry_op *op, ferry_op *room)
+const ferry_op_desc *ferry__op_whole(const ferry_op_desc *op, ferry_op_desc *room)
 {
     size_t size;
 
@@ -80,9 +80,10 @@ const ferry_op *ferry__op_whole(const ferry_op *op, ferry_op *room)
         return NULL;
     }
     if (op->struct_size < LEAST_OP) {
-        ferry_error_set(FERRY_EINVAL,
-                        "an operation of %u bytes, %zu are the least (ferry_op_init sets them)",
-                        op->struct_size, LEAST_OP);
+        ferry_error_set(
+            FERRY_EINVAL,
+            "an operation of %u bytes, %zu are the least (ferry_op_desc_init sets them)",
+            op->struct_size, LEAST_OP);
         return NULL;
     }
     if (op->struct_size == sizeof *op)
@@ -94,7 +95,7 @@ const ferry_op *ferry__op_whole(const ferry_op *op, ferry_op *room)
     return room;
 }
 
-void ferry_op_init(ferry_op *op, uint32_t kind)
+void ferry_op_desc_init(ferry_op_desc *op, uint32_t kind)
 {
     ferry_op_window *w;
     int i;
@@ -129,13 +130,13 @@ void ferry_op_init(ferry_op *op, uint32_t kind)
     }
 }
 
-int ferry__misfit(const ferry_op *op, const char *what, int64_t got, int64_t want)
+int ferry__misfit(const ferry_op_desc *op, const char *what, int64_t got, int64_t want)
 {
     return ferry_error_set(FERRY_ESHAPE, "%s: %s is %" PRId64 ", %" PRId64 " fits",
                            ferry__op_title(op), what, got, want);
 }
 
-int ferry__bad(const ferry_op *op, const char *what, int64_t got, int64_t least, int64_t most)
+int ferry__bad(const ferry_op_desc *op, const char *what, int64_t got, int64_t least, int64_t most)
 {
     if (least == most)
         return ferry_error_set(FERRY_EINVAL, "%s: %s is %" PRId64 ", %" PRId64 " fits",
@@ -145,7 +146,7 @@ int ferry__bad(const ferry_op *op, const char *what, int64_t got, int64_t least,
 }
 
 /* Steps with an operand name those inputs, in their order, that follow the kind's own. */
-uint32_t ferry__op_own_inputs(const ferry_op *op)
+uint32_t ferry__op_own_inputs(const ferry_op_desc *op)
 {
     uint32_t n = op->n_in, i;
 
@@ -155,7 +156,7 @@ uint32_t ferry__op_own_inputs(const ferry_op *op)
     return n;
 }
 
-static int numbers_check(const ferry_op *op, const struct ferry__kind *k)
+static int numbers_check(const ferry_op_desc *op, const struct ferry__kind *k)
 {
     const uint32_t math = FERRY_MATH_TF32 | FERRY_MATH_WINOGRAD;
     uint32_t steps = op->pass == FERRY_PASS_FORWARD ? FERRY_OP_EPILOGUE : 0, own;
@@ -176,7 +177,7 @@ static int numbers_check(const ferry_op *op, const struct ferry__kind *k)
     return 0;
 }
 
-static int operands_check(const ferry_op *op, const struct ferry__kind *k)
+static int operands_check(const ferry_op_desc *op, const struct ferry__kind *k)
 {
     char what[40];
     int64_t room;
@@ -204,7 +205,7 @@ static int operands_check(const ferry_op *op, const struct ferry__kind *k)
     return 0;
 }
 
-static int floating_check(const ferry_op *op, uint32_t dtype)
+static int floating_check(const ferry_op_desc *op, uint32_t dtype)
 {
     return dtype <= FERRY_BF16
                ? 0
@@ -214,7 +215,7 @@ static int floating_check(const ferry_op *op, uint32_t dtype)
 }
 
 /* Steps compute on out[0], whatever made it. */
-static int step_dtypes_check(const ferry_op *op)
+static int step_dtypes_check(const ferry_op_desc *op)
 {
     uint32_t i = ferry__op_own_inputs(op);
     int err = op->n_epilogue ? floating_check(op, op->out[0].dtype) : 0;
@@ -227,7 +228,7 @@ static int step_dtypes_check(const ferry_op *op)
 }
 
 /* What computes has one floating dtype throughout; copies take any, and indices are their own. */
-static int dtypes_check(const ferry_op *op)
+static int dtypes_check(const ferry_op_desc *op)
 {
     uint32_t dtype = op->out[0].dtype, i, last = ferry__op_own_inputs(op);
     int err;
@@ -253,7 +254,7 @@ static int dtypes_check(const ferry_op *op)
     return 0;
 }
 
-static int step_check(const ferry_op *op, uint32_t i, uint32_t own, uint32_t *next)
+static int step_check(const ferry_op_desc *op, uint32_t i, uint32_t own, uint32_t *next)
 {
     const ferry_op_step *step = &op->epilogue[i];
     const ferry_operand *y = &op->out[0], *o;
@@ -282,7 +283,7 @@ static int step_check(const ferry_op *op, uint32_t i, uint32_t own, uint32_t *ne
     return 0;
 }
 
-static int epilogue_check(const ferry_op *op)
+static int epilogue_check(const ferry_op_desc *op)
 {
     uint32_t own = ferry__op_own_inputs(op), next = own, i;
 
@@ -295,10 +296,10 @@ static int epilogue_check(const ferry_op *op)
     return 0;
 }
 
-int ferry_op_check(const ferry_op *theirs)
+int ferry_op_desc_check(const ferry_op_desc *theirs)
 {
-    ferry_op room;
-    const ferry_op *op = ferry__op_whole(theirs, &room);
+    ferry_op_desc room;
+    const ferry_op_desc *op = ferry__op_whole(theirs, &room);
     const struct ferry__kind *k;
     int err;
 
@@ -306,9 +307,9 @@ int ferry_op_check(const ferry_op *theirs)
         return ferry_last_error_code();
     k = ferry__kind_of(op->kind, FERRY_PASS_FORWARD);
     if (!k)
-        return ferry_error_set(FERRY_EINVAL,
-                               "ferry_op_check: %u is no kind of operation, %u to %u and %u are",
-                               op->kind, FERRY_OP_CONVOLUTION, FERRY_OP_UPDATE, FERRY_OP_NAMED);
+        return ferry_error_set(
+            FERRY_EINVAL, "ferry_op_desc_check: %u is no kind of operation, %u to %u and %u are",
+            op->kind, FERRY_OP_CONVOLUTION, FERRY_OP_UPDATE, FERRY_OP_NAMED);
     if (op->pass > FERRY_PASS_BACKWARD_BIAS)
         return ferry__bad(op, "the pass", op->pass, 0, FERRY_PASS_BACKWARD_BIAS);
     k = ferry__kind_of(op->kind, op->pass);

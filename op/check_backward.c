@@ -9,11 +9,11 @@
 
 #include <stddef.h>
 
-static int check_convolution(const ferry_op *op)
+static int check_convolution(const ferry_op_desc *op)
 {
     const ferry_operand *other = &op->in[1], *out = &op->out[0];
     bool data = op->pass == FERRY_PASS_BACKWARD_DATA;
-    ferry_op forward = *op;
+    ferry_op_desc forward = *op;
 
     forward.out[0] = op->in[0];
     forward.in[0] = data ? *out : *other;
@@ -23,7 +23,7 @@ static int check_convolution(const ferry_op *op)
 }
 
 /* One number a channel, whatever made dy. */
-static int check_bias(const ferry_op *op)
+static int check_bias(const ferry_op_desc *op)
 {
     const ferry_operand *dy = &op->in[0], *db = &op->out[0];
 
@@ -36,10 +36,10 @@ static int check_bias(const ferry_op *op)
                : ferry__misfit(op, "the length of its bias", db->shape[0], dy->shape[1]);
 }
 
-static int check_pool(const ferry_op *op)
+static int check_pool(const ferry_op_desc *op)
 {
     uint32_t wants = op->params.pool.method == FERRY_POOL_MAX ? 2 : 1;
-    ferry_op forward = *op;
+    ferry_op_desc forward = *op;
 
     if (op->params.pool.method <= FERRY_POOL_AVERAGE && op->n_in != wants)
         return ferry__misfit(op, "the number of inputs of this method", op->n_in, wants);
@@ -50,7 +50,7 @@ static int check_pool(const ferry_op *op)
     return ferry__check_pool(&forward);
 }
 
-static int check_unary(const ferry_op *op)
+static int check_unary(const ferry_op_desc *op)
 {
     uint32_t function = op->params.unary.function;
     int err;
@@ -75,7 +75,7 @@ static uint32_t binary_inputs(uint32_t function, uint32_t pass)
     return inputs[function][pass - FERRY_PASS_BACKWARD_DATA];
 }
 
-static int check_binary(const ferry_op *op)
+static int check_binary(const ferry_op_desc *op)
 {
     const ferry_operand *dy = &op->in[0], *out = &op->out[0];
     uint32_t function = op->params.binary.function, wants;
@@ -102,7 +102,7 @@ static int check_binary(const ferry_op *op)
     return err;
 }
 
-static int check_reduce(const ferry_op *op)
+static int check_reduce(const ferry_op_desc *op)
 {
     uint32_t function = op->params.reduce.function, wants = function == FERRY_REDUCE_SUM ? 1 : 2;
     int err;
@@ -117,7 +117,7 @@ static int check_reduce(const ferry_op *op)
     return err || wants < 2 ? err : ferry__check_same(op, &op->in[1], "x", &op->out[0]);
 }
 
-static int check_moments(const ferry_op *op)
+static int check_moments(const ferry_op_desc *op)
 {
     const ferry_operand *dy = &op->in[0];
     int err;
@@ -133,14 +133,14 @@ static int check_moments(const ferry_op *op)
     return err ? err : ferry__check_reduced(op, &op->in[2], dy);
 }
 
-static int check_softmax(const ferry_op *op)
+static int check_softmax(const ferry_op_desc *op)
 {
     int err = ferry__check_softmax(op);
 
     return err ? err : ferry__check_same(op, &op->in[1], "y", &op->in[0]);
 }
 
-static int check_lrn(const ferry_op *op)
+static int check_lrn(const ferry_op_desc *op)
 {
     static const char *const names[] = { "dy", "x", "y", "scale" };
     int err = ferry__check_lrn(op);
@@ -151,9 +151,9 @@ static int check_lrn(const ferry_op *op)
     return err;
 }
 
-static int check_resize(const ferry_op *op)
+static int check_resize(const ferry_op_desc *op)
 {
-    ferry_op forward = *op;
+    ferry_op_desc forward = *op;
 
     forward.in[0] = op->out[0];
     forward.out[0] = op->in[0];

@@ -14,7 +14,7 @@ static bool is_index(uint32_t dtype)
     return dtype == FERRY_F32 || dtype == FERRY_I32 || dtype == FERRY_I64;
 }
 
-int ferry__check_same(const ferry_op *op, const ferry_operand *a, const char *what,
+int ferry__check_same(const ferry_op_desc *op, const ferry_operand *a, const char *what,
                       const ferry_operand *b)
 {
     char has[FERRY__SHAPE_TEXT], wants[FERRY__SHAPE_TEXT];
@@ -25,12 +25,12 @@ int ferry__check_same(const ferry_op *op, const ferry_operand *a, const char *wh
                            ferry__operand_text(a, has), ferry__operand_text(b, wants));
 }
 
-static int rank_of(const ferry_op *op, const ferry_operand *o, const char *what, uint32_t rank)
+static int rank_of(const ferry_op_desc *op, const ferry_operand *o, const char *what, uint32_t rank)
 {
     return o->rank == rank ? 0 : ferry__misfit(op, what, o->rank, rank);
 }
 
-int ferry__check_inner_product(const ferry_op *op)
+int ferry__check_inner_product(const ferry_op_desc *op)
 {
     const ferry_operand *x = &op->in[0], *w = &op->in[1], *y = &op->out[0];
     int64_t k;
@@ -55,7 +55,7 @@ int ferry__check_inner_product(const ferry_op *op)
     return 0;
 }
 
-int ferry__check_gemm(const ferry_op *op)
+int ferry__check_gemm(const ferry_op_desc *op)
 {
     const ferry_operand *a = &op->in[0], *b = &op->in[1], *y = &op->out[0];
     uint32_t n = ferry__op_own_inputs(op), i;
@@ -89,14 +89,14 @@ int ferry__check_gemm(const ferry_op *op)
     return 0;
 }
 
-int ferry__check_unary(const ferry_op *op)
+int ferry__check_unary(const ferry_op_desc *op)
 {
     if (op->params.unary.function > FERRY_UNARY_SWISH)
         return ferry__bad(op, "unary.function", op->params.unary.function, 0, FERRY_UNARY_SWISH);
     return ferry__check_same(op, &op->out[0], "out[0]", &op->in[0]);
 }
 
-int ferry__check_repeated(const ferry_op *op, const ferry_operand *o, const char *what,
+int ferry__check_repeated(const ferry_op_desc *op, const ferry_operand *o, const char *what,
                           const ferry_operand *whole)
 {
     char text[48];
@@ -114,7 +114,7 @@ int ferry__check_repeated(const ferry_op *op, const ferry_operand *o, const char
     return 0;
 }
 
-int ferry__check_binary(const ferry_op *op)
+int ferry__check_binary(const ferry_op_desc *op)
 {
     uint32_t function = op->params.binary.function, n = ferry__op_own_inputs(op), i;
     bool three = function == FERRY_BINARY_NORMALISE;
@@ -136,7 +136,7 @@ int ferry__check_binary(const ferry_op *op)
     return 0;
 }
 
-int ferry__check_axes(const ferry_op *op, const ferry_operand *x)
+int ferry__check_axes(const ferry_op_desc *op, const ferry_operand *x)
 {
     uint32_t axes = op->params.reduce.axes;
 
@@ -145,7 +145,7 @@ int ferry__check_axes(const ferry_op *op, const ferry_operand *x)
     return 0;
 }
 
-int ferry__check_reduced(const ferry_op *op, const ferry_operand *y, const ferry_operand *x)
+int ferry__check_reduced(const ferry_op_desc *op, const ferry_operand *y, const ferry_operand *x)
 {
     uint32_t axes = op->params.reduce.axes, axis;
     char what[40];
@@ -166,7 +166,7 @@ int ferry__check_reduced(const ferry_op *op, const ferry_operand *y, const ferry
     return 0;
 }
 
-int ferry__check_place(const ferry_op *op, const ferry_operand *o, const char *whose)
+int ferry__check_place(const ferry_op_desc *op, const ferry_operand *o, const char *whose)
 {
     if (o->dtype == FERRY_F32 || o->dtype == FERRY_I32)
         return 0;
@@ -174,7 +174,7 @@ int ferry__check_place(const ferry_op *op, const ferry_operand *o, const char *w
                            whose, o->dtype, FERRY_F32, FERRY_I32);
 }
 
-int ferry__check_reduce(const ferry_op *op)
+int ferry__check_reduce(const ferry_op_desc *op)
 {
     uint32_t function = op->params.reduce.function, axes = op->params.reduce.axes;
     int err = ferry__check_reduced(op, &op->out[0], &op->in[0]);
@@ -196,14 +196,14 @@ int ferry__check_reduce(const ferry_op *op)
     return ferry__check_place(op, &op->out[0], "the index's");
 }
 
-int ferry__check_moments(const ferry_op *op)
+int ferry__check_moments(const ferry_op_desc *op)
 {
     int err = ferry__check_reduced(op, &op->out[0], &op->in[0]);
 
     return err ? err : ferry__check_reduced(op, &op->out[1], &op->in[0]);
 }
 
-int ferry__check_softmax(const ferry_op *op)
+int ferry__check_softmax(const ferry_op_desc *op)
 {
     if (op->params.softmax.axis >= op->in[0].rank)
         return ferry__bad(op, "softmax.axis", op->params.softmax.axis, 0,
@@ -213,7 +213,7 @@ int ferry__check_softmax(const ferry_op *op)
     return ferry__check_same(op, &op->out[0], "out[0]", &op->in[0]);
 }
 
-int ferry__check_lrn(const ferry_op *op)
+int ferry__check_lrn(const ferry_op_desc *op)
 {
     const ferry_operand *x = &op->in[0];
     int err;
@@ -228,12 +228,12 @@ int ferry__check_lrn(const ferry_op *op)
     return err || op->n_out < 2 ? err : ferry__check_same(op, &op->out[1], "out[1]", x);
 }
 
-int ferry__check_copy(const ferry_op *op)
+int ferry__check_copy(const ferry_op_desc *op)
 {
     return ferry__check_same(op, &op->out[0], "out[0]", &op->in[0]);
 }
 
-int ferry__check_resize(const ferry_op *op)
+int ferry__check_resize(const ferry_op_desc *op)
 {
     const ferry_operand *x = &op->in[0], *y = &op->out[0];
     uint32_t i;
@@ -257,7 +257,7 @@ int ferry__check_resize(const ferry_op *op)
     return 0;
 }
 
-int ferry__check_roi(const ferry_op *op)
+int ferry__check_roi(const ferry_op_desc *op)
 {
     const ferry_operand *x = &op->in[0], *rois = &op->in[1], *y = &op->out[0];
     int64_t group = op->params.roi.group, channels;
@@ -288,8 +288,8 @@ int ferry__check_roi(const ferry_op *op)
 }
 
 /* `rows` (I…, D…) against `table` (T, D…) and `index` (I…). */
-static int rows_check(const ferry_op *op, const ferry_operand *rows, const ferry_operand *table,
-                      const ferry_operand *index)
+static int rows_check(const ferry_op_desc *op, const ferry_operand *rows,
+                      const ferry_operand *table, const ferry_operand *index)
 {
     uint32_t i;
 
@@ -308,17 +308,17 @@ static int rows_check(const ferry_op *op, const ferry_operand *rows, const ferry
     return 0;
 }
 
-int ferry__check_gather(const ferry_op *op)
+int ferry__check_gather(const ferry_op_desc *op)
 {
     return rows_check(op, &op->out[0], &op->in[0], &op->in[1]);
 }
 
-int ferry__check_scatter(const ferry_op *op)
+int ferry__check_scatter(const ferry_op_desc *op)
 {
     return rows_check(op, &op->in[0], &op->out[0], &op->in[1]);
 }
 
-int ferry__check_random(const ferry_op *op)
+int ferry__check_random(const ferry_op_desc *op)
 {
     double a = op->params.random.a, b = op->params.random.b;
 
@@ -331,7 +331,7 @@ int ferry__check_random(const ferry_op *op)
     return 0;
 }
 
-int ferry__check_update(const ferry_op *op)
+int ferry__check_update(const ferry_op_desc *op)
 {
     uint32_t i;
 
@@ -349,7 +349,7 @@ int ferry__check_update(const ferry_op *op)
     return 0;
 }
 
-int ferry__check_named(const ferry_op *op)
+int ferry__check_named(const ferry_op_desc *op)
 {
     if (!memchr(op->params.named.name, 0, FERRY_OP_NAME) || !op->params.named.name[0])
         return ferry_error_set(FERRY_EINVAL, "named operation: it has no name");

@@ -18,7 +18,7 @@ static int64_t kernel_extent(const ferry_op_window *w, uint32_t i)
     return extent;
 }
 
-static int axis_check(const ferry_op *op, uint32_t i)
+static int axis_check(const ferry_op_desc *op, uint32_t i)
 {
     static const char *const wrong[] = { "kernel", "stride", "dilation", "pad", "pad_end" };
     const ferry_op_window *w = &op->params.window;
@@ -35,7 +35,7 @@ static int axis_check(const ferry_op *op, uint32_t i)
 }
 
 /* The window itself, and that `x` has as many spatial axes as it says. */
-static int window_check(const ferry_op *op, const ferry_operand *x)
+static int window_check(const ferry_op_desc *op, const ferry_operand *x)
 {
     const ferry_op_window *w = &op->params.window;
     uint32_t i;
@@ -60,7 +60,7 @@ static int window_check(const ferry_op *op, const ferry_operand *x)
 }
 
 /* Numbers of spatial axis i, each of them sound, that make one beyond 63 bits. */
-static int too_wide(const ferry_op *op, uint32_t i, int64_t in)
+static int too_wide(const ferry_op_desc *op, uint32_t i, int64_t in)
 {
     const ferry_op_window *w = &op->params.window;
 
@@ -71,7 +71,7 @@ static int too_wide(const ferry_op *op, uint32_t i, int64_t in)
 }
 
 /* Spatial axis i of the result of sliding the window over `in` elements; FERRY_ESHAPE. */
-static int64_t slid(const ferry_op *op, uint32_t i, int64_t in)
+static int64_t slid(const ferry_op_desc *op, uint32_t i, int64_t in)
 {
     const ferry_op_window *w = &op->params.window;
     int64_t extent = kernel_extent(w, i), padded;
@@ -88,7 +88,7 @@ static int64_t slid(const ferry_op *op, uint32_t i, int64_t in)
 }
 
 /* The same for the transposed window. */
-static int64_t spread(const ferry_op *op, uint32_t i, int64_t in)
+static int64_t spread(const ferry_op_desc *op, uint32_t i, int64_t in)
 {
     const ferry_op_window *w = &op->params.window;
     int64_t extent = kernel_extent(w, i), wide;
@@ -104,7 +104,7 @@ static int64_t spread(const ferry_op *op, uint32_t i, int64_t in)
     return wide;
 }
 
-static int spatial_misfit(const ferry_op *op, uint32_t i, int64_t got, int64_t want)
+static int spatial_misfit(const ferry_op_desc *op, uint32_t i, int64_t got, int64_t want)
 {
     char what[32];
 
@@ -112,7 +112,7 @@ static int spatial_misfit(const ferry_op *op, uint32_t i, int64_t got, int64_t w
     return ferry__misfit(op, what, got, want);
 }
 
-static int weights_check(const ferry_op *op)
+static int weights_check(const ferry_op_desc *op)
 {
     const ferry_op_window *w = &op->params.window;
     const ferry_operand *x = &op->in[0], *k = &op->in[1], *y = &op->out[0];
@@ -135,7 +135,7 @@ static int weights_check(const ferry_op *op)
     return 0;
 }
 
-int ferry__check_convolution(const ferry_op *op)
+int ferry__check_convolution(const ferry_op_desc *op)
 {
     const ferry_op_window *w = &op->params.window;
     const ferry_operand *x = &op->in[0], *y = &op->out[0];
@@ -165,7 +165,7 @@ int ferry__check_convolution(const ferry_op *op)
 }
 
 /* `image` (N, C, spatial…) against `columns` (N, C·kernel…, spatial'…). */
-static int columns_check(const ferry_op *op, const ferry_operand *image,
+static int columns_check(const ferry_op_desc *op, const ferry_operand *image,
                          const ferry_operand *columns)
 {
     const ferry_op_window *w = &op->params.window;
@@ -198,18 +198,18 @@ static int columns_check(const ferry_op *op, const ferry_operand *image,
                : ferry__misfit(op, "axis 1 of its columns", columns->shape[1], rows);
 }
 
-int ferry__check_im2col(const ferry_op *op)
+int ferry__check_im2col(const ferry_op_desc *op)
 {
     return columns_check(op, &op->in[0], &op->out[0]);
 }
 
-int ferry__check_col2im(const ferry_op *op)
+int ferry__check_col2im(const ferry_op_desc *op)
 {
     return columns_check(op, &op->out[0], &op->in[0]);
 }
 
 /* Each window of POOL begins before the end of the padded image. */
-static int pool_axis_check(const ferry_op *op, uint32_t i)
+static int pool_axis_check(const ferry_op_desc *op, uint32_t i)
 {
     const ferry_op_window *w = &op->params.window;
     int64_t in = op->in[0].shape[i + 2], out = op->out[0].shape[i + 2], begin;
@@ -228,7 +228,7 @@ static int pool_axis_check(const ferry_op *op, uint32_t i)
     return 0;
 }
 
-int ferry__check_pool(const ferry_op *op)
+int ferry__check_pool(const ferry_op_desc *op)
 {
     const ferry_operand *x = &op->in[0], *y = &op->out[0];
     uint32_t i;

@@ -57,18 +57,18 @@ ferry_operand ferry__operand_per_channel(const ferry_operand *vector, uint32_t r
 }
 
 /* y = x·wᵀ, then the bias as a step of an epilogue. */
-static int inner_product(struct ferry__plan *plan, const ferry_op *op)
+static int inner_product(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     const ferry_operand *x = &op->in[0], *w = &op->in[1], *y = &op->out[0];
     int64_t k = w->shape[1], along = ferry__operand_collapse(x, 1, x->rank);
     struct ferry__binding in[2] = { ferry__bind(FERRY__FROM_IN, 0),
                                     ferry__bind(FERRY__FROM_IN, 1) };
     struct ferry__binding out = ferry__bind(FERRY__FROM_OUT, 0);
-    ferry_op gemm;
+    ferry_op_desc gemm;
 
     if (along < 0)
         return 0;
-    ferry_op_init(&gemm, FERRY_OP_BATCHED_GEMM);
+    ferry_op_desc_init(&gemm, FERRY_OP_BATCHED_GEMM);
     gemm.n_in = 2;
     gemm.n_out = 1;
     gemm.constants = op->constants & 3;
@@ -86,14 +86,14 @@ int ferry__compose_reduce(struct ferry__plan *plan, const ferry_operand *x,
                           struct ferry__binding from, uint32_t function, uint32_t axes,
                           double scale, struct ferry__binding to, ferry_operand *out)
 {
-    ferry_op op;
+    ferry_op_desc op;
     uint32_t i;
     int64_t shape[FERRY_OP_AXES] = { 0 };
 
     for (i = 0; i < x->rank; i++)
         shape[i] = axes >> i & 1 ? 1 : x->shape[i];
-    *out = ferry_operand_of((ferry_dtype)x->dtype, (int)x->rank, shape, NULL);
-    ferry_op_init(&op, FERRY_OP_REDUCE);
+    *out = ferry_operand_make((ferry_dtype)x->dtype, shape, (int)x->rank, NULL);
+    ferry_op_desc_init(&op, FERRY_OP_REDUCE);
     op.n_in = op.n_out = 1;
     op.in[0] = *x;
     op.out[0] = *out;
@@ -109,9 +109,9 @@ int ferry__compose_binary(struct ferry__plan *plan, uint32_t function, double b,
                           const ferry_operand *y, struct ferry__binding to)
 {
     struct ferry__binding in[2] = { from, with };
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.n_in = 2;
     op.n_out = 1;
     op.in[0] = *x;
@@ -131,7 +131,7 @@ uint64_t ferry__compose_bytes(const ferry_operand *o)
 }
 
 /* y = x − max; y = exp(y); y = y / Σ y, with max and Σ in one temporary. */
-static int softmax(struct ferry__plan *plan, const ferry_op *op)
+static int softmax(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     const ferry_operand *x = &op->in[0], *y = &op->out[0];
     struct ferry__binding from = ferry__bind(FERRY__FROM_IN, 0),
@@ -139,7 +139,7 @@ static int softmax(struct ferry__plan *plan, const ferry_op *op)
     struct ferry__binding temp = ferry__bind(FERRY__FROM_TEMP, 0);
     uint32_t axes = 1u << op->params.softmax.axis;
     ferry_operand reduced;
-    ferry_op exponent;
+    ferry_op_desc exponent;
     int can;
 
     if (op->params.softmax.logarithm)
@@ -147,7 +147,7 @@ static int softmax(struct ferry__plan *plan, const ferry_op *op)
     can = ferry__compose_reduce(plan, x, from, FERRY_REDUCE_MAX, axes, 1, temp, &reduced);
     if (can > 0)
         can = ferry__compose_binary(plan, FERRY_BINARY_SUM, -1, x, from, &reduced, temp, y, to);
-    ferry_op_init(&exponent, FERRY_OP_UNARY);
+    ferry_op_desc_init(&exponent, FERRY_OP_UNARY);
     exponent.n_in = exponent.n_out = 1;
     exponent.in[0] = exponent.out[0] = *y;
     exponent.params.unary.function = FERRY_UNARY_EXP;
@@ -163,7 +163,7 @@ static int softmax(struct ferry__plan *plan, const ferry_op *op)
 }
 
 /* The mean, x − mean in temporary memory, and the mean of its squares. */
-static int moments(struct ferry__plan *plan, const ferry_op *op)
+static int moments(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     const ferry_operand *x = &op->in[0];
     struct ferry__binding from = ferry__bind(FERRY__FROM_IN, 0),
@@ -171,7 +171,7 @@ static int moments(struct ferry__plan *plan, const ferry_op *op)
     uint32_t axes = op->params.reduce.axes;
     int64_t n = ferry__operand_count(x), kept = ferry__operand_count(&op->out[0]);
     double scale = n && kept ? 1.0 / (double)(n / kept) : 1;
-    ferry_operand centred = ferry_operand_of((ferry_dtype)x->dtype, (int)x->rank, x->shape, NULL);
+    ferry_operand centred = ferry_operand_make((ferry_dtype)x->dtype, x->shape, (int)x->rank, NULL);
     ferry_operand reduced;
     int can;
 
@@ -190,7 +190,7 @@ static int moments(struct ferry__plan *plan, const ferry_op *op)
     return can;
 }
 
-int ferry__compose(struct ferry__plan *plan, const ferry_op *op)
+int ferry__compose(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     int can = 0;
 
@@ -231,16 +231,17 @@ int ferry__compose(struct ferry__plan *plan, const ferry_op *op)
 }
 
 /* A step of an epilogue as an operation on y in place. */
-static int epilogue_step(struct ferry__plan *plan, const ferry_op *op, const ferry_op_step *step)
+static int epilogue_step(struct ferry__plan *plan, const ferry_op_desc *op,
+                         const ferry_op_step *step)
 {
     const ferry_operand *y = &op->out[0];
     struct ferry__binding at = ferry__bind(FERRY__FROM_OUT, 0);
     struct ferry__binding with = ferry__bind(FERRY__FROM_IN, step->operand);
     ferry_operand u;
-    ferry_op unary;
+    ferry_op_desc unary;
 
     if (step->step == FERRY_STEP_UNARY) {
-        ferry_op_init(&unary, FERRY_OP_UNARY);
+        ferry_op_desc_init(&unary, FERRY_OP_UNARY);
         unary.n_in = unary.n_out = 1;
         unary.in[0] = unary.out[0] = *y;
         unary.params.unary.function = step->function;
@@ -260,7 +261,7 @@ static int epilogue_step(struct ferry__plan *plan, const ferry_op *op, const fer
                                  1, y, at, &u, with, y, at);
 }
 
-int ferry__compose_epilogue(struct ferry__plan *plan, const ferry_op *op, uint32_t first)
+int ferry__compose_epilogue(struct ferry__plan *plan, const ferry_op_desc *op, uint32_t first)
 {
     uint32_t i;
 

@@ -25,11 +25,11 @@ static inline struct ferry__binding ferry__bind(enum ferry__source source, uint3
 }
 
 /* compose_conv.c; as ferry__compose. The second one: the gradient of the weights. */
-int ferry__compose_convolution(struct ferry__plan *plan, const ferry_op *op);
-int ferry__compose_weights(struct ferry__plan *plan, const ferry_op *op);
+int ferry__compose_convolution(struct ferry__plan *plan, const ferry_op_desc *op);
+int ferry__compose_weights(struct ferry__plan *plan, const ferry_op_desc *op);
 
 /* compose_backward.c: the backward passes; likewise. */
-int ferry__compose_backward(struct ferry__plan *plan, const ferry_op *op);
+int ferry__compose_backward(struct ferry__plan *plan, const ferry_op_desc *op);
 
 /* x reduced over `axes` into temporary memory, or onto an output; *out is how it then lies. */
 int ferry__compose_reduce(struct ferry__plan *plan, const ferry_operand *x,

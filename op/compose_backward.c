@@ -3,9 +3,9 @@
 #include "op/compose.h"
 
 /* The gradient of x is a convolution transposed once more. */
-static int convolution_data(struct ferry__plan *plan, const ferry_op *op)
+static int convolution_data(struct ferry__plan *plan, const ferry_op_desc *op)
 {
-    ferry_op turned = *op;
+    ferry_op_desc turned = *op;
 
     turned.pass = FERRY_PASS_FORWARD;
     turned.params.window.transposed = !op->params.window.transposed;
@@ -21,7 +21,7 @@ static ferry_operand matrix(const ferry_operand *o, int64_t rows, int64_t column
 }
 
 /* dx = dy·w, or dw += dyᵀ·x. */
-static int inner_product(struct ferry__plan *plan, const ferry_op *op)
+static int inner_product(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     bool data = op->pass == FERRY_PASS_BACKWARD_DATA;
     const ferry_operand *dy = &op->in[0], *x = data ? &op->out[0] : &op->in[1];
@@ -31,11 +31,11 @@ static int inner_product(struct ferry__plan *plan, const ferry_op *op)
     struct ferry__binding in[3] = { ferry__bind(FERRY__FROM_IN, 0), ferry__bind(FERRY__FROM_IN, 1),
                                     ferry__bind(FERRY__FROM_OUT, 0) };
     struct ferry__binding out = ferry__bind(FERRY__FROM_OUT, 0);
-    ferry_op gemm;
+    ferry_op_desc gemm;
 
     if (along < 0)
         return 0;
-    ferry_op_init(&gemm, FERRY_OP_BATCHED_GEMM);
+    ferry_op_desc_init(&gemm, FERRY_OP_BATCHED_GEMM);
     gemm.n_in = data ? 2 : 3;
     gemm.n_out = 1;
     gemm.math = op->math;
@@ -52,7 +52,7 @@ static int inner_product(struct ferry__plan *plan, const ferry_op *op)
 }
 
 /* The sums of the channels into temporary memory, and from there onto db. */
-static int bias(struct ferry__plan *plan, const ferry_op *op)
+static int bias(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     const ferry_operand *dy = &op->in[0];
     ferry_operand db = ferry__operand_per_channel(&op->out[0], dy->rank), sums;
@@ -68,7 +68,7 @@ static int bias(struct ferry__plan *plan, const ferry_op *op)
     return can;
 }
 
-int ferry__compose_backward(struct ferry__plan *plan, const ferry_op *op)
+int ferry__compose_backward(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     bool is_convolution = op->kind == FERRY_OP_CONVOLUTION;
     int can = 0;

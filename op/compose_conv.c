@@ -14,7 +14,7 @@
 /* What the parts of a composition share. */
 struct parts {
     struct ferry__plan *plan;
-    const ferry_op *op;
+    const ferry_op_desc *op;
     const ferry_operand *wide, *narrow; /* whose spatial axes the window slides on; what it makes */
     int64_t size;                       /* bytes of an element */
     int64_t taps;                       /* elements of the kernel */
@@ -24,7 +24,8 @@ struct parts {
 };
 
 /* A window of 1 that visits each element once. */
-static bool is_direct(const ferry_op *op, const ferry_operand *wide, const ferry_operand *narrow)
+static bool is_direct(const ferry_op_desc *op, const ferry_operand *wide,
+                      const ferry_operand *narrow)
 {
     const ferry_op_window *w = &op->params.window;
     uint32_t i;
@@ -65,7 +66,7 @@ static ferry_operand columns_of(const struct parts *p, int64_t n)
     shape[1] = n * p->taps;
     for (i = 2; i < p->narrow->rank; i++)
         shape[i] = p->narrow->shape[i];
-    return ferry_operand_of((ferry_dtype)p->narrow->dtype, (int)p->narrow->rank, shape, NULL);
+    return ferry_operand_make((ferry_dtype)p->narrow->dtype, shape, (int)p->narrow->rank, NULL);
 }
 
 /* im2col of n channels of the wide operand into temporary memory, or back from there. */
@@ -74,10 +75,10 @@ static int add_columns(const struct parts *p, bool back, int64_t first, int64_t 
     struct ferry__binding image =
         channel_binding(p, back ? FERRY__FROM_OUT : FERRY__FROM_IN, p->wide, first);
     struct ferry__binding temp = ferry__bind(FERRY__FROM_TEMP, 0);
-    ferry_op op;
+    ferry_op_desc op;
 
     image.index = !back && p->wide == &p->op->in[1];
-    ferry_op_init(&op, back ? FERRY_OP_COL2IM : FERRY_OP_IM2COL);
+    ferry_op_desc_init(&op, back ? FERRY_OP_COL2IM : FERRY_OP_IM2COL);
     op.n_in = op.n_out = 1;
     op.params.window = p->op->params.window;
     op.params.window.group = 1;
@@ -109,9 +110,9 @@ static int add_product(const struct parts *p, int64_t first, int64_t groups, int
     int64_t group = p->op->params.window.group, per_group = w->shape[1];
     int64_t outputs = y->shape[1] / group, g = first / per_group, within = first % per_group;
     struct ferry__binding in[3], out;
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_BATCHED_GEMM);
+    ferry_op_desc_init(&op, FERRY_OP_BATCHED_GEMM);
     op.n_in = within ? 3 : 2;
     op.n_out = 1;
     op.math = p->op->math;
@@ -140,9 +141,9 @@ static int add_transposed(const struct parts *p, int64_t first, int64_t groups, 
     int64_t inputs = x->shape[1] / group, g = first / per_group, within = first % per_group;
     int64_t row = per_group * p->taps;
     struct ferry__binding in[2], out;
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_BATCHED_GEMM);
+    ferry_op_desc_init(&op, FERRY_OP_BATCHED_GEMM);
     op.n_in = 2;
     op.n_out = 1;
     op.math = p->op->math;
@@ -198,7 +199,7 @@ static int add_image(const struct parts *p)
     return can;
 }
 
-int ferry__compose_convolution(struct ferry__plan *plan, const ferry_op *op)
+int ferry__compose_convolution(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     bool back = op->params.window.transposed;
     struct parts p = { .plan = plan, .op = op };
@@ -228,9 +229,9 @@ static int add_gradient(const struct parts *p, int64_t first, int64_t groups, in
     int64_t row = per_group * p->taps;
     struct ferry__binding in[3], out = ferry__bind(FERRY__FROM_OUT, 0);
     ferry_operand columns = columns_matrix(p, groups, n);
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_BATCHED_GEMM);
+    ferry_op_desc_init(&op, FERRY_OP_BATCHED_GEMM);
     op.n_in = 3;
     op.n_out = 1;
     op.math = p->op->math;
@@ -279,7 +280,7 @@ static int add_gradients(const struct parts *p)
     return can;
 }
 
-int ferry__compose_weights(struct ferry__plan *plan, const ferry_op *op)
+int ferry__compose_weights(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     bool back = op->params.window.transposed;
     struct parts p = { .plan = plan, .op = op };

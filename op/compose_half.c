@@ -31,8 +31,8 @@ struct part {
 
 struct halves {
     struct ferry__plan *plan;
-    const ferry_op *op;
-    ferry_op wide;
+    const ferry_op_desc *op;
+    ferry_op_desc wide;
     struct part part[PARTS];
     uint64_t bytes; /* of temporary memory for operands */
     int64_t repeat;
@@ -45,18 +45,18 @@ static bool is_half(const ferry_operand *o)
     return o->dtype == FERRY_F16 || o->dtype == FERRY_BF16;
 }
 
-static const ferry_operand *operand_at(const ferry_op *op, uint32_t i)
+static const ferry_operand *operand_at(const ferry_op_desc *op, uint32_t i)
 {
     return i < FERRY_OP_INPUTS ? &op->in[i] : &op->out[i - FERRY_OP_INPUTS];
 }
 
-static bool is_there(const ferry_op *op, uint32_t i)
+static bool is_there(const ferry_op_desc *op, uint32_t i)
 {
     return i < FERRY_OP_INPUTS ? i < op->n_in : i - FERRY_OP_INPUTS < op->n_out;
 }
 
 /* Those that are `n` long along their first axis; others are repeated, or are added up in. */
-static uint32_t as_long_as(const ferry_op *op, int64_t n)
+static uint32_t as_long_as(const ferry_op_desc *op, int64_t n)
 {
     uint32_t found = 0, i;
 
@@ -67,7 +67,7 @@ static uint32_t as_long_as(const ferry_op *op, int64_t n)
 }
 
 /* Operands of the kind itself of which an image is computed of the same image of the others; 0: of none. */
-static uint32_t own_images(const ferry_op *op)
+static uint32_t own_images(const ferry_op_desc *op)
 {
     switch (op->kind) {
     case FERRY_OP_CONVOLUTION:
@@ -103,7 +103,7 @@ static uint32_t own_images(const ferry_op *op)
 }
 
 /* The same with what the epilogue adds; *out_n: how many images there are. */
-static uint32_t images_of(const ferry_op *op, int64_t *out_n)
+static uint32_t images_of(const ferry_op_desc *op, int64_t *out_n)
 {
     uint32_t own = ((1u << ferry__op_own_inputs(op)) - 1) | ~(OUT(0) - 1);
     uint32_t split = own_images(op) & own, i;
@@ -191,10 +191,10 @@ static bool lay(struct halves *h, enum lie lie, const uint8_t *preferred)
         if (!p->is_half)
             continue;
         own_order(&p->given, own);
-        *p->wide = ferry_operand_of(FERRY_F32, (int)p->given.rank, p->given.shape,
-                                    lie == ROW_MAJOR                                ? NULL
-                                    : prefers && p->given.rank == h->op->in[0].rank ? preferred
-                                                                                    : own);
+        *p->wide = ferry_operand_make(FERRY_F32, p->given.shape, (int)p->given.rank,
+                                      lie == ROW_MAJOR                                ? NULL
+                                      : prefers && p->given.rank == h->op->in[0].rank ? preferred
+                                                                                      : own);
         p->to.offset = (int64_t)h->bytes;
         bytes = ferry__compose_bytes(p->wide);
         if (bytes > t->temporary)
@@ -210,9 +210,9 @@ static bool lay(struct halves *h, enum lie lie, const uint8_t *preferred)
 
 static int add_copy(struct halves *h, const struct part *p, bool widens)
 {
-    ferry_op copy;
+    ferry_op_desc copy;
 
-    ferry_op_init(&copy, FERRY_OP_STRIDED_COPY);
+    ferry_op_desc_init(&copy, FERRY_OP_STRIDED_COPY);
     copy.n_in = copy.n_out = 1;
     copy.in[0] = widens ? p->given : *p->wide;
     copy.out[0] = widens ? *p->wide : p->given;
@@ -299,7 +299,7 @@ static int add_steps(struct halves *h, const struct ferry__plan *inner)
 static int plan_laid(struct halves *h, enum lie lie, const uint8_t *preferred,
                      struct ferry__plan *inner)
 {
-    ferry_op_tier tier;
+    ferry_operation_tier tier;
     int can = 0;
 
     memset(inner, 0, sizeof *inner);
@@ -361,7 +361,7 @@ static int plan_images(struct halves *h)
     return can;
 }
 
-static bool has_halves(const ferry_op *op)
+static bool has_halves(const ferry_op_desc *op)
 {
     uint32_t i;
 
@@ -371,7 +371,7 @@ static bool has_halves(const ferry_op *op)
     return false;
 }
 
-int ferry__compose_half(struct ferry__plan *plan, const ferry_op *op)
+int ferry__compose_half(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     struct halves h = { .plan = plan, .op = op };
     int64_t all, parts, most;

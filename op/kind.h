@@ -15,14 +15,14 @@ struct ferry__kind {
     uint8_t repeats;                          /* bit i: in[i] may have strides of 0 */
     uint8_t aliases;                          /* bit i: out[0] may be in[i] exactly */
     /* Shapes and parameters, once every operand is sound. Records the error. */
-    int (*check)(const ferry_op *op);
+    int (*check)(const ferry_op_desc *op);
 };
 
 /*
  * A caller's operation at this library's size: itself, or what there is of a shorter or longer one in
  * *room, with 0 behind. NULL, with FERRY_EINVAL recorded: there is none, or not the least of one.
  */
-const ferry_op *ferry__op_whole(const ferry_op *op, ferry_op *room);
+const ferry_op_desc *ferry__op_whole(const ferry_op_desc *op, ferry_op_desc *room);
 
 /* NULL for a number that is no kind, and for a pass that the kind has not. */
 const struct ferry__kind *ferry__kind_of(uint32_t kind, uint32_t pass);
@@ -31,56 +31,56 @@ const struct ferry__kind *ferry__kind_of(uint32_t kind, uint32_t pass);
 const struct ferry__kind *ferry__backward_of(uint32_t kind, uint32_t pass);
 
 /* How many of an operation's inputs are its kind's own; those of the epilogue follow. */
-uint32_t ferry__op_own_inputs(const ferry_op *op);
+uint32_t ferry__op_own_inputs(const ferry_op_desc *op);
 
 /* Whether its outputs are read too: what it adds to, and what it changes. */
-static inline bool ferry__op_reads_outputs(const ferry_op *op)
+static inline bool ferry__op_reads_outputs(const ferry_op_desc *op)
 {
     return op->kind == FERRY_OP_UPDATE || op->kind == FERRY_OP_SCATTER_ADD ||
            op->pass > FERRY_PASS_BACKWARD_DATA;
 }
 
 /* The checks, by file. check_window.c: */
-int ferry__check_convolution(const ferry_op *op);
-int ferry__check_im2col(const ferry_op *op);
-int ferry__check_col2im(const ferry_op *op);
-int ferry__check_pool(const ferry_op *op);
+int ferry__check_convolution(const ferry_op_desc *op);
+int ferry__check_im2col(const ferry_op_desc *op);
+int ferry__check_col2im(const ferry_op_desc *op);
+int ferry__check_pool(const ferry_op_desc *op);
 /* check_kinds.c: */
-int ferry__check_inner_product(const ferry_op *op);
-int ferry__check_gemm(const ferry_op *op);
-int ferry__check_unary(const ferry_op *op);
-int ferry__check_binary(const ferry_op *op);
-int ferry__check_reduce(const ferry_op *op);
-int ferry__check_moments(const ferry_op *op);
-int ferry__check_softmax(const ferry_op *op);
-int ferry__check_lrn(const ferry_op *op);
-int ferry__check_copy(const ferry_op *op);
-int ferry__check_resize(const ferry_op *op);
-int ferry__check_roi(const ferry_op *op);
-int ferry__check_gather(const ferry_op *op);
-int ferry__check_scatter(const ferry_op *op);
-int ferry__check_random(const ferry_op *op);
-int ferry__check_update(const ferry_op *op);
-int ferry__check_named(const ferry_op *op);
+int ferry__check_inner_product(const ferry_op_desc *op);
+int ferry__check_gemm(const ferry_op_desc *op);
+int ferry__check_unary(const ferry_op_desc *op);
+int ferry__check_binary(const ferry_op_desc *op);
+int ferry__check_reduce(const ferry_op_desc *op);
+int ferry__check_moments(const ferry_op_desc *op);
+int ferry__check_softmax(const ferry_op_desc *op);
+int ferry__check_lrn(const ferry_op_desc *op);
+int ferry__check_copy(const ferry_op_desc *op);
+int ferry__check_resize(const ferry_op_desc *op);
+int ferry__check_roi(const ferry_op_desc *op);
+int ferry__check_gather(const ferry_op_desc *op);
+int ferry__check_scatter(const ferry_op_desc *op);
+int ferry__check_random(const ferry_op_desc *op);
+int ferry__check_update(const ferry_op_desc *op);
+int ferry__check_named(const ferry_op_desc *op);
 
 /* `o` against the shape of `b`; `what` names it. */
-int ferry__check_same(const ferry_op *op, const ferry_operand *o, const char *what,
+int ferry__check_same(const ferry_op_desc *op, const ferry_operand *o, const char *what,
                       const ferry_operand *b);
 /* Each axis of `o` is that of `whole`, or 1. */
-int ferry__check_repeated(const ferry_op *op, const ferry_operand *o, const char *what,
+int ferry__check_repeated(const ferry_op_desc *op, const ferry_operand *o, const char *what,
                           const ferry_operand *whole);
 /* What holds places of elements is F32 or I32. */
-int ferry__check_place(const ferry_op *op, const ferry_operand *o, const char *whose);
+int ferry__check_place(const ferry_op_desc *op, const ferry_operand *o, const char *whose);
 /* reduce.axes names axes of `x`, one at least where it has any. */
-int ferry__check_axes(const ferry_op *op, const ferry_operand *x);
+int ferry__check_axes(const ferry_op_desc *op, const ferry_operand *x);
 /* `y` has the rank of `x`, and 1 where that is reduced. */
-int ferry__check_reduced(const ferry_op *op, const ferry_operand *y, const ferry_operand *x);
+int ferry__check_reduced(const ferry_op_desc *op, const ferry_operand *y, const ferry_operand *x);
 
 /* "convolution", "convolution backward weights": static. */
-const char *ferry__op_title(const ferry_op *op);
+const char *ferry__op_title(const ferry_op_desc *op);
 /* Of two numbers that do not fit: "convolution: <what> is <got>, <want> fits". FERRY_ESHAPE. */
-int ferry__misfit(const ferry_op *op, const char *what, int64_t got, int64_t want);
+int ferry__misfit(const ferry_op_desc *op, const char *what, int64_t got, int64_t want);
 /* A number out of its range: "convolution: <what> is <got>, <least> to <most> fit". FERRY_EINVAL. */
-int ferry__bad(const ferry_op *op, const char *what, int64_t got, int64_t least, int64_t most);
+int ferry__bad(const ferry_op_desc *op, const char *what, int64_t got, int64_t least, int64_t most);
 
 #endif

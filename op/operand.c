@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-ferry_operand ferry_operand_of(ferry_dtype dtype, int rank, const int64_t *shape,
-                               const uint8_t *order)
+ferry_operand ferry_operand_make(ferry_dtype dtype, const int64_t *shape, int rank,
+                                 const uint8_t *order)
 {
     ferry_operand o;
     int64_t stride = 1;

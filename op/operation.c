@@ -14,21 +14,21 @@
 /* ---- creating ---------------------------------------------------------------------------------- */
 
 /* NULL, with the error recorded, or the operation as ferry__op_whole has it. */
-static const ferry_op *checked(ferry_device *dev, const ferry_op *op, const void *out,
-                               ferry_op *room)
+static const ferry_op_desc *checked(ferry_device *dev, const ferry_op_desc *op, const void *out,
+                                    ferry_op_desc *room)
 {
     if (!dev || !out) {
         ferry_error_set(FERRY_EINVAL, "operation: NULL device or result");
         return NULL;
     }
     op = ferry__op_whole(op, room);
-    return op && !ferry_op_check(op) ? op : NULL;
+    return op && !ferry_op_desc_check(op) ? op : NULL;
 }
 
 /* As much as the caller's structure takes. */
-static void tell(const struct ferry__plan *plan, ferry_op_plan *out)
+static void tell(const struct ferry__plan *plan, ferry_operation_plan *out)
 {
-    ferry_op_plan told = { .struct_size = out->struct_size, .tier = plan->tier };
+    ferry_operation_plan told = { .struct_size = out->struct_size, .tier = plan->tier };
 
     told.steps = plan->n_steps;
     memcpy(told.order, plan->order, sizeof told.order);
@@ -37,17 +37,17 @@ static void tell(const struct ferry__plan *plan, ferry_op_plan *out)
     memcpy(out, &told, told.struct_size < sizeof told ? told.struct_size : sizeof told);
 }
 
-static int sized_plan(const ferry_op_plan *out)
+static int sized_plan(const ferry_operation_plan *out)
 {
-    if (!out || out->struct_size < offsetof(ferry_op_plan, steps))
-        return ferry_error_set(FERRY_EINVAL, "ferry_op_plan: NULL, or without its size");
+    if (!out || out->struct_size < offsetof(ferry_operation_plan, steps))
+        return ferry_error_set(FERRY_EINVAL, "ferry_operation_plan: NULL, or without its size");
     return 0;
 }
 
-int ferry_op_query(ferry_device *dev, const ferry_op *op, ferry_op_plan *out)
+int ferry_operation_query(ferry_device *dev, const ferry_op_desc *op, ferry_operation_plan *out)
 {
     struct ferry__plan plan;
-    ferry_op room;
+    ferry_op_desc room;
     int err;
 
     op = checked(dev, op, out, &room);
@@ -61,7 +61,7 @@ int ferry_op_query(ferry_device *dev, const ferry_op *op, ferry_op_plan *out)
     return 0;
 }
 
-static bool has_elements(const ferry_op *op)
+static bool has_elements(const ferry_op_desc *op)
 {
     uint32_t i;
 
@@ -71,7 +71,7 @@ static bool has_elements(const ferry_op *op)
     return false;
 }
 
-static ferry_operation *allocate(ferry_device *dev, const ferry_op *op)
+static ferry_operation *allocate(ferry_device *dev, const ferry_op_desc *op)
 {
     ferry_operation *o = calloc(1, sizeof *o);
 
@@ -105,10 +105,10 @@ static void discard(ferry_operation *o)
     free(o);
 }
 
-static int create(ferry_device *dev, const ferry_op *op, bool on_host, ferry_operation **out)
+static int create(ferry_device *dev, const ferry_op_desc *op, bool on_host, ferry_operation **out)
 {
     ferry_operation *o;
-    ferry_op room;
+    ferry_op_desc room;
     int err;
 
     op = checked(dev, op, out, &room);
@@ -129,17 +129,18 @@ static int create(ferry_device *dev, const ferry_op *op, bool on_host, ferry_ope
     return 0;
 }
 
-int ferry_op_create(ferry_device *dev, const ferry_op *op, ferry_operation **out)
+int ferry_operation_create(ferry_device *dev, const ferry_op_desc *op, ferry_operation **out)
 {
     return create(dev, op, false, out);
 }
 
-int ferry__operation_create_on_host(ferry_device *dev, const ferry_op *op, ferry_operation **out)
+int ferry__operation_create_on_host(ferry_device *dev, const ferry_op_desc *op,
+                                    ferry_operation **out)
 {
     return create(dev, op, true, out);
 }
 
-void ferry_op_destroy(ferry_operation *operation)
+void ferry_operation_destroy(ferry_operation *operation)
 {
     if (!operation)
         return;
@@ -148,24 +149,25 @@ void ferry_op_destroy(ferry_operation *operation)
     discard(operation);
 }
 
-int ferry_op_plan_of(const ferry_operation *operation, ferry_op_plan *out)
+int ferry_operation_get_plan(const ferry_operation *operation, ferry_operation_plan *out)
 {
     int err = sized_plan(out);
 
     if (err)
         return err;
     if (!operation)
-        return ferry_error_set(FERRY_EINVAL, "ferry_op_plan_of: NULL operation");
+        return ferry_error_set(FERRY_EINVAL, "ferry_operation_get_plan: NULL operation");
     tell(&operation->plan, out);
     return 0;
 }
 
-int ferry_op_get_stats(const ferry_operation *operation, ferry_op_stats *out)
+int ferry_operation_get_stats(const ferry_operation *operation, ferry_operation_stats *out)
 {
-    ferry_op_stats told;
+    ferry_operation_stats told;
 
-    if (!operation || !out || out->struct_size < offsetof(ferry_op_stats, packs))
-        return ferry_error_set(FERRY_EINVAL, "ferry_op_get_stats: NULL, or without its size");
+    if (!operation || !out || out->struct_size < offsetof(ferry_operation_stats, packs))
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_operation_get_stats: NULL, or without its size");
     told.struct_size = out->struct_size;
     told.runs = atomic_load_explicit(&operation->runs, memory_order_relaxed);
     told.packs = atomic_load_explicit(&operation->packs, memory_order_relaxed);

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 struct ferry_operation {
-    ferry_op op;
+    ferry_op_desc op;
     ferry_queue *queue;   /* the default one of its device */
     ferry_memory *keeper; /* of no bytes: it retains the device */
     struct ferry__plan plan;
@@ -23,9 +23,10 @@ struct ferry_operation {
 };
 
 /*
- * As ferry_op_create, but on the host's tier whatever the device can, and whether it is strict or not:
+ * As ferry_operation_create, but on the host's tier whatever the device can, and whether it is strict or not:
  * for what is not part of a device's work.
  */
-int ferry__operation_create_on_host(ferry_device *dev, const ferry_op *op, ferry_operation **out);
+int ferry__operation_create_on_host(ferry_device *dev, const ferry_op_desc *op,
+                                    ferry_operation **out);
 
 #endif

@@ -121,13 +121,13 @@ static oracle_function forward_of(uint32_t kind)
     }
 }
 
-static oracle_function function_of(const ferry_op *op)
+static oracle_function function_of(const ferry_op_desc *op)
 {
     return op->pass == FERRY_PASS_FORWARD ? forward_of(op->kind)
                                           : oracle_backward_of(op->kind, op->pass);
 }
 
-static int oracle_query(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int oracle_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     (void)dev;
     if (!function_of(op))
@@ -136,9 +136,9 @@ static int oracle_query(void *dev, const ferry_op *op, ferry_op_answer *out)
     return 0;
 }
 
-static int oracle_create(void *dev, const ferry_op *op, void **out_prepared)
+static int oracle_create(void *dev, const ferry_op_desc *op, void **out_prepared)
 {
-    ferry_op *copy = malloc(sizeof *copy);
+    ferry_op_desc *copy = malloc(sizeof *copy);
 
     (void)dev;
     if (!copy)
@@ -171,7 +171,7 @@ static int oracle_run(void *dev, void *queue, void *prepared, const ferry_op_run
         s.out[i].at = (char *)args->out[i].handle + args->out[i].offset;
     }
     s.scalars = args->scalars;
-    s.n_scalars = args->n_scalars;
+    s.scalar_count = args->scalar_count;
     s.seed = args->seed;
     s.offset = args->offset;
     function_of(s.op)(&s);

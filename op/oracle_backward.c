@@ -27,7 +27,7 @@ static double swish_slope(double r, double a)
 }
 
 /* What dy is multiplied by. */
-static double slope(const ferry_op *op, double r)
+static double slope(const ferry_op_desc *op, double r)
 {
     double a = op->params.unary.a, b = op->params.unary.b, c = op->params.unary.c, e;
 

@@ -16,7 +16,7 @@ static void add_to(const struct view *v, const int64_t *at, double value)
 void oracle_convolution_data(const struct scene *s)
 {
     struct scene turned = *s;
-    ferry_op op = *s->op;
+    ferry_op_desc op = *s->op;
 
     op.params.window.transposed = !op.params.window.transposed;
     turned.op = &op;
@@ -201,7 +201,7 @@ void oracle_lrn_data(const struct scene *s)
 /* ---- resize ------------------------------------------------------------------------------------ */
 
 /* How much element j of an axis counts in element i of its resized form. */
-static double weight(const ferry_op *op, int64_t i, int64_t j, int64_t in, int64_t out)
+static double weight(const ferry_op_desc *op, int64_t i, int64_t j, int64_t in, int64_t out)
 {
     struct oracle_sample sample = oracle_sample_of(op, i, in, out);
 

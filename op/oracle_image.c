@@ -75,7 +75,7 @@ static int64_t clamped(double at, int64_t in)
     return at < 0 ? 0 : at > (double)(in - 1) ? in - 1 : (int64_t)at;
 }
 
-struct oracle_sample oracle_sample_of(const ferry_op *op, int64_t i, int64_t in, int64_t out)
+struct oracle_sample oracle_sample_of(const ferry_op_desc *op, int64_t i, int64_t in, int64_t out)
 {
     uint32_t sampling = op->params.resize.sampling;
     double at = sample_at(sampling, i, in, out), low = floor(at);
@@ -280,7 +280,7 @@ static double gaussian_of(const uint32_t words[4], int i)
     return radius * (i & 1 ? sin(turn * v) : cos(turn * v));
 }
 
-static double number_of(const ferry_op *op, const uint32_t words[4], int i)
+static double number_of(const ferry_op_desc *op, const uint32_t words[4], int i)
 {
     double a = op->params.random.a, b = op->params.random.b;
 

@@ -96,7 +96,7 @@ void oracle_elementwise(const struct scene *s)
                               s->op->params.unary.b, s->op->params.unary.c));
 }
 
-static double binary_of(const ferry_op *op, double x, double u, double v)
+static double binary_of(const ferry_op_desc *op, double x, double u, double v)
 {
     switch (op->params.binary.function) {
     case FERRY_BINARY_SUM:

@@ -16,10 +16,10 @@ struct view {
 
 /* A run: everything that a kind's function reads and writes. */
 struct scene {
-    const ferry_op *op;
+    const ferry_op_desc *op;
     struct view in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
     const double *scalars;
-    uint32_t n_scalars;
+    uint32_t scalar_count;
     uint64_t seed, offset;
 };
 
@@ -57,7 +57,7 @@ int oracle_inside(const ferry_op_window *w, const ferry_operand *wide, const int
 int oracle_reached(const ferry_op_window *w, const ferry_operand *narrow, const int64_t *image,
                    const int64_t *k, int64_t *p);
 /* Elements of the pooling window at y that count for an average's divisor. */
-double oracle_divisor(const ferry_op *op, const ferry_operand *x, const int64_t *y);
+double oracle_divisor(const ferry_op_desc *op, const ferry_operand *x, const int64_t *y);
 /* The offset of an element in its plane. */
 int64_t oracle_in_plane(const ferry_operand *x, const int64_t *at);
 
@@ -67,7 +67,7 @@ struct oracle_sample {
     double second; /* how much the second one counts */
 };
 
-struct oracle_sample oracle_sample_of(const ferry_op *op, int64_t i, int64_t in, int64_t out);
+struct oracle_sample oracle_sample_of(const ferry_op_desc *op, int64_t i, int64_t in, int64_t out);
 
 /* oracle_window.c */
 void oracle_convolution(const struct scene *s);

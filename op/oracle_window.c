@@ -149,7 +149,7 @@ void oracle_col2im(const struct scene *s)
     each_column(s, &s->out[0], &s->in[0], add_column);
 }
 
-double oracle_divisor(const ferry_op *op, const ferry_operand *x, const int64_t *y)
+double oracle_divisor(const ferry_op_desc *op, const ferry_operand *x, const int64_t *y)
 {
     const ferry_op_window *w = &op->params.window;
     double product = 1;

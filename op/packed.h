@@ -17,7 +17,7 @@ struct ferry__packed;
 struct ferry__constants {
     const struct ferry__target *target;
     const struct ferry__step *step;
-    const ferry_op_place *place;
+    const ferry_operation_location *place;
 };
 
 /*

@@ -11,8 +11,8 @@
 
 /* ---- checks ------------------------------------------------------------------------------------ */
 
-static int place_check(const ferry_op *op, const char *side, uint32_t i, const ferry_operand *o,
-                       const ferry_op_place *place)
+static int place_check(const ferry_op_desc *op, const char *side, uint32_t i,
+                       const ferry_operand *o, const ferry_operation_location *place)
 {
     const char *name = ferry_op_kind_name(op->kind);
     uint64_t size = ferry_dtype_size((ferry_dtype)o->dtype), end;
@@ -63,8 +63,8 @@ static bool are_slices(const ferry_operand *a, const ferry_operand *b, int64_t d
     return false;
 }
 
-static bool meet(const ferry_operand *a, const ferry_op_place *at, const ferry_operand *b,
-                 const ferry_op_place *bt)
+static bool meet(const ferry_operand *a, const ferry_operation_location *at, const ferry_operand *b,
+                 const ferry_operation_location *bt)
 {
     uint64_t end;
     int64_t size = (int64_t)ferry_dtype_size((ferry_dtype)a->dtype);
@@ -78,7 +78,7 @@ static bool meet(const ferry_operand *a, const ferry_op_place *at, const ferry_o
            !(a->dtype == b->dtype && are_slices(a, b, (int64_t)(bt->offset - at->offset) / size));
 }
 
-static bool may_alias(const ferry_op *op, uint32_t i, const ferry_op_args *args)
+static bool may_alias(const ferry_op_desc *op, uint32_t i, const ferry_operation_args *args)
 {
     bool allowed = ferry__kind_of(op->kind, op->pass)->aliases >> i & 1;
 
@@ -86,7 +86,7 @@ static bool may_alias(const ferry_op *op, uint32_t i, const ferry_op_args *args)
            ferry__operand_same(&op->in[i], &op->out[0]);
 }
 
-static int output_check(const ferry_op *op, const ferry_op_args *args, uint32_t k)
+static int output_check(const ferry_op_desc *op, const ferry_operation_args *args, uint32_t k)
 {
     uint32_t i;
 
@@ -102,16 +102,17 @@ static int output_check(const ferry_op *op, const ferry_op_args *args, uint32_t 
     return 0;
 }
 
-int ferry__places_check(const ferry_op *op, const ferry_op_args *args)
+int ferry__places_check(const ferry_op_desc *op, const ferry_operation_args *args)
 {
     uint32_t i;
     int err = 0;
 
     if ((op->n_in && !args->in) || !args->out)
         return ferry_error_set(FERRY_EINVAL, "%s: no operands", ferry_op_kind_name(op->kind));
-    if (op->kind == FERRY_OP_UPDATE && (!args->scalars || args->n_scalars != FERRY_UPDATE_SCALARS))
+    if (op->kind == FERRY_OP_UPDATE &&
+        (!args->scalars || args->scalar_count != FERRY_UPDATE_SCALARS))
         return ferry_error_set(FERRY_EINVAL, "update: %zu scalars in place of %u",
-                               args->scalars ? args->n_scalars : 0, FERRY_UPDATE_SCALARS);
+                               args->scalars ? args->scalar_count : 0, FERRY_UPDATE_SCALARS);
     for (i = 0; !err && i < op->n_in; i++)
         err = place_check(op, "in", i, &op->in[i], &args->in[i]);
     for (i = 0; !err && i < op->n_out; i++)
@@ -124,7 +125,7 @@ int ferry__places_check(const ferry_op *op, const ferry_op_args *args)
 /* ---- references -------------------------------------------------------------------------------- */
 
 /* Outputs that the operation reads too. */
-static bool is_read(const ferry_op *op, uint32_t k, const ferry_op_args *args)
+static bool is_read(const ferry_op_desc *op, uint32_t k, const ferry_operation_args *args)
 {
     uint32_t i;
 
@@ -140,7 +141,7 @@ static bool is_read(const ferry_op *op, uint32_t k, const ferry_op_args *args)
 }
 
 /* Whether nothing of the memory outlives the operation. */
-static bool covers(const ferry_operand *o, const ferry_op_place *place)
+static bool covers(const ferry_operand *o, const ferry_operation_location *place)
 {
     uint64_t bytes = (uint64_t)ferry__operand_count(o) * ferry_dtype_size((ferry_dtype)o->dtype);
 
@@ -159,8 +160,8 @@ static int take(ferry_memory *m, ferry_queue *q, unsigned access, uint64_t offse
     return 0;
 }
 
-int ferry__places_take(const ferry_op *op, const ferry_op_args *args, ferry_queue *q, uint32_t skip,
-                       struct ferry__refs *out, uint32_t *taken)
+int ferry__places_take(const ferry_op_desc *op, const ferry_operation_args *args, ferry_queue *q,
+                       uint32_t skip, struct ferry__refs *out, uint32_t *taken)
 {
     uint32_t i;
     int err = 0;
@@ -171,7 +172,7 @@ int ferry__places_take(const ferry_op *op, const ferry_op_args *args, ferry_queu
         if (!(skip >> i & 1))
             err = take(args->in[i].memory, q, FERRY_READ, args->in[i].offset, &out->in[i]);
     for (i = 0; !err && i < op->n_out; i++) {
-        const ferry_op_place *place = &args->out[i];
+        const ferry_operation_location *place = &args->out[i];
         bool keep = is_read(op, i, args) || !covers(&op->out[i], place);
 
         err = take(place->memory, q, FERRY_WRITE | (keep ? FERRY_READ : 0), place->offset,

@@ -11,7 +11,7 @@
  * Whether operands lie inside their memories, at multiples of their elements' size, and whether no
  * output meets an input or another output but where the kind allows it. FERRY_EINVAL, FERRY_ESHAPE.
  */
-int ferry__places_check(const ferry_op *op, const ferry_op_args *args);
+int ferry__places_check(const ferry_op_desc *op, const ferry_operation_args *args);
 
 /* References to each operand's first element, for one run. */
 struct ferry__refs {
@@ -23,7 +23,7 @@ struct ferry__refs {
  * a bit for each input that is not needed. Memories that outputs were taken of are written from here
  * on, *taken says how many. Errors as ferry_memory_access.
  */
-int ferry__places_take(const ferry_op *op, const ferry_op_args *args, ferry_queue *q, uint32_t skip,
-                       struct ferry__refs *out, uint32_t *taken);
+int ferry__places_take(const ferry_op_desc *op, const ferry_operation_args *args, ferry_queue *q,
+                       uint32_t skip, struct ferry__refs *out, uint32_t *taken);
 
 #endif

@@ -46,14 +46,14 @@ static bool is_aligned(const struct ferry__plan *plan, const struct ferry__bindi
     return true;
 }
 
-static int no_memory(const ferry_op *op)
+static int no_memory(const ferry_op_desc *op)
 {
     return ferry_error_set(FERRY_ENOMEM, "%s: no memory for its steps",
                            ferry_op_kind_name(op->kind));
 }
 
-int ferry__plan_add(struct ferry__plan *plan, const ferry_op *op, const struct ferry__binding *in,
-                    const struct ferry__binding *out)
+int ferry__plan_add(struct ferry__plan *plan, const ferry_op_desc *op,
+                    const struct ferry__binding *in, const struct ferry__binding *out)
 {
     struct ferry__step *step;
 
@@ -109,7 +109,7 @@ static void add_up(struct ferry__plan *plan)
     }
 }
 
-static void operation_bindings(const ferry_op *op, struct ferry__binding *in,
+static void operation_bindings(const ferry_op_desc *op, struct ferry__binding *in,
                                struct ferry__binding *out)
 {
     uint32_t i;
@@ -123,9 +123,9 @@ static void operation_bindings(const ferry_op *op, struct ferry__binding *in,
 }
 
 /* The operation with the first `steps` of its epilogue alone, and their operands. */
-static ferry_op shortened(const ferry_op *op, uint32_t steps)
+static ferry_op_desc shortened(const ferry_op_desc *op, uint32_t steps)
 {
-    ferry_op cut = *op;
+    ferry_op_desc cut = *op;
     uint32_t i;
 
     cut.n_epilogue = steps;
@@ -140,11 +140,11 @@ static ferry_op shortened(const ferry_op *op, uint32_t steps)
  * One entry for the operation and as much of its epilogue as the target takes, entries of their own
  * for the rest. 1, 0 or an error, as ferry__plan_add.
  */
-static int plan_whole(struct ferry__plan *plan, const ferry_op *op)
+static int plan_whole(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     struct ferry__binding in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
     uint32_t taken;
-    ferry_op cut;
+    ferry_op_desc cut;
     int can;
 
     operation_bindings(op, in, out);
@@ -165,9 +165,9 @@ static int plan_whole(struct ferry__plan *plan, const ferry_op *op)
     return can;
 }
 
-static int plan_composed(struct ferry__plan *plan, const ferry_op *op)
+static int plan_composed(struct ferry__plan *plan, const ferry_op_desc *op)
 {
-    ferry_op bare = shortened(op, 0);
+    ferry_op_desc bare = shortened(op, 0);
     int can = ferry__compose(plan, &bare);
 
     if (can > 0)
@@ -193,7 +193,8 @@ static int fitting(struct ferry__plan *plan, int can)
     return 0;
 }
 
-int ferry__plan_by(struct ferry__plan *plan, const ferry_op *op, ferry_op_tier *out_tier)
+int ferry__plan_by(struct ferry__plan *plan, const ferry_op_desc *op,
+                   ferry_operation_tier *out_tier)
 {
     int can;
 
@@ -210,7 +211,7 @@ int ferry__plan_by(struct ferry__plan *plan, const ferry_op *op, ferry_op_tier *
     return can ? can : ferry__compose_half(plan, op);
 }
 
-static int refuse(ferry_device *dev, const ferry_op *op, const char *why)
+static int refuse(ferry_device *dev, const ferry_op_desc *op, const char *why)
 {
     const ferry_operand *of = op->n_in ? &op->in[0] : &op->out[0];
     char shape[FERRY__SHAPE_TEXT];
@@ -238,9 +239,9 @@ static void settle(ferry_operand *operands, uint32_t n)
 }
 
 /* The operation with what it does not use in order: nobody behind this has to look whether it is used. */
-static ferry_op settled(const ferry_op *op)
+static ferry_op_desc settled(const ferry_op_desc *op)
 {
-    ferry_op copy = *op;
+    ferry_op_desc copy = *op;
     uint32_t i;
 
     settle(copy.in, copy.n_in);
@@ -252,9 +253,9 @@ static ferry_op settled(const ferry_op *op)
 }
 
 /* The cpu plugin, and what it cannot do either the oracle. */
-static int plan_on_host(struct ferry__plan *plan, ferry_device *dev, const ferry_op *op)
+static int plan_on_host(struct ferry__plan *plan, ferry_device *dev, const ferry_op_desc *op)
 {
-    ferry_op_tier tier;
+    ferry_operation_tier tier;
     int can = ferry__target_host(dev, &plan->target);
 
     if (can)
@@ -284,18 +285,19 @@ static int finish(struct ferry__plan *plan, int err, struct ferry__plan *out)
     return 0;
 }
 
-int ferry__plan_make_on_host(ferry_device *dev, const ferry_op *theirs, struct ferry__plan *out)
+int ferry__plan_make_on_host(ferry_device *dev, const ferry_op_desc *theirs,
+                             struct ferry__plan *out)
 {
     struct ferry__plan plan = { 0 };
-    ferry_op op = settled(theirs);
+    ferry_op_desc op = settled(theirs);
 
     return finish(&plan, plan_on_host(&plan, dev, &op), out);
 }
 
-int ferry__plan_make(ferry_device *dev, const ferry_op *theirs, struct ferry__plan *out)
+int ferry__plan_make(ferry_device *dev, const ferry_op_desc *theirs, struct ferry__plan *out)
 {
     struct ferry__plan plan = { 0 };
-    ferry_op op = settled(theirs);
+    ferry_op_desc op = settled(theirs);
     int err = ferry__target_own(dev, &plan.target), can = 0;
 
     if (err && err != FERRY_EUNSUPPORTED)

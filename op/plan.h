@@ -28,7 +28,7 @@ struct ferry__binding {
 
 /* One entry of the target, run `repeat` times. */
 struct ferry__step {
-    ferry_op op;
+    ferry_op_desc op;
     ferry_op_answer answer;
     void *prepared; /* NULL until ferry__plan_prepare */
     uint32_t
@@ -45,7 +45,7 @@ struct ferry__step {
  */
 struct ferry__plan {
     struct ferry__target target;
-    ferry_op_tier tier;
+    ferry_operation_tier tier;
     struct ferry__step *steps;
     uint32_t n_steps;
     uint32_t n_packed;
@@ -59,10 +59,10 @@ struct ferry__plan {
  * Decides who computes a checked operation. On success the plan is the caller's to end. FERRY_ENOMEM;
  * FERRY_EUNSUPPORTED where nobody can, or where the device is strict and only the host can.
  */
-int ferry__plan_make(ferry_device *dev, const ferry_op *op, struct ferry__plan *out);
+int ferry__plan_make(ferry_device *dev, const ferry_op_desc *op, struct ferry__plan *out);
 
 /* The same on the host, whatever the device can and whether it is strict. */
-int ferry__plan_make_on_host(ferry_device *dev, const ferry_op *op, struct ferry__plan *out);
+int ferry__plan_make_on_host(ferry_device *dev, const ferry_op_desc *op, struct ferry__plan *out);
 
 /* Prepares every step. What failed leaves none prepared. */
 int ferry__plan_prepare(struct ferry__plan *plan);
@@ -74,8 +74,8 @@ void ferry__plan_end(struct ferry__plan *plan);
  * Appends a step, asks the target whether it can, and adds up what it needs; 1 if it can, 0 if not,
  * FERRY_ENOMEM. The bindings are those given, `n_in` and `n_out` of the op.
  */
-int ferry__plan_add(struct ferry__plan *plan, const ferry_op *op, const struct ferry__binding *in,
-                    const struct ferry__binding *out);
+int ferry__plan_add(struct ferry__plan *plan, const ferry_op_desc *op,
+                    const struct ferry__binding *in, const struct ferry__binding *out);
 
 /* Appends a step that another plan of the same target has, bound to what is this plan's; likewise. */
 int ferry__plan_take(struct ferry__plan *plan, const struct ferry__step *step);
@@ -84,7 +84,8 @@ int ferry__plan_take(struct ferry__plan *plan, const struct ferry__step *step);
  * Appends the steps of `op` by the plan's target alone: one entry, several, or in F32; 1, 0 or FERRY_ENOMEM,
  * and who then computes. The plan has no steps before; if it failed it has none.
  */
-int ferry__plan_by(struct ferry__plan *plan, const ferry_op *op, ferry_op_tier *out_tier);
+int ferry__plan_by(struct ferry__plan *plan, const ferry_op_desc *op,
+                   ferry_operation_tier *out_tier);
 
 /* Takes the target's steps back until `n` are left. */
 void ferry__plan_cut(struct ferry__plan *plan, uint32_t n);
@@ -93,12 +94,12 @@ void ferry__plan_cut(struct ferry__plan *plan, uint32_t n);
  * compose.c: appends the steps that `op`, without its epilogue, can be made of; 1 if the target can
  * do them all, 0 if not (the plan is then as it was), FERRY_ENOMEM.
  */
-int ferry__compose(struct ferry__plan *plan, const ferry_op *op);
+int ferry__compose(struct ferry__plan *plan, const ferry_op_desc *op);
 
 /* compose_half.c: the same of an operation on F16 or BF16, with its epilogue, in F32. */
-int ferry__compose_half(struct ferry__plan *plan, const ferry_op *op);
+int ferry__compose_half(struct ferry__plan *plan, const ferry_op_desc *op);
 
 /* compose.c: the steps of op's epilogue from `first` on, in place on its output; likewise. */
-int ferry__compose_epilogue(struct ferry__plan *plan, const ferry_op *op, uint32_t first);
+int ferry__compose_epilogue(struct ferry__plan *plan, const ferry_op_desc *op, uint32_t first);
 
 #endif

@@ -70,9 +70,9 @@ static int enqueue(void *ctx, void *queue, void *arg)
 
 /* The packed form of a step's constants, the same as in the run before unless others are given. */
 static int take_packed(ferry_operation *o, const struct ferry__step *step,
-                       const ferry_op_args *args, ferry_queue *q, struct ferry__run *r)
+                       const ferry_operation_args *args, ferry_queue *q, struct ferry__run *r)
 {
-    ferry_op_place place[FERRY_OP_INPUTS] = { { NULL, 0 } };
+    ferry_operation_location place[FERRY_OP_INPUTS] = { { NULL, 0 } };
     struct ferry__constants c = { &o->plan.target, step, place };
     struct ferry__packed *p, *former = NULL;
     uint64_t packs = 0;
@@ -104,7 +104,7 @@ static int take_packed(ferry_operation *o, const struct ferry__step *step,
     return err;
 }
 
-static int take_all_packed(ferry_operation *o, const ferry_op_args *args, ferry_queue *q,
+static int take_all_packed(ferry_operation *o, const ferry_operation_args *args, ferry_queue *q,
                            struct ferry__run *r)
 {
     uint32_t i;
@@ -132,13 +132,14 @@ static uint32_t packed_inputs(const struct ferry__plan *plan, uint32_t n_in)
 }
 
 /* Entries of the device's get places as they are: one that its kernels cannot reach is refused. */
-static int check_offsets(const ferry_operation *o, const ferry_op_args *args)
+static int check_offsets(const ferry_operation *o, const ferry_operation_args *args)
 {
     uint64_t alignment = o->plan.target.alignment;
     uint32_t i;
 
     for (i = 0; i < o->op.n_in + o->op.n_out && alignment; i++) {
-        const ferry_op_place *place = i < o->op.n_in ? &args->in[i] : &args->out[i - o->op.n_in];
+        const ferry_operation_location *place =
+            i < o->op.n_in ? &args->in[i] : &args->out[i - o->op.n_in];
 
         if (place->offset % alignment)
             return ferry_error_set(FERRY_EUNSUPPORTED,
@@ -150,7 +151,7 @@ static int check_offsets(const ferry_operation *o, const ferry_op_args *args)
     return 0;
 }
 
-int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_op_args *args,
+int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_operation_args *args,
                     struct ferry__run *out)
 {
     int err;
@@ -162,7 +163,7 @@ int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_op_args *arg
     out->taken = 0;
     out->args.struct_size = sizeof out->args;
     out->args.scalars = args->scalars;
-    out->args.n_scalars = (uint32_t)args->n_scalars;
+    out->args.scalar_count = (uint32_t)args->scalar_count;
     out->args.seed = args->seed;
     out->args.offset = args->offset;
     out->skipped = packed_inputs(&o->plan, o->op.n_in);

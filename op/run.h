@@ -26,7 +26,7 @@ struct ferry__run {
  * Takes packed constants, inputs and outputs for a run on `q`, the target's queue (NULL: the oracle).
  * out->taken is right also after a failure.
  */
-int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_op_args *args,
+int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_operation_args *args,
                     struct ferry__run *out);
 
 /* Lets go of what ferry__run_take retained, whatever that returned. */

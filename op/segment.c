@@ -41,7 +41,7 @@ static bool fits(const struct ferry__segment *s, const ferry_operation *o, const
 }
 
 int ferry__segment_add(struct ferry__segment *s, ferry_operation *o, ferry_queue *q,
-                       const ferry_op_args *args)
+                       const ferry_operation_args *args)
 {
     uint64_t space = o->plan.temporary_bytes + o->plan.workspace_bytes;
     struct ferry__run *run;
@@ -77,7 +77,7 @@ int ferry__segment_add(struct ferry__segment *s, ferry_operation *o, ferry_queue
     return 0;
 }
 
-static uint64_t operand_bytes(const ferry_op *op)
+static uint64_t operand_bytes(const ferry_op_desc *op)
 {
     uint64_t bytes = 0;
     uint32_t i;
@@ -180,7 +180,7 @@ static void lose(const struct ferry__segment *s)
 
     for (i = 0; i < s->n_uses; i++)
         if (s->uses[i].access & FERRY_WRITE)
-            ferry_memory_lose(s->uses[i].memory);
+            ferry_memory_mark_lost(s->uses[i].memory);
 }
 
 int ferry__segment_end(struct ferry__segment *s, int err)
@@ -201,31 +201,34 @@ int ferry__segment_end(struct ferry__segment *s, int err)
 }
 
 /* A caller's arguments at this library's size. */
-static int take_args(const ferry_op *op, const ferry_op_args *theirs, ferry_op_args *out)
+static int take_args(const ferry_op_desc *op, const ferry_operation_args *theirs,
+                     ferry_operation_args *out)
 {
-    if (!theirs || theirs->struct_size < offsetof(ferry_op_args, scalars))
+    if (!theirs || theirs->struct_size < offsetof(ferry_operation_args, scalars))
         return ferry_error_set(FERRY_EINVAL, "%s: no arguments, or some without their size",
                                ferry_op_kind_name(op->kind));
-    *out = (ferry_op_args){ .struct_size = sizeof *out };
+    *out = (ferry_operation_args){ .struct_size = sizeof *out };
     memcpy(out, theirs, theirs->struct_size < sizeof *out ? theirs->struct_size : sizeof *out);
     out->struct_size = sizeof *out;
     return 0;
 }
 
-int ferry_op_run(ferry_operation *operation, ferry_queue *q, const ferry_op_args *theirs)
+int ferry_operation_run(ferry_operation *operation, ferry_queue *q,
+                        const ferry_operation_args *theirs)
 {
     struct ferry__segment segment;
     struct ferry__run run;
-    ferry_op_args args;
+    ferry_operation_args args;
     ferry_memory_use uses[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS + FERRY__PACKED_MAX];
     int err;
 
     if (!operation)
-        return ferry_error_set(FERRY_EINVAL, "ferry_op_run: NULL operation");
+        return ferry_error_set(FERRY_EINVAL, "ferry_operation_run: NULL operation");
     if (!q)
         q = operation->queue;
     if (ferry_queue_device(q) != ferry_queue_device(operation->queue))
-        return ferry_error_set(FERRY_EINVAL, "ferry_op_run: a queue of %s, the operation is of %s",
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_operation_run: a queue of %s, the operation is of %s",
                                ferry_device_name(ferry_queue_device(q)),
                                ferry_device_name(ferry_queue_device(operation->queue)));
     err = take_args(&operation->op, theirs, &args);

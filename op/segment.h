@@ -16,9 +16,10 @@ struct ferry__segment {
     ferry_memory_use *uses;
     size_t n_uses, room_uses;
     size_t n_constants; /* packed forms that the runs read */
-    uint64_t space; /* temporary memory and workspace of the run that needs most */
+    uint64_t space;     /* temporary memory and workspace of the run that needs most */
     const void *who;    /* whose run is added next: the caller's to set */
-    const void *failed; /* whose run the latest submitting failed at; NULL: none, or at all of them */
+    const void
+        *failed; /* whose run the latest submitting failed at; NULL: none, or at all of them */
 };
 
 /* An empty segment with room for that many; the arrays are the caller's. */
@@ -31,7 +32,7 @@ void ferry__segment_init(struct ferry__segment *s, struct ferry__run *runs, size
  * queue, the host's turn, no more room). After a failure ferry__segment_end is still due.
  */
 int ferry__segment_add(struct ferry__segment *s, ferry_operation *o, ferry_queue *q,
-                       const ferry_op_args *args);
+                       const ferry_operation_args *args);
 
 /*
  * Submits what was added, notes its event on all that it used, and empties the segment. `err` is a

@@ -60,7 +60,7 @@ static int keep_host(struct ferry__target *target, ferry_device *dev)
 /* The arguments of a table's create. */
 struct creation {
     const ferry_op_table *table;
-    const ferry_op *op;
+    const ferry_op_desc *op;
     void **out;
 };
 
@@ -71,7 +71,7 @@ static int call_create(void *ctx, void *arg)
     return c->table->create(ctx, c->op, c->out);
 }
 
-int ferry__target_create(const struct ferry__target *target, const ferry_op *op, void **out)
+int ferry__target_create(const struct ferry__target *target, const ferry_op_desc *op, void **out)
 {
     struct creation c = { target->table, op, out };
 

@@ -21,7 +21,8 @@ struct ferry__target {
     uint64_t temporary;   /* the most memory that a composition takes besides, in bytes */
     uint64_t largest;     /* block that its entries reach the end of, in bytes; 0: any */
     bool host;            /* operands are host pointers, accessed as the host's copies */
-    ferry_memory *keeper; /* of no bytes, on `device`, which it retains: of a host target; else NULL */
+    ferry_memory
+        *keeper; /* of no bytes, on `device`, which it retains: of a host target; else NULL */
 };
 
 /* The device's own plugin, open. FERRY_EUNSUPPORTED, quietly, where it has no operations. */
@@ -36,7 +37,7 @@ int ferry__target_host(ferry_device *dev, struct ferry__target *out);
 void ferry__target_release_host(struct ferry__target *target);
 
 /* Prepares an operation; what the plugin says is in the error. */
-int ferry__target_create(const struct ferry__target *target, const ferry_op *op, void **out);
+int ferry__target_create(const struct ferry__target *target, const ferry_op_desc *op, void **out);
 
 /* The host target's last resort: the oracle whatever plugins there are. */
 void ferry__target_oracle(struct ferry__target *out);

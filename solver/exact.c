@@ -63,7 +63,7 @@ static int put(ferry_io_writer *w, const char *key, uint64_t value)
     char text[32];
 
     snprintf(text, sizeof text, "%" PRIu64, value);
-    return ferry_io_set_metadata(w, key, text);
+    return ferry_io_writer_set_metadata(w, key, text);
 }
 
 static int put_net(const ferry_solver *s, ferry_io_writer *w, int index)
@@ -88,15 +88,15 @@ static int put_net(const ferry_solver *s, ferry_io_writer *w, int index)
     return err;
 }
 
-static int declare(ferry_io_writer *w, const char *name, ferry_dtype dtype, int naxes,
-                   const int64_t *dims)
+static int declare(ferry_io_writer *w, const char *name, ferry_dtype dtype, int rank,
+                   const int64_t *shape)
 {
     ferry_io_entry entry = { .struct_size = sizeof entry, .name = name };
 
     entry.dtype = dtype;
-    entry.naxes = naxes;
-    entry.dims = dims;
-    return ferry_io_declare(w, &entry);
+    entry.rank = rank;
+    entry.shape = shape;
+    return ferry_io_writer_declare(w, &entry);
 }
 
 /* Declares what recurrent layers hand on, or writes it. */
@@ -116,8 +116,8 @@ static int put_states(const ferry_solver *s, ferry_io_writer *w, bool writes)
                     continue;
                 snprintf(what, sizeof what, "scratch/%d", k);
                 key_of_layer(key, index, &net->layers[i], what);
-                err = writes ? ferry_io_write(w, key, b, false)
-                             : declare(w, key, FERRY_F32, ferry_blob_naxes(b), ferry_blob_dims(b));
+                err = writes ? ferry_io_writer_write(w, key, b, false)
+                             : declare(w, key, FERRY_F32, ferry_blob_rank(b), ferry_blob_shape(b));
             }
     }
     return err;
@@ -139,23 +139,23 @@ static int put_all(const ferry_solver *s, ferry_io_writer *w)
     if (!err)
         err = put_states(s, w, false);
     if (!err && n)
-        err = ferry_io_write_values(w, s->losses, (size_t)n * sizeof *s->losses);
+        err = ferry_io_writer_write_values(w, s->losses, (size_t)n * sizeof *s->losses);
     if (!err)
-        err = ferry_io_write_values(w, &s->smoothed, sizeof s->smoothed);
+        err = ferry_io_writer_write_values(w, &s->smoothed, sizeof s->smoothed);
     return err ? err : put_states(s, w, true);
 }
 
 int ferry__exact_write(const ferry_solver *s, const char *path)
 {
     ferry_io_writer *w;
-    int err = ferry_io_create(path, FERRY_IO_SAFETENSORS, &w);
+    int err = ferry_io_writer_create(path, FERRY_IO_SAFETENSORS, &w);
 
     if (err)
         return err;
     err = put_all(s, w);
     if (!err)
-        return ferry_io_commit(w);
-    ferry_io_abort(w);
+        return ferry_io_writer_commit(w);
+    ferry_io_writer_abort(w);
     return err;
 }
 
@@ -235,8 +235,8 @@ static int get_states(const ferry_solver *s, ferry_io *io, int index)
                 continue;
             snprintf(what, sizeof what, "scratch/%d", k);
             key_of_layer(key, index, &net->layers[i], what);
-            err = ferry_io_find(io, key, &entry);
-            if (!err && entry && entry->count == ferry_blob_count(b))
+            err = ferry_io_entry_find(io, key, &entry);
+            if (!err && entry && entry->count == ferry_blob_element_count(b))
                 err = ferry_io_read(io, entry, b);
         }
     return err;
@@ -249,9 +249,9 @@ static int get_losses(ferry_solver *s, ferry_io *io, const char *path)
     int err = get(io, path, "first", &first);
 
     if (!err)
-        err = ferry_io_find(io, "losses", &losses);
+        err = ferry_io_entry_find(io, "losses", &losses);
     if (!err)
-        err = ferry_io_find(io, "smoothed", &smoothed);
+        err = ferry_io_entry_find(io, "smoothed", &smoothed);
     if (err || !losses || !smoothed || losses->dtype != FERRY_F64 || smoothed->dtype != FERRY_F64 ||
         losses->count > s->settings.average_loss)
         return err; /* only what is said depends on them */

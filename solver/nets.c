@@ -45,7 +45,7 @@ static int open_net(const ferry_solver *s, const struct source *from, const ferr
 
     o.place = s->place;
     o.allow_write = s->allow_write;
-    if (ferry_proto_count(state, "phase"))
+    if (ferry_proto_value_count(state, "phase"))
         o.phase = !strcmp(ferry_proto_enum(state, "phase", 0), "TRAIN") ? FERRY_PHASE_TRAIN
                                                                         : FERRY_PHASE_TEST;
     o.seed = s->settings.seed;
@@ -53,7 +53,7 @@ static int open_net(const ferry_solver *s, const struct source *from, const ferr
     o.ranks = s->team.ranks;
     if (s->settings.debug) { /* what it looks at is there */
         o.keep = all;
-        o.n_keep = 1;
+        o.keep_count = 1;
     }
     path = from->file ? ferry__solver_path(from->file, s->path) : strdup(s->path);
     if (!path)
@@ -89,7 +89,7 @@ static int load_weights(const ferry_solver *s, ferry_net *net, bool matched)
     int64_t i;
     int err = 0;
 
-    for (i = 0; !err && i < ferry_proto_count(s->proto, "weights"); i++) {
+    for (i = 0; !err && i < ferry_proto_value_count(s->proto, "weights"); i++) {
         char *list = strdup(ferry_proto_string(s->proto, "weights", i, NULL));
         char *rest = list, *name;
 
@@ -114,19 +114,20 @@ static int open_train(ferry_solver *s, const ferry_solver_options *told)
     int i, err;
 
     for (i = 0; i < 4; i++)
-        given += ferry_proto_count(p, fields[i]);
+        given += ferry_proto_value_count(p, fields[i]);
     if (given != 1)
         return ferry_proto_error(p, NULL, 0, FERRY_EFORMAT,
                                  "SolverParameter must specify one train net, using one of these "
                                  "fields: net, net_param, train_net, train_net_param; there are %d",
                                  (int)given);
-    if (ferry_proto_count(p, "train_net_param") || ferry_proto_count(p, "net_param")) {
-        const char *field = ferry_proto_count(p, "net_param") ? "net_param" : "train_net_param";
+    if (ferry_proto_value_count(p, "train_net_param") || ferry_proto_value_count(p, "net_param")) {
+        const char *field =
+            ferry_proto_value_count(p, "net_param") ? "net_param" : "train_net_param";
 
         from.message = ferry_proto_message(p, field, 0);
         ferry_log_write(FERRY_LOG_INFO, "Creating training net specified in %s.", field);
     } else {
-        bool generic = ferry_proto_count(p, "net") > 0;
+        bool generic = ferry_proto_value_count(p, "net") > 0;
 
         from.file = ferry_proto_string(p, generic ? "net" : "train_net", 0, NULL);
         ferry_log_write(FERRY_LOG_INFO, "Creating training net from %s file: %s",
@@ -141,8 +142,8 @@ static int open_train(ferry_solver *s, const ferry_solver_options *told)
 /* Test net `index`: first those of messages, then those of files, then instances of the generic one. */
 static struct source source_of(const ferry_proto *p, int64_t index)
 {
-    int64_t messages = ferry_proto_count(p, "test_net_param");
-    int64_t files = ferry_proto_count(p, "test_net");
+    int64_t messages = ferry_proto_value_count(p, "test_net_param");
+    int64_t files = ferry_proto_value_count(p, "test_net");
 
     if (index < messages)
         return (struct source){ .message = ferry_proto_message(p, "test_net_param", index),
@@ -150,7 +151,7 @@ static struct source source_of(const ferry_proto *p, int64_t index)
     if (index < messages + files)
         return (struct source){ .file = ferry_proto_string(p, "test_net", index - messages, NULL),
                                 .what = "test_net file: " };
-    if (ferry_proto_count(p, "net_param"))
+    if (ferry_proto_value_count(p, "net_param"))
         return (struct source){ .message = ferry_proto_message(p, "net_param", 0),
                                 .what = "net_param" };
     return (struct source){ .file = ferry_proto_string(p, "net", 0, NULL), .what = "net file: " };
@@ -158,10 +159,11 @@ static struct source source_of(const ferry_proto *p, int64_t index)
 
 static int check_tests(const ferry_proto *p)
 {
-    int64_t given = ferry_proto_count(p, "test_net_param") + ferry_proto_count(p, "test_net");
-    int64_t iterations = ferry_proto_count(p, "test_iter");
-    int64_t states = ferry_proto_count(p, "test_state"), i;
-    bool generic = ferry_proto_count(p, "net") || ferry_proto_count(p, "net_param");
+    int64_t given =
+        ferry_proto_value_count(p, "test_net_param") + ferry_proto_value_count(p, "test_net");
+    int64_t iterations = ferry_proto_value_count(p, "test_iter");
+    int64_t states = ferry_proto_value_count(p, "test_state"), i;
+    bool generic = ferry_proto_value_count(p, "net") || ferry_proto_value_count(p, "net_param");
 
     if (generic ? iterations < given : iterations != given)
         return ferry_proto_error(p, iterations ? "test_iter" : NULL, 0, FERRY_EFORMAT,
@@ -186,8 +188,8 @@ static int count_values(struct ferry__test *t)
 {
     int i;
 
-    for (i = 0; i < ferry_net_n_outputs(t->net); i++)
-        t->n_sums += (int)ferry_blob_count(ferry_net_output(t->net, i));
+    for (i = 0; i < ferry_net_output_count(t->net); i++)
+        t->n_sums += (int)ferry_blob_element_count(ferry_net_output_at(t->net, i));
     t->sums = calloc((size_t)t->n_sums + 1, sizeof *t->sums);
     return t->sums ? 0 : ferry_error_set(FERRY_ENOMEM, "no memory for a test's scores");
 }
@@ -197,9 +199,9 @@ static int open_tests(ferry_solver *s, const ferry_solver_options *told)
     const ferry_net_options o = { .struct_size = sizeof o,
                                   .phase = FERRY_PHASE_TEST,
                                   .keep = told->keep,
-                                  .n_keep = told->n_keep };
+                                  .keep_count = told->keep_count };
     const ferry_proto *p = s->proto;
-    int n = (int)ferry_proto_count(p, "test_iter"), err = check_tests(p);
+    int n = (int)ferry_proto_value_count(p, "test_iter"), err = check_tests(p);
 
     if (err)
         return err;

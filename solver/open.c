@@ -25,17 +25,17 @@ static int add_options(ferry_proto *p, const ferry_solver_options *o)
     size_t i;
     int err = 0;
 
-    for (i = 0; !err && i < o->n_weights; i++)
+    for (i = 0; !err && i < o->weight_count; i++)
         err = ferry__proto_put_string(p, "weights", o->weights[i]);
-    if (err || !o->n_stages)
+    if (err || !o->stage_count)
         return err;
-    if (ferry_proto_count(p, "train_state"))
+    if (ferry_proto_value_count(p, "train_state"))
         state = ferry__proto_mutable(p, "train_state", 0);
     else
         err = ferry__proto_put_message(p, "train_state", &state);
     if (!err)
         err = ferry__proto_put_integer(state, "level", o->level);
-    for (i = 0; !err && i < o->n_stages; i++)
+    for (i = 0; !err && i < o->stage_count; i++)
         err = ferry__proto_put_string(state, "stage", o->stages[i]);
     return err;
 }
@@ -110,8 +110,8 @@ int ferry_solver_open(ferry_device *dev, const char *path, const ferry_solver_op
         memcpy(&told, options,
                options->struct_size < sizeof told ? options->struct_size : sizeof told);
     if (!dev || !out || (options && told.struct_size < sizeof told.struct_size) ||
-        (!path && !o->text) || (o->n_stages && !o->stages) || (o->n_weights && !o->weights) ||
-        (o->n_keep && !o->keep))
+        (!path && !o->text) || (o->stage_count && !o->stages) || (o->weight_count && !o->weights) ||
+        (o->keep_count && !o->keep))
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_solver_open: NULL, or options without their size");
     s = calloc(1, sizeof *s);
@@ -151,12 +151,12 @@ ferry_net *ferry_solver_net(const ferry_solver *s)
     return s ? s->net : NULL;
 }
 
-int ferry_solver_n_test_nets(const ferry_solver *s)
+int ferry_solver_test_net_count(const ferry_solver *s)
 {
     return s ? s->n_tests : 0;
 }
 
-ferry_net *ferry_solver_test_net(const ferry_solver *s, int index)
+ferry_net *ferry_solver_test_net_at(const ferry_solver *s, int index)
 {
     return s && index >= 0 && index < s->n_tests ? s->tests[index].net : NULL;
 }
@@ -186,14 +186,14 @@ double ferry_solver_loss(const ferry_solver *s)
     return s ? s->loss : 0;
 }
 
-int ferry_solver_n_histories(const ferry_solver *s)
+int ferry_solver_history_count(const ferry_solver *s)
 {
     return !s ? 0 : s->settings.type >= FERRY_UPDATE_ADADELTA ? 2 * s->n_learned : s->n_learned;
 }
 
-ferry_blob *ferry_solver_history(const ferry_solver *s, int index)
+ferry_blob *ferry_solver_history_at(const ferry_solver *s, int index)
 {
-    if (!s || index < 0 || index >= ferry_solver_n_histories(s))
+    if (!s || index < 0 || index >= ferry_solver_history_count(s))
         return NULL;
     return s->learned[index % s->n_learned].history[index / s->n_learned];
 }

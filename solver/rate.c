@@ -52,7 +52,7 @@ float ferry__rate_now(ferry_solver *s)
     return ferry__rate_of(s, s->iter, s->current_step);
 }
 
-double ferry_solver_rate(const ferry_solver *s)
+double ferry_solver_learning_rate(const ferry_solver *s)
 {
     return s ? (double)ferry__rate_of(s, s->iter, step_now(s)) : 0;
 }

@@ -44,7 +44,7 @@ static int number(const struct state *t, const char *key, int missing, int *out)
     *out = text ? atoi(text) : missing;
     if (text || ferry_io_get_format(t->io) != FERRY_IO_HDF5)
         return 0;
-    err = ferry_io_find(t->io, key, &entry);
+    err = ferry_io_entry_find(t->io, key, &entry);
     if (err || !entry)
         return err;
     if (entry->dtype != FERRY_I32 || entry->count != 1)
@@ -75,7 +75,7 @@ static int open_state(struct state *t)
     t->model = metadata(t->io, "learned_net");
     for (;; t->count++) {
         snprintf(name, sizeof name, "history/%d", t->count);
-        if (err || (err = ferry_io_find(t->io, name, &entry)) || !entry)
+        if (err || (err = ferry_io_entry_find(t->io, name, &entry)) || !entry)
             return err;
     }
 }
@@ -85,7 +85,7 @@ static int open_state(struct state *t)
 /* Whether the shapes differ in leading ones at most: Caffe once wrote four axes always. */
 static bool same_shape(const ferry_blob *a, const ferry_blob *b)
 {
-    int i = ferry_blob_naxes(a), k = ferry_blob_naxes(b);
+    int i = ferry_blob_rank(a), k = ferry_blob_rank(b);
 
     while (i > 0 || k > 0)
         if ((i > 0 ? ferry_blob_dim(a, --i) : 1) != (k > 0 ? ferry_blob_dim(b, --k) : 1))
@@ -109,15 +109,15 @@ static int misfit(const ferry_solver *s, const struct state *t, int i)
 
 static int read_history(const ferry_solver *s, struct state *t, int i)
 {
-    const ferry_blob *like = ferry_solver_history(s, i);
+    const ferry_blob *like = ferry_solver_history_at(s, i);
     const ferry_io_entry *entry = NULL;
     char name[32];
     int err;
 
     snprintf(name, sizeof name, "history/%d", i);
-    err = ferry_blob_create(ferry_blob_home(like), FERRY_F32, FERRY_UNSHAPED, NULL, &t->history[i]);
+    err = ferry_blob_create(ferry_blob_home(like), FERRY_F32, NULL, FERRY_UNSHAPED, &t->history[i]);
     if (!err)
-        err = ferry_io_find(t->io, name, &entry);
+        err = ferry_io_entry_find(t->io, name, &entry);
     if (!err)
         err = ferry_io_read(t->io, entry, t->history[i]);
     if (err)
@@ -128,7 +128,7 @@ static int read_history(const ferry_solver *s, struct state *t, int i)
 
 static int read_histories(const ferry_solver *s, struct state *t)
 {
-    int i, err = 0, want = ferry_solver_n_histories(s);
+    int i, err = 0, want = ferry_solver_history_count(s);
 
     if (t->count != want)
         return ferry_error_set(FERRY_ESHAPE,

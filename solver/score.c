@@ -39,13 +39,13 @@ int ferry__tell_outputs(const ferry_net *net)
     int i, number = 0;
     int64_t k;
 
-    for (i = 0; i < ferry_net_n_outputs(net); i++) {
-        const ferry_blob *b = ferry_net_output(net, i);
+    for (i = 0; i < ferry_net_output_count(net); i++) {
+        const ferry_blob *b = ferry_net_output_at(net, i);
         const float *values = ferry_blob_host_data(b);
 
         if (!values)
             return ferry_last_error_code();
-        for (k = 0; k < ferry_blob_count(b); k++)
+        for (k = 0; k < ferry_blob_element_count(b); k++)
             tell_value("Train", number++, ferry_blob_name(b), (double)values[k], weight_of(net, i));
     }
     return 0;
@@ -80,13 +80,13 @@ static int add_outputs(struct ferry__test *t)
     int i, at = 0;
     int64_t k;
 
-    for (i = 0; i < ferry_net_n_outputs(t->net); i++) {
-        const ferry_blob *b = ferry_net_output(t->net, i);
+    for (i = 0; i < ferry_net_output_count(t->net); i++) {
+        const ferry_blob *b = ferry_net_output_at(t->net, i);
         const float *values = ferry_blob_host_data(b);
 
         if (!values)
             return ferry_last_error_code();
-        for (k = 0; k < ferry_blob_count(b) && at < t->n_sums; k++)
+        for (k = 0; k < ferry_blob_element_count(b) && at < t->n_sums; k++)
             t->sums[at++] += (double)values[k];
     }
     return 0;
@@ -94,7 +94,7 @@ static int add_outputs(struct ferry__test *t)
 
 static int add_score(ferry_solver *s, int net, const char *name, double value, double weight)
 {
-    if (s->n_scores == s->room_scores) {
+    if (s->score_count == s->room_scores) {
         int room = s->room_scores ? 2 * s->room_scores : 8;
         ferry_solver_score *grown = realloc(s->scores, (size_t)room * sizeof *grown);
 
@@ -103,7 +103,7 @@ static int add_score(ferry_solver *s, int net, const char *name, double value, d
         s->scores = grown;
         s->room_scores = room;
     }
-    s->scores[s->n_scores++] =
+    s->scores[s->score_count++] =
         (ferry_solver_score){ .net = net, .name = name, .value = value, .loss_weight = weight };
     return 0;
 }
@@ -116,10 +116,10 @@ static int tell_scores(ferry_solver *s, int index, double loss)
 
     if (s->settings.test_compute_loss)
         ferry_log_write(FERRY_LOG_INFO, "Test loss: %g", loss / t->iterations);
-    for (i = 0; i < ferry_net_n_outputs(t->net); i++) {
-        const ferry_blob *b = ferry_net_output(t->net, i);
+    for (i = 0; i < ferry_net_output_count(t->net); i++) {
+        const ferry_blob *b = ferry_net_output_at(t->net, i);
 
-        for (k = 0; !err && k < ferry_blob_count(b) && at < t->n_sums; k++, at++) {
+        for (k = 0; !err && k < ferry_blob_element_count(b) && at < t->n_sums; k++, at++) {
             double mean = t->sums[at] / t->iterations, weight = weight_of(t->net, i);
 
             tell_value("Test", at, ferry_blob_name(b), mean, weight);
@@ -161,7 +161,7 @@ int ferry__test_all(ferry_solver *s)
 {
     int i, err = 0;
 
-    s->n_scores = 0;
+    s->score_count = 0;
     for (i = 0; !err && !s->stopped && i < s->n_tests; i++)
         err = test(s, i);
     return err;

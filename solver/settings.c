@@ -67,7 +67,7 @@ static void read_numbers(const ferry_proto *p, struct ferry__solver_settings *s)
     s->weight_decay = real(p, "weight_decay");
     s->clip = real(p, "clip_gradients");
     s->stepsize = integer(p, "stepsize");
-    s->n_steps = (int)ferry_proto_count(p, "stepvalue");
+    s->n_steps = (int)ferry_proto_value_count(p, "stepvalue");
     s->iter_size = integer(p, "iter_size");
     s->average_loss = integer(p, "average_loss");
     s->display = integer(p, "display");
@@ -152,7 +152,7 @@ static void tell_idle(const ferry_proto *p)
     int i;
 
     for (i = 0; i < COUNT(idle); i++)
-        if (ferry_proto_count(p, idle[i]))
+        if (ferry_proto_value_count(p, idle[i]))
             ferry_log_write(FERRY_LOG_INFO,
                             "ferry: %s is ignored: whoever opens the solver chooses the device",
                             idle[i]);
@@ -161,12 +161,12 @@ static void tell_idle(const ferry_proto *p)
 static void warn(const ferry_proto *p, const char *field, const char *what)
 {
     ferry_log_write(FERRY_LOG_WARN, "ferry: %s: %s is not given: %s",
-                    ferry_proto_where(p, NULL, 0).file, field, what);
+                    ferry_proto_get_location(p, NULL, 0).file, field, what);
 }
 
 static bool lacks(const ferry_proto *p, const char *field)
 {
-    return !ferry_proto_count(p, field);
+    return !ferry_proto_value_count(p, field);
 }
 
 /* Fields without which Caffe's defaults train nothing, in silence. */

@@ -15,7 +15,7 @@ static int set_number(ferry_io_writer *w, const char *key, int value)
     char text[16];
 
     snprintf(text, sizeof text, "%d", value);
-    return ferry_io_set_metadata(w, key, text);
+    return ferry_io_writer_set_metadata(w, key, text);
 }
 
 static int declare(ferry_io_writer *w, const char *name, const ferry_blob *b)
@@ -23,9 +23,9 @@ static int declare(ferry_io_writer *w, const char *name, const ferry_blob *b)
     ferry_io_entry entry = { .struct_size = sizeof entry, .name = name };
 
     entry.dtype = ferry_blob_dtype(b);
-    entry.naxes = ferry_blob_naxes(b);
-    entry.dims = ferry_blob_dims(b);
-    return ferry_io_declare(w, &entry);
+    entry.rank = ferry_blob_rank(b);
+    entry.shape = ferry_blob_shape(b);
+    return ferry_io_writer_declare(w, &entry);
 }
 
 static int write_histories(const ferry_solver *s, ferry_io_writer *w)
@@ -33,13 +33,13 @@ static int write_histories(const ferry_solver *s, ferry_io_writer *w)
     char name[32];
     int i, err = 0;
 
-    for (i = 0; !err && i < ferry_solver_n_histories(s); i++) {
+    for (i = 0; !err && i < ferry_solver_history_count(s); i++) {
         snprintf(name, sizeof name, "history/%d", i);
-        err = declare(w, name, ferry_solver_history(s, i));
+        err = declare(w, name, ferry_solver_history_at(s, i));
     }
-    for (i = 0; !err && i < ferry_solver_n_histories(s); i++) {
+    for (i = 0; !err && i < ferry_solver_history_count(s); i++) {
         snprintf(name, sizeof name, "history/%d", i);
-        err = ferry_io_write(w, name, ferry_solver_history(s, i), false);
+        err = ferry_io_writer_write(w, name, ferry_solver_history_at(s, i), false);
     }
     return err;
 }
@@ -47,20 +47,21 @@ static int write_histories(const ferry_solver *s, ferry_io_writer *w)
 static int write_state(const ferry_solver *s, const char *path, const char *model)
 {
     ferry_io_writer *w;
-    int err = ferry_io_create(path, s->settings.hdf5 ? FERRY_IO_HDF5 : FERRY_IO_SOLVERSTATE, &w);
+    int err =
+        ferry_io_writer_create(path, s->settings.hdf5 ? FERRY_IO_HDF5 : FERRY_IO_SOLVERSTATE, &w);
 
     if (err)
         return err;
     err = set_number(w, "iter", s->iter);
     if (!err)
-        err = ferry_io_set_metadata(w, "learned_net", model);
+        err = ferry_io_writer_set_metadata(w, "learned_net", model);
     if (!err)
         err = set_number(w, "current_step", s->current_step);
     if (!err)
         err = write_histories(s, w);
     if (!err)
-        return ferry_io_commit(w);
-    ferry_io_abort(w);
+        return ferry_io_writer_commit(w);
+    ferry_io_writer_abort(w);
     return err;
 }
 

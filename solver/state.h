@@ -56,7 +56,7 @@ struct ferry_solver {
     ferry_proto *proto;
     char *path, *prefix, *place;
     const char *allow_write; /* of the options, while the nets are opened */
-    char *latest; /* the .solverstate that was written or restored last; NULL: none */
+    char *latest;            /* the .solverstate that was written or restored last; NULL: none */
     struct ferry__solver_settings settings;
     ferry_net *net;
     struct ferry__test *tests;
@@ -74,15 +74,15 @@ struct ferry_solver {
     bool goes_on;               /* the next step's losses go on from those that there are */
     int saved;                  /* the iteration of the latest snapshot; −1: none */
     ferry_solver_score *scores;
-    int n_scores, room_scores;
-    int (*fn)(void *arg, ferry_solver *s, const ferry_solver_event *event);
+    int score_count, room_scores;
+    int (*fn)(void *arg, ferry_solver *s, const ferry_solver_iteration *event);
     void *arg;
     int (*on_gradients)(void *arg, ferry_solver *s, int ready);
     void *gradients_arg;
     volatile sig_atomic_t wants_snapshot, wants_stop;
-    ferry_team team;   /* one rank without functions where it is alone */
-    bool joined;       /* all ranks have rank 0's parameters */
-    unsigned agreed;   /* what all ranks do behind this iteration: FERRY_SOLVER_… */
+    ferry_comm team; /* one rank without functions where it is alone */
+    bool joined;     /* all ranks have rank 0's parameters */
+    unsigned agreed; /* what all ranks do behind this iteration: FERRY_SOLVER_… */
 };
 
 /* ---- settings.c ---- */
@@ -124,7 +124,7 @@ int ferry__update(ferry_solver *s, int ranks);
 /* ---- team.c ---- */
 
 /* Takes over the options' team, or that of one. FERRY_EINVAL. */
-int ferry__team_take(ferry_solver *s, const ferry_team *team);
+int ferry__team_take(ferry_solver *s, const ferry_comm *team);
 /* Gives all ranks rank 0's parameters, if they have not. */
 int ferry__team_join(ferry_solver *s);
 /* One pass back, in which diffs are summed layer by layer if it is the iteration's last. */

@@ -110,7 +110,9 @@ static void watch(ferry_solver *s)
 /* Tells the program; `last`: behind the last iteration. */
 static int call(ferry_solver *s, bool last)
 {
-    ferry_solver_event e = { .struct_size = sizeof e, .iter = s->iter - !last, .is_last = last };
+    ferry_solver_iteration e = { .struct_size = sizeof e,
+                                 .iter = s->iter - !last,
+                                 .is_last = last };
 
     if (!s->fn)
         return 0;
@@ -119,7 +121,7 @@ static int call(ferry_solver *s, bool last)
         e.loss = s->loss;
         e.smoothed_loss = s->smoothed;
     }
-    e.n_scores = (size_t)s->n_scores;
+    e.score_count = (size_t)s->score_count;
     e.scores = s->scores;
     return s->fn(s->arg, s, &e);
 }
@@ -133,7 +135,7 @@ static int iterate(ferry_solver *s)
 {
     int err = 0;
 
-    s->n_scores = 0;
+    s->score_count = 0;
     if (tests_now(s) && (s->iter > 0 || s->settings.test_initialization))
         err = ferry__test_all(s);
     if (err || s->stopped)
@@ -213,7 +215,7 @@ static int finish(ferry_solver *s)
     double loss;
     int err = 0;
 
-    s->n_scores = 0;
+    s->score_count = 0;
     if (displays(s)) {
         err = ferry_net_forward(s->net, &loss);
         if (err)
@@ -223,7 +225,7 @@ static int finish(ferry_solver *s)
     }
     if (tests_now(s))
         err = ferry__test_all(s);
-    if (!err && s->n_scores)
+    if (!err && s->score_count)
         err = call(s, true);
     if (!err)
         ferry_log_write(FERRY_LOG_INFO, "Optimization Done.");
@@ -265,14 +267,14 @@ void ferry_solver_request(ferry_solver *s, unsigned what)
         s->wants_stop = 1;
 }
 
-int ferry_solver_stopped(const ferry_solver *s)
+int ferry_solver_is_stopped(const ferry_solver *s)
 {
     return s && s->stopped;
 }
 
 int ferry_solver_on_iteration(ferry_solver *s,
                               int (*fn)(void *arg, ferry_solver *s,
-                                        const ferry_solver_event *event),
+                                        const ferry_solver_iteration *event),
                               void *arg)
 {
     if (!s)

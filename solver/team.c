@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-int ferry__team_take(ferry_solver *s, const ferry_team *team)
+int ferry__team_take(ferry_solver *s, const ferry_comm *team)
 {
-    s->team = (ferry_team){ .struct_size = sizeof s->team, .ranks = 1 };
+    s->team = (ferry_comm){ .struct_size = sizeof s->team, .ranks = 1 };
     if (!team)
         return 0;
     if (team->struct_size < sizeof *team || team->ranks < 1 || team->rank < 0 ||
@@ -39,7 +39,7 @@ static int check_alike(ferry_solver *s)
     int i, at = -1, err;
 
     for (i = 0; i < s->n_learned; i++)
-        mine[1] += (double)ferry_blob_count(s->learned[i].blob);
+        mine[1] += (double)ferry_blob_element_count(s->learned[i].blob);
     memcpy(sums, mine, sizeof sums);
     err = s->team.finish(s->team.arg, sums, ALIKE);
     for (i = ALIKE; !err && i-- > 0;)
@@ -76,7 +76,7 @@ static bool is_summed(const ferry_solver *s, const struct ferry__learned *l)
 {
     const ferry_layer *layer = &s->net->layers[l->number];
 
-    return ferry_blob_count(l->blob) > 0 &&
+    return ferry_blob_element_count(l->blob) > 0 &&
            (l->lr_mult != 0 || layer->forced || *layer->params[l->index].name);
 }
 

@@ -25,8 +25,8 @@ static int count_owned(const ferry_net *net)
 /* A history: zeros, where the parameter is. */
 static int make_history(const ferry_blob *like, ferry_blob **out)
 {
-    int err = ferry_blob_create(ferry_blob_home(like), FERRY_F32, ferry_blob_naxes(like),
-                                ferry_blob_dims(like), out);
+    int err = ferry_blob_create(ferry_blob_home(like), FERRY_F32, ferry_blob_shape(like),
+                                ferry_blob_rank(like), out);
 
     return err ? err : ferry_blob_fill_data(*out, 0);
 }
@@ -68,7 +68,7 @@ void ferry__update_end(ferry_solver *s)
     int i;
 
     for (i = 0; i < s->n_learned; i++) {
-        ferry_op_destroy(s->learned[i].update);
+        ferry_operation_destroy(s->learned[i].update);
         ferry_blob_destroy(s->learned[i].history[0]);
         ferry_blob_destroy(s->learned[i].history[1]);
     }
@@ -81,28 +81,28 @@ void ferry__update_end(ferry_solver *s)
 static int prepare(const ferry_solver *s, struct ferry__learned *l)
 {
     ferry_device *where = ferry_blob_home(l->blob);
-    int64_t count = ferry_blob_count(l->blob);
+    int64_t count = ferry_blob_element_count(l->blob);
     ferry_operation *made;
-    ferry_op op;
+    ferry_op_desc op;
     uint32_t i;
     int err = 0;
 
     if (l->update && l->where == where)
         return 0;
-    ferry_op_init(&op, FERRY_OP_UPDATE);
+    ferry_op_desc_init(&op, FERRY_OP_UPDATE);
     op.params.update.solver = s->settings.type;
     op.n_in = 1;
     op.n_out = l->history[1] ? 3 : 2;
-    op.in[0] = ferry_operand_of(FERRY_F32, 1, &count, NULL);
+    op.in[0] = ferry_operand_make(FERRY_F32, &count, 1, NULL);
     for (i = 0; i < op.n_out; i++)
         op.out[i] = op.in[0];
     for (i = 1; !err && i < op.n_out; i++)
-        err = ferry_blob_to(l->history[i - 1], where);
+        err = ferry_blob_move_to(l->history[i - 1], where);
     if (!err)
-        err = ferry_op_create(where, &op, &made);
+        err = ferry_operation_create(where, &op, &made);
     if (err)
         return err;
-    ferry_op_destroy(l->update);
+    ferry_operation_destroy(l->update);
     l->update = made;
     l->where = where;
     return 0;
@@ -122,8 +122,8 @@ static int update_one(const ferry_solver *s, struct ferry__learned *l, float sca
     float decay = set->weight_decay * l->decay_mult, own = rate * l->lr_mult;
     double scalars[FERRY_UPDATE_SCALARS] = { (double)scale,     0, 0, 0, (double)set->momentum, 0,
                                              (double)set->delta };
-    ferry_op_place in, out[3] = { { NULL, 0 } };
-    ferry_op_args args = { .struct_size = sizeof args, .in = &in, .out = out };
+    ferry_operation_location in, out[3] = { { NULL, 0 } };
+    ferry_operation_args args = { .struct_size = sizeof args, .in = &in, .out = out };
     int err = prepare(s, l), i;
 
     if (err)
@@ -133,13 +133,13 @@ static int update_one(const ferry_solver *s, struct ferry__learned *l, float sca
     scalars[set->l1 ? 2 : 1] = (double)decay;
     scalars[3] = (double)own;
     scalars[5] = (double)(set->type == FERRY_UPDATE_RMSPROP ? set->rms_decay : set->momentum2);
-    in = (ferry_op_place){ ferry_blob_diff_memory(l->blob), 0 };
+    in = (ferry_operation_location){ ferry_blob_diff_memory(l->blob), 0 };
     out[0].memory = ferry_blob_data_memory(l->blob);
     for (i = 0; i < 2 && l->history[i]; i++)
         out[1 + i].memory = ferry_blob_data_memory(l->history[i]);
     args.scalars = scalars;
-    args.n_scalars = FERRY_UPDATE_SCALARS;
-    return ferry_op_run(l->update, NULL, &args);
+    args.scalar_count = FERRY_UPDATE_SCALARS;
+    return ferry_operation_run(l->update, NULL, &args);
 }
 
 /* ---- all of them --------------------------------------------------------------------------------- */
@@ -185,7 +185,7 @@ int ferry__update(ferry_solver *s, int ranks)
     if (ranks > 1)
         scale *= 1.0f / (float)ranks;
     for (i = 0; !err && i < s->n_learned; i++)
-        if (ferry_blob_count(s->learned[i].blob) > 0)
+        if (ferry_blob_element_count(s->learned[i].blob) > 0)
             err = update_one(s, &s->learned[i], scale, rate);
     return err;
 }

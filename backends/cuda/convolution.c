@@ -36,7 +36,7 @@ struct cuda_convolution {
     size_t memory;
 };
 
-static struct sides sides_of(const ferry_op *op)
+static struct sides sides_of(const ferry_op_desc *op)
 {
     bool turned = op->params.window.transposed;
 
@@ -104,7 +104,7 @@ static bool is_symmetric(const ferry_op_window *v, const struct sides *of)
     return true;
 }
 
-static bool has_bias(const ferry_op *op)
+static bool has_bias(const ferry_op_desc *op)
 {
     uint32_t own = op->n_in;
 
@@ -115,12 +115,12 @@ static bool has_bias(const ferry_op *op)
 }
 
 /* Whether planes are convolved each for itself: the kernels keep those, unless they are asked not to. */
-static bool is_depthwise(const ferry_op *op, const struct sides *of)
+static bool is_depthwise(const ferry_op_desc *op, const struct sides *of)
 {
     return op->params.window.group > 1 && of->w->shape[1] == 1;
 }
 
-static bool is_taken(const struct cuda_device *dev, const ferry_op *op)
+static bool is_taken(const struct cuda_device *dev, const ferry_op_desc *op)
 {
     const ferry_op_window *v = &op->params.window;
     const struct sides of = sides_of(op);
@@ -132,7 +132,7 @@ static bool is_taken(const struct cuda_device *dev, const ferry_op *op)
            is_symmetric(v, &of) && !may_interleave(&of);
 }
 
-static uint64_t room_of(const ferry_op *op)
+static uint64_t room_of(const ferry_op_desc *op)
 {
     uint64_t bytes = kernel_operand_bytes(&op->in[0]) + kernel_operand_bytes(&op->in[1]) +
                      kernel_operand_bytes(&op->out[0]);
@@ -144,7 +144,8 @@ static uint64_t room_of(const ferry_op *op)
  * Steps behind it are ferry's, a ReLU among them: cudnnConvolutionBiasActivationForward has only one that makes zeros
  * of what is no number.
  */
-bool cuda_convolution_query(const struct cuda_device *dev, const ferry_op *op, ferry_op_answer *out)
+bool cuda_convolution_query(const struct cuda_device *dev, const ferry_op_desc *op,
+                            ferry_op_answer *out)
 {
     if (!dev->dnn || !is_taken(dev, op))
         return false;
@@ -189,7 +190,7 @@ static int describe_bias(const ferry_operand *y, void **out)
     return describe(&bias, out);
 }
 
-static int describe_window(const ferry_op *op, void **out)
+static int describe_window(const ferry_op_desc *op, void **out)
 {
     const ferry_op_window *v = &op->params.window;
     int pad[FERRY_OP_SPATIAL], stride[FERRY_OP_SPATIAL], dilation[FERRY_OP_SPATIAL];
@@ -211,7 +212,7 @@ static int describe_window(const ferry_op *op, void **out)
     return status;
 }
 
-static int describe_all(const ferry_op *op, struct cuda_convolution *c)
+static int describe_all(const ferry_op_desc *op, struct cuda_convolution *c)
 {
     const struct sides of = sides_of(op);
     int status = describe(of.wide, &c->wide);
@@ -253,7 +254,7 @@ static const struct {
     [WEIGHTS] = { 1u << 4 | 1u << 5, 1u << 2 | 1u << 6 },
 };
 
-static bool is_wanted(const struct dnn_choice *choice, const ferry_op *op, enum way way)
+static bool is_wanted(const struct dnn_choice *choice, const ferry_op_desc *op, enum way way)
 {
     unsigned kind = 1u << (choice->algorithm & 31);
 
@@ -281,7 +282,7 @@ static int ask(void *handle, const struct cuda_convolution *c, int *count,
 }
 
 /* A handle is for one thread at a time; the choosing one is the device's. */
-static int choose(struct cuda_device *dev, const ferry_op *op, struct cuda_convolution *c)
+static int choose(struct cuda_device *dev, const ferry_op_desc *op, struct cuda_convolution *c)
 {
     struct dnn_choice choice[ALGORITHMS];
     void *handle;
@@ -304,7 +305,7 @@ static int choose(struct cuda_device *dev, const ferry_op *op, struct cuda_convo
     return err ? err : FERRY_EUNSUPPORTED;
 }
 
-int cuda_convolution_create(struct cuda_device *dev, const ferry_op *op,
+int cuda_convolution_create(struct cuda_device *dev, const ferry_op_desc *op,
                             struct cuda_convolution **out)
 {
     struct cuda_convolution *c = calloc(1, sizeof(*c));

@@ -90,10 +90,10 @@ void cuda_dnn_release(void *handle);
 struct cuda_convolution;
 
 /* Whether cuDNN is asked to do `op`, and which answer goes with it. Nothing is allocated. */
-bool cuda_convolution_query(const struct cuda_device *dev, const ferry_op *op,
+bool cuda_convolution_query(const struct cuda_device *dev, const ferry_op_desc *op,
                             ferry_op_answer *out);
 /* With the context current. FERRY_EUNSUPPORTED: it has no algorithm that is wanted. */
-int cuda_convolution_create(struct cuda_device *dev, const ferry_op *op,
+int cuda_convolution_create(struct cuda_device *dev, const ferry_op_desc *op,
                             struct cuda_convolution **out);
 int cuda_convolution_run(struct cuda_queue *queue, const struct cuda_convolution *c,
                          const ferry_op_run_args *args);

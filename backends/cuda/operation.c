@@ -26,7 +26,7 @@ static bool fits(const struct kernel_launch *l)
     return l->groups <= INT32_MAX;
 }
 
-static int make_plan(const struct cuda_device *dev, const ferry_op *op, struct kernel_plan *p)
+static int make_plan(const struct cuda_device *dev, const ferry_op_desc *op, struct kernel_plan *p)
 {
     int err = kernel_plan_make(&dev->modules->target, op, p);
 
@@ -41,7 +41,7 @@ static int make_plan(const struct cuda_device *dev, const ferry_op *op, struct k
  * Whether cuDNN is asked, for what and with which answer. In `out` is how the kernels would do it with the same
  * answer, so that they can take it over: nothing is packed for good, and only the steps that are taken are there.
  */
-static bool ask_dnn(const struct cuda_device *dev, const ferry_op *op, ferry_op *same,
+static bool ask_dnn(const struct cuda_device *dev, const ferry_op_desc *op, ferry_op_desc *same,
                     struct kernel_plan *out, ferry_op_answer *answer)
 {
     uint32_t own = descriptor_take(op, same);
@@ -58,11 +58,11 @@ static bool ask_dnn(const struct cuda_device *dev, const ferry_op *op, ferry_op 
     return true;
 }
 
-static int query(void *device, const ferry_op *op, ferry_op_answer *out)
+static int query(void *device, const ferry_op_desc *op, ferry_op_answer *out)
 {
     ferry_op_answer answer;
     struct kernel_plan p;
-    ferry_op same;
+    ferry_op_desc same;
     int err;
 
     if (ask_dnn(device, op, &same, &p, &answer)) {
@@ -88,10 +88,10 @@ static int find_functions(struct cuda_device *dev, struct prepared *p)
 }
 
 /* With the context current: as query has answered. What cuDNN then does not take is the kernels'. */
-static int make(struct cuda_device *dev, const ferry_op *op, struct prepared *p)
+static int make(struct cuda_device *dev, const ferry_op_desc *op, struct prepared *p)
 {
     ferry_op_answer answer;
-    ferry_op same;
+    ferry_op_desc same;
     int err = FERRY_EUNSUPPORTED;
 
     if (ask_dnn(dev, op, &same, &p->plan, &answer)) {
@@ -108,7 +108,7 @@ static int make(struct cuda_device *dev, const ferry_op *op, struct prepared *p)
     return find_functions(dev, p);
 }
 
-static int create(void *device, const ferry_op *op, void **out_prepared)
+static int create(void *device, const ferry_op_desc *op, void **out_prepared)
 {
     struct cuda_device *dev = device;
     struct prepared *p = calloc(1, sizeof(*p));

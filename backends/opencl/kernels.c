@@ -84,14 +84,14 @@ static int set_args(cl_kernel kernel, const struct arg *args, cl_uint count)
 }
 
 static int run(struct ocl_queue *queue, cl_kernel kernel, const char *what, const struct arg *args,
-               cl_uint count, cl_uint dims, const size_t *global, const size_t *local)
+               cl_uint count, cl_uint shape, const size_t *global, const size_t *local)
 {
     cl_event event;
     int err = set_args(kernel, args, count), error;
 
     if (err)
         return err;
-    error = clEnqueueNDRangeKernel(queue->q, kernel, dims, NULL, global, local, 0, NULL, &event);
+    error = clEnqueueNDRangeKernel(queue->q, kernel, shape, NULL, global, local, 0, NULL, &event);
     return error ? ocl_fail("clEnqueueNDRangeKernel", error) : ocl_queue_note(queue, what, event);
 }
 

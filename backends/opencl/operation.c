@@ -149,7 +149,7 @@ static int check_places(const struct kernel_place *places)
 
 /* ---- the entries ---------------------------------------------------------------------------- */
 
-static int query(void *device, const ferry_op *op, ferry_op_answer *out)
+static int query(void *device, const ferry_op_desc *op, ferry_op_answer *out)
 {
     const struct ocl_device *dev = device;
     struct kernel_plan p;
@@ -199,7 +199,7 @@ static int compile(const struct ocl_device *dev, const struct kernel_plan *p)
     return err;
 }
 
-static int create(void *device, const ferry_op *op, void **out_prepared)
+static int create(void *device, const ferry_op_desc *op, void **out_prepared)
 {
     const struct ocl_device *dev = device;
     struct kernel_plan *p = malloc(sizeof(*p));

@@ -14,7 +14,7 @@
 
 /* ---- preparing ------------------------------------------------------------------------------ */
 
-static int make_plan(const struct sim_device *dev, const ferry_op *op, struct kernel_plan *p)
+static int make_plan(const struct sim_device *dev, const ferry_op_desc *op, struct kernel_plan *p)
 {
     if (op->kind >= FERRY_OP_CONVOLUTION && op->kind - FERRY_OP_CONVOLUTION < 64 &&
         dev->set.without >> (op->kind - FERRY_OP_CONVOLUTION) & 1u)
@@ -22,7 +22,7 @@ static int make_plan(const struct sim_device *dev, const ferry_op *op, struct ke
     return kernel_plan_make(&kernel_host_target, op, p);
 }
 
-static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     struct kernel_plan p;
     int err = make_plan(dev, op, &p);
@@ -32,7 +32,7 @@ static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
     return err;
 }
 
-static int create(void *device, const ferry_op *op, void **out_prepared)
+static int create(void *device, const ferry_op_desc *op, void **out_prepared)
 {
     struct sim_device *dev = device;
     struct kernel_plan *p = malloc(sizeof(*p));
@@ -149,7 +149,7 @@ static int enqueue(struct sim_device *dev, void *handle, const struct kernel_pla
     if (!r.why.code && args) {
         r.c->run->seed = args->seed;
         r.c->run->offset = args->offset;
-        for (uint32_t i = 0; i < args->n_scalars && i < UPDATE_SCALARS; i++)
+        for (uint32_t i = 0; i < args->scalar_count && i < UPDATE_SCALARS; i++)
             r.c->run->scalars[i] = args->scalars[i];
         resolve_run(&r, args);
     } else if (!r.why.code) {

@@ -296,7 +296,7 @@ bool ferry__log_is_held(void)
 /* A callback belongs to the program, which has ended: later lines are written to standard error. */
 static void __attribute__((destructor)) leave_callback(void)
 {
-    ferry_log_set(NULL, NULL);
+    ferry_log_set_handler(NULL, NULL);
 }
 
 /* Writes the lines that no call has written. */
@@ -318,7 +318,7 @@ void ferry_log_write(int level, const char *fmt, ...)
     va_end(args);
 }
 
-void ferry_log_set(void (*fn)(void *arg, int level, const char *line), void *arg)
+void ferry_log_set_handler(void (*fn)(void *arg, int level, const char *line), void *arg)
 {
     pthread_mutex_lock(&sink.lock);
     sink.fn = fn;

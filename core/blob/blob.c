@@ -12,7 +12,7 @@
 
 /* ---- life ---- */
 
-int ferry_blob_create(ferry_device *home, ferry_dtype dtype, int naxes, const int64_t *dims,
+int ferry_blob_create(ferry_device *home, ferry_dtype dtype, const int64_t *dims, int rank,
                       ferry_blob **out)
 {
     ferry_memory *data;
@@ -28,7 +28,7 @@ int ferry_blob_create(ferry_device *home, ferry_dtype dtype, int naxes, const in
         return ferry__error(FERRY_ENOMEM, "no memory for a blob");
     b->dtype = (uint8_t)dtype;
     b->half[FERRY__DATA].limit = b->half[FERRY__DIFF].limit = SIZE_MAX;
-    err = ferry__shape_set(&b->shape, naxes, dims, ferry__dtype_size(dtype));
+    err = ferry__shape_set(&b->shape, rank, dims, ferry__dtype_size(dtype));
     if (err)
         goto err_free_blob;
     err = ferry_memory_create(home, ferry__blob_bytes(b), &data);
@@ -152,11 +152,11 @@ static void settle_half(struct ferry__half *h, ferry_memory *grown, size_t bytes
     }
 }
 
-int ferry__reshape_plan(const ferry_blob *b, int naxes, const int64_t *dims,
+int ferry__reshape_plan(const ferry_blob *b, int rank, const int64_t *dims,
                         struct ferry__reshape *out)
 {
     size_t size = ferry_dtype_size((ferry_dtype)b->dtype);
-    int err = ferry__shape_set(&out->shape, naxes, dims, size);
+    int err = ferry__shape_set(&out->shape, rank, dims, size);
 
     if (err)
         return err;
@@ -219,19 +219,19 @@ static inline __attribute__((always_inline)) bool resize_alone(ferry_blob *b, in
 }
 
 /* As many axes as before, and room. */
-static bool reshape_alone(ferry_blob *b, int naxes, const int64_t *dims)
+static bool reshape_alone(ferry_blob *b, int rank, const int64_t *dims)
 {
     int64_t count = 1;
 
-    if (!b->shape.shaped || naxes != b->shape.naxes || !dims)
+    if (!b->shape.shaped || rank != b->shape.rank || !dims)
         return false;
-    for (int i = 0; i < naxes; i++)
+    for (int i = 0; i < rank; i++)
         if (dims[i] <= 0 || __builtin_mul_overflow(count, dims[i], &count))
             return false;
     if (!resize_alone(b, count))
         return false;
-    memmove(naxes > FERRY__SHAPE_INLINE ? b->shape.many : b->shape.few, dims,
-            (size_t)naxes * sizeof dims[0]);
+    memmove(rank > FERRY__SHAPE_INLINE ? b->shape.many : b->shape.few, dims,
+            (size_t)rank * sizeof dims[0]);
     return true;
 }
 
@@ -253,13 +253,13 @@ static inline bool reshape_four(ferry_blob *b, const int64_t *dims)
 }
 
 /* With room that may have to be made first. */
-static int reshape_planned(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew)
+static int reshape_planned(ferry_blob *b, int rank, const int64_t *dims, bool *out_grew)
 {
     struct ferry__reshape plan;
     int err = ferry__section_refuse("a reshape");
 
     if (!err)
-        err = ferry__reshape_plan(b, naxes, dims, &plan);
+        err = ferry__reshape_plan(b, rank, dims, &plan);
     if (err)
         return err;
     *out_grew = plan.grown[FERRY__DATA] || plan.grown[FERRY__DIFF];
@@ -267,7 +267,7 @@ static int reshape_planned(ferry_blob *b, int naxes, const int64_t *dims, bool *
     return 0;
 }
 
-static __attribute__((noinline)) int reshape(ferry_blob *b, int naxes, const int64_t *dims,
+static __attribute__((noinline)) int reshape(ferry_blob *b, int rank, const int64_t *dims,
                                              bool *out_grew)
 {
     bool grew = false;
@@ -275,18 +275,18 @@ static __attribute__((noinline)) int reshape(ferry_blob *b, int naxes, const int
 
     if (!b)
         return ferry__error(FERRY_EINVAL, "ferry_blob_reshape: NULL blob");
-    if (!ferry__shape_is(&b->shape, naxes, dims) && !reshape_alone(b, naxes, dims))
-        err = reshape_planned(b, naxes, dims, &grew);
+    if (!ferry__shape_is(&b->shape, rank, dims) && !reshape_alone(b, rank, dims))
+        err = reshape_planned(b, rank, dims, &grew);
     if (!err && out_grew)
         *out_grew = grew;
     return err;
 }
 
-int ferry_blob_reshape(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew)
+int ferry_blob_reshape(ferry_blob *b, const int64_t *dims, int rank, bool *out_grew)
 {
-    if (!b || naxes != 4 || b->shape.naxes != 4 || !dims || !b->shape.shaped ||
+    if (!b || rank != 4 || b->shape.rank != 4 || !dims || !b->shape.shaped ||
         (!ferry__shape_is_four(&b->shape, dims) && !reshape_four(b, dims)))
-        return reshape(b, naxes, dims, out_grew);
+        return reshape(b, rank, dims, out_grew);
     if (out_grew)
         *out_grew = false;
     return 0;
@@ -296,15 +296,15 @@ int ferry_blob_reshape4(ferry_blob *b, int64_t n, int64_t c, int64_t h, int64_t 
 {
     const int64_t dims[] = { n, c, h, w };
 
-    return ferry_blob_reshape(b, 4, dims, NULL);
+    return ferry_blob_reshape(b, dims, 4, NULL);
 }
 
 int ferry_blob_reshape_like(ferry_blob *b, const ferry_blob *other)
 {
     if (!b || !other)
         return ferry__error(FERRY_EINVAL, "ferry_blob_reshape_like: NULL blob");
-    return ferry_blob_reshape(b, other->shape.shaped ? other->shape.naxes : FERRY_UNSHAPED,
-                              ferry__shape_dims(&other->shape), NULL);
+    return ferry_blob_reshape(b, ferry__shape_dims(&other->shape),
+                              other->shape.shaped ? other->shape.rank : FERRY_UNSHAPED, NULL);
 }
 
 /* ---- properties ---- */
@@ -314,9 +314,9 @@ static int no_shape(const char *what)
     return ferry__error(FERRY_EINVAL, "%s: NULL blob", what);
 }
 
-int ferry_blob_naxes(const ferry_blob *b)
+int ferry_blob_rank(const ferry_blob *b)
 {
-    return b ? b->shape.naxes : no_shape("ferry_blob_naxes");
+    return b ? b->shape.rank : no_shape("ferry_blob_rank");
 }
 
 int64_t ferry_blob_dim(const ferry_blob *b, int axis)
@@ -326,19 +326,20 @@ int64_t ferry_blob_dim(const ferry_blob *b, int axis)
     return at < 0 ? at : ferry__shape_dim(&b->shape, at);
 }
 
-const int64_t *ferry_blob_dims(const ferry_blob *b)
+const int64_t *ferry_blob_shape(const ferry_blob *b)
 {
     return b ? ferry__shape_dims(&b->shape) : NULL;
 }
 
-int64_t ferry_blob_count(const ferry_blob *b)
+int64_t ferry_blob_element_count(const ferry_blob *b)
 {
-    return b ? b->shape.count : no_shape("ferry_blob_count");
+    return b ? b->shape.count : no_shape("ferry_blob_element_count");
 }
 
-int64_t ferry_blob_count_range(const ferry_blob *b, int start, int end)
+int64_t ferry_blob_element_count_range(const ferry_blob *b, int start, int end)
 {
-    return b ? ferry__shape_count(&b->shape, start, end) : no_shape("ferry_blob_count_range");
+    return b ? ferry__shape_count(&b->shape, start, end)
+             : no_shape("ferry_blob_element_count_range");
 }
 
 int64_t ferry_blob_capacity(const ferry_blob *b)
@@ -365,7 +366,7 @@ int ferry_blob_shape_string(const ferry_blob *b, char *buf, size_t size)
     return ferry__shape_string(&b->shape, buf, size);
 }
 
-int64_t ferry_blob_offset(const ferry_blob *b, int n, const int64_t *index)
+int64_t ferry_blob_offset(const ferry_blob *b, const int64_t *index, int n)
 {
     return b ? ferry__shape_offset(&b->shape, n, index) : no_shape("ferry_blob_offset");
 }

@@ -64,7 +64,7 @@ struct ferry__reshape {
     ferry_memory *grown[2]; /* replacements for halves that are too small, else NULL */
 };
 
-int ferry__reshape_plan(const ferry_blob *b, int naxes, const int64_t *dims,
+int ferry__reshape_plan(const ferry_blob *b, int rank, const int64_t *dims,
                         struct ferry__reshape *out);
 void ferry__reshape_commit(ferry_blob *b, struct ferry__reshape *plan);
 void ferry__reshape_abandon(struct ferry__reshape *plan);

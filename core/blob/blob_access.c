@@ -203,7 +203,7 @@ static int element_at(const ferry_blob *b, enum ferry__which which, int n, const
         return ferry__error(FERRY_EINVAL, "element: NULL argument");
     if (b->shape.count == 0)
         return ferry__error(FERRY_EINVAL, "element: the blob has none");
-    at = ferry_blob_offset(b, n, index);
+    at = ferry_blob_offset(b, index, n);
     if (at < 0)
         return (int)at;
     err = access_half(b, which, NULL, FERRY_READ, NULL, &x);
@@ -212,12 +212,12 @@ static int element_at(const ferry_blob *b, enum ferry__which which, int n, const
     return err;
 }
 
-int ferry_blob_data_at(const ferry_blob *b, int n, const int64_t *index, double *out)
+int ferry_blob_data_at(const ferry_blob *b, const int64_t *index, int n, double *out)
 {
     return element_at(b, FERRY__DATA, n, index, out);
 }
 
-int ferry_blob_diff_at(const ferry_blob *b, int n, const int64_t *index, double *out)
+int ferry_blob_diff_at(const ferry_blob *b, const int64_t *index, int n, double *out)
 {
     return element_at(b, FERRY__DIFF, n, index, out);
 }
@@ -231,12 +231,12 @@ static int make_dims(const ferry_blob *b, ferry_memory **out)
     int32_t *dims;
     int i, err = 0;
 
-    for (i = 0; i < b->shape.naxes; i++)
+    for (i = 0; i < b->shape.rank; i++)
         if (ferry__shape_dim(&b->shape, i) > INT32_MAX)
             return ferry__error(FERRY_EOVERFLOW,
                                 "dim %d is %" PRId64 ", which does not fit an int32", i,
                                 ferry__shape_dim(&b->shape, i));
-    err = ferry_memory_create(home, (size_t)b->shape.naxes * sizeof *dims, out);
+    err = ferry_memory_create(home, (size_t)b->shape.rank * sizeof *dims, out);
     if (err)
         return err;
     dims = ferry_memory_overwrite_host_data(*out);
@@ -244,7 +244,7 @@ static int make_dims(const ferry_blob *b, ferry_memory **out)
         ferry_memory_release(*out);
         return ferry_last_error_code();
     }
-    for (i = 0; i < b->shape.naxes; i++)
+    for (i = 0; i < b->shape.rank; i++)
         dims[i] = (int32_t)ferry__shape_dim(&b->shape, i);
     return 0;
 }

@@ -220,7 +220,7 @@ static int subtract(ferry_blob *b, struct part *data, const struct place *p)
         err = begin(p, data);
     if (err)
         return err;
-    err = p->q ? ferry_axpy(p->q, data->dtype, n, -1, ferry_ref_const(x), y)
+    err = p->q ? ferry_math_axpy(p->q, data->dtype, n, -1, ferry_ref_const(x), y)
                : ferry__host_axpy(data->dtype, n, -1, pointer(x), pointer(y));
     return end(p, data, &diff, err);
 }
@@ -326,22 +326,22 @@ static int sum(const ferry_blob *b, enum ferry__which which, const char *what, d
 
 int ferry_blob_asum_data(const ferry_blob *b, double *out)
 {
-    return sum(b, FERRY__DATA, "asum", ferry_asum, ferry__host_asum, out);
+    return sum(b, FERRY__DATA, "asum", ferry_math_asum, ferry__host_asum, out);
 }
 
 int ferry_blob_asum_diff(const ferry_blob *b, double *out)
 {
-    return sum(b, FERRY__DIFF, "asum", ferry_asum, ferry__host_asum, out);
+    return sum(b, FERRY__DIFF, "asum", ferry_math_asum, ferry__host_asum, out);
 }
 
 int ferry_blob_sumsq_data(const ferry_blob *b, double *out)
 {
-    return sum(b, FERRY__DATA, "sumsq", ferry_sumsq, ferry__host_sumsq, out);
+    return sum(b, FERRY__DATA, "sumsq", ferry_math_sumsq, ferry__host_sumsq, out);
 }
 
 int ferry_blob_sumsq_diff(const ferry_blob *b, double *out)
 {
-    return sum(b, FERRY__DIFF, "sumsq", ferry_sumsq, ferry__host_sumsq, out);
+    return sum(b, FERRY__DIFF, "sumsq", ferry_math_sumsq, ferry__host_sumsq, out);
 }
 
 /* ---- scale and fill ---- */
@@ -364,7 +364,7 @@ static int scale_anywhere(ferry_blob *b, enum ferry__which which, double factor)
         err = begin(&p, &part);
     if (!err)
         err = end(&p, &part, NULL,
-                  p.q ? ferry_scal(p.q, part.dtype, b->shape.count, factor, x)
+                  p.q ? ferry_math_scal(p.q, part.dtype, b->shape.count, factor, x)
                       : ferry__host_scal(part.dtype, b->shape.count, factor, pointer(x)));
     return leave(&p, err);
 }
@@ -427,7 +427,7 @@ static int fill_once(ferry_blob *b, enum ferry__which which, double value)
         err = begin(&p, &part);
     if (!err)
         err = end(&p, &part, NULL,
-                  p.q ? ferry_fill(p.q, part.dtype, b->shape.count, value, y)
+                  p.q ? ferry_math_fill(p.q, part.dtype, b->shape.count, value, y)
                       : ferry__host_fill(part.dtype, b->shape.count, value, pointer(y)));
     return leave(&p, err);
 }
@@ -477,7 +477,7 @@ static int run_copy(const struct place *p, ferry_dtype xt, ferry_ref x, ferry_dt
                     int64_t n)
 {
     if (p->where || (p->q && xt != yt))
-        return ferry_convert(p->q, n, xt, ferry_ref_const(x), yt, y);
+        return ferry_math_convert(p->q, n, xt, ferry_ref_const(x), yt, y);
     if (xt != yt)
         return ferry__host_convert(n, xt, pointer(x), yt, pointer(y));
     memmove(pointer(y), pointer(x), (size_t)n * ferry_dtype_size(xt));
@@ -533,7 +533,7 @@ static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__wh
     if (!err)
         err = part_of(b, which, &to);
     if (!err)
-        err = ferry__reshape_plan(b, source->shape.shaped ? source->shape.naxes : FERRY_UNSHAPED,
+        err = ferry__reshape_plan(b, source->shape.shaped ? source->shape.rank : FERRY_UNSHAPED,
                                   ferry__shape_dims(&source->shape), &plan);
     if (err)
         return err;

@@ -81,14 +81,14 @@ int ferry_blob_share_diff(ferry_blob *b, const ferry_blob *other)
 
 /* ---- moving ---- */
 
-int ferry_blob_to(ferry_blob *b, ferry_device *device)
+int ferry_blob_move_to(ferry_blob *b, ferry_device *device)
 {
     ferry_memory *data, *diff;
     ferry_device *before;
     int err;
 
     if (!b || !device)
-        return ferry__error(FERRY_EINVAL, "ferry_blob_to: NULL argument");
+        return ferry__error(FERRY_EINVAL, "ferry_blob_move_to: NULL argument");
     data = b->half[FERRY__DATA].memory;
     diff = b->half[FERRY__DIFF].memory;
     before = data->home;
@@ -130,7 +130,7 @@ static int take_part(ferry_blob *slice, const ferry_blob *parent, enum ferry__wh
 
 static int check_range(const ferry_blob *parent, int64_t start, int64_t count)
 {
-    if (!parent->shape.shaped || parent->shape.naxes == 0)
+    if (!parent->shape.shaped || parent->shape.rank == 0)
         return ferry__error(FERRY_EINVAL, "slice: the parent has no axis 0");
     if (start < 0 || count < 0 || start > ferry__shape_dim(&parent->shape, 0) ||
         count > ferry__shape_dim(&parent->shape, 0) - start)
@@ -157,11 +157,11 @@ int ferry_blob_slice(const ferry_blob *parent, int64_t start, int64_t count, fer
     b = ferry__fresh(sizeof *b);
     if (!b)
         return ferry__error(FERRY_ENOMEM, "no memory for a slice");
-    memcpy(dims, ferry__shape_dims(&parent->shape), (size_t)parent->shape.naxes * sizeof dims[0]);
+    memcpy(dims, ferry__shape_dims(&parent->shape), (size_t)parent->shape.rank * sizeof dims[0]);
     dims[0] = count;
-    entry = (size_t)ferry__shape_count(&parent->shape, 1, parent->shape.naxes) *
+    entry = (size_t)ferry__shape_count(&parent->shape, 1, parent->shape.rank) *
             ferry_dtype_size((ferry_dtype)parent->dtype);
-    err = ferry__shape_set(&b->shape, parent->shape.naxes, dims,
+    err = ferry__shape_set(&b->shape, parent->shape.rank, dims,
                            ferry_dtype_size((ferry_dtype)parent->dtype));
     if (!err)
         err = take_part(b, parent, FERRY__DATA, (size_t)start * entry, (size_t)count * entry);

@@ -9,7 +9,7 @@
 #define FERRY__SHAPE_INLINE 4
 
 struct ferry__shape {
-    int32_t naxes;
+    int32_t rank;
     bool shaped; /* false: Blob(), count 0 */
     int64_t count;
     union { /* ferry__shape_dims says which */
@@ -20,22 +20,22 @@ struct ferry__shape {
 
 static inline const int64_t *ferry__shape_dims(const struct ferry__shape *s)
 {
-    return s->naxes <= FERRY__SHAPE_INLINE ? s->few : s->many;
+    return s->rank <= FERRY__SHAPE_INLINE ? s->few : s->many;
 }
 
 static inline int64_t ferry__shape_dim(const struct ferry__shape *s, int axis)
 {
-    return s->naxes <= FERRY__SHAPE_INLINE ? s->few[axis] : s->many[axis];
+    return s->rank <= FERRY__SHAPE_INLINE ? s->few[axis] : s->many[axis];
 }
 
 /* Whether the shape has just those dims already. */
-static inline bool ferry__shape_is(const struct ferry__shape *s, int naxes, const int64_t *dims)
+static inline bool ferry__shape_is(const struct ferry__shape *s, int rank, const int64_t *dims)
 {
     int i;
 
-    if (!s->shaped || naxes != s->naxes || (naxes && !dims))
+    if (!s->shaped || rank != s->rank || (rank && !dims))
         return false;
-    for (i = 0; i < naxes; i++)
+    for (i = 0; i < rank; i++)
         if (dims[i] != ferry__shape_dim(s, i))
             return false;
     return true;
@@ -49,10 +49,10 @@ static inline bool ferry__shape_is_four(const struct ferry__shape *s, const int6
 }
 
 /*
- * Takes on `naxes` dims (FERRY_UNSHAPED: none), of elements of `size` bytes. FERRY_EINVAL,
+ * Takes on `rank` dims (FERRY_UNSHAPED: none), of elements of `size` bytes. FERRY_EINVAL,
  * FERRY_EOVERFLOW, FERRY_ENOMEM.
  */
-int ferry__shape_set(struct ferry__shape *s, int naxes, const int64_t *dims, size_t size);
+int ferry__shape_set(struct ferry__shape *s, int rank, const int64_t *dims, size_t size);
 void ferry__shape_clear(struct ferry__shape *s);
 /* Moves `from` into `to`, whose own dims are given up. */
 void ferry__shape_move(struct ferry__shape *to, struct ferry__shape *from);

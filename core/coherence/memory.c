@@ -354,7 +354,7 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
 }
 
 int ferry_memory_adopt(ferry_memory *m, ferry_device *where, ferry_ref ref, size_t bytes,
-                       unsigned flags, ferry_deleter deleter, void *arg)
+                       unsigned flags, ferry_memory_deleter deleter, void *arg)
 {
     struct ferry__adopted *adopted = NULL;
     struct ferry__request req;
@@ -406,13 +406,13 @@ int ferry_memory_prefetch(ferry_memory *m, ferry_device *where, ferry_queue *q)
     return err;
 }
 
-int ferry_memory_wont_use(ferry_memory *m)
+int ferry_memory_allow_eviction(ferry_memory *m)
 {
     struct ferry__request req;
     int err;
 
     if (!m)
-        return ferry__error(FERRY_EINVAL, "ferry_memory_wont_use: NULL memory");
+        return ferry__error(FERRY_EINVAL, "ferry_memory_allow_eviction: NULL memory");
     err = ferry__request_begin(&req, m, NULL, false);
     if (err)
         return err;
@@ -423,13 +423,13 @@ int ferry_memory_wont_use(ferry_memory *m)
     return 0;
 }
 
-int ferry_memory_invalidate(ferry_memory *m)
+int ferry_memory_discard(ferry_memory *m)
 {
     struct ferry__request req;
     int err;
 
     if (!m)
-        return ferry__error(FERRY_EINVAL, "ferry_memory_invalidate: NULL memory");
+        return ferry__error(FERRY_EINVAL, "ferry_memory_discard: NULL memory");
     err = ferry__request_begin(&req, m, NULL, false);
     if (err)
         return err;
@@ -443,7 +443,7 @@ int ferry_memory_invalidate(ferry_memory *m)
     return err;
 }
 
-void ferry_memory_lose(ferry_memory *m)
+void ferry_memory_mark_lost(ferry_memory *m)
 {
     struct ferry__request req;
 
@@ -459,7 +459,7 @@ void ferry_memory_lose(ferry_memory *m)
 
 /* ---- questions ---- */
 
-ferry_head ferry_memory_head(const ferry_memory *m)
+ferry_memory_head_state ferry_memory_head(const ferry_memory *m)
 {
     uint32_t valid = m ? ferry__coherence_valid(m) : 0;
 
@@ -470,7 +470,7 @@ ferry_head ferry_memory_head(const ferry_memory *m)
     return valid == 1 ? FERRY_HEAD_AT_HOST : FERRY_HEAD_SYNCED;
 }
 
-int ferry_memory_valid_at(const ferry_memory *m, const ferry_device *where)
+int ferry_memory_is_valid_at(const ferry_memory *m, const ferry_device *where)
 {
     if (!m || (where && !where->slot))
         return 0;

@@ -50,7 +50,7 @@ enum ferry__storage {
 
 /* How adopted memory is given back. */
 struct ferry__adopted {
-    ferry_deleter deleter;
+    ferry_memory_deleter deleter;
     void *arg;
     struct ferry__adopted *next; /* once it was let go: in a struct ferry__after_unlock */
 };

@@ -119,13 +119,13 @@ int ferry_device_memory_free(ferry_device *dev, uint64_t *out)
     return ferry_device_memory_available(dev, out);
 }
 
-int ferry_device_stats(const ferry_device *dev, ferry_stats *out, size_t size_of_out)
+int ferry_device_get_stats(const ferry_device *dev, ferry_device_stats *out, size_t size_of_out)
 {
-    ferry_stats s;
+    ferry_device_stats s;
     const struct ferry__counters *c;
 
     if (!dev || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_device_stats: NULL argument");
+        return ferry__error(FERRY_EINVAL, "ferry_device_get_stats: NULL argument");
     c = &dev->stats;
     s.copies_h2d = c->copies[0];
     s.copies_d2h = c->copies[1];
@@ -184,7 +184,7 @@ int ferry_device_extension(ferry_device *dev, const char *name, const void **out
     return 0;
 }
 
-int ferry_device_call(ferry_device *dev, const char *what, ferry_device_work work, void *arg)
+int ferry_device_call(ferry_device *dev, const char *what, ferry_device_call_fn work, void *arg)
 {
     int err;
 

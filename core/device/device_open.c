@@ -239,8 +239,8 @@ int ferry__device_get(const struct ferry__plugin *plugin, uint32_t index, bool s
     return 0;
 }
 
-int ferry__device_adopt(const struct ferry__plugin *plugin, const ferry_native *items, size_t n,
-                        bool strict, ferry_device **out)
+int ferry__device_adopt(const struct ferry__plugin *plugin, const ferry_native_object *items,
+                        size_t n, bool strict, ferry_device **out)
 {
     ferry_device *dev = device_new(plugin, UINT32_MAX, strict);
     const char **names = calloc(n + 1, sizeof *names);

@@ -16,7 +16,7 @@ int ferry__device_get(const struct ferry__plugin *plugin, uint32_t index, bool s
                       ferry_device **out);
 
 /* A device around the program's own objects, open. One reference, the caller's. */
-int ferry__device_adopt(const struct ferry__plugin *plugin, const ferry_native *items, size_t n,
-                        bool strict, ferry_device **out);
+int ferry__device_adopt(const struct ferry__plugin *plugin, const ferry_native_object *items,
+                        size_t n, bool strict, ferry_device **out);
 
 #endif

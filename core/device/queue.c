@@ -291,13 +291,13 @@ int ferry__queue_settle(ferry_device *dev, void *handle)
 
 /* ---- the public half: events ---- */
 
-int ferry_queue_record(ferry_queue *q, ferry_event **out)
+int ferry_event_record(ferry_queue *q, ferry_event **out)
 {
     ferry_event *e;
     int err;
 
     if (!q || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_queue_record: NULL argument");
+        return ferry__error(FERRY_EINVAL, "ferry_event_record: NULL argument");
     err = ferry__device_usable(q->device);
     if (err)
         return err;
@@ -311,12 +311,12 @@ int ferry_queue_record(ferry_queue *q, ferry_event **out)
     return err;
 }
 
-int ferry_queue_wait(ferry_queue *q, ferry_event *e)
+int ferry_queue_wait_event(ferry_queue *q, ferry_event *e)
 {
     int err;
 
     if (!q || !e)
-        return ferry__error(FERRY_EINVAL, "ferry_queue_wait: NULL argument");
+        return ferry__error(FERRY_EINVAL, "ferry_queue_wait_event: NULL argument");
     err = ferry__device_usable(q->device);
     if (!err)
         err = ferry__device_usable(e->device);

@@ -122,7 +122,7 @@ int ferry_device_synchronize(ferry_device *dev)
     return err ? ferry__device_fail(dev, "synchronize", UINT64_MAX, err) : told;
 }
 
-int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_work work, void *arg)
+int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_call_fn work, void *arg)
 {
     ferry_device *dev;
     int err;

@@ -55,7 +55,7 @@ static const char *keep_words(struct ferry__search *search, const char *text)
 void ferry__loader_report(struct ferry__search *search, struct ferry__candidate *candidate,
                           const char *stage, int code, const char *reason, const char *hint)
 {
-    ferry_candidate *line = &candidate->line;
+    ferry_runtime_candidate_info *line = &candidate->line;
 
     line->stage = stage;
     if (strcmp(line->reason, reason) != 0)
@@ -96,7 +96,7 @@ static struct ferry__candidate *add_line(struct ferry__search *search, const cha
                                          const char *path, const char *origin)
 {
     struct ferry__candidate *candidate = calloc(1, sizeof(*candidate));
-    ferry_candidate line = {
+    ferry_runtime_candidate_info line = {
         .name = name ? keep(search, name) : name_of_file(search, path),
         .path = keep(search, path),
         .origin = keep(search, origin),

@@ -16,7 +16,7 @@
 #define FERRY__STAGE_DEVICES "devices"
 
 struct ferry__candidate {
-    ferry_candidate line; /* of the report; first, what the program sees */
+    ferry_runtime_candidate_info line; /* of the report; first, what the program sees */
     struct ferry__candidate *next;
     char *real; /* real path of the file, NULL before that was known */
     dev_t dev;

@@ -174,8 +174,8 @@ int ferry__math_axpy_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, doubl
     return ferry__math_fail(q->device, "axpy", dtype, n, answer);
 }
 
-int ferry_axpy(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_cref x,
-               ferry_ref y)
+int ferry_math_axpy(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_cref x,
+                    ferry_ref y)
 {
     if (q && n > 0 && n <= FERRY__MATH_SPLIT && x.handle && y.handle &&
         ferry__math_ready(q->device, FERRY_OP_AXPY, dtype)) {
@@ -230,7 +230,7 @@ int ferry__math_scal_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, doubl
     return ferry__math_fail(q->device, "scal", dtype, n, answer);
 }
 
-int ferry_scal(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_ref x)
+int ferry_math_scal(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_ref x)
 {
     if (q && n > 0 && n <= FERRY__MATH_SPLIT && x.handle &&
         ferry__math_ready(q->device, FERRY_OP_SCAL, dtype)) {
@@ -248,7 +248,7 @@ static int submit_copy(const struct call *c)
     return c->q->device->ops->copy(c->q->device->dev, c->q->handle, c->dtype, c->n, c->x, c->y);
 }
 
-int ferry_copy(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, ferry_ref y)
+int ferry_math_copy(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, ferry_ref y)
 {
     const struct call c = { .name = "copy",
                             .q = q,
@@ -306,7 +306,7 @@ static double rounded(ferry_dtype dtype, double value)
     return dtype >= FERRY_I8 ? ferry__round_even(value) : value;
 }
 
-int ferry_fill(ferry_queue *q, ferry_dtype dtype, int64_t n, double value, ferry_ref y)
+int ferry_math_fill(ferry_queue *q, ferry_dtype dtype, int64_t n, double value, ferry_ref y)
 {
     const struct call c = { .name = "fill",
                             .q = q,
@@ -348,8 +348,8 @@ static int compute_convert(const struct call *c, const void *x, void *y)
     return ferry__host_convert(c->n, c->dtype, x, c->y_dtype, y);
 }
 
-int ferry_convert(ferry_queue *q, int64_t n, ferry_dtype x_dtype, ferry_cref x, ferry_dtype y_dtype,
-                  ferry_ref y)
+int ferry_math_convert(ferry_queue *q, int64_t n, ferry_dtype x_dtype, ferry_cref x,
+                       ferry_dtype y_dtype, ferry_ref y)
 {
     const struct call c = { .name = "convert",
                             .q = q,
@@ -370,7 +370,7 @@ int ferry_convert(ferry_queue *q, int64_t n, ferry_dtype x_dtype, ferry_cref x, 
     if (err || n == 0)
         return err;
     if (x_dtype == y_dtype)
-        return ferry_copy(q, x_dtype, n, x, y);
+        return ferry_math_copy(q, x_dtype, n, x, y);
     err = q->device->ops->supports_convert(q->device->dev, x_dtype, y_dtype) > 0
               ? on_device(&c)
               : FERRY_EUNSUPPORTED;

@@ -83,7 +83,7 @@ static inline int ferry__math_scal_now(ferry_queue *q, ferry_dtype dtype, int64_
     return err;
 }
 
-/* Completes ferry_axpy or ferry_scal after the entry returned an error. */
+/* Completes ferry_math_axpy or ferry_math_scal after the entry returned an error. */
 int ferry__math_axpy_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
                              ferry_cref x, ferry_ref y, int answer);
 int ferry__math_scal_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,

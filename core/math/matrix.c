@@ -133,9 +133,9 @@ static int submit_gemv(const struct product *p)
     return err;
 }
 
-int ferry_gemv(ferry_queue *q, ferry_dtype dtype, int trans, int64_t m, int64_t n, double alpha,
-               ferry_cref a, int64_t lda, ferry_cref x, int64_t incx, double beta, ferry_ref y,
-               int64_t incy)
+int ferry_math_gemv(ferry_queue *q, ferry_dtype dtype, int trans, int64_t m, int64_t n,
+                    double alpha, ferry_cref a, int64_t lda, ferry_cref x, int64_t incx,
+                    double beta, ferry_ref y, int64_t incy)
 {
     const struct product p = {
         "gemv", q, FERRY_OP_GEMV, dtype, trans, FERRY_NO_TRANS, m, n, 0, alpha, beta, a,
@@ -186,8 +186,8 @@ static int scale_c(const struct product *p)
     for (i = 0; i < rows && !err; i++) {
         ferry_ref row = ferry__ref_plus(p->c, (uint64_t)(i * p->ldc) * ferry_dtype_size(p->dtype));
 
-        err = p->beta == 0 ? ferry_fill(p->q, p->dtype, columns, 0, row)
-                           : ferry_scal(p->q, p->dtype, columns, p->beta, row);
+        err = p->beta == 0 ? ferry_math_fill(p->q, p->dtype, columns, 0, row)
+                           : ferry_math_scal(p->q, p->dtype, columns, p->beta, row);
     }
     return err;
 }
@@ -218,9 +218,9 @@ static int submit_gemm(const struct product *p)
     return err;
 }
 
-int ferry_gemm(ferry_queue *q, ferry_dtype dtype, int trans_a, int trans_b, int64_t m, int64_t n,
-               int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b, int64_t ldb,
-               double beta, ferry_ref c, int64_t ldc)
+int ferry_math_gemm(ferry_queue *q, ferry_dtype dtype, int trans_a, int trans_b, int64_t m,
+                    int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b,
+                    int64_t ldb, double beta, ferry_ref c, int64_t ldc)
 {
     const struct product p = { "gemm", q,     FERRY_OP_GEMM, dtype, trans_a, trans_b, m,   n,
                                k,      alpha, beta,          a,     b,       c,       lda, ldb,

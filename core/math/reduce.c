@@ -241,7 +241,8 @@ static int reduce(const struct reduction *r, double *out)
     return err == FERRY_EUNSUPPORTED ? detour(r, out) : err;
 }
 
-int ferry_dot(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, ferry_cref y, double *out)
+int ferry_math_dot(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, ferry_cref y,
+                   double *out)
 {
     const struct reduction r = { "dot", q, FERRY_OP_DOT, dtype, n, x, y, NULL };
 
@@ -264,7 +265,7 @@ static bool is_immediate(ferry_queue *q, uint32_t op, ferry_dtype dtype, int64_t
            ferry__math_ready(q->device, op, dtype);
 }
 
-int ferry_asum(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, double *out)
+int ferry_math_asum(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, double *out)
 {
     union {
         float f32;
@@ -289,7 +290,7 @@ int ferry_asum(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, doubl
     return 0;
 }
 
-int ferry_sumsq(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, double *out)
+int ferry_math_sumsq(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, double *out)
 {
     const struct reduction r = { "sumsq", q, FERRY_OP_SUMSQ, dtype, n, x, x, NULL };
 

@@ -208,7 +208,7 @@ static const struct ferry__option *find_given(const struct ferry__option *list, 
 }
 
 bool ferry__options_describe(const struct ferry__plugin *plugin, uint32_t index,
-                             ferry_option_info *out)
+                             ferry_runtime_option_info *out)
 {
     const struct ferry__option *given;
     ferry_plugin_option option;
@@ -218,7 +218,7 @@ bool ferry__options_describe(const struct ferry__plugin *plugin, uint32_t index,
     else if (!ferry__options_at(plugin, index - CORE_KEYS, &option))
         return false;
     given = find_given(index < CORE_KEYS ? plugin->keys : plugin->options, option.name);
-    *out = (ferry_option_info){
+    *out = (ferry_runtime_option_info){
         .name = option.name,
         .type = type_name(option.type),
         .values = option.values ? option.values : "",

@@ -38,6 +38,6 @@ bool ferry__options_at(const struct ferry__plugin *plugin, uint32_t index,
  * last. Strings live as long as the process.
  */
 bool ferry__options_describe(const struct ferry__plugin *plugin, uint32_t index,
-                             ferry_option_info *out);
+                             ferry_runtime_option_info *out);
 
 #endif

@@ -29,7 +29,7 @@ int ferry_runtime_candidate_count(const ferry_runtime *rt)
 }
 
 /* NULL outside. The list does not change once it is there. */
-static const ferry_candidate *line_at(const ferry_runtime *rt, int index)
+static const ferry_runtime_candidate_info *line_at(const ferry_runtime *rt, int index)
 {
     const struct ferry__candidate *candidate = index < 0 ? NULL : rt->search->first;
 
@@ -38,9 +38,10 @@ static const ferry_candidate *line_at(const ferry_runtime *rt, int index)
     return candidate ? &candidate->line : NULL;
 }
 
-int ferry_runtime_candidate_at(ferry_runtime *rt, int index, const ferry_candidate **out)
+int ferry_runtime_candidate_at(ferry_runtime *rt, int index,
+                               const ferry_runtime_candidate_info **out)
 {
-    const ferry_candidate *line;
+    const ferry_runtime_candidate_info *line;
 
     if (!rt || !out)
         return ferry__error(FERRY_EINVAL, "ferry_runtime_candidate_at: %s is NULL",
@@ -53,9 +54,9 @@ int ferry_runtime_candidate_at(ferry_runtime *rt, int index, const ferry_candida
     return 0;
 }
 
-int ferry_runtime_candidate(ferry_runtime *rt, int index, const ferry_candidate **out)
+int ferry_runtime_candidate(ferry_runtime *rt, int index, const ferry_runtime_candidate_info **out)
 {
-    const ferry_candidate *line;
+    const ferry_runtime_candidate_info *line;
 
     if (!rt || !out)
         return ferry__error(FERRY_EINVAL, "ferry_runtime_candidate: %s is NULL", rt ? "out" : "rt");
@@ -80,7 +81,7 @@ static int open_named(ferry_runtime *rt, const char *plugin, const struct ferry_
 int ferry_runtime_option_count(ferry_runtime *rt, const char *plugin, int *out_count)
 {
     const struct ferry__plugin *opened;
-    ferry_option_info info;
+    ferry_runtime_option_info info;
     int err, n = 0;
 
     if (!rt || !plugin || !out_count)
@@ -95,11 +96,11 @@ int ferry_runtime_option_count(ferry_runtime *rt, const char *plugin, int *out_c
 }
 
 /* 1 if there is such an option, 0 if not, or what opening the plugin failed with. */
-static int describe(ferry_runtime *rt, const char *plugin, int index, ferry_option_info *out,
-                    size_t size_of_out)
+static int describe(ferry_runtime *rt, const char *plugin, int index,
+                    ferry_runtime_option_info *out, size_t size_of_out)
 {
     const struct ferry__plugin *opened;
-    ferry_option_info info;
+    ferry_runtime_option_info info;
     int err = open_named(rt, plugin, &opened);
 
     if (err)
@@ -111,7 +112,7 @@ static int describe(ferry_runtime *rt, const char *plugin, int index, ferry_opti
 }
 
 int ferry_runtime_option_at(ferry_runtime *rt, const char *plugin, int index,
-                            ferry_option_info *out, size_t size_of_out)
+                            ferry_runtime_option_info *out, size_t size_of_out)
 {
     int found;
 
@@ -124,8 +125,8 @@ int ferry_runtime_option_at(ferry_runtime *rt, const char *plugin, int index,
     return found < 0 ? found : 0;
 }
 
-int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int index, ferry_option_info *out,
-                         size_t size_of_out)
+int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int index,
+                         ferry_runtime_option_info *out, size_t size_of_out)
 {
     int found;
 
@@ -265,7 +266,7 @@ int ferry_runtime_probe(ferry_runtime *rt, const char *plugin, int timeout_ms, i
 
 /* ---- shared objects other than plugins, under the rules for plugins ------------------------- */
 
-#define ORIGIN "ferry_runtime_library"
+#define ORIGIN "ferry_runtime_load_library"
 
 /* The file's line, examined; NULL without memory. */
 static struct ferry__candidate *examined(ferry_runtime *rt, const char *path)
@@ -281,14 +282,15 @@ static struct ferry__candidate *examined(ferry_runtime *rt, const char *path)
     return candidate;
 }
 
-int ferry_runtime_library(ferry_runtime *rt, const char *path, const char *symbol, const void **out)
+int ferry_runtime_load_library(ferry_runtime *rt, const char *path, const char *symbol,
+                               const void **out)
 {
     struct ferry__candidate *candidate;
     struct ferry__refusal refusal;
     const void *found = NULL;
 
     if (!rt || !path || !symbol || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_runtime_library: an argument is NULL");
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_load_library: an argument is NULL");
     candidate = examined(rt, path);
     if (!candidate)
         return FERRY_ENOMEM;
@@ -305,7 +307,7 @@ int ferry_runtime_library(ferry_runtime *rt, const char *path, const char *symbo
     return 0;
 }
 
-const char *ferry_runtime_layers(const ferry_runtime *rt)
+const char *ferry_runtime_layer_libraries(const ferry_runtime *rt)
 {
     return rt && rt->conf->layers.text ? rt->conf->layers.text : "";
 }

@@ -76,7 +76,7 @@ void ferry__env_check(void)
 /* Whether the reason is about the file itself and does not name it yet. */
 static bool needs_path(const struct ferry__candidate *candidate)
 {
-    const ferry_candidate *line = &candidate->line;
+    const ferry_runtime_candidate_info *line = &candidate->line;
 
     return (candidate->code == FERRY_EPLUGIN || candidate->code == FERRY_EABI ||
             candidate->code == FERRY_EPERM || candidate->code == FERRY_EIO) &&
@@ -86,7 +86,7 @@ static bool needs_path(const struct ferry__candidate *candidate)
 
 int ferry__runtime_refused(const struct ferry__candidate *candidate)
 {
-    const ferry_candidate *line = &candidate->line;
+    const ferry_runtime_candidate_info *line = &candidate->line;
     bool path = needs_path(candidate);
     bool hint = line->hint[0] != '\0';
 
@@ -361,14 +361,14 @@ static int ask(ferry_device *dev, const void *handle)
     return said == FERRY_ELOST || said == FERRY_EUNSUPPORTED ? 0 : said;
 }
 
-int ferry_runtime_owner(ferry_runtime *rt, const void *handle, ferry_device **out)
+int ferry_runtime_find_owner(ferry_runtime *rt, const void *handle, ferry_device **out)
 {
     const struct ferry__held *held;
     ferry_device *owner = NULL;
     int err = 0;
 
     if (!rt || !handle || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_runtime_owner: %s is NULL",
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_find_owner: %s is NULL",
                             !rt       ? "rt"
                             : !handle ? "handle"
                                       : "out");

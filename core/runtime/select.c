@@ -128,7 +128,7 @@ static void append_folders(const ferry_runtime *rt, char *text, size_t size)
     const struct ferry__candidate *candidate;
 
     for (candidate = rt->search->first; candidate; candidate = candidate->next) {
-        const ferry_candidate *line = &candidate->line;
+        const ferry_runtime_candidate_info *line = &candidate->line;
 
         if (line->name[0])
             continue;
@@ -421,17 +421,18 @@ static int get_selected(ferry_runtime *rt, ferry_device **out)
     return 0;
 }
 
-int ferry_runtime_device(ferry_runtime *rt, const char *name, ferry_device **out)
+int ferry_runtime_get_device(ferry_runtime *rt, const char *name, ferry_device **out)
 {
     struct ferry__choice_item item;
     char why[128];
 
     if (!rt || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_runtime_device: %s is NULL", rt ? "out" : "rt");
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_get_device: %s is NULL",
+                            rt ? "out" : "rt");
     if (!name)
         return get_selected(rt, out);
     if (ferry__choice_parse_item(name, strlen(name), &item, why))
-        return ferry__error(FERRY_EINVAL, "ferry_runtime_device: %s", why);
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_get_device: %s", why);
     return open_item(rt, &item, out);
 }
 
@@ -449,7 +450,7 @@ int ferry_device_sibling(ferry_device *dev, const char *name, ferry_device **out
     if (!rt)
         return ferry__error(FERRY_EINVAL, "%s: %s is to come from its runtime, which is closed",
                             ferry_device_name(dev), name);
-    err = ferry_runtime_device(rt, name, out);
+    err = ferry_runtime_get_device(rt, name, out);
     ferry__runtime_drop(rt);
     return err;
 }
@@ -562,8 +563,8 @@ int ferry_runtime_device_at(ferry_runtime *rt, int index, ferry_device **out)
 
 /* ---- the program's own objects -------------------------------------------------------------- */
 
-int ferry_device_adopt(ferry_runtime *rt, const char *plugin, const ferry_native *items, size_t n,
-                       ferry_device **out)
+int ferry_device_adopt(ferry_runtime *rt, const char *plugin, const ferry_native_object *items,
+                       size_t n, ferry_device **out)
 {
     struct ferry__candidate *candidate;
     const struct ferry__plugin *opened;

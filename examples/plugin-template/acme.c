@@ -140,7 +140,7 @@ static bool is_plain(const ferry_operand *o)
     return true;
 }
 
-static int op_query(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int op_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     (void)dev;
     (void)out; /* no epilogue, no packed constants, no workspace: all 0, as ferry has set it */
@@ -152,7 +152,7 @@ static int op_query(void *dev, const ferry_op *op, ferry_op_answer *out)
     return FERRY_OK;
 }
 
-static int op_create(void *dev, const ferry_op *op, void **out_prepared)
+static int op_create(void *dev, const ferry_op_desc *op, void **out_prepared)
 {
     struct rectifier *r = (struct rectifier *)malloc(sizeof(*r));
 

@@ -41,13 +41,13 @@ FERRY_API size_t ferry_dtype_size(ferry_dtype t);
 FERRY_API const char *ferry_dtype_name(ferry_dtype t);
 
 /**
- * A blob of `naxes` dims (FERRY_UNSHAPED: Caffe's Blob()) whose home is `home`. No storage is
+ * A blob of `rank` dims (FERRY_UNSHAPED: Caffe's Blob()) whose home is `home`. No storage is
  * allocated before first use. The caller destroys it. Errors: FERRY_EINVAL (home, dtype, a negative
- * dim, naxes beyond FERRY_MAX_AXES), FERRY_EOVERFLOW, FERRY_ENOMEM, the error of opening the
+ * dim, rank beyond FERRY_MAX_AXES), FERRY_EOVERFLOW, FERRY_ENOMEM, the error of opening the
  * device; *out is then unchanged.
  */
-FERRY_API int ferry_blob_create(ferry_device *home, ferry_dtype dtype, int naxes,
-                                const int64_t *dims, ferry_blob **out);
+FERRY_API int ferry_blob_create(ferry_device *home, ferry_dtype dtype, const int64_t *shape,
+                                int rank, ferry_blob **out);
 
 /**
  * Destroys the blob; memories that others share live on. Waits for pending work on the others. NULL
@@ -67,28 +67,28 @@ FERRY_API void ferry_blob_destroy(ferry_blob *b);
  * dims, FERRY_ENOMEM, FERRY_ESHAPE for a slice that would leave its range; the blob, and *out_grew,
  * are then as before.
  */
-FERRY_API int ferry_blob_reshape(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew);
+FERRY_API int ferry_blob_reshape(ferry_blob *b, const int64_t *shape, int rank, bool *out_grew);
 /** ferry_blob_reshape to (n, c, h, w). */
 FERRY_API int ferry_blob_reshape4(ferry_blob *b, int64_t n, int64_t c, int64_t h, int64_t w);
 /** ferry_blob_reshape to the shape of `other`. */
 FERRY_API int ferry_blob_reshape_like(ferry_blob *b, const ferry_blob *other);
 
 /** Number of axes; 0 for a scalar and for a blob without a shape. */
-FERRY_API int ferry_blob_naxes(const ferry_blob *b);
-/** Dim of an axis, −naxes … naxes − 1; FERRY_EINVAL for one outside. */
+FERRY_API int ferry_blob_rank(const ferry_blob *b);
+/** Dim of an axis, −rank … rank − 1; FERRY_EINVAL for one outside. */
 FERRY_API int64_t ferry_blob_dim(const ferry_blob *b, int axis);
-/** The dims, ferry_blob_naxes of them, borrowed until the next reshape. */
-FERRY_API const int64_t *ferry_blob_dims(const ferry_blob *b);
+/** The dims, ferry_blob_rank of them, borrowed until the next reshape. */
+FERRY_API const int64_t *ferry_blob_shape(const ferry_blob *b);
 /** Elements: the product of the dims; 1 for a scalar, 0 without a shape. */
-FERRY_API int64_t ferry_blob_count(const ferry_blob *b);
+FERRY_API int64_t ferry_blob_element_count(const ferry_blob *b);
 /**
- * Product of the dims of axes start … end − 1; 1 for an empty range. 0 ≤ start ≤ end ≤ naxes, else
+ * Product of the dims of axes start … end − 1; 1 for an empty range. 0 ≤ start ≤ end ≤ rank, else
  * FERRY_EINVAL.
  */
-FERRY_API int64_t ferry_blob_count_range(const ferry_blob *b, int start, int end);
+FERRY_API int64_t ferry_blob_element_count_range(const ferry_blob *b, int start, int end);
 /** Elements that a reshape can reach without replacing the data's memory. */
 FERRY_API int64_t ferry_blob_capacity(const ferry_blob *b);
-/** An axis −naxes … naxes − 1 as 0 … naxes − 1; FERRY_EINVAL for one outside. */
+/** An axis −rank … rank − 1 as 0 … rank − 1; FERRY_EINVAL for one outside. */
 FERRY_API int ferry_blob_canonical_axis(const ferry_blob *b, int axis);
 /**
  * The shape as "2 3 (6)": dims, then the count, "(1)" for a scalar. Returns 0; FERRY_EOVERFLOW if
@@ -99,7 +99,7 @@ FERRY_API int ferry_blob_shape_string(const ferry_blob *b, char *buf, size_t siz
  * Element offset of `n` indices, missing trailing ones 0; each must be inside its dim. FERRY_EINVAL
  * otherwise.
  */
-FERRY_API int64_t ferry_blob_offset(const ferry_blob *b, int n, const int64_t *index);
+FERRY_API int64_t ferry_blob_offset(const ferry_blob *b, const int64_t *index, int n);
 /**
  * Element offset as Caffe computes it: ((n·C + c)·H + h)·W + w; each index may be one past its end.
  * At most 4 axes.
@@ -191,9 +191,9 @@ FERRY_API ferry_memory *ferry_blob_diff_memory(const ferry_blob *b);
 FERRY_API ferry_cref ferry_blob_device_shape(const ferry_blob *b);
 
 /** One element of data as a double, fetched to the host; indices as ferry_blob_offset. */
-FERRY_API int ferry_blob_data_at(const ferry_blob *b, int n, const int64_t *index, double *out);
+FERRY_API int ferry_blob_data_at(const ferry_blob *b, const int64_t *index, int n, double *out);
 /** One element of diff, likewise. */
-FERRY_API int ferry_blob_diff_at(const ferry_blob *b, int n, const int64_t *index, double *out);
+FERRY_API int ferry_blob_diff_at(const ferry_blob *b, const int64_t *index, int n, double *out);
 /**
  * Sets every element of data, where data is (the home if it was never written). Integers:
  * FERRY_EOVERFLOW if out of range.
@@ -235,7 +235,7 @@ FERRY_API int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsi
 /**
  * Lets b use the other's data memory in place of its own; counts and dtypes must be equal
  * (FERRY_ESHAPE). Both see one another's writes and adoptions from then on, until one of them
- * grows. A blob has one home: b moves to the other's, data and diff, as by ferry_blob_to. They are
+ * grows. A blob has one home: b moves to the other's, data and diff, as by ferry_blob_move_to. They are
  * one memory for threads too: while one of them is written, reshaped or moved, no other thread may
  * use either. FERRY_ENOMEM, or what the move fails with: as before. [ShareData]
  */
@@ -252,7 +252,7 @@ FERRY_API int ferry_blob_shape_equals(const ferry_blob *a, const ferry_blob *b);
  * new home too from then on, even if it is shared with other blobs; blobs that share only the diff
  * keep their home.
  */
-FERRY_API int ferry_blob_to(ferry_blob *b, ferry_device *device);
+FERRY_API int ferry_blob_move_to(ferry_blob *b, ferry_device *device);
 
 /**
  * A blob of `count` entries of the parent's axis 0 from `start` on, sharing its data and diff

@@ -54,7 +54,7 @@ typedef struct ferry_device_properties {
  * between two devices counts on the one that receives. The single elements that reductions bring
  * back are not counted. Only members that fit the size given by the caller are written.
  */
-typedef struct ferry_stats {
+typedef struct ferry_device_stats {
     uint64_t copies_h2d, copies_d2h, copies_d2d;
     uint64_t bytes_h2d, bytes_d2h, bytes_d2d;
     /** Maps and unmaps of memory shared with the host: transitions that moved no byte. */
@@ -67,13 +67,13 @@ typedef struct ferry_stats {
     uint64_t pool_hits;  /* allocations that the pool's cache served */
     uint64_t fallbacks;  /* operations computed on the host because the plugin could not */
     uint64_t evictions;  /* replicas that a budget pushed out */
-} ferry_stats;
+} ferry_device_stats;
 
 /** One vendor object by name, as for ferry_device_native. */
-typedef struct ferry_native {
+typedef struct ferry_native_object {
     const char *what; /* "cl_context" */
     void *value;      /* the object itself, where it is a pointer */
-} ferry_native;
+} ferry_native_object;
 
 /** "plugin:index", borrowed from the device; "" for NULL. */
 FERRY_API const char *ferry_device_name(const ferry_device *dev);
@@ -105,7 +105,8 @@ FERRY_API int ferry_device_synchronize(ferry_device *dev);
  * Copies at most `size_of_out` bytes of the counters to `out`; zeros for a device not opened yet.
  * FERRY_EINVAL for NULL.
  */
-FERRY_API int ferry_device_stats(const ferry_device *dev, ferry_stats *out, size_t size_of_out);
+FERRY_API int ferry_device_get_stats(const ferry_device *dev, ferry_device_stats *out,
+                                     size_t size_of_out);
 
 /**
  * A vendor object by name, written to `out`: "cl_platform_id" "cl_device_id" "cl_context"
@@ -127,8 +128,8 @@ FERRY_API int ferry_device_native(ferry_device *dev, const char *what, void *out
 FERRY_API int ferry_device_extension(ferry_device *dev, const char *name, const void **out_table,
                                      void **out_dev);
 
-/** A function for ferry_device_call; like ferry_queue_work, which gets a queue too. */
-typedef int (*ferry_device_work)(void *dev, void *arg);
+/** A function for ferry_device_call; like ferry_queue_call_fn, which gets a queue too. */
+typedef int (*ferry_device_call_fn)(void *dev, void *arg);
 
 /**
  * Runs `work`, which calls entries of an extension that take no queue, on the calling thread, and
@@ -136,7 +137,7 @@ typedef int (*ferry_device_work)(void *dev, void *arg);
  * passed to host->error. Holds no lock. `dev` of the work is the plugin's own handle. FERRY_EINVAL
  * for NULL; the device has to be open (ferry_device_extension opens it).
  */
-FERRY_API int ferry_device_call(ferry_device *dev, const char *what, ferry_device_work work,
+FERRY_API int ferry_device_call(ferry_device *dev, const char *what, ferry_device_call_fn work,
                                 void *arg);
 
 /**
@@ -151,14 +152,14 @@ FERRY_API int ferry_device_is_strict(const ferry_device *dev);
  * ordered. The objects stay the program's and must outlive the device, which is borrowed from the
  * runtime. Errors: FERRY_EUNSUPPORTED, FERRY_EINVAL naming the object.
  */
-FERRY_API int ferry_device_adopt(ferry_runtime *rt, const char *plugin, const ferry_native *items,
-                                 size_t n, ferry_device **out);
+FERRY_API int ferry_device_adopt(ferry_runtime *rt, const char *plugin,
+                                 const ferry_native_object *items, size_t n, ferry_device **out);
 
 /**
  * The device of that name ("cpu", "cuda:1") in the runtime that lent `dev` out, opened if it was
  * not open yet: for code that has only a device and needs another one of the same configuration. If
  * several runtimes have lent `dev` out, the one that was opened first and is still open. *out is
- * borrowed from that runtime, as from ferry_runtime_device, with its errors; a memory or a queue on
+ * borrowed from that runtime, as from ferry_runtime_get_device, with its errors; a memory or a queue on
  * it keeps it open. FERRY_EINVAL for NULL, or if all those runtimes are closed; *out is unchanged
  * after an error. Any thread.
  */
@@ -185,7 +186,7 @@ FERRY_API int ferry_device_owns(ferry_device *dev, const void *handle);
 
 /**
  * The most bytes that ferry may hold on the device; 0 lifts the limit. A budget below the bytes
- * held now is met by evicting memories under ferry_memory_wont_use, waiting for their copies to the
+ * held now is met by evicting memories under ferry_memory_allow_eviction, waiting for their copies to the
  * host; if those do not suffice the budget is set all the same, and later allocations fail with
  * FERRY_ENOMEM. Bytes are counted as requested: a block may be up to a quarter larger.
  */
@@ -199,7 +200,7 @@ FERRY_API int ferry_device_trim(ferry_device *dev);
 
 /**
  * Makes room on the device for work that found no memory there, such as a vendor library's called
- * by the program: evicts up to `bytes` of memories under ferry_memory_wont_use, waiting for their
+ * by the program: evicts up to `bytes` of memories under ferry_memory_allow_eviction, waiting for their
  * copies to the host, and trims as ferry_device_trim. ferry does the same itself before it repeats
  * an allocation, arithmetic or an operation. It does not report whether there is enough memory now.
  * FERRY_EINVAL between ferry_queue_begin and ferry_queue_end. Any thread.

@@ -34,19 +34,20 @@ FERRY_API int ferry_image_read(const char *path, int channels, ferry_blob *out);
 FERRY_API int ferry_image_decode(const void *bytes, size_t size, const char *name, int channels,
                                  ferry_blob *out);
 
-/** What ferry_transform does. Zero the structure, then set struct_size and what is wanted. */
-typedef struct ferry_transform_options {
-    size_t struct_size;     /* sizeof(ferry_transform_options) of the caller */
-    int64_t height, width;  /* what the picture is resized to; 0: it is not */
-    int cover;              /* 1: resized in proportion to cover that size; the rest is cut off evenly */
-    const ferry_blob *mean; /* subtracted: one value, one a channel, or channels × height × width of the
+/** What ferry_image_transform does. Zero the structure, then set struct_size and what is wanted. */
+typedef struct ferry_image_transform_options {
+    size_t struct_size;    /* sizeof(ferry_image_transform_options) of the caller */
+    int64_t height, width; /* what the picture is resized to; 0: it is not */
+    int cover; /* 1: resized in proportion to cover that size; the rest is cut off evenly */
+    const ferry_blob
+        *mean; /* subtracted: one value, one a channel, or channels × height × width of the
                                resized picture, axes of 1 before them; NULL: nothing */
     int64_t crop_height, crop_width; /* what is cropped then; 0: all */
     const int64_t *crop_at;          /* its first row and column; NULL: the middle */
     int mirror;                      /* 1: each row from its end */
     double scale;                    /* multiplies; 0: 1 */
-    int swap_rb;                     /* 1: the first and the third channel change places at the end */
-} ferry_transform_options;
+    int swap_rb; /* 1: the first and the third channel change places at the end */
+} ferry_image_transform_options;
 
 /**
  * Prepares a picture, channels × height × width of U8 or F32: resizes, subtracts the mean, crops,
@@ -58,8 +59,9 @@ typedef struct ferry_transform_options {
  * FERRY_ESHAPE, with both shapes, for a mean, a crop or an item that does not fit; FERRY_EINVAL for
  * another dtype. `out` is then as before.
  */
-FERRY_API int ferry_transform(const ferry_blob *image, const ferry_transform_options *options,
-                              ferry_blob *out, int64_t item);
+FERRY_API int ferry_image_transform(const ferry_blob *image,
+                                    const ferry_image_transform_options *options, ferry_blob *out,
+                                    int64_t item);
 
 FERRY_END_DECLS
 

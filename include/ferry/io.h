@@ -46,7 +46,7 @@ typedef enum ferry_io_format {
  * One array of a file.
  *
  * All strings and dims belong to the ferry_io (to the caller where the caller made the entry, for
- * ferry_io_declare) and live until it is closed. Members may be added at the end: zero the structure
+ * ferry_io_writer_declare) and live until it is closed. Members may be added at the end: zero the structure
  * before filling it in, and set struct_size; a copy of an entry that ferry gave wants its own too.
  *
  * Files know element types that ferry has not. Their values are read as a dtype that holds them
@@ -56,11 +56,11 @@ typedef enum ferry_io_format {
  */
 typedef struct ferry_io_entry {
     size_t struct_size; /* sizeof(ferry_io_entry) of whoever made it; 0 in ferry's own */
-    int64_t index;    /* the entry's place in the file, from 0 */
+    int64_t index;      /* the entry's place in the file, from 0 */
     const char *name; /* "conv1/0" in Caffe's files; the array's own; a single one's file's stem */
     ferry_dtype dtype;
-    int naxes; /* 0: a scalar */
-    const int64_t *dims;
+    int rank; /* 0: a scalar */
+    const int64_t *shape;
     int64_t count;          /* elements: the product of the dims */
     const char *layer_name; /* Caffe's layer, else "" */
     const char *layer_type; /* "Convolution", also for V1's enum; else "" */
@@ -68,7 +68,7 @@ typedef struct ferry_io_entry {
     ferry_dtype diff_dtype; /* of the diff, if there is one; NVCaffe's may differ from the data's */
     uint64_t offset;        /* where in the file the values begin, or their message; bytes */
     uint64_t stored_bytes;  /* what the values take in the file */
-    const char *storage;    /* their type there: "F32", "U16"; where unreadable, in the file's words */
+    const char *storage; /* their type there: "F32", "U16"; where unreadable, in the file's words */
     const char *unreadable; /* why the values cannot be read (dtype is then U8); NULL: they can */
 } ferry_io_entry;
 
@@ -76,7 +76,7 @@ typedef struct ferry_io_entry {
 FERRY_API const char *ferry_io_format_name(ferry_io_format format);
 
 /** The format of that name, or of a path's suffix (".npz"); FERRY_IO_UNKNOWN if there is none. */
-FERRY_API ferry_io_format ferry_io_format_of(const char *name_or_path);
+FERRY_API ferry_io_format ferry_io_format_find(const char *name_or_path);
 
 /**
  * Opens a file and reads its headers: every name, dtype and shape is known, and every length
@@ -112,9 +112,9 @@ FERRY_API void ferry_io_close(ferry_io *io);
 FERRY_API ferry_io_format ferry_io_get_format(const ferry_io *io);
 
 /** How many arrays there are; 0 for NULL. Does not change while the file is open. */
-FERRY_API int64_t ferry_io_count(const ferry_io *io);
+FERRY_API int64_t ferry_io_entry_count(const ferry_io *io);
 
-/** The entry at 0 … ferry_io_count − 1, in the file's order; FERRY_EINVAL outside. */
+/** The entry at 0 … ferry_io_entry_count − 1, in the file's order; FERRY_EINVAL outside. */
 FERRY_API int ferry_io_entry_at(const ferry_io *io, int64_t index, const ferry_io_entry **out);
 
 /**
@@ -130,7 +130,7 @@ FERRY_API void ferry_io_rewind(ferry_io *io);
  * The first entry of that name; *out is NULL if there is none, which is no error. FERRY_EINVAL for
  * NULL, FERRY_ENOMEM.
  */
-FERRY_API int ferry_io_find(ferry_io *io, const char *name, const ferry_io_entry **out);
+FERRY_API int ferry_io_entry_find(ferry_io *io, const char *name, const ferry_io_entry **out);
 
 /** How many strings the file keeps about itself; 0 for NULL. Does not change while it is open. */
 FERRY_API int64_t ferry_io_metadata_count(const ferry_io *io);
@@ -178,21 +178,22 @@ FERRY_API int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entr
                                         int64_t count, void *out);
 
 /**
- * Starts a file. Nothing appears under `path` until ferry_io_commit: the bytes go to a temporary
+ * Starts a file. Nothing appears under `path` until ferry_io_writer_commit: the bytes go to a temporary
  * file beside it. FERRY_EINVAL for a format that cannot be written, FERRY_EUNSUPPORTED for
  * HDF5 where libferryio was built without it, FERRY_EIO, FERRY_ENOMEM.
  */
-FERRY_API int ferry_io_create(const char *path, ferry_io_format format, ferry_io_writer **out);
+FERRY_API int ferry_io_writer_create(const char *path, ferry_io_format format,
+                                     ferry_io_writer **out);
 
 /**
- * Announces an array: name, dtype, naxes, dims, layer_name, layer_type, has_diff and storage of `entry` count, as
+ * Announces an array: name, dtype, rank, dims, layer_name, layer_type, has_diff and storage of `entry` count, as
  * far as its struct_size reaches; a diff has the array's dtype. Where `storage` names a type that is
  * read as `dtype` ("U16" beside U32) and the format has it, the values are stored so, F8 rounded to
  * nearest; FERRY_EOVERFLOW from a write of one that does not fit. FERRY_EINVAL if struct_size is not set. What the
  * format cannot hold is FERRY_EUNSUPPORTED, which names the array and says why; nothing is lost silently. All arrays
  * are declared before the first is written, and written in that order.
  */
-FERRY_API int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry);
+FERRY_API int ferry_io_writer_declare(ferry_io_writer *w, const ferry_io_entry *entry);
 
 /**
  * A string that the file is to keep about itself, before the first array is written: any in
@@ -200,11 +201,12 @@ FERRY_API int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry);
  * HDF5, where "iter" makes the file Caffe's .solverstate.h5: arrays then have no /data before their names.
  * FERRY_EUNSUPPORTED where the format has no place for it.
  */
-FERRY_API int ferry_io_set_metadata(ferry_io_writer *w, const char *key, const char *value);
+FERRY_API int ferry_io_writer_set_metadata(ferry_io_writer *w, const char *key, const char *value);
 
 /** Where the arrays of an HDF5 file are. Values never change. */
 typedef enum ferry_io_layout {
-    FERRY_IO_LAYOUT_PLAIN = 0,  /* each at the path that is its name; a diff is /diff/NAME, its data /data/NAME */
+    FERRY_IO_LAYOUT_PLAIN =
+        0, /* each at the path that is its name; a diff is /diff/NAME, its data /data/NAME */
     FERRY_IO_LAYOUT_WEIGHTS = 1 /* as Caffe's .caffemodel.h5: blob i of a layer is /data/LAYER/i */
 } ferry_io_layout;
 
@@ -216,8 +218,9 @@ typedef enum ferry_io_layout {
  */
 FERRY_API int ferry_io_set_layout(ferry_io_writer *w, ferry_io_layout layout);
 
-/** Of ferry_io_copy_attributes: attribute `name` of the object at `path`, "" for the root, stays behind, and why. */
-typedef void (*ferry_io_left_fn)(void *arg, const char *path, const char *name, const char *why);
+/** Of ferry_io_writer_copy_attributes: attribute `name` of the object at `path`, "" for the root, stays behind, and why. */
+typedef void (*ferry_io_attribute_dropped_fn)(void *arg, const char *path, const char *name,
+                                              const char *why);
 
 /**
  * Has the new file get the attributes that an HDF5 file has on its groups and arrays, where it has the same;
@@ -229,7 +232,8 @@ typedef void (*ferry_io_left_fn)(void *arg, const char *path, const char *name, 
  * file without attributes changes nothing. FERRY_EFORMAT for attributes that cannot be read, FERRY_EINVAL,
  * FERRY_ENOMEM, FERRY_EIO from the write that makes them.
  */
-FERRY_API int ferry_io_copy_attributes(ferry_io_writer *w, ferry_io *from, ferry_io_left_fn left, void *arg);
+FERRY_API int ferry_io_writer_copy_attributes(ferry_io_writer *w, ferry_io *from,
+                                              ferry_io_attribute_dropped_fn left, void *arg);
 
 /**
  * The definition of the net whose blobs a caffemodel is to hold, before the first array: a serialised
@@ -237,9 +241,9 @@ FERRY_API int ferry_io_copy_attributes(ferry_io_writer *w, ferry_io *from, ferry
  * blobs are then written inside the layer of that name; layers come in the definition's order, and one
  * that it has not is FERRY_EINVAL from commit or from the write that comes to it. FERRY_EFORMAT for
  * bytes that are no such message, FERRY_EUNSUPPORTED for another format, FERRY_ENOMEM. A name that was
- * set with ferry_io_set_metadata stands before the definition's, which wins.
+ * set with ferry_io_writer_set_metadata stands before the definition's, which wins.
  */
-FERRY_API int ferry_io_set_definition(ferry_io_writer *w, const void *bytes, size_t size);
+FERRY_API int ferry_io_writer_set_definition(ferry_io_writer *w, const void *bytes, size_t size);
 
 /**
  * The same of the definition that the caffemodel `from` has, of whatever fields: today's layers and V1's
@@ -247,9 +251,9 @@ FERRY_API int ferry_io_set_definition(ferry_io_writer *w, const void *bytes, siz
  * open until the new file is committed. Where an entry that is declared has a layer_name, as those of `from` have, its
  * blob goes into the layer of that name, which is called from then on as the entry's name says. FERRY_EUNSUPPORTED
  * where `from` is no caffemodel, or has blobs in layers of Caffe's first form (V0); the errors of
- * ferry_io_set_definition.
+ * ferry_io_writer_set_definition.
  */
-FERRY_API int ferry_io_copy_definition(ferry_io_writer *w, ferry_io *from);
+FERRY_API int ferry_io_writer_copy_definition(ferry_io_writer *w, ferry_io *from);
 
 /**
  * Writes the next `size` bytes of the declared arrays' values, this machine's byte order,
@@ -257,25 +261,25 @@ FERRY_API int ferry_io_copy_definition(ferry_io_writer *w, ferry_io *from);
  * but ends with its array's data or diff at the latest. FERRY_EINVAL for bytes nobody declared,
  * FERRY_EIO.
  */
-FERRY_API int ferry_io_write_values(ferry_io_writer *w, const void *values, size_t size);
+FERRY_API int ferry_io_writer_write_values(ferry_io_writer *w, const void *values, size_t size);
 
 /**
  * Writes a blob as one array: declares it and sends its values, and its diff where `with_diff`. In
- * Caffe's formats a name "conv1/0" is blob 0 of layer "conv1". After ferry_io_declare has been
+ * Caffe's formats a name "conv1/0" is blob 0 of layer "conv1". After ferry_io_writer_declare has been
  * called, the blob must be the next declared array. FERRY_ESHAPE if it is not like it.
  */
-FERRY_API int ferry_io_write(ferry_io_writer *w, const char *name, const ferry_blob *b,
-                             bool with_diff);
+FERRY_API int ferry_io_writer_write(ferry_io_writer *w, const char *name, const ferry_blob *b,
+                                    bool with_diff);
 
 /**
  * Completes the file, syncs it, and renames it to its path, replacing what was there in one step;
  * frees the writer, whatever the result. On failure what was there is still there and the temporary
  * file is gone. FERRY_EINVAL if a declared array was not written whole, FERRY_EIO.
  */
-FERRY_API int ferry_io_commit(ferry_io_writer *w);
+FERRY_API int ferry_io_writer_commit(ferry_io_writer *w);
 
 /** Gives up: removes the temporary file and frees the writer. NULL is accepted. */
-FERRY_API void ferry_io_abort(ferry_io_writer *w);
+FERRY_API void ferry_io_writer_abort(ferry_io_writer *w);
 
 /*
  * One BlobProto, as bytes. (Caffe: FromProto, ToProto, ShapeEquals.)

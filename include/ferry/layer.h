@@ -76,7 +76,7 @@ typedef struct ferry_layer_type {
     /** The messages of a LayerParameter that are its own, "convolution_param"; NULL ends them. May be NULL. */
     const char *const *messages;
     /**
-     * Reads and checks the parameters, declares blobs of parameters (ferry_layer_declare). The
+     * Reads and checks the parameters, declares blobs of parameters (ferry_layer_declare_param). The
      * bottoms have their first shapes. May be NULL.
      */
     int (*setup)(ferry_layer *layer);
@@ -148,19 +148,19 @@ typedef struct ferry_layer_library {
 } ferry_layer_library;
 
 /**
- * Adds the layer types of a shared object (ferry_runtime_library says under which rules); with a NULL
+ * Adds the layer types of a shared object (ferry_runtime_load_library says under which rules); with a NULL
  * path those of all files that plugins.conf names under [layers]. It stays loaded. FERRY_EPLUGIN for one
- * without a table of its size, and as ferry_runtime_library and ferry_layer_register; types that were
+ * without a table of its size, and as ferry_runtime_load_library and ferry_layer_register; types that were
  * added before a failure stay. Any thread.
  */
-FERRY_API int ferry_layers_load(ferry_runtime *rt, const char *path);
+FERRY_API int ferry_layer_library_load(ferry_runtime *rt, const char *path);
 
 /* ---- a layer, for the functions of its type ---- */
 
 /** Its name in the prototxt. Borrowed for the net's life. */
 FERRY_API const char *ferry_layer_name(const ferry_layer *layer);
 /** Its type. */
-FERRY_API const ferry_layer_type *ferry_layer_type_of(const ferry_layer *layer);
+FERRY_API const ferry_layer_type *ferry_layer_get_type(const ferry_layer *layer);
 /** Its LayerParameter. Borrowed for the net's life. */
 FERRY_API const ferry_proto *ferry_layer_message(const ferry_layer *layer);
 /** The state that the net keeps for it: state_size bytes. */
@@ -171,7 +171,7 @@ FERRY_API ferry_phase ferry_layer_phase(const ferry_layer *layer);
  * Of how many nets that are trained together its net is one (ferry_net_options.ranks); 1 in TEST and for NULL. A layer
  * that reads records takes every ranks-th one, from the rank-th on, so that together they read what one would.
  */
-FERRY_API int ferry_layer_ranks(const ferry_layer *layer);
+FERRY_API int ferry_layer_rank_count(const ferry_layer *layer);
 /** Which one of them it is, from 0 on; 0 in TEST and for NULL. */
 FERRY_API int ferry_layer_rank(const ferry_layer *layer);
 /** The device on which it is placed. Borrowed. */
@@ -180,15 +180,15 @@ FERRY_API ferry_device *ferry_layer_device(const ferry_layer *layer);
 FERRY_API ferry_queue *ferry_layer_queue(const ferry_layer *layer);
 
 /** How many bottoms it has. 0 for NULL. */
-FERRY_API int ferry_layer_n_bottoms(const ferry_layer *layer);
+FERRY_API int ferry_layer_bottom_count(const ferry_layer *layer);
 /** How many tops it has. 0 for NULL. */
-FERRY_API int ferry_layer_n_tops(const ferry_layer *layer);
+FERRY_API int ferry_layer_top_count(const ferry_layer *layer);
 /** Bottom `index`, borrowed from the net. NULL past the last. */
-FERRY_API ferry_blob *ferry_layer_bottom(const ferry_layer *layer, int index);
+FERRY_API ferry_blob *ferry_layer_bottom_at(const ferry_layer *layer, int index);
 /** Top `index`, likewise. */
-FERRY_API ferry_blob *ferry_layer_top(const ferry_layer *layer, int index);
+FERRY_API ferry_blob *ferry_layer_top_at(const ferry_layer *layer, int index);
 /** 1 where top `index` is the same blob as a bottom, 0 where it is not. */
-FERRY_API int ferry_layer_in_place(const ferry_layer *layer, int index);
+FERRY_API int ferry_layer_is_in_place(const ferry_layer *layer, int index);
 /** The weight of top `index` in the loss, 0 where it has none. */
 FERRY_API double ferry_layer_loss_weight(const ferry_layer *layer, int index);
 /**
@@ -238,8 +238,8 @@ FERRY_API uint64_t ferry_layer_random(ferry_layer *layer, uint64_t below);
 /** A blob of parameters, as it is declared. Zero it, then set struct_size and what is not 0. */
 typedef struct ferry_layer_param {
     size_t struct_size; /* sizeof(ferry_layer_param) of the caller */
-    int naxes;
-    const int64_t *dims;       /* naxes of them, borrowed for the call */
+    int rank;
+    const int64_t *shape;      /* rank of them, borrowed for the call */
     const ferry_proto *filler; /* a FillerParameter; NULL: filled with `value` */
     double value;
     double lr_mult, decay_mult; /* where no `param` says otherwise; usually 1 */
@@ -250,10 +250,10 @@ typedef struct ferry_layer_param {
  * `param` of an earlier layer. One without a filler keeps what setup writes into it. FERRY_ESHAPE where
  * shapes of shared ones do not fit.
  */
-FERRY_API int ferry_layer_declare(ferry_layer *layer, const ferry_layer_param *param);
+FERRY_API int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param);
 
 /** How many were declared. 0 for NULL. */
-FERRY_API int ferry_layer_n_params(const ferry_layer *layer);
+FERRY_API int ferry_layer_param_count(const ferry_layer *layer);
 /** Number `index` of them, borrowed for the net's life; NULL past the last. */
 FERRY_API ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index);
 
@@ -265,8 +265,8 @@ FERRY_API ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index);
  * layers may use its memory while this one does not run. F32. NULL on failure. Borrowed for the
  * net's life.
  */
-FERRY_API ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int keep, int naxes,
-                                          const int64_t *dims);
+FERRY_API ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int keep,
+                                          const int64_t *shape, int rank);
 
 /** Number `index` of them as it is, NULL where it was not made. */
 FERRY_API ferry_blob *ferry_layer_scratch_at(const ferry_layer *layer, int index);
@@ -300,10 +300,10 @@ typedef struct ferry_layer_operand {
  * Describes the next operation of this layer's forward pass or, where op->pass is another than
  * FERRY_PASS_FORWARD or one of the operands is a diff, of its backward pass. `in` and `out` have n_in
  * and n_out of them; everything is copied. Operands that are whole blobs are plain; the net may lay
- * them otherwise, with the same contents in the same logical places. What ferry_op_check refuses is
+ * them otherwise, with the same contents in the same logical places. What ferry_op_desc_check refuses is
  * refused here, with the layer's name.
  */
-FERRY_API int ferry_layer_emit(ferry_layer *layer, const ferry_op *op,
+FERRY_API int ferry_layer_emit(ferry_layer *layer, const ferry_op_desc *op,
                                const ferry_layer_operand *in, const ferry_layer_operand *out);
 
 /** The plain operand of a blob's shape; of one of more than FERRY_OP_AXES axes a row of its elements. */

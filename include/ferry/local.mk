@@ -24,7 +24,7 @@ ferryinclude_HEADERS = \
 	%D%/runtime.h \
 	%D%/solver.h \
 	%D%/status.h \
-	%D%/team.h \
+	%D%/comm.h \
 	%D%/types.h \
 	%D%/version.h
 

@@ -43,12 +43,12 @@ FERRY_BEGIN_DECLS
 typedef struct ferry_memory ferry_memory;
 
 /** The place of the newest bytes, in Caffe's terms: a view of the set of valid copies. */
-typedef enum ferry_head {
+typedef enum ferry_memory_head_state {
     FERRY_HEAD_UNINITIALIZED = 0, /* nowhere: never written */
     FERRY_HEAD_AT_HOST = 1,       /* the host alone (HEAD_AT_CPU) */
     FERRY_HEAD_AT_DEVICE = 2,     /* one or more devices, not the host (HEAD_AT_GPU) */
     FERRY_HEAD_SYNCED = 3         /* the host and at least one device */
-} ferry_head;
+} ferry_memory_head_state;
 
 /**
  * Runs once, after all work on the adopted memory is done, on the thread that released the memory;
@@ -58,7 +58,7 @@ typedef enum ferry_head {
  * that releases memory or waits, or never if there is no such call. In the rest of ferry a thread
  * must not be cancelled: it may hold a lock.
  */
-typedef void (*ferry_deleter)(void *arg);
+typedef void (*ferry_memory_deleter)(void *arg);
 
 /** With adopt: ferry must not write there. Writing accesses to that copy fail with FERRY_EPERM. */
 #define FERRY_ADOPT_READONLY 1u
@@ -136,7 +136,7 @@ FERRY_API int ferry_memory_access(ferry_memory *m, ferry_device *where, unsigned
  * for a lost device; FERRY_EPERM where a slice needs more bytes. [set_cpu_data, set_gpu_data]
  */
 FERRY_API int ferry_memory_adopt(ferry_memory *m, ferry_device *where, ferry_ref ref, size_t bytes,
-                                 unsigned flags, ferry_deleter deleter, void *arg);
+                                 unsigned flags, ferry_memory_deleter deleter, void *arg);
 
 /**
  * Starts a copy of the newest bytes to `where` (NULL: the host) on `q` (NULL: default) and returns
@@ -173,7 +173,7 @@ typedef struct ferry_memory_use {
  *
  * If the work fails, every copy that it wrote is lost, and no other; the same holds if the copies
  * that it read turn out to have failed. That is exact if the event is (ferry_queue_end); with an
- * event of ferry_queue_record, every failure on the queue since the event before counts as this
+ * event of ferry_event_record, every failure on the queue since the event before counts as this
  * work's. Thus:
  *
  *     ferry_memory_access(…) for each, on q; ferry_queue_begin(q); submit; ferry_queue_end(q, &e);
@@ -200,26 +200,26 @@ FERRY_API int ferry_memory_record_all(const ferry_memory_use *uses, size_t n, fe
  * device; waits for another thread that holds this memory's lock. Fails with FERRY_EINVAL for NULL,
  * and in a child of fork.
  */
-FERRY_API int ferry_memory_wont_use(ferry_memory *m);
+FERRY_API int ferry_memory_allow_eviction(ferry_memory *m);
 
 /**
  * Discards the contents: they read as zeros again. Storage is kept. A writing call, which does not
  * block: the next access waits for pending work. FERRY_EINVAL, FERRY_ENOMEM, FERRY_EDEVICE; the
  * contents are then as before.
  */
-FERRY_API int ferry_memory_invalidate(ferry_memory *m);
+FERRY_API int ferry_memory_discard(ferry_memory *m);
 
 /**
  * Marks the contents as lost: every access that reads returns FERRY_ELOST until the memory is
  * written again. For a caller that got the memory for writing and failed to write it. A writing
  * call; storage is kept. NULL is accepted. Cannot fail.
  */
-FERRY_API void ferry_memory_lose(ferry_memory *m);
+FERRY_API void ferry_memory_mark_lost(ferry_memory *m);
 
 /** The head state; FERRY_HEAD_UNINITIALIZED for NULL. Takes no lock. */
-FERRY_API ferry_head ferry_memory_head(const ferry_memory *m);
+FERRY_API ferry_memory_head_state ferry_memory_head(const ferry_memory *m);
 /** 1 if the copy at `where` (NULL: the host) is valid, else 0. Takes no lock. */
-FERRY_API int ferry_memory_valid_at(const ferry_memory *m, const ferry_device *where);
+FERRY_API int ferry_memory_is_valid_at(const ferry_memory *m, const ferry_device *where);
 /**
  * A version counter that changes whenever the contents may have changed, for callers that cache
  * values computed from them. Every successful call that gets access to write counts (host, device

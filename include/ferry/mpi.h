@@ -35,7 +35,7 @@
 #ifndef FERRY_MPI_H
 #define FERRY_MPI_H
 
-#include <ferry/team.h>
+#include <ferry/comm.h>
 
 FERRY_BEGIN_DECLS
 
@@ -92,7 +92,7 @@ FERRY_API void ferry_mpi_close(ferry_mpi *m);
 /** This process' rank; 0 for NULL. */
 FERRY_API int ferry_mpi_rank(const ferry_mpi *m);
 /** How many ranks there are; 0 for NULL. */
-FERRY_API int ferry_mpi_ranks(const ferry_mpi *m);
+FERRY_API int ferry_mpi_rank_count(const ferry_mpi *m);
 
 /**
  * One line about it: the MPI and its version, its level of threads, who takes operations forward, what becomes of device
@@ -141,7 +141,7 @@ FERRY_API void ferry_mpi_event_destroy(ferry_mpi_event *e);
  * Sums go forward while the solver computes where there is a thread of ferry's, and elsewhere as they are begun
  * and waited for.
  */
-FERRY_API int ferry_mpi_team(ferry_mpi *m, ferry_team *out);
+FERRY_API int ferry_mpi_get_comm(ferry_mpi *m, ferry_comm *out);
 
 /**
  * Tells all other ranks that this one ends, and why, in a line: what they have under way, or begin next, then

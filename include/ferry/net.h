@@ -4,7 +4,7 @@
  * Nets: a directed graph of layers from a prototxt, with its weights, on a device. Part of libferrynet.
  * (Caffe: Net.)
  *
- * A net runs where it is put: ferry_net_open names the device, ferry_net_to changes it. What the
+ * A net runs where it is put: ferry_net_open names the device, ferry_net_move_to changes it. What the
  * device's plugin cannot compute runs on the host, is counted (ferry_net_layer_info), and moves only
  * what it must. The answer is the same everywhere, within rounding.
  *
@@ -32,7 +32,7 @@ typedef struct ferry_net ferry_net;
  * In TEST a net's blobs share memory by a plan of who lives when, and layers join: BatchNorm, Scale and
  * Bias go into the weights of the convolution or inner product before them (copies, made anew when the
  * sources are written), activations and sums into its epilogue; convolutions may be Winograd's
- * (FERRY_MATH_WINOGRAD). What has no contents of its own then cannot be had from ferry_net_blob. Inputs,
+ * (FERRY_MATH_WINOGRAD). What has no contents of its own then cannot be had from ferry_net_blob_find. Inputs,
  * outputs, and what `keep` names always can. The answer is the same within rounding. In TRAIN, and
  * with `backward`, nothing is planned or fused.
  */
@@ -40,14 +40,14 @@ typedef struct ferry_net_options {
     size_t struct_size; /* sizeof(ferry_net_options) of the caller */
     ferry_phase phase;
     int level;                 /* of NetStateRule's min_level and max_level */
-    const char *const *stages; /* n_stages of them */
-    size_t n_stages;
+    const char *const *stages; /* stage_count of them */
+    size_t stage_count;
     const char *place; /* "conv*=opencl:0, type:Pooling=cpu"; the first match wins, else `dev` */
     const char *text;  /* the prototxt itself in place of the file; the path then only names it */
     size_t text_size;  /* bytes; with text only */
     uint64_t seed;     /* of fillers and dropout; 0 is 1; ferry_net_seed sets another one */
-    const char *const *keep; /* n_keep blobs that stay readable; "*": all, nothing is fused */
-    size_t n_keep;
+    const char *const *keep; /* keep_count blobs that stay readable; "*": all, nothing is fused */
+    size_t keep_count;
     int plan;     /* blobs of a TEST net share memory: 0 and 1 yes, −1 no */
     int fuse;     /* layers of a TEST net join, as said above: 0 and 1 yes, −1 no */
     int only;     /* 1: what nothing in `keep` needs is not computed, be it an output */
@@ -103,7 +103,7 @@ typedef struct ferry_net_load_line {
 /** What ferry_net_load did, in the net's order, unused entries last. Borrowed as its lines. */
 typedef struct ferry_net_load_report {
     size_t struct_size; /* sizeof(ferry_net_load_report) of the library */
-    size_t n_lines;
+    size_t line_count;
     const ferry_net_load_line *lines;
 } ferry_net_load_report;
 
@@ -148,20 +148,20 @@ FERRY_API int ferry_net_share(ferry_net *net, ferry_net *source);
  * The blob of that name, borrowed for the net's life. NULL, with an error that says so, if there is
  * none, or where its contents were planned or fused away: see ferry_net_options.
  */
-FERRY_API ferry_blob *ferry_net_blob(ferry_net *net, const char *name);
+FERRY_API ferry_blob *ferry_net_blob_find(ferry_net *net, const char *name);
 
 /** How many inputs there are: tops of Input layers. 0 for NULL. */
-FERRY_API int ferry_net_n_inputs(const ferry_net *net);
+FERRY_API int ferry_net_input_count(const ferry_net *net);
 /** Input `index`, borrowed for the net's life; NULL past the last. Its name is ferry_blob_name's. */
-FERRY_API ferry_blob *ferry_net_input(const ferry_net *net, int index);
+FERRY_API ferry_blob *ferry_net_input_at(const ferry_net *net, int index);
 
 /** How many outputs there are: blobs that nobody consumes. 0 for NULL. */
-FERRY_API int ferry_net_n_outputs(const ferry_net *net);
+FERRY_API int ferry_net_output_count(const ferry_net *net);
 /** Output `index`, by name, borrowed for the net's life; NULL past the last, or where `only` leaves it out. */
-FERRY_API ferry_blob *ferry_net_output(const ferry_net *net, int index);
+FERRY_API ferry_blob *ferry_net_output_at(const ferry_net *net, int index);
 
 /** How many blobs there are in all. 0 for NULL. */
-FERRY_API int ferry_net_n_blobs(const ferry_net *net);
+FERRY_API int ferry_net_blob_count(const ferry_net *net);
 /**
  * Blob `index`, in the order in which they are made, borrowed likewise; NULL past the last, or where its
  * contents were planned or fused away.
@@ -169,44 +169,46 @@ FERRY_API int ferry_net_n_blobs(const ferry_net *net);
 FERRY_API ferry_blob *ferry_net_blob_at(const ferry_net *net, int index);
 
 /** How many blobs of parameters layer `layer`, from 0 in the net's order, has; 0 past the last. */
-FERRY_API int ferry_net_n_params(const ferry_net *net, int layer);
+FERRY_API int ferry_net_param_count(const ferry_net *net, int layer);
 /**
  * One of them, borrowed for the net's life; filled, if nothing was loaded into it. NULL past the last,
  * or where filling failed.
  */
-FERRY_API ferry_blob *ferry_net_param(const ferry_net *net, int layer, int index);
+FERRY_API ferry_blob *ferry_net_param_at(const ferry_net *net, int layer, int index);
 
 /** What is known of a layer. The caller sets struct_size. Strings are borrowed for the net's life. */
 typedef struct ferry_net_layer_info {
     size_t struct_size;
     const char *name, *type;
     const char *device; /* where it is placed */
-    ferry_op_tier tier; /* the worst one of its operations; HOST where it computes by itself */
-    int operations;     /* that its forward runs */
-    double ms;    /* of a pass, since ferry_net_measure; 0 before, and where others do its work */
+    ferry_operation_tier
+        tier;       /* the worst one of its operations; HOST where it computes by itself */
+    int operations; /* that its forward runs */
+    double
+        ms; /* of a pass, since ferry_net_set_measuring; 0 before, and where others do its work */
     double flops; /* of a pass: multiplications and additions of convolutions and inner products */
     uint64_t bytes_moved; /* of a pass: copied to, from and on the devices */
     int needs_backward;   /* 1: ferry_net_backward runs it */
     /* The same of backward: 0 and OWN where it does not. */
-    ferry_op_tier backward_tier;
+    ferry_operation_tier backward_tier;
     int backward_operations;
     double backward_ms, backward_flops;
     uint64_t backward_bytes_moved;
 } ferry_net_layer_info;
 
 /** How many layers there are, splits among them. 0 for NULL. */
-FERRY_API int ferry_net_n_layers(const ferry_net *net);
+FERRY_API int ferry_net_layer_count(const ferry_net *net);
 /**
  * With 1, each layer of further passes is waited for and counted by itself, for ferry_net_layer_info;
  * counts begin at 0. Layers then do not overlap, so that their sum is more than a pass takes otherwise.
  * With 0 not any longer.
  */
-FERRY_API int ferry_net_measure(ferry_net *net, int on);
+FERRY_API int ferry_net_set_measuring(ferry_net *net, int on);
 /**
  * What is known of layer `index`: as much of it as fits the struct_size that the caller has set.
  * FERRY_EINVAL past the last, and without a size.
  */
-FERRY_API int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out);
+FERRY_API int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_info *out);
 
 /**
  * Layer `index` itself, for whoever describes a net: its message, bottoms and tops, by the functions of
@@ -281,7 +283,7 @@ FERRY_API int ferry_net_seed(ferry_net *net, uint64_t seed);
  * Moves the net: parameters now, other blobs at their next use. What `place` holds elsewhere stays.
  * After a failure the net is where it was.
  */
-FERRY_API int ferry_net_to(ferry_net *net, ferry_device *dev);
+FERRY_API int ferry_net_move_to(ferry_net *net, ferry_device *dev);
 
 /** The device that the net was opened on or moved to last. NULL for NULL. */
 FERRY_API ferry_device *ferry_net_device(const ferry_net *net);

@@ -33,33 +33,33 @@ FERRY_BEGIN_DECLS
 typedef struct ferry_operation ferry_operation;
 
 /** Who computes. The values are those of a sum of costs: a higher one is worse. */
-typedef enum ferry_op_tier {
+typedef enum ferry_operation_tier {
     FERRY_TIER_OWN = 0,
     FERRY_TIER_COMPOSED = 1,
     FERRY_TIER_HOST = 2
-} ferry_op_tier;
+} ferry_operation_tier;
 
 /** "own", "composed", "host"; "?" for any other value. Static storage, any thread. */
-FERRY_API const char *ferry_op_tier_name(ferry_op_tier tier);
+FERRY_API const char *ferry_operation_tier_name(ferry_operation_tier tier);
 
 /** "convolution", "pool", …; "?" for a number that is none. Static storage, any thread. */
 FERRY_API const char *ferry_op_kind_name(uint32_t kind);
 
 /**
  * Makes *op an operation of that kind with nothing in it: no operands, windows of 1 with stride 1,
- * scale 1, forward. Its size is that of the first ferry_op, up to `epilogue`: whoever sets a member that
+ * scale 1, forward. Its size is that of the first ferry_op_desc, up to `epilogue`: whoever sets a member that
  * came later zeroes it and sets struct_size after this. Cannot fail; a NULL op is left alone.
  */
-FERRY_API void ferry_op_init(ferry_op *op, uint32_t kind);
+FERRY_API void ferry_op_desc_init(ferry_op_desc *op, uint32_t kind);
 
 /**
  * An operand of `rank` axes that lies in memory in the order of the axes in `order`, from the
  * outermost to the innermost, without gaps; NULL: 0, 1, 2, …, row-major. Channels-last of four axes is
- * {0, 2, 3, 1}. Nothing is checked before ferry_op_check: what is out of range gives an operand that
+ * {0, 2, 3, 1}. Nothing is checked before ferry_op_desc_check: what is out of range gives an operand that
  * it refuses. Any thread.
  */
-FERRY_API ferry_operand ferry_operand_of(ferry_dtype dtype, int rank, const int64_t *shape,
-                                         const uint8_t *order);
+FERRY_API ferry_operand ferry_operand_make(ferry_dtype dtype, const int64_t *shape, int rank,
+                                           const uint8_t *order);
 
 /** 1 if the operand is row-major without gaps, 0 if not, or for NULL. Any thread. */
 FERRY_API int ferry_operand_is_plain(const ferry_operand *operand);
@@ -77,49 +77,51 @@ FERRY_API int64_t ferry_operand_extent(const ferry_operand *operand);
  * operands, dtype, parameter out of range, overlap), FERRY_ESHAPE (two numbers that do not fit: both
  * are in the message), FERRY_EOVERFLOW. Touches no device. Any thread.
  */
-FERRY_API int ferry_op_check(const ferry_op *op);
+FERRY_API int ferry_op_desc_check(const ferry_op_desc *op);
 
-/** What ferry_op_query and ferry_op_plan_of tell. The caller sets struct_size. */
-typedef struct ferry_op_plan {
+/** What ferry_operation_query and ferry_operation_get_plan tell. The caller sets struct_size. */
+typedef struct ferry_operation_plan {
     size_t struct_size;
-    ferry_op_tier tier;
+    ferry_operation_tier tier;
     uint32_t steps;               /* entries of a plugin that a run calls */
     uint8_t order[FERRY_OP_AXES]; /* preferred order of in[0]'s and out[0]'s axes; all 0: any */
     uint64_t packed_bytes;        /* of constants in the plugin's own form */
     uint64_t workspace_bytes;     /* while it runs */
-} ferry_op_plan;
+} ferry_operation_plan;
 
 /**
  * How `dev` would run `op`; prepares nothing. The preferred order is a wish: an operation whose
- * operands lie otherwise runs too. Errors: those of ferry_op_check, FERRY_EUNSUPPORTED for an
+ * operands lie otherwise runs too. Errors: those of ferry_op_desc_check, FERRY_EUNSUPPORTED for an
  * integer dtype that the kind does not compute on, and where FERRY_STRICT forbids the host.
  */
-FERRY_API int ferry_op_query(ferry_device *dev, const ferry_op *op, ferry_op_plan *out);
+FERRY_API int ferry_operation_query(ferry_device *dev, const ferry_op_desc *op,
+                                    ferry_operation_plan *out);
 
 /**
  * Prepares `op` for `dev`, which is opened if it was not yet: decides the tier, compiles what has to
- * be compiled. `op` is copied. The caller destroys the operation. Errors as ferry_op_query.
+ * be compiled. `op` is copied. The caller destroys the operation. Errors as ferry_operation_query.
  */
-FERRY_API int ferry_op_create(ferry_device *dev, const ferry_op *op, ferry_operation **out);
+FERRY_API int ferry_operation_create(ferry_device *dev, const ferry_op_desc *op,
+                                     ferry_operation **out);
 
 /** How an operation runs; `out->struct_size` is set by the caller. FERRY_EINVAL. */
-FERRY_API int ferry_op_plan_of(const ferry_operation *operation, ferry_op_plan *out);
+FERRY_API int ferry_operation_get_plan(const ferry_operation *operation, ferry_operation_plan *out);
 
 /** Where an operand lies: the memory, and the distance of its first element from the start in bytes. */
-typedef struct ferry_op_place {
+typedef struct ferry_operation_location {
     ferry_memory *memory;
     uint64_t offset; /* bytes; a multiple of the element's size */
-} ferry_op_place;
+} ferry_operation_location;
 
 /** What a run takes. The caller sets struct_size; what a kind does not use stays 0. */
-typedef struct ferry_op_args {
+typedef struct ferry_operation_args {
     size_t struct_size;
-    const ferry_op_place *in;  /* n_in of the operation */
-    const ferry_op_place *out; /* n_out */
-    const double *scalars;     /* FERRY_OP_UPDATE */
-    size_t n_scalars;
+    const ferry_operation_location *in;  /* n_in of the operation */
+    const ferry_operation_location *out; /* n_out */
+    const double *scalars;               /* FERRY_OP_UPDATE */
+    size_t scalar_count;
     uint64_t seed, offset; /* FERRY_OP_RANDOM */
-} ferry_op_args;
+} ferry_operation_args;
 
 /**
  * Runs the operation on `q` (NULL: the default queue of its device): brings the inputs to where it is
@@ -136,22 +138,24 @@ typedef struct ferry_op_args {
  * one that the plugin reports at once; what fails before, bringing the inputs and packing constants
  * among it, leaves all as it was. Inputs keep theirs.
  */
-FERRY_API int ferry_op_run(ferry_operation *operation, ferry_queue *q, const ferry_op_args *args);
+FERRY_API int ferry_operation_run(ferry_operation *operation, ferry_queue *q,
+                                  const ferry_operation_args *args);
 
 /** What an operation has done so far. */
-typedef struct ferry_op_stats {
+typedef struct ferry_operation_stats {
     size_t struct_size;
     uint64_t runs;
     uint64_t packs; /* how often constants were brought into the plugin's form */
     uint64_t
         host_bytes; /* operands of runs on the host tier, both ways: the most that had to move */
-} ferry_op_stats;
+} ferry_operation_stats;
 
 /** The account of an operation; `out->struct_size` is set by the caller. FERRY_EINVAL. Any thread. */
-FERRY_API int ferry_op_get_stats(const ferry_operation *operation, ferry_op_stats *out);
+FERRY_API int ferry_operation_get_stats(const ferry_operation *operation,
+                                        ferry_operation_stats *out);
 
 /** Waits for the operation's runs and ends it. NULL is accepted. Cannot fail. */
-FERRY_API void ferry_op_destroy(ferry_operation *operation);
+FERRY_API void ferry_operation_destroy(ferry_operation *operation);
 
 FERRY_END_DECLS
 

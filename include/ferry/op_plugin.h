@@ -44,7 +44,7 @@ typedef struct ferry_op_answer {
 /** What a run is given. The arrays are borrowed for the call. */
 typedef struct ferry_op_run_args {
     uint32_t struct_size;
-    uint32_t n_scalars;
+    uint32_t scalar_count;
     const ferry_cref *in; /* n_in of the operation; a packed input's handle may be NULL */
     const ferry_ref *out; /* n_out */
     ferry_ref packed;     /* packed_bytes of it, as prepare left them; handle NULL if 0 */
@@ -61,13 +61,13 @@ typedef struct ferry_op_table {
      * Whether the device can do `op`, and how: 0 and *out, or FERRY_EUNSUPPORTED, for which
      * host->error need not be called. Compiles nothing, times nothing, allocates nothing. Any thread.
      */
-    int (*query)(void *dev, const ferry_op *op, ferry_op_answer *out);
+    int (*query)(void *dev, const ferry_op_desc *op, ferry_op_answer *out);
     /**
      * Prepares `op`, as query answered for it: compiles, chooses an algorithm by heuristics and never
      * by timing. `op` is copied as far as it is needed. May block. FERRY_ENOMEM, FERRY_EDEVICE; the
      * state is then as before. Any thread.
      */
-    int (*create)(void *dev, const ferry_op *op, void **out_prepared);
+    int (*create)(void *dev, const ferry_op_desc *op, void **out_prepared);
     /**
      * Packs the constants into `packed`, on `queue`, in its order. `in` has n_in references, of which
      * those in packed_inputs are set. ferry owns `packed` and calls this again when the constants have

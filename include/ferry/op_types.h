@@ -210,7 +210,7 @@ typedef struct ferry_operand {
 #define FERRY_PASS_BACKWARD_WEIGHTS 2u /* out[0] += the gradient of w, or of u */
 #define FERRY_PASS_BACKWARD_BIAS    3u /* out[0] += the gradient of the bias, or of v */
 
-/** Flags of ferry_op.math: what may be traded for speed. 0: nothing. */
+/** Flags of ferry_op_desc.math: what may be traded for speed. 0: nothing. */
 #define FERRY_MATH_TF32     1u
 #define FERRY_MATH_WINOGRAD 2u /* convolutions by tiles: fewer multiplications, other rounding */
 
@@ -375,10 +375,10 @@ typedef struct ferry_op_step {
 } ferry_op_step;
 
 /**
- * An operation. ferry_op_init (op.h) makes an empty one of a kind; whoever fills it in sets what the
+ * An operation. ferry_op_desc_init (op.h) makes an empty one of a kind; whoever fills it in sets what the
  * kind's comment names. A value: it owns nothing, and is copied by whoever keeps it.
  */
-typedef struct ferry_op {
+typedef struct ferry_op_desc {
     uint32_t struct_size;
     uint32_t kind; /* FERRY_OP_… */
     uint32_t pass; /* FERRY_PASS_… */
@@ -389,7 +389,7 @@ typedef struct ferry_op {
     ferry_operand out[FERRY_OP_OUTPUTS];
     ferry_op_params params;
     ferry_op_step epilogue[FERRY_OP_EPILOGUE];
-} ferry_op;
+} ferry_op_desc;
 
 FERRY_END_DECLS
 

@@ -25,11 +25,11 @@ FERRY_BEGIN_DECLS
 typedef struct ferry_proto ferry_proto;
 
 /** Where something stands in a text. */
-typedef struct ferry_proto_place {
+typedef struct ferry_proto_location {
     const char *file; /* the path as it was given; "" where it came from no file */
     int line;         /* from 1; 0: it stands in no text (a binary file, or made by an upgrade) */
     int column;       /* from 1, in characters */
-} ferry_proto_place;
+} ferry_proto_location;
 
 /** What ferry_proto_open may be told. Zero the structure, then set struct_size. */
 typedef struct ferry_proto_options {
@@ -105,7 +105,7 @@ FERRY_API int ferry_proto_serialize(const ferry_proto *p, void *buf, size_t capa
 FERRY_API const char *ferry_proto_type(const ferry_proto *p);
 
 /** How many values the field has: 0 where it is not given, else 1 or, if it repeats, more. */
-FERRY_API int64_t ferry_proto_count(const ferry_proto *p, const char *field);
+FERRY_API int64_t ferry_proto_value_count(const ferry_proto *p, const char *field);
 
 /** How many fields are given, each counted once; 0 for NULL. */
 FERRY_API int64_t ferry_proto_field_count(const ferry_proto *p);
@@ -167,12 +167,12 @@ FERRY_API int ferry_proto_get_string(const ferry_proto *p, const char *field, in
                                      const char **out);
 
 /** Where value `index` of a field stands, or with a NULL field the message itself. */
-FERRY_API ferry_proto_place ferry_proto_where(const ferry_proto *p, const char *field,
-                                              int64_t index);
+FERRY_API ferry_proto_location ferry_proto_get_location(const ferry_proto *p, const char *field,
+                                                        int64_t index);
 
 /**
  * Records "file:line:column: message" as this thread's latest failure, the place being that of
- * ferry_proto_where, and returns `code`. For layers, about their parameters.
+ * ferry_proto_get_location, and returns `code`. For layers, about their parameters.
  */
 FERRY_API int ferry_proto_error(const ferry_proto *p, const char *field, int64_t index, int code,
                                 const char *fmt, ...) FERRY_PRINTF(5, 6);
@@ -181,31 +181,31 @@ FERRY_API int ferry_proto_error(const ferry_proto *p, const char *field, int64_t
 
 /** A field that a message of caffe.proto or of its forks may have. Strings live as long as the library. */
 typedef struct ferry_proto_field {
-    size_t struct_size;       /* sizeof(ferry_proto_field) of the caller */
-    const char *name;         /* "kernel_size" */
-    const char *kind;         /* "uint32", "float", "bool", "string" …; a message's or an enum's name */
-    int repeats;              /* 1: there may be many */
-    uint32_t number;          /* in a binary file; 0: it cannot be there */
+    size_t struct_size; /* sizeof(ferry_proto_field) of the caller */
+    const char *name;   /* "kernel_size" */
+    const char *kind;   /* "uint32", "float", "bool", "string" …; a message's or an enum's name */
+    int repeats;        /* 1: there may be many */
+    uint32_t number;    /* in a binary file; 0: it cannot be there */
     double number_default;    /* of numbers and booleans */
     const char *text_default; /* of strings, and of enums the name; "" */
     const char *fork;         /* whose it is, if not Caffe's own; "" */
     int required;             /* 1: a message without it is not whole */
     int packed;               /* 1: many numbers are one run of them in a binary file */
-    int64_t n_choices;        /* of an enum: its values (ferry_proto_schema_choice); else 0 */
+    int64_t choice_count;     /* of an enum: its values (ferry_proto_schema_choice_at); else 0 */
 } ferry_proto_field;
 
 /** How many fields the named message, "PoolingParameter", may have; 0 for one that ferry does not know. */
-FERRY_API int64_t ferry_proto_schema_count(const char *type);
+FERRY_API int64_t ferry_proto_schema_field_count(const char *type);
 
 /** Field `index` of those. FERRY_EINVAL outside, and for a structure without its size. */
-FERRY_API int ferry_proto_schema_at(const char *type, int64_t index, ferry_proto_field *out);
+FERRY_API int ferry_proto_schema_field_at(const char *type, int64_t index, ferry_proto_field *out);
 
 /**
- * Value `choice`, 0 … n_choices − 1, of the enum that field `index` is: its name, for as long as the library
+ * Value `choice`, 0 … choice_count − 1, of the enum that field `index` is: its name, for as long as the library
  * lives, and its number. FERRY_EINVAL outside, and for a field that is none.
  */
-FERRY_API int ferry_proto_schema_choice(const char *type, int64_t index, int64_t choice,
-                                        const char **out_name, int *out_number);
+FERRY_API int ferry_proto_schema_choice_at(const char *type, int64_t index, int64_t choice,
+                                           const char **out_name, int *out_number);
 
 FERRY_END_DECLS
 

@@ -95,7 +95,7 @@ FERRY_API int ferry_queue_wrap(ferry_device *dev, void *native, ferry_queue **ou
  * function of ferry. Returns 0, or a negative FERRY_E… code, after which it must not have called a
  * further entry.
  */
-typedef int (*ferry_queue_work)(void *dev, void *queue, void *arg);
+typedef int (*ferry_queue_call_fn)(void *dev, void *queue, void *arg);
 
 /**
  * Runs `work` on the calling thread while no other thread submits to the queue, as ferry does
@@ -103,7 +103,8 @@ typedef int (*ferry_queue_work)(void *dev, void *queue, void *arg);
  * per queue. `what` names the operation in errors. Returns the result of `work`; a failure is this
  * thread's error, with the message that the plugin passed to host->error. FERRY_EINVAL for NULL.
  */
-FERRY_API int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_work work, void *arg);
+FERRY_API int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_call_fn work,
+                               void *arg);
 
 /**
  * Reserves the queue for the calling thread until ferry_queue_end, whose event then reports the
@@ -116,7 +117,7 @@ FERRY_API int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_wor
  * work, by ferry/math.h, ferry_queue_call or the vendor's object, to any queue, and do nothing
  * else. Calls that work on a memory or a blob return FERRY_EINVAL meanwhile, unless the access is
  * settled, and so do the reductions and another begin. Functions that cannot return an error belong
- * before or after: destroy, release, and ferry_memory_lose, which does nothing here. FERRY_ENOMEM,
+ * before or after: destroy, release, and ferry_memory_mark_lost, which does nothing here. FERRY_ENOMEM,
  * FERRY_EDEVICE; the queue is then not reserved.
  */
 FERRY_API int ferry_queue_begin(ferry_queue *q);
@@ -134,7 +135,7 @@ FERRY_API int ferry_queue_end(ferry_queue *q, ferry_event **out);
  * An event after all work submitted to `q` so far; the caller destroys it. Does not block. *out
  * only on success.
  */
-FERRY_API int ferry_queue_record(ferry_queue *q, ferry_event **out);
+FERRY_API int ferry_event_record(ferry_queue *q, ferry_event **out);
 
 /**
  * Later work on `q` waits for `e`. The calling thread does not, unless the two queues cannot wait
@@ -142,7 +143,7 @@ FERRY_API int ferry_queue_record(ferry_queue *q, ferry_event **out);
  * destroyed at once afterwards. If the work before the event is known to have failed, returns its
  * code without waiting.
  */
-FERRY_API int ferry_queue_wait(ferry_queue *q, ferry_event *e);
+FERRY_API int ferry_queue_wait_event(ferry_queue *q, ferry_event *e);
 
 /** 1 if the work before the event is done, 0 if not, or the code it failed with. Does not block. */
 FERRY_API int ferry_event_query(ferry_event *e);

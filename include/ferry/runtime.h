@@ -41,20 +41,19 @@ typedef struct ferry_runtime_options {
 } ferry_runtime_options;
 
 /** One line of the load report. Strings belong to the runtime and live as long as it does. */
-typedef struct ferry_candidate {
-    const char *name; /* of the plugin; from its file's name where its note could not be read */
-    const char *path; /* of the file, as looked for */
-    const char *
-        origin; /* its source: "plugins.conf:12", "FERRY_PLUGIN_PATH", "plugindir" … */
+typedef struct ferry_runtime_candidate_info {
+    const char *name;   /* of the plugin; from its file's name where its note could not be read */
+    const char *path;   /* of the file, as looked for */
+    const char *origin; /* its source: "plugins.conf:12", "FERRY_PLUGIN_PATH", "plugindir" … */
     /** The last stage reached: found, permissions, ELF, ABI, dlopen, open, devices. */
     const char *stage;
     const char *reason; /* why it went no further, or "" */
     const char *hint;   /* how to correct it, or "" */
     int ok;             /* nonzero: no objection up to this stage */
-} ferry_candidate;
+} ferry_runtime_candidate_info;
 
 /** One option of a plugin. Strings live as long as the process; unknown: "". */
-typedef struct ferry_option_info {
+typedef struct ferry_runtime_option_info {
     const char *name;          /* "devices", as for ferry_runtime_set_option */
     const char *type;          /* string, integer, real, boolean, size, enum */
     const char *values;        /* of an enum: "on|off|auto" */
@@ -63,7 +62,7 @@ typedef struct ferry_option_info {
     const char *value;         /* in force */
     const char *origin;        /* of the value: "plugins.conf:7", "API"; "" if it is the default */
     int core;                  /* nonzero: a key of ferry's own, such as pool_limit */
-} ferry_option_info;
+} ferry_runtime_option_info;
 
 /**
  * Reads configuration and environment, searches for plugins, and opens none of them yet.
@@ -101,7 +100,7 @@ FERRY_API int ferry_runtime_set_option(ferry_runtime *rt, const char *plugin, co
  * FERRY_ENODEV with the load report's reasons, the plugin's own error if exactly one was asked for;
  * *out is then untouched. Any thread.
  */
-FERRY_API int ferry_runtime_device(ferry_runtime *rt, const char *name, ferry_device **out);
+FERRY_API int ferry_runtime_get_device(ferry_runtime *rt, const char *name, ferry_device **out);
 
 /**
  * Opens every plugin that the configuration allows (never one that FERRY_BACKEND rules out) and
@@ -127,7 +126,7 @@ FERRY_API int ferry_runtime_device_at(ferry_runtime *rt, int index, ferry_device
  * means that no device is known to own it. Errors: FERRY_EINVAL for NULL; if no device owns it, the
  * error of asking one (FERRY_EDEVICE, FERRY_EFORKED). *out is then unchanged. Any thread.
  */
-FERRY_API int ferry_runtime_owner(ferry_runtime *rt, const void *handle, ferry_device **out);
+FERRY_API int ferry_runtime_find_owner(ferry_runtime *rt, const void *handle, ferry_device **out);
 
 /**
  * Loads a shared object other than a plugin, permanently, under the rules for plugins (owner and
@@ -136,14 +135,14 @@ FERRY_API int ferry_runtime_owner(ferry_runtime *rt, const void *handle, ferry_d
  * closed. FERRY_EPERM, FERRY_EPLUGIN, FERRY_EABI, FERRY_EIO with the reason and a remedy,
  * FERRY_EINVAL, FERRY_ENOMEM. Runs the file's constructors. Any thread.
  */
-FERRY_API int ferry_runtime_library(ferry_runtime *rt, const char *path, const char *symbol,
-                                    const void **out);
+FERRY_API int ferry_runtime_load_library(ferry_runtime *rt, const char *path, const char *symbol,
+                                         const void **out);
 
 /**
  * The files that `library` under [layers] in plugins.conf names, with commas between them; "" for
  * none.
  */
-FERRY_API const char *ferry_runtime_layers(const ferry_runtime *rt);
+FERRY_API const char *ferry_runtime_layer_libraries(const ferry_runtime *rt);
 
 /** Lines of the load report, which does not grow; 0 for NULL. */
 FERRY_API int ferry_runtime_candidate_count(const ferry_runtime *rt);
@@ -153,34 +152,36 @@ FERRY_API int ferry_runtime_candidate_count(const ferry_runtime *rt);
  * *out is borrowed, valid until the runtime is closed; a plugin's stage moves on as it is opened.
  * FERRY_EINVAL for an index outside.
  */
-FERRY_API int ferry_runtime_candidate_at(ferry_runtime *rt, int index, const ferry_candidate **out);
+FERRY_API int ferry_runtime_candidate_at(ferry_runtime *rt, int index,
+                                         const ferry_runtime_candidate_info **out);
 
 /**
  * The same, for loops without a count: FERRY_EINVAL past the last line ends one, and leaves
  * ferry_last_error as it was.
  */
-FERRY_API int ferry_runtime_candidate(ferry_runtime *rt, int index, const ferry_candidate **out);
+FERRY_API int ferry_runtime_candidate(ferry_runtime *rt, int index,
+                                      const ferry_runtime_candidate_info **out);
 
 /**
  * How many options a plugin has, ferry's own keys among them; opens the plugin. Errors: as
- * ferry_runtime_device by name; *out_count is then untouched.
+ * ferry_runtime_get_device by name; *out_count is then untouched.
  */
 FERRY_API int ferry_runtime_option_count(ferry_runtime *rt, const char *plugin, int *out_count);
 
 /**
  * Option `index` of a plugin, 0 … ferry_runtime_option_count − 1, and the value in force, ferry's
  * own keys first; opens the plugin. At most `size_of_out` bytes are written. FERRY_EINVAL for an
- * index outside; other errors as ferry_runtime_device by name.
+ * index outside; other errors as ferry_runtime_get_device by name.
  */
 FERRY_API int ferry_runtime_option_at(ferry_runtime *rt, const char *plugin, int index,
-                                      ferry_option_info *out, size_t size_of_out);
+                                      ferry_runtime_option_info *out, size_t size_of_out);
 
 /**
  * The same, for loops without a count: FERRY_EINVAL past the last option ends one, and leaves
  * ferry_last_error as it was.
  */
 FERRY_API int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int index,
-                                   ferry_option_info *out, size_t size_of_out);
+                                   ferry_runtime_option_info *out, size_t size_of_out);
 
 /**
  * Probes a plugin in a child process: whether it can be loaded and opened, how many devices it

@@ -39,7 +39,7 @@
 #define FERRY_SOLVER_H
 
 #include <ferry/net.h>
-#include <ferry/team.h>
+#include <ferry/comm.h>
 
 FERRY_BEGIN_DECLS
 
@@ -52,16 +52,16 @@ typedef struct ferry_solver_options {
     const char *text;   /* the solver's text in place of the file; the path then only names it */
     size_t text_size;   /* bytes; with text only */
     const char *const
-        *weights; /* n_weights files that are loaded behind the text's own `weights` */
-    size_t n_weights;
+        *weights; /* weight_count files that are loaded behind the text's own `weights` */
+    size_t weight_count;
     const char *const
-        *stages; /* n_stages that are added to train_state; its level is then `level` */
-    size_t n_stages;
+        *stages; /* stage_count that are added to train_state; its level is then `level` */
+    size_t stage_count;
     int level;
-    const char *place; /* as of ferry_net_options, for all nets */
-    const char *const *keep; /* n_keep blobs of the test nets that stay readable, as there */
-    size_t n_keep;
-    const ferry_team *team; /* whom it trains with (below); NULL: nobody */
+    const char *place;       /* as of ferry_net_options, for all nets */
+    const char *const *keep; /* keep_count blobs of the test nets that stay readable, as there */
+    size_t keep_count;
+    const ferry_comm *team;  /* whom it trains with (below); NULL: nobody */
     const char *allow_write; /* as of ferry_net_options, for all nets; snapshots need none */
     int weights_matched; /* 1: weights of which the training net gets nothing are FERRY_ESHAPE */
 } ferry_solver_options;
@@ -95,7 +95,7 @@ FERRY_API void ferry_solver_request(ferry_solver *s, unsigned what);
 /**
  * Does `n` iterations: at each a test of the test nets if it is due, iter_size times forward and
  * backward, the update, and a snapshot if it is due. Stops early where that was requested, which is
- * success (ferry_solver_stopped). Where a rank of a team fails the others have to be told by whoever joined them
+ * success (ferry_solver_is_stopped). Where a rank of a team fails the others have to be told by whoever joined them
  * (ferry_mpi_fail), else they wait for it; a team that has failed is of no use to the next step. FERRY_EINVAL on every
  * rank where they have different parameters, iterations or ends (max_iter). A loss that is no number is no error, as
  * in Caffe; it is said once.
@@ -121,7 +121,7 @@ FERRY_API int ferry_solver_apply_update(ferry_solver *s);
 FERRY_API int ferry_solver_solve(ferry_solver *s);
 
 /** 1 if the latest step or solve was stopped by a request, 0 if not. */
-FERRY_API int ferry_solver_stopped(const ferry_solver *s);
+FERRY_API int ferry_solver_is_stopped(const ferry_solver *s);
 
 /**
  * Writes PREFIX_iter_N.caffemodel, PREFIX_iter_N.ferrystate and PREFIX_iter_N.solverstate, in this
@@ -154,9 +154,9 @@ FERRY_API int ferry_solver_restore_exact(ferry_solver *s, const char *path);
 /** The training net, borrowed. NULL for NULL. */
 FERRY_API ferry_net *ferry_solver_net(const ferry_solver *s);
 /** How many test nets there are; 0 for NULL. */
-FERRY_API int ferry_solver_n_test_nets(const ferry_solver *s);
+FERRY_API int ferry_solver_test_net_count(const ferry_solver *s);
 /** Test net `index`, borrowed; NULL past the last. */
-FERRY_API ferry_net *ferry_solver_test_net(const ferry_solver *s, int index);
+FERRY_API ferry_net *ferry_solver_test_net_at(const ferry_solver *s, int index);
 /** How many iterations have been done: the number of the next one. 0 for NULL. */
 FERRY_API int ferry_solver_iter(const ferry_solver *s);
 /** max_iter of the text. 0 for NULL. */
@@ -171,12 +171,12 @@ FERRY_API const char *ferry_solver_latest_snapshot(const ferry_solver *s);
 /** The loss of the latest iteration, unsmoothed: with iter_size the mean. 0 before the first. */
 FERRY_API double ferry_solver_loss(const ferry_solver *s);
 /** The learning rate of the next iteration. (Caffe: GetLearningRate.) 0 for NULL. */
-FERRY_API double ferry_solver_rate(const ferry_solver *s);
+FERRY_API double ferry_solver_learning_rate(const ferry_solver *s);
 
 /** How many blobs the histories have: one for each parameter, then for AdaDelta and Adam as many again. */
-FERRY_API int ferry_solver_n_histories(const ferry_solver *s);
+FERRY_API int ferry_solver_history_count(const ferry_solver *s);
 /** History `index`, in Caffe's order, borrowed; NULL past the last. */
-FERRY_API ferry_blob *ferry_solver_history(const ferry_solver *s, int index);
+FERRY_API ferry_blob *ferry_solver_history_at(const ferry_solver *s, int index);
 
 /** One number of a test: the mean of one value of a test net's output. Borrowed for the call. */
 typedef struct ferry_solver_score {
@@ -193,17 +193,18 @@ typedef struct ferry_solver_score {
  * step with that code, and the iteration is not counted. (Caffe: Solver::Callback.)
  */
 FERRY_API int ferry_solver_on_gradients(ferry_solver *s,
-                                        int (*fn)(void *arg, ferry_solver *s, int ready), void *arg);
+                                        int (*fn)(void *arg, ferry_solver *s, int ready),
+                                        void *arg);
 
 /** What an iteration came to. Borrowed for the call. */
-typedef struct ferry_solver_event {
+typedef struct ferry_solver_iteration {
     size_t struct_size; /* of the library */
     int iter;           /* its number; max_iter for the test behind the last iteration */
     int is_last;        /* 1: behind the last iteration; lr and losses are then 0 */
     double lr, loss, smoothed_loss; /* the loss is the mean over iter_size */
-    size_t n_scores;                /* of the test before it; 0 where there was none */
+    size_t score_count;             /* of the test before it; 0 where there was none */
     const ferry_solver_score *scores;
-} ferry_solver_event;
+} ferry_solver_iteration;
 
 /**
  * Has `fn` called after each iteration's update, before its snapshot, on the stepping thread, and with
@@ -212,7 +213,7 @@ typedef struct ferry_solver_event {
  */
 FERRY_API int ferry_solver_on_iteration(ferry_solver *s,
                                         int (*fn)(void *arg, ferry_solver *s,
-                                                  const ferry_solver_event *event),
+                                                  const ferry_solver_iteration *event),
                                         void *arg);
 
 FERRY_END_DECLS

@@ -92,7 +92,7 @@ FERRY_API const char *ferry_version(void);
  * a line gives their number. Lines already on their way when this returns may still reach the
  * former function. Any thread.
  */
-FERRY_API void ferry_log_set(void (*fn)(void *arg, int level, const char *line), void *arg);
+FERRY_API void ferry_log_set_handler(void (*fn)(void *arg, int level, const char *line), void *arg);
 
 /**
  * Writes a line to the log at FERRY_LOG_…, for libraries on top of ferry. Dropped where FERRY_LOG

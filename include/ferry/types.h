@@ -61,14 +61,14 @@ static inline ferry_cref ferry_ref_const(ferry_ref ref)
 }
 
 /** The place `bytes` further on; the null reference stays null. Cannot fail; any thread. */
-static inline ferry_ref ferry_ref_at(ferry_ref ref, uint64_t bytes)
+static inline ferry_ref ferry_ref_advance(ferry_ref ref, uint64_t bytes)
 {
     ref.offset += ref.handle ? bytes : 0;
     return ref;
 }
 
 /** The same, for memory that is only read. */
-static inline ferry_cref ferry_cref_at(ferry_cref ref, uint64_t bytes)
+static inline ferry_cref ferry_cref_advance(ferry_cref ref, uint64_t bytes)
 {
     ref.offset += ref.handle ? bytes : 0;
     return ref;

@@ -127,7 +127,7 @@ static bool has_its_values(const struct ferry__datum *d)
 int ferry__datum_picture(const struct ferry__datum *d, const char *name, int channels,
                          ferry_blob *bytes, ferry_blob *floats, ferry_blob **out)
 {
-    int64_t dims[3] = { d->channels, d->height, d->width };
+    int64_t shape[3] = { d->channels, d->height, d->width };
     ferry_blob *blob = d->size || d->encoded ? bytes : floats;
     void *to;
     int err;
@@ -136,11 +136,11 @@ int ferry__datum_picture(const struct ferry__datum *d, const char *name, int cha
         err = ferry_image_decode(d->bytes, d->size, name, channels, bytes);
     } else if (!has_its_values(d)) {
         err = ferry_error_set(FERRY_EFORMAT, "%.600s: a Datum of %lld x %lld x %lld with %lld %s",
-                              name, (long long)dims[0], (long long)dims[1], (long long)dims[2],
+                              name, (long long)shape[0], (long long)shape[1], (long long)shape[2],
                               d->size ? (long long)d->size : (long long)d->n_floats,
                               d->size ? "bytes" : "floats");
     } else {
-        err = ferry_blob_reshape(blob, 3, dims, NULL);
+        err = ferry_blob_reshape(blob, shape, 3, NULL);
         to = err ? NULL : ferry_blob_overwrite_host_data(blob);
         if (!err && !to)
             err = ferry_last_error_code();

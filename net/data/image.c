@@ -82,8 +82,8 @@ static void spread(const struct ferry__image *image, void *to, bool bytes)
 
 static int put(const struct ferry__image *image, ferry_blob *out)
 {
-    int64_t dims[3] = { image->channels, image->height, image->width };
-    int err = ferry_blob_reshape(out, 3, dims, NULL);
+    int64_t shape[3] = { image->channels, image->height, image->width };
+    int err = ferry_blob_reshape(out, shape, 3, NULL);
     void *to = err ? NULL : ferry_blob_overwrite_host_data(out);
 
     if (!to)

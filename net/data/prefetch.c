@@ -196,7 +196,7 @@ static int make_slot(struct ferry__prefetch *p, ferry_device *dev, struct slot *
     if (!slot->batch.blobs)
         return ferry_error_set(FERRY_ENOMEM, "no memory to read ahead");
     for (i = 0; !err && i < p->n_blobs; i++)
-        err = ferry_blob_create(dev, FERRY_F32, FERRY_UNSHAPED, NULL, &slot->batch.blobs[i]);
+        err = ferry_blob_create(dev, FERRY_F32, NULL, FERRY_UNSHAPED, &slot->batch.blobs[i]);
     return err;
 }
 

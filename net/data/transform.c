@@ -34,7 +34,7 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /* The same size as asked for, or, to cover it, one that is larger along one axis. */
-static void plan_resize(const struct picture *p, const ferry_transform_options *o,
+static void plan_resize(const struct picture *p, const ferry_image_transform_options *o,
                         struct plan *plan)
 {
     double factor;
@@ -57,8 +57,8 @@ static void plan_resize(const struct picture *p, const ferry_transform_options *
 
 static int plan_mean(const struct picture *p, const ferry_blob *mean, struct plan *plan)
 {
-    int64_t count = mean ? ferry_blob_count(mean) : 0, area = plan->kept[0] * plan->kept[1];
-    int naxes = mean ? ferry_blob_naxes(mean) : 0;
+    int64_t count = mean ? ferry_blob_element_count(mean) : 0, area = plan->kept[0] * plan->kept[1];
+    int rank = mean ? ferry_blob_rank(mean) : 0;
     char shape[160];
 
     plan->mean_count = count;
@@ -66,9 +66,9 @@ static int plan_mean(const struct picture *p, const ferry_blob *mean, struct pla
     plan->mean_whole = false;
     if (!mean)
         return FERRY_OK;
-    plan->mean_whole = count == p->channels * area && naxes >= 2 &&
-                       ferry_blob_dim(mean, naxes - 2) == plan->kept[0] &&
-                       ferry_blob_dim(mean, naxes - 1) == plan->kept[1];
+    plan->mean_whole = count == p->channels * area && rank >= 2 &&
+                       ferry_blob_dim(mean, rank - 2) == plan->kept[0] &&
+                       ferry_blob_dim(mean, rank - 1) == plan->kept[1];
     ferry_blob_shape_string(mean, shape, sizeof(shape));
     if (count != 1 && count != p->channels && !plan->mean_whole)
         return ferry_error_set(FERRY_ESHAPE,
@@ -82,7 +82,7 @@ static int plan_mean(const struct picture *p, const ferry_blob *mean, struct pla
     return plan->mean ? FERRY_OK : ferry_last_error_code();
 }
 
-static int plan_crop(const ferry_transform_options *o, struct plan *plan)
+static int plan_crop(const ferry_image_transform_options *o, struct plan *plan)
 {
     plan->crop[0] = o->crop_height ? o->crop_height : plan->kept[0];
     plan->crop[1] = o->crop_width ? o->crop_width : plan->kept[1];
@@ -99,7 +99,8 @@ static int plan_crop(const ferry_transform_options *o, struct plan *plan)
     return FERRY_OK;
 }
 
-static int make_plan(const struct picture *p, const ferry_transform_options *o, struct plan *plan)
+static int make_plan(const struct picture *p, const ferry_image_transform_options *o,
+                     struct plan *plan)
 {
     int err;
 
@@ -118,10 +119,10 @@ static int make_plan(const struct picture *p, const ferry_transform_options *o, 
 
 static int take(const ferry_blob *image, struct picture *p)
 {
-    int64_t count = ferry_blob_count(image);
+    int64_t count = ferry_blob_element_count(image);
     const void *values;
 
-    if (ferry_blob_naxes(image) != 3 || count == 0)
+    if (ferry_blob_rank(image) != 3 || count == 0)
         return ferry_error_set(FERRY_ESHAPE,
                                "a picture has three axes, channels, height and width");
     *p = (struct picture){ ferry_blob_dim(image, 0), ferry_blob_dim(image, 1),
@@ -210,9 +211,9 @@ static float *room_in(ferry_blob *out, int64_t item, const struct picture *p,
     float *values;
 
     if (item < 0)
-        return ferry_blob_reshape(out, 4, dims, NULL) ? NULL : ferry_blob_overwrite_host_data(out);
-    if (ferry_blob_naxes(out) != 4 || item >= ferry_blob_dim(out, 0) ||
-        memcmp(ferry_blob_dims(out) + 1, dims + 1, 3 * sizeof(*dims)) != 0) {
+        return ferry_blob_reshape(out, dims, 4, NULL) ? NULL : ferry_blob_overwrite_host_data(out);
+    if (ferry_blob_rank(out) != 4 || item >= ferry_blob_dim(out, 0) ||
+        memcmp(ferry_blob_shape(out) + 1, dims + 1, 3 * sizeof(*dims)) != 0) {
         ferry_blob_shape_string(out, shape, sizeof(shape));
         ferry_error_set(FERRY_ESHAPE, "a picture of %lld x %lld x %lld for item %lld of %s",
                         (long long)dims[1], (long long)dims[2], (long long)dims[3], (long long)item,
@@ -223,7 +224,7 @@ static float *room_in(ferry_blob *out, int64_t item, const struct picture *p,
     return values ? values + item * count : NULL;
 }
 
-static int transform(struct picture *p, const ferry_transform_options *o, bool round,
+static int transform(struct picture *p, const ferry_image_transform_options *o, bool round,
                      ferry_blob *out, int64_t item)
 {
     struct plan plan;
@@ -241,10 +242,10 @@ static int transform(struct picture *p, const ferry_transform_options *o, bool r
     return FERRY_OK;
 }
 
-int ferry_transform(const ferry_blob *image, const ferry_transform_options *options,
-                    ferry_blob *out, int64_t item)
+int ferry_image_transform(const ferry_blob *image, const ferry_image_transform_options *options,
+                          ferry_blob *out, int64_t item)
 {
-    ferry_transform_options o = { 0 };
+    ferry_image_transform_options o = { 0 };
     ferry_dtype dtype = image ? ferry_blob_dtype(image) : FERRY_F32;
     struct picture p = { 0 };
     int err;
@@ -252,10 +253,11 @@ int ferry_transform(const ferry_blob *image, const ferry_transform_options *opti
     if (!image || !out || (options && options->struct_size < sizeof options->struct_size) ||
         out == image)
         return ferry_error_set(
-            FERRY_EINVAL, "ferry_transform: NULL, one blob twice, or options without their size");
+            FERRY_EINVAL,
+            "ferry_image_transform: NULL, one blob twice, or options without their size");
     if ((dtype != FERRY_U8 && dtype != FERRY_F32) || ferry_blob_dtype(out) != FERRY_F32)
         return ferry_error_set(FERRY_EINVAL,
-                               "ferry_transform: from U8 or F32 to F32, not from %s to %s",
+                               "ferry_image_transform: from U8 or F32 to F32, not from %s to %s",
                                ferry_dtype_name(dtype), ferry_dtype_name(ferry_blob_dtype(out)));
     if (options) /* of a caller who knew more, or less */
         memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);

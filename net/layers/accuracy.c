@@ -22,7 +22,7 @@ static int setup(ferry_layer *layer)
     struct accuracy *s = ferry_layer_state(layer);
 
     s->top_k = ferry_proto_integer(p, "top_k", 0);
-    s->places.ignores = ferry_proto_count(p, "ignore_label") > 0;
+    s->places.ignores = ferry_proto_value_count(p, "ignore_label") > 0;
     s->places.ignored = ferry_proto_integer(p, "ignore_label", 0);
     return 0;
 }
@@ -34,7 +34,7 @@ static int reshape(ferry_layer *layer)
     int axis, err;
 
     err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
-                         ferry_blob_naxes(ferry_layer_bottom(layer, 0)), &axis);
+                         ferry_blob_rank(ferry_layer_bottom_at(layer, 0)), &axis);
     if (!err)
         err = ferry__loss_around(layer, axis, &s->places);
     if (!err && s->top_k > s->places.classes)
@@ -43,10 +43,10 @@ static int reshape(ferry_layer *layer)
             ferry_layer_name(layer), (long long)s->top_k, (long long)s->places.classes);
     if (!err)
         err = ferry__loss_scalar(layer);
-    if (!err && ferry_layer_n_tops(layer) > 1)
-        err = ferry_blob_reshape(ferry_layer_top(layer, 1), 1, &s->places.classes, NULL);
-    if (!err && ferry_layer_n_tops(layer) > 1 &&
-        !ferry_layer_scratch(layer, 0, 0, 1, &s->places.classes))
+    if (!err && ferry_layer_top_count(layer) > 1)
+        err = ferry_blob_reshape(ferry_layer_top_at(layer, 1), &s->places.classes, 1, NULL);
+    if (!err && ferry_layer_top_count(layer) > 1 &&
+        !ferry_layer_scratch(layer, 0, 0, &s->places.classes, 1))
         err = ferry_last_error_code();
     return err;
 }
@@ -65,8 +65,8 @@ static bool is_right(const struct accuracy *s, const float *x, int64_t class)
 static int count(const ferry_layer *layer, const struct accuracy *s, float *rights, float *alls,
                  double *out_right, double *out_all)
 {
-    const float *x = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
-    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *x = ferry_blob_host_data(ferry_layer_bottom_at(layer, 0));
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     const struct ferry__loss *l = &s->places;
     int64_t i, k, class;
 
@@ -100,8 +100,8 @@ static int forward(ferry_layer *layer)
     int64_t i;
     int err;
 
-    if (ferry_layer_n_tops(layer) > 1) {
-        rights = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 1));
+    if (ferry_layer_top_count(layer) > 1) {
+        rights = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 1));
         alls = ferry_blob_overwrite_host_data(ferry_layer_scratch_at(layer, 0));
         if (!rights || !alls)
             return ferry_last_error_code();

@@ -20,23 +20,23 @@ static int setup(ferry_layer *layer)
 {
     struct arg_max *s = ferry_layer_state(layer);
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "argmax_param", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     int64_t along;
 
     s->k = ferry_proto_integer(p, "top_k", 0);
     s->values = ferry_proto_boolean(p, "out_max_val", 0);
-    s->has_axis = ferry_proto_count(p, "axis") > 0;
-    if (ferry_blob_naxes(bottom) < 1)
+    s->has_axis = ferry_proto_value_count(p, "axis") > 0;
+    if (ferry_blob_rank(bottom) < 1)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom is a scalar");
     if (s->has_axis) {
         int err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
-                                 ferry_blob_naxes(bottom), &s->axis);
+                                 ferry_blob_rank(bottom), &s->axis);
 
         if (err)
             return err;
     }
     along = s->has_axis ? ferry_blob_dim(bottom, s->axis)
-                        : ferry_blob_count_range(bottom, 1, ferry_blob_naxes(bottom));
+                        : ferry_blob_element_count_range(bottom, 1, ferry_blob_rank(bottom));
     if (s->k < 1 || s->k > along)
         return ferry_proto_error(p, "top_k", 0, FERRY_ESHAPE,
                                  "layer \"%s\": the %lld largest of %lld", ferry_layer_name(layer),
@@ -47,24 +47,24 @@ static int setup(ferry_layer *layer)
 static int reshape(ferry_layer *layer)
 {
     const struct arg_max *s = ferry_layer_state(layer);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int naxes = ferry_blob_naxes(bottom), i;
-    int64_t dims[32];
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int rank = ferry_blob_rank(bottom), i;
+    int64_t shape[32];
 
     if (s->has_axis) {
-        for (i = 0; i < naxes; i++)
-            dims[i] = i == s->axis ? s->k : ferry_blob_dim(bottom, i);
-        return ferry_blob_reshape(ferry_layer_top(layer, 0), naxes, dims, NULL);
+        for (i = 0; i < rank; i++)
+            shape[i] = i == s->axis ? s->k : ferry_blob_dim(bottom, i);
+        return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
     }
-    if (naxes < 3)
-        naxes = 3;
-    for (i = 0; i < naxes; i++)
-        dims[i] = 1;
-    dims[0] = ferry_blob_dim(bottom, 0);
-    dims[2] = s->k;
+    if (rank < 3)
+        rank = 3;
+    for (i = 0; i < rank; i++)
+        shape[i] = 1;
+    shape[0] = ferry_blob_dim(bottom, 0);
+    shape[2] = s->k;
     if (s->values)
-        dims[1] = 2;
-    return ferry_blob_reshape(ferry_layer_top(layer, 0), naxes, dims, NULL);
+        shape[1] = 2;
+    return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
 }
 
 struct one {
@@ -84,14 +84,14 @@ static int largest_first(const void *x, const void *y)
 static int forward(ferry_layer *layer)
 {
     const struct arg_max *s = ferry_layer_state(layer);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     const float *x = ferry_blob_host_data(bottom);
-    float *y = x ? ferry_blob_overwrite_host_data(ferry_layer_top(layer, 0)) : NULL;
-    int naxes = ferry_blob_naxes(bottom);
-    int64_t along =
-        s->has_axis ? ferry_blob_dim(bottom, s->axis) : ferry_blob_count_range(bottom, 1, naxes);
-    int64_t step = s->has_axis ? ferry_blob_count_range(bottom, s->axis + 1, naxes) : 1;
-    int64_t rows = along ? ferry_blob_count(bottom) / along : 0, r, i;
+    float *y = x ? ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 0)) : NULL;
+    int rank = ferry_blob_rank(bottom);
+    int64_t along = s->has_axis ? ferry_blob_dim(bottom, s->axis)
+                                : ferry_blob_element_count_range(bottom, 1, rank);
+    int64_t step = s->has_axis ? ferry_blob_element_count_range(bottom, s->axis + 1, rank) : 1;
+    int64_t rows = along ? ferry_blob_element_count(bottom) / along : 0, r, i;
     struct one *all = malloc((size_t)(along + 1) * sizeof *all);
 
     if (!y || !all) {

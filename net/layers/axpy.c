@@ -15,7 +15,7 @@ static int emit_backward(ferry_layer *layer, ferry_operand image, ferry_operand 
     int err = 0;
 
     if (ferry_layer_propagates(layer, 0)) {
-        if (!ferry_layer_scratch(layer, 0, 0, 2, image.shape))
+        if (!ferry_layer_scratch(layer, 0, 0, image.shape, 2))
             return ferry_last_error_code();
         err = ferry__emit_product(layer, dy, x, product);
         if (!err)
@@ -32,29 +32,30 @@ static int emit_backward(ferry_layer *layer, ferry_operand image, ferry_operand 
 
 static int reshape(ferry_layer *layer)
 {
-    const ferry_blob *a = ferry_layer_bottom(layer, 0), *x = ferry_layer_bottom(layer, 1);
+    const ferry_blob *a = ferry_layer_bottom_at(layer, 0), *x = ferry_layer_bottom_at(layer, 1);
     ferry_layer_operand in[3], out[1];
     ferry_operand image, factor;
     int64_t channels;
-    ferry_op op;
+    ferry_op_desc op;
     int err;
 
-    if (ferry_blob_naxes(x) < 2 || ferry_blob_shape_equals(x, ferry_layer_bottom(layer, 2)) != 1)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "bottoms 1 and 2 have %lld and %lld elements",
-                                 (long long)ferry_blob_count(x),
-                                 (long long)ferry_blob_count(ferry_layer_bottom(layer, 2)));
-    channels = ferry_blob_count_range(x, 0, 2);
-    if (ferry_blob_count(a) != channels)
+    if (ferry_blob_rank(x) < 2 || ferry_blob_shape_equals(x, ferry_layer_bottom_at(layer, 2)) != 1)
+        return ferry_layer_error(
+            layer, FERRY_ESHAPE, "bottoms 1 and 2 have %lld and %lld elements",
+            (long long)ferry_blob_element_count(x),
+            (long long)ferry_blob_element_count(ferry_layer_bottom_at(layer, 2)));
+    channels = ferry_blob_element_count_range(x, 0, 2);
+    if (ferry_blob_element_count(a) != channels)
         return ferry_layer_error(layer, FERRY_ESHAPE, "%lld factors for %lld channels",
-                                 (long long)ferry_blob_count(a), (long long)channels);
+                                 (long long)ferry_blob_element_count(a), (long long)channels);
     err = ferry__top_like(layer, 0, x);
     if (err)
         return err;
-    image = ferry_operand_of(
-        FERRY_F32, 2, (int64_t[]){ channels, ferry_blob_count_range(x, 2, ferry_blob_naxes(x)) },
-        NULL);
-    factor = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ channels, 1 }, NULL);
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    image = ferry_operand_make(
+        FERRY_F32,
+        (int64_t[]){ channels, ferry_blob_element_count_range(x, 2, ferry_blob_rank(x)) }, 2, NULL);
+    factor = ferry_operand_make(FERRY_F32, (int64_t[]){ channels, 1 }, 2, NULL);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_SCALE;
     ferry__op_in(&op, in, image, ferry__of_bottom(1));
     ferry__op_in(&op, in, factor, ferry__of_bottom(0));

@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-int ferry__emit_pass(ferry_layer *layer, const ferry_op *like, uint32_t pass, int n_in,
+int ferry__emit_pass(ferry_layer *layer, const ferry_op_desc *like, uint32_t pass, int n_in,
                      const struct ferry__term *in, struct ferry__term out)
 {
     ferry_layer_operand in_at[FERRY_OP_INPUTS], out_at[1];
-    ferry_op op = *like;
+    ferry_op_desc op = *like;
     int i;
 
     op.pass = pass;
@@ -31,10 +31,10 @@ int ferry__emit_product(ferry_layer *layer, struct ferry__term x, struct ferry__
 
 int ferry__emit_sum(ferry_layer *layer, double scale, struct ferry__term x, struct ferry__term y)
 {
-    ferry_op op;
+    ferry_op_desc op;
     uint32_t i;
 
-    ferry_op_init(&op, FERRY_OP_REDUCE);
+    ferry_op_desc_init(&op, FERRY_OP_REDUCE);
     op.params.reduce.function = FERRY_REDUCE_SUM;
     op.params.reduce.scale = scale;
     for (i = 0; i < x.o.rank; i++)
@@ -48,11 +48,11 @@ int ferry__emit_sum(ferry_layer *layer, double scale, struct ferry__term x, stru
 int ferry__emit_scaled(ferry_layer *layer, double factor, struct ferry__term x,
                        struct ferry__term y)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
     if (factor == 1)
         return ferry__emit_copy(layer, x.o, x.at, y.o, y.at);
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.params.unary.function = FERRY_UNARY_POWER;
     op.params.unary.a = 1;
     op.params.unary.b = factor;
@@ -65,7 +65,7 @@ int ferry__emit_zeros(ferry_layer *layer, ferry_layer_operand to, int scratch)
     int64_t one = 1;
     uint32_t i;
 
-    if (!ferry_layer_scratch(layer, scratch, 1, 1, &one))
+    if (!ferry_layer_scratch(layer, scratch, 1, &one, 1))
         return ferry_last_error_code();
     x = y;
     for (i = 0; i < x.rank; i++)
@@ -77,11 +77,11 @@ int ferry__emit_zeros(ferry_layer *layer, ferry_layer_operand to, int scratch)
 static int keep(ferry_layer *layer, const ferry_blob *b, int scratch, ferry_layer_operand *at)
 {
     const ferry_layer_operand from = *at;
-    int64_t count = ferry_blob_count(b);
-    ferry_operand x = ferry_operand_of(FERRY_F32, 1, &count, NULL);
+    int64_t count = ferry_blob_element_count(b);
+    ferry_operand x = ferry_operand_make(FERRY_F32, &count, 1, NULL);
 
     *at = ferry__of_scratch(scratch);
-    if (!ferry_layer_scratch(layer, scratch, 1, ferry_blob_naxes(b), ferry_blob_dims(b)))
+    if (!ferry_layer_scratch(layer, scratch, 1, ferry_blob_shape(b), ferry_blob_rank(b)))
         return ferry_last_error_code();
     return ferry__emit_copy(layer, x, from, x, *at);
 }
@@ -89,16 +89,16 @@ static int keep(ferry_layer *layer, const ferry_blob *b, int scratch, ferry_laye
 int ferry__input_kept(ferry_layer *layer, int scratch, ferry_layer_operand *out)
 {
     *out = ferry__of_bottom(0);
-    if (!ferry_layer_needs_backward(layer) || !ferry_layer_in_place(layer, 0))
+    if (!ferry_layer_needs_backward(layer) || !ferry_layer_is_in_place(layer, 0))
         return 0;
-    return keep(layer, ferry_layer_bottom(layer, 0), scratch, out);
+    return keep(layer, ferry_layer_bottom_at(layer, 0), scratch, out);
 }
 
 int ferry__result_kept(ferry_layer *layer, int top, int scratch, ferry_layer_operand *out)
 {
     *out = ferry__of_top(top);
     return ferry_layer_overwritten(layer, top)
-               ? keep(layer, ferry_layer_top(layer, top), scratch, out)
+               ? keep(layer, ferry_layer_top_at(layer, top), scratch, out)
                : 0;
 }
 
@@ -118,7 +118,7 @@ static bool takes_result(const ferry_layer *layer, uint32_t function)
         return true;
     case FERRY_UNARY_RELU:
     case FERRY_UNARY_CLIP:
-        return ferry_layer_in_place(layer, 0);
+        return ferry_layer_is_in_place(layer, 0);
     default:
         return false;
     }
@@ -129,9 +129,9 @@ int ferry__unary_layer(ferry_layer *layer, uint32_t function, double a, double b
     const struct ferry__term dx = ferry__term(layer, ferry__diff(ferry__of_bottom(0)));
     ferry_layer_operand of = ferry__of_top(0);
     struct ferry__term in[2];
-    ferry_op op;
+    ferry_op_desc op;
     bool result = takes_result(layer, function);
-    int err = ferry__top_like(layer, 0, ferry_layer_bottom(layer, 0));
+    int err = ferry__top_like(layer, 0, ferry_layer_bottom_at(layer, 0));
 
     if (!err && !result)
         err = ferry__input_kept(layer, 0, &of);
@@ -141,7 +141,7 @@ int ferry__unary_layer(ferry_layer *layer, uint32_t function, double a, double b
         err = ferry__result_kept(layer, 0, 0, &of);
     if (err || !ferry_layer_propagates(layer, 0) || function == FERRY_UNARY_THRESHOLD)
         return err;
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.params.unary.function = function;
     op.params.unary.a = a;
     op.params.unary.b = b;

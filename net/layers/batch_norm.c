@@ -25,24 +25,25 @@ static int setup(ferry_layer *layer)
 {
     struct batch_norm *s = ferry_layer_state(layer);
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "batch_norm_param", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    ferry_layer_param param = { .struct_size = sizeof param, .naxes = 1, .dims = &s->channels };
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    ferry_layer_param param = { .struct_size = sizeof param, .rank = 1, .shape = &s->channels };
     int i, err = 0;
 
-    s->channels = ferry_blob_naxes(bottom) == 1 ? 1 : ferry_blob_dim(bottom, 1);
+    s->channels = ferry_blob_rank(bottom) == 1 ? 1 : ferry_blob_dim(bottom, 1);
     s->eps = ferry_proto_real(p, "eps", 0);
     s->decay = ferry_proto_real(p, "moving_average_fraction", 0);
-    s->global = ferry_proto_count(p, "use_global_stats")
+    s->global = ferry_proto_value_count(p, "use_global_stats")
                     ? ferry_proto_boolean(p, "use_global_stats", 0)
                     : ferry_layer_phase(layer) == FERRY_PHASE_TEST;
-    if (ferry_blob_naxes(bottom) < 1)
+    if (ferry_blob_rank(bottom) < 1)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom is a scalar");
     for (i = 0; !err && i < 3; i++) {
         int64_t one = 1;
 
         if (i == 2)
-            param.dims = &one;
-        err = ferry_layer_declare(layer, &param); /* lr_mult and decay_mult are 0: no solver's */
+            param.shape = &one;
+        err = ferry_layer_declare_param(layer,
+                                        &param); /* lr_mult and decay_mult are 0: no solver's */
     }
     return err;
 }
@@ -79,18 +80,18 @@ static ferry_operand image(const ferry_blob *b, const struct batch_norm *s)
 {
     int64_t shape[3] = { 1, s->channels, 1 };
 
-    if (ferry_blob_naxes(b) > 1) {
+    if (ferry_blob_rank(b) > 1) {
         shape[0] = ferry_blob_dim(b, 0);
-        shape[2] = ferry_blob_count_range(b, 2, ferry_blob_naxes(b));
+        shape[2] = ferry_blob_element_count_range(b, 2, ferry_blob_rank(b));
     } else {
         shape[2] = ferry_blob_dim(b, 0);
     }
-    return ferry_operand_of(FERRY_F32, 3, shape, NULL);
+    return ferry_operand_make(FERRY_F32, shape, 3, NULL);
 }
 
 static ferry_operand per_channel(const struct batch_norm *s)
 {
-    return ferry_operand_of(FERRY_F32, 3, (int64_t[]){ 1, s->channels, 1 }, NULL);
+    return ferry_operand_make(FERRY_F32, (int64_t[]){ 1, s->channels, 1 }, 3, NULL);
 }
 
 /* running = decay · running + scale · latest */
@@ -99,9 +100,9 @@ static int emit_running(ferry_layer *layer, const struct batch_norm *s, int para
 {
     ferry_operand o = per_channel(s);
     ferry_layer_operand in[2], out[1];
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_SUM;
     op.params.binary.a = s->decay;
     op.params.binary.b = scale;
@@ -115,9 +116,9 @@ static int emit_running(ferry_layer *layer, const struct batch_norm *s, int para
 static int emit_count(ferry_layer *layer, const struct batch_norm *s)
 {
     ferry_layer_operand in[1], out[1];
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.params.unary.function = FERRY_UNARY_POWER;
     op.params.unary.a = 1;
     op.params.unary.b = s->decay;
@@ -131,13 +132,13 @@ static int emit_count(ferry_layer *layer, const struct batch_norm *s)
 /* The batch's moments, and what they add to the running ones. */
 static int emit_batch(ferry_layer *layer, const struct batch_norm *s)
 {
-    ferry_operand x = image(ferry_layer_bottom(layer, 0), s), o = per_channel(s);
+    ferry_operand x = image(ferry_layer_bottom_at(layer, 0), s), o = per_channel(s);
     double m = (double)(x.shape[0] * x.shape[2]);
     ferry_layer_operand in[1], out[2];
-    ferry_op op;
+    ferry_op_desc op;
     int err;
 
-    ferry_op_init(&op, FERRY_OP_MOMENTS);
+    ferry_op_desc_init(&op, FERRY_OP_MOMENTS);
     op.params.reduce.axes = 1u << 0 | 1u << 2;
     ferry__op_in(&op, in, x, ferry__of_bottom(0));
     ferry__op_out(&op, out, o, ferry__of_scratch(MEAN));
@@ -165,18 +166,18 @@ static int emit_backward(ferry_layer *layer, const struct batch_norm *s, ferry_o
     struct ferry__term dx = { x, ferry__diff(ferry__of_bottom(0)) };
     struct ferry__term result = { x, ferry__of_scratch(RESULT) };
     struct ferry__term spread = { per_channel(s), ferry__of_scratch(SPREAD) };
-    const ferry_blob *top = ferry_layer_top(layer, 0);
-    ferry_op op;
+    const ferry_blob *top = ferry_layer_top_at(layer, 0);
+    ferry_op_desc op;
     int err;
 
     if (s->global)
         return ferry__emit_product(layer, dy, spread, dx);
-    if (!ferry_layer_scratch(layer, RESULT, 1, ferry_blob_naxes(top), ferry_blob_dims(top)))
+    if (!ferry_layer_scratch(layer, RESULT, 1, ferry_blob_shape(top), ferry_blob_rank(top)))
         return ferry_last_error_code();
     err = ferry__emit_copy(layer, x, ferry__of_top(0), x, result.at);
     if (err)
         return err;
-    ferry_op_init(&op, FERRY_OP_MOMENTS);
+    ferry_op_desc_init(&op, FERRY_OP_MOMENTS);
     op.params.reduce.axes = 1u << 0 | 1u << 2;
     return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 3,
                             (struct ferry__term[]){ dy, result, spread }, dx);
@@ -185,27 +186,27 @@ static int emit_backward(ferry_layer *layer, const struct batch_norm *s, ferry_o
 static int reshape(ferry_layer *layer)
 {
     const struct batch_norm *s = ferry_layer_state(layer);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     ferry_layer_operand in[3], out[1];
     ferry_operand x, o = per_channel(s);
-    ferry_op op;
+    ferry_op_desc op;
     int i, err = ferry__top_like(layer, 0, bottom);
 
     if (err)
         return err;
-    if (ferry_blob_naxes(bottom) > 1 && ferry_blob_dim(bottom, 1) != s->channels)
+    if (ferry_blob_rank(bottom) > 1 && ferry_blob_dim(bottom, 1) != s->channels)
         return ferry_layer_error(layer, FERRY_ESHAPE,
                                  "its bottom has %lld channels, it was made for %lld",
                                  (long long)ferry_blob_dim(bottom, 1), (long long)s->channels);
     for (i = MEAN; i <= VARIANCE; i++)
-        if (!ferry_layer_scratch(layer, i, 1, 1, &s->channels))
+        if (!ferry_layer_scratch(layer, i, 1, &s->channels, 1))
             return ferry_last_error_code();
     if (!s->global)
         err = emit_batch(layer, s);
     if (err)
         return err;
     x = image(bottom, s);
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_NORMALISE;
     ferry__op_in(&op, in, x, ferry__of_bottom(0));
     ferry__op_in(&op, in, o, ferry__of_scratch(MEAN));

@@ -15,7 +15,7 @@ static int setup(ferry_layer *layer)
 
     if (!err)
         err = ferry__span_fit(layer, span);
-    if (!err && ferry_layer_n_bottoms(layer) == 1)
+    if (!err && ferry_layer_bottom_count(layer) == 1)
         err = ferry__span_declare(layer, span, ferry_proto_message(p, "filler", 0), 0);
     return err;
 }
@@ -25,17 +25,17 @@ static int emit_backward(ferry_layer *layer, ferry_operand x, struct ferry__term
 {
     struct ferry__term dy = { x, ferry__diff(ferry__of_top(0)) };
     struct ferry__term du = { u.o, ferry__diff(u.at) };
-    ferry_op op;
+    ferry_op_desc op;
     int err = 0;
 
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_SUM;
     op.params.binary.a = op.params.binary.b = 1;
     if (u.at.from == FERRY_FROM_BOTTOM && ferry_layer_propagates(layer, 1))
         err = ferry__emit_sum(layer, 1, dy, du);
     else if (u.at.from == FERRY_FROM_PARAM && ferry_layer_param_propagates(layer, 0))
         err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_WEIGHTS, 1, &dy, du);
-    if (!err && ferry_layer_propagates(layer, 0) && !ferry_layer_in_place(layer, 0))
+    if (!err && ferry_layer_propagates(layer, 0) && !ferry_layer_is_in_place(layer, 0))
         err = ferry__emit_scaled(layer, 1, dy,
                                  (struct ferry__term){ x, ferry__diff(ferry__of_bottom(0)) });
     return err;
@@ -44,8 +44,8 @@ static int emit_backward(ferry_layer *layer, ferry_operand x, struct ferry__term
 static int reshape(ferry_layer *layer)
 {
     struct ferry__span *span = ferry_layer_state(layer);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    bool two = ferry_layer_n_bottoms(layer) > 1;
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    bool two = ferry_layer_bottom_count(layer) > 1;
     ferry_layer_operand at;
     ferry_operand x, u;
     int err = ferry__span_fit(layer, span);
@@ -56,10 +56,11 @@ static int reshape(ferry_layer *layer)
         return err;
     x = ferry__span_image(bottom, span);
     u = ferry__span_operand(bottom, span);
-    if (!two && ferry_blob_count(ferry_layer_param_at(layer, 0)) != u.shape[1])
-        return ferry_layer_error(layer, FERRY_ESHAPE, "%lld terms for %lld",
-                                 (long long)ferry_blob_count(ferry_layer_param_at(layer, 0)),
-                                 (long long)u.shape[1]);
+    if (!two && ferry_blob_element_count(ferry_layer_param_at(layer, 0)) != u.shape[1])
+        return ferry_layer_error(
+            layer, FERRY_ESHAPE, "%lld terms for %lld",
+            (long long)ferry_blob_element_count(ferry_layer_param_at(layer, 0)),
+            (long long)u.shape[1]);
     at = two ? ferry__of_bottom(1) : ferry__of_param(0);
     err = ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, 1, x, ferry__of_bottom(0), u, at, x,
                              ferry__of_top(0));

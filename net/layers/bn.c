@@ -19,26 +19,26 @@ enum { MEAN, VARIANCE, SPREAD, RESULT };
 static int setup(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "bn_param", 0);
-    int64_t dims[4] = { 1, 1, 1, 1 };
-    ferry_layer_param param = { .struct_size = sizeof param, .naxes = 4, .dims = dims };
+    int64_t shape[4] = { 1, 1, 1, 1 };
+    ferry_layer_param param = { .struct_size = sizeof param, .rank = 4, .shape = shape };
     int err;
 
-    if (ferry_blob_naxes(ferry_layer_bottom(layer, 0)) < 2)
+    if (ferry_blob_rank(ferry_layer_bottom_at(layer, 0)) < 2)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 2 at least fit",
-                                 ferry_blob_naxes(ferry_layer_bottom(layer, 0)));
-    dims[1] = ferry_blob_dim(ferry_layer_bottom(layer, 0), 1);
+                                 ferry_blob_rank(ferry_layer_bottom_at(layer, 0)));
+    shape[1] = ferry_blob_dim(ferry_layer_bottom_at(layer, 0), 1);
     param.lr_mult = param.decay_mult = 1;
     param.filler = ferry_proto_message(p, "scale_filler", 0);
-    err = ferry_layer_declare(layer, &param);
+    err = ferry_layer_declare_param(layer, &param);
     param.filler = ferry_proto_message(p, "shift_filler", 0);
-    return err ? err : ferry_layer_declare(layer, &param);
+    return err ? err : ferry_layer_declare_param(layer, &param);
 }
 
 static ferry_operand per_channel(const ferry_layer *layer)
 {
-    int64_t channels = ferry_blob_count(ferry_layer_param_at(layer, 0));
+    int64_t channels = ferry_blob_element_count(ferry_layer_param_at(layer, 0));
 
-    return ferry_operand_of(FERRY_F32, 3, (int64_t[]){ 1, channels, 1 }, NULL);
+    return ferry_operand_make(FERRY_F32, (int64_t[]){ 1, channels, 1 }, 3, NULL);
 }
 
 /* Of three operands a binary function of x, into the top. */
@@ -47,9 +47,9 @@ static int emit(ferry_layer *layer, uint32_t function, ferry_layer_operand x, fe
 {
     ferry_operand image = ferry__around(layer, ferry__of_bottom(0), 1), o = per_channel(layer);
     ferry_layer_operand in[3], out[1];
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = function;
     ferry__op_in(&op, in, image, x);
     ferry__op_in(&op, in, o, u);
@@ -61,15 +61,15 @@ static int emit(ferry_layer *layer, uint32_t function, ferry_layer_operand x, fe
 /* (x − mean) / √(variance + EPS) of the batch, into the top. */
 static int emit_normalized(ferry_layer *layer)
 {
-    int64_t channels = ferry_blob_count(ferry_layer_param_at(layer, 0));
+    int64_t channels = ferry_blob_element_count(ferry_layer_param_at(layer, 0));
     ferry_layer_operand in[1], out[2];
-    ferry_op op;
+    ferry_op_desc op;
     int i, err;
 
     for (i = MEAN; i <= SPREAD; i++)
-        if (!ferry_layer_scratch(layer, i, 1, 1, &channels))
+        if (!ferry_layer_scratch(layer, i, 1, &channels, 1))
             return ferry_last_error_code();
-    ferry_op_init(&op, FERRY_OP_MOMENTS);
+    ferry_op_desc_init(&op, FERRY_OP_MOMENTS);
     op.params.reduce.axes = 1u << 0 | 1u << 2;
     ferry__op_in(&op, in, ferry__around(layer, ferry__of_bottom(0), 1), ferry__of_bottom(0));
     ferry__op_out(&op, out, per_channel(layer), ferry__of_scratch(MEAN));
@@ -86,7 +86,7 @@ static int emit_normalized(ferry_layer *layer)
 /* What is scaled has to be known backward: x, or in LEARN what it was normalized to. */
 static int keep(ferry_layer *layer, bool learn, ferry_layer_operand *out)
 {
-    const ferry_blob *top = ferry_layer_top(layer, 0);
+    const ferry_blob *top = ferry_layer_top_at(layer, 0);
     ferry_operand image = ferry__around(layer, ferry__of_bottom(0), 1);
 
     if (!learn)
@@ -94,7 +94,7 @@ static int keep(ferry_layer *layer, bool learn, ferry_layer_operand *out)
     *out = ferry__of_scratch(RESULT);
     if (!ferry_layer_needs_backward(layer))
         return 0;
-    if (!ferry_layer_scratch(layer, RESULT, 1, ferry_blob_naxes(top), ferry_blob_dims(top)))
+    if (!ferry_layer_scratch(layer, RESULT, 1, ferry_blob_shape(top), ferry_blob_rank(top)))
         return ferry_last_error_code();
     return ferry__emit_copy(layer, image, ferry__of_top(0), image, *out);
 }
@@ -105,10 +105,10 @@ static int emit_backward(ferry_layer *layer, bool learn, ferry_layer_operand kep
     struct ferry__term dy = { image, ferry__diff(ferry__of_top(0)) }, x = { image, kept };
     struct ferry__term dx = { image, ferry__diff(ferry__of_bottom(0)) };
     struct ferry__term scale = { o, ferry__of_param(0) }, spread = { o, ferry__of_scratch(SPREAD) };
-    ferry_op op;
+    ferry_op_desc op;
     int err = 0;
 
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_SCALE;
     if (ferry_layer_param_propagates(layer, 1))
         err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_BIAS, 1, &dy,
@@ -122,7 +122,7 @@ static int emit_backward(ferry_layer *layer, bool learn, ferry_layer_operand kep
     err = ferry__emit_product(layer, dy, scale, dx);
     if (err || !learn)
         return err;
-    ferry_op_init(&op, FERRY_OP_MOMENTS);
+    ferry_op_desc_init(&op, FERRY_OP_MOMENTS);
     op.params.reduce.axes = 1u << 0 | 1u << 2;
     return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 3,
                             (struct ferry__term[]){ dx, x, spread }, dx);
@@ -131,13 +131,13 @@ static int emit_backward(ferry_layer *layer, bool learn, ferry_layer_operand kep
 static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "bn_param", 0);
-    int64_t channels = ferry_blob_count(ferry_layer_param_at(layer, 0));
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int64_t channels = ferry_blob_element_count(ferry_layer_param_at(layer, 0));
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     bool learn = strcmp(ferry_proto_enum(p, "bn_mode", 0), "INFERENCE") != 0;
     ferry_layer_operand kept;
     int err = ferry__top_like(layer, 0, bottom);
 
-    if (!err && (ferry_blob_naxes(bottom) < 2 || ferry_blob_dim(bottom, 1) != channels))
+    if (!err && (ferry_blob_rank(bottom) < 2 || ferry_blob_dim(bottom, 1) != channels))
         err = ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has not %lld channels",
                                 (long long)channels);
     if (!err && learn)

@@ -12,39 +12,39 @@
 static int axis_of(ferry_layer *layer, int *out)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "concat_param", 0);
-    int naxes = ferry_blob_naxes(ferry_layer_bottom(layer, 0));
-    bool old = ferry_proto_count(p, "concat_dim") > 0;
+    int rank = ferry_blob_rank(ferry_layer_bottom_at(layer, 0));
+    bool old = ferry_proto_value_count(p, "concat_dim") > 0;
     const char *field = old ? "concat_dim" : "axis";
 
-    if (old && ferry_proto_count(p, "axis"))
+    if (old && ferry_proto_value_count(p, "axis"))
         return ferry_proto_error(p, "concat_dim", 0, FERRY_EFORMAT,
                                  "layer \"%s\": concat_dim is the old name of axis; one of them",
                                  ferry_layer_name(layer));
-    return ferry__axis_of(layer, p, field, ferry_proto_integer(p, field, 0), naxes, out);
+    return ferry__axis_of(layer, p, field, ferry_proto_integer(p, field, 0), rank, out);
 }
 
 static int shape_top(ferry_layer *layer, int axis)
 {
-    const ferry_blob *first = ferry_layer_bottom(layer, 0);
-    int naxes = ferry_blob_naxes(first), i, k;
-    int64_t dims[32];
+    const ferry_blob *first = ferry_layer_bottom_at(layer, 0);
+    int rank = ferry_blob_rank(first), i, k;
+    int64_t shape[32];
     char differ[32];
 
-    for (i = 0; i < naxes; i++)
-        dims[i] = ferry_blob_dim(first, i);
-    for (k = 1; k < ferry_layer_n_bottoms(layer); k++) {
-        const ferry_blob *b = ferry_layer_bottom(layer, k);
+    for (i = 0; i < rank; i++)
+        shape[i] = ferry_blob_dim(first, i);
+    for (k = 1; k < ferry_layer_bottom_count(layer); k++) {
+        const ferry_blob *b = ferry_layer_bottom_at(layer, k);
 
-        if (ferry_blob_naxes(b) != naxes)
+        if (ferry_blob_rank(b) != rank)
             return ferry__bottoms_differ(layer, k, 0, "differ in how many axes they have");
-        for (i = 0; i < naxes; i++)
-            if (i != axis && ferry_blob_dim(b, i) != dims[i]) {
+        for (i = 0; i < rank; i++)
+            if (i != axis && ferry_blob_dim(b, i) != shape[i]) {
                 snprintf(differ, sizeof differ, "differ in axis %d", i);
                 return ferry__bottoms_differ(layer, k, 0, differ);
             }
-        dims[axis] += ferry_blob_dim(b, axis);
+        shape[axis] += ferry_blob_dim(b, axis);
     }
-    return ferry_blob_reshape(ferry_layer_top(layer, 0), naxes, dims, NULL);
+    return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
 }
 
 static int reshape(ferry_layer *layer)
@@ -57,10 +57,10 @@ static int reshape(ferry_layer *layer)
         err = shape_top(layer, axis);
     if (err)
         return err;
-    if (ferry_layer_n_bottoms(layer) == 1)
+    if (ferry_layer_bottom_count(layer) == 1)
         return ferry_layer_alias(layer, 0, 0);
     whole = ferry__around(layer, ferry__of_top(0), axis);
-    for (k = 0; !err && k < ferry_layer_n_bottoms(layer); k++) {
+    for (k = 0; !err && k < ferry_layer_bottom_count(layer); k++) {
         ferry_operand x = ferry__around(layer, ferry__of_bottom(k), axis);
         ferry_layer_operand to = ferry__of_top(0);
 

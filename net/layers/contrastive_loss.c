@@ -12,17 +12,18 @@
 
 static int reshape(ferry_layer *layer)
 {
-    const ferry_blob *a = ferry_layer_bottom(layer, 0), *b = ferry_layer_bottom(layer, 1);
-    int64_t pairs = ferry_blob_naxes(a) ? ferry_blob_dim(a, 0) : 1;
+    const ferry_blob *a = ferry_layer_bottom_at(layer, 0), *b = ferry_layer_bottom_at(layer, 1);
+    int64_t pairs = ferry_blob_rank(a) ? ferry_blob_dim(a, 0) : 1;
 
-    if (ferry_blob_count(a) != ferry_blob_count(b) ||
-        (ferry_blob_naxes(b) ? ferry_blob_dim(b, 0) : 1) != pairs)
+    if (ferry_blob_element_count(a) != ferry_blob_element_count(b) ||
+        (ferry_blob_rank(b) ? ferry_blob_dim(b, 0) : 1) != pairs)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottoms have %lld and %lld elements",
-                                 (long long)ferry_blob_count(a), (long long)ferry_blob_count(b));
-    if (ferry_blob_count(ferry_layer_bottom(layer, 2)) != pairs)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "%lld labels for %lld pairs",
-                                 (long long)ferry_blob_count(ferry_layer_bottom(layer, 2)),
-                                 (long long)pairs);
+                                 (long long)ferry_blob_element_count(a),
+                                 (long long)ferry_blob_element_count(b));
+    if (ferry_blob_element_count(ferry_layer_bottom_at(layer, 2)) != pairs)
+        return ferry_layer_error(
+            layer, FERRY_ESHAPE, "%lld labels for %lld pairs",
+            (long long)ferry_blob_element_count(ferry_layer_bottom_at(layer, 2)), (long long)pairs);
     return ferry__loss_scalar(layer);
 }
 
@@ -42,14 +43,14 @@ static int forward(ferry_layer *layer)
 {
     const ferry_proto *p =
         ferry_proto_message(ferry_layer_message(layer), "contrastive_loss_param", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t pairs = ferry_blob_naxes(bottom) ? ferry_blob_dim(bottom, 0) : 1, i, k;
-    int64_t wide = pairs ? ferry_blob_count(bottom) / pairs : 0;
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t pairs = ferry_blob_rank(bottom) ? ferry_blob_dim(bottom, 0) : 1, i, k;
+    int64_t wide = pairs ? ferry_blob_element_count(bottom) / pairs : 0;
     bool legacy = ferry_proto_boolean(p, "legacy_version", 0);
     double margin = ferry_proto_real(p, "margin", 0), loss = 0;
     const float *a = ferry_blob_host_data(bottom);
-    const float *b = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
-    const float *similar = ferry_blob_host_data(ferry_layer_bottom(layer, 2));
+    const float *b = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
+    const float *similar = ferry_blob_host_data(ferry_layer_bottom_at(layer, 2));
 
     if (!a || !b || !similar)
         return ferry_last_error_code();
@@ -81,14 +82,14 @@ static int fill_diff(ferry_layer *layer, int index, double factor)
 {
     const ferry_proto *p =
         ferry_proto_message(ferry_layer_message(layer), "contrastive_loss_param", 0);
-    ferry_blob *bottom = ferry_layer_bottom(layer, index);
-    int64_t pairs = ferry_blob_naxes(bottom) ? ferry_blob_dim(bottom, 0) : 1, i, k;
-    int64_t wide = pairs ? ferry_blob_count(bottom) / pairs : 0;
+    ferry_blob *bottom = ferry_layer_bottom_at(layer, index);
+    int64_t pairs = ferry_blob_rank(bottom) ? ferry_blob_dim(bottom, 0) : 1, i, k;
+    int64_t wide = pairs ? ferry_blob_element_count(bottom) / pairs : 0;
     bool legacy = ferry_proto_boolean(p, "legacy_version", 0);
     double margin = ferry_proto_real(p, "margin", 0);
-    const float *a = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
-    const float *b = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
-    const float *similar = ferry_blob_host_data(ferry_layer_bottom(layer, 2));
+    const float *a = ferry_blob_host_data(ferry_layer_bottom_at(layer, 0));
+    const float *b = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
+    const float *similar = ferry_blob_host_data(ferry_layer_bottom_at(layer, 2));
     float *diff = ferry_blob_overwrite_host_diff(bottom);
 
     if (!a || !b || !similar || !diff)

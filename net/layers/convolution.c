@@ -19,25 +19,25 @@ static const ferry_proto *parameters(const ferry_layer *layer)
 static int declare(ferry_layer *layer, struct convolution *c, int64_t channels,
                    const ferry_proto *p)
 {
-    int64_t dims[FERRY_MAX_AXES + 1], wide = c->transposed ? c->outputs : channels;
-    ferry_layer_param weights = { .struct_size = sizeof weights, .dims = dims };
+    int64_t shape[FERRY_MAX_AXES + 1], wide = c->transposed ? c->outputs : channels;
+    ferry_layer_param weights = { .struct_size = sizeof weights, .shape = shape };
     uint32_t i;
     int err;
 
-    dims[0] = c->transposed ? channels : c->outputs;
-    dims[1] = wide / c->group;
+    shape[0] = c->transposed ? channels : c->outputs;
+    shape[1] = wide / c->group;
     for (i = 0; i < c->window.axes; i++)
-        dims[2 + i] = c->window.kernel[i];
-    weights.naxes = 2 + (int)c->window.axes;
+        shape[2 + i] = c->window.kernel[i];
+    weights.rank = 2 + (int)c->window.axes;
     weights.lr_mult = weights.decay_mult = 1;
     weights.filler = ferry_proto_message(p, "weight_filler", 0);
-    err = ferry_layer_declare(layer, &weights);
+    err = ferry_layer_declare_param(layer, &weights);
     if (err || !c->bias)
         return err;
-    weights.naxes = 1;
-    dims[0] = c->outputs;
+    weights.rank = 1;
+    shape[0] = c->outputs;
     weights.filler = ferry_proto_message(p, "bias_filler", 0);
-    return ferry_layer_declare(layer, &weights);
+    return ferry_layer_declare_param(layer, &weights);
 }
 
 static int groups_fit(const ferry_layer *layer, const struct convolution *c, int64_t channels,
@@ -53,16 +53,16 @@ static int groups_fit(const ferry_layer *layer, const struct convolution *c, int
 int ferry__convolution_setup(ferry_layer *layer, bool transposed, bool depthwise)
 {
     struct convolution *c = ferry_layer_state(layer);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     const ferry_proto *p = parameters(layer);
     int64_t channels, group;
     int err, axes;
 
     err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
-                         ferry_blob_naxes(bottom), &c->axis);
+                         ferry_blob_rank(bottom), &c->axis);
     if (err)
         return err;
-    axes = ferry_blob_naxes(bottom) - c->axis - 1;
+    axes = ferry_blob_rank(bottom) - c->axis - 1;
     channels = ferry_blob_dim(bottom, c->axis);
     c->outputs = ferry_proto_integer(p, "num_output", 0);
     if (c->outputs < 1)
@@ -94,40 +94,40 @@ static ferry_operand images(const ferry_blob *b, const struct convolution *c)
     int64_t shape[2 + FERRY_OP_SPATIAL] = { 1, 1, 1 };
     uint32_t i;
 
-    shape[0] = ferry_blob_count_range(b, 0, c->axis);
+    shape[0] = ferry_blob_element_count_range(b, 0, c->axis);
     for (i = 0; i <= c->window.axes; i++)
         shape[1 + i] = ferry_blob_dim(b, c->axis + (int)i);
-    return ferry_operand_of(FERRY_F32, c->window.axes ? 2 + (int)c->window.axes : 3, shape, NULL);
+    return ferry_operand_make(FERRY_F32, shape, c->window.axes ? 2 + (int)c->window.axes : 3, NULL);
 }
 
 ferry_operand ferry__convolution_weights(ferry_layer *layer, const struct convolution *c)
 {
     const ferry_blob *w = ferry_layer_param_at(layer, 0);
-    int64_t shape[3] = { ferry_blob_dim(w, 0), ferry_blob_count_range(w, 1, ferry_blob_naxes(w)),
-                         1 };
+    int64_t shape[3] = { ferry_blob_dim(w, 0),
+                         ferry_blob_element_count_range(w, 1, ferry_blob_rank(w)), 1 };
 
     if (c->window.axes && c->window.axes <= FERRY_OP_SPATIAL)
         return ferry__whole(layer, ferry__of_param(0));
-    return ferry_operand_of(FERRY_F32, 3, shape, NULL);
+    return ferry_operand_make(FERRY_F32, shape, 3, NULL);
 }
 
 static int shape_top(ferry_layer *layer, const struct convolution *c, int k)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, k);
-    int64_t dims[32];
-    int naxes = ferry_blob_naxes(bottom), i;
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, k);
+    int64_t shape[32];
+    int rank = ferry_blob_rank(bottom), i;
 
-    if (naxes != c->axis + 1 + (int)c->window.axes)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom %d has %d axes, %d fit", k, naxes,
+    if (rank != c->axis + 1 + (int)c->window.axes)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom %d has %d axes, %d fit", k, rank,
                                  c->axis + 1 + (int)c->window.axes);
     for (i = 0; i < c->axis; i++)
-        dims[i] = ferry_blob_dim(bottom, i);
-    dims[i] = c->outputs;
-    for (i++; i < naxes; i++) {
+        shape[i] = ferry_blob_dim(bottom, i);
+    shape[i] = c->outputs;
+    for (i++; i < rank; i++) {
         uint32_t axis = (uint32_t)(i - c->axis - 1);
 
-        dims[i] = made_of(c, axis, ferry_blob_dim(bottom, i));
-        if (dims[i] < 1)
+        shape[i] = made_of(c, axis, ferry_blob_dim(bottom, i));
+        if (shape[i] < 1)
             return ferry_layer_error(
                 layer, FERRY_ESHAPE,
                 "its kernel of %lld does not fit on %lld elements with %lld of "
@@ -135,11 +135,12 @@ static int shape_top(ferry_layer *layer, const struct convolution *c, int k)
                 (long long)c->window.kernel[axis], (long long)ferry_blob_dim(bottom, i),
                 (long long)c->window.pad[axis]);
     }
-    return ferry_blob_reshape(ferry_layer_top(layer, k), naxes, dims, NULL);
+    return ferry_blob_reshape(ferry_layer_top_at(layer, k), shape, rank, NULL);
 }
 
 /* The gradients of bottom k, and what it adds to those of the weights and the bias. */
-static int emit_backward(ferry_layer *layer, const struct convolution *c, const ferry_op *op, int k)
+static int emit_backward(ferry_layer *layer, const struct convolution *c, const ferry_op_desc *op,
+                         int k)
 {
     struct ferry__term dy = { op->out[0], ferry__diff(ferry__of_top(k)) };
     struct ferry__term x = { op->in[0], ferry__of_bottom(k) }, dx = x;
@@ -162,18 +163,18 @@ static int emit_backward(ferry_layer *layer, const struct convolution *c, const 
 static int emit(ferry_layer *layer, const struct convolution *c, int k)
 {
     ferry_layer_operand in[3], out[1];
-    ferry_op op;
+    ferry_op_desc op;
     int err;
 
-    ferry_op_init(&op, FERRY_OP_CONVOLUTION);
+    ferry_op_desc_init(&op, FERRY_OP_CONVOLUTION);
     op.params.window = ferry__window_of(&c->window);
     op.params.window.group = c->group;
     op.params.window.transposed = c->transposed;
-    ferry__op_in(&op, in, images(ferry_layer_bottom(layer, k), c), ferry__of_bottom(k));
+    ferry__op_in(&op, in, images(ferry_layer_bottom_at(layer, k), c), ferry__of_bottom(k));
     ferry__op_in(&op, in, ferry__convolution_weights(layer, c), ferry__of_param(0));
     if (c->bias)
         ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(1)), ferry__of_param(1));
-    ferry__op_out(&op, out, images(ferry_layer_top(layer, k), c), ferry__of_top(k));
+    ferry__op_out(&op, out, images(ferry_layer_top_at(layer, k), c), ferry__of_top(k));
     err = ferry_layer_emit(layer, &op, in, out);
     return err ? err : emit_backward(layer, c, &op, k);
 }
@@ -183,7 +184,7 @@ int ferry__convolution_reshape(ferry_layer *layer)
     const struct convolution *c = ferry_layer_state(layer);
     int k, err = 0;
 
-    for (k = 0; !err && k < ferry_layer_n_bottoms(layer); k++) {
+    for (k = 0; !err && k < ferry_layer_bottom_count(layer); k++) {
         err = shape_top(layer, c, k);
         if (!err)
             err = c->window.axes <= FERRY_OP_SPATIAL ? emit(layer, c, k)

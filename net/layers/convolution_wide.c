@@ -13,7 +13,7 @@ enum { ZEROS, COLUMNS };
 struct wide {
     struct ferry__columns columns;
     struct ferry__term image, narrow, taken, weights;
-    ferry_op op; /* from the columns to the narrow side; transposed the reverse */
+    ferry_op_desc op; /* from the columns to the narrow side; transposed the reverse */
 };
 
 static ferry_operand rows(int64_t images, int64_t channels, const int64_t *dims, uint32_t axes)
@@ -23,7 +23,7 @@ static ferry_operand rows(int64_t images, int64_t channels, const int64_t *dims,
 
     for (i = 0; i < axes; i++)
         shape[2] *= dims[i];
-    return ferry_operand_of(FERRY_F32, 3, shape, NULL);
+    return ferry_operand_make(FERRY_F32, shape, 3, NULL);
 }
 
 /* Room for the columns of bottom k: a scratch blob that is as large as the largest bottom so far wants it. */
@@ -36,16 +36,16 @@ static int make_room(ferry_layer *layer, int k, const ferry_operand *columns)
     for (i = 0; i < columns->rank; i++)
         if (__builtin_mul_overflow(count, columns->shape[i], &count))
             return ferry_layer_error(layer, FERRY_EOVERFLOW, "its columns do not fit 63 bits");
-    if (k && ferry_blob_count(had) > count)
-        count = ferry_blob_count(had);
-    return ferry_layer_scratch(layer, COLUMNS, 0, 1, &count) ? 0 : ferry_last_error_code();
+    if (k && ferry_blob_element_count(had) > count)
+        count = ferry_blob_element_count(had);
+    return ferry_layer_scratch(layer, COLUMNS, 0, &count, 1) ? 0 : ferry_last_error_code();
 }
 
 static int describe(ferry_layer *layer, const struct convolution *c, int k, struct wide *out)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, k), *top = ferry_layer_top(layer, k);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, k), *top = ferry_layer_top_at(layer, k);
     const ferry_blob *image = c->transposed ? top : bottom, *narrow = c->transposed ? bottom : top;
-    int64_t images = ferry_blob_count_range(bottom, 0, c->axis), channels;
+    int64_t images = ferry_blob_element_count_range(bottom, 0, c->axis), channels;
     int64_t taps = ferry__columns_taps(layer, &c->window);
     uint32_t axes = c->window.axes, i;
 
@@ -66,7 +66,7 @@ static int describe(ferry_layer *layer, const struct convolution *c, int k, stru
     out->narrow.at = c->transposed ? ferry__of_bottom(k) : ferry__of_top(k);
     out->taken.at = ferry__of_scratch(COLUMNS);
     out->weights = (struct ferry__term){ ferry__convolution_weights(layer, c), ferry__of_param(0) };
-    ferry_op_init(&out->op, FERRY_OP_CONVOLUTION);
+    ferry_op_desc_init(&out->op, FERRY_OP_CONVOLUTION);
     out->op.params.window.axes = 1;
     out->op.params.window.group = c->group;
     out->op.params.window.transposed = c->transposed;
@@ -120,7 +120,7 @@ static int emit_backward(ferry_layer *layer, const struct convolution *c, const 
 
 static ferry_operand per_channel(const struct convolution *c)
 {
-    return ferry_operand_of(FERRY_F32, 3, (int64_t[]){ 1, c->outputs, 1 }, NULL);
+    return ferry_operand_make(FERRY_F32, (int64_t[]){ 1, c->outputs, 1 }, 3, NULL);
 }
 
 static int emit_spread(ferry_layer *layer, const struct convolution *c, const struct wide *w)
@@ -141,10 +141,10 @@ static int emit_gathered(ferry_layer *layer, const struct convolution *c, const 
 {
     struct ferry__term dy = diff_of(w->image), columns = diff_of(w->taken);
     bool learns = ferry_layer_param_propagates(layer, 0);
-    ferry_op sum;
+    ferry_op_desc sum;
     int err = 0;
 
-    ferry_op_init(&sum, FERRY_OP_BINARY);
+    ferry_op_desc_init(&sum, FERRY_OP_BINARY);
     sum.params.binary.function = FERRY_BINARY_SUM;
     if (c->bias && ferry_layer_param_propagates(layer, 1))
         err = ferry__emit_pass(

@@ -11,24 +11,24 @@
 static int cut(ferry_layer *layer, struct ferry__region *out, int64_t *out_offset)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "crop_param", 0);
-    const ferry_blob *x = ferry_layer_bottom(layer, 0), *like = ferry_layer_bottom(layer, 1);
-    int naxes = ferry_blob_naxes(x), first, i, err;
-    int64_t offsets = ferry_proto_count(p, "offset");
+    const ferry_blob *x = ferry_layer_bottom_at(layer, 0), *like = ferry_layer_bottom_at(layer, 1);
+    int rank = ferry_blob_rank(x), first, i, err;
+    int64_t offsets = ferry_proto_value_count(p, "offset");
 
-    if (ferry_blob_naxes(like) != naxes)
+    if (ferry_blob_rank(like) != rank)
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottoms have %d and %d axes; as many fit", naxes,
-                                 ferry_blob_naxes(like));
-    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), naxes, &first);
+                                 "its bottoms have %d and %d axes; as many fit", rank,
+                                 ferry_blob_rank(like));
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), rank, &first);
     if (err)
         return err;
-    if (offsets > 1 && offsets != naxes - first)
+    if (offsets > 1 && offsets != rank - first)
         return ferry_proto_error(p, "offset", 0, FERRY_EFORMAT,
                                  "layer \"%s\": %lld offsets for %d axes", ferry_layer_name(layer),
-                                 (long long)offsets, naxes - first);
+                                 (long long)offsets, rank - first);
     *out_offset = 0;
-    out->axes = naxes;
-    for (i = 0; i < naxes; i++) {
+    out->axes = rank;
+    for (i = 0; i < rank; i++) {
         int given = offsets > 1 ? i - first : 0;
         int64_t from = i >= first && offsets ? ferry_proto_integer(p, "offset", given) : 0;
         int64_t size = ferry_blob_dim(i < first ? x : like, i);
@@ -38,7 +38,7 @@ static int cut(ferry_layer *layer, struct ferry__region *out, int64_t *out_offse
                 layer, FERRY_ESHAPE, "%lld elements from %lld on of axis %d, which has %lld",
                 (long long)size, (long long)from, i, (long long)ferry_blob_dim(x, i));
         out->shape[i] = size;
-        out->step_x[i] = ferry_blob_count_range(x, i + 1, naxes);
+        out->step_x[i] = ferry_blob_element_count_range(x, i + 1, rank);
         *out_offset += from * out->step_x[i];
     }
     return 0;
@@ -52,7 +52,7 @@ static int reshape(ferry_layer *layer)
     int i, err = cut(layer, &r, &from.offset);
 
     if (!err)
-        err = ferry_blob_reshape(ferry_layer_top(layer, 0), r.axes, r.shape, NULL);
+        err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), r.shape, r.axes, NULL);
     for (i = r.axes; !err && i-- > 0; step *= r.shape[i])
         r.step_y[i] = step;
     if (!err)

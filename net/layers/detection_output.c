@@ -49,12 +49,13 @@ static int setup(ferry_layer *layer)
               : !strcmp(ferry_proto_enum(p, "code_type", 0), "CORNER_SIZE") ? 3
                                                                             : 1;
     s->keep_top_k = (int)ferry_proto_integer(p, "keep_top_k", 0);
-    s->threshold = ferry_proto_count(p, "confidence_threshold")
+    s->threshold = ferry_proto_value_count(p, "confidence_threshold")
                        ? ferry_proto_real(p, "confidence_threshold", 0)
                        : -FLT_MAX;
     s->nms = ferry_proto_real(nms, "nms_threshold", 0);
     s->eta = ferry_proto_real(nms, "eta", 0);
-    s->top_k = ferry_proto_count(nms, "top_k") ? (int)ferry_proto_integer(nms, "top_k", 0) : -1;
+    s->top_k =
+        ferry_proto_value_count(nms, "top_k") ? (int)ferry_proto_integer(nms, "top_k", 0) : -1;
     if (s->classes < 1 || s->nms < 0 || !(s->eta > 0 && s->eta <= 1))
         return ferry_layer_error(layer, FERRY_EFORMAT,
                                  "num_classes is %d, nms_threshold %g, eta %g", s->classes, s->nms,
@@ -64,29 +65,29 @@ static int setup(ferry_layer *layer)
 
 static int64_t priors_of(const ferry_layer *layer)
 {
-    const ferry_blob *priors = ferry_layer_bottom(layer, 2);
+    const ferry_blob *priors = ferry_layer_bottom_at(layer, 2);
 
-    return ferry_blob_naxes(priors) == 3 ? ferry_blob_dim(priors, 2) / 4 : -1;
+    return ferry_blob_rank(priors) == 3 ? ferry_blob_dim(priors, 2) / 4 : -1;
 }
 
 static int reshape(ferry_layer *layer)
 {
     const struct detection *s = ferry_layer_state(layer);
-    const ferry_blob *locations = ferry_layer_bottom(layer, 0),
-                     *scores = ferry_layer_bottom(layer, 1);
+    const ferry_blob *locations = ferry_layer_bottom_at(layer, 0),
+                     *scores = ferry_layer_bottom_at(layer, 1);
     int64_t n = priors_of(layer),
-            images = ferry_blob_naxes(locations) ? ferry_blob_dim(locations, 0) : 0;
+            images = ferry_blob_rank(locations) ? ferry_blob_dim(locations, 0) : 0;
 
     if (n < 0)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its priors have %d axes, 3 fit",
-                                 ferry_blob_naxes(ferry_layer_bottom(layer, 2)));
-    if (ferry_blob_count(locations) != images * n * 4 * s->location_classes ||
-        ferry_blob_count(scores) != images * n * s->classes)
+                                 ferry_blob_rank(ferry_layer_bottom_at(layer, 2)));
+    if (ferry_blob_element_count(locations) != images * n * 4 * s->location_classes ||
+        ferry_blob_element_count(scores) != images * n * s->classes)
         return ferry_layer_error(layer, FERRY_ESHAPE,
                                  "%lld priors, %lld locations and %lld confidences for %d classes",
-                                 (long long)n, (long long)ferry_blob_count(locations),
-                                 (long long)ferry_blob_count(scores), s->classes);
-    return ferry_blob_reshape(ferry_layer_top(layer, 0), 4, (int64_t[]){ 1, 1, 1, 7 }, NULL);
+                                 (long long)n, (long long)ferry_blob_element_count(locations),
+                                 (long long)ferry_blob_element_count(scores), s->classes);
+    return ferry_blob_reshape(ferry_layer_top_at(layer, 0), (int64_t[]){ 1, 1, 1, 7 }, 4, NULL);
 }
 
 /* ---- boxes -------------------------------------------------------------------------------------- */
@@ -246,9 +247,8 @@ static int add_rows(struct image *im, int number, float **rows, int64_t *count)
 /* Without any row, each image has one of its number and −1. */
 static int put_rows(ferry_layer *layer, const float *rows, int64_t count, int64_t images)
 {
-    ferry_blob *top = ferry_layer_top(layer, 0);
-    int err =
-        ferry_blob_reshape(top, 4, (int64_t[]){ 1, 1, count ? count : images, 7 }, NULL);
+    ferry_blob *top = ferry_layer_top_at(layer, 0);
+    int err = ferry_blob_reshape(top, (int64_t[]){ 1, 1, count ? count : images, 7 }, 4, NULL);
     float *data = err ? NULL : ferry_blob_overwrite_host_data(top);
     int64_t i;
 
@@ -264,13 +264,13 @@ static int forward(ferry_layer *layer)
 {
     const struct detection *s = ferry_layer_state(layer);
     struct image im = { .s = s, .n = priors_of(layer) };
-    const float *locations = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
-    const float *scores = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
-    int64_t images = ferry_blob_dim(ferry_layer_bottom(layer, 0), 0), count = 0, i;
+    const float *locations = ferry_blob_host_data(ferry_layer_bottom_at(layer, 0));
+    const float *scores = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
+    int64_t images = ferry_blob_dim(ferry_layer_bottom_at(layer, 0), 0), count = 0, i;
     float *rows = NULL;
     int err = 0;
 
-    im.priors = ferry_blob_host_data(ferry_layer_bottom(layer, 2));
+    im.priors = ferry_blob_host_data(ferry_layer_bottom_at(layer, 2));
     if (!locations || !scores || !im.priors)
         return ferry_last_error_code();
     im.boxes = malloc((size_t)(im.n + 1) * sizeof *im.boxes);

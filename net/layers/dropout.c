@@ -24,13 +24,13 @@ static int emit_mask(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "dropout_param", 0);
     double ratio = ferry_proto_real(p, "dropout_ratio", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     ferry_layer_operand out[1];
-    ferry_op op;
+    ferry_op_desc op;
 
-    if (!ferry_layer_scratch(layer, 0, 1, ferry_blob_naxes(bottom), ferry_blob_dims(bottom)))
+    if (!ferry_layer_scratch(layer, 0, 1, ferry_blob_shape(bottom), ferry_blob_rank(bottom)))
         return FERRY_ENOMEM;
-    ferry_op_init(&op, FERRY_OP_RANDOM);
+    ferry_op_desc_init(&op, FERRY_OP_RANDOM);
     op.params.random.distribution = FERRY_RANDOM_BERNOULLI;
     op.params.random.a = 1 - ratio;
     op.params.random.b = 1 / (1 - ratio);
@@ -44,7 +44,7 @@ static int emit_test(ferry_layer *layer)
     const struct ferry__term y = ferry__term(layer, ferry__of_top(0));
     int err;
 
-    if (ferry_layer_in_place(layer, 0))
+    if (ferry_layer_is_in_place(layer, 0))
         return 0;
     err = ferry__emit_copy(layer, x.o, x.at, y.o, y.at);
     if (!err && ferry_layer_propagates(layer, 0))
@@ -54,7 +54,7 @@ static int emit_test(ferry_layer *layer)
 
 static int reshape(ferry_layer *layer)
 {
-    int err = ferry__top_like(layer, 0, ferry_layer_bottom(layer, 0));
+    int err = ferry__top_like(layer, 0, ferry_layer_bottom_at(layer, 0));
     struct ferry__term mask;
 
     if (err)

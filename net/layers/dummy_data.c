@@ -21,20 +21,20 @@ static const ferry_proto *parameters(const ferry_layer *layer)
 /* One for all, or one for each top; `least` of them. */
 static int count_fits(const ferry_layer *layer, const char *field, int least)
 {
-    int64_t n = ferry_proto_count(parameters(layer), field);
+    int64_t n = ferry_proto_value_count(parameters(layer), field);
 
-    if ((n == 0 && !least) || n == 1 || n == ferry_layer_n_tops(layer))
+    if ((n == 0 && !least) || n == 1 || n == ferry_layer_top_count(layer))
         return 0;
     return ferry_proto_error(parameters(layer), field, 0, FERRY_EFORMAT,
                              "layer \"%s\": %lld of %s for %d tops; one, or one for each, fits",
                              ferry_layer_name(layer), (long long)n, field,
-                             ferry_layer_n_tops(layer));
+                             ferry_layer_top_count(layer));
 }
 
 static int setup(ferry_layer *layer)
 {
     static const char *const sides[] = { "num", "channels", "height", "width" };
-    bool shaped = ferry_proto_count(parameters(layer), "shape") > 0;
+    bool shaped = ferry_proto_value_count(parameters(layer), "shape") > 0;
     int i, err = count_fits(layer, "data_filler", 0);
 
     if (!err && shaped)
@@ -47,18 +47,18 @@ static int setup(ferry_layer *layer)
 /* Of several the one of that top. */
 static int64_t which(const ferry_layer *layer, const char *field, int top)
 {
-    return ferry_proto_count(parameters(layer), field) > 1 ? top : 0;
+    return ferry_proto_value_count(parameters(layer), field) > 1 ? top : 0;
 }
 
 static int shape_top(ferry_layer *layer, int top)
 {
     const ferry_proto *p = parameters(layer);
     const ferry_proto *shape = ferry_proto_message(p, "shape", which(layer, "shape", top));
-    int64_t dims[FERRY_MAX_AXES], n = ferry_proto_count(shape, "dim"), i;
+    int64_t dims[FERRY_MAX_AXES], n = ferry_proto_value_count(shape, "dim"), i;
 
-    if (!ferry_proto_count(p, "shape"))
+    if (!ferry_proto_value_count(p, "shape"))
         return ferry_blob_reshape4(
-            ferry_layer_top(layer, top), ferry_proto_integer(p, "num", which(layer, "num", top)),
+            ferry_layer_top_at(layer, top), ferry_proto_integer(p, "num", which(layer, "num", top)),
             ferry_proto_integer(p, "channels", which(layer, "channels", top)),
             ferry_proto_integer(p, "height", which(layer, "height", top)),
             ferry_proto_integer(p, "width", which(layer, "width", top)));
@@ -68,13 +68,13 @@ static int shape_top(ferry_layer *layer, int top)
                                  ferry_layer_name(layer), (long long)n, FERRY_MAX_AXES);
     for (i = 0; i < n; i++)
         dims[i] = ferry_proto_integer(shape, "dim", i);
-    return ferry_blob_reshape(ferry_layer_top(layer, top), (int)n, dims, NULL);
+    return ferry_blob_reshape(ferry_layer_top_at(layer, top), dims, (int)n, NULL);
 }
 
 /* The filler of that top; NULL: zeros. */
 static const ferry_proto *filler_of(const ferry_layer *layer, int top)
 {
-    return ferry_proto_count(parameters(layer), "data_filler")
+    return ferry_proto_value_count(parameters(layer), "data_filler")
                ? ferry_proto_message(parameters(layer), "data_filler",
                                      which(layer, "data_filler", top))
                : NULL;
@@ -86,7 +86,7 @@ static const char *type_of(const ferry_proto *filler)
 }
 
 /* Whether numbers are drawn for it, and which. */
-static bool draws(const ferry_proto *filler, const ferry_blob *top, ferry_op *op)
+static bool draws(const ferry_proto *filler, const ferry_blob *top, ferry_op_desc *op)
 {
     const char *type = type_of(filler);
     double scale;
@@ -115,14 +115,14 @@ static bool draws(const ferry_proto *filler, const ferry_blob *top, ferry_op *op
 
 static int emit_random(ferry_layer *layer, int top)
 {
-    int64_t count = ferry_blob_count(ferry_layer_top(layer, top));
+    int64_t count = ferry_blob_element_count(ferry_layer_top_at(layer, top));
     ferry_layer_operand out[1];
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_RANDOM);
-    if (!count || !draws(filler_of(layer, top), ferry_layer_top(layer, top), &op))
+    ferry_op_desc_init(&op, FERRY_OP_RANDOM);
+    if (!count || !draws(filler_of(layer, top), ferry_layer_top_at(layer, top), &op))
         return 0;
-    ferry__op_out(&op, out, ferry_operand_of(FERRY_F32, 1, &count, NULL), ferry__of_top(top));
+    ferry__op_out(&op, out, ferry_operand_make(FERRY_F32, &count, 1, NULL), ferry__of_top(top));
     return ferry_layer_emit(layer, &op, NULL, out);
 }
 
@@ -151,9 +151,9 @@ static int check_filler(const ferry_layer *layer, const ferry_proto *filler)
 static int fill_constant(ferry_layer *layer, int i)
 {
     const ferry_proto *filler = filler_of(layer, i);
-    ferry_blob *top = ferry_layer_top(layer, i);
+    ferry_blob *top = ferry_layer_top_at(layer, i);
 
-    if (!ferry_blob_count(top) ||
+    if (!ferry_blob_element_count(top) ||
         ferry_memory_head(ferry_blob_data_memory(top)) != FERRY_HEAD_UNINITIALIZED)
         return 0;
     return ferry_blob_fill_data(top, filler ? ferry_proto_real(filler, "value", 0) : 0);
@@ -168,7 +168,7 @@ static int reshape(ferry_layer *layer)
 {
     int i, err = 0;
 
-    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++) {
+    for (i = 0; !err && i < ferry_layer_top_count(layer); i++) {
         err = check_filler(layer, filler_of(layer, i));
         if (!err)
             err = shape_top(layer, i);
@@ -182,7 +182,7 @@ static int reshape(ferry_layer *layer)
 static int thin_out(ferry_layer *layer, const ferry_proto *filler, ferry_blob *top)
 {
     int64_t sparse = ferry_proto_integer(filler, "sparse", 0), i;
-    int64_t items = ferry_blob_naxes(top) ? ferry_blob_dim(top, 0) : 1;
+    int64_t items = ferry_blob_rank(top) ? ferry_blob_dim(top, 0) : 1;
     float *values;
 
     if (sparse < 0)
@@ -190,7 +190,7 @@ static int thin_out(ferry_layer *layer, const ferry_proto *filler, ferry_blob *t
     values = ferry_blob_mutable_host_data(top);
     if (!values)
         return ferry_last_error_code();
-    for (i = 0; i < ferry_blob_count(top); i++)
+    for (i = 0; i < ferry_blob_element_count(top); i++)
         if (ferry_layer_random(layer, (uint64_t)items) >= (uint64_t)sparse)
             values[i] = 0;
     return 0;
@@ -199,7 +199,7 @@ static int thin_out(ferry_layer *layer, const ferry_proto *filler, ferry_blob *t
 static int finish_top(ferry_layer *layer, int i)
 {
     const ferry_proto *filler = filler_of(layer, i);
-    ferry_blob *top = ferry_layer_top(layer, i);
+    ferry_blob *top = ferry_layer_top_at(layer, i);
     const char *type = type_of(filler);
 
     if (is_constant(layer, i))
@@ -215,7 +215,7 @@ static int forward(ferry_layer *layer)
 {
     int i, err = 0;
 
-    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++)
+    for (i = 0; !err && i < ferry_layer_top_count(layer); i++)
         err = finish_top(layer, i);
     return err;
 }

@@ -18,7 +18,7 @@ static int setup(ferry_layer *layer)
     struct eltwise *s = ferry_layer_state(layer);
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "eltwise_param", 0);
     const char *operation = ferry_proto_enum(p, "operation", 0);
-    int64_t coeffs = ferry_proto_count(p, "coeff");
+    int64_t coeffs = ferry_proto_value_count(p, "coeff");
 
     s->function = !strcmp(operation, "PROD")  ? FERRY_BINARY_PRODUCT
                   : !strcmp(operation, "MAX") ? FERRY_BINARY_MAX
@@ -27,10 +27,10 @@ static int setup(ferry_layer *layer)
         return ferry_proto_error(p, "coeff", 0, FERRY_EFORMAT,
                                  "layer \"%s\": a product has no coefficients",
                                  ferry_layer_name(layer));
-    if (coeffs && coeffs != ferry_layer_n_bottoms(layer))
+    if (coeffs && coeffs != ferry_layer_bottom_count(layer))
         return ferry_proto_error(
             p, "coeff", 0, FERRY_EFORMAT, "layer \"%s\": %lld coefficients for %d bottoms",
-            ferry_layer_name(layer), (long long)coeffs, ferry_layer_n_bottoms(layer));
+            ferry_layer_name(layer), (long long)coeffs, ferry_layer_bottom_count(layer));
     return 0;
 }
 
@@ -38,7 +38,7 @@ static double coefficient(const ferry_layer *layer, int i)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "eltwise_param", 0);
 
-    return ferry_proto_count(p, "coeff") ? ferry_proto_real(p, "coeff", i) : 1;
+    return ferry_proto_value_count(p, "coeff") ? ferry_proto_real(p, "coeff", i) : 1;
 }
 
 /* The sum or product so far, in the top, and the next bottom. MAX prefers its second operand. */
@@ -65,9 +65,10 @@ static int emit_sum(ferry_layer *layer)
     const struct ferry__term dy = ferry__term(layer, ferry__diff(ferry__of_top(0)));
     int k, err = 0;
 
-    for (k = ferry_layer_n_bottoms(layer); !err && k-- > 0;) /* the first one may be dy's place */
+    for (k = ferry_layer_bottom_count(layer);
+         !err && k-- > 0;) /* the first one may be dy's place */
         if (ferry_layer_propagates(layer, k) &&
-            (!ferry_layer_in_place(layer, 0) || k || coefficient(layer, 0) != 1))
+            (!ferry_layer_is_in_place(layer, 0) || k || coefficient(layer, 0) != 1))
             err = ferry__emit_scaled(layer, coefficient(layer, k), dy,
                                      ferry__term(layer, ferry__diff(ferry__of_bottom(k))));
     return err;
@@ -89,7 +90,7 @@ static int emit_factor(ferry_layer *layer, int k, const ferry_layer_operand *res
                                  q.o, q.at);
         return err ? err : ferry__emit_product(layer, so_far, q, dx);
     }
-    for (i = err = 0; !err && i < ferry_layer_n_bottoms(layer); i++) {
+    for (i = err = 0; !err && i < ferry_layer_bottom_count(layer); i++) {
         if (i == k)
             continue;
         err = ferry__emit_product(layer, so_far, given(layer, i, first), dx);
@@ -102,15 +103,15 @@ static int emit_product(ferry_layer *layer, ferry_layer_operand first)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "eltwise_param", 0);
     bool stable = ferry_proto_boolean(p, "stable_prod_grad", 0);
-    const ferry_blob *like = ferry_layer_bottom(layer, 0);
+    const ferry_blob *like = ferry_layer_bottom_at(layer, 0);
     ferry_layer_operand result;
     int k, err = stable ? 0 : ferry__result_kept(layer, 0, 2, &result);
 
     if (err)
         return err;
-    if (!stable && !ferry_layer_scratch(layer, 1, 0, ferry_blob_naxes(like), ferry_blob_dims(like)))
+    if (!stable && !ferry_layer_scratch(layer, 1, 0, ferry_blob_shape(like), ferry_blob_rank(like)))
         return ferry_last_error_code();
-    for (k = ferry_layer_n_bottoms(layer); !err && k-- > 0;)
+    for (k = ferry_layer_bottom_count(layer); !err && k-- > 0;)
         if (ferry_layer_propagates(layer, k))
             err = emit_factor(layer, k, stable ? NULL : &result, first);
     return err;
@@ -127,11 +128,11 @@ static int emit_largest(ferry_layer *layer, int k, ferry_layer_operand first, bo
     const struct ferry__term left = ferry__term(layer, ferry__diff(ferry__of_scratch(1)));
     const struct ferry__term from = last ? ferry__term(layer, ferry__diff(ferry__of_top(0))) : left;
     struct ferry__term in[3] = { from, given(layer, k ? k : 0, first) };
-    ferry_op op;
+    ferry_op_desc op;
     int err;
 
     in[2] = k > 1 ? ferry__term(layer, ferry__of_scratch(k + 1)) : given(layer, 1, first);
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_MAX;
     err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 3, in, taken);
     if (!err)
@@ -148,18 +149,18 @@ static int keep_maximum(ferry_layer *layer, int k)
 {
     struct ferry__term y = ferry__term(layer, ferry__of_top(0));
 
-    if (!ferry_layer_scratch(layer, k + 1, 1, (int)y.o.rank, y.o.shape))
+    if (!ferry_layer_scratch(layer, k + 1, 1, y.o.shape, (int)y.o.rank))
         return ferry_last_error_code();
     return ferry__emit_scaled(layer, 1, y, ferry__term(layer, ferry__of_scratch(k + 1)));
 }
 
 static int emit_maximum(ferry_layer *layer, ferry_layer_operand first)
 {
-    const ferry_blob *like = ferry_layer_bottom(layer, 0);
-    int n = ferry_layer_n_bottoms(layer), i, k, err = 0;
+    const ferry_blob *like = ferry_layer_bottom_at(layer, 0);
+    int n = ferry_layer_bottom_count(layer), i, k, err = 0;
 
     for (i = 1; i <= 2; i++)
-        if (!ferry_layer_scratch(layer, i, 0, ferry_blob_naxes(like), ferry_blob_dims(like)))
+        if (!ferry_layer_scratch(layer, i, 0, ferry_blob_shape(like), ferry_blob_rank(like)))
             return ferry_last_error_code();
     for (k = n; !err && --k > 1;)
         err = emit_largest(layer, k, first, k == n - 1);
@@ -187,14 +188,14 @@ static int emit_backward(ferry_layer *layer, ferry_layer_operand first)
 static int reshape(ferry_layer *layer)
 {
     const struct eltwise *s = ferry_layer_state(layer);
-    const ferry_blob *first = ferry_layer_bottom(layer, 0);
+    const ferry_blob *first = ferry_layer_bottom_at(layer, 0);
     ferry_layer_operand kept;
     int k, err = ferry__top_like(layer, 0, first);
 
     if (!err)
         err = ferry__input_kept(layer, 0, &kept);
-    for (k = 1; !err && k < ferry_layer_n_bottoms(layer); k++) {
-        if (ferry_blob_shape_equals(ferry_layer_bottom(layer, k), first) != 1)
+    for (k = 1; !err && k < ferry_layer_bottom_count(layer); k++) {
+        if (ferry_blob_shape_equals(ferry_layer_bottom_at(layer, k), first) != 1)
             return ferry__bottoms_differ(layer, k, 0, "differ");
         if (k > 1 && s->function == FERRY_BINARY_MAX && ferry_layer_needs_backward(layer))
             err = keep_maximum(layer, k);

@@ -12,9 +12,9 @@ enum { INPUT, MIRRORED };
 static int emit_slope(ferry_layer *layer, uint32_t function, double a, struct ferry__term dy,
                       struct ferry__term by)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.params.unary.function = function;
     op.params.unary.a = a;
     return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 2,
@@ -30,7 +30,7 @@ static int emit_negative(ferry_layer *layer, double alpha)
 {
     const struct ferry__term dy = ferry__term(layer, ferry__diff(ferry__of_top(0)));
     const struct ferry__term dx = ferry__term(layer, ferry__diff(ferry__of_bottom(0)));
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     ferry_layer_operand x, mirrored = ferry__diff(ferry__of_scratch(MIRRORED));
     int err = ferry__input_kept(layer, INPUT, &x);
 
@@ -39,7 +39,7 @@ static int emit_negative(ferry_layer *layer, double alpha)
                                 ferry__of_top(0));
     if (err || !ferry_layer_propagates(layer, 0))
         return err;
-    if (!ferry_layer_scratch(layer, MIRRORED, 0, ferry_blob_naxes(bottom), ferry_blob_dims(bottom)))
+    if (!ferry_layer_scratch(layer, MIRRORED, 0, ferry_blob_shape(bottom), ferry_blob_rank(bottom)))
         return ferry_last_error_code();
     err = ferry__emit_unary(layer, FERRY_UNARY_ELU, -alpha, 0, 0, x, mirrored);
     if (!err)
@@ -55,7 +55,7 @@ static int reshape(ferry_layer *layer)
 
     if (alpha >= 0)
         return ferry__unary_layer(layer, FERRY_UNARY_ELU, alpha, 0, 0);
-    err = ferry__top_like(layer, 0, ferry_layer_bottom(layer, 0));
+    err = ferry__top_like(layer, 0, ferry_layer_bottom_at(layer, 0));
     return err ? err : emit_negative(layer, alpha);
 }
 

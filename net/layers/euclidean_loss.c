@@ -8,21 +8,23 @@
 
 static int reshape(ferry_layer *layer)
 {
-    const ferry_blob *a = ferry_layer_bottom(layer, 0), *b = ferry_layer_bottom(layer, 1);
+    const ferry_blob *a = ferry_layer_bottom_at(layer, 0), *b = ferry_layer_bottom_at(layer, 1);
 
-    if (ferry_blob_naxes(a) < 1 || ferry_blob_naxes(b) < 1 ||
-        ferry_blob_dim(a, 0) != ferry_blob_dim(b, 0) || ferry_blob_count(a) != ferry_blob_count(b))
+    if (ferry_blob_rank(a) < 1 || ferry_blob_rank(b) < 1 ||
+        ferry_blob_dim(a, 0) != ferry_blob_dim(b, 0) ||
+        ferry_blob_element_count(a) != ferry_blob_element_count(b))
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottoms have %lld and %lld elements",
-                                 (long long)ferry_blob_count(a), (long long)ferry_blob_count(b));
+                                 (long long)ferry_blob_element_count(a),
+                                 (long long)ferry_blob_element_count(b));
     return ferry__loss_scalar(layer);
 }
 
 static int forward(ferry_layer *layer)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     const float *a = ferry_blob_host_data(bottom);
-    const float *b = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
-    int64_t i, n = ferry_blob_count(bottom);
+    const float *b = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
+    int64_t i, n = ferry_blob_element_count(bottom);
     double sum = 0;
 
     if (!a || !b)
@@ -34,22 +36,22 @@ static int forward(ferry_layer *layer)
 
 static int backward(ferry_layer *layer)
 {
-    const float *a = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
-    const float *b = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *a = ferry_blob_host_data(ferry_layer_bottom_at(layer, 0));
+    const float *b = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     double factor;
     int64_t k;
     int i, err = a && b ? ferry__loss_diff(layer, &factor) : ferry_last_error_code();
 
     for (i = 0; !err && i < 2; i++) {
-        ferry_blob *bottom = ferry_layer_bottom(layer, i);
+        ferry_blob *bottom = ferry_layer_bottom_at(layer, i);
         float *diff;
 
-        if (!ferry_layer_propagates(layer, i) || !ferry_blob_count(bottom))
+        if (!ferry_layer_propagates(layer, i) || !ferry_blob_element_count(bottom))
             continue;
         diff = ferry_blob_overwrite_host_diff(bottom);
         if (!diff)
             return ferry_last_error_code();
-        for (k = 0; k < ferry_blob_count(bottom); k++)
+        for (k = 0; k < ferry_blob_element_count(bottom); k++)
             diff[k] = (float)((i ? -factor : factor) * ((double)a[k] - (double)b[k]) /
                               (double)ferry_blob_dim(bottom, 0));
     }

@@ -8,9 +8,9 @@
 
 double ferry__fill_fan(const ferry_blob *b, const ferry_proto *filler)
 {
-    double count = (double)ferry_blob_count(b);
-    int64_t rows = ferry_blob_naxes(b) ? ferry_blob_dim(b, 0) : 1;
-    int64_t columns = ferry_blob_naxes(b) > 1 ? ferry_blob_dim(b, 1) : 1;
+    double count = (double)ferry_blob_element_count(b);
+    int64_t rows = ferry_blob_rank(b) ? ferry_blob_dim(b, 0) : 1;
+    int64_t columns = ferry_blob_rank(b) > 1 ? ferry_blob_dim(b, 1) : 1;
     double in = count / (double)(rows ? rows : 1), out = count / (double)(columns ? columns : 1);
     const char *norm = ferry_proto_enum(filler, "variance_norm", 0);
 
@@ -19,12 +19,12 @@ double ferry__fill_fan(const ferry_blob *b, const ferry_proto *filler)
 
 int ferry__fill_unit_ball(ferry_blob *b)
 {
-    int64_t items = ferry_blob_naxes(b) ? ferry_blob_dim(b, 0) : 1, i, k, width;
+    int64_t items = ferry_blob_rank(b) ? ferry_blob_dim(b, 0) : 1, i, k, width;
     float *values = ferry_blob_mutable_host_data(b);
 
     if (!values)
         return ferry_last_error_code();
-    width = items ? ferry_blob_count(b) / items : 0;
+    width = items ? ferry_blob_element_count(b) / items : 0;
     for (i = 0; i < items; i++) {
         double sum = 0;
 
@@ -42,7 +42,7 @@ int ferry__fill_bilinear(const ferry_proto *filler, const char *what, ferry_blob
     double factor, centre;
     float *values;
 
-    if (ferry_blob_naxes(b) != 4 || ferry_blob_dim(b, 2) != ferry_blob_dim(b, 3))
+    if (ferry_blob_rank(b) != 4 || ferry_blob_dim(b, 2) != ferry_blob_dim(b, 3))
         return ferry_proto_error(filler, "type", 0, FERRY_EFORMAT,
                                  "%s: a bilinear filler wants square kernels in four axes", what);
     values = ferry_blob_overwrite_host_data(b);
@@ -51,7 +51,7 @@ int ferry__fill_bilinear(const ferry_proto *filler, const char *what, ferry_blob
     size = ferry_blob_dim(b, 3);
     factor = ceil((double)size / 2);
     centre = (double)(size - 1) / (2 * factor); /* as Caffe since October 2017 */
-    for (i = 0; i < ferry_blob_count(b); i++) {
+    for (i = 0; i < ferry_blob_element_count(b); i++) {
         double x = (double)(i % size), y = (double)(i / size % size);
 
         values[i] = (float)((1 - fabs(x / factor - centre)) * (1 - fabs(y / factor - centre)));

@@ -11,34 +11,34 @@
 
 static const ferry_blob *selector(const ferry_layer *layer)
 {
-    return ferry_layer_bottom(layer, ferry_layer_n_bottoms(layer) - 1);
+    return ferry_layer_bottom_at(layer, ferry_layer_bottom_count(layer) - 1);
 }
 
 /* Top i gets the shape of its bottom, with that many entries. */
 static int shape_top(ferry_layer *layer, int i, int64_t entries)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, i);
-    int64_t dims[FERRY_MAX_AXES];
-    int naxes = ferry_blob_naxes(bottom);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, i);
+    int64_t shape[FERRY_MAX_AXES];
+    int rank = ferry_blob_rank(bottom);
 
-    memcpy(dims, ferry_blob_dims(bottom), (size_t)naxes * sizeof *dims);
-    dims[0] = entries;
-    return ferry_blob_reshape(ferry_layer_top(layer, i), naxes, dims, NULL);
+    memcpy(shape, ferry_blob_shape(bottom), (size_t)rank * sizeof *shape);
+    shape[0] = entries;
+    return ferry_blob_reshape(ferry_layer_top_at(layer, i), shape, rank, NULL);
 }
 
 static int reshape(ferry_layer *layer)
 {
-    int64_t entries = ferry_blob_count(selector(layer));
-    int i, n = ferry_layer_n_tops(layer), err = 0;
+    int64_t entries = ferry_blob_element_count(selector(layer));
+    int i, n = ferry_layer_top_count(layer), err = 0;
 
-    if (n != ferry_layer_n_bottoms(layer) - 1)
+    if (n != ferry_layer_bottom_count(layer) - 1)
         return ferry_layer_error(layer, FERRY_EFORMAT,
                                  "it has %d bottoms and %d tops; one less fits",
-                                 ferry_layer_n_bottoms(layer), n);
+                                 ferry_layer_bottom_count(layer), n);
     for (i = 0; !err && i < n; i++) {
-        const ferry_blob *bottom = ferry_layer_bottom(layer, i);
+        const ferry_blob *bottom = ferry_layer_bottom_at(layer, i);
 
-        if (ferry_blob_naxes(bottom) < 1 || ferry_blob_dim(bottom, 0) != entries)
+        if (ferry_blob_rank(bottom) < 1 || ferry_blob_dim(bottom, 0) != entries)
             return ferry__bottoms_differ(layer, i, n,
                                          "differ in entries, of which the selector has one each");
         err = shape_top(layer, i, entries);
@@ -48,10 +48,10 @@ static int reshape(ferry_layer *layer)
 
 static int copy_chosen(ferry_layer *layer, int i, const float *chosen, int64_t entries)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, i);
-    int64_t wide = ferry_blob_count_range(bottom, 1, ferry_blob_naxes(bottom)), k;
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, i);
+    int64_t wide = ferry_blob_element_count_range(bottom, 1, ferry_blob_rank(bottom)), k;
     const float *from = ferry_blob_host_data(bottom);
-    float *to = ferry_blob_overwrite_host_data(ferry_layer_top(layer, i));
+    float *to = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, i));
 
     if (!from || !to)
         return ferry_last_error_code();
@@ -65,7 +65,7 @@ static int copy_chosen(ferry_layer *layer, int i, const float *chosen, int64_t e
 
 static int forward(ferry_layer *layer)
 {
-    int64_t entries = ferry_blob_count(selector(layer)), k, count = 0;
+    int64_t entries = ferry_blob_element_count(selector(layer)), k, count = 0;
     const float *chosen = ferry_blob_host_data(selector(layer));
     int i, err = 0;
 
@@ -73,7 +73,7 @@ static int forward(ferry_layer *layer)
         return ferry_last_error_code();
     for (k = 0; k < entries; k++)
         count += chosen[k] != 0;
-    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++) {
+    for (i = 0; !err && i < ferry_layer_top_count(layer); i++) {
         err = shape_top(layer, i, count);
         if (!err)
             err = copy_chosen(layer, i, chosen, entries);
@@ -84,14 +84,14 @@ static int forward(ferry_layer *layer)
 /* Entries that were chosen have the top's gradients, others none. */
 static int spread_chosen(ferry_layer *layer, int i, const float *chosen, int64_t entries)
 {
-    ferry_blob *bottom = ferry_layer_bottom(layer, i);
-    int64_t wide = ferry_blob_count_range(bottom, 1, ferry_blob_naxes(bottom)), k;
-    const float *from = ferry_blob_host_diff(ferry_layer_top(layer, i));
+    ferry_blob *bottom = ferry_layer_bottom_at(layer, i);
+    int64_t wide = ferry_blob_element_count_range(bottom, 1, ferry_blob_rank(bottom)), k;
+    const float *from = ferry_blob_host_diff(ferry_layer_top_at(layer, i));
     float *to = ferry_blob_overwrite_host_diff(bottom);
 
     if (!from || !to)
         return ferry_last_error_code();
-    memset(to, 0, (size_t)ferry_blob_count(bottom) * sizeof *to);
+    memset(to, 0, (size_t)ferry_blob_element_count(bottom) * sizeof *to);
     for (k = 0; k < entries; k++)
         if (chosen[k] != 0) {
             memcpy(&to[k * wide], from, (size_t)wide * sizeof *to);
@@ -107,15 +107,15 @@ static int backward(ferry_layer *layer)
 
     if (!chosen)
         return ferry_last_error_code();
-    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++)
+    for (i = 0; !err && i < ferry_layer_top_count(layer); i++)
         if (ferry_layer_propagates(layer, i))
-            err = spread_chosen(layer, i, chosen, ferry_blob_count(selector(layer)));
+            err = spread_chosen(layer, i, chosen, ferry_blob_element_count(selector(layer)));
     return err;
 }
 
 static const char *refuses(const ferry_layer *layer, int index)
 {
-    return index == ferry_layer_n_bottoms(layer) - 1
+    return index == ferry_layer_bottom_count(layer) - 1
                ? "Layer cannot backpropagate to filter index inputs"
                : NULL;
 }

@@ -19,8 +19,8 @@
 #include <string.h>
 
 struct shape {
-    int naxes;
-    int64_t dims[FERRY_MAX_AXES];
+    int rank;
+    int64_t shape[FERRY_MAX_AXES];
 };
 
 struct hdf5_data {
@@ -93,19 +93,19 @@ static int read_list(const ferry_layer *layer, struct hdf5_data *s, const char *
 
 static int read_set(ferry_layer *layer, struct hdf5_data *s, ferry_io *io, int top)
 {
-    const char *name = ferry_blob_name(ferry_layer_top(layer, top));
+    const char *name = ferry_blob_name(ferry_layer_top_at(layer, top));
     const ferry_io_entry *entry = NULL;
-    int err = ferry_io_find(io, name, &entry);
+    int err = ferry_io_entry_find(io, name, &entry);
 
-    if (!err && (!entry || entry->naxes < 1))
+    if (!err && (!entry || entry->rank < 1))
         err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%s\" has no dataset \"%s\" with rows",
                                 open_name(s), name);
-    if (!err && top && entry->dims[0] != s->rows)
+    if (!err && top && entry->shape[0] != s->rows)
         err = ferry_layer_error(layer, FERRY_ESHAPE, "\"%s\": \"%s\" has %lld rows, others %lld",
-                                open_name(s), name, (long long)entry->dims[0], (long long)s->rows);
+                                open_name(s), name, (long long)entry->shape[0], (long long)s->rows);
     if (err)
         return err;
-    s->rows = entry->dims[0];
+    s->rows = entry->shape[0];
     return ferry_io_read(io, entry, s->sets[top]);
 }
 
@@ -160,7 +160,7 @@ static int open_file(ferry_layer *layer, struct hdf5_data *s, int file)
 
 static int make_sets(ferry_layer *layer, struct hdf5_data *s)
 {
-    int i, n = ferry_layer_n_tops(layer), err = 0;
+    int i, n = ferry_layer_top_count(layer), err = 0;
 
     s->sets = calloc((size_t)n, sizeof(ferry_blob *));
     s->shapes = calloc((size_t)n, sizeof *s->shapes);
@@ -169,7 +169,7 @@ static int make_sets(ferry_layer *layer, struct hdf5_data *s)
     if (!s->sets || !s->shapes || !s->file_rows || !s->file_order)
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its datasets");
     for (i = 0; !err && i < n; i++) {
-        err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, FERRY_UNSHAPED, NULL,
+        err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, NULL, FERRY_UNSHAPED,
                                 &s->sets[i]);
         s->n_sets += !err;
     }
@@ -181,19 +181,19 @@ static int make_sets(ferry_layer *layer, struct hdf5_data *s)
 /* How many rows a file has that was not opened yet. */
 static int count_rows(ferry_layer *layer, struct hdf5_data *s, int file)
 {
-    const char *name = ferry_blob_name(ferry_layer_top(layer, 0));
+    const char *name = ferry_blob_name(ferry_layer_top_at(layer, 0));
     const ferry_io_entry *entry = NULL;
     ferry_io *io;
     int err = ferry_io_open(s->files[file], &io);
 
     if (err)
         return err;
-    err = ferry_io_find(io, name, &entry);
-    if (!err && (!entry || entry->naxes < 1 || entry->dims[0] < 1))
+    err = ferry_io_entry_find(io, name, &entry);
+    if (!err && (!entry || entry->rank < 1 || entry->shape[0] < 1))
         err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%s\" has no dataset \"%s\" with rows",
                                 s->files[file], name);
     if (!err)
-        s->file_rows[file] = entry->dims[0];
+        s->file_rows[file] = entry->shape[0];
     ferry_io_close(io);
     return err;
 }
@@ -233,22 +233,22 @@ static void keep_shapes(struct hdf5_data *s)
     int i;
 
     for (i = 0; i < s->n_sets; i++) {
-        s->shapes[i].naxes = ferry_blob_naxes(s->sets[i]);
-        memcpy(s->shapes[i].dims, ferry_blob_dims(s->sets[i]),
-               (size_t)s->shapes[i].naxes * sizeof(int64_t));
-        s->shapes[i].dims[0] = s->batch;
+        s->shapes[i].rank = ferry_blob_rank(s->sets[i]);
+        memcpy(s->shapes[i].shape, ferry_blob_shape(s->sets[i]),
+               (size_t)s->shapes[i].rank * sizeof(int64_t));
+        s->shapes[i].shape[0] = s->batch;
     }
 }
 
 static int shape(const struct shape *shape, ferry_blob *out)
 {
-    return ferry_blob_reshape(out, shape->naxes, shape->dims, NULL);
+    return ferry_blob_reshape(out, shape->shape, shape->rank, NULL);
 }
 
 /* Whether rows have one shape, but for axes of one in front. */
 static bool same_rows(const ferry_blob *a, const ferry_blob *b)
 {
-    int i = ferry_blob_naxes(a), k = ferry_blob_naxes(b);
+    int i = ferry_blob_rank(a), k = ferry_blob_rank(b);
 
     while (i > 1 || k > 1)
         if ((i > 1 ? ferry_blob_dim(a, --i) : 1) != (k > 1 ? ferry_blob_dim(b, --k) : 1))
@@ -266,7 +266,7 @@ static int misfit(const ferry_layer *layer, const struct hdf5_data *s, int i,
     return ferry_layer_error(layer, FERRY_ESHAPE,
                              "\"%s\": \"%s\" is %s; its rows do not fit into a batch of %s, the "
                              "first file's",
-                             open_name(s), ferry_blob_name(ferry_layer_top(layer, i)), theirs,
+                             open_name(s), ferry_blob_name(ferry_layer_top_at(layer, i)), theirs,
                              first);
 }
 
@@ -279,7 +279,7 @@ static int copy_rows(ferry_layer *layer, const struct hdf5_data *s, ferry_blob *
 
     for (i = 0; i < s->n_sets; i++) {
         ferry_blob *top = tops[i];
-        int64_t wide = ferry_blob_count_range(top, 1, ferry_blob_naxes(top));
+        int64_t wide = ferry_blob_element_count_range(top, 1, ferry_blob_rank(top));
         const float *from = ferry_blob_host_data(s->sets[i]);
         float *to = ferry_blob_mutable_host_data(top);
 
@@ -380,7 +380,7 @@ static int setup(ferry_layer *layer)
     char *list;
     int err;
 
-    if (ferry_proto_count(ferry_layer_message(layer), "transform_param"))
+    if (ferry_proto_value_count(ferry_layer_message(layer), "transform_param"))
         return ferry_proto_error(
             ferry_layer_message(layer), "transform_param", 0, FERRY_EFORMAT,
             "layer \"%s\": HDF5Data does not transform data: there is to be no "
@@ -439,7 +439,7 @@ static int reshape(ferry_layer *layer)
     int i, err = 0;
 
     for (i = 0; !err && i < s->n_sets; i++)
-        err = shape(&s->shapes[i], ferry_layer_top(layer, i));
+        err = shape(&s->shapes[i], ferry_layer_top_at(layer, i));
     return err;
 }
 

@@ -30,9 +30,10 @@ static int setup(ferry_layer *layer)
 
 static int reshape(ferry_layer *layer)
 {
-    const ferry_blob *data = ferry_layer_bottom(layer, 0), *label = ferry_layer_bottom(layer, 1);
+    const ferry_blob *data = ferry_layer_bottom_at(layer, 0),
+                     *label = ferry_layer_bottom_at(layer, 1);
 
-    if (ferry_blob_naxes(data) < 1 || ferry_blob_naxes(label) < 1 ||
+    if (ferry_blob_rank(data) < 1 || ferry_blob_rank(label) < 1 ||
         ferry_blob_dim(data, 0) != ferry_blob_dim(label, 0))
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottoms have not as many entries");
     return 0;
@@ -41,36 +42,37 @@ static int reshape(ferry_layer *layer)
 /* As Caffe's dataset: of four axes, those that the blob lacks are 1; one with more keeps its own. */
 static int declare(ferry_io_writer *w, const char *name, const ferry_blob *b)
 {
-    int64_t dims[FERRY_MAX_AXES] = { 1, 1, 1, 1 };
-    ferry_io_entry entry = { .struct_size = sizeof entry, .name = name, .dims = dims };
-    int i, n = ferry_blob_naxes(b);
+    int64_t shape[FERRY_MAX_AXES] = { 1, 1, 1, 1 };
+    ferry_io_entry entry = { .struct_size = sizeof entry, .name = name, .shape = shape };
+    int i, n = ferry_blob_rank(b);
 
     for (i = 0; i < n; i++)
-        dims[i] = ferry_blob_dim(b, i);
+        shape[i] = ferry_blob_dim(b, i);
     entry.dtype = ferry_blob_dtype(b);
-    entry.naxes = n > 4 ? n : 4;
-    return ferry_io_declare(w, &entry);
+    entry.rank = n > 4 ? n : 4;
+    return ferry_io_writer_declare(w, &entry);
 }
 
 static int write_values(ferry_io_writer *w, const ferry_blob *b)
 {
-    const void *values = ferry_blob_count(b) ? ferry_blob_host_data(b) : NULL;
+    const void *values = ferry_blob_element_count(b) ? ferry_blob_host_data(b) : NULL;
 
     if (!values)
-        return ferry_blob_count(b) ? ferry_last_error_code() : 0;
-    return ferry_io_write_values(w, values,
-                                 (size_t)ferry_blob_count(b) * ferry_dtype_size(ferry_blob_dtype(b)));
+        return ferry_blob_element_count(b) ? ferry_last_error_code() : 0;
+    return ferry_io_writer_write_values(
+        w, values, (size_t)ferry_blob_element_count(b) * ferry_dtype_size(ferry_blob_dtype(b)));
 }
 
 static int forward(ferry_layer *layer)
 {
-    const ferry_blob *data = ferry_layer_bottom(layer, 0), *label = ferry_layer_bottom(layer, 1);
+    const ferry_blob *data = ferry_layer_bottom_at(layer, 0),
+                     *label = ferry_layer_bottom_at(layer, 1);
     char path[PATH_MAX];
     ferry_io_writer *w;
     int err = ferry_layer_output_path(layer, file_of(layer), path, sizeof path);
 
     if (!err)
-        err = ferry_io_create(path, FERRY_IO_HDF5, &w);
+        err = ferry_io_writer_create(path, FERRY_IO_HDF5, &w);
     if (err)
         return err;
     err = declare(w, "data", data);
@@ -81,10 +83,10 @@ static int forward(ferry_layer *layer)
     if (!err)
         err = write_values(w, label);
     if (err) {
-        ferry_io_abort(w);
+        ferry_io_writer_abort(w);
         return err;
     }
-    return ferry_io_commit(w);
+    return ferry_io_writer_commit(w);
 }
 
 static const char *const messages[] = { "hdf5_output_param", NULL };

@@ -26,12 +26,12 @@ static int setup(ferry_layer *layer)
 
 static int reshape(ferry_layer *layer)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t labels = ferry_blob_count(ferry_layer_bottom(layer, 1));
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t labels = ferry_blob_element_count(ferry_layer_bottom_at(layer, 1));
     struct hinge *s = ferry_layer_state(layer);
 
-    s->entries = ferry_blob_naxes(bottom) ? ferry_blob_dim(bottom, 0) : 1;
-    s->classes = s->entries ? ferry_blob_count(bottom) / s->entries : 0;
+    s->entries = ferry_blob_rank(bottom) ? ferry_blob_dim(bottom, 0) : 1;
+    s->classes = s->entries ? ferry_blob_element_count(bottom) / s->entries : 0;
     if (labels != s->entries)
         return ferry_layer_error(layer, FERRY_ESHAPE, "%lld labels for %lld entries",
                                  (long long)labels, (long long)s->entries);
@@ -41,8 +41,8 @@ static int reshape(ferry_layer *layer)
 static int forward(ferry_layer *layer)
 {
     const struct hinge *s = ferry_layer_state(layer);
-    const float *x = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
-    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *x = ferry_blob_host_data(ferry_layer_bottom_at(layer, 0));
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     int64_t i, k, class;
     double sum = 0;
 
@@ -74,8 +74,8 @@ static double slope(const struct hinge *s, double value, bool own)
 static int backward(ferry_layer *layer)
 {
     const struct hinge *s = ferry_layer_state(layer);
-    const float *x = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
-    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *x = ferry_blob_host_data(ferry_layer_bottom_at(layer, 0));
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     int64_t i, k, class;
     double factor;
     float *diff;

@@ -16,38 +16,38 @@ static int setup(ferry_layer *layer)
 {
     struct im2col *s = ferry_layer_state(layer);
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "convolution_param", 0);
-    int naxes = ferry_blob_naxes(ferry_layer_bottom(layer, 0)), err;
+    int rank = ferry_blob_rank(ferry_layer_bottom_at(layer, 0)), err;
 
-    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), naxes, &s->axis);
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), rank, &s->axis);
     if (err)
         return err;
-    if (naxes - s->axis < 2)
+    if (rank - s->axis < 2)
         return ferry_layer_error(layer, FERRY_ESHAPE,
                                  "its bottom has 0 spatial axes; 1 at least fit");
-    return ferry__window_read(layer, p, (uint32_t)(naxes - s->axis - 1), &s->window);
+    return ferry__window_read(layer, p, (uint32_t)(rank - s->axis - 1), &s->window);
 }
 
 static int shape_top(ferry_layer *layer, const struct im2col *s, int64_t taps)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int naxes = ferry_blob_naxes(bottom), i;
-    int64_t dims[FERRY_MAX_AXES];
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int rank = ferry_blob_rank(bottom), i;
+    int64_t shape[FERRY_MAX_AXES];
 
-    for (i = 0; i < naxes; i++)
-        dims[i] = ferry_blob_dim(bottom, i);
-    if (__builtin_mul_overflow(dims[s->axis], taps, &dims[s->axis]))
+    for (i = 0; i < rank; i++)
+        shape[i] = ferry_blob_dim(bottom, i);
+    if (__builtin_mul_overflow(shape[s->axis], taps, &shape[s->axis]))
         return ferry_layer_error(layer, FERRY_EOVERFLOW, "%lld taps do not fit 63 bits",
                                  (long long)taps);
-    for (i = s->axis + 1; i < naxes; i++) {
+    for (i = s->axis + 1; i < rank; i++) {
         uint32_t axis = (uint32_t)(i - s->axis - 1);
 
-        dims[i] = ferry__window_slid(&s->window, axis, dims[i]);
-        if (dims[i] < 1)
+        shape[i] = ferry__window_slid(&s->window, axis, shape[i]);
+        if (shape[i] < 1)
             return ferry_layer_error(layer, FERRY_ESHAPE, "its kernel of %lld does not fit on %lld",
                                      (long long)s->window.kernel[axis],
                                      (long long)ferry_blob_dim(bottom, i));
     }
-    return ferry_blob_reshape(ferry_layer_top(layer, 0), naxes, dims, NULL);
+    return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
 }
 
 /* Axes before the channels as one, then the others. */
@@ -56,20 +56,20 @@ static ferry_operand images(const ferry_blob *b, const struct im2col *s)
     int64_t shape[2 + FERRY_OP_SPATIAL];
     uint32_t i;
 
-    shape[0] = ferry_blob_count_range(b, 0, s->axis);
+    shape[0] = ferry_blob_element_count_range(b, 0, s->axis);
     for (i = 0; i <= s->window.axes; i++)
         shape[1 + i] = ferry_blob_dim(b, s->axis + (int)i);
-    return ferry_operand_of(FERRY_F32, 2 + (int)s->window.axes, shape, NULL);
+    return ferry_operand_make(FERRY_F32, shape, 2 + (int)s->window.axes, NULL);
 }
 
 static int emit(ferry_layer *layer, const struct im2col *s)
 {
-    struct ferry__term x = { images(ferry_layer_bottom(layer, 0), s), ferry__of_bottom(0) };
-    struct ferry__term y = { images(ferry_layer_top(layer, 0), s), ferry__of_top(0) };
-    ferry_op op;
+    struct ferry__term x = { images(ferry_layer_bottom_at(layer, 0), s), ferry__of_bottom(0) };
+    struct ferry__term y = { images(ferry_layer_top_at(layer, 0), s), ferry__of_top(0) };
+    ferry_op_desc op;
     int err;
 
-    ferry_op_init(&op, FERRY_OP_IM2COL);
+    ferry_op_desc_init(&op, FERRY_OP_IM2COL);
     op.params.window = ferry__window_of(&s->window);
     err = ferry__emit_pass(layer, &op, FERRY_PASS_FORWARD, 1, &x, y);
     if (err || !ferry_layer_propagates(layer, 0))
@@ -81,12 +81,12 @@ static int emit(ferry_layer *layer, const struct im2col *s)
 
 static int emit_wide(ferry_layer *layer, const struct im2col *s)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0), *top = ferry_layer_top(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0), *top = ferry_layer_top_at(layer, 0);
     struct ferry__columns c = { .window = &s->window };
     uint32_t i;
     int err;
 
-    c.planes = ferry_blob_count_range(bottom, 0, s->axis + 1);
+    c.planes = ferry_blob_element_count_range(bottom, 0, s->axis + 1);
     for (i = 0; i < s->window.axes; i++) {
         c.wide[i] = ferry_blob_dim(bottom, s->axis + 1 + (int)i);
         c.narrow[i] = ferry_blob_dim(top, s->axis + 1 + (int)i);
@@ -101,13 +101,13 @@ static int emit_wide(ferry_layer *layer, const struct im2col *s)
 static int reshape(ferry_layer *layer)
 {
     const struct im2col *s = ferry_layer_state(layer);
-    int naxes = ferry_blob_naxes(ferry_layer_bottom(layer, 0)), err;
+    int rank = ferry_blob_rank(ferry_layer_bottom_at(layer, 0)), err;
     int64_t taps = ferry__columns_taps(layer, &s->window);
 
     if (taps < 0)
         return (int)taps;
-    if (naxes != s->axis + 1 + (int)s->window.axes)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, %d fit", naxes,
+    if (rank != s->axis + 1 + (int)s->window.axes)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, %d fit", rank,
                                  s->axis + 1 + (int)s->window.axes);
     err = shape_top(layer, s, taps);
     if (err)

@@ -30,8 +30,8 @@ struct image_data {
     struct ferry__pictures pictures;
     char *source, *text; /* the list's path, and all of it, cut into lines */
     struct line *lines;
-    int64_t n_lines, skip; /* the line with which it begins */
-    int64_t line, *order;  /* the next one's place, and which those of this round are */
+    int64_t line_count, skip; /* the line with which it begins */
+    int64_t line, *order;     /* the next one's place, and which those of this round are */
     uint64_t round;
 };
 
@@ -66,7 +66,7 @@ static int read_line(const ferry_layer *layer, struct image_data *s, char *line,
                                  "\"%.400s\", line %lld: no label behind \"%.200s\"", s->source,
                                  number, line);
     *space = 0;
-    s->lines[s->n_lines++] = (struct line){ line, (int32_t)label };
+    s->lines[s->line_count++] = (struct line){ line, (int32_t)label };
     return 0;
 }
 
@@ -89,7 +89,7 @@ static int read_lines(const ferry_layer *layer, struct image_data *s)
             *next++ = 0;
         err = read_line(layer, s, line, ++number);
     }
-    if (!err && !s->n_lines)
+    if (!err && !s->line_count)
         err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%.500s\" lists no picture", s->source);
     return err;
 }
@@ -110,9 +110,9 @@ static void order_lines(ferry_layer *layer, struct image_data *s)
 
     if (ferry_proto_boolean(parameters(layer), "shuffle", 0))
         ferry__chance_order(ferry__chance(s->pictures.reader.key, FERRY__CHANCE_ORDER, s->round),
-                            s->order, s->n_lines);
+                            s->order, s->line_count);
     else
-        for (i = 0; i < s->n_lines; i++)
+        for (i = 0; i < s->line_count; i++)
             s->order[i] = i;
 }
 
@@ -147,7 +147,7 @@ static int step(ferry_layer *layer)
 {
     struct image_data *s = ferry_layer_state(layer);
 
-    if (++s->line < s->n_lines)
+    if (++s->line < s->line_count)
         return 0;
     s->line = 0;
     s->round++;
@@ -160,8 +160,8 @@ static int seek(ferry_layer *layer, uint64_t record)
     struct image_data *s = ferry_layer_state(layer);
     uint64_t at = (uint64_t)s->skip + record;
 
-    s->line = (int64_t)(at % (uint64_t)s->n_lines);
-    s->round = at / (uint64_t)s->n_lines;
+    s->line = (int64_t)(at % (uint64_t)s->line_count);
+    s->round = at / (uint64_t)s->line_count;
     order_lines(layer, s);
     return 0;
 }
@@ -175,11 +175,11 @@ static int skip(ferry_layer *layer, struct image_data *s)
     if (most < 1)
         return 0;
     s->skip = (int64_t)ferry_layer_random(layer, (uint64_t)most);
-    if (s->skip >= s->n_lines)
+    if (s->skip >= s->line_count)
         return ferry_proto_error(parameters(layer), "rand_skip", 0, FERRY_EFORMAT,
                                  "layer \"%s\": to skip %lld of the %lld pictures of \"%.400s\"",
-                                 ferry_layer_name(layer), (long long)s->skip, (long long)s->n_lines,
-                                 s->source);
+                                 ferry_layer_name(layer), (long long)s->skip,
+                                 (long long)s->line_count, s->source);
     return 0;
 }
 

@@ -32,7 +32,7 @@ static int read_matrix(ferry_layer *layer, const char *path, struct infogain *s)
     if (!err && !entry)
         err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%.400s\" holds no matrix", path);
     if (!err)
-        err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, FERRY_UNSHAPED, NULL,
+        err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, NULL, FERRY_UNSHAPED,
                                 &s->matrix);
     if (!err)
         err = ferry_io_read(io, entry, s->matrix);
@@ -58,9 +58,9 @@ static int setup(ferry_layer *layer)
         ferry_proto_message(ferry_layer_message(layer), "infogain_loss_param", 0);
 
     ferry__loss_read(layer, FERRY__NORMALIZE_VALID, &s->loss);
-    if (ferry_layer_n_bottoms(layer) > 2)
+    if (ferry_layer_bottom_count(layer) > 2)
         return 0;
-    if (!ferry_proto_count(p, "source"))
+    if (!ferry_proto_value_count(p, "source"))
         return ferry_proto_error(p, NULL, 0, FERRY_EFORMAT,
                                  "layer \"%s\": its matrix is neither a third bottom nor a source",
                                  ferry_layer_name(layer));
@@ -76,7 +76,7 @@ static void destroy(ferry_layer *layer)
 
 static const ferry_blob *matrix_of(const ferry_layer *layer, const struct infogain *s)
 {
-    return s->matrix ? s->matrix : ferry_layer_bottom(layer, 2);
+    return s->matrix ? s->matrix : ferry_layer_bottom_at(layer, 2);
 }
 
 static int reshape(ferry_layer *layer)
@@ -84,11 +84,11 @@ static int reshape(ferry_layer *layer)
     const ferry_proto *p =
         ferry_proto_message(ferry_layer_message(layer), "infogain_loss_param", 0);
     struct infogain *s = ferry_layer_state(layer);
-    int64_t elements = ferry_blob_count(matrix_of(layer, s));
+    int64_t elements = ferry_blob_element_count(matrix_of(layer, s));
     int axis, err;
 
     err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
-                         ferry_blob_naxes(ferry_layer_bottom(layer, 0)), &axis);
+                         ferry_blob_rank(ferry_layer_bottom_at(layer, 0)), &axis);
     if (!err)
         err = ferry__loss_around(layer, axis, &s->loss);
     if (!err && elements != s->loss.classes * s->loss.classes)
@@ -115,7 +115,7 @@ static int forward(ferry_layer *layer)
 {
     const struct infogain *s = ferry_layer_state(layer);
     const struct ferry__loss *l = &s->loss;
-    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     const float *matrix = ferry_blob_host_data(matrix_of(layer, s));
     const float *p = ferry__loss_probabilities(layer);
     int64_t i, k, class, valid = 0;
@@ -176,7 +176,7 @@ static int fill_diffs(const ferry_layer *layer, const struct ferry__loss *l, con
 static int backward(ferry_layer *layer)
 {
     const struct infogain *s = ferry_layer_state(layer);
-    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     const float *matrix = ferry_blob_host_data(matrix_of(layer, s));
     const float *p = ferry__loss_probabilities(layer);
     int64_t valid = 0;

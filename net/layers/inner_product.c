@@ -18,9 +18,9 @@ static int setup(ferry_layer *layer)
     struct inner_product *s = ferry_layer_state(layer);
     const ferry_proto *p =
         ferry_proto_message(ferry_layer_message(layer), "inner_product_param", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t dims[2];
-    ferry_layer_param param = { .struct_size = sizeof param, .dims = dims };
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t shape[2];
+    ferry_layer_param param = { .struct_size = sizeof param, .shape = shape };
     int err;
 
     s->outputs = ferry_proto_integer(p, "num_output", 0);
@@ -31,40 +31,40 @@ static int setup(ferry_layer *layer)
                                  "layer \"%s\": num_output is %lld", ferry_layer_name(layer),
                                  (long long)s->outputs);
     err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
-                         ferry_blob_naxes(bottom), &s->axis);
+                         ferry_blob_rank(bottom), &s->axis);
     if (err)
         return err;
-    s->inputs = ferry_blob_count_range(bottom, s->axis, ferry_blob_naxes(bottom));
-    dims[0] = s->transpose ? s->inputs : s->outputs;
-    dims[1] = s->transpose ? s->outputs : s->inputs;
-    param.naxes = 2;
+    s->inputs = ferry_blob_element_count_range(bottom, s->axis, ferry_blob_rank(bottom));
+    shape[0] = s->transpose ? s->inputs : s->outputs;
+    shape[1] = s->transpose ? s->outputs : s->inputs;
+    param.rank = 2;
     param.lr_mult = param.decay_mult = 1;
     param.filler = ferry_proto_message(p, "weight_filler", 0);
-    err = ferry_layer_declare(layer, &param);
+    err = ferry_layer_declare_param(layer, &param);
     if (err || !s->bias)
         return err;
-    dims[0] = s->outputs;
-    param.naxes = 1;
+    shape[0] = s->outputs;
+    param.rank = 1;
     param.filler = ferry_proto_message(p, "bias_filler", 0);
-    return ferry_layer_declare(layer, &param);
+    return ferry_layer_declare_param(layer, &param);
 }
 
 /* The axes before `axis` as one; those behind it as they are where an operation can have as many. */
 static ferry_operand rows(const ferry_blob *b, const struct inner_product *s)
 {
     int64_t shape[FERRY_OP_AXES];
-    int naxes = ferry_blob_naxes(b), i;
+    int rank = ferry_blob_rank(b), i;
 
-    shape[0] = ferry_blob_count_range(b, 0, s->axis);
+    shape[0] = ferry_blob_element_count_range(b, 0, s->axis);
     shape[1] = s->inputs;
-    if (naxes - s->axis + 1 > 4)
-        return ferry_operand_of(FERRY_F32, 2, shape, NULL);
-    for (i = s->axis; i < naxes; i++)
+    if (rank - s->axis + 1 > 4)
+        return ferry_operand_make(FERRY_F32, shape, 2, NULL);
+    for (i = s->axis; i < rank; i++)
         shape[i - s->axis + 1] = ferry_blob_dim(b, i);
-    return ferry_operand_of(FERRY_F32, naxes - s->axis + 1, shape, NULL);
+    return ferry_operand_make(FERRY_F32, shape, rank - s->axis + 1, NULL);
 }
 
-static int emit_backward(ferry_layer *layer, const struct inner_product *s, const ferry_op *op)
+static int emit_backward(ferry_layer *layer, const struct inner_product *s, const ferry_op_desc *op)
 {
     struct ferry__term dy = { op->out[0], ferry__diff(ferry__of_top(0)) };
     struct ferry__term x = { op->in[0], ferry__of_bottom(0) }, dx = x;
@@ -86,11 +86,11 @@ static int emit_backward(ferry_layer *layer, const struct inner_product *s, cons
 
 static int emit(ferry_layer *layer, const struct inner_product *s)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     ferry_operand weights = ferry__whole(layer, ferry__of_param(0)), w = weights;
-    int64_t shape[2] = { ferry_blob_count_range(bottom, 0, s->axis), s->outputs };
+    int64_t shape[2] = { ferry_blob_element_count_range(bottom, 0, s->axis), s->outputs };
     ferry_layer_operand in[3], out[1];
-    ferry_op op;
+    ferry_op_desc op;
     int err;
 
     if (s->transpose) {
@@ -99,12 +99,12 @@ static int emit(ferry_layer *layer, const struct inner_product *s)
         w.stride[0] = weights.stride[1];
         w.stride[1] = weights.stride[0];
     }
-    ferry_op_init(&op, FERRY_OP_INNER_PRODUCT);
+    ferry_op_desc_init(&op, FERRY_OP_INNER_PRODUCT);
     ferry__op_in(&op, in, rows(bottom, s), ferry__of_bottom(0));
     ferry__op_in(&op, in, w, ferry__of_param(0));
     if (s->bias)
         ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(1)), ferry__of_param(1));
-    ferry__op_out(&op, out, ferry_operand_of(FERRY_F32, 2, shape, NULL), ferry__of_top(0));
+    ferry__op_out(&op, out, ferry_operand_make(FERRY_F32, shape, 2, NULL), ferry__of_top(0));
     err = ferry_layer_emit(layer, &op, in, out);
     return err ? err : emit_backward(layer, s, &op);
 }
@@ -112,22 +112,22 @@ static int emit(ferry_layer *layer, const struct inner_product *s)
 static int reshape(ferry_layer *layer)
 {
     const struct inner_product *s = ferry_layer_state(layer);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t dims[32], inputs;
-    int naxes = ferry_blob_naxes(bottom), i, err;
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t shape[32], inputs;
+    int rank = ferry_blob_rank(bottom), i, err;
 
-    if (naxes <= s->axis)
+    if (rank <= s->axis)
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottom has %d axes, it was made for more", naxes);
-    inputs = ferry_blob_count_range(bottom, s->axis, naxes);
+                                 "its bottom has %d axes, it was made for more", rank);
+    inputs = ferry_blob_element_count_range(bottom, s->axis, rank);
     if (inputs != s->inputs)
         return ferry_layer_error(layer, FERRY_ESHAPE,
                                  "its bottom has %lld elements an item, its weights are for %lld",
                                  (long long)inputs, (long long)s->inputs);
     for (i = 0; i < s->axis; i++)
-        dims[i] = ferry_blob_dim(bottom, i);
-    dims[s->axis] = s->outputs;
-    err = ferry_blob_reshape(ferry_layer_top(layer, 0), s->axis + 1, dims, NULL);
+        shape[i] = ferry_blob_dim(bottom, i);
+    shape[s->axis] = s->outputs;
+    err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, s->axis + 1, NULL);
     return err ? err : emit(layer, s);
 }
 

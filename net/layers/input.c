@@ -10,31 +10,31 @@
 /* The shape that the prototxt gives a top. */
 static int shape_top(ferry_layer *layer, const ferry_proto *p, int top)
 {
-    int64_t shapes = ferry_proto_count(p, "shape"), dims[32], n, i;
+    int64_t shapes = ferry_proto_value_count(p, "shape"), dims[32], n, i;
     const ferry_proto *shape = ferry_proto_message(p, "shape", shapes > 1 ? top : 0);
 
-    n = ferry_proto_count(shape, "dim");
+    n = ferry_proto_value_count(shape, "dim");
     if (n > 32)
         return ferry_proto_error(shape, "dim", 0, FERRY_ESHAPE,
                                  "layer \"%s\": %lld axes, 32 are the most",
                                  ferry_layer_name(layer), (long long)n);
     for (i = 0; i < n; i++)
         dims[i] = ferry_proto_integer(shape, "dim", i);
-    return ferry_blob_reshape(ferry_layer_top(layer, top), (int)n, dims, NULL);
+    return ferry_blob_reshape(ferry_layer_top_at(layer, top), dims, (int)n, NULL);
 }
 
 static int setup(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "input_param", 0);
-    int64_t shapes = ferry_proto_count(p, "shape");
+    int64_t shapes = ferry_proto_value_count(p, "shape");
     int i, err = 0;
 
-    if (shapes > 1 && shapes != ferry_layer_n_tops(layer))
+    if (shapes > 1 && shapes != ferry_layer_top_count(layer))
         return ferry_proto_error(
             p, "shape", 0, FERRY_EFORMAT,
             "layer \"%s\": %lld shapes for %d tops; one, or one for each, fits",
-            ferry_layer_name(layer), (long long)shapes, ferry_layer_n_tops(layer));
-    for (i = 0; !err && shapes && i < ferry_layer_n_tops(layer); i++)
+            ferry_layer_name(layer), (long long)shapes, ferry_layer_top_count(layer));
+    for (i = 0; !err && shapes && i < ferry_layer_top_count(layer); i++)
         err = shape_top(layer, p, i);
     return err;
 }

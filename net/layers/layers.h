@@ -19,9 +19,9 @@ int ferry__top_like(ferry_layer *layer, int top, const ferry_blob *b);
 /* FERRY_ESHAPE, with both shapes: bottom `index` does not go with bottom `other`, for they `differ`. */
 int ferry__bottoms_differ(ferry_layer *layer, int index, int other, const char *differ);
 
-/* An axis, counted from the end where it is negative, among naxes; FERRY_EFORMAT, with the field's place. */
+/* An axis, counted from the end where it is negative, among rank; FERRY_EFORMAT, with the field's place. */
 int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *field, int64_t axis,
-                   int naxes, int *out);
+                   int rank, int *out);
 
 /* ---- files (shared.c) ---- */
 
@@ -67,8 +67,9 @@ ferry_operand ferry__whole(const ferry_layer *layer, ferry_layer_operand at);
 ferry_operand ferry__around(const ferry_layer *layer, ferry_layer_operand at, int axis);
 
 /* Adds an operand to an operation that is being filled in. */
-void ferry__op_in(ferry_op *op, ferry_layer_operand *list, ferry_operand o, ferry_layer_operand at);
-void ferry__op_out(ferry_op *op, ferry_layer_operand *list, ferry_operand o,
+void ferry__op_in(ferry_op_desc *op, ferry_layer_operand *list, ferry_operand o,
+                  ferry_layer_operand at);
+void ferry__op_out(ferry_op_desc *op, ferry_layer_operand *list, ferry_operand o,
                    ferry_layer_operand at);
 
 /* Emits a unary function from one operand to another, both whole. */
@@ -98,7 +99,7 @@ static inline struct ferry__term ferry__term(const ferry_layer *layer, ferry_lay
 }
 
 /* Emits an operation of `like`'s kind and parameters, in another pass and with these operands. */
-int ferry__emit_pass(ferry_layer *layer, const ferry_op *like, uint32_t pass, int n_in,
+int ferry__emit_pass(ferry_layer *layer, const ferry_op_desc *like, uint32_t pass, int n_in,
                      const struct ferry__term *in, struct ferry__term out);
 
 /* Emits y = x · u, with what is shorter repeated. */

@@ -8,24 +8,24 @@ void ferry__loss_read(const ferry_layer *layer, enum ferry__normalization otherw
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "loss_param", 0);
 
-    out->ignores = ferry_proto_count(p, "ignore_label") > 0;
+    out->ignores = ferry_proto_value_count(p, "ignore_label") > 0;
     out->ignored = ferry_proto_integer(p, "ignore_label", 0);
     out->normalization = otherwise;
-    if (ferry_proto_count(p, "normalization"))
+    if (ferry_proto_value_count(p, "normalization"))
         out->normalization = (enum ferry__normalization)ferry_proto_integer(p, "normalization", 0);
-    else if (ferry_proto_count(p, "normalize"))
+    else if (ferry_proto_value_count(p, "normalize"))
         out->normalization = ferry_proto_boolean(p, "normalize", 0) ? FERRY__NORMALIZE_VALID
                                                                     : FERRY__NORMALIZE_BATCH_SIZE;
 }
 
 int ferry__loss_around(const ferry_layer *layer, int axis, struct ferry__loss *out)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t labels = ferry_blob_count(ferry_layer_bottom(layer, 1));
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t labels = ferry_blob_element_count(ferry_layer_bottom_at(layer, 1));
 
-    out->outer = ferry_blob_count_range(bottom, 0, axis);
+    out->outer = ferry_blob_element_count_range(bottom, 0, axis);
     out->classes = ferry_blob_dim(bottom, axis);
-    out->inner = ferry_blob_count_range(bottom, axis + 1, ferry_blob_naxes(bottom));
+    out->inner = ferry_blob_element_count_range(bottom, axis + 1, ferry_blob_rank(bottom));
     if (labels != out->outer * out->inner)
         return ferry_layer_error(layer, FERRY_ESHAPE,
                                  "%lld labels for %lld × %lld predictions of %lld classes",
@@ -70,12 +70,12 @@ int ferry__loss_class(const ferry_layer *layer, float label, int64_t classes, in
 
 int ferry__loss_scalar(ferry_layer *layer)
 {
-    return ferry_blob_reshape(ferry_layer_top(layer, 0), 0, NULL, NULL);
+    return ferry_blob_reshape(ferry_layer_top_at(layer, 0), NULL, 0, NULL);
 }
 
 int ferry__loss_store(ferry_layer *layer, double loss)
 {
-    float *top = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 0));
+    float *top = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 0));
 
     if (!top)
         return ferry_last_error_code();
@@ -85,7 +85,7 @@ int ferry__loss_store(ferry_layer *layer, double loss)
 
 int ferry__loss_diff(const ferry_layer *layer, double *out)
 {
-    const float *diff = ferry_blob_host_diff(ferry_layer_top(layer, 0));
+    const float *diff = ferry_blob_host_diff(ferry_layer_top_at(layer, 0));
 
     if (!diff)
         return ferry_last_error_code();
@@ -98,7 +98,7 @@ int ferry__loss_begin(ferry_layer *layer, double *out_factor, float **out_diff)
     *out_diff = NULL;
     if (!ferry_layer_propagates(layer, 0))
         return 0;
-    *out_diff = ferry_blob_overwrite_host_diff(ferry_layer_bottom(layer, 0));
+    *out_diff = ferry_blob_overwrite_host_diff(ferry_layer_bottom_at(layer, 0));
     return *out_diff ? ferry__loss_diff(layer, out_factor) : ferry_last_error_code();
 }
 
@@ -113,18 +113,18 @@ void ferry__loss_scale(const struct ferry__loss *loss, int64_t valid, double fac
 
 int ferry__loss_softmax(ferry_layer *layer, int axis)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    bool shown = ferry_layer_n_tops(layer) > 1;
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    bool shown = ferry_layer_top_count(layer) > 1;
     ferry_layer_operand to = shown ? ferry__of_top(1) : ferry__of_scratch(0), in[1], out[1];
-    ferry_op op;
+    ferry_op_desc op;
     int err = shown ? ferry__top_like(layer, 1, bottom) : 0;
 
     if (err)
         return err;
     if (!shown &&
-        !ferry_layer_scratch(layer, 0, 1, ferry_blob_naxes(bottom), ferry_blob_dims(bottom)))
+        !ferry_layer_scratch(layer, 0, 1, ferry_blob_shape(bottom), ferry_blob_rank(bottom)))
         return ferry_last_error_code();
-    ferry_op_init(&op, FERRY_OP_SOFTMAX);
+    ferry_op_desc_init(&op, FERRY_OP_SOFTMAX);
     op.params.softmax.axis = 1;
     ferry__op_in(&op, in, ferry__around(layer, ferry__of_bottom(0), axis), ferry__of_bottom(0));
     ferry__op_out(&op, out, ferry__around(layer, to, axis), to);
@@ -136,5 +136,5 @@ const float *ferry__loss_probabilities(const ferry_layer *layer)
 {
     const ferry_blob *own = ferry_layer_scratch_at(layer, 0);
 
-    return ferry_blob_host_data(own ? own : ferry_layer_top(layer, 1));
+    return ferry_blob_host_data(own ? own : ferry_layer_top_at(layer, 1));
 }

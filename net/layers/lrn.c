@@ -13,7 +13,7 @@
 enum { SCALE, RESULT };
 
 /* The scale of each element is kept for backward. */
-static int emit_backward(ferry_layer *layer, const ferry_op *op)
+static int emit_backward(ferry_layer *layer, const ferry_op_desc *op)
 {
     struct ferry__term in[4] = { ferry__term(layer, ferry__diff(ferry__of_top(0))),
                                  ferry__term(layer, ferry__of_bottom(0)) };
@@ -31,17 +31,17 @@ static int emit_backward(ferry_layer *layer, const ferry_op *op)
 static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "lrn_param", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     ferry_layer_operand in[1], out[2];
     int err = ferry__top_like(layer, 0, bottom);
-    ferry_op op;
+    ferry_op_desc op;
 
     if (err)
         return err;
-    if (ferry_blob_naxes(bottom) != 4)
+    if (ferry_blob_rank(bottom) != 4)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 4 fit",
-                                 ferry_blob_naxes(bottom));
-    ferry_op_init(&op, FERRY_OP_LRN);
+                                 ferry_blob_rank(bottom));
+    ferry_op_desc_init(&op, FERRY_OP_LRN);
     op.params.lrn.region = strcmp(ferry_proto_enum(p, "norm_region", 0), "WITHIN_CHANNEL")
                                ? FERRY_LRN_ACROSS
                                : FERRY_LRN_WITHIN;
@@ -53,7 +53,7 @@ static int reshape(ferry_layer *layer)
     ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
     if (!ferry_layer_propagates(layer, 0))
         return ferry_layer_emit(layer, &op, in, out);
-    if (!ferry_layer_scratch(layer, SCALE, 1, 4, ferry_blob_dims(bottom)))
+    if (!ferry_layer_scratch(layer, SCALE, 1, ferry_blob_shape(bottom), 4))
         return ferry_last_error_code();
     ferry__op_out(&op, out, ferry__whole(layer, ferry__of_scratch(SCALE)),
                   ferry__of_scratch(SCALE));

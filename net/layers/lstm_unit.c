@@ -9,18 +9,19 @@
 
 static int reshape(ferry_layer *layer)
 {
-    const ferry_blob *c = ferry_layer_bottom(layer, 0), *x = ferry_layer_bottom(layer, 1);
+    const ferry_blob *c = ferry_layer_bottom_at(layer, 0), *x = ferry_layer_bottom_at(layer, 1);
     int i, err = 0;
 
-    if (ferry_blob_naxes(c) != 3 || ferry_blob_naxes(x) != 3 || ferry_blob_dim(c, 0) != 1 ||
+    if (ferry_blob_rank(c) != 3 || ferry_blob_rank(x) != 3 || ferry_blob_dim(c, 0) != 1 ||
         ferry_blob_dim(x, 0) != 1 || ferry_blob_dim(x, 1) != ferry_blob_dim(c, 1) ||
         ferry_blob_dim(x, 2) != 4 * ferry_blob_dim(c, 2) ||
-        ferry_blob_count(ferry_layer_bottom(layer, 2)) != ferry_blob_dim(c, 1))
-        return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottoms have %lld, %lld and %lld elements; 1 × N × D, "
-                                 "1 × N × 4D and 1 × N fit",
-                                 (long long)ferry_blob_count(c), (long long)ferry_blob_count(x),
-                                 (long long)ferry_blob_count(ferry_layer_bottom(layer, 2)));
+        ferry_blob_element_count(ferry_layer_bottom_at(layer, 2)) != ferry_blob_dim(c, 1))
+        return ferry_layer_error(
+            layer, FERRY_ESHAPE,
+            "its bottoms have %lld, %lld and %lld elements; 1 × N × D, "
+            "1 × N × 4D and 1 × N fit",
+            (long long)ferry_blob_element_count(c), (long long)ferry_blob_element_count(x),
+            (long long)ferry_blob_element_count(ferry_layer_bottom_at(layer, 2)));
     for (i = 0; !err && i < 2; i++)
         err = ferry__top_like(layer, i, c);
     return err;
@@ -28,13 +29,13 @@ static int reshape(ferry_layer *layer)
 
 static int forward(ferry_layer *layer)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     int64_t n, streams = ferry_blob_dim(bottom, 1), d = ferry_blob_dim(bottom, 2);
     const float *before = ferry_blob_host_data(bottom);
-    const float *gates = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
-    const float *cont = ferry_blob_host_data(ferry_layer_bottom(layer, 2));
-    float *c = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 0));
-    float *h = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 1));
+    const float *gates = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
+    const float *cont = ferry_blob_host_data(ferry_layer_bottom_at(layer, 2));
+    float *c = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 0));
+    float *h = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 1));
 
     if (!before || !gates || !cont || !c || !h)
         return ferry_last_error_code();
@@ -46,13 +47,13 @@ static int forward(ferry_layer *layer)
 /* Both gradients, also of what wants none, whose diff nobody reads then. */
 static int backward(ferry_layer *layer)
 {
-    ferry_blob *bottom = ferry_layer_bottom(layer, 0), *sums = ferry_layer_bottom(layer, 1);
+    ferry_blob *bottom = ferry_layer_bottom_at(layer, 0), *sums = ferry_layer_bottom_at(layer, 1);
     int64_t n, streams = ferry_blob_dim(bottom, 1), d = ferry_blob_dim(bottom, 2);
     const float *before = ferry_blob_host_data(bottom);
     const float *gates = ferry_blob_host_data(sums);
-    const float *cont = ferry_blob_host_data(ferry_layer_bottom(layer, 2));
-    const float *dc = ferry_blob_host_diff(ferry_layer_top(layer, 0));
-    const float *dh = ferry_blob_host_diff(ferry_layer_top(layer, 1));
+    const float *cont = ferry_blob_host_data(ferry_layer_bottom_at(layer, 2));
+    const float *dc = ferry_blob_host_diff(ferry_layer_top_at(layer, 0));
+    const float *dh = ferry_blob_host_diff(ferry_layer_top_at(layer, 1));
     float *d_before = ferry_blob_overwrite_host_diff(bottom);
     float *d_gates = ferry_blob_overwrite_host_diff(sums);
 

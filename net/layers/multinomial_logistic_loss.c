@@ -20,9 +20,9 @@ static double at_least(double p)
 
 static int reshape(ferry_layer *layer)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t entries = ferry_blob_naxes(bottom) ? ferry_blob_dim(bottom, 0) : 1;
-    int64_t labels = ferry_blob_count(ferry_layer_bottom(layer, 1));
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t entries = ferry_blob_rank(bottom) ? ferry_blob_dim(bottom, 0) : 1;
+    int64_t labels = ferry_blob_element_count(ferry_layer_bottom_at(layer, 1));
 
     if (labels != entries)
         return ferry_layer_error(layer, FERRY_ESHAPE, "%lld labels for %lld entries",
@@ -32,11 +32,11 @@ static int reshape(ferry_layer *layer)
 
 static int forward(ferry_layer *layer)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t entries = ferry_blob_naxes(bottom) ? ferry_blob_dim(bottom, 0) : 1, i, class;
-    int64_t classes = entries ? ferry_blob_count(bottom) / entries : 0;
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t entries = ferry_blob_rank(bottom) ? ferry_blob_dim(bottom, 0) : 1, i, class;
+    int64_t classes = entries ? ferry_blob_element_count(bottom) / entries : 0;
     const float *p = ferry_blob_host_data(bottom);
-    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     double loss = 0;
 
     if (!p || !labels)
@@ -51,18 +51,18 @@ static int forward(ferry_layer *layer)
 
 static int backward(ferry_layer *layer)
 {
-    ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t entries = ferry_blob_naxes(bottom) ? ferry_blob_dim(bottom, 0) : 1, i, class;
-    int64_t classes = entries ? ferry_blob_count(bottom) / entries : 0;
+    ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t entries = ferry_blob_rank(bottom) ? ferry_blob_dim(bottom, 0) : 1, i, class;
+    int64_t classes = entries ? ferry_blob_element_count(bottom) / entries : 0;
     const float *p = ferry_blob_host_data(bottom);
-    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     double factor;
     float *diff;
     int err = p && labels ? ferry__loss_begin(layer, &factor, &diff) : ferry_last_error_code();
 
     if (err || !diff)
         return err;
-    memset(diff, 0, (size_t)ferry_blob_count(bottom) * sizeof *diff);
+    memset(diff, 0, (size_t)ferry_blob_element_count(bottom) * sizeof *diff);
     for (i = 0; !err && i < entries; i++) {
         err = ferry__loss_class(layer, labels[i], classes, &class);
         if (!err)

@@ -13,9 +13,9 @@ enum { MEAN, VARIANCE, SPREAD, RESULT };
 static int emit_moments(ferry_layer *layer, ferry_operand x, ferry_operand o)
 {
     ferry_layer_operand in[1], out[2];
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_MOMENTS);
+    ferry_op_desc_init(&op, FERRY_OP_MOMENTS);
     op.params.reduce.axes = 2;
     ferry__op_in(&op, in, x, ferry__of_bottom(0));
     ferry__op_out(&op, out, o, ferry__of_scratch(MEAN));
@@ -37,7 +37,7 @@ static int emit_backward(ferry_layer *layer, bool normalize, ferry_operand x, fe
     struct ferry__term in[3] = { { x, ferry__diff(ferry__of_top(0)) },
                                  { .o = x },
                                  { o, ferry__of_scratch(SPREAD) } };
-    ferry_op op;
+    ferry_op_desc op;
     int err;
 
     if (!ferry_layer_propagates(layer, 0))
@@ -45,7 +45,7 @@ static int emit_backward(ferry_layer *layer, bool normalize, ferry_operand x, fe
     err = normalize ? ferry__result_kept(layer, 0, RESULT, &in[1].at) : 0;
     if (err)
         return err;
-    ferry_op_init(&op, FERRY_OP_MOMENTS);
+    ferry_op_desc_init(&op, FERRY_OP_MOMENTS);
     op.params.reduce.axes = 2;
     return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, normalize ? 3 : 1, in,
                             (struct ferry__term){ x, ferry__diff(ferry__of_bottom(0)) });
@@ -54,14 +54,14 @@ static int emit_backward(ferry_layer *layer, bool normalize, ferry_operand x, fe
 /* The bottom's shape, of four axes at least. */
 static int shape_top(ferry_layer *layer, const ferry_blob *bottom)
 {
-    int64_t dims[4] = { 1, 1, 1, 1 };
-    int naxes = ferry_blob_naxes(bottom), i;
+    int64_t shape[4] = { 1, 1, 1, 1 };
+    int rank = ferry_blob_rank(bottom), i;
 
-    if (naxes >= 4)
+    if (rank >= 4)
         return ferry__top_like(layer, 0, bottom);
-    for (i = 0; i < naxes; i++)
-        dims[i] = ferry_blob_dim(bottom, i);
-    return ferry_blob_reshape(ferry_layer_top(layer, 0), 4, dims, NULL);
+    for (i = 0; i < rank; i++)
+        shape[i] = ferry_blob_dim(bottom, i);
+    return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, 4, NULL);
 }
 
 static int reshape(ferry_layer *layer)
@@ -69,25 +69,26 @@ static int reshape(ferry_layer *layer)
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "mvn_param", 0);
     bool across = ferry_proto_boolean(p, "across_channels", 0);
     bool normalize = ferry_proto_boolean(p, "normalize_variance", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int naxes = ferry_blob_naxes(bottom), i, err = shape_top(layer, bottom);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int rank = ferry_blob_rank(bottom), i, err = shape_top(layer, bottom);
     int split = across ? 1 : 2; /* the axes before it count the rows */
     ferry_layer_operand in[3], out[1];
     int64_t rows;
     ferry_operand x, o;
-    ferry_op op;
+    ferry_op_desc op;
 
     if (err)
         return err;
-    if (split > naxes)
-        split = naxes;
-    rows = ferry_blob_count_range(bottom, 0, split);
+    if (split > rank)
+        split = rank;
+    rows = ferry_blob_element_count_range(bottom, 0, split);
     for (i = MEAN; i <= SPREAD; i++)
-        if (!ferry_layer_scratch(layer, i, 1, 1, &rows))
+        if (!ferry_layer_scratch(layer, i, 1, &rows, 1))
             return ferry_last_error_code();
-    x = ferry_operand_of(FERRY_F32, 2,
-                         (int64_t[]){ rows, ferry_blob_count_range(bottom, split, naxes) }, NULL);
-    o = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ rows, 1 }, NULL);
+    x = ferry_operand_make(FERRY_F32,
+                           (int64_t[]){ rows, ferry_blob_element_count_range(bottom, split, rank) },
+                           2, NULL);
+    o = ferry_operand_make(FERRY_F32, (int64_t[]){ rows, 1 }, 2, NULL);
     err = emit_moments(layer, x, o);
     if (!err && !normalize)
         err = ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, -1, x, ferry__of_bottom(0), o,
@@ -98,7 +99,7 @@ static int reshape(ferry_layer *layer)
         err = emit_spread(layer, ferry_proto_real(p, "eps", 0));
     if (err)
         return err;
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_NORMALISE;
     ferry__op_in(&op, in, x, ferry__of_bottom(0));
     ferry__op_in(&op, in, o, ferry__of_scratch(MEAN));

@@ -16,21 +16,21 @@ static const ferry_proto *parameters(const ferry_layer *layer)
 static int setup(ferry_layer *layer)
 {
     const ferry_proto *p = parameters(layer);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     int64_t channels;
-    ferry_layer_param param = { .struct_size = sizeof param, .naxes = 1, .dims = &channels };
+    ferry_layer_param param = { .struct_size = sizeof param, .rank = 1, .shape = &channels };
 
-    if (ferry_blob_naxes(bottom) < 2)
+    if (ferry_blob_rank(bottom) < 2)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, at least 2 fit",
-                                 ferry_blob_naxes(bottom));
+                                 ferry_blob_rank(bottom));
     channels = ferry_blob_dim(bottom, 1);
     if (ferry_proto_boolean(p, "channel_shared", 0))
-        param.naxes = 0;
+        param.rank = 0;
     param.lr_mult = param.decay_mult = 1;
     param.value = 1;
-    if (ferry_proto_count(p, "scale_filler"))
+    if (ferry_proto_value_count(p, "scale_filler"))
         param.filler = ferry_proto_message(p, "scale_filler", 0);
-    return ferry_layer_declare(layer, &param);
+    return ferry_layer_declare_param(layer, &param);
 }
 
 /* Σ x² of each place or image into scratch 0, then (Σ + eps)^−½ in place. */
@@ -38,10 +38,10 @@ static int emit_norm(ferry_layer *layer, ferry_operand x, ferry_operand norm, ui
                      double eps)
 {
     ferry_layer_operand in[1], out[1];
-    ferry_op op;
+    ferry_op_desc op;
     int err;
 
-    ferry_op_init(&op, FERRY_OP_REDUCE);
+    ferry_op_desc_init(&op, FERRY_OP_REDUCE);
     op.params.reduce.function = FERRY_REDUCE_SUMSQ;
     op.params.reduce.axes = axes;
     ferry__op_in(&op, in, x, ferry__of_bottom(0));
@@ -58,10 +58,10 @@ static int emit_scales(ferry_layer *layer, struct ferry__term dy, struct ferry__
 {
     struct ferry__term x = { dy.o, ferry__of_bottom(0) };
     struct ferry__term room = { dy.o, ferry__diff(ferry__of_scratch(1)) };
-    ferry_op op;
+    ferry_op_desc op;
     int err = ferry__emit_product(layer, x, norm, room);
 
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_PRODUCT;
     return err ? err
                : ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_WEIGHTS, 2,
@@ -101,7 +101,7 @@ static int emit_backward(ferry_layer *layer, ferry_operand x, struct ferry__term
     int i, err = 0;
 
     for (i = 1; i <= 2; i++)
-        if (!ferry_layer_scratch(layer, i, 0, 3, x.shape))
+        if (!ferry_layer_scratch(layer, i, 0, x.shape, 3))
             return ferry_last_error_code();
     if (ferry_layer_param_propagates(layer, 0))
         err = emit_scales(layer, dy, norm, scale);
@@ -112,8 +112,8 @@ static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = parameters(layer);
     bool whole = ferry_proto_boolean(p, "across_spatial", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t slopes = ferry_blob_count(ferry_layer_param_at(layer, 0)), size;
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t slopes = ferry_blob_element_count(ferry_layer_param_at(layer, 0)), size;
     ferry_operand x = ferry__around(layer, ferry__of_bottom(0), 1), norm, scale;
     int err = ferry__top_like(layer, 0, bottom);
 
@@ -122,11 +122,11 @@ static int reshape(ferry_layer *layer)
     if (slopes != 1 && slopes != x.shape[1])
         return ferry_layer_error(layer, FERRY_ESHAPE, "%lld scales for %lld channels",
                                  (long long)slopes, (long long)x.shape[1]);
-    norm =
-        ferry_operand_of(FERRY_F32, 3, (int64_t[]){ x.shape[0], 1, whole ? 1 : x.shape[2] }, NULL);
+    norm = ferry_operand_make(FERRY_F32, (int64_t[]){ x.shape[0], 1, whole ? 1 : x.shape[2] }, 3,
+                              NULL);
     size = norm.shape[0] * norm.shape[2];
-    scale = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ 1, slopes, 1 }, NULL);
-    if (!ferry_layer_scratch(layer, 0, 1, 1, &size))
+    scale = ferry_operand_make(FERRY_F32, (int64_t[]){ 1, slopes, 1 }, 3, NULL);
+    if (!ferry_layer_scratch(layer, 0, 1, &size, 1))
         return ferry_last_error_code();
     err = emit_norm(layer, x, norm, whole ? 6 : 2, ferry_proto_real(p, "eps", 0));
     if (!err)

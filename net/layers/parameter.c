@@ -11,8 +11,8 @@ static int setup(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "parameter_param", 0);
     const ferry_proto *shape = ferry_proto_message(p, "shape", 0);
-    int64_t dims[FERRY_MAX_AXES], n = ferry_proto_count(shape, "dim"), i;
-    ferry_layer_param param = { .struct_size = sizeof param, .dims = dims };
+    int64_t dims[FERRY_MAX_AXES], n = ferry_proto_value_count(shape, "dim"), i;
+    ferry_layer_param param = { .struct_size = sizeof param, .shape = dims };
 
     if (n > FERRY_MAX_AXES)
         return ferry_proto_error(shape, "dim", 0, FERRY_ESHAPE,
@@ -20,18 +20,18 @@ static int setup(ferry_layer *layer)
                                  ferry_layer_name(layer), (long long)n, FERRY_MAX_AXES);
     for (i = 0; i < n; i++)
         dims[i] = ferry_proto_integer(shape, "dim", i);
-    param.naxes = (int)n;
+    param.rank = (int)n;
     param.lr_mult = param.decay_mult = 1;
-    return ferry_layer_declare(layer, &param);
+    return ferry_layer_declare_param(layer, &param);
 }
 
 /* The top's gradient is added to the parameter's. */
 static int emit_backward(ferry_layer *layer)
 {
     struct ferry__term dy = ferry__term(layer, ferry__diff(ferry__of_top(0)));
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_SUM;
     op.params.binary.a = op.params.binary.b = 1;
     return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_WEIGHTS, 1, &dy,

@@ -10,25 +10,25 @@
 /* The bottom's axis that becomes each of the top's. */
 static int read_order(ferry_layer *layer, const ferry_proto *p, int *order, bool *out_same)
 {
-    int naxes = ferry_blob_naxes(ferry_layer_bottom(layer, 0)), n = 0, i;
-    int64_t given = ferry_proto_count(p, "order");
+    int rank = ferry_blob_rank(ferry_layer_bottom_at(layer, 0)), n = 0, i;
+    int64_t given = ferry_proto_value_count(p, "order");
     uint64_t seen = 0;
 
     for (i = 0; i < given; i++) {
         int64_t axis = ferry_proto_integer(p, "order", i);
 
-        if (axis < 0 || axis >= naxes || seen >> axis & 1)
+        if (axis < 0 || axis >= rank || seen >> axis & 1)
             return ferry_proto_error(p, "order", i, FERRY_ESHAPE,
                                      "layer \"%s\": axis %lld twice, or of a bottom with %d axes",
-                                     ferry_layer_name(layer), (long long)axis, naxes);
+                                     ferry_layer_name(layer), (long long)axis, rank);
         seen |= UINT64_C(1) << axis;
         order[n++] = (int)axis;
     }
-    for (i = 0; i < naxes; i++)
+    for (i = 0; i < rank; i++)
         if (!(seen >> i & 1))
             order[n++] = i;
     *out_same = true;
-    for (i = 0; i < naxes; i++)
+    for (i = 0; i < rank; i++)
         *out_same = *out_same && order[i] == i;
     return 0;
 }
@@ -36,9 +36,9 @@ static int read_order(ferry_layer *layer, const ferry_proto *p, int *order, bool
 static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "permute_param", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int naxes = ferry_blob_naxes(bottom), order[32], i, err;
-    int64_t dims[32];
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int rank = ferry_blob_rank(bottom), order[32], i, err;
+    int64_t shape[32];
     struct ferry__region r, back;
     int64_t step = 1;
     bool same = false;
@@ -46,17 +46,17 @@ static int reshape(ferry_layer *layer)
     err = read_order(layer, p, order, &same);
     if (err)
         return err;
-    for (i = 0; i < naxes; i++)
-        dims[i] = ferry_blob_dim(bottom, order[i]);
-    err = ferry_blob_reshape(ferry_layer_top(layer, 0), naxes, dims, NULL);
+    for (i = 0; i < rank; i++)
+        shape[i] = ferry_blob_dim(bottom, order[i]);
+    err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
     if (err)
         return err;
     if (same)
         return ferry_layer_alias(layer, 0, 0);
-    r.axes = naxes;
-    for (i = naxes; i-- > 0; step *= r.shape[i]) {
-        r.shape[i] = dims[i];
-        r.step_x[i] = ferry_blob_count_range(bottom, order[i] + 1, naxes);
+    r.axes = rank;
+    for (i = rank; i-- > 0; step *= r.shape[i]) {
+        r.shape[i] = shape[i];
+        r.step_x[i] = ferry_blob_element_count_range(bottom, order[i] + 1, rank);
         r.step_y[i] = step;
     }
     err = ferry__emit_region(layer, &r, ferry__of_bottom(0), ferry__of_top(0), false);

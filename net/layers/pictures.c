@@ -19,9 +19,9 @@ static int read_mean(ferry_layer *layer, const char *path, ferry_blob *mean)
 
     if (err)
         return err;
-    if (ferry_io_count(io) != 1)
+    if (ferry_io_entry_count(io) != 1)
         err = ferry_layer_error(layer, FERRY_EFORMAT, "mean_file \"%.400s\" has %lld arrays, not 1",
-                                path, (long long)ferry_io_count(io));
+                                path, (long long)ferry_io_entry_count(io));
     if (!err)
         err = ferry_io_entry_at(io, 0, &entry);
     if (!err)
@@ -43,8 +43,8 @@ static int read_mean_file(ferry_layer *layer, const ferry_proto *p, ferry_blob *
 
 static int read_mean_values(const ferry_proto *p, ferry_blob *mean)
 {
-    int64_t n = ferry_proto_count(p, "mean_value"), i;
-    int err = ferry_blob_reshape(mean, 1, &n, NULL);
+    int64_t n = ferry_proto_value_count(p, "mean_value"), i;
+    int err = ferry_blob_reshape(mean, &n, 1, NULL);
     float *values = err ? NULL : ferry_blob_overwrite_host_data(mean);
 
     if (!values)
@@ -56,8 +56,8 @@ static int read_mean_values(const ferry_proto *p, ferry_blob *mean)
 
 static int read_any_mean(ferry_layer *layer, struct ferry__pictures *s, const ferry_proto *p)
 {
-    bool file = ferry_proto_count(p, "mean_file") > 0,
-         values = ferry_proto_count(p, "mean_value") > 0;
+    bool file = ferry_proto_value_count(p, "mean_file") > 0,
+         values = ferry_proto_value_count(p, "mean_value") > 0;
     int err;
 
     if (!file && !values)
@@ -66,7 +66,7 @@ static int read_any_mean(ferry_layer *layer, struct ferry__pictures *s, const fe
         return ferry_proto_error(p, "mean_value", 0, FERRY_EFORMAT,
                                  "layer \"%s\": a mean_file and a mean_value; one of them fits",
                                  ferry_layer_name(layer));
-    err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, FERRY_UNSHAPED, NULL, &s->mean);
+    err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, NULL, FERRY_UNSHAPED, &s->mean);
     if (!err)
         err = file ? read_mean_file(layer, p, s->mean) : read_mean_values(p, s->mean);
     s->how.mean = s->mean;
@@ -109,14 +109,14 @@ static int shape(ferry_layer *layer, const ferry_blob *picture, ferry_blob *data
                                  (long long)crop, (long long)h, (long long)w);
     err = ferry_blob_reshape4(data, s->batch, ferry_blob_dim(picture, 0), crop ? crop : h,
                               crop ? crop : w);
-    return err || !labels ? err : ferry_blob_reshape(labels, 1, &s->batch, NULL);
+    return err || !labels ? err : ferry_blob_reshape(labels, &s->batch, 1, NULL);
 }
 
 static int put(ferry_layer *layer, const ferry_blob *picture, ferry_blob *data, int64_t item)
 {
     const struct ferry__pictures *s = ferry_layer_state(layer);
     struct ferry__chance chance = ferry__chance(s->reader.key, FERRY__CHANCE_PICTURE, s->next);
-    ferry_transform_options how = s->how;
+    ferry_image_transform_options how = s->how;
     int64_t crop = how.crop_height, at[2];
     int64_t h = resized(how.height, picture, 1), w = resized(how.width, picture, 2);
 
@@ -126,7 +126,7 @@ static int put(ferry_layer *layer, const ferry_blob *picture, ferry_blob *data, 
         how.crop_at = at;
     }
     how.mirror = s->mirror && ferry__chance_next(&chance, 2);
-    return record_failed(layer, ferry_transform(picture, &how, data, item));
+    return record_failed(layer, ferry_image_transform(picture, &how, data, item));
 }
 
 static int put_label(ferry_blob *blob, int64_t item, int32_t label)
@@ -155,7 +155,7 @@ static int read_items(ferry_layer *layer, struct ferry__batch *batch)
 {
     struct ferry__pictures *s = ferry_layer_state(layer);
     ferry_blob *data = batch->blobs[0];
-    ferry_blob *labels = ferry_layer_n_tops(layer) > 1 ? batch->blobs[1] : NULL;
+    ferry_blob *labels = ferry_layer_top_count(layer) > 1 ? batch->blobs[1] : NULL;
     int64_t item;
     int err = 0;
 
@@ -220,8 +220,8 @@ int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p)
     s->next = s->reader.rank;
     s->astray = s->next > 0; /* the first read goes there */
     if (!err)
-        err = ferry_blob_create(dev, FERRY_U8, FERRY_UNSHAPED, NULL, &s->bytes);
-    return err ? err : ferry_blob_create(dev, FERRY_F32, FERRY_UNSHAPED, NULL, &s->floats);
+        err = ferry_blob_create(dev, FERRY_U8, NULL, FERRY_UNSHAPED, &s->bytes);
+    return err ? err : ferry_blob_create(dev, FERRY_F32, NULL, FERRY_UNSHAPED, &s->floats);
 }
 
 void ferry__pictures_end(ferry_layer *layer)
@@ -246,7 +246,8 @@ int ferry__pictures_reshape(ferry_layer *layer)
     if (ferry__prefetch_reads(s->reader.prefetch))
         return 0;
     err = s->load(layer, &picture, &label);
-    return err ? err : shape(layer, picture, ferry_layer_top(layer, 0), ferry_layer_top(layer, 1));
+    return err ? err
+               : shape(layer, picture, ferry_layer_top_at(layer, 0), ferry_layer_top_at(layer, 1));
 }
 
 int ferry__pictures_forward(ferry_layer *layer)

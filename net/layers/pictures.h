@@ -20,7 +20,7 @@
 struct ferry__pictures {
     struct ferry__reader reader;
     int64_t batch;
-    ferry_transform_options how; /* the size that pictures get may be set; the rest is read */
+    ferry_image_transform_options how; /* the size that pictures get may be set; the rest is read */
     bool mirror;
     ferry_blob *mean, *bytes, *floats; /* the latter two for the picture at hand, U8 and F32 */
     uint64_t next;                     /* the number of the record that is read next */

@@ -22,7 +22,7 @@ struct pooling {
 /* NAME_h and NAME_w, or NAME (kernel_size for the kernel) for both, or the default. */
 static void pair(const ferry_proto *p, const char *both, const char *h, const char *w, int64_t *out)
 {
-    bool split = ferry_proto_count(p, h) || ferry_proto_count(p, w);
+    bool split = ferry_proto_value_count(p, h) || ferry_proto_value_count(p, w);
 
     out[0] = ferry_proto_integer(p, split ? h : both, 0);
     out[1] = ferry_proto_integer(p, split ? w : both, 0);
@@ -55,23 +55,24 @@ static int setup(ferry_layer *layer)
     struct pooling *s = ferry_layer_state(layer);
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "pooling_param", 0);
     const char *method = ferry_proto_enum(p, "pool", 0);
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_POOL);
+    ferry_op_desc_init(&op, FERRY_OP_POOL);
     s->window = op.params.window;
     s->global = ferry_proto_boolean(p, "global_pooling", 0);
     s->unpadded = !strcmp(method, "AVE_EXC_PAD");
     s->average = s->unpadded || !strcmp(method, "AVE");
     s->floor = !strcmp(ferry_proto_enum(p, "round_mode", 0), "FLOOR") ||
-               (ferry_proto_count(p, "ceil_mode") && !ferry_proto_boolean(p, "ceil_mode", 0));
+               (ferry_proto_value_count(p, "ceil_mode") && !ferry_proto_boolean(p, "ceil_mode", 0));
     if (!s->average && strcmp(method, "MAX"))
         return ferry_proto_error(p, "pool", 0, FERRY_EUNSUPPORTED,
                                  "layer \"%s\": %s pooling is random; MAX and AVE are offered",
                                  ferry_layer_name(layer), method);
-    if (s->average && ferry_layer_n_tops(layer) > 1)
+    if (s->average && ferry_layer_top_count(layer) > 1)
         return ferry_layer_error(layer, FERRY_EFORMAT, "only MAX has a mask for a second top");
-    if (s->global && (ferry_proto_count(p, "kernel_size") || ferry_proto_count(p, "kernel_h") ||
-                      ferry_proto_count(p, "kernel_w")))
+    if (s->global &&
+        (ferry_proto_value_count(p, "kernel_size") || ferry_proto_value_count(p, "kernel_h") ||
+         ferry_proto_value_count(p, "kernel_w")))
         return ferry_proto_error(p, "global_pooling", 0, FERRY_EFORMAT,
                                  "layer \"%s\": global pooling and a kernel",
                                  ferry_layer_name(layer));
@@ -98,10 +99,10 @@ static int64_t windows(const struct pooling *s, int i, int64_t in)
 /* Backward of MAX asks the mask who got through: that of the second top, or one of the layer's own. */
 static ferry_layer_operand mask_of(const ferry_layer *layer)
 {
-    return ferry_layer_n_tops(layer) > 1 ? ferry__of_top(1) : ferry__of_scratch(0);
+    return ferry_layer_top_count(layer) > 1 ? ferry__of_top(1) : ferry__of_scratch(0);
 }
 
-static int emit_backward(ferry_layer *layer, const ferry_op *op)
+static int emit_backward(ferry_layer *layer, const ferry_op_desc *op)
 {
     bool masked = op->params.pool.method == FERRY_POOL_MAX;
     struct ferry__term in[2] = { ferry__term(layer, ferry__diff(ferry__of_top(0))) };
@@ -124,8 +125,8 @@ static int emit_backward(ferry_layer *layer, const ferry_op *op)
  */
 static int64_t beyond_the_end(const ferry_layer *layer, const struct pooling *s, int i)
 {
-    int64_t in = ferry_blob_dim(ferry_layer_bottom(layer, 0), i + 2);
-    int64_t out = ferry_blob_dim(ferry_layer_top(layer, 0), i + 2);
+    int64_t in = ferry_blob_dim(ferry_layer_bottom_at(layer, 0), i + 2);
+    int64_t out = ferry_blob_dim(ferry_layer_top_at(layer, 0), i + 2);
     int64_t begin = (out - 1) * s->window.stride[i] - s->window.pad[i];
 
     return begin >= in + s->window.pad[i] ? begin - in + 1 : 0;
@@ -136,14 +137,14 @@ static int emit_nothing(ferry_layer *layer, const struct pooling *s, int i)
 {
     ferry_operand last = ferry__whole(layer, ferry__of_top(0));
     ferry_layer_operand at = ferry__of_top(0), in[1], out[1];
-    ferry_op op;
+    ferry_op_desc op;
 
     at.offset = (last.shape[i + 2] - 1) * last.stride[i + 2];
     last.shape[i + 2] = 1;
     if (at.offset / last.stride[i + 2] * s->window.stride[i] !=
-        ferry_blob_dim(ferry_layer_bottom(layer, 0), i + 2))
+        ferry_blob_dim(ferry_layer_bottom_at(layer, 0), i + 2))
         return 0;
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.params.unary.function = FERRY_UNARY_LOG; /* of −1 */
     op.params.unary.a = 0;
     op.params.unary.b = -1;
@@ -156,12 +157,12 @@ static int emit_nothing(ferry_layer *layer, const struct pooling *s, int i)
 static int emit(ferry_layer *layer, const struct pooling *s)
 {
     bool propagates = ferry_layer_propagates(layer, 0);
-    const ferry_blob *top = ferry_layer_top(layer, 0);
+    const ferry_blob *top = ferry_layer_top_at(layer, 0);
     ferry_layer_operand in[1], out[2];
-    ferry_op op;
+    ferry_op_desc op;
     int i, err;
 
-    ferry_op_init(&op, FERRY_OP_POOL);
+    ferry_op_desc_init(&op, FERRY_OP_POOL);
     op.params.window = s->window;
     op.params.pool.method = s->average ? FERRY_POOL_AVERAGE : FERRY_POOL_MAX;
     op.params.pool.divisor = s->unpadded ? FERRY_POOL_DIVISOR_VALID : FERRY_POOL_DIVISOR_PADDED;
@@ -174,10 +175,10 @@ static int emit(ferry_layer *layer, const struct pooling *s)
     }
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
     ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
-    if (propagates && !s->average && ferry_layer_n_tops(layer) == 1 &&
-        !ferry_layer_scratch(layer, 0, 1, 4, ferry_blob_dims(top)))
+    if (propagates && !s->average && ferry_layer_top_count(layer) == 1 &&
+        !ferry_layer_scratch(layer, 0, 1, ferry_blob_shape(top), 4))
         return ferry_last_error_code();
-    if (ferry_layer_n_tops(layer) > 1 || (propagates && !s->average))
+    if (ferry_layer_top_count(layer) > 1 || (propagates && !s->average))
         ferry__op_out(&op, out, ferry__whole(layer, mask_of(layer)), mask_of(layer));
     err = ferry_layer_emit(layer, &op, in, out);
     for (i = 0; !err && s->average && !s->unpadded && i < 2; i++)
@@ -189,27 +190,27 @@ static int emit(ferry_layer *layer, const struct pooling *s)
 static int reshape(ferry_layer *layer)
 {
     struct pooling *s = ferry_layer_state(layer);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t dims[4];
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t shape[4];
     int i, err = 0;
 
-    if (ferry_blob_naxes(bottom) != 4)
+    if (ferry_blob_rank(bottom) != 4)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 4 fit",
-                                 ferry_blob_naxes(bottom));
+                                 ferry_blob_rank(bottom));
     for (i = 0; i < 4; i++) {
-        dims[i] = ferry_blob_dim(bottom, i);
+        shape[i] = ferry_blob_dim(bottom, i);
         if (i < 2)
             continue;
         if (s->global)
-            s->window.kernel[i - 2] = dims[i] > 0 ? dims[i] : 1;
-        dims[i] = windows(s, i - 2, dims[i]);
-        if (dims[i] < 1)
+            s->window.kernel[i - 2] = shape[i] > 0 ? shape[i] : 1;
+        shape[i] = windows(s, i - 2, shape[i]);
+        if (shape[i] < 1)
             return ferry_layer_error(layer, FERRY_ESHAPE, "its window of %lld does not fit on %lld",
                                      (long long)s->window.kernel[i - 2],
                                      (long long)ferry_blob_dim(bottom, i));
     }
-    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++)
-        err = ferry_blob_reshape(ferry_layer_top(layer, i), 4, dims, NULL);
+    for (i = 0; !err && i < ferry_layer_top_count(layer); i++)
+        err = ferry_blob_reshape(ferry_layer_top_at(layer, i), shape, 4, NULL);
     return err ? err : emit(layer, s);
 }
 

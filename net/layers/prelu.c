@@ -11,30 +11,30 @@ static int setup(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "prelu_param", 0);
     bool shared = ferry_proto_boolean(p, "channel_shared", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     int64_t channels;
-    ferry_layer_param param = { .struct_size = sizeof param, .dims = &channels };
+    ferry_layer_param param = { .struct_size = sizeof param, .shape = &channels };
 
-    if (ferry_blob_naxes(bottom) < 2)
+    if (ferry_blob_rank(bottom) < 2)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, at least 2 fit",
-                                 ferry_blob_naxes(bottom));
+                                 ferry_blob_rank(bottom));
     channels = ferry_blob_dim(bottom, 1);
-    param.naxes = shared ? 0 : 1;
+    param.rank = shared ? 0 : 1;
     param.lr_mult = param.decay_mult = 1;
     param.value = 0.25;
-    if (ferry_proto_count(p, "filler"))
+    if (ferry_proto_value_count(p, "filler"))
         param.filler = ferry_proto_message(p, "filler", 0);
-    return ferry_layer_declare(layer, &param);
+    return ferry_layer_declare_param(layer, &param);
 }
 
 /* The slopes' gradients first: in place, what is left of dy is dx. */
 static int emit_backward(ferry_layer *layer, struct ferry__term x, struct ferry__term u)
 {
     struct ferry__term dy = { x.o, ferry__diff(ferry__of_top(0)) };
-    ferry_op op;
+    ferry_op_desc op;
     int err = 0;
 
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_PRELU;
     if (ferry_layer_param_propagates(layer, 0))
         err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_WEIGHTS, 2,
@@ -49,8 +49,8 @@ static int emit_backward(ferry_layer *layer, struct ferry__term x, struct ferry_
 
 static int reshape(ferry_layer *layer)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t slopes = ferry_blob_count(ferry_layer_param_at(layer, 0));
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t slopes = ferry_blob_element_count(ferry_layer_param_at(layer, 0));
     struct ferry__term kept, slope = { .at = ferry__of_param(0) };
     ferry_operand x;
     int err = ferry__top_like(layer, 0, bottom);
@@ -61,7 +61,7 @@ static int reshape(ferry_layer *layer)
         return ferry_layer_error(layer, FERRY_ESHAPE, "%lld slopes for %lld channels",
                                  (long long)slopes, (long long)ferry_blob_dim(bottom, 1));
     x = ferry__around(layer, ferry__of_bottom(0), 1);
-    slope.o = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ 1, slopes, 1 }, NULL);
+    slope.o = ferry_operand_make(FERRY_F32, (int64_t[]){ 1, slopes, 1 }, 3, NULL);
     kept.o = x;
     err = ferry__input_kept(layer, 0, &kept.at);
     if (!err)

@@ -40,7 +40,7 @@ static void add_ratio(struct priors *s, double ratio)
 
 static int read_ratios(ferry_layer *layer, struct priors *s, const ferry_proto *p)
 {
-    int64_t n = ferry_proto_count(p, "aspect_ratio"), i;
+    int64_t n = ferry_proto_value_count(p, "aspect_ratio"), i;
     bool flip = ferry_proto_boolean(p, "flip", 0);
 
     add_ratio(s, 1);
@@ -64,11 +64,11 @@ static int read_ratios(ferry_layer *layer, struct priors *s, const ferry_proto *
 
 static int read_sizes(ferry_layer *layer, struct priors *s, const ferry_proto *p)
 {
-    int64_t variances = ferry_proto_count(p, "variance");
+    int64_t variances = ferry_proto_value_count(p, "variance");
     int i;
 
-    s->n_min = (int)ferry_proto_count(p, "min_size");
-    s->n_max = (int)ferry_proto_count(p, "max_size");
+    s->n_min = (int)ferry_proto_value_count(p, "min_size");
+    s->n_max = (int)ferry_proto_value_count(p, "max_size");
     if (!s->n_min || (s->n_max && s->n_max != s->n_min))
         return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d min_size and %d max_size",
                                  s->n_min, s->n_max);
@@ -95,12 +95,12 @@ static int setup(ferry_layer *layer)
     s->clip = ferry_proto_boolean(p, "clip", 0);
     s->offset = ferry_proto_real(p, "offset", 0);
     s->image_w = s->image_h = ferry_proto_integer(p, "img_size", 0);
-    if (ferry_proto_count(p, "img_w") || ferry_proto_count(p, "img_h")) {
+    if (ferry_proto_value_count(p, "img_w") || ferry_proto_value_count(p, "img_h")) {
         s->image_w = ferry_proto_integer(p, "img_w", 0);
         s->image_h = ferry_proto_integer(p, "img_h", 0);
     }
     s->step_w = s->step_h = ferry_proto_real(p, "step", 0);
-    if (ferry_proto_count(p, "step_w") || ferry_proto_count(p, "step_h")) {
+    if (ferry_proto_value_count(p, "step_w") || ferry_proto_value_count(p, "step_h")) {
         s->step_w = ferry_proto_real(p, "step_w", 0);
         s->step_h = ferry_proto_real(p, "step_h", 0);
     }
@@ -115,15 +115,15 @@ static int boxes_of(const struct priors *s)
 static int reshape(ferry_layer *layer)
 {
     const struct priors *s = ferry_layer_state(layer);
-    const ferry_blob *places = ferry_layer_bottom(layer, 0);
-    int64_t dims[3] = { 1, 2, 0 };
+    const ferry_blob *places = ferry_layer_bottom_at(layer, 0);
+    int64_t shape[3] = { 1, 2, 0 };
 
-    if (ferry_blob_naxes(places) != 4 || ferry_blob_naxes(ferry_layer_bottom(layer, 1)) != 4)
+    if (ferry_blob_rank(places) != 4 || ferry_blob_rank(ferry_layer_bottom_at(layer, 1)) != 4)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottoms have %d and %d axes, 4 fit",
-                                 ferry_blob_naxes(places),
-                                 ferry_blob_naxes(ferry_layer_bottom(layer, 1)));
-    dims[2] = ferry_blob_dim(places, 2) * ferry_blob_dim(places, 3) * boxes_of(s) * 4;
-    return ferry_blob_reshape(ferry_layer_top(layer, 0), 3, dims, NULL);
+                                 ferry_blob_rank(places),
+                                 ferry_blob_rank(ferry_layer_bottom_at(layer, 1)));
+    shape[2] = ferry_blob_dim(places, 2) * ferry_blob_dim(places, 3) * boxes_of(s) * 4;
+    return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, 3, NULL);
 }
 
 /* What the boxes of one place are put around. */
@@ -160,7 +160,7 @@ static void put_boxes(const struct priors *s, const ferry_proto *p, struct place
 
 static void put_variances(const ferry_proto *p, float *out, int64_t n)
 {
-    int64_t given = ferry_proto_count(p, "variance"), i;
+    int64_t given = ferry_proto_value_count(p, "variance"), i;
 
     for (i = 0; i < n; i++)
         out[i] = given ? (float)ferry_proto_real(p, "variance", given > 1 ? i % 4 : 0) : 0.1f;
@@ -169,10 +169,11 @@ static void put_variances(const ferry_proto *p, float *out, int64_t n)
 static int forward(ferry_layer *layer)
 {
     const struct priors *s = ferry_layer_state(layer);
-    const ferry_blob *places = ferry_layer_bottom(layer, 0), *image = ferry_layer_bottom(layer, 1);
+    const ferry_blob *places = ferry_layer_bottom_at(layer, 0),
+                     *image = ferry_layer_bottom_at(layer, 1);
     int64_t h = ferry_blob_dim(places, 2), w = ferry_blob_dim(places, 3), y, x, i, n;
     struct place at;
-    float *top = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 0));
+    float *top = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 0));
 
     if (!top)
         return ferry_last_error_code();
@@ -185,7 +186,7 @@ static int forward(ferry_layer *layer)
             at.y = ((double)y + s->offset) * (s->step_h > 0 ? s->step_h : at.image_h / (double)h);
             put_boxes(s, parameters(layer), &at);
         }
-    n = ferry_blob_count(ferry_layer_top(layer, 0)) / 2;
+    n = ferry_blob_element_count(ferry_layer_top_at(layer, 0)) / 2;
     for (i = 0; i < n && s->clip; i++)
         top[i] = top[i] < 0 ? 0 : top[i] > 1 ? 1 : top[i];
     put_variances(parameters(layer), top + n, n);

@@ -42,8 +42,8 @@ static int setup(ferry_layer *layer)
     s->after = ferry_proto_integer(p, "post_nms_topn", 0);
     s->least = ferry_proto_real(p, "min_size", 0);
     s->overlap = ferry_proto_real(p, "nms_thresh", 0);
-    s->ratios = ferry_proto_count(p, "ratio") ? ferry_proto_count(p, "ratio") : 3;
-    s->scales = ferry_proto_count(p, "scale") ? ferry_proto_count(p, "scale") : 3;
+    s->ratios = ferry_proto_value_count(p, "ratio") ? ferry_proto_value_count(p, "ratio") : 3;
+    s->scales = ferry_proto_value_count(p, "scale") ? ferry_proto_value_count(p, "scale") : 3;
     s->anchors = s->ratios * s->scales;
     if (s->stride < 1 || s->base < 1 || s->before < 1 || s->after < 1)
         return ferry_layer_error(layer, FERRY_EFORMAT,
@@ -57,31 +57,34 @@ static int setup(ferry_layer *layer)
 static int reshape(ferry_layer *layer)
 {
     const struct proposal *s = ferry_layer_state(layer);
-    const ferry_blob *scores = ferry_layer_bottom(layer, 0), *deltas = ferry_layer_bottom(layer, 1);
+    const ferry_blob *scores = ferry_layer_bottom_at(layer, 0),
+                     *deltas = ferry_layer_bottom_at(layer, 1);
     int64_t rows[2];
     int err;
 
-    if (ferry_blob_naxes(scores) != 4 || ferry_blob_dim(scores, 0) != 1 ||
+    if (ferry_blob_rank(scores) != 4 || ferry_blob_dim(scores, 0) != 1 ||
         ferry_blob_dim(scores, 1) != 2 * s->anchors ||
-        ferry_blob_count(deltas) != 2 * ferry_blob_count(scores) ||
-        ferry_blob_count(ferry_layer_bottom(layer, 2)) < 3)
+        ferry_blob_element_count(deltas) != 2 * ferry_blob_element_count(scores) ||
+        ferry_blob_element_count(ferry_layer_bottom_at(layer, 2)) < 3)
         return ferry_layer_error(
             layer, FERRY_ESHAPE, "its bottoms have %lld, %lld and %lld elements for %lld anchors",
-            (long long)ferry_blob_count(scores), (long long)ferry_blob_count(deltas),
-            (long long)ferry_blob_count(ferry_layer_bottom(layer, 2)), (long long)s->anchors);
+            (long long)ferry_blob_element_count(scores),
+            (long long)ferry_blob_element_count(deltas),
+            (long long)ferry_blob_element_count(ferry_layer_bottom_at(layer, 2)),
+            (long long)s->anchors);
     rows[0] = s->after;
     rows[1] = 5;
-    err = ferry_blob_reshape(ferry_layer_top(layer, 0), 2, rows, NULL);
+    err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), rows, 2, NULL);
     rows[1] = 1;
-    if (!err && ferry_layer_n_tops(layer) > 1)
-        err = ferry_blob_reshape(ferry_layer_top(layer, 1), 2, rows, NULL);
+    if (!err && ferry_layer_top_count(layer) > 1)
+        err = ferry_blob_reshape(ferry_layer_top_at(layer, 1), rows, 2, NULL);
     return err;
 }
 
 /* Value `i` of a field, or the usual one. */
 static double value_of(const ferry_layer *layer, const char *field, int64_t i, const double *usual)
 {
-    return ferry_proto_count(parameters(layer), field)
+    return ferry_proto_value_count(parameters(layer), field)
                ? ferry_proto_real(parameters(layer), field, i)
                : usual[i];
 }
@@ -121,7 +124,7 @@ static void place(double x, double y, double w, double h, const float *d, int64_
 static int64_t gather(const ferry_layer *layer, const struct proposal *s, const float *scores,
                       const float *deltas, const float *image, struct region *out)
 {
-    const ferry_blob *b = ferry_layer_bottom(layer, 0);
+    const ferry_blob *b = ferry_layer_bottom_at(layer, 0);
     int64_t height = ferry_blob_dim(b, 2), width = ferry_blob_dim(b, 3), plane = height * width;
     int64_t i, a, n = 0;
     double middle = 0.5 * (double)(s->base - 1);
@@ -184,12 +187,12 @@ static int64_t suppress(const struct proposal *s, struct region *r, int64_t n)
 
 static int store(ferry_layer *layer, const struct proposal *s, const struct region *r, int64_t n)
 {
-    float *rows = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 0)), *scores = NULL;
+    float *rows = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 0)), *scores = NULL;
     int64_t i;
 
-    if (ferry_layer_n_tops(layer) > 1)
-        scores = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 1));
-    if (!rows || (ferry_layer_n_tops(layer) > 1 && !scores))
+    if (ferry_layer_top_count(layer) > 1)
+        scores = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 1));
+    if (!rows || (ferry_layer_top_count(layer) > 1 && !scores))
         return ferry_last_error_code();
     memset(rows, 0, (size_t)s->after * 5 * sizeof *rows);
     for (i = 0; i < n; i++)
@@ -202,10 +205,10 @@ static int store(ferry_layer *layer, const struct proposal *s, const struct regi
 static int forward(ferry_layer *layer)
 {
     const struct proposal *s = ferry_layer_state(layer);
-    const float *scores = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
-    const float *deltas = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
-    const float *image = ferry_blob_host_data(ferry_layer_bottom(layer, 2));
-    int64_t all = ferry_blob_count(ferry_layer_bottom(layer, 0)) / 2, n;
+    const float *scores = ferry_blob_host_data(ferry_layer_bottom_at(layer, 0));
+    const float *deltas = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
+    const float *image = ferry_blob_host_data(ferry_layer_bottom_at(layer, 2));
+    int64_t all = ferry_blob_element_count(ferry_layer_bottom_at(layer, 0)) / 2, n;
     struct region *regions;
     int err;
 

@@ -20,10 +20,10 @@ int ferry__reader_setup(ferry_layer *layer, struct ferry__reader *r, ferry__pref
                                  "layer \"%s\": a prefetch of %lld batches, %d at most",
                                  ferry_layer_name(layer), (long long)depth, MOST);
     r->rank = (uint64_t)ferry_layer_rank(layer);
-    r->ranks = (uint64_t)ferry_layer_ranks(layer);
+    r->ranks = (uint64_t)ferry_layer_rank_count(layer);
     r->key = ferry_layer_random(layer, UINT64_MAX);
-    return ferry__prefetch_open(ferry_layer_device(layer), depth, ferry_layer_n_tops(layer), read,
-                                layer, &r->prefetch);
+    return ferry__prefetch_open(ferry_layer_device(layer), depth, ferry_layer_top_count(layer),
+                                read, layer, &r->prefetch);
 }
 
 int ferry__source_read(const ferry_layer *layer, const ferry_proto *p, const char *path, char **out)
@@ -40,9 +40,9 @@ int ferry__source_read(const ferry_layer *layer, const ferry_proto *p, const cha
 
 static int hand_over(ferry_layer *layer, int top, const ferry_blob *from)
 {
-    ferry_blob *to = ferry_layer_top(layer, top);
+    ferry_blob *to = ferry_layer_top_at(layer, top);
     int err = ferry_blob_reshape_like(to, from);
-    size_t size = (size_t)ferry_blob_count(from) * sizeof(float);
+    size_t size = (size_t)ferry_blob_element_count(from) * sizeof(float);
     const float *values = err ? NULL : ferry_blob_host_data(from);
     float *room = values ? ferry_blob_overwrite_host_data(to) : NULL;
 
@@ -62,7 +62,7 @@ int ferry__reader_forward(ferry_layer *layer, struct ferry__reader *r)
 
     if (!err)
         r->position = batch->position;
-    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++)
+    for (i = 0; !err && i < ferry_layer_top_count(layer); i++)
         err = hand_over(layer, i, batch->blobs[i]);
     return err;
 }

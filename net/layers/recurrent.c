@@ -24,16 +24,16 @@ static const ferry_proto *parameters(const ferry_layer *layer)
     return ferry_proto_message(ferry_layer_message(layer), "recurrent_param", 0);
 }
 
-static int declare(ferry_layer *layer, int naxes, int64_t rows, int64_t columns, const char *filler)
+static int declare(ferry_layer *layer, int rank, int64_t rows, int64_t columns, const char *filler)
 {
-    int64_t dims[2];
-    ferry_layer_param param = { .struct_size = sizeof param, .naxes = naxes, .dims = dims };
+    int64_t shape[2];
+    ferry_layer_param param = { .struct_size = sizeof param, .rank = rank, .shape = shape };
 
-    dims[0] = rows;
-    dims[1] = columns;
+    shape[0] = rows;
+    shape[1] = columns;
     param.lr_mult = param.decay_mult = 1;
     param.filler = ferry_proto_message(parameters(layer), filler, 0);
-    return ferry_layer_declare(layer, &param);
+    return ferry_layer_declare_param(layer, &param);
 }
 
 int ferry__recurrent_declare(ferry_layer *layer, int64_t rows)
@@ -47,32 +47,32 @@ int ferry__recurrent_declare(ferry_layer *layer, int64_t rows)
 /* How many bottoms and tops go with expose_hidden; one bottom more is x_static. */
 static int count_blobs(ferry_layer *layer, struct ferry__recurrent *s)
 {
-    int exposed = s->exposed ? s->states : 0, bottoms = ferry_layer_n_bottoms(layer);
+    int exposed = s->exposed ? s->states : 0, bottoms = ferry_layer_bottom_count(layer);
 
     s->has_static = bottoms == 3 + exposed;
     if (bottoms != 2 + exposed && !s->has_static)
         return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d bottoms, %d or %d fit", bottoms,
                                  2 + exposed, 3 + exposed);
-    if (ferry_layer_n_tops(layer) != 1 + exposed)
+    if (ferry_layer_top_count(layer) != 1 + exposed)
         return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d tops, %d fit",
-                                 ferry_layer_n_tops(layer), 1 + exposed);
+                                 ferry_layer_top_count(layer), 1 + exposed);
     return 0;
 }
 
 /* The sizes that the weights follow; `first`: they are taken, else compared. */
 static int measure(ferry_layer *layer, struct ferry__recurrent *s, bool first)
 {
-    const ferry_blob *x = ferry_layer_bottom(layer, 0), *still = ferry_layer_bottom(layer, 2);
+    const ferry_blob *x = ferry_layer_bottom_at(layer, 0), *still = ferry_layer_bottom_at(layer, 2);
     int64_t inputs, statics = 0;
 
-    if (ferry_blob_naxes(x) < 2)
+    if (ferry_blob_rank(x) < 2)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 2 at least fit",
-                                 ferry_blob_naxes(x));
-    inputs = ferry_blob_count_range(x, 2, ferry_blob_naxes(x));
-    if (s->has_static && ferry_blob_naxes(still) < 1)
+                                 ferry_blob_rank(x));
+    inputs = ferry_blob_element_count_range(x, 2, ferry_blob_rank(x));
+    if (s->has_static && ferry_blob_rank(still) < 1)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom 2 is a scalar");
     if (s->has_static)
-        statics = ferry_blob_count_range(still, 1, ferry_blob_naxes(still));
+        statics = ferry_blob_element_count_range(still, 1, ferry_blob_rank(still));
     if (!first && (inputs != s->inputs || statics != s->statics))
         return ferry_layer_error(
             layer, FERRY_ESHAPE, "a step has %lld and %lld values, it was made for %lld and %lld",
@@ -113,41 +113,41 @@ int ferry__recurrent_setup(ferry_layer *layer, int states, int64_t gates)
 static int bottoms_fit(ferry_layer *layer, const struct ferry__recurrent *s)
 {
     int i, states = s->exposed ? s->states : 0, first = s->has_static ? 3 : 2;
-    const ferry_blob *cont = ferry_layer_bottom(layer, 1);
+    const ferry_blob *cont = ferry_layer_bottom_at(layer, 1);
     char shape[160];
 
-    if (ferry_blob_naxes(cont) != 2 || ferry_blob_dim(cont, 0) != s->steps ||
+    if (ferry_blob_rank(cont) != 2 || ferry_blob_dim(cont, 0) != s->steps ||
         ferry_blob_dim(cont, 1) != s->streams) {
         ferry_blob_shape_string(cont, shape, sizeof shape);
         return ferry_layer_error(layer, FERRY_ESHAPE,
                                  "bottom 1 is %s for %lld steps of %lld streams", shape,
                                  (long long)s->steps, (long long)s->streams);
     }
-    if (s->has_static && ferry_blob_dim(ferry_layer_bottom(layer, 2), 0) != s->streams)
+    if (s->has_static && ferry_blob_dim(ferry_layer_bottom_at(layer, 2), 0) != s->streams)
         return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 2 has %lld entries for %lld streams",
-                                 (long long)ferry_blob_dim(ferry_layer_bottom(layer, 2), 0),
+                                 (long long)ferry_blob_dim(ferry_layer_bottom_at(layer, 2), 0),
                                  (long long)s->streams);
     for (i = first; i < first + states; i++)
-        if (ferry_blob_count(ferry_layer_bottom(layer, i)) != s->streams * s->outputs)
-            return ferry_layer_error(layer, FERRY_ESHAPE, "state %d has %lld elements, %lld fit",
-                                     i - first,
-                                     (long long)ferry_blob_count(ferry_layer_bottom(layer, i)),
-                                     (long long)(s->streams * s->outputs));
+        if (ferry_blob_element_count(ferry_layer_bottom_at(layer, i)) != s->streams * s->outputs)
+            return ferry_layer_error(
+                layer, FERRY_ESHAPE, "state %d has %lld elements, %lld fit", i - first,
+                (long long)ferry_blob_element_count(ferry_layer_bottom_at(layer, i)),
+                (long long)(s->streams * s->outputs));
     return 0;
 }
 
 static int shape_tops(ferry_layer *layer, const struct ferry__recurrent *s)
 {
-    int64_t dims[3];
+    int64_t shape[3];
     int i, err;
 
-    dims[0] = s->steps;
-    dims[1] = s->streams;
-    dims[2] = s->outputs;
-    err = ferry_blob_reshape(ferry_layer_top(layer, 0), 3, dims, NULL);
-    dims[0] = 1;
-    for (i = 1; !err && i < ferry_layer_n_tops(layer); i++)
-        err = ferry_blob_reshape(ferry_layer_top(layer, i), 3, dims, NULL);
+    shape[0] = s->steps;
+    shape[1] = s->streams;
+    shape[2] = s->outputs;
+    err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, 3, NULL);
+    shape[0] = 1;
+    for (i = 1; !err && i < ferry_layer_top_count(layer); i++)
+        err = ferry_blob_reshape(ferry_layer_top_at(layer, i), shape, 3, NULL);
     return err;
 }
 
@@ -157,8 +157,8 @@ static int make_history(ferry_layer *layer, const struct ferry__recurrent *s)
     int i;
 
     for (i = 0; ferry_layer_needs_backward(layer) && i < s->states; i++)
-        if (!ferry_layer_scratch(layer, HISTORY + i, 1, 2,
-                                 (int64_t[]){ (s->steps + 1) * s->streams, s->outputs }))
+        if (!ferry_layer_scratch(layer, HISTORY + i, 1,
+                                 (int64_t[]){ (s->steps + 1) * s->streams, s->outputs }, 2))
             return ferry_last_error_code();
     return 0;
 }
@@ -170,13 +170,13 @@ static int make_scratch(ferry_layer *layer, struct ferry__recurrent *s)
     int64_t wide = s->gates * s->outputs;
     int i;
 
-    if (!ferry_layer_scratch(layer, PRODUCTS, 1, 2, (int64_t[]){ s->steps * s->streams, wide }) ||
-        !ferry_layer_scratch(layer, STATICS, 1, 2, (int64_t[]){ s->streams, wide }) ||
-        !ferry_layer_scratch(layer, SUM, 1, 2, (int64_t[]){ rows, wide }))
+    if (!ferry_layer_scratch(layer, PRODUCTS, 1, (int64_t[]){ s->steps * s->streams, wide }, 2) ||
+        !ferry_layer_scratch(layer, STATICS, 1, (int64_t[]){ s->streams, wide }, 2) ||
+        !ferry_layer_scratch(layer, SUM, 1, (int64_t[]){ rows, wide }, 2))
         return ferry_last_error_code();
     for (i = 0; i < s->states; i++) {
         ferry_blob *state =
-            ferry_layer_scratch(layer, STATES + i, 1, 2, (int64_t[]){ s->streams, s->outputs });
+            ferry_layer_scratch(layer, STATES + i, 1, (int64_t[]){ s->streams, s->outputs }, 2);
 
         if (!state)
             return ferry_last_error_code();
@@ -192,10 +192,10 @@ static int emit_product(ferry_layer *layer, int bottom, int64_t rows, int64_t co
                         int bias, int scratch)
 {
     ferry_layer_operand in[3], out[1];
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_INNER_PRODUCT);
-    ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 2, (int64_t[]){ rows, columns }, NULL),
+    ferry_op_desc_init(&op, FERRY_OP_INNER_PRODUCT);
+    ferry__op_in(&op, in, ferry_operand_make(FERRY_F32, (int64_t[]){ rows, columns }, 2, NULL),
                  ferry__of_bottom(bottom));
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(weights)), ferry__of_param(weights));
     if (bias >= 0)
@@ -208,7 +208,7 @@ static int emit_product(ferry_layer *layer, int bottom, int64_t rows, int64_t co
 int ferry__recurrent_reshape(ferry_layer *layer)
 {
     struct ferry__recurrent *s = ferry_layer_state(layer);
-    const ferry_blob *x = ferry_layer_bottom(layer, 0);
+    const ferry_blob *x = ferry_layer_bottom_at(layer, 0);
     int err = measure(layer, s, false);
 
     if (err)
@@ -236,7 +236,7 @@ static int take_states(ferry_layer *layer, const struct ferry__recurrent_run *ru
     int i, first = s->has_static ? 3 : 2;
 
     for (i = 0; s->exposed && i < s->states; i++) {
-        const float *given = ferry_blob_host_data(ferry_layer_bottom(layer, first + i));
+        const float *given = ferry_blob_host_data(ferry_layer_bottom_at(layer, first + i));
 
         if (!given)
             return ferry_last_error_code();
@@ -270,11 +270,11 @@ int ferry__recurrent_begin(ferry_layer *layer, struct ferry__recurrent_run *out)
     out->gates = ferry_blob_host_data(ferry_layer_scratch_at(layer, PRODUCTS));
     out->statics =
         s->has_static ? ferry_blob_host_data(ferry_layer_scratch_at(layer, STATICS)) : NULL;
-    out->cont = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    out->cont = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     out->recurrent = ferry_blob_host_data(ferry_layer_param_at(layer, s->has_static ? 3 : 2));
     out->sums = ferry_blob_overwrite_host_data(ferry_layer_scratch_at(layer, SUM));
     out->kept = ferry_layer_needs_backward(layer) != 0;
-    out->top = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 0));
+    out->top = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 0));
     if (!out->gates || (s->has_static && !out->statics) || !out->cont || !out->recurrent ||
         !out->sums || !out->top)
         return ferry_last_error_code();
@@ -293,7 +293,7 @@ int ferry__recurrent_end(ferry_layer *layer, const struct ferry__recurrent_run *
     int i;
 
     for (i = 0; s->exposed && i < s->states; i++) {
-        float *top = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 1 + i));
+        float *top = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 1 + i));
 
         if (!top)
             return ferry_last_error_code();

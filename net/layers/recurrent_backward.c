@@ -17,11 +17,11 @@ static int emit_product(ferry_layer *layer, int bottom, int64_t rows, int64_t co
 {
     struct ferry__term dy = ferry__term(layer, ferry__diff(ferry__of_scratch(scratch)));
     struct ferry__term w = ferry__term(layer, ferry__of_param(weights)), dw = w, x, dx;
-    ferry_op op;
+    ferry_op_desc op;
     int err = 0;
 
-    ferry_op_init(&op, FERRY_OP_INNER_PRODUCT);
-    x.o = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ rows, columns }, NULL);
+    ferry_op_desc_init(&op, FERRY_OP_INNER_PRODUCT);
+    x.o = ferry_operand_make(FERRY_F32, (int64_t[]){ rows, columns }, 2, NULL);
     x.at = ferry__of_bottom(bottom);
     dx = x;
     dx.at.diff = dw.at.diff = 1;
@@ -41,9 +41,10 @@ int ferry__recurrent_emit_backward(ferry_layer *layer)
 {
     const struct ferry__recurrent *s = ferry_layer_state(layer);
     int64_t row = s->streams * s->gates * s->outputs;
-    struct ferry__term gates = { ferry_operand_of(FERRY_F32, 2, (int64_t[]){ s->steps, row }, NULL),
+    struct ferry__term gates = { ferry_operand_make(FERRY_F32, (int64_t[]){ s->steps, row }, 2,
+                                                    NULL),
                                  ferry__diff(ferry__of_scratch(PRODUCTS)) };
-    struct ferry__term sum = { ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 1, row }, NULL),
+    struct ferry__term sum = { ferry_operand_make(FERRY_F32, (int64_t[]){ 1, row }, 2, NULL),
                                ferry__diff(ferry__of_scratch(STATICS)) };
     int err;
 
@@ -89,9 +90,9 @@ int ferry__recurrent_back_begin(ferry_layer *layer, struct ferry__recurrent_back
 
     out->s = s;
     out->sums = ferry_blob_host_data(ferry_layer_scratch_at(layer, FERRY__RECURRENT_SUM));
-    out->cont = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    out->cont = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     out->recurrent = ferry_blob_host_data(recurrent);
-    out->top = ferry_blob_host_diff(ferry_layer_top(layer, 0));
+    out->top = ferry_blob_host_diff(ferry_layer_top_at(layer, 0));
     out->gates = ferry_blob_overwrite_host_diff(ferry_layer_scratch_at(layer, PRODUCTS));
     out->d_recurrent = learns ? ferry_blob_mutable_host_diff(recurrent) : NULL;
     if (!out->sums || !out->cont || !out->recurrent || !out->top || !out->gates ||

@@ -16,7 +16,7 @@ static uint32_t function_of(const char *operation)
                                          : FERRY_REDUCE_SUM;
 }
 
-static int emit_backward(ferry_layer *layer, const ferry_op *op)
+static int emit_backward(ferry_layer *layer, const ferry_op_desc *op)
 {
     struct ferry__term x = { op->in[0], ferry__of_bottom(0) };
     struct ferry__term dy = { op->out[0], ferry__diff(ferry__of_top(0)) };
@@ -30,28 +30,29 @@ static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "reduction_param", 0);
     const char *operation = ferry_proto_enum(p, "operation", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int naxes = ferry_blob_naxes(bottom), axis, err;
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int rank = ferry_blob_rank(bottom), axis, err;
     ferry_layer_operand in[1], out[1];
     int64_t shape[2];
-    ferry_op op;
+    ferry_op_desc op;
 
-    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), naxes, &axis);
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), rank, &axis);
     if (!err)
-        err = ferry_blob_reshape(ferry_layer_top(layer, 0), axis, ferry_blob_dims(bottom), NULL);
+        err =
+            ferry_blob_reshape(ferry_layer_top_at(layer, 0), ferry_blob_shape(bottom), axis, NULL);
     if (err)
         return err;
-    shape[0] = ferry_blob_count_range(bottom, 0, axis);
-    shape[1] = ferry_blob_count_range(bottom, axis, naxes);
-    ferry_op_init(&op, FERRY_OP_REDUCE);
+    shape[0] = ferry_blob_element_count_range(bottom, 0, axis);
+    shape[1] = ferry_blob_element_count_range(bottom, axis, rank);
+    ferry_op_desc_init(&op, FERRY_OP_REDUCE);
     op.params.reduce.function = function_of(operation);
     op.params.reduce.axes = 2;
     op.params.reduce.scale = ferry_proto_real(p, "coeff", 0);
     if (!strcmp(operation, "MEAN") && shape[1])
         op.params.reduce.scale /= (double)shape[1];
-    ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 2, shape, NULL), ferry__of_bottom(0));
+    ferry__op_in(&op, in, ferry_operand_make(FERRY_F32, shape, 2, NULL), ferry__of_bottom(0));
     shape[1] = 1;
-    ferry__op_out(&op, out, ferry_operand_of(FERRY_F32, 2, shape, NULL), ferry__of_top(0));
+    ferry__op_out(&op, out, ferry_operand_make(FERRY_F32, shape, 2, NULL), ferry__of_top(0));
     err = ferry_layer_emit(layer, &op, in, out);
     return err || !ferry_layer_propagates(layer, 0) ? err : emit_backward(layer, &op);
 }

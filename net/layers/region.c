@@ -32,7 +32,7 @@ static bool merge(const struct ferry__region *r, struct ferry__region *out)
 /* The axes of `r` from `first` on, FERRY_OP_AXES at most. */
 static ferry_operand part(const struct ferry__region *r, int first, const int64_t *step)
 {
-    ferry_operand o = ferry_operand_of(FERRY_F32, r->axes - first, r->shape + first, NULL);
+    ferry_operand o = ferry_operand_make(FERRY_F32, r->shape + first, r->axes - first, NULL);
     int i;
 
     for (i = first; i < r->axes; i++)

@@ -96,7 +96,7 @@ static void give_back(const struct regions *r, const struct bin *bin, const floa
 
 static void measure(const ferry_layer *layer, uint32_t group, double scale, struct regions *out)
 {
-    const ferry_blob *x = ferry_layer_bottom(layer, 0), *y = ferry_layer_top(layer, 0);
+    const ferry_blob *x = ferry_layer_bottom_at(layer, 0), *y = ferry_layer_top_at(layer, 0);
 
     out->images = ferry_blob_dim(x, 0);
     out->channels = ferry_blob_dim(x, 1);
@@ -112,17 +112,17 @@ static void measure(const ferry_layer *layer, uint32_t group, double scale, stru
 
 int ferry__regions_backward(ferry_layer *layer, uint32_t group, double scale)
 {
-    ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     const float *x = ferry_blob_host_data(bottom);
-    const float *regions = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
-    const float *dy = ferry_blob_host_diff(ferry_layer_top(layer, 0));
+    const float *regions = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
+    const float *dy = ferry_blob_host_diff(ferry_layer_top_at(layer, 0));
     float *dx = ferry_blob_overwrite_host_diff(bottom);
     int64_t n, c, i, k;
     struct regions r;
 
     if (!x || !regions || !dy || !dx)
         return ferry_last_error_code();
-    memset(dx, 0, (size_t)ferry_blob_count(bottom) * sizeof *dx);
+    memset(dx, 0, (size_t)ferry_blob_element_count(bottom) * sizeof *dx);
     measure(layer, group, scale, &r);
     for (n = 0; n < r.count; n++)
         for (c = 0; c < r.outputs; c++)

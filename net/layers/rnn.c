@@ -38,7 +38,7 @@ static void emerge(int64_t d, const float *v, const float *a, const float *h, fl
 
 static int forward(ferry_layer *layer)
 {
-    int last = ferry_layer_n_params(layer) - 1;
+    int last = ferry_layer_param_count(layer) - 1;
     const float *v = ferry_blob_host_data(ferry_layer_param_at(layer, last - 1));
     const float *a = ferry_blob_host_data(ferry_layer_param_at(layer, last));
     struct ferry__recurrent_run run;
@@ -92,7 +92,7 @@ static void emerge_back(const struct emergence *e, int64_t d, const float *h, co
 
 static int begin_emergence(ferry_layer *layer, struct emergence *out)
 {
-    int last = ferry_layer_n_params(layer) - 1;
+    int last = ferry_layer_param_count(layer) - 1;
     ferry_blob *v = ferry_layer_param_at(layer, last - 1), *a = ferry_layer_param_at(layer, last);
     bool learns_v = ferry_layer_param_propagates(layer, last - 1);
     bool learns_a = ferry_layer_param_propagates(layer, last);

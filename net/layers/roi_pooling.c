@@ -16,7 +16,7 @@ static int reshape(ferry_layer *layer)
         return ferry_proto_error(p, h < 1 ? "pooled_h" : "pooled_w", 0, FERRY_EFORMAT,
                                  "layer \"%s\": bins of %lld × %lld", ferry_layer_name(layer),
                                  (long long)h, (long long)w);
-    return ferry__regions(layer, ferry_blob_legacy_dim(ferry_layer_bottom(layer, 0), 1), h, w, 0,
+    return ferry__regions(layer, ferry_blob_legacy_dim(ferry_layer_bottom_at(layer, 0), 1), h, w, 0,
                           ferry_proto_real(p, "spatial_scale", 0));
 }
 

@@ -23,8 +23,8 @@ static int setup(ferry_layer *layer)
     s->bias = ferry_proto_boolean(p, "bias_term", 0);
     if (!err)
         err = ferry__span_fit(layer, &s->span);
-    if (!err && ferry_layer_n_bottoms(layer) == 1) {
-        if (ferry_proto_count(p, "filler"))
+    if (!err && ferry_layer_bottom_count(layer) == 1) {
+        if (ferry_proto_value_count(p, "filler"))
             filler = ferry_proto_message(p, "filler", 0);
         err = ferry__span_declare(layer, &s->span, filler, 1);
     }
@@ -43,24 +43,24 @@ static int emit_factor(ferry_layer *layer, bool two, struct ferry__term dy, stru
     struct ferry__term product = { x.o, ferry__diff(ferry__of_scratch(1)) };
     int64_t outer = x.o.shape[0], wide = x.o.shape[1], inner = x.o.shape[2];
     int64_t count = outer * wide * inner;
-    ferry_op op;
+    ferry_op_desc op;
     int err;
 
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_PRODUCT;
     if (outer == 1 && inner == 1)
         return ferry__emit_product(layer, dy, x, du);
     if (!two && (outer > 1 || wide == 1))
         return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_WEIGHTS, 2,
                                 (struct ferry__term[]){ dy, x }, du);
-    if (!ferry_layer_scratch(layer, 1, 0, 1, &count))
+    if (!ferry_layer_scratch(layer, 1, 0, &count, 1))
         return ferry_last_error_code();
     err = ferry__emit_product(layer, dy, x, product);
     return err ? err : ferry__emit_sum(layer, 1, product, du);
 }
 
 /* What sums over dy first: in place, dx takes its place. */
-static int emit_backward(ferry_layer *layer, const struct scale *s, const ferry_op *op,
+static int emit_backward(ferry_layer *layer, const struct scale *s, const ferry_op_desc *op,
                          struct ferry__term x, struct ferry__term u)
 {
     bool two = u.at.from == FERRY_FROM_BOTTOM;
@@ -81,12 +81,12 @@ static int emit_backward(ferry_layer *layer, const struct scale *s, const ferry_
 static int reshape(ferry_layer *layer)
 {
     struct scale *s = ferry_layer_state(layer);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    bool two = ferry_layer_n_bottoms(layer) > 1;
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    bool two = ferry_layer_bottom_count(layer) > 1;
     ferry_layer_operand in[3], out[1], factor = two ? ferry__of_bottom(1) : ferry__of_param(0);
     struct ferry__term kept;
     ferry_operand x, u;
-    ferry_op op;
+    ferry_op_desc op;
     int err = ferry__span_fit(layer, &s->span);
 
     if (!err)
@@ -95,15 +95,16 @@ static int reshape(ferry_layer *layer)
         return err;
     x = ferry__span_image(bottom, &s->span);
     u = ferry__span_operand(bottom, &s->span);
-    if (!two && ferry_blob_count(ferry_layer_param_at(layer, 0)) != u.shape[1])
-        return ferry_layer_error(layer, FERRY_ESHAPE, "%lld factors for %lld",
-                                 (long long)ferry_blob_count(ferry_layer_param_at(layer, 0)),
-                                 (long long)u.shape[1]);
+    if (!two && ferry_blob_element_count(ferry_layer_param_at(layer, 0)) != u.shape[1])
+        return ferry_layer_error(
+            layer, FERRY_ESHAPE, "%lld factors for %lld",
+            (long long)ferry_blob_element_count(ferry_layer_param_at(layer, 0)),
+            (long long)u.shape[1]);
     kept.o = x;
     err = ferry__input_kept(layer, 0, &kept.at);
     if (err)
         return err;
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_SCALE;
     ferry__op_in(&op, in, x, ferry__of_bottom(0));
     ferry__op_in(&op, in, u, factor);

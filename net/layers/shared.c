@@ -10,7 +10,7 @@
 
 int ferry__top_like(ferry_layer *layer, int top, const ferry_blob *b)
 {
-    ferry_blob *to = ferry_layer_top(layer, top);
+    ferry_blob *to = ferry_layer_top_at(layer, top);
 
     return to == b ? 0 : ferry_blob_reshape_like(to, b);
 }
@@ -19,24 +19,24 @@ int ferry__bottoms_differ(ferry_layer *layer, int index, int other, const char *
 {
     char a[160], b[160];
 
-    if (ferry_blob_shape_string(ferry_layer_bottom(layer, index), a, sizeof a) ||
-        ferry_blob_shape_string(ferry_layer_bottom(layer, other), b, sizeof b))
+    if (ferry_blob_shape_string(ferry_layer_bottom_at(layer, index), a, sizeof a) ||
+        ferry_blob_shape_string(ferry_layer_bottom_at(layer, other), b, sizeof b))
         return ferry_layer_error(layer, FERRY_ESHAPE, "bottoms %d and %d %s", index, other, differ);
     return ferry_layer_error(layer, FERRY_ESHAPE, "bottom %d is %s, bottom %d is %s: they %s",
                              index, a, other, b, differ);
 }
 
 int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *field, int64_t axis,
-                   int naxes, int *out)
+                   int rank, int *out)
 {
-    if ((axis < -naxes || axis >= naxes) && !ferry_proto_count(p, field))
+    if ((axis < -rank || axis >= rank) && !ferry_proto_value_count(p, field))
         return ferry_layer_error(layer, FERRY_ESHAPE, "%s is %lld, its bottom has %d axes", field,
-                                 (long long)axis, naxes);
-    if (axis < -naxes || axis >= naxes)
+                                 (long long)axis, rank);
+    if (axis < -rank || axis >= rank)
         return ferry_proto_error(p, field, 0, FERRY_ESHAPE,
                                  "layer \"%s\": %s is %lld, its bottom has %d axes",
-                                 ferry_layer_name(layer), field, (long long)axis, naxes);
-    *out = (int)(axis < 0 ? axis + naxes : axis);
+                                 ferry_layer_name(layer), field, (long long)axis, rank);
+    *out = (int)(axis < 0 ? axis + rank : axis);
     return 0;
 }
 
@@ -58,13 +58,13 @@ char *ferry__beside(const char *path, const char *namer)
 int ferry__file_of(const ferry_layer *layer, const ferry_proto *p, const char *field, char **out)
 {
     const char *path = ferry_proto_string(p, field, 0, NULL);
-    bool given = ferry_proto_count(p, field) > 0;
+    bool given = ferry_proto_value_count(p, field) > 0;
 
     if (!*path)
         return ferry_proto_error(p ? p : ferry_layer_message(layer), given ? field : NULL, 0,
                                  FERRY_EFORMAT, "layer \"%s\": its %s names no file",
                                  ferry_layer_name(layer), field);
-    *out = ferry__beside(path, ferry_proto_where(p, NULL, 0).file);
+    *out = ferry__beside(path, ferry_proto_get_location(p, NULL, 0).file);
     return *out ? 0 : ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its %s", field);
 }
 
@@ -73,9 +73,9 @@ static const ferry_blob *blob_at(const ferry_layer *layer, ferry_layer_operand a
 {
     switch (at.from) {
     case FERRY_FROM_BOTTOM:
-        return ferry_layer_bottom(layer, at.index);
+        return ferry_layer_bottom_at(layer, at.index);
     case FERRY_FROM_TOP:
-        return ferry_layer_top(layer, at.index);
+        return ferry_layer_top_at(layer, at.index);
     case FERRY_FROM_PARAM:
         return ferry_layer_param_at(layer, at.index);
     default:
@@ -93,13 +93,14 @@ ferry_operand ferry__around(const ferry_layer *layer, ferry_layer_operand at, in
     const ferry_blob *b = blob_at(layer, at);
     int64_t shape[3];
 
-    shape[0] = ferry_blob_count_range(b, 0, axis);
+    shape[0] = ferry_blob_element_count_range(b, 0, axis);
     shape[1] = ferry_blob_dim(b, axis);
-    shape[2] = ferry_blob_count_range(b, axis + 1, ferry_blob_naxes(b));
-    return ferry_operand_of(ferry_blob_dtype(b), 3, shape, NULL);
+    shape[2] = ferry_blob_element_count_range(b, axis + 1, ferry_blob_rank(b));
+    return ferry_operand_make(ferry_blob_dtype(b), shape, 3, NULL);
 }
 
-void ferry__op_in(ferry_op *op, ferry_layer_operand *list, ferry_operand o, ferry_layer_operand at)
+void ferry__op_in(ferry_op_desc *op, ferry_layer_operand *list, ferry_operand o,
+                  ferry_layer_operand at)
 {
     list[op->n_in] = at;
     if (at.from == FERRY_FROM_PARAM && !at.diff)
@@ -107,7 +108,8 @@ void ferry__op_in(ferry_op *op, ferry_layer_operand *list, ferry_operand o, ferr
     op->in[op->n_in++] = o;
 }
 
-void ferry__op_out(ferry_op *op, ferry_layer_operand *list, ferry_operand o, ferry_layer_operand at)
+void ferry__op_out(ferry_op_desc *op, ferry_layer_operand *list, ferry_operand o,
+                   ferry_layer_operand at)
 {
     list[op->n_out] = at;
     op->out[op->n_out++] = o;
@@ -117,9 +119,9 @@ int ferry__emit_unary(ferry_layer *layer, uint32_t function, double a, double b,
                       ferry_layer_operand from, ferry_layer_operand to)
 {
     ferry_layer_operand in[1], out[1];
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.params.unary.function = function;
     op.params.unary.a = a;
     op.params.unary.b = b;
@@ -134,9 +136,9 @@ int ferry__emit_binary(ferry_layer *layer, uint32_t function, double a, double b
                        ferry_operand y, ferry_layer_operand y_at)
 {
     ferry_layer_operand in[2], out[1];
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_BINARY);
+    ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = function;
     op.params.binary.a = a;
     op.params.binary.b = b;
@@ -150,9 +152,9 @@ int ferry__emit_copy(ferry_layer *layer, ferry_operand x, ferry_layer_operand x_
                      ferry_layer_operand y_at)
 {
     ferry_layer_operand in[1], out[1];
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_STRIDED_COPY);
+    ferry_op_desc_init(&op, FERRY_OP_STRIDED_COPY);
     ferry__op_in(&op, in, x, x_at);
     ferry__op_out(&op, out, y, y_at);
     return ferry_layer_emit(layer, &op, in, out);
@@ -161,25 +163,25 @@ int ferry__emit_copy(ferry_layer *layer, ferry_operand x, ferry_layer_operand x_
 int ferry__regions(ferry_layer *layer, int64_t outputs, int64_t h, int64_t w, uint32_t group,
                    double scale)
 {
-    const ferry_blob *regions = ferry_layer_bottom(layer, 1);
+    const ferry_blob *regions = ferry_layer_bottom_at(layer, 1);
     ferry_layer_operand in[2], out[1];
     int64_t count;
-    ferry_op op;
+    ferry_op_desc op;
     int err;
 
-    count = ferry_blob_naxes(regions) ? ferry_blob_dim(regions, 0) : 0;
-    if (ferry_blob_count(regions) != 5 * count)
+    count = ferry_blob_rank(regions) ? ferry_blob_dim(regions, 0) : 0;
+    if (ferry_blob_element_count(regions) != 5 * count)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its regions have %lld values, 5 each fit",
-                                 (long long)ferry_blob_count(regions));
-    err =
-        ferry_blob_reshape(ferry_layer_top(layer, 0), 4, (int64_t[]){ count, outputs, h, w }, NULL);
+                                 (long long)ferry_blob_element_count(regions));
+    err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), (int64_t[]){ count, outputs, h, w }, 4,
+                             NULL);
     if (err)
         return err;
-    ferry_op_init(&op, FERRY_OP_ROI_POOL);
+    ferry_op_desc_init(&op, FERRY_OP_ROI_POOL);
     op.params.roi.group = group;
     op.params.roi.spatial_scale = scale;
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
-    ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 2, (int64_t[]){ count, 5 }, NULL),
+    ferry__op_in(&op, in, ferry_operand_make(FERRY_F32, (int64_t[]){ count, 5 }, 2, NULL),
                  ferry__of_bottom(1));
     ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
     return ferry_layer_emit(layer, &op, in, out);

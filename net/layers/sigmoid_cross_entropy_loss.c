@@ -18,24 +18,24 @@ static int setup(ferry_layer *layer)
 
 static int reshape(ferry_layer *layer)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t targets = ferry_blob_count(ferry_layer_bottom(layer, 1));
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t targets = ferry_blob_element_count(ferry_layer_bottom_at(layer, 1));
     struct ferry__loss *s = ferry_layer_state(layer);
 
-    s->outer = ferry_blob_naxes(bottom) ? ferry_blob_dim(bottom, 0) : 1;
+    s->outer = ferry_blob_rank(bottom) ? ferry_blob_dim(bottom, 0) : 1;
     s->classes = 1;
-    s->inner = s->outer ? ferry_blob_count(bottom) / s->outer : 0;
-    if (targets != ferry_blob_count(bottom))
+    s->inner = s->outer ? ferry_blob_element_count(bottom) / s->outer : 0;
+    if (targets != ferry_blob_element_count(bottom))
         return ferry_layer_error(layer, FERRY_ESHAPE, "%lld targets for %lld predictions",
-                                 (long long)targets, (long long)ferry_blob_count(bottom));
+                                 (long long)targets, (long long)ferry_blob_element_count(bottom));
     return ferry__loss_scalar(layer);
 }
 
 static int forward(ferry_layer *layer)
 {
     const struct ferry__loss *s = ferry_layer_state(layer);
-    const float *x = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
-    const float *targets = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *x = ferry_blob_host_data(ferry_layer_bottom_at(layer, 0));
+    const float *targets = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     int64_t i, valid = 0;
     double loss = 0;
 
@@ -57,8 +57,8 @@ static int forward(ferry_layer *layer)
 static int backward(ferry_layer *layer)
 {
     const struct ferry__loss *s = ferry_layer_state(layer);
-    const float *x = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
-    const float *targets = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *x = ferry_blob_host_data(ferry_layer_bottom_at(layer, 0));
+    const float *targets = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     int64_t i, n = s->outer * s->inner, valid = 0;
     double factor;
     float *diff;

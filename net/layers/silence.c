@@ -9,7 +9,7 @@ static int reshape(ferry_layer *layer)
 {
     int i, err = 0;
 
-    for (i = 0; !err && i < ferry_layer_n_bottoms(layer); i++)
+    for (i = 0; !err && i < ferry_layer_bottom_count(layer); i++)
         if (ferry_layer_propagates(layer, i))
             err = ferry__emit_zeros(layer, ferry__diff(ferry__of_bottom(i)), 0);
     return err;

@@ -9,22 +9,22 @@
 
 static int axis_of(ferry_layer *layer, const ferry_proto *p, int *out)
 {
-    bool old = ferry_proto_count(p, "slice_dim") > 0;
+    bool old = ferry_proto_value_count(p, "slice_dim") > 0;
     const char *field = old ? "slice_dim" : "axis";
 
-    if (old && ferry_proto_count(p, "axis"))
+    if (old && ferry_proto_value_count(p, "axis"))
         return ferry_proto_error(p, "slice_dim", 0, FERRY_EFORMAT,
                                  "layer \"%s\": slice_dim is the old name of axis; one of them",
                                  ferry_layer_name(layer));
     return ferry__axis_of(layer, p, field, ferry_proto_integer(p, field, 0),
-                          ferry_blob_naxes(ferry_layer_bottom(layer, 0)), out);
+                          ferry_blob_rank(ferry_layer_bottom_at(layer, 0)), out);
 }
 
 /* Where part k ends; −1, with an error, where the points are not in order. */
 static int64_t end_of(ferry_layer *layer, const ferry_proto *p, int k, int64_t size)
 {
-    int64_t points = ferry_proto_count(p, "slice_point"), end, before;
-    int tops = ferry_layer_n_tops(layer);
+    int64_t points = ferry_proto_value_count(p, "slice_point"), end, before;
+    int tops = ferry_layer_top_count(layer);
 
     if (k == tops - 1)
         return size;
@@ -42,8 +42,8 @@ static int64_t end_of(ferry_layer *layer, const ferry_proto *p, int k, int64_t s
 
 static int parts_fit(ferry_layer *layer, const ferry_proto *p, int64_t size)
 {
-    int64_t points = ferry_proto_count(p, "slice_point");
-    int tops = ferry_layer_n_tops(layer);
+    int64_t points = ferry_proto_value_count(p, "slice_point");
+    int tops = ferry_layer_top_count(layer);
 
     if (points && points != tops - 1)
         return ferry_proto_error(p, "slice_point", 0, FERRY_EFORMAT,
@@ -57,23 +57,23 @@ static int parts_fit(ferry_layer *layer, const ferry_proto *p, int64_t size)
 
 static int cut(ferry_layer *layer, int axis, int k, int64_t from, int64_t end)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     ferry_layer_operand at = ferry__of_bottom(0);
-    int64_t dims[32];
+    int64_t shape[32];
     ferry_operand part, y;
-    int naxes = ferry_blob_naxes(bottom), i, err;
+    int rank = ferry_blob_rank(bottom), i, err;
 
-    for (i = 0; i < naxes; i++)
-        dims[i] = i == axis ? end - from : ferry_blob_dim(bottom, i);
-    err = ferry_blob_reshape(ferry_layer_top(layer, k), naxes, dims, NULL);
+    for (i = 0; i < rank; i++)
+        shape[i] = i == axis ? end - from : ferry_blob_dim(bottom, i);
+    err = ferry_blob_reshape(ferry_layer_top_at(layer, k), shape, rank, NULL);
     if (err)
         return err;
-    if (ferry_layer_n_tops(layer) == 1)
+    if (ferry_layer_top_count(layer) == 1)
         return ferry_layer_alias(layer, 0, 0);
     part = ferry__around(layer, ferry__of_bottom(0), axis);
     part.shape[1] = end - from;
     at.offset = from * part.stride[1];
-    if (!ferry_blob_count(ferry_layer_top(layer, k)))
+    if (!ferry_blob_element_count(ferry_layer_top_at(layer, k)))
         return 0;
     y = ferry__around(layer, ferry__of_top(k), axis);
     err = ferry__emit_copy(layer, part, at, y, ferry__of_top(k));
@@ -90,9 +90,9 @@ static int reshape(ferry_layer *layer)
 
     if (err)
         return err;
-    size = ferry_blob_dim(ferry_layer_bottom(layer, 0), axis);
+    size = ferry_blob_dim(ferry_layer_bottom_at(layer, 0), axis);
     err = parts_fit(layer, p, size);
-    for (k = 0; !err && k < ferry_layer_n_tops(layer); k++, from = end) {
+    for (k = 0; !err && k < ferry_layer_top_count(layer); k++, from = end) {
         end = end_of(layer, p, k, size);
         err = end < 0 ? FERRY_ESHAPE : cut(layer, axis, k, from, end);
     }

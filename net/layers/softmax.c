@@ -7,19 +7,19 @@
 static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "softmax_param", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     ferry_layer_operand in[1], out[1];
     struct ferry__term y, dy;
     int axis, err;
-    ferry_op op;
+    ferry_op_desc op;
 
     err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
-                         ferry_blob_naxes(bottom), &axis);
+                         ferry_blob_rank(bottom), &axis);
     if (!err)
         err = ferry__top_like(layer, 0, bottom);
     if (err)
         return err;
-    ferry_op_init(&op, FERRY_OP_SOFTMAX);
+    ferry_op_desc_init(&op, FERRY_OP_SOFTMAX);
     op.params.softmax.axis = 1;
     ferry__op_in(&op, in, ferry__around(layer, ferry__of_bottom(0), axis), ferry__of_bottom(0));
     ferry__op_out(&op, out, ferry__around(layer, ferry__of_top(0), axis), ferry__of_top(0));

@@ -27,7 +27,7 @@ static int reshape(ferry_layer *layer)
     int axis, err;
 
     err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
-                         ferry_blob_naxes(ferry_layer_bottom(layer, 0)), &axis);
+                         ferry_blob_rank(ferry_layer_bottom_at(layer, 0)), &axis);
     if (!err)
         err = ferry__loss_around(layer, axis, s);
     if (!err)
@@ -38,7 +38,7 @@ static int reshape(ferry_layer *layer)
 static int forward(ferry_layer *layer)
 {
     const struct ferry__loss *s = ferry_layer_state(layer);
-    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     const float *probabilities = ferry__loss_probabilities(layer);
     int64_t i, k, class, valid = 0;
     double loss = 0;
@@ -87,7 +87,7 @@ static int fill_diff(const ferry_layer *layer, const float *p, const float *labe
 static int backward(ferry_layer *layer)
 {
     const struct ferry__loss *s = ferry_layer_state(layer);
-    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     const float *probabilities = ferry__loss_probabilities(layer);
     int64_t valid = 0;
     double factor;

@@ -9,11 +9,12 @@
 static int emit_sum(ferry_layer *layer)
 {
     ferry_layer_operand sum = ferry__diff(ferry__of_bottom(0));
-    ferry_operand o = ferry_operand_of(
-        FERRY_F32, 1, (int64_t[]){ ferry_blob_count(ferry_layer_bottom(layer, 0)) }, NULL);
+    ferry_operand o = ferry_operand_make(
+        FERRY_F32, (int64_t[]){ ferry_blob_element_count(ferry_layer_bottom_at(layer, 0)) }, 1,
+        NULL);
     int i, err = 0;
 
-    for (i = 1; !err && i < ferry_layer_n_tops(layer); i++)
+    for (i = 1; !err && i < ferry_layer_top_count(layer); i++)
         err = ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, 1, o,
                                  i == 1 ? ferry__diff(ferry__of_top(0)) : sum, o,
                                  ferry__diff(ferry__of_top(i)), o, sum);
@@ -24,8 +25,8 @@ static int reshape(ferry_layer *layer)
 {
     int i, err = 0;
 
-    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++) {
-        err = ferry__top_like(layer, i, ferry_layer_bottom(layer, 0));
+    for (i = 0; !err && i < ferry_layer_top_count(layer); i++) {
+        err = ferry__top_like(layer, i, ferry_layer_bottom_at(layer, 0));
         if (!err)
             err = ferry_layer_alias(layer, i, 0);
     }

@@ -16,9 +16,9 @@
 enum { MASKS = LEVELS, PART = 2 * LEVELS };
 
 /* The window of a level; *out_bins gets how many there are on each axis, as Caffe's pooling counts. */
-static int window_of(const ferry_layer *layer, int level, ferry_op *op, int64_t bins_of[2])
+static int window_of(const ferry_layer *layer, int level, ferry_op_desc *op, int64_t bins_of[2])
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     ferry_op_window *w = &op->params.window;
     int64_t bins = INT64_C(1) << level;
     int i;
@@ -45,29 +45,29 @@ static int window_of(const ferry_layer *layer, int level, ferry_op *op, int64_t 
 }
 
 /* The pooling of a level, and the shape of what it makes. */
-static int describe(const ferry_layer *layer, int level, bool average, ferry_op *op,
-                    int64_t dims[4])
+static int describe(const ferry_layer *layer, int level, bool average, ferry_op_desc *op,
+                    int64_t shape[4])
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
 
-    ferry_op_init(op, FERRY_OP_POOL);
+    ferry_op_desc_init(op, FERRY_OP_POOL);
     op->params.pool.method = average ? FERRY_POOL_AVERAGE : FERRY_POOL_MAX;
     op->params.window.axes = 2;
-    dims[0] = ferry_blob_dim(bottom, 0);
-    dims[1] = ferry_blob_dim(bottom, 1);
-    return window_of(layer, level, op, &dims[2]);
+    shape[0] = ferry_blob_dim(bottom, 0);
+    shape[1] = ferry_blob_dim(bottom, 1);
+    return window_of(layer, level, op, &shape[2]);
 }
 
 /* A level's gradient, from that of `y`: the bottom's is the sum of them. */
 static int emit_backward(ferry_layer *layer, int level, bool average, ferry_layer_operand y)
 {
     struct ferry__term dx = ferry__term(layer, ferry__diff(ferry__of_bottom(0))), part = dx, in[2];
-    int64_t dims[4];
-    ferry_op op;
-    int err = describe(layer, level, average, &op, dims);
+    int64_t shape[4];
+    ferry_op_desc op;
+    int err = describe(layer, level, average, &op, shape);
 
     part.at = level ? ferry__diff(ferry__of_scratch(PART)) : dx.at;
-    if (!err && level && !ferry_layer_scratch(layer, PART, 0, 4, dx.o.shape))
+    if (!err && level && !ferry_layer_scratch(layer, PART, 0, dx.o.shape, 4))
         err = ferry_last_error_code();
     if (err)
         return err;
@@ -84,17 +84,17 @@ static int emit_level(ferry_layer *layer, int level, bool average, bool alone)
 {
     ferry_layer_operand to = alone ? ferry__of_top(0) : ferry__of_scratch(level), in[1], out[2];
     bool masked = !average && ferry_layer_propagates(layer, 0);
-    int64_t dims[4];
-    ferry_op op;
-    int err = describe(layer, level, average, &op, dims);
+    int64_t shape[4];
+    ferry_op_desc op;
+    int err = describe(layer, level, average, &op, shape);
 
     if (err)
         return err;
     if (alone)
-        err = ferry_blob_reshape(ferry_layer_top(layer, 0), 4, dims, NULL);
-    else if (!ferry_layer_scratch(layer, level, 0, 4, dims))
+        err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, 4, NULL);
+    else if (!ferry_layer_scratch(layer, level, 0, shape, 4))
         err = ferry_last_error_code();
-    if (!err && masked && !ferry_layer_scratch(layer, MASKS + level, 1, 4, dims))
+    if (!err && masked && !ferry_layer_scratch(layer, MASKS + level, 1, shape, 4))
         err = ferry_last_error_code();
     if (err)
         return err;
@@ -108,16 +108,16 @@ static int emit_level(ferry_layer *layer, int level, bool average, bool alone)
 /* Puts the levels behind one another, and takes their gradients out of there. */
 static int join(ferry_layer *layer, int levels, bool average)
 {
-    int64_t images = ferry_blob_dim(ferry_layer_bottom(layer, 0), 0), wide = 0, at = 0;
+    int64_t images = ferry_blob_dim(ferry_layer_bottom_at(layer, 0), 0), wide = 0, at = 0;
     bool propagates = ferry_layer_propagates(layer, 0);
     int i, err;
 
     for (i = 0; i < levels; i++)
-        wide += ferry_blob_count_range(ferry_layer_scratch_at(layer, i), 1, 4);
-    err = ferry_blob_reshape(ferry_layer_top(layer, 0), 2, (int64_t[]){ images, wide }, NULL);
+        wide += ferry_blob_element_count_range(ferry_layer_scratch_at(layer, i), 1, 4);
+    err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), (int64_t[]){ images, wide }, 2, NULL);
     for (i = 0; !err && i < levels; i++) {
-        int64_t own = ferry_blob_count_range(ferry_layer_scratch_at(layer, i), 1, 4);
-        ferry_operand x = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ images, own }, NULL), y = x;
+        int64_t own = ferry_blob_element_count_range(ferry_layer_scratch_at(layer, i), 1, 4);
+        ferry_operand x = ferry_operand_make(FERRY_F32, (int64_t[]){ images, own }, 2, NULL), y = x;
         ferry_layer_operand level = ferry__of_scratch(i), to = ferry__of_top(0);
 
         y.stride[0] = wide;
@@ -140,9 +140,9 @@ static int reshape(ferry_layer *layer)
     bool average = !strcmp(method, "AVE");
     int i, err = 0;
 
-    if (ferry_blob_naxes(ferry_layer_bottom(layer, 0)) != 4)
+    if (ferry_blob_rank(ferry_layer_bottom_at(layer, 0)) != 4)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 4 fit",
-                                 ferry_blob_naxes(ferry_layer_bottom(layer, 0)));
+                                 ferry_blob_rank(ferry_layer_bottom_at(layer, 0)));
     if (levels < 1 || levels > LEVELS)
         return ferry_proto_error(p, "pyramid_height", 0, FERRY_EFORMAT,
                                  "layer \"%s\": a pyramid_height of %lld; 1 to %d are possible",

@@ -9,37 +9,37 @@
 static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "tile_param", 0);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int64_t tiles = ferry_proto_integer(p, "tiles", 0), dims[32];
-    int naxes = ferry_blob_naxes(bottom), axis, i, err;
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t tiles = ferry_proto_integer(p, "tiles", 0), shape[32];
+    int rank = ferry_blob_rank(bottom), axis, i, err;
     ferry_operand x, y;
 
-    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), naxes, &axis);
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), rank, &axis);
     if (err)
         return err;
     if (tiles < 1)
         return ferry_proto_error(p, "tiles", 0, FERRY_EFORMAT, "layer \"%s\": %lld tiles",
                                  ferry_layer_name(layer), (long long)tiles);
-    for (i = 0; i < naxes; i++)
-        dims[i] = ferry_blob_dim(bottom, i);
-    if (__builtin_mul_overflow(dims[axis], tiles, &dims[axis]))
+    for (i = 0; i < rank; i++)
+        shape[i] = ferry_blob_dim(bottom, i);
+    if (__builtin_mul_overflow(shape[axis], tiles, &shape[axis]))
         return ferry_layer_error(layer, FERRY_EOVERFLOW, "%lld tiles do not fit 63 bits",
                                  (long long)tiles);
-    err = ferry_blob_reshape(ferry_layer_top(layer, 0), naxes, dims, NULL);
-    if (err || !ferry_blob_count(bottom))
+    err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
+    if (err || !ferry_blob_element_count(bottom))
         return err;
     /* outer × tiles × (axis and what is behind it); the bottom has no step for the tiles */
-    x = ferry_operand_of(FERRY_F32, 3,
-                         (int64_t[]){ ferry_blob_count_range(bottom, 0, axis), tiles,
-                                      ferry_blob_count_range(bottom, axis, naxes) },
-                         NULL);
+    x = ferry_operand_make(FERRY_F32,
+                           (int64_t[]){ ferry_blob_element_count_range(bottom, 0, axis), tiles,
+                                        ferry_blob_element_count_range(bottom, axis, rank) },
+                           3, NULL);
     y = x;
     x.stride[1] = tiles > 1 ? 0 : x.stride[1];
     x.stride[0] = x.shape[2];
     err = ferry__emit_copy(layer, x, ferry__of_bottom(0), y, ferry__of_top(0));
     if (err || !ferry_layer_propagates(layer, 0))
         return err;
-    x = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ x.shape[0], 1, x.shape[2] }, NULL);
+    x = ferry_operand_make(FERRY_F32, (int64_t[]){ x.shape[0], 1, x.shape[2] }, 3, NULL);
     return ferry__emit_sum(layer, 1, (struct ferry__term){ y, ferry__diff(ferry__of_top(0)) },
                            (struct ferry__term){ x, ferry__diff(ferry__of_bottom(0)) });
 }

@@ -16,11 +16,11 @@ static int64_t side(const ferry_layer *layer, int axis, const char *size, const 
                     const char *pad)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "upsample_param", 0);
-    int64_t factor = ferry_proto_integer(p, ferry_proto_count(p, scale) ? scale : "scale", 0);
+    int64_t factor = ferry_proto_integer(p, ferry_proto_value_count(p, scale) ? scale : "scale", 0);
 
-    if (ferry_proto_count(p, size))
+    if (ferry_proto_value_count(p, size))
         return ferry_proto_integer(p, size, 0);
-    return ferry_blob_dim(ferry_layer_bottom(layer, 0), axis) * factor -
+    return ferry_blob_dim(ferry_layer_bottom_at(layer, 0), axis) * factor -
            ferry_proto_boolean(p, pad, 0);
 }
 
@@ -28,10 +28,10 @@ static int emit_nearest(ferry_layer *layer)
 {
     ferry_layer_operand in[1], out[1];
     struct ferry__term dy;
-    ferry_op op;
+    ferry_op_desc op;
     int err;
 
-    ferry_op_init(&op, FERRY_OP_RESIZE);
+    ferry_op_desc_init(&op, FERRY_OP_RESIZE);
     op.params.resize.method = FERRY_RESIZE_NEAREST;
     op.params.resize.sampling = FERRY_RESIZE_ASYMMETRIC;
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
@@ -46,26 +46,27 @@ static int emit_nearest(ferry_layer *layer)
 
 static int reshape(ferry_layer *layer)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    bool masked = ferry_layer_n_bottoms(layer) > 1;
-    int64_t dims[4];
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    bool masked = ferry_layer_bottom_count(layer) > 1;
+    int64_t shape[4];
     int err;
 
-    if (ferry_blob_naxes(bottom) != 4)
+    if (ferry_blob_rank(bottom) != 4)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 4 fit",
-                                 ferry_blob_naxes(bottom));
-    if (masked && ferry_blob_shape_equals(bottom, ferry_layer_bottom(layer, 1)) != 1)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its mask has %lld elements for %lld",
-                                 (long long)ferry_blob_count(ferry_layer_bottom(layer, 1)),
-                                 (long long)ferry_blob_count(bottom));
-    dims[0] = ferry_blob_dim(bottom, 0);
-    dims[1] = ferry_blob_dim(bottom, 1);
-    dims[2] = side(layer, 2, "upsample_h", "scale_h", "pad_out_h");
-    dims[3] = side(layer, 3, "upsample_w", "scale_w", "pad_out_w");
-    if (dims[2] < 1 || dims[3] < 1)
+                                 ferry_blob_rank(bottom));
+    if (masked && ferry_blob_shape_equals(bottom, ferry_layer_bottom_at(layer, 1)) != 1)
+        return ferry_layer_error(
+            layer, FERRY_ESHAPE, "its mask has %lld elements for %lld",
+            (long long)ferry_blob_element_count(ferry_layer_bottom_at(layer, 1)),
+            (long long)ferry_blob_element_count(bottom));
+    shape[0] = ferry_blob_dim(bottom, 0);
+    shape[1] = ferry_blob_dim(bottom, 1);
+    shape[2] = side(layer, 2, "upsample_h", "scale_h", "pad_out_h");
+    shape[3] = side(layer, 3, "upsample_w", "scale_w", "pad_out_w");
+    if (shape[2] < 1 || shape[3] < 1)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its top would be %lld × %lld",
-                                 (long long)dims[2], (long long)dims[3]);
-    err = ferry_blob_reshape(ferry_layer_top(layer, 0), 4, dims, NULL);
+                                 (long long)shape[2], (long long)shape[3]);
+    err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, 4, NULL);
     return err || masked ? err : emit_nearest(layer);
 }
 
@@ -87,18 +88,19 @@ static int scatter(const ferry_layer *layer, const float *x, const float *mask, 
 
 static int forward(ferry_layer *layer)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0), *top = ferry_layer_top(layer, 0);
-    int64_t planes = ferry_blob_count_range(bottom, 0, 2), n = ferry_blob_count_range(bottom, 2, 4);
-    int64_t wide = ferry_blob_count_range(top, 2, 4), i;
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0), *top = ferry_layer_top_at(layer, 0);
+    int64_t planes = ferry_blob_element_count_range(bottom, 0, 2),
+            n = ferry_blob_element_count_range(bottom, 2, 4);
+    int64_t wide = ferry_blob_element_count_range(top, 2, 4), i;
     const float *x, *mask;
     float *y;
     int err = 0;
 
-    if (ferry_layer_n_bottoms(layer) == 1)
+    if (ferry_layer_bottom_count(layer) == 1)
         return 0;
     x = ferry_blob_host_data(bottom);
-    mask = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
-    y = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 0));
+    mask = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
+    y = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 0));
     if (!x || !mask || !y)
         return ferry_last_error_code();
     memset(y, 0, (size_t)(planes * wide) * sizeof *y);
@@ -110,16 +112,17 @@ static int forward(ferry_layer *layer)
 /* Where an element went to, its gradient comes from; forward has looked at the mask. */
 static int backward(ferry_layer *layer)
 {
-    ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    const ferry_blob *top = ferry_layer_top(layer, 0);
-    int64_t planes = ferry_blob_count_range(bottom, 0, 2), n = ferry_blob_count_range(bottom, 2, 4);
-    int64_t wide = ferry_blob_count_range(top, 2, 4), i;
+    ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    const ferry_blob *top = ferry_layer_top_at(layer, 0);
+    int64_t planes = ferry_blob_element_count_range(bottom, 0, 2),
+            n = ferry_blob_element_count_range(bottom, 2, 4);
+    int64_t wide = ferry_blob_element_count_range(top, 2, 4), i;
     const float *mask, *dy;
     float *dx;
 
-    if (ferry_layer_n_bottoms(layer) == 1 || !ferry_layer_propagates(layer, 0))
+    if (ferry_layer_bottom_count(layer) == 1 || !ferry_layer_propagates(layer, 0))
         return 0;
-    mask = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    mask = ferry_blob_host_data(ferry_layer_bottom_at(layer, 1));
     dy = ferry_blob_host_diff(top);
     dx = ferry_blob_overwrite_host_diff(bottom);
     if (!mask || !dy || !dx)

@@ -15,8 +15,9 @@ struct property {
 static int read_property(const ferry_layer *layer, const ferry_proto *p,
                          const struct property *what, uint32_t axes, int64_t *out)
 {
-    int64_t n = ferry_proto_count(p, what->list);
-    bool pair = what->h && (ferry_proto_count(p, what->h) || ferry_proto_count(p, what->w));
+    int64_t n = ferry_proto_value_count(p, what->list);
+    bool pair =
+        what->h && (ferry_proto_value_count(p, what->h) || ferry_proto_value_count(p, what->w));
     uint32_t i;
 
     if (pair && (n || axes != 2))
@@ -80,10 +81,10 @@ int ferry__window_read(const ferry_layer *layer, const ferry_proto *p, uint32_t 
 
 ferry_op_window ferry__window_of(const struct ferry__window *w)
 {
-    ferry_op op;
+    ferry_op_desc op;
     uint32_t i;
 
-    ferry_op_init(&op, FERRY_OP_CONVOLUTION);
+    ferry_op_desc_init(&op, FERRY_OP_CONVOLUTION);
     op.params.window.axes = w->axes ? w->axes : 1;
     for (i = 0; i < w->axes && i < FERRY_OP_SPATIAL; i++) {
         op.params.window.kernel[i] = w->kernel[i];

@@ -22,7 +22,7 @@ static const char *kind_of(const struct ferry__proto_field *field)
     return field->kind < sizeof(names) / sizeof(names[0]) ? names[field->kind] : "";
 }
 
-int ferry_proto_schema_at(const char *type, int64_t index, ferry_proto_field *out)
+int ferry_proto_schema_field_at(const char *type, int64_t index, ferry_proto_field *out)
 {
     const struct ferry__proto_message *message = type ? ferry__proto_message_of(type) : NULL;
     const struct ferry__proto_field *field;
@@ -31,7 +31,7 @@ int ferry_proto_schema_at(const char *type, int64_t index, ferry_proto_field *ou
 
     if (!message || !out || out->struct_size < offsetof(ferry_proto_field, kind) || index < 0 ||
         (uint64_t)index >= message->count)
-        return ferry_error_set(FERRY_EINVAL, "ferry_proto_schema_at: field %lld of %.100s",
+        return ferry_error_set(FERRY_EINVAL, "ferry_proto_schema_field_at: field %lld of %.100s",
                                (long long)index, type ? type : "NULL");
     field = &message->fields[index];
     if (field->choices)
@@ -46,13 +46,13 @@ int ferry_proto_schema_at(const char *type, int64_t index, ferry_proto_field *ou
     told.fork = field->fork ? field->fork : "";
     told.required = field->label == FERRY__PROTO_REQUIRED;
     told.packed = field->label == FERRY__PROTO_PACKED;
-    told.n_choices = field->choices ? (int64_t)field->choices->count : 0;
+    told.choice_count = field->choices ? (int64_t)field->choices->count : 0;
     memcpy(out, &told, told.struct_size < sizeof(told) ? told.struct_size : sizeof(told));
     return FERRY_OK;
 }
 
-int ferry_proto_schema_choice(const char *type, int64_t index, int64_t choice,
-                              const char **out_name, int *out_number)
+int ferry_proto_schema_choice_at(const char *type, int64_t index, int64_t choice,
+                                 const char **out_name, int *out_number)
 {
     const struct ferry__proto_message *message = type ? ferry__proto_message_of(type) : NULL;
     const struct ferry__proto_enum *choices = NULL;
@@ -61,14 +61,14 @@ int ferry_proto_schema_choice(const char *type, int64_t index, int64_t choice,
         choices = message->fields[index].choices;
     if (!choices || choice < 0 || (uint64_t)choice >= choices->count || !out_name || !out_number)
         return ferry_error_set(FERRY_EINVAL,
-                               "ferry_proto_schema_choice: value %lld of field %lld of %.100s",
+                               "ferry_proto_schema_choice_at: value %lld of field %lld of %.100s",
                                (long long)choice, (long long)index, type ? type : "NULL");
     *out_name = choices->values[choice].name;
     *out_number = choices->values[choice].number;
     return FERRY_OK;
 }
 
-int64_t ferry_proto_schema_count(const char *type)
+int64_t ferry_proto_schema_field_count(const char *type)
 {
     const struct ferry__proto_message *message = type ? ferry__proto_message_of(type) : NULL;
 

@@ -52,7 +52,7 @@ const char *ferry_proto_type(const ferry_proto *p)
     return p && p->type ? p->type->name : "";
 }
 
-int64_t ferry_proto_count(const ferry_proto *p, const char *field)
+int64_t ferry_proto_value_count(const ferry_proto *p, const char *field)
 {
     const struct ferry__proto_slot *slot = field ? ferry__proto_slot_of(p, field) : NULL;
 
@@ -88,10 +88,11 @@ int ferry_proto_has_number(const ferry_proto *p, const char *field)
     return known && known->number != 0;
 }
 
-ferry_proto_place ferry_proto_where(const ferry_proto *p, const char *field, int64_t index)
+ferry_proto_location ferry_proto_get_location(const ferry_proto *p, const char *field,
+                                              int64_t index)
 {
     const struct ferry__proto_value *value = value_of(p, field, index);
-    ferry_proto_place place = { "", 0, 0 };
+    ferry_proto_location place = { "", 0, 0 };
 
     if (p && p->document) {
         place.file = p->document->file;
@@ -104,7 +105,7 @@ ferry_proto_place ferry_proto_where(const ferry_proto *p, const char *field, int
 int ferry_proto_error(const ferry_proto *p, const char *field, int64_t index, int code,
                       const char *fmt, ...)
 {
-    ferry_proto_place place = ferry_proto_where(p, field, index);
+    ferry_proto_location place = ferry_proto_get_location(p, field, index);
     char message[700];
     va_list args;
 

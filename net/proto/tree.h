@@ -84,7 +84,7 @@ struct ferry__proto_slot *ferry__proto_slot_of(const ferry_proto *p, const char 
 /* Whether a field is given. */
 static inline bool ferry__proto_has(const ferry_proto *p, const char *name)
 {
-    return ferry_proto_count(p, name) > 0;
+    return ferry_proto_value_count(p, name) > 0;
 }
 
 /* The message itself, for changes; NULL where it is not given. */

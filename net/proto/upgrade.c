@@ -103,18 +103,18 @@ static int add_shape(ferry_proto *net, ferry_proto *input, int64_t i)
 
 static int check_shapes(const ferry_proto *net)
 {
-    int64_t inputs = ferry_proto_count(net, "input"),
-            shapes = ferry_proto_count(net, "input_shape"),
-            dims = ferry_proto_count(net, "input_dim");
+    int64_t inputs = ferry_proto_value_count(net, "input"),
+            shapes = ferry_proto_value_count(net, "input_shape"),
+            shape = ferry_proto_value_count(net, "input_dim");
 
     if (shapes > 0 && shapes < inputs)
         return ferry_proto_error(net, "input", shapes, FERRY_EFORMAT,
                                  "%lld inputs, and only %lld times input_shape", (long long)inputs,
                                  (long long)shapes);
-    if (shapes == 0 && dims > 0 && dims / 4 < inputs)
-        return ferry_proto_error(net, "input", dims / 4, FERRY_EFORMAT,
+    if (shapes == 0 && shape > 0 && shape / 4 < inputs)
+        return ferry_proto_error(net, "input", shape / 4, FERRY_EFORMAT,
                                  "%lld inputs, and only %lld times input_dim: each has four",
-                                 (long long)inputs, (long long)dims);
+                                 (long long)inputs, (long long)shape);
     return FERRY_OK;
 }
 
@@ -133,7 +133,7 @@ static int add_input_layer(ferry_proto *net)
         err = ferry__proto_put_all(layer, "top", net, "input");
     if (!err)
         err = ferry__proto_put_message(layer, "input_param", &input);
-    for (int64_t i = 0; i < ferry_proto_count(net, "input") && !err; i++)
+    for (int64_t i = 0; i < ferry_proto_value_count(net, "input") && !err; i++)
         err = add_shape(net, input, i);
     if (!err)
         ferry__proto_last_to_front(net, "layer");
@@ -169,7 +169,7 @@ static int inputs(ferry_proto *net)
 static bool is_old_batch_norm(const ferry_proto *layer)
 {
     return strcmp(ferry_proto_string(layer, "type", 0, NULL), "BatchNorm") == 0 &&
-           ferry_proto_count(layer, "param") == 3;
+           ferry_proto_value_count(layer, "param") == 3;
 }
 
 static int fix_param(ferry_proto *param)
@@ -185,7 +185,7 @@ static int batch_norm(ferry_proto *net)
     bool said = false;
     int err = FERRY_OK;
 
-    for (int64_t i = 0; i < ferry_proto_count(net, "layer") && !err; i++) {
+    for (int64_t i = 0; i < ferry_proto_value_count(net, "layer") && !err; i++) {
         ferry_proto *layer = ferry__proto_mutable(net, "layer", i);
 
         if (!is_old_batch_norm(layer))
@@ -219,7 +219,7 @@ static int round_modes(ferry_proto *net)
 {
     int err = FERRY_OK;
 
-    for (int64_t i = 0; i < ferry_proto_count(net, "layer") && !err; i++) {
+    for (int64_t i = 0; i < ferry_proto_value_count(net, "layer") && !err; i++) {
         ferry_proto *layer = ferry__proto_mutable(net, "layer", i),
                     *pooling = ferry__proto_mutable(layer, "pooling_param", 0);
 

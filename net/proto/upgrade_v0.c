@@ -10,7 +10,7 @@
 
 bool ferry__upgrade_needs_v0(const ferry_proto *net)
 {
-    for (int64_t i = 0; i < ferry_proto_count(net, "layers"); i++)
+    for (int64_t i = 0; i < ferry_proto_value_count(net, "layers"); i++)
         if (ferry__proto_has(ferry_proto_message(net, "layers", i), "layer"))
             return true;
     return false;
@@ -41,10 +41,11 @@ static int fold(ferry_proto *v1, const ferry_proto *padding)
                                  "a padding layer's top goes into a layer of type \"%.100s\": only "
                                  "conv and pool can pad",
                                  type);
-    if (ferry_proto_count(v1, "bottom") != 1)
+    if (ferry_proto_value_count(v1, "bottom") != 1)
         return ferry_proto_error(v1, NULL, 0, FERRY_EFORMAT,
                                  "a layer behind a padding layer takes a single blob");
-    if (ferry_proto_count(padding, "bottom") != 1 || ferry_proto_count(padding, "top") != 1)
+    if (ferry_proto_value_count(padding, "bottom") != 1 ||
+        ferry_proto_value_count(padding, "top") != 1)
         return ferry_proto_error(padding, NULL, 0, FERRY_EFORMAT,
                                  "a padding layer has a single bottom and a single top");
     err = ferry__proto_put_message(v1, "layer", &layer);
@@ -58,7 +59,7 @@ enum { FROM_INPUT = -1, FROM_NOWHERE = -2 };
 
 static int fold_layer(ferry_proto *net, const struct ferry__index *makers, ferry_proto *v1)
 {
-    for (int64_t j = 0; j < ferry_proto_count(v1, "bottom"); j++) {
+    for (int64_t j = 0; j < ferry_proto_value_count(v1, "bottom"); j++) {
         const char *bottom = ferry_proto_string(v1, "bottom", j, NULL);
         int64_t from = ferry__index_get(makers, bottom, FROM_NOWHERE);
         const ferry_proto *maker = from >= 0 ? ferry_proto_message(net, "layers", from) : NULL;
@@ -77,7 +78,7 @@ static int set_makers(struct ferry__index *makers, const ferry_proto *p, const c
 {
     int err = FERRY_OK;
 
-    for (int64_t j = 0; j < ferry_proto_count(p, field) && !err; j++)
+    for (int64_t j = 0; j < ferry_proto_value_count(p, field) && !err; j++)
         err = ferry__index_set(makers, ferry_proto_string(p, field, j, NULL), maker);
     return err;
 }
@@ -87,7 +88,7 @@ static int fold_padding(ferry_proto *net)
     struct ferry__index makers = { 0 };
     int err = set_makers(&makers, net, "input", FROM_INPUT);
 
-    for (int64_t i = 0; i < ferry_proto_count(net, "layers") && !err; i++) {
+    for (int64_t i = 0; i < ferry_proto_value_count(net, "layers") && !err; i++) {
         ferry_proto *v1 = ferry__proto_mutable(net, "layers", i);
 
         err = fold_layer(net, &makers, v1);
@@ -264,10 +265,10 @@ int ferry__upgrade_v0(ferry_proto *net, bool *compatible)
 {
     int err = fold_padding(net);
 
-    for (int64_t i = ferry_proto_count(net, "layers") - 1; i >= 0 && !err; i--)
+    for (int64_t i = ferry_proto_value_count(net, "layers") - 1; i >= 0 && !err; i--)
         if (is_padding(ferry_proto_message(net, "layers", i)))
             ferry__proto_remove(net, "layers", i);
-    for (int64_t i = 0; i < ferry_proto_count(net, "layers") && !err; i++) {
+    for (int64_t i = 0; i < ferry_proto_value_count(net, "layers") && !err; i++) {
         ferry_proto *v1 = ferry__proto_mutable(net, "layers", i);
 
         if (ferry__proto_has(v1, "layer"))

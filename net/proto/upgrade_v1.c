@@ -29,7 +29,7 @@ static const char *data_message(const ferry_proto *v1)
 
 bool ferry__upgrade_needs_data(const ferry_proto *net)
 {
-    for (int64_t i = 0; i < ferry_proto_count(net, "layers"); i++) {
+    for (int64_t i = 0; i < ferry_proto_value_count(net, "layers"); i++) {
         const ferry_proto *v1 = ferry_proto_message(net, "layers", i);
         const char *message = data_message(v1);
 
@@ -62,7 +62,7 @@ int ferry__upgrade_data(ferry_proto *net)
 {
     int err = FERRY_OK;
 
-    for (int64_t i = 0; i < ferry_proto_count(net, "layers") && !err; i++) {
+    for (int64_t i = 0; i < ferry_proto_value_count(net, "layers") && !err; i++) {
         ferry_proto *v1 = ferry__proto_mutable(net, "layers", i);
         const char *message = data_message(v1);
 
@@ -224,7 +224,7 @@ int ferry__upgrade_v1(ferry_proto *net)
         return ferry_proto_error(net, "layers", 0, FERRY_EFORMAT,
                                  "the net has both layer { type: \"Name\" } and the older layers { "
                                  "type: NAME }: write all as layer");
-    for (int64_t i = 0; i < ferry_proto_count(net, "layers") && !err; i++) {
+    for (int64_t i = 0; i < ferry_proto_value_count(net, "layers") && !err; i++) {
         ferry_proto *layer;
 
         err = ferry__proto_put_message(net, "layer", &layer);

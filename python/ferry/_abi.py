@@ -51,7 +51,7 @@ class RuntimeOptions(ctypes.Structure):
 
 
 class Candidate(ctypes.Structure):
-    c_name = "ferry_candidate"
+    c_name = "ferry_runtime_candidate_info"
     _fields_ = [("name", TEXT), ("path", TEXT), ("origin", TEXT), ("stage", TEXT), ("reason", TEXT),
                 ("hint", TEXT), ("ok", INT)]
 
@@ -66,7 +66,7 @@ class DeviceProperties(ctypes.Structure):
 
 
 class Stats(ctypes.Structure):
-    c_name = "ferry_stats"
+    c_name = "ferry_device_stats"
     _fields_ = [(name, UINT64) for name in (
         "copies_h2d", "copies_d2h", "copies_d2d", "bytes_h2d", "bytes_d2h", "bytes_d2d", "maps",
         "allocs", "frees", "live_bytes", "peak_bytes", "pool_hits", "fallbacks", "evictions")]
@@ -75,7 +75,7 @@ class Stats(ctypes.Structure):
 class IoEntry(ctypes.Structure):
     c_name = "ferry_io_entry"
     _fields_ = [("struct_size", SIZE), ("index", INT64), ("name", TEXT), ("dtype", INT),
-                ("naxes", INT), ("dims", ctypes.POINTER(INT64)), ("count", INT64),
+                ("rank", INT), ("shape", ctypes.POINTER(INT64)), ("count", INT64),
                 ("layer_name", TEXT), ("layer_type", TEXT), ("has_diff", INT), ("diff_dtype", INT),
                 ("offset", UINT64), ("stored_bytes", UINT64), ("storage", TEXT),
                 ("unreadable", TEXT)]
@@ -84,9 +84,9 @@ class IoEntry(ctypes.Structure):
 class NetOptions(ctypes.Structure):
     c_name = "ferry_net_options"
     _fields_ = [("struct_size", SIZE), ("phase", INT), ("level", INT),
-                ("stages", ctypes.POINTER(TEXT)), ("n_stages", SIZE), ("place", TEXT), ("text", TEXT),
+                ("stages", ctypes.POINTER(TEXT)), ("stage_count", SIZE), ("place", TEXT), ("text", TEXT),
                 ("text_size", SIZE), ("seed", UINT64), ("keep", ctypes.POINTER(TEXT)),
-                ("n_keep", SIZE), ("plan", INT), ("fuse", INT), ("only", INT), ("backward", INT),
+                ("keep_count", SIZE), ("plan", INT), ("fuse", INT), ("only", INT), ("backward", INT),
                 ("rank", INT), ("ranks", INT), ("allow_write", TEXT)]
 
 
@@ -97,7 +97,7 @@ class LoadLine(ctypes.Structure):
 
 class LoadReport(ctypes.Structure):
     c_name = "ferry_net_load_report"
-    _fields_ = [("struct_size", SIZE), ("n_lines", SIZE), ("lines", ctypes.POINTER(LoadLine))]
+    _fields_ = [("struct_size", SIZE), ("line_count", SIZE), ("lines", ctypes.POINTER(LoadLine))]
 
 
 class LayerInfo(ctypes.Structure):
@@ -111,9 +111,9 @@ class LayerInfo(ctypes.Structure):
 class SolverOptions(ctypes.Structure):
     c_name = "ferry_solver_options"
     _fields_ = [("struct_size", SIZE), ("text", TEXT), ("text_size", SIZE),
-                ("weights", ctypes.POINTER(TEXT)), ("n_weights", SIZE), ("stages", ctypes.POINTER(TEXT)),
-                ("n_stages", SIZE), ("level", INT), ("place", TEXT), ("keep", ctypes.POINTER(TEXT)),
-                ("n_keep", SIZE), ("team", POINTER), ("allow_write", TEXT),
+                ("weights", ctypes.POINTER(TEXT)), ("weight_count", SIZE), ("stages", ctypes.POINTER(TEXT)),
+                ("stage_count", SIZE), ("level", INT), ("place", TEXT), ("keep", ctypes.POINTER(TEXT)),
+                ("keep_count", SIZE), ("team", POINTER), ("allow_write", TEXT),
                 ("weights_matched", INT)]
 
 
@@ -123,9 +123,9 @@ class SolverScore(ctypes.Structure):
 
 
 class SolverEvent(ctypes.Structure):
-    c_name = "ferry_solver_event"
+    c_name = "ferry_solver_iteration"
     _fields_ = [("struct_size", SIZE), ("iter", INT), ("is_last", INT), ("lr", DOUBLE),
-                ("loss", DOUBLE), ("smoothed_loss", DOUBLE), ("n_scores", SIZE),
+                ("loss", DOUBLE), ("smoothed_loss", DOUBLE), ("score_count", SIZE),
                 ("scores", ctypes.POINTER(SolverScore))]
 
 
@@ -140,7 +140,7 @@ class LayerType(ctypes.Structure):
 
 class LayerParam(ctypes.Structure):
     c_name = "ferry_layer_param"
-    _fields_ = [("struct_size", SIZE), ("naxes", INT), ("dims", ctypes.POINTER(INT64)),
+    _fields_ = [("struct_size", SIZE), ("rank", INT), ("shape", ctypes.POINTER(INT64)),
                 ("filler", POINTER), ("value", DOUBLE), ("lr_mult", DOUBLE), ("decay_mult", DOUBLE)]
 
 
@@ -148,7 +148,7 @@ class ProtoField(ctypes.Structure):
     c_name = "ferry_proto_field"
     _fields_ = [("struct_size", SIZE), ("name", TEXT), ("kind", TEXT), ("repeats", INT),
                 ("number", ctypes.c_uint32), ("number_default", DOUBLE), ("text_default", TEXT),
-                ("fork", TEXT), ("required", INT), ("packed", INT), ("n_choices", INT64)]
+                ("fork", TEXT), ("required", INT), ("packed", INT), ("choice_count", INT64)]
 
 
 STRUCTURES = (Ref, RuntimeOptions, Candidate, DeviceProperties, Stats, IoEntry, NetOptions, LoadLine,
@@ -181,7 +181,7 @@ LIBRARIES = {
         "ferry_runtime_open": code(POINTER, POINTER),
         "ferry_runtime_close": plain(None, POINTER),
         "ferry_runtime_set_option": code(POINTER, TEXT, TEXT, TEXT),
-        "ferry_runtime_device": code(POINTER, TEXT, POINTER),
+        "ferry_runtime_get_device": code(POINTER, TEXT, POINTER),
         "ferry_runtime_enumerate": code(POINTER, POINTER),
         "ferry_runtime_device_at": code(POINTER, INT, POINTER),
         "ferry_runtime_candidate_count": plain(INT, POINTER),
@@ -190,14 +190,14 @@ LIBRARIES = {
         "ferry_device_get_properties": plain(ctypes.POINTER(DeviceProperties), POINTER),
         "ferry_device_memory_available": code(POINTER, POINTER),
         "ferry_device_synchronize": code(POINTER),
-        "ferry_device_stats": code(POINTER, POINTER, SIZE),
+        "ferry_device_get_stats": code(POINTER, POINTER, SIZE),
         "ferry_device_native": code(POINTER, TEXT, POINTER, SIZE),
         "ferry_blob_create": code(POINTER, INT, INT, POINTER, POINTER),
         "ferry_blob_destroy": plain(None, POINTER),
         "ferry_blob_reshape": code(POINTER, INT, POINTER, POINTER),
-        "ferry_blob_naxes": plain(INT, POINTER),
-        "ferry_blob_dims": plain(ctypes.POINTER(INT64), POINTER),
-        "ferry_blob_count": plain(INT64, POINTER),
+        "ferry_blob_rank": plain(INT, POINTER),
+        "ferry_blob_shape": plain(ctypes.POINTER(INT64), POINTER),
+        "ferry_blob_element_count": plain(INT64, POINTER),
         "ferry_blob_dtype": plain(INT, POINTER),
         "ferry_blob_home": pointer(POINTER),
         "ferry_blob_name": plain(TEXT, POINTER),
@@ -215,12 +215,12 @@ LIBRARIES = {
         "ferry_blob_scale_data": code(POINTER, DOUBLE),
         "ferry_blob_scale_diff": code(POINTER, DOUBLE),
         "ferry_blob_copy_from": code(POINTER, POINTER, UINT),
-        "ferry_blob_to": code(POINTER, POINTER),
+        "ferry_blob_move_to": code(POINTER, POINTER),
         "ferry_blob_share_data": code(POINTER, POINTER),
         "ferry_blob_slice": code(POINTER, INT64, INT64, POINTER),
         "ferry_memory_retain": pointer(POINTER),
         "ferry_memory_release": plain(None, POINTER),
-        "ferry_memory_lose": plain(None, POINTER),
+        "ferry_memory_mark_lost": plain(None, POINTER),
         "ferry_memory_head": plain(INT, POINTER),
         "ferry_memory_adopt": code(POINTER, POINTER, Ref, SIZE, UINT, POINTER, POINTER),
     },
@@ -229,7 +229,7 @@ LIBRARIES = {
         "ferry_io_close": plain(None, POINTER),
         "ferry_io_get_format": plain(INT, POINTER),
         "ferry_io_format_name": plain(TEXT, INT),
-        "ferry_io_count": plain(INT64, POINTER),
+        "ferry_io_entry_count": plain(INT64, POINTER),
         "ferry_io_entry_at": code(POINTER, INT64, POINTER),
         "ferry_io_metadata_count": plain(INT64, POINTER),
         "ferry_io_metadata_at": code(POINTER, INT64, POINTER, POINTER),
@@ -240,56 +240,56 @@ LIBRARIES = {
         "ferry_blob_from_dlpack": code(POINTER, POINTER, POINTER),
         "ferry_blob_to_dlpack_versioned": code(POINTER, POINTER, UINT, POINTER),
         "ferry_blob_from_dlpack_versioned": code(POINTER, POINTER, POINTER),
-        "ferry_io_format_of": plain(INT, TEXT),
-        "ferry_io_create": code(TEXT, INT, POINTER),
-        "ferry_io_declare": code(POINTER, POINTER),
-        "ferry_io_set_metadata": code(POINTER, TEXT, TEXT),
+        "ferry_io_format_find": plain(INT, TEXT),
+        "ferry_io_writer_create": code(TEXT, INT, POINTER),
+        "ferry_io_writer_declare": code(POINTER, POINTER),
+        "ferry_io_writer_set_metadata": code(POINTER, TEXT, TEXT),
         "ferry_io_set_layout": code(POINTER, INT),
-        "ferry_io_write_values": code(POINTER, POINTER, SIZE),
-        "ferry_io_commit": code(POINTER),
-        "ferry_io_abort": plain(None, POINTER),
+        "ferry_io_writer_write_values": code(POINTER, POINTER, SIZE),
+        "ferry_io_writer_commit": code(POINTER),
+        "ferry_io_writer_abort": plain(None, POINTER),
     },
     "libferrynet.so.0": {
         "ferry_net_open": code(POINTER, TEXT, POINTER, POINTER),
         "ferry_net_close": plain(None, POINTER),
         "ferry_net_load": code(POINTER, TEXT, POINTER),
         "ferry_net_save": code(POINTER, TEXT, INT),
-        "ferry_net_blob": pointer(POINTER, TEXT),
-        "ferry_net_n_inputs": plain(INT, POINTER),
-        "ferry_net_input": pointer(POINTER, INT),
-        "ferry_net_n_outputs": plain(INT, POINTER),
-        "ferry_net_output": plain(POINTER, POINTER, INT),
-        "ferry_net_n_blobs": plain(INT, POINTER),
+        "ferry_net_blob_find": pointer(POINTER, TEXT),
+        "ferry_net_input_count": plain(INT, POINTER),
+        "ferry_net_input_at": pointer(POINTER, INT),
+        "ferry_net_output_count": plain(INT, POINTER),
+        "ferry_net_output_at": plain(POINTER, POINTER, INT),
+        "ferry_net_blob_count": plain(INT, POINTER),
         "ferry_net_blob_at": plain(POINTER, POINTER, INT),
-        "ferry_net_n_layers": plain(INT, POINTER),
+        "ferry_net_layer_count": plain(INT, POINTER),
         "ferry_net_layer_at": pointer(POINTER, INT),
-        "ferry_net_layer": code(POINTER, INT, POINTER),
-        "ferry_net_measure": code(POINTER, INT),
+        "ferry_net_get_layer_info": code(POINTER, INT, POINTER),
+        "ferry_net_set_measuring": code(POINTER, INT),
         "ferry_layer_name": plain(TEXT, POINTER),
-        "ferry_net_n_params": plain(INT, POINTER, INT),
-        "ferry_net_param": pointer(POINTER, INT, INT),
+        "ferry_net_param_count": plain(INT, POINTER, INT),
+        "ferry_net_param_at": pointer(POINTER, INT, INT),
         "ferry_net_reshape": code(POINTER),
         "ferry_net_forward": code(POINTER, POINTER),
         "ferry_net_backward": code(POINTER),
         "ferry_net_clear_param_diffs": code(POINTER),
-        "ferry_net_to": code(POINTER, POINTER),
+        "ferry_net_move_to": code(POINTER, POINTER),
         "ferry_net_device": pointer(POINTER),
         "ferry_net_share": code(POINTER, POINTER),
         "ferry_net_forward_range": code(POINTER, TEXT, TEXT, POINTER),
         "ferry_net_backward_range": code(POINTER, TEXT, TEXT),
-        "ferry_layer_type_of": pointer(POINTER),
+        "ferry_layer_get_type": pointer(POINTER),
         "ferry_layer_message": pointer(POINTER),
         "ferry_layer_state": pointer(POINTER),
         "ferry_layer_phase": plain(INT, POINTER),
-        "ferry_layer_n_bottoms": plain(INT, POINTER),
-        "ferry_layer_n_tops": plain(INT, POINTER),
-        "ferry_layer_bottom": pointer(POINTER, INT),
-        "ferry_layer_top": pointer(POINTER, INT),
+        "ferry_layer_bottom_count": plain(INT, POINTER),
+        "ferry_layer_top_count": plain(INT, POINTER),
+        "ferry_layer_bottom_at": pointer(POINTER, INT),
+        "ferry_layer_top_at": pointer(POINTER, INT),
         "ferry_layer_loss_weight": plain(DOUBLE, POINTER, INT),
         "ferry_layer_propagates": plain(INT, POINTER, INT),
         "ferry_layer_error": plain(CODE, POINTER, INT, TEXT),
-        "ferry_layer_declare": code(POINTER, POINTER),
-        "ferry_layer_n_params": plain(INT, POINTER),
+        "ferry_layer_declare_param": code(POINTER, POINTER),
+        "ferry_layer_param_count": plain(INT, POINTER),
         "ferry_layer_param_at": pointer(POINTER, INT),
         "ferry_layer_register": code(POINTER),
         "ferry_layer_type_count": plain(INT),
@@ -301,31 +301,31 @@ LIBRARIES = {
         "ferry_proto_integer": plain(INT64, POINTER, TEXT, INT64),
         "ferry_proto_real": plain(DOUBLE, POINTER, TEXT, INT64),
         "ferry_proto_string": plain(TEXT, POINTER, TEXT, INT64, POINTER),
-        "ferry_proto_schema_count": plain(INT64, TEXT),
-        "ferry_proto_schema_at": code(TEXT, INT64, POINTER),
-        "ferry_proto_schema_choice": code(TEXT, INT64, INT64, POINTER, POINTER),
+        "ferry_proto_schema_field_count": plain(INT64, TEXT),
+        "ferry_proto_schema_field_at": code(TEXT, INT64, POINTER),
+        "ferry_proto_schema_choice_at": code(TEXT, INT64, INT64, POINTER, POINTER),
         "ferry_image_read": code(TEXT, INT, POINTER),
         "ferry_solver_open": code(POINTER, TEXT, POINTER, POINTER),
         "ferry_solver_close": plain(None, POINTER),
         "ferry_solver_request": plain(None, POINTER, UINT),
         "ferry_solver_step": code(POINTER, INT),
         "ferry_solver_solve": code(POINTER),
-        "ferry_solver_stopped": plain(INT, POINTER),
+        "ferry_solver_is_stopped": plain(INT, POINTER),
         "ferry_solver_apply_update": code(POINTER),
         "ferry_solver_snapshot": code(POINTER),
         "ferry_solver_restore": code(POINTER, TEXT),
         "ferry_solver_restore_exact": code(POINTER, TEXT),
         "ferry_solver_net": pointer(POINTER),
-        "ferry_solver_n_test_nets": plain(INT, POINTER),
-        "ferry_solver_test_net": pointer(POINTER, INT),
+        "ferry_solver_test_net_count": plain(INT, POINTER),
+        "ferry_solver_test_net_at": pointer(POINTER, INT),
         "ferry_solver_iter": plain(INT, POINTER),
         "ferry_solver_max_iter": plain(INT, POINTER),
         "ferry_solver_iter_size": plain(INT, POINTER),
         "ferry_solver_latest_snapshot": plain(TEXT, POINTER),
         "ferry_solver_loss": plain(DOUBLE, POINTER),
-        "ferry_solver_rate": plain(DOUBLE, POINTER),
-        "ferry_solver_n_histories": plain(INT, POINTER),
-        "ferry_solver_history": pointer(POINTER, INT),
+        "ferry_solver_learning_rate": plain(DOUBLE, POINTER),
+        "ferry_solver_history_count": plain(INT, POINTER),
+        "ferry_solver_history_at": pointer(POINTER, INT),
         "ferry_solver_on_iteration": code(POINTER, POINTER, POINTER),
         "ferry_solver_on_gradients": code(POINTER, POINTER, POINTER),
     },

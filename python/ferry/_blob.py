@@ -21,8 +21,8 @@ class _Place:
         self._memory = memory
 
 
-def _int64s(dims):
-    return (ctypes.c_int64 * len(dims))(*dims)
+def _int64s(shape):
+    return (ctypes.c_int64 * len(shape))(*shape)
 
 
 class Blob(Held):
@@ -54,9 +54,9 @@ class Blob(Held):
     moves need exclusion, which Python's own lock is not: other threads run while ferry works."""
 
     def __init__(self, device, shape=None, dtype="float32"):
-        dims = None if shape is None else _int64s(_dims(shape))
+        shape = None if shape is None else _int64s(_dims(shape))
         pointer = out_pointer(lib.ferry_blob_create, device._use(), _dtypes.number(dtype),
-                              _abi.UNSHAPED if dims is None else len(dims), dims)
+                              _abi.UNSHAPED if shape is None else len(shape), shape)
         self._handle = Handle(pointer, lib.ferry_blob_destroy, (device._use(),))
         self._part = False
 
@@ -77,17 +77,17 @@ class Blob(Held):
 
     @property
     def shape(self):
-        """Its dims, as NumPy has them; (0,) as long as it has no shape."""
+        """Its shape, as NumPy has them; (0,) as long as it has no shape."""
         handle = self._use()
-        naxes = lib.ferry_blob_naxes(handle)
-        if naxes == 0:
-            return () if lib.ferry_blob_count(handle) == 1 else (0,)
-        return tuple(lib.ferry_blob_dims(handle)[:naxes])
+        rank = lib.ferry_blob_rank(handle)
+        if rank == 0:
+            return () if lib.ferry_blob_element_count(handle) == 1 else (0,)
+        return tuple(lib.ferry_blob_shape(handle)[:rank])
 
     @property
     def size(self):
         """Elements."""
-        return lib.ferry_blob_count(self._use())
+        return lib.ferry_blob_element_count(self._use())
 
     @property
     def ndim(self):
@@ -203,7 +203,7 @@ class Blob(Held):
             yield array
         except BaseException:
             if whole and not self._part:
-                lib.ferry_memory_lose(self._memory(diff))
+                lib.ferry_memory_mark_lost(self._memory(diff))
             raise
         finally:
             array.flags.writeable = False
@@ -229,8 +229,8 @@ class Blob(Held):
 
     def reshape(self, *shape):
         """Changes the shape; within the capacity contents stay. reshape(2, 3) or reshape((2, 3))."""
-        dims = _int64s(_dims(shape[0] if len(shape) == 1 else shape))
-        lib.ferry_blob_reshape(self._use(), len(dims), dims, None)
+        shape = _int64s(_dims(shape[0] if len(shape) == 1 else shape))
+        lib.ferry_blob_reshape(self._use(), shape, len(shape), None)
 
     def fill(self, value, diff=False):
         """Sets every element, where the data are."""
@@ -265,7 +265,7 @@ class Blob(Held):
 
     def to(self, device):
         """Moves the home; bytes follow when they are needed."""
-        lib.ferry_blob_to(self._use(), device._use())
+        lib.ferry_blob_move_to(self._use(), device._use())
 
     def slice(self, start, count):
         """A blob of `count` entries of axis 0 from `start` on, over the same memory."""

@@ -19,7 +19,7 @@ Entry = namedtuple("Entry", "name dtype shape has_diff layer_name layer_type sto
 
 def _entry(structure):
     return Entry(string(structure.name), _dtypes.of(structure.dtype),
-                 tuple(structure.dims[:structure.naxes]), bool(structure.has_diff),
+                 tuple(structure.shape[:structure.rank]), bool(structure.has_diff),
                  string(structure.layer_name), string(structure.layer_type),
                  string(structure.storage), string(structure.unreadable))
 
@@ -35,7 +35,7 @@ class File(Held, Mapping):
         self._handle = Handle(out_pointer(lib.ferry_io_open, text(path)), lib.ferry_io_close)
         self._lock = threading.Lock()
         self._at = {}
-        for i in range(lib.ferry_io_count(self._handle)):
+        for i in range(lib.ferry_io_entry_count(self._handle)):
             pointer = out_pointer(lib.ferry_io_entry_at, self._handle, i)
             self._at.setdefault(string(_abi.IoEntry.from_address(pointer).name), pointer)
 
@@ -51,7 +51,7 @@ class File(Held, Mapping):
         raw = np.empty(entry.count * width, np.uint8)
         with self._lock:
             read(handle, ctypes.byref(entry), 0, entry.count, raw.ctypes.data)
-        return _dtypes.widened(raw, dtype, tuple(entry.dims[:entry.naxes]))
+        return _dtypes.widened(raw, dtype, tuple(entry.shape[:entry.rank]))
 
     def __getitem__(self, name):
         return self._values(name, lib.ferry_io_read_values, lambda entry: entry.dtype)
@@ -105,22 +105,22 @@ class _Writer:
     """A file that is being written: committed where the block ends well, given up where it does not."""
 
     def __init__(self, path, kind):
-        self._handle = out_pointer(lib.ferry_io_create, text(path), kind)
+        self._handle = out_pointer(lib.ferry_io_writer_create, text(path), kind)
 
     def __enter__(self):
         return self._handle
 
     def __exit__(self, kind, *_):
         if kind is None:
-            lib.ferry_io_commit(self._handle)
+            lib.ferry_io_writer_commit(self._handle)
         else:
-            lib.ferry_io_abort(self._handle)
+            lib.ferry_io_writer_abort(self._handle)
 
 
 def _declared(name, array):
-    dims = (ctypes.c_int64 * array.ndim)(*array.shape)
+    shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     return _abi.IoEntry(struct_size=ctypes.sizeof(_abi.IoEntry), name=text(name),
-                        dtype=_dtypes.number(array.dtype), naxes=array.ndim, dims=dims, count=array.size)
+                        dtype=_dtypes.number(array.dtype), rank=array.ndim, shape=shape, count=array.size)
 
 
 _LAYOUTS = {"plain": 0, "weights": 1}
@@ -134,17 +134,17 @@ def save(path, arrays, metadata=None, format=None, layout=None):  # pylint: disa
     file replaces what was there in one step, or not at all."""
     arrays = {name: np.ascontiguousarray(np.asarray(array)).reshape(np.shape(array))
               for name, array in arrays.items()}
-    with _Writer(path, lib.ferry_io_format_of(text(format or path))) as writer:
+    with _Writer(path, lib.ferry_io_format_find(text(format or path))) as writer:
         if layout is not None:
             if layout not in _LAYOUTS:
                 raise InvalidArgument(f"layout {layout!r} is none of {', '.join(_LAYOUTS)}")
             lib.ferry_io_set_layout(writer, _LAYOUTS[layout])
         for name, array in arrays.items():
-            lib.ferry_io_declare(writer, ctypes.byref(_declared(name, array)))
+            lib.ferry_io_writer_declare(writer, ctypes.byref(_declared(name, array)))
         for key, value in (metadata or {}).items():
-            lib.ferry_io_set_metadata(writer, text(key), text(value))
+            lib.ferry_io_writer_set_metadata(writer, text(key), text(value))
         for array in arrays.values():
-            lib.ferry_io_write_values(writer, array.ctypes.data, array.nbytes)
+            lib.ferry_io_writer_write_values(writer, array.ctypes.data, array.nbytes)
 
 
 def open(path):  # pylint: disable=redefined-builtin

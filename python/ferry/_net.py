@@ -40,8 +40,8 @@ class Net(Held):
                                   phase=_abi.PHASES[phase], place=encoded(place), text=body,
                                   text_size=len(body or b""), plan=1 if plan else -1,
                                   fuse=1 if fuse else -1, only=int(only), keep=kept,
-                                  n_keep=len(kept), backward=int(backward), level=level, stages=stages,
-                                  n_stages=len(stages), seed=seed, allow_write=encoded(allow_write))
+                                  keep_count=len(kept), backward=int(backward), level=level, stages=stages,
+                                  stage_count=len(stages), seed=seed, allow_write=encoded(allow_write))
         pointer = out_pointer(lib.ferry_net_open, device._use(), encoded(prototxt), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_net_close, (device._use(),))
         self._loss = None
@@ -63,7 +63,7 @@ class Net(Held):
     def save(self, path, format=None):  # pylint: disable=redefined-builtin
         """Keeps the parameters in a .caffemodel, .h5, .safetensors or .npz, by the path's suffix or the
         format's name ("hdf5"). The file replaces what was there in one step, or not at all."""
-        lib.ferry_net_save(self._use(), encoded(path), lib.ferry_io_format_of(encoded(format or path)))
+        lib.ferry_net_save(self._use(), encoded(path), lib.ferry_io_format_find(encoded(format or path)))
 
     def share(self, source):
         """Makes the parameters of equally named layers of another net this one's too: one memory."""
@@ -83,34 +83,34 @@ class Net(Held):
     @property
     def inputs(self):
         """Blobs by name: tops of Input layers."""
-        return self._by_name(lib.ferry_net_input, lib.ferry_net_n_inputs)
+        return self._by_name(lib.ferry_net_input_at, lib.ferry_net_input_count)
 
     @property
     def outputs(self):
         """Blobs by name: those that no layer consumes, less those that `only` leaves out."""
-        return self._by_name(lib.ferry_net_output, lib.ferry_net_n_outputs)
+        return self._by_name(lib.ferry_net_output_at, lib.ferry_net_output_count)
 
     @property
     def blobs(self):
         """All blobs by name, in the order in which they are made, but for those whose contents were
         planned or fused away: see `keep`."""
-        return self._by_name(lib.ferry_net_blob_at, lib.ferry_net_n_blobs)
+        return self._by_name(lib.ferry_net_blob_at, lib.ferry_net_blob_count)
 
     @property
     def layers(self):
         """The names of the layers, in order."""
         handle = self._use()
         return [string(lib.ferry_layer_name(lib.ferry_net_layer_at(handle, i)))
-                for i in range(lib.ferry_net_n_layers(handle))]
+                for i in range(lib.ferry_net_layer_count(handle))]
 
     @property
     def params(self):
         """The parameters: lists of blobs by the names of the layers that have some."""
         handle, out = self._use(), {}
         for i, layer in enumerate(self.layers):
-            n = lib.ferry_net_n_params(handle, i)
+            n = lib.ferry_net_param_count(handle, i)
             if n:
-                out[layer] = [self._borrowed(lib.ferry_net_param(handle, i, k)) for k in range(n)]
+                out[layer] = [self._borrowed(lib.ferry_net_param_at(handle, i, k)) for k in range(n)]
         return out
 
     @property
@@ -121,7 +121,7 @@ class Net(Held):
 
     def to(self, device):
         """Moves the net: parameters now, other blobs at their next use."""
-        lib.ferry_net_to(self._use(), device._use())
+        lib.ferry_net_move_to(self._use(), device._use())
 
     # ---- what it does ----------------------------------------------------------------------------
 
@@ -165,4 +165,4 @@ class Net(Held):
     def __repr__(self):
         if self.closed:
             return "<ferry.Net, closed>"
-        return f"<ferry.Net of {lib.ferry_net_n_layers(self._use())} layers on {self.device.name}>"
+        return f"<ferry.Net of {lib.ferry_net_layer_count(self._use())} layers on {self.device.name}>"

@@ -13,7 +13,7 @@ Candidate = namedtuple("Candidate", [name for name, _ in _abi.Candidate._fields_
 #: What a device is; see ferry_device_properties.
 Properties = namedtuple("Properties", [name for name, _ in _abi.DeviceProperties._fields_])
 
-#: What has happened on a device since it was opened; see ferry_stats.
+#: What has happened on a device since it was opened; see ferry_device_stats.
 Stats = namedtuple("Stats", [name for name, _ in _abi.Stats._fields_])
 
 
@@ -45,7 +45,7 @@ class Device:
     def stats(self):
         """Its counters: copies, bytes, allocations, fallbacks."""
         out = _abi.Stats()
-        lib.ferry_device_stats(self._handle, ctypes.byref(out), ctypes.sizeof(out))
+        lib.ferry_device_get_stats(self._handle, ctypes.byref(out), ctypes.sizeof(out))
         return _tuple_of(Stats, out)
 
     def memory_available(self):
@@ -95,7 +95,7 @@ class Runtime(Held):
     def device(self, name=None):
         """The device of that name, or the selected one, opened. NoDevice says why there is none."""
         handle = self._use()
-        return Device(Handle(out_pointer(lib.ferry_runtime_device, handle, text(name)), None, (handle,)))
+        return Device(Handle(out_pointer(lib.ferry_runtime_get_device, handle, text(name)), None, (handle,)))
 
     def devices(self):
         """All devices of every plugin that the configuration allows; none of them is opened by this."""

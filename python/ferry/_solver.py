@@ -13,7 +13,7 @@ from ._net import Net
 #: One number of a test: the mean of one value of a test net's output. A loss_weight of 0: it is no loss.
 Score = namedtuple("Score", "net name value loss_weight")
 
-#: What an iteration came to; `is_last`: the test behind the last one. See ferry_solver_event.
+#: What an iteration came to; `is_last`: the test behind the last one. See ferry_solver_iteration.
 Event = namedtuple("Event", "iter is_last lr loss smoothed_loss scores")
 
 _OnIteration = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
@@ -23,7 +23,7 @@ _OnGradients = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, 
 
 def _event(structure):
     scores = tuple(Score(s.net, string(s.name), s.value, s.loss_weight)
-                   for s in structure.scores[:structure.n_scores])
+                   for s in structure.scores[:structure.score_count])
     return Event(structure.iter, bool(structure.is_last), structure.lr, structure.loss,
                  structure.smoothed_loss, scores)
 
@@ -46,8 +46,8 @@ class Solver(Held):
         lists = [texts(given) for given in (weights, stages, keep)]
         options = _abi.SolverOptions(
             struct_size=ctypes.sizeof(_abi.SolverOptions), text=body, text_size=len(body or b""),
-            weights=lists[0], n_weights=len(lists[0]), stages=lists[1], n_stages=len(lists[1]),
-            level=level, place=encoded(place), keep=lists[2], n_keep=len(lists[2]),
+            weights=lists[0], weight_count=len(lists[0]), stages=lists[1], stage_count=len(lists[1]),
+            level=level, place=encoded(place), keep=lists[2], keep_count=len(lists[2]),
             allow_write=encoded(allow_write))
         pointer = out_pointer(lib.ferry_solver_open, device._use(), encoded(path), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_solver_close, (device._use(),))
@@ -66,8 +66,8 @@ class Solver(Held):
     def test_nets(self):
         """Those that test it, which share its parameters."""
         handle = self._use()
-        return [Net._over(Handle(lib.ferry_solver_test_net(handle, i), None, (handle,)))
-                for i in range(lib.ferry_solver_n_test_nets(handle))]
+        return [Net._over(Handle(lib.ferry_solver_test_net_at(handle, i), None, (handle,)))
+                for i in range(lib.ferry_solver_test_net_count(handle))]
 
     @property
     def iter(self):
@@ -92,14 +92,14 @@ class Solver(Held):
     @property
     def rate(self):
         """The learning rate of the next iteration."""
-        return lib.ferry_solver_rate(self._use())
+        return lib.ferry_solver_learning_rate(self._use())
 
     @property
     def histories(self):
         """What updates keep: a blob for each parameter, for AdaDelta and Adam as many again."""
         handle = self._use()
-        return [Blob._over(Handle(lib.ferry_solver_history(handle, i), None, (handle,)), part=True)
-                for i in range(lib.ferry_solver_n_histories(handle))]
+        return [Blob._over(Handle(lib.ferry_solver_history_at(handle, i), None, (handle,)), part=True)
+                for i in range(lib.ferry_solver_history_count(handle))]
 
     @property
     def latest_snapshot(self):
@@ -112,13 +112,13 @@ class Solver(Held):
         """Does n iterations, with the tests and snapshots that are due. False where stop() ended it."""
         with InterruptWaits(self.stop):
             lib.ferry_solver_step(self._use(), n)
-        return not lib.ferry_solver_stopped(self._use())
+        return not lib.ferry_solver_is_stopped(self._use())
 
     def solve(self):
         """Steps up to max_iter, with the last snapshot and the last test. False where stop() ended it."""
         with InterruptWaits(self.stop):
             lib.ferry_solver_solve(self._use())
-        return not lib.ferry_solver_stopped(self._use())
+        return not lib.ferry_solver_is_stopped(self._use())
 
     def stop(self):
         """Asks the step that is going on in another thread, or in a callback's, to end after its iteration."""

@@ -125,7 +125,7 @@ def test_element_types_phases_and_heads_have_the_headers_values(dumps):
     short = {"float32": "F32", "float64": "F64", "float16": "F16", "bfloat16": "BF16", "int8": "I8",
              "uint8": "U8", "int32": "I32", "int64": "I64", "uint32": "U32"}
     assert {"FERRY_" + short[n]: i for i, n in enumerate(_dtypes.NAMES)} == enums
-    heads = dumps["libferry"].enumerators("ferry_head")
+    heads = dumps["libferry"].enumerators("ferry_memory_head_state")
     assert {"FERRY_HEAD_" + n.upper(): i for i, n in enumerate(_abi.HEADS)} == heads
     phases = dumps["libferrynet"].enumerators("ferry_phase")
     assert {"FERRY_PHASE_" + n.upper(): i for n, i in _abi.PHASES.items()} == phases

@@ -21,9 +21,9 @@ MODELS = (("ultraface/RFB-320",) * 2, ("mtcnn/det1",) * 2, ("mtcnn/det2",) * 2, 
 needs_data = pytest.mark.skipif(not os.path.isdir(DATA), reason="FERRY_TEST_DATA names no models")
 
 
-def given(*dims):
+def given(*shape):
     return ('layer { name: "data" type: "Input" top: "data" input_param { shape { %s } } }\n'
-            % " ".join(f"dim: {dim}" for dim in dims))
+            % " ".join(f"dim: {dim}" for dim in shape))
 
 
 CHAIN = given(1, 2, 3, 3) + """

@@ -37,7 +37,7 @@ struct rig {
     struct spare spare[MODEL_SLOTS][SPARES];
     struct expected expected[RIG_STEPS + 8];
     unsigned expectations;
-    ferry_stats stats[2];
+    ferry_device_stats stats[2];
     ferry_plugin_counters counters[2];
     unsigned ops[RIG_STEPS + 8], nops;
     char how[64];  /* the failure that was injected */

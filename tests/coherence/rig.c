@@ -107,9 +107,9 @@ uint64_t rig_blocks(void)
     uint64_t live = 0;
 
     for (int i = 0; i < 2; i++) {
-        ferry_stats now = { 0 };
+        ferry_device_stats now = { 0 };
 
-        ferry_device_stats(wx_dev(i), &now, sizeof(now));
+        ferry_device_get_stats(wx_dev(i), &now, sizeof(now));
         live += now.allocs - now.frees;
     }
     return live;
@@ -119,7 +119,7 @@ void rig_count_from_here(void)
 {
     memset(&rig.model.traffic, 0, sizeof(rig.model.traffic));
     for (int i = 0; i < 2; i++) {
-        ferry_device_stats(wx_dev(i), &rig.stats[i], sizeof(rig.stats[i]));
+        ferry_device_get_stats(wx_dev(i), &rig.stats[i], sizeof(rig.stats[i]));
         rig.counters[i] = wx_counters(i);
     }
 }
@@ -137,7 +137,7 @@ bool rig_begin(bool settle)
             return rig_failed("log");
     rig.live = rig_blocks();
     rig_count_from_here();
-    if (ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ FLOATS }, &rig.blob))
+    if (ferry_blob_create(wx_dev(0), FERRY_F32, (int64_t[]){ FLOATS }, 1, &rig.blob))
         return rig_failed("create");
     rig.m = ferry_blob_data_memory(rig.blob);
     return rig.m || rig_failed("memory");
@@ -160,7 +160,7 @@ bool rig_kernel_reads(unsigned slot, ferry_queue *q, ferry_ref from, const struc
     e->cells = model->used;
     memcpy(e->cell, model->cell[slot], sizeof(e->cell));
     to.offset += rig.expectations++ * FLOATS * sizeof(float);
-    return !ferry_copy(q, FERRY_F32, e->cells * CELL, ferry_ref_const(from), to) ||
+    return !ferry_math_copy(q, FERRY_F32, e->cells * CELL, ferry_ref_const(from), to) ||
            rig_failed("kernel that reads");
 }
 
@@ -186,7 +186,7 @@ static bool write_cells(enum model_kind kind, ferry_queue *q, ferry_ref at, unsi
         if (!writes(kind, c))
             continue;
         to.offset += c * CELL * sizeof(float);
-        if (q && ferry_fill(q, FERRY_F32, CELL, rig.value, to))
+        if (q && ferry_math_fill(q, FERRY_F32, CELL, rig.value, to))
             return rig_failed("kernel that writes");
         for (unsigned i = 0; !q && i < CELL; i++)
             ((float *)at.handle)[c * CELL + i] = rig.value;
@@ -202,7 +202,7 @@ static void take_back(void *arg)
     rig.deleted++;
     spare->in_use = false;
     if (spare->slot)
-        ferry_fill(rig.queue[spare->slot - 1][0], FERRY_F32, FLOATS, POISON, spare->ref);
+        ferry_math_fill(rig.queue[spare->slot - 1][0], FERRY_F32, FLOATS, POISON, spare->ref);
     else
         for (unsigned i = 0; i < FLOATS; i++)
             ((float *)spare->ref.handle)[i] = POISON;
@@ -219,7 +219,7 @@ static struct spare *free_spare(unsigned slot)
 
 static int evict(unsigned slot)
 {
-    int err = ferry_memory_wont_use(rig.m);
+    int err = ferry_memory_allow_eviction(rig.m);
 
     if (!err)
         err = ferry_device_set_budget(rig_device(slot), 1);
@@ -252,7 +252,7 @@ static int adopt(unsigned slot)
 static int reshape(unsigned cells)
 {
     bool grew = true;
-    int err = ferry_blob_reshape(rig.blob, 1, (int64_t[]){ cells * CELL }, &grew);
+    int err = ferry_blob_reshape(rig.blob, (int64_t[]){ cells * CELL }, 1, &grew);
 
     if (!err && grew)
         rig_fail("within the capacity, and yet it grew");
@@ -274,7 +274,7 @@ int rig_call(const struct model_op *op, ferry_ref *out)
     case MODEL_EVICT:
         return evict(op->slot);
     case MODEL_INVALIDATE:
-        return ferry_memory_invalidate(rig.m);
+        return ferry_memory_discard(rig.m);
     case MODEL_SHRINK:
         return reshape(MODEL_CELLS / 2);
     case MODEL_REGROW:
@@ -313,13 +313,13 @@ static bool same(const char *what, int dev, uint64_t is, uint64_t was, uint64_t 
 static bool same_traffic(int i)
 {
     const struct model_traffic *t = &rig.model.traffic;
-    const ferry_stats *f = &rig.stats[i];
+    const ferry_device_stats *f = &rig.stats[i];
     const ferry_plugin_counters *p = &rig.counters[i];
     ferry_plugin_counters sim = wx_counters(i);
-    ferry_stats now;
+    ferry_device_stats now;
     const uint64_t cell = CELL * sizeof(float);
 
-    if (ferry_device_stats(wx_dev(i), &now, sizeof(now)))
+    if (ferry_device_get_stats(wx_dev(i), &now, sizeof(now)))
         return rig_failed("stats");
     return same("copies in", i, now.copies_h2d, f->copies_h2d, t->h2d[i]) &&
            same("copies out", i, now.copies_d2h, f->copies_d2h, t->d2h[i]) &&
@@ -340,7 +340,7 @@ unsigned rig_bits(unsigned mask)
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1);
 }
 
-static ferry_head head_of(unsigned valid)
+static ferry_memory_head_state head_of(unsigned valid)
 {
     if (!valid)
         return FERRY_HEAD_UNINITIALIZED;

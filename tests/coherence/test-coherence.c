@@ -298,7 +298,7 @@ static void a_prefetch_behind_slow_work_is_used_elsewhere(void)
     CU_ASSERT_EQUAL_FATAL(ferry_memory_create(wx_dev(1), (size_t)n * 4, &busy), FERRY_OK);
     at = wx_access(busy, q, FERRY_WRITE);
     for (int i = 0; i < 4; i++)
-        CU_ASSERT_EQUAL(ferry_fill(q, FERRY_F32, n, i, at), FERRY_OK);
+        CU_ASSERT_EQUAL(ferry_math_fill(q, FERRY_F32, n, i, at), FERRY_OK);
     CU_ASSERT_EQUAL(ferry_memory_prefetch(m, wx_dev(1), q), FERRY_OK);
     CU_ASSERT(wx_reads_on(wx_queue(1), m, 7));
     ferry_memory_release(m);
@@ -324,9 +324,9 @@ static void a_reduction_that_fails_leaves_nothing_behind(void)
     at = wx_access(m, q, FERRY_WRITE);
     do {
         for (int i = 3; i > 0; i--)
-            CU_ASSERT_EQUAL(ferry_fill(q, FERRY_F32, n, i, at), FERRY_OK);
+            CU_ASSERT_EQUAL(ferry_math_fill(q, FERRY_F32, n, i, at), FERRY_OK);
         wx_fail_next(0, SIM_CALL_ANY, ++nth, FERRY_EDEVICE);
-        err = ferry_asum(q, FERRY_F32, n, ferry_ref_const(at), &sum);
+        err = ferry_math_asum(q, FERRY_F32, n, ferry_ref_const(at), &sum);
         wx_fail_next(0, SIM_CALL_ANY, 0, 0);
         wx_run_all();
     } while (err && nth < 20);
@@ -354,10 +354,10 @@ static void add_event(const char *line, const char *name, uint64_t *copies, uint
     *bytes += strtoull(at + strlen("\"bytes\":"), NULL, 10);
 }
 
-static void check_trace(const ferry_stats *moved)
+static void check_trace(const ferry_device_stats *moved)
 {
     FILE *f = fopen(trace_path, "r");
-    ferry_stats traced = { 0 };
+    ferry_device_stats traced = { 0 };
     char line[1024];
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(f);
@@ -377,14 +377,14 @@ static void check_trace(const ferry_stats *moved)
 }
 
 /* Of both devices, since they were opened. */
-static ferry_stats all_moved(void)
+static ferry_device_stats all_moved(void)
 {
-    ferry_stats sum = { 0 };
+    ferry_device_stats sum = { 0 };
 
     for (int i = 0; i < WX_DEVICES; i++) {
-        ferry_stats s = { 0 };
+        ferry_device_stats s = { 0 };
 
-        FX_OK(ferry_device_stats(wx_dev(i), &s, sizeof(s)));
+        FX_OK(ferry_device_get_stats(wx_dev(i), &s, sizeof(s)));
         sum.copies_h2d += s.copies_h2d;
         sum.copies_d2h += s.copies_d2h;
         sum.copies_d2d += s.copies_d2d;
@@ -398,7 +398,7 @@ static ferry_stats all_moved(void)
 /* In a process of its own, since the trace is whole when the process is over. */
 static int traced_program(int out)
 {
-    ferry_stats moved;
+    ferry_device_stats moved;
 
     setenv("FERRY_TRACE", trace_path, 1);
     begin(false);
@@ -412,7 +412,7 @@ static int traced_program(int out)
 /* The steps themselves hold ferry's account against sim's and the model's. */
 static void the_trace_has_every_byte_that_was_counted(void)
 {
-    ferry_stats moved = { 0 };
+    ferry_device_stats moved = { 0 };
     int ends[2], status = -1, fd = mkstemp(trace_path);
     pid_t child;
 

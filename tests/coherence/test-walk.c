@@ -35,7 +35,7 @@ static void evict(struct dice *d)
 
     for (int i = 0; i < OBJECTS; i++)
         if (run.obj[i].blob && run.obj[i].half[DATA].store) {
-            (void)ferry_memory_wont_use(memory_of(&run.obj[i], DATA));
+            (void)ferry_memory_allow_eviction(memory_of(&run.obj[i], DATA));
             run.obj[i].half[DATA].store->idle = true;
         }
     if (!run.place[p].lost && (ferry_device_set_budget(run.place[p].dev, 1) ||
@@ -116,7 +116,7 @@ static void add_blob(unsigned i, unsigned home)
 
     o->dtype = FERRY_F32;
     set_shape(o, 1, &count);
-    if (ferry_blob_create(run.place[home].dev, o->dtype, 1, &count, &o->blob)) {
+    if (ferry_blob_create(run.place[home].dev, o->dtype, &count, 1, &o->blob)) {
         wrong("create: %s", ferry_last_error());
         return;
     }

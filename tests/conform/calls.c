@@ -16,7 +16,7 @@ static unsigned char host[BYTES];
 static unsigned char *shared; /* SHARED bytes, at a page */
 static void *imported;
 static uint32_t converted; /* what F32 can become */
-static ferry_op op;
+static ferry_op_desc op;
 
 static void wait_for_all(void)
 {

@@ -48,7 +48,7 @@ static void device_set(ferry_ref ref, size_t bytes, int value)
 {
     ferry_queue *q = ferry_device_queue(dev);
 
-    through_ok(ferry_fill(q, FERRY_U8, (int64_t)bytes, value, ref), "ferry_fill");
+    through_ok(ferry_math_fill(q, FERRY_U8, (int64_t)bytes, value, ref), "ferry_math_fill");
     through_ok(ferry_device_synchronize(dev), "ferry_device_synchronize");
 }
 
@@ -63,16 +63,17 @@ static void expect_all(const unsigned char *bytes, int value, const char *where)
 /* Looks only at copies that are valid, so that looking changes nothing. */
 static void expect_contents(ferry_memory *m, int value)
 {
-    if (ferry_memory_valid_at(m, NULL))
+    if (ferry_memory_is_valid_at(m, NULL))
         expect_all(not_null(ferry_memory_host_data(m), "host_data"), value, "host");
-    if (ferry_memory_valid_at(m, dev)) {
+    if (ferry_memory_is_valid_at(m, dev)) {
         ferry_memory *probe = memory(BYTES);
         ferry_ref to = ferry_memory_overwrite_device_data(probe);
         ferry_cref from = ferry_memory_device_data(m);
 
         not_null(to.handle, "overwrite_device_data");
         not_null(from.handle, "device_data");
-        through_ok(ferry_copy(ferry_device_queue(dev), FERRY_U8, BYTES, from, to), "ferry_copy");
+        through_ok(ferry_math_copy(ferry_device_queue(dev), FERRY_U8, BYTES, from, to),
+                   "ferry_math_copy");
         expect_all(not_null(ferry_memory_host_data(probe), "host_data"), value, "device");
         ferry_memory_release(probe);
     }
@@ -82,9 +83,9 @@ static void expect_contents(ferry_memory *m, int value)
 
 static const char *const heads[] = { "UNINITIALIZED", "AT_HOST", "AT_DEVICE", "SYNCED" };
 
-static void expect_head(const ferry_memory *m, ferry_head want)
+static void expect_head(const ferry_memory *m, ferry_memory_head_state want)
 {
-    ferry_head head = ferry_memory_head(m);
+    ferry_memory_head_state head = ferry_memory_head(m);
 
     if (head != want)
         kit_fail("the head is %s, should be %s", heads[head], heads[want]);
@@ -105,7 +106,7 @@ static void write_device(ferry_memory *m, int value)
 }
 
 /* A memory in that state that holds OLD; `warm` if both sides have been allocated on the way. */
-static ferry_memory *memory_in(ferry_head head, bool warm)
+static ferry_memory *memory_in(ferry_memory_head_state head, bool warm)
 {
     ferry_memory *m = memory(BYTES);
 
@@ -114,7 +115,7 @@ static ferry_memory *memory_in(ferry_head head, bool warm)
         write_host(m, 2);
     }
     if (head == FERRY_HEAD_UNINITIALIZED && warm)
-        through_ok(ferry_memory_invalidate(m), "ferry_memory_invalidate");
+        through_ok(ferry_memory_discard(m), "ferry_memory_discard");
     if (head == FERRY_HEAD_AT_HOST)
         write_host(m, OLD);
     if (head == FERRY_HEAD_AT_DEVICE || head == FERRY_HEAD_SYNCED)
@@ -149,7 +150,7 @@ static const char *const ops[] = {
 #define S FERRY_HEAD_SYNCED
 
 static const struct cell {
-    ferry_head to;
+    ferry_memory_head_state to;
     unsigned h2d, d2h;
     int holds; /* −1: nothing to look at */
 } table[4][OPS] = {
@@ -211,19 +212,19 @@ static void run_op(ferry_memory *m, enum op op, ferry_ref adopted)
     }
 }
 
-static ferry_stats stats(void)
+static ferry_device_stats stats(void)
 {
-    ferry_stats s;
+    ferry_device_stats s;
 
     memset(&s, 0, sizeof(s));
-    through_ok(ferry_device_stats(dev, &s, sizeof(s)), "ferry_device_stats");
+    through_ok(ferry_device_get_stats(dev, &s, sizeof(s)), "ferry_device_get_stats");
     return s;
 }
 
 /* Where the memory is shared a copy is nothing, or a map. */
-static void expect_price(const struct cell *cell, const ferry_stats *before)
+static void expect_price(const struct cell *cell, const ferry_device_stats *before)
 {
-    ferry_stats now = stats();
+    ferry_device_stats now = stats();
     uint64_t h2d = now.copies_h2d - before->copies_h2d, d2h = now.copies_d2h - before->copies_d2h;
     uint64_t bytes = now.bytes_h2d - before->bytes_h2d + now.bytes_d2h - before->bytes_d2h;
 
@@ -247,11 +248,11 @@ static ferry_memory *donor(ferry_ref *out)
     return m;
 }
 
-static void walk_cell(ferry_head from, enum op op, bool warm)
+static void walk_cell(ferry_memory_head_state from, enum op op, bool warm)
 {
     const struct cell *cell = &table[from][op];
     ferry_memory *m, *other;
-    ferry_stats before;
+    ferry_device_stats before;
     ferry_ref adopted;
 
     kit_case("%s x %s%s", heads[from], ops[op], warm ? ", both copies allocated before" : "");
@@ -273,7 +274,7 @@ static void whole_table(void)
     for (int from = U; from <= S; from++)
         for (int op = 0; op < OPS; op++)
             for (int warm = 0; warm < 2; warm++)
-                walk_cell((ferry_head)from, (enum op)op, warm != 0);
+                walk_cell((ferry_memory_head_state)from, (enum op)op, warm != 0);
 }
 
 /* ---- a long walk ---------------------------------------------------------------------------- */
@@ -306,8 +307,8 @@ static void random_walk(size_t bytes, int steps)
 
             not_null(ref.handle, "mutable_device_data");
             ref.offset += at;
-            through_ok(ferry_fill(ferry_device_queue(dev), FERRY_U8, (int64_t)n, value, ref),
-                       "ferry_fill");
+            through_ok(ferry_math_fill(ferry_device_queue(dev), FERRY_U8, (int64_t)n, value, ref),
+                       "ferry_math_fill");
             memset(want + at, value, n);
         } else if (what == 2) {
             if (memcmp(not_null(ferry_memory_host_data(m), "host_data"), want, bytes) != 0)
@@ -328,13 +329,13 @@ static void random_walk(size_t bytes, int steps)
 /* data −= diff, and sums, in each dtype: by the plugin where it can, by ferry where it cannot. */
 static void blob_of(ferry_dtype dtype)
 {
-    const int64_t dims[] = { 3, 37 };
+    const int64_t shape[] = { 3, 37 };
     const int n = 3 * 37;
     ferry_blob *b = NULL;
     double sum = 0, squares = 0, want = 0, want_squares = 0;
 
     kit_case("a blob of %s: fill, update, asum, sumsq on the device", ferry_dtype_name(dtype));
-    through_ok(ferry_blob_create(dev, dtype, 2, dims, &b), "ferry_blob_create");
+    through_ok(ferry_blob_create(dev, dtype, shape, 2, &b), "ferry_blob_create");
     through_ok(ferry_blob_fill_data(b, 3), "ferry_blob_fill_data");
     through_ok(ferry_blob_fill_diff(b, 0.5), "ferry_blob_fill_diff");
     not_null(ferry_blob_mutable_device_data(b).handle, "mutable_device_data");
@@ -351,7 +352,7 @@ static void blob_of(ferry_dtype dtype)
         const int64_t index[] = { i / 37, i % 37 };
         double value = 0;
 
-        through_ok(ferry_blob_data_at(b, 2, index, &value), "ferry_blob_data_at");
+        through_ok(ferry_blob_data_at(b, index, 2, &value), "ferry_blob_data_at");
         if (value != 2.5)
             kit_fail("element %" PRId64 " is %.9g, should be 2.5", i, value);
     }
@@ -380,7 +381,7 @@ void group_coherence(void)
     random_walk(100003, 120);
     for (int t = FERRY_F32; t <= FERRY_BF16; t++)
         blob_of((ferry_dtype)t);
-    kit_case("ferry_device_stats after everything was released");
+    kit_case("ferry_device_get_stats after everything was released");
     if (stats().live_bytes != live)
         kit_fail("%" PRIu64 " bytes are live, were %" PRIu64 " before", stats().live_bytes, live);
     kit_case("closing the runtime");

@@ -16,7 +16,7 @@
 /* The loader has looked at the note, and run no line of the plugin. */
 static void loader_takes_it(void)
 {
-    const ferry_candidate *c;
+    const ferry_runtime_candidate_info *c;
     ferry_runtime *rt;
 
     kit_case("what ferry's loader says");

@@ -32,7 +32,7 @@ static void take_table(void)
         kit_fail("an entry of the table is NULL; all must be there");
 }
 
-static void refused(const ferry_op *op, const char *what)
+static void refused(const ferry_op_desc *op, const char *what)
 {
     ferry_op_answer answer;
 
@@ -45,14 +45,14 @@ static void refused(const ferry_op *op, const char *what)
 static void unknown(void)
 {
     struct {
-        ferry_op op;
+        ferry_op_desc op;
         unsigned char more[64];
     } later;
-    ferry_op *op = &later.op;
+    ferry_op_desc *op = &later.op;
     ferry_op_answer answer;
     int before;
 
-    ferry_op_init(op, FERRY_OP_UNARY);
+    ferry_op_desc_init(op, FERRY_OP_UNARY);
     op->n_in = op->n_out = 1;
     op->in[0] = (ferry_operand){ .dtype = FERRY_F32, .rank = 1, .shape = { 9 }, .stride = { 1 } };
     op->out[0] = op->in[0];

@@ -19,7 +19,7 @@ struct op_block {
 };
 
 struct op_scene {
-    const ferry_op *op;
+    const ferry_op_desc *op;
     const struct op_block *in, *out;
 };
 
@@ -48,7 +48,7 @@ void op_block_refill(struct op_block *b, unsigned seed);
  * Contents that a kind has use for: what is divided by and raised is positive, regions lie in images, and among
  * what is converted there is what rounding and saturating begin at.
  */
-void op_block_suit(struct op_block *b, const ferry_op *op, bool is_output, uint32_t n);
+void op_block_suit(struct op_block *b, const ferry_op_desc *op, bool is_output, uint32_t n);
 void op_block_destroy(struct op_block *b);
 ferry_ref op_block_ref(const struct op_block *b);
 /* Elements are as they should be, and nothing around them has changed; `what` is "out[0]". */
@@ -90,10 +90,10 @@ extern const double op_scalars[FERRY_UPDATE_SCALARS];
 /* ---- a run (op_run.c) ----------------------------------------------------------------------- */
 
 /* Says what is tried: kind, dtypes, shapes and strides. */
-void op_say(const ferry_op *op, const char *note, const char *doing);
+void op_say(const ferry_op_desc *op, const char *note, const char *doing);
 /* Runs what create has prepared, on two queues too if `queues`, and looks at all that it wrote. */
-void op_run(const ferry_op *op, const ferry_op_answer *answer, void *prepared, const char *note,
-            bool in_place, bool queues);
+void op_run(const ferry_op_desc *op, const ferry_op_answer *answer, void *prepared,
+            const char *note, bool in_place, bool queues);
 
 /* ---- trials (op_try.c) and their lists (op_trials.c, op_passes.c, op_others.c, op_convert.c) - */
 
@@ -107,18 +107,18 @@ extern struct op_tally {
 } op_tally;
 
 /* query, and what it may not write behind the answer: 0, or FERRY_EUNSUPPORTED. */
-int op_ask(const ferry_op *op, ferry_op_answer *out);
+int op_ask(const ferry_op_desc *op, ferry_op_answer *out);
 /* One operation whose operands are plain; it is tried with other strides, too. */
-void op_try(const ferry_op *op, const char *note, bool in_place);
+void op_try(const ferry_op_desc *op, const char *note, bool in_place);
 /* All trials of a dtype; those of kinds that move and change what is there; copies to other dtypes. */
 void op_trials(uint32_t dtype);
 void op_other_trials(uint32_t dtype);
 void op_conversion_trials(void);
 /* The backward passes of a forward operation. */
-void op_try_backward(const ferry_op *forward, const char *note);
+void op_try_backward(const ferry_op_desc *forward, const char *note);
 /* An operation, and a plain operand whose dimensions end at −1. */
-ferry_op op_begin(uint32_t kind, uint32_t n_in, uint32_t n_out);
-void op_shape(ferry_operand *o, uint32_t dtype, const int64_t *dims);
+ferry_op_desc op_begin(uint32_t kind, uint32_t n_in, uint32_t n_out);
+void op_shape(ferry_operand *o, uint32_t dtype, const int64_t *shape);
 
 #define OP_SHAPE(o, dtype, ...) op_shape(o, dtype, (const int64_t[]){ __VA_ARGS__, -1 })
 

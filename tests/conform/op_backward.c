@@ -11,7 +11,7 @@
 /* ---- elements ------------------------------------------------------------------------------- */
 
 /* What dy is multiplied with. */
-static long double slope(const ferry_op *op, long double r)
+static long double slope(const ferry_op_desc *op, long double r)
 {
     long double a = (long double)op->params.unary.a, b = (long double)op->params.unary.b;
     long double c = (long double)op->params.unary.c, s;

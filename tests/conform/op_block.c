@@ -158,7 +158,7 @@ static long double suited(const struct op_block *b, const int64_t *i, int64_t k)
     return k / kit_special_count % 2 ? op_get(b, i) : kit_special[k % kit_special_count];
 }
 
-void op_block_suit(struct op_block *b, const ferry_op *op, bool is_output, uint32_t n)
+void op_block_suit(struct op_block *b, const ferry_op_desc *op, bool is_output, uint32_t n)
 {
     bool is_region = op->kind == FERRY_OP_ROI_POOL && !is_output && n == 1;
     bool is_positive =

@@ -10,14 +10,14 @@
  * those that it takes.
  */
 
-static void copy(uint32_t from, uint32_t to, const int64_t *dims)
+static void copy(uint32_t from, uint32_t to, const int64_t *shape)
 {
-    ferry_op op = op_begin(FERRY_OP_STRIDED_COPY, 1, 1);
+    ferry_op_desc op = op_begin(FERRY_OP_STRIDED_COPY, 1, 1);
     char note[16];
 
     snprintf(note, sizeof(note), "to %s", kit_dtype_name(to));
-    op_shape(&op.in[0], from, dims);
-    op_shape(&op.out[0], to, dims);
+    op_shape(&op.in[0], from, shape);
+    op_shape(&op.out[0], to, shape);
     op_try(&op, note, false);
 }
 

@@ -277,7 +277,7 @@ static void gather(const struct op_scene *s, const int64_t *i, struct op_number 
 
 static bool expect(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out)
 {
-    const ferry_op *op = s->op;
+    const ferry_op_desc *op = s->op;
 
     switch (op->kind) {
     case FERRY_OP_CONVOLUTION:

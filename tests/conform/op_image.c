@@ -8,7 +8,7 @@
 /* ---- resize --------------------------------------------------------------------------------- */
 
 /* How much element `x` of `in` gives to element `y` of `out`, along one axis. */
-static long double weight_of(const ferry_op *op, int64_t in, int64_t out, int64_t x, int64_t y)
+static long double weight_of(const ferry_op_desc *op, int64_t in, int64_t out, int64_t x, int64_t y)
 {
     uint32_t sampling = op->params.resize.sampling;
     double at, low, weight = 0;

@@ -10,7 +10,7 @@ static void resize(uint32_t dtype, uint32_t method, uint32_t sampling)
     };
 
     for (int i = 0; i < 4; i++) {
-        ferry_op op = op_begin(FERRY_OP_RESIZE, 1, 1);
+        ferry_op_desc op = op_begin(FERRY_OP_RESIZE, 1, 1);
 
         op.params.resize.method = method;
         op.params.resize.sampling = sampling;
@@ -23,7 +23,7 @@ static void resize(uint32_t dtype, uint32_t method, uint32_t sampling)
 
 static void roi_pool(uint32_t dtype, uint32_t group, double scale)
 {
-    ferry_op op = op_begin(FERRY_OP_ROI_POOL, 2, 1);
+    ferry_op_desc op = op_begin(FERRY_OP_ROI_POOL, 2, 1);
 
     op.params.roi.group = group;
     op.params.roi.spatial_scale = scale;
@@ -35,7 +35,7 @@ static void roi_pool(uint32_t dtype, uint32_t group, double scale)
 
 static void scatter_add(uint32_t dtype, uint32_t index)
 {
-    ferry_op op = op_begin(FERRY_OP_SCATTER_ADD, 2, 1);
+    ferry_op_desc op = op_begin(FERRY_OP_SCATTER_ADD, 2, 1);
 
     OP_SHAPE(&op.in[0], dtype, 4, 6, 5);
     OP_SHAPE(&op.in[1], index, 4, 6);
@@ -45,7 +45,7 @@ static void scatter_add(uint32_t dtype, uint32_t index)
 
 static void random_numbers(uint32_t dtype, uint32_t distribution)
 {
-    ferry_op op = op_begin(FERRY_OP_RANDOM, 0, 1);
+    ferry_op_desc op = op_begin(FERRY_OP_RANDOM, 0, 1);
 
     op.params.random.distribution = distribution;
     op.params.random.a = distribution == FERRY_RANDOM_BERNOULLI ? 0.25 : -0.5;
@@ -58,7 +58,7 @@ static void random_numbers(uint32_t dtype, uint32_t distribution)
 
 static void update(uint32_t dtype, uint32_t solver)
 {
-    ferry_op op = op_begin(FERRY_OP_UPDATE, 1, solver >= FERRY_UPDATE_ADADELTA ? 3 : 2);
+    ferry_op_desc op = op_begin(FERRY_OP_UPDATE, 1, solver >= FERRY_UPDATE_ADADELTA ? 3 : 2);
 
     op.params.update.solver = solver;
     OP_SHAPE(&op.in[0], dtype, 3, 5, 7);

@@ -6,10 +6,10 @@
 /* Backward passes, as the forward operation has them: dy is in out[0]'s shape, dx in in[0]'s. */
 
 /* One whose first inputs are the operands that there are; NULL ends them. */
-static ferry_op pass_of(const ferry_op *forward, uint32_t pass, const ferry_operand *const *in,
-                        const ferry_operand *out)
+static ferry_op_desc pass_of(const ferry_op_desc *forward, uint32_t pass,
+                             const ferry_operand *const *in, const ferry_operand *out)
 {
-    ferry_op op = op_begin(forward->kind, 0, 1);
+    ferry_op_desc op = op_begin(forward->kind, 0, 1);
 
     op.pass = pass;
     op.params = forward->params;
@@ -23,10 +23,10 @@ static ferry_op pass_of(const ferry_op *forward, uint32_t pass, const ferry_oper
     pass_of(forward, pass, (const ferry_operand *const[]){ __VA_ARGS__, NULL }, out)
 
 /* Convolutions and inner products; weights may be packed for the gradient, too. */
-static void weighted(const ferry_op *f, const char *note)
+static void weighted(const ferry_op_desc *f, const char *note)
 {
     const ferry_operand *dy = &f->out[0], *x = &f->in[0], *w = &f->in[1];
-    ferry_op op = PASS(f, FERRY_PASS_BACKWARD_DATA, x, dy, w);
+    ferry_op_desc op = PASS(f, FERRY_PASS_BACKWARD_DATA, x, dy, w);
     ferry_operand bias;
 
     op_try(&op, note, false);
@@ -39,9 +39,9 @@ static void weighted(const ferry_op *f, const char *note)
     op_try(&op, note, false);
 }
 
-static void unary(const ferry_op *f, const char *note)
+static void unary(const ferry_op_desc *f, const char *note)
 {
-    ferry_op op = PASS(f, FERRY_PASS_BACKWARD_DATA, &f->in[0], &f->out[0], &f->in[0]);
+    ferry_op_desc op = PASS(f, FERRY_PASS_BACKWARD_DATA, &f->in[0], &f->out[0], &f->in[0]);
 
     if (f->params.unary.function == FERRY_UNARY_THRESHOLD)
         return;
@@ -49,11 +49,11 @@ static void unary(const ferry_op *f, const char *note)
     op_try(&op, "in place", true);
 }
 
-static void binary(const ferry_op *f, const char *note)
+static void binary(const ferry_op_desc *f, const char *note)
 {
     const ferry_operand *dy = &f->out[0], *x = &f->in[0], *u = &f->in[1];
     uint32_t function = f->params.binary.function;
-    ferry_op op;
+    ferry_op_desc op;
 
     if (function == FERRY_BINARY_NORMALISE || function == FERRY_BINARY_QUOTIENT)
         return;
@@ -72,40 +72,40 @@ static void binary(const ferry_op *f, const char *note)
     }
 }
 
-static void pool(const ferry_op *f, const char *note)
+static void pool(const ferry_op_desc *f, const char *note)
 {
-    ferry_op op = f->n_out > 1
-                      ? PASS(f, FERRY_PASS_BACKWARD_DATA, &f->in[0], &f->out[0], &f->out[1])
-                      : PASS(f, FERRY_PASS_BACKWARD_DATA, &f->in[0], &f->out[0]);
+    ferry_op_desc op = f->n_out > 1
+                           ? PASS(f, FERRY_PASS_BACKWARD_DATA, &f->in[0], &f->out[0], &f->out[1])
+                           : PASS(f, FERRY_PASS_BACKWARD_DATA, &f->in[0], &f->out[0]);
 
     op_try(&op, note, false);
 }
 
-static void reduce(const ferry_op *f, const char *note)
+static void reduce(const ferry_op_desc *f, const char *note)
 {
     const ferry_operand *x = &f->in[0];
-    ferry_op op = f->params.reduce.function == FERRY_REDUCE_SUM
-                      ? PASS(f, FERRY_PASS_BACKWARD_DATA, x, &f->out[0])
-                      : PASS(f, FERRY_PASS_BACKWARD_DATA, x, &f->out[0], x);
+    ferry_op_desc op = f->params.reduce.function == FERRY_REDUCE_SUM
+                           ? PASS(f, FERRY_PASS_BACKWARD_DATA, x, &f->out[0])
+                           : PASS(f, FERRY_PASS_BACKWARD_DATA, x, &f->out[0], x);
 
     if (f->params.reduce.function < FERRY_REDUCE_MAX)
         op_try(&op, note, false);
 }
 
-static void moments(const ferry_op *f, const char *note)
+static void moments(const ferry_op_desc *f, const char *note)
 {
     const ferry_operand *x = &f->in[0];
-    ferry_op op = PASS(f, FERRY_PASS_BACKWARD_DATA, x, x);
+    ferry_op_desc op = PASS(f, FERRY_PASS_BACKWARD_DATA, x, x);
 
     op_try(&op, note, false);
     op = PASS(f, FERRY_PASS_BACKWARD_DATA, x, x, x, &f->out[0]);
     op_try(&op, note, false);
 }
 
-void op_try_backward(const ferry_op *f, const char *note)
+void op_try_backward(const ferry_op_desc *f, const char *note)
 {
     const ferry_operand *x = &f->in[0];
-    ferry_op op;
+    ferry_op_desc op;
 
     switch (f->kind) {
     case FERRY_OP_CONVOLUTION:

@@ -39,7 +39,7 @@ static size_t put_operand(char *text, size_t size, const char *what, const ferry
 }
 
 /* " function 3" where the kind has one: its number in op_types.h. */
-static const char *function_text(const ferry_op *op)
+static const char *function_text(const ferry_op_desc *op)
 {
     static char text[32];
 
@@ -52,7 +52,7 @@ static const char *function_text(const ferry_op *op)
     return text;
 }
 
-void op_say(const ferry_op *op, const char *note, const char *doing)
+void op_say(const ferry_op_desc *op, const char *note, const char *doing)
 {
     static const char *const passes[] = { "", " backward data", " backward weights",
                                           " backward bias" };
@@ -73,7 +73,7 @@ void op_say(const ferry_op *op, const char *note, const char *doing)
 
 /* One prepared operation and all that it needs. */
 struct run {
-    const ferry_op *op;
+    const ferry_op_desc *op;
     ferry_op_answer answer;
     void *prepared;
     bool in_place;
@@ -83,7 +83,7 @@ struct run {
 };
 
 /* NaN, unless the operation reads it, too: what a pass adds to, what an update changes. */
-static void create_output(const ferry_op *op, uint32_t n, struct op_block *out)
+static void create_output(const ferry_op_desc *op, uint32_t n, struct op_block *out)
 {
     if (op->pass >= FERRY_PASS_BACKWARD_WEIGHTS || op->kind == FERRY_OP_SCATTER_ADD ||
         op->kind == FERRY_OP_UPDATE) {
@@ -96,7 +96,7 @@ static void create_output(const ferry_op *op, uint32_t n, struct op_block *out)
 
 static void create_blocks(struct run *r)
 {
-    const ferry_op *op = r->op;
+    const ferry_op_desc *op = r->op;
 
     for (uint32_t i = 0; i < op->n_in; i++) {
         op_block_create(&r->in[i], &op->in[i], 11 + i);
@@ -181,7 +181,7 @@ static void enqueue(struct run *r, void *queue, struct op_block *outputs, struct
         out[i] = op_block_ref(&outputs[i]);
     if (r->op->kind == FERRY_OP_UPDATE) {
         args.scalars = op_scalars;
-        args.n_scalars = FERRY_UPDATE_SCALARS;
+        args.scalar_count = FERRY_UPDATE_SCALARS;
     }
     if (r->answer.packed_bytes)
         args.packed = mirror_ref(&r->packed, margin());
@@ -266,8 +266,8 @@ static void run_rewritten(struct run *r)
     run_once(r);
 }
 
-void op_run(const ferry_op *op, const ferry_op_answer *answer, void *prepared, const char *note,
-            bool in_place, bool queues)
+void op_run(const ferry_op_desc *op, const ferry_op_answer *answer, void *prepared,
+            const char *note, bool in_place, bool queues)
 {
     struct run all = { .op = op, .answer = *answer, .prepared = prepared, .in_place = in_place };
     struct run *r = &all;

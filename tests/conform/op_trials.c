@@ -10,20 +10,20 @@
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 /* A plain operand; dimensions end at −1. */
-void op_shape(ferry_operand *o, uint32_t dtype, const int64_t *dims)
+void op_shape(ferry_operand *o, uint32_t dtype, const int64_t *shape)
 {
     memset(o, 0, sizeof(*o));
     o->dtype = dtype;
-    for (; o->rank < FERRY_OP_AXES && dims[o->rank] >= 0; o->rank++)
-        o->shape[o->rank] = dims[o->rank];
+    for (; o->rank < FERRY_OP_AXES && shape[o->rank] >= 0; o->rank++)
+        o->shape[o->rank] = shape[o->rank];
     op_lay(o, OP_PLAIN);
 }
 
-ferry_op op_begin(uint32_t kind, uint32_t n_in, uint32_t n_out)
+ferry_op_desc op_begin(uint32_t kind, uint32_t n_in, uint32_t n_out)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, kind);
+    ferry_op_desc_init(&op, kind);
     op.n_in = n_in;
     op.n_out = n_out;
     return op;
@@ -148,27 +148,27 @@ static int64_t windows_along(const ferry_op_window *w, uint32_t i, int64_t in)
 static void image(ferry_operand *o, uint32_t dtype, const struct windowed *t, int64_t c,
                   const ferry_op_window *w)
 {
-    int64_t dims[FERRY_OP_AXES] = { t->n, c };
+    int64_t shape[FERRY_OP_AXES] = { t->n, c };
 
     for (uint32_t i = 0; i < t->axes; i++)
-        dims[2 + i] = w ? windows_along(w, i, t->in[i]) : t->in[i];
-    dims[2 + t->axes] = -1;
-    op_shape(o, dtype, dims);
+        shape[2 + i] = w ? windows_along(w, i, t->in[i]) : t->in[i];
+    shape[2 + t->axes] = -1;
+    op_shape(o, dtype, shape);
 }
 
 static void convolution(const struct windowed *t, uint32_t dtype, bool constant)
 {
-    ferry_op op = op_begin(FERRY_OP_CONVOLUTION, constant ? 3 : 2, 1);
+    ferry_op_desc op = op_begin(FERRY_OP_CONVOLUTION, constant ? 3 : 2, 1);
     ferry_op_window *w = &op.params.window;
-    int64_t dims[6];
+    int64_t shape[6];
 
     window_of(t, w);
-    dims[0] = t->transposed ? t->c : t->o;
-    dims[1] = (t->transposed ? t->o : t->c) / t->group;
-    memcpy(&dims[2], t->kernel, sizeof(t->kernel));
-    dims[2 + t->axes] = -1;
+    shape[0] = t->transposed ? t->c : t->o;
+    shape[1] = (t->transposed ? t->o : t->c) / t->group;
+    memcpy(&shape[2], t->kernel, sizeof(t->kernel));
+    shape[2 + t->axes] = -1;
     image(&op.in[0], dtype, t, t->c, NULL);
-    op_shape(&op.in[1], dtype, dims);
+    op_shape(&op.in[1], dtype, shape);
     image(&op.out[0], dtype, t, t->o, w);
     if (constant) { /* weights and bias that may be packed, and a rectifier behind */
         OP_SHAPE(&op.in[2], dtype, t->o);
@@ -183,7 +183,7 @@ static void convolution(const struct windowed *t, uint32_t dtype, bool constant)
 
 static void columns(const struct windowed *t, uint32_t dtype, uint32_t kind)
 {
-    ferry_op op = op_begin(kind, 1, 1);
+    ferry_op_desc op = op_begin(kind, 1, 1);
     int64_t c = t->c;
 
     window_of(t, &op.params.window);
@@ -217,7 +217,7 @@ static const struct windowed pools[] = {
 static void pool(const struct windowed *t, uint32_t dtype, uint32_t method, uint32_t divisor,
                  uint32_t n_out)
 {
-    ferry_op op = op_begin(FERRY_OP_POOL, 1, n_out);
+    ferry_op_desc op = op_begin(FERRY_OP_POOL, 1, n_out);
 
     window_of(t, &op.params.window);
     op.params.pool.method = method;
@@ -253,7 +253,7 @@ static void windows(uint32_t dtype)
 
 static void inner_product(uint32_t dtype, const int64_t *x, int64_t n, bool constant)
 {
-    ferry_op op = op_begin(FERRY_OP_INNER_PRODUCT, constant ? 3 : 2, 1);
+    ferry_op_desc op = op_begin(FERRY_OP_INNER_PRODUCT, constant ? 3 : 2, 1);
 
     op_shape(&op.in[0], dtype, x);
     OP_SHAPE(&op.in[1], dtype, n, x[0] ? op_count(&op.in[0]) / x[0] : 8);
@@ -269,7 +269,7 @@ static void inner_product(uint32_t dtype, const int64_t *x, int64_t n, bool cons
 
 static void gemm(uint32_t dtype, int64_t b, int64_t m, int64_t n, int64_t k, uint32_t n_in)
 {
-    ferry_op op = op_begin(FERRY_OP_BATCHED_GEMM, n_in, 1);
+    ferry_op_desc op = op_begin(FERRY_OP_BATCHED_GEMM, n_in, 1);
 
     op.params.gemm.alpha = -1.5;
     op.params.gemm.beta = n_in > 2 ? 0.5 : 0;
@@ -304,9 +304,9 @@ static const int64_t shapes[][6] = { { 1, -1 },          { 7, -1 },           { 
                                      { 2, 3, 5, 7, -1 }, { 1, 17, 1, 9, -1 }, { 2, 3, 1, 4, 5, -1 },
                                      { 2, 0, 3, -1 },    { 1037, -1 } };
 
-static void unary(uint32_t dtype, uint32_t function, const int64_t *dims, bool in_place)
+static void unary(uint32_t dtype, uint32_t function, const int64_t *shape, bool in_place)
 {
-    ferry_op op = op_begin(FERRY_OP_UNARY, 1, 1);
+    ferry_op_desc op = op_begin(FERRY_OP_UNARY, 1, 1);
     bool base = function == FERRY_UNARY_POWER || function == FERRY_UNARY_LOG;
 
     op.params.unary.function = function;
@@ -315,21 +315,21 @@ static void unary(uint32_t dtype, uint32_t function, const int64_t *dims, bool i
                                                        : 0.5;
     op.params.unary.b = base && function == FERRY_UNARY_LOG ? 2 : 0.5;
     op.params.unary.c = base ? 2 : 0;
-    op_shape(&op.in[0], dtype, dims);
+    op_shape(&op.in[0], dtype, shape);
     op.out[0] = op.in[0];
     op_try(&op, in_place ? "in place" : "", in_place);
-    if (!in_place && (dims == shapes[3] || dims == shapes[7]))
+    if (!in_place && (shape == shapes[3] || shape == shapes[7]))
         op_try_backward(&op, "");
 }
 
-static void binary(uint32_t dtype, uint32_t function, const int64_t *dims, int smaller)
+static void binary(uint32_t dtype, uint32_t function, const int64_t *shape, int smaller)
 {
-    ferry_op op = op_begin(FERRY_OP_BINARY, function == FERRY_BINARY_NORMALISE ? 3 : 2, 1);
+    ferry_op_desc op = op_begin(FERRY_OP_BINARY, function == FERRY_BINARY_NORMALISE ? 3 : 2, 1);
 
     op.params.binary.function = function;
     op.params.binary.a = 1.5;
     op.params.binary.b = -0.5;
-    op_shape(&op.in[0], dtype, dims);
+    op_shape(&op.in[0], dtype, shape);
     op.out[0] = op.in[1] = op.in[0];
     for (uint32_t axis = 0; axis < op.in[1].rank && smaller; axis++)
         op.in[1].shape[axis] = (int)axis == smaller ? op.in[1].shape[axis] : 1;
@@ -339,17 +339,17 @@ static void binary(uint32_t dtype, uint32_t function, const int64_t *dims, int s
     if (op.n_in == 3)
         op.in[2] = op.in[1];
     op_try(&op, smaller ? "one operand smaller" : "", false);
-    if (dims == shapes[3] || dims == shapes[7])
+    if (shape == shapes[3] || shape == shapes[7])
         op_try_backward(&op, smaller ? "one operand smaller" : "");
     if (!smaller)
         op_try(&op, "in place", true);
 }
 
-static void copy(uint32_t dtype, const int64_t *dims)
+static void copy(uint32_t dtype, const int64_t *shape)
 {
-    ferry_op op = op_begin(FERRY_OP_STRIDED_COPY, 1, 1);
+    ferry_op_desc op = op_begin(FERRY_OP_STRIDED_COPY, 1, 1);
 
-    op_shape(&op.in[0], dtype, dims);
+    op_shape(&op.in[0], dtype, shape);
     op.out[0] = op.in[0];
     op_try(&op, "", false);
 }
@@ -368,15 +368,15 @@ static void elements(uint32_t dtype)
 
 /* ---- along axes ----------------------------------------------------------------------------- */
 
-static void reduce(uint32_t dtype, uint32_t function, const int64_t *dims, uint32_t axes)
+static void reduce(uint32_t dtype, uint32_t function, const int64_t *shape, uint32_t axes)
 {
     bool both = function > FERRY_REDUCE_ARGMAX; /* MOMENTS */
-    ferry_op op = op_begin(both ? FERRY_OP_MOMENTS : FERRY_OP_REDUCE, 1, both ? 2 : 1);
+    ferry_op_desc op = op_begin(both ? FERRY_OP_MOMENTS : FERRY_OP_REDUCE, 1, both ? 2 : 1);
 
     op.params.reduce.function = both ? 0 : function;
     op.params.reduce.scale = both ? 0 : function == FERRY_REDUCE_ARGMAX ? 1 : 0.5;
     op.params.reduce.axes = axes;
-    op_shape(&op.in[0], dtype, dims);
+    op_shape(&op.in[0], dtype, shape);
     op.out[0] = op.in[0];
     for (uint32_t axis = 0; axis < op.in[0].rank; axis++)
         op.out[0].shape[axis] = axes >> axis & 1 ? 1 : op.in[0].shape[axis];
@@ -388,29 +388,29 @@ static void reduce(uint32_t dtype, uint32_t function, const int64_t *dims, uint3
         op_try_backward(&op, "");
 }
 
-static void softmax(uint32_t dtype, const int64_t *dims, uint32_t axis, uint32_t logarithm)
+static void softmax(uint32_t dtype, const int64_t *shape, uint32_t axis, uint32_t logarithm)
 {
-    ferry_op op = op_begin(FERRY_OP_SOFTMAX, 1, 1);
+    ferry_op_desc op = op_begin(FERRY_OP_SOFTMAX, 1, 1);
 
     op.params.softmax.axis = axis;
     op.params.softmax.logarithm = logarithm;
-    op_shape(&op.in[0], dtype, dims);
+    op_shape(&op.in[0], dtype, shape);
     op.out[0] = op.in[0];
     op_try(&op, logarithm ? "its logarithm" : "", false);
     op_try_backward(&op, logarithm ? "its logarithm" : "");
     op_try(&op, "in place", true);
 }
 
-static void lrn(uint32_t dtype, uint32_t region, const int64_t *dims, int64_t size, uint32_t n_out)
+static void lrn(uint32_t dtype, uint32_t region, const int64_t *shape, int64_t size, uint32_t n_out)
 {
-    ferry_op op = op_begin(FERRY_OP_LRN, 1, n_out);
+    ferry_op_desc op = op_begin(FERRY_OP_LRN, 1, n_out);
 
     op.params.lrn.region = region;
     op.params.lrn.size = size;
     op.params.lrn.alpha = 0.75;
     op.params.lrn.beta = 0.75;
     op.params.lrn.k = region == FERRY_LRN_ACROSS ? 2 : 1;
-    op_shape(&op.in[0], dtype, dims);
+    op_shape(&op.in[0], dtype, shape);
     op.out[0] = op.in[0];
     op.out[1] = n_out > 1 ? op.in[0] : op.out[1];
     op_try(&op, region == FERRY_LRN_ACROSS ? "across channels" : "within a channel", false);
@@ -419,7 +419,7 @@ static void lrn(uint32_t dtype, uint32_t region, const int64_t *dims, int64_t si
 
 static void gather(uint32_t dtype, uint32_t index)
 {
-    ferry_op op = op_begin(FERRY_OP_GATHER, 2, 1);
+    ferry_op_desc op = op_begin(FERRY_OP_GATHER, 2, 1);
 
     OP_SHAPE(&op.in[0], dtype, 7, 5); /* indices are from −9 to 9: some name no row */
     OP_SHAPE(&op.in[1], index, 4, 6);
@@ -429,24 +429,24 @@ static void gather(uint32_t dtype, uint32_t index)
 
 static void axes(uint32_t dtype)
 {
-    static const int64_t dims[][6] = { { 2, 5, 3, 4, -1 },
-                                       { 1, 33, 5, 1, -1 },
-                                       { 3, 1, 7, 9, -1 } };
+    static const int64_t shape[][6] = { { 2, 5, 3, 4, -1 },
+                                        { 1, 33, 5, 1, -1 },
+                                        { 3, 1, 7, 9, -1 } };
     static const int64_t none[] = { 3, 0, -1 };
 
-    for (int i = 0; i < LENGTH(dims); i++) {
+    for (int i = 0; i < LENGTH(shape); i++) {
         for (uint32_t f = FERRY_REDUCE_SUM; f <= FERRY_REDUCE_MAX; f++)
             for (uint32_t mask = 1; mask < 16; mask += 1 + (uint32_t)i)
-                reduce(dtype, f, dims[i], mask);
+                reduce(dtype, f, shape[i], mask);
         for (uint32_t axis = 0; axis < 4; axis++) {
-            reduce(dtype, FERRY_REDUCE_ARGMAX, dims[i], 1u << axis);
-            softmax(dtype, dims[i], axis, axis & 1);
+            reduce(dtype, FERRY_REDUCE_ARGMAX, shape[i], 1u << axis);
+            softmax(dtype, shape[i], axis, axis & 1);
         }
-        reduce(dtype, FERRY_REDUCE_ARGMAX + 1, dims[i], 13);
-        reduce(dtype, FERRY_REDUCE_ARGMAX + 1, dims[i], 14);
-        lrn(dtype, FERRY_LRN_ACROSS, dims[i], 5, 1);
-        lrn(dtype, FERRY_LRN_ACROSS, dims[i], 3, 2);
-        lrn(dtype, FERRY_LRN_WITHIN, dims[i], 3, 1);
+        reduce(dtype, FERRY_REDUCE_ARGMAX + 1, shape[i], 13);
+        reduce(dtype, FERRY_REDUCE_ARGMAX + 1, shape[i], 14);
+        lrn(dtype, FERRY_LRN_ACROSS, shape[i], 5, 1);
+        lrn(dtype, FERRY_LRN_ACROSS, shape[i], 3, 2);
+        lrn(dtype, FERRY_LRN_WITHIN, shape[i], 3, 1);
     }
     reduce(dtype, FERRY_REDUCE_SUM, none, 2); /* a sum of nothing */
     gather(dtype, FERRY_I32);

@@ -25,7 +25,7 @@ static bool is_order(const uint8_t *order, uint32_t rank)
     return sum == 0 || seen == (1u << rank) - 1;
 }
 
-static void check_answer(const ferry_op *op, const ferry_op_answer *a)
+static void check_answer(const ferry_op_desc *op, const ferry_op_answer *a)
 {
     if (a->struct_size != sizeof(*a))
         kit_fail("query changed the answer's struct_size to %" PRIu32, a->struct_size);
@@ -44,7 +44,7 @@ static void check_answer(const ferry_op *op, const ferry_op_answer *a)
 }
 
 /* The answer, with what it may not write behind it. FERRY_EUNSUPPORTED, or 0. */
-int op_ask(const ferry_op *op, ferry_op_answer *out)
+int op_ask(const ferry_op_desc *op, ferry_op_answer *out)
 {
     struct {
         ferry_op_answer answer;
@@ -65,7 +65,7 @@ int op_ask(const ferry_op *op, ferry_op_answer *out)
     return code;
 }
 
-static bool query(const ferry_op *op, ferry_op_answer *out)
+static bool query(const ferry_op_desc *op, ferry_op_answer *out)
 {
     ferry_op_answer again;
     int code = op_ask(op, out);
@@ -80,14 +80,14 @@ static bool query(const ferry_op *op, ferry_op_answer *out)
 /* ---- a trial -------------------------------------------------------------------------------- */
 
 /* False if the plugin does not take it. */
-static bool try_one(const ferry_op *op, const char *note, bool in_place, bool queues)
+static bool try_one(const ferry_op_desc *op, const char *note, bool in_place, bool queues)
 {
-    ferry_op cut = *op;
+    ferry_op_desc cut = *op;
     ferry_op_answer answer;
     void *prepared = NULL;
 
     op_say(op, note, "");
-    if (ferry_op_check(op) != FERRY_OK)
+    if (ferry_op_desc_check(op) != FERRY_OK)
         kit_fail("the check itself is wrong: %s", ferry_last_error());
     if (!query(op, &answer))
         return false;
@@ -104,7 +104,7 @@ static bool try_one(const ferry_op *op, const char *note, bool in_place, bool qu
     return true;
 }
 
-void op_try(const ferry_op *op, const char *note, bool in_place)
+void op_try(const ferry_op_desc *op, const char *note, bool in_place)
 {
     static const struct {
         enum op_lie first, others, out;
@@ -114,7 +114,7 @@ void op_try(const ferry_op *op, const char *note, bool in_place)
     bool plain = false;
 
     for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-        ferry_op laid = *op;
+        ferry_op_desc laid = *op;
         bool done;
 
         for (uint32_t k = 0; k < op->n_in; k++)

@@ -154,7 +154,7 @@ void op_expect_col2im(const struct op_scene *s, const int64_t *i, struct op_numb
 
 /* ---- pool ----------------------------------------------------------------------------------- */
 
-static int64_t divisor(const ferry_op *op, const int64_t *shape, const int64_t *y)
+static int64_t divisor(const ferry_op_desc *op, const int64_t *shape, const int64_t *y)
 {
     const ferry_op_window *w = &op->params.window;
     bool padded = op->params.pool.divisor == FERRY_POOL_DIVISOR_PADDED;

@@ -22,7 +22,7 @@ static bool send_text(int fd, const char *text)
 
 static _Noreturn void ask(const char *plugin, int fd)
 {
-    ferry_option_info info;
+    ferry_runtime_option_info info;
     ferry_runtime *rt;
     int count;
 

@@ -30,7 +30,7 @@ ferry_runtime *through_open(void)
     ferry_runtime *rt = NULL;
     int err;
 
-    ferry_log_set(kit_log, NULL); /* standard error is looked at */
+    ferry_log_set_handler(kit_log, NULL); /* standard error is looked at */
     write_conf(path);
     unsetenv("FERRY_PLUGIN_PATH"); /* the file, and no other of its name */
     options.conf = path;
@@ -51,9 +51,9 @@ ferry_runtime *through_open(void)
     return rt;
 }
 
-const ferry_candidate *through_candidate(ferry_runtime *rt)
+const ferry_runtime_candidate_info *through_candidate(ferry_runtime *rt)
 {
-    const ferry_candidate *c;
+    const ferry_runtime_candidate_info *c;
 
     for (int i = 0; i < ferry_runtime_candidate_count(rt); i++)
         if (ferry_runtime_candidate_at(rt, i, &c) == FERRY_OK &&
@@ -68,8 +68,8 @@ ferry_device *through_device(ferry_runtime *rt)
     char name[64];
 
     snprintf(name, sizeof(name), "%.40s:%u", kit.target->name, kit.target->device);
-    if (ferry_runtime_device(rt, name, &dev) != FERRY_OK)
-        kit_fail("ferry_runtime_device: %s", ferry_last_error());
+    if (ferry_runtime_get_device(rt, name, &dev) != FERRY_OK)
+        kit_fail("ferry_runtime_get_device: %s", ferry_last_error());
     kit_manners_opened();
     return dev;
 }

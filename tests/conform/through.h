@@ -9,7 +9,7 @@
 /* A runtime whose configuration names the file; options are set. */
 ferry_runtime *through_open(void);
 /* The file's line of the load report. */
-const ferry_candidate *through_candidate(ferry_runtime *rt);
+const ferry_runtime_candidate_info *through_candidate(ferry_runtime *rt);
 /* The device under test, or the group ends. */
 ferry_device *through_device(ferry_runtime *rt);
 

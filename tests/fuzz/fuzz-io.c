@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (ferry_io_open_bytes(bytes, size, "input", &io))
         return 0;
     while (!ferry_io_next(io, &entry) && entry) {
-        if (ferry_io_find(io, entry->name, &found) || !found)
+        if (ferry_io_entry_find(io, entry->name, &found) || !found)
             abort();
         read_array(io, entry);
     }

@@ -23,7 +23,7 @@ static ferry_device *device(void)
         return dev;
     fuzz_quiet();
     if (ferry_runtime_open(NULL, &rt) ||
-        (ferry_runtime_device(rt, "sim", &dev) && ferry_runtime_device(rt, NULL, &dev))) {
+        (ferry_runtime_get_device(rt, "sim", &dev) && ferry_runtime_get_device(rt, NULL, &dev))) {
         fprintf(stderr, "%s\n", ferry_last_error());
         exit(77);
     }
@@ -60,14 +60,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     err = ferry_net_open(dev, path, NULL, &net);
     if ((err == 0) != (net != NULL) || (err && !*ferry_last_error()))
         abort();
-    for (int i = 0; i < ferry_net_n_blobs(net); i++) {
+    for (int i = 0; i < ferry_net_blob_count(net); i++) {
         char shape[200];
         ferry_blob *b = ferry_net_blob_at(net, i);
 
         if (b)
             ferry_blob_shape_string(b, shape, sizeof shape);
     }
-    fuzz_use(ferry_net_n_outputs(net) > 0);
+    fuzz_use(ferry_net_output_count(net) > 0);
     ferry_net_close(net);
     close(fd);
     return 0;

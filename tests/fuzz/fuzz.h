@@ -26,7 +26,7 @@ static inline void fuzz_drop_line(void *arg, int level, const char *line)
 /* The log is written, but nobody reads it. */
 static inline void fuzz_quiet(void)
 {
-    ferry_log_set(fuzz_drop_line, NULL);
+    ferry_log_set_handler(fuzz_drop_line, NULL);
 }
 
 /* What was computed was computed. */

@@ -39,7 +39,7 @@ ferry_blob *ranks_blob(ferry_dtype dtype, int64_t count)
 {
     ferry_blob *b;
 
-    if (ferry_blob_create(dev, dtype, 1, &count, &b))
+    if (ferry_blob_create(dev, dtype, &count, 1, &b))
         give_up("ferry_blob_create");
     ferry_blob_set_name(b, "numbers");
     return b;
@@ -47,9 +47,9 @@ ferry_blob *ranks_blob(ferry_dtype dtype, int64_t count)
 
 uint64_t ranks_copies(void)
 {
-    ferry_stats s;
+    ferry_device_stats s;
 
-    ferry_device_stats(dev, &s, sizeof s);
+    ferry_device_get_stats(dev, &s, sizeof s);
     return s.copies_h2d + s.copies_d2h + s.copies_d2d;
 }
 
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     }
-    if (ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &dev))
+    if (ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, NULL, &dev))
         give_up("no device");
     if (!strcmp(word, "collective"))
         status = run(collective_cases);

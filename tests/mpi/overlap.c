@@ -30,20 +30,20 @@ static int setup(ferry_layer *layer)
 {
     const int64_t n = 1000;
     const ferry_layer_param p = {
-        .struct_size = sizeof p, .naxes = 1, .dims = &n, .value = 1, .lr_mult = 1, .decay_mult = 1
+        .struct_size = sizeof p, .rank = 1, .shape = &n, .value = 1, .lr_mult = 1, .decay_mult = 1
     };
 
-    return ferry_layer_declare(layer, &p);
+    return ferry_layer_declare_param(layer, &p);
 }
 
 static int reshape(ferry_layer *layer)
 {
-    return ferry_blob_reshape_like(ferry_layer_top(layer, 0), ferry_layer_bottom(layer, 0));
+    return ferry_blob_reshape_like(ferry_layer_top_at(layer, 0), ferry_layer_bottom_at(layer, 0));
 }
 
 static int forward(ferry_layer *layer)
 {
-    return ferry_blob_copy_from(ferry_layer_top(layer, 0), ferry_layer_bottom(layer, 0), 0);
+    return ferry_blob_copy_from(ferry_layer_top_at(layer, 0), ferry_layer_bottom_at(layer, 0), 0);
 }
 
 static int backward(ferry_layer *layer)
@@ -57,7 +57,7 @@ static int backward(ferry_layer *layer)
     diff[0] += 1;
     if (!ferry_layer_propagates(layer, 0))
         return 0;
-    return ferry_blob_copy_from(ferry_layer_bottom(layer, 0), ferry_layer_top(layer, 0),
+    return ferry_blob_copy_from(ferry_layer_bottom_at(layer, 0), ferry_layer_top_at(layer, 0),
                                 FERRY_COPY_DIFF);
 }
 
@@ -89,7 +89,7 @@ static const char sleeping[] =
 
 /* ---- a team that looks at the clock --------------------------------------------------------------------- */
 
-static ferry_team inner;
+static ferry_comm inner;
 static double begun[MOST], cost[MOST]; /* of the running iteration */
 static int n_begun;
 static bool sleeps; /* the layers do: when each is through is known, whenever its sum was begun */
@@ -105,9 +105,10 @@ static double seconds(void)
 
 static int begin_sum(void *arg, ferry_blob *b, unsigned which)
 {
-    if (n_begun < MOST && ferry_blob_count(b) > 3) {
+    if (n_begun < MOST && ferry_blob_element_count(b) > 3) {
         begun[n_begun] = seconds();
-        cost[n_begun++] = interposed.delay + interposed.per_byte * 4 * (double)ferry_blob_count(b);
+        cost[n_begun++] =
+            interposed.delay + interposed.per_byte * 4 * (double)ferry_blob_element_count(b);
     }
     return inner.begin_sum(arg, b, which);
 }
@@ -154,11 +155,11 @@ static int fail(void)
 
 static int train(ferry_device *on, ferry_mpi *m, const char *path)
 {
-    ferry_team team;
+    ferry_comm team;
     ferry_solver_options o = { .struct_size = sizeof o, .team = &team };
     ferry_solver *s = NULL;
 
-    if (ferry_mpi_team(m, &inner))
+    if (ferry_mpi_get_comm(m, &inner))
         return fail();
     sleeps = !path;
     team = inner;
@@ -184,7 +185,7 @@ int main(int argc, char **argv)
     interposed.delay = argc > 2 ? atof(argv[2]) * 1e-6 : 0.015;
     interposed.per_byte = argc > 3 ? 1e-9 / atof(argv[3]) : 0;
     if (ferry_mpi_open(NULL, &m) || ferry_runtime_open(NULL, &rt) ||
-        ferry_runtime_device(rt, NULL, &on) || ferry_layer_register(&nap))
+        ferry_runtime_get_device(rt, NULL, &on) || ferry_layer_register(&nap))
         return fail();
     rank = ferry_mpi_rank(m);
     status = train(on, m, argc > 1 ? argv[1] : NULL);

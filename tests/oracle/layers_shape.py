@@ -9,7 +9,7 @@ from .real import Real, Sum, concatenate, undecided, zeros
 from .text import Message, NetError
 
 
-def dims(message):
+def shape(message):
     """A BlobShape's dimensions."""
     shape = tuple(message.ints('dim'))
     if any(n < 0 for n in shape):
@@ -31,7 +31,7 @@ class Source(Layer):
 @layer('Input', field='input_param', bottoms=0, tops=(1, None))
 class Input(Source):
     def declared(self):
-        shapes = [dims(s) for s in self.p.all('shape')]
+        shapes = [shape(s) for s in self.p.all('shape')]
         self.check(
             len(shapes) in (0, 1, self.tops_wanted),
             '%d shapes for %d tops',
@@ -79,7 +79,7 @@ class DummyData(Source):
             return [
                 tuple(self.one(v, i, 'dimensions') for v in legacy) for i in range(self.tops_wanted)
             ]
-        return [dims(self.one(self.p.all('shape'), i, 'shapes')) for i in range(self.tops_wanted)]
+        return [shape(self.one(self.p.all('shape'), i, 'shapes')) for i in range(self.tops_wanted)]
 
     def filler(self, index):
         fillers = self.p.all('data_filler') or [Message()]
@@ -96,7 +96,7 @@ class Parameter(Layer):
     where other layers add to theirs."""
 
     def setup(self, bottoms):
-        self.parameter(dims(self.p.sub('shape')))
+        self.parameter(shape(self.p.sub('shape')))
 
     def forward(self, bottoms):
         return [self.weight(0)]

@@ -8,8 +8,8 @@ import oracle
 from oracle.real import EPS
 
 
-def input_of(name, *dims):
-    shape = ' '.join('dim: %d' % n for n in dims)
+def input_of(name, *shape):
+    shape = ' '.join('dim: %d' % n for n in shape)
     return 'layer { name: "%s" type: "Input" top: "%s" input_param { shape { %s } } }' % (
         name,
         name,

@@ -56,11 +56,11 @@ static int verify(const ferry_blob *blob)
 
 static int travel(ferry_device *device)
 {
-    const int64_t dims[] = { 2, 3 };
+    const int64_t shape[] = { 2, 3 };
     ferry_blob *blob = NULL;
     int result;
 
-    if (ferry_blob_create(device, FERRY_F32, 2, dims, &blob) != FERRY_OK)
+    if (ferry_blob_create(device, FERRY_F32, shape, 2, &blob) != FERRY_OK)
         return failed("create");
     result = fill(blob) || update_on_device(blob) || verify(blob);
     ferry_blob_destroy(blob);
@@ -75,7 +75,7 @@ int main(void)
 
     if (ferry_runtime_open(NULL, &runtime) != FERRY_OK)
         return failed("runtime");
-    if (ferry_runtime_device(runtime, NULL, &device) != FERRY_OK)
+    if (ferry_runtime_get_device(runtime, NULL, &device) != FERRY_OK)
         result = failed("device");
     else
         result = travel(device);

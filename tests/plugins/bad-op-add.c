@@ -25,7 +25,7 @@ static int is_plain(const ferry_operand *o)
     return 1;
 }
 
-static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     (void)dev, (void)out;
     return op->kind == FERRY_OP_SCATTER_ADD && op->pass == FERRY_PASS_FORWARD &&
@@ -38,7 +38,7 @@ static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
 /* The last of the rows with an index is there, not their sum. */
 static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
-    const ferry_op *op = prepared;
+    const ferry_op_desc *op = prepared;
     const float *x = (const float *)(const void *)good_at(args->in[0].handle, args->in[0].offset);
     const int32_t *index =
         (const int32_t *)(const void *)good_at(args->in[1].handle, args->in[1].offset);

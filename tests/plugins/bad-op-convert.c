@@ -9,7 +9,7 @@ static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, i
 }
 
 /* Vectors that lie in one piece. */
-static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     (void)dev, (void)out;
     return op->kind == FERRY_OP_STRIDED_COPY && op->in[0].dtype == FERRY_F32 &&
@@ -23,7 +23,7 @@ static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
 /* Cuts off what a half does not hold. */
 static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
-    const ferry_op *op = prepared;
+    const ferry_op_desc *op = prepared;
     const uint32_t *x =
         (const uint32_t *)(const void *)good_at(args->in[0].handle, args->in[0].offset);
     uint16_t *y = (uint16_t *)(void *)good_at(args->out[0].handle, args->out[0].offset);

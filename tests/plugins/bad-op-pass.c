@@ -9,7 +9,7 @@ static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, i
 }
 
 /* A rectifier that does not look at the pass: its gradient is one of dy. */
-static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     (void)dev, (void)out;
     if (op->kind != FERRY_OP_UNARY || op->pass > FERRY_PASS_BACKWARD_BIAS ||
@@ -24,7 +24,7 @@ static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
 
 static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
-    const ferry_op *op = prepared;
+    const ferry_op_desc *op = prepared;
     const float *x = (const float *)(const void *)good_at(args->in[0].handle, args->in[0].offset);
     float *y = (float *)(void *)good_at(args->out[0].handle, args->out[0].offset);
 

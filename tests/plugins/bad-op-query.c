@@ -11,7 +11,7 @@ static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, i
         y[i * y_step] = x[i * x_step];
 }
 
-static int any_kind(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int any_kind(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     return op->kind < FERRY_OP_NAMED ? 0 : good_op_query(dev, op, out);
 }

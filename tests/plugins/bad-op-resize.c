@@ -8,7 +8,7 @@ static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, i
     (void)y, (void)y_step, (void)x, (void)x_step, (void)n, (void)room;
 }
 
-static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     const int64_t *x = op->in[0].shape, *y = op->out[0].shape;
 
@@ -27,7 +27,7 @@ static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
 /* Looks at the corner of each pixel, whatever the sampling says. */
 static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
-    const ferry_op *op = prepared;
+    const ferry_op_desc *op = prepared;
     const int64_t *from = op->in[0].shape, *to = op->out[0].shape;
     const float *x = (const float *)(const void *)good_at(args->in[0].handle, args->in[0].offset);
     float *y = (float *)(void *)good_at(args->out[0].handle, args->out[0].offset);

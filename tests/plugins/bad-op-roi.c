@@ -18,7 +18,7 @@ static int is_plain(const ferry_operand *o)
     return 1;
 }
 
-static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     (void)dev, (void)out;
     return op->kind == FERRY_OP_ROI_POOL && op->pass == FERRY_PASS_FORWARD &&
@@ -36,7 +36,7 @@ static double down(double v)
 }
 
 /* Bin `bin` of so many between two corners, which it takes for the end and not for the last pixel. */
-static void find_bin(const float *corner, int64_t bin, const ferry_op *op, int axis,
+static void find_bin(const float *corner, int64_t bin, const ferry_op_desc *op, int axis,
                      int64_t bound[2])
 {
     double scale = op->params.roi.spatial_scale, most = (double)op->in[0].shape[2 + axis];
@@ -64,7 +64,7 @@ static float largest(const float *x, int64_t row, const int64_t h[2], const int6
 
 static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
-    const ferry_op *op = prepared;
+    const ferry_op_desc *op = prepared;
     const int64_t *from = op->in[0].shape, *to = op->out[0].shape;
     const float *x = (const float *)(const void *)good_at(args->in[0].handle, args->in[0].offset);
     const float *r = (const float *)(const void *)good_at(args->in[1].handle, args->in[1].offset);

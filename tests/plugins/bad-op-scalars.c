@@ -18,7 +18,7 @@ static int is_plain(const ferry_operand *o)
     return 1;
 }
 
-static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     (void)dev, (void)out;
     return op->kind == FERRY_OP_UPDATE && op->params.update.solver == FERRY_UPDATE_SGD &&
@@ -36,7 +36,7 @@ static float *floats(ferry_ref ref)
 /* Takes momentum for the rate, and the rate for momentum. */
 static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
-    const ferry_op *op = prepared;
+    const ferry_op_desc *op = prepared;
     const float *grad =
         (const float *)(const void *)good_at(args->in[0].handle, args->in[0].offset);
     float *w = floats(args->out[0]), *h = floats(args->out[1]);

@@ -15,7 +15,7 @@
 static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n,
                      int64_t room);
 
-static void good_rows(const ferry_op *op, uint32_t axis, const float *x, float *y)
+static void good_rows(const ferry_op_desc *op, uint32_t axis, const float *x, float *y)
 {
     const int64_t *from = op->in[0].stride, *to = op->out[0].stride;
     int64_t n = op->in[0].shape[axis];
@@ -28,7 +28,7 @@ static void good_rows(const ferry_op *op, uint32_t axis, const float *x, float *
         good_rows(op, axis + 1, x + i * from[axis], y + i * to[axis]);
 }
 
-static int good_op_query(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int good_op_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     (void)dev, (void)out;
     return op->kind == FERRY_OP_STRIDED_COPY && op->pass == FERRY_PASS_FORWARD &&
@@ -37,9 +37,9 @@ static int good_op_query(void *dev, const ferry_op *op, ferry_op_answer *out)
                : FERRY_EUNSUPPORTED;
 }
 
-static int good_op_create(void *dev, const ferry_op *op, void **out_prepared)
+static int good_op_create(void *dev, const ferry_op_desc *op, void **out_prepared)
 {
-    ferry_op *copy = malloc(sizeof(*copy));
+    ferry_op_desc *copy = malloc(sizeof(*copy));
 
     (void)dev;
     if (!copy)

@@ -20,7 +20,7 @@ unsigned valid_at(const struct obj *o, unsigned half)
     unsigned v = 0;
 
     for (unsigned p = 0; p < run.places; p++)
-        v |= ferry_memory_valid_at(m, run.place[p].dev) ? 1u << p : 0;
+        v |= ferry_memory_is_valid_at(m, run.place[p].dev) ? 1u << p : 0;
     return v;
 }
 
@@ -43,11 +43,11 @@ bool touch(struct obj *o, unsigned half)
 static void check_valid(const struct obj *o, unsigned half, unsigned access, unsigned place)
 {
     unsigned v = valid_at(o, half);
-    ferry_head head = ferry_memory_head(memory_of(o, half));
-    ferry_head should = v == 1  ? FERRY_HEAD_AT_HOST
-                        : v & 1 ? FERRY_HEAD_SYNCED
-                        : v     ? FERRY_HEAD_AT_DEVICE
-                                : FERRY_HEAD_UNINITIALIZED;
+    ferry_memory_head_state head = ferry_memory_head(memory_of(o, half));
+    ferry_memory_head_state should = v == 1  ? FERRY_HEAD_AT_HOST
+                                     : v & 1 ? FERRY_HEAD_SYNCED
+                                     : v     ? FERRY_HEAD_AT_DEVICE
+                                             : FERRY_HEAD_UNINITIALIZED;
 
     if (!(v & (1u << place)) || (access & FERRY_WRITE && v != 1u << place))
         wrong("after access %u at place %u the valid copies are %#x", access, place, v);
@@ -296,7 +296,7 @@ void step_record(struct dice *d)
     if (!act_end(&a, ferry_memory_access(memory_of(o, half), run.place[place].dev,
                                          a.touched[0].access, NULL, &at)))
         return;
-    if (ferry_queue_record(run.place[place].queue[0], &e) || ferry_queue_wait(own, e)) {
+    if (ferry_event_record(run.place[place].queue[0], &e) || ferry_queue_wait_event(own, e)) {
         ferry_event_destroy(e);
         if (!world_has(WORLD_LATE))
             wrong("queues cannot be ordered: %s", ferry_last_error());
@@ -322,7 +322,7 @@ void step_wont_use(struct dice *d)
     if (!o || !o->half[half].store)
         return;
     tell("no more use of %s of blob %d", half ? "diff" : "data", (int)(o - run.obj));
-    if (ferry_memory_wont_use(memory_of(o, half)))
+    if (ferry_memory_allow_eviction(memory_of(o, half)))
         wrong("wont_use: %s", ferry_last_error());
     if (!run.threaded && world_pending() < before)
         wrong("wont_use waited");
@@ -340,7 +340,7 @@ void step_invalidate(struct dice *d)
     tell("forget %s of blob %d", half ? "diff" : "data", (int)(o - run.obj));
     a = act_on(o, half, FERRY_WRITE, NOWHERE);
     act_begin(&a, d);
-    if (!act_end(&a, ferry_memory_invalidate(memory_of(o, half))))
+    if (!act_end(&a, ferry_memory_discard(memory_of(o, half))))
         return;
     store_forget(o->half[half].store);
     if (valid_at(o, half))

@@ -29,11 +29,11 @@ static void remember(struct before *b, const struct touched *t)
     b->memory = memory_of(o, t->half);
     b->valid = b->memory ? valid_at(o, t->half) : 0;
     b->home = ferry_blob_home(o->blob);
-    b->naxes = ferry_blob_naxes(o->blob);
-    b->count = ferry_blob_count(o->blob);
+    b->rank = ferry_blob_rank(o->blob);
+    b->count = ferry_blob_element_count(o->blob);
     b->capacity = ferry_blob_capacity(o->blob);
-    for (int i = 0; i < b->naxes; i++)
-        b->dims[i] = ferry_blob_dim(o->blob, i);
+    for (int i = 0; i < b->rank; i++)
+        b->shape[i] = ferry_blob_dim(o->blob, i);
 }
 
 static unsigned a_sim(struct dice *d)
@@ -225,9 +225,9 @@ static bool is_as_before(const struct act *a, unsigned i)
     struct before is;
 
     remember(&is, &a->touched[i]);
-    return is.memory == was->memory && is.home == was->home && is.naxes == was->naxes &&
+    return is.memory == was->memory && is.home == was->home && is.rank == was->rank &&
            is.count == was->count && is.capacity == was->capacity &&
-           memcmp(is.dims, was->dims, sizeof(is.dims)) == 0;
+           memcmp(is.shape, was->shape, sizeof(is.shape)) == 0;
 }
 
 static void judge_refusal(const struct act *a, int err)

@@ -152,7 +152,7 @@ static bool make_lent(struct adoption *a, const struct obj *o, int64_t n, struct
         ferry_memory_access(a->lent, p->dev, FERRY_WRITE, NULL, at))
         return false;
     at->offset += a->offset;
-    return n == 0 || !ferry_fill(p->queue[0], o->dtype, n, a->value, *at);
+    return n == 0 || !ferry_math_fill(p->queue[0], o->dtype, n, a->value, *at);
 }
 
 static void discard(struct adoption *a)

@@ -89,7 +89,7 @@ void kernel_reads(unsigned place, ferry_queue *q, ferry_ref at, const struct obj
     if (notes.used < ENTRIES) {
         to.offset += notes.used * (uint64_t)ROOM * WIDEST;
         add(o, half, place);
-        if (ferry_copy(q, o->dtype, o->count, ferry_ref_const(at), to))
+        if (ferry_math_copy(q, o->dtype, o->count, ferry_ref_const(at), to))
             wrong("a kernel cannot read: %s", ferry_last_error());
     }
     pthread_mutex_unlock(&notes.lock);
@@ -143,7 +143,7 @@ static ferry_ref beyond(ferry_ref at, const struct obj *o, int64_t elements)
 static void fill(ferry_queue *q, ferry_ref at, const struct obj *o, int64_t from, int64_t n,
                  double value)
 {
-    if (n > 0 && ferry_fill(q, o->dtype, n, value, beyond(at, o, from)))
+    if (n > 0 && ferry_math_fill(q, o->dtype, n, value, beyond(at, o, from)))
         wrong("a kernel cannot write: %s", ferry_last_error());
 }
 
@@ -153,7 +153,7 @@ void kernel_changes(ferry_queue *q, ferry_ref at, struct obj *o, unsigned half, 
     double value = (double)roll(d, LARGEST);
 
     if (is_float(o->dtype) && one_in(d, 2)) {
-        if (o->count > 0 && ferry_scal(q, o->dtype, o->count, -1, at))
+        if (o->count > 0 && ferry_math_scal(q, o->dtype, o->count, -1, at))
             wrong("a kernel cannot scale: %s", ferry_last_error());
         for (int64_t i = 0; i < o->count; i++)
             o->half[half].store->value[o->half[half].offset + i] *= -1;

@@ -14,7 +14,7 @@ static bool is_image(const struct net_blob *b)
 
 static int64_t shorter(const struct net_blob *b)
 {
-    return b->dims[2] < b->dims[3] ? b->dims[2] : b->dims[3];
+    return b->shape[2] < b->shape[3] ? b->shape[2] : b->shape[3];
 }
 
 /* A divisor of the channels. */
@@ -32,7 +32,7 @@ static bool same_but(const struct net_blob *a, const struct net_blob *b, int axi
     bool same = a->axes == b->axes;
 
     for (int i = 0; same && i < a->axes; i++)
-        same = i == axis || a->dims[i] == b->dims[i];
+        same = i == axis || a->shape[i] == b->shape[i];
     return same;
 }
 
@@ -58,14 +58,14 @@ static void convolution(struct net_maker *m, int b)
 
     if (!is_image(&top) || shorter(&top) + 2 * pad < extent)
         return;
-    group = net_roll(m, 0, 2) ? 1 : groups(m, top.dims[1]);
-    top.dims[1] = group * net_roll(m, 1, group > 3 ? 2 : 9);
+    group = net_roll(m, 0, 2) ? 1 : groups(m, top.shape[1]);
+    top.shape[1] = group * net_roll(m, 1, group > 3 ? 2 : 9);
     for (int i = 2; i < 4; i++)
-        top.dims[i] = (top.dims[i] + 2 * pad - extent) / stride + 1;
+        top.shape[i] = (top.shape[i] + 2 * pad - extent) / stride + 1;
     net_layer(m, "Convolution", &b, 1, &top,
               "convolution_param { num_output: %" PRId64 " kernel_size: %d pad: %d stride: %d "
               "dilation: %d group: %d bias_term: %s }",
-              top.dims[1], kernel, pad, stride, dilation, group, net_word(m, "true|false"));
+              top.shape[1], kernel, pad, stride, dilation, group, net_word(m, "true|false"));
 }
 
 static void depthwise(struct net_maker *m, int b)
@@ -76,11 +76,11 @@ static void depthwise(struct net_maker *m, int b)
     if (!is_image(&top) || shorter(&top) + 2 * pad < 3)
         return;
     for (int i = 2; i < 4; i++)
-        top.dims[i] = (top.dims[i] + 2 * pad - 3) / stride + 1;
+        top.shape[i] = (top.shape[i] + 2 * pad - 3) / stride + 1;
     net_layer(m, "Convolution", &b, 1, &top,
               "convolution_param { num_output: %" PRId64 " kernel_size: 3 pad: %d stride: %d "
               "group: %" PRId64 " }",
-              top.dims[1], pad, stride, top.dims[1]);
+              top.shape[1], pad, stride, top.shape[1]);
 }
 
 static void deconvolution(struct net_maker *m, int b)
@@ -91,14 +91,14 @@ static void deconvolution(struct net_maker *m, int b)
 
     if (!is_image(&top) || stride * (shorter(&top) - 1) + kernel - 2 * pad < 1)
         return;
-    group = net_roll(m, 0, 2) ? 1 : groups(m, top.dims[1]);
-    top.dims[1] = group * net_roll(m, 1, group > 3 ? 2 : 6);
+    group = net_roll(m, 0, 2) ? 1 : groups(m, top.shape[1]);
+    top.shape[1] = group * net_roll(m, 1, group > 3 ? 2 : 6);
     for (int i = 2; i < 4; i++)
-        top.dims[i] = stride * (top.dims[i] - 1) + kernel - 2 * pad;
+        top.shape[i] = stride * (top.shape[i] - 1) + kernel - 2 * pad;
     net_layer(m, "Deconvolution", &b, 1, &top,
               "convolution_param { num_output: %" PRId64 " kernel_size: %d stride: %d pad: %d "
               "group: %d }",
-              top.dims[1], kernel, stride, pad, group);
+              top.shape[1], kernel, stride, pad, group);
 }
 
 static void global_pooling(struct net_maker *m, int b)
@@ -107,7 +107,7 @@ static void global_pooling(struct net_maker *m, int b)
 
     if (!is_image(&top))
         return;
-    top.dims[2] = top.dims[3] = 1;
+    top.shape[2] = top.shape[3] = 1;
     net_layer(m, "Pooling", &b, 1, &top, "pooling_param { pool: %s global_pooling: true }",
               net_word(m, "MAX|AVE"));
 }
@@ -128,7 +128,7 @@ static void pooling(struct net_maker *m, int b)
     if (!is_image(&top) || shorter(&top) + 2 * pad < kernel)
         return;
     for (int i = 2; i < 4; i++)
-        top.dims[i] = pooled(top.dims[i], kernel, stride, pad);
+        top.shape[i] = pooled(top.shape[i], kernel, stride, pad);
     net_layer(m, "Pooling", &b, 1, &top,
               "pooling_param { pool: %s kernel_size: %d stride: %d pad: %d }",
               net_word(m, "MAX|AVE"), kernel, stride, pad);
@@ -163,10 +163,10 @@ static void interp(struct net_maker *m, int b)
 
     if (!is_image(&top))
         return;
-    top.dims[2] = net_roll(m, 1, 12);
-    top.dims[3] = net_roll(m, 1, 12);
+    top.shape[2] = net_roll(m, 1, 12);
+    top.shape[3] = net_roll(m, 1, 12);
     net_layer(m, "Interp", &b, 1, &top, "interp_param { height: %" PRId64 " width: %" PRId64 " }",
-              top.dims[2], top.dims[3]);
+              top.shape[2], top.shape[3]);
 }
 
 /* ---- elements ------------------------------------------------------------------------------- */
@@ -233,7 +233,7 @@ static void concat(struct net_maker *m, int b)
 
     for (int i = 1; i < n; i++) {
         bottoms[i] = some_like(m, b, axis);
-        top.dims[axis] += m->blob[bottoms[i]].dims[axis];
+        top.shape[axis] += m->blob[bottoms[i]].shape[axis];
     }
     if (first < n) { /* the blob itself is anywhere */
         bottoms[0] = bottoms[first];
@@ -247,12 +247,12 @@ static void slice(struct net_maker *m, int b)
     struct net_blob top = m->blob[b], second = top;
     int axis = net_roll(m, 1, top.axes - 1);
 
-    if (top.dims[axis] < 2)
+    if (top.shape[axis] < 2)
         return;
-    top.dims[axis] = net_roll(m, 1, (int)top.dims[axis] - 1);
-    second.dims[axis] -= top.dims[axis];
+    top.shape[axis] = net_roll(m, 1, (int)top.shape[axis] - 1);
+    second.shape[axis] -= top.shape[axis];
     net_layer_of_two(m, "Slice", b, &top, &second,
-                     "slice_param { axis: %d slice_point: %" PRId64 " }", axis, top.dims[axis]);
+                     "slice_param { axis: %d slice_point: %" PRId64 " }", axis, top.shape[axis]);
 }
 
 static void split(struct net_maker *m, int b)
@@ -264,7 +264,7 @@ static void flatten(struct net_maker *m, int b)
 {
     struct net_blob top = m->blob[b];
 
-    top.dims[1] = net_count(&top, 1);
+    top.shape[1] = net_count(&top, 1);
     top.axes = 2;
     net_layer(m, "Flatten", &b, 1, &top, "%s", "");
 }
@@ -274,19 +274,19 @@ static void reshape(struct net_maker *m, int b)
 {
     struct net_blob top = m->blob[b];
     int64_t left = net_count(&top, 1);
-    char dims[128];
+    char shape[128];
     int length = 0;
 
     top.axes = net_roll(m, 2, NET_AXES);
     for (int i = 1; i < top.axes - 1; i++) {
-        top.dims[i] = groups(m, left);
-        left /= top.dims[i];
-        length +=
-            snprintf(dims + length, sizeof(dims) - (size_t)length, " dim: %" PRId64, top.dims[i]);
+        top.shape[i] = groups(m, left);
+        left /= top.shape[i];
+        length += snprintf(shape + length, sizeof(shape) - (size_t)length, " dim: %" PRId64,
+                           top.shape[i]);
     }
-    top.dims[top.axes - 1] = left;
+    top.shape[top.axes - 1] = left;
     net_layer(m, "Reshape", &b, 1, &top, "reshape_param { shape { dim: 0%.*s dim: -1 } }", length,
-              dims);
+              shape);
 }
 
 static void permute(struct net_maker *m, int b)
@@ -302,7 +302,7 @@ static void permute(struct net_maker *m, int b)
         order[k] = was;
     }
     for (int i = 0; i < top.axes; i++) {
-        top.dims[i] = m->blob[b].dims[order[i]];
+        top.shape[i] = m->blob[b].shape[order[i]];
         length += snprintf(text + length, sizeof(text) - (size_t)length, " order: %d", order[i]);
     }
     net_layer(m, "Permute", &b, 1, &top, "permute_param {%s }", text);
@@ -312,7 +312,7 @@ static void shuffle(struct net_maker *m, int b)
 {
     if (is_image(&m->blob[b]))
         net_layer(m, "ShuffleChannel", &b, 1, &m->blob[b], "shuffle_channel_param { group: %d }",
-                  groups(m, m->blob[b].dims[1]));
+                  groups(m, m->blob[b].shape[1]));
 }
 
 static void tile(struct net_maker *m, int b)
@@ -320,7 +320,7 @@ static void tile(struct net_maker *m, int b)
     struct net_blob top = m->blob[b];
     int axis = net_roll(m, 1, top.axes - 1);
 
-    top.dims[axis] *= 2;
+    top.shape[axis] *= 2;
     net_layer(m, "Tile", &b, 1, &top, "tile_param { axis: %d tiles: 2 }", axis);
 }
 
@@ -328,22 +328,22 @@ static void crop(struct net_maker *m, int b)
 {
     int by = net_roll(m, 0, m->blobs - 1), bottoms[2] = { b, by };
     struct net_blob top = m->blob[b], *like = &m->blob[by];
-    int64_t down = top.dims[2] - like->dims[2], right = top.dims[3] - like->dims[3];
+    int64_t down = top.shape[2] - like->shape[2], right = top.shape[3] - like->shape[3];
 
     if (!is_image(&top) || !is_image(like) || down < 0 || right < 0)
         return;
-    top.dims[2] = like->dims[2];
-    top.dims[3] = like->dims[3];
+    top.shape[2] = like->shape[2];
+    top.shape[3] = like->shape[3];
     net_layer(m, "Crop", bottoms, 2, &top, "crop_param { axis: 2 offset: %d }",
               net_roll(m, 0, (int)(down < right ? down : right)));
 }
 
 static void inner_product(struct net_maker *m, int b)
 {
-    struct net_blob top = { .axes = 2, .dims = { m->blob[b].dims[0], net_roll(m, 1, 12) } };
+    struct net_blob top = { .axes = 2, .shape = { m->blob[b].shape[0], net_roll(m, 1, 12) } };
 
     net_layer(m, "InnerProduct", &b, 1, &top, "inner_product_param { num_output: %" PRId64 " }",
-              top.dims[1]);
+              top.shape[1]);
 }
 
 static void reduction(struct net_maker *m, int b)

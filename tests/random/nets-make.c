@@ -38,7 +38,7 @@ int64_t net_count(const struct net_blob *b, int from)
     int64_t n = 1;
 
     for (int i = from; i < b->axes; i++)
-        n *= b->dims[i];
+        n *= b->shape[i];
     return n;
 }
 
@@ -149,15 +149,15 @@ static void put_input(struct net_maker *m)
     static const int channels[] = { 1, 2, 3, 4, 6, 8, 16, 17 };
     struct net_blob b = { .axes = 4 };
 
-    b.dims[0] = net_roll(m, 1, 3);
-    b.dims[1] = channels[net_roll(m, 0, 7)];
-    b.dims[2] = net_roll(m, 3, 11);
-    b.dims[3] = net_roll(m, 3, 11);
+    b.shape[0] = net_roll(m, 1, 3);
+    b.shape[1] = channels[net_roll(m, 0, 7)];
+    b.shape[2] = net_roll(m, 3, 11);
+    b.shape[3] = net_roll(m, 3, 11);
     put(m, "layer { name: 'in' type: 'Input'");
     new_top(m, &b);
     put(m, " input_param { shape {");
     for (int i = 0; i < b.axes; i++)
-        put(m, " dim: %" PRId64, b.dims[i]);
+        put(m, " dim: %" PRId64, b.shape[i]);
     put(m, " } } }\n");
 }
 

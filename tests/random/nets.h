@@ -20,7 +20,7 @@
 struct net_blob {
     char name[8];
     int axes;
-    int64_t dims[NET_AXES];
+    int64_t shape[NET_AXES];
     bool used; /* by a layer, since it was written last */
 };
 

@@ -151,19 +151,19 @@ bool is_right(const struct obj *o, unsigned half, int64_t i, double seen)
 
 /* ---- shapes --------------------------------------------------------------------------------- */
 
-int64_t count_of(int naxes, const int64_t *dims)
+int64_t count_of(int rank, const int64_t *shape)
 {
     int64_t count = 1;
 
-    for (int i = 0; i < naxes; i++)
-        count *= dims[i];
-    return naxes == FERRY_UNSHAPED ? 0 : count;
+    for (int i = 0; i < rank; i++)
+        count *= shape[i];
+    return rank == FERRY_UNSHAPED ? 0 : count;
 }
 
-void set_shape(struct obj *o, int naxes, const int64_t *dims)
+void set_shape(struct obj *o, int rank, const int64_t *shape)
 {
-    o->naxes = naxes;
-    o->count = count_of(naxes, dims);
-    for (int i = 0; i < naxes; i++)
-        o->dims[i] = dims[i];
+    o->rank = rank;
+    o->count = count_of(rank, shape);
+    for (int i = 0; i < rank; i++)
+        o->shape[i] = shape[i];
 }

@@ -62,8 +62,8 @@ struct half {
 struct obj {
     ferry_blob *blob; /* NULL: there is none */
     ferry_dtype dtype;
-    int naxes; /* FERRY_UNSHAPED: no shape */
-    int64_t dims[AXES], count;
+    int rank; /* FERRY_UNSHAPED: no shape */
+    int64_t shape[AXES], count;
     struct half half[2];
     bool slice;
 };
@@ -93,7 +93,7 @@ void store_forget(struct store *s);
 /* The whole of it was written. */
 void store_renewed(struct store *s);
 
-int64_t count_of(int naxes, const int64_t *dims);
-void set_shape(struct obj *o, int naxes, const int64_t *dims);
+int64_t count_of(int rank, const int64_t *shape);
+void set_shape(struct obj *o, int rank, const int64_t *shape);
 
 #endif

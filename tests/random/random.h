@@ -120,8 +120,8 @@ struct before {
     unsigned valid;
     ferry_memory *memory;
     ferry_device *home;
-    int naxes;
-    int64_t dims[AXES], count, capacity;
+    int rank;
+    int64_t shape[AXES], count, capacity;
 };
 
 /* A call, what it may touch, and what it may be refused with. */

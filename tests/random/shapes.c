@@ -31,7 +31,7 @@ static const ferry_dtype dtypes[] = {
 };
 
 /* A shape of at most ROOM / 2 elements; rarely an odd one. */
-static int some_shape(struct dice *d, int64_t *dims)
+static int some_shape(struct dice *d, int64_t *shape)
 {
     unsigned kind = roll(d, 24);
 
@@ -39,11 +39,11 @@ static int some_shape(struct dice *d, int64_t *dims)
         return FERRY_UNSHAPED;
     if (kind == 1)
         return 0;
-    dims[0] = 1 + roll(d, kind < 12 ? 4 : ROOM / 2);
-    dims[1] = kind < 12 ? 1 + roll(d, ROOM / 8) : 1;
-    dims[2] = 1;
+    shape[0] = 1 + roll(d, kind < 12 ? 4 : ROOM / 2);
+    shape[1] = kind < 12 ? 1 + roll(d, ROOM / 8) : 1;
+    shape[2] = 1;
     if (kind == 2)
-        dims[roll(d, 3)] = 0;
+        shape[roll(d, 3)] = 0;
     return kind < 8 ? 3 : kind < 12 ? 2 : 1;
 }
 
@@ -55,18 +55,18 @@ void step_create(struct dice *d)
     unsigned home = world_device(d);
     ferry_blob *b = NULL;
     struct act none = { 0 };
-    int64_t dims[AXES] = { 0 };
-    int naxes = some_shape(d, dims), err;
+    int64_t shape[AXES] = { 0 };
+    int rank = some_shape(d, shape), err;
 
     if (!o || home == HOST)
         return;
     made.dtype = dtypes[roll(d, sizeof(dtypes) / sizeof(dtypes[0]))];
-    set_shape(&made, naxes, dims);
+    set_shape(&made, rank, shape);
     tell("create blob %d of %d %s at place %u", NUMBER(o), (int)made.count,
          ferry_dtype_name(made.dtype), home);
     none.place = home;
     act_begin(&none, d);
-    err = ferry_blob_create(run.place[home].dev, made.dtype, naxes, dims, &b);
+    err = ferry_blob_create(run.place[home].dev, made.dtype, shape, rank, &b);
     if (!act_end(&none, err)) {
         if (b)
             wrong("refused, and yet there is a blob");
@@ -105,22 +105,23 @@ static bool grows(const struct obj *o, unsigned half, int64_t count)
 }
 
 /* The oracle's reshape; what has to grow is zeros of its own then. */
-static void follow_reshape(struct obj *o, int naxes, const int64_t *dims)
+static void follow_reshape(struct obj *o, int rank, const int64_t *shape)
 {
-    int64_t count = count_of(naxes, dims);
+    int64_t count = count_of(rank, shape);
 
     for (unsigned k = 0; k < 2; k++)
         if (grows(o, k, count))
             half_set(&o->half[k], store_create(count), 0, -1);
-    set_shape(o, naxes, dims);
+    set_shape(o, rank, shape);
 }
 
 static void check_shape(const struct obj *o)
 {
-    if (ferry_blob_naxes(o->blob) != (o->naxes < 0 ? 0 : o->naxes) ||
-        ferry_blob_count(o->blob) != o->count)
+    if (ferry_blob_rank(o->blob) != (o->rank < 0 ? 0 : o->rank) ||
+        ferry_blob_element_count(o->blob) != o->count)
         wrong("blob %d has %d axes and %d elements in place of %d and %d", NUMBER(o),
-              ferry_blob_naxes(o->blob), (int)ferry_blob_count(o->blob), o->naxes, (int)o->count);
+              ferry_blob_rank(o->blob), (int)ferry_blob_element_count(o->blob), o->rank,
+              (int)o->count);
     if (ferry_blob_capacity(o->blob) != half_room(o, DATA))
         wrong("blob %d has a capacity of %d in place of %d", NUMBER(o),
               (int)ferry_blob_capacity(o->blob), (int)half_room(o, DATA));
@@ -129,25 +130,25 @@ static void check_shape(const struct obj *o)
 void step_reshape(struct dice *d)
 {
     struct obj *o = some_obj(d);
-    int64_t dims[AXES] = { 0 }, count;
-    int naxes = some_shape(d, dims), err;
+    int64_t shape[AXES] = { 0 }, count;
+    int rank = some_shape(d, shape), err;
     bool grew = one_in(d, 2), was = grew, should;
     struct act a;
 
     if (!o)
         return;
     if (one_in(d, 2)) { /* back to all there is room for */
-        naxes = 1;
-        dims[0] = half_room(o, DATA);
+        rank = 1;
+        shape[0] = half_room(o, DATA);
     }
-    count = count_of(naxes, dims);
+    count = count_of(rank, shape);
     should = grows(o, DATA, count) || grows(o, DIFF, count);
     tell("reshape blob %d from %d to %d%s", NUMBER(o), (int)o->count, (int)count,
          should ? ", which grows" : "");
     a = act_on(o, DATA, 0, NOWHERE);
     a.expected = should && o->slice ? FERRY_ESHAPE : 0;
     act_begin(&a, d);
-    err = ferry_blob_reshape(o->blob, naxes, dims, &grew);
+    err = ferry_blob_reshape(o->blob, shape, rank, &grew);
     if (!act_end(&a, err)) {
         if (grew != was)
             wrong("refused, and yet *out_grew is another");
@@ -155,7 +156,7 @@ void step_reshape(struct dice *d)
     }
     if (grew != should)
         wrong("grew is %d", (int)grew);
-    follow_reshape(o, naxes, dims);
+    follow_reshape(o, rank, shape);
     check_shape(o);
 }
 
@@ -217,7 +218,7 @@ void step_share(struct dice *d)
 void step_slice(struct dice *d)
 {
     struct obj *o = some_obj(d), *s = free_obj(), made;
-    int64_t dims[AXES], start, count, entry;
+    int64_t shape[AXES], start, count, entry;
     bool past = one_in(d, 16);
     ferry_blob *b = NULL;
     struct act a;
@@ -225,11 +226,11 @@ void step_slice(struct dice *d)
     if (!o || !s)
         return;
     a = act_on(o, DATA, 0, NOWHERE);
-    start = o->naxes > 0 && o->dims[0] ? roll(d, (unsigned)o->dims[0]) : 0;
-    count = o->naxes > 0 ? roll(d, (unsigned)(o->dims[0] - start) + 1) : 1;
+    start = o->rank > 0 && o->shape[0] ? roll(d, (unsigned)o->shape[0]) : 0;
+    count = o->rank > 0 ? roll(d, (unsigned)(o->shape[0] - start) + 1) : 1;
     if (past)
-        count += o->naxes > 0 ? o->dims[0] - start + 1 : 0;
-    if (past || o->naxes <= 0)
+        count += o->rank > 0 ? o->shape[0] - start + 1 : 0;
+    if (past || o->rank <= 0)
         a.expected = FERRY_EINVAL;
     tell("blob %d is slice %d + %d of blob %d", NUMBER(s), (int)start, (int)count, NUMBER(o));
     act_begin(&a, d);
@@ -243,10 +244,10 @@ void step_slice(struct dice *d)
     made = *o;
     made.blob = b;
     made.slice = true;
-    memcpy(dims, o->dims, sizeof(dims));
-    entry = count_of(o->naxes - 1, dims + 1);
-    dims[0] = count;
-    set_shape(&made, o->naxes, dims);
+    memcpy(shape, o->shape, sizeof(shape));
+    entry = count_of(o->rank - 1, shape + 1);
+    shape[0] = count;
+    set_shape(&made, o->rank, shape);
     made.half[DATA].store = made.half[DIFF].store = NULL;
     *s = made;
     for (unsigned k = 0; k < 2; k++)
@@ -266,7 +267,7 @@ void step_move(struct dice *d)
     tell("blob %d moves to place %u", NUMBER(o), to);
     a = act_on(o, DATA, 0, to);
     act_begin(&a, d);
-    if (!act_end(&a, ferry_blob_to(o->blob, run.place[to].dev)))
+    if (!act_end(&a, ferry_blob_move_to(o->blob, run.place[to].dev)))
         return;
     if (ferry_blob_home(o->blob) != run.place[to].dev)
         wrong("blob %d does not live there", NUMBER(o));
@@ -293,16 +294,16 @@ void step_nonsense(struct dice *d)
         err = ferry_memory_access(memory_of(o, DATA), run.place[place].dev, 0, NULL, &at);
         break;
     case 1:
-        err = ferry_blob_reshape(o->blob, 1, (int64_t[]){ -1 }, NULL);
+        err = ferry_blob_reshape(o->blob, (int64_t[]){ -1 }, 1, NULL);
         break;
     case 2:
-        err = ferry_blob_reshape(o->blob, FERRY_MAX_AXES + 1, (int64_t[40]){ 0 }, NULL);
+        err = ferry_blob_reshape(o->blob, (int64_t[40]){ 0 }, FERRY_MAX_AXES + 1, NULL);
         break;
     case 3:
-        err = ferry_blob_reshape(o->blob, 2, (int64_t[]){ INT64_MAX, 3 }, NULL);
+        err = ferry_blob_reshape(o->blob, (int64_t[]){ INT64_MAX, 3 }, 2, NULL);
         break;
     case 4:
-        err = ferry_blob_to(o->blob, NULL);
+        err = ferry_blob_move_to(o->blob, NULL);
         break;
     case 5:
         err = ferry_blob_slice(o->blob, -1, 1, NULL);

@@ -167,16 +167,16 @@ void step_element(struct dice *d)
 
     if (!o || !touch(o, half))
         return;
-    for (int i = 0; i < o->naxes; i++) {
-        index[i] = o->dims[i] ? roll(d, (unsigned)o->dims[i]) : 0;
-        at = at * o->dims[i] + index[i];
+    for (int i = 0; i < o->rank; i++) {
+        index[i] = o->shape[i] ? roll(d, (unsigned)o->shape[i]) : 0;
+        at = at * o->shape[i] + index[i];
     }
     tell("element %d of %s of blob %d", (int)at, half ? "diff" : "data", NUMBER(o));
     a = act_on(o, half, FERRY_READ, HOST);
     a.expected = o->count == 0 ? FERRY_EINVAL : 0;
     act_begin(&a, d);
-    if (act_end(&a, half ? ferry_blob_diff_at(o->blob, o->naxes < 0 ? 0 : o->naxes, index, &is)
-                         : ferry_blob_data_at(o->blob, o->naxes < 0 ? 0 : o->naxes, index, &is)) &&
+    if (act_end(&a, half ? ferry_blob_diff_at(o->blob, index, o->rank < 0 ? 0 : o->rank, &is)
+                         : ferry_blob_data_at(o->blob, index, o->rank < 0 ? 0 : o->rank, &is)) &&
         !is_right(o, half, at, is))
         wrong("the element is %g in place of %g", is, value_of(o, half, at));
 }
@@ -185,8 +185,8 @@ void step_element(struct dice *d)
 
 static bool same_shape(const struct obj *o, const struct obj *p)
 {
-    return o->naxes == p->naxes &&
-           (o->naxes <= 0 || memcmp(o->dims, p->dims, (size_t)o->naxes * sizeof(o->dims[0])) == 0);
+    return o->rank == p->rank &&
+           (o->rank <= 0 || memcmp(o->shape, p->shape, (size_t)o->rank * sizeof(o->shape[0])) == 0);
 }
 
 /* Elements that both have, in one memory, but not the same ones. */
@@ -224,7 +224,7 @@ static void grow_for(struct obj *o, const struct obj *p)
     for (unsigned k = 0; k < 2; k++)
         if (o->half[k].store && p->count > half_room(o, k))
             half_set(&o->half[k], store_create(p->count), 0, -1);
-    set_shape(o, p->naxes, p->dims);
+    set_shape(o, p->rank, p->shape);
 }
 
 static bool must_grow(const struct obj *o, const struct obj *p)

@@ -45,19 +45,19 @@ static void fill(struct net_maker *dice, ferry_blob *b, double low, double high)
     float *to = ferry_blob_overwrite_host_data(b);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(to);
-    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
         to[i] = (float)(low + (high - low) * net_roll(dice, 0, 65535) / 65535);
 }
 
 /* Matrices keep what they are multiplied with as large as it was; the rest may be a variance. */
 static void fill_params(struct net_maker *dice, ferry_net *net)
 {
-    for (int i = 0; i < ferry_net_n_layers(net); i++)
-        for (int k = 0; k < ferry_net_n_params(net, i); k++) {
-            ferry_blob *b = ferry_net_param(net, i, k);
-            double fan = (double)ferry_blob_count(b) / (double)ferry_blob_dim(b, 0);
+    for (int i = 0; i < ferry_net_layer_count(net); i++)
+        for (int k = 0; k < ferry_net_param_count(net, i); k++) {
+            ferry_blob *b = ferry_net_param_at(net, i, k);
+            double fan = (double)ferry_blob_element_count(b) / (double)ferry_blob_dim(b, 0);
 
-            if (ferry_blob_naxes(b) > 1)
+            if (ferry_blob_rank(b) > 1)
                 fill(dice, b, -sqrt(3 / fan), sqrt(3 / fan));
             else
                 fill(dice, b, 0.2, 1.2);
@@ -67,10 +67,10 @@ static void fill_params(struct net_maker *dice, ferry_net *net)
 /* The batch of round 0, a larger one, and the first one again. */
 static int fill_inputs(struct pair *p, int round)
 {
-    ferry_blob *from = ferry_net_input(p->plain, 0), *to = ferry_net_input(p->planned, 0);
-    int64_t batch = p->made.blob[0].dims[0] + (round == 1 ? 2 : 0);
+    ferry_blob *from = ferry_net_input_at(p->plain, 0), *to = ferry_net_input_at(p->planned, 0);
+    int64_t batch = p->made.blob[0].shape[0] + (round == 1 ? 2 : 0);
     const struct net_blob *b = &p->made.blob[0];
-    int err = ferry_blob_reshape4(from, batch, b->dims[1], b->dims[2], b->dims[3]);
+    int err = ferry_blob_reshape4(from, batch, b->shape[1], b->shape[2], b->shape[3]);
 
     if (err)
         return err;
@@ -91,7 +91,7 @@ static bool same_contents(ferry_blob *a, ferry_blob *b)
         printf("     %s: %s\n", a ? ferry_blob_name(a) : "?", ferry_last_error());
         return false;
     }
-    for (int64_t i = 0; i < ferry_blob_count(a); i++) {
+    for (int64_t i = 0; i < ferry_blob_element_count(a); i++) {
         double far = fabs((double)x[i] - (double)y[i]);
 
         if (!(fabs((double)x[i]) < 1e15))
@@ -107,13 +107,13 @@ static bool same_contents(ferry_blob *a, ferry_blob *b)
 
 static bool same_nets(struct pair *p)
 {
-    bool same = ferry_net_n_outputs(p->plain) == ferry_net_n_outputs(p->planned);
+    bool same = ferry_net_output_count(p->plain) == ferry_net_output_count(p->planned);
 
-    for (int i = 0; same && i < ferry_net_n_outputs(p->plain); i++)
-        same = same_contents(ferry_net_output(p->plain, i), ferry_net_output(p->planned, i));
+    for (int i = 0; same && i < ferry_net_output_count(p->plain); i++)
+        same = same_contents(ferry_net_output_at(p->plain, i), ferry_net_output_at(p->planned, i));
     for (size_t i = 0; same && i < p->kept; i++)
-        same = same_contents(ferry_net_blob(p->plain, p->keep[i]),
-                             ferry_net_blob(p->planned, p->keep[i]));
+        same = same_contents(ferry_net_blob_find(p->plain, p->keep[i]),
+                             ferry_net_blob_find(p->planned, p->keep[i]));
     return same;
 }
 
@@ -132,7 +132,7 @@ static int open_pair(struct pair *p)
     for (size_t i = 0; i < p->kept; i++)
         p->keep[i] = p->made.blob[net_roll(&p->made, 0, p->made.blobs - 1)].name;
     o.keep = p->keep;
-    o.n_keep = p->kept;
+    o.keep_count = p->kept;
     o.plan = o.fuse = 0;
     if (!err)
         err = ferry_net_open(fx_device(), "net.prototxt", &o, &p->planned);

@@ -167,7 +167,7 @@ static void *worker(void *arg)
         else
             read_once(o, half, &w->dice);
         if (world_has(WORLD_BUDGETS))
-            (void)ferry_memory_wont_use(memory_of(o, half));
+            (void)ferry_memory_allow_eviction(memory_of(o, half));
     }
     return NULL;
 }

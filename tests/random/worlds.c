@@ -56,7 +56,7 @@ static bool open_place(const char *name)
     struct place *p = &run.place[run.places];
 
     memset(p, 0, sizeof(*p));
-    if (ferry_runtime_device(run.rt, name, &p->dev))
+    if (ferry_runtime_get_device(run.rt, name, &p->dev))
         return false;
     p->queue[0] = ferry_device_queue(p->dev);
     if (!p->queue[0])
@@ -96,7 +96,7 @@ bool world_open(const struct world *w)
     run.places = 1;
     leaks = 0;
     memset(&run.place[HOST], 0, sizeof(run.place[HOST]));
-    ferry_log_set(listen_for_leaks, NULL);
+    ferry_log_set_handler(listen_for_leaks, NULL);
     if (!ferry_runtime_open(NULL, &run.rt) && open_sims(w) && (!w->cpu || open_place("cpu:0")) &&
         kernels_open())
         return true;
@@ -106,9 +106,9 @@ bool world_open(const struct world *w)
 
 static void check_given_back(unsigned p)
 {
-    ferry_stats s = { 0 };
+    ferry_device_stats s = { 0 };
 
-    if (ferry_device_stats(run.place[p].dev, &s, sizeof(s)))
+    if (ferry_device_get_stats(run.place[p].dev, &s, sizeof(s)))
         wrong("stats: %s", ferry_last_error());
     if (s.live_bytes || s.allocs != s.frees)
         wrong("place %u: %llu bytes in %llu blocks were not given back", p,

@@ -418,15 +418,15 @@ class Ferry:
             getattr(core, "ferry_blob_" + name).restype = ctypes.c_void_p
         self.runtime, self.device = ctypes.c_void_p(), ctypes.c_void_p()
         self.ok(core.ferry_runtime_open(None, ctypes.byref(self.runtime)))
-        self.ok(core.ferry_runtime_device(self.runtime, None, ctypes.byref(self.device)))
+        self.ok(core.ferry_runtime_get_device(self.runtime, None, ctypes.byref(self.device)))
 
     def ok(self, code):
         assert code == 0, self.core.ferry_last_error()
 
-    def blob(self, *dims):
+    def blob(self, *shape):
         out = ctypes.c_void_p()
-        self.ok(self.core.ferry_blob_create(self.device, 0, len(dims),
-                                            (ctypes.c_int64 * len(dims))(*dims),
+        self.ok(self.core.ferry_blob_create(self.device, 0, (ctypes.c_int64 * len(shape))(*shape),
+                                            len(shape),
                                             ctypes.byref(out)))
         return out
 

@@ -84,17 +84,17 @@ void make(const char *file, const struct array *arrays, size_t count)
 {
     ferry_io_writer *w = NULL;
 
-    FX_OK_FATAL(ferry_io_create(in_folder(file), ferry_io_format_of(file), &w));
+    FX_OK_FATAL(ferry_io_writer_create(in_folder(file), ferry_io_format_find(file), &w));
     for (size_t a = 0; a < count; a++) {
         ferry_blob *b = FX_BLOB(arrays[a].dtype, arrays[a].n);
         void *data = ferry_blob_overwrite_host_data(b);
 
         for (int i = 0; i < arrays[a].n; i++)
             fx_set(arrays[a].dtype, data, i, arrays[a].first + i);
-        FX_OK(ferry_io_write(w, arrays[a].name, b, arrays[a].diff));
+        FX_OK(ferry_io_writer_write(w, arrays[a].name, b, arrays[a].diff));
         ferry_blob_destroy(b);
     }
-    FX_OK_FATAL(ferry_io_commit(w));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
 }
 
 double value(const char *file, const char *name, int64_t i)
@@ -105,7 +105,7 @@ double value(const char *file, const char *name, int64_t i)
     double v;
 
     FX_OK_FATAL(ferry_io_open(in_folder(file), &io));
-    FX_OK_FATAL(ferry_io_find(io, name, &entry));
+    FX_OK_FATAL(ferry_io_entry_find(io, name, &entry));
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
     FX_OK(ferry_io_read_values(io, entry, i, 1, element));
     v = fx_get(entry->dtype, element, 0);

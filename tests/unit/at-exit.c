@@ -46,7 +46,7 @@ static int open_device(void)
                                             .backend = left.backend };
     int err = ferry_runtime_open(&options, &left.rt);
 
-    return err ? err : ferry_runtime_device(left.rt, NULL, &left.dev);
+    return err ? err : ferry_runtime_get_device(left.rt, NULL, &left.dev);
 }
 
 /* The blob's newest bytes are on the device, added up there. */
@@ -55,10 +55,10 @@ static void work(float value)
     ferry_ref y, x;
 
     y = ferry_blob_overwrite_device_data(left.blob);
-    EXPECT(y.handle && !ferry_fill(ferry_device_queue(left.dev), FERRY_F32, N, value, y));
+    EXPECT(y.handle && !ferry_math_fill(ferry_device_queue(left.dev), FERRY_F32, N, value, y));
     x = ferry_blob_overwrite_device_diff(left.blob);
-    EXPECT(x.handle && !ferry_fill(ferry_device_queue(left.dev), FERRY_F32, N, value, x));
-    EXPECT(!ferry_axpy(ferry_device_queue(left.dev), FERRY_F32, N, 2, ferry_ref_const(x), y));
+    EXPECT(x.handle && !ferry_math_fill(ferry_device_queue(left.dev), FERRY_F32, N, value, x));
+    EXPECT(!ferry_math_axpy(ferry_device_queue(left.dev), FERRY_F32, N, 2, ferry_ref_const(x), y));
 }
 
 static bool reads(float value)
@@ -87,8 +87,8 @@ static void after_the_driver(void)
         EXPECT(reads(12));
     } else {
         EXPECT(!ferry_blob_host_data(left.blob) && says_why());
-        EXPECT(ferry_fill(left.queue, FERRY_F32, N, 0, ferry_blob_mutable_device_data(left.blob)) ==
-                   FERRY_ELOST &&
+        EXPECT(ferry_math_fill(left.queue, FERRY_F32, N, 0,
+                               ferry_blob_mutable_device_data(left.blob)) == FERRY_ELOST &&
                says_why());
         EXPECT(ferry_queue_synchronize(left.queue) == FERRY_ELOST && says_why());
         EXPECT(ferry_event_synchronize(left.event) < 0);
@@ -114,14 +114,14 @@ static void before_the_driver(void)
 
 static void run(void)
 {
-    const int64_t dims[] = { N };
+    const int64_t shape[] = { N };
 
     EXPECT(!atexit(after_the_driver));
     EXPECT(!open_device());
-    EXPECT(!ferry_blob_create(left.dev, FERRY_F32, 1, dims, &left.blob));
+    EXPECT(!ferry_blob_create(left.dev, FERRY_F32, shape, 1, &left.blob));
     if (!left.lives) {
         EXPECT(!ferry_queue_create(left.dev, &left.queue));
-        EXPECT(!ferry_queue_record(left.queue, &left.event));
+        EXPECT(!ferry_event_record(left.queue, &left.event));
     }
     EXPECT(!atexit(before_the_driver));
     work(3);

@@ -168,7 +168,7 @@ static void write_damaged_files(void)
     write_records("cut", r, 2);
     write_records("empty", r, 0);
     whole.bytes[3] = 9; /* its height */
-    write_records("dims", &whole, 1);
+    write_records("shape", &whole, 1);
     whole.size = 0;
     write_records("nothing", &whole, 1);
     whole = encoded_datum("0", 1);

@@ -168,9 +168,9 @@ ferry_runtime *fakes_open(const char *path, const char *backend, const char *con
     return rt;
 }
 
-const ferry_candidate *fakes_line(ferry_runtime *rt, const char *path)
+const ferry_runtime_candidate_info *fakes_line(ferry_runtime *rt, const char *path)
 {
-    const ferry_candidate *line;
+    const ferry_runtime_candidate_info *line;
 
     for (int i = 0; i < ferry_runtime_candidate_count(rt); i++)
         if (ferry_runtime_candidate_at(rt, i, &line) == 0 && strcmp(line->path, path) == 0)
@@ -192,7 +192,7 @@ int fakes_matches(const char *text, const char *pattern)
 int fakes_line_is(ferry_runtime *rt, const char *path, const char *stage, const char *reason,
                   const char *hint)
 {
-    const ferry_candidate *line = fakes_line(rt, path);
+    const ferry_runtime_candidate_info *line = fakes_line(rt, path);
     int is = strcmp(line->stage, stage) == 0 && fakes_matches(line->reason, reason) &&
              fakes_matches(line->hint, hint) && line->ok == (reason[0] == '\0');
 
@@ -234,7 +234,7 @@ static void on_line(void *arg, int level, const char *line)
 void fakes_log(void)
 {
     logged[0] = '\0';
-    ferry_log_set(on_line, NULL);
+    ferry_log_set_handler(on_line, NULL);
 }
 
 const char *fakes_logged(void)
@@ -246,7 +246,7 @@ void fakes_assert_works(ferry_runtime *rt, const char *name)
 {
     ferry_device *dev = NULL;
 
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, name, &dev), 0);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, name, &dev), 0);
     if (dev) {
         CU_ASSERT_STRING_EQUAL(ferry_device_get_properties(dev)->plugin, name);
     } else {
@@ -258,7 +258,7 @@ const char *fakes_name_of(ferry_runtime *rt, const char *name)
 {
     ferry_device *dev = NULL;
 
-    if (ferry_runtime_device(rt, name, &dev) == 0)
+    if (ferry_runtime_get_device(rt, name, &dev) == 0)
         return ferry_device_name(dev);
     return ferry_last_error();
 }

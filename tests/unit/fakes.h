@@ -35,7 +35,7 @@ void fakes_poke(const char *path, size_t offset, char byte);
 ferry_runtime *fakes_open(const char *path, const char *backend, const char *conf);
 
 /* The line of the report for that path; the case fails for good if there is none. */
-const ferry_candidate *fakes_line(ferry_runtime *rt, const char *path);
+const ferry_runtime_candidate_info *fakes_line(ferry_runtime *rt, const char *path);
 
 /* Asserts what the report says of that path. `reason` is the whole of it, or, ending in "*", its
  * beginning. */

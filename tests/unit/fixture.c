@@ -12,7 +12,7 @@ static struct {
     ferry_runtime *rt;
     ferry_device *dev;
     uint64_t live_before;
-    ferry_stats mark;
+    ferry_device_stats mark;
 } fx;
 
 const ferry_dtype fx_floats[4] = { FERRY_F32, FERRY_F64, FERRY_F16, FERRY_BF16 };
@@ -36,17 +36,17 @@ static void open_runtime(const char *backend)
     snprintf(fx.backend, sizeof(fx.backend), "%s", backend);
     err = ferry_runtime_open(&options, &fx.rt);
     if (!err)
-        err = ferry_runtime_device(fx.rt, NULL, &fx.dev);
+        err = ferry_runtime_get_device(fx.rt, NULL, &fx.dev);
     if (err)
         printf("     no device of %s: %s\n", backend, ferry_last_error());
 }
 
-static ferry_stats stats_now(void)
+static ferry_device_stats stats_now(void)
 {
-    ferry_stats now;
+    ferry_device_stats now;
 
     memset(&now, 0, sizeof(now));
-    CU_ASSERT_EQUAL(ferry_device_stats(fx.dev, &now, sizeof(now)), FERRY_OK);
+    CU_ASSERT_EQUAL(ferry_device_get_stats(fx.dev, &now, sizeof(now)), FERRY_OK);
     return now;
 }
 
@@ -93,9 +93,9 @@ void fx_mark(void)
     fx.mark = stats_now();
 }
 
-ferry_stats fx_since(void)
+ferry_device_stats fx_since(void)
 {
-    ferry_stats now = stats_now();
+    ferry_device_stats now = stats_now();
 
     now.copies_h2d -= fx.mark.copies_h2d;
     now.copies_d2h -= fx.mark.copies_d2h;
@@ -113,14 +113,14 @@ ferry_stats fx_since(void)
 
 uint64_t fx_copies(void)
 {
-    ferry_stats s = fx_since();
+    ferry_device_stats s = fx_since();
 
     return s.copies_h2d + s.copies_d2h;
 }
 
 uint64_t fx_bytes(void)
 {
-    ferry_stats s = fx_since();
+    ferry_device_stats s = fx_since();
 
     return s.bytes_h2d + s.bytes_d2h;
 }
@@ -257,11 +257,11 @@ double fx_epsilon(ferry_dtype dtype)
 
 /* ---- objects -------------------------------------------------------------------------------- */
 
-ferry_blob *fx_blob(ferry_dtype dtype, int naxes, const int64_t *dims)
+ferry_blob *fx_blob(ferry_dtype dtype, int rank, const int64_t *shape)
 {
     ferry_blob *b = NULL;
 
-    CU_ASSERT_EQUAL_FATAL(ferry_blob_create(fx.dev, dtype, naxes, dims, &b), FERRY_OK);
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_create(fx.dev, dtype, shape, rank, &b), FERRY_OK);
     CU_ASSERT_PTR_NOT_NULL_FATAL(b);
     return b;
 }
@@ -278,7 +278,8 @@ ferry_memory *fx_memory(size_t bytes)
 void fx_device_set(ferry_ref ref, size_t bytes, unsigned char value)
 {
     CU_ASSERT_EQUAL_FATAL(
-        ferry_fill(ferry_device_queue(fx.dev), FERRY_U8, (int64_t)bytes, value, ref), FERRY_OK);
+        ferry_math_fill(ferry_device_queue(fx.dev), FERRY_U8, (int64_t)bytes, value, ref),
+        FERRY_OK);
 }
 
 void fx_device_get(ferry_cref ref, size_t bytes, void *out)
@@ -287,8 +288,8 @@ void fx_device_get(ferry_cref ref, size_t bytes, void *out)
     ferry_ref to = ferry_memory_overwrite_device_data(m);
     const void *there;
 
-    CU_ASSERT_EQUAL_FATAL(ferry_copy(ferry_device_queue(fx.dev), FERRY_U8, (int64_t)bytes, ref, to),
-                          FERRY_OK);
+    CU_ASSERT_EQUAL_FATAL(
+        ferry_math_copy(ferry_device_queue(fx.dev), FERRY_U8, (int64_t)bytes, ref, to), FERRY_OK);
     there = ferry_memory_host_data(m);
     CU_ASSERT_PTR_NOT_NULL_FATAL(there);
     memcpy(out, there, bytes);
@@ -310,7 +311,7 @@ static void write_host(ferry_memory *m)
     memset(p, FX_OLD, FX_BYTES);
 }
 
-ferry_memory *fx_memory_in(ferry_head head, bool warm)
+ferry_memory *fx_memory_in(ferry_memory_head_state head, bool warm)
 {
     ferry_memory *m = fx_memory(FX_BYTES);
 
@@ -319,7 +320,7 @@ ferry_memory *fx_memory_in(ferry_head head, bool warm)
         CU_ASSERT_PTR_NOT_NULL(ferry_memory_device_data(m).handle);
     }
     if (warm && head == FERRY_HEAD_UNINITIALIZED)
-        FX_OK(ferry_memory_invalidate(m));
+        FX_OK(ferry_memory_discard(m));
     if (head == FERRY_HEAD_AT_HOST)
         write_host(m);
     if (head == FERRY_HEAD_AT_DEVICE)
@@ -328,21 +329,21 @@ ferry_memory *fx_memory_in(ferry_head head, bool warm)
     return m;
 }
 
-static bool host_in(ferry_head head)
+static bool host_in(ferry_memory_head_state head)
 {
     return head == FERRY_HEAD_AT_HOST || head == FERRY_HEAD_SYNCED;
 }
 
-static bool device_in(ferry_head head)
+static bool device_in(ferry_memory_head_state head)
 {
     return head == FERRY_HEAD_AT_DEVICE || head == FERRY_HEAD_SYNCED;
 }
 
-void fx_check_head(const ferry_memory *m, ferry_head head)
+void fx_check_head(const ferry_memory *m, ferry_memory_head_state head)
 {
     CU_ASSERT_EQUAL(ferry_memory_head(m), head);
-    CU_ASSERT_EQUAL(ferry_memory_valid_at(m, NULL), host_in(head));
-    CU_ASSERT_EQUAL(ferry_memory_valid_at(m, ferry_memory_home(m)), device_in(head));
+    CU_ASSERT_EQUAL(ferry_memory_is_valid_at(m, NULL), host_in(head));
+    CU_ASSERT_EQUAL(ferry_memory_is_valid_at(m, ferry_memory_home(m)), device_in(head));
 }
 
 bool fx_all_equal(const unsigned char *bytes, unsigned char value)
@@ -357,11 +358,11 @@ void fx_check_contents(const ferry_memory *m, unsigned char value)
 {
     unsigned char bytes[FX_BYTES];
 
-    if (ferry_memory_valid_at(m, ferry_memory_home(m))) {
+    if (ferry_memory_is_valid_at(m, ferry_memory_home(m))) {
         fx_device_get(ferry_memory_device_data(m), FX_BYTES, bytes);
         CU_ASSERT(fx_all_equal(bytes, value));
     }
-    if (ferry_memory_valid_at(m, NULL))
+    if (ferry_memory_is_valid_at(m, NULL))
         CU_ASSERT(fx_all_equal(ferry_memory_host_data(m), value));
 }
 

@@ -36,7 +36,7 @@ void fx_sim(ferry_device *dev, const struct sim_control **out_control, void **ou
 
 /* What happened on the device between the last fx_mark and now. */
 void fx_mark(void);
-ferry_stats fx_since(void);
+ferry_device_stats fx_since(void);
 
 /* Copies in either direction since fx_mark; bytes likewise. */
 uint64_t fx_copies(void);
@@ -60,7 +60,7 @@ double fx_epsilon(ferry_dtype dtype);
 extern const ferry_dtype fx_floats[4];
 
 /* A blob on the device, or a failed case. */
-ferry_blob *fx_blob(ferry_dtype dtype, int naxes, const int64_t *dims);
+ferry_blob *fx_blob(ferry_dtype dtype, int rank, const int64_t *shape);
 #define FX_BLOB(dtype, ...)                                                       \
     fx_blob((dtype), (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), \
             (const int64_t[]){ __VA_ARGS__ })
@@ -83,10 +83,10 @@ void fx_count_call(void *arg);
 #define FX_NEW   0x77
 
 /* A memory in `head`; `warm` if both copies have been allocated on the way there. */
-ferry_memory *fx_memory_in(ferry_head head, bool warm);
+ferry_memory *fx_memory_in(ferry_memory_head_state head, bool warm);
 
 /* The head, and both bits of which it is a view. */
-void fx_check_head(const ferry_memory *m, ferry_head head);
+void fx_check_head(const ferry_memory *m, ferry_memory_head_state head);
 
 /* Whether FX_BYTES bytes all equal `value`. */
 bool fx_all_equal(const unsigned char *bytes, unsigned char value);

@@ -15,7 +15,7 @@ enum kind { GRID, LABELS, CONTINUES, CHOSEN, INDICES, REGIONS, MASK, LIKELY };
 
 struct input {
     enum kind kind;
-    int64_t dims[4];
+    int64_t shape[4];
 };
 
 struct gradient {
@@ -301,7 +301,7 @@ static float value_of(const struct input *in, int64_t i, int64_t n, int seed)
     case INDICES:
         return (float)(i * 2 % 3);
     case CONTINUES:
-        return i >= in->dims[1] && i % 5 != 4;
+        return i >= in->shape[1] && i % 5 != 4;
     case CHOSEN:
         return i % 3 != 1;
     case REGIONS:
@@ -318,7 +318,7 @@ static int axes_of(const struct input *in)
 {
     int n = 0;
 
-    while (n < 4 && in->dims[n])
+    while (n < 4 && in->shape[n])
         n++;
     return n;
 }

@@ -30,16 +30,16 @@ ferry_io *make_end(void)
     return io;
 }
 
-hid_t put(const char *name, hid_t type, const hsize_t *dims, hid_t plist, hid_t memory,
+hid_t put(const char *name, hid_t type, const hsize_t *shape, hid_t plist, hid_t memory,
           const void *values)
 {
     hid_t links = H5Pcreate(H5P_LINK_CREATE), space, set;
-    int naxes = 0;
+    int rank = 0;
 
-    while (dims && dims[naxes])
-        naxes++;
+    while (shape && shape[rank])
+        rank++;
     H5Pset_create_intermediate_group(links, 1);
-    space = naxes ? H5Screate_simple(naxes, dims, NULL) : H5Screate(H5S_SCALAR);
+    space = rank ? H5Screate_simple(rank, shape, NULL) : H5Screate(H5S_SCALAR);
     set = H5Dcreate2(made, name, type, space, links, plist, H5P_DEFAULT);
     CU_ASSERT_FATAL(set >= 0);
     if (values)
@@ -64,7 +64,7 @@ const ferry_io_entry *find(ferry_io *io, const char *name)
 {
     const ferry_io_entry *entry = NULL;
 
-    FX_OK_FATAL(ferry_io_find(io, name, &entry));
+    FX_OK_FATAL(ferry_io_entry_find(io, name, &entry));
     if (!entry)
         printf("  no %s\n", name);
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry);

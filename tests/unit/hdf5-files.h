@@ -22,7 +22,7 @@ ferry_io *make_end(void);
 #define DIMS(...) ((const hsize_t[]){ __VA_ARGS__, 0 })
 
 /* Dims end with a 0. `plist` and `values` may be left out. */
-hid_t put(const char *name, hid_t type, const hsize_t *dims, hid_t plist, hid_t memory,
+hid_t put(const char *name, hid_t type, const hsize_t *shape, hid_t plist, hid_t memory,
           const void *values);
 
 /* So many F32: 1, 2, … */

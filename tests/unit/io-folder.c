@@ -35,7 +35,7 @@ ferry_io_writer *create(const char *name, ferry_io_format format)
 {
     ferry_io_writer *w = NULL;
 
-    FX_OK_FATAL(ferry_io_create(in_folder(name), format, &w));
+    FX_OK_FATAL(ferry_io_writer_create(in_folder(name), format, &w));
     return w;
 }
 
@@ -54,7 +54,7 @@ void fill(ferry_blob *b, double first)
 {
     void *data = ferry_blob_overwrite_host_data(b);
 
-    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
         fx_set(ferry_blob_dtype(b), data, i, first + (double)(i % 50));
 }
 

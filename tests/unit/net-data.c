@@ -9,7 +9,7 @@ const ferry_io_entry *nd_find(ferry_io *io, const char *name)
 {
     const ferry_io_entry *entry = NULL;
 
-    CU_ASSERT_EQUAL(ferry_io_find(io, name, &entry), FERRY_OK);
+    CU_ASSERT_EQUAL(ferry_io_entry_find(io, name, &entry), FERRY_OK);
     return entry;
 }
 
@@ -28,7 +28,7 @@ void nd_fill(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b)
 {
     float *values = values_of(io, entry), *to;
 
-    CU_ASSERT_EQUAL(ferry_blob_reshape(b, entry->naxes, entry->dims, NULL), FERRY_OK);
+    CU_ASSERT_EQUAL(ferry_blob_reshape(b, entry->shape, entry->rank, NULL), FERRY_OK);
     to = ferry_blob_overwrite_host_data(b);
     CU_ASSERT_PTR_NOT_NULL_FATAL(to);
     memcpy(to, values, (size_t)entry->count * sizeof(*values));
@@ -39,13 +39,13 @@ static bool same_shape(const ferry_io_entry *entry, const ferry_blob *b, const c
 {
     char shape[128] = "";
 
-    if (ferry_blob_naxes(b) == entry->naxes &&
-        (!entry->naxes ||
-         !memcmp(ferry_blob_dims(b), entry->dims, (size_t)entry->naxes * sizeof(int64_t))))
+    if (ferry_blob_rank(b) == entry->rank &&
+        (!entry->rank ||
+         !memcmp(ferry_blob_shape(b), entry->shape, (size_t)entry->rank * sizeof(int64_t))))
         return true;
     ferry_blob_shape_string(b, shape, sizeof(shape));
     printf("     %s: %s is %s here, %d axes and %lld elements there\n", what, entry->name, shape,
-           entry->naxes, (long long)entry->count);
+           entry->rank, (long long)entry->count);
     return false;
 }
 
@@ -115,7 +115,7 @@ void nd_fill_diff(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b)
 {
     float *values = values_of(io, entry), *to;
 
-    CU_ASSERT_EQUAL_FATAL(ferry_blob_count(b), entry->count);
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_element_count(b), entry->count);
     to = ferry_blob_overwrite_host_diff(b);
     CU_ASSERT_PTR_NOT_NULL_FATAL(to);
     memcpy(to, values, (size_t)entry->count * sizeof(*values));
@@ -135,7 +135,7 @@ static int64_t largest_of(const float *row, int64_t n)
 bool nd_same_argmax(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b,
                     const char *what)
 {
-    int64_t n = entry->naxes ? entry->dims[entry->naxes - 1] : 1, row;
+    int64_t n = entry->rank ? entry->shape[entry->rank - 1] : 1, row;
     const float *got = ferry_blob_host_data(b);
     float *expected = values_of(io, entry);
     bool same = got != NULL;
@@ -151,10 +151,10 @@ bool nd_same_argmax(ferry_io *io, const ferry_io_entry *entry, const ferry_blob 
 
 int nd_layer(const ferry_net *net, const char *name)
 {
-    for (int i = 0; i < ferry_net_n_layers(net); i++) {
+    for (int i = 0; i < ferry_net_layer_count(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof(info) };
 
-        if (!ferry_net_layer(net, i, &info) && !strcmp(info.name, name))
+        if (!ferry_net_get_layer_info(net, i, &info) && !strcmp(info.name, name))
             return i;
     }
     return -1;

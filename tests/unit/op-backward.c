@@ -64,7 +64,7 @@ static const char *binary_inputs(uint32_t function, uint32_t pass)
     }
 }
 
-static const char *inputs(const ferry_op *f, uint32_t pass)
+static const char *inputs(const ferry_op_desc *f, uint32_t pass)
 {
     switch (f->kind) {
     case FERRY_OP_CONVOLUTION:
@@ -91,7 +91,7 @@ static const char *inputs(const ferry_op *f, uint32_t pass)
     }
 }
 
-static const ferry_operand *operand_of(const ferry_op *f, enum ob_role role)
+static const ferry_operand *operand_of(const ferry_op_desc *f, enum ob_role role)
 {
     switch (role) {
     case OB_X:
@@ -108,7 +108,7 @@ static const ferry_operand *operand_of(const ferry_op *f, enum ob_role role)
 }
 
 /* What the forward operation lacks for the pass: a mask, a scale, a bias. */
-static void complete(struct om_numbers *n, const struct ob_pass *pass, ferry_op *f)
+static void complete(struct om_numbers *n, const struct ob_pass *pass, ferry_op_desc *f)
 {
     if (f->kind == FERRY_OP_POOL && f->params.pool.method == FERRY_POOL_MAX) {
         f->n_out = 2;
@@ -127,8 +127,8 @@ static void complete(struct om_numbers *n, const struct ob_pass *pass, ferry_op 
     }
 }
 
-void ob_make(struct om_numbers *n, const struct ob_pass *pass, ferry_op *forward,
-             ferry_op *backward, enum ob_role *roles)
+void ob_make(struct om_numbers *n, const struct ob_pass *pass, ferry_op_desc *forward,
+             ferry_op_desc *backward, enum ob_role *roles)
 {
     static const char letters[] = "xuvys";
     const char *in;
@@ -138,7 +138,7 @@ void ob_make(struct om_numbers *n, const struct ob_pass *pass, ferry_op *forward
         complete(n, pass, forward);
         in = inputs(forward, pass->pass);
     } while (!in);
-    ferry_op_init(backward, pass->kind);
+    ferry_op_desc_init(backward, pass->kind);
     backward->pass = pass->pass;
     backward->params = forward->params;
     backward->in[0] = *operand_of(forward, OB_Y);
@@ -152,7 +152,7 @@ void ob_make(struct om_numbers *n, const struct ob_pass *pass, ferry_op *forward
     backward->out[0] = *operand_of(forward, pass->of);
 }
 
-void ob_fill_mask(struct om_numbers *n, const ferry_op *backward, void *mask)
+void ob_fill_mask(struct om_numbers *n, const ferry_op_desc *backward, void *mask)
 {
     const ferry_op_window *w = &backward->params.window;
     const struct view v = { backward->in[1], mask };

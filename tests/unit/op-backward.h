@@ -27,10 +27,10 @@ extern const int ob_pass_count;
  * a mask, LRN's scale; with MOMENTS the scale, and Y what is normalised. `roles` has an entry for each
  * input of the pass.
  */
-void ob_make(struct om_numbers *n, const struct ob_pass *pass, ferry_op *forward,
-             ferry_op *backward, enum ob_role *roles);
+void ob_make(struct om_numbers *n, const struct ob_pass *pass, ferry_op_desc *forward,
+             ferry_op_desc *backward, enum ob_role *roles);
 
 /* Masks for an operation with the pass of POOL: places in the windows, some of them none or strange. */
-void ob_fill_mask(struct om_numbers *n, const ferry_op *backward, void *mask);
+void ob_fill_mask(struct om_numbers *n, const ferry_op_desc *backward, void *mask);
 
 #endif

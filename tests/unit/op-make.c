@@ -46,8 +46,8 @@ static ferry_operand operand(struct om_numbers *n, int rank, const int64_t *shap
 {
     static const uint8_t last[3][5] = { { 0, 2, 1 }, { 0, 2, 3, 1 }, { 0, 2, 3, 4, 1 } };
     int64_t how = om_pick(n, 4);
-    ferry_operand o = ferry_operand_of(FERRY_F32, rank, shape,
-                                       how == 1 && rank >= 3 && rank <= 5 ? last[rank - 3] : NULL);
+    ferry_operand o = ferry_operand_make(
+        FERRY_F32, shape, rank, how == 1 && rank >= 3 && rank <= 5 ? last[rank - 3] : NULL);
     int axis, k;
 
     if (how != 2 || rank < 2)
@@ -65,7 +65,7 @@ static ferry_operand operand(struct om_numbers *n, int rank, const int64_t *shap
 /* One number a channel; now and then every other element, or every third. */
 static ferry_operand vector(struct om_numbers *n, int64_t length)
 {
-    ferry_operand o = ferry_operand_of(FERRY_F32, 1, &length, NULL);
+    ferry_operand o = ferry_operand_make(FERRY_F32, &length, 1, NULL);
 
     if (!om_pick(n, 4))
         o.stride[0] = 2 + om_pick(n, 2);
@@ -120,7 +120,7 @@ static void three_by_three(struct om_numbers *n, ferry_op_window *w, int64_t *im
     }
 }
 
-static void make_convolution(struct om_numbers *n, ferry_op *op)
+static void make_convolution(struct om_numbers *n, ferry_op_desc *op)
 {
     static const uint8_t last[] = { 0, 2, 3, 1 };
     static const int64_t groups[] = { 1, 1, 1, 2, 3 };
@@ -154,15 +154,15 @@ static void make_convolution(struct om_numbers *n, ferry_op *op)
             y[2 + i] = wide - w->pad[i] - w->pad_end[i];
         }
     }
-    op->in[0] = lines ? ferry_operand_of(FERRY_F32, 4, x, last) : operand(n, spatial + 2, x);
+    op->in[0] = lines ? ferry_operand_make(FERRY_F32, x, 4, last) : operand(n, spatial + 2, x);
     op->in[1] = operand(n, spatial + 2, k);
     op->in[2] = vector(n, out);
     op->n_in = 2 + (uint32_t)om_pick(n, 2);
     op->constants = om_pick(n, 2) ? op->n_in == 3 ? 6 : 2 : 0;
-    op->out[0] = lines ? ferry_operand_of(FERRY_F32, 4, y, last) : operand(n, spatial + 2, y);
+    op->out[0] = lines ? ferry_operand_make(FERRY_F32, y, 4, last) : operand(n, spatial + 2, y);
 }
 
-static void make_columns(struct om_numbers *n, ferry_op *op)
+static void make_columns(struct om_numbers *n, ferry_op_desc *op)
 {
     ferry_op_window *w = &op->params.window;
     int spatial = 1 + (int)om_pick(n, 3), i;
@@ -178,13 +178,13 @@ static void make_columns(struct om_numbers *n, ferry_op *op)
         y[2 + i] = slid(w, i, x[2 + i]);
     }
     image = operand(n, spatial + 2, x);
-    columns = ferry_operand_of(FERRY_F32, spatial + 2, y, NULL);
+    columns = ferry_operand_make(FERRY_F32, y, spatial + 2, NULL);
     op->in[0] = op->kind == FERRY_OP_IM2COL ? image : columns;
     op->out[0] = op->kind == FERRY_OP_IM2COL ? columns : image;
     op->n_in = 1;
 }
 
-static void make_pool(struct om_numbers *n, ferry_op *op)
+static void make_pool(struct om_numbers *n, ferry_op_desc *op)
 {
     ferry_op_window *w = &op->params.window;
     int spatial = om_pick(n, 4) ? 2 : 1 + 2 * (int)om_pick(n, 2), i;
@@ -205,21 +205,21 @@ static void make_pool(struct om_numbers *n, ferry_op *op)
     op->out[0] = operand(n, spatial + 2, y);
     op->n_in = 1;
     if (op->params.pool.method == FERRY_POOL_MAX && om_pick(n, 2)) {
-        op->out[1] = ferry_operand_of(FERRY_F32, spatial + 2, y, NULL);
+        op->out[1] = ferry_operand_make(FERRY_F32, y, spatial + 2, NULL);
         op->n_out = 2;
     }
 }
 
-static void make_matrices(struct om_numbers *n, ferry_op *op)
+static void make_matrices(struct om_numbers *n, ferry_op_desc *op)
 {
     int64_t b = 1 + om_pick(n, 3), m = dim(n, 40), k = dim(n, 50), cols = dim(n, 40);
     int i;
 
-    op->in[0] = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ om_pick(n, 3) ? b : 1, m, k },
-                                 om_pick(n, 2) ? NULL : (uint8_t[]){ 0, 2, 1 });
-    op->in[1] = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ om_pick(n, 3) ? b : 1, k, cols },
-                                 om_pick(n, 2) ? NULL : (uint8_t[]){ 0, 2, 1 });
-    op->out[0] = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ b, m, cols }, NULL);
+    op->in[0] = ferry_operand_make(FERRY_F32, (int64_t[]){ om_pick(n, 3) ? b : 1, m, k }, 3,
+                                   om_pick(n, 2) ? NULL : (uint8_t[]){ 0, 2, 1 });
+    op->in[1] = ferry_operand_make(FERRY_F32, (int64_t[]){ om_pick(n, 3) ? b : 1, k, cols }, 3,
+                                   om_pick(n, 2) ? NULL : (uint8_t[]){ 0, 2, 1 });
+    op->out[0] = ferry_operand_make(FERRY_F32, (int64_t[]){ b, m, cols }, 3, NULL);
     op->n_in = 2;
     op->params.gemm.alpha = om_pick(n, 2) ? 1 : 0.5;
     if (om_pick(n, 2)) {
@@ -231,7 +231,7 @@ static void make_matrices(struct om_numbers *n, ferry_op *op)
         op->constants |= (uint32_t)om_pick(n, 2) << i;
 }
 
-static void make_inner_product(struct om_numbers *n, ferry_op *op)
+static void make_inner_product(struct om_numbers *n, ferry_op_desc *op)
 {
     int64_t x[4] = { dim(n, 12), dim(n, 12), dim(n, 5), dim(n, 5) }, out = dim(n, 60), k;
     int rank = 2 + (int)om_pick(n, 3), i;
@@ -239,8 +239,8 @@ static void make_inner_product(struct om_numbers *n, ferry_op *op)
     for (i = 1, k = 1; i < rank; i++)
         k *= x[i];
     op->in[0] = operand(n, rank, x);
-    op->in[1] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ out, k },
-                                 om_pick(n, 3) ? NULL : (uint8_t[]){ 1, 0 });
+    op->in[1] = ferry_operand_make(FERRY_F32, (int64_t[]){ out, k }, 2,
+                                   om_pick(n, 3) ? NULL : (uint8_t[]){ 1, 0 });
     op->in[2] = vector(n, out);
     op->n_in = 2 + (uint32_t)om_pick(n, 2);
     op->constants = om_pick(n, 2) ? 2 : 0;
@@ -256,7 +256,7 @@ static int any_shape(struct om_numbers *n, int most_rank, int64_t *shape)
     return rank;
 }
 
-static void make_unary(struct om_numbers *n, ferry_op *op)
+static void make_unary(struct om_numbers *n, ferry_op_desc *op)
 {
     int64_t shape[8];
     int rank = any_shape(n, 5, shape);
@@ -272,7 +272,7 @@ static void make_unary(struct om_numbers *n, ferry_op *op)
         op->params.unary.a = (double)om_pick(n, 4) - 0.5 * (double)om_pick(n, 2);
 }
 
-static void make_binary(struct om_numbers *n, ferry_op *op)
+static void make_binary(struct om_numbers *n, ferry_op_desc *op)
 {
     int64_t shape[8], part[8];
     int rank = any_shape(n, 4, shape), i, k;
@@ -293,7 +293,7 @@ static void make_binary(struct om_numbers *n, ferry_op *op)
     op->out[0] = operand(n, rank, shape);
 }
 
-static void make_reduction(struct om_numbers *n, ferry_op *op)
+static void make_reduction(struct om_numbers *n, ferry_op_desc *op)
 {
     int64_t shape[8], rest[8];
     int rank = any_shape(n, 4, shape), i;
@@ -311,11 +311,11 @@ static void make_reduction(struct om_numbers *n, ferry_op *op)
         rest[i] = op->params.reduce.axes >> i & 1 ? 1 : shape[i];
     op->in[0] = operand(n, rank, shape);
     op->n_in = 1;
-    op->out[0] = op->out[1] = ferry_operand_of(FERRY_F32, rank, rest, NULL);
+    op->out[0] = op->out[1] = ferry_operand_make(FERRY_F32, rest, rank, NULL);
     op->n_out = op->kind == FERRY_OP_MOMENTS ? 2 : 1;
 }
 
-static void make_rows(struct om_numbers *n, ferry_op *op)
+static void make_rows(struct om_numbers *n, ferry_op_desc *op)
 {
     int64_t shape[8];
     int rank = any_shape(n, 4, shape);
@@ -327,7 +327,7 @@ static void make_rows(struct om_numbers *n, ferry_op *op)
     op->params.softmax.logarithm = !om_pick(n, 4);
 }
 
-static void make_lrn(struct om_numbers *n, ferry_op *op)
+static void make_lrn(struct om_numbers *n, ferry_op_desc *op)
 {
     int64_t shape[5];
 
@@ -341,12 +341,12 @@ static void make_lrn(struct om_numbers *n, ferry_op *op)
     op->params.lrn.beta = om_pick(n, 2) ? 0.75 : 0.6;
     op->params.lrn.k = 1 + (double)om_pick(n, 2);
     if (om_pick(n, 2)) {
-        op->out[1] = ferry_operand_of(FERRY_F32, 4, shape, NULL);
+        op->out[1] = ferry_operand_make(FERRY_F32, shape, 4, NULL);
         op->n_out = 2;
     }
 }
 
-static void make_copy(struct om_numbers *n, ferry_op *op)
+static void make_copy(struct om_numbers *n, ferry_op_desc *op)
 {
     static const ferry_dtype types[] = { FERRY_F32, FERRY_F32, FERRY_F64, FERRY_I32,
                                          FERRY_U8,  FERRY_F16, FERRY_U32, FERRY_BF16 };
@@ -364,7 +364,7 @@ static void make_copy(struct om_numbers *n, ferry_op *op)
         op->in[0].stride[om_pick(n, rank)] = 0;
 }
 
-static void make_image(struct om_numbers *n, ferry_op *op)
+static void make_image(struct om_numbers *n, ferry_op_desc *op)
 {
     int64_t x[5], y[4] = { 0, 0, dim(n, 20), dim(n, 20) }, group = om_pick(n, 3);
     int64_t rois[2] = { 1 + om_pick(n, 5), 5 };
@@ -390,7 +390,7 @@ static void make_image(struct om_numbers *n, ferry_op *op)
     op->out[0] = operand(n, 4, y);
 }
 
-static void make_table(struct om_numbers *n, ferry_op *op)
+static void make_table(struct om_numbers *n, ferry_op_desc *op)
 {
     int64_t table[2] = { 1 + om_pick(n, 9), dim(n, 30) },
             rows[2] = { 1 + om_pick(n, 12), table[1] };
@@ -402,18 +402,18 @@ static void make_table(struct om_numbers *n, ferry_op *op)
     op->n_in = 2;
 }
 
-static void make_random(struct om_numbers *n, ferry_op *op)
+static void make_random(struct om_numbers *n, ferry_op_desc *op)
 {
     int64_t shape[8];
     int rank = any_shape(n, 3, shape);
 
-    op->out[0] = ferry_operand_of(FERRY_F32, rank, shape, NULL);
+    op->out[0] = ferry_operand_make(FERRY_F32, shape, rank, NULL);
     op->params.random.distribution = (uint32_t)om_pick(n, 3);
     op->params.random.a = 0.25;
     op->params.random.b = 2;
 }
 
-static void make_update(struct om_numbers *n, ferry_op *op)
+static void make_update(struct om_numbers *n, ferry_op_desc *op)
 {
     int64_t shape[8];
     int rank = any_shape(n, 3, shape);
@@ -427,7 +427,7 @@ static void make_update(struct om_numbers *n, ferry_op *op)
         op->out[i] = operand(n, rank, shape);
 }
 
-static void (*maker_of(uint32_t kind))(struct om_numbers *, ferry_op *)
+static void (*maker_of(uint32_t kind))(struct om_numbers *, ferry_op_desc *)
 {
     switch (kind) {
     case FERRY_OP_CONVOLUTION:
@@ -467,7 +467,7 @@ static void (*maker_of(uint32_t kind))(struct om_numbers *, ferry_op *)
     }
 }
 
-static void add_epilogue(struct om_numbers *n, ferry_op *op)
+static void add_epilogue(struct om_numbers *n, ferry_op_desc *op)
 {
     static const uint32_t functions[] = { FERRY_UNARY_RELU, FERRY_UNARY_CLIP, FERRY_UNARY_SIGMOID,
                                           FERRY_UNARY_ELU };
@@ -491,7 +491,7 @@ static void add_epilogue(struct om_numbers *n, ferry_op *op)
 }
 
 /* Those of products always do; of what has one F32 output of sums or choices, one in four. */
-static bool takes_steps(struct om_numbers *n, const ferry_op *op)
+static bool takes_steps(struct om_numbers *n, const ferry_op_desc *op)
 {
     switch (op->kind) {
     case FERRY_OP_CONVOLUTION:
@@ -507,16 +507,16 @@ static bool takes_steps(struct om_numbers *n, const ferry_op *op)
     }
 }
 
-void om_make(struct om_numbers *n, uint32_t kind, int epilogue, ferry_op *out)
+void om_make(struct om_numbers *n, uint32_t kind, int epilogue, ferry_op_desc *out)
 {
-    ferry_op_init(out, kind);
+    ferry_op_desc_init(out, kind);
     out->n_out = 1;
     maker_of(kind)(n, out);
     if (epilogue && takes_steps(n, out))
         add_epilogue(n, out);
 }
 
-void om_halve(ferry_op *op, ferry_dtype half)
+void om_halve(ferry_op_desc *op, ferry_dtype half)
 {
     bool is_table = op->kind == FERRY_OP_GATHER || op->kind == FERRY_OP_SCATTER_ADD;
     bool is_index = op->kind == FERRY_OP_REDUCE && op->pass == FERRY_PASS_FORWARD &&
@@ -536,7 +536,7 @@ void om_halve(ferry_op *op, ferry_dtype half)
 
 const double om_scalars[FERRY_UPDATE_SCALARS] = { 0.5, 0.01, 0.02, 0.125, 0.9, 0.99, 0.001 };
 
-double om_tolerance(const ferry_op *op)
+double om_tolerance(const ferry_op_desc *op)
 {
     if (!op->n_epilogue && (op->kind == FERRY_OP_STRIDED_COPY || op->kind == FERRY_OP_GATHER))
         return 0;
@@ -557,7 +557,7 @@ static void put_operand(char *text, size_t size, const char *what, const ferry_o
                                  (long long)o->stride[i]);
 }
 
-const char *om_text(const ferry_op *op)
+const char *om_text(const ferry_op_desc *op)
 {
     static char text[1200];
     const ferry_op_window *w = &op->params.window;

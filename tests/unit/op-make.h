@@ -25,19 +25,19 @@ double om_value(struct om_numbers *n);
 extern const uint32_t om_kinds[];
 extern const int om_kind_count;
 
-/* One operation of that kind; `epilogue` nonzero: perhaps with one. Passes ferry_op_check. */
-void om_make(struct om_numbers *n, uint32_t kind, int epilogue, ferry_op *out);
+/* One operation of that kind; `epilogue` nonzero: perhaps with one. Passes ferry_op_desc_check. */
+void om_make(struct om_numbers *n, uint32_t kind, int epilogue, ferry_op_desc *out);
 
 /* What computes in F32 computes in that dtype; indices, masks and copies stay as they are. */
-void om_halve(ferry_op *op, ferry_dtype half);
+void om_halve(ferry_op_desc *op, ferry_dtype half);
 
 /* How far a result may be from the oracle's, relative to the largest one. */
-double om_tolerance(const ferry_op *op);
+double om_tolerance(const ferry_op_desc *op);
 
 /* What an UPDATE is run with, FERRY_UPDATE_SCALARS of them. */
 extern const double om_scalars[];
 
 /* The operation in a line, for reports; static storage. */
-const char *om_text(const ferry_op *op);
+const char *om_text(const ferry_op_desc *op);
 
 #endif

@@ -343,9 +343,9 @@ static void make_plain(ferry_operand *o)
 }
 
 /* The operation with the first `steps` of its epilogue alone, and their operands. */
-static ferry_op cut_epilogue(const ferry_op *op, uint32_t steps)
+static ferry_op_desc cut_epilogue(const ferry_op_desc *op, uint32_t steps)
 {
-    ferry_op cut = *op;
+    ferry_op_desc cut = *op;
 
     for (uint32_t i = op->n_epilogue; i-- > steps;)
         cut.n_in -= op->epilogue[i].step != FERRY_STEP_UNARY;
@@ -356,7 +356,7 @@ static ferry_op cut_epilogue(const ferry_op *op, uint32_t steps)
 /* What the oracle of op/ makes of it, with the first `steps` of the epilogue; into r->out. */
 static void run_reference(struct rig *r, uint32_t steps)
 {
-    ferry_op op = cut_epilogue(&r->op, steps);
+    ferry_op_desc op = cut_epilogue(&r->op, steps);
     ferry_cref in[FERRY_OP_INPUTS];
     ferry_ref out[FERRY_OP_OUTPUTS];
     const ferry_op_run_args args = {

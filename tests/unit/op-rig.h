@@ -23,7 +23,7 @@ enum rig_layout {
 };
 
 struct rig {
-    ferry_op op;
+    ferry_op_desc op;
     uint64_t seed, offset;
     double tolerance; /* of the largest magnitude in an output; 0: 1e-5, F64 1e-12 */
     int in_place;     /* out[0] is in[in_place − 1] */

@@ -131,12 +131,12 @@ static int adopt_device(struct scene *s)
 
 static int invalidate(struct scene *s)
 {
-    return ferry_memory_invalidate(data(s));
+    return ferry_memory_discard(data(s));
 }
 
 static int evict(struct scene *s)
 {
-    int err = ferry_memory_wont_use(data(s));
+    int err = ferry_memory_allow_eviction(data(s));
 
     if (!err)
         err = ferry_device_set_budget(wx_dev(near()), 1);
@@ -179,7 +179,7 @@ static int element(struct scene *s)
 {
     double value;
 
-    return ferry_blob_data_at(s->b, 1, (int64_t[]){ 3 }, &value);
+    return ferry_blob_data_at(s->b, (int64_t[]){ 3 }, 1, &value);
 }
 
 static int copy_from(struct scene *s)
@@ -199,17 +199,17 @@ static int copy_diff(struct scene *s)
 
 static int reshape(struct scene *s)
 {
-    return ferry_blob_reshape(s->b, 1, (int64_t[]){ SC_COUNT }, NULL);
+    return ferry_blob_reshape(s->b, (int64_t[]){ SC_COUNT }, 1, NULL);
 }
 
 static int reshape_to_axes(struct scene *s)
 {
-    return ferry_blob_reshape(s->b, 3, (int64_t[]){ 2, 2, SC_COUNT / 4 }, NULL);
+    return ferry_blob_reshape(s->b, (int64_t[]){ 2, 2, SC_COUNT / 4 }, 3, NULL);
 }
 
 static int grow(struct scene *s)
 {
-    return ferry_blob_reshape(s->b, 1, (int64_t[]){ 4 * SC_COUNT }, NULL);
+    return ferry_blob_reshape(s->b, (int64_t[]){ 4 * SC_COUNT }, 1, NULL);
 }
 
 static int share_data(struct scene *s)
@@ -231,12 +231,12 @@ static int write_slice(struct scene *s)
 
 static int move(struct scene *s)
 {
-    return ferry_blob_to(s->b, wx_dev(far()));
+    return ferry_blob_move_to(s->b, wx_dev(far()));
 }
 
 static int create(struct scene *s)
 {
-    return ferry_blob_create(wx_dev(far()), FERRY_F16, 2, (int64_t[]){ 3, 4 }, &s->blob_made);
+    return ferry_blob_create(wx_dev(far()), FERRY_F16, (int64_t[]){ 3, 4 }, 2, &s->blob_made);
 }
 
 static int name(struct scene *s)
@@ -258,12 +258,12 @@ static int queue_create(struct scene *s)
 
 static int queue_record(struct scene *s)
 {
-    return ferry_queue_record(s->own[0], &s->event_made);
+    return ferry_event_record(s->own[0], &s->event_made);
 }
 
 static int queue_wait(struct scene *s)
 {
-    return ferry_queue_wait(s->own[0], s->event);
+    return ferry_queue_wait_event(s->own[0], s->event);
 }
 
 static int record_use(struct scene *s)
@@ -346,7 +346,7 @@ static void bring(struct scene *s, enum whereabouts where)
     else if (where == SC_HOST_DEV0)
         (void)wx_access(m, wx_queue(near()), FERRY_READ);
     else if (where == SC_PENDING) /* a kernel that changes nothing, on a queue of the program's */
-        FX_OK(ferry_scal(s->own[1], FERRY_F32, SC_COUNT, 1, wx_access(m, s->own[1], MUTABLE)));
+        FX_OK(ferry_math_scal(s->own[1], FERRY_F32, SC_COUNT, 1, wx_access(m, s->own[1], MUTABLE)));
     if (where == SC_DEV0_DEV1) {
         (void)wx_access(m, wx_queue(near()), MUTABLE);
         (void)wx_access(m, wx_queue(far()), FERRY_READ);
@@ -358,20 +358,20 @@ void scene_set(struct scene *s, enum whereabouts where)
     const int64_t count = SC_COUNT;
 
     memset(s, 0, sizeof(*s));
-    FX_OK_FATAL(ferry_blob_create(wx_dev(near()), FERRY_F32, 1, &count, &s->b));
-    FX_OK_FATAL(ferry_blob_create(wx_dev(near()), FERRY_F32, 1, &count, &s->other));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(near()), FERRY_F32, &count, 1, &s->b));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(near()), FERRY_F32, &count, 1, &s->other));
     put(ferry_blob_overwrite_host_data(s->b), 1, 1);
     put(ferry_blob_overwrite_host_diff(s->b), 10, 10);
     put(ferry_blob_overwrite_host_data(s->other), 101, 1);
     put(ferry_blob_overwrite_host_diff(s->other), 201, 1);
     for (int i = 0; i < 2; i++)
         s->own[i] = wx_queue_create(i ? far() : near());
-    FX_OK_FATAL(ferry_queue_record(s->own[1], &s->event));
+    FX_OK_FATAL(ferry_event_record(s->own[1], &s->event));
     s->block = aligned_alloc(64, 64);
     put(s->block, 7, 0);
     FX_OK_FATAL(ferry_memory_create(wx_dev(near()), SC_COUNT * sizeof(float), &s->lent));
     s->lent_at = wx_access(s->lent, wx_queue(near()), FERRY_WRITE);
-    FX_OK(ferry_fill(wx_queue(near()), FERRY_F32, SC_COUNT, 7, s->lent_at));
+    FX_OK(ferry_math_fill(wx_queue(near()), FERRY_F32, SC_COUNT, 7, s->lent_at));
     wx_run_all();
     bring(s, where);
 }

@@ -4,8 +4,8 @@
 
 /* Texts of nets: what most begin with, and one whose values are easily worked out. */
 
-#define INPUT(dims)                                                                               \
-    "name: 'small' layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " dims " } } " \
+#define INPUT(shape)                                                                               \
+    "name: 'small' layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " shape " } } " \
     "}\n"
 
 static const char chain[] =

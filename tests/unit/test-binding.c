@@ -26,9 +26,9 @@ static ferry_memory *ones_on_device(void)
 
 static uint64_t fallbacks(void)
 {
-    ferry_stats stats;
+    ferry_device_stats stats;
 
-    FX_OK(ferry_device_stats(wx_dev(0), &stats, sizeof(stats)));
+    FX_OK(ferry_device_get_stats(wx_dev(0), &stats, sizeof(stats)));
     return stats.fallbacks;
 }
 
@@ -60,19 +60,19 @@ static void a_device_says_what_its_kernels_want(void)
 /* Every operation once where kernels can begin, once 12 bytes further, and what each has made of ones. */
 static void operations(ferry_queue *q, ferry_cref x, ferry_ref y, uint64_t skip, double *out)
 {
-    FX_OK(ferry_axpy(q, FERRY_F32, N, 2, x, at(y, skip)));
-    FX_OK(ferry_scal(q, FERRY_F32, N, 2, at(y, skip)));
-    FX_OK(ferry_dot(q, FERRY_F32, N, from(ferry_ref_const(y), skip), x, &out[0]));
-    FX_OK(ferry_asum(q, FERRY_F32, N, from(ferry_ref_const(y), skip), &out[1]));
-    FX_OK(ferry_sumsq(q, FERRY_F32, N, from(ferry_ref_const(y), skip), &out[2]));
-    FX_OK(ferry_gemv(q, FERRY_F32, FERRY_NO_TRANS, 1, N, 1, x, N, from(ferry_ref_const(y), skip), 1,
-                     0, at(y, skip + 1024), 1));
-    FX_OK(ferry_gemm(q, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 1, 1, N, 1,
-                     from(ferry_ref_const(y), skip), N, x, 1, 1, at(y, skip + 1024), 1));
-    FX_OK(ferry_convert(q, N, FERRY_F32, from(ferry_ref_const(y), skip), FERRY_F64,
-                        at(y, skip + 2048 + skip % 8)));
-    FX_OK(ferry_fill(q, FERRY_F32, N, 0.5, at(y, skip + 512)));
-    FX_OK(ferry_copy(q, FERRY_F32, N, from(ferry_ref_const(y), skip), at(y, skip + 768)));
+    FX_OK(ferry_math_axpy(q, FERRY_F32, N, 2, x, at(y, skip)));
+    FX_OK(ferry_math_scal(q, FERRY_F32, N, 2, at(y, skip)));
+    FX_OK(ferry_math_dot(q, FERRY_F32, N, from(ferry_ref_const(y), skip), x, &out[0]));
+    FX_OK(ferry_math_asum(q, FERRY_F32, N, from(ferry_ref_const(y), skip), &out[1]));
+    FX_OK(ferry_math_sumsq(q, FERRY_F32, N, from(ferry_ref_const(y), skip), &out[2]));
+    FX_OK(ferry_math_gemv(q, FERRY_F32, FERRY_NO_TRANS, 1, N, 1, x, N,
+                          from(ferry_ref_const(y), skip), 1, 0, at(y, skip + 1024), 1));
+    FX_OK(ferry_math_gemm(q, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 1, 1, N, 1,
+                          from(ferry_ref_const(y), skip), N, x, 1, 1, at(y, skip + 1024), 1));
+    FX_OK(ferry_math_convert(q, N, FERRY_F32, from(ferry_ref_const(y), skip), FERRY_F64,
+                             at(y, skip + 2048 + skip % 8)));
+    FX_OK(ferry_math_fill(q, FERRY_F32, N, 0.5, at(y, skip + 512)));
+    FX_OK(ferry_math_copy(q, FERRY_F32, N, from(ferry_ref_const(y), skip), at(y, skip + 768)));
 }
 
 static void check_results(const char *host, const double *out)
@@ -114,13 +114,13 @@ static void an_unaligned_slice_is_computed_on_the_host_and_counted(void)
 
 static void a_slice_that_begins_elsewhere_is_computed_on_the_host(void)
 {
-    const int64_t dims[] = { 128, N };
+    const int64_t shape[] = { 128, N };
     ferry_blob *parent = NULL, *slice = NULL;
     uint64_t before;
 
     wx_begin();
     before = fallbacks();
-    CU_ASSERT_EQUAL_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 2, dims, &parent), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, shape, 2, &parent), 0);
     ((float *)ferry_blob_mutable_host_data(parent))[N] = 1;
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(parent).handle);
     CU_ASSERT_EQUAL_FATAL(ferry_blob_slice(parent, 1, 1, &slice), 0);
@@ -148,14 +148,15 @@ static void strict_says_both_numbers(void)
     setenv("FERRY_STRICT", "1", 1);
     FX_OK_FATAL(ferry_runtime_open(NULL, &rt));
     unsetenv("FERRY_STRICT");
-    FX_OK_FATAL(ferry_runtime_device(rt, "sim:0", &dev));
+    FX_OK_FATAL(ferry_runtime_get_device(rt, "sim:0", &dev));
     FX_OK_FATAL(ferry_memory_create(dev, 4096, &x));
     memset(ferry_memory_overwrite_host_data(x), 0, 4096);
     ref = ferry_memory_mutable_device_data(x);
-    FX_FAILS(FERRY_EUNSUPPORTED, ferry_scal(ferry_device_queue(dev), FERRY_F32, N, 2, at(ref, 12)));
+    FX_FAILS(FERRY_EUNSUPPORTED,
+             ferry_math_scal(ferry_device_queue(dev), FERRY_F32, N, 2, at(ref, 12)));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "begins at byte 12"));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "not a multiple of 256"));
-    FX_OK(ferry_scal(ferry_device_queue(dev), FERRY_F32, N, 2, at(ref, 256)));
+    FX_OK(ferry_math_scal(ferry_device_queue(dev), FERRY_F32, N, 2, at(ref, 256)));
     ferry_memory_release(x);
     ferry_runtime_close(rt);
     wx_end();

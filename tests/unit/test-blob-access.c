@@ -63,7 +63,7 @@ static void compare(ferry_device *dev, unsigned which, bool host, unsigned acces
         CU_ASSERT_EQUAL(fx_copies(), copies);
         CU_ASSERT_EQUAL(place(ref), place(expected));
         CU_ASSERT(!host || ref.offset == 0);
-        CU_ASSERT_EQUAL(ferry_memory_valid_at(m, host ? NULL : dev), 1);
+        CU_ASSERT_EQUAL(ferry_memory_is_valid_at(m, host ? NULL : dev), 1);
         FX_OK(ferry_blob_access(b, which, host ? NULL : dev, access, NULL, &ref)); /* settled now */
         CU_ASSERT_EQUAL(place(ref), place(expected));
     }
@@ -96,7 +96,7 @@ static void a_slice_has_its_own_place_and_keeps_the_rest(void)
     for (int i = 0; i < 4; i++)
         ((float *)ref.handle)[i] = 6;
     FX_OK_FATAL(ferry_blob_access(slice, FERRY_DATA, dev, FERRY_WRITE, NULL, &ref));
-    FX_OK(ferry_fill(ferry_device_queue(dev), FERRY_F32, 2, 7, ref));
+    FX_OK(ferry_math_fill(ferry_device_queue(dev), FERRY_F32, 2, 7, ref));
     FX_OK(ferry_blob_access(slice, FERRY_DATA, NULL, FERRY_READ, NULL, &ref));
     values = ferry_blob_host_data(b);
     CU_ASSERT_PTR_EQUAL(ref.handle, values + 2);
@@ -119,9 +119,9 @@ static void work_goes_on_the_queue_that_is_named(void)
     FX_OK(ferry_blob_fill_data(b, 1));
     for (int i = 0; i < 10; i++) { /* by turns on two queues, with no event of our own */
         FX_OK(ferry_blob_access(b, FERRY_DATA, dev, MUTABLE, q, &ref));
-        FX_OK(ferry_scal(q, FERRY_F32, 64, 2, ref));
+        FX_OK(ferry_math_scal(q, FERRY_F32, 64, 2, ref));
         FX_OK(ferry_blob_access(b, FERRY_DATA, dev, MUTABLE, NULL, &ref));
-        FX_OK(ferry_scal(ferry_device_queue(dev), FERRY_F32, 64, 0.5, ref));
+        FX_OK(ferry_math_scal(ferry_device_queue(dev), FERRY_F32, 64, 0.5, ref));
     }
     FX_OK(ferry_blob_access(b, FERRY_DATA, NULL, FERRY_READ, NULL, &ref));
     CU_ASSERT_EQUAL(((const float *)ref.handle)[63], 1);
@@ -138,11 +138,11 @@ static void a_bare_place_is_written_and_read_on_a_queue(void)
     float in[4] = { 1, 2, 3, 4 }, out[8] = { 0 };
     ferry_ref ref = ferry_blob_mutable_device_data(b), none = { NULL, 5 };
 
-    CU_ASSERT(ferry_ref_at(none, 8).offset == 5 &&
-              ferry_cref_at(ferry_ref_const(none), 8).offset == 5);
+    CU_ASSERT(ferry_ref_advance(none, 8).offset == 5 &&
+              ferry_cref_advance(ferry_ref_const(none), 8).offset == 5);
     fx_mark();
-    FX_OK(ferry_queue_write(q, ferry_ref_at(ref, 2 * sizeof(float)), in, sizeof(in)));
-    FX_OK(ferry_queue_read(q, out, ferry_cref_at(ferry_ref_const(ref), sizeof(float)), 24));
+    FX_OK(ferry_queue_write(q, ferry_ref_advance(ref, 2 * sizeof(float)), in, sizeof(in)));
+    FX_OK(ferry_queue_read(q, out, ferry_cref_advance(ferry_ref_const(ref), sizeof(float)), 24));
     FX_OK(ferry_queue_read(q, NULL, ferry_ref_const(ref), 0));
     FX_OK(ferry_queue_synchronize(q));
     CU_ASSERT(out[0] == 0 && out[1] == 1 && out[4] == 4 && out[5] == 0);
@@ -165,7 +165,7 @@ static void a_place_is_a_pointer_where_it_can_be_one(void)
     const char *p = ferry_device_const_pointer(dev, ref);
 
     if (p)
-        CU_ASSERT_PTR_EQUAL(ferry_device_const_pointer(dev, ferry_cref_at(ref, 12)), p + 12)
+        CU_ASSERT_PTR_EQUAL(ferry_device_const_pointer(dev, ferry_cref_advance(ref, 12)), p + 12)
     else
         CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_EUNSUPPORTED)
     ferry_blob_destroy(b);
@@ -266,16 +266,16 @@ static void in_a_section_nothing_half_happens(void)
     for (int i = 0; i < 4; i++)
         host[i] = (float)i + 1;
     FX_OK(ferry_blob_asum_data(b, &sum)); /* what the device can is known by now */
-    FX_OK(ferry_blob_reshape(b, 1, (int64_t[]){ 2 }, NULL));
+    FX_OK(ferry_blob_reshape(b, (int64_t[]){ 2 }, 1, NULL));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
     FX_OK_FATAL(ferry_queue_begin(ferry_device_queue(dev)));
     FX_FAILS(FERRY_EINVAL, ferry_blob_asum_data(b, &sum));
-    if (ferry_blob_reshape(b, 2, (int64_t[]){ 2, 2 }, NULL) == 0)
+    if (ferry_blob_reshape(b, (int64_t[]){ 2, 2 }, 2, NULL) == 0)
         CU_FAIL("more axes, in a section");
-    CU_ASSERT_EQUAL(ferry_blob_count(b), 2);
+    CU_ASSERT_EQUAL(ferry_blob_element_count(b), 2);
     FX_OK(ferry_queue_end(ferry_device_queue(dev), &e));
     ferry_event_destroy(e);
-    FX_OK(ferry_blob_reshape(b, 2, (int64_t[]){ 2, 2 }, NULL));
+    FX_OK(ferry_blob_reshape(b, (int64_t[]){ 2, 2 }, 2, NULL));
     CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[1], 2);
     ferry_blob_destroy(b);
     fx_end();

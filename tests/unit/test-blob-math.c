@@ -10,7 +10,7 @@
 #define COUNT 24
 
 /* Puts one half of a blob into `head` with element i = first + i. */
-static void put(ferry_blob *b, bool diff, ferry_head head, double first)
+static void put(ferry_blob *b, bool diff, ferry_memory_head_state head, double first)
 {
     ferry_memory *m = diff ? ferry_blob_diff_memory(b) : ferry_blob_data_memory(b);
     void *p;
@@ -20,7 +20,7 @@ static void put(ferry_blob *b, bool diff, ferry_head head, double first)
         return;
     p = ferry_memory_overwrite_host_data(m);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
         fx_set(ferry_blob_dtype(b), p, i, first + (double)i);
     if (head == FERRY_HEAD_SYNCED)
         CU_ASSERT_PTR_NOT_NULL(ferry_memory_device_data(m).handle);
@@ -29,12 +29,12 @@ static void put(ferry_blob *b, bool diff, ferry_head head, double first)
     fx_check_head(m, head);
 }
 
-static ferry_head data_head(const ferry_blob *b)
+static ferry_memory_head_state data_head(const ferry_blob *b)
 {
     return ferry_memory_head(ferry_blob_data_memory(b));
 }
 
-static ferry_head diff_head(const ferry_blob *b)
+static ferry_memory_head_state diff_head(const ferry_blob *b)
 {
     return ferry_memory_head(ferry_blob_diff_memory(b));
 }
@@ -55,7 +55,7 @@ static double at(const ferry_blob *b, bool diff, int64_t i)
 #define S FERRY_HEAD_SYNCED
 
 static const struct update_cell {
-    ferry_head data, diff, data_after, diff_after;
+    ferry_memory_head_state data, diff, data_after, diff_after;
     uint64_t copies;
 } update_cells[] = {
     { H, U, H, H, 0 }, { H, H, H, H, 0 }, { H, D, H, S, 1 }, { H, S, H, S, 0 },
@@ -116,7 +116,7 @@ static void an_update_without_memory_for_diff_leaves_data_as_it_was(void)
 
 static void an_update_of_data_never_written_is_an_error_whatever_the_diff(void)
 {
-    static const ferry_head heads[] = { U, H, D, S };
+    static const ferry_memory_head_state heads[] = { U, H, D, S };
 
     fx_device();
     for (size_t i = 0; i < FERRY_TEST_COUNT(heads); i++) {
@@ -135,7 +135,7 @@ static void an_update_of_data_never_written_is_an_error_whatever_the_diff(void)
 
 /* ---- sums and scale ------------------------------------------------------------------------- */
 
-static void check_sums(ferry_dtype dtype, ferry_head head, bool diff)
+static void check_sums(ferry_dtype dtype, ferry_memory_head_state head, bool diff)
 {
     ferry_blob *b = FX_BLOB(dtype, COUNT);
     double asum = -1, sumsq = -1, expected_asum = 0, expected_sumsq = 0;
@@ -163,15 +163,15 @@ static void sums_are_computed_where_the_head_is(void)
     fx_device();
     for (size_t t = 0; t < FERRY_TEST_COUNT(fx_floats); t++)
         for (int head = U; head <= S; head++) {
-            check_sums(fx_floats[t], (ferry_head)head, false);
-            check_sums(fx_floats[t], (ferry_head)head, true);
+            check_sums(fx_floats[t], (ferry_memory_head_state)head, false);
+            check_sums(fx_floats[t], (ferry_memory_head_state)head, true);
         }
     fx_end();
 }
 
-static void check_scale(ferry_dtype dtype, ferry_head head, bool diff)
+static void check_scale(ferry_dtype dtype, ferry_memory_head_state head, bool diff)
 {
-    static const ferry_head after[] = { U, H, D, D };
+    static const ferry_memory_head_state after[] = { U, H, D, D };
     ferry_blob *b = FX_BLOB(dtype, COUNT);
 
     put(b, diff, head, -10);
@@ -194,8 +194,8 @@ static void scale_works_where_the_head_is_and_leaves_the_other_half_alone(void)
     fx_device();
     for (size_t t = 0; t < FERRY_TEST_COUNT(fx_floats); t++)
         for (int head = U; head <= S; head++) {
-            check_scale(fx_floats[t], (ferry_head)head, false);
-            check_scale(fx_floats[t], (ferry_head)head, true);
+            check_scale(fx_floats[t], (ferry_memory_head_state)head, false);
+            check_scale(fx_floats[t], (ferry_memory_head_state)head, true);
         }
     fx_end();
 }
@@ -209,8 +209,8 @@ static void fill_sets_every_element_where_the_data_is(void)
         for (int head = U; head <= S; head++) {
             ferry_blob *b = FX_BLOB((ferry_dtype)t, COUNT);
 
-            put(b, false, (ferry_head)head, 1);
-            put(b, true, (ferry_head)head, 1);
+            put(b, false, (ferry_memory_head_state)head, 1);
+            put(b, true, (ferry_memory_head_state)head, 1);
             FX_OK(ferry_blob_fill_data(b, 42));
             FX_OK(ferry_blob_fill_diff(b, 7));
             CU_ASSERT_EQUAL(data_head(b), head == H ? H : D);
@@ -256,12 +256,12 @@ static void single_elements_are_read_in_any_dtype(void)
 
         put(b, false, D, 0);
         put(b, true, H, 100);
-        FX_OK(ferry_blob_data_at(b, 3, (int64_t[]){ 1, 2, 3 }, &value));
+        FX_OK(ferry_blob_data_at(b, (int64_t[]){ 1, 2, 3 }, 3, &value));
         CU_ASSERT_EQUAL(value, 23);
-        FX_OK(ferry_blob_diff_at(b, 2, (int64_t[]){ 0, 1 }, &value));
+        FX_OK(ferry_blob_diff_at(b, (int64_t[]){ 0, 1 }, 2, &value));
         CU_ASSERT_EQUAL(value, 104);
         CU_ASSERT_EQUAL(data_head(b), S);
-        FX_FAILS(FERRY_EINVAL, ferry_blob_data_at(b, 1, (int64_t[]){ 2 }, &value));
+        FX_FAILS(FERRY_EINVAL, ferry_blob_data_at(b, (int64_t[]){ 2 }, 1, &value));
         CU_ASSERT_EQUAL(value, 104);
         ferry_blob_destroy(b);
     }
@@ -307,7 +307,7 @@ static void check_empty(ferry_blob *b)
     CU_ASSERT(ferry_blob_scale_data(b, 2) <= 0);
     CU_ASSERT(ferry_blob_scale_diff(b, 2) <= 0);
     CU_ASSERT(ferry_blob_fill_data(b, 2) <= 0);
-    CU_ASSERT(ferry_blob_data_at(b, 0, NULL, &value) < 0);
+    CU_ASSERT(ferry_blob_data_at(b, NULL, 0, &value) < 0);
     ferry_blob_destroy(b);
 }
 
@@ -331,7 +331,7 @@ static void a_scalar_computes(void)
     FX_OK(ferry_blob_fill_data(b, -4));
     FX_OK(ferry_blob_sumsq_data(b, &value));
     CU_ASSERT_EQUAL(value, 16);
-    FX_OK(ferry_blob_data_at(b, 0, NULL, &value));
+    FX_OK(ferry_blob_data_at(b, NULL, 0, &value));
     CU_ASSERT_EQUAL(value, -4);
     ferry_blob_destroy(b);
     fx_end();
@@ -345,7 +345,7 @@ static void sums_need_somewhere_to_put_their_result(void)
     b = FX_BLOB(FERRY_F32, 3);
     FX_FAILS(FERRY_EINVAL, ferry_blob_asum_data(b, NULL));
     FX_FAILS(FERRY_EINVAL, ferry_blob_sumsq_diff(b, NULL));
-    FX_FAILS(FERRY_EINVAL, ferry_blob_data_at(b, 1, (int64_t[]){ 0 }, NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_data_at(b, (int64_t[]){ 0 }, 1, NULL));
     ferry_blob_destroy(b);
     fx_end();
 }

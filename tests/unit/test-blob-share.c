@@ -11,7 +11,7 @@ static void fill_up(ferry_blob *b, bool diff, double first)
     void *p = diff ? ferry_blob_overwrite_host_diff(b) : ferry_blob_overwrite_host_data(b);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
         fx_set(ferry_blob_dtype(b), p, i, first + (double)i);
 }
 
@@ -25,13 +25,13 @@ static double at(const ferry_blob *b, bool diff, int64_t i)
 
 static bool counts_up_from(const ferry_blob *b, bool diff, double first)
 {
-    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
         if (at(b, diff, i) != first + (double)i)
             return false;
     return true;
 }
 
-static ferry_head data_head(const ferry_blob *b)
+static ferry_memory_head_state data_head(const ferry_blob *b)
 {
     return ferry_memory_head(ferry_blob_data_memory(b));
 }
@@ -77,10 +77,10 @@ static void a_copy_between_different_shapes_needs_the_flag(void)
     FX_OK(ferry_blob_copy_from(b, a, FERRY_COPY_RESHAPE));
     CU_ASSERT_EQUAL(ferry_blob_shape_equals(a, b), 1);
     CU_ASSERT(counts_up_from(b, false, 1));
-    FX_OK(ferry_blob_reshape(a, 1, (int64_t[]){ 100 }, NULL));
+    FX_OK(ferry_blob_reshape(a, (int64_t[]){ 100 }, 1, NULL));
     fill_up(a, true, 3);
     FX_OK(ferry_blob_copy_from(b, a, FERRY_COPY_RESHAPE | FERRY_COPY_DIFF));
-    CU_ASSERT_EQUAL(ferry_blob_count(b), 100);
+    CU_ASSERT_EQUAL(ferry_blob_element_count(b), 100);
     CU_ASSERT(counts_up_from(b, true, 3));
     FX_FAILS(FERRY_EINVAL, ferry_blob_copy_from(b, NULL, 0));
     FX_FAILS(FERRY_EINVAL, ferry_blob_copy_from(NULL, a, 0));
@@ -91,8 +91,8 @@ static void a_copy_between_different_shapes_needs_the_flag(void)
 
 static void a_copy_runs_where_the_source_is(void)
 {
-    static const ferry_head heads[] = { FERRY_HEAD_AT_HOST, FERRY_HEAD_AT_DEVICE,
-                                        FERRY_HEAD_SYNCED };
+    static const ferry_memory_head_state heads[] = { FERRY_HEAD_AT_HOST, FERRY_HEAD_AT_DEVICE,
+                                                     FERRY_HEAD_SYNCED };
     ferry_device *dev = fx_device();
 
     for (size_t i = 0; i < FERRY_TEST_COUNT(heads); i++) {
@@ -108,7 +108,7 @@ static void a_copy_runs_where_the_source_is(void)
         FX_OK(ferry_blob_copy_from(b, a, 0));
         CU_ASSERT_EQUAL(fx_copies(), 0);
         CU_ASSERT_EQUAL(data_head(a), heads[i]);
-        CU_ASSERT_EQUAL(ferry_memory_valid_at(ferry_blob_data_memory(b), dev),
+        CU_ASSERT_EQUAL(ferry_memory_is_valid_at(ferry_blob_data_memory(b), dev),
                         heads[i] != FERRY_HEAD_AT_HOST);
         CU_ASSERT(counts_up_from(b, false, 1));
         ferry_blob_destroy(a);
@@ -146,9 +146,9 @@ static void copies_of_itself_and_of_nothing_are_harmless(void)
     FX_OK(ferry_blob_share_data(b, a));
     FX_OK(ferry_blob_copy_from(b, a, 0));
     CU_ASSERT(counts_up_from(b, false, 1));
-    FX_OK(ferry_blob_reshape(b, 1, (int64_t[]){ 0 }, NULL));
+    FX_OK(ferry_blob_reshape(b, (int64_t[]){ 0 }, 1, NULL));
     FX_OK(ferry_blob_copy_from(a, b, FERRY_COPY_RESHAPE));
-    CU_ASSERT_EQUAL(ferry_blob_count(a), 0);
+    CU_ASSERT_EQUAL(ferry_blob_element_count(a), 0);
     ferry_blob_destroy(a);
     ferry_blob_destroy(b);
     fx_end();
@@ -276,10 +276,10 @@ static void a_sharer_cannot_run_past_the_owners_buffer(void)
     sharer = FX_BLOB(FERRY_F32, 100);
     fill_up(owner, false, 1);
     fill_up(sharer, false, 7);
-    FX_OK(ferry_blob_reshape(sharer, 1, (int64_t[]){ 2 }, NULL));
+    FX_OK(ferry_blob_reshape(sharer, (int64_t[]){ 2 }, 1, NULL));
     FX_OK(ferry_blob_share_data(sharer, owner));
     CU_ASSERT_EQUAL(ferry_blob_capacity(sharer), 2);
-    FX_OK(ferry_blob_reshape(sharer, 1, (int64_t[]){ 100 }, &grew));
+    FX_OK(ferry_blob_reshape(sharer, (int64_t[]){ 100 }, 1, &grew));
     CU_ASSERT(grew);
     fill_up(sharer, false, 50);
     CU_ASSERT(counts_up_from(owner, false, 1));
@@ -298,7 +298,7 @@ static void a_small_sharer_does_not_cut_the_owners_values_short(void)
     sharer = FX_BLOB(FERRY_F32, 100);
     fill_up(owner, false, 1);
     FX_OK(ferry_blob_share_data(sharer, owner));
-    FX_OK(ferry_blob_reshape(sharer, 1, (int64_t[]){ 2 }, NULL));
+    FX_OK(ferry_blob_reshape(sharer, (int64_t[]){ 2 }, 1, NULL));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(sharer).handle);
     CU_ASSERT_EQUAL(at(sharer, false, 1), 2);
     CU_ASSERT(counts_up_from(owner, false, 1));
@@ -332,14 +332,14 @@ static void the_furthest_sharer_says_how_much_is_in_use(void)
     FX_OK(ferry_blob_share_data(c, b));
     FX_OK(ferry_blob_share_data(b, b));
     fill_up(a, false, 1);
-    FX_OK(ferry_blob_reshape(a, 1, (int64_t[]){ 2 }, NULL));
+    FX_OK(ferry_blob_reshape(a, (int64_t[]){ 2 }, 1, NULL));
     needs(a, 400);
-    FX_OK(ferry_blob_reshape(b, 1, (int64_t[]){ 3 }, NULL));
-    FX_OK(ferry_blob_reshape(c, 1, (int64_t[]){ 5 }, NULL));
+    FX_OK(ferry_blob_reshape(b, (int64_t[]){ 3 }, 1, NULL));
+    FX_OK(ferry_blob_reshape(c, (int64_t[]){ 5 }, 1, NULL));
     needs(a, 20);
     ferry_blob_destroy(c);
     needs(a, 12);
-    FX_OK(ferry_blob_reshape(a, 1, (int64_t[]){ 50 }, NULL));
+    FX_OK(ferry_blob_reshape(a, (int64_t[]){ 50 }, 1, NULL));
     needs(b, 200);
     ferry_blob_destroy(a);
     needs(b, 12);
@@ -350,20 +350,20 @@ static void the_furthest_sharer_says_how_much_is_in_use(void)
 static void a_copy_moves_what_the_sharers_need(void)
 {
     ferry_blob *a, *b;
-    ferry_stats before, after;
+    ferry_device_stats before, after;
 
     fx_device();
     a = FX_BLOB(FERRY_F32, 100);
     b = FX_BLOB(FERRY_F32, 100);
     FX_OK(ferry_blob_share_data(b, a));
     fill_up(a, false, 1);
-    FX_OK(ferry_blob_reshape(a, 1, (int64_t[]){ 2 }, NULL));
-    FX_OK(ferry_blob_reshape(b, 1, (int64_t[]){ 2 }, NULL));
-    FX_OK(ferry_device_stats(ferry_blob_home(a), &before, sizeof before));
+    FX_OK(ferry_blob_reshape(a, (int64_t[]){ 2 }, 1, NULL));
+    FX_OK(ferry_blob_reshape(b, (int64_t[]){ 2 }, 1, NULL));
+    FX_OK(ferry_device_get_stats(ferry_blob_home(a), &before, sizeof before));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(a).handle);
-    FX_OK(ferry_device_stats(ferry_blob_home(a), &after, sizeof after));
+    FX_OK(ferry_device_get_stats(ferry_blob_home(a), &after, sizeof after));
     CU_ASSERT(after.bytes_h2d - before.bytes_h2d <= 8);
-    FX_OK(ferry_blob_reshape(a, 1, (int64_t[]){ 4 }, NULL));
+    FX_OK(ferry_blob_reshape(a, (int64_t[]){ 4 }, 1, NULL));
     CU_ASSERT(counts_up_from(b, false, 1));
     ferry_blob_destroy(a);
     ferry_blob_destroy(b);
@@ -378,10 +378,10 @@ static void a_holder_of_the_memory_keeps_all_of_it_in_use(void)
     fx_device();
     a = FX_BLOB(FERRY_F32, 100);
     m = ferry_memory_retain(ferry_blob_data_memory(a));
-    FX_OK(ferry_blob_reshape(a, 1, (int64_t[]){ 2 }, NULL));
+    FX_OK(ferry_blob_reshape(a, (int64_t[]){ 2 }, 1, NULL));
     needs(a, 400);
     ferry_memory_release(m);
-    FX_OK(ferry_blob_reshape(a, 1, (int64_t[]){ 3 }, NULL));
+    FX_OK(ferry_blob_reshape(a, (int64_t[]){ 3 }, 1, NULL));
     needs(a, 12);
     ferry_blob_destroy(a);
     fx_end();
@@ -406,9 +406,9 @@ static void a_slice_is_a_window_on_its_parent(void)
     fill_up(parent, false, 0);
     fill_up(parent, true, 100);
     slice = slice_of(parent, 1, 2);
-    CU_ASSERT_EQUAL(ferry_blob_naxes(slice), 2);
+    CU_ASSERT_EQUAL(ferry_blob_rank(slice), 2);
     CU_ASSERT_EQUAL(ferry_blob_dim(slice, 0), 2);
-    CU_ASSERT_EQUAL(ferry_blob_count(slice), 6);
+    CU_ASSERT_EQUAL(ferry_blob_element_count(slice), 6);
     CU_ASSERT(counts_up_from(slice, false, 3));
     CU_ASSERT(counts_up_from(slice, true, 103));
     CU_ASSERT_PTR_EQUAL(ferry_blob_host_data(slice),
@@ -467,7 +467,7 @@ static void arithmetic_on_a_slice_stays_inside_it(void)
     FX_OK(ferry_blob_scale_data(slice, 2));
     FX_OK(ferry_blob_asum_data(slice, &sum));
     CU_ASSERT_EQUAL(sum, 54);
-    FX_OK(ferry_blob_data_at(slice, 2, (int64_t[]){ 0, 2 }, &sum));
+    FX_OK(ferry_blob_data_at(slice, (int64_t[]){ 0, 2 }, 2, &sum));
     CU_ASSERT_EQUAL(sum, 20);
     for (int i = 0; i < 9; i++)
         CU_ASSERT_EQUAL(at(parent, false, i), i);
@@ -486,7 +486,7 @@ static void a_slice_outlives_its_parent_and_its_growth(void)
     fill_up(parent, false, 0);
     slice = slice_of(parent, 1, 3);
     part = slice_of(slice, 1, 1);
-    FX_OK(ferry_blob_reshape(parent, 2, (int64_t[]){ 400, 3 }, NULL));
+    FX_OK(ferry_blob_reshape(parent, (int64_t[]){ 400, 3 }, 2, NULL));
     fill_up(parent, false, 1000);
     CU_ASSERT(counts_up_from(slice, false, 3));
     ferry_blob_destroy(parent);
@@ -508,12 +508,12 @@ static void a_slice_reshapes_within_its_range_and_cannot_adopt(void)
     parent = FX_BLOB(FERRY_F32, 4, 3);
     fill_up(parent, false, 0);
     slice = slice_of(parent, 1, 2);
-    FX_OK(ferry_blob_reshape(slice, 1, (int64_t[]){ 6 }, NULL));
+    FX_OK(ferry_blob_reshape(slice, (int64_t[]){ 6 }, 1, NULL));
     CU_ASSERT(counts_up_from(slice, false, 3));
-    FX_OK(ferry_blob_reshape(slice, 1, (int64_t[]){ 2 }, NULL));
-    FX_FAILS(FERRY_ESHAPE, ferry_blob_reshape(slice, 1, (int64_t[]){ 7 }, NULL));
-    CU_ASSERT_EQUAL(ferry_blob_count(slice), 2);
-    FX_OK(ferry_blob_reshape(slice, 2, (int64_t[]){ 3, 2 }, NULL));
+    FX_OK(ferry_blob_reshape(slice, (int64_t[]){ 2 }, 1, NULL));
+    FX_FAILS(FERRY_ESHAPE, ferry_blob_reshape(slice, (int64_t[]){ 7 }, 1, NULL));
+    CU_ASSERT_EQUAL(ferry_blob_element_count(slice), 2);
+    FX_OK(ferry_blob_reshape(slice, (int64_t[]){ 3, 2 }, 2, NULL));
     FX_FAILS(FERRY_EPERM, ferry_memory_adopt(ferry_blob_data_memory(slice), NULL, ref, sizeof(own),
                                              0, fx_count_call, &calls));
     CU_ASSERT_EQUAL(calls, 0);
@@ -531,8 +531,8 @@ static void a_slice_keeps_its_range_in_use(void)
     fx_device();
     parent = FX_BLOB(FERRY_F32, 4, 25);
     slice = slice_of(parent, 1, 2);
-    FX_OK(ferry_blob_reshape(parent, 1, (int64_t[]){ 2 }, NULL));
-    FX_OK(ferry_blob_reshape(slice, 1, (int64_t[]){ 1 }, NULL));
+    FX_OK(ferry_blob_reshape(parent, (int64_t[]){ 2 }, 1, NULL));
+    FX_OK(ferry_blob_reshape(slice, (int64_t[]){ 1 }, 1, NULL));
     needs(parent, 300);
     ferry_blob_destroy(slice);
     needs(parent, 8);
@@ -557,7 +557,7 @@ static void a_slice_outside_axis_0_is_refused(void)
     FX_FAILS(FERRY_EINVAL, ferry_blob_slice(parent, 0, 1, NULL));
     CU_ASSERT_PTR_NULL(out);
     empty = slice_of(parent, 4, 0);
-    CU_ASSERT_EQUAL(ferry_blob_count(empty), 0);
+    CU_ASSERT_EQUAL(ferry_blob_element_count(empty), 0);
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(empty));
     ferry_blob_destroy(empty);
     ferry_blob_destroy(scalar);

@@ -10,7 +10,7 @@ static void write_floats(ferry_blob *b, float first)
     float *p = ferry_blob_overwrite_host_data(b);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
         p[i] = first + (float)i;
 }
 
@@ -24,28 +24,28 @@ static float read_float(const ferry_blob *b, int64_t i)
 
 static bool counts_up_from(const ferry_blob *b, float first)
 {
-    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
         if (read_float(b, i) != first + (float)i)
             return false;
     return true;
 }
 
-static ferry_head data_head(const ferry_blob *b)
+static ferry_memory_head_state data_head(const ferry_blob *b)
 {
     return ferry_memory_head(ferry_blob_data_memory(b));
 }
 
 static uint64_t live_bytes(void)
 {
-    ferry_stats now;
+    ferry_device_stats now;
 
-    FX_OK(ferry_device_stats(fx_device(), &now, sizeof(now)));
+    FX_OK(ferry_device_get_stats(fx_device(), &now, sizeof(now)));
     return now.live_bytes;
 }
 
 static int reshape1(ferry_blob *b, int64_t count, bool *grew)
 {
-    return ferry_blob_reshape(b, 1, &count, grew);
+    return ferry_blob_reshape(b, &count, 1, grew);
 }
 
 /* ---- lazy allocation ------------------------------------------------------------------------ */
@@ -159,7 +159,7 @@ static void growing_past_the_capacity_gives_memory_that_reads_as_zeros(void)
         CU_ASSERT_EQUAL(read_float(b, i), 0);
     CU_ASSERT_EQUAL(ferry_memory_head(ferry_blob_diff_memory(b)), FERRY_HEAD_UNINITIALIZED);
     grew = false;
-    FX_OK(ferry_blob_reshape(b, 2, (int64_t[]){ 1001, 1 }, &grew));
+    FX_OK(ferry_blob_reshape(b, (int64_t[]){ 1001, 1 }, 2, &grew));
     CU_ASSERT(grew);
     ferry_blob_destroy(b);
     fx_end();
@@ -172,7 +172,7 @@ static void a_blob_without_a_shape_grows_into_one(void)
 
     fx_device();
     b = fx_blob(FERRY_F32, FERRY_UNSHAPED, NULL);
-    FX_OK(ferry_blob_reshape(b, 2, (int64_t[]){ 2, 3 }, &grew));
+    FX_OK(ferry_blob_reshape(b, (int64_t[]){ 2, 3 }, 2, &grew));
     CU_ASSERT(grew);
     CU_ASSERT_EQUAL(ferry_blob_capacity(b), 6);
     write_floats(b, 5);
@@ -269,7 +269,7 @@ static void by_overwrite_device(ferry_blob *b)
 {
     ferry_ref y = ferry_blob_overwrite_device_data(b);
 
-    FX_OK(ferry_fill(ferry_device_queue(ferry_blob_home(b)), FERRY_F32, 2, 1, y));
+    FX_OK(ferry_math_fill(ferry_device_queue(ferry_blob_home(b)), FERRY_F32, 2, 1, y));
 }
 
 static void copy_from(ferry_blob *b, bool written)
@@ -484,7 +484,7 @@ static void a_move_of_the_home_copies_nothing_until_the_next_access(void)
     ferry_device *dev = fx_device(), *other = NULL;
     ferry_blob *b;
 
-    if (ferry_runtime_device(fx_runtime(), other_name, &other)) {
+    if (ferry_runtime_get_device(fx_runtime(), other_name, &other)) {
         ferry_test_skip("no %s: %s", other_name, ferry_last_error());
         return;
     }
@@ -492,17 +492,17 @@ static void a_move_of_the_home_copies_nothing_until_the_next_access(void)
     write_floats(b, 1);
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
     fx_mark();
-    FX_OK(ferry_blob_to(b, other));
+    FX_OK(ferry_blob_move_to(b, other));
     CU_ASSERT_PTR_EQUAL(ferry_blob_home(b), other);
     CU_ASSERT_EQUAL(fx_copies(), 0);
-    CU_ASSERT(ferry_memory_valid_at(ferry_blob_data_memory(b), dev));
+    CU_ASSERT(ferry_memory_is_valid_at(ferry_blob_data_memory(b), dev));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
     CU_ASSERT_EQUAL(fx_since().copies_d2h, fx_price(1)); /* what the host has is not fetched */
-    CU_ASSERT(ferry_memory_valid_at(ferry_blob_data_memory(b), other));
-    CU_ASSERT_FALSE(ferry_memory_valid_at(ferry_blob_data_memory(b), dev));
+    CU_ASSERT(ferry_memory_is_valid_at(ferry_blob_data_memory(b), other));
+    CU_ASSERT_FALSE(ferry_memory_is_valid_at(ferry_blob_data_memory(b), dev));
     CU_ASSERT(counts_up_from(b, 1));
-    FX_OK(ferry_blob_to(b, dev));
-    FX_FAILS(FERRY_EINVAL, ferry_blob_to(b, NULL));
+    FX_OK(ferry_blob_move_to(b, dev));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_move_to(b, NULL));
     CU_ASSERT(counts_up_from(b, 1));
     ferry_blob_destroy(b);
     fx_end();

@@ -92,7 +92,7 @@ static void the_default_order_comes_before_others_and_sim_only_by_name(void)
 
     fakes_put(folder, "sim", NULL);
     rt = fakes_open(folder, "^cuda,opencl,cpu", NULL);
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, NULL, &dev), FERRY_ENODEV);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, NULL, &dev), FERRY_ENODEV);
     CU_ASSERT_PTR_NOT_NULL(
         strstr(ferry_last_error(), "sim is there, but is used only if asked for by name"));
     CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, "sim:1"), "sim:1");
@@ -125,7 +125,7 @@ static void a_device_on_the_host_s_processors_is_the_last_choice(void)
     fakes_put(folder, "cpu", NULL);
     rt = fakes_open(folder, "^cuda", NULL);
     CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), "cpu:0");
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "opencl", &dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, "opencl", &dev), 0);
     CU_ASSERT_EQUAL(ferry_device_get_properties(dev)->host_processors, 1);
     ferry_runtime_close(rt);
 
@@ -182,7 +182,7 @@ static bool is_strict(const char *conf, const char *variable, int said)
     if (variable)
         setenv("FERRY_STRICT", variable, 1);
     CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(&options, &rt), 0);
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "alpha", &dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, "alpha", &dev), 0);
     strict = dev->strict;
     ferry_runtime_close(rt);
     unsetenv("FERRY_STRICT");

@@ -19,8 +19,8 @@ static hid_t begin(const char *name)
 
 static void put(hid_t file, const char *name, hid_t type, hid_t memory, const void *values)
 {
-    const hsize_t dims[1] = { 3 };
-    hid_t space = H5Screate_simple(1, dims, NULL);
+    const hsize_t shape[1] = { 3 };
+    hid_t space = H5Screate_simple(1, shape, NULL);
     hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 
     CU_ASSERT_FATAL(set >= 0);

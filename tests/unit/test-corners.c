@@ -18,15 +18,15 @@ static void a_tail_is_filled_for_the_side_that_writes(void)
     wx_begin();
     b = wx_blob(12);
     for (int i = 0; i < 2; i++) {
-        FX_OK(ferry_memory_invalidate(ferry_blob_data_memory(b)));
+        FX_OK(ferry_memory_discard(ferry_blob_data_memory(b)));
         wx_reshape(b, 4);
         at = ferry_blob_overwrite_device_data(b);
-        FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 4, 3, at));
+        FX_OK(ferry_math_fill(wx_queue(0), FERRY_F32, 4, 3, at));
         CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(b));
         wx_reshape(b, 12);
         if (i == 0) {
             at = ferry_blob_mutable_device_data(b);
-            FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 12, 5, at));
+            FX_OK(ferry_math_fill(wx_queue(0), FERRY_F32, 12, 5, at));
         } else {
             p = ferry_blob_mutable_host_data(b);
             CU_ASSERT_PTR_NOT_NULL_FATAL(p);
@@ -53,10 +53,10 @@ static void a_copy_too_short_is_left_to_its_readers(void)
     wx_put(b, 1);
     wx_reshape(b, 4);
     at = wx_access(seen, wx_queue(0), FERRY_WRITE);
-    FX_OK(ferry_copy(wx_queue(0), FERRY_F32, 4, ferry_blob_device_data(b), at));
+    FX_OK(ferry_math_copy(wx_queue(0), FERRY_F32, 4, ferry_blob_device_data(b), at));
     wx_reshape(b, 16);
     at = wx_access(ferry_blob_data_memory(b), q, FERRY_WRITE);
-    FX_OK(ferry_fill(q, FERRY_F32, 16, 9, at));
+    FX_OK(ferry_math_fill(q, FERRY_F32, 16, 9, at));
     wx_run_queue(q); /* first, if it may */
     wx_run_all();
     CU_ASSERT_EQUAL(((const float *)ferry_memory_host_data(seen))[0], 1);
@@ -78,11 +78,11 @@ static void a_tail_on_the_host_is_left_to_its_readers(void)
     b = wx_blob(16);
     wx_put(b, 1);
     at = wx_access(seen, wx_queue(0), FERRY_WRITE);
-    FX_OK(ferry_copy(wx_queue(0), FERRY_F32, 16, ferry_blob_device_data(b), at));
+    FX_OK(ferry_math_copy(wx_queue(0), FERRY_F32, 16, ferry_blob_device_data(b), at));
     wx_reshape(b, 4);
-    FX_OK(ferry_memory_invalidate(ferry_blob_data_memory(b)));
+    FX_OK(ferry_memory_discard(ferry_blob_data_memory(b)));
     at = ferry_blob_overwrite_device_data(b);
-    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 4, 9, at));
+    FX_OK(ferry_math_fill(wx_queue(0), FERRY_F32, 4, 9, at));
     wx_reshape(b, 16);
     FX_OK(ferry_memory_prefetch(ferry_blob_data_memory(b), NULL, NULL));
     CU_ASSERT_EQUAL(((const float *)ferry_memory_host_data(seen))[15], 16);
@@ -101,12 +101,12 @@ static void a_tail_on_shared_bytes_is_left_to_its_readers(void)
     ferry_ref at;
 
     wx_begin();
-    if (ferry_runtime_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
+    if (ferry_runtime_get_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
         seen = wx_memory(0);
         b = wx_blob(16);
         wx_put(b, 1);
         at = wx_access(seen, wx_queue(0), FERRY_WRITE);
-        FX_OK(ferry_copy(wx_queue(0), FERRY_F32, 16, ferry_blob_device_data(b), at));
+        FX_OK(ferry_math_copy(wx_queue(0), FERRY_F32, 16, ferry_blob_device_data(b), at));
         wx_reshape(b, 0);
         (void)wx_access(ferry_blob_data_memory(b), wx_queue(1), FERRY_WRITE);
         wx_reshape(b, 16);
@@ -151,7 +151,7 @@ static void a_failed_tail_is_not_contents_after_a_write(void)
     FX_OK(ferry_memory_prefetch(ferry_blob_data_memory(b), wx_dev(0), NULL));
     wx_reshape(b, 4);
     at = ferry_blob_overwrite_device_data(b);
-    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 4, 3, at));
+    FX_OK(ferry_math_fill(wx_queue(0), FERRY_F32, 4, 3, at));
     wx_reshape(b, 16);
     CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[3], 3);
     CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[15], 0);
@@ -176,7 +176,7 @@ static void the_host_waits_for_every_queue_where_nothing_is_mapped(void)
         float *p;
 
         at = wx_access(ferry_blob_data_memory(b), q, MUTABLE);
-        FX_OK(ferry_fill(q, FERRY_F32, 4, 9, at));
+        FX_OK(ferry_math_fill(q, FERRY_F32, 4, 9, at));
         p = write ? ferry_blob_mutable_host_data(b) : (float *)ferry_blob_host_data(b);
         CU_ASSERT_PTR_NOT_NULL_FATAL(p);
         CU_ASSERT_EQUAL(p[3], 9);
@@ -245,7 +245,7 @@ static void a_block_that_is_replaced_is_not_waited_for(void)
     at = wx_access(longer, wx_queue(1), MUTABLE);
     FX_OK_FATAL(ferry_memory_create(wx_dev(0), sizeof(block), &m));
     FX_OK(ferry_memory_adopt(m, NULL, (ferry_ref){ block, 0 }, sizeof(block), 0, NULL, NULL));
-    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 16, 1, wx_access(m, wx_queue(0), FERRY_WRITE)));
+    FX_OK(ferry_math_fill(wx_queue(0), FERRY_F32, 16, 1, wx_access(m, wx_queue(0), FERRY_WRITE)));
     FX_OK(ferry_memory_adopt(m, wx_dev(1), at, WX_BYTES, 0, NULL, NULL));
     pending = wx_pending(0);
     CU_ASSERT(pending > 0);
@@ -267,7 +267,7 @@ static void a_copy_that_failed_is_no_reason_to_wait(void)
     uint64_t pending;
 
     wx_begin();
-    if (ferry_runtime_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
+    if (ferry_runtime_get_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
         m = wx_memory_at(0, 1);
         busy = wx_memory(0);
         wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);

@@ -40,7 +40,7 @@ static int open_cpu(void)
     const ferry_runtime_options options = { .struct_size = sizeof(options), .backend = "cpu" };
     int err = ferry_runtime_open(&options, &rt);
 
-    return err ? err : ferry_runtime_device(rt, NULL, &dev);
+    return err ? err : ferry_runtime_get_device(rt, NULL, &dev);
 }
 
 /* Whether a library with that in its name is in this process. */
@@ -59,10 +59,10 @@ static bool is_loaded(const char *name)
 
 static ferry_blob *ones(void)
 {
-    const int64_t dims[] = { N, N };
+    const int64_t shape[] = { N, N };
     ferry_blob *b = NULL;
 
-    if (ferry_blob_create(dev, FERRY_F32, 2, dims, &b) || ferry_blob_fill_data(b, 1))
+    if (ferry_blob_create(dev, FERRY_F32, shape, 2, &b) || ferry_blob_fill_data(b, 1))
         return NULL;
     return b;
 }
@@ -76,9 +76,9 @@ static bool multiplies(void)
 
     if (!a || !b || !c)
         return false;
-    right = !ferry_gemm(ferry_device_queue(dev), FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, N, N, N,
-                        1, ferry_blob_device_data(a), N, ferry_blob_device_data(b), N, 0,
-                        ferry_blob_overwrite_device_data(c), N) &&
+    right = !ferry_math_gemm(ferry_device_queue(dev), FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, N,
+                             N, N, 1, ferry_blob_device_data(a), N, ferry_blob_device_data(b), N, 0,
+                             ferry_blob_overwrite_device_data(c), N) &&
             !ferry_blob_asum_data(c, &sum) && sum == N * N * N;
     ferry_blob_destroy(a);
     ferry_blob_destroy(b);
@@ -132,7 +132,7 @@ static bool forbid_threads(void)
 
 static int without_threads(void)
 {
-    ferry_log_set(hear, NULL);
+    ferry_log_set_handler(hear, NULL);
     if (!forbid_threads())
         return CANNOT_FORBID;
     if (open_cpu())
@@ -162,7 +162,7 @@ static bool forbid_memory(size_t more)
 /* Multiplies with so many bytes more to be had, and hears what is said; 0: it has come to its end. */
 static int multiply_within(size_t more)
 {
-    ferry_log_set(hear, NULL);
+    ferry_log_set_handler(hear, NULL);
     alarm(60);
     if (!forbid_memory(more))
         return CANNOT_FORBID;
@@ -200,7 +200,7 @@ static int without_a_library(void)
     if (ferry_runtime_open(NULL, &rt) ||
         ferry_runtime_set_option(rt, "cpu", "blas", "libnone.so.9"))
         return 1;
-    if (ferry_runtime_device(rt, "cpu", &dev) != FERRY_EPLUGIN)
+    if (ferry_runtime_get_device(rt, "cpu", &dev) != FERRY_EPLUGIN)
         return 2;
     return strstr(ferry_last_error(), want) ? 0 : 3;
 }

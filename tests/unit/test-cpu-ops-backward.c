@@ -19,12 +19,12 @@ static double *values(struct om_numbers *n, const ferry_operand *o, double about
 }
 
 /* A mask's places as the rig's values. */
-static double *mask_values(struct om_numbers *n, const ferry_op *op)
+static double *mask_values(struct om_numbers *n, const ferry_op_desc *op)
 {
-    ferry_op plain = *op;
+    ferry_op_desc plain = *op;
     double *v = malloc(sizeof(*v) * (size_t)(rig_count(&op->in[1]) + 1));
 
-    plain.in[1] = ferry_operand_of(FERRY_F64, (int)op->in[1].rank, op->in[1].shape, NULL);
+    plain.in[1] = ferry_operand_make(FERRY_F64, op->in[1].shape, (int)op->in[1].rank, NULL);
     ob_fill_mask(n, &plain, v);
     return v;
 }
@@ -32,7 +32,7 @@ static double *mask_values(struct om_numbers *n, const ferry_op *op)
 static void make(struct om_numbers *n, const struct ob_pass *pass, bool doubles, struct rig *r)
 {
     enum ob_role roles[FERRY_OP_INPUTS];
-    ferry_op forward;
+    ferry_op_desc forward;
 
     memset(r, 0, sizeof(*r));
     ob_make(n, pass, &forward, &r->op, roles);

@@ -126,7 +126,7 @@ static void binary_functions_repeat_what_is_one(void)
 }
 
 /* Whether both ends of a copy can hold a negative number; */
-static int is_signed(const ferry_op *op)
+static int is_signed(const ferry_op_desc *op)
 {
     uint32_t x = op->in[0].dtype, y = op->out[0].dtype;
 
@@ -536,7 +536,7 @@ static void the_first_block_of_philox_is_the_authors_own(void)
 static void what_is_unknown_is_unsupported(void)
 {
     static const uint32_t kinds[] = { 0, 31, 51, FERRY_OP_NAMED, 1000 };
-    ferry_op op = { .struct_size = sizeof(op) };
+    ferry_op_desc op = { .struct_size = sizeof(op) };
     ferry_op_answer answer = { .struct_size = sizeof(answer) };
     void *prepared = NULL;
 

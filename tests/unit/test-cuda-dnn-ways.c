@@ -21,19 +21,19 @@
 #define ROOM     (1 << 20)
 
 /* What the window is moved over, what it makes, and the weights; of a transposed one the first two change places. */
-static ferry_op convolution(uint32_t pass, uint32_t turned, uint32_t group, int64_t stride)
+static ferry_op_desc convolution(uint32_t pass, uint32_t turned, uint32_t group, int64_t stride)
 {
     const int64_t side = 9, made = (side + 2 - 3) / stride + 1;
     const ferry_operand wide =
-        ferry_operand_of(FERRY_F32, 4, (int64_t[]){ IMAGES, CHANNELS, side, side }, NULL);
+        ferry_operand_make(FERRY_F32, (int64_t[]){ IMAGES, CHANNELS, side, side }, 4, NULL);
     const ferry_operand narrow =
-        ferry_operand_of(FERRY_F32, 4, (int64_t[]){ IMAGES, OUTPUTS, made, made }, NULL);
+        ferry_operand_make(FERRY_F32, (int64_t[]){ IMAGES, OUTPUTS, made, made }, 4, NULL);
     const ferry_operand w =
-        ferry_operand_of(FERRY_F32, 4, (int64_t[]){ OUTPUTS, CHANNELS / group, 3, 3 }, NULL);
+        ferry_operand_make(FERRY_F32, (int64_t[]){ OUTPUTS, CHANNELS / group, 3, 3 }, 4, NULL);
     const ferry_operand *x = turned ? &narrow : &wide, *y = turned ? &wide : &narrow;
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_CONVOLUTION);
+    ferry_op_desc_init(&op, FERRY_OP_CONVOLUTION);
     op.pass = pass;
     op.n_in = 2;
     op.n_out = 1;
@@ -52,9 +52,9 @@ static ferry_op convolution(uint32_t pass, uint32_t turned, uint32_t group, int6
 }
 
 /* With a bias of the output's channels. */
-static ferry_op with_bias(ferry_op op)
+static ferry_op_desc with_bias(ferry_op_desc op)
 {
-    op.in[2] = ferry_operand_of(FERRY_F32, 1, (int64_t[]){ op.out[0].shape[1] }, NULL);
+    op.in[2] = ferry_operand_make(FERRY_F32, (int64_t[]){ op.out[0].shape[1] }, 1, NULL);
     op.n_in = 3;
     return op;
 }
@@ -99,7 +99,7 @@ static void close_rig(struct rig *r)
     CU_ASSERT_EQUAL(control->live_handles(), 0); /* descriptors among them */
 }
 
-static int create(struct rig *r, const ferry_op *op, void **out)
+static int create(struct rig *r, const ferry_op_desc *op, void **out)
 {
     ferry_op_answer answer = { .struct_size = sizeof(answer) };
 
@@ -121,7 +121,7 @@ static int run(struct rig *r, void *prepared)
 }
 
 /* What a run of it makes of what is there, the same for each; returns how many elements. */
-static int64_t result_of(struct rig *r, const ferry_op *op, float *out)
+static int64_t result_of(struct rig *r, const ferry_op_desc *op, float *out)
 {
     static float there[MOST];
     void *prepared = NULL;
@@ -147,7 +147,7 @@ static double difference(int64_t n)
 }
 
 /* The call that cuDNN has for it: a transposed one goes the other way. */
-static const char *call_for(const ferry_op *op)
+static const char *call_for(const ferry_op_desc *op)
 {
     if (op->pass == FERRY_PASS_BACKWARD_WEIGHTS)
         return "cudnnConvolutionBackwardFilter";
@@ -157,7 +157,7 @@ static const char *call_for(const ferry_op *op)
 }
 
 /* Both devices are open, one without cuDNN; `calls`: how many cuDNN gets. */
-static void compare(struct rig *r, struct rig *without, const ferry_op *op, unsigned calls)
+static void compare(struct rig *r, struct rig *without, const ferry_op_desc *op, unsigned calls)
 {
     unsigned before = control->calls(call_for(op));
     int64_t n = result_of(r, op, by_dnn);
@@ -190,7 +190,7 @@ static void each_way_is_one_call_and_the_kernels_numbers(void)
         for (uint32_t turned = 0; turned < 2; turned++)
             for (uint32_t group = 1; group <= 2; group++)
                 for (int64_t stride = 1; stride <= 2; stride++) {
-                    const ferry_op op = convolution(pass, turned, group, stride);
+                    const ferry_op_desc op = convolution(pass, turned, group, stride);
 
                     compare(&r, &without, &op, 1);
                 }
@@ -202,7 +202,7 @@ static void a_transposed_one_has_its_bias(void)
 {
     unsigned added;
     struct rig r, without;
-    ferry_op op = with_bias(convolution(FERRY_PASS_FORWARD, 1, 1, 2));
+    ferry_op_desc op = with_bias(convolution(FERRY_PASS_FORWARD, 1, 1, 2));
 
     if (!open_both(&r, &without, "auto"))
         return;
@@ -222,11 +222,11 @@ static void depthwise_is_for_who_asks(void)
         if (!open_both(&r, &without, all ? "all" : "auto"))
             return;
         for (uint32_t pass = FERRY_PASS_FORWARD; pass <= FERRY_PASS_BACKWARD_WEIGHTS; pass++) {
-            ferry_op op = convolution(pass, 0, 1, 1);
+            ferry_op_desc op = convolution(pass, 0, 1, 1);
             const ferry_operand image =
-                ferry_operand_of(FERRY_F32, 4, (int64_t[]){ IMAGES, CHANNELS, 9, 9 }, NULL);
+                ferry_operand_make(FERRY_F32, (int64_t[]){ IMAGES, CHANNELS, 9, 9 }, 4, NULL);
             const ferry_operand w =
-                ferry_operand_of(FERRY_F32, 4, (int64_t[]){ CHANNELS, 1, 3, 3 }, NULL);
+                ferry_operand_make(FERRY_F32, (int64_t[]){ CHANNELS, 1, 3, 3 }, 4, NULL);
 
             op.params.window.group = CHANNELS;
             op.in[0] = image;
@@ -248,7 +248,7 @@ static void bits_are_the_same_every_time_and_floats_whole(void)
     if (!open_both(&r, &without, "auto"))
         return;
     for (uint32_t pass = FERRY_PASS_BACKWARD_DATA; pass <= FERRY_PASS_BACKWARD_WEIGHTS; pass++) {
-        ferry_op op = convolution(pass, 0, 1, 1);
+        ferry_op_desc op = convolution(pass, 0, 1, 1);
         int64_t n = result_of(&r, &op, by_dnn);
 
         for (int i = 0; i < 8; i++) {
@@ -280,7 +280,7 @@ static void each_call_that_fails_can_be_tried_again(void)
         return;
     open_rig(&r);
     for (size_t i = 0; i < FERRY_TEST_COUNT(row); i++) {
-        const ferry_op op = convolution(row[i].pass, 0, 1, 1);
+        const ferry_op_desc op = convolution(row[i].pass, 0, 1, 1);
         void *prepared = NULL;
 
         control->fail(row[i].choice, 1, CUDA_MEMORY_ALLOCATION);

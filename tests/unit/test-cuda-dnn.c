@@ -24,23 +24,24 @@
 struct rig {
     void *dev, *x, *w, *bias, *y, *room, *prepared;
     const ferry_op_table *table;
-    ferry_op op;
+    ferry_op_desc op;
     ferry_op_answer answer;
     float host_x[X_COUNT], host_w[OUTPUTS * CHANNELS * 9], host_bias[OUTPUTS];
 };
 
 /* 3 × 3 with a pad of 1; `group` divides the channels. */
-static ferry_op convolution(uint32_t group, bool bias, bool relu)
+static ferry_op_desc convolution(uint32_t group, bool bias, bool relu)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_CONVOLUTION);
+    ferry_op_desc_init(&op, FERRY_OP_CONVOLUTION);
     op.n_in = bias ? 3 : 2;
     op.n_out = 1;
-    op.in[0] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ IMAGES, CHANNELS, SIDE, SIDE }, NULL);
-    op.in[1] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ OUTPUTS, CHANNELS / group, 3, 3 }, NULL);
-    op.in[2] = ferry_operand_of(FERRY_F32, 1, (int64_t[]){ OUTPUTS }, NULL);
-    op.out[0] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ IMAGES, OUTPUTS, SIDE, SIDE }, NULL);
+    op.in[0] = ferry_operand_make(FERRY_F32, (int64_t[]){ IMAGES, CHANNELS, SIDE, SIDE }, 4, NULL);
+    op.in[1] =
+        ferry_operand_make(FERRY_F32, (int64_t[]){ OUTPUTS, CHANNELS / group, 3, 3 }, 4, NULL);
+    op.in[2] = ferry_operand_make(FERRY_F32, (int64_t[]){ OUTPUTS }, 1, NULL);
+    op.out[0] = ferry_operand_make(FERRY_F32, (int64_t[]){ IMAGES, OUTPUTS, SIDE, SIDE }, 4, NULL);
     op.constants = 6;
     op.params.window = (ferry_op_window){ .axes = 2,
                                           .group = group,
@@ -102,7 +103,7 @@ static void open_rig(struct rig *r)
     r->prepared = NULL;
 }
 
-static int prepare(struct rig *r, ferry_op op)
+static int prepare(struct rig *r, ferry_op_desc op)
 {
     r->op = op;
     memset(&r->answer, 0, sizeof(r->answer));
@@ -199,7 +200,7 @@ static void bits_are_the_same_every_time(void)
         return;
     open_rig(&r);
     for (int turned = 0; turned < 2; turned++) {
-        ferry_op op = convolution(1, true, true);
+        ferry_op_desc op = convolution(1, true, true);
 
         op.math = turned ? FERRY_MATH_WINOGRAD
                          : 0; /* the first that it names then is not the same twice */
@@ -220,7 +221,7 @@ static void bits_are_the_same_every_time(void)
 static void short_arithmetic_is_for_who_asks(void)
 {
     struct rig r;
-    ferry_op op = convolution(1, false, false);
+    ferry_op_desc op = convolution(1, false, false);
     double exact, loose;
 
     if (!cuda_load(1, true))
@@ -244,7 +245,7 @@ static void what_it_does_not_take_is_the_kernels(void)
     /* parts of one value, channels last, that is as deep as both */
     static const int64_t deep[] = { SIDE * SIDE * (CHANNELS + OUTPUTS), 1,
                                     SIDE * (CHANNELS + OUTPUTS), CHANNELS + OUTPUTS };
-    ferry_op apart = convolution(1, false, false), lopsided = apart, within = apart;
+    ferry_op_desc apart = convolution(1, false, false), lopsided = apart, within = apart;
     struct rig r;
     unsigned calls;
 
@@ -253,12 +254,12 @@ static void what_it_does_not_take_is_the_kernels(void)
     open_rig(&r);
     calls = control->calls("cudnnCreateConvolutionDescriptor");
     apart.params.window.group = CHANNELS;
-    apart.in[1] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ CHANNELS, 1, 3, 3 }, NULL);
+    apart.in[1] = ferry_operand_make(FERRY_F32, (int64_t[]){ CHANNELS, 1, 3, 3 }, 4, NULL);
     apart.out[0] =
-        ferry_operand_of(FERRY_F32, 4, (int64_t[]){ IMAGES, CHANNELS, SIDE, SIDE }, NULL);
+        ferry_operand_make(FERRY_F32, (int64_t[]){ IMAGES, CHANNELS, SIDE, SIDE }, 4, NULL);
     lopsided.params.window.pad_end[1] = 0;
     lopsided.out[0] =
-        ferry_operand_of(FERRY_F32, 4, (int64_t[]){ IMAGES, OUTPUTS, SIDE, SIDE - 1 }, NULL);
+        ferry_operand_make(FERRY_F32, (int64_t[]){ IMAGES, OUTPUTS, SIDE, SIDE - 1 }, 4, NULL);
     memcpy(within.in[0].stride, deep, sizeof(deep));
     memcpy(within.out[0].stride, deep, sizeof(deep));
     for (int i = 0; i < 3; i++) {

@@ -33,13 +33,13 @@ static const ferry_op_table *table_of(void *dev)
 }
 
 /* y = |x|, whose kernel is in the first program. */
-static ferry_op absolute(void)
+static ferry_op_desc absolute(void)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.n_in = op.n_out = 1;
-    op.in[0] = op.out[0] = ferry_operand_of(FERRY_F32, 1, (int64_t[]){ COUNT }, NULL);
+    op.in[0] = op.out[0] = ferry_operand_make(FERRY_F32, (int64_t[]){ COUNT }, 1, NULL);
     op.params.unary.function = FERRY_UNARY_ABS;
     return op;
 }
@@ -51,7 +51,7 @@ struct rig {
 
 static int begin(struct rig *r)
 {
-    const ferry_op op = absolute();
+    const ferry_op_desc op = absolute();
     float x[COUNT];
 
     r->dev = cuda_open(0);
@@ -113,7 +113,7 @@ static void compute(unsigned compiled)
 
 static void a_program_is_compiled_once_a_device(void)
 {
-    const ferry_op op = absolute();
+    const ferry_op_desc op = absolute();
     struct rig r;
     void *second = NULL;
 
@@ -149,7 +149,7 @@ static void without_kernels_there_is_no_table(void)
 static void what_does_not_compile_is_said_and_tried_again(void)
 {
     struct rig r;
-    ferry_op op = absolute();
+    ferry_op_desc op = absolute();
 
     if (!cuda_load(1, true))
         return;

@@ -50,8 +50,8 @@ static void ferry_stays_consistent_if_a_deleter_jumps_away(void)
     ferry_memory *m;
 
     rt = open_alpha();
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "alpha:0", &dev), 0);
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "alpha:1", &other), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, "alpha:0", &dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, "alpha:1", &other), 0);
     m = adopted_twice(dev, other, &left, &called);
     if (!setjmp(away))
         ferry_memory_release(m);
@@ -96,7 +96,7 @@ static void ferry_stays_consistent_if_a_thread_is_cancelled_in_a_deleter(void)
     void *end = NULL;
     int calls = 0;
 
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "alpha:0", &dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, "alpha:0", &dev), 0);
     CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &m), 0);
     CU_ASSERT_EQUAL(
         ferry_memory_adopt(m, NULL, (ferry_ref){ bytes, 0 }, 64, 0, be_cancelled, &calls), 0);

@@ -35,7 +35,7 @@ static void a_copy_is_a_reader_of_its_source(void)
     seen = wx_memory(0);
     at = wx_access(m, wx_queue(0), FERRY_READ);
     to = wx_access(seen, wx_queue(0), FERRY_WRITE);
-    FX_OK(ferry_copy(wx_queue(0), FERRY_U8, WX_BYTES, ferry_ref_const(at), to));
+    FX_OK(ferry_math_copy(wx_queue(0), FERRY_U8, WX_BYTES, ferry_ref_const(at), to));
     wx_write_host(m, NEW);
     CU_ASSERT(wx_host_reads(seen, OLD));
     CU_ASSERT(wx_reads_on(wx_queue(0), m, NEW));
@@ -210,7 +210,7 @@ static void lost_contents_can_be_invalidated(void)
     wx_begin();
     m = lost_memory();
     FX_FAILS(FERRY_ELOST, access_dev(m, 1, FERRY_READ));
-    FX_OK(ferry_memory_invalidate(m));
+    FX_OK(ferry_memory_discard(m));
     FX_OK(access_host(m, FERRY_READ, &ref));
     CU_ASSERT(wx_host_reads(m, 0));
     ferry_memory_release(m);
@@ -242,7 +242,7 @@ static void a_failed_kernel_is_reported_to_the_host(void)
     wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
     wx_write_on(wx_queue(0), m, NEW);
     CU_ASSERT_PTR_NULL(ferry_memory_host_data(m));
-    CU_ASSERT_FALSE(ferry_memory_valid_at(m, NULL));
+    CU_ASSERT_FALSE(ferry_memory_is_valid_at(m, NULL));
     wx_write_host(m, NEW);
     CU_ASSERT(wx_reads_on(wx_queue(0), m, NEW));
     ferry_memory_release(m);
@@ -321,7 +321,7 @@ static void a_kernel_that_is_refused_leaves_the_host_its_map(void)
     float *p;
 
     wx_begin();
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ 1024 }, &b));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, (int64_t[]){ 1024 }, 1, &b));
     FX_OK(ferry_blob_fill_data(b, 3));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(b));
     CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)), WX_HOST | WX_DEV(0));
@@ -348,18 +348,19 @@ static void a_tail_that_is_filled_leaves_the_bytes_to_the_writer(void)
         ferry_memory *m;
 
         wx_begin();
-        FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ 15 }, &b));
+        FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, (int64_t[]){ 15 }, 1, &b));
         m = ferry_blob_data_memory(b);
         FX_OK(ferry_blob_fill_data(b, 1));
-        FX_OK(ferry_blob_reshape(b, 1, (int64_t[]){ 1 }, NULL));
+        FX_OK(ferry_blob_reshape(b, (int64_t[]){ 1 }, 1, NULL));
         if (host)
             CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_host_data(b));
         FX_OK(ferry_memory_prefetch(m, host ? wx_dev(0) : NULL, NULL));
-        FX_OK(ferry_blob_reshape(b, 1, (int64_t[]){ 15 }, NULL));
+        FX_OK(ferry_blob_reshape(b, (int64_t[]){ 15 }, 1, NULL));
         if (host)
             memset(ferry_blob_mutable_host_data(b), 0, 60);
         else
-            FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 15, 2, ferry_blob_mutable_device_data(b)));
+            FX_OK(
+                ferry_math_fill(wx_queue(0), FERRY_F32, 15, 2, ferry_blob_mutable_device_data(b)));
         CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_blob_host_data(b));
         CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[14], host ? 0 : 2);
         ferry_blob_destroy(b);
@@ -415,7 +416,7 @@ static void an_event_is_pending_until_the_work_before_it_is_done(void)
     wx_begin();
     m = wx_memory(0);
     wx_write_on(wx_queue(0), m, NEW);
-    FX_OK_FATAL(ferry_queue_record(wx_queue(0), &e));
+    FX_OK_FATAL(ferry_event_record(wx_queue(0), &e));
     wx_write_on(wx_queue(0), m, OLD);
     CU_ASSERT_EQUAL(ferry_event_query(e), 0);
     FX_OK(ferry_event_synchronize(e));
@@ -436,7 +437,7 @@ static void an_event_reports_the_error_of_its_work(void)
     m = wx_memory(0);
     wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
     wx_write_on(wx_queue(0), m, NEW);
-    FX_OK_FATAL(ferry_queue_record(wx_queue(0), &e));
+    FX_OK_FATAL(ferry_event_record(wx_queue(0), &e));
     FX_FAILS(FERRY_EDEVICE, ferry_event_synchronize(e));
     FX_FAILS(FERRY_EDEVICE, ferry_event_query(e));
     ferry_event_destroy(e);
@@ -450,13 +451,13 @@ static void an_event_that_cannot_be_recorded_is_an_error(void)
 
     wx_begin();
     wx_fail_next(0, SIM_CALL_EVENT, 1, FERRY_EDEVICE);
-    FX_FAILS(FERRY_EDEVICE, ferry_queue_record(wx_queue(0), &e));
+    FX_FAILS(FERRY_EDEVICE, ferry_event_record(wx_queue(0), &e));
     CU_ASSERT_PTR_EQUAL(e, &e);
-    FX_FAILS(FERRY_EINVAL, ferry_queue_record(NULL, &e));
-    FX_FAILS(FERRY_EINVAL, ferry_queue_record(wx_queue(0), NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_event_record(NULL, &e));
+    FX_FAILS(FERRY_EINVAL, ferry_event_record(wx_queue(0), NULL));
     FX_FAILS(FERRY_EINVAL, ferry_event_query(NULL));
     FX_FAILS(FERRY_EINVAL, ferry_event_synchronize(NULL));
-    FX_FAILS(FERRY_EINVAL, ferry_queue_wait(wx_queue(0), NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_queue_wait_event(wx_queue(0), NULL));
     wx_end();
 }
 
@@ -469,7 +470,7 @@ static void write_beside(ferry_memory *both, ferry_memory *there, ferry_memory *
     CU_ASSERT_EQUAL(wx_valid(both), WX_HOST);
     FX_OK(access_dev(there, 0, FERRY_WRITE));
     CU_ASSERT_EQUAL(wx_valid(there), WX_DEV(0));
-    FX_OK(ferry_memory_invalidate(gone));
+    FX_OK(ferry_memory_discard(gone));
     CU_ASSERT_EQUAL(wx_valid(gone), 0);
 }
 

@@ -47,7 +47,7 @@ static ferry_memory *idle_at_host(void)
 {
     ferry_memory *m = wx_memory_at_host(OLD);
 
-    FX_OK(ferry_memory_wont_use(m));
+    FX_OK(ferry_memory_allow_eviction(m));
     return m;
 }
 
@@ -55,7 +55,7 @@ static ferry_memory *idle_at_device(void)
 {
     ferry_memory *m = wx_memory_at(0, NEW);
 
-    FX_OK(ferry_memory_wont_use(m));
+    FX_OK(ferry_memory_allow_eviction(m));
     return m;
 }
 
@@ -71,7 +71,7 @@ static void no_thread_waits_for_an_eviction_of_others(void)
     gone = idle_at_host();
     read = idle_at_host();
     thread = begin_eviction();
-    FX_OK(ferry_memory_wont_use(promised));
+    FX_OK(ferry_memory_allow_eviction(promised));
     FX_OK(ferry_memory_access(read, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
     ferry_memory_release(gone);
     FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
@@ -173,8 +173,9 @@ static bool play(struct worker *w, ferry_memory **m, unsigned char *value)
     if (what <= 2) {
         *value = (unsigned char)dice(w, 256);
         ref = ferry_memory_overwrite_device_data(*m);
-        err = ref.handle ? ferry_fill(ferry_device_queue(w->dev), FERRY_U8, WX_BYTES, *value, ref)
-                         : FERRY_ENOMEM;
+        err = ref.handle
+                  ? ferry_math_fill(ferry_device_queue(w->dev), FERRY_U8, WX_BYTES, *value, ref)
+                  : FERRY_ENOMEM;
         if (!ref.handle) /* it may be short: then the host has it */
             memset(ferry_memory_overwrite_host_data(*m), *value, WX_BYTES);
         err = 0;
@@ -184,7 +185,7 @@ static bool play(struct worker *w, ferry_memory **m, unsigned char *value)
     } else if (what == 4) {
         return all(ferry_memory_host_data(*m), *value);
     }
-    return !err && !ferry_memory_wont_use(*m);
+    return !err && !ferry_memory_allow_eviction(*m);
 }
 
 static void *work(void *arg)
@@ -222,7 +223,7 @@ static ferry_device *device_at(unsigned i)
     char name[] = "sim:0";
 
     name[4] = (char)('0' + i);
-    FX_OK_FATAL(ferry_runtime_device(wx_runtime(), name, &dev));
+    FX_OK_FATAL(ferry_runtime_get_device(wx_runtime(), name, &dev));
     CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_device_queue(dev));
     return dev;
 }
@@ -255,53 +256,54 @@ static void evictions_beside_everything_lose_nothing(void)
 
 static ferry_blob *ones_at_device(void)
 {
-    const int64_t dims[] = { COUNT };
+    const int64_t shape[] = { COUNT };
     ferry_blob *b = NULL;
 
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, dims, &b));
-    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, COUNT, 1, ferry_blob_overwrite_device_data(b)));
-    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, COUNT, 1, ferry_blob_overwrite_device_diff(b)));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, shape, 1, &b));
+    FX_OK(ferry_math_fill(wx_queue(0), FERRY_F32, COUNT, 1, ferry_blob_overwrite_device_data(b)));
+    FX_OK(ferry_math_fill(wx_queue(0), FERRY_F32, COUNT, 1, ferry_blob_overwrite_device_diff(b)));
     return b;
 }
 
 /* Each is one entry of the plugin; whether it did what it should. */
 static int axpy_once(ferry_blob *b)
 {
-    return ferry_axpy(wx_queue(0), FERRY_F32, COUNT, -1,
-                      ferry_ref_const(ferry_blob_mutable_device_diff(b)),
-                      ferry_blob_mutable_device_data(b));
+    return ferry_math_axpy(wx_queue(0), FERRY_F32, COUNT, -1,
+                           ferry_ref_const(ferry_blob_mutable_device_diff(b)),
+                           ferry_blob_mutable_device_data(b));
 }
 
 static int scal_once(ferry_blob *b)
 {
-    return ferry_scal(wx_queue(0), FERRY_F32, COUNT, 0, ferry_blob_mutable_device_data(b));
+    return ferry_math_scal(wx_queue(0), FERRY_F32, COUNT, 0, ferry_blob_mutable_device_data(b));
 }
 
 static int gemm_once(ferry_blob *b)
 {
     ferry_cref x = ferry_ref_const(ferry_blob_mutable_device_diff(b));
 
-    return ferry_gemm(wx_queue(0), FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 32, 32, 32, 0, x, 32,
-                      x, 32, 0, ferry_blob_overwrite_device_data(b), 32);
+    return ferry_math_gemm(wx_queue(0), FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 32, 32, 32, 0, x,
+                           32, x, 32, 0, ferry_blob_overwrite_device_data(b), 32);
 }
 
 static int gemv_once(ferry_blob *b)
 {
     ferry_cref x = ferry_ref_const(ferry_blob_mutable_device_diff(b));
 
-    return ferry_gemv(wx_queue(0), FERRY_F32, FERRY_NO_TRANS, 32, 32, 0, x, 32, x, 1, 0,
-                      ferry_blob_overwrite_device_data(b), 1);
+    return ferry_math_gemv(wx_queue(0), FERRY_F32, FERRY_NO_TRANS, 32, 32, 0, x, 32, x, 1, 0,
+                           ferry_blob_overwrite_device_data(b), 1);
 }
 
 static int sum_once(ferry_blob *b)
 {
     double sum = 0;
-    int err = ferry_dot(wx_queue(0), FERRY_F32, COUNT, ferry_blob_device_data(b),
-                        ferry_blob_device_diff(b), &sum);
+    int err = ferry_math_dot(wx_queue(0), FERRY_F32, COUNT, ferry_blob_device_data(b),
+                             ferry_blob_device_diff(b), &sum);
 
     CU_ASSERT_EQUAL(sum, err ? 0 : COUNT);
     return err ? err
-               : ferry_scal(wx_queue(0), FERRY_F32, COUNT, 0, ferry_blob_mutable_device_data(b));
+               : ferry_math_scal(wx_queue(0), FERRY_F32, COUNT, 0,
+                                 ferry_blob_mutable_device_data(b));
 }
 
 static int blob_asum(ferry_blob *b)
@@ -369,7 +371,7 @@ static void a_section_of_the_program_is_tried_again_without_evictions(void)
     wx_mark();
     FX_OK(ferry_queue_begin(wx_queue(0)));
     wx_fail_next(0, SIM_CALL_OP, 1, FERRY_ENOMEM);
-    FX_OK(ferry_scal(wx_queue(0), FERRY_F32, COUNT, 0, data));
+    FX_OK(ferry_math_scal(wx_queue(0), FERRY_F32, COUNT, 0, data));
     FX_OK(ferry_queue_end(wx_queue(0), &e));
     ferry_event_destroy(e);
     CU_ASSERT_EQUAL(wx_since(0).evictions, 0);

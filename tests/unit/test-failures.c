@@ -85,7 +85,7 @@ static int op_adopt_host(ferry_memory *m)
 
 static int op_invalidate(ferry_memory *m)
 {
-    return ferry_memory_invalidate(m);
+    return ferry_memory_discard(m);
 }
 
 static const struct {
@@ -107,18 +107,18 @@ static const struct {
 /* Before ⊆ after; only the host's bit may be new, gained by a copy that was staged there. */
 static void check_valid(const ferry_memory *m, int host_before, int device_before)
 {
-    CU_ASSERT(ferry_memory_valid_at(m, NULL) >= host_before);
-    CU_ASSERT_EQUAL(ferry_memory_valid_at(m, ferry_memory_home(m)), device_before);
+    CU_ASSERT(ferry_memory_is_valid_at(m, NULL) >= host_before);
+    CU_ASSERT_EQUAL(ferry_memory_is_valid_at(m, ferry_memory_home(m)), device_before);
     if (!host_before && !device_before)
         CU_ASSERT_EQUAL(ferry_memory_head(m), FERRY_HEAD_UNINITIALIZED);
 }
 
 /* Fails the nth call of one operation in one state. Returns whether there was an nth call. */
-static bool fail_memory_op(size_t op, ferry_head head, bool warm, uint64_t nth)
+static bool fail_memory_op(size_t op, ferry_memory_head_state head, bool warm, uint64_t nth)
 {
     ferry_memory *m = fx_memory_in(head, warm);
-    int host = ferry_memory_valid_at(m, NULL);
-    int device = ferry_memory_valid_at(m, ferry_memory_home(m));
+    int host = ferry_memory_is_valid_at(m, NULL);
+    int device = ferry_memory_is_valid_at(m, ferry_memory_home(m));
     const void *pointer = host ? ferry_memory_host_data(m) : NULL;
     int err;
 
@@ -153,7 +153,7 @@ static void a_failed_operation_leaves_a_memory_as_it_was(void)
                 unsigned before = CU_get_number_of_failures();
                 uint64_t nth = 1;
 
-                while (nth < 100 && fail_memory_op(op, (ferry_head)head, warm, nth))
+                while (nth < 100 && fail_memory_op(op, (ferry_memory_head_state)head, warm, nth))
                     nth++;
                 failures += nth - 1;
                 if (CU_get_number_of_failures() != before)
@@ -198,7 +198,7 @@ static int op_data_at(ferry_blob *b, ferry_blob *other)
     double value;
 
     (void)other;
-    return ferry_blob_data_at(b, 1, (int64_t[]){ 3 }, &value);
+    return ferry_blob_data_at(b, (int64_t[]){ 3 }, 1, &value);
 }
 
 static int op_copy_from(ferry_blob *b, ferry_blob *other)
@@ -231,7 +231,7 @@ static const struct {
     { "device_shape", op_device_shape },
 };
 
-static void put(ferry_memory *m, ferry_head head, double first)
+static void put(ferry_memory *m, ferry_memory_head_state head, double first)
 {
     void *p = ferry_memory_overwrite_host_data(m);
 
@@ -245,15 +245,15 @@ static void put(ferry_memory *m, ferry_head head, double first)
 }
 
 /* Bits that were there still are, and what they hold has not changed. */
-static void check_half(const ferry_memory *m, ferry_head head, double first)
+static void check_half(const ferry_memory *m, ferry_memory_head_state head, double first)
 {
     const void *p;
     int wrong = 0;
 
     if (head == FERRY_HEAD_AT_HOST || head == FERRY_HEAD_SYNCED)
-        CU_ASSERT(ferry_memory_valid_at(m, NULL));
+        CU_ASSERT(ferry_memory_is_valid_at(m, NULL));
     if (head == FERRY_HEAD_AT_DEVICE || head == FERRY_HEAD_SYNCED)
-        CU_ASSERT(ferry_memory_valid_at(m, ferry_memory_home(m)));
+        CU_ASSERT(ferry_memory_is_valid_at(m, ferry_memory_home(m)));
     p = ferry_memory_host_data(m);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     for (int i = 0; i < COUNT; i++)
@@ -261,7 +261,7 @@ static void check_half(const ferry_memory *m, ferry_head head, double first)
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
-static ferry_blob *other_blob(ferry_head head)
+static ferry_blob *other_blob(ferry_memory_head_state head)
 {
     ferry_blob *other = FX_BLOB(FERRY_F32, 2 * COUNT);
 
@@ -270,7 +270,8 @@ static ferry_blob *other_blob(ferry_head head)
     return other;
 }
 
-static bool fail_blob_op(size_t op, ferry_head data, ferry_head diff, uint64_t nth)
+static bool fail_blob_op(size_t op, ferry_memory_head_state data, ferry_memory_head_state diff,
+                         uint64_t nth)
 {
     ferry_blob *b = FX_BLOB(FERRY_F32, COUNT), *other = other_blob(data);
     int err;
@@ -282,8 +283,8 @@ static bool fail_blob_op(size_t op, ferry_head data, ferry_head diff, uint64_t n
     arm(0);
     if (err) {
         CU_ASSERT_EQUAL(err, FERRY_EDEVICE);
-        CU_ASSERT_EQUAL(ferry_blob_naxes(b), 1);
-        CU_ASSERT_EQUAL(ferry_blob_count(b), COUNT);
+        CU_ASSERT_EQUAL(ferry_blob_rank(b), 1);
+        CU_ASSERT_EQUAL(ferry_blob_element_count(b), COUNT);
         CU_ASSERT_EQUAL(ferry_blob_capacity(b), COUNT);
         check_half(ferry_blob_data_memory(b), data, 100);
         check_half(ferry_blob_diff_memory(b), diff, 300);
@@ -305,7 +306,8 @@ static void a_failed_operation_leaves_a_blob_as_it_was(void)
                 unsigned before = CU_get_number_of_failures();
                 uint64_t nth = 1;
 
-                while (nth < 100 && fail_blob_op(op, (ferry_head)data, (ferry_head)diff, nth))
+                while (nth < 100 && fail_blob_op(op, (ferry_memory_head_state)data,
+                                                 (ferry_memory_head_state)diff, nth))
                     nth++;
                 failures += nth - 1;
                 if (CU_get_number_of_failures() != before)

@@ -76,7 +76,7 @@ static bool disarm(const struct kind *k, unsigned nth)
 
 struct state {
     unsigned data, diff, other; /* which copies are valid */
-    int naxes;
+    int rank;
     int64_t count, capacity;
     ferry_memory *memory;
     ferry_device *home;
@@ -88,8 +88,8 @@ static struct state state_of(const struct scene *s)
         .data = wx_valid(ferry_blob_data_memory(s->b)),
         .diff = wx_valid(ferry_blob_diff_memory(s->b)),
         .other = wx_valid(ferry_blob_data_memory(s->other)),
-        .naxes = ferry_blob_naxes(s->b),
-        .count = ferry_blob_count(s->b),
+        .rank = ferry_blob_rank(s->b),
+        .count = ferry_blob_element_count(s->b),
         .capacity = ferry_blob_capacity(s->b),
         .memory = ferry_blob_data_memory(s->b),
         .home = ferry_blob_home(s->b),
@@ -109,7 +109,7 @@ static bool is_as_before(const struct scene *s, const struct state *was, bool ma
     struct state is = state_of(s);
 
     return same_valid(was->data, is.data, may_move) && same_valid(was->diff, is.diff, true) &&
-           same_valid(was->other, is.other, true) && is.naxes == was->naxes &&
+           same_valid(was->other, is.other, true) && is.rank == was->rank &&
            is.count == was->count && is.capacity == was->capacity && is.memory == was->memory &&
            is.home == was->home && s->deleted == 0;
 }
@@ -173,7 +173,7 @@ static const char *after_success(struct scene *s, const struct scenario *sc)
 {
     if (!has(s, sc->effect))
         return "wrong contents";
-    if (ferry_blob_count(s->b) != SC_COUNT) /* it has grown, and its diff with it */
+    if (ferry_blob_element_count(s->b) != SC_COUNT) /* it has grown, and its diff with it */
         return are(ferry_blob_host_diff(s->b), 0, 0) ? NULL : "wrong diff";
     return are(ferry_blob_host_diff(s->b), sc->effect == SC_DIFF_COPIED ? 201 : 10,
                sc->effect == SC_DIFF_COPIED ? 1 : 10)

@@ -69,7 +69,7 @@ static void begin_things(struct things *t)
     t->there = wx_memory_at(1, OLD);
     t->queue = wx_queue_create(0);
     t->event = NULL;
-    FX_OK(ferry_queue_record(t->queue, &t->event));
+    FX_OK(ferry_event_record(t->queue, &t->event));
 }
 
 static void end_things(struct things *t)
@@ -97,7 +97,7 @@ static void use_the_host(void *arg)
     p = ferry_memory_overwrite_host_data(t->host);
     EXPECT(p != NULL);
     EXPECT(ferry_memory_head(t->there) == FERRY_HEAD_AT_DEVICE);
-    EXPECT(ferry_memory_valid_at(t->both, NULL));
+    EXPECT(ferry_memory_is_valid_at(t->both, NULL));
 }
 
 static void settled_host_access_works_in_the_child(void)
@@ -159,15 +159,15 @@ static void use_the_devices(void *arg)
     EXPECT_FORKED(ferry_memory_adopt(t->both, wx_dev(0), ref, WX_BYTES, 0, NULL, NULL));
     EXPECT_FORKED(ferry_queue_create(wx_dev(0), &q));
     EXPECT_FORKED(ferry_queue_synchronize(t->queue));
-    EXPECT_FORKED(ferry_queue_record(t->queue, &e));
-    EXPECT_FORKED(ferry_queue_wait(t->queue, t->event));
+    EXPECT_FORKED(ferry_event_record(t->queue, &e));
+    EXPECT_FORKED(ferry_queue_wait_event(t->queue, t->event));
     EXPECT_FORKED(ferry_device_synchronize(wx_dev(1)));
     EXPECT_FORKED(ferry_device_memory_available(wx_dev(0), &bytes));
     EXPECT_FORKED(ferry_device_memory_free(wx_dev(0), &bytes));
     EXPECT_FORKED(ferry_device_trim(wx_dev(0)));
     EXPECT_FORKED(ferry_device_set_budget(wx_dev(0), 1));
-    EXPECT_FORKED(ferry_fill(t->queue, FERRY_U8, 1, 0, ref));
-    EXPECT_FORKED(ferry_asum(t->queue, FERRY_F32, 1, ferry_ref_const(ref), &sum));
+    EXPECT_FORKED(ferry_math_fill(t->queue, FERRY_U8, 1, 0, ref));
+    EXPECT_FORKED(ferry_math_asum(t->queue, FERRY_F32, 1, ferry_ref_const(ref), &sum));
     EXPECT(ref.handle == &ref && ref.offset == 1 && !q && !e);
     EXPECT(ferry_memory_head(t->there) == FERRY_HEAD_AT_DEVICE);
     EXPECT(strstr(ferry_last_error(), "fork") != NULL);
@@ -207,9 +207,9 @@ static void use_a_blob(void *arg)
     ferry_blob *b = arg;
     double value = 0;
 
-    EXPECT(ferry_blob_count(b) == 8);
-    EXPECT(ferry_blob_data_at(b, 1, (int64_t[]){ 3 }, &value) == 0 && value == 2);
-    EXPECT_FORKED(ferry_blob_to(b, wx_dev(1)));
+    EXPECT(ferry_blob_element_count(b) == 8);
+    EXPECT(ferry_blob_data_at(b, (int64_t[]){ 3 }, 1, &value) == 0 && value == 2);
+    EXPECT_FORKED(ferry_blob_move_to(b, wx_dev(1)));
     EXPECT(ferry_blob_home(b) == wx_dev(0));
     ferry_blob_destroy(b);
 }
@@ -219,7 +219,7 @@ static void a_blob_on_the_host_can_be_read_in_the_child(void)
     ferry_blob *b = NULL;
 
     wx_begin();
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ 8 }, &b));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, (int64_t[]){ 8 }, 1, &b));
     FX_OK(ferry_blob_fill_data(b, 2));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(b));
     in_child(use_a_blob, b);
@@ -245,7 +245,7 @@ static void a_device_that_has_gone_in_the_child_is_not_looked_at(void)
 
     wx_begin();
     FX_OK(ferry_queue_synchronize(wx_queue(0))); /* open */
-    FX_OK_FATAL(ferry_blob_create(wx_dev(1), FERRY_F32, 1, (int64_t[]){ 8 }, &b));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(1), FERRY_F32, (int64_t[]){ 8 }, 1, &b));
     FX_OK(ferry_blob_fill_data(b, 2));
     values = ferry_blob_mutable_host_data(b);
     CU_ASSERT_FATAL(values && values[7] == 2);
@@ -289,7 +289,7 @@ static void use_what_is_on_its_way(void *arg)
         EXPECT(ferry_last_error_code() == FERRY_EFORKED);
         EXPECT_FORKED(ferry_memory_access(t->there, NULL, FERRY_READ, NULL, &ref));
         EXPECT_FORKED(ferry_memory_access(t->there, wx_dev(0), FERRY_READ, NULL, &ref));
-        EXPECT(ferry_memory_valid_at(t->there, NULL));
+        EXPECT(ferry_memory_is_valid_at(t->there, NULL));
     }
     EXPECT(holds(ferry_memory_host_data(t->both), OLD));
 }
@@ -319,8 +319,8 @@ static void use_what_was_being_used(void *arg)
 
     EXPECT(!ferry_memory_host_data(m));
     EXPECT(ferry_last_error_code() == FERRY_EFORKED);
-    EXPECT_FORKED(ferry_memory_wont_use(m));
-    EXPECT_FORKED(ferry_memory_invalidate(m));
+    EXPECT_FORKED(ferry_memory_allow_eviction(m));
+    EXPECT_FORKED(ferry_memory_discard(m));
     EXPECT_FORKED(
         ferry_memory_access(m, NULL, FERRY_WRITE | FERRY_NOWAIT, NULL, &(ferry_ref){ 0 }));
     EXPECT_FORKED(ferry_blob_slice(b, 0, 1, &other));
@@ -336,7 +336,7 @@ static void another_thread_at_work_stays_in_the_parent(void)
     uint64_t copies;
 
     wx_begin();
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_U8, 1, (int64_t[]){ WX_BYTES }, &b));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_U8, (int64_t[]){ WX_BYTES }, 1, &b));
     FX_OK(ferry_blob_fill_data(b, OLD));
     m = ferry_memory_retain(ferry_blob_data_memory(b));
     FX_OK(ferry_device_synchronize(wx_dev(0)));
@@ -359,9 +359,9 @@ static void promise(void *arg)
     struct things *t = arg;
 
     ferry_memory_release(t->both);
-    EXPECT(ferry_memory_wont_use(t->host) == 0);
+    EXPECT(ferry_memory_allow_eviction(t->host) == 0);
     EXPECT(holds(ferry_memory_host_data(t->host), OLD));
-    EXPECT(ferry_memory_wont_use(t->there) == 0);
+    EXPECT(ferry_memory_allow_eviction(t->there) == 0);
     ferry_memory_release(t->there);
     ferry_memory_release(t->host);
 }
@@ -372,9 +372,9 @@ static void promises_of_the_parent_are_not_the_childs(void)
     struct things t;
 
     begin_things(&t);
-    FX_OK(ferry_memory_wont_use(t.host));
-    FX_OK(ferry_memory_wont_use(t.both));
-    FX_OK(ferry_memory_wont_use(t.there));
+    FX_OK(ferry_memory_allow_eviction(t.host));
+    FX_OK(ferry_memory_allow_eviction(t.both));
+    FX_OK(ferry_memory_allow_eviction(t.there));
     in_child(promise, &t);
     FX_OK(ferry_device_set_budget(wx_dev(0), 1));
     FX_OK(ferry_device_set_budget(wx_dev(0), 0));
@@ -430,10 +430,10 @@ static void do_it_all(void *arg)
     EXPECT(ferry_memory_overwrite_host_data(t->host) != NULL);
     EXPECT_FORKED(ferry_memory_access(t->host, wx_dev(0), FERRY_READ | FERRY_NOWAIT, NULL, &ref));
     EXPECT_FORKED(ferry_queue_synchronize(wx_queue(0)));
-    EXPECT_FORKED(ferry_queue_record(wx_queue(0), &e));
+    EXPECT_FORKED(ferry_event_record(wx_queue(0), &e));
     EXPECT_FORKED(ferry_queue_begin(wx_queue(0)));
-    ferry_memory_wont_use(t->both);
-    ferry_memory_invalidate(t->both);
+    ferry_memory_allow_eviction(t->both);
+    ferry_memory_discard(t->both);
     end_things(t);
 }
 

@@ -34,7 +34,7 @@ static int put_inputs(char *text, const struct trial *t)
         used += sprintf(text + used,
                         "layer { name: 'x%d' type: 'Input' top: 'x%d' input_param { shape {", i, i);
         for (k = 0; k < axes_of(&t->g->inputs[i]); k++)
-            used += sprintf(text + used, " dim: %lld", (long long)t->g->inputs[i].dims[k]);
+            used += sprintf(text + used, " dim: %lld", (long long)t->g->inputs[i].shape[k]);
         used += sprintf(text + used,
                         " } } }\nlayer { name: 'w%d' type: 'Scale' bottom: 'x%d' top: 'b%d' param "
                         "{ lr_mult: %d } scale_param { axis: 0 num_axes: 0 } }\n",
@@ -78,7 +78,7 @@ static int open_trial(struct trial *t)
 
     if (err)
         return err;
-    n = ferry_net_n_params(t->net, nd_layer(t->net, "l"));
+    n = ferry_net_param_count(t->net, nd_layer(t->net, "l"));
     ferry_net_close(t->net);
     t->net = NULL;
     return open_net(t, n);
@@ -88,13 +88,13 @@ static int run(struct trial *t)
 {
     int err;
 
-    for (int i = 0; i < ferry_net_n_inputs(t->net); i++) {
-        ferry_blob *b = ferry_net_input(t->net, i);
+    for (int i = 0; i < ferry_net_input_count(t->net); i++) {
+        ferry_blob *b = ferry_net_input_at(t->net, i);
         float *x = ferry_blob_overwrite_host_data(b);
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(x);
-        for (int64_t k = 0; k < ferry_blob_count(b); k++)
-            x[k] = value_of(&t->g->inputs[i], k, ferry_blob_count(b), i);
+        for (int64_t k = 0; k < ferry_blob_element_count(b); k++)
+            x[k] = value_of(&t->g->inputs[i], k, ferry_blob_element_count(b), i);
     }
     err = ferry_net_forward(t->net, NULL);
     return err ? err : ferry_net_backward(t->net);
@@ -113,7 +113,7 @@ static double gradient(const struct gradient *g, ferry_phase phase, int wanted, 
     snprintf(layer, sizeof(layer), "w%d", wanted);
     if (!err)
         d = (double)*(const float *)ferry_blob_host_diff(
-            ferry_net_param(t.net, nd_layer(t.net, layer), 0));
+            ferry_net_param_at(t.net, nd_layer(t.net, layer), 0));
     else
         printf("     %s { %s } in %s, bottom %d: %s\n", g->type, g->parameters,
                phase == FERRY_PHASE_TEST ? "TEST" : "TRAIN", wanted, ferry_last_error());
@@ -162,7 +162,7 @@ static void one_bottom_alone_has_its_gradient(void)
         const struct gradient *g = &gradients[i];
 
         for (int k = 0; g->tops >= 0 && k < MOST && axes_of(&g->inputs[k]); k++)
-            if (g->inputs[k].dims[0] && has_gradient(g, k)) {
+            if (g->inputs[k].shape[0] && has_gradient(g, k)) {
                 all++;
                 good += check(g, k);
             }

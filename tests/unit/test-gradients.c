@@ -62,7 +62,7 @@ static char *text_of(const struct gradient *g, enum behind behind)
         used += sprintf(text + used,
                         "layer { name: 'x%d' type: 'Input' top: 'x%d' input_param { shape {", i, i);
         for (k = 0; k < axes_of(&g->inputs[i]); k++)
-            used += sprintf(text + used, " dim: %lld", (long long)g->inputs[i].dims[k]);
+            used += sprintf(text + used, " dim: %lld", (long long)g->inputs[i].shape[k]);
         used += sprintf(text + used, " } } }\n");
     }
     used += sprintf(text + used, "layer { name: 'l' type: '%s' %s", g->type, g->parameters);
@@ -96,10 +96,10 @@ static bool open_trial(struct trial *t)
         return say(t, ferry_last_error());
     t->layer = ferry_net_layer_at(t->net, nd_layer(t->net, "l"));
     t->drawn = t->net->drawn;
-    t->n_inputs = ferry_net_n_inputs(t->net);
-    t->n_tops = ferry_layer_n_tops(t->layer);
+    t->n_inputs = ferry_net_input_count(t->net);
+    t->n_tops = ferry_layer_top_count(t->layer);
     for (int i = 0; i < t->n_inputs; i++) {
-        int64_t n = ferry_blob_count(ferry_net_input(t->net, i));
+        int64_t n = ferry_blob_element_count(ferry_net_input_at(t->net, i));
 
         t->values[i] = calloc((size_t)n, sizeof(float));
         CU_ASSERT_PTR_NOT_NULL_FATAL(t->values[i]);
@@ -123,20 +123,20 @@ static double sum_of(struct trial *t)
     double sum = 0;
 
     for (int i = 0; i < t->n_inputs; i++) {
-        ferry_blob *b = ferry_net_input(t->net, i);
+        ferry_blob *b = ferry_net_input_at(t->net, i);
         float *x = ferry_blob_overwrite_host_data(b);
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(x);
-        memcpy(x, t->values[i], (size_t)ferry_blob_count(b) * sizeof(*x));
+        memcpy(x, t->values[i], (size_t)ferry_blob_element_count(b) * sizeof(*x));
     }
     t->net->drawn = t->drawn;
     if (ferry_net_forward(t->net, NULL) && t->good)
         say(t, ferry_last_error());
     for (int i = 0; t->good && i < t->n_tops; i++) {
-        const ferry_blob *b = ferry_layer_top(t->layer, i);
+        const ferry_blob *b = ferry_layer_top_at(t->layer, i);
         const float *y = ferry_blob_host_data(b);
 
-        for (int64_t k = 0; k < ferry_blob_count(b); k++)
+        for (int64_t k = 0; k < ferry_blob_element_count(b); k++)
             sum += factor_of(t, i, k) * (double)y[k];
     }
     return sum;
@@ -146,14 +146,14 @@ static bool run_backward(struct trial *t)
 {
     sum_of(t);
     for (int i = 0; t->good && i < t->n_tops; i++) {
-        ferry_blob *b = ferry_layer_top(t->layer, i);
+        ferry_blob *b = ferry_layer_top_at(t->layer, i);
         float *dy;
 
         if (ferry_layer_loss_weight(t->layer, i) != 0)
             continue;
         dy = ferry_blob_overwrite_host_diff(b);
         CU_ASSERT_PTR_NOT_NULL_FATAL(dy);
-        for (int64_t k = 0; k < ferry_blob_count(b); k++)
+        for (int64_t k = 0; k < ferry_blob_element_count(b); k++)
             dy[k] = (float)factor_of(t, i, k);
     }
     if (t->good && ferry_net_backward(t->net))
@@ -203,7 +203,7 @@ static void check_blob(struct trial *t, int input, ferry_blob *param, const floa
 /* A copy of a diff; the blob's is written by no forward. */
 static float *copy_of(const ferry_blob *b)
 {
-    size_t n = (size_t)ferry_blob_count(b);
+    size_t n = (size_t)ferry_blob_element_count(b);
     float *copy = calloc(n + 1, sizeof(*copy));
     const float *diff = ferry_blob_host_diff(b);
 
@@ -225,18 +225,18 @@ static void check_all(struct trial *t)
     for (int i = 0; t->good && i < t->n_inputs; i++)
         if (ferry_layer_propagates(t->layer, i) &&
             (is_written(t, i) || t->g->inputs[i].kind == LIKELY)) {
-            ferry_blob *b = ferry_net_input(t->net, i);
+            ferry_blob *b = ferry_net_input_at(t->net, i);
             float *diff = copy_of(b);
 
-            check_blob(t, i, NULL, diff, ferry_blob_count(b));
+            check_blob(t, i, NULL, diff, ferry_blob_element_count(b));
             free(diff);
             checked++;
         }
-    for (int i = 0; t->good && !t->g->constant && i < ferry_net_n_params(t->net, layer); i++) {
-        ferry_blob *b = ferry_net_param(t->net, layer, i);
+    for (int i = 0; t->good && !t->g->constant && i < ferry_net_param_count(t->net, layer); i++) {
+        ferry_blob *b = ferry_net_param_at(t->net, layer, i);
         float *diff = copy_of(b);
 
-        check_blob(t, -1, b, diff, ferry_blob_count(b));
+        check_blob(t, -1, b, diff, ferry_blob_element_count(b));
         free(diff);
         checked++;
     }

@@ -11,10 +11,10 @@
 
 static ferry_blob *blob_on(int i, double data, double diff)
 {
-    const int64_t dims[] = { COUNT };
+    const int64_t shape[] = { COUNT };
     ferry_blob *b = NULL;
 
-    FX_OK_FATAL(ferry_blob_create(wx_dev(i), FERRY_F32, 1, dims, &b));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(i), FERRY_F32, shape, 1, &b));
     FX_OK(ferry_blob_fill_data(b, data));
     FX_OK(ferry_blob_fill_diff(b, diff));
     return b;
@@ -26,23 +26,24 @@ static void check_at(int i, ferry_cref ref, double value)
     double sum = -1;
 
     CU_ASSERT_PTR_NOT_NULL(ref.handle);
-    FX_OK(ferry_asum(wx_queue(i), FERRY_F32, COUNT, ref, &sum));
+    FX_OK(ferry_math_asum(wx_queue(i), FERRY_F32, COUNT, ref, &sum));
     CU_ASSERT_EQUAL(sum, COUNT * value);
 }
 
 static void check_home(ferry_blob *b, int i, double data, double diff)
 {
     ferry_memory *seen;
-    ferry_cref dims;
+    ferry_cref shape;
 
     CU_ASSERT_PTR_EQUAL(ferry_blob_home(b), wx_dev(i));
     check_at(i, ferry_blob_device_data(b), data);
     check_at(i, ferry_blob_device_diff(b), diff);
     check_at(i, ferry_ref_const(ferry_blob_mutable_device_diff(b)), diff);
     check_at(i, ferry_blob_device_diff(b), diff);
-    dims = ferry_blob_device_shape(b);
+    shape = ferry_blob_device_shape(b);
     seen = wx_memory(i);
-    FX_OK(ferry_copy(wx_queue(i), FERRY_I32, 1, dims, wx_access(seen, wx_queue(i), FERRY_WRITE)));
+    FX_OK(ferry_math_copy(wx_queue(i), FERRY_I32, 1, shape,
+                          wx_access(seen, wx_queue(i), FERRY_WRITE)));
     CU_ASSERT_EQUAL(*(const int32_t *)ferry_memory_host_data(seen), COUNT);
     ferry_memory_release(seen);
 }
@@ -97,7 +98,7 @@ static void sharers_of_a_half_have_one_home_after_a_move(void)
     FX_OK_FATAL(ferry_blob_slice(a, 0, COUNT, &slice));
     check_home(data, 0, 1, 4);
     check_home(diff, 0, 5, 2);
-    FX_OK(ferry_blob_to(a, wx_dev(1)));
+    FX_OK(ferry_blob_move_to(a, wx_dev(1)));
     check_home(a, 1, 1, 2);
     check_home(slice, 1, 1, 2);
     check_home(data, 1, 1, 4);
@@ -118,11 +119,11 @@ static void sharers_of_a_half_have_one_home_after_a_move(void)
 
 static void a_share_that_is_refused_moves_nothing(void)
 {
-    const int64_t dims[] = { 3 };
+    const int64_t shape[] = { 3 };
     ferry_blob *a = NULL, *b;
 
     wx_begin();
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, dims, &a));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, shape, 1, &a));
     b = blob_on(1, 3, 4);
     FX_FAILS(FERRY_ESHAPE, ferry_blob_share_data(b, a));
     FX_FAILS(FERRY_ESHAPE, ferry_blob_share_diff(b, a));

@@ -43,7 +43,7 @@ static double apart(const char *name, const ferry_blob *b)
     double worst = 0;
 
     open_expected();
-    FX_OK(ferry_io_find(expected, name, &entry));
+    FX_OK(ferry_io_entry_find(expected, name, &entry));
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
     FX_OK(ferry_io_read(expected, entry, wanted));
     if (ferry_blob_shape_equals(wanted, b) != 1)
@@ -136,7 +136,7 @@ static void a_picture_that_is_cut_off_is_an_error_at_every_byte(void)
         }
         free(bytes);
     }
-    CU_ASSERT_EQUAL(ferry_blob_naxes(b), 2); /* as before */
+    CU_ASSERT_EQUAL(ferry_blob_rank(b), 2); /* as before */
     ferry_blob_destroy(b);
 }
 
@@ -209,7 +209,7 @@ static void what_is_no_picture_is_one_error(void)
     FX_FAILS(FERRY_EINVAL, ferry_image_read(image("rgb.png"), 2, b));
     FX_FAILS(FERRY_EINVAL, ferry_image_read(image("rgb.png"), 3, NULL));
     FX_FAILS(FERRY_EINVAL, ferry_image_read(image("rgb.png"), 3, wrong));
-    CU_ASSERT_EQUAL(ferry_blob_naxes(b), 2);
+    CU_ASSERT_EQUAL(ferry_blob_rank(b), 2);
     ferry_blob_destroy(b);
     ferry_blob_destroy(wrong);
 }
@@ -241,14 +241,14 @@ static void resizing_is_opencvs(void)
 
         FX_OK(ferry_image_read(image("rgb.png"), 3, b));
         for (size_t i = 0; i < FERRY_TEST_COUNT(sizes); i++) {
-            ferry_transform_options o = { .struct_size = sizeof o };
+            ferry_image_transform_options o = { .struct_size = sizeof o };
             char name[64];
             double worst;
 
             o.height = sizes[i][0];
             o.width = sizes[i][1];
-            FX_OK(ferry_transform(b, &o, out, -1));
-            FX_OK(ferry_blob_reshape(out, 3, (int64_t[]){ 3, o.height, o.width }, NULL));
+            FX_OK(ferry_image_transform(b, &o, out, -1));
+            FX_OK(ferry_blob_reshape(out, (int64_t[]){ 3, o.height, o.width }, 3, NULL));
             snprintf(name, sizeof name, "%s/%dx%d", u8 ? "resize_u8" : "resize", (int)o.height,
                      (int)o.width);
             worst = apart(name, out);
@@ -264,22 +264,22 @@ static void resizing_is_opencvs(void)
 static void mean_scale_cover_and_swap_are_opencvs(void)
 {
     ferry_blob *b = BLOB(FERRY_U8, 1), *out = BLOB(FERRY_F32, 1), *mean = BLOB(FERRY_F32, 3);
-    ferry_transform_options o = { .struct_size = sizeof o, .height = 8, .width = 7 };
+    ferry_image_transform_options o = { .struct_size = sizeof o, .height = 8, .width = 7 };
     float *values = ferry_blob_overwrite_host_data(mean);
 
     memcpy(values, (float[]){ 10, 20, 30 }, 3 * sizeof(float));
     FX_OK(ferry_image_read(image("rgb.png"), 3, b));
     o.mean = mean;
     o.scale = 1 / 58.8;
-    FX_OK(ferry_transform(b, &o, out, -1));
+    FX_OK(ferry_image_transform(b, &o, out, -1));
     CU_ASSERT(apart("blob", out) < 1.01 / 58.8);
     o.cover = 1;
-    FX_OK(ferry_transform(b, &o, out, -1));
+    FX_OK(ferry_image_transform(b, &o, out, -1));
     CU_ASSERT(apart("blob_crop", out) < 1.01 / 58.8);
     o.cover = 0;
     o.scale = 2;
     o.swap_rb = 1;
-    FX_OK(ferry_transform(b, &o, out, -1));
+    FX_OK(ferry_image_transform(b, &o, out, -1));
     CU_ASSERT(apart("blob_swap", out) < 2.01);
     ferry_blob_destroy(b);
     ferry_blob_destroy(out);
@@ -300,7 +300,9 @@ static ferry_blob *plane(void)
 static void the_mean_is_of_the_whole_picture_and_the_crop_comes_after_it(void)
 {
     ferry_blob *b = plane(), *mean = plane(), *out = BLOB(FERRY_F32, 2, 1, 2, 2);
-    ferry_transform_options o = { .struct_size = sizeof o, .crop_height = 2, .crop_width = 2 };
+    ferry_image_transform_options o = { .struct_size = sizeof o,
+                                        .crop_height = 2,
+                                        .crop_width = 2 };
     const float *got;
 
     FX_OK(ferry_blob_scale_data(mean, 0.5));
@@ -309,13 +311,13 @@ static void the_mean_is_of_the_whole_picture_and_the_crop_comes_after_it(void)
     o.scale = 4;
     o.mirror = 1;
     o.crop_at = (int64_t[]){ 2, 3 };
-    FX_OK(ferry_transform(b, &o, out, 1));
+    FX_OK(ferry_image_transform(b, &o, out, 1));
     got = ferry_blob_host_data(out);
     /* half of 24, 23, 34, 33, four times */
     CU_ASSERT(got[0] == -7 && got[3] == -7);
     CU_ASSERT(got[4] == 48 && got[5] == 46 && got[6] == 68 && got[7] == 66);
     o.crop_at = NULL; /* rows 1 and 2, columns 2 and 3 */
-    FX_OK(ferry_transform(b, &o, out, 0));
+    FX_OK(ferry_image_transform(b, &o, out, 0));
     got = ferry_blob_host_data(out);
     CU_ASSERT(got[0] == 26 && got[1] == 24 && got[2] == 46 && got[3] == 44);
     ferry_blob_destroy(b);
@@ -326,26 +328,26 @@ static void the_mean_is_of_the_whole_picture_and_the_crop_comes_after_it(void)
 static void what_does_not_fit_is_refused(void)
 {
     ferry_blob *b = plane(), *out = BLOB(FERRY_F32, 2, 1, 2, 2), *mean = BLOB(FERRY_F32, 5);
-    ferry_transform_options o = { .struct_size = sizeof o };
+    ferry_image_transform_options o = { .struct_size = sizeof o };
 
-    FX_FAILS(FERRY_ESHAPE, ferry_transform(b, &o, out, 0)); /* 4 x 6 into 2 x 2 */
+    FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 0)); /* 4 x 6 into 2 x 2 */
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "1 x 4 x 6 for item 0 of 2 1 2 2"));
     o.crop_height = o.crop_width = 2;
-    FX_FAILS(FERRY_ESHAPE, ferry_transform(b, &o, out, 2));
+    FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 2));
     o.crop_at = (int64_t[]){ 0, 5 };
-    FX_FAILS(FERRY_ESHAPE, ferry_transform(b, &o, out, 0));
+    FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 0));
     o.crop_at = NULL;
     o.crop_width = 7;
-    FX_FAILS(FERRY_ESHAPE, ferry_transform(b, &o, out, 0));
+    FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 0));
     o.crop_width = 2;
     o.mean = mean;
-    FX_FAILS(FERRY_ESHAPE, ferry_transform(b, &o, out, 0));
+    FX_FAILS(FERRY_ESHAPE, ferry_image_transform(b, &o, out, 0));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "a mean of 5 (5)"));
     o.struct_size = 4;
-    FX_FAILS(FERRY_EINVAL, ferry_transform(b, &o, out, 0));
-    FX_FAILS(FERRY_EINVAL, ferry_transform(NULL, NULL, out, 0));
-    FX_FAILS(FERRY_EINVAL, ferry_transform(b, NULL, b, -1));
-    FX_FAILS(FERRY_ESHAPE, ferry_transform(mean, NULL, out, -1));
+    FX_FAILS(FERRY_EINVAL, ferry_image_transform(b, &o, out, 0));
+    FX_FAILS(FERRY_EINVAL, ferry_image_transform(NULL, NULL, out, 0));
+    FX_FAILS(FERRY_EINVAL, ferry_image_transform(b, NULL, b, -1));
+    FX_FAILS(FERRY_ESHAPE, ferry_image_transform(mean, NULL, out, -1));
     CU_ASSERT_EQUAL(ferry_blob_dim(out, 0), 2);
     ferry_blob_destroy(b);
     ferry_blob_destroy(out);
@@ -365,7 +367,7 @@ static int read_picture(const char *path, ferry_blob *b)
 static int prepare_picture(const char *path, ferry_blob *b)
 {
     static ferry_blob *picture;
-    const ferry_transform_options o = {
+    const ferry_image_transform_options o = {
         .struct_size = sizeof o, .height = 20, .width = 31, .crop_height = 7, .crop_width = 5
     };
 
@@ -378,7 +380,7 @@ static int prepare_picture(const char *path, ferry_blob *b)
         picture = BLOB(FERRY_U8, 1);
         FX_OK(ferry_image_read(path, 3, picture));
     }
-    return ferry_transform(picture, &o, b, -1);
+    return ferry_image_transform(picture, &o, b, -1);
 }
 
 /*
@@ -401,10 +403,10 @@ static void fail_each(make_fn make, const char *path, ferry_dtype dtype)
         if (err && !(failed && err == FERRY_ENOMEM))
             printf("     %s, allocation %u: %d: %s\n", path, n, err, ferry_last_error());
         CU_ASSERT(!err || (failed && err == FERRY_ENOMEM));
-        CU_ASSERT_EQUAL(err != 0, ferry_blob_naxes(b) == 2 && ferry_blob_count(b) == 4);
+        CU_ASSERT_EQUAL(err != 0, ferry_blob_rank(b) == 2 && ferry_blob_element_count(b) == 4);
         refused += err != 0;
         if (failed && !err)
-            FX_OK(ferry_blob_reshape(b, 2, before, NULL));
+            FX_OK(ferry_blob_reshape(b, before, 2, NULL));
     }
     CU_ASSERT(refused > 2);
     ferry_blob_destroy(b);

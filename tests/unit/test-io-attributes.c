@@ -103,7 +103,7 @@ static int copy(ferry_io_format format, int64_t arrays, unsigned flags)
 
     left[0] = '\0';
     if (!err)
-        err = ferry_io_create("b.h5", format, &w);
+        err = ferry_io_writer_create("b.h5", format, &w);
     for (int64_t i = 0; i < arrays && !err; i++) {
         const ferry_io_entry *entry = NULL;
         ferry_io_entry own;
@@ -112,17 +112,17 @@ static int copy(ferry_io_format format, int64_t arrays, unsigned flags)
         if (!err) {
             own = *entry;
             own.struct_size = sizeof(own);
-            err = ferry_io_declare(w, &own);
+            err = ferry_io_writer_declare(w, &own);
         }
     }
     if (!err)
-        err = ferry_io_copy_attributes(w, io, note, left);
+        err = ferry_io_writer_copy_attributes(w, io, note, left);
     for (int64_t i = 0; i < arrays && !err; i++)
-        err = ferry_io_write_values(w, &value, sizeof(value));
+        err = ferry_io_writer_write_values(w, &value, sizeof(value));
     if (!err)
-        err = ferry_io_commit(w);
+        err = ferry_io_writer_commit(w);
     else
-        ferry_io_abort(w);
+        ferry_io_writer_abort(w);
     ferry_io_close(io);
     return err;
 }
@@ -246,16 +246,16 @@ static void attributes_are_asked_for_in_time(void)
 
     make_file(false);
     FX_OK_FATAL(ferry_io_open("a.h5", &io));
-    FX_OK_FATAL(ferry_io_create("b.h5", FERRY_IO_HDF5, &w));
-    FX_FAILS(FERRY_EINVAL, ferry_io_copy_attributes(NULL, io, NULL, NULL));
-    FX_FAILS(FERRY_EINVAL, ferry_io_copy_attributes(w, NULL, NULL, NULL));
-    FX_OK(ferry_io_declare(w, &(ferry_io_entry){ .struct_size = sizeof(ferry_io_entry),
-                                                 .name = "x",
-                                                 .dtype = FERRY_F32 }));
-    FX_OK(ferry_io_copy_attributes(w, io, NULL, NULL));
-    FX_OK(ferry_io_write_values(w, &value, sizeof(value)));
-    FX_FAILS(FERRY_EINVAL, ferry_io_copy_attributes(w, io, NULL, NULL));
-    FX_OK(ferry_io_commit(w));
+    FX_OK_FATAL(ferry_io_writer_create("b.h5", FERRY_IO_HDF5, &w));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_copy_attributes(NULL, io, NULL, NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_copy_attributes(w, NULL, NULL, NULL));
+    FX_OK(ferry_io_writer_declare(w, &(ferry_io_entry){ .struct_size = sizeof(ferry_io_entry),
+                                                        .name = "x",
+                                                        .dtype = FERRY_F32 }));
+    FX_OK(ferry_io_writer_copy_attributes(w, io, NULL, NULL));
+    FX_OK(ferry_io_writer_write_values(w, &value, sizeof(value)));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_copy_attributes(w, io, NULL, NULL));
+    FX_OK(ferry_io_writer_commit(w));
     ferry_io_close(io);
     check_text("/", "optimizer", 0, "adam");
 }

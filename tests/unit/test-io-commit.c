@@ -17,12 +17,12 @@ static void check_refused(ferry_io_format format, ferry_dtype dtype, const char 
     ferry_io_writer *w = create("file", format);
     ferry_blob *b = FX_BLOB(dtype, 2);
 
-    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, name, b, diff));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_writer_write(w, name, b, diff));
     if (!strstr(ferry_last_error(), name) || !strstr(ferry_last_error(), says)) {
         CU_FAIL("another message");
         printf("  wanted \"%s\", got \"%s\"\n", says, ferry_last_error());
     }
-    ferry_io_abort(w);
+    ferry_io_writer_abort(w);
     ferry_blob_destroy(b);
     CU_ASSERT_EQUAL(files(), 0);
 }
@@ -43,27 +43,27 @@ static void what_a_format_cannot_hold_is_named(void)
 
 static void an_unfinished_file_is_not_committed(void)
 {
-    static const int64_t dims[] = { 4 };
+    static const int64_t shape[] = { 4 };
     ferry_io_entry e = {
-        .struct_size = sizeof(e), .name = "a", .dtype = FERRY_F32, .naxes = 1, .dims = dims
+        .struct_size = sizeof(e), .name = "a", .dtype = FERRY_F32, .rank = 1, .shape = shape
     };
     float values[4] = { 0 };
     ferry_io_writer *w = create("file", FERRY_IO_SAFETENSORS);
 
-    FX_OK(ferry_io_declare(w, &e));
-    FX_OK(ferry_io_write_values(w, values, 8));
-    FX_FAILS(FERRY_EINVAL, ferry_io_commit(w));
+    FX_OK(ferry_io_writer_declare(w, &e));
+    FX_OK(ferry_io_writer_write_values(w, values, 8));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_commit(w));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "8 bytes of values are missing"));
     CU_ASSERT_EQUAL(files(), 0);
     w = create("file", FERRY_IO_SAFETENSORS);
-    FX_OK(ferry_io_declare(w, &e));
-    FX_FAILS(FERRY_EINVAL, ferry_io_write_values(w, values, 20));
-    FX_FAILS(FERRY_EINVAL, ferry_io_write_values(w, values, 3));
-    ferry_io_abort(w);
+    FX_OK(ferry_io_writer_declare(w, &e));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_write_values(w, values, 20));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_write_values(w, values, 3));
+    ferry_io_writer_abort(w);
     w = create("file", FERRY_IO_NPY);
-    FX_FAILS(FERRY_EINVAL, ferry_io_commit(w));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_commit(w));
     w = create("file", FERRY_IO_CAFFEMODEL);
-    FX_FAILS(FERRY_EINVAL, ferry_io_commit(w));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_commit(w));
     CU_ASSERT_EQUAL(files(), 0);
 }
 
@@ -82,15 +82,15 @@ static void an_aborted_or_failed_write_leaves_the_old_file(void)
     fclose(file);
     chmod(path, 0640);
     w = create("file", FERRY_IO_NPY);
-    FX_OK(ferry_io_write(w, "a", b, false));
-    ferry_io_abort(w);
+    FX_OK(ferry_io_writer_write(w, "a", b, false));
+    ferry_io_writer_abort(w);
     file = fopen(path, "r");
     CU_ASSERT_PTR_NOT_NULL(fgets(text, sizeof(text), file));
     fclose(file);
     CU_ASSERT_STRING_EQUAL(text, "old");
     w = create("file", FERRY_IO_NPY);
-    FX_OK(ferry_io_write(w, "a", b, false));
-    FX_OK(ferry_io_commit(w));
+    FX_OK(ferry_io_writer_write(w, "a", b, false));
+    FX_OK(ferry_io_writer_commit(w));
     CU_ASSERT_EQUAL(stat(path, &info), 0);
     CU_ASSERT_EQUAL(info.st_mode & 07777, 0640); /* the permissions are the old file's */
     CU_ASSERT_EQUAL(files(), 1);
@@ -120,9 +120,9 @@ static void a_full_disk_is_an_error_and_leaves_the_old_file(void)
         int written;
 
         setrlimit(RLIMIT_FSIZE, &small);
-        written = ferry_io_write(w, "a/0", b, false);
+        written = ferry_io_writer_write(w, "a/0", b, false);
         CU_ASSERT(written == FERRY_OK || written == FERRY_EIO);
-        FX_FAILS(FERRY_EIO, ferry_io_commit(w));
+        FX_FAILS(FERRY_EIO, ferry_io_writer_commit(w));
         setrlimit(RLIMIT_FSIZE, &limit);
         CU_ASSERT_EQUAL(files(), 1);
     }
@@ -142,9 +142,9 @@ static void a_link_keeps_pointing_at_its_file(void)
     b = FX_BLOB(FERRY_F32, 3);
     fclose(fopen(path, "w"));
     CU_ASSERT_EQUAL(symlink("real", link_path), 0);
-    FX_OK_FATAL(ferry_io_create(link_path, FERRY_IO_NPY, &w));
-    FX_OK(ferry_io_write(w, "a", b, false));
-    FX_OK(ferry_io_commit(w));
+    FX_OK_FATAL(ferry_io_writer_create(link_path, FERRY_IO_NPY, &w));
+    FX_OK(ferry_io_writer_write(w, "a", b, false));
+    FX_OK(ferry_io_writer_commit(w));
     CU_ASSERT_EQUAL(lstat(link_path, &info), 0);
     CU_ASSERT(S_ISLNK(info.st_mode));
     CU_ASSERT_EQUAL(stat(path, &info), 0);
@@ -159,13 +159,13 @@ static void impossible_targets_are_refused(void)
 {
     ferry_io_writer *w = NULL;
 
-    FX_FAILS(FERRY_EINVAL, ferry_io_create(folder, FERRY_IO_NPY, &w));
-    FX_FAILS(FERRY_EIO, ferry_io_create(in_folder("no/such/file"), FERRY_IO_NPY, &w));
-    FX_FAILS(FERRY_EINVAL, ferry_io_create(in_folder("x"), FERRY_IO_UNKNOWN, &w));
-    FX_FAILS(FERRY_EINVAL, ferry_io_create(NULL, FERRY_IO_NPY, &w));
-    FX_FAILS(FERRY_EINVAL, ferry_io_commit(NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_create(folder, FERRY_IO_NPY, &w));
+    FX_FAILS(FERRY_EIO, ferry_io_writer_create(in_folder("no/such/file"), FERRY_IO_NPY, &w));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_create(in_folder("x"), FERRY_IO_UNKNOWN, &w));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_create(NULL, FERRY_IO_NPY, &w));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_commit(NULL));
     CU_ASSERT_PTR_NULL(w);
-    ferry_io_abort(NULL);
+    ferry_io_writer_abort(NULL);
     CU_ASSERT_EQUAL(files(), 0);
 }
 

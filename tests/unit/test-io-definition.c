@@ -25,12 +25,12 @@ static void a_definition_stands_around_its_layers_blobs(void)
     fx_device();
     b = FX_BLOB(FERRY_F32, 3);
     FX_OK(ferry_blob_fill_data(b, 2));
-    FX_OK(ferry_io_set_definition(w, two_layers, sizeof(two_layers) - 1));
-    FX_OK(ferry_io_write(w, "b/0", b, false));
-    FX_OK(ferry_io_write(w, "b/1", b, false));
-    FX_OK_FATAL(ferry_io_commit(w));
+    FX_OK(ferry_io_writer_set_definition(w, two_layers, sizeof(two_layers) - 1));
+    FX_OK(ferry_io_writer_write(w, "b/0", b, false));
+    FX_OK(ferry_io_writer_write(w, "b/1", b, false));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     io = open_file("file");
-    CU_ASSERT_EQUAL(ferry_io_count(io), 2);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 2);
     FX_OK(ferry_io_entry_at(io, 1, &entry));
     CU_ASSERT_STRING_EQUAL(entry->name, "b/1");
     CU_ASSERT_STRING_EQUAL(entry->layer_type, "T");
@@ -48,21 +48,22 @@ static void a_definition_that_cannot_be_is_refused(void)
 
     fx_device();
     b = FX_BLOB(FERRY_F32, 3);
-    FX_FAILS(FERRY_EINVAL, ferry_io_set_definition(NULL, "", 0));
-    FX_FAILS(FERRY_EINVAL, ferry_io_set_definition(w, NULL, 1));
-    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_set_definition(w, two_layers, sizeof(two_layers) - 1));
-    ferry_io_abort(w);
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_set_definition(NULL, "", 0));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_set_definition(w, NULL, 1));
+    FX_FAILS(FERRY_EUNSUPPORTED,
+             ferry_io_writer_set_definition(w, two_layers, sizeof(two_layers) - 1));
+    ferry_io_writer_abort(w);
     w = create("file", FERRY_IO_CAFFEMODEL);
     /* cut off; with blobs of its own; of V1 */
-    FX_FAILS(FERRY_EFORMAT, ferry_io_set_definition(w, two_layers, sizeof(two_layers) - 4));
-    FX_FAILS(FERRY_EFORMAT, ferry_io_set_definition(w, "\xa2\x06\x02\x3a\x00", 5));
-    FX_FAILS(FERRY_EFORMAT, ferry_io_set_definition(w, "\x12\x00", 2));
+    FX_FAILS(FERRY_EFORMAT, ferry_io_writer_set_definition(w, two_layers, sizeof(two_layers) - 4));
+    FX_FAILS(FERRY_EFORMAT, ferry_io_writer_set_definition(w, "\xa2\x06\x02\x3a\x00", 5));
+    FX_FAILS(FERRY_EFORMAT, ferry_io_writer_set_definition(w, "\x12\x00", 2));
     FX_OK(ferry_blob_fill_data(b, 2));
-    FX_OK(ferry_io_set_definition(w, two_layers, sizeof(two_layers) - 1));
-    FX_OK(ferry_io_write(w, "b/0", b, false));
-    FX_FAILS(FERRY_EINVAL, ferry_io_set_definition(w, two_layers, sizeof(two_layers) - 1));
-    FX_OK(ferry_io_write(w, "a/0", b, false)); /* "a" is before "b" */
-    FX_FAILS(FERRY_EINVAL, ferry_io_commit(w));
+    FX_OK(ferry_io_writer_set_definition(w, two_layers, sizeof(two_layers) - 1));
+    FX_OK(ferry_io_writer_write(w, "b/0", b, false));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_set_definition(w, two_layers, sizeof(two_layers) - 1));
+    FX_OK(ferry_io_writer_write(w, "a/0", b, false)); /* "a" is before "b" */
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_commit(w));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "no layer \"a\""));
     CU_ASSERT_EQUAL(files(), 0);
     ferry_blob_destroy(b);
@@ -131,16 +132,16 @@ static void copy(ferry_dtype dtype)
     ferry_io *io = open_file("in");
     const ferry_io_entry *entry;
 
-    FX_OK(ferry_io_copy_definition(w, io));
-    for (int64_t i = 0; i < ferry_io_count(io); i++) {
+    FX_OK(ferry_io_writer_copy_definition(w, io));
+    for (int64_t i = 0; i < ferry_io_entry_count(io); i++) {
         ferry_blob *b = FX_BLOB(dtype, 1);
 
         FX_OK(ferry_io_entry_at(io, i, &entry));
         FX_OK(ferry_io_read(io, entry, b));
-        FX_OK(ferry_io_write(w, entry->name, b, false));
+        FX_OK(ferry_io_writer_write(w, entry->name, b, false));
         ferry_blob_destroy(b);
     }
-    FX_OK_FATAL(ferry_io_commit(w));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     ferry_io_close(io);
 }
 
@@ -183,7 +184,7 @@ static void a_copied_definition_takes_blobs_of_another_length(void)
     store("in", &net);
     copy(FERRY_F64);
     io = open_file("out");
-    CU_ASSERT_EQUAL(ferry_io_count(io), 3);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 3);
     FX_OK(ferry_io_entry_at(io, 1, &entry));
     CU_ASSERT_STRING_EQUAL(entry->name, "conv/1");
     CU_ASSERT_STRING_EQUAL(entry->layer_type, "Convolution");
@@ -208,8 +209,8 @@ static int rename_layer(const char *of, const char *into)
     char name[64];
     int err = FERRY_OK;
 
-    FX_OK(ferry_io_copy_definition(w, io));
-    for (int64_t i = 0; i < ferry_io_count(io); i++) {
+    FX_OK(ferry_io_writer_copy_definition(w, io));
+    for (int64_t i = 0; i < ferry_io_entry_count(io); i++) {
         ferry_io_entry entry;
 
         FX_OK(ferry_io_entry_at(io, i, &from));
@@ -219,17 +220,17 @@ static int rename_layer(const char *of, const char *into)
             snprintf(name, sizeof(name), "%s%s", into, strrchr(from->name, '/'));
             entry.name = name;
         }
-        FX_OK(ferry_io_declare(w, &entry));
+        FX_OK(ferry_io_writer_declare(w, &entry));
     }
-    for (int64_t i = 0; i < ferry_io_count(io) && !err; i++) {
+    for (int64_t i = 0; i < ferry_io_entry_count(io) && !err; i++) {
         FX_OK(ferry_io_entry_at(io, i, &from));
         FX_OK(ferry_io_read_values(io, from, 0, from->count, values));
-        err = ferry_io_write_values(w, values, (size_t)from->count * sizeof(float));
+        err = ferry_io_writer_write_values(w, values, (size_t)from->count * sizeof(float));
     }
     if (err)
-        ferry_io_abort(w);
+        ferry_io_writer_abort(w);
     else
-        err = ferry_io_commit(w);
+        err = ferry_io_writer_commit(w);
     ferry_io_close(io);
     return err;
 }
@@ -275,23 +276,24 @@ static void a_definition_that_cannot_be_copied_is_refused(void)
     put_bytes(&net, 2, layer.at, layer.size);
     store("in", &net);
     io = open_file("in");
-    FX_FAILS(FERRY_EINVAL, ferry_io_copy_definition(NULL, io));
-    FX_FAILS(FERRY_EINVAL, ferry_io_copy_definition(w, NULL));
-    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_copy_definition(w, io));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_copy_definition(NULL, io));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_copy_definition(w, NULL));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_writer_copy_definition(w, io));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "first form"));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "/in: ")); /* the file that has it */
     FX_OK(ferry_blob_fill_data(b, 2));
-    FX_OK(ferry_io_write(w, "new/0", b, false)); /* which is as if nothing had been asked for */
-    FX_FAILS(FERRY_EINVAL, ferry_io_copy_definition(w, io));
-    FX_OK(ferry_io_commit(w));
+    FX_OK(ferry_io_writer_write(w, "new/0", b,
+                                false)); /* which is as if nothing had been asked for */
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_copy_definition(w, io));
+    FX_OK(ferry_io_writer_commit(w));
     ferry_io_close(io);
     w = create("in", FERRY_IO_NPZ);
-    FX_OK(ferry_io_write(w, "a", b, false));
-    FX_OK(ferry_io_commit(w));
+    FX_OK(ferry_io_writer_write(w, "a", b, false));
+    FX_OK(ferry_io_writer_commit(w));
     w = create("out", FERRY_IO_CAFFEMODEL);
     io = open_file("in");
-    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_copy_definition(w, io));
-    ferry_io_abort(w);
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_writer_copy_definition(w, io));
+    ferry_io_writer_abort(w);
     ferry_io_close(io);
     unlink(in_folder("in"));
     unlink(in_folder("out"));

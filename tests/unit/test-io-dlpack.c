@@ -154,7 +154,7 @@ static void empty_and_impossible_tensors(void)
 
     make(&own, NULL, 2, 0, 3);
     FX_OK_FATAL(ferry_blob_from_dlpack(dev, &own.tensor, &b));
-    CU_ASSERT_EQUAL(ferry_blob_count(b), 0);
+    CU_ASSERT_EQUAL(ferry_blob_element_count(b), 0);
     CU_ASSERT_EQUAL(own.deleted, 1);
     ferry_blob_destroy(b);
     CU_ASSERT_EQUAL(own.deleted, 1);
@@ -325,7 +325,7 @@ static void a_read_only_export_takes_nothing_away(void)
     CU_ASSERT_EQUAL(t->flags, DLPACK_FLAG_BITMASK_READ_ONLY);
     CU_ASSERT_PTR_EQUAL(t->dl_tensor.data, ferry_blob_host_data(b));
     CU_ASSERT_EQUAL(((const float *)t->dl_tensor.data)[5], 5);
-    CU_ASSERT(ferry_memory_valid_at(m, NULL) && ferry_memory_valid_at(m, dev));
+    CU_ASSERT(ferry_memory_is_valid_at(m, NULL) && ferry_memory_is_valid_at(m, dev));
     t->deleter(t);
     FX_OK_FATAL(ferry_blob_to_dlpack_versioned(b, NULL, 0, &t));
     CU_ASSERT_EQUAL(t->flags, 0);

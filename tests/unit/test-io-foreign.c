@@ -159,7 +159,7 @@ static void a_net_may_be_called_as_others_begin(void)
         put_bytes(&net, 100, layer.at, layer.size);
         FX_OK(ferry_io_open_bytes(net.at, net.size, "net", &io));
         CU_ASSERT_EQUAL(ferry_io_get_format(io), FERRY_IO_CAFFEMODEL);
-        CU_ASSERT_EQUAL(ferry_io_count(io), 1);
+        CU_ASSERT_EQUAL(ferry_io_entry_count(io), 1);
         ferry_io_close(io);
     }
 }
@@ -241,12 +241,12 @@ static void what_is_no_array_in_an_archive_is_marked(void)
 
     make_zip(&zip, members, 4);
     FX_OK_FATAL(ferry_io_open_bytes(zip.at, zip.size, "a.npz", &io));
-    CU_ASSERT_EQUAL(ferry_io_count(io), 3);
-    FX_OK_FATAL(ferry_io_find(io, "README.txt", &entry));
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 3);
+    FX_OK_FATAL(ferry_io_entry_find(io, "README.txt", &entry));
     CU_ASSERT_STRING_EQUAL(entry->unreadable, "is no .npy array");
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_read_values(io, entry, 0, 0, values));
     for (int i = 0; i < 2; i++) {
-        FX_OK_FATAL(ferry_io_find(io, i ? "b" : "a", &entry));
+        FX_OK_FATAL(ferry_io_entry_find(io, i ? "b" : "a", &entry));
         FX_OK(ferry_io_read_values(io, entry, 0, 2, values));
         CU_ASSERT_EQUAL(memcmp(values, two, sizeof(two)), 0);
     }

@@ -146,7 +146,7 @@ static void every_byte_of_a_file_may_be_wrong(void)
         bytes[i] = was;
         if (ferry_io_open(path, &io) != FERRY_OK)
             continue;
-        for (int64_t k = 0; k < ferry_io_count(io); k++) {
+        for (int64_t k = 0; k < ferry_io_entry_count(io); k++) {
             const ferry_io_entry *entry;
 
             FX_OK(ferry_io_entry_at(io, k, &entry));
@@ -236,9 +236,9 @@ static int copy_attributes(ferry_io *io)
     int err;
 
     snprintf(copied, sizeof(copied), "%s/y.h5", folder);
-    FX_OK_FATAL(ferry_io_create(copied, FERRY_IO_HDF5, &w));
-    err = ferry_io_copy_attributes(w, io, NULL, NULL);
-    ferry_io_abort(w);
+    FX_OK_FATAL(ferry_io_writer_create(copied, FERRY_IO_HDF5, &w));
+    err = ferry_io_writer_copy_attributes(w, io, NULL, NULL);
+    ferry_io_writer_abort(w);
     return err;
 }
 

@@ -80,7 +80,7 @@ static void chunks_are_decoded(void)
             H5Pclose(plist);
         }
     io = make_end();
-    for (int64_t i = 0; i < ferry_io_count(io); i++) {
+    for (int64_t i = 0; i < ferry_io_entry_count(io); i++) {
         const ferry_io_entry *entry;
 
         FX_OK(ferry_io_entry_at(io, i, &entry));

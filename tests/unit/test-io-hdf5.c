@@ -36,7 +36,7 @@ static void a_string_is_metadata(void)
     io = make_end();
     CU_ASSERT_STRING_EQUAL(about(io, "learned_net"), "net_iter_7.model");
     CU_ASSERT_STRING_EQUAL(about(io, "variable"), "of any length");
-    CU_ASSERT_EQUAL(ferry_io_count(io), 3);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 3);
     check_ramp(io, "history/0", 1, 1);
     check_ramp(io, "iter", 7, 0);
     CU_ASSERT_STRING_EQUAL(find(io, "strings")->storage, "string");
@@ -55,7 +55,7 @@ static void links_are_followed_or_said(void)
     H5Lcreate_soft("/a/x", made, "soft", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_external("other.h5", "/x", made, "elsewhere", H5P_DEFAULT, H5P_DEFAULT);
     io = make_end();
-    CU_ASSERT_EQUAL(ferry_io_count(io), 2);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 2);
     check_ramp(io, "a/x", 1, 1);
     check_ramp(io, "tied", 1, 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(about(io, "link b"), "hard link"));
@@ -75,7 +75,7 @@ static void a_diff_without_data_is_an_array(void)
     put_simple("diff/fc/0", 2); /* another shape */
     put_simple("diff/gone/0", 2);
     io = make_end();
-    CU_ASSERT_EQUAL(ferry_io_count(io), 4);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 4);
     CU_ASSERT_EQUAL(find(io, "conv/0")->has_diff, 1);
     CU_ASSERT_STRING_EQUAL(find(io, "conv/0")->layer_name, "conv");
     CU_ASSERT_EQUAL(find(io, "fc/0")->has_diff, 0);
@@ -94,9 +94,9 @@ static void arrays_have_the_paths_of_the_layout(bool weights)
                    { "label", "label", "label" },
                    { "diff/x", "diff/x", "data/diff/x" },
                    { "top", "top", "top" } };
-    int64_t dims[1] = { 1 };
+    int64_t shape[1] = { 1 };
     ferry_io_entry entry = {
-        .struct_size = sizeof(entry), .dtype = FERRY_F32, .naxes = 1, .dims = dims
+        .struct_size = sizeof(entry), .dtype = FERRY_F32, .rank = 1, .shape = shape
     };
     ferry_io_writer *w = NULL;
     ferry_io *io = NULL;
@@ -104,18 +104,18 @@ static void arrays_have_the_paths_of_the_layout(bool weights)
     hid_t file;
 
     snprintf(path, sizeof(path), "%s/x.h5", folder);
-    FX_OK_FATAL(ferry_io_create(path, FERRY_IO_HDF5, &w));
+    FX_OK_FATAL(ferry_io_writer_create(path, FERRY_IO_HDF5, &w));
     if (weights)
         FX_OK(ferry_io_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
     for (size_t i = 0; i < FERRY_TEST_COUNT(arrays); i++) {
         entry.name = arrays[i].name;
-        FX_OK(ferry_io_declare(w, &entry));
+        FX_OK(ferry_io_writer_declare(w, &entry));
     }
     for (size_t i = 0; i < FERRY_TEST_COUNT(arrays); i++) {
         value = (float)i;
-        FX_OK(ferry_io_write_values(w, &value, sizeof(value)));
+        FX_OK(ferry_io_writer_write_values(w, &value, sizeof(value)));
     }
-    FX_OK_FATAL(ferry_io_commit(w));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     for (size_t i = 0; i < FERRY_TEST_COUNT(arrays); i++) {
         hid_t set = H5Dopen2(file, weights ? arrays[i].weights : arrays[i].path, H5P_DEFAULT);
@@ -141,23 +141,23 @@ static void arrays_keep_their_paths_when_written(void)
 static void no_name_chooses_the_layout(void)
 {
     static const char *const names[] = { "data", "label", "diff", "conv1/0" };
-    int64_t dims[1] = { 1 };
+    int64_t shape[1] = { 1 };
     ferry_io_writer *w = NULL;
     float value = 1;
     hid_t file;
 
     snprintf(path, sizeof(path), "%s/x.h5", folder);
-    FX_OK_FATAL(ferry_io_create(path, FERRY_IO_HDF5, &w));
+    FX_OK_FATAL(ferry_io_writer_create(path, FERRY_IO_HDF5, &w));
     for (size_t i = 0; i < FERRY_TEST_COUNT(names); i++)
-        FX_OK(ferry_io_declare(w, &(ferry_io_entry){ .struct_size = sizeof(ferry_io_entry),
-                                                     .name = names[i],
-                                                     .dtype = FERRY_F32,
-                                                     .naxes = 1,
-                                                     .dims = dims }));
+        FX_OK(ferry_io_writer_declare(w, &(ferry_io_entry){ .struct_size = sizeof(ferry_io_entry),
+                                                            .name = names[i],
+                                                            .dtype = FERRY_F32,
+                                                            .rank = 1,
+                                                            .shape = shape }));
     for (size_t i = 0; i < FERRY_TEST_COUNT(names); i++)
-        FX_OK(ferry_io_write_values(w, &value, sizeof(value)));
+        FX_OK(ferry_io_writer_write_values(w, &value, sizeof(value)));
     FX_FAILS(FERRY_EINVAL, ferry_io_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
-    FX_OK_FATAL(ferry_io_commit(w));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     for (size_t i = 0; i < FERRY_TEST_COUNT(names); i++) {
         H5O_info_t info = { .type = H5O_TYPE_UNKNOWN };
@@ -174,13 +174,13 @@ static void a_layout_is_of_hdf5_alone(void)
 
     FX_FAILS(FERRY_EINVAL, ferry_io_set_layout(NULL, FERRY_IO_LAYOUT_PLAIN));
     snprintf(path, sizeof(path), "%s/x.npz", folder);
-    FX_OK_FATAL(ferry_io_create(path, FERRY_IO_NPZ, &w));
+    FX_OK_FATAL(ferry_io_writer_create(path, FERRY_IO_NPZ, &w));
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
-    ferry_io_abort(w);
+    ferry_io_writer_abort(w);
     snprintf(path, sizeof(path), "%s/x.h5", folder);
-    FX_OK_FATAL(ferry_io_create(path, FERRY_IO_HDF5, &w));
+    FX_OK_FATAL(ferry_io_writer_create(path, FERRY_IO_HDF5, &w));
     FX_FAILS(FERRY_EINVAL, ferry_io_set_layout(w, (ferry_io_layout)7));
-    ferry_io_abort(w);
+    ferry_io_writer_abort(w);
 }
 
 /* The driver's name stands where the superblock says how the file is split. */
@@ -268,7 +268,7 @@ static void many_groups_may_have_two_names(void)
         H5Gclose(group);
     }
     io = make_end();
-    CU_ASSERT_EQUAL(ferry_io_count(io), 1);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 1);
     CU_ASSERT_EQUAL(ferry_io_metadata_count(io), 400);
     CU_ASSERT_PTR_NOT_NULL(strstr(about(io, "link h199"), "hard link"));
     CU_ASSERT_PTR_NOT_NULL(strstr(about(io, "link g199/root"), "hard link"));

@@ -25,7 +25,7 @@ static ferry_blob *unshaped(ferry_dtype dtype)
 {
     ferry_blob *b = NULL;
 
-    FX_OK_FATAL(ferry_blob_create(fx_device(), dtype, FERRY_UNSHAPED, NULL, &b));
+    FX_OK_FATAL(ferry_blob_create(fx_device(), dtype, NULL, FERRY_UNSHAPED, &b));
     return b;
 }
 
@@ -42,11 +42,11 @@ static double diff_at(const ferry_blob *b, int64_t i)
     return fx_get(ferry_blob_dtype(b), ferry_blob_host_diff(b), i);
 }
 
-static void check_shape(const ferry_blob *b, int naxes, const int64_t *dims)
+static void check_shape(const ferry_blob *b, int rank, const int64_t *shape)
 {
-    CU_ASSERT_EQUAL_FATAL(ferry_blob_naxes(b), naxes);
-    for (int i = 0; i < naxes; i++)
-        CU_ASSERT_EQUAL(ferry_blob_dims(b)[i], dims[i]);
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_rank(b), rank);
+    for (int i = 0; i < rank; i++)
+        CU_ASSERT_EQUAL(ferry_blob_shape(b)[i], shape[i]);
 }
 
 static void check_bytes(const ferry_blob *b, bool diff, const unsigned char *want, size_t size)
@@ -189,7 +189,7 @@ static void no_shape_at_all_is_a_scalar(void)
 
     FX_OK(ferry_blob_from_proto(b, BYTES(0x2a, 4, F_ONE), true));
     check_shape(b, 0, NULL);
-    CU_ASSERT_EQUAL(ferry_blob_count(b), 1);
+    CU_ASSERT_EQUAL(ferry_blob_element_count(b), 1);
     CU_ASSERT_EQUAL(at(b, 0), 1);
     FX_FAILS(FERRY_ESHAPE, ferry_blob_from_proto(b, BYTES(0x3a, 0), true));
     FX_FAILS(FERRY_ESHAPE, ferry_blob_from_proto(b, NULL, 0, true));
@@ -303,13 +303,13 @@ static void legacy_shapes_are_compared_from_the_end(void)
 
     CU_ASSERT_EQUAL(fits(1, 1, 1, 2, b), 1);
     CU_ASSERT_EQUAL(fits(1, 1, 2, 1, b), 0);
-    FX_OK(ferry_blob_reshape(b, 2, (int64_t[]){ 3, 2 }, NULL));
+    FX_OK(ferry_blob_reshape(b, (int64_t[]){ 3, 2 }, 2, NULL));
     CU_ASSERT_EQUAL(fits(1, 1, 3, 2, b), 1);
     CU_ASSERT_EQUAL(fits(3, 1, 3, 2, b), 0);
     CU_ASSERT_EQUAL(fits(0, 1, 3, 2, b), 0);
-    FX_OK(ferry_blob_reshape(b, 3, (int64_t[]){ 1, 3, 2 }, NULL));
+    FX_OK(ferry_blob_reshape(b, (int64_t[]){ 1, 3, 2 }, 3, NULL));
     CU_ASSERT_EQUAL(fits(1, 1, 3, 2, b), 1);
-    FX_OK(ferry_blob_reshape(b, 5, (int64_t[]){ 1, 1, 1, 3, 2 }, NULL));
+    FX_OK(ferry_blob_reshape(b, (int64_t[]){ 1, 1, 1, 3, 2 }, 5, NULL));
     CU_ASSERT_EQUAL(fits(1, 1, 3, 2, b), 0);
     CU_ASSERT_EQUAL(ferry_blob_shape_equals_proto(b, BYTES(0x3a, 7, 0x0a, 5, 1, 1, 1, 3, 2)), 1);
     CU_ASSERT_EQUAL(ferry_blob_shape_equals_proto(b, BYTES(0x3a, 4, 0x0a, 2, 3, 2)), 0);
@@ -374,7 +374,7 @@ static const struct wrong wrongs[] = {
           F_ONE),
     WRONG(FERRY_ESHAPE, "no values where the shape has 2", 0x3a, 3, 0x0a, 1, 2),
     /* 2^62 × 2^62 × 0: the overflow is found though the product is 0 */
-    WRONG(FERRY_EOVERFLOW, "the dims multiply", 0x3a, 21, 0x0a, 19, 0x80, 0x80, 0x80, 0x80, 0x80,
+    WRONG(FERRY_EOVERFLOW, "the shape multiply", 0x3a, 21, 0x0a, 19, 0x80, 0x80, 0x80, 0x80, 0x80,
           0x80, 0x80, 0x80, 0x40, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40, 0),
     WRONG(FERRY_EUNSUPPORTED, "there is no type 3", 0x50, 3, 0x62, 2, 0, 0),
 };
@@ -423,7 +423,7 @@ static void thirty_three_axes_are_refused_and_thirty_two_are_not(void)
     memset(bytes + 4, 1, 33);
     memcpy(bytes + 36, BYTES(0x2a, 4, F_ONE));
     FX_OK(ferry_blob_from_proto(b, bytes, 42, true));
-    CU_ASSERT_EQUAL(ferry_blob_naxes(b), 32);
+    CU_ASSERT_EQUAL(ferry_blob_rank(b), 32);
     bytes[1]++;
     bytes[3]++;
     bytes[36] = 1;
@@ -437,23 +437,23 @@ static void thirty_three_axes_are_refused_and_thirty_two_are_not(void)
 static void every_dtype_and_shape_survives_the_round_trip(void)
 {
     static const ferry_dtype dtypes[] = { FERRY_F32, FERRY_F64, FERRY_F16 };
-    static const int64_t dims[][3] = { { 2, 3, 4 }, { 0, 3, 0 }, { 1, 300, 1 } };
+    static const int64_t shape[][3] = { { 2, 3, 4 }, { 0, 3, 0 }, { 1, 300, 1 } };
 
     fx_device();
     for (size_t t = 0; t < FERRY_TEST_COUNT(dtypes); t++) {
         for (size_t s = 0; s < 3; s++) {
-            ferry_blob *b = fx_blob(dtypes[t], 3, dims[s]), *c = unshaped(dtypes[t]);
+            ferry_blob *b = fx_blob(dtypes[t], 3, shape[s]), *c = unshaped(dtypes[t]);
             unsigned char buf[8192];
             size_t size = 0, again = 0;
 
-            for (int64_t i = 0; i < ferry_blob_count(b); i++) {
+            for (int64_t i = 0; i < ferry_blob_element_count(b); i++) {
                 fx_set(dtypes[t], ferry_blob_mutable_host_data(b), i, (double)i / 4);
                 fx_set(dtypes[t], ferry_blob_mutable_host_diff(b), i, (double)-i);
             }
             FX_OK(ferry_blob_to_proto(b, true, buf, sizeof(buf), &size));
             FX_OK(ferry_blob_from_proto(c, buf, size, true));
-            check_shape(c, 3, dims[s]);
-            for (int64_t i = 0; i < ferry_blob_count(b); i++) {
+            check_shape(c, 3, shape[s]);
+            for (int64_t i = 0; i < ferry_blob_element_count(b); i++) {
                 CU_ASSERT_EQUAL(at(c, i), (double)i / 4);
                 CU_ASSERT_EQUAL(diff_at(c, i), (double)-i);
             }

@@ -41,7 +41,7 @@ static void check_entry(ferry_io *io, int64_t index, const char *name, ferry_dty
     CU_ASSERT_EQUAL(entry->dtype, dtype);
     CU_ASSERT_STRING_EQUAL(entry->layer_name, layer);
     CU_ASSERT_STRING_EQUAL(entry->layer_type, type);
-    FX_OK(ferry_io_find(io, name, &found));
+    FX_OK(ferry_io_entry_find(io, name, &found));
     CU_ASSERT_PTR_EQUAL(found, entry);
 }
 
@@ -51,7 +51,7 @@ static ferry_blob *read_blob(ferry_io *io, int64_t index)
     const ferry_io_entry *entry = entry_of(io, index);
     ferry_blob *b = NULL;
 
-    FX_OK_FATAL(ferry_blob_create(fx_device(), entry->dtype, FERRY_UNSHAPED, NULL, &b));
+    FX_OK_FATAL(ferry_blob_create(fx_device(), entry->dtype, NULL, FERRY_UNSHAPED, &b));
     FX_OK_FATAL(ferry_io_read(io, entry, b));
     return b;
 }
@@ -65,7 +65,7 @@ static void check_values(ferry_io *io, int64_t index, int n, const double *want)
 {
     ferry_blob *b = read_blob(io, index);
 
-    CU_ASSERT_EQUAL_FATAL(ferry_blob_count(b), n);
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_element_count(b), n);
     for (int i = 0; i < n; i++)
         CU_ASSERT_EQUAL(value(b, i), want[i]);
     ferry_blob_destroy(b);
@@ -94,7 +94,7 @@ static void v2_layers_name_their_blobs(void)
     put_bytes(&net, 100, layer.at, layer.size);
     io = open_bytes(net.at, net.size, "x.bin");
     CU_ASSERT_EQUAL(ferry_io_get_format(io), FERRY_IO_CAFFEMODEL);
-    CU_ASSERT_EQUAL_FATAL(ferry_io_count(io), 2);
+    CU_ASSERT_EQUAL_FATAL(ferry_io_entry_count(io), 2);
     check_entry(io, 0, "a/conv/0", FERRY_F32, "a/conv", "Convolution");
     check_entry(io, 1, "a/conv/1", FERRY_F32, "a/conv", "Convolution");
     CHECK_VALUES(io, 0, 1, 2, 3);
@@ -148,7 +148,7 @@ static void v0_layers_nest_in_v1(void)
     put_string(&connection, 2, "data");
     put_bytes(&net, 2, connection.at, connection.size);
     io = open_bytes(net.at, net.size, "x");
-    CU_ASSERT_EQUAL_FATAL(ferry_io_count(io), 2);
+    CU_ASSERT_EQUAL_FATAL(ferry_io_entry_count(io), 2);
     check_entry(io, 0, "old/0", FERRY_F32, "old", "Convolution");
     check_entry(io, 1, "old/1", FERRY_F32, "old", "Convolution");
     CHECK_VALUES(io, 1, 7);
@@ -193,7 +193,7 @@ static void a_vector_of_blobs_is_told_from_a_net(void)
     put_bytes(&net, 100, layer.at, layer.size);
     io = open_bytes(net.at, net.size, "x");
     CU_ASSERT_EQUAL(ferry_io_get_format(io), FERRY_IO_CAFFEMODEL);
-    CU_ASSERT_EQUAL(ferry_io_count(io), 0);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 0);
     ferry_io_close(io);
 }
 
@@ -212,7 +212,7 @@ static void a_single_blob_is_named_after_its_file(void)
     io = open_bytes(m.at, m.size, "/some/where/image.mean.binaryproto");
     CU_ASSERT_EQUAL(ferry_io_get_format(io), FERRY_IO_BLOBPROTO);
     check_entry(io, 0, "image.mean", FERRY_F32, "", "");
-    CU_ASSERT_EQUAL(entry_of(io, 0)->naxes, 4);
+    CU_ASSERT_EQUAL(entry_of(io, 0)->rank, 4);
     CU_ASSERT_EQUAL(entry_of(io, 0)->has_diff, 1);
     ferry_io_close(io);
 }
@@ -260,7 +260,7 @@ static void npy_headers_of_all_versions_and_spellings_are_read(void)
             ferry_io *io = open_bytes(file, size, "dir/mean.npy");
 
             check_entry(io, 0, "mean", FERRY_F32, "", "");
-            CU_ASSERT_EQUAL(entry_of(io, 0)->naxes, 2);
+            CU_ASSERT_EQUAL(entry_of(io, 0)->rank, 2);
             CHECK_VALUES(io, 0, 1, 2);
             ferry_io_close(io);
         }
@@ -302,13 +302,13 @@ static void scalars_and_empty_arrays_are_read(void)
 
     size = make_npy(file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (), }", &one, 8);
     io = open_bytes(file, size, "x");
-    CU_ASSERT_EQUAL(entry_of(io, 0)->naxes, 0);
+    CU_ASSERT_EQUAL(entry_of(io, 0)->rank, 0);
     CHECK_VALUES(io, 0, 1);
     ferry_io_close(io);
     size = make_npy(file, 1, "{'descr': '<f8', 'fortran_order': True, 'shape': (0, 3), }", "", 0);
     io = open_bytes(file, size, "x");
     b = read_blob(io, 0);
-    CU_ASSERT_EQUAL(ferry_blob_count(b), 0);
+    CU_ASSERT_EQUAL(ferry_blob_element_count(b), 0);
     CU_ASSERT_EQUAL(ferry_blob_dim(b, 1), 3);
     ferry_blob_destroy(b);
     ferry_io_close(io);
@@ -331,7 +331,7 @@ static void safetensors_headers_are_read(void)
     ferry_io *io = open_bytes(file, size, "x");
 
     CU_ASSERT_EQUAL(ferry_io_get_format(io), FERRY_IO_SAFETENSORS);
-    CU_ASSERT_EQUAL_FATAL(ferry_io_count(io), 3);
+    CU_ASSERT_EQUAL_FATAL(ferry_io_entry_count(io), 3);
     check_entry(io, 0, "a", FERRY_F32, "", "");
     check_entry(io, 1, "zero", FERRY_BF16, "", "");
     check_entry(io, 2, "b/x", FERRY_F32, "", "");
@@ -354,7 +354,7 @@ static void values_are_converted_to_the_blobs_dtype(void)
     ferry_io *io = open_bytes(file, size, "x");
     ferry_blob *b = NULL;
 
-    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F64, FERRY_UNSHAPED, NULL, &b));
+    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F64, NULL, FERRY_UNSHAPED, &b));
     FX_OK(ferry_io_read(io, entry_of(io, 0), b));
     CU_ASSERT_EQUAL(value(b, 0), -1);
     CU_ASSERT_EQUAL(value(b, 1), 70000);
@@ -460,8 +460,8 @@ static double norm_of(const char *file, int64_t index, int64_t *out_count)
     if (!path)
         return -1;
     FX_OK_FATAL(ferry_io_open(path, &io));
-    *out_count = ferry_io_count(io);
-    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F64, FERRY_UNSHAPED, NULL, &b));
+    *out_count = ferry_io_entry_count(io);
+    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F64, NULL, FERRY_UNSHAPED, &b));
     FX_OK_FATAL(ferry_io_read(io, entry_of(io, index), b));
     FX_OK(ferry_blob_asum_data(b, &l1));
     ferry_blob_destroy(b);

@@ -61,7 +61,7 @@ static void arrays_come_from_all_files(void)
     put_file("m.safetensors.index.json", index_text, sizeof(index_text) - 1);
     FX_OK_FATAL(ferry_io_open("m.safetensors.index.json", &io));
     CU_ASSERT_EQUAL(ferry_io_get_format(io), FERRY_IO_SAFETENSORS);
-    CU_ASSERT_EQUAL_FATAL(ferry_io_count(io), 3);
+    CU_ASSERT_EQUAL_FATAL(ferry_io_entry_count(io), 3);
     check_value(io, 0, "b", 4);
     check_value(io, 1, "a", 2);
     FX_OK(ferry_io_entry_at(io, 2, &entry));

@@ -50,7 +50,7 @@ static void check_values(ferry_io *io, const char *name, int n, const float *wan
     const ferry_io_entry *entry = NULL;
     float values[64];
 
-    FX_OK_FATAL(ferry_io_find(io, name, &entry));
+    FX_OK_FATAL(ferry_io_entry_find(io, name, &entry));
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
     CU_ASSERT_EQUAL_FATAL(entry->count, n);
     for (int piece = 1; piece <= n; piece++) {
@@ -75,7 +75,7 @@ static void tensors_have_the_names_of_their_dictionaries(void)
     ferry_io *io = open_archive(BYTES(pickle));
     const char *key, *value;
 
-    CU_ASSERT_EQUAL(ferry_io_count(io), 3);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 3);
     check_values(io, "w", 6, ramp);
     check_values(io, "m.t", 6, turned);
     check_values(io, "e", 9, thrice);
@@ -120,11 +120,11 @@ static void no_tensor_is_dropped_silently(void)
     const ferry_io_entry *entry = NULL;
     ferry_io *io = open_archive(BYTES(dict));
 
-    CU_ASSERT_EQUAL(ferry_io_count(io), 3);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 3);
     check_values(io, "a", 2, two);
-    FX_OK_FATAL(ferry_io_find(io, "s", &entry));
+    FX_OK_FATAL(ferry_io_entry_find(io, "s", &entry));
     CU_ASSERT_PTR_NOT_NULL(entry->unreadable);
-    FX_OK_FATAL(ferry_io_find(io, "r", &entry));
+    FX_OK_FATAL(ferry_io_entry_find(io, "r", &entry));
     CU_ASSERT_PTR_NOT_NULL(entry->unreadable);
     ferry_io_close(io);
     io = open_archive(BYTES(set));
@@ -137,7 +137,7 @@ static void check_marked(ferry_io *io, const char *name, const char *storage, co
     const ferry_io_entry *entry = NULL;
     float value;
 
-    FX_OK_FATAL(ferry_io_find(io, name, &entry));
+    FX_OK_FATAL(ferry_io_entry_find(io, name, &entry));
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry->unreadable);
     CU_ASSERT_STRING_EQUAL(entry->storage, storage);
@@ -148,23 +148,30 @@ static void check_marked(ferry_io *io, const char *name, const char *storage, co
 /* One that ferry has no values of is no reason to refuse the others. */
 static void an_odd_tensor_is_marked_and_the_others_are_read(void)
 {
-    static const char pickle[] =
-        "\x80\2}(X\1\0\0\0q" TENSOR("QUInt8Storage") "K\0K\6\x85K\1\x85\x89}tR"
-        "X\1\0\0\0mctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\n"
-        "FloatStorage\nX\1\0\0\0009X\3\0\0\0cpuK\6tQK\0K\6\x85K\1\x85\x89}tR"
-        "X\1\0\0\0e" TENSOR("FloatStorage") "K\0\x8a\5\0\0\0\0\1\x85K\0\x85\x89}tR"
-        "X\1\0\0\0n" TENSOR("FloatStorage") "K\0K\6\x85K\1\x85\x89}}X\3\0\0\0neg\x88stR"
-        "X\1\0\0\0w" TENSOR("FloatStorage") "K\0K\6\x85K\1\x85\x89}}X\3\0\0\0neg\x89stRu.";
+    static const char pickle[] = "\x80\2}(X\1\0\0\0q" TENSOR(
+        "QUInt8Storage") "K\0K\6\x85K\1\x85\x89}tR"
+                         "X\1\0\0\0mctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\n"
+                         "FloatStorage\nX\1\0\0\0009X\3\0\0\0cpuK\6tQK\0K\6\x85K\1\x85\x89}tR"
+                         "X\1\0\0\0e" TENSOR(
+                             "FloatStorage") "K\0\x8a\5\0\0\0\0\1\x85K\0\x85\x89}tR"
+                                             "X\1\0\0\0n" TENSOR(
+                                                 "FloatStorage") "K\0K\6\x85K\1\x85\x89}}"
+                                                                 "X\3\0\0\0neg\x88stR"
+                                                                 "X\1\0\0\0w" TENSOR(
+                                                                     "FloatStorage") "K\0K\6\x85K\1"
+                                                                                     "\x85\x89}}"
+                                                                                     "X\3\0\0\0neg"
+                                                                                     "\x89stRu.";
     ferry_io *io = open_archive(BYTES(pickle));
     const ferry_io_entry *entry = NULL;
 
-    CU_ASSERT_EQUAL(ferry_io_count(io), 5);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 5);
     check_marked(io, "n", "float32", "its signs are to be turned");
     check_marked(io, "q", "QUInt8Storage", "ferry has no such dtype");
     check_marked(io, "m", "float32", "its storage is not in the archive");
     check_marked(io, "e", "float32", "more often than a file of its size may");
     check_values(io, "w", 6, ramp);
-    FX_OK(ferry_io_find(io, "q", &entry));
+    FX_OK(ferry_io_entry_find(io, "q", &entry));
     CU_ASSERT_EQUAL(entry->count, 6);
     ferry_io_close(io);
 }
@@ -180,7 +187,7 @@ static void two_of_one_name_are_told_apart(void)
     static const char *const names[] = { "a.b", "a.b#2", "1", "1#2", "t.0" };
     ferry_io *io = open_archive(BYTES(pickle));
 
-    CU_ASSERT_EQUAL(ferry_io_count(io), 5);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 5);
     for (size_t i = 0; i < FERRY_TEST_COUNT(names); i++)
         check_values(io, names[i], 2, two);
     ferry_io_close(io);
@@ -204,7 +211,7 @@ static void nothing_is_run(void)
             "FloatStorage") "K\0K\6\x85K\1\x85\x89}tRu.";
     ferry_io *io = open_archive(BYTES(pickle));
 
-    CU_ASSERT_EQUAL(ferry_io_count(io), 1);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 1);
     check_values(io, "w", 6, ramp);
     ferry_io_close(io);
 }

@@ -26,7 +26,7 @@ static const ferry_io_entry *find(ferry_io *io, const char *name)
 {
     const ferry_io_entry *entry = NULL;
 
-    FX_OK_FATAL(ferry_io_find(io, name, &entry));
+    FX_OK_FATAL(ferry_io_entry_find(io, name, &entry));
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
     return entry;
 }
@@ -47,7 +47,7 @@ static void check_values(ferry_io *io, const char *name, int n, const double *wa
     ferry_blob *b = NULL;
 
     CU_ASSERT_EQUAL_FATAL(entry->count, n);
-    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F64, FERRY_UNSHAPED, NULL, &b));
+    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F64, NULL, FERRY_UNSHAPED, &b));
     FX_OK_FATAL(ferry_io_read(io, entry, b));
     for (int i = 0; i < n; i++) {
         double all = ((const double *)ferry_blob_host_data(b))[i], one;
@@ -158,9 +158,9 @@ static void check_marked(ferry_io *io, const char *name, const char *storage)
 
     CU_ASSERT_STRING_EQUAL(entry->storage, storage);
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry->unreadable);
-    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F32, FERRY_UNSHAPED, NULL, &b));
+    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F32, NULL, FERRY_UNSHAPED, &b));
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_read(io, entry, b));
-    CU_ASSERT_EQUAL(ferry_blob_naxes(b), 0); /* as it was */
+    CU_ASSERT_EQUAL(ferry_blob_rank(b), 0); /* as it was */
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_read_values(io, entry, 0, 1, &byte));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), name));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), storage));
@@ -187,7 +187,7 @@ static void other_types_are_listed_and_marked(void)
 
     fx_device();
     io = open_bytes(make_safetensors(file, header, values, sizeof(values)));
-    CU_ASSERT_EQUAL(ferry_io_count(io), 3);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 3);
     check_marked(io, "f4", "F4");
     check_marked(io, "c", "C64");
     CHECK_VALUES(io, "a", 1);
@@ -209,9 +209,9 @@ static void other_types_are_listed_and_marked(void)
 static void round_trip(ferry_io_format format, const char *storage, ferry_dtype dtype, int n,
                        const double *values, const char *stays)
 {
-    int64_t dims[1] = { n };
+    int64_t shape[1] = { n };
     ferry_io_entry entry = {
-        .struct_size = sizeof(entry), .name = "x", .dtype = dtype, .naxes = 1, .dims = dims
+        .struct_size = sizeof(entry), .name = "x", .dtype = dtype, .rank = 1, .shape = shape
     };
     unsigned char bytes[64];
     ferry_io_writer *w = NULL;
@@ -220,11 +220,11 @@ static void round_trip(ferry_io_format format, const char *storage, ferry_dtype 
     entry.storage = storage;
     for (int i = 0; i < n; i++)
         fx_set(dtype, bytes, i, values[i]);
-    if (ferry_io_create("x.types", format, &w) == FERRY_EINVAL)
+    if (ferry_io_writer_create("x.types", format, &w) == FERRY_EINVAL)
         return; /* without libhdf5 */
-    FX_OK_FATAL(ferry_io_declare(w, &entry));
-    FX_OK(ferry_io_write_values(w, bytes, (size_t)n * ferry_dtype_size(dtype)));
-    FX_OK_FATAL(ferry_io_commit(w));
+    FX_OK_FATAL(ferry_io_writer_declare(w, &entry));
+    FX_OK(ferry_io_writer_write_values(w, bytes, (size_t)n * ferry_dtype_size(dtype)));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     FX_OK_FATAL(ferry_io_open("x.types", &io));
     CU_ASSERT_STRING_EQUAL(find(io, "x")->storage, stays);
     check_values(io, "x", n, values);
@@ -259,9 +259,9 @@ static void storage_is_kept_where_the_format_has_it(void)
 /* All 65536 halves: the nearest of the 8-bit ones, ties to the even one. */
 static void eight_bits_are_rounded_to_nearest(void)
 {
-    int64_t dims[1] = { 65536 };
+    int64_t shape[1] = { 65536 };
     ferry_io_entry entry = {
-        .struct_size = sizeof(entry), .name = "x", .dtype = FERRY_F16, .naxes = 1, .dims = dims
+        .struct_size = sizeof(entry), .name = "x", .dtype = FERRY_F16, .rank = 1, .shape = shape
     };
     uint16_t *halves = malloc(65536 * sizeof(*halves)), *back = malloc(65536 * sizeof(*back));
     static const char *const storages[] = { "F8_E4M3", "F8_E5M2" };
@@ -276,10 +276,10 @@ static void eight_bits_are_rounded_to_nearest(void)
         ferry_io *io = NULL;
 
         entry.storage = storages[s];
-        FX_OK_FATAL(ferry_io_create("x.types", FERRY_IO_SAFETENSORS, &w));
-        FX_OK_FATAL(ferry_io_declare(w, &entry));
-        FX_OK(ferry_io_write_values(w, halves, 65536 * sizeof(*halves)));
-        FX_OK_FATAL(ferry_io_commit(w));
+        FX_OK_FATAL(ferry_io_writer_create("x.types", FERRY_IO_SAFETENSORS, &w));
+        FX_OK_FATAL(ferry_io_writer_declare(w, &entry));
+        FX_OK(ferry_io_writer_write_values(w, halves, 65536 * sizeof(*halves)));
+        FX_OK_FATAL(ferry_io_writer_commit(w));
         FX_OK_FATAL(ferry_io_open("x.types", &io));
         FX_OK(ferry_io_read_values(io, find(io, "x"), 0, 65536, back));
         for (int i = 0; i < 65536; i++) {
@@ -306,20 +306,20 @@ static void eight_bits_are_rounded_to_nearest(void)
 static void what_the_storage_has_no_room_for_is_refused(void)
 {
     static const uint32_t values[] = { 1, 65536 };
-    int64_t dims[1] = { 2 };
+    int64_t shape[1] = { 2 };
     ferry_io_entry entry = { .struct_size = sizeof(entry),
                              .name = "x",
                              .dtype = FERRY_U32,
-                             .naxes = 1,
-                             .dims = dims,
+                             .rank = 1,
+                             .shape = shape,
                              .storage = "U16" };
     ferry_io_writer *w = NULL;
 
-    FX_OK_FATAL(ferry_io_create("x.types", FERRY_IO_NPY, &w));
-    FX_OK_FATAL(ferry_io_declare(w, &entry));
-    FX_FAILS(FERRY_EOVERFLOW, ferry_io_write_values(w, values, sizeof(values)));
+    FX_OK_FATAL(ferry_io_writer_create("x.types", FERRY_IO_NPY, &w));
+    FX_OK_FATAL(ferry_io_writer_declare(w, &entry));
+    FX_FAILS(FERRY_EOVERFLOW, ferry_io_writer_write_values(w, values, sizeof(values)));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "beyond U16"));
-    FX_FAILS(FERRY_EOVERFLOW, ferry_io_commit(w));
+    FX_FAILS(FERRY_EOVERFLOW, ferry_io_writer_commit(w));
     CU_ASSERT_NOT_EQUAL(access("x.types", F_OK), 0);
 }
 

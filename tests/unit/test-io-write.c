@@ -10,7 +10,7 @@
 
 static bool same_bytes(const void *a, const void *b, const ferry_blob *like)
 {
-    size_t size = (size_t)ferry_blob_count(like) * ferry_dtype_size(ferry_blob_dtype(like));
+    size_t size = (size_t)ferry_blob_element_count(like) * ferry_dtype_size(ferry_blob_dtype(like));
 
     return size == 0 || memcmp(a, b, size) == 0;
 }
@@ -21,11 +21,11 @@ static void check_entry(ferry_io *io, const char *name, const ferry_blob *b)
     const ferry_io_entry *entry = NULL;
     ferry_blob *back = NULL;
 
-    FX_OK_FATAL(ferry_io_find(io, name, &entry));
+    FX_OK_FATAL(ferry_io_entry_find(io, name, &entry));
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
     CU_ASSERT_EQUAL(entry->dtype, ferry_blob_dtype(b));
     FX_OK_FATAL(
-        ferry_blob_create(ferry_blob_home(b), ferry_blob_dtype(b), FERRY_UNSHAPED, NULL, &back));
+        ferry_blob_create(ferry_blob_home(b), ferry_blob_dtype(b), NULL, FERRY_UNSHAPED, &back));
     FX_OK_FATAL(ferry_io_read(io, entry, back));
     CU_ASSERT_EQUAL_FATAL(ferry_blob_shape_equals(back, b), 1);
     CU_ASSERT(same_bytes(ferry_blob_host_data(back), ferry_blob_host_data(b), b));
@@ -39,8 +39,8 @@ static void check_entry(ferry_io *io, const char *name, const ferry_blob *b)
 static const int64_t ones[32] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                   1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3 };
 static const struct {
-    int naxes;
-    const int64_t *dims;
+    int rank;
+    const int64_t *shape;
 } shapes[] = {
     { 0, NULL },
     { 1, (const int64_t[]){ 1 } },
@@ -65,8 +65,8 @@ static ferry_io_entry entry_like(const ferry_blob *b, const char *name)
     ferry_io_entry entry = { .struct_size = sizeof(entry), .name = name };
 
     entry.dtype = ferry_blob_dtype(b);
-    entry.naxes = ferry_blob_naxes(b);
-    entry.dims = ferry_blob_dims(b);
+    entry.rank = ferry_blob_rank(b);
+    entry.shape = ferry_blob_shape(b);
     return entry;
 }
 
@@ -81,21 +81,21 @@ static void round_trip(ferry_io_format format, bool declared)
 
     for (int t = 0; t < FERRY_DTYPE_COUNT; t++)
         for (int s = 0; s < SHAPE_COUNT && holds(format, (ferry_dtype)t); s++, n++) {
-            blobs[n] = fx_blob((ferry_dtype)t, shapes[s].naxes, shapes[s].dims);
+            blobs[n] = fx_blob((ferry_dtype)t, shapes[s].rank, shapes[s].shape);
             fill(blobs[n], n);
             snprintf(names[n], sizeof(names[n]), "layer%d/%d", t, s);
         }
     for (int i = 0; i < n && declared; i++) {
         ferry_io_entry entry = entry_like(blobs[i], names[i]);
 
-        FX_OK(ferry_io_declare(w, &entry));
+        FX_OK(ferry_io_writer_declare(w, &entry));
     }
     for (int i = 0; i < n; i++)
-        FX_OK(ferry_io_write(w, names[i], blobs[i], false));
-    FX_OK_FATAL(ferry_io_commit(w));
+        FX_OK(ferry_io_writer_write(w, names[i], blobs[i], false));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     io = open_file("file");
     CU_ASSERT_EQUAL(ferry_io_get_format(io), format);
-    CU_ASSERT_EQUAL(ferry_io_count(io), n);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), n);
     for (int i = 0; i < n; i++) {
         check_entry(io, names[i], blobs[i]);
         ferry_blob_destroy(blobs[i]);
@@ -125,21 +125,21 @@ static void hdf5_survives_where_it_was_built(void)
     ferry_io *io;
 
     fx_device();
-    if (ferry_io_create(in_folder("file"), FERRY_IO_HDF5, &w) == FERRY_EINVAL) {
+    if (ferry_io_writer_create(in_folder("file"), FERRY_IO_HDF5, &w) == FERRY_EINVAL) {
         ferry_test_skip("%s", ferry_last_error());
         return;
     }
-    ferry_io_abort(w);
+    ferry_io_writer_abort(w);
     round_trip(FERRY_IO_HDF5, false);
     round_trip(FERRY_IO_HDF5, true);
     b = FX_BLOB(FERRY_F32, 3);
     fill(b, 1);
     FX_OK(ferry_blob_fill_diff(b, 7));
     w = create("file", FERRY_IO_HDF5);
-    FX_OK(ferry_io_write(w, "conv/0", b, true));
-    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, "a//b", b, false));
-    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, "./a", b, false));
-    FX_OK_FATAL(ferry_io_commit(w));
+    FX_OK(ferry_io_writer_write(w, "conv/0", b, true));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_writer_write(w, "a//b", b, false));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_writer_write(w, "./a", b, false));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     io = open_file("file");
     check_entry(io, "conv/0", b);
     ferry_io_close(io);
@@ -174,14 +174,14 @@ static void hdf5_that_stores_less_than_its_shape_is_refused(void)
     ferry_blob *b;
 
     fx_device();
-    if (ferry_io_create(in_folder("file"), FERRY_IO_HDF5, &w) == FERRY_EINVAL) {
+    if (ferry_io_writer_create(in_folder("file"), FERRY_IO_HDF5, &w) == FERRY_EINVAL) {
         ferry_test_skip("%s", ferry_last_error());
         return;
     }
     b = FX_BLOB(FERRY_F32, 1237);
     fill(b, 1);
-    FX_OK(ferry_io_write(w, "w", b, false));
-    FX_OK_FATAL(ferry_io_commit(w));
+    FX_OK(ferry_io_writer_write(w, "w", b, false));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     ferry_blob_destroy(b);
     overwrite_number(in_folder("file"), 4948, 4944);
     FX_FAILS(FERRY_ESHAPE, ferry_io_open(in_folder("file"), &io));
@@ -201,14 +201,14 @@ static void single_array_formats_survive(void)
     for (size_t f = 0; f < FERRY_TEST_COUNT(formats); f++)
         for (int t = 0; t < FERRY_DTYPE_COUNT; t++)
             for (int s = 0; s < SHAPE_COUNT && holds(formats[f], (ferry_dtype)t); s++) {
-                ferry_blob *b = fx_blob((ferry_dtype)t, shapes[s].naxes, shapes[s].dims);
+                ferry_blob *b = fx_blob((ferry_dtype)t, shapes[s].rank, shapes[s].shape);
                 ferry_io_writer *w = create("one.x", formats[f]);
                 ferry_io *io;
 
                 fill(b, 1);
-                FX_OK(ferry_io_write(w, "any name", b, false));
-                FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, "second", b, false));
-                FX_OK_FATAL(ferry_io_commit(w));
+                FX_OK(ferry_io_writer_write(w, "any name", b, false));
+                FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_writer_write(w, "second", b, false));
+                FX_OK_FATAL(ferry_io_writer_commit(w));
                 io = open_file("one.x");
                 CU_ASSERT_EQUAL(ferry_io_get_format(io), formats[f]);
                 check_entry(io, "one", b);
@@ -239,13 +239,13 @@ static void diffs_and_states_survive_in_caffes_formats(void)
         fill(b, 2);
         FX_OK(ferry_blob_fill_diff(a, 7));
         if (files_of[f].format == FERRY_IO_SOLVERSTATE) {
-            FX_OK(ferry_io_set_metadata(w, "iter", "1234"));
-            FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_set_metadata(w, "iter", "many"));
-            FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_set_metadata(w, "other", "1"));
+            FX_OK(ferry_io_writer_set_metadata(w, "iter", "1234"));
+            FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_writer_set_metadata(w, "iter", "many"));
+            FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_writer_set_metadata(w, "other", "1"));
         }
-        FX_OK(ferry_io_write(w, files_of[f].names[0], a, true));
-        FX_OK(ferry_io_write(w, files_of[f].names[1], b, false));
-        FX_OK_FATAL(ferry_io_commit(w));
+        FX_OK(ferry_io_writer_write(w, files_of[f].names[0], a, true));
+        FX_OK(ferry_io_writer_write(w, files_of[f].names[1], b, false));
+        FX_OK_FATAL(ferry_io_writer_commit(w));
         io = open_file("file");
         CU_ASSERT_EQUAL(ferry_io_get_format(io), files_of[f].format);
         check_entry(io, files_of[f].names[0], a);
@@ -272,13 +272,13 @@ static void safetensors_keep_their_metadata_and_strange_names(void)
     w = create("file", FERRY_IO_SAFETENSORS);
     b = FX_BLOB(FERRY_U8, 3);
     fill(b, 1);
-    FX_OK(ferry_io_set_metadata(w, "format", "pt"));
-    FX_OK(ferry_io_set_metadata(w, "q\"\\\n", "\xc3\xa9"));
-    FX_OK(ferry_io_write(w, "a \"b\" \xe4\xb8\xad\1", b, false));
-    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, "a \"b\" \xe4\xb8\xad\1", b, false));
-    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, "\xff", b, false));
-    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, "__metadata__", b, false));
-    FX_OK_FATAL(ferry_io_commit(w));
+    FX_OK(ferry_io_writer_set_metadata(w, "format", "pt"));
+    FX_OK(ferry_io_writer_set_metadata(w, "q\"\\\n", "\xc3\xa9"));
+    FX_OK(ferry_io_writer_write(w, "a \"b\" \xe4\xb8\xad\1", b, false));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_writer_write(w, "a \"b\" \xe4\xb8\xad\1", b, false));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_writer_write(w, "\xff", b, false));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_writer_write(w, "__metadata__", b, false));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     io = open_file("file");
     check_entry(io, "a \"b\" \xe4\xb8\xad\1", b);
     FX_OK(ferry_io_metadata(io, 1, &key, &value));
@@ -292,15 +292,15 @@ static void safetensors_keep_their_metadata_and_strange_names(void)
 
 static void values_may_come_in_pieces(void)
 {
-    static const int64_t dims[] = { 4 };
+    static const int64_t shape[] = { 4 };
     ferry_io_entry a = { .struct_size = sizeof(a),
                          .name = "l/0",
                          .dtype = FERRY_F32,
-                         .naxes = 1,
-                         .dims = dims,
+                         .rank = 1,
+                         .shape = shape,
                          .has_diff = 1 };
     ferry_io_entry b = {
-        .struct_size = sizeof(b), .name = "l/1", .dtype = FERRY_F64, .naxes = 1, .dims = dims
+        .struct_size = sizeof(b), .name = "l/1", .dtype = FERRY_F64, .rank = 1, .shape = shape
     };
     float data[] = { 1, 2, 3, 4 }, diff[] = { 5, 6, 7, 8 }, got[4];
     double more[] = { 9, 10, 11, 12 };
@@ -308,15 +308,15 @@ static void values_may_come_in_pieces(void)
     const ferry_io_entry *entry;
     ferry_io *io;
 
-    FX_OK(ferry_io_declare(w, &a));
-    FX_OK(ferry_io_declare(w, &b));
-    FX_OK(ferry_io_write_values(w, data, 4));
-    FX_FAILS(FERRY_EINVAL, ferry_io_declare(w, &b));
-    FX_OK(ferry_io_write_values(w, data + 1, 12));
-    FX_OK(ferry_io_write_values(w, diff, 16));
-    FX_OK(ferry_io_write_values(w, more, 8));
-    FX_OK(ferry_io_write_values(w, more + 1, 24));
-    FX_OK_FATAL(ferry_io_commit(w));
+    FX_OK(ferry_io_writer_declare(w, &a));
+    FX_OK(ferry_io_writer_declare(w, &b));
+    FX_OK(ferry_io_writer_write_values(w, data, 4));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_declare(w, &b));
+    FX_OK(ferry_io_writer_write_values(w, data + 1, 12));
+    FX_OK(ferry_io_writer_write_values(w, diff, 16));
+    FX_OK(ferry_io_writer_write_values(w, more, 8));
+    FX_OK(ferry_io_writer_write_values(w, more + 1, 24));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     io = open_file("file");
     FX_OK_FATAL(ferry_io_entry_at(io, 0, &entry));
     FX_OK(ferry_io_read_diff_values(io, entry, 0, 4, got));
@@ -330,11 +330,11 @@ static void values_may_come_in_pieces(void)
 /* An entry as a caller of another day has it: `size` bytes of it, and what lies behind is not his. */
 static void declare_of_size(size_t size)
 {
-    static const int64_t dims[] = { 1 };
+    static const int64_t shape[] = { 1 };
     struct later {
         ferry_io_entry entry;
         unsigned char behind[64];
-    } later = { .entry = { .name = "a/0", .dtype = FERRY_F32, .naxes = 1, .dims = dims } };
+    } later = { .entry = { .name = "a/0", .dtype = FERRY_F32, .rank = 1, .shape = shape } };
     ferry_io_writer *w = create("file", FERRY_IO_CAFFEMODEL);
     void *theirs;
 
@@ -343,16 +343,16 @@ static void declare_of_size(size_t size)
     theirs = malloc(size); /* a sanitizer sees who reads more */
     CU_ASSERT_PTR_NOT_NULL_FATAL(theirs);
     memcpy(theirs, &later, size);
-    FX_OK(ferry_io_declare(w, theirs));
+    FX_OK(ferry_io_writer_declare(w, theirs));
     free(theirs);
-    FX_OK(ferry_io_write_values(w, (float[]){ 7 }, 4));
-    FX_OK_FATAL(ferry_io_commit(w));
+    FX_OK(ferry_io_writer_write_values(w, (float[]){ 7 }, 4));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
 }
 
 static void an_entry_of_another_size_is_read_as_far_as_it_goes(void)
 {
-    static const int64_t dims[] = { 1 };
-    ferry_io_entry e = { .name = "a/0", .dtype = FERRY_F32, .naxes = 1, .dims = dims };
+    static const int64_t shape[] = { 1 };
+    ferry_io_entry e = { .name = "a/0", .dtype = FERRY_F32, .rank = 1, .shape = shape };
     const ferry_io_entry *entry;
     ferry_io_writer *w;
     ferry_io *io;
@@ -366,12 +366,12 @@ static void an_entry_of_another_size_is_read_as_far_as_it_goes(void)
     ferry_io_close(io);
     declare_of_size(sizeof(e) + 64);
     w = create("file", FERRY_IO_CAFFEMODEL);
-    FX_FAILS(FERRY_EINVAL, ferry_io_declare(w, NULL));
-    FX_FAILS(FERRY_EINVAL, ferry_io_declare(w, &e));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_declare(w, NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_declare(w, &e));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "struct_size is not set"));
     e.struct_size = sizeof(size_t);
-    FX_FAILS(FERRY_EINVAL, ferry_io_declare(w, &e));
-    ferry_io_abort(w);
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_declare(w, &e));
+    ferry_io_writer_abort(w);
     unlink(in_folder("file"));
 }
 
@@ -380,18 +380,18 @@ static void an_entry_of_another_size_is_read_as_far_as_it_goes(void)
 /* A .npz of one array, 0, 1, 2, …, with one bit of element 5 flipped. */
 static void put_flipped(int n)
 {
-    const int64_t dims[] = { n };
-    ferry_io_entry e = { sizeof(e),  .name = "flipped", .dtype = FERRY_I32,
-                         .naxes = 1, .dims = dims,      .count = n };
+    const int64_t shape[] = { n };
+    ferry_io_entry e = { sizeof(e), .name = "flipped", .dtype = FERRY_I32,
+                         .rank = 1, .shape = shape,    .count = n };
     ferry_io_writer *w = create("file", FERRY_IO_NPZ);
     const ferry_io_entry *entry;
     ferry_io *io;
     FILE *file;
 
-    FX_OK_FATAL(ferry_io_declare(w, &e));
+    FX_OK_FATAL(ferry_io_writer_declare(w, &e));
     for (int32_t i = 0; i < n; i++)
-        FX_OK_FATAL(ferry_io_write_values(w, &i, sizeof(i)));
-    FX_OK_FATAL(ferry_io_commit(w));
+        FX_OK_FATAL(ferry_io_writer_write_values(w, &i, sizeof(i)));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     io = open_file("file");
     FX_OK_FATAL(ferry_io_entry_at(io, 0, &entry));
     file = fopen(in_folder("file"), "r+b");
@@ -418,7 +418,7 @@ static void a_flipped_bit_of_a_stored_member_is_found(void)
         FX_OK_FATAL(ferry_io_entry_at(io, 0, &entry));
         FX_FAILS(FERRY_EFORMAT, ferry_io_read_values(io, entry, 0, n, values));
         CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "flipped.npy: stored bytes at byte"));
-        FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_I32, FERRY_UNSHAPED, NULL, &b));
+        FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_I32, NULL, FERRY_UNSHAPED, &b));
         FX_FAILS(FERRY_EFORMAT, ferry_io_read(io, entry, b));
         ferry_blob_destroy(b);
         FX_OK(ferry_io_read_values(io, entry, 0, n - 7, values));
@@ -431,9 +431,9 @@ static void a_flipped_bit_of_a_stored_member_is_found(void)
 /* Of a method that ferry does not have, bzip2 say: the others are read. */
 static void a_member_of_another_method_is_listed(void)
 {
-    static const int64_t dims[] = { 2 };
-    ferry_io_entry e = { sizeof(e),  .name = "a",  .dtype = FERRY_F32,
-                         .naxes = 1, .dims = dims, .count = 2 };
+    static const int64_t shape[] = { 2 };
+    ferry_io_entry e = { sizeof(e), .name = "a",    .dtype = FERRY_F32,
+                         .rank = 1, .shape = shape, .count = 2 };
     float values[2] = { 3, 4 };
     ferry_io_writer *w = create("file", FERRY_IO_NPZ);
     const ferry_io_entry *entry;
@@ -442,12 +442,12 @@ static void a_member_of_another_method_is_listed(void)
     ferry_io *io;
     FILE *file;
 
-    FX_OK_FATAL(ferry_io_declare(w, &e));
+    FX_OK_FATAL(ferry_io_writer_declare(w, &e));
     e.name = "b";
-    FX_OK_FATAL(ferry_io_declare(w, &e));
+    FX_OK_FATAL(ferry_io_writer_declare(w, &e));
     for (int i = 0; i < 2; i++)
-        FX_OK_FATAL(ferry_io_write_values(w, values, sizeof(values)));
-    FX_OK_FATAL(ferry_io_commit(w));
+        FX_OK_FATAL(ferry_io_writer_write_values(w, values, sizeof(values)));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     file = fopen(in_folder("file"), "rb");
     size = fread(bytes, 1, sizeof(bytes), file);
     fclose(file);
@@ -456,7 +456,7 @@ static void a_member_of_another_method_is_listed(void)
         at++;
     bytes[at + 10] = 12;
     FX_OK_FATAL(ferry_io_open_bytes(bytes, size, "x.npz", &io));
-    CU_ASSERT_EQUAL(ferry_io_count(io), 2);
+    CU_ASSERT_EQUAL(ferry_io_entry_count(io), 2);
     FX_OK_FATAL(ferry_io_entry_at(io, 0, &entry));
     CU_ASSERT_STRING_EQUAL(entry->name, "a");
     CU_ASSERT_PTR_NOT_NULL(entry->unreadable);

@@ -22,21 +22,21 @@
 
 /* An operation, its operands twice: for the oracle, and for the kernels. */
 struct trial {
-    ferry_op op;
+    ferry_op_desc op;
     struct kernel_plan plan;
     unsigned char *theirs[OPERANDS], *ours[OPERANDS];
     size_t size[OPERANDS];
     unsigned char *buffer[FROM_COUNT];
 };
 
-static const ferry_operand *operand_at(const ferry_op *op, uint32_t i)
+static const ferry_operand *operand_at(const ferry_op_desc *op, uint32_t i)
 {
     return i < op->n_in ? &op->in[i] : &op->out[i - op->n_in];
 }
 
 static double value_for(struct om_numbers *n, const struct trial *t, uint32_t i, int64_t k)
 {
-    const ferry_op *op = &t->op;
+    const ferry_op_desc *op = &t->op;
 
     if ((op->kind == FERRY_OP_GATHER || op->kind == FERRY_OP_SCATTER_ADD) && i == 1)
         return (double)om_pick(n, op->in[0].shape[0] + 1);
@@ -75,7 +75,7 @@ static void make_operands(struct om_numbers *n, struct trial *t)
 /* On operands that begin so far behind where they are kept. */
 static void oracle_at(struct trial *t, uint64_t margin)
 {
-    ferry_op op = t->op;
+    ferry_op_desc op = t->op;
     ferry_cref in[FERRY_OP_INPUTS];
     ferry_ref out[FERRY_OP_OUTPUTS];
     ferry_op_run_args args = { .struct_size = sizeof args,
@@ -84,7 +84,7 @@ static void oracle_at(struct trial *t, uint64_t margin)
                                .seed = 7,
                                .offset = 12,
                                .scalars = om_scalars,
-                               .n_scalars = FERRY_UPDATE_SCALARS };
+                               .scalar_count = FERRY_UPDATE_SCALARS };
     void *prepared;
 
     for (; op.n_epilogue > t->plan.answer.epilogue; op.n_epilogue--) /* what is not taken */
@@ -175,10 +175,10 @@ struct trying {
     const struct ob_pass *pass;
 };
 
-static void make_operation(struct om_numbers *n, struct trying what, ferry_op *out)
+static void make_operation(struct om_numbers *n, struct trying what, ferry_op_desc *out)
 {
     enum ob_role roles[FERRY_OP_INPUTS];
-    ferry_op forward;
+    ferry_op_desc forward;
 
     if (what.pass)
         ob_make(n, what.pass, &forward, out, roles);
@@ -195,7 +195,7 @@ static int try_one(struct trying what, uint64_t seed)
 
     memset(&t, 0, sizeof t);
     make_operation(&n, what, &t.op);
-    CU_ASSERT_EQUAL_FATAL(ferry_op_check(&t.op), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_op_desc_check(&t.op), 0);
     if (kernel_plan_make(&kernel_host_target, &t.op, &t.plan))
         return -1;
     make_operands(&n, &t);
@@ -271,7 +271,7 @@ static int try_lines(int64_t lines)
     for (uint64_t seed = 1000000; tried < 20 && seed < 1010000; seed++) {
         struct om_numbers n = { seed * UINT64_C(0x9E3779B97F4A7C15) + what.kind };
         struct kernel_plan plan;
-        ferry_op op;
+        ferry_op_desc op;
 
         make_operation(&n, what, &op);
         if (kernel_plan_make(&kernel_host_target, &op, &plan) || plan.launches == 0 ||
@@ -303,10 +303,10 @@ static void convert(ferry_dtype from, const void *x, ferry_dtype to, void *y, in
     static struct trial t;
 
     memset(&t, 0, sizeof t);
-    ferry_op_init(&t.op, FERRY_OP_STRIDED_COPY);
+    ferry_op_desc_init(&t.op, FERRY_OP_STRIDED_COPY);
     t.op.n_in = t.op.n_out = 1;
-    t.op.in[0] = ferry_operand_of(from, 1, &n, NULL);
-    t.op.out[0] = ferry_operand_of(to, 1, &n, NULL);
+    t.op.in[0] = ferry_operand_make(from, &n, 1, NULL);
+    t.op.out[0] = ferry_operand_make(to, &n, 1, NULL);
     t.op.in[0].stride[0] = t.op.out[0].stride[0] = step;
     CU_ASSERT_EQUAL_FATAL(kernel_plan_make(&kernel_host_target, &t.op, &t.plan), 0);
     t.buffer[FROM_IN(0)] = (unsigned char *)(uintptr_t)x;
@@ -356,7 +356,7 @@ static void the_oracle_copies_every_dtype(void)
     const int64_t n = 5, wide[5] = { 0, 1, -1, INT64_C(1) << 53, -(INT64_C(1) << 53) };
 
     for (ferry_dtype t = FERRY_F32; t < FERRY_DTYPE_COUNT; t++) {
-        ferry_operand o = ferry_operand_of(t, 1, &n, NULL);
+        ferry_operand o = ferry_operand_make(t, &n, 1, NULL);
         size_t bytes = (size_t)n * ferry_dtype_size(t);
         unsigned char x[5 * 8], y[5 * 8];
         struct trial trial = { .theirs = { x, y } };
@@ -366,7 +366,7 @@ static void the_oracle_copies_every_dtype(void)
         else
             memset(x, 0xc1, bytes);
         memset(y, 0, sizeof y);
-        ferry_op_init(&trial.op, FERRY_OP_STRIDED_COPY);
+        ferry_op_desc_init(&trial.op, FERRY_OP_STRIDED_COPY);
         trial.op.n_in = trial.op.n_out = 1;
         trial.op.in[0] = trial.op.out[0] = o;
         oracle_at(&trial, 0);

@@ -20,7 +20,7 @@ static ferry_blob *blob_on(int i)
 {
     ferry_blob *b = NULL;
 
-    CU_ASSERT_EQUAL_FATAL(ferry_blob_create(wx_dev(i), FERRY_F32, 1, (int64_t[]){ COUNT }, &b),
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_create(wx_dev(i), FERRY_F32, (int64_t[]){ COUNT }, 1, &b),
                           FERRY_OK);
     return b;
 }
@@ -59,7 +59,7 @@ static void check_lost(ferry_blob *b)
         FX_FAILS(FERRY_ELOST, ferry_blob_sumsq_data(b, &sum));
         FX_FAILS(FERRY_ELOST, ferry_blob_scale_data(b, 2));
         FX_FAILS(FERRY_ELOST, ferry_blob_update(b));
-        FX_FAILS(FERRY_ELOST, ferry_blob_data_at(b, 1, (int64_t[]){ 0 }, &sum));
+        FX_FAILS(FERRY_ELOST, ferry_blob_data_at(b, (int64_t[]){ 0 }, 1, &sum));
         FX_FAILS(FERRY_ELOST, ferry_memory_prefetch(ferry_blob_data_memory(b), wx_dev(1), NULL));
         FX_FAILS(FERRY_ELOST,
                  ferry_memory_access(ferry_blob_data_memory(b), wx_dev(1), FERRY_READ, NULL, &ref));
@@ -348,7 +348,7 @@ static void a_wait_for_the_queue_takes_no_failure_from_a_section(void)
     at = wx_access(m, wx_queue(0), FERRY_READ | FERRY_WRITE);
     wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
     FX_OK(ferry_queue_begin(wx_queue(0)));
-    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, COUNT, 7, at));
+    FX_OK(ferry_math_fill(wx_queue(0), FERRY_F32, COUNT, 7, at));
     CU_ASSERT_EQUAL(ferry__queue_settle(wx_dev(0), NULL), FERRY_EDEVICE);
     FX_OK(ferry_queue_end(wx_queue(0), &e));
     FX_OK(ferry_memory_record_all(&(ferry_memory_use){ m, FERRY_READ | FERRY_WRITE }, 1,
@@ -418,7 +418,7 @@ static void an_evicted_memory_keeps_no_event(void)
         m[i] = wx_memory_at(0, (unsigned char)i);
         if (i % 2)
             FX_OK(ferry_memory_prefetch(m[i], NULL, NULL));
-        FX_OK(ferry_memory_wont_use(m[i]));
+        FX_OK(ferry_memory_allow_eviction(m[i]));
     }
     FX_OK(ferry_device_set_budget(wx_dev(0), 1));
     FX_OK(ferry_device_trim(wx_dev(0)));
@@ -461,7 +461,7 @@ static void *compute(void *arg)
 
         if (!arg && i % APART == 0 && i + APART <= rounds)
             have_one_fail();
-        if (ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ COUNT }, &b))
+        if (ferry_blob_create(wx_dev(0), FERRY_F32, (int64_t[]){ COUNT }, 1, &b))
             break;
         if (ferry_blob_fill_data(b, value) || ferry_blob_scale_data(b, 2) ||
             (i % 2 && ferry_blob_asum_data(b, &sum)) || !ferry_blob_host_data(b))
@@ -520,7 +520,7 @@ static void an_earlier_copy_to_the_same_place_may_fail(void)
     ferry_ref ref = { NULL, 0 };
 
     wx_begin();
-    if (ferry_runtime_device(wx_runtime(), "cpu", &cpu)) {
+    if (ferry_runtime_get_device(wx_runtime(), "cpu", &cpu)) {
         ferry_test_skip("no cpu plugin: %s", ferry_last_error());
         return;
     }

@@ -36,7 +36,7 @@ static ferry_blob *blob_of(const struct layer_case *c, char letter, int index)
     char name[32];
 
     snprintf(name, sizeof(name), "%c%d", letter, index);
-    return ferry_net_blob(c->net, name);
+    return ferry_net_blob_find(c->net, name);
 }
 
 /* Top 0 is bottom 0 where it works in place. */
@@ -79,7 +79,7 @@ static bool run_forward(struct layer_case *c)
     int i;
 
     for (i = 0; (entry = entry_of(c, "param%d", i)); i++)
-        nd_fill(c->io, entry, ferry_net_param(c->net, c->layer, i));
+        nd_fill(c->io, entry, ferry_net_param_at(c->net, c->layer, i));
     for (i = 1; set_bottoms(c, i); i++)
         if (ferry_net_forward(c->net, NULL))
             return fail(c);
@@ -107,7 +107,7 @@ static bool check_hinge(const struct layer_case *c)
 {
     const ferry_io_entry *entry = entry_of(c, "bottom0_diff", 0);
     const ferry_blob *x = blob_of(c, 'x', 0);
-    int64_t n = ferry_blob_count(x);
+    int64_t n = ferry_blob_element_count(x);
     const float *values = ferry_blob_host_data(x), *got = ferry_blob_host_diff(x);
     float *expected = calloc((size_t)n, sizeof(*expected));
     bool good = true;
@@ -146,9 +146,9 @@ static void check_params(struct layer_case *c)
     int i;
 
     for (i = 0; (entry = entry_of(c, "param%d_diff", i)); i++, c->compared++)
-        c->good =
-            nd_same_diff(c->io, entry, ferry_net_param(c->net, c->layer, i), TOLERANCE, c->name) &&
-            c->good;
+        c->good = nd_same_diff(c->io, entry, ferry_net_param_at(c->net, c->layer, i), TOLERANCE,
+                               c->name) &&
+                  c->good;
 }
 
 /* Scale's factor, where there is nothing to sum over before its axes, is the one that Caffe writes. */
@@ -162,20 +162,20 @@ static bool is_gone(const struct layer_case *c, int param, double before)
 {
     double sum = -1;
 
-    FX_OK(ferry_blob_asum_diff(ferry_net_param(c->net, c->layer, param), &sum));
+    FX_OK(ferry_blob_asum_diff(ferry_net_param_at(c->net, c->layer, param), &sum));
     return sum >= 0 && sum <= before * TOLERANCE;
 }
 
 /* A second backward adds to the diffs of parameters. */
 static void check_accumulation(struct layer_case *c)
 {
-    int n = ferry_net_n_params(c->net, c->layer), i;
+    int n = ferry_net_param_count(c->net, c->layer), i;
     double sums[8] = { 0 };
 
     CU_ASSERT_FATAL(n <= 8);
     for (i = 0; i < n; i++) {
-        FX_OK(ferry_blob_asum_diff(ferry_net_param(c->net, c->layer, i), &sums[i]));
-        FX_OK(ferry_blob_scale_diff(ferry_net_param(c->net, c->layer, i), -1));
+        FX_OK(ferry_blob_asum_diff(ferry_net_param_at(c->net, c->layer, i), &sums[i]));
+        FX_OK(ferry_blob_scale_diff(ferry_net_param_at(c->net, c->layer, i), -1));
     }
     if (!n || !run_backward(c))
         return;
@@ -186,7 +186,7 @@ static void check_accumulation(struct layer_case *c)
         }
     if (!accumulates(c, 0))
         c->good = nd_same_diff(c->io, entry_of(c, "param%d_diff", 0),
-                               ferry_net_param(c->net, c->layer, 0), TOLERANCE, c->name) &&
+                               ferry_net_param_at(c->net, c->layer, 0), TOLERANCE, c->name) &&
                   c->good;
 }
 

@@ -43,7 +43,7 @@ static void set_params(struct layer_case *c)
     CU_ASSERT(layer >= 0);
     for (i = 0;; i++) {
         const ferry_io_entry *entry = of_run(c, "param", i, 0, true);
-        ferry_blob *param = ferry_net_param(c->net, layer, i);
+        ferry_blob *param = ferry_net_param_at(c->net, layer, i);
 
         if (!entry != !param) {
             printf("     %s: parameter %d is %s\n", c->name, i, param ? "too much" : "missing");
@@ -51,9 +51,9 @@ static void set_params(struct layer_case *c)
         }
         if (!entry || !param)
             return;
-        if (ferry_blob_naxes(param) != entry->naxes ||
-            (entry->naxes &&
-             memcmp(ferry_blob_dims(param), entry->dims, (size_t)entry->naxes * sizeof(int64_t)))) {
+        if (ferry_blob_rank(param) != entry->rank ||
+            (entry->rank && memcmp(ferry_blob_shape(param), entry->shape,
+                                   (size_t)entry->rank * sizeof(int64_t)))) {
             printf("     %s: parameter %d has another shape\n", c->name, i);
             c->good = false;
             return;
@@ -70,7 +70,7 @@ static void set_bottoms(const struct layer_case *c, int run)
 
     for (i = 0; (entry = of_run(c, "bottom", i, run, true)); i++) {
         snprintf(name, sizeof(name), "x%d", i);
-        nd_fill(c->io, entry, ferry_net_blob(c->net, name));
+        nd_fill(c->io, entry, ferry_net_blob_find(c->net, name));
     }
 }
 
@@ -84,10 +84,10 @@ static void check_tops(struct layer_case *c, int run, bool last)
         ferry_blob *top;
 
         snprintf(name, sizeof(name), "y%d", i);
-        top = ferry_net_blob(c->net, name);
+        top = ferry_net_blob_find(c->net, name);
         if (!top)
             name[0] = 'x';
-        top = top ? top : ferry_net_blob(c->net, name);
+        top = top ? top : ferry_net_blob_find(c->net, name);
         c->good = nd_same(c->io, entry, top, TOLERANCE, c->name) && c->good;
     }
     CU_ASSERT(i > 0 || !last);
@@ -98,14 +98,14 @@ static void check_params(struct layer_case *c)
     int layer = nd_layer(c->net, "l"), i;
     char name[32];
 
-    for (i = 0; i < ferry_net_n_params(c->net, layer); i++) {
+    for (i = 0; i < ferry_net_param_count(c->net, layer); i++) {
         const ferry_io_entry *entry;
 
         snprintf(name, sizeof(name), "param%d_after", i);
         entry = nd_find(c->io, name);
         if (entry)
             c->good =
-                nd_same(c->io, entry, ferry_net_param(c->net, layer, i), TOLERANCE, c->name) &&
+                nd_same(c->io, entry, ferry_net_param_at(c->net, layer, i), TOLERANCE, c->name) &&
                 c->good;
     }
 }

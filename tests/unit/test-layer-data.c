@@ -60,8 +60,8 @@ static void run(ferry_net *net)
 
 static float at(ferry_net *net, const char *name, int64_t i)
 {
-    const ferry_blob *b = ferry_net_blob(net, name);
-    const float *values = b && i < ferry_blob_count(b) ? ferry_blob_host_data(b) : NULL;
+    const ferry_blob *b = ferry_net_blob_find(net, name);
+    const float *values = b && i < ferry_blob_element_count(b) ? ferry_blob_host_data(b) : NULL;
 
     return values ? values[i] : -1e30f;
 }
@@ -70,7 +70,7 @@ static void check_shape(ferry_net *net, const char *name, const char *wanted)
 {
     char shape[160] = "";
 
-    ferry_blob_shape_string(ferry_net_blob(net, name), shape, sizeof shape);
+    ferry_blob_shape_string(ferry_net_blob_find(net, name), shape, sizeof shape);
     CU_ASSERT_STRING_EQUAL(shape, wanted);
 }
 
@@ -84,20 +84,20 @@ static void what_the_program_writes_is_memory_data(void)
                  "layer { name: 'p' type: 'Power' bottom: 'data' top: 'y' "
                  "power_param { scale: 2 } }");
     ferry_blob *picture = FX_BLOB(FERRY_U8, 1);
-    ferry_blob *data = ferry_net_blob(net, "data");
+    ferry_blob *data = ferry_net_blob_find(net, "data");
 
-    CU_ASSERT_EQUAL(ferry_net_n_inputs(net), 2);
+    CU_ASSERT_EQUAL(ferry_net_input_count(net), 2);
     check_shape(net, "data", "2 3 4 6 (144)");
     check_shape(net, "label", "2 (2)");
     for (int i = 0; i < 2; i++) {
         FX_OK(ferry_image_read(df_in(i ? "1" : "0"), 3, picture));
-        FX_OK(ferry_transform(picture, NULL, data, i));
+        FX_OK(ferry_image_transform(picture, NULL, data, i));
     }
     run(net);
     CU_ASSERT_EQUAL(at(net, "y", 1), 2 * df_pixel(0, 0, 0, 1));
     CU_ASSERT_EQUAL(at(net, "y", 72 + 24 + 7), 2 * df_pixel(1, 1, 1, 1));
     FX_OK(ferry_blob_reshape4(data, 1, 3, 4, 6));
-    FX_OK(ferry_blob_reshape(ferry_net_blob(net, "label"), 1, (const int64_t[]){ 1 }, NULL));
+    FX_OK(ferry_blob_reshape(ferry_net_blob_find(net, "label"), (const int64_t[]){ 1 }, 1, NULL));
     run(net);
     check_shape(net, "y", "1 3 4 6 (72)");
     ferry_blob_destroy(picture);
@@ -138,21 +138,22 @@ static void images_become_what_ferry_transform_makes_of_them(void)
                  df_in("list"), df_in(""));
     ferry_blob *picture = FX_BLOB(FERRY_U8, 1), *out = FX_BLOB(FERRY_F32, 1);
     ferry_blob *mean = FX_BLOB(FERRY_F32, 1);
-    ferry_transform_options o = { .struct_size = sizeof o,
-                                  .height = 8,
-                                  .width = 7,
-                                  .mean = mean,
-                                  .crop_height = 4,
-                                  .crop_width = 4,
-                                  .scale = 0.5 };
+    ferry_image_transform_options o = { .struct_size = sizeof o,
+                                        .height = 8,
+                                        .width = 7,
+                                        .mean = mean,
+                                        .crop_height = 4,
+                                        .crop_width = 4,
+                                        .scale = 0.5 };
 
     FX_OK(ferry_blob_fill_data(mean, 3));
     FX_OK(ferry_image_read(df_in("0"), 1, picture));
-    FX_OK(ferry_transform(picture, &o, out, -1));
+    FX_OK(ferry_image_transform(picture, &o, out, -1));
     run(net);
     check_shape(net, "data", "1 1 4 4 (16)");
     CU_ASSERT_EQUAL(memcmp(ferry_blob_host_data(out),
-                           ferry_blob_host_data(ferry_net_blob(net, "data")), 16 * sizeof(float)),
+                           ferry_blob_host_data(ferry_net_blob_find(net, "data")),
+                           16 * sizeof(float)),
                     0);
     ferry_blob_destroy(picture);
     ferry_blob_destroy(out);
@@ -197,8 +198,8 @@ static void training_crops_and_mirrors_by_the_seed(void)
 
             run(net);
             run(again);
-            CU_ASSERT_EQUAL(memcmp(ferry_blob_host_data(ferry_net_blob(net, "data")),
-                                   ferry_blob_host_data(ferry_net_blob(again, "data")),
+            CU_ASSERT_EQUAL(memcmp(ferry_blob_host_data(ferry_net_blob_find(net, "data")),
+                                   ferry_blob_host_data(ferry_net_blob_find(again, "data")),
                                    27 * sizeof(float)),
                             0);
             if (i % 2)
@@ -288,9 +289,9 @@ static void encoded_records_are_decoded_and_cropped_in_the_middle(void)
 
     for (int i = 0; i < 72; i++)
         ((float *)ferry_blob_mutable_host_data(mean))[i] = (float)i;
-    FX_OK(ferry_io_create(df_in("mean.binaryproto"), FERRY_IO_BLOBPROTO, &w));
-    FX_OK(ferry_io_write(w, "", mean, false));
-    FX_OK(ferry_io_commit(w));
+    FX_OK(ferry_io_writer_create(df_in("mean.binaryproto"), FERRY_IO_BLOBPROTO, &w));
+    FX_OK(ferry_io_writer_write(w, "", mean, false));
+    FX_OK(ferry_io_writer_commit(w));
     ferry_blob_destroy(mean);
     net = TEST_NET(DATA "'%s' batch_size: 2 } transform_param { crop_size: 2 mean_file: '%s' } }",
                    df_in("encoded"), df_in("mean.binaryproto"));
@@ -325,19 +326,19 @@ static void a_batch_takes_the_size_of_its_record(void)
 /* ---- HDF5Data -------------------------------------------------------------------------------------- */
 
 /* Rows of that shape, row after row all of one number, from `first` on. */
-static int write_rows(const char *name, int first, int naxes, const int64_t *dims)
+static int write_rows(const char *name, int first, int rank, const int64_t *shape)
 {
     ferry_blob *rows = NULL;
     ferry_io_writer *w = NULL;
-    int err = ferry_io_create(df_in(name), FERRY_IO_HDF5, &w);
+    int err = ferry_io_writer_create(df_in(name), FERRY_IO_HDF5, &w);
 
-    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F32, naxes, dims, &rows));
-    for (int i = 0; i < ferry_blob_count(rows); i++)
+    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F32, shape, rank, &rows));
+    for (int i = 0; i < ferry_blob_element_count(rows); i++)
         ((float *)ferry_blob_mutable_host_data(rows))[i] =
-            (float)(first + i / (ferry_blob_count(rows) / dims[0]));
+            (float)(first + i / (ferry_blob_element_count(rows) / shape[0]));
     if (!err) {
-        FX_OK(ferry_io_write(w, "data", rows, false));
-        FX_OK(ferry_io_commit(w));
+        FX_OK(ferry_io_writer_write(w, "data", rows, false));
+        FX_OK(ferry_io_writer_commit(w));
     }
     ferry_blob_destroy(rows);
     return err;
@@ -346,11 +347,11 @@ static int write_rows(const char *name, int first, int naxes, const int64_t *dim
 /* Of as many elements, too; but for axes of one in front. */
 static void rows_of_another_shape_are_named(void)
 {
-    static const int64_t dims[] = { 3, 2, 3 }, same[] = { 3, 1, 2, 3 }, turned[] = { 3, 3, 2 };
+    static const int64_t shape[] = { 3, 2, 3 }, same[] = { 3, 1, 2, 3 }, turned[] = { 3, 3, 2 };
     ferry_net *net;
 
     fx_device();
-    if (write_rows("first.h5", 0, 3, dims) == FERRY_EUNSUPPORTED) {
+    if (write_rows("first.h5", 0, 3, shape) == FERRY_EUNSUPPORTED) {
         ferry_test_skip("built without HDF5: %s", ferry_last_error());
         return;
     }
@@ -413,7 +414,7 @@ static const struct {
     { "Data", "channels", "batch_size: 2", "", FERRY_ESHAPE, "record 00000001", "1 x 2 x 3" },
     { "Data", "cut", "batch_size: 2", "", FERRY_EFORMAT, "record 00000001", "cut off" },
     { "Data", "empty", "batch_size: 2", "", FERRY_EFORMAT, "/empty", "no records" },
-    { "Data", "dims", "batch_size: 1", "", FERRY_EFORMAT, "record 00000000", "2 x 9 x 3" },
+    { "Data", "shape", "batch_size: 1", "", FERRY_EFORMAT, "record 00000000", "2 x 9 x 3" },
     { "Data", "nothing", "batch_size: 1", "", FERRY_EFORMAT, "record 00000000", "0 x 0 x 0" },
     { "Data", "damaged", "batch_size: 1", "", FERRY_EFORMAT, "record 00000000", "PNG" },
     { "Data", "short", "batch_size: 1", "", FERRY_EFORMAT, "/short", "cut off" },

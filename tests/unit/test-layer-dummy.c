@@ -72,7 +72,7 @@ static void forward(ferry_net *net, float *y)
     const float *values;
 
     FX_OK(ferry_net_forward(net, NULL));
-    values = ferry_blob_host_data(ferry_net_output(net, 0));
+    values = ferry_blob_host_data(ferry_net_output_at(net, 0));
     CU_ASSERT_PTR_NOT_NULL_FATAL(values);
     memcpy(y, values, COUNT * sizeof *y);
 }
@@ -111,7 +111,7 @@ static void a_bilinear_kernel_of_any_size_is_caffes(void)
         FX_OK(ferry_net_open(fx_device(), "dummy.prototxt", &o, &net));
         CU_ASSERT_PTR_NOT_NULL_FATAL(net);
         FX_OK(ferry_net_forward(net, NULL));
-        values = ferry_blob_host_data(ferry_net_output(net, 0));
+        values = ferry_blob_host_data(ferry_net_output_at(net, 0));
         CU_ASSERT_PTR_NOT_NULL_FATAL(values);
         for (int i = 0; i < 2 * k * k; i++) {
             double x = i % k, y = i / k % k;

@@ -10,9 +10,11 @@
 
 /* Layers for which there are no numbers of Caffe's: of forks, and states. The numbers are by hand. */
 
-#define X(dims) "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " dims " } } }\n"
-#define U(dims) "layer { name: 'in2' type: 'Input' top: 'u' input_param { shape { " dims " } } }\n"
-#define V(dims) "layer { name: 'in3' type: 'Input' top: 'v' input_param { shape { " dims " } } }\n"
+#define X(shape) "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " shape " } } }\n"
+#define U(shape) \
+    "layer { name: 'in2' type: 'Input' top: 'u' input_param { shape { " shape " } } }\n"
+#define V(shape) \
+    "layer { name: 'in3' type: 'Input' top: 'v' input_param { shape { " shape " } } }\n"
 
 static ferry_net *open_text(const char *text)
 {
@@ -30,21 +32,21 @@ static void set(ferry_blob *b, const float *values)
     float *to = ferry_blob_overwrite_host_data(b);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(to);
-    memcpy(to, values, (size_t)ferry_blob_count(b) * sizeof *to);
+    memcpy(to, values, (size_t)ferry_blob_element_count(b) * sizeof *to);
 }
 
-#define FEED(net, name, ...) set(ferry_net_blob((net), (name)), (const float[]){ __VA_ARGS__ })
-#define PARAM(net, index, ...)                                        \
-    set(ferry_net_param((net), ferry_net_n_layers(net) - 1, (index)), \
+#define FEED(net, name, ...) set(ferry_net_blob_find((net), (name)), (const float[]){ __VA_ARGS__ })
+#define PARAM(net, index, ...)                                              \
+    set(ferry_net_param_at((net), ferry_net_layer_count(net) - 1, (index)), \
         (const float[]){ __VA_ARGS__ })
 
 static bool holds(ferry_net *net, const char *name, int64_t n, const float *wanted)
 {
-    ferry_blob *b = ferry_net_blob(net, name);
+    ferry_blob *b = ferry_net_blob_find(net, name);
     const float *got = b ? ferry_blob_host_data(b) : NULL;
 
-    if (!got || ferry_blob_count(b) != n) {
-        printf("     %s: %lld elements\n", name, (long long)ferry_blob_count(b));
+    if (!got || ferry_blob_element_count(b) != n) {
+        printf("     %s: %lld elements\n", name, (long long)ferry_blob_element_count(b));
         return false;
     }
     for (int64_t i = 0; i < n; i++)
@@ -155,7 +157,7 @@ static void regions_are_pooled(void)
 
         for (int i = 0; i < 64; i++)
             values[i] = (float)(i / 16 + 1);
-        set(ferry_net_blob(net, "x"), values);
+        set(ferry_net_blob_find(net, "x"), values);
     }
     FEED(net, "u", 0, 0, 0, 3, 3);
     run(net);
@@ -230,7 +232,7 @@ static void a_last_window_may_begin_behind_the_image(void)
     run(net);
     HOLDS(net, "y", 1, 3, -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX);
     HOLDS(net, "mask", 0, 2, -1, -1, -1, -1);
-    z = ferry_blob_host_data(ferry_net_blob(net, "z"));
+    z = ferry_blob_host_data(ferry_net_blob_find(net, "z"));
     CU_ASSERT_PTR_NOT_NULL_FATAL(z);
     CU_ASSERT(z[0] == 1 && z[1] == 3);
     CU_ASSERT(isnan(z[2]) && isnan(z[3]) && isnan(z[4]) && isnan(z[5])); /* 0 / 0 */
@@ -260,12 +262,12 @@ static void rows_go_on_from_file_to_file_and_begin_again(void)
         return;
     }
     CU_ASSERT_PTR_NOT_NULL_FATAL(net);
-    CU_ASSERT_EQUAL(ferry_blob_count(ferry_net_blob(net, "data")), 1500 * 28 * 28);
+    CU_ASSERT_EQUAL(ferry_blob_element_count(ferry_net_blob_find(net, "data")), 1500 * 28 * 28);
     for (int i = 0; i < 6; i++) {
         const float *labels;
 
         run(net);
-        labels = ferry_blob_host_data(ferry_net_blob(net, "label"));
+        labels = ferry_blob_host_data(ferry_net_blob_find(net, "label"));
         if (i < 2)
             memcpy(i ? second : first, labels, sizeof(first));
         if (i == 5) { /* rows 4500 … 4999 of the second file, then 0 … 999 of the first */
@@ -336,7 +338,7 @@ static void data_and_parameters_make_tops(void)
     run(net);
     HOLDS(net, "a", 4, 4);
     HOLDS(net, "y", 5, 6);
-    b = ferry_blob_host_data(ferry_net_blob(net, "b"));
+    b = ferry_blob_host_data(ferry_net_blob_find(net, "b"));
     CU_ASSERT_PTR_NOT_NULL_FATAL(b);
     for (int i = 0; i < 3; i++)
         CU_ASSERT(b[i] >= 2 && b[i] < 3);
@@ -353,12 +355,12 @@ static void random_numbers_go_on(void)
     float first[4];
 
     run(net);
-    memcpy(first, ferry_blob_host_data(ferry_net_blob(net, "a")), sizeof(first));
+    memcpy(first, ferry_blob_host_data(ferry_net_blob_find(net, "a")), sizeof(first));
     CU_ASSERT_NOT_EQUAL(
-        memcmp(first, ferry_blob_host_data(ferry_net_blob(net, "b")), sizeof(first)), 0);
+        memcmp(first, ferry_blob_host_data(ferry_net_blob_find(net, "b")), sizeof(first)), 0);
     run(net);
     CU_ASSERT_NOT_EQUAL(
-        memcmp(first, ferry_blob_host_data(ferry_net_blob(net, "a")), sizeof(first)), 0);
+        memcmp(first, ferry_blob_host_data(ferry_net_blob_find(net, "a")), sizeof(first)), 0);
     ferry_net_close(net);
 }
 
@@ -398,10 +400,10 @@ static void what_is_put_out_can_be_read(void)
     } else {
         CU_ASSERT_EQUAL(err, FERRY_OK);
         CU_ASSERT_EQUAL_FATAL(ferry_io_open(path, &io), FERRY_OK);
-        CU_ASSERT_EQUAL(ferry_io_count(io), 2);
+        CU_ASSERT_EQUAL(ferry_io_entry_count(io), 2);
         entry = nd_find(io, "label");
         CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
-        CU_ASSERT(entry->naxes == 4 && entry->dims[0] == 2 && entry->dims[3] == 1);
+        CU_ASSERT(entry->rank == 4 && entry->shape[0] == 2 && entry->shape[3] == 1);
         CU_ASSERT_EQUAL(ferry_io_read_values(io, entry, 0, 2, got), FERRY_OK);
         CU_ASSERT(got[0] == 7 && got[1] == 1);
         entry = nd_find(io, "data");
@@ -492,7 +494,7 @@ static void a_path_is_looked_at_before_each_file(void)
 static void mvn_has_a_top_of_four_axes(void)
 {
     static const struct {
-        const char *dims;
+        const char *shape;
         int64_t rows; /* of one element each, which is its own mean */
     } cases[] = { { "dim: 3", 3 }, { "dim: 3 dim: 2", 6 } };
 
@@ -502,12 +504,12 @@ static void mvn_has_a_top_of_four_axes(void)
         const ferry_blob *y;
 
         snprintf(text, sizeof text,
-                 X("%s") "layer { name: 'm' type: 'MVN' bottom: 'x' top: 'y' }\n", cases[i].dims);
+                 X("%s") "layer { name: 'm' type: 'MVN' bottom: 'x' top: 'y' }\n", cases[i].shape);
         net = open_text(text);
-        set(ferry_net_blob(net, "x"), (const float[]){ 1, 2, 3, 4, 5, 6 });
+        set(ferry_net_blob_find(net, "x"), (const float[]){ 1, 2, 3, 4, 5, 6 });
         run(net);
-        y = ferry_net_blob(net, "y");
-        CU_ASSERT_EQUAL(ferry_blob_naxes(y), 4);
+        y = ferry_net_blob_find(net, "y");
+        CU_ASSERT_EQUAL(ferry_blob_rank(y), 4);
         CU_ASSERT_EQUAL(ferry_blob_dim(y, 0), 3);
         CU_ASSERT(holds(net, "y", cases[i].rows, (const float[6]){ 0 }));
         ferry_net_close(net);
@@ -517,11 +519,13 @@ static void mvn_has_a_top_of_four_axes(void)
 /* Two images of one box and two classes, of which class 0 is the background. */
 static void an_image_without_detections_has_a_row_only_where_no_image_has_any(void)
 {
-    ferry_net *net = open_text(
-        X("dim: 2 dim: 4") U("dim: 2 dim: 2") V("dim: 1 dim: 2 dim: 4")
-        "layer { name: 'd' type: 'DetectionOutput' bottom: 'x' bottom: 'u' bottom: 'v' top: 'y' "
-        "detection_output_param { num_classes: 2 keep_top_k: 5 confidence_threshold: 0.5 "
-        "nms_param { nms_threshold: 0.4 top_k: 5 } } }\n");
+    ferry_net *net =
+        open_text(X("dim: 2 dim: 4") U("dim: 2 dim: 2")
+                      V("dim: 1 dim: 2 dim: 4") "layer { name: 'd' type: 'DetectionOutput' bottom: "
+                                                "'x' bottom: 'u' bottom: 'v' top: 'y' "
+                                                "detection_output_param { num_classes: 2 "
+                                                "keep_top_k: 5 confidence_threshold: 0.5 "
+                                                "nms_param { nms_threshold: 0.4 top_k: 5 } } }\n");
 
     FEED(net, "x", 0, 0, 0, 0, 0, 0, 0, 0);
     FEED(net, "v", 0.1f, 0.1f, 0.5f, 0.5f, 0.1f, 0.1f, 0.2f, 0.2f);
@@ -544,7 +548,7 @@ static void a_filter_that_chooses_nothing_has_no_entries(void)
     FEED(net, "x", 1, -2, 3, 4, -5, 6);
     FEED(net, "u", 0, 0, 0);
     run(net);
-    CU_ASSERT_EQUAL(ferry_blob_dim(ferry_net_blob(net, "y"), 0), 0);
+    CU_ASSERT_EQUAL(ferry_blob_dim(ferry_net_blob_find(net, "y"), 0), 0);
     FEED(net, "u", 0, 1, 1);
     run(net);
     HOLDS(net, "y", 3, 4, 0, 6);
@@ -617,7 +621,7 @@ static void a_recurrent_state_lives_until_cont_cuts_it(void)
     FEED(both, "x", 0.5f, -1);
     FEED(both, "u", 0, 1);
     run(both);
-    memcpy(steps, ferry_blob_host_data(ferry_net_blob(both, "y")), sizeof(steps));
+    memcpy(steps, ferry_blob_host_data(ferry_net_blob_find(both, "y")), sizeof(steps));
     FEED(single, "x", 0.5f);
     FEED(single, "u", 0);
     run(single);

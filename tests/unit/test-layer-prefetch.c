@@ -56,13 +56,13 @@ static int write_rows(const char *name, int first, int n)
 {
     ferry_blob *rows = FX_BLOB(FERRY_F32, n, 2);
     ferry_io_writer *w = NULL;
-    int err = ferry_io_create(df_in(name), FERRY_IO_HDF5, &w);
+    int err = ferry_io_writer_create(df_in(name), FERRY_IO_HDF5, &w);
 
     for (int i = 0; i < 2 * n; i++)
         ((float *)ferry_blob_mutable_host_data(rows))[i] = (float)(first + i / 2);
     if (!err) {
-        FX_OK(ferry_io_write(w, "data", rows, false));
-        FX_OK(ferry_io_commit(w));
+        FX_OK(ferry_io_writer_write(w, "data", rows, false));
+        FX_OK(ferry_io_writer_commit(w));
     }
     ferry_blob_destroy(rows);
     return err;
@@ -139,11 +139,11 @@ static bool same_blob(ferry_net *a, ferry_net *b, int index)
     const ferry_blob *x = ferry_net_blob_at(a, index), *y = ferry_net_blob_at(b, index);
     const void *px = ferry_blob_host_data(x), *py = ferry_blob_host_data(y);
 
-    return px && py && ferry_blob_count(x) == ferry_blob_count(y) &&
-           ferry_blob_naxes(x) == ferry_blob_naxes(y) &&
-           !memcmp(ferry_blob_dims(x), ferry_blob_dims(y),
-                   (size_t)ferry_blob_naxes(x) * sizeof(int64_t)) &&
-           !memcmp(px, py, (size_t)ferry_blob_count(x) * sizeof(float));
+    return px && py && ferry_blob_element_count(x) == ferry_blob_element_count(y) &&
+           ferry_blob_rank(x) == ferry_blob_rank(y) &&
+           !memcmp(ferry_blob_shape(x), ferry_blob_shape(y),
+                   (size_t)ferry_blob_rank(x) * sizeof(int64_t)) &&
+           !memcmp(px, py, (size_t)ferry_blob_element_count(x) * sizeof(float));
 }
 
 /* Runs both; their blobs are of one shape and have the same bits. */
@@ -153,7 +153,7 @@ static bool run_alike(ferry_net *a, ferry_net *b)
 
     FX_OK(ferry_net_forward(a, NULL));
     FX_OK(ferry_net_forward(b, NULL));
-    for (int i = 0; i < ferry_net_n_blobs(a); i++)
+    for (int i = 0; i < ferry_net_blob_count(a); i++)
         same = same && same_blob(a, b, i);
     return same && position(a) == position(b);
 }
@@ -219,12 +219,12 @@ static void a_position_is_gone_to_from_anywhere(void)
 static bool same_item(ferry_net *a, ferry_net *b, int index, int64_t at, int64_t of)
 {
     const ferry_blob *x = ferry_net_blob_at(a, index), *y = ferry_net_blob_at(b, index);
-    size_t size = (size_t)ferry_blob_count_range(x, 1, ferry_blob_naxes(x)) * sizeof(float);
+    size_t size = (size_t)ferry_blob_element_count_range(x, 1, ferry_blob_rank(x)) * sizeof(float);
     const char *px = ferry_blob_host_data(x), *py = ferry_blob_host_data(y);
 
-    return px && py && ferry_blob_naxes(x) == ferry_blob_naxes(y) &&
-           !memcmp(ferry_blob_dims(x) + 1, ferry_blob_dims(y) + 1,
-                   (size_t)(ferry_blob_naxes(x) - 1) * sizeof(int64_t)) &&
+    return px && py && ferry_blob_rank(x) == ferry_blob_rank(y) &&
+           !memcmp(ferry_blob_shape(x) + 1, ferry_blob_shape(y) + 1,
+                   (size_t)(ferry_blob_rank(x) - 1) * sizeof(int64_t)) &&
            !memcmp(px + (size_t)at * size, py + (size_t)of * size, size);
 }
 
@@ -239,7 +239,7 @@ static int round_of_ranks(ferry_net **of, ferry_net *alone)
     for (k = 0; k < 3; k++) {
         FX_OK(ferry_net_forward(alone, NULL));
         for (i = 0; i < batch; i++)
-            for (blob = 0; blob < ferry_net_n_blobs(alone); blob++)
+            for (blob = 0; blob < ferry_net_blob_count(alone); blob++)
                 differ += !same_item(of[(k * batch + i) % 3], alone, blob, (k * batch + i) / 3, i);
     }
     return differ;
@@ -323,10 +323,10 @@ static void a_failure_is_told_when_its_batch_is_wanted(void)
     CU_ASSERT_EQUAL(symlink(from, to), 0);
     for (int i = 0, err = -1; err && i < 2; i++) /* it may have been tried before */
         err = ferry_net_forward(net, NULL);
-    CU_ASSERT_EQUAL(*(const float *)ferry_blob_host_data(ferry_net_blob(net, "label")), 3);
+    CU_ASSERT_EQUAL(*(const float *)ferry_blob_host_data(ferry_net_blob_find(net, "label")), 3);
     CU_ASSERT_EQUAL(position(net), 3);
     FX_OK(ferry_net_forward(net, NULL));
-    CU_ASSERT_EQUAL(*(const float *)ferry_blob_host_data(ferry_net_blob(net, "label")), 4);
+    CU_ASSERT_EQUAL(*(const float *)ferry_blob_host_data(ferry_net_blob_find(net, "label")), 4);
     unlink(to);
     ferry_net_close(net);
     fx_end();

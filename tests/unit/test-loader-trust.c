@@ -31,7 +31,7 @@ static int start(const char *folder)
         ferry_runtime *rt = fakes_open(folder, NULL, NULL);
         ferry_device *dev;
 
-        _exit(ferry_runtime_device(rt, "alpha", &dev) != 0);
+        _exit(ferry_runtime_get_device(rt, "alpha", &dev) != 0);
     }
     waitpid(child, &status, 0);
     return status;

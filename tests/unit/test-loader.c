@@ -40,7 +40,7 @@ static void a_failure_to_open_is_in_its_line_and_in_the_error(void)
         char file[64];
 
         snprintf(file, sizeof(file), "ferry_%s.so", table[i].fake);
-        CU_ASSERT_EQUAL(ferry_runtime_device(rt, table[i].fake, &dev), table[i].code);
+        CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, table[i].fake, &dev), table[i].code);
         CU_ASSERT_PTR_NULL(dev);
         CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), table[i].fake));
         FAKES_ASSERT_LINE(rt, fakes_path(folder, file), table[i].stage, table[i].reason,
@@ -65,7 +65,7 @@ static void a_library_that_is_missing_is_named(void)
     fakes_put(folder, "beta", NULL);
     fakes_patch(path, "libc.so.6", "libq.so.6"); /* DT_NEEDED */
     rt = fakes_open(folder, NULL, NULL);
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "alpha", &dev), FERRY_EPLUGIN);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, "alpha", &dev), FERRY_EPLUGIN);
     snprintf(hint, sizeof(hint), "ldd %s shows what is missing", path);
     FAKES_ASSERT_LINE(rt, path, "dlopen", "libq.so.6: cannot open shared object file*", hint);
     fakes_assert_works(rt, "beta");
@@ -93,7 +93,7 @@ static void a_file_replaced_after_the_search_is_noticed(void)
 
     fakes_put(folder, "beta", "ferry_beta.so");
     CU_ASSERT_EQUAL_FATAL(rename(fakes_path(folder, "ferry_beta.so"), path), 0);
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "alpha", &dev), FERRY_EPLUGIN);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, "alpha", &dev), FERRY_EPLUGIN);
     FAKES_ASSERT_LINE(rt, path, "dlopen", "its file was replaced while it was being loaded",
                       "start the program again");
     ferry_runtime_close(rt);
@@ -130,7 +130,7 @@ static void a_file_or_folder_that_all_may_write_is_refused_with_the_chmod_that_m
     FAKES_ASSERT_LINE(rt, writable, "permissions", reason, hint);
     FAKES_ASSERT_LINE(rt, in_sticky, "ABI", "", "");
     FAKES_ASSERT_LINE(rt, in_plain, "ABI", "", "");
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "gamma", &(ferry_device *){ NULL }), FERRY_EPERM);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, "gamma", &(ferry_device *){ NULL }), FERRY_EPERM);
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), hint));
     fakes_assert_works(rt, "beta");
     ferry_runtime_close(rt);
@@ -237,7 +237,7 @@ static void files_are_taken_bytewise(void)
     static const char *const names[] = { "ferry_B.so", "ferry_a-1.so", "ferry_a.so", "ferry_a1.so",
                                          "ferry_b.so" };
     const char *folder = fakes_folder();
-    const ferry_candidate *line;
+    const ferry_runtime_candidate_info *line;
     ferry_runtime *rt;
 
     for (size_t i = 5; i > 0; i--)
@@ -262,7 +262,7 @@ static void unsearchable_folders_have_their_line_and_the_working_folder_is_not_s
     const char *folder = fakes_folder();
     const char *missing = fakes_path(folder, "missing");
     char path[4096], here[4096];
-    const ferry_candidate *line;
+    const ferry_runtime_candidate_info *line;
     ferry_runtime *rt;
 
     fakes_put(folder, "alpha", NULL);
@@ -322,7 +322,7 @@ static void a_configured_library_that_is_refused_is_not_replaced_by_another(void
     CU_ASSERT_EQUAL_FATAL(chmod(mine, 0777), 0);
     snprintf(text, sizeof(text), "[plugin alpha]\nlibrary = %s\n", mine);
     rt = open_with(searched, text, &conf);
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "alpha", &dev), FERRY_EPERM);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, "alpha", &dev), FERRY_EPERM);
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "chmod o-w "));
     ferry_runtime_close(rt);
 }
@@ -363,7 +363,7 @@ static void a_section_without_a_file_has_its_line(void)
     FAKES_ASSERT_LINE(rt, "ferry_nosuch.so", "found", reason, "");
     snprintf(reason, sizeof(reason), "no o.so in %s, *", folder);
     FAKES_ASSERT_LINE(rt, "o.so", "found", reason, "");
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "nosuch", &dev), FERRY_ENODEV);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, "nosuch", &dev), FERRY_ENODEV);
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "nosuch: no ferry_nosuch.so in "));
     ferry_runtime_close(rt);
 }
@@ -383,7 +383,7 @@ static void a_disabled_plugin_is_never_loaded(void)
     rt = open_with(folder, "[plugin alpha]\nenabled = no\n", &conf);
     snprintf(reason, sizeof(reason), "disabled by %s:2", conf);
     FAKES_ASSERT_LINE(rt, path, "ABI", reason, "set enabled = yes there");
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "alpha", &dev), FERRY_ENODEV);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, "alpha", &dev), FERRY_ENODEV);
     CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0);
     CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), "alpha"));
     CU_ASSERT_PTR_NOT_NULL(strstr(fakes_tracked(), "beta opened"));
@@ -396,7 +396,7 @@ static void a_disabled_plugin_is_never_loaded(void)
 static void inner_secure(void)
 {
     const char *path = getenv("FERRY_TEST_SECURE_PATH");
-    const ferry_candidate *line;
+    const ferry_runtime_candidate_info *line;
     ferry_runtime *rt = NULL;
     const char *said;
 

@@ -68,7 +68,7 @@ static void lines_logged_by_a_callback_are_dropped(void)
 {
     set_level("warn");
     calls = 0;
-    ferry_log_set(log_again, NULL);
+    ferry_log_set_handler(log_again, NULL);
     ferry__log(FERRY_LOG_WARN, "once");
     CU_ASSERT_EQUAL(calls, 1);
 }
@@ -112,7 +112,7 @@ static void callbacks_come_one_at_a_time_and_no_line_is_lost(void)
     pthread_t threads[THREADS];
 
     set_level("warn");
-    ferry_log_set(count_callers, NULL);
+    ferry_log_set_handler(count_callers, NULL);
     for (int i = 0; i < THREADS; i++)
         CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, say_much, NULL), 0);
     for (int i = 0; i < THREADS; i++)
@@ -149,10 +149,10 @@ static void no_thread_waits_for_a_callback(void)
     char text[100] = "";
 
     set_level("warn");
-    ferry_log_set(wait_for_another, text);
+    ferry_log_set_handler(wait_for_another, text);
     ferry__log(FERRY_LOG_WARN, "first");
     CU_ASSERT_STRING_EQUAL(text, "first;from the other thread;");
-    ferry_log_set(NULL, NULL);
+    ferry_log_set_handler(NULL, NULL);
 }
 
 /* ---- slow callbacks ------------------------------------------------------------------------- */
@@ -209,7 +209,7 @@ static void a_thread_passes_on_only_a_few_lines_of_others(void)
 
     set_level("warn");
     forget_what_was_heard();
-    ferry_log_set(hear_slowly, NULL);
+    ferry_log_set_handler(hear_slowly, NULL);
     for (int i = 0; i < TALKERS; i++)
         CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, talk, NULL), 0);
     for (int i = 0; i < TALKERS; i++)
@@ -219,7 +219,7 @@ static void a_thread_passes_on_only_a_few_lines_of_others(void)
     for (int i = 0; i < SAID && heard + dropped < TALKERS * SAID; i++)
         come_by();
     CU_ASSERT_EQUAL(heard + dropped, TALKERS * SAID);
-    ferry_log_set(NULL, NULL);
+    ferry_log_set_handler(NULL, NULL);
 }
 
 /* The first line's callback returns once everything has been said. */
@@ -248,7 +248,7 @@ static void leave_many_lines(void)
     forget_what_was_heard();
     atomic_store(&inside_first, false);
     atomic_store(&hush, false);
-    ferry_log_set(hear_late, NULL);
+    ferry_log_set_handler(hear_late, NULL);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, say_first, NULL), 0);
     while (!atomic_load(&inside_first))
         usleep(100);
@@ -265,7 +265,7 @@ static void waiting_lines_are_bounded_and_dropped_ones_counted(void)
         come_by();
     CU_ASSERT_EQUAL(heard + dropped, SAID + 1);
     CU_ASSERT(heard >= 1000 && heard <= 1100);
-    ferry_log_set(NULL, NULL);
+    ferry_log_set_handler(NULL, NULL);
 }
 
 static void many_lines_at_once_hand_over_no_more_of_others_than_one(void)
@@ -280,7 +280,7 @@ static void many_lines_at_once_hand_over_no_more_of_others_than_one(void)
     for (int i = 0; i < SAID && heard + dropped < SAID + 31; i++)
         come_by();
     CU_ASSERT_EQUAL(heard + dropped, SAID + 31);
-    ferry_log_set(NULL, NULL);
+    ferry_log_set_handler(NULL, NULL);
 }
 
 /* ---- processes ------------------------------------------------------------------------------ */
@@ -295,7 +295,7 @@ static void fork_and_log(void *arg, int level, const char *line)
         return;
     child = fork();
     if (child == 0) {
-        ferry_log_set(NULL, NULL);
+        ferry_log_set_handler(NULL, NULL);
         _exit(7);
     }
     waitpid(child, &status, 0);
@@ -307,10 +307,10 @@ static void a_child_forked_while_the_log_is_written_is_not_stuck(void)
     int status = 0;
 
     set_level("warn");
-    ferry_log_set(fork_and_log, &status);
+    ferry_log_set_handler(fork_and_log, &status);
     ferry__log(FERRY_LOG_WARN, "before");
     CU_ASSERT_EQUAL(status, 7);
-    ferry_log_set(NULL, NULL);
+    ferry_log_set_handler(NULL, NULL);
 }
 
 static void without_a_callback_lines_go_to_standard_error(void)
@@ -319,7 +319,7 @@ static void without_a_callback_lines_go_to_standard_error(void)
     char text[100] = "";
 
     set_level("warn");
-    ferry_log_set(NULL, NULL);
+    ferry_log_set_handler(NULL, NULL);
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     dup2(ends[1], STDERR_FILENO);
     ferry__log(FERRY_LOG_WARN, "two\nlines");

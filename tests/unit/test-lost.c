@@ -81,14 +81,14 @@ static void the_host_overwrites_what_the_other_device_has(void)
 /* Whichever way it was: the lost copy is as if it had not been there. */
 static void work_runs_where_a_copy_is_left(void)
 {
-    const int64_t dims[] = { 1024 };
+    const int64_t shape[] = { 1024 };
     ferry_blob *b[2] = { NULL, NULL };
     double sum = 0;
     ferry_ref ref;
 
     wx_begin();
     for (int i = 0; i < 2; i++) {
-        FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, dims, &b[i]));
+        FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, shape, 1, &b[i]));
         FX_OK(ferry_blob_fill_data(b[i], 2));
         FX_OK(ferry_memory_prefetch(ferry_blob_data_memory(b[i]), i ? NULL : wx_dev(1), NULL));
     }
@@ -115,8 +115,8 @@ static void arithmetic_goes_on_where_the_contents_are(int which)
     double sum = 0;
 
     wx_begin();
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, &n, &b));
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, &n, &copy));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, &n, 1, &b));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, &n, 1, &copy));
     FX_OK(ferry_blob_fill_data(b, 3));
     FX_OK(ferry_blob_fill_diff(b, 1));
     CU_ASSERT(ferry_blob_host_data(b) && ferry_blob_host_diff(b));
@@ -216,14 +216,14 @@ static void grow_after_a_loss(bool known)
     ferry_blob *b = NULL;
 
     wx_begin();
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, &all, &b));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, &all, 1, &b));
     FX_OK(ferry_blob_fill_data(b, 2));
-    FX_OK(ferry_blob_reshape(b, 1, &few, NULL));
+    FX_OK(ferry_blob_reshape(b, &few, 1, NULL));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(b));
     wx_lose(0);
     if (known)
         FX_FAILS(FERRY_ELOST, ferry_device_synchronize(wx_dev(0)));
-    FX_OK(ferry_blob_reshape(b, 1, &more, NULL));
+    FX_OK(ferry_blob_reshape(b, &more, 1, NULL));
     CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_blob_host_data(b));
     CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[15], 2);
     CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[31], 0);
@@ -251,7 +251,7 @@ static void a_copy_whose_only_other_is_on_a_lost_device_is_not_evicted(void)
     FX_OK(ferry_device_synchronize(wx_dev(0)));
     wx_run_all();
     wx_access(m, wx_queue(0), FERRY_READ); /* it is seen to have got there */
-    FX_OK(ferry_memory_wont_use(m));
+    FX_OK(ferry_memory_allow_eviction(m));
     wx_lose(0);
     FX_OK(ferry_device_set_budget(wx_dev(1), 1));
     FX_OK(ferry_device_set_budget(wx_dev(1), 0));
@@ -268,7 +268,7 @@ static void invalidated_contents_are_not_reported_as_lost(void)
     m = wx_memory_at(0, OLD);
     wx_write_on(wx_queue(1), m, NEW);
     FX_OK(ferry_memory_prefetch(m, NULL, NULL));
-    FX_OK(ferry_memory_invalidate(m));
+    FX_OK(ferry_memory_discard(m));
     wx_lose(1);
     CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(m).handle);
     CU_ASSERT(wx_host_reads(m, 0));
@@ -283,7 +283,7 @@ static void replaced_contents_are_not_reported_as_lost(void)
     ferry_memory *m;
 
     wx_begin();
-    if (ferry_runtime_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
+    if (ferry_runtime_get_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
         m = wx_memory_at(0, OLD);
         memset(block, NEW, sizeof(block));
         wx_write_on(wx_queue(1), m, OLD);

@@ -107,7 +107,8 @@ static void axpy_adds_a_multiple(void)
                 make(&y, fx_floats[t], N, 1);
                 for (int64_t i = 0; i < n; i++)
                     y.values[i] += alphas[k] * x.values[i];
-                FX_OK(ferry_axpy(queue, fx_floats[t], n, alphas[k], to_read(&x), to_write(&y)));
+                FX_OK(
+                    ferry_math_axpy(queue, fx_floats[t], n, alphas[k], to_read(&x), to_write(&y)));
                 check_and_free(&x, 0);
                 check_and_free(&y, 8);
             }
@@ -126,7 +127,7 @@ static void scal_multiplies(void)
             make(&x, fx_floats[t], N, 1);
             for (int64_t i = 0; i < N - 1; i++)
                 x.values[i] *= alphas[k];
-            FX_OK(ferry_scal(queue, fx_floats[t], N - 1, alphas[k], to_write(&x)));
+            FX_OK(ferry_math_scal(queue, fx_floats[t], N - 1, alphas[k], to_write(&x)));
             check_and_free(&x, 6);
         }
     fx_end();
@@ -144,7 +145,7 @@ static void scal_by_zero_keeps_nan(void)
         fx_set(dtype, p, 0, NAN);
         fx_set(dtype, p, 1, INFINITY);
         fx_set(dtype, p, 2, 5);
-        FX_OK(ferry_scal(queue, dtype, 3, 0, ferry_memory_mutable_device_data(m)));
+        FX_OK(ferry_math_scal(queue, dtype, 3, 0, ferry_memory_mutable_device_data(m)));
         p = ferry_memory_mutable_host_data(m);
         CU_ASSERT(isnan(fx_get(dtype, p, 0)));
         CU_ASSERT(isnan(fx_get(dtype, p, 1)));
@@ -163,10 +164,10 @@ static void copy_and_fill_take_every_dtype(void)
         make(&x, (ferry_dtype)t, N, t == FERRY_U8 || t == FERRY_U32 ? 0 : 4);
         make(&y, (ferry_dtype)t, N, t == FERRY_U8 || t == FERRY_U32 ? 0 : 4);
         memcpy(y.values, x.values, (N - 2) * sizeof(double));
-        FX_OK(ferry_copy(queue, (ferry_dtype)t, N - 2, to_read(&x), to_write(&y)));
+        FX_OK(ferry_math_copy(queue, (ferry_dtype)t, N - 2, to_read(&x), to_write(&y)));
         for (int64_t i = 0; i < 9; i++)
             x.values[i] = 3;
-        FX_OK(ferry_fill(queue, (ferry_dtype)t, 9, 3, to_write(&x)));
+        FX_OK(ferry_math_fill(queue, (ferry_dtype)t, 9, 3, to_write(&x)));
         check_and_free(&x, 0);
         check_and_free(&y, 0);
     }
@@ -181,7 +182,7 @@ static void fill_rounds_and_refuses_what_an_integer_cannot_hold(void)
     make(&x, FERRY_F32, 4, 1);
     for (int i = 0; i < 4; i++)
         x.values[i] = (double)0.1f;
-    FX_OK(ferry_fill(queue, FERRY_F32, 4, 0.1, to_write(&x)));
+    FX_OK(ferry_math_fill(queue, FERRY_F32, 4, 0.1, to_write(&x)));
     check_and_free(&x, 0);
     for (int t = FERRY_I8; t <= FERRY_U32; t++) {
         static const double given[] = { 1.5, 2.5, 2.75 }, wanted[] = { 2, 2, 3 };
@@ -190,13 +191,13 @@ static void fill_rounds_and_refuses_what_an_integer_cannot_hold(void)
             make(&x, (ferry_dtype)t, 4, 0);
             for (int k = 0; k < 4; k++)
                 x.values[k] = wanted[i];
-            FX_OK(ferry_fill(queue, (ferry_dtype)t, 4, given[i], to_write(&x)));
+            FX_OK(ferry_math_fill(queue, (ferry_dtype)t, 4, given[i], to_write(&x)));
             check_and_free(&x, 0);
         }
     }
     make(&x, FERRY_I8, 4, 1);
-    FX_FAILS(FERRY_EOVERFLOW, ferry_fill(queue, FERRY_I8, 4, 128, to_write(&x)));
-    FX_FAILS(FERRY_EOVERFLOW, ferry_fill(queue, FERRY_I8, 4, NAN, to_write(&x)));
+    FX_FAILS(FERRY_EOVERFLOW, ferry_math_fill(queue, FERRY_I8, 4, 128, to_write(&x)));
+    FX_FAILS(FERRY_EOVERFLOW, ferry_math_fill(queue, FERRY_I8, 4, NAN, to_write(&x)));
     check_and_free(&x, 0);
     fx_end();
 }
@@ -217,8 +218,8 @@ static void convert_rounds_to_nearest_even(void)
         memcpy(ferry_memory_overwrite_host_data(x), values, sizeof(values));
         for (int64_t i = 0; i < n; i++)
             fx_set(to, expected, i, values[i]);
-        FX_OK(ferry_convert(queue, n, FERRY_F64, ferry_memory_device_data(x), to,
-                            ferry_memory_mutable_device_data(y)));
+        FX_OK(ferry_math_convert(queue, n, FERRY_F64, ferry_memory_device_data(x), to,
+                                 ferry_memory_mutable_device_data(y)));
         CU_ASSERT_EQUAL(memcmp(ferry_memory_host_data(y), expected, bytes), 0);
         ferry_memory_release(x);
         ferry_memory_release(y);
@@ -243,13 +244,13 @@ static void reductions_give_a_double(void)
                 asum += fabs(x.values[i]);
                 sumsq += x.values[i] * x.values[i];
             }
-            FX_OK(ferry_dot(queue, fx_floats[t], n, to_read(&x), to_read(&y), &got));
+            FX_OK(ferry_math_dot(queue, fx_floats[t], n, to_read(&x), to_read(&y), &got));
             CU_ASSERT_DOUBLE_EQUAL(got, dot, 1e-6 * 4 * N);
-            FX_OK(ferry_asum(queue, fx_floats[t], n, to_read(&x), &got));
+            FX_OK(ferry_math_asum(queue, fx_floats[t], n, to_read(&x), &got));
             CU_ASSERT_DOUBLE_EQUAL(got, asum, 1e-6 * asum);
-            FX_OK(ferry_sumsq(queue, fx_floats[t], n, to_read(&x), &got));
+            FX_OK(ferry_math_sumsq(queue, fx_floats[t], n, to_read(&x), &got));
             CU_ASSERT_DOUBLE_EQUAL(got, sumsq, 1e-6 * sumsq);
-            FX_OK(ferry_dot(queue, fx_floats[t], n, to_read(&x), to_read(&x), &got));
+            FX_OK(ferry_math_dot(queue, fx_floats[t], n, to_read(&x), to_read(&x), &got));
             CU_ASSERT_DOUBLE_EQUAL(got, sumsq, 1e-6 * sumsq);
             check_and_free(&x, 0);
             check_and_free(&y, 0);
@@ -265,13 +266,13 @@ static void long_reductions_stay_accurate(void)
 
     start();
     m = fx_memory((size_t)n * sizeof(float));
-    FX_OK(ferry_fill(queue, FERRY_F32, n, x, ferry_memory_overwrite_device_data(m)));
-    FX_OK(ferry_asum(queue, FERRY_F32, n, ferry_memory_device_data(m), &got));
+    FX_OK(ferry_math_fill(queue, FERRY_F32, n, x, ferry_memory_overwrite_device_data(m)));
+    FX_OK(ferry_math_asum(queue, FERRY_F32, n, ferry_memory_device_data(m), &got));
     CU_ASSERT_DOUBLE_EQUAL(got, (double)n * x, 1e-6 * (double)n * x);
-    FX_OK(ferry_sumsq(queue, FERRY_F32, n, ferry_memory_device_data(m), &got));
+    FX_OK(ferry_math_sumsq(queue, FERRY_F32, n, ferry_memory_device_data(m), &got));
     CU_ASSERT_DOUBLE_EQUAL(got, (double)n * x * x, 1e-6 * (double)n * x * x);
-    FX_OK(ferry_dot(queue, FERRY_F32, n, ferry_memory_device_data(m), ferry_memory_device_data(m),
-                    &got));
+    FX_OK(ferry_math_dot(queue, FERRY_F32, n, ferry_memory_device_data(m),
+                         ferry_memory_device_data(m), &got));
     CU_ASSERT_DOUBLE_EQUAL(got, (double)n * x * x, 1e-6 * (double)n * x * x);
     ferry_memory_release(m);
     fx_end();
@@ -301,8 +302,8 @@ static void check_gemv(ferry_dtype dtype, int trans, int64_t incx, int64_t incy,
                    x.values[at(j, nx, incx)];
         y.values[at(i, ny, incy)] = 1.5 * sum + beta * y.values[at(i, ny, incy)];
     }
-    FX_OK(ferry_gemv(queue, dtype, trans, ROWS, COLUMNS, 1.5, to_read(&a), LDA, to_read(&x), incx,
-                     beta, to_write(&y), incy));
+    FX_OK(ferry_math_gemv(queue, dtype, trans, ROWS, COLUMNS, 1.5, to_read(&a), LDA, to_read(&x),
+                          incx, beta, to_write(&y), incy));
     check_and_free(&a, 0);
     check_and_free(&x, 0);
     check_and_free(&y, 60);
@@ -339,8 +340,8 @@ static void check_gemm(ferry_dtype dtype, int trans_a, int trans_b, double beta)
                        b.values[trans_b == FERRY_TRANS ? j * LDB + k : k * LDB + j];
             c.values[i * LDC + j] = 1.5 * sum + beta * c.values[i * LDC + j];
         }
-    FX_OK(ferry_gemm(queue, dtype, trans_a, trans_b, ROWS, COLUMNS, INNER, 1.5, to_read(&a), LDA,
-                     to_read(&b), LDB, beta, to_write(&c), LDC));
+    FX_OK(ferry_math_gemm(queue, dtype, trans_a, trans_b, ROWS, COLUMNS, INNER, 1.5, to_read(&a),
+                          LDA, to_read(&b), LDB, beta, to_write(&c), LDC));
     check_and_free(&a, 0);
     check_and_free(&b, 0);
     check_and_free(&c, 60);
@@ -373,14 +374,14 @@ static void beta_zero_does_not_read_what_was_there(void)
         fx_set(dtype, p, 1, NAN);
         one = out = ferry_memory_mutable_device_data(m);
         out.offset += ferry_dtype_size(dtype);
-        FX_OK(ferry_gemm(queue, dtype, FERRY_NO_TRANS, FERRY_NO_TRANS, 1, 1, 1, 1,
-                         ferry_ref_const(one), 1, ferry_ref_const(one), 1, 0, out, 1));
+        FX_OK(ferry_math_gemm(queue, dtype, FERRY_NO_TRANS, FERRY_NO_TRANS, 1, 1, 1, 1,
+                              ferry_ref_const(one), 1, ferry_ref_const(one), 1, 0, out, 1));
         CU_ASSERT_EQUAL(fx_get(dtype, ferry_memory_host_data(m), 1), 4);
         fx_set(dtype, ferry_memory_mutable_host_data(m), 1, NAN);
         one = out = ferry_memory_mutable_device_data(m);
         out.offset += ferry_dtype_size(dtype);
-        FX_OK(ferry_gemv(queue, dtype, FERRY_NO_TRANS, 1, 1, 1, ferry_ref_const(one), 1,
-                         ferry_ref_const(one), 1, 0, out, 1));
+        FX_OK(ferry_math_gemv(queue, dtype, FERRY_NO_TRANS, 1, 1, 1, ferry_ref_const(one), 1,
+                              ferry_ref_const(one), 1, 0, out, 1));
         CU_ASSERT_EQUAL(fx_get(dtype, ferry_memory_host_data(m), 1), 4);
         ferry_memory_release(m);
     }
@@ -398,11 +399,11 @@ static void integers_have_no_arithmetic(void)
         ferry_cref c = ferry_ref_const(ref);
         double out;
 
-        FX_FAILS(FERRY_EUNSUPPORTED, ferry_axpy(queue, (ferry_dtype)t, 2, 1, c, ref));
-        FX_FAILS(FERRY_EUNSUPPORTED, ferry_scal(queue, (ferry_dtype)t, 2, 1, ref));
-        FX_FAILS(FERRY_EUNSUPPORTED, ferry_dot(queue, (ferry_dtype)t, 2, c, c, &out));
-        FX_FAILS(FERRY_EUNSUPPORTED, ferry_asum(queue, (ferry_dtype)t, 2, c, &out));
-        FX_FAILS(FERRY_EUNSUPPORTED, ferry_sumsq(queue, (ferry_dtype)t, 2, c, &out));
+        FX_FAILS(FERRY_EUNSUPPORTED, ferry_math_axpy(queue, (ferry_dtype)t, 2, 1, c, ref));
+        FX_FAILS(FERRY_EUNSUPPORTED, ferry_math_scal(queue, (ferry_dtype)t, 2, 1, ref));
+        FX_FAILS(FERRY_EUNSUPPORTED, ferry_math_dot(queue, (ferry_dtype)t, 2, c, c, &out));
+        FX_FAILS(FERRY_EUNSUPPORTED, ferry_math_asum(queue, (ferry_dtype)t, 2, c, &out));
+        FX_FAILS(FERRY_EUNSUPPORTED, ferry_math_sumsq(queue, (ferry_dtype)t, 2, c, &out));
         ferry_memory_release(m);
     }
     fx_end();
@@ -419,22 +420,22 @@ static void wrong_sizes_and_queues_are_refused(void)
     m = fx_memory(1024);
     ref = ferry_memory_mutable_device_data(m);
     c = ferry_ref_const(ref);
-    FX_FAILS(FERRY_EINVAL, ferry_axpy(NULL, FERRY_F32, 1, 1, c, ref));
-    FX_FAILS(FERRY_EINVAL, ferry_axpy(queue, FERRY_F32, -1, 1, c, ref));
-    FX_FAILS(FERRY_EINVAL, ferry_axpy(queue, (ferry_dtype)FERRY_DTYPE_COUNT, 1, 1, c, ref));
-    FX_FAILS(FERRY_EINVAL, ferry_scal(NULL, FERRY_F32, 1, 1, ref));
-    FX_FAILS(FERRY_EINVAL, ferry_copy(queue, FERRY_F32, -1, c, ref));
-    FX_FAILS(FERRY_EINVAL, ferry_asum(queue, FERRY_F32, -1, c, &out));
-    FX_FAILS(FERRY_EINVAL, ferry_asum(queue, FERRY_F32, 1, c, NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_math_axpy(NULL, FERRY_F32, 1, 1, c, ref));
+    FX_FAILS(FERRY_EINVAL, ferry_math_axpy(queue, FERRY_F32, -1, 1, c, ref));
+    FX_FAILS(FERRY_EINVAL, ferry_math_axpy(queue, (ferry_dtype)FERRY_DTYPE_COUNT, 1, 1, c, ref));
+    FX_FAILS(FERRY_EINVAL, ferry_math_scal(NULL, FERRY_F32, 1, 1, ref));
+    FX_FAILS(FERRY_EINVAL, ferry_math_copy(queue, FERRY_F32, -1, c, ref));
+    FX_FAILS(FERRY_EINVAL, ferry_math_asum(queue, FERRY_F32, -1, c, &out));
+    FX_FAILS(FERRY_EINVAL, ferry_math_asum(queue, FERRY_F32, 1, c, NULL));
     FX_FAILS(FERRY_EINVAL,
-             ferry_gemv(queue, FERRY_F32, FERRY_NO_TRANS, 2, 3, 1, c, 2, c, 1, 0, ref, 1));
+             ferry_math_gemv(queue, FERRY_F32, FERRY_NO_TRANS, 2, 3, 1, c, 2, c, 1, 0, ref, 1));
     FX_FAILS(FERRY_EINVAL,
-             ferry_gemv(queue, FERRY_F32, FERRY_NO_TRANS, 2, 3, 1, c, 3, c, 0, 0, ref, 1));
-    FX_FAILS(FERRY_EINVAL, ferry_gemv(queue, FERRY_F32, 5, 2, 3, 1, c, 3, c, 1, 0, ref, 1));
-    FX_FAILS(FERRY_EINVAL, ferry_gemm(queue, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 2, 3, 4, 1,
-                                      c, 3, c, 3, 0, ref, 3));
-    FX_FAILS(FERRY_EINVAL, ferry_gemm(queue, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 2, 3, 4, 1,
-                                      c, 4, c, 3, 0, ref, 2));
+             ferry_math_gemv(queue, FERRY_F32, FERRY_NO_TRANS, 2, 3, 1, c, 3, c, 0, 0, ref, 1));
+    FX_FAILS(FERRY_EINVAL, ferry_math_gemv(queue, FERRY_F32, 5, 2, 3, 1, c, 3, c, 1, 0, ref, 1));
+    FX_FAILS(FERRY_EINVAL, ferry_math_gemm(queue, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 2, 3,
+                                           4, 1, c, 3, c, 3, 0, ref, 3));
+    FX_FAILS(FERRY_EINVAL, ferry_math_gemm(queue, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 2, 3,
+                                           4, 1, c, 4, c, 3, 0, ref, 2));
     CU_ASSERT_EQUAL(out, 7);
     ferry_memory_release(m);
     fx_end();
@@ -452,9 +453,9 @@ static void matrices_beyond_int32_are_refused_before_anything_is_done(void)
     ref = ferry_memory_mutable_device_data(m);
     c = ferry_ref_const(ref);
     FX_FAILS(FERRY_EUNSUPPORTED,
-             ferry_gemv(queue, FERRY_F32, FERRY_NO_TRANS, big, 1, 1, c, 1, c, 1, 0, ref, 1));
-    FX_FAILS(FERRY_EUNSUPPORTED, ferry_gemm(queue, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 1, 1,
-                                            big, 1, c, big, c, 1, 0, ref, 1));
+             ferry_math_gemv(queue, FERRY_F32, FERRY_NO_TRANS, big, 1, 1, c, 1, c, 1, 0, ref, 1));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_math_gemm(queue, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS,
+                                                 1, 1, big, 1, c, big, c, 1, 0, ref, 1));
     ferry_memory_release(m);
     fx_end();
 }
@@ -465,8 +466,9 @@ static void a_null_reference_returns_the_code_that_produced_it(void)
 
     start();
     FX_FAILS(FERRY_EINVAL,
-             ferry_scal(queue, FERRY_F32, 4, 2, ferry_memory_mutable_device_data(NULL)));
-    FX_FAILS(FERRY_EINVAL, ferry_asum(queue, FERRY_F32, 4, ferry_memory_device_data(NULL), &out));
+             ferry_math_scal(queue, FERRY_F32, 4, 2, ferry_memory_mutable_device_data(NULL)));
+    FX_FAILS(FERRY_EINVAL,
+             ferry_math_asum(queue, FERRY_F32, 4, ferry_memory_device_data(NULL), &out));
     fx_end();
 }
 

@@ -68,7 +68,7 @@ static void check_offset(ferry_device *dev, ferry_device *where)
     ferry_memory *m;
     ferry_blob *b;
 
-    FX_OK(ferry_blob_create(dev, FERRY_F32, 1, &n, &b));
+    FX_OK(ferry_blob_create(dev, FERRY_F32, &n, 1, &b));
     m = ferry_blob_data_memory(b);
     memset(own_host, FX_OLD, FX_BYTES);
     FX_OK(ferry_memory_adopt(m, where, lent, FX_BYTES - 64, 0, NULL, NULL));
@@ -131,7 +131,7 @@ static void a_deleter_runs_once_when_its_memory_goes(void)
     CU_ASSERT_EQUAL(first, 1);
     CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(m).handle);
     CU_ASSERT_EQUAL(second, 0);
-    FX_OK(ferry_memory_invalidate(m));
+    FX_OK(ferry_memory_discard(m));
     CU_ASSERT_EQUAL(second, 0);
     ferry_memory_retain(m);
     ferry_memory_release(m);
@@ -242,8 +242,8 @@ static void a_read_only_device_buffer_is_not_written_and_the_null_ref_says_why(v
     fx_device_set(theirs, FX_BYTES, FX_OLD);
     FX_OK(ferry_memory_adopt(m, dev, theirs, FX_BYTES, FERRY_ADOPT_READONLY, NULL, NULL));
     FX_FAILED(FERRY_EPERM, !ferry_memory_mutable_device_data(m).handle);
-    FX_FAILS(FERRY_EPERM, ferry_fill(ferry_device_queue(dev), FERRY_U8, FX_BYTES, FX_NEW,
-                                     ferry_memory_mutable_device_data(m)));
+    FX_FAILS(FERRY_EPERM, ferry_math_fill(ferry_device_queue(dev), FERRY_U8, FX_BYTES, FX_NEW,
+                                          ferry_memory_mutable_device_data(m)));
     fx_check_head(m, FERRY_HEAD_AT_DEVICE);
     fx_check_contents(m, FX_OLD);
     ferry_memory_release(m);

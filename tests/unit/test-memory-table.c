@@ -89,7 +89,7 @@ static void run_op(ferry_memory *m, enum op op, ferry_ref adopted, ferry_ref *ou
         FX_OK(ferry_memory_prefetch(m, NULL, NULL));
         break;
     case INVALIDATE:
-        FX_OK(ferry_memory_invalidate(m));
+        FX_OK(ferry_memory_discard(m));
         break;
     }
 }
@@ -107,9 +107,9 @@ static bool on_device(enum op op)
 #define S FERRY_HEAD_SYNCED
 
 struct cell {
-    ferry_head from;
+    ferry_memory_head_state from;
     enum op op;
-    ferry_head to;
+    ferry_memory_head_state to;
     int h2d, d2h;
     bool allocates; /* the side that the operation is about, if it is not there yet */
     int holds;      /* the valid copies' bytes afterwards; −1: nothing to look at */
@@ -166,7 +166,7 @@ static const struct cell further_cells[] = {
 
 static void check_price(const struct cell *cell, bool warm, uint64_t host_blocks)
 {
-    ferry_stats s = fx_since();
+    ferry_device_stats s = fx_since();
     bool there = warm || cell->from == S || (cell->from == H && !on_device(cell->op)) ||
                  (cell->from == D && on_device(cell->op));
     uint64_t blocks = cell->allocates && !there ? (on_device(cell->op) ? 1 : host_blocks) : 0;

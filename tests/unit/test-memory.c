@@ -142,10 +142,10 @@ static void invalidated_bytes_read_as_zeros_in_the_old_blocks(void)
 
     fx_device();
     m = fx_memory_in(FERRY_HEAD_SYNCED, false);
-    FX_OK(ferry_memory_invalidate(m));
+    FX_OK(ferry_memory_discard(m));
     fx_mark();
     CU_ASSERT(fx_all_equal(ferry_memory_host_data(m), 0));
-    FX_OK(ferry_memory_invalidate(m));
+    FX_OK(ferry_memory_discard(m));
     CU_ASSERT_PTR_NOT_NULL(ferry_memory_device_data(m).handle);
     fx_check_contents(m, 0);
     ferry_memory_release(m);
@@ -158,7 +158,7 @@ static void wont_use_keeps_the_contents(void)
 
     fx_device();
     m = fx_memory_in(FERRY_HEAD_AT_DEVICE, false);
-    FX_OK(ferry_memory_wont_use(m));
+    FX_OK(ferry_memory_allow_eviction(m));
     CU_ASSERT(fx_all_equal(ferry_memory_host_data(m), FX_OLD));
     ferry_memory_release(m);
     fx_end();
@@ -219,8 +219,8 @@ static void wrong_arguments_are_refused_and_change_nothing(void)
     CU_ASSERT(ref.handle == &ref && ref.offset == 1);
     FX_FAILS(FERRY_EINVAL, ferry_memory_record(m, NULL, FERRY_READ));
     FX_FAILS(FERRY_EINVAL, ferry_memory_prefetch(NULL, dev, NULL));
-    FX_FAILS(FERRY_EINVAL, ferry_memory_invalidate(NULL));
-    FX_FAILS(FERRY_EINVAL, ferry_memory_wont_use(NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_memory_discard(NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_memory_allow_eviction(NULL));
     fx_check_head(m, FERRY_HEAD_AT_HOST);
     fx_check_contents(m, FX_OLD);
     ferry_memory_release(m);
@@ -239,7 +239,7 @@ static void a_null_memory_is_an_error_never_a_crash(void)
     CU_ASSERT_PTR_NULL(ferry_memory_retain(NULL));
     ferry_memory_release(NULL);
     CU_ASSERT_EQUAL(ferry_memory_head(NULL), FERRY_HEAD_UNINITIALIZED);
-    CU_ASSERT_EQUAL(ferry_memory_valid_at(NULL, NULL), 0);
+    CU_ASSERT_EQUAL(ferry_memory_is_valid_at(NULL, NULL), 0);
     CU_ASSERT_EQUAL(ferry_memory_size(NULL), 0);
     CU_ASSERT_PTR_NULL(ferry_memory_home(NULL));
     fx_end();

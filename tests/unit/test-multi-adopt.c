@@ -26,7 +26,7 @@ static ferry_device *cpu_device(void)
 {
     ferry_device *cpu = NULL;
 
-    if (ferry_runtime_device(wx_runtime(), "cpu", &cpu))
+    if (ferry_runtime_get_device(wx_runtime(), "cpu", &cpu))
         ferry_test_skip("no cpu plugin: %s", ferry_last_error());
     return cpu;
 }
@@ -108,7 +108,7 @@ static bool write_there(struct walk *w, unsigned place, ferry_ref ref)
     if (place == 0)
         memset((char *)ref.handle + ref.offset, w->value, WX_BYTES);
     return place == 0 ||
-           !ferry_fill(ferry_device_queue(w->at[place]), FERRY_U8, WX_BYTES, w->value, ref);
+           !ferry_math_fill(ferry_device_queue(w->at[place]), FERRY_U8, WX_BYTES, w->value, ref);
 }
 
 static bool reads(struct walk *w, unsigned place, ferry_ref ref)
@@ -121,8 +121,8 @@ static bool reads(struct walk *w, unsigned place, ferry_ref ref)
         return fx_all_equal((unsigned char *)ref.handle + ref.offset, w->value);
     FX_OK_FATAL(ferry_memory_create(w->at[place], WX_BYTES, &seen));
     to = ferry_memory_overwrite_device_data(seen);
-    same = !ferry_copy(ferry_device_queue(w->at[place]), FERRY_U8, WX_BYTES, ferry_ref_const(ref),
-                       to) &&
+    same = !ferry_math_copy(ferry_device_queue(w->at[place]), FERRY_U8, WX_BYTES,
+                            ferry_ref_const(ref), to) &&
            fx_all_equal(ferry_memory_host_data(seen), w->value);
     ferry_memory_release(seen);
     return same;
@@ -149,7 +149,7 @@ static bool step(struct walk *w, unsigned op)
     if (op < 3 * PLACES)
         return touch(w, op / 3, accesses[op % 3]);
     if (op > 3 * PLACES + 1)
-        return !ferry_blob_to(w->blob, w->at[op - 3 * PLACES - 1]);
+        return !ferry_blob_move_to(w->blob, w->at[op - 3 * PLACES - 1]);
     memset(own, OLD, sizeof(own));
     w->lent = op - 3 * PLACES;
     w->value = OLD;
@@ -159,12 +159,12 @@ static bool step(struct walk *w, unsigned op)
 
 static bool walk(ferry_device *cpu, const unsigned *ops)
 {
-    const int64_t dims[] = { WX_BYTES };
+    const int64_t shape[] = { WX_BYTES };
     struct walk w = { .at = { NULL, cpu, wx_dev(0) }, .lent = PLACES };
     bool ok = true;
 
     memset(own, OLD, sizeof(own));
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_U8, 1, dims, &w.blob));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_U8, shape, 1, &w.blob));
     FX_OK(ferry_blob_fill_data(w.blob, 0));
     w.m = ferry_blob_data_memory(w.blob);
     for (unsigned i = 0; ok && i < LENGTH; i++)
@@ -214,7 +214,7 @@ static void every_device_may_have_a_deleter(void)
     FX_OK(adopt_own(m, 0, &calls));
     for (int i = 0; i < MANY; i++) {
         snprintf(name, sizeof(name), "sim:%d", i);
-        FX_OK_FATAL(ferry_runtime_device(wx_runtime(), name, &dev));
+        FX_OK_FATAL(ferry_runtime_get_device(wx_runtime(), name, &dev));
         FX_OK_FATAL(ferry_memory_create(dev, WX_BYTES, &lender[i]));
         FX_OK(ferry_memory_adopt(m, dev, ferry_memory_overwrite_device_data(lender[i]), WX_BYTES, 0,
                                  fx_count_call, &calls));
@@ -236,7 +236,7 @@ static void count_and_call(void *arg)
 {
     ++*(int *)arg;
     if (wanted)
-        FX_OK(ferry_memory_wont_use(wanted));
+        FX_OK(ferry_memory_allow_eviction(wanted));
 }
 
 /* One that dev0 has written since, so that an eviction has to put its bytes somewhere else. */
@@ -247,7 +247,7 @@ static ferry_memory *stale_on_host(int *calls)
     FX_OK(ferry_memory_adopt(m, NULL, (ferry_ref){ own, 0 }, WX_BYTES, FERRY_ADOPT_READONLY,
                              count_and_call, calls));
     wx_write_on(wx_queue(0), m, NEW);
-    FX_OK(ferry_memory_wont_use(m));
+    FX_OK(ferry_memory_allow_eviction(m));
     return m;
 }
 

@@ -13,7 +13,7 @@
 
 static void check_copies(int i, uint64_t h2d, uint64_t d2h, uint64_t d2d)
 {
-    ferry_stats s = wx_since(i);
+    ferry_device_stats s = wx_since(i);
 
     CU_ASSERT_EQUAL(s.copies_h2d, h2d);
     CU_ASSERT_EQUAL(s.copies_d2h, d2h);
@@ -310,7 +310,7 @@ static ferry_device *cpu_device(void)
 {
     ferry_device *cpu = NULL;
 
-    if (ferry_runtime_device(wx_runtime(), "cpu", &cpu))
+    if (ferry_runtime_get_device(wx_runtime(), "cpu", &cpu))
         ferry_test_skip("no cpu plugin: %s", ferry_last_error());
     return cpu;
 }
@@ -334,10 +334,10 @@ static void sim_and_cpu_share_a_memory(void)
     CU_ASSERT(wx_host_reads(m, OLD));
     check_copies(0, 0, 1, 0);
     CU_ASSERT_EQUAL(wx_valid(m), WX_HOST | WX_DEV(0));
-    CU_ASSERT_EQUAL(ferry_memory_valid_at(m, cpu), 1);
+    CU_ASSERT_EQUAL(ferry_memory_is_valid_at(m, cpu), 1);
     FX_OK_FATAL(ferry_memory_access(m, cpu, FERRY_READ | FERRY_WRITE, NULL, &ref));
     CU_ASSERT_EQUAL(wx_valid(m), 0);
-    CU_ASSERT_EQUAL(ferry_memory_valid_at(m, cpu), 1);
+    CU_ASSERT_EQUAL(ferry_memory_is_valid_at(m, cpu), 1);
     memset(ferry_device_pointer(cpu, ref), NEW, WX_BYTES);
     CU_ASSERT(wx_reads_on(wx_queue(1), m, NEW));
     CU_ASSERT_EQUAL(wx_since(1).bytes_h2d, WX_BYTES);
@@ -386,7 +386,7 @@ static void a_failed_copy_out_is_no_data_of_the_cpu_or_the_host(void)
     wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
     FX_OK(ferry_memory_prefetch(m, NULL, NULL));
     (void)ferry_memory_access(m, cpu, FERRY_WRITE, NULL, &ref);
-    if (!ferry_memory_valid_at(m, cpu))
+    if (!ferry_memory_is_valid_at(m, cpu))
         CU_ASSERT(wx_host_reads(m, OLD));
     ferry_memory_release(m);
     wx_end();
@@ -398,10 +398,10 @@ static void a_blob_moves_its_home(void)
     double sum = 0;
 
     wx_begin();
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ 1024 }, &b));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, (int64_t[]){ 1024 }, 1, &b));
     FX_OK(ferry_blob_fill_data(b, 2));
     wx_mark();
-    FX_OK(ferry_blob_to(b, wx_dev(1)));
+    FX_OK(ferry_blob_move_to(b, wx_dev(1)));
     CU_ASSERT_PTR_EQUAL(ferry_blob_home(b), wx_dev(1));
     check_copies(1, 0, 0, 0);
     CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)), WX_DEV(0));
@@ -409,7 +409,7 @@ static void a_blob_moves_its_home(void)
     CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)) & ~WX_HOST, WX_DEV(0) | WX_DEV(1));
     FX_OK(ferry_blob_asum_data(b, &sum));
     CU_ASSERT_EQUAL(sum, 2048);
-    FX_OK(ferry_blob_to(b, wx_dev(0)));
+    FX_OK(ferry_blob_move_to(b, wx_dev(0)));
     FX_OK(ferry_blob_scale_data(b, 3));
     CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)), WX_DEV(0));
     FX_OK(ferry_blob_asum_data(b, &sum));
@@ -527,7 +527,7 @@ static void invalidate_forgets_on_all_devices(void)
     read_at(m, 0);
     read_at(m, 1);
     wx_mark();
-    FX_OK(ferry_memory_invalidate(m));
+    FX_OK(ferry_memory_discard(m));
     CU_ASSERT_EQUAL(wx_valid(m), 0);
     CU_ASSERT_EQUAL(wx_since(0).frees + wx_since(1).frees, 0);
     CU_ASSERT(wx_reads_on(wx_queue(1), m, 0));

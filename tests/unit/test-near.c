@@ -42,7 +42,7 @@ static void begin(void)
              "[plugin good_near]\nlibrary = %s/tests/plugins/bad/ferry_good_near.so\n",
              getenv("FERRY_TEST_BUILDDIR"));
     rt = fakes_open(fakes_folder(), "good_near", fakes_write(fakes_folder(), "c.conf", conf));
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, NULL, &dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, NULL, &dev), 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_device_queue(dev));
 }
 
@@ -56,7 +56,7 @@ static void end(ferry_memory *a, ferry_memory *b)
 /* What the program itself does on the default queue, of which ferry knows nothing. */
 static void copy(ferry_cref from, ferry_ref to)
 {
-    CU_ASSERT_EQUAL(ferry_copy(ferry_device_queue(dev), FERRY_U8, BYTES, from, to), 0);
+    CU_ASSERT_EQUAL(ferry_math_copy(ferry_device_queue(dev), FERRY_U8, BYTES, from, to), 0);
 }
 
 static void the_host_writes_when_the_device_has_read(void)

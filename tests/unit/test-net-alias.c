@@ -116,7 +116,7 @@ static void fill(ferry_blob *b)
     float *to = ferry_blob_overwrite_host_data(b);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(to);
-    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
         to[i] = (float)value_of(i);
 }
 
@@ -135,8 +135,8 @@ static ferry_net *open_text(const char *text, int fuse, int plan, int backward)
 
 static bool is_right(const struct pattern *t, ferry_net *net)
 {
-    const float *y = ferry_blob_host_data(ferry_net_blob(net, "y"));
-    const float *x = ferry_blob_host_data(ferry_net_input(net, 0));
+    const float *y = ferry_blob_host_data(ferry_net_blob_find(net, "y"));
+    const float *x = ferry_blob_host_data(ferry_net_input_at(net, 0));
     bool right = y && x;
 
     for (int64_t i = 0; right && i < 30; i++) {
@@ -155,7 +155,7 @@ static void check(const struct pattern *t, int fuse, int plan, int backward)
 
     for (int pass = 0; pass < 2; pass++) {
         if (!pass || t->input_written)
-            fill(ferry_net_input(net, 0));
+            fill(ferry_net_input_at(net, 0));
         FX_OK(ferry_net_forward(net, NULL));
         right = right && is_right(t, net);
     }
@@ -183,15 +183,15 @@ static void check_residual(const char *text, int fuse)
     const float *p[4], *y;
     bool right = true;
 
-    for (int i = 0; i < ferry_net_n_layers(net); i++)
-        for (int k = 0; k < ferry_net_n_params(net, i); k++)
-            fill(ferry_net_param(net, i, k));
-    fill(ferry_net_input(net, 0));
+    for (int i = 0; i < ferry_net_layer_count(net); i++)
+        for (int k = 0; k < ferry_net_param_count(net, i); k++)
+            fill(ferry_net_param_at(net, i, k));
+    fill(ferry_net_input_at(net, 0));
     FX_OK(ferry_net_forward(net, NULL));
-    for (int i = 0, n = 0; i < ferry_net_n_layers(net); i++)
-        for (int k = 0; k < ferry_net_n_params(net, i) && n < 4; k++)
-            p[n++] = ferry_blob_host_data(ferry_net_param(net, i, k));
-    y = ferry_blob_host_data(ferry_net_blob(net, "y"));
+    for (int i = 0, n = 0; i < ferry_net_layer_count(net); i++)
+        for (int k = 0; k < ferry_net_param_count(net, i) && n < 4; k++)
+            p[n++] = ferry_blob_host_data(ferry_net_param_at(net, i, k));
+    y = ferry_blob_host_data(ferry_net_blob_find(net, "y"));
     for (int64_t at = 0; right && at < 2 * 5; at++) {
         double c[3];
 
@@ -231,12 +231,12 @@ static void an_output_of_dropout_is_no_other_blobs_memory(void)
     ferry_net *net = open_text(X DROPOUT("x", "y"), 0, 0, 0);
     float *y;
 
-    fill(ferry_net_input(net, 0));
+    fill(ferry_net_input_at(net, 0));
     FX_OK(ferry_net_forward(net, NULL));
-    y = ferry_blob_mutable_host_data(ferry_net_blob(net, "y"));
+    y = ferry_blob_mutable_host_data(ferry_net_blob_find(net, "y"));
     CU_ASSERT_PTR_NOT_NULL_FATAL(y);
     y[0] = 77;
-    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(ferry_net_input(net, 0)))[0],
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(ferry_net_input_at(net, 0)))[0],
                     (float)value_of(0));
     ferry_net_close(net);
     fx_end();
@@ -249,10 +249,10 @@ static void dropout_in_test_passes_its_gradient_on(void)
     ferry_net *net = open_text(text, 0, 0, 1);
     const float *dx;
 
-    fill(ferry_net_input(net, 0));
+    fill(ferry_net_input_at(net, 0));
     FX_OK(ferry_net_forward(net, NULL));
     FX_OK(ferry_net_backward(net));
-    dx = ferry_blob_host_diff(ferry_net_input(net, 0));
+    dx = ferry_blob_host_diff(ferry_net_input_at(net, 0));
     CU_ASSERT_PTR_NOT_NULL_FATAL(dx);
     for (int i = 0; i < 30; i++)
         CU_ASSERT_DOUBLE_EQUAL(dx[i], 3, 1e-6);
@@ -266,10 +266,10 @@ static int operations(const char *text, int plan)
     ferry_net *net = open_text(text, 0, plan, 0);
     int n = 0;
 
-    for (int i = 0; i < ferry_net_n_layers(net); i++) {
+    for (int i = 0; i < ferry_net_layer_count(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
 
-        FX_OK(ferry_net_layer(net, i, &info));
+        FX_OK(ferry_net_get_layer_info(net, i, &info));
         n += info.operations;
     }
     ferry_net_close(net);

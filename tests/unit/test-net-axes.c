@@ -399,7 +399,7 @@ static void fill(float *to, int64_t n, unsigned seed)
 
 static double *zeros(const ferry_blob *b)
 {
-    double *n = calloc((size_t)ferry_blob_count(b) + 1, sizeof *n);
+    double *n = calloc((size_t)ferry_blob_element_count(b) + 1, sizeof *n);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(n);
     return n;
@@ -410,7 +410,7 @@ static void compare(const struct pattern *t, const char *what, const float *got,
 {
     double worst = got ? 0 : HUGE_VAL;
 
-    for (int64_t i = 0; got && i < ferry_blob_count(b); i++)
+    for (int64_t i = 0; got && i < ferry_blob_element_count(b); i++)
         if (!(fabs((double)got[i] - want[i]) <= worst))
             worst = fabs((double)got[i] - want[i]);
     if (!(worst < 1e-3))
@@ -422,7 +422,7 @@ static void check_top(const struct pattern *t, const ferry_blob *top)
 {
     int64_t channels = t->kind == IM2COL ? t->channels * product(t->kernel, t->axes) : t->outputs;
 
-    CU_ASSERT_EQUAL_FATAL(ferry_blob_naxes(top), t->images + 1 + t->axes);
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_rank(top), t->images + 1 + t->axes);
     CU_ASSERT_EQUAL_FATAL(ferry_blob_dim(top, t->images), channels);
     for (int i = 0; i < t->axes; i++)
         CU_ASSERT_EQUAL_FATAL(ferry_blob_dim(top, t->images + 1 + i),
@@ -431,14 +431,14 @@ static void check_top(const struct pattern *t, const ferry_blob *top)
 
 static void compute(const struct pattern *t, ferry_net *net, bool backward)
 {
-    ferry_blob *x = ferry_net_input(net, 0), *y = ferry_net_blob(net, "y");
-    ferry_blob *w = ferry_net_param(net, 1, 0), *bias = ferry_net_param(net, 1, 1);
+    ferry_blob *x = ferry_net_input_at(net, 0), *y = ferry_net_blob_find(net, "y");
+    ferry_blob *w = ferry_net_param_at(net, 1, 0), *bias = ferry_net_param_at(net, 1, 1);
     double none[1];
     struct values v = { .y = zeros(y), .dx = zeros(x), .dw = none, .db = zeros(y) };
-    float *dy = calloc((size_t)ferry_blob_count(y) + 1, sizeof *dy);
+    float *dy = calloc((size_t)ferry_blob_element_count(y) + 1, sizeof *dy);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(dy);
-    fill(dy, ferry_blob_count(y), 3);
+    fill(dy, ferry_blob_element_count(y), 3);
     v.dy = dy;
     v.x = ferry_blob_host_data(x);
     v.w = ferry_blob_host_data(w);
@@ -452,7 +452,8 @@ static void compute(const struct pattern *t, ferry_net *net, bool backward)
     compare(t, "y", ferry_blob_host_data(y), v.y, y);
     if (backward) {
         FX_OK(ferry_net_clear_param_diffs(net));
-        memcpy(ferry_blob_overwrite_host_diff(y), dy, (size_t)ferry_blob_count(y) * sizeof *dy);
+        memcpy(ferry_blob_overwrite_host_diff(y), dy,
+               (size_t)ferry_blob_element_count(y) * sizeof *dy);
         FX_OK(ferry_net_backward(net));
         compare(t, "dx", ferry_blob_host_diff(x), v.dx, x);
         if (w)
@@ -482,14 +483,14 @@ static void check(const struct pattern *t, int backward, int fuse)
         CU_FAIL("a net that Caffe opens");
         return;
     }
-    for (int k = 0; k < ferry_net_n_params(net, 1); k++)
-        fill(ferry_blob_overwrite_host_data(ferry_net_param(net, 1, k)),
-             ferry_blob_count(ferry_net_param(net, 1, k)), 7 + (unsigned)k);
-    fill(ferry_blob_overwrite_host_data(ferry_net_input(net, 0)),
-         ferry_blob_count(ferry_net_input(net, 0)), 5);
+    for (int k = 0; k < ferry_net_param_count(net, 1); k++)
+        fill(ferry_blob_overwrite_host_data(ferry_net_param_at(net, 1, k)),
+             ferry_blob_element_count(ferry_net_param_at(net, 1, k)), 7 + (unsigned)k);
+    fill(ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0)),
+         ferry_blob_element_count(ferry_net_input_at(net, 0)), 5);
     for (int pass = 0; pass < 2; pass++) {
         FX_OK(ferry_net_forward(net, NULL));
-        check_top(t, ferry_net_blob(net, "y"));
+        check_top(t, ferry_net_blob_find(net, "y"));
         compute(t, net, backward);
     }
     ferry_net_close(net);

@@ -45,11 +45,11 @@ static int open_net(ferry_net **out)
 
 static void feed(ferry_net *net)
 {
-    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
-    float *t = ferry_blob_overwrite_host_data(ferry_net_input(net, 1));
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
+    float *t = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 1));
 
     CU_ASSERT_FATAL(x && t);
-    for (int64_t i = 0; i < ferry_blob_count(ferry_net_input(net, 0)); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(ferry_net_input_at(net, 0)); i++)
         x[i] = (float)(i % 11) / 5 - 1;
     t[0] = 1;
     t[1] = 3;
@@ -58,9 +58,9 @@ static void feed(ferry_net *net)
 /* Three elements of each kind of gradient, and x's. */
 static int read_gradients(ferry_net *net, float *out)
 {
-    ferry_blob *const of[4] = { ferry_net_input(net, 0), ferry_net_param(net, 1, 0),
-                                ferry_net_param(net, 3, 0),
-                                ferry_net_param(net, ferry_net_n_layers(net) - 2, 0) };
+    ferry_blob *const of[4] = { ferry_net_input_at(net, 0), ferry_net_param_at(net, 1, 0),
+                                ferry_net_param_at(net, 3, 0),
+                                ferry_net_param_at(net, ferry_net_layer_count(net) - 2, 0) };
 
     for (int i = 0; i < GRADIENTS; i++) {
         const float *diff = of[i / 2] ? ferry_blob_host_diff(of[i / 2]) : NULL;

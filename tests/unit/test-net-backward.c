@@ -8,8 +8,8 @@
 
 /* Nets backward: who is run, what flows where, and what the first iteration of a training gives. */
 
-#define INPUT(name, dims)                                                                        \
-    "layer { name: '" name "' type: 'Input' top: '" name "' input_param { shape { " dims " } } " \
+#define INPUT(name, shape)                                                                        \
+    "layer { name: '" name "' type: 'Input' top: '" name "' input_param { shape { " shape " } } " \
     "}\n"
 #define IP(name, bottom, more)                                                                 \
     "layer { name: '" name "' type: 'InnerProduct' bottom: '" bottom "' top: '" name "' " more \
@@ -34,7 +34,7 @@ static void fill(ferry_blob *b, unsigned seed)
     float *x = ferry_blob_overwrite_host_data(b);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(x);
-    for (int64_t i = 0; i < ferry_blob_count(b); i++) {
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++) {
         seed = seed * 1664525u + 1013904223u;
         x[i] = (float)(seed >> 8) / (1 << 23) - 1;
     }
@@ -42,7 +42,7 @@ static void fill(ferry_blob *b, unsigned seed)
 
 static double diff_at(ferry_net *net, const char *blob, int64_t i)
 {
-    const float *diff = ferry_blob_host_diff(ferry_net_blob(net, blob));
+    const float *diff = ferry_blob_host_diff(ferry_net_blob_find(net, blob));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(diff);
     return (double)diff[i];
@@ -97,13 +97,13 @@ static void a_loss_without_a_top_has_the_weight_that_is_given(void)
                  weights[i]);
         net = open_text(text, FERRY_PHASE_TRAIN, 0);
         CU_ASSERT_EQUAL(needs(net, "l"), factors[i] != 0);
-        fill(ferry_net_blob(net, "x"), 1);
-        FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "t"), 0));
+        fill(ferry_net_blob_find(net, "x"), 1);
+        FX_OK(ferry_blob_fill_data(ferry_net_blob_find(net, "t"), 0));
         FX_OK(ferry_net_forward(net, &loss));
-        FX_OK(ferry_blob_sumsq_data(ferry_net_blob(net, "a"), &sum));
+        FX_OK(ferry_blob_sumsq_data(ferry_net_blob_find(net, "a"), &sum));
         CU_ASSERT_DOUBLE_EQUAL(loss, factors[i] * sum / 4, 1e-5 * sum);
         if (factors[i] != 0) {
-            const float *a = ferry_blob_host_data(ferry_net_blob(net, "a"));
+            const float *a = ferry_blob_host_data(ferry_net_blob_find(net, "a"));
 
             FX_OK(ferry_net_backward(net));
             CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "a", 1), factors[i] * (double)a[1] / 2, 1e-5);
@@ -123,11 +123,11 @@ static void propagate_down_stops_what_is_before_it(void)
 
     CU_ASSERT_FALSE(needs(net, "a"));
     CU_ASSERT_TRUE(needs(net, "b"));
-    fill(ferry_net_blob(net, "x"), 1);
-    fill(ferry_net_blob(net, "t"), 2);
+    fill(ferry_net_blob_find(net, "x"), 1);
+    fill(ferry_net_blob_find(net, "t"), 2);
     FX_OK(ferry_net_forward(net, NULL));
     FX_OK(ferry_net_backward(net));
-    CU_ASSERT_EQUAL(ferry_memory_head(ferry_blob_diff_memory(ferry_net_blob(net, "a"))),
+    CU_ASSERT_EQUAL(ferry_memory_head(ferry_blob_diff_memory(ferry_net_blob_find(net, "a"))),
                     FERRY_HEAD_UNINITIALIZED);
     ferry_net_close(net);
     fx_end();
@@ -143,8 +143,8 @@ static void force_backward_stops_at_labels_and_says_so(void)
 
     CU_ASSERT_TRUE(ferry_layer_propagates(loss, 0));
     CU_ASSERT_FALSE(ferry_layer_propagates(loss, 1));
-    fill(ferry_net_blob(net, "x"), 1);
-    FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "t"), 1));
+    fill(ferry_net_blob_find(net, "x"), 1);
+    FX_OK(ferry_blob_fill_data(ferry_net_blob_find(net, "t"), 1));
     FX_OK(ferry_net_forward(net, NULL));
     FX_OK(ferry_net_backward(net));
     ferry_net_close(net);
@@ -174,7 +174,7 @@ static void a_loss_through_labels_is_an_error_in_caffes_words(void)
                             "layer { name: 'l' type: '%s' bottom: 'x' bottom: 'p' top: 'l' }\n",
                  losses[i].type);
         net = open_text(text, FERRY_PHASE_TRAIN, 0);
-        fill(ferry_net_blob(net, "x"), 1);
+        fill(ferry_net_blob_find(net, "x"), 1);
         FX_OK(ferry_net_forward(net, NULL));
         FX_FAILS(FERRY_EUNSUPPORTED, ferry_net_backward(net));
         CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), losses[i].said));
@@ -197,12 +197,12 @@ static void backward_wants_a_forward_of_these_shapes_and_leave(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "`backward`"));
     ferry_net_close(net);
     net = open_text(text, FERRY_PHASE_TEST, 1);
-    fill(ferry_net_blob(net, "x"), 1);
-    fill(ferry_net_blob(net, "t"), 2);
+    fill(ferry_net_blob_find(net, "x"), 1);
+    fill(ferry_net_blob_find(net, "t"), 2);
     FX_OK(ferry_net_forward(net, NULL));
     FX_OK(ferry_net_backward(net));
-    FX_OK(ferry_blob_reshape(ferry_net_blob(net, "x"), 2, (int64_t[]){ 1, 3 }, NULL));
-    FX_OK(ferry_blob_reshape(ferry_net_blob(net, "t"), 2, (int64_t[]){ 1, 2 }, NULL));
+    FX_OK(ferry_blob_reshape(ferry_net_blob_find(net, "x"), (int64_t[]){ 1, 3 }, 2, NULL));
+    FX_OK(ferry_blob_reshape(ferry_net_blob_find(net, "t"), (int64_t[]){ 1, 2 }, 2, NULL));
     FX_FAILS(FERRY_EINVAL, ferry_net_backward(net));
     FX_OK(ferry_net_forward(net, NULL));
     FX_OK(ferry_net_backward(net));
@@ -220,19 +220,19 @@ static void a_part_of_a_net_goes_backward_by_itself(void)
     ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
     double whole, before;
 
-    fill(ferry_net_blob(net, "x"), 1);
-    fill(ferry_net_blob(net, "t"), 2);
+    fill(ferry_net_blob_find(net, "x"), 1);
+    fill(ferry_net_blob_find(net, "t"), 2);
     FX_OK(ferry_net_forward(net, NULL));
     FX_OK(ferry_net_backward(net));
     whole = diff_at(net, "x", 4);
-    FX_OK(ferry_blob_fill_diff(ferry_net_blob(net, "x"), 0));
+    FX_OK(ferry_blob_fill_diff(ferry_net_blob_find(net, "x"), 0));
     FX_OK(ferry_net_backward_range(net, NULL, "b"));
     CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "x", 4), 0, 0);
     FX_OK(ferry_net_backward_range(net, "a", NULL));
     CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "x", 4), whole, 0);
     CU_ASSERT_NOT_EQUAL(whole, 0);
     before = diff_at(net, "b", 0);
-    FX_OK(ferry_blob_fill_diff(ferry_net_blob(net, "a"), 0));
+    FX_OK(ferry_blob_fill_diff(ferry_net_blob_find(net, "a"), 0));
     FX_OK(ferry_net_backward_range(net, "a", "a"));
     CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "x", 4), 0, 0);
     CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "b", 0), before, 0);
@@ -254,17 +254,17 @@ static void a_part_of_other_shapes_goes_backward_by_itself(void)
     ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
 
     FX_OK(ferry_net_forward(net, NULL));
-    FX_OK(ferry_blob_reshape(ferry_net_blob(net, "x"), 2, (int64_t[]){ 2, 5 }, NULL));
-    fill(ferry_net_blob(net, "x"), 1);
+    FX_OK(ferry_blob_reshape(ferry_net_blob_find(net, "x"), (int64_t[]){ 2, 5 }, 2, NULL));
+    fill(ferry_net_blob_find(net, "x"), 1);
     FX_FAILS(FERRY_EINVAL, ferry_net_backward_range(net, "s", NULL));
     FX_OK(ferry_net_forward_range(net, NULL, "s", NULL));
-    FX_OK(ferry_blob_fill_diff(ferry_net_blob(net, "s"), 2));
+    FX_OK(ferry_blob_fill_diff(ferry_net_blob_find(net, "s"), 2));
     FX_OK(ferry_net_backward_range(net, "s", NULL));
-    CU_ASSERT_EQUAL(ferry_blob_count(ferry_net_blob(net, "x")), 10);
+    CU_ASSERT_EQUAL(ferry_blob_element_count(ferry_net_blob_find(net, "x")), 10);
     CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "x", 9), 6, 1e-6);
     FX_FAILS(FERRY_EINVAL, ferry_net_backward(net));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "changed since forward"));
-    FX_OK(ferry_blob_reshape(ferry_net_blob(net, "x"), 2, (int64_t[]){ 2, 3 }, NULL));
+    FX_OK(ferry_blob_reshape(ferry_net_blob_find(net, "x"), (int64_t[]){ 2, 3 }, 2, NULL));
     FX_OK(ferry_net_forward(net, NULL));
     FX_OK(ferry_net_backward(net));
     ferry_net_close(net);
@@ -284,8 +284,8 @@ static void a_split_sums_the_diffs_of_weighted_losses(void)
     ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
     double loss = 0;
 
-    FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "x"), 3));
-    FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "t"), 1));
+    FX_OK(ferry_blob_fill_data(ferry_net_blob_find(net, "x"), 3));
+    FX_OK(ferry_blob_fill_data(ferry_net_blob_find(net, "t"), 1));
     FX_OK(ferry_net_forward(net, &loss));
     CU_ASSERT_DOUBLE_EQUAL(loss, 2 * (6 * 4 / 4.0) + 0.5 * 18, 1e-5);
     FX_OK(ferry_net_backward(net));
@@ -306,21 +306,21 @@ static void shared_parameters_sum_their_diffs(void)
                                                 "layer { name: 'm' type: 'EuclideanLoss' bottom: "
                                                 "'b' bottom: 't' top: 'm' }\n";
     ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
-    ferry_blob *w = ferry_net_param(net, nd_layer(net, "a"), 0);
-    ferry_blob *same = ferry_net_param(net, nd_layer(net, "b"), 0);
+    ferry_blob *w = ferry_net_param_at(net, nd_layer(net, "a"), 0);
+    ferry_blob *same = ferry_net_param_at(net, nd_layer(net, "b"), 0);
     double both = 0, once = 0;
 
     CU_ASSERT_PTR_EQUAL(ferry_blob_diff_memory(w), ferry_blob_diff_memory(same));
-    fill(ferry_net_blob(net, "x"), 1);
-    fill(ferry_net_blob(net, "z"), 1);
-    fill(ferry_net_blob(net, "t"), 2);
+    fill(ferry_net_blob_find(net, "x"), 1);
+    fill(ferry_net_blob_find(net, "z"), 1);
+    fill(ferry_net_blob_find(net, "t"), 2);
     FX_OK(ferry_net_forward(net, NULL));
     FX_OK(ferry_net_backward(net));
     FX_OK(ferry_blob_sumsq_diff(w, &both));
     FX_OK(ferry_net_clear_param_diffs(net));
     FX_OK(ferry_blob_sumsq_diff(w, &once));
     CU_ASSERT_DOUBLE_EQUAL(once, 0, 0);
-    FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "z"), 0));
+    FX_OK(ferry_blob_fill_data(ferry_net_blob_find(net, "z"), 0));
     FX_OK(ferry_net_forward(net, NULL));
     FX_OK(ferry_net_backward(net));
     FX_OK(ferry_blob_sumsq_diff(w, &once));
@@ -338,12 +338,12 @@ static void a_pool_without_a_maximum_gives_its_gradient_to_none(void)
                                             "'p' pooling_param { kernel_size: 2 } "
                                             "}\n";
     ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
-    float *x = ferry_blob_overwrite_host_data(ferry_net_blob(net, "x"));
+    float *x = ferry_blob_overwrite_host_data(ferry_net_blob_find(net, "x"));
 
     for (int i = 0; i < 8; i++)
         x[i] = i < 4 ? NAN : (float)i;
     FX_OK(ferry_net_forward(net, NULL));
-    FX_OK(ferry_blob_fill_diff(ferry_net_blob(net, "p"), 5));
+    FX_OK(ferry_blob_fill_diff(ferry_net_blob_find(net, "p"), 5));
     FX_OK(ferry_net_backward(net));
     for (int i = 0; i < 8; i++)
         CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "x", i), i == 7 ? 5 : 0, 0);
@@ -353,8 +353,8 @@ static void a_pool_without_a_maximum_gives_its_gradient_to_none(void)
 
 /* ---- what is no number --------------------------------------------------------------------------- */
 
-#define DUMMY(name, dims, value)                                                                  \
-    "layer { name: '" name "' type: 'DummyData' top: '" name "' dummy_data_param { shape { " dims \
+#define DUMMY(name, shape, value)                                                                  \
+    "layer { name: '" name "' type: 'DummyData' top: '" name "' dummy_data_param { shape { " shape \
     " } data_filler { value: " value " } } }\n"
 
 /* Of predictions that are no numbers; max(0, 1 + x) is 0 then, as Caffe computes it. */
@@ -418,12 +418,12 @@ static void dropouts_gradient_goes_where_its_values_went(void)
                              "'Dropout' bottom: 'x' top: 'y' dropout_param { dropout_ratio: %s } }",
             ratios[r]);
         net = open_text(text, FERRY_PHASE_TRAIN, 0);
-        FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "x"), 1));
+        FX_OK(ferry_blob_fill_data(ferry_net_blob_find(net, "x"), 1));
         FX_OK(ferry_net_forward(net, NULL));
-        FX_OK(ferry_blob_fill_diff(ferry_net_blob(net, "y"), 3));
+        FX_OK(ferry_blob_fill_diff(ferry_net_blob_find(net, "y"), 3));
         FX_OK(ferry_net_backward(net));
-        y = ferry_blob_host_data(ferry_net_blob(net, "y"));
-        dx = ferry_blob_host_diff(ferry_net_blob(net, "x"));
+        y = ferry_blob_host_data(ferry_net_blob_find(net, "y"));
+        dx = ferry_blob_host_diff(ferry_net_blob_find(net, "x"));
         CU_ASSERT_FATAL(y && dx);
         for (i = 0; i < n && (y[i] == 0 || fabs((double)y[i] - scale) < 1e-5) &&
                     fabs(3 * (double)y[i] - (double)dx[i]) < 1e-5;
@@ -451,13 +451,13 @@ static void check_gradients(const char *run, const char *prototxt, const char *w
         ferry_net_load(net, ferry_test_data(weights), NULL) || ferry_net_forward(net, &loss) ||
         ferry_net_backward(net))
         CU_FAIL_FATAL("a net that trains");
-    for (int layer = 0; layer < ferry_net_n_layers(net); layer++)
-        for (int i = 0; i < ferry_net_n_params(net, layer); i++) {
+    for (int layer = 0; layer < ferry_net_layer_count(net); layer++)
+        for (int i = 0; i < ferry_net_param_count(net, layer); i++) {
             char key[32];
 
             snprintf(key, sizeof(key), "grad0_%d", k++);
             CU_ASSERT(
-                nd_same_diff(io, nd_find(io, key), ferry_net_param(net, layer, i), 1e-5, run));
+                nd_same_diff(io, nd_find(io, key), ferry_net_param_at(net, layer, i), 1e-5, run));
         }
     CU_ASSERT_EQUAL(k, 8);
     CU_ASSERT(loss > 1 && loss < 4);
@@ -489,20 +489,20 @@ static double *bottoms_diff(const char *text, const char *poked)
     double *copy = calloc(64, sizeof(*copy));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
-    for (int i = 0; i < ferry_net_n_inputs(net); i++)
-        fill(ferry_net_input(net, i), (unsigned)i + 1);
-    if (ferry_net_blob(net, "label"))
-        FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "label"), 1));
+    for (int i = 0; i < ferry_net_input_count(net); i++)
+        fill(ferry_net_input_at(net, i), (unsigned)i + 1);
+    if (ferry_net_blob_find(net, "label"))
+        FX_OK(ferry_blob_fill_data(ferry_net_blob_find(net, "label"), 1));
     FX_OK(ferry_net_forward(net, NULL));
-    if (ferry_net_blob(net, "y"))
-        FX_OK(ferry_blob_fill_diff(ferry_net_blob(net, "y"), 1));
-    for (int i = 0; poked && i < ferry_net_n_outputs(net); i++)
-        if (ferry_net_output(net, i) != ferry_net_blob(net, "y"))
-            FX_OK(ferry_blob_fill_diff(ferry_net_output(net, i),
-                                       ferry_net_output(net, i) == ferry_net_blob(net, poked) ? 7
-                                                                                              : 0));
+    if (ferry_net_blob_find(net, "y"))
+        FX_OK(ferry_blob_fill_diff(ferry_net_blob_find(net, "y"), 1));
+    for (int i = 0; poked && i < ferry_net_output_count(net); i++)
+        if (ferry_net_output_at(net, i) != ferry_net_blob_find(net, "y"))
+            FX_OK(ferry_blob_fill_diff(
+                ferry_net_output_at(net, i),
+                ferry_net_output_at(net, i) == ferry_net_blob_find(net, poked) ? 7 : 0));
     FX_OK(ferry_net_backward(net));
-    for (int64_t i = 0; i < ferry_blob_count(ferry_net_blob(net, "x")); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(ferry_net_blob_find(net, "x")); i++)
         copy[i] = diff_at(net, "x", i);
     ferry_net_close(net);
     fx_end();
@@ -560,19 +560,19 @@ static void the_counts_tell_what_backward_moves(void)
     ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
     ferry_net_layer_info info = { .struct_size = sizeof(info) };
 
-    fill(ferry_net_blob(net, "x"), 1);
-    fill(ferry_net_blob(net, "t"), 2);
-    FX_OK(ferry_net_measure(net, 1));
+    fill(ferry_net_blob_find(net, "x"), 1);
+    fill(ferry_net_blob_find(net, "t"), 2);
+    FX_OK(ferry_net_set_measuring(net, 1));
     FX_OK(ferry_net_forward(net, NULL));
     FX_OK(ferry_net_backward(net));
-    FX_OK(ferry_net_layer(net, nd_layer(net, "b"), &info));
+    FX_OK(ferry_net_get_layer_info(net, nd_layer(net, "b"), &info));
     CU_ASSERT_EQUAL(info.needs_backward, 1);
     CU_ASSERT_EQUAL(info.backward_operations, 3);
     CU_ASSERT(info.backward_ms > 0);
     CU_ASSERT_DOUBLE_EQUAL(info.backward_flops, 2 * info.flops, 0);
-    FX_OK(ferry_net_layer(net, nd_layer(net, "l"), &info));
+    FX_OK(ferry_net_get_layer_info(net, nd_layer(net, "l"), &info));
     CU_ASSERT_EQUAL(info.backward_tier, FERRY_TIER_HOST);
-    FX_OK(ferry_net_layer(net, nd_layer(net, "x"), &info));
+    FX_OK(ferry_net_get_layer_info(net, nd_layer(net, "x"), &info));
     CU_ASSERT_EQUAL(info.needs_backward, 0);
     ferry_net_close(net);
     fx_end();

@@ -329,14 +329,14 @@ static void a_bottom_and_the_parameters_that_it_does_not_fit_are_named(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(made_for); i++) {
         ferry_net *net = NULL;
-        int64_t dims[8];
+        int64_t shape[8];
         int n = 0, err;
 
         for (const char *axis = made_for[i].then; *axis; axis++)
             if (*axis != ' ')
-                dims[n++] = *axis - '0';
+                shape[n++] = *axis - '0';
         reopen(i, &net);
-        FX_OK(ferry_blob_reshape(ferry_net_input(net, 0), n, dims, NULL));
+        FX_OK(ferry_blob_reshape(ferry_net_input_at(net, 0), shape, n, NULL));
         err = ferry_net_forward(net, NULL);
         CU_ASSERT_EQUAL(err, FERRY_ESHAPE);
         if (!is_said("bottom", 0, made_for[i].then) || !is_said("blob", 0, made_for[i].blob) ||
@@ -477,14 +477,14 @@ static void write_model(const char *bytes, size_t size)
 /* What a net makes of ones. */
 static float answer(ferry_net *net)
 {
-    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
     const float *y;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(x);
     for (int i = 0; i < 6; i++)
         x[i] = 1;
     FX_OK(ferry_net_forward(net, NULL));
-    y = ferry_blob_host_data(ferry_net_output(net, 0));
+    y = ferry_blob_host_data(ferry_net_output_at(net, 0));
     CU_ASSERT_PTR_NOT_NULL_FATAL(y);
     return *y;
 }
@@ -526,7 +526,7 @@ static void a_model_cut_anywhere_is_an_error_or_a_net(void)
 
         o.seed = cut + 2;
         FX_OK_FATAL(ferry_net_open(dev, "net.prototxt", &o, &other));
-        weight = ferry_blob_mutable_host_data(ferry_net_param(other, 1, 0));
+        weight = ferry_blob_mutable_host_data(ferry_net_param_at(other, 1, 0));
         CU_ASSERT_PTR_NOT_NULL_FATAL(weight);
         weight[0] = 3;
         before = answer(other);
@@ -570,7 +570,7 @@ static void blobs_without_elements_go_through(void)
         o.text_size = strlen(text);
         FX_OK_FATAL(ferry_net_open(dev, "net.prototxt", &o, &net));
         FX_OK(ferry_net_forward(net, NULL));
-        CU_ASSERT_EQUAL(ferry_blob_count(ferry_net_blob(net, "y")), 0);
+        CU_ASSERT_EQUAL(ferry_blob_element_count(ferry_net_blob_find(net, "y")), 0);
         ferry_net_close(net);
         fx_end();
     }

@@ -48,18 +48,18 @@ static ferry_net *open_net(ferry_device *dev, const char *text, bool learns)
 
 static void pass(ferry_net *net, bool learns)
 {
-    ferry_blob *in = ferry_net_input(net, 0), *out = ferry_net_output(net, 0);
+    ferry_blob *in = ferry_net_input_at(net, 0), *out = ferry_net_output_at(net, 0);
     float *x = ferry_blob_overwrite_host_data(in);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(x);
-    for (int64_t i = 0; i < ferry_blob_count(in); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(in); i++)
         x[i] = (float)(i * 37 % 101) / 101 - 0.5f;
     FX_OK_FATAL(ferry_net_forward(net, NULL));
     if (!learns)
         return;
     FX_OK(ferry_net_clear_param_diffs(net));
     x = ferry_blob_overwrite_host_diff(out);
-    for (int64_t i = 0; i < ferry_blob_count(out); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(out); i++)
         x[i] = (float)(i * 17 % 61) / 61;
     FX_OK_FATAL(ferry_net_backward(net));
 }
@@ -80,11 +80,11 @@ static bool alike(const float *x, const float *y, int64_t count)
 /* Whether a net computes what it does on the CPU. */
 static void agrees(ferry_net *net, const char *text, bool learns)
 {
-    ferry_blob *out = ferry_net_output(net, 0), *in = ferry_net_input(net, 0);
+    ferry_blob *out = ferry_net_output_at(net, 0), *in = ferry_net_input_at(net, 0);
     ferry_device *cpu;
     ferry_net *other;
 
-    if (ferry_runtime_device(wx_runtime(), "cpu", &cpu)) {
+    if (ferry_runtime_get_device(wx_runtime(), "cpu", &cpu)) {
         ferry_test_skip("there is no cpu plugin to compare with");
         pass(net, learns); /* its operations are looked at all the same */
         return;
@@ -93,11 +93,11 @@ static void agrees(ferry_net *net, const char *text, bool learns)
     for (int i = 0; i < 2; i++) { /* and again, when all is where it was left */
         pass(net, learns);
         pass(other, learns);
-        CU_ASSERT(alike(ferry_blob_host_data(ferry_net_output(other, 0)), ferry_blob_host_data(out),
-                        ferry_blob_count(out)));
+        CU_ASSERT(alike(ferry_blob_host_data(ferry_net_output_at(other, 0)),
+                        ferry_blob_host_data(out), ferry_blob_element_count(out)));
         if (learns)
-            CU_ASSERT(alike(ferry_blob_host_diff(ferry_net_input(other, 0)),
-                            ferry_blob_host_diff(in), ferry_blob_count(in)));
+            CU_ASSERT(alike(ferry_blob_host_diff(ferry_net_input_at(other, 0)),
+                            ferry_blob_host_diff(in), ferry_blob_element_count(in)));
     }
     ferry_net_close(other);
 }
@@ -152,7 +152,7 @@ static void strict_names_the_layer_and_the_number(void)
     setenv("FERRY_STRICT", "1", 1);
     FX_OK_FATAL(ferry_runtime_open(NULL, &rt));
     unsetenv("FERRY_STRICT");
-    FX_OK_FATAL(ferry_runtime_device(rt, "sim:0", &dev));
+    FX_OK_FATAL(ferry_runtime_get_device(rt, "sim:0", &dev));
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_net_open(dev, "net.prototxt", &o, &net));
     CU_ASSERT_PTR_NULL(net);
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "layer \"s\""));
@@ -222,7 +222,7 @@ static void a_blob_beyond_the_largest_block_is_refused_with_both_numbers(void)
 
     wx_begin();
     net = open_net(wx_dev(0), text, false);
-    memset(ferry_blob_overwrite_host_data(ferry_net_input(net, 0)), 0, 4 * 3 * 64 * 64);
+    memset(ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0)), 0, 4 * 3 * 64 * 64);
     FX_FAILS(FERRY_ENOMEM, ferry_net_forward(net, NULL));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "196608"));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "65536"));
@@ -235,27 +235,27 @@ static void an_operation_elsewhere_is_refused_with_both_numbers(void)
 {
     const int64_t shape[2] = { 2, 2 };
     ferry_memory *m = NULL;
-    ferry_op_place in, out;
-    ferry_op_args args = { .struct_size = sizeof args, .in = &in, .out = &out };
+    ferry_operation_location in, out;
+    ferry_operation_args args = { .struct_size = sizeof args, .in = &in, .out = &out };
     ferry_operation *o = NULL;
-    ferry_op op;
+    ferry_op_desc op;
 
     wx_begin();
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.n_in = op.n_out = 1;
-    op.in[0] = op.out[0] = ferry_operand_of(FERRY_F32, 2, shape, NULL);
+    op.in[0] = op.out[0] = ferry_operand_make(FERRY_F32, shape, 2, NULL);
     FX_OK_FATAL(ferry_memory_create(wx_dev(0), 1024, &m));
     memset(ferry_memory_overwrite_host_data(m), 0x3f, 1024);
-    in = (ferry_op_place){ m, 0 };
-    out = (ferry_op_place){ m, 264 };
-    FX_OK_FATAL(ferry_op_create(wx_dev(0), &op, &o));
+    in = (ferry_operation_location){ m, 0 };
+    out = (ferry_operation_location){ m, 264 };
+    FX_OK_FATAL(ferry_operation_create(wx_dev(0), &op, &o));
     for (int i = 0; i < 100; i++)
-        FX_FAILS(FERRY_EUNSUPPORTED, ferry_op_run(o, NULL, &args));
+        FX_FAILS(FERRY_EUNSUPPORTED, ferry_operation_run(o, NULL, &args));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "begins at byte 264"));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "no multiple of 256"));
     out.offset = 256;
-    FX_OK(ferry_op_run(o, NULL, &args));
-    ferry_op_destroy(o);
+    FX_OK(ferry_operation_run(o, NULL, &args));
+    ferry_operation_destroy(o);
     ferry_memory_release(m);
     wx_end();
 }

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INPUT(name, dims)                                                                        \
-    "layer { name: '" name "' type: 'Input' top: '" name "' input_param { shape { " dims " } } " \
-                                                                                         "}\n"
+#define INPUT(name, shape)                                                                        \
+    "layer { name: '" name "' type: 'Input' top: '" name "' input_param { shape { " shape " } } " \
+    "}\n"
 #define X                INPUT("x", "dim: 2 dim: 3 dim: 5 dim: 4")
 #define HOST(type, more) "layer { name: 'h' type: '" type "' bottom: 'x' top: 'h' " more " }\n"
 #define CONV             HOST("Convolution", "convolution_param { num_output: 4 kernel_size: 3 pad: 1 }")
@@ -149,9 +149,9 @@ static void multiply(const float *x, const float *w, const float *bias, int64_t 
 
 static double *host_values(const struct pattern *t, ferry_net *net, int layer)
 {
-    const float *x = ferry_blob_host_data(ferry_net_blob(net, "x"));
-    const float *w = ferry_blob_host_data(ferry_net_param(net, layer, 0));
-    const float *bias = ferry_blob_host_data(ferry_net_param(net, layer, 1));
+    const float *x = ferry_blob_host_data(ferry_net_blob_find(net, "x"));
+    const float *w = ferry_blob_host_data(ferry_net_param_at(net, layer, 0));
+    const float *bias = ferry_blob_host_data(ferry_net_param_at(net, layer, 1));
     double *h = calloc(1024, sizeof *h);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(h);
@@ -160,17 +160,18 @@ static double *host_values(const struct pattern *t, ferry_net *net, int layer)
     else if (t->host == DECONVOLUTION)
         deconvolve(t, x, w, bias, h);
     else
-        multiply(x, w, bias, ferry_blob_dim(ferry_net_param(net, layer, 0), 0), h);
+        multiply(x, w, bias, ferry_blob_dim(ferry_net_param_at(net, layer, 0), 0), h);
     return h;
 }
 
 static double worst_difference(const struct pattern *t, ferry_net *net)
 {
-    const ferry_blob *top = ferry_net_blob(net, "y");
-    const float *y = ferry_blob_host_data(top), *u = ferry_blob_host_data(ferry_net_blob(net, "u"));
+    const ferry_blob *top = ferry_net_blob_find(net, "y");
+    const float *y = ferry_blob_host_data(top),
+                *u = ferry_blob_host_data(ferry_net_blob_find(net, "u"));
     double *h = host_values(t, net, 2), worst = 0;
 
-    for (int64_t i = 0; i < ferry_blob_count(top); i++) {
+    for (int64_t i = 0; i < ferry_blob_element_count(top); i++) {
         int64_t k = i / t->inner % t->wide;
         double big = t->host_is_small ? (double)u[i] : h[i];
         double small = t->host_is_small ? h[k] : (double)u[k];
@@ -191,7 +192,7 @@ static void fill(ferry_blob *b, unsigned *state)
     float *to = ferry_blob_overwrite_host_data(b);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(to);
-    for (int64_t i = 0; i < ferry_blob_count(b); i++) {
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++) {
         *state = *state * 1664525u + 1013904223u;
         to[i] = (float)(*state >> 8) / (float)(1 << 23) - 1;
     }
@@ -211,9 +212,9 @@ static void check(const struct pattern *t, int fuse, int plan)
     FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
     CU_ASSERT_PTR_NOT_NULL_FATAL(net);
     for (int k = 0; k < 2; k++)
-        fill(ferry_net_param(net, 2, k), &state);
+        fill(ferry_net_param_at(net, 2, k), &state);
     for (int k = 0; k < 2; k++)
-        fill(ferry_net_input(net, k), &state);
+        fill(ferry_net_input_at(net, k), &state);
     FX_OK(ferry_net_forward(net, NULL));
     worst = worst_difference(t, net);
     if (worst > 1e-4)

@@ -50,10 +50,10 @@ static ferry_net *open_net(int plan, int fuse)
 
 static void feed(ferry_net *net)
 {
-    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(x);
-    for (int64_t i = 0; i < ferry_blob_count(ferry_net_input(net, 0)); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(ferry_net_input_at(net, 0)); i++)
         x[i] = (float)(i % 11) / 5 - 1;
 }
 
@@ -61,7 +61,7 @@ static int run(ferry_net *net)
 {
     int err = ferry_net_forward(net, NULL);
 
-    return err || ferry_blob_host_data(ferry_net_output(net, 0)) ? err : ferry_last_error_code();
+    return err || ferry_blob_host_data(ferry_net_output_at(net, 0)) ? err : ferry_last_error_code();
 }
 
 /* ---- failures -------------------------------------------------------------------------------------- */
@@ -79,14 +79,14 @@ static void begin(void)
     fx_sim(fx_device(), &f.control, &f.sim);
     feed(net);
     FX_OK(run(net));
-    memcpy(f.wanted, ferry_blob_host_data(ferry_net_output(net, 0)), sizeof f.wanted);
+    memcpy(f.wanted, ferry_blob_host_data(ferry_net_output_at(net, 0)), sizeof f.wanted);
     ferry_net_close(net);
     fx_end();
 }
 
 static bool answers(ferry_net *net)
 {
-    const float *y = ferry_blob_host_data(ferry_net_output(net, 0));
+    const float *y = ferry_blob_host_data(ferry_net_output_at(net, 0));
 
     for (int i = 0; y && i < 5; i++)
         if (fabsf(y[i] - f.wanted[i]) > 1e-6f)
@@ -99,10 +99,10 @@ typedef void (*fail)(void *sim, uint32_t call, uint64_t nth, int code);
 /* Two images, and then one: blobs have more room than is in use. */
 static void run_and_shrink(ferry_net *net)
 {
-    FX_OK(ferry_blob_reshape4(ferry_net_input(net, 0), 2, 8, 9, 9));
+    FX_OK(ferry_blob_reshape4(ferry_net_input_at(net, 0), 2, 8, 9, 9));
     feed(net);
     FX_OK(run(net));
-    FX_OK(ferry_blob_reshape4(ferry_net_input(net, 0), 1, 8, 9, 9));
+    FX_OK(ferry_blob_reshape4(ferry_net_input_at(net, 0), 1, 8, 9, 9));
     feed(net);
     FX_OK(run(net));
 }
@@ -163,18 +163,18 @@ static void a_lost_device_is_the_error_and_the_net_moves_elsewhere(void)
     net = open_net(0, 0);
     feed(net);
     FX_OK(run(net));
-    for (int i = 0; i < ferry_net_n_layers(net); i++) /* as it has what was loaded */
-        for (int k = 0; k < ferry_net_n_params(net, i); k++)
-            CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(ferry_net_param(net, i, k)));
+    for (int i = 0; i < ferry_net_layer_count(net); i++) /* as it has what was loaded */
+        for (int k = 0; k < ferry_net_param_count(net, i); k++)
+            CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(ferry_net_param_at(net, i, k)));
     f.control->lose(f.sim);
     feed(net);
     err = run(net);
     CU_ASSERT(err == FERRY_ELOST || err == FERRY_EDEVICE);
     CU_ASSERT(strstr(ferry_last_error(), "sim") != NULL);
-    if (ferry_runtime_device(fx_runtime(), "cpu", &cpu)) {
+    if (ferry_runtime_get_device(fx_runtime(), "cpu", &cpu)) {
         ferry_test_skip("there is no cpu plugin");
     } else {
-        FX_OK(ferry_net_to(net, cpu));
+        FX_OK(ferry_net_move_to(net, cpu));
         feed(net);
         FX_OK(run(net));
         CU_ASSERT(answers(net));
@@ -276,8 +276,8 @@ static void no_more_moves_than_the_placement_needs(void)
     CU_ASSERT(bytes <= unplanned);
     if (!strcmp(getenv("FERRY_TEST_BACKENDS"), "sim[ops=minimal]"))
         CU_ASSERT_EQUAL(bytes, 0); /* all of it is the host's */
-    CU_ASSERT_DOUBLE_EQUAL(((const float *)ferry_blob_host_data(ferry_net_output(net, 0)))[0],
-                           ((const float *)ferry_blob_host_data(ferry_net_output(plain, 0)))[0],
+    CU_ASSERT_DOUBLE_EQUAL(((const float *)ferry_blob_host_data(ferry_net_output_at(net, 0)))[0],
+                           ((const float *)ferry_blob_host_data(ferry_net_output_at(plain, 0)))[0],
                            1e-6);
     ferry_net_close(net);
     ferry_net_close(plain);
@@ -293,12 +293,12 @@ static void squeezenet_moves_nothing_on_five_entries(void)
         return;
     FX_OK(ferry_net_open(fx_device(), path, NULL, &net));
     CU_ASSERT_PTR_NOT_NULL_FATAL(net);
-    FX_OK(ferry_blob_reshape4(ferry_net_input(net, 0), 1, 3, 64, 64));
+    FX_OK(ferry_blob_reshape4(ferry_net_input_at(net, 0), 1, 3, 64, 64));
     CU_ASSERT_EQUAL(moved(net), 0);
-    for (int i = 0; i < ferry_net_n_layers(net); i++) {
+    for (int i = 0; i < ferry_net_layer_count(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
 
-        FX_OK(ferry_net_layer(net, i, &info));
+        FX_OK(ferry_net_get_layer_info(net, i, &info));
         CU_ASSERT(info.operations == 0 || info.tier == FERRY_TIER_HOST);
     }
     ferry_net_close(net);

@@ -14,8 +14,8 @@
  * many operations are left of it.
  */
 
-#define INPUT(dims) \
-    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " dims " } } }\n"
+#define INPUT(shape) \
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " shape " } } }\n"
 #define X INPUT("dim: 2 dim: 3 dim: 5 dim: 4")
 #define CONV                                                                             \
     "layer { name: 'conv' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { " \
@@ -192,27 +192,27 @@ static void fill(ferry_blob *b, unsigned *state, float low, float high)
     float *to = ferry_blob_overwrite_host_data(b);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(to);
-    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
         to[i] = low + (high - low) * next(state);
 }
 
 /* Parameters between 0.1 and 1.1: variances too. */
 static void fill_net(ferry_net *net, unsigned seed)
 {
-    for (int i = 0; i < ferry_net_n_layers(net); i++)
-        for (int k = 0; k < ferry_net_n_params(net, i); k++)
-            fill(ferry_net_param(net, i, k), &seed, 0.1f, 1.1f);
-    fill(ferry_net_input(net, 0), &seed, -1, 1);
+    for (int i = 0; i < ferry_net_layer_count(net); i++)
+        for (int k = 0; k < ferry_net_param_count(net, i); k++)
+            fill(ferry_net_param_at(net, i, k), &seed, 0.1f, 1.1f);
+    fill(ferry_net_input_at(net, 0), &seed, -1, 1);
 }
 
 static int operations(const ferry_net *net)
 {
     int n = 0;
 
-    for (int i = 0; i < ferry_net_n_layers(net); i++) {
+    for (int i = 0; i < ferry_net_layer_count(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
 
-        FX_OK(ferry_net_layer(net, i, &info));
+        FX_OK(ferry_net_get_layer_info(net, i, &info));
         n += info.operations;
     }
     return n;
@@ -222,10 +222,10 @@ static bool same_outputs(ferry_net *a, ferry_net *b)
 {
     bool same = true;
 
-    for (int i = 0; i < ferry_net_n_outputs(a); i++) {
-        const float *x = ferry_blob_host_data(ferry_net_output(a, i));
-        const float *y = ferry_blob_host_data(ferry_net_output(b, i));
-        int64_t n = ferry_blob_count(ferry_net_output(a, i)), k;
+    for (int i = 0; i < ferry_net_output_count(a); i++) {
+        const float *x = ferry_blob_host_data(ferry_net_output_at(a, i));
+        const float *y = ferry_blob_host_data(ferry_net_output_at(b, i));
+        int64_t n = ferry_blob_element_count(ferry_net_output_at(a, i)), k;
         double most = 0, worst = 0;
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(x);
@@ -292,18 +292,18 @@ static void what_is_fused_or_planned_away_names_keep(void)
     ferry_net_options o = { .struct_size = sizeof o, .text = chain, .text_size = strlen(chain) };
     ferry_net *net = open_text(chain, 0, 0);
 
-    CU_ASSERT_PTR_NULL(ferry_net_blob(net, "c"));
+    CU_ASSERT_PTR_NULL(ferry_net_blob_find(net, "c"));
     CU_ASSERT(strstr(ferry_last_error(), "keep") != NULL);
-    CU_ASSERT_PTR_NULL(ferry_net_blob(net, "f"));
+    CU_ASSERT_PTR_NULL(ferry_net_blob_find(net, "f"));
     CU_ASSERT_PTR_NULL(ferry_net_blob_at(net, 1));
-    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob(net, "x"));
-    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob(net, "y"));
+    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob_find(net, "x"));
+    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob_find(net, "y"));
     ferry_net_close(net);
     o.keep = keep;
-    o.n_keep = 1;
+    o.keep_count = 1;
     FX_OK(ferry_net_open(fx_device(), NULL, &o, &net));
-    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob(net, "e"));
-    CU_ASSERT_PTR_NULL(ferry_net_blob(net, "f"));
+    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob_find(net, "e"));
+    CU_ASSERT_PTR_NULL(ferry_net_blob_find(net, "f"));
     ferry_net_close(net);
     o.keep = (const char *const[]){ "nobody" };
     CU_ASSERT_EQUAL(ferry_net_open(fx_device(), NULL, &o, &net), FERRY_EINVAL);
@@ -319,7 +319,7 @@ static void what_is_kept_holds_what_it_would_unfused(void)
     ferry_net *plain;
 
     o.keep = (const char *const[]){ "*" };
-    o.n_keep = 1;
+    o.keep_count = 1;
     FX_OK(ferry_net_open(dev, NULL, &o, &plain));
     fill_net(plain, 3);
     FX_OK(ferry_net_forward(plain, NULL));
@@ -332,9 +332,9 @@ static void what_is_kept_holds_what_it_would_unfused(void)
         FX_OK(ferry_net_open(dev, NULL, &o, &net));
         fill_net(net, 3);
         FX_OK(ferry_net_forward(net, NULL));
-        n = ferry_blob_count(ferry_net_blob(net, names[i]));
-        a = ferry_blob_host_data(ferry_net_blob(net, names[i]));
-        b = ferry_blob_host_data(ferry_net_blob(plain, names[i]));
+        n = ferry_blob_element_count(ferry_net_blob_find(net, names[i]));
+        a = ferry_blob_host_data(ferry_net_blob_find(net, names[i]));
+        b = ferry_blob_host_data(ferry_net_blob_find(plain, names[i]));
         for (k = 0; k < n && fabsf(a[k] - b[k]) <= 1e-5f * (1 + fabsf(b[k])); k++)
             ;
         CU_ASSERT_EQUAL(k, n);
@@ -354,7 +354,7 @@ static void only_what_is_kept_is_computed(void)
     const float *a, *b;
 
     o.keep = (const char *const[]){ "t" };
-    o.n_keep = 1;
+    o.keep_count = 1;
     o.only = 1;
     o.plan = -1;
     FX_OK(ferry_net_open(fx_device(), NULL, &o, &net));
@@ -362,9 +362,9 @@ static void only_what_is_kept_is_computed(void)
     fill_net(plain, 5);
     FX_OK(ferry_net_forward(net, NULL));
     FX_OK(ferry_net_forward(plain, NULL));
-    CU_ASSERT_PTR_NULL(ferry_net_blob(net, "s"));
-    a = ferry_blob_host_data(ferry_net_blob(net, "t"));
-    b = ferry_blob_host_data(ferry_net_blob(plain, "t"));
+    CU_ASSERT_PTR_NULL(ferry_net_blob_find(net, "s"));
+    a = ferry_blob_host_data(ferry_net_blob_find(net, "t"));
+    b = ferry_blob_host_data(ferry_net_blob_find(plain, "t"));
     CU_ASSERT_PTR_NOT_NULL_FATAL(a);
     CU_ASSERT_DOUBLE_EQUAL(a[11], b[11], 1e-6);
     if (takes_steps())
@@ -395,7 +395,7 @@ static void a_net_that_takes_anothers_parameters_folds_them(void)
     FX_OK(ferry_net_forward(a, NULL));
     FX_OK(ferry_net_forward(b, NULL));
     FX_OK(ferry_net_share(b, a));
-    FX_OK(ferry_blob_copy_from(ferry_net_input(b, 0), ferry_net_input(a, 0), 0));
+    FX_OK(ferry_blob_copy_from(ferry_net_input_at(b, 0), ferry_net_input_at(a, 0), 0));
     FX_OK(ferry_net_forward(b, NULL));
     CU_ASSERT(same_outputs(a, b));
     ferry_net_close(a);
@@ -412,10 +412,10 @@ static void parameters_in_other_memory_are_folded_anew(void)
     fill_net(b, 9);
     FX_OK(ferry_net_forward(a, NULL));
     FX_OK(ferry_net_forward(b, NULL));
-    for (int i = 0; i < ferry_net_n_layers(b); i++)
-        for (int k = 0; k < ferry_net_n_params(b, i); k++)
-            FX_OK(ferry_blob_share_data(ferry_net_param(b, i, k), ferry_net_param(a, i, k)));
-    FX_OK(ferry_blob_copy_from(ferry_net_input(b, 0), ferry_net_input(a, 0), 0));
+    for (int i = 0; i < ferry_net_layer_count(b); i++)
+        for (int k = 0; k < ferry_net_param_count(b, i); k++)
+            FX_OK(ferry_blob_share_data(ferry_net_param_at(b, i, k), ferry_net_param_at(a, i, k)));
+    FX_OK(ferry_blob_copy_from(ferry_net_input_at(b, 0), ferry_net_input_at(a, 0), 0));
     FX_OK(ferry_net_forward(b, NULL));
     CU_ASSERT(same_outputs(a, b));
     ferry_net_close(b);

@@ -40,19 +40,19 @@ static ferry_net *open_net(void)
 
 static void feed(ferry_net *net)
 {
-    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(x);
-    for (int64_t i = 0; i < ferry_blob_count(ferry_net_input(net, 0)); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(ferry_net_input_at(net, 0)); i++)
         x[i] = (float)(i % 11) / 5 - 1;
 }
 
 /* The host has what the device computed with, as where weights were loaded. */
 static void bring_weights(ferry_net *net)
 {
-    for (int i = 0; i < ferry_net_n_layers(net); i++)
-        for (int k = 0; k < ferry_net_n_params(net, i); k++)
-            CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(ferry_net_param(net, i, k)));
+    for (int i = 0; i < ferry_net_layer_count(net); i++)
+        for (int k = 0; k < ferry_net_param_count(net, i); k++)
+            CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(ferry_net_param_at(net, i, k)));
 }
 
 /* Runs so many commands of device 0, of those that wait, and loses it. How many waited. */
@@ -72,10 +72,10 @@ static void check_moved(ferry_net *net, const float *wanted)
 {
     const float *y;
 
-    FX_OK(ferry_net_to(net, wx_dev(1)));
+    FX_OK(ferry_net_move_to(net, wx_dev(1)));
     feed(net);
     FX_OK(ferry_net_forward(net, NULL));
-    y = ferry_blob_host_data(ferry_net_output(net, 0));
+    y = ferry_blob_host_data(ferry_net_output_at(net, 0));
     CU_ASSERT_PTR_NOT_NULL_FATAL(y);
     for (int i = 0; i < VALUES; i++)
         CU_ASSERT(fabsf(y[i] - wanted[i]) <= 1e-6f);
@@ -94,7 +94,7 @@ static void the_loss_is_the_error_and_the_net_moves_on(void)
     net = open_net();
     feed(net);
     FX_OK(ferry_net_forward(net, NULL));
-    y = ferry_blob_host_data(ferry_net_output(net, 0));
+    y = ferry_blob_host_data(ferry_net_output_at(net, 0));
     CU_ASSERT_PTR_NOT_NULL_FATAL(y);
     memcpy(wanted, y, sizeof wanted);
     bring_weights(net);
@@ -102,7 +102,7 @@ static void the_loss_is_the_error_and_the_net_moves_on(void)
     FX_OK(ferry_net_forward(net, NULL));
     waiting = lose_behind(behind);
     CU_ASSERT(waiting > 2 && waiting <= MOST);
-    CU_ASSERT_PTR_NULL(ferry_blob_host_data(ferry_net_output(net, 0)));
+    CU_ASSERT_PTR_NULL(ferry_blob_host_data(ferry_net_output_at(net, 0)));
     CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_ELOST);
     feed(net);
     CU_ASSERT_EQUAL(ferry_net_forward(net, NULL), FERRY_ELOST);

@@ -14,19 +14,21 @@
 #define AXES 12
 #define ALL  864
 
-static const int64_t dims[AXES] = { 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 2, 1 };
+static const int64_t shape[AXES] = { 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 2, 1 };
 #define SHAPE                                                                               \
     "shape { dim: 2 dim: 3 dim: 1 dim: 2 dim: 3 dim: 1 dim: 2 dim: 3 dim: 1 dim: 2 dim: 2 " \
     "dim: 1 }"
 #define INPUT(name) \
     "layer { name: '" name "' type: 'Input' top: '" name "' input_param { " SHAPE " } }\n"
-#define ON_X(type, more)                                                                           \
-    INPUT("x") "layer { name: 'l' type: '" type "' bottom: 'x' top: 'y' loss_weight: 1 " more " }" \
-                                                                                              "\n"
-#define ON_TWO(type, more)                      \
-    INPUT("x")                                  \
-    INPUT("u") "layer { name: 'l' type: '" type \
-               "' bottom: 'x' bottom: 'u' top: 'y' loss_weight: 1 " more " }\n"
+#define ON_X(type, more)                                                                \
+    INPUT("x")                                                                          \
+    "layer { name: 'l' type: '" type "' bottom: 'x' top: 'y' loss_weight: 1 " more " }" \
+    "\n"
+#define ON_TWO(type, more)                                                                     \
+    INPUT("x")                                                                                 \
+    INPUT("u")                                                                                 \
+    "layer { name: 'l' type: '" type "' bottom: 'x' bottom: 'u' top: 'y' loss_weight: 1 " more \
+    " }\n"
 
 static double value_of(int64_t i)
 {
@@ -169,11 +171,11 @@ static ferry_net *opened(const char *text, int backward)
         CU_FAIL("a net that Caffe opens");
         return NULL;
     }
-    for (int k = 0; k < ferry_net_n_inputs(net); k++) {
-        float *to = ferry_blob_overwrite_host_data(ferry_net_input(net, k));
+    for (int k = 0; k < ferry_net_input_count(net); k++) {
+        float *to = ferry_blob_overwrite_host_data(ferry_net_input_at(net, k));
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(to);
-        for (int64_t i = 0; i < ferry_blob_count(ferry_net_input(net, k)); i++)
+        for (int64_t i = 0; i < ferry_blob_element_count(ferry_net_input_at(net, k)); i++)
             to[i] = (float)(k ? other_of(i) : value_of(i));
     }
     return net;
@@ -182,14 +184,14 @@ static ferry_net *opened(const char *text, int backward)
 /* The gradient of y is other_of(i + 5), and what it is of x. */
 static const float *gradient(ferry_net *net)
 {
-    ferry_blob *y = ferry_net_blob(net, "y");
+    ferry_blob *y = ferry_net_blob_find(net, "y");
     float *dy = ferry_blob_overwrite_host_diff(y);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(dy);
-    for (int64_t i = 0; i < ferry_blob_count(y); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(y); i++)
         dy[i] = (float)other_of(i + 5);
     FX_OK(ferry_net_backward(net));
-    return ferry_blob_host_diff(ferry_net_input(net, 0));
+    return ferry_blob_host_diff(ferry_net_input_at(net, 0));
 }
 
 static bool close_to(float got, double want)
@@ -208,8 +210,8 @@ static void check(const struct pattern *t, int backward)
     FX_OK(ferry_net_forward(net, NULL));
     if (backward)
         dx = gradient(net);
-    y = ferry_blob_host_data(ferry_net_blob(net, "y"));
-    CU_ASSERT_EQUAL_FATAL(ferry_blob_count(ferry_net_blob(net, "y")), ALL);
+    y = ferry_blob_host_data(ferry_net_blob_find(net, "y"));
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_element_count(ferry_net_blob_find(net, "y")), ALL);
     for (int64_t i = 0; right && i < ALL; i++) {
         struct element e = t->of(value_of(i), other_of(i));
 
@@ -254,10 +256,10 @@ static void check_moved(const char *text, const int64_t *top, const int64_t *ste
         FX_OK(ferry_net_forward(net, NULL));
         if (backward)
             dx = gradient(net);
-        n = ferry_blob_count(ferry_net_blob(net, "y"));
-        y = ferry_blob_host_data(ferry_net_blob(net, "y"));
+        n = ferry_blob_element_count(ferry_net_blob_find(net, "y"));
+        y = ferry_blob_host_data(ferry_net_blob_find(net, "y"));
         for (int a = 0; a < AXES; a++)
-            CU_ASSERT_EQUAL(ferry_blob_dim(ferry_net_blob(net, "y"), a), top[a]);
+            CU_ASSERT_EQUAL(ferry_blob_dim(ferry_net_blob_find(net, "y"), a), top[a]);
         for (int64_t i = 0; i < n; i++) {
             int64_t at = place_of(i, top, step, start);
 
@@ -276,7 +278,7 @@ static void steps_of(int64_t *step)
 {
     int64_t all = 1;
 
-    for (int a = AXES; a-- > 0; all *= dims[a])
+    for (int a = AXES; a-- > 0; all *= shape[a])
         step[a] = all;
 }
 
@@ -291,7 +293,7 @@ static void permute_takes_twelve_axes(void)
                             "permute_param {");
     for (int a = 0; a < AXES; a++) {
         sprintf(text + strlen(text), " order: %d", order[a]);
-        top[a] = dims[order[a]];
+        top[a] = shape[order[a]];
         turned[a] = step[order[a]];
     }
     strcat(text, " } }\n");
@@ -322,7 +324,7 @@ static void slice_takes_twelve_axes(void)
     int64_t step[AXES], top[AXES];
 
     steps_of(step);
-    memcpy(top, dims, sizeof top);
+    memcpy(top, shape, sizeof top);
     top[7] = 2;
     check_moved(text, top, step, step[7]);
 }
@@ -336,13 +338,13 @@ static void a_parameter_has_twelve_axes(void)
 
     if (!net)
         return;
-    p = ferry_blob_overwrite_host_data(ferry_net_param(net, 0, 0));
+    p = ferry_blob_overwrite_host_data(ferry_net_param_at(net, 0, 0));
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     for (int64_t i = 0; i < ALL; i++)
         p[i] = (float)value_of(i);
     FX_OK(ferry_net_forward(net, NULL));
-    y = ferry_blob_host_data(ferry_net_blob(net, "y"));
-    CU_ASSERT_EQUAL(ferry_blob_naxes(ferry_net_blob(net, "y")), AXES);
+    y = ferry_blob_host_data(ferry_net_blob_find(net, "y"));
+    CU_ASSERT_EQUAL(ferry_blob_rank(ferry_net_blob_find(net, "y")), AXES);
     for (int64_t i = 0; i < ALL; i += 13)
         CU_ASSERT(close_to(y[i], value_of(i)));
     ferry_net_close(net);
@@ -359,12 +361,12 @@ static void softmax_takes_twelve_axes(void)
         return;
     steps_of(step);
     FX_OK(ferry_net_forward(net, NULL));
-    y = ferry_blob_host_data(ferry_net_blob(net, "y"));
+    y = ferry_blob_host_data(ferry_net_blob_find(net, "y"));
     for (int64_t i = 0; i < ALL; i++) {
-        int64_t first = i - i / step[7] % dims[7] * step[7];
+        int64_t first = i - i / step[7] % shape[7] * step[7];
         double all = 0;
 
-        for (int64_t k = 0; k < dims[7]; k++)
+        for (int64_t k = 0; k < shape[7]; k++)
             all += exp(value_of(first + k * step[7]));
         CU_ASSERT(close_to(y[i], exp(value_of(i)) / all));
     }

@@ -60,11 +60,11 @@ static int64_t largest_of(const float *row, int n)
 static int64_t right_of(ferry_net *net, const struct images *images, int64_t first, int64_t n)
 {
     const float *pixels = ferry_blob_host_data(images->pixels), *labels, *scores;
-    ferry_blob *input = ferry_net_input(net, 0);
+    ferry_blob *input = ferry_net_input_at(net, 0);
     int64_t right = 0;
     float *to = NULL;
 
-    if (!ferry_blob_reshape(input, 4, (int64_t[]){ n, 1, 28, 28 }, NULL))
+    if (!ferry_blob_reshape(input, (int64_t[]){ n, 1, 28, 28 }, 4, NULL))
         to = ferry_blob_overwrite_host_data(input);
     labels = ferry_blob_host_data(images->labels);
     if (!to || !pixels || !labels)
@@ -72,7 +72,7 @@ static int64_t right_of(ferry_net *net, const struct images *images, int64_t fir
     memcpy(to, pixels + first * 784, (size_t)n * 784 * sizeof(*to));
     if (ferry_net_forward(net, NULL))
         return -1;
-    scores = ferry_blob_host_data(ferry_net_output(net, 0));
+    scores = ferry_blob_host_data(ferry_net_output_at(net, 0));
     for (int64_t i = 0; scores && i < n; i++)
         right += largest_of(scores + i * 10, 10) == (int64_t)labels[first + i];
     return scores ? right : -1;

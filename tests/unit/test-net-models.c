@@ -78,7 +78,7 @@ static bool feed(ferry_net *net, ferry_io *io, const struct model *m)
 
         if (strncmp(entry->name, "input/", 6) != 0)
             continue;
-        b = ferry_net_blob(net, entry->name + 6);
+        b = ferry_net_blob_find(net, entry->name + 6);
         if (b)
             nd_fill(io, entry, b);
         else
@@ -89,8 +89,8 @@ static bool feed(ferry_net *net, ferry_io *io, const struct model *m)
 
 static bool is_output(const ferry_net *net, const char *name)
 {
-    for (int i = 0; i < ferry_net_n_outputs(net); i++)
-        if (!strcmp(ferry_blob_name(ferry_net_output(net, i)), name))
+    for (int i = 0; i < ferry_net_output_count(net); i++)
+        if (!strcmp(ferry_blob_name(ferry_net_output_at(net, i)), name))
             return true;
     return false;
 }
@@ -110,7 +110,7 @@ static bool compare(ferry_net *net, ferry_io *io, const struct model *m, bool al
 
         if (strncmp(entry->name, "blob/", 5) != 0)
             continue;
-        b = ferry_net_blob(net, entry->name + 5);
+        b = ferry_net_blob_find(net, entry->name + 5);
         if (!b) {
             if (all || is_output(net, entry->name + 5))
                 good = failed(m);
@@ -129,7 +129,7 @@ static bool check_net(const struct model *m, const char *net_path, const char *w
                       ferry_io *io, bool all)
 {
     const char *const keep[] = { "*" };
-    ferry_net_options o = { .struct_size = sizeof(o), .keep = keep, .n_keep = all };
+    ferry_net_options o = { .struct_size = sizeof(o), .keep = keep, .keep_count = all };
     ferry_net *net = NULL;
     bool good = true;
 
@@ -200,12 +200,12 @@ static void planned_and_fused_it_computes_the_same(void)
 /* The images of an entry, over and over, until there are ten. */
 static void fill_ten(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b)
 {
-    int64_t dims[FERRY_MAX_AXES], items = entry->dims[0], each = entry->count / items;
+    int64_t shape[FERRY_MAX_AXES], items = entry->shape[0], each = entry->count / items;
     float *to;
 
-    memcpy(dims, entry->dims, (size_t)entry->naxes * sizeof *dims);
-    dims[0] = TEN;
-    FX_OK(ferry_blob_reshape(b, entry->naxes, dims, NULL));
+    memcpy(shape, entry->shape, (size_t)entry->rank * sizeof *shape);
+    shape[0] = TEN;
+    FX_OK(ferry_blob_reshape(b, shape, entry->rank, NULL));
     to = ferry_blob_overwrite_host_data(b);
     CU_ASSERT_PTR_NOT_NULL_FATAL(to);
     for (int64_t i = 0; i < TEN; i++)
@@ -216,12 +216,12 @@ static void fill_ten(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b)
 static bool same_ten(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b,
                      const struct model *m)
 {
-    int64_t items = entry->dims[0], each = entry->count / items;
+    int64_t items = entry->shape[0], each = entry->count / items;
     const float *got = ferry_blob_host_data(b);
     float *expected = malloc((size_t)entry->count * sizeof *expected);
     double worst = 0, largest = 0;
 
-    CU_ASSERT_FATAL(got && expected && ferry_blob_count(b) == TEN * each);
+    CU_ASSERT_FATAL(got && expected && ferry_blob_element_count(b) == TEN * each);
     FX_OK(ferry_io_read_values(io, entry, 0, entry->count, expected));
     for (int64_t i = 0; i < TEN * each; i++) {
         double e = (double)expected[i % entry->count];
@@ -250,9 +250,9 @@ static bool feed_or_compare_ten(const struct model *m, ferry_net *net, ferry_io 
         if (strncmp(entry->name, prefix, length) != 0)
             continue;
         if (!comparing)
-            fill_ten(io, entry, ferry_net_blob(net, name));
+            fill_ten(io, entry, ferry_net_blob_find(net, name));
         else if (is_output(net, name))
-            good = same_ten(io, entry, ferry_net_blob(net, name), m) && good;
+            good = same_ten(io, entry, ferry_net_blob_find(net, name), m) && good;
     }
     return good;
 }

@@ -44,13 +44,13 @@ static int open_net(ferry_device *dev, ferry_net **out)
 
 static void shape(ferry_net *net, int64_t n, int64_t side)
 {
-    ferry_blob *x = ferry_net_input(net, 0);
+    ferry_blob *x = ferry_net_input_at(net, 0);
     float *to;
 
     FX_OK(ferry_blob_reshape4(x, n, 3, side, side));
     to = ferry_blob_overwrite_host_data(x);
     CU_ASSERT_PTR_NOT_NULL_FATAL(to);
-    for (int64_t i = 0; i < ferry_blob_count(x); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(x); i++)
         to[i] = (float)(i % 7) - 3;
 }
 
@@ -59,7 +59,7 @@ static int run(ferry_net *net)
 {
     int err = ferry_net_forward(net, NULL);
 
-    return err || ferry_blob_host_data(ferry_net_output(net, 0)) ? err : ferry_last_error_code();
+    return err || ferry_blob_host_data(ferry_net_output_at(net, 0)) ? err : ferry_last_error_code();
 }
 
 /*
@@ -94,7 +94,7 @@ static unsigned next(unsigned n)
 
 static bool answers(ferry_net *net, const float *wanted, int64_t n)
 {
-    const float *got = ferry_blob_host_data(ferry_net_output(net, 0));
+    const float *got = ferry_blob_host_data(ferry_net_output_at(net, 0));
 
     for (int64_t i = 0; got && i < n; i++)
         if (fabsf(got[i] - wanted[i]) > 1e-6f)
@@ -144,7 +144,7 @@ static void every_allocation_of_running_may_fail(void)
     FX_OK(open_net(dev, &good));
     shape(good, 2, 6);
     FX_OK(run(good));
-    memcpy(wanted, ferry_blob_host_data(ferry_net_output(good, 0)), 2 * sizeof *wanted);
+    memcpy(wanted, ferry_blob_host_data(ferry_net_output_at(good, 0)), 2 * sizeof *wanted);
     for (n = first(); failed; n = next(n)) {
         int err;
 
@@ -190,7 +190,7 @@ static void every_allocation_of_loading_may_fail(void)
     FX_OK(ferry_net_save(net, path, FERRY_IO_NPZ));
     shape(net, 2, 6);
     FX_OK(run(net));
-    memcpy(wanted, ferry_blob_host_data(ferry_net_output(net, 0)), sizeof wanted);
+    memcpy(wanted, ferry_blob_host_data(ferry_net_output_at(net, 0)), sizeof wanted);
     for (n = first(); failed; n = next(n)) {
         int err;
 
@@ -267,7 +267,7 @@ static void what_was_run_before_allocates_nothing(void)
         return;
     }
     o.keep = (const char *const[]){ "s" }; /* ArgMax takes room for itself */
-    o.n_keep = 1;
+    o.keep_count = 1;
     o.only = 1;
     FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
     for (round = 0; round < 3; round++)

@@ -80,10 +80,10 @@ static double ratio(const ferry_net *net)
 
     for (int i = 0; i < net->n_blobs; i++)
         if (net->blobs[i].alias < 0)
-            all += (double)ferry_blob_count(net->blobs[i].blob) * 4;
+            all += (double)ferry_blob_element_count(net->blobs[i].blob) * 4;
     for (int i = 0; i < net->n_arenas; i++)
         taken += (double)ferry_memory_size(net->arenas[i].memory);
-    for (int i = 0; i < net->n_stages; i++)
+    for (int i = 0; i < net->stage_count; i++)
         for (int k = 0; k < net->stages[i].now->n_values; k++)
             if (net->stages[i].now->values[k].own)
                 taken += (double)bytes(&net->stages[i].now->values[k]);
@@ -104,7 +104,7 @@ static int collisions(const ferry_net *net)
 {
     int n = 0;
 
-    for (int s = 0; s < net->n_stages; s++) {
+    for (int s = 0; s < net->stage_count; s++) {
         const struct ferry__program *p = net->stages[s].now;
 
         for (int i = 0; i < p->n_values; i++)
@@ -257,17 +257,17 @@ static bool agree(ferry_net *a, ferry_net *b)
     bool good = true;
 
     for (int k = 0; k < 2; k++) {
-        float *x = ferry_blob_overwrite_host_data(ferry_net_input(nets[k], 0));
+        float *x = ferry_blob_overwrite_host_data(ferry_net_input_at(nets[k], 0));
 
-        for (int64_t i = 0; i < ferry_blob_count(ferry_net_input(nets[k], 0)); i++)
+        for (int64_t i = 0; i < ferry_blob_element_count(ferry_net_input_at(nets[k], 0)); i++)
             x[i] = (float)(i * 37 % 101) / 101 - 0.5f;
         FX_OK(ferry_net_forward(nets[k], NULL));
     }
-    for (int i = 0; i < ferry_net_n_outputs(a); i++) {
-        const float *x = ferry_blob_host_data(ferry_net_output(a, i));
-        const float *y = ferry_blob_host_data(ferry_net_output(b, i));
+    for (int i = 0; i < ferry_net_output_count(a); i++) {
+        const float *x = ferry_blob_host_data(ferry_net_output_at(a, i));
+        const float *y = ferry_blob_host_data(ferry_net_output_at(b, i));
 
-        for (int64_t k = 0; k < ferry_blob_count(ferry_net_output(a, i)); k++)
+        for (int64_t k = 0; k < ferry_blob_element_count(ferry_net_output_at(a, i)); k++)
             good = good && fabsf(x[k] - y[k]) <= 1e-5f;
     }
     return good;
@@ -297,13 +297,13 @@ static void slices_are_looked_at_where_they_are(void)
 
 static uint64_t moved_by_a_pass(ferry_net *net)
 {
-    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(x);
-    memset(x, 0, (size_t)ferry_blob_count(ferry_net_input(net, 0)) * sizeof *x);
+    memset(x, 0, (size_t)ferry_blob_element_count(ferry_net_input_at(net, 0)) * sizeof *x);
     fx_mark();
     FX_OK(ferry_net_forward(net, NULL));
-    CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(ferry_net_output(net, 0)));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(ferry_net_output_at(net, 0)));
     return fx_bytes();
 }
 
@@ -320,8 +320,8 @@ static void no_more_moves_than_has_to(void)
         own = own && (p->items[i].dropped || p->items[i].tier != FERRY_TIER_HOST);
     }
     least = host ? 0
-                 : 4 * (uint64_t)(ferry_blob_count(ferry_net_input(net, 0)) +
-                                  ferry_blob_count(ferry_net_output(net, 0)));
+                 : 4 * (uint64_t)(ferry_blob_element_count(ferry_net_input_at(net, 0)) +
+                                  ferry_blob_element_count(ferry_net_output_at(net, 0)));
     moved_by_a_pass(net); /* weights go there once */
     if (fx_discrete() && (host || own))
         CU_ASSERT_EQUAL(moved_by_a_pass(net), least);
@@ -336,7 +336,7 @@ static void a_layer_elsewhere_moves_its_own_blobs(void)
     ferry_device *cpu;
     uint64_t before, after;
 
-    if (!fx_discrete() || ferry_runtime_device(fx_runtime(), "cpu", &cpu)) {
+    if (!fx_discrete() || ferry_runtime_get_device(fx_runtime(), "cpu", &cpu)) {
         ferry_test_skip("copies from the device to the host's plugin are not counted here");
         ferry_net_close(plain);
         return;

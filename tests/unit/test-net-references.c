@@ -84,8 +84,8 @@ static bool feed(ferry_net *net, const struct reference *r)
 {
     ferry_io *io = open_file(r->in_file);
 
-    CU_ASSERT_EQUAL_FATAL(ferry_net_n_inputs(net), 1);
-    nd_fill(io, array_of(io, r->in_array), ferry_net_input(net, 0));
+    CU_ASSERT_EQUAL_FATAL(ferry_net_input_count(net), 1);
+    nd_fill(io, array_of(io, r->in_array), ferry_net_input_at(net, 0));
     ferry_io_close(io);
     return true;
 }
@@ -114,15 +114,15 @@ static bool compare(ferry_net *net, const struct reference *r)
     ferry_io *io = open_file(r->out_file);
     bool good = true;
 
-    for (int64_t i = 0; i < ferry_io_count(io); i++) {
+    for (int64_t i = 0; i < ferry_io_entry_count(io); i++) {
         const ferry_io_entry *entry = NULL;
         ferry_blob *b;
 
         CU_ASSERT_EQUAL_FATAL(ferry_io_entry_at(io, i, &entry), FERRY_OK);
         if (r->in_array && !strcmp(entry->name, r->in_array))
             continue;
-        b = ferry_net_n_outputs(net) == 1 ? ferry_net_output(net, 0)
-                                          : ferry_net_blob(net, entry->name);
+        b = ferry_net_output_count(net) == 1 ? ferry_net_output_at(net, 0)
+                                             : ferry_net_blob_find(net, entry->name);
         if (b && !strcmp(entry->name, "detection_output"))
             good = same_rows(io, entry, b) && good;
         else

@@ -40,11 +40,11 @@ static int open_net(ferry_net **out)
 
 static void feed(ferry_net *net)
 {
-    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
-    float *t = ferry_blob_overwrite_host_data(ferry_net_input(net, 1));
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
+    float *t = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 1));
 
     CU_ASSERT_FATAL(x && t);
-    for (int64_t i = 0; i < ferry_blob_count(ferry_net_input(net, 0)); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(ferry_net_input_at(net, 0)); i++)
         x[i] = (float)(i * i % 17) / 5 - 1;
     for (int i = 0; i < 4; i++)
         t[i] = (float)(i % 3);
@@ -54,13 +54,13 @@ static int read_state(ferry_net *net, float *out)
 {
     for (int l = 0; l < 2; l++)
         for (int k = 0; k < 3; k++) {
-            const ferry_blob *b = ferry_net_param(net, l ? 4 : 1, k);
+            const ferry_blob *b = ferry_net_param_at(net, l ? 4 : 1, k);
             const float *from = ferry_blob_host_data(b);
 
             if (!from)
                 return ferry_last_error_code();
-            memcpy(out, from, (size_t)ferry_blob_count(b) * sizeof *out);
-            out += ferry_blob_count(b);
+            memcpy(out, from, (size_t)ferry_blob_element_count(b) * sizeof *out);
+            out += ferry_blob_element_count(b);
         }
     return 0;
 }

@@ -53,7 +53,7 @@ static ferry_net *open_text(const char *prototxt, uint64_t seed)
 /* What a net makes of an input that is always the same: 2 × 4 values. */
 static void answer(ferry_net *net, float out[8])
 {
-    ferry_blob *x = ferry_net_blob(net, "x"), *y = ferry_net_blob(net, "y");
+    ferry_blob *x = ferry_net_blob_find(net, "x"), *y = ferry_net_blob_find(net, "y");
     float *to = x ? ferry_blob_overwrite_host_data(x) : NULL;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(to);
@@ -61,7 +61,7 @@ static void answer(ferry_net *net, float out[8])
     for (int i = 0; i < 150; i++)
         to[i] = (float)(i * 37 % 19) / 8 - 1;
     FX_OK(ferry_net_forward(net, NULL));
-    CU_ASSERT_EQUAL_FATAL(ferry_blob_count(y), 8);
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_element_count(y), 8);
     CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_blob_host_data(y));
     memcpy(out, ferry_blob_host_data(y), 8 * sizeof *out);
 }
@@ -124,7 +124,7 @@ static void a_caffemodel_is_a_net_without_its_prototxt(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(other);
     answer(other, got);
     CU_ASSERT(memcmp(wanted, got, sizeof got) == 0);
-    FX_OK(ferry_net_layer(other, 1, &info));
+    FX_OK(ferry_net_get_layer_info(other, 1, &info));
     CU_ASSERT_STRING_EQUAL(info.type, "Convolution");
     ferry_net_close(other);
     fx_end();
@@ -134,7 +134,7 @@ static int64_t layers_named(const ferry_proto *net, const char *name, const ferr
 {
     int64_t n = 0;
 
-    for (int64_t i = 0; i < ferry_proto_count(net, "layer"); i++) {
+    for (int64_t i = 0; i < ferry_proto_value_count(net, "layer"); i++) {
         const ferry_proto *layer = ferry_proto_message(net, "layer", i);
 
         if (strcmp(ferry_proto_string(layer, "name", 0, NULL), name) == 0) {
@@ -160,18 +160,18 @@ static void the_definition_is_whole_but_for_second_layers_of_one_name(void)
     CU_ASSERT_STRING_EQUAL(ferry_proto_string(file, "name", 0, NULL), "kept");
     /* of another phase, without parameters: it stays, with its rule */
     CU_ASSERT_EQUAL_FATAL(layers_named(file, "labels", &layer), 1);
-    CU_ASSERT_EQUAL(ferry_proto_count(layer, "include"), 1);
-    CU_ASSERT_EQUAL(ferry_proto_count(layer, "blobs"), 0);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "include"), 1);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "blobs"), 0);
     CU_ASSERT_EQUAL_FATAL(layers_named(file, "ip", &layer), 1);
     CU_ASSERT_EQUAL(
         ferry_proto_integer(ferry_proto_message(layer, "inner_product_param", 0), "num_output", 0),
         4);
-    CU_ASSERT_EQUAL(ferry_proto_count(layer, "blobs"), 2);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "blobs"), 2);
     /* shared parameters stand under each layer */
     CU_ASSERT_EQUAL_FATAL(layers_named(file, "again", &layer), 1);
-    CU_ASSERT_EQUAL(ferry_proto_count(layer, "blobs"), 2);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "blobs"), 2);
     CU_ASSERT_EQUAL_FATAL(layers_named(file, "c", &layer), 1);
-    CU_ASSERT_EQUAL(ferry_proto_count(layer, "blobs"), 2);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "blobs"), 2);
     CU_ASSERT_EQUAL(ferry_proto_real(ferry_proto_message(layer, "param", 0), "lr_mult", 0), 2);
     ferry_proto_close(file);
     fx_end();
@@ -200,9 +200,9 @@ static void a_field_without_a_number_is_left_out_and_named(void)
                     "  shuffle_channel_param { group: 2 } }\n",
                     0);
     heard[0] = 0;
-    ferry_log_set(hear, NULL);
+    ferry_log_set_handler(hear, NULL);
     FX_OK(ferry_net_save(net, in_folder("n.caffemodel"), FERRY_IO_CAFFEMODEL));
-    ferry_log_set(NULL, NULL);
+    ferry_log_set_handler(NULL, NULL);
     CU_ASSERT_PTR_NOT_NULL(strstr(heard, "shuffle_channel_param of a LayerParameter"));
     CU_ASSERT_PTR_NOT_NULL(strstr(heard, "net.prototxt:3:"));
     ferry_net_close(net);
@@ -210,7 +210,7 @@ static void a_field_without_a_number_is_left_out_and_named(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     CU_ASSERT_EQUAL_FATAL(layers_named(file, "p", &layer), 1);
     CU_ASSERT_STRING_EQUAL(ferry_proto_string(layer, "top", 0, NULL), "y");
-    CU_ASSERT_EQUAL(ferry_proto_count(layer, "shuffle_channel_param"), 0);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "shuffle_channel_param"), 0);
     ferry_proto_close(file);
     fx_end();
 }

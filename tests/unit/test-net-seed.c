@@ -29,7 +29,7 @@ static void forward(ferry_net *net, float *y)
     const float *values;
 
     FX_OK(ferry_net_forward(net, NULL));
-    values = ferry_blob_host_data(ferry_net_blob(net, "y"));
+    values = ferry_blob_host_data(ferry_net_blob_find(net, "y"));
     CU_ASSERT_PTR_NOT_NULL_FATAL(values);
     memcpy(y, values, COUNT * sizeof *y);
 }
@@ -106,10 +106,10 @@ static void parameters_keep_their_values(void)
         "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'y' "
         "inner_product_param { axis: 0 num_output: 8 weight_filler { type: 'xavier' } } }\n";
     ferry_net *a = open_text(text, 3), *b = open_text(text, 3);
-    const float *x = ferry_blob_host_data(ferry_net_param(a, 1, 0)), *y;
+    const float *x = ferry_blob_host_data(ferry_net_param_at(a, 1, 0)), *y;
 
     FX_OK(ferry_net_seed(b, 9));
-    y = ferry_blob_host_data(ferry_net_param(b, 1, 0));
+    y = ferry_blob_host_data(ferry_net_param_at(b, 1, 0));
     CU_ASSERT_PTR_NOT_NULL_FATAL(x);
     CU_ASSERT_PTR_NOT_NULL_FATAL(y);
     CU_ASSERT(same(x, y));
@@ -157,14 +157,14 @@ static void constants_are_there_before_the_first_forward(void)
         "layer { name: 'd' type: 'DummyData' top: 'y' top: 'z' dummy_data_param { shape { "
         "dim: 64 } data_filler { value: 3 } data_filler { type: 'uniform' } } }\n",
         1);
-    float *y = ferry_blob_mutable_host_data(ferry_net_blob(net, "y"));
+    float *y = ferry_blob_mutable_host_data(ferry_net_blob_find(net, "y"));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(y);
     for (int i = 0; i < COUNT; i++)
         CU_ASSERT_EQUAL(y[i], 3);
     y[5] = 4; /* as in Caffe a constant is filled once: a program may give it other values */
     FX_OK(ferry_net_forward(net, NULL));
-    y = ferry_blob_mutable_host_data(ferry_net_blob(net, "y"));
+    y = ferry_blob_mutable_host_data(ferry_net_blob_find(net, "y"));
     CU_ASSERT_EQUAL(y[5], 4);
     CU_ASSERT_EQUAL(y[6], 3);
     ferry_net_close(net);

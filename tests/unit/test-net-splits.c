@@ -60,7 +60,7 @@ static ferry_net *run(const struct text *t, double *out_seconds)
 {
     double begin = now();
     ferry_net *net = open_text(t);
-    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(x);
     x[0] = 1;
@@ -78,7 +78,7 @@ static double bound(double seconds)
 
 static void check_output(ferry_net *net, const char *name, float first, float second)
 {
-    const float *y = ferry_blob_host_data(ferry_net_blob(net, name));
+    const float *y = ferry_blob_host_data(ferry_net_blob_find(net, name));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(y);
     CU_ASSERT_EQUAL(y[0], first);

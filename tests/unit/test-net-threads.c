@@ -41,14 +41,14 @@ static float input_of(size_t thread, int i)
 
 static bool compute(size_t thread, ferry_net *net)
 {
-    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
     const float *y;
 
     for (int i = 0; x && i < INPUTS; i++)
         x[i] = input_of(thread, i);
     if (!x || ferry_net_forward(net, NULL))
         return false;
-    y = ferry_blob_host_data(ferry_net_output(net, 0));
+    y = ferry_blob_host_data(ferry_net_output_at(net, 0));
     if (y)
         memcpy(results[thread], y, sizeof results[thread]);
     return y != NULL;
@@ -68,8 +68,8 @@ static void *share_and_compute(void *arg)
 
 static void check_results(void)
 {
-    const float *w = ferry_blob_host_data(ferry_net_param(source, 1, 0));
-    const float *bias = ferry_blob_host_data(ferry_net_param(source, 1, 1));
+    const float *w = ferry_blob_host_data(ferry_net_param_at(source, 1, 0));
+    const float *bias = ferry_blob_host_data(ferry_net_param_at(source, 1, 1));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(w);
     CU_ASSERT_PTR_NOT_NULL_FATAL(bias);

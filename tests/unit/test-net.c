@@ -23,7 +23,7 @@ static ferry_net *open_text(const char *text)
                             .text = text,
                             .text_size = strlen(text),
                             .keep = everything,
-                            .n_keep = 1 };
+                            .keep_count = 1 };
     ferry_net *net = NULL;
 
     FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
@@ -33,23 +33,23 @@ static ferry_net *open_text(const char *text)
 
 static void feed(ferry_net *net, const char *name, const float *values)
 {
-    ferry_blob *b = ferry_net_blob(net, name);
+    ferry_blob *b = ferry_net_blob_find(net, name);
     float *to;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(b);
     to = ferry_blob_overwrite_host_data(b);
     CU_ASSERT_PTR_NOT_NULL_FATAL(to);
-    memcpy(to, values, (size_t)ferry_blob_count(b) * sizeof *to);
+    memcpy(to, values, (size_t)ferry_blob_element_count(b) * sizeof *to);
 }
 
 /* To 1e-5, of what is larger than 1 relatively. */
 static bool holds(ferry_net *net, const char *name, int64_t n, const float *wanted)
 {
-    ferry_blob *b = ferry_net_blob(net, name);
+    ferry_blob *b = ferry_net_blob_find(net, name);
     const float *got = b ? ferry_blob_host_data(b) : NULL;
     int64_t i;
 
-    if (!got || ferry_blob_count(b) != n)
+    if (!got || ferry_blob_element_count(b) != n)
         return false;
     for (i = 0; i < n; i++)
         if (fabsf(got[i] - wanted[i]) > 1e-5f * fmaxf(1, fabsf(wanted[i])))
@@ -68,9 +68,9 @@ static void a_chain_of_layers_computes(void)
     /* windows: 1+2+4+5 = 12 → −1 → −0.5; 2+3+5+6 = 16 → 3 */
     CU_ASSERT(holds(net, "c", 4, (float[]){ -0.5f, 3, -0.5f, 3 }));
     CU_ASSERT(holds(net, "y", 1, (float[]){ 10 }));
-    CU_ASSERT_EQUAL(ferry_net_n_inputs(net), 1);
-    CU_ASSERT_EQUAL(ferry_net_n_outputs(net), 1);
-    CU_ASSERT_STRING_EQUAL(ferry_blob_name(ferry_net_output(net, 0)), "y");
+    CU_ASSERT_EQUAL(ferry_net_input_count(net), 1);
+    CU_ASSERT_EQUAL(ferry_net_output_count(net), 1);
+    CU_ASSERT_STRING_EQUAL(ferry_blob_name(ferry_net_output_at(net, 0)), "y");
     ferry_net_close(net);
 }
 
@@ -85,7 +85,7 @@ static void another_shape_of_the_input_reshapes_the_rest_and_comes_back(void)
     for (i = 0; i < 20; i++) { /* more often than shapes are kept prepared */
         int64_t wide = 3 + i % 11;
         float values[2 * 13];
-        ferry_blob *x = ferry_net_input(net, 0);
+        ferry_blob *x = ferry_net_input_at(net, 0);
         int64_t k;
 
         FX_OK(ferry_blob_reshape4(x, 1, 1, 2, wide));
@@ -93,7 +93,7 @@ static void another_shape_of_the_input_reshapes_the_rest_and_comes_back(void)
             values[k] = (float)k;
         feed(net, "x", values);
         FX_OK(ferry_net_forward(net, NULL));
-        CU_ASSERT_EQUAL(ferry_blob_count(ferry_net_output(net, 0)), wide - 1);
+        CU_ASSERT_EQUAL(ferry_blob_element_count(ferry_net_output_at(net, 0)), wide - 1);
         CU_ASSERT(holds(net, "y", wide - 1, values + wide + 1));
     }
     ferry_net_close(net);
@@ -109,17 +109,17 @@ static void a_blob_with_two_consumers_is_split_by_caffes_names(void)
                         "layer { name: 's' type: 'Eltwise' bottom: 'a' bottom: 'b' top: 'y' }\n");
     ferry_net_layer_info info = { .struct_size = sizeof info };
 
-    FX_OK(ferry_net_layer(net, 1, &info));
+    FX_OK(ferry_net_get_layer_info(net, 1, &info));
     CU_ASSERT_STRING_EQUAL(info.name, "x_in_0_split");
     CU_ASSERT_STRING_EQUAL(info.type, "Split");
-    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob(net, "x_in_0_split_1"));
+    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob_find(net, "x_in_0_split_1"));
     feed(net, "x", (float[]){ 3, 4 });
     FX_OK(ferry_net_forward(net, NULL));
     CU_ASSERT(holds(net, "y", 2, (float[]){ 10, 13 }));
-    CU_ASSERT_EQUAL(ferry_net_layer(net, 99, &info), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_net_get_layer_info(net, 99, &info), FERRY_EINVAL);
     info = (ferry_net_layer_info){ .struct_size = offsetof(ferry_net_layer_info, needs_backward),
                                    .needs_backward = 77 };
-    FX_OK(ferry_net_layer(net, 1, &info)); /* a caller who knows less of it */
+    FX_OK(ferry_net_get_layer_info(net, 1, &info)); /* a caller who knows less of it */
     CU_ASSERT_STRING_EQUAL(info.type, "Split");
     CU_ASSERT_EQUAL(info.needs_backward, 77);
     ferry_net_close(net);
@@ -134,13 +134,13 @@ static void layers_of_another_phase_are_left_out(void)
     ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
     ferry_net *net = open_text(text);
 
-    CU_ASSERT_PTR_NULL(ferry_net_blob(net, "y"));
-    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob(net, "z"));
+    CU_ASSERT_PTR_NULL(ferry_net_blob_find(net, "y"));
+    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob_find(net, "z"));
     ferry_net_close(net);
     o.phase = FERRY_PHASE_TRAIN;
     FX_OK(ferry_net_open(fx_device(), NULL, &o, &net));
-    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob(net, "y"));
-    CU_ASSERT_PTR_NULL(ferry_net_blob(net, "z"));
+    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob_find(net, "y"));
+    CU_ASSERT_PTR_NULL(ferry_net_blob_find(net, "z"));
     ferry_net_close(net);
 }
 
@@ -155,7 +155,7 @@ static void parameters_of_one_name_are_one(void)
                                "layer { name: 'b' type: 'InnerProduct' bottom: 'a' top: 'b' param "
                                "{ name: 'w' }\n"
                                "  inner_product_param { num_output: 2 bias_term: false } }\n");
-    float *w = ferry_blob_mutable_host_data(ferry_net_param(net, 1, 0));
+    float *w = ferry_blob_mutable_host_data(ferry_net_param_at(net, 1, 0));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(w);
     memcpy(w, (float[]){ 0, 2, 3, 0 }, 4 * sizeof *w);
@@ -173,8 +173,8 @@ static void weights_that_are_written_are_packed_again(void)
 
     feed(net, "x", (float[]){ 1, 2, 3, 4, 5, 6 });
     FX_OK(ferry_net_forward(net, NULL));
-    FX_OK(ferry_blob_fill_data(ferry_net_param(net, 1, 0), 2));
-    bias = ferry_blob_mutable_host_data(ferry_net_param(net, 1, 1));
+    FX_OK(ferry_blob_fill_data(ferry_net_param_at(net, 1, 0), 2));
+    bias = ferry_blob_mutable_host_data(ferry_net_param_at(net, 1, 1));
     CU_ASSERT_PTR_NOT_NULL_FATAL(bias);
     bias[0] = bias[1] = 0;
     FX_OK(ferry_net_forward(net, NULL));
@@ -189,7 +189,7 @@ static void a_seed_gives_the_same_parameters_on_every_device(void)
                                                "  num_output: 40 weight_filler { type: 'xavier' } "
                                                "bias_filler { type: 'gaussian' } } }\n";
     ferry_net *net = open_text(text);
-    const float *w = ferry_blob_host_data(ferry_net_param(net, 1, 0));
+    const float *w = ferry_blob_host_data(ferry_net_param_at(net, 1, 0));
     double sum = 0, most = 0;
     int i;
 
@@ -211,7 +211,7 @@ static void a_net_shares_anothers_parameters(void)
 {
     ferry_net *a = open_text(chain), *b = open_text(chain);
 
-    FX_OK(ferry_blob_fill_data(ferry_net_param(a, 1, 0), 3));
+    FX_OK(ferry_blob_fill_data(ferry_net_param_at(a, 1, 0), 3));
     FX_OK(ferry_net_share(b, a));
     feed(b, "x", (float[]){ 1, 1, 1, 1, 1, 1 });
     FX_OK(ferry_net_forward(b, NULL));
@@ -229,14 +229,14 @@ static void a_net_moves_and_computes_the_same(void)
 
     feed(net, "x", (float[]){ 1, 2, 3, 4, 5, 6 });
     FX_OK(ferry_net_forward(net, NULL));
-    if (ferry_runtime_device(fx_runtime(), "cpu", &other)) {
+    if (ferry_runtime_get_device(fx_runtime(), "cpu", &other)) {
         ferry_test_skip("there is no cpu plugin");
     } else {
-        FX_OK(ferry_net_to(net, other));
+        FX_OK(ferry_net_move_to(net, other));
         CU_ASSERT_PTR_EQUAL(ferry_net_device(net), other);
         FX_OK(ferry_net_forward(net, NULL));
         CU_ASSERT(holds(net, "y", 1, (float[]){ 10 }));
-        FX_OK(ferry_net_to(net, dev));
+        FX_OK(ferry_net_move_to(net, dev));
         FX_OK(ferry_net_forward(net, NULL));
         CU_ASSERT(holds(net, "y", 1, (float[]){ 10 }));
     }
@@ -259,8 +259,8 @@ static void a_part_of_a_net_runs_by_itself(void)
 
 static void shape_x(ferry_net *net, int64_t height, int64_t width)
 {
-    FX_OK(
-        ferry_blob_reshape(ferry_net_blob(net, "x"), 4, (int64_t[]){ 1, 1, height, width }, NULL));
+    FX_OK(ferry_blob_reshape(ferry_net_blob_find(net, "x"), (int64_t[]){ 1, 1, height, width }, 4,
+                             NULL));
 }
 
 /* Caffe's forward from layer to layer, with which deepdream runs a classifier on pictures of any size. */
@@ -297,11 +297,11 @@ static void write_weights(const char *path, int64_t wide)
 
     FX_OK(ferry_blob_fill_data(w, 1));
     FX_OK(ferry_blob_fill_data(b, 5));
-    FX_OK(ferry_io_create(path, FERRY_IO_NPZ, &out));
-    FX_OK(ferry_io_write(out, "conv/0", w, false));
-    FX_OK(ferry_io_write(out, "conv/1", b, false));
-    FX_OK(ferry_io_write(out, "stranger/0", b, false));
-    FX_OK(ferry_io_commit(out));
+    FX_OK(ferry_io_writer_create(path, FERRY_IO_NPZ, &out));
+    FX_OK(ferry_io_writer_write(out, "conv/0", w, false));
+    FX_OK(ferry_io_writer_write(out, "conv/1", b, false));
+    FX_OK(ferry_io_writer_write(out, "stranger/0", b, false));
+    FX_OK(ferry_io_writer_commit(out));
     ferry_blob_destroy(w);
     ferry_blob_destroy(b);
 }
@@ -318,7 +318,7 @@ static void weights_are_loaded_by_layer_and_reported(void)
     write_weights(path, 2);
     FX_OK(ferry_net_load(net, path, &report));
     CU_ASSERT_PTR_NOT_NULL_FATAL(report);
-    CU_ASSERT_EQUAL_FATAL(report->n_lines, 3);
+    CU_ASSERT_EQUAL_FATAL(report->line_count, 3);
     CU_ASSERT_STRING_EQUAL(report->lines[0].layer, "conv");
     CU_ASSERT_EQUAL(report->lines[0].state, FERRY_LOAD_DONE);
     CU_ASSERT_STRING_EQUAL(report->lines[1].layer, "ip");
@@ -356,15 +356,15 @@ static void an_input_of_another_rank_is_refused_and_the_next_one_runs(void)
     ferry_blob *x;
 
     FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
-    x = ferry_net_blob(net, "x");
-    FX_OK(ferry_blob_reshape(x, 2, two, NULL));
+    x = ferry_net_blob_find(net, "x");
+    FX_OK(ferry_blob_reshape(x, two, 2, NULL));
     CU_ASSERT_EQUAL(ferry_net_forward(net, NULL), FERRY_ESHAPE);
     CU_ASSERT_PTR_NOT_NULL(
         strstr(ferry_last_error(), "layer \"c\" (Convolution): its bottom 0 has 2 axes, 4 fit"));
-    FX_OK(ferry_blob_reshape(x, 4, wide, NULL));
+    FX_OK(ferry_blob_reshape(x, wide, 4, NULL));
     CU_ASSERT_EQUAL(ferry_net_reshape(net), FERRY_ESHAPE);
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "axis 1 of its weights is 1, 2 fits"));
-    FX_OK(ferry_blob_reshape(x, 4, good, NULL));
+    FX_OK(ferry_blob_reshape(x, good, 4, NULL));
     feed(net, "x", (float[]){ 1, 2, 3, 4, 5, 6, 7, 8, 9 });
     FX_OK(ferry_net_forward(net, NULL));
     CU_ASSERT(holds(net, "c", 1, (float[]){ 45 }));
@@ -382,10 +382,10 @@ static void null_and_sizeless_arguments_are_refused(void)
     CU_ASSERT_EQUAL(ferry_net_open(fx_device(), "/nowhere.prototxt", NULL, &net), FERRY_EIO);
     CU_ASSERT_EQUAL(ferry_net_forward(NULL, NULL), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_net_reshape(NULL), FERRY_EINVAL);
-    CU_ASSERT_EQUAL(ferry_net_to(NULL, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_net_move_to(NULL, NULL), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_net_load(NULL, NULL, NULL), FERRY_EINVAL);
-    CU_ASSERT_PTR_NULL(ferry_net_blob(NULL, "x"));
-    CU_ASSERT_EQUAL(ferry_net_n_blobs(NULL), 0);
+    CU_ASSERT_PTR_NULL(ferry_net_blob_find(NULL, "x"));
+    CU_ASSERT_EQUAL(ferry_net_blob_count(NULL), 0);
     ferry_net_close(NULL);
 }
 
@@ -394,16 +394,17 @@ static void null_and_sizeless_arguments_are_refused(void)
 static int short_setup(ferry_layer *layer)
 {
     const ferry_layer_param param = { .struct_size = offsetof(ferry_layer_param, value),
-                                      .naxes = 1,
-                                      .dims = (const int64_t[]){ 2 },
+                                      .rank = 1,
+                                      .shape = (const int64_t[]){ 2 },
                                       .value = 77 };
 
-    return ferry_layer_declare(layer, &param);
+    return ferry_layer_declare_param(layer, &param);
 }
 
 static int short_reshape(ferry_layer *layer)
 {
-    int err = ferry_blob_reshape_like(ferry_layer_top(layer, 0), ferry_layer_bottom(layer, 0));
+    int err =
+        ferry_blob_reshape_like(ferry_layer_top_at(layer, 0), ferry_layer_bottom_at(layer, 0));
 
     return err ? err : ferry_layer_alias(layer, 0, 0);
 }
@@ -445,16 +446,16 @@ static void what_a_shorter_structure_lacks_is_zero(void)
     FX_OK(ferry_layer_register(type));
     CU_ASSERT_PTR_NULL(ferry_layer_type_find("Shorter")->refuses);
     net = open_text(text);
-    x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+    x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
     CU_ASSERT_PTR_NOT_NULL_FATAL(x);
     x[0] = 3;
     x[1] = 4;
     FX_OK(ferry_net_forward(net, NULL));
     CU_ASSERT(holds(net, "y", 2, (float[]){ 3, 4 }));
-    x = ferry_blob_mutable_host_data(ferry_net_param(net, 1, 0));
+    x = ferry_blob_mutable_host_data(ferry_net_param_at(net, 1, 0));
     CU_ASSERT(x && x[0] == 0 && x[1] == 0);
     ferry_net_close(net);
-    FX_OK(ferry_proto_schema_at("PoolingParameter", 0, &field));
+    FX_OK(ferry_proto_schema_field_at("PoolingParameter", 0, &field));
     CU_ASSERT_STRING_EQUAL(field.name, "pool");
     CU_ASSERT_EQUAL(field.repeats, 77);
 }

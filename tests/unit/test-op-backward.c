@@ -19,7 +19,7 @@
 
 /* One pass and its forward operation, all operands plain doubles; but a mask has integers. */
 struct pair {
-    ferry_op forward, backward;
+    ferry_op_desc forward, backward;
     enum ob_role roles[FERRY_OP_INPUTS];
     double *of[OB_DY + 1]; /* by role */
     double *gradient, *before;
@@ -48,15 +48,15 @@ static double *numbers(struct om_numbers *n, int64_t count)
 
 static void make_plain(ferry_operand *o, ferry_dtype dtype)
 {
-    *o = ferry_operand_of(dtype, (int)o->rank, o->shape, NULL);
+    *o = ferry_operand_make(dtype, o->shape, (int)o->rank, NULL);
 }
 
-static bool has_mask(const ferry_op *forward)
+static bool has_mask(const ferry_op_desc *forward)
 {
     return forward->kind == FERRY_OP_POOL && forward->n_out > 1;
 }
 
-static void make_operation_plain(ferry_op *op)
+static void make_operation_plain(ferry_op_desc *op)
 {
     uint32_t i;
 
@@ -101,7 +101,7 @@ static void end(struct pair *p)
     free(p->mask);
 }
 
-static void ask(const ferry_op *op, void *const *in, void *const *out)
+static void ask(const ferry_op_desc *op, void *const *in, void *const *out)
 {
     ferry_cref from[FERRY_OP_INPUTS];
     ferry_ref to[FERRY_OP_OUTPUTS];
@@ -121,7 +121,7 @@ static void ask(const ferry_op *op, void *const *in, void *const *out)
 }
 
 /* The element of the means that element i of x belongs to. */
-static int64_t mean_of(const ferry_op *op, int64_t i)
+static int64_t mean_of(const ferry_op_desc *op, int64_t i)
 {
     int64_t at[FERRY_OP_AXES], place = 0;
     uint32_t axis;
@@ -241,7 +241,7 @@ static void gradients_are_what_moving_an_operand_shows(void)
             struct pair p;
 
             make(&n, pass, &p);
-            if (ferry_op_check(&p.backward) || !agrees(&n, pass, &p)) {
+            if (ferry_op_desc_check(&p.backward) || !agrees(&n, pass, &p)) {
                 printf("pass %u seed %llu: %s %s\n", pass->pass, (unsigned long long)seed,
                        om_text(&p.backward), ferry_last_error());
                 bad++;
@@ -254,11 +254,11 @@ static void gradients_are_what_moving_an_operand_shows(void)
 /* ---- made of other operations ------------------------------------------------------------------ */
 
 /* The oracle, as if it had no convolution and no inner product. */
-static int query_parts(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int query_parts(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     if (op->kind == FERRY_OP_CONVOLUTION || op->kind == FERRY_OP_INNER_PRODUCT)
         return FERRY_EUNSUPPORTED;
-    return ferry_op_check(op) ? FERRY_EUNSUPPORTED : ferry__oracle.query(dev, op, out);
+    return ferry_op_desc_check(op) ? FERRY_EUNSUPPORTED : ferry__oracle.query(dev, op, out);
 }
 
 static void *bound(struct pair *p, void *temporary, const struct ferry__binding *b,
@@ -355,14 +355,14 @@ static void passes_can_be_made_of_products_and_columns(void)
 
 static ferry_operand doubles(int rank, int64_t a, int64_t b, int64_t c, int64_t d)
 {
-    return ferry_operand_of(FERRY_F64, rank, (int64_t[]){ a, b, c, d }, NULL);
+    return ferry_operand_make(FERRY_F64, (int64_t[]){ a, b, c, d }, rank, NULL);
 }
 
-static ferry_op pass_of(uint32_t kind, uint32_t pass)
+static ferry_op_desc pass_of(uint32_t kind, uint32_t pass)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, kind);
+    ferry_op_desc_init(&op, kind);
     op.pass = pass;
     op.n_out = 1;
     return op;
@@ -386,7 +386,7 @@ static void slopes_at_the_edges_are_caffes(void)
     size_t i;
 
     for (i = 0; i < sizeof edges / sizeof *edges; i++) {
-        ferry_op op = pass_of(FERRY_OP_UNARY, FERRY_PASS_BACKWARD_DATA);
+        ferry_op_desc op = pass_of(FERRY_OP_UNARY, FERRY_PASS_BACKWARD_DATA);
         double dy = 2, r = edges[i].r, dx = 77, want = 2 * edges[i].slope;
 
         op.n_in = 2;
@@ -395,7 +395,7 @@ static void slopes_at_the_edges_are_caffes(void)
         op.params.unary.a = edges[i].a;
         op.params.unary.b = edges[i].b;
         op.params.unary.c = edges[i].c;
-        CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+        CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
         ask(&op, (void *[]){ &dy, &r }, (void *[]){ &dx });
         if (isnan(want) ? !isnan(dx) : fabs(dx - want) > 1e-12)
             printf("    function %u at %g: %g, not %g\n", edges[i].function, r, dx, want);
@@ -404,16 +404,16 @@ static void slopes_at_the_edges_are_caffes(void)
 }
 
 /* Windows of 2 on 5 elements, stride 2; the last one has the last element alone. */
-static ferry_op maximum(void)
+static ferry_op_desc maximum(void)
 {
-    ferry_op op = pass_of(FERRY_OP_POOL, FERRY_PASS_BACKWARD_DATA);
+    ferry_op_desc op = pass_of(FERRY_OP_POOL, FERRY_PASS_BACKWARD_DATA);
 
     op.params.pool.method = FERRY_POOL_MAX;
     op.params.window.axes = 1;
     op.params.window.kernel[0] = op.params.window.stride[0] = 2;
     op.n_in = 2;
     op.in[0] = doubles(3, 1, 1, 3, 0);
-    op.in[1] = ferry_operand_of(FERRY_I32, 3, (int64_t[]){ 1, 1, 3 }, NULL);
+    op.in[1] = ferry_operand_make(FERRY_I32, (int64_t[]){ 1, 1, 3 }, 3, NULL);
     op.out[0] = doubles(3, 1, 1, 5, 0);
     return op;
 }
@@ -430,10 +430,10 @@ static void a_mask_outside_its_window_gives_to_none(void)
         { { -7, INT32_MAX, INT32_MIN }, { 0, 0, 0, 0, 0 } },
     };
     const double dy[3] = { 1, 2, 3 };
-    ferry_op op = maximum();
+    ferry_op_desc op = maximum();
     size_t i;
 
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     for (i = 0; i < sizeof masks / sizeof *masks; i++) {
         double dx[5] = { 9, 9, 9, 9, 9 };
 
@@ -445,10 +445,10 @@ static void a_mask_outside_its_window_gives_to_none(void)
 /* ---- refusals ---------------------------------------------------------------------------------- */
 
 /* dy (2, 6, 5, 4) and x (2, 4, 9, 7) for w (6, 2, 3, 3). */
-static ferry_op convolution(uint32_t pass)
+static ferry_op_desc convolution(uint32_t pass)
 {
     const ferry_operand x = doubles(4, 2, 4, 9, 7), w = doubles(4, 6, 2, 3, 3);
-    ferry_op op = pass_of(FERRY_OP_CONVOLUTION, pass);
+    ferry_op_desc op = pass_of(FERRY_OP_CONVOLUTION, pass);
     int i;
 
     op.params.window.group = 2;
@@ -468,7 +468,7 @@ static ferry_op convolution(uint32_t pass)
 
 #define REFUSED(code, op, text)                                                                   \
     do {                                                                                          \
-        CU_ASSERT_EQUAL(ferry_op_check(op), (code));                                              \
+        CU_ASSERT_EQUAL(ferry_op_desc_check(op), (code));                                         \
         if (!strstr(ferry_last_error(), (text)))                                                  \
             printf("    line %d: \"%s\" is not in \"%s\"\n", __LINE__, text, ferry_last_error()); \
         CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), (text)));                               \
@@ -476,17 +476,17 @@ static ferry_op convolution(uint32_t pass)
 
 static void operands_that_do_not_fit_are_named(void)
 {
-    ferry_op op = convolution(FERRY_PASS_BACKWARD_DATA);
+    ferry_op_desc op = convolution(FERRY_PASS_BACKWARD_DATA);
 
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     op.out[0] = doubles(4, 2, 4, 11, 7);
     REFUSED(FERRY_ESHAPE, &op, "convolution backward data: spatial axis 0 of y is 5, 6 fits");
     op = convolution(FERRY_PASS_BACKWARD_WEIGHTS);
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     op.out[0] = doubles(4, 6, 3, 3, 3);
     REFUSED(FERRY_ESHAPE, &op, "convolution backward weights: axis 1 of its weights is 3, 2 fits");
     op = convolution(FERRY_PASS_BACKWARD_BIAS);
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     op.out[0].shape[0] = 5;
     REFUSED(FERRY_ESHAPE, &op, "convolution backward bias: the length of its bias is 5, 6 fits");
     op = maximum();
@@ -499,14 +499,14 @@ static void operands_that_do_not_fit_are_named(void)
     op.n_in = 4;
     op.params.lrn.size = 3;
     op.in[0] = op.in[1] = op.in[2] = op.in[3] = op.out[0] = doubles(4, 1, 2, 3, 4);
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     op.in[3].shape[3] = 5;
     REFUSED(FERRY_ESHAPE, &op, "lrn backward data: scale is 1x2x3x5, 1x2x3x4 fits");
 }
 
 static void inputs_outputs_and_steps_too_many_or_too_few_are_refused(void)
 {
-    ferry_op op = convolution(FERRY_PASS_BACKWARD_DATA);
+    ferry_op_desc op = convolution(FERRY_PASS_BACKWARD_DATA);
 
     op.n_in = 1;
     REFUSED(FERRY_EINVAL, &op, "convolution backward data: the number of inputs is 1");
@@ -551,10 +551,10 @@ static void passes_that_a_kind_has_not_are_refused(void)
 
     for (kind = FERRY_OP_CONVOLUTION; kind <= FERRY_OP_UPDATE; kind++)
         for (pass = FERRY_PASS_BACKWARD_DATA; pass <= FERRY_PASS_BACKWARD_BIAS; pass++) {
-            ferry_op op = pass_of(kind, pass);
+            ferry_op_desc op = pass_of(kind, pass);
 
             if (has[kind] >> (pass - 1) & 1)
-                CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EINVAL) /* no operands */
+                CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EINVAL) /* no operands */
             else
                 REFUSED(FERRY_EUNSUPPORTED, &op, ferry_op_kind_name(kind));
         }
@@ -562,7 +562,7 @@ static void passes_that_a_kind_has_not_are_refused(void)
 
 static void functions_without_the_pass_are_refused(void)
 {
-    ferry_op op = pass_of(FERRY_OP_UNARY, FERRY_PASS_BACKWARD_DATA);
+    ferry_op_desc op = pass_of(FERRY_OP_UNARY, FERRY_PASS_BACKWARD_DATA);
 
     op.n_in = 2;
     op.in[0] = op.in[1] = op.out[0] = doubles(1, 3, 0, 0, 0);

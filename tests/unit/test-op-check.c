@@ -11,22 +11,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What ferry_op_check refuses, each of them one step away from an operation that it accepts. */
+/* What ferry_op_desc_check refuses, each of them one step away from an operation that it accepts. */
 
 static ferry_operand plain(int rank, int64_t a, int64_t b, int64_t c, int64_t d)
 {
     int64_t shape[4] = { a, b, c, d };
 
-    return ferry_operand_of(FERRY_F32, rank, shape, NULL);
+    return ferry_operand_make(FERRY_F32, shape, rank, NULL);
 }
 
 /* x (2, 4, 9, 7) → y (2, 6, 5, 4) by 3 × 3 kernels in 2 groups, stride 2, pad 1, and a bias. */
-static ferry_op convolution(void)
+static ferry_op_desc convolution(void)
 {
-    ferry_op op;
+    ferry_op_desc op;
     int i;
 
-    ferry_op_init(&op, FERRY_OP_CONVOLUTION);
+    ferry_op_desc_init(&op, FERRY_OP_CONVOLUTION);
     op.n_in = 3;
     op.n_out = 1;
     op.in[0] = plain(4, 2, 4, 9, 7);
@@ -43,7 +43,7 @@ static ferry_op convolution(void)
     return op;
 }
 
-static void add_step(ferry_op *op, uint32_t step, ferry_operand o)
+static void add_step(ferry_op_desc *op, uint32_t step, ferry_operand o)
 {
     ferry_op_step *s = &op->epilogue[op->n_epilogue++];
 
@@ -55,17 +55,17 @@ static void add_step(ferry_op *op, uint32_t step, ferry_operand o)
 }
 
 /* With that in its message, and without an allocation. */
-static void refused_as(int code, const ferry_op *op, const char *says)
+static void refused_as(int code, const ferry_op_desc *op, const char *says)
 {
     oom_arm(1);
-    CU_ASSERT_EQUAL(ferry_op_check(op), code);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(op), code);
     CU_ASSERT(!oom_disarm());
     if (!strstr(ferry_last_error(), says))
         printf("\"%s\" is not in \"%s\"\n", says, ferry_last_error());
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), says));
 }
 
-static void refused(int code, const ferry_op *op, const char *says)
+static void refused(int code, const ferry_op_desc *op, const char *says)
 {
     refused_as(code, op, says);
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "convolution"));
@@ -73,30 +73,30 @@ static void refused(int code, const ferry_op *op, const char *says)
 
 static void what_fits_is_accepted(void)
 {
-    ferry_op op = convolution();
+    ferry_op_desc op = convolution();
 
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     add_step(&op, FERRY_STEP_ADD, op.out[0]);
     add_step(&op, FERRY_STEP_PRELU, plain(1, 6, 0, 0, 0));
     add_step(&op, FERRY_STEP_UNARY, plain(0, 0, 0, 0, 0));
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
 }
 
 static void a_null_or_sizeless_operation_is_refused(void)
 {
-    ferry_op op = convolution();
+    ferry_op_desc op = convolution();
 
-    CU_ASSERT_EQUAL(ferry_op_check(NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(NULL), FERRY_EINVAL);
     op.struct_size = 8;
-    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EINVAL);
 }
 
 static void numbers_that_are_none_are_refused(void)
 {
-    ferry_op op = convolution();
+    ferry_op_desc op = convolution();
 
     op.kind = 31;
-    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EINVAL);
     op = convolution();
     op.pass = 77;
     refused(FERRY_EINVAL, &op, "the pass is 77, 0 to 3 fit");
@@ -113,7 +113,7 @@ static void numbers_that_are_none_are_refused(void)
 
 static void operands_too_many_or_too_few_are_refused(void)
 {
-    ferry_op op = convolution();
+    ferry_op_desc op = convolution();
 
     op.n_in = 1;
     op.constants = 0;
@@ -134,7 +134,7 @@ static void operands_too_many_or_too_few_are_refused(void)
 
 static void shapes_that_do_not_fit_name_both_numbers(void)
 {
-    ferry_op op = convolution();
+    ferry_op_desc op = convolution();
 
     op.out[0] = plain(4, 2, 6, 6, 4);
     refused(FERRY_ESHAPE, &op, "axis 0 of y is 6, 5 fits");
@@ -158,7 +158,7 @@ static void shapes_that_do_not_fit_name_both_numbers(void)
 
 static void a_window_out_of_range_is_refused(void)
 {
-    ferry_op op = convolution();
+    ferry_op_desc op = convolution();
 
     op.params.window.pad[1] = -1;
     refused(FERRY_EINVAL, &op, "axis 1 is -1, 0 to 2147483647 fit");
@@ -178,7 +178,7 @@ static void a_window_out_of_range_is_refused(void)
 
 static void strides_that_overlap_are_refused_where_it_writes(void)
 {
-    ferry_op op = convolution();
+    ferry_op_desc op = convolution();
 
     op.out[0].stride[0] = 1;
     refused(FERRY_EINVAL, &op, "axis 3 has stride 1, 2 elements lie within it");
@@ -189,26 +189,26 @@ static void strides_that_overlap_are_refused_where_it_writes(void)
     op.in[0].stride[1] = -63;
     refused(FERRY_EINVAL, &op, "axis 1 of 4 has stride -63");
     op = convolution(); /* channels-last is no overlap */
-    op.out[0] = ferry_operand_of(FERRY_F32, 4, op.out[0].shape, (uint8_t[]){ 0, 2, 3, 1 });
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    op.out[0] = ferry_operand_make(FERRY_F32, op.out[0].shape, 4, (uint8_t[]){ 0, 2, 3, 1 });
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     CU_ASSERT_EQUAL(ferry_operand_is_plain(&op.out[0]), 0);
     op.out[0].stride[0] *= 3; /* nor is a slice */
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
 }
 
 static void products_that_overflow_are_found_in_any_order(void)
 {
     int64_t huge = INT64_C(1) << 40;
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.n_in = op.n_out = 1;
     op.in[0] = op.out[0] = plain(2, huge, huge, 0, 0);
-    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EOVERFLOW);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EOVERFLOW);
     op.in[0] = op.out[0] = plain(3, 0, huge, huge, 0);
-    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EOVERFLOW);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EOVERFLOW);
     op.in[0] = op.out[0] = plain(3, huge, huge, 0, 0);
-    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EOVERFLOW);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EOVERFLOW);
     op = convolution(); /* what follows from numbers that are sound */
     op.params.window.transposed = 1;
     op.params.window.stride[0] = INT32_MAX;
@@ -220,38 +220,38 @@ static void products_that_overflow_are_found_in_any_order(void)
 /* Two dimensions and two strides that each fit, and do not together. */
 static void strides_beyond_63_bits_are_refused(void)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_STRIDED_COPY);
+    ferry_op_desc_init(&op, FERRY_OP_STRIDED_COPY);
     op.n_in = op.n_out = 1;
     op.in[0] = op.out[0] = plain(2, 2, 3, 0, 0);
     op.in[0].stride[0] = INT64_MAX / 4 - 8;
-    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EOVERFLOW);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EOVERFLOW);
     op.in[0].stride[0] = INT64_C(1) << 59;
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     op.in[0].shape[0] = op.out[0].shape[0] = 0;
     op.in[0].stride[0] = INT64_MAX;
-    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EOVERFLOW);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EOVERFLOW);
     op.in[0].shape[0] = op.out[0].shape[0] = 1; /* where it says nothing */
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
 }
 
 static void integers_do_not_compute_but_can_be_copied(void)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.n_in = op.n_out = 1;
-    op.in[0] = op.out[0] = ferry_operand_of(FERRY_I32, 1, (int64_t[]){ 3 }, NULL);
-    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EUNSUPPORTED);
+    op.in[0] = op.out[0] = ferry_operand_make(FERRY_I32, (int64_t[]){ 3 }, 1, NULL);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EUNSUPPORTED);
     op.kind = FERRY_OP_STRIDED_COPY;
     op.out[0].dtype = FERRY_F64;
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
 }
 
 static void an_epilogue_that_does_not_fit_is_refused(void)
 {
-    ferry_op op = convolution();
+    ferry_op_desc op = convolution();
 
     add_step(&op, FERRY_STEP_ADD, plain(4, 2, 6, 5, 5));
     refused(FERRY_ESHAPE, &op, "adds is 300, 240 fits");
@@ -273,18 +273,18 @@ static void an_epilogue_that_does_not_fit_is_refused(void)
 /* What a kind reads besides, a mask or an index, has a dtype of its own; what a step reads has not. */
 static void steps_are_of_the_results_dtype(void)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_POOL);
+    ferry_op_desc_init(&op, FERRY_OP_POOL);
     op.n_in = op.n_out = 1;
     op.in[0] = op.out[0] = plain(4, 1, 2, 3, 3);
     add_step(&op, FERRY_STEP_ADD, op.out[0]);
-    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     op.in[1].dtype = FERRY_F16;
     refused_as(FERRY_EINVAL, &op, "in[1], of a step, has dtype 2, 0 fits");
-    ferry_op_init(&op, FERRY_OP_STRIDED_COPY);
+    ferry_op_desc_init(&op, FERRY_OP_STRIDED_COPY);
     op.n_in = op.n_out = 1;
-    op.in[0] = op.out[0] = ferry_operand_of(FERRY_I32, 1, (int64_t[]){ 3 }, NULL);
+    op.in[0] = op.out[0] = ferry_operand_make(FERRY_I32, (int64_t[]){ 3 }, 1, NULL);
     add_step(&op, FERRY_STEP_ADD, op.out[0]);
     refused_as(FERRY_EUNSUPPORTED, &op, "no arithmetic on integers (dtype 6; 0 to 3 compute)");
 }
@@ -304,15 +304,15 @@ static void an_operand_knows_how_far_it_reaches(void)
 
 static void an_order_that_names_an_axis_twice_gives_an_operand_that_is_refused(void)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.n_in = op.n_out = 1;
     op.in[0] = plain(2, 3, 4, 0, 0);
-    op.out[0] = ferry_operand_of(FERRY_F32, 2, op.in[0].shape, (uint8_t[]){ 1, 1 });
-    CU_ASSERT_NOT_EQUAL(ferry_op_check(&op), 0);
-    op.out[0] = ferry_operand_of(FERRY_F32, 2, op.in[0].shape, (uint8_t[]){ 1, 7 });
-    CU_ASSERT_NOT_EQUAL(ferry_op_check(&op), 0);
+    op.out[0] = ferry_operand_make(FERRY_F32, op.in[0].shape, 2, (uint8_t[]){ 1, 1 });
+    CU_ASSERT_NOT_EQUAL(ferry_op_desc_check(&op), 0);
+    op.out[0] = ferry_operand_make(FERRY_F32, op.in[0].shape, 2, (uint8_t[]){ 1, 7 });
+    CU_ASSERT_NOT_EQUAL(ferry_op_desc_check(&op), 0);
 }
 
 /* A cpu plugin that could not be opened for want of memory is no reason to do without it. */
@@ -327,7 +327,7 @@ static void the_host_without_memory_is_not_the_oracle(void)
     if (!ferry_test_is_built("cpu"))
         return;
     CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(NULL, &rt), 0);
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, name, &dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, name, &dev), 0);
     for (n = 1; n < 100; n++) {
         int err;
 

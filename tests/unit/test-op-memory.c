@@ -13,7 +13,7 @@ static ferry_memory *idle_at_device(void)
 {
     ferry_memory *m = wx_memory_at(0, OLD);
 
-    FX_OK(ferry_memory_wont_use(m));
+    FX_OK(ferry_memory_allow_eviction(m));
     return m;
 }
 
@@ -44,16 +44,16 @@ static bool all_are(ferry_memory *m, float value, size_t n)
 static ferry_operation *product(void)
 {
     ferry_operation *o = NULL;
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_INNER_PRODUCT);
+    ferry_op_desc_init(&op, FERRY_OP_INNER_PRODUCT);
     op.n_in = 2;
     op.n_out = 1;
     for (int i = 0; i < 2; i++)
-        op.in[i] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ N, N }, NULL);
-    op.out[0] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ N, N }, NULL);
+        op.in[i] = ferry_operand_make(FERRY_F32, (int64_t[]){ N, N }, 2, NULL);
+    op.out[0] = ferry_operand_make(FERRY_F32, (int64_t[]){ N, N }, 2, NULL);
     op.constants = 2;
-    FX_OK_FATAL(ferry_op_create(wx_dev(0), &op, &o));
+    FX_OK_FATAL(ferry_operation_create(wx_dev(0), &op, &o));
     return o;
 }
 
@@ -61,25 +61,25 @@ static ferry_operation *product(void)
 static int run_without_memory(uint32_t call, uint64_t *out_evictions)
 {
     ferry_memory *x = floats(1, N * N), *w = floats(2, N * N), *y = floats(0, N * N);
-    ferry_op_place in[2] = { { x, 0 }, { w, 0 } }, out = { y, 0 };
-    ferry_op_args args = { .struct_size = sizeof args, .in = in, .out = &out };
-    ferry_op_stats stats = { .struct_size = sizeof stats };
+    ferry_operation_location in[2] = { { x, 0 }, { w, 0 } }, out = { y, 0 };
+    ferry_operation_args args = { .struct_size = sizeof args, .in = in, .out = &out };
+    ferry_operation_stats stats = { .struct_size = sizeof stats };
     ferry_operation *o = product();
     ferry_memory *idle = idle_at_device();
     int err;
 
     wx_mark();
     wx_fail_next(0, call, 1, FERRY_ENOMEM);
-    err = ferry_op_run(o, NULL, &args);
+    err = ferry_operation_run(o, NULL, &args);
     wx_fail_next(0, call, 0, 0);
     *out_evictions = wx_since(0).evictions;
     if (!err) {
         CU_ASSERT(all_are(y, 2 * N, N * N));
-        FX_OK(ferry_op_get_stats(o, &stats));
+        FX_OK(ferry_operation_get_stats(o, &stats));
         CU_ASSERT_EQUAL(stats.runs, 1);
     }
     CU_ASSERT(wx_host_reads(idle, OLD));
-    ferry_op_destroy(o);
+    ferry_operation_destroy(o);
     ferry_memory_release(idle);
     ferry_memory_release(x);
     ferry_memory_release(w);

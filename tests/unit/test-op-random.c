@@ -18,20 +18,20 @@
 
 /* One operation with memories on the device, and the same numbers for the oracle. */
 struct trial {
-    ferry_op op, exact; /* exact: the oracle's */
+    ferry_op_desc op, exact; /* exact: the oracle's */
     ferry_memory *memory[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS];
     unsigned char *bytes[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS]; /* the oracle's */
-    ferry_op_place place[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS];
+    ferry_operation_location place[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS];
     size_t size[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS];
 };
 
-static const ferry_operand *operand_at(const ferry_op *op, uint32_t i)
+static const ferry_operand *operand_at(const ferry_op_desc *op, uint32_t i)
 {
     return i < op->n_in ? &op->in[i] : &op->out[i - op->n_in];
 }
 
 /* A number that the operand's place in its kind can have. */
-static double value_for(struct om_numbers *n, const ferry_op *op, uint32_t i, int64_t k)
+static double value_for(struct om_numbers *n, const ferry_op_desc *op, uint32_t i, int64_t k)
 {
     bool index = (op->kind == FERRY_OP_GATHER || op->kind == FERRY_OP_SCATTER_ADD) && i == 1;
 
@@ -103,7 +103,7 @@ static void make(struct om_numbers *n, struct trial *t)
             t->op.n_in > 1)
             ob_fill_mask(n, &t->op, bytes + MARGIN);
         share(t, i, bytes);
-        t->place[i] = (ferry_op_place){ t->memory[i], MARGIN };
+        t->place[i] = (ferry_operation_location){ t->memory[i], MARGIN };
     }
 }
 
@@ -131,7 +131,7 @@ static void ask_the_oracle(struct trial *t)
         out[i] = (ferry_ref){ t->bytes[t->op.n_in + i], MARGIN };
     args.offset = 12;
     args.scalars = om_scalars;
-    args.n_scalars = FERRY_UPDATE_SCALARS;
+    args.scalar_count = FERRY_UPDATE_SCALARS;
     CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, &t->exact, &prepared), 0);
     CU_ASSERT_EQUAL(ferry__oracle.run(NULL, NULL, prepared, &args), 0);
     ferry__oracle.destroy(NULL, prepared);
@@ -144,22 +144,24 @@ struct tally {
 
 static int run(ferry_device *dev, struct trial *t, struct tally *tally)
 {
-    ferry_op_plan plan = { .struct_size = sizeof plan };
-    ferry_op_args args = { .struct_size = sizeof args, .in = t->place, .seed = 7, .offset = 12 };
+    ferry_operation_plan plan = { .struct_size = sizeof plan };
+    ferry_operation_args args = {
+        .struct_size = sizeof args, .in = t->place, .seed = 7, .offset = 12
+    };
     ferry_operation *operation;
-    int err = ferry_op_create(dev, &t->op, &operation);
+    int err = ferry_operation_create(dev, &t->op, &operation);
 
     if (err)
         return err;
     args.out = t->place + t->op.n_in;
     args.scalars = om_scalars;
-    args.n_scalars = FERRY_UPDATE_SCALARS;
-    CU_ASSERT_EQUAL(ferry_op_plan_of(operation, &plan), 0);
+    args.scalar_count = FERRY_UPDATE_SCALARS;
+    CU_ASSERT_EQUAL(ferry_operation_get_plan(operation, &plan), 0);
     tally->own += plan.tier == FERRY_TIER_OWN;
     tally->device += plan.tier != FERRY_TIER_HOST;
     tally->by_images += operation->plan.repeat > 1;
-    err = ferry_op_run(operation, NULL, &args);
-    ferry_op_destroy(operation);
+    err = ferry_operation_run(operation, NULL, &args);
+    ferry_operation_destroy(operation);
     return err;
 }
 
@@ -209,10 +211,10 @@ struct trying {
     uint64_t most; /* bytes of an operand; 0: any number */
 };
 
-static void make_operation(struct om_numbers *n, struct trying what, ferry_op *out)
+static void make_operation(struct om_numbers *n, struct trying what, ferry_op_desc *out)
 {
     enum ob_role roles[FERRY_OP_INPUTS];
-    ferry_op forward;
+    ferry_op_desc forward;
 
     if (what.pass)
         ob_make(n, what.pass, &forward, out, roles);
@@ -220,7 +222,7 @@ static void make_operation(struct om_numbers *n, struct trying what, ferry_op *o
         om_make(n, what.kind, 1, out);
 }
 
-static bool is_within(const ferry_op *op, uint64_t most)
+static bool is_within(const ferry_op_desc *op, uint64_t most)
 {
     uint32_t i;
 
@@ -240,7 +242,7 @@ static bool one(ferry_device *dev, struct trying what, uint64_t seed, struct tal
     make_operation(&n, what, &t.op);
     if (what.halves)
         om_halve(&t.op, seed & 1 ? FERRY_F16 : FERRY_BF16);
-    if (ferry_op_check(&t.op)) {
+    if (ferry_op_desc_check(&t.op)) {
         printf("kind %u pass %u seed %llu: made what is refused: %s: %s\n", what.kind, t.op.pass,
                (unsigned long long)seed, ferry_last_error(), om_text(&t.op));
         return false;

@@ -20,43 +20,43 @@
 static ferry_device *dev; /* of the case that runs */
 
 /* y = x·wᵀ, 2 × 3 by 4 × 3. */
-static ferry_op product(ferry_dtype dtype)
+static ferry_op_desc product(ferry_dtype dtype)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_INNER_PRODUCT);
+    ferry_op_desc_init(&op, FERRY_OP_INNER_PRODUCT);
     op.n_in = 2;
     op.n_out = 1;
-    op.in[0] = ferry_operand_of(dtype, 2, (int64_t[]){ 2, 3 }, NULL);
-    op.in[1] = ferry_operand_of(dtype, 2, (int64_t[]){ 4, 3 }, NULL);
-    op.out[0] = ferry_operand_of(dtype, 2, (int64_t[]){ 2, 4 }, NULL);
+    op.in[0] = ferry_operand_make(dtype, (int64_t[]){ 2, 3 }, 2, NULL);
+    op.in[1] = ferry_operand_make(dtype, (int64_t[]){ 4, 3 }, 2, NULL);
+    op.out[0] = ferry_operand_make(dtype, (int64_t[]){ 2, 4 }, 2, NULL);
     return op;
 }
 
 /* The same as a product of matrices: 1 × 2 × 3 by 1 × 3 × 4, of which the latter lies as w does. */
-static ferry_op matrices(ferry_dtype dtype)
+static ferry_op_desc matrices(ferry_dtype dtype)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_BATCHED_GEMM);
+    ferry_op_desc_init(&op, FERRY_OP_BATCHED_GEMM);
     op.n_in = 2;
     op.n_out = 1;
     op.params.gemm.alpha = 1;
-    op.in[0] = ferry_operand_of(dtype, 3, (int64_t[]){ 1, 2, 3 }, NULL);
-    op.in[1] = ferry_operand_of(dtype, 3, (int64_t[]){ 1, 3, 4 }, (uint8_t[]){ 0, 2, 1 });
-    op.out[0] = ferry_operand_of(dtype, 3, (int64_t[]){ 1, 2, 4 }, NULL);
+    op.in[0] = ferry_operand_make(dtype, (int64_t[]){ 1, 2, 3 }, 3, NULL);
+    op.in[1] = ferry_operand_make(dtype, (int64_t[]){ 1, 3, 4 }, 3, (uint8_t[]){ 0, 2, 1 });
+    op.out[0] = ferry_operand_make(dtype, (int64_t[]){ 1, 2, 4 }, 3, NULL);
     return op;
 }
 
 /* Kinds whose first input is x, 2 × 3, and whose numbers any float holds. */
-static ferry_op plain(ferry_dtype dtype, uint32_t kind, int64_t columns)
+static ferry_op_desc plain(ferry_dtype dtype, uint32_t kind, int64_t columns)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, kind);
+    ferry_op_desc_init(&op, kind);
     op.n_in = op.n_out = 1;
-    op.in[0] = ferry_operand_of(dtype, 2, (int64_t[]){ 2, 3 }, NULL);
-    op.out[0] = ferry_operand_of(dtype, 2, (int64_t[]){ 2, columns }, NULL);
+    op.in[0] = ferry_operand_make(dtype, (int64_t[]){ 2, 3 }, 2, NULL);
+    op.out[0] = ferry_operand_make(dtype, (int64_t[]){ 2, columns }, 2, NULL);
     return op;
 }
 
@@ -86,33 +86,33 @@ static bool holds(ferry_memory *m, ferry_dtype dtype, const double *wanted, int6
 }
 
 /* Runs it on x and w: what it gives, who computed it, and what that moved at most. */
-static ferry_op_tier check(const ferry_op *op, const double *wanted, int64_t n)
+static ferry_operation_tier check(const ferry_op_desc *op, const double *wanted, int64_t n)
 {
     ferry_dtype dtype = (ferry_dtype)op->in[0].dtype;
     ferry_memory *in[2] = { memory_of(dtype, x, 6), memory_of(dtype, w, 12) };
     ferry_memory *out = memory_of(dtype, NULL, n);
-    ferry_op_place from[2] = { { in[0], 0 }, { in[1], 0 } }, to = { out, 0 };
-    ferry_op_args args = { .struct_size = sizeof args, .in = from, .out = &to };
-    ferry_op_plan plan = { .struct_size = sizeof plan };
-    ferry_op_stats stats = { .struct_size = sizeof stats };
+    ferry_operation_location from[2] = { { in[0], 0 }, { in[1], 0 } }, to = { out, 0 };
+    ferry_operation_args args = { .struct_size = sizeof args, .in = from, .out = &to };
+    ferry_operation_plan plan = { .struct_size = sizeof plan };
+    ferry_operation_stats stats = { .struct_size = sizeof stats };
     int64_t elements = n + 6 + (op->n_in > 1 ? 12 : 0);
     ferry_operation *o = NULL;
 
-    FX_OK_FATAL(ferry_op_create(dev, op, &o));
-    FX_OK(ferry_op_plan_of(o, &plan));
-    FX_OK(ferry_op_run(o, NULL, &args));
+    FX_OK_FATAL(ferry_operation_create(dev, op, &o));
+    FX_OK(ferry_operation_get_plan(o, &plan));
+    FX_OK(ferry_operation_run(o, NULL, &args));
     fx_mark();
-    FX_OK(ferry_op_run(o, NULL, &args)); /* everything is where it was computed */
+    FX_OK(ferry_operation_run(o, NULL, &args)); /* everything is where it was computed */
     if (plan.tier != FERRY_TIER_HOST)
         CU_ASSERT_EQUAL(fx_copies(), 0);
     CU_ASSERT(holds(out, dtype, wanted, n));
     CU_ASSERT(holds(in[0], dtype, x, 6));
-    FX_OK(ferry_op_get_stats(o, &stats));
+    FX_OK(ferry_operation_get_stats(o, &stats));
     CU_ASSERT_EQUAL(stats.host_bytes, plan.tier == FERRY_TIER_HOST
                                           ? 2 * (uint64_t)elements * ferry_dtype_size(dtype)
                                           : 0);
     CU_ASSERT_EQUAL(stats.runs, 2);
-    ferry_op_destroy(o);
+    ferry_operation_destroy(o);
     for (int i = 0; i < 2; i++)
         ferry_memory_release(in[i]);
     ferry_memory_release(out);
@@ -125,12 +125,12 @@ static void halves_are_computed_and_what_that_moves_is_counted(void)
 
     dev = fx_device();
     for (size_t i = 0; i < FERRY_TEST_COUNT(dtypes); i++) {
-        ferry_op ops[6] = { product(dtypes[i]),
-                            matrices(dtypes[i]),
-                            plain(dtypes[i], FERRY_OP_UNARY, 3),
-                            plain(dtypes[i], FERRY_OP_REDUCE, 1),
-                            plain(dtypes[i], FERRY_OP_STRIDED_COPY, 3),
-                            plain(dtypes[i], FERRY_OP_STRIDED_COPY, 3) };
+        ferry_op_desc ops[6] = { product(dtypes[i]),
+                                 matrices(dtypes[i]),
+                                 plain(dtypes[i], FERRY_OP_UNARY, 3),
+                                 plain(dtypes[i], FERRY_OP_REDUCE, 1),
+                                 plain(dtypes[i], FERRY_OP_STRIDED_COPY, 3),
+                                 plain(dtypes[i], FERRY_OP_STRIDED_COPY, 3) };
         const double rectified[6] = { 1, 0, 3, 0.5, 0, 6 };
         const double *const wanted[6] = { xw, xw, rectified, (double[]){ 2, 1.5 }, x, rectified };
         const int64_t counts[6] = { 8, 8, 6, 2, 6, 6 };
@@ -157,7 +157,7 @@ static void halves_are_computed_in_place(void)
 
     dev = fx_device();
     for (ferry_dtype dtype = FERRY_F16; dtype <= FERRY_BF16; dtype++) {
-        ferry_op ops[2] = { matrices(dtype), plain(dtype, FERRY_OP_UNARY, 4) };
+        ferry_op_desc ops[2] = { matrices(dtype), plain(dtype, FERRY_OP_UNARY, 4) };
         ferry_memory *m[2] = { memory_of(dtype, x, 6), memory_of(dtype, w, 12) };
 
         ops[0].in[2] = ops[0].out[0];
@@ -166,14 +166,15 @@ static void halves_are_computed_in_place(void)
         ops[1].in[0] = ops[1].out[0];
         for (int i = 0; i < 2; i++) {
             ferry_memory *y = memory_of(dtype, before, 8);
-            ferry_op_place from[3] = { { i ? y : m[0], 0 }, { m[1], 0 }, { y, 0 } }, to = { y, 0 };
-            ferry_op_args args = { .struct_size = sizeof args, .in = from, .out = &to };
+            ferry_operation_location from[3] = { { i ? y : m[0], 0 }, { m[1], 0 }, { y, 0 } },
+                                     to = { y, 0 };
+            ferry_operation_args args = { .struct_size = sizeof args, .in = from, .out = &to };
             ferry_operation *o = NULL;
 
-            FX_OK_FATAL(ferry_op_create(dev, &ops[i], &o));
-            FX_OK(ferry_op_run(o, NULL, &args));
+            FX_OK_FATAL(ferry_operation_create(dev, &ops[i], &o));
+            FX_OK(ferry_operation_run(o, NULL, &args));
             CU_ASSERT(holds(y, dtype, i ? rectified : sums, 8));
-            ferry_op_destroy(o);
+            ferry_operation_destroy(o);
             ferry_memory_release(y);
         }
         for (int i = 0; i < 2; i++)
@@ -186,14 +187,14 @@ static void halves_are_computed_in_place(void)
 static void transposed_operands_stay_where_they_are(void)
 {
     static const uint8_t turned[3] = { 0, 2, 1 };
-    ferry_op op = matrices(FERRY_F32);
+    ferry_op_desc op = matrices(FERRY_F32);
     double yt[8];
 
     dev = fx_device();
     for (int m = 0; m < 2; m++)
         for (int n = 0; n < 4; n++)
             yt[n * 2 + m] = xw[m * 4 + n];
-    op.out[0] = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ 1, 2, 4 }, turned);
+    op.out[0] = ferry_operand_make(FERRY_F32, (int64_t[]){ 1, 2, 4 }, 3, turned);
     CU_ASSERT_EQUAL(check(&op, yt, 8) == FERRY_TIER_HOST, !fx_has_operations());
     fx_end();
 }
@@ -201,8 +202,8 @@ static void transposed_operands_stay_where_they_are(void)
 /* Who is strict gets an error where who is not got the host. */
 static void strict_names_kind_shape_and_plugin(void)
 {
-    ferry_op_plan plan = { .struct_size = sizeof plan }, strict = plan;
-    ferry_op op = product(FERRY_BF16);
+    ferry_operation_plan plan = { .struct_size = sizeof plan }, strict = plan;
+    ferry_op_desc op = product(FERRY_BF16);
     ferry_operation *o = NULL;
     ferry_runtime *rt = NULL;
     ferry_device *other = NULL;
@@ -210,18 +211,18 @@ static void strict_names_kind_shape_and_plugin(void)
 
     dev = fx_device();
     name = ferry_device_name(dev);
-    FX_OK(ferry_op_query(dev, &op, &plan));
+    FX_OK(ferry_operation_query(dev, &op, &plan));
     CU_ASSERT_EQUAL(plan.tier, fx_has_operations() ? FERRY_TIER_COMPOSED : FERRY_TIER_HOST);
     setenv("FERRY_STRICT", "1", 1);
     FX_OK_FATAL(ferry_runtime_open(NULL, &rt));
     unsetenv("FERRY_STRICT");
-    FX_OK_FATAL(ferry_runtime_device(rt, name, &other));
+    FX_OK_FATAL(ferry_runtime_get_device(rt, name, &other));
     if (plan.tier != FERRY_TIER_HOST) {
-        FX_OK(ferry_op_query(other, &op, &strict));
+        FX_OK(ferry_operation_query(other, &op, &strict));
         CU_ASSERT_EQUAL(strict.tier, plan.tier);
     } else {
-        FX_FAILS(FERRY_EUNSUPPORTED, ferry_op_query(other, &op, &strict));
-        FX_FAILS(FERRY_EUNSUPPORTED, ferry_op_create(other, &op, &o));
+        FX_FAILS(FERRY_EUNSUPPORTED, ferry_operation_query(other, &op, &strict));
+        FX_FAILS(FERRY_EUNSUPPORTED, ferry_operation_create(other, &op, &o));
         CU_ASSERT_PTR_NULL(o);
         CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), name));
         CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "inner product of in[0] BF16 2x3"));
@@ -257,7 +258,7 @@ static ferry_runtime *open_strict(const char *conf, ferry_device **out)
 
     o.backend = ferry_test_backend();
     FX_OK_FATAL(ferry_runtime_open(&o, &rt));
-    FX_OK_FATAL(ferry_runtime_device(rt, NULL, out));
+    FX_OK_FATAL(ferry_runtime_get_device(rt, NULL, out));
     return rt;
 }
 
@@ -266,7 +267,7 @@ static void the_host_is_that_of_the_devices_runtime(void)
 {
     char *before = strdup(getenv("FERRY_CONF") ? getenv("FERRY_CONF") : "");
     char *broken = strdup(conf_with("[cpu\nnonsense"));
-    ferry_op op = product(FERRY_F64);
+    ferry_op_desc op = product(FERRY_F64);
     ferry_operation *o = NULL;
     ferry_device *strict = NULL;
     ferry_runtime *rt;
@@ -279,7 +280,7 @@ static void the_host_is_that_of_the_devices_runtime(void)
     setenv("FERRY_CONF", before, 1);
     ferry_runtime_close(rt); /* the operation keeps the cpu's device open */
     CU_ASSERT_STRING_EQUAL(ferry_device_name(o->plan.target.device), "cpu:0");
-    ferry_op_destroy(o);
+    ferry_operation_destroy(o);
     unlink(broken);
     free(broken);
     free(before);
@@ -289,7 +290,7 @@ static void the_host_is_that_of_the_devices_runtime(void)
 static void a_host_that_cannot_be_opened_is_an_error(void)
 {
     const char *conf = conf_with("[plugin cpu]\nlibrary = /nowhere/ferry_cpu.so\n");
-    ferry_op op = product(FERRY_F64);
+    ferry_op_desc op = product(FERRY_F64);
     ferry_operation *o = NULL;
     ferry_device *strict = NULL;
     ferry_runtime *rt;
@@ -315,7 +316,7 @@ static void a_sibling_is_of_the_same_runtime(void)
 
     FX_OK_FATAL(ferry_device_sibling(strict, "cpu", &other));
     CU_ASSERT(ferry_device_is_strict(other));
-    FX_OK(ferry_runtime_device(rt, "cpu", &again));
+    FX_OK(ferry_runtime_get_device(rt, "cpu", &again));
     CU_ASSERT_PTR_EQUAL(other, again);
     FX_FAILS(FERRY_ENODEV, ferry_device_sibling(strict, "nosuch", &again));
     FX_FAILS(FERRY_EINVAL, ferry_device_sibling(NULL, "cpu", &again));

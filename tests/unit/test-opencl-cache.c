@@ -41,32 +41,32 @@ static void listen(void *arg, int level, const char *line)
 /* Random numbers, whose kernel is the smallest. Returns whether they are in range. */
 static int compute(ferry_device *dev)
 {
-    ferry_op_args args = { .struct_size = sizeof args, .seed = 1 };
-    ferry_op_place out = { NULL, 0 };
+    ferry_operation_args args = { .struct_size = sizeof args, .seed = 1 };
+    ferry_operation_location out = { NULL, 0 };
     ferry_operation *operation;
     const float *y;
-    ferry_op op;
+    ferry_op_desc op;
     int good;
 
-    ferry_op_init(&op, FERRY_OP_RANDOM);
+    ferry_op_desc_init(&op, FERRY_OP_RANDOM);
     op.n_out = 1;
-    op.out[0] = ferry_operand_of(FERRY_F32, 1, (int64_t[]){ 8 }, NULL);
+    op.out[0] = ferry_operand_make(FERRY_F32, (int64_t[]){ 8 }, 1, NULL);
     op.params.random.a = 2;
     op.params.random.b = 3;
     args.out = &out;
     if (ferry_memory_create(dev, 8 * sizeof(float), &out.memory) ||
-        ferry_op_create(dev, &op, &operation) || ferry_op_run(operation, NULL, &args))
+        ferry_operation_create(dev, &op, &operation) || ferry_operation_run(operation, NULL, &args))
         return 0;
     y = ferry_memory_host_data(out.memory);
     good = y && y[0] >= 2 && y[7] < 3;
-    ferry_op_destroy(operation);
+    ferry_operation_destroy(operation);
     ferry_memory_release(out.memory);
     return good;
 }
 
 static ferry_operand images(int64_t channels)
 {
-    return ferry_operand_of(FERRY_F32, 4, (int64_t[]){ 1, channels, 4, 4 }, NULL);
+    return ferry_operand_make(FERRY_F32, (int64_t[]){ 1, channels, 4, 4 }, 4, NULL);
 }
 
 /* What a net of a convolution, an activation, a pool and a softmax creates. Returns how many could be. */
@@ -79,21 +79,21 @@ static int create_forward(ferry_device *dev)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         bool is_window = kinds[i] == FERRY_OP_CONVOLUTION || kinds[i] == FERRY_OP_POOL;
         ferry_operation *operation = NULL;
-        ferry_op op;
+        ferry_op_desc op;
 
-        ferry_op_init(&op, kinds[i]);
+        ferry_op_desc_init(&op, kinds[i]);
         op.n_in = kinds[i] == FERRY_OP_CONVOLUTION ? 2 : 1;
         op.n_out = 1;
         op.in[0] = op.out[0] = images(8);
-        op.in[1] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ 8, 8, 1, 1 }, NULL);
+        op.in[1] = ferry_operand_make(FERRY_F32, (int64_t[]){ 8, 8, 1, 1 }, 4, NULL);
         if (is_window)
             op.params.window = (ferry_op_window){
                 .axes = 2, .group = 1, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }
             };
         else if (kinds[i] == FERRY_OP_SOFTMAX)
             op.params.softmax.axis = 1;
-        good += ferry_op_create(dev, &op, &operation) == 0;
-        ferry_op_destroy(operation);
+        good += ferry_operation_create(dev, &op, &operation) == 0;
+        ferry_operation_destroy(operation);
     }
     return good;
 }
@@ -101,10 +101,10 @@ static int create_forward(ferry_device *dev)
 static bool open_device(const char *cache, ferry_runtime **out, ferry_device **out_dev)
 {
     setenv("FERRY_LOG", "debug", 1);
-    ferry_log_set(listen, NULL);
+    ferry_log_set_handler(listen, NULL);
     return !ferry_runtime_open(NULL, out) &&
            !ferry_runtime_set_option(*out, "opencl", "cache", cache) &&
-           !ferry_runtime_device(*out, "opencl", out_dev);
+           !ferry_runtime_get_device(*out, "opencl", out_dev);
 }
 
 static int whole_process(const char *cache)

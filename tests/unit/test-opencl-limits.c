@@ -116,7 +116,7 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
     return error;
 }
 
-cl_int clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel kernel, cl_uint dims,
+cl_int clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel kernel, cl_uint shape,
                               const size_t *offset, const size_t *global, const size_t *local,
                               cl_uint events, const cl_event *wait_list, cl_event *event)
 {
@@ -129,10 +129,10 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel kernel, cl_uint dims
     }
     if (local && local[0] > lie.largest)
         lie.largest = local[0];
-    if (lie.group && local && local[0] * (dims > 1 ? local[1] : 1) > lie.group)
+    if (lie.group && local && local[0] * (shape > 1 ? local[1] : 1) > lie.group)
         return CL_INVALID_WORK_GROUP_SIZE;
     *(void **)&next = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
-    return next(q, kernel, dims, offset, global, local, events, wait_list, event);
+    return next(q, kernel, shape, offset, global, local, events, wait_list, event);
 }
 
 /* An axpy of n floats at these elements of x and y; the order in which they are kernel arguments. */
@@ -382,13 +382,13 @@ static void an_operation_whose_groups_are_too_large_is_refused(void)
     const void *found = NULL;
     const ferry_op_table *table;
     void *prepared = NULL;
-    ferry_op op;
+    ferry_op_desc op;
 
     if (!ocl_open(0, "items", "many", NULL))
         return;
-    ferry_op_init(&op, FERRY_OP_UNARY);
+    ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.n_in = op.n_out = 1;
-    op.in[0] = op.out[0] = ferry_operand_of(FERRY_F32, 1, (int64_t[]){ 100 }, NULL);
+    op.in[0] = op.out[0] = ferry_operand_make(FERRY_F32, (int64_t[]){ 100 }, 1, NULL);
     op.params.unary.function = FERRY_UNARY_ABS;
     CU_ASSERT_EQUAL_FATAL(ocl->extension(dev, FERRY_OP_EXTENSION, &found), 0);
     table = found;

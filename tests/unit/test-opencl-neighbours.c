@@ -190,12 +190,12 @@ static double gemm(uint32_t trans_a, uint32_t trans_b)
 }
 
 /* 20 lines of 24 pixels of 64 channels, `kernel` taps a side; nothing is constant. */
-static void describe(int64_t kernel, ferry_op *op)
+static void describe(int64_t kernel, ferry_op_desc *op)
 {
     const int64_t w[] = { 64, 1, kernel, kernel };
     ferry_op_window *window = &op->params.window;
 
-    *op = (ferry_op){
+    *op = (ferry_op_desc){
         .struct_size = sizeof(*op), .kind = FERRY_OP_CONVOLUTION, .n_in = 2, .n_out = 1
     };
     *window = (ferry_op_window){ .axes = 2, .group = 64 };
@@ -227,7 +227,7 @@ static double depthwise(int64_t kernel)
     };
     const void *extension = NULL;
     const ferry_op_table *table;
-    ferry_op op;
+    ferry_op_desc op;
 
     memset(traces, 0, ITEMS * sizeof(*traces));
     describe(kernel, &op);

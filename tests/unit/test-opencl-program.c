@@ -154,7 +154,7 @@ static void devices_are_listed_without_a_context(void)
         CU_ASSERT(ferry_device_get_properties(dev)->memory_total > 0);
     }
     CU_ASSERT_EQUAL(calls.contexts, 0);
-    FX_OK_FATAL(ferry_runtime_device(rt, "opencl:0", &dev));
+    FX_OK_FATAL(ferry_runtime_get_device(rt, "opencl:0", &dev));
     CU_ASSERT_PTR_NOT_NULL(ferry_device_queue(dev)); /* this takes one */
     CU_ASSERT_EQUAL(calls.contexts, 1);
     ferry_runtime_close(rt);
@@ -260,9 +260,9 @@ static void destroy_own(struct own *o)
 
 static ferry_device *adopt(const struct own *o, cl_command_queue q)
 {
-    const ferry_native items[] = { { "cl_context", o->context },
-                                   { "cl_device_id", o->id },
-                                   { "cl_command_queue", q } };
+    const ferry_native_object items[] = { { "cl_context", o->context },
+                                          { "cl_device_id", o->id },
+                                          { "cl_command_queue", q } };
     ferry_device *dev = NULL;
 
     FX_OK_FATAL(ferry_device_adopt(o->rt, "opencl", items, q ? 3 : 2, &dev));
@@ -296,18 +296,18 @@ static void a_device_around_the_programs_context_orders_its_work_with_ferrys(voi
 
     FX_OK(ferry_queue_native(ferry_device_queue(dev), "cl_command_queue", &found, sizeof(found)));
     CU_ASSERT_PTR_EQUAL(found, o.q);
-    FX_OK_FATAL(ferry_blob_create(dev, FERRY_F32, 1, &count, &b));
+    FX_OK_FATAL(ferry_blob_create(dev, FERRY_F32, &count, 1, &b));
     FX_OK(ferry_blob_fill_diff(b, 1));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
     FX_OK(ferry_device_synchronize(dev));
     gate = clCreateUserEvent(o.context, &error);
     CU_ASSERT_EQUAL_FATAL(error, 0);
     CU_ASSERT_EQUAL(clEnqueueBarrierWithWaitList(o.q, 1, &gate, NULL), 0);
-    FX_OK(ferry_fill(ferry_device_queue(dev), FERRY_F32, count, 3,
-                     ferry_blob_mutable_device_data(b)));
+    FX_OK(ferry_math_fill(ferry_device_queue(dev), FERRY_F32, count, 3,
+                          ferry_blob_mutable_device_data(b)));
     set_floats(o.q, ferry_blob_mutable_device_data(b), 10, 5, 7);
-    FX_OK(ferry_axpy(ferry_device_queue(dev), FERRY_F32, count, -1, ferry_blob_device_diff(b),
-                     ferry_blob_mutable_device_data(b)));
+    FX_OK(ferry_math_axpy(ferry_device_queue(dev), FERRY_F32, count, -1, ferry_blob_device_diff(b),
+                          ferry_blob_mutable_device_data(b)));
     CU_ASSERT_EQUAL(clSetUserEventStatus(gate, CL_COMPLETE), 0);
     for (int64_t i = 8; i < 17; i++)
         CU_ASSERT_EQUAL(fx_get(FERRY_F32, ferry_blob_host_data(b), i), i < 10 || i >= 15 ? 2 : 6);
@@ -336,7 +336,7 @@ static void a_wrapped_queue_is_waited_for(void)
     CU_ASSERT_EQUAL_FATAL(error, 0);
     CU_ASSERT_EQUAL(clEnqueueBarrierWithWaitList(o.second, 1, &gate, NULL), 0);
     set_floats(o.second, ref, 0, 16, 5);
-    FX_OK(ferry_queue_record(second, &done));
+    FX_OK(ferry_event_record(second, &done));
     CU_ASSERT_EQUAL(ferry_event_query(done), 0);
     FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
     CU_ASSERT_EQUAL(clSetUserEventStatus(gate, CL_COMPLETE), 0);
@@ -352,7 +352,7 @@ static void a_wrapped_queue_is_waited_for(void)
 static void objects_that_do_not_fit_are_refused_by_name(void)
 {
     struct own o = create_own();
-    const ferry_native items[] = { { "cl_context", o.context }, { "cl_queue", o.q } };
+    const ferry_native_object items[] = { { "cl_context", o.context }, { "cl_queue", o.q } };
     ferry_device *none = NULL;
     ferry_queue *q = NULL;
 
@@ -371,7 +371,7 @@ static void devices_in_one_context_copy_directly(void)
     struct own o = create_own();
     ferry_device *a = adopt(&o, o.q), *b = adopt(&o, o.second);
     ferry_memory *m = NULL;
-    ferry_stats s = { 0 };
+    ferry_device_stats s = { 0 };
     unsigned char *p;
     ferry_ref ref;
 
@@ -383,7 +383,7 @@ static void devices_in_one_context_copy_directly(void)
     begin();
     FX_OK(ferry_memory_access(m, b, FERRY_READ | FERRY_WRITE, NULL, &ref));
     CU_ASSERT(calls.copies == 1 && calls.maps == 0 && calls.writes == 0 && calls.reads == 0);
-    FX_OK(ferry_device_stats(b, &s, sizeof(s)));
+    FX_OK(ferry_device_get_stats(b, &s, sizeof(s)));
     CU_ASSERT(s.copies_d2d == 1 && s.bytes_d2d == FX_BYTES);
     CU_ASSERT(fx_all_equal(ferry_memory_host_data(m), FX_NEW));
     ferry_memory_release(m);
@@ -422,7 +422,7 @@ static void work_that_fails_later_is_told_at_the_next_access_by_name(void)
     FX_FAILED(FERRY_EDEVICE, !ferry_memory_host_data(m));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), device));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "clEnqueueFillBuffer: CL_OUT_OF_RESOURCES"));
-    CU_ASSERT_FALSE(ferry_memory_valid_at(m, NULL));
+    CU_ASSERT_FALSE(ferry_memory_is_valid_at(m, NULL));
     CU_ASSERT_PTR_NOT_NULL(ferry_memory_host_data(m));
     (void)ferry_device_synchronize(dev);
     clReleaseEvent(calls.failing);

@@ -18,7 +18,7 @@ static void check_owner(const void *handle, int i)
 
     for (int k = 0; k < WX_DEVICES; k++)
         CU_ASSERT_EQUAL(ferry_device_owns(wx_dev(k), handle), k == i);
-    FX_OK(ferry_runtime_owner(wx_runtime(), handle, &found));
+    FX_OK(ferry_runtime_find_owner(wx_runtime(), handle, &found));
     CU_ASSERT_PTR_EQUAL(found, i < 0 ? NULL : wx_dev(i));
 }
 
@@ -73,9 +73,9 @@ static void lost_devices_are_skipped(void)
     ours = wx_access(m, wx_queue(1), FERRY_WRITE);
     wx_lose(0);
     for (int turn = 0; turn < 2; turn++) { /* first nobody has noticed */
-        FX_OK(ferry_runtime_owner(wx_runtime(), ours.handle, &found));
+        FX_OK(ferry_runtime_find_owner(wx_runtime(), ours.handle, &found));
         CU_ASSERT_PTR_EQUAL(found, wx_dev(1));
-        FX_OK(ferry_runtime_owner(wx_runtime(), theirs.handle, &found));
+        FX_OK(ferry_runtime_find_owner(wx_runtime(), theirs.handle, &found));
         CU_ASSERT_PTR_NULL(found);
         FX_FAILS(FERRY_ELOST, ferry_device_owns(wx_dev(0), theirs.handle));
         CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "sim:0: "));
@@ -96,7 +96,7 @@ static void in_a_child_no_device_answers(void)
     if (child == 0) {
         alarm(60);
         _exit(ferry_device_owns(wx_dev(0), &local) != FERRY_EFORKED ||
-              ferry_runtime_owner(wx_runtime(), &local, &found) != FERRY_EFORKED ||
+              ferry_runtime_find_owner(wx_runtime(), &local, &found) != FERRY_EFORKED ||
               found != (ferry_device *)(void *)&found);
     }
     CU_ASSERT_FATAL(child > 0);
@@ -113,9 +113,9 @@ static void null_is_refused(void)
     wx_begin();
     FX_FAILS(FERRY_EINVAL, ferry_device_owns(NULL, &local));
     FX_FAILS(FERRY_EINVAL, ferry_device_owns(wx_dev(0), NULL));
-    FX_FAILS(FERRY_EINVAL, ferry_runtime_owner(NULL, &local, &found));
-    FX_FAILS(FERRY_EINVAL, ferry_runtime_owner(wx_runtime(), NULL, &found));
-    FX_FAILS(FERRY_EINVAL, ferry_runtime_owner(wx_runtime(), &local, NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_runtime_find_owner(NULL, &local, &found));
+    FX_FAILS(FERRY_EINVAL, ferry_runtime_find_owner(wx_runtime(), NULL, &found));
+    FX_FAILS(FERRY_EINVAL, ferry_runtime_find_owner(wx_runtime(), &local, NULL));
     CU_ASSERT_PTR_EQUAL(found, (ferry_device *)(void *)&found);
     wx_end();
 }
@@ -142,14 +142,14 @@ static void devices_not_open_or_unable_to_tell_are_skipped(void)
 
     fakes_track();
     dev = listed("alpha", &rt);
-    FX_OK(ferry_runtime_owner(rt, &local, &found));
+    FX_OK(ferry_runtime_find_owner(rt, &local, &found));
     CU_ASSERT_PTR_NULL(found);
     CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), " device "));
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_device_owns(dev, &local));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "alpha:0: its plugin cannot tell"));
     CU_ASSERT_PTR_NOT_NULL(strstr(fakes_tracked(), "alpha device 0"));
     found = dev;
-    FX_OK(ferry_runtime_owner(rt, &local, &found));
+    FX_OK(ferry_runtime_find_owner(rt, &local, &found));
     CU_ASSERT_PTR_NULL(found);
     ferry_runtime_close(rt);
 }
@@ -162,7 +162,7 @@ static void an_answer_that_is_neither_is_the_plugins_mistake(void)
 
     dev = listed("owns_two", &rt);
     FX_FAILS(FERRY_EPLUGIN, ferry_device_owns(dev, &local));
-    FX_FAILS(FERRY_EPLUGIN, ferry_runtime_owner(rt, &local, &found));
+    FX_FAILS(FERRY_EPLUGIN, ferry_runtime_find_owner(rt, &local, &found));
     CU_ASSERT_PTR_EQUAL(found, (ferry_device *)(void *)&found);
     ferry_runtime_close(rt);
 }

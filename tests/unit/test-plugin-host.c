@@ -20,7 +20,7 @@ static int open_typed(const char *options)
 
     fakes_put(folder, "typed", NULL);
     rt = fakes_open(folder, "typed", conf);
-    err = ferry_runtime_device(rt, NULL, &dev);
+    err = ferry_runtime_get_device(rt, NULL, &dev);
     ferry_runtime_close(rt);
     return err;
 }
@@ -100,23 +100,23 @@ static void a_conversion_that_a_plugin_cannot_do_is_not_asked_of_it(void)
     fakes_put(folder, "pairs", NULL);
     fakes_track();
     rt = fakes_open(folder, "pairs", NULL);
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, NULL, &dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, NULL, &dev), 0);
     CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &x), 0);
     CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &y), 0);
     from = ferry_memory_overwrite_host_data(x);
     CU_ASSERT_PTR_NOT_NULL_FATAL(from);
     for (int i = 0; i < 8; i++)
         from[i] = (float)i;
-    CU_ASSERT_EQUAL(ferry_convert(ferry_device_queue(dev), 8, FERRY_F32,
-                                  ferry_memory_device_data(x), FERRY_I8,
-                                  ferry_memory_overwrite_device_data(y)),
+    CU_ASSERT_EQUAL(ferry_math_convert(ferry_device_queue(dev), 8, FERRY_F32,
+                                       ferry_memory_device_data(x), FERRY_I8,
+                                       ferry_memory_overwrite_device_data(y)),
                     0);
     CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), "to another"));
     got = ferry_memory_host_data(y);
     CU_ASSERT(got && got[7] == 7);
-    CU_ASSERT_EQUAL(ferry_convert(ferry_device_queue(dev), 8, FERRY_F32,
-                                  ferry_memory_device_data(x), FERRY_F64,
-                                  ferry_memory_overwrite_device_data(y)),
+    CU_ASSERT_EQUAL(ferry_math_convert(ferry_device_queue(dev), 8, FERRY_F32,
+                                       ferry_memory_device_data(x), FERRY_F64,
+                                       ferry_memory_overwrite_device_data(y)),
                     0);
     CU_ASSERT_PTR_NOT_NULL(strstr(fakes_tracked(), "to F64"));
     ferry_memory_release(x);

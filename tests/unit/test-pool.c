@@ -19,17 +19,17 @@ static ferry_device *open_sim(void)
     ferry_device *dev = NULL;
 
     FX_OK_FATAL(ferry_runtime_open(&options, &rt));
-    FX_OK_FATAL(ferry_runtime_device(rt, NULL, &dev));
+    FX_OK_FATAL(ferry_runtime_get_device(rt, NULL, &dev));
     FX_OK_FATAL(ferry_device_set_budget(dev, 0));
     FX_OK_FATAL(ferry_device_trim(dev));
     return dev;
 }
 
-static ferry_stats stats(ferry_device *dev)
+static ferry_device_stats stats(ferry_device *dev)
 {
-    ferry_stats s;
+    ferry_device_stats s;
 
-    FX_OK(ferry_device_stats(dev, &s, sizeof s));
+    FX_OK(ferry_device_get_stats(dev, &s, sizeof s));
     return s;
 }
 
@@ -139,7 +139,7 @@ static void only_memories_under_wont_use_are_evicted(void)
     ferry_memory *used = dirty(dev, 1), *idle = dirty(dev, 2), *wanted;
     uint64_t evictions = stats(dev).evictions;
 
-    FX_OK(ferry_memory_wont_use(idle));
+    FX_OK(ferry_memory_allow_eviction(idle));
     FX_OK(ferry_device_set_budget(dev, 2 * BYTES));
     wanted = dirty(dev, 3);
     CU_ASSERT_EQUAL(stats(dev).evictions, evictions + 1);
@@ -163,8 +163,8 @@ static void clean_copies_go_before_dirty_ones(void)
     uint64_t written;
 
     check_contents(clean, 2); /* now the host has it too */
-    FX_OK(ferry_memory_wont_use(bad));
-    FX_OK(ferry_memory_wont_use(clean));
+    FX_OK(ferry_memory_allow_eviction(bad));
+    FX_OK(ferry_memory_allow_eviction(clean));
     FX_OK(ferry_device_set_budget(dev, 2 * BYTES));
     written = stats(dev).copies_d2h;
     wanted = dirty(dev, 3);
@@ -183,7 +183,7 @@ static void an_access_ends_the_promise(void)
     ferry_device *dev = open_sim();
     ferry_memory *m = dirty(dev, 1), *b = NULL;
 
-    FX_OK(ferry_memory_wont_use(m));
+    FX_OK(ferry_memory_allow_eviction(m));
     CU_ASSERT_PTR_NOT_NULL(ferry_memory_device_data(m).handle);
     FX_OK(ferry_device_set_budget(dev, BYTES));
     FX_OK_FATAL(ferry_memory_create(dev, BYTES, &b));
@@ -203,7 +203,7 @@ static void a_smaller_budget_evicts_at_once(void)
 
     for (i = 0; i < 4; i++) {
         m[i] = dirty(dev, (unsigned char)i);
-        FX_OK(ferry_memory_wont_use(m[i]));
+        FX_OK(ferry_memory_allow_eviction(m[i]));
     }
     FX_OK(ferry_device_set_budget(dev, 2 * BYTES));
     CU_ASSERT_EQUAL(ferry_memory_head(m[0]), FERRY_HEAD_AT_HOST); /* the oldest promises */
@@ -225,13 +225,13 @@ static ferry_blob *moved(ferry_device *dev, ferry_device *other, int times)
     ferry_blob *b = NULL;
     float *p;
 
-    FX_OK_FATAL(ferry_blob_create(dev, FERRY_F32, 1, &count, &b));
+    FX_OK_FATAL(ferry_blob_create(dev, FERRY_F32, &count, 1, &b));
     p = ferry_blob_mutable_host_data(b);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     p[count - 1] = 7;
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);
     for (int i = 1; i <= times; i++)
-        FX_OK(ferry_blob_to(b, i % 2 ? other : dev));
+        FX_OK(ferry_blob_move_to(b, i % 2 ? other : dev));
     return b;
 }
 
@@ -241,7 +241,7 @@ static void a_device_outlives_its_blocks_and_nothing_else(void)
         ferry_device *dev = open_sim(), *other = NULL;
         ferry_blob *b;
 
-        if (ferry_runtime_device(rt, "cpu", &other)) {
+        if (ferry_runtime_get_device(rt, "cpu", &other)) {
             ferry_test_skip("no cpu: %s", ferry_last_error());
             ferry_runtime_close(rt);
             return;
@@ -250,7 +250,7 @@ static void a_device_outlives_its_blocks_and_nothing_else(void)
         b = moved(dev, other, times);
         ferry_runtime_close(rt);
         CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[BYTES / sizeof(float) - 1], 7);
-        CU_ASSERT_EQUAL(ferry_memory_valid_at(ferry_blob_data_memory(b), dev), 1);
+        CU_ASSERT_EQUAL(ferry_memory_is_valid_at(ferry_blob_data_memory(b), dev), 1);
         CU_ASSERT_EQUAL(stats(dev).live_bytes, 2 * BYTES);
         ferry_blob_destroy(b);
     }
@@ -270,7 +270,7 @@ static uint64_t kept(const char *fake)
 
     fakes_put(folder, fake, NULL);
     rt = fakes_open(folder, fake, NULL);
-    FX_OK_FATAL(ferry_runtime_device(rt, NULL, &dev));
+    FX_OK_FATAL(ferry_runtime_get_device(rt, NULL, &dev));
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < BLOCKS; i++) {
             FX_OK_FATAL(ferry_memory_create(dev, block, &m[i]));

@@ -20,7 +20,7 @@ static ferry_device *claimant(const char *fake)
     fakes_put(folder, fake, NULL);
     fakes_log();
     rt = fakes_open(folder, fake, NULL);
-    FX_OK_FATAL(ferry_runtime_device(rt, NULL, &dev));
+    FX_OK_FATAL(ferry_runtime_get_device(rt, NULL, &dev));
     return dev;
 }
 
@@ -28,7 +28,7 @@ static void host_memory_is_aligned_as_the_device_wants_it(void)
 {
     ferry_device *dev = claimant("unified");
     ferry_memory *m = NULL;
-    ferry_stats s;
+    ferry_device_stats s;
     unsigned char *p;
 
     FX_OK(ferry_device_synchronize(dev));
@@ -43,7 +43,7 @@ static void host_memory_is_aligned_as_the_device_wants_it(void)
         CU_ASSERT_PTR_EQUAL(ferry_memory_device_data(m).handle, p);
         ferry_memory_release(m);
     }
-    FX_OK(ferry_device_stats(dev, &s, sizeof s));
+    FX_OK(ferry_device_get_stats(dev, &s, sizeof s));
     CU_ASSERT_EQUAL(s.copies_h2d, 0);
     ferry_runtime_close(rt);
 }
@@ -94,7 +94,7 @@ static void a_device_that_is_lost_meanwhile_is_lost(void)
     fakes_put(folder, "unified_lost", NULL);
     fakes_log();
     rt = fakes_open(folder, "unified_lost", NULL);
-    FX_FAILS(FERRY_ELOST, ferry_runtime_device(rt, NULL, &dev));
+    FX_FAILS(FERRY_ELOST, ferry_runtime_get_device(rt, NULL, &dev));
     CU_ASSERT_STRING_EQUAL(ferry_last_error(), "unified_lost:0: import_host of 65536 bytes: "
                                                "vendorImport: VENDOR_GONE");
     CU_ASSERT_PTR_NULL(strstr(fakes_logged(), "discrete"));

@@ -166,8 +166,8 @@ static void models_are_read_without_their_weights(void)
     for (size_t i = 0; i < files.gl_pathc; i++) {
         ferry_proto *p = open_file(files.gl_pathv[i]);
 
-        CU_ASSERT(ferry_proto_count(p, "layer") > 0);
-        for (int64_t k = 0; k < ferry_proto_count(p, "layer"); k++)
+        CU_ASSERT(ferry_proto_value_count(p, "layer") > 0);
+        for (int64_t k = 0; k < ferry_proto_value_count(p, "layer"); k++)
             CU_ASSERT(*ferry_proto_string(ferry_proto_message(p, "layer", k), "type", 0, NULL));
         ferry_proto_close(p);
     }
@@ -367,9 +367,9 @@ static void what_is_printed_is_what_caffe_printed(void)
 /* Index of a field; −1. */
 static int64_t field_of(const char *type, const char *name, ferry_proto_field *out)
 {
-    for (int64_t i = 0; i < ferry_proto_schema_count(type); i++) {
+    for (int64_t i = 0; i < ferry_proto_schema_field_count(type); i++) {
         out->struct_size = sizeof(*out);
-        if (ferry_proto_schema_at(type, i, out) == FERRY_OK && strcmp(out->name, name) == 0)
+        if (ferry_proto_schema_field_at(type, i, out) == FERRY_OK && strcmp(out->name, name) == 0)
             return i;
     }
     return -1;
@@ -382,15 +382,17 @@ static void fields_say_what_their_binary_form_is_and_enums_their_values(void)
     int number = -1;
     int64_t at = field_of("BlobProto", "data", &field);
 
-    CU_ASSERT(at >= 0 && field.packed && !field.required && field.n_choices == 0);
-    CU_ASSERT(ferry_proto_schema_choice("BlobProto", at, 0, &name, &number) == FERRY_EINVAL);
+    CU_ASSERT(at >= 0 && field.packed && !field.required && field.choice_count == 0);
+    CU_ASSERT(ferry_proto_schema_choice_at("BlobProto", at, 0, &name, &number) == FERRY_EINVAL);
     at = field_of("PoolingParameter", "pool", &field);
-    CU_ASSERT(field.n_choices >= 3);
-    CU_ASSERT(ferry_proto_schema_choice("PoolingParameter", at, 1, &name, &number) == FERRY_OK);
+    CU_ASSERT(field.choice_count >= 3);
+    CU_ASSERT(ferry_proto_schema_choice_at("PoolingParameter", at, 1, &name, &number) == FERRY_OK);
     CU_ASSERT(number == 1 && name && strcmp(name, "AVE") == 0);
-    CU_ASSERT(ferry_proto_schema_choice("PoolingParameter", at, field.n_choices, &name, &number) == FERRY_EINVAL);
-    CU_ASSERT(ferry_proto_schema_choice("PoolingParameter", -1, 0, &name, &number) == FERRY_EINVAL);
-    CU_ASSERT(ferry_proto_schema_choice(NULL, at, 0, &name, &number) == FERRY_EINVAL);
+    CU_ASSERT(ferry_proto_schema_choice_at("PoolingParameter", at, field.choice_count, &name,
+                                           &number) == FERRY_EINVAL);
+    CU_ASSERT(ferry_proto_schema_choice_at("PoolingParameter", -1, 0, &name, &number) ==
+              FERRY_EINVAL);
+    CU_ASSERT(ferry_proto_schema_choice_at(NULL, at, 0, &name, &number) == FERRY_EINVAL);
     CU_ASSERT(number == 1);
 }
 

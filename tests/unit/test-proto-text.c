@@ -210,8 +210,8 @@ static void a_text_of_one_long_line_takes_no_longer(void)
     for (int i = 0; i < COUNT; i++)
         memcpy(text + 13 * i, "input_dim:42 ", 14);
     p = proto_of("NetParameter", text, (size_t)COUNT * 13);
-    CU_ASSERT_EQUAL(ferry_proto_count(p, "input_dim"), COUNT);
-    CU_ASSERT_EQUAL(ferry_proto_where(p, "input_dim", COUNT - 1).column, 13 * COUNT - 2);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(p, "input_dim"), COUNT);
+    CU_ASSERT_EQUAL(ferry_proto_get_location(p, "input_dim", COUNT - 1).column, 13 * COUNT - 2);
     ferry_proto_close(p);
     free(text);
 }

@@ -16,7 +16,7 @@ static void what_is_not_given_has_its_default(void)
     int64_t size = 7;
 
     CU_ASSERT_STRING_EQUAL(ferry_proto_type(conv), "ConvolutionParameter");
-    CU_ASSERT_EQUAL(ferry_proto_count(layer, "convolution_param"), 0);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "convolution_param"), 0);
     CU_ASSERT_EQUAL(ferry_proto_integer(conv, "group", 0), 1);
     CU_ASSERT_EQUAL(ferry_proto_boolean(conv, "bias_term", 0), 1);
     CU_ASSERT_EQUAL(ferry_proto_integer(conv, "pad_h", 0), 0);
@@ -29,7 +29,7 @@ static void what_is_not_given_has_its_default(void)
     CU_ASSERT_STRING_EQUAL(
         ferry_proto_enum(ferry_proto_message(layer, "loss_param", 0), "normalization", 0), "VALID");
     CU_ASSERT_STRING_EQUAL(ferry_proto_string(layer, "type", 0, NULL), "");
-    CU_ASSERT_EQUAL(ferry_proto_count(conv, "kernel_size"), 0);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(conv, "kernel_size"), 0);
     CU_ASSERT_EQUAL(ferry_proto_integer(conv, "kernel_size", 0), 0);
     CU_ASSERT_EQUAL(ferry_proto_get_integer(conv, "kernel_size", 0, &size), FERRY_OK);
     CU_ASSERT_EQUAL(size, 7); /* a field that repeats has no default */
@@ -47,7 +47,7 @@ static void what_is_given_is_what_is_got(void)
     const char *name = NULL;
     size_t size = 0;
 
-    CU_ASSERT_EQUAL(ferry_proto_count(layer, "top"), 2);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "top"), 2);
     CU_ASSERT_STRING_EQUAL(ferry_proto_string(layer, "top", 1, &size), "b");
     CU_ASSERT_EQUAL(size, 1);
     CU_ASSERT_STRING_EQUAL(ferry_proto_string(layer, "top", 2, NULL), "");
@@ -71,7 +71,7 @@ static void nothing_is_asked_of_nothing(void)
 {
     size_t size = 1;
 
-    CU_ASSERT_EQUAL(ferry_proto_count(NULL, "name"), 0);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(NULL, "name"), 0);
     CU_ASSERT_EQUAL(ferry_proto_integer(NULL, "name", 0), 0);
     CU_ASSERT_EQUAL(ferry_proto_real(NULL, "name", 0), 0);
     CU_ASSERT_EQUAL(ferry_proto_boolean(NULL, NULL, 0), 0);
@@ -80,7 +80,7 @@ static void nothing_is_asked_of_nothing(void)
     CU_ASSERT_STRING_EQUAL(ferry_proto_enum(NULL, "name", 0), "");
     CU_ASSERT_STRING_EQUAL(ferry_proto_type(NULL), "");
     CU_ASSERT_PTR_NULL(ferry_proto_message(NULL, "name", 0));
-    CU_ASSERT_EQUAL(ferry_proto_where(NULL, NULL, 0).line, 0);
+    CU_ASSERT_EQUAL(ferry_proto_get_location(NULL, NULL, 0).line, 0);
     CU_ASSERT_EQUAL(ferry_proto_note_count(NULL), 0);
     CU_ASSERT_EQUAL(ferry_proto_upgrade(NULL), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_proto_print(NULL, NULL, 0, &size), FERRY_EINVAL);
@@ -93,15 +93,15 @@ static void every_value_knows_its_place(void)
 {
     ferry_proto *net = net_of("# \xc3\xa9\nlayer {\n  top: '\xc3\xa9' top: 'b'\n}");
     const ferry_proto *layer = ferry_proto_message(net, "layer", 0);
-    ferry_proto_place place = ferry_proto_where(layer, "top", 1);
+    ferry_proto_location place = ferry_proto_get_location(layer, "top", 1);
 
     CU_ASSERT_STRING_EQUAL(place.file, "t.prototxt");
     CU_ASSERT_EQUAL(place.line, 3);
     CU_ASSERT_EQUAL(place.column, 17);
-    place = ferry_proto_where(layer, NULL, 0);
+    place = ferry_proto_get_location(layer, NULL, 0);
     CU_ASSERT_EQUAL(place.line, 2);
     CU_ASSERT_EQUAL(place.column, 7);
-    place = ferry_proto_where(layer, "bottom", 0); /* the message's, where it is not given */
+    place = ferry_proto_get_location(layer, "bottom", 0); /* the message's, where it is not given */
     CU_ASSERT_EQUAL(place.line, 2);
     CU_ASSERT_EQUAL(ferry_proto_error(layer, "top", 0, FERRY_ESHAPE, "no %s", "good"),
                     FERRY_ESHAPE);

@@ -122,7 +122,8 @@ static void a_number_that_forks_share_is_the_layer_types(void)
         put_string(&layer, 2, fields[i].type);
         net = net_around(&layer);
         p = wire_of("NetParameter", net.at, net.size);
-        CU_ASSERT_EQUAL(ferry_proto_count(ferry_proto_message(p, "layer", 0), fields[i].field), 1);
+        CU_ASSERT_EQUAL(
+            ferry_proto_value_count(ferry_proto_message(p, "layer", 0), fields[i].field), 1);
         ferry_proto_close(p);
     }
 }
@@ -219,7 +220,7 @@ static void a_message_cut_at_every_byte_is_an_error_or_a_shorter_one(void)
         CU_ASSERT_PTR_NOT_NULL_FATAL(piece);
         memcpy(piece, bytes, n);
         p = wire_of("NetParameter", piece, n);
-        CU_ASSERT(p ? ferry_proto_count(p, "layer") == 0
+        CU_ASSERT(p ? ferry_proto_value_count(p, "layer") == 0
                     : ferry_last_error_code() == FERRY_EFORMAT);
         ferry_proto_close(p);
         free(piece);
@@ -242,7 +243,7 @@ static void blobs_are_left_in_the_file(void)
     net = net_around(&layer);
     p = wire_of("NetParameter", net.at, net.size);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    CU_ASSERT_EQUAL(ferry_proto_count(ferry_proto_message(p, "layer", 0), "blobs"), 2);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(ferry_proto_message(p, "layer", 0), "blobs"), 2);
     blob = ferry_proto_message(ferry_proto_message(p, "layer", 0), "blobs", 1);
     CU_ASSERT(blob->left);
     CU_ASSERT_EQUAL(blob->left_size, 2 + 2 * 4 + 2 + 2);

@@ -114,7 +114,7 @@ static void change_on_default(ferry_memory *m)
 {
     ferry_ref ref = wx_access(m, wx_queue(0), FERRY_READ | FERRY_WRITE);
 
-    FX_OK(ferry_fill(wx_queue(0), FERRY_U8, WX_BYTES, NEW, ref));
+    FX_OK(ferry_math_fill(wx_queue(0), FERRY_U8, WX_BYTES, NEW, ref));
     CU_ASSERT_FALSE(wx_idle(wx_queue(0)));
 }
 
@@ -190,7 +190,7 @@ static void a_stale_replica_is_kept_for_the_default_queues_readers(void)
     m = wx_memory_at(0, OLD);
     seen = wx_memory(0);
     to = wx_access(seen, wx_queue(0), FERRY_WRITE);
-    FX_OK(ferry_copy(wx_queue(0), FERRY_U8, WX_BYTES, ferry_memory_device_data(m), to));
+    FX_OK(ferry_math_copy(wx_queue(0), FERRY_U8, WX_BYTES, ferry_memory_device_data(m), to));
     wx_write_host(m, NEW);
     FX_OK(ferry_memory_prefetch(m, wx_dev(0), q));
     CU_ASSERT_FALSE(wx_idle(q));
@@ -217,7 +217,7 @@ static void a_freed_replica_waits_for_the_default_queues_readers(void)
     m = wx_memory_at(0, OLD);
     seen = wx_memory(0);
     to = wx_access(seen, wx_queue(0), FERRY_WRITE);
-    FX_OK(ferry_copy(wx_queue(0), FERRY_U8, WX_BYTES, ferry_memory_device_data(m), to));
+    FX_OK(ferry_math_copy(wx_queue(0), FERRY_U8, WX_BYTES, ferry_memory_device_data(m), to));
     wx_write_host(m, NEW);
     ferry_memory_release(m);
     other = wx_memory(0);
@@ -246,7 +246,7 @@ static void a_recorded_reader_is_waited_for(void)
     seen = wx_memory(0);
     from = ferry_memory_device_data(m);
     to = wx_access(seen, q, FERRY_WRITE);
-    FX_OK(ferry_copy(q, FERRY_U8, WX_BYTES, from, to));
+    FX_OK(ferry_math_copy(q, FERRY_U8, WX_BYTES, from, to));
     FX_OK(ferry_memory_record(m, q, FERRY_READ));
     wx_write_on(wx_queue(0), m, NEW);
     CU_ASSERT_FALSE(wx_idle(wx_queue(0)));
@@ -271,7 +271,7 @@ static void a_recorded_writer_is_waited_for_and_takes_the_other_bits(void)
     at = ferry_memory_device_data(m);
     memcpy(&ref.handle, &at.handle, sizeof(ref.handle));
     ref.offset = at.offset;
-    FX_OK(ferry_fill(q, FERRY_U8, WX_BYTES, NEW, ref));
+    FX_OK(ferry_math_fill(q, FERRY_U8, WX_BYTES, NEW, ref));
     FX_OK(ferry_memory_record(m, q, FERRY_WRITE));
     CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0));
     CU_ASSERT(wx_reads_on(wx_queue(0), m, NEW));
@@ -325,8 +325,8 @@ static void a_queue_waits_for_an_event_of_another_device(void)
     m = wx_memory(0);
     other = wx_memory(1);
     wx_write_on(wx_queue(0), m, OLD);
-    FX_OK_FATAL(ferry_queue_record(wx_queue(0), &e));
-    FX_OK(ferry_queue_wait(wx_queue(1), e));
+    FX_OK_FATAL(ferry_event_record(wx_queue(0), &e));
+    FX_OK(ferry_queue_wait_event(wx_queue(1), e));
     ferry_event_destroy(e);
     wx_write_on(wx_queue(1), other, NEW);
     CU_ASSERT_FALSE(wx_idle(wx_queue(1)));
@@ -411,7 +411,7 @@ static void a_kernel_after_a_host_read_is_still_waited_for(void)
         CU_ASSERT(wx_host_reads(m, OLD));
         FX_OK(ferry_memory_prefetch(m, wx_dev(1), NULL));
         wx_run_all();
-        FX_OK(ferry_copy(q, FERRY_U8, WX_BYTES, ferry_ref_const(ref), to));
+        FX_OK(ferry_math_copy(q, FERRY_U8, WX_BYTES, ferry_ref_const(ref), to));
         wx_write_host(m, NEW);
         FX_OK(ferry_memory_prefetch(m, wx_dev(0), NULL));
         CU_ASSERT_FALSE(wx_idle(wx_queue(0)));

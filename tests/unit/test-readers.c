@@ -60,7 +60,7 @@ static void read_device(int i, ferry_queue *q, bool look)
     expect(!ferry_memory_access(m, ferry_queue_device(q), FERRY_READ, q, &ref));
     if (!look || !ref.handle)
         return;
-    expect(!ferry_asum(q, FERRY_F32, COUNT, ferry_ref_const(ref), &sum));
+    expect(!ferry_math_asum(q, FERRY_F32, COUNT, ferry_ref_const(ref), &sum));
     expect(sum == (double)values[i] * COUNT);
 }
 
@@ -79,7 +79,7 @@ static void synchronize(unsigned where, ferry_queue *own)
         expect(!ferry_device_synchronize(wx_dev((int)where)));
     else if (where == 2)
         expect(!ferry_queue_synchronize(own));
-    else if (!ferry_queue_record(own, &e))
+    else if (!ferry_event_record(own, &e))
         expect(!ferry_event_synchronize(e));
     ferry_event_destroy(e);
 }
@@ -112,7 +112,7 @@ static void write_all(unsigned phase)
 
         values[i] = (int)(phase % 1000) * BLOBS + i;
         if (where < 2) {
-            expect(!ferry_blob_to(blobs[i], wx_dev(where)));
+            expect(!ferry_blob_move_to(blobs[i], wx_dev(where)));
             expect(ferry_blob_overwrite_device_data(blobs[i]).handle != NULL);
             expect(!ferry_blob_fill_data(blobs[i], values[i]));
             continue;
@@ -161,7 +161,7 @@ static void many_threads_read_what_one_wrote(void)
     phases = wanted() / (THREADS * PHASE);
     CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&barrier, NULL, THREADS), 0);
     for (int i = 0; i < BLOBS; i++)
-        FX_OK_FATAL(ferry_blob_create(wx_dev(i % 2), FERRY_F32, 1, &count, &blobs[i]));
+        FX_OK_FATAL(ferry_blob_create(wx_dev(i % 2), FERRY_F32, &count, 1, &blobs[i]));
     for (size_t i = 0; i < THREADS; i++)
         CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, read_on, (void *)i), 0);
     for (int i = 0; i < THREADS; i++)

@@ -16,7 +16,7 @@
 /* Work of a segment: `out` becomes what `in` is; the failure that was ordered is one of these. */
 static void copy_on(ferry_queue *q, ferry_ref in, ferry_ref out)
 {
-    FX_OK(ferry_copy(q, FERRY_U8, WX_BYTES, ferry_ref_const(in), out));
+    FX_OK(ferry_math_copy(q, FERRY_U8, WX_BYTES, ferry_ref_const(in), out));
 }
 
 static int read_host(ferry_memory *m)
@@ -213,8 +213,8 @@ static void calls_that_a_reserved_queue_forbids_are_refused(void)
     FX_FAILS(FERRY_EINVAL, ferry_queue_begin(wx_queue(1)));
     FX_FAILS(FERRY_EINVAL, ferry_queue_end(wx_queue(1), &e));
     FX_FAILS(FERRY_EINVAL, ferry_memory_access(m, wx_dev(1), FERRY_READ, NULL, &ref));
-    FX_FAILS(FERRY_EINVAL, ferry_memory_wont_use(m));
-    FX_FAILS(FERRY_EINVAL, ferry_asum(q, FERRY_F32, 4, ferry_ref_const(at), &sum));
+    FX_FAILS(FERRY_EINVAL, ferry_memory_allow_eviction(m));
+    FX_FAILS(FERRY_EINVAL, ferry_math_asum(q, FERRY_F32, 4, ferry_ref_const(at), &sum));
     CU_ASSERT(!e && ref.handle == &ref);
     FX_OK(ferry_queue_end(q, &e));
     FX_OK(ferry_event_synchronize(e));
@@ -233,7 +233,7 @@ static void a_record_that_cannot_be_changes_nothing(void)
     wx_begin();
     m = wx_memory_at(0, OLD);
     none = wx_memory(0);
-    FX_OK_FATAL(ferry_queue_record(wx_queue(1), &e));
+    FX_OK_FATAL(ferry_event_record(wx_queue(1), &e));
     const ferry_memory_use good = { m, FERRY_READ }, empty = { none, FERRY_WRITE };
     const ferry_memory_use bad[] = { { m, FERRY_WRITE }, { m, 0 }, { NULL, FERRY_READ } };
 
@@ -282,7 +282,7 @@ static void adopt(ferry_memory *m)
 
 static void invalidate(ferry_memory *m)
 {
-    FX_OK(ferry_memory_invalidate(m));
+    FX_OK(ferry_memory_discard(m));
 }
 
 static void record_write(ferry_memory *m)
@@ -314,7 +314,7 @@ static void prefetch(ferry_memory *m)
 
 static void promise(ferry_memory *m)
 {
-    FX_OK(ferry_memory_wont_use(m));
+    FX_OK(ferry_memory_allow_eviction(m));
 }
 
 static void record_read(ferry_memory *m)
@@ -365,7 +365,7 @@ static void arithmetic_counts(void)
     double sum;
 
     wx_begin();
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ 8 }, &b));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, (int64_t[]){ 8 }, 1, &b));
     m = ferry_blob_data_memory(b);
     FX_OK(ferry_blob_fill_diff(b, 1));
     before = ferry_memory_version(m);
@@ -391,7 +391,7 @@ static void accessors_of_a_blob_count(void)
     ferry_memory *m;
 
     wx_begin();
-    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ 8 }, &b));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, (int64_t[]){ 8 }, 1, &b));
     m = ferry_blob_data_memory(b);
     for (int i = 0; i < 12; i++) {
         uint64_t before = ferry_memory_version(m);
@@ -451,7 +451,7 @@ static void *segments(void *arg)
             atomic_fetch_add(&wrong, 1);
             break;
         }
-        ferry_fill(q, FERRY_U8, WX_BYTES, value, ref);
+        ferry_math_fill(q, FERRY_U8, WX_BYTES, value, ref);
         ferry_queue_end(q, &e);
         ok = !ferry_memory_record_all(&use, 1, q, e);
         ferry_event_destroy(e);

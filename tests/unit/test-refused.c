@@ -31,7 +31,7 @@ static void a_refused_copy_that_reshapes_leaves_every_copy_valid(void)
         if (!err)
             break;
         CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)), before);
-        CU_ASSERT_EQUAL(ferry_blob_count(b), 4);
+        CU_ASSERT_EQUAL(ferry_blob_element_count(b), 4);
     }
     CU_ASSERT(wx_holds(b, 0, 12, 100));
     ferry_blob_destroy(b);
@@ -74,7 +74,7 @@ static void a_refused_copy_that_reshapes_lengthens_nothing(void)
     b = wx_blob(12);
     longer = wx_blob(12);
     FX_OK(ferry_blob_fill_data(b, 9));
-    FX_OK(ferry_memory_invalidate(ferry_blob_data_memory(b)));
+    FX_OK(ferry_memory_discard(ferry_blob_data_memory(b)));
     wx_put(b, 1);
     wx_reshape(b, 2);
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);
@@ -101,12 +101,12 @@ static void a_refused_copy_that_evicted_its_target_loses_nothing(void)
     wx_put(b, 1);
     wx_reshape(b, 4);
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
-    FX_OK(ferry_memory_wont_use(ferry_blob_data_memory(b)));
+    FX_OK(ferry_memory_allow_eviction(ferry_blob_data_memory(b)));
     FX_OK(ferry_device_set_budget(wx_dev(0), 64)); /* b's, and no more */
-    FX_OK(ferry_memory_invalidate(ferry_blob_data_memory(longer)));
+    FX_OK(ferry_memory_discard(ferry_blob_data_memory(longer)));
     (void)ferry_blob_copy_from(b, longer, FERRY_COPY_RESHAPE);
     FX_OK(ferry_device_set_budget(wx_dev(0), 1));
-    if (ferry_blob_count(b) == 4)
+    if (ferry_blob_element_count(b) == 4)
         CU_ASSERT(wx_holds(b, 0, 4, 1));
     FX_OK(ferry_device_set_budget(wx_dev(0), 0));
     ferry_blob_destroy(b);
@@ -124,7 +124,7 @@ static void a_refused_fill_leaves_a_tail_that_reads_as_zeros(void)
     b = wx_blob(12);
     wx_reshape(b, 4);
     at = ferry_blob_overwrite_device_data(b);
-    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 4, 3, at));
+    FX_OK(ferry_math_fill(wx_queue(0), FERRY_F32, 4, 3, at));
     wx_reshape(b, 12);
     wx_fail_next(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
     CU_ASSERT_EQUAL(ferry_blob_fill_data(b, 9), FERRY_EDEVICE);
@@ -192,7 +192,7 @@ static void sides_that_part_for_a_refused_access_keep_their_contents(void)
     ferry_ref at;
 
     wx_begin();
-    if (ferry_runtime_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
+    if (ferry_runtime_get_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
         for (int i = 0; i < 4; i++)
             block[i] = (float)(i + 1);
         FX_OK_FATAL(ferry_memory_create(wx_dev(1), sizeof(block), &m));
@@ -216,10 +216,11 @@ static void an_adoption_that_is_refused_parts_no_sides(void)
     ferry_memory *m = NULL;
 
     wx_begin();
-    if (ferry_runtime_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
+    if (ferry_runtime_get_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
         FX_OK_FATAL(ferry_memory_create(wx_dev(0), sizeof(given), &m));
         FX_OK(ferry_memory_adopt(m, cpu, (ferry_ref){ given, 0 }, sizeof(given), 0, NULL, NULL));
-        FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 16, 3, wx_access(m, wx_queue(0), FERRY_WRITE)));
+        FX_OK(
+            ferry_math_fill(wx_queue(0), FERRY_F32, 16, 3, wx_access(m, wx_queue(0), FERRY_WRITE)));
         FX_OK(ferry_memory_prefetch(m, cpu, NULL)); /* on its way to the host */
         wx_fail_next(0, SIM_CALL_EVENT, 1, FERRY_EDEVICE);
         FX_FAILS(FERRY_EDEVICE, ferry_memory_adopt(m, NULL, (ferry_ref){ refused, 0 },

@@ -21,7 +21,7 @@ static bool use_runtime(unsigned n)
     err = ferry_runtime_open(NULL, &rt);
     CU_ASSERT(err == 0 || (err == FERRY_ENOMEM && !rt));
     for (int i = 0; !err && i < ferry_runtime_candidate_count(rt); i++) {
-        const ferry_candidate *line;
+        const ferry_runtime_candidate_info *line;
 
         CU_ASSERT_EQUAL_FATAL(ferry_runtime_candidate_at(rt, i, &line), 0);
         CU_ASSERT_PTR_NULL(strstr(line->path, "memory"));
@@ -30,7 +30,7 @@ static bool use_runtime(unsigned n)
     if (!err) {
         err = ferry_runtime_set_option(rt, "beta", "devices", "3");
         CU_ASSERT(err == 0 || err == FERRY_ENOMEM || err == FERRY_EBUSY);
-        err = ferry_runtime_device(rt, NULL, &dev);
+        err = ferry_runtime_get_device(rt, NULL, &dev);
         CU_ASSERT(err == 0 || (oom_has_failed() && !dev));
         err = ferry_runtime_enumerate(rt, &count);
         CU_ASSERT((err == 0 && count >= 0) || (err == FERRY_ENOMEM && count == -1));

@@ -52,14 +52,14 @@ static void a_device_is_one_object_for_all_runtimes_while_it_lives(void)
                   *two = fakes_open(folder, "alpha", NULL);
     ferry_device *a, *b, *c;
 
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(one, NULL, &a), 0);
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(two, "alpha:0", &b), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(one, NULL, &a), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(two, "alpha:0", &b), 0);
     CU_ASSERT_PTR_EQUAL(a, b);
     ferry__device_retain(a);
     ferry_runtime_close(one);
     ferry_runtime_close(two);
     one = fakes_open(folder, "alpha", NULL);
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(one, NULL, &c), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(one, NULL, &c), 0);
     CU_ASSERT_PTR_EQUAL(a, c);
     ferry__device_release(a);
     CU_ASSERT_STRING_EQUAL(ferry_device_name(c), "alpha:0");
@@ -163,7 +163,7 @@ static void every_option_tells_its_value_and_where_that_came_from(void)
                                    "[plugin alpha]\nbudget = 1GiB\n"
                                    "option.mode = fast\n");
     ferry_runtime *rt = fakes_open(folder, "alpha", conf);
-    ferry_option_info info;
+    ferry_runtime_option_info info;
     char wanted[4096];
 
     CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "1"), 0);
@@ -264,7 +264,7 @@ static void null_is_refused_and_close_accepts_it(void)
     ferry_runtime *rt = fakes_open(fakes_five(), NULL, NULL);
     ferry_runtime_options options = { 0 };
     ferry_runtime *other = NULL;
-    const ferry_candidate *line;
+    const ferry_runtime_candidate_info *line;
     ferry_device *dev = NULL;
     int count;
 
@@ -272,11 +272,11 @@ static void null_is_refused_and_close_accepts_it(void)
     CU_ASSERT_EQUAL(ferry_runtime_open(NULL, NULL), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_runtime_open(&options, &other), FERRY_EINVAL);
     CU_ASSERT_PTR_NULL(other);
-    CU_ASSERT_EQUAL(ferry_runtime_device(NULL, NULL, &dev), FERRY_EINVAL);
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, NULL, NULL), FERRY_EINVAL);
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "", &dev), FERRY_EINVAL);
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "alpha:", &dev), FERRY_EINVAL);
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "/etc/passwd", &dev), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(NULL, NULL, &dev), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, NULL, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, "", &dev), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, "alpha:", &dev), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_get_device(rt, "/etc/passwd", &dev), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, NULL), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_runtime_enumerate(NULL, &count), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, 0, NULL), FERRY_EINVAL);
@@ -289,8 +289,8 @@ static void null_is_refused_and_close_accepts_it(void)
 static void whatever_is_listed_has_a_count_and_an_at(void)
 {
     ferry_runtime *rt = fakes_open(fakes_five(), NULL, NULL);
-    const ferry_candidate *line = NULL;
-    ferry_option_info info;
+    const ferry_runtime_candidate_info *line = NULL;
+    ferry_runtime_option_info info;
     ferry_device *dev;
     int count = -1, lines = 0;
 
@@ -323,10 +323,10 @@ static void whatever_is_listed_has_a_count_and_an_at(void)
 static void the_end_of_the_report_is_no_error_to_remember(void)
 {
     ferry_runtime *rt = fakes_open(fakes_five(), NULL, NULL);
-    const ferry_candidate *line;
+    const ferry_runtime_candidate_info *line;
     int i = 0;
 
-    ferry_runtime_device(rt, "nosuch", &(ferry_device *){ NULL });
+    ferry_runtime_get_device(rt, "nosuch", &(ferry_device *){ NULL });
     while (ferry_runtime_candidate(rt, i, &line) == 0)
         i++;
     CU_ASSERT(i >= 5);
@@ -349,7 +349,7 @@ static void *get_device(void *arg)
 {
     struct job *job = arg;
 
-    job->err = ferry_runtime_device(job->rt, NULL, &job->dev);
+    job->err = ferry_runtime_get_device(job->rt, NULL, &job->dev);
     return NULL;
 }
 
@@ -444,7 +444,7 @@ static void ask_for_a_device(void *arg, int level, const char *line)
 
     (void)level;
     (void)line;
-    err_in_log = ferry_runtime_device(arg, "beta", &dev);
+    err_in_log = ferry_runtime_get_device(arg, "beta", &dev);
 }
 
 static void a_log_callback_may_ask_for_a_device(void)
@@ -453,9 +453,9 @@ static void a_log_callback_may_ask_for_a_device(void)
 
     err_in_log = 1;
     CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "nonsense", "1"), 0);
-    ferry_log_set(ask_for_a_device, rt);
+    ferry_log_set_handler(ask_for_a_device, rt);
     CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, "alpha"), "alpha:0");
-    ferry_log_set(NULL, NULL);
+    ferry_log_set_handler(NULL, NULL);
     CU_ASSERT_EQUAL(err_in_log, 0);
     ferry_runtime_close(rt);
 }

@@ -38,7 +38,7 @@ static void begin(void)
     snprintf(told, sizeof(told), "%s", fakes_path(fakes_folder(), "told"));
     setenv("GOOD_SCRATCH", told, 1);
     rt = fakes_open(fakes_folder(), "good_scratch", fakes_write(fakes_folder(), "c.conf", conf));
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, NULL, &dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, NULL, &dev), 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_device_queue(dev));
     x = memory_of(1);
     y = memory_of(0);
@@ -51,19 +51,19 @@ static void end(void)
     ferry_runtime_close(rt);
 }
 
-static ferry_stats stats(void)
+static ferry_device_stats stats(void)
 {
-    ferry_stats s;
+    ferry_device_stats s;
 
-    CU_ASSERT_EQUAL(ferry_device_stats(dev, &s, sizeof(s)), 0);
+    CU_ASSERT_EQUAL(ferry_device_get_stats(dev, &s, sizeof(s)), 0);
     return s;
 }
 
 /* y += alpha·x, `n` of them. */
 static int add(ferry_queue *q, int64_t n, double alpha)
 {
-    return ferry_axpy(q, FERRY_F32, n, alpha, ferry_memory_device_data(x),
-                      ferry_memory_mutable_device_data(y));
+    return ferry_math_axpy(q, FERRY_F32, n, alpha, ferry_memory_device_data(x),
+                           ferry_memory_mutable_device_data(y));
 }
 
 /* The nth line that the plugin told: the code, and the block. */
@@ -85,7 +85,7 @@ static int line(int nth, char *block, size_t size)
 static void a_queue_uses_its_block_again(void)
 {
     char first[64], again[64];
-    ferry_stats before;
+    ferry_device_stats before;
 
     begin();
     before = stats();

@@ -33,16 +33,16 @@ static void fill(ferry_memory *m, size_t n, float first)
 }
 
 /* y = x·wᵀ, 2 × 3 by 4 × 3, whose weights are constant. */
-static ferry_op product(void)
+static ferry_op_desc product(void)
 {
-    ferry_op op;
+    ferry_op_desc op;
 
-    ferry_op_init(&op, FERRY_OP_INNER_PRODUCT);
+    ferry_op_desc_init(&op, FERRY_OP_INNER_PRODUCT);
     op.n_in = 2;
     op.n_out = 1;
-    op.in[0] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 2, 3 }, NULL);
-    op.in[1] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 4, 3 }, NULL);
-    op.out[0] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 2, 4 }, NULL);
+    op.in[0] = ferry_operand_make(FERRY_F32, (int64_t[]){ 2, 3 }, 2, NULL);
+    op.in[1] = ferry_operand_make(FERRY_F32, (int64_t[]){ 4, 3 }, 2, NULL);
+    op.out[0] = ferry_operand_make(FERRY_F32, (int64_t[]){ 2, 4 }, 2, NULL);
     op.constants = 2;
     return op;
 }
@@ -54,7 +54,7 @@ static void begin(void)
 
     memset(&f, 0, sizeof f);
     CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(&backend, &f.rt), 0);
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(f.rt, NULL, &f.dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(f.rt, NULL, &f.dev), 0);
     fx_sim(f.dev, &f.control, &f.sim);
     CU_ASSERT_EQUAL_FATAL(ferry_memory_create(f.dev, 6 * sizeof(float), &f.x), 0);
     CU_ASSERT_EQUAL_FATAL(ferry_memory_create(f.dev, 12 * sizeof(float), &f.w), 0);
@@ -66,7 +66,7 @@ static void begin(void)
 
 static void end(void)
 {
-    ferry_op_destroy(f.o);
+    ferry_operation_destroy(f.o);
     ferry_memory_release(f.x);
     ferry_memory_release(f.w);
     ferry_memory_release(f.y);
@@ -75,17 +75,17 @@ static void end(void)
 
 static int create(void)
 {
-    ferry_op op = product();
+    ferry_op_desc op = product();
 
-    return ferry_op_create(f.dev, &op, &f.o);
+    return ferry_operation_create(f.dev, &op, &f.o);
 }
 
 static int run(void)
 {
-    ferry_op_place in[2] = { { f.x, 0 }, { f.w, 0 } }, out = { f.y, 0 };
-    ferry_op_args args = { .struct_size = sizeof args, .in = in, .out = &out };
+    ferry_operation_location in[2] = { { f.x, 0 }, { f.w, 0 } }, out = { f.y, 0 };
+    ferry_operation_args args = { .struct_size = sizeof args, .in = in, .out = &out };
 
-    return ferry_op_run(f.o, NULL, &args);
+    return ferry_operation_run(f.o, NULL, &args);
 }
 
 static int has(ferry_memory *m, float first, float second)
@@ -160,7 +160,7 @@ static void what_cannot_be_prepared_is_no_operation(void)
 
 static void constants_that_could_not_be_packed_are_packed_by_the_next_run(void)
 {
-    ferry_op_stats stats = { .struct_size = sizeof stats };
+    ferry_operation_stats stats = { .struct_size = sizeof stats };
 
     begin();
     CU_ASSERT_EQUAL_FATAL(create(), 0);
@@ -168,7 +168,7 @@ static void constants_that_could_not_be_packed_are_packed_by_the_next_run(void)
     CU_ASSERT(has(f.y, 100, 101));
     CU_ASSERT_EQUAL(run(), 0);
     CU_ASSERT(has(f.y, FIRST, SECOND));
-    CU_ASSERT_EQUAL(ferry_op_get_stats(f.o, &stats), 0);
+    CU_ASSERT_EQUAL(ferry_operation_get_stats(f.o, &stats), 0);
     CU_ASSERT_EQUAL(stats.packs, 1);
     end();
 }
@@ -176,7 +176,7 @@ static void constants_that_could_not_be_packed_are_packed_by_the_next_run(void)
 /* The clock stands still until somebody waits: the run is there before the packing has failed. */
 static void packing_that_failed_later_is_done_again(void)
 {
-    ferry_op_stats stats = { .struct_size = sizeof stats };
+    ferry_operation_stats stats = { .struct_size = sizeof stats };
 
     begin();
     CU_ASSERT_EQUAL_FATAL(create(), 0);
@@ -187,7 +187,7 @@ static void packing_that_failed_later_is_done_again(void)
     CU_ASSERT(has(f.w, 0, 1));
     CU_ASSERT_EQUAL(run(), 0);
     CU_ASSERT(has(f.y, FIRST, SECOND));
-    CU_ASSERT_EQUAL(ferry_op_get_stats(f.o, &stats), 0);
+    CU_ASSERT_EQUAL(ferry_operation_get_stats(f.o, &stats), 0);
     CU_ASSERT_EQUAL(stats.packs, 2);
     end();
 }
@@ -195,14 +195,14 @@ static void packing_that_failed_later_is_done_again(void)
 /* It has failed when it is asked for: the run that asks packs once more. */
 static void packing_that_failed_meanwhile_is_done_again_at_once(void)
 {
-    ferry_op_stats stats = { .struct_size = sizeof stats };
+    ferry_operation_stats stats = { .struct_size = sizeof stats };
 
     begin();
     CU_ASSERT_EQUAL_FATAL(create(), 0);
     f.control->fail_later(f.sim, SIM_CALL_PREPARE, 1, FERRY_EDEVICE);
     CU_ASSERT_EQUAL(run(), 0);
     CU_ASSERT(has(f.y, FIRST, SECOND));
-    CU_ASSERT_EQUAL(ferry_op_get_stats(f.o, &stats), 0);
+    CU_ASSERT_EQUAL(ferry_operation_get_stats(f.o, &stats), 0);
     CU_ASSERT_EQUAL(stats.packs, 2);
     end();
 }
@@ -215,25 +215,25 @@ static void a_late_run_is_waited_for(void)
     CU_ASSERT(f.control->pending(f.sim) > 0);
     CU_ASSERT(has(f.y, FIRST, SECOND)); /* which steps the clock as far as it needs */
     CU_ASSERT_EQUAL(run(), 0);
-    ferry_op_destroy(f.o); /* while its run is pending */
+    ferry_operation_destroy(f.o); /* while its run is pending */
     f.o = NULL;
     CU_ASSERT(has(f.y, FIRST, SECOND));
     end();
 }
 
-static ferry_op_tier tier_of(const ferry_op *op)
+static ferry_operation_tier tier_of(const ferry_op_desc *op)
 {
-    ferry_op_plan plan = { .struct_size = sizeof plan, .tier = FERRY_TIER_HOST };
+    ferry_operation_plan plan = { .struct_size = sizeof plan, .tier = FERRY_TIER_HOST };
 
-    CU_ASSERT_EQUAL(ferry_op_query(f.dev, op, &plan), 0);
+    CU_ASSERT_EQUAL(ferry_operation_query(f.dev, op, &plan), 0);
     return plan.tier;
 }
 
 static void a_kind_that_is_switched_off_is_left_to_others(void)
 {
-    ferry_op relu, op = product();
+    ferry_op_desc relu, op = product();
 
-    ferry_op_init(&relu, FERRY_OP_UNARY);
+    ferry_op_desc_init(&relu, FERRY_OP_UNARY);
     relu.n_in = relu.n_out = 1;
     relu.in[0] = relu.out[0] = op.in[0];
     begin();
@@ -244,7 +244,7 @@ static void a_kind_that_is_switched_off_is_left_to_others(void)
 
 static void without_operations_the_host_computes(void)
 {
-    ferry_op op = product();
+    ferry_op_desc op = product();
 
     begin();
     CU_ASSERT_EQUAL(tier_of(&op), FERRY_TIER_HOST);

@@ -108,8 +108,8 @@ static void fill_device(struct pair *p)
     float value = (float)roll(1000);
 
     EXPECT(ref.handle != NULL);
-    EXPECT(
-        !ferry_fill(ferry_device_queue(ferry_blob_home(p->blob)), FERRY_F32, p->count, value, ref));
+    EXPECT(!ferry_math_fill(ferry_device_queue(ferry_blob_home(p->blob)), FERRY_F32, p->count,
+                            value, ref));
     for (int64_t i = 0; i < p->count; i++)
         p->data[i] = value;
 }
@@ -119,7 +119,8 @@ static void negate_device(struct pair *p)
     ferry_ref ref = ferry_blob_mutable_device_data(p->blob);
 
     EXPECT(ref.handle != NULL);
-    EXPECT(!ferry_scal(ferry_device_queue(ferry_blob_home(p->blob)), FERRY_F32, p->count, -1, ref));
+    EXPECT(!ferry_math_scal(ferry_device_queue(ferry_blob_home(p->blob)), FERRY_F32, p->count, -1,
+                            ref));
     for (int64_t i = 0; i < p->count; i++)
         p->data[i] = -p->data[i];
 }
@@ -154,12 +155,12 @@ static void prefetch(struct pair *p)
 
 static void move_home(struct pair *p)
 {
-    EXPECT(!ferry_blob_to(p->blob, wx_dev((int)roll(2))));
+    EXPECT(!ferry_blob_move_to(p->blob, wx_dev((int)roll(2))));
 }
 
 static void forget(struct pair *p)
 {
-    EXPECT(!ferry_memory_invalidate(ferry_blob_data_memory(p->blob)));
+    EXPECT(!ferry_memory_discard(ferry_blob_data_memory(p->blob)));
     memset(p->data, 0, sizeof(p->data));
 }
 
@@ -170,7 +171,7 @@ static void reshape(struct pair *p)
     int64_t before = p->count;
 
     p->count = roll(2) ? COUNT : 1 + roll(COUNT);
-    EXPECT(!ferry_blob_reshape(p->blob, 1, &p->count, &grew));
+    EXPECT(!ferry_blob_reshape(p->blob, &p->count, 1, &grew));
     EXPECT(!grew);
     if (p->count > before) {
         overwrite_host(p);
@@ -231,7 +232,7 @@ static void renew(struct pair *p)
     p->count = COUNT;
     memset(p->data, 0, sizeof(p->data));
     memset(p->diff, 0, sizeof(p->diff));
-    EXPECT(!ferry_blob_create(wx_dev((int)roll(2)), FERRY_F32, 1, &p->count, &p->blob));
+    EXPECT(!ferry_blob_create(wx_dev((int)roll(2)), FERRY_F32, &p->count, 1, &p->blob));
 }
 
 static void synchronize(struct pair *p)
@@ -267,8 +268,8 @@ static void one_operation(void)
     while (which >= operations[i].weight)
         which -= operations[i++].weight;
     operations[i].run(p);
-    EXPECT(!ferry_memory_wont_use(ferry_blob_data_memory(p->blob)));
-    EXPECT(!ferry_memory_wont_use(ferry_blob_diff_memory(p->blob)));
+    EXPECT(!ferry_memory_allow_eviction(ferry_blob_data_memory(p->blob)));
+    EXPECT(!ferry_memory_allow_eviction(ferry_blob_diff_memory(p->blob)));
     done++;
 }
 

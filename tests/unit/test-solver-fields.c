@@ -137,12 +137,12 @@ static double train(const char *text)
 
     used = 0;
     lines[0] = '\0';
-    ferry_log_set(keep, NULL);
+    ferry_log_set_handler(keep, NULL);
     err = ferry_solver_open(fx_device(), "solver.prototxt", &o, &s);
     if (!err)
         err = ferry_solver_solve(s);
-    ferry_log_set(NULL, NULL);
-    w = err ? NULL : ferry_blob_host_data(ferry_net_param(ferry_solver_net(s), 1, 0));
+    ferry_log_set_handler(NULL, NULL);
+    w = err ? NULL : ferry_blob_host_data(ferry_net_param_at(ferry_solver_net(s), 1, 0));
     if (w)
         weight = (double)*w;
     else
@@ -172,7 +172,7 @@ static void enter(void)
     fputs(text, f);
     fclose(f);
     FX_OK_FATAL(ferry_net_open(fx_device(), NULL, &o, &net));
-    w = ferry_blob_overwrite_host_data(ferry_net_param(net, 1, 0));
+    w = ferry_blob_overwrite_host_data(ferry_net_param_at(net, 1, 0));
     CU_ASSERT_PTR_NOT_NULL_FATAL(w);
     *w = 2;
     FX_OK_FATAL(ferry_net_save(net, "two.caffemodel", FERRY_IO_CAFFEMODEL));

@@ -10,7 +10,7 @@ static ferry_device *dev; /* of the case that runs */
 
 static float weight_of(ferry_solver *s)
 {
-    const float *w = ferry_blob_host_data(ferry_net_param(ferry_solver_net(s), 1, 0));
+    const float *w = ferry_blob_host_data(ferry_net_param_at(ferry_solver_net(s), 1, 0));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(w);
     return w[3];
@@ -101,9 +101,9 @@ static void blobs_of_test_nets_are_kept(void)
     dev = fx_device();
     for (size_t n = 0; n < 2; n++) {
         o.keep = keep;
-        o.n_keep = n;
+        o.keep_count = n;
         FX_OK(ferry_solver_open(dev, "solver.prototxt", &o, &s));
-        CU_ASSERT_EQUAL(!ferry_net_blob(ferry_solver_test_net(s, 0), "h"), n == 0);
+        CU_ASSERT_EQUAL(!ferry_net_blob_find(ferry_solver_test_net_at(s, 0), "h"), n == 0);
         ferry_solver_close(s);
     }
     o.keep = NULL;

@@ -65,7 +65,7 @@ static ferry_solver *open_solver(void)
 
 static void weights_of(ferry_solver *s, float *out)
 {
-    const float *w = ferry_blob_host_data(ferry_net_param(ferry_solver_net(s), 1, 0));
+    const float *w = ferry_blob_host_data(ferry_net_param_at(ferry_solver_net(s), 1, 0));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(w);
     memcpy(out, w, WEIGHTS * sizeof *out);
@@ -99,7 +99,7 @@ static void every_allocation_of_opening_may_fail(void)
     leave();
 }
 
-static int count(void *arg, ferry_solver *s, const ferry_solver_event *event)
+static int count(void *arg, ferry_solver *s, const ferry_solver_iteration *event)
 {
     (void)s;
     (void)event;

@@ -132,7 +132,7 @@ static void close_run(struct run *r)
 /* Blobs PREFIXi of the file, as far as they are there, beside the solver's. */
 static void compare(struct run *r, ferry_solver *s, const char *prefix, double tolerance)
 {
-    int n = ferry_solver_n_histories(s), i, layer, k, learned = 0;
+    int n = ferry_solver_history_count(s), i, layer, k, learned = 0;
     const ferry_net *net = ferry_solver_net(s);
     char name[64], what[128];
 
@@ -142,11 +142,11 @@ static void compare(struct run *r, ferry_solver *s, const char *prefix, double t
         snprintf(name, sizeof name, "%s%d", prefix, i);
         snprintf(what, sizeof what, "%s, iteration %d", r->name, ferry_solver_iter(s));
         entry = nd_find(r->io, name);
-        r->bad += entry && !nd_same(r->io, entry, ferry_solver_history(s, i), tolerance, what);
+        r->bad += entry && !nd_same(r->io, entry, ferry_solver_history_at(s, i), tolerance, what);
     }
-    for (layer = 0; prefix[0] != 'h' && layer < ferry_net_n_layers(net); layer++)
-        for (k = 0; k < ferry_net_n_params(net, layer); k++) {
-            ferry_blob *b = ferry_net_param(net, layer, k);
+    for (layer = 0; prefix[0] != 'h' && layer < ferry_net_layer_count(net); layer++)
+        for (k = 0; k < ferry_net_param_count(net, layer); k++) {
+            ferry_blob *b = ferry_net_param_at(net, layer, k);
             const ferry_io_entry *entry;
 
             snprintf(name, sizeof name, "%s%d", prefix, learned++);
@@ -162,7 +162,7 @@ static void compare(struct run *r, ferry_solver *s, const char *prefix, double t
 
 static int base; /* the first iteration of the run that is followed */
 
-static int follow(void *arg, ferry_solver *s, const ferry_solver_event *e)
+static int follow(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
 {
     struct run *r = arg;
     int i = e->iter - base;
@@ -200,7 +200,7 @@ static ferry_solver *open_solver(const struct run *r)
     ferry_solver *s = NULL;
 
     o.weights = r->smooth ? smooth : common;
-    o.n_weights = 1;
+    o.weight_count = 1;
     snprintf(path, sizeof path, "%s/solver.prototxt", r->name);
     if (ferry_solver_open(dev, path, &o, &s))
         printf("     %s\n", ferry_last_error());
@@ -302,8 +302,8 @@ static void same_files(const char *a, const char *b, double tolerance)
     FX_OK_FATAL(ferry_io_open(a, &mine));
     FX_OK_FATAL(ferry_io_open(b, &theirs));
     CU_ASSERT_EQUAL(ferry_io_get_format(mine), ferry_io_get_format(theirs));
-    CU_ASSERT_EQUAL(ferry_io_count(mine), ferry_io_count(theirs));
-    for (int64_t i = 0; i < ferry_io_count(theirs); i++) {
+    CU_ASSERT_EQUAL(ferry_io_entry_count(mine), ferry_io_entry_count(theirs));
+    for (int64_t i = 0; i < ferry_io_entry_count(theirs); i++) {
         const ferry_io_entry *entry, *own;
 
         FX_OK_FATAL(ferry_io_entry_at(theirs, i, &entry));
@@ -425,12 +425,12 @@ static const char lenet[] =
     "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip2' bottom: 'label' top: 'loss' } }\n";
 
 /* The test at iteration 5000 comes first; then it goes on as one that has learned. */
-static int goes_on(void *arg, ferry_solver *s, const ferry_solver_event *e)
+static int goes_on(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
 {
     (void)s;
     if (e->iter == 5000) {
         CU_ASSERT(fabs(e->lr - 0.00737788) < 1e-8);
-        CU_ASSERT_EQUAL_FATAL(e->n_scores, 2);
+        CU_ASSERT_EQUAL_FATAL(e->score_count, 2);
         CU_ASSERT_STRING_EQUAL(e->scores[0].name, "accuracy");
         CU_ASSERT(e->scores[0].value >= 0.97);
     }

@@ -69,10 +69,10 @@ static void write_rows(void)
         a[i] = (float)((i * 37 + 11) % 101) / 50 - 1;
     for (int i = 0; i < 37 * 3; i++)
         b[i] = (float)((i * 53 + 7) % 97) / 48 - 1;
-    FX_OK_FATAL(ferry_io_create("rows.h5", FERRY_IO_HDF5, &w));
-    FX_OK(ferry_io_write(w, "x", x, false));
-    FX_OK(ferry_io_write(w, "t", t, false));
-    FX_OK_FATAL(ferry_io_commit(w));
+    FX_OK_FATAL(ferry_io_writer_create("rows.h5", FERRY_IO_HDF5, &w));
+    FX_OK(ferry_io_writer_write(w, "x", x, false));
+    FX_OK(ferry_io_writer_write(w, "t", t, false));
+    FX_OK_FATAL(ferry_io_writer_commit(w));
     ferry_blob_destroy(x);
     ferry_blob_destroy(t);
 }
@@ -86,11 +86,11 @@ static bool enter(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
     CU_ASSERT_EQUAL_FATAL(chdir(folder), 0);
     dev = fx_device();
-    if (ferry_io_create("probe.h5", FERRY_IO_HDF5, &probe)) {
+    if (ferry_io_writer_create("probe.h5", FERRY_IO_HDF5, &probe)) {
         ferry_test_skip("ferry was built without HDF5");
         return false;
     }
-    ferry_io_abort(probe);
+    ferry_io_writer_abort(probe);
     write_rows();
     write_text("rows.txt", "rows.h5\n");
     write_text("net.prototxt", NET);
@@ -128,7 +128,7 @@ struct result {
 
 static void add(struct result *r, const ferry_blob *b)
 {
-    size_t n = (size_t)ferry_blob_count(b);
+    size_t n = (size_t)ferry_blob_element_count(b);
     const float *values = ferry_blob_host_data(b);
 
     r->values = realloc(r->values, (r->count + n) * sizeof *r->values);
@@ -143,11 +143,11 @@ static struct result result_of(const ferry_solver *s)
     const ferry_net *net = ferry_solver_net(s);
     struct result r = { 0 };
 
-    for (int i = 0; i < ferry_net_n_layers(net); i++)
-        for (int k = 0; k < ferry_net_n_params(net, i); k++)
-            add(&r, ferry_net_param(net, i, k));
-    for (int i = 0; i < ferry_solver_n_histories(s); i++)
-        add(&r, ferry_solver_history(s, i));
+    for (int i = 0; i < ferry_net_layer_count(net); i++)
+        for (int k = 0; k < ferry_net_param_count(net, i); k++)
+            add(&r, ferry_net_param_at(net, i, k));
+    for (int i = 0; i < ferry_solver_history_count(s); i++)
+        add(&r, ferry_solver_history_at(s, i));
     return r;
 }
 
@@ -156,7 +156,7 @@ static bool same(const struct result *a, const struct result *b)
     return a->count == b->count && !memcmp(a->values, b->values, a->count * sizeof *a->values);
 }
 
-static int keep_smoothed(void *arg, ferry_solver *s, const ferry_solver_event *e)
+static int keep_smoothed(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
 {
     (void)s;
     if (!e->is_last)
@@ -323,12 +323,12 @@ static void a_snapshot_without_a_layer_is_refused(void)
 /* An array of a model beside the parameter that it was written from, data and diff to the bit. */
 static void same_diff(ferry_io *io, const char *name, const ferry_blob *b)
 {
-    int64_t n = ferry_blob_count(b);
+    int64_t n = ferry_blob_element_count(b);
     const float *data = ferry_blob_host_data(b), *diff = ferry_blob_host_diff(b);
     const ferry_io_entry *entry = NULL;
     float read[256], largest = 0;
 
-    FX_OK(ferry_io_find(io, name, &entry));
+    FX_OK(ferry_io_entry_find(io, name, &entry));
     CU_ASSERT_FATAL(entry && data && diff && n <= 256 && entry->count == n);
     CU_ASSERT_EQUAL(entry->has_diff, 1);
     FX_OK(ferry_io_read_values(io, entry, 0, n, read));
@@ -361,8 +361,8 @@ static void diffs_are_written_where_the_text_asks_for_them(void)
         s = open_solver("diff.prototxt");
         FX_OK(ferry_solver_step(s, 2));
         FX_OK_FATAL(ferry_io_open(formats[i][1], &io));
-        same_diff(io, "ip1/0", ferry_net_param(ferry_solver_net(s), 1, 0));
-        same_diff(io, "ip2/1", ferry_net_param(ferry_solver_net(s), 4, 1));
+        same_diff(io, "ip1/0", ferry_net_param_at(ferry_solver_net(s), 1, 0));
+        same_diff(io, "ip2/1", ferry_net_param_at(ferry_solver_net(s), 4, 1));
         ferry_io_close(io);
         FX_OK(ferry_solver_restore(s, ferry_solver_latest_snapshot(s))); /* and it is continued */
         FX_OK(ferry_solver_step(s, 1));

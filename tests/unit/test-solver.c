@@ -91,7 +91,7 @@ static double scale_of(const struct watch *w, ferry_solver *s)
     int p, i;
 
     for (p = 0; p < 2; p++) {
-        const float *g = ferry_blob_host_diff(ferry_net_param(ferry_solver_net(s), 1, p));
+        const float *g = ferry_blob_host_diff(ferry_net_param_at(ferry_solver_net(s), 1, p));
 
         for (i = 0; g && i < w->plain[p].count; i++)
             sum += (double)g[i] * (double)g[i];
@@ -100,14 +100,14 @@ static double scale_of(const struct watch *w, ferry_solver *s)
     return (w->how->clip >= 0 && norm > w->how->clip ? w->how->clip / norm : 1) / w->how->iter_size;
 }
 
-static int follow(void *arg, ferry_solver *s, const ferry_solver_event *e)
+static int follow(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
 {
     struct watch *w = arg;
     double scale = scale_of(w, s);
     int p, i;
 
     for (p = 0; p < 2; p++) {
-        const ferry_blob *b = ferry_net_param(ferry_solver_net(s), 1, p);
+        const ferry_blob *b = ferry_net_param_at(ferry_solver_net(s), 1, p);
         const float *g = ferry_blob_host_diff(b), *now = ferry_blob_host_data(b);
         struct plain *plain = &w->plain[p];
 
@@ -139,12 +139,12 @@ static void solvers_do_what_doubles_do(void)
                  hows[i].type, hows[i].more);
         s = tiny_open(dev, text);
         for (p = 0; p < 2; p++) {
-            const ferry_blob *b = ferry_net_param(ferry_solver_net(s), 1, p);
+            const ferry_blob *b = ferry_net_param_at(ferry_solver_net(s), 1, p);
             const float *from = ferry_blob_host_data(b);
             int k;
 
             CU_ASSERT_PTR_NOT_NULL_FATAL(from);
-            w.plain[p].count = (int)ferry_blob_count(b);
+            w.plain[p].count = (int)ferry_blob_element_count(b);
             for (k = 0; k < w.plain[p].count; k++)
                 w.plain[p].w[k] = (double)from[k];
         }
@@ -211,7 +211,7 @@ static const struct {
 };
 
 /* The text's numbers are floats: 0.3 is not, and a power makes more of that. */
-static int rate_is(void *arg, ferry_solver *s, const ferry_solver_event *e)
+static int rate_is(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
 {
     double want = policies[*(const int *)arg].rate(e->iter);
 
@@ -321,8 +321,8 @@ static void null_arguments_are_refused(void)
     FX_FAILS(FERRY_EINVAL, ferry_solver_restore_exact(NULL, "x"));
     FX_FAILS(FERRY_EINVAL, ferry_solver_on_iteration(NULL, NULL, NULL));
     CU_ASSERT_PTR_NULL(ferry_solver_net(NULL));
-    CU_ASSERT_PTR_NULL(ferry_solver_test_net(NULL, 0));
-    CU_ASSERT_PTR_NULL(ferry_solver_history(NULL, 0));
+    CU_ASSERT_PTR_NULL(ferry_solver_test_net_at(NULL, 0));
+    CU_ASSERT_PTR_NULL(ferry_solver_history_at(NULL, 0));
     CU_ASSERT_EQUAL(ferry_solver_latest_snapshot(NULL)[0], '\0');
     ferry_solver_request(NULL, FERRY_SOLVER_STOP);
     ferry_solver_close(NULL);
@@ -347,9 +347,9 @@ static void a_loss_that_is_no_number_is_said_once_and_training_goes_on(void)
     dev = fx_device();
     s = tiny_open(dev, NET "base_lr: 1e30 lr_policy: 'fixed' max_iter: 12");
     notes = 0;
-    ferry_log_set(count_notes, what);
+    ferry_log_set_handler(count_notes, what);
     FX_OK(ferry_solver_solve(s));
-    ferry_log_set(NULL, NULL);
+    ferry_log_set_handler(NULL, NULL);
     CU_ASSERT_EQUAL(ferry_solver_iter(s), 12);
     CU_ASSERT(!isfinite(ferry_solver_loss(s)));
     CU_ASSERT_EQUAL(notes, 1);
@@ -357,7 +357,7 @@ static void a_loss_that_is_no_number_is_said_once_and_training_goes_on(void)
     fx_end();
 }
 
-static int stop_at_three(void *arg, ferry_solver *s, const ferry_solver_event *e)
+static int stop_at_three(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
 {
     (void)arg;
     if (e->iter == 2)
@@ -365,7 +365,7 @@ static int stop_at_three(void *arg, ferry_solver *s, const ferry_solver_event *e
     return 0;
 }
 
-static int fail_at_three(void *arg, ferry_solver *s, const ferry_solver_event *e)
+static int fail_at_three(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
 {
     (void)arg;
     (void)s;
@@ -381,11 +381,11 @@ static void a_request_stops_it_and_so_does_a_callback(void)
     FX_OK(ferry_solver_on_iteration(s, stop_at_three, NULL));
     FX_OK(ferry_solver_solve(s));
     CU_ASSERT_EQUAL(ferry_solver_iter(s), 3);
-    CU_ASSERT_EQUAL(ferry_solver_stopped(s), 1);
+    CU_ASSERT_EQUAL(ferry_solver_is_stopped(s), 1);
     FX_OK(ferry_solver_on_iteration(s, NULL, NULL));
     FX_OK(ferry_solver_step(s, 4));
     CU_ASSERT_EQUAL(ferry_solver_iter(s), 7);
-    CU_ASSERT_EQUAL(ferry_solver_stopped(s), 0);
+    CU_ASSERT_EQUAL(ferry_solver_is_stopped(s), 0);
     ferry_solver_close(s);
     s = tiny_open(dev, NET "base_lr: 0.1 lr_policy: 'fixed' max_iter: 10");
     FX_OK(ferry_solver_on_iteration(s, fail_at_three, NULL));
@@ -453,12 +453,13 @@ static void gradients_and_updates_stay_on_the_device(void)
         FX_OK(ferry_solver_step(s, 4));
         CU_ASSERT(fx_bytes() < 4 * 2 * 64 * 1024);
         for (int k = 0; k < 2; k++) {
-            const ferry_blob *w = ferry_net_param(ferry_solver_net(s), 1, k);
+            const ferry_blob *w = ferry_net_param_at(ferry_solver_net(s), 1, k);
 
-            CU_ASSERT_EQUAL(ferry_memory_valid_at(ferry_blob_data_memory(w), NULL), 0);
-            CU_ASSERT_EQUAL(ferry_memory_valid_at(ferry_blob_diff_memory(w), NULL), 0);
-            CU_ASSERT_EQUAL(
-                ferry_memory_valid_at(ferry_blob_data_memory(ferry_solver_history(s, k)), NULL), 0);
+            CU_ASSERT_EQUAL(ferry_memory_is_valid_at(ferry_blob_data_memory(w), NULL), 0);
+            CU_ASSERT_EQUAL(ferry_memory_is_valid_at(ferry_blob_diff_memory(w), NULL), 0);
+            CU_ASSERT_EQUAL(ferry_memory_is_valid_at(
+                                ferry_blob_data_memory(ferry_solver_history_at(s, k)), NULL),
+                            0);
         }
         ferry_solver_close(s);
     }

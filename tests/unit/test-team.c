@@ -64,7 +64,7 @@ static int begin_sum(void *arg, ferry_blob *b, unsigned which)
 
 static void add_half(struct table *t, int at)
 {
-    int64_t n = ferry_blob_count(t->begun[0][at].blob), i;
+    int64_t n = ferry_blob_element_count(t->begun[0][at].blob), i;
     float *sum = floats(&t->begun[0][at]);
     int r;
 
@@ -117,7 +117,7 @@ static int broadcast(void *arg, ferry_blob *b, unsigned which)
     pthread_barrier_wait(&seat->table->barrier);
     if (seat->rank)
         memcpy(floats(&mine), ferry_blob_host_data(seat->table->begun[0][0].blob),
-               (size_t)ferry_blob_count(b) * sizeof(float));
+               (size_t)ferry_blob_element_count(b) * sizeof(float));
     pthread_barrier_wait(&seat->table->barrier);
     return 0;
 }
@@ -153,10 +153,10 @@ struct run {
     pthread_t thread;
     int err, iters, broadcasts;
     double loss[ITERS], weights[ITERS][MOST];
-    int n_weights;
+    int weight_count;
 };
 
-static int after(void *arg, ferry_solver *s, const ferry_solver_event *e)
+static int after(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
 {
     struct run *r = arg;
     int i, n = 0;
@@ -166,14 +166,14 @@ static int after(void *arg, ferry_solver *s, const ferry_solver_event *e)
         return 0;
     r->loss[e->iter] = e->loss;
     for (i = 0; i < ferry_solver_net(s)->n_layers; i++)
-        for (k = 0; k < ferry_layer_n_params(&ferry_solver_net(s)->layers[i]); k++) {
+        for (k = 0; k < ferry_layer_param_count(&ferry_solver_net(s)->layers[i]); k++) {
             const ferry_blob *b = ferry_layer_param_at(&ferry_solver_net(s)->layers[i], (int)k);
             const float *at = ferry_blob_host_data(b);
 
-            for (int64_t j = 0; at && j < ferry_blob_count(b) && n < MOST; j++)
+            for (int64_t j = 0; at && j < ferry_blob_element_count(b) && n < MOST; j++)
                 r->weights[e->iter][n++] = (double)at[j];
         }
-    r->n_weights = n;
+    r->weight_count = n;
     if (r->rank == r->ranks - 1 && e->iter + 1 == r->stop_at)
         ferry_solver_request(s, FERRY_SOLVER_STOP);
     return 0;
@@ -183,7 +183,7 @@ static void *train(void *arg)
 {
     struct run *r = arg;
     struct seat seat = { .table = r->table, .rank = r->rank };
-    ferry_team team = { sizeof team, r->rank, r->ranks, &seat, begin_sum, finish, broadcast };
+    ferry_comm team = { sizeof team, r->rank, r->ranks, &seat, begin_sum, finish, broadcast };
     ferry_solver_options o = { .struct_size = sizeof o, .team = r->table ? &team : NULL };
     ferry_solver *s = NULL;
     char text[4096];
@@ -244,8 +244,8 @@ static double difference(const struct run *a, const struct run *b, int iter)
     double most = fabs(a->loss[iter] - b->loss[iter]), large = 1e-3;
     int i;
 
-    CU_ASSERT_EQUAL(a->n_weights, b->n_weights);
-    for (i = 0; i < a->n_weights; i++) {
+    CU_ASSERT_EQUAL(a->weight_count, b->weight_count);
+    for (i = 0; i < a->weight_count; i++) {
         most = fmax(most, fabs(a->weights[iter][i] - b->weights[iter][i]));
         large = fmax(large, fabs(a->weights[iter][i]));
     }
@@ -274,17 +274,17 @@ static void begin(void)
     dev = fx_device();
     if (access("rows.txt", F_OK) == 0)
         return;
-    FX_OK(ferry_io_create("rows.h5", FERRY_IO_HDF5, &w));
+    FX_OK(ferry_io_writer_create("rows.h5", FERRY_IO_HDF5, &w));
     for (int i = 0; i < 2; i++) {
         b[i] = FX_BLOB(FERRY_F32, 53, wide[i]);
         for (int64_t k = 0; k < 53 * wide[i]; k++) {
             seed = seed * 1103515245u + 12345u;
             ((float *)ferry_blob_mutable_host_data(b[i]))[k] = (float)(seed >> 16 & 255) / 128 - 1;
         }
-        FX_OK(ferry_io_write(w, i ? "t" : "x", b[i], false));
+        FX_OK(ferry_io_writer_write(w, i ? "t" : "x", b[i], false));
         ferry_blob_destroy(b[i]);
     }
-    FX_OK(ferry_io_commit(w));
+    FX_OK(ferry_io_writer_commit(w));
     FILE *f = fopen("rows.txt", "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(f);
     fputs("rows.h5\n", f);
@@ -335,7 +335,8 @@ static int on_layer(void *arg, int layer)
     const ferry_blob *b = w->net->layers[layer].params[0].blob;
 
     w->order[w->n] = layer;
-    memcpy(w->then[w->n++], ferry_blob_host_diff(b), (size_t)ferry_blob_count(b) * sizeof(float));
+    memcpy(w->then[w->n++], ferry_blob_host_diff(b),
+           (size_t)ferry_blob_element_count(b) * sizeof(float));
     return 0;
 }
 
@@ -366,7 +367,7 @@ static void a_layer_is_told_of_when_its_own_diffs_are_final(void)
         CU_ASSERT(i == 0 || w.order[i] < w.order[i - 1]);
         if (layer->params[0].owner == layer->index)
             CU_ASSERT(!memcmp(w.then[i], ferry_blob_host_diff(b),
-                              (size_t)ferry_blob_count(b) * sizeof(float)));
+                              (size_t)ferry_blob_element_count(b) * sizeof(float)));
     }
     ferry_solver_close(s);
     fx_end();
@@ -421,7 +422,7 @@ static void ranks_that_train_otherwise_are_refused(void)
 static void a_team_that_is_not_filled_in_is_refused(void)
 {
     struct seat seat = { NULL, 0, 0 };
-    ferry_team good = { sizeof good, 1, 2, &seat, begin_sum, finish, broadcast }, bad[5];
+    ferry_comm good = { sizeof good, 1, 2, &seat, begin_sum, finish, broadcast }, bad[5];
     ferry_solver *s = NULL;
     char text[4096];
 

@@ -52,7 +52,7 @@ static bool open_device(int i)
 {
     const char name[] = { 's', 'i', 'm', ':', (char)('0' + i), '\0' };
 
-    if (ferry_runtime_device(w.rt, name, &w.dev[i]))
+    if (ferry_runtime_get_device(w.rt, name, &w.dev[i]))
         return false;
     w.queue[i][0] = ferry_device_queue(w.dev[i]);
     return w.queue[i][0] && !ferry_queue_create(w.dev[i], &w.queue[i][1]);
@@ -71,7 +71,7 @@ static void begin(void)
     for (int i = 0; ok && i < DEVICES; i++)
         ok = open_device(i);
     CU_ASSERT_FATAL(ok);
-    ok = !ferry_blob_create(w.dev[0], FERRY_F32, 1, (int64_t[]){ COUNT }, &w.shared) &&
+    ok = !ferry_blob_create(w.dev[0], FERRY_F32, (int64_t[]){ COUNT }, 1, &w.shared) &&
          !ferry_blob_fill_data(w.shared, 7);
     CU_ASSERT_FATAL(ok);
 }
@@ -81,11 +81,11 @@ static void end(void)
     CU_ASSERT_EQUAL(w.wrong, 0);
     ferry_blob_destroy(w.shared);
     for (int i = 0; i < DEVICES; i++) {
-        ferry_stats s = { 0 };
+        ferry_device_stats s = { 0 };
 
         ferry_queue_destroy(w.queue[i][1]);
         CU_ASSERT_EQUAL(ferry_device_set_budget(w.dev[i], 0), FERRY_OK);
-        CU_ASSERT_EQUAL(ferry_device_stats(w.dev[i], &s, sizeof(s)), FERRY_OK);
+        CU_ASSERT_EQUAL(ferry_device_get_stats(w.dev[i], &s, sizeof(s)), FERRY_OK);
         CU_ASSERT_EQUAL(s.live_bytes, 0);
         CU_ASSERT_EQUAL(s.allocs, s.frees);
     }
@@ -152,11 +152,11 @@ static void go_round(ferry_blob *b, int thread, int turn, float value)
         ferry_ref ref = get(b, dev, q, FERRY_READ | FERRY_WRITE);
 
         if (ref.handle)
-            expect(!ferry_scal(q, FERRY_F32, COUNT, i ? 2 : 0.25, ref));
-        expect(!ferry_memory_wont_use(ferry_blob_data_memory(b)));
+            expect(!ferry_math_scal(q, FERRY_F32, COUNT, i ? 2 : 0.25, ref));
+        expect(!ferry_memory_allow_eviction(ferry_blob_data_memory(b)));
     }
     expect(all_are(ferry_blob_host_data(b), value));
-    expect(!ferry_memory_wont_use(ferry_blob_data_memory(b)));
+    expect(!ferry_memory_allow_eviction(ferry_blob_data_memory(b)));
 }
 
 static void *work(void *arg)
@@ -165,7 +165,7 @@ static void *work(void *arg)
     ferry_blob *mine[BLOBS] = { NULL };
 
     for (int i = 0; i < BLOBS; i++) {
-        expect(!ferry_blob_create(w.dev[(thread + i) % DEVICES], FERRY_F32, 1, (int64_t[]){ COUNT },
+        expect(!ferry_blob_create(w.dev[(thread + i) % DEVICES], FERRY_F32, (int64_t[]){ COUNT }, 1,
                                   &mine[i]));
         set_all(mine[i], (float)(thread + 10 * i));
     }
@@ -220,8 +220,8 @@ static void *wait_about(void *arg)
     for (int i = 0; !w.stop; i++) {
         ferry_event *e = NULL;
 
-        expect(!ferry_queue_record(w.queue[i % DEVICES][i % 2], &e));
-        expect(!ferry_queue_wait(w.queue[(i + 1) % DEVICES][i % 2], e));
+        expect(!ferry_event_record(w.queue[i % DEVICES][i % 2], &e));
+        expect(!ferry_queue_wait_event(w.queue[(i + 1) % DEVICES][i % 2], e));
         expect(!ferry_event_synchronize(e));
         ferry_event_destroy(e);
         if (i % 16 == 0)
@@ -242,16 +242,16 @@ static void threads_may_share_the_queues_of_three_devices(void)
 /* A budget that another thread sets is met or not; what is being worked on has its room. */
 static void one_thread_may_evict_what_the_others_have_put_down(void)
 {
-    ferry_stats before[DEVICES], after;
+    ferry_device_stats before[DEVICES], after;
     uint64_t evictions = 0;
 
     begin();
     for (int i = 0; i < DEVICES; i++)
-        CU_ASSERT_EQUAL(ferry_device_stats(w.dev[i], &before[i], sizeof(before[i])), FERRY_OK);
+        CU_ASSERT_EQUAL(ferry_device_get_stats(w.dev[i], &before[i], sizeof(before[i])), FERRY_OK);
     w.evicting = true;
     run_threads(work, evict);
     for (int i = 0; i < DEVICES; i++) {
-        CU_ASSERT_EQUAL(ferry_device_stats(w.dev[i], &after, sizeof(after)), FERRY_OK);
+        CU_ASSERT_EQUAL(ferry_device_get_stats(w.dev[i], &after, sizeof(after)), FERRY_OK);
         evictions += after.evictions - before[i].evictions;
     }
     CU_ASSERT(evictions > 0);

@@ -50,7 +50,7 @@ static bool all_are(const ferry_blob *b, float value)
 {
     const float *p = ferry_blob_host_data(b);
 
-    for (int64_t i = 0; p && i < ferry_blob_count(b); i++)
+    for (int64_t i = 0; p && i < ferry_blob_element_count(b); i++)
         if (p[i] != value)
             return false;
     return p != NULL;
@@ -63,7 +63,7 @@ static void live_once(float value)
     double sum = 0;
     float *p;
 
-    expect(ferry_blob_create(device, FERRY_F32, 1, (int64_t[]){ COUNT }, &b) == 0);
+    expect(ferry_blob_create(device, FERRY_F32, (int64_t[]){ COUNT }, 1, &b) == 0);
     p = ferry_blob_overwrite_host_data(b);
     expect(p != NULL);
     for (int i = 0; p && i < COUNT; i++)
@@ -74,7 +74,7 @@ static void live_once(float value)
     expect(ferry_blob_asum_data(b, &sum) == 0);
     expect(sum == (value - 1) * COUNT);
     expect(all_are(b, value - 1));
-    expect(ferry_blob_reshape(b, 1, (int64_t[]){ 2 * COUNT }, NULL) == 0);
+    expect(ferry_blob_reshape(b, (int64_t[]){ 2 * COUNT }, 1, NULL) == 0);
     expect(all_are(b, 0));
     ferry_blob_destroy(b);
 }
@@ -219,7 +219,7 @@ static void each_thread_has_its_own_latest_error(void)
 {
     device = fx_device();
     shared = FX_BLOB(FERRY_F32, COUNT);
-    FX_FAILS(FERRY_EINVAL, ferry_blob_to(shared, NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_move_to(shared, NULL));
     run_threads(fail_in_this_thread);
     CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_EINVAL);
     ferry_blob_destroy(shared);

@@ -27,23 +27,23 @@ static char path[] = "/tmp/ferry-test-trace-XXXXXX";
  */
 static int traced_program(int out)
 {
-    const int64_t dims[] = { ELEMENTS };
+    const int64_t shape[] = { ELEMENTS };
     ferry_runtime_options options = { .struct_size = sizeof options, .backend = "sim" };
     ferry_runtime *rt;
     ferry_device *dev;
     ferry_blob *b;
-    ferry_stats s;
+    ferry_device_stats s;
     double sum;
 
     setenv("FERRY_TRACE", path, 1);
-    if (ferry_runtime_open(&options, &rt) || ferry_runtime_device(rt, NULL, &dev) ||
-        ferry_blob_create(dev, FERRY_F32, 1, dims, &b) || ferry_blob_set_name(b, "conv\"1\"\n"))
+    if (ferry_runtime_open(&options, &rt) || ferry_runtime_get_device(rt, NULL, &dev) ||
+        ferry_blob_create(dev, FERRY_F32, shape, 1, &b) || ferry_blob_set_name(b, "conv\"1\"\n"))
         return 1;
     if (!ferry_blob_mutable_host_data(b) || !ferry_blob_device_data(b).handle ||
         !ferry_blob_mutable_device_data(b).handle || !ferry_blob_mutable_host_data(b) ||
         ferry_memory_prefetch(ferry_blob_data_memory(b), dev, NULL) ||
         ferry_blob_asum_data(b, &sum) || ferry_device_synchronize(dev) ||
-        ferry_device_stats(dev, &s, sizeof s))
+        ferry_device_get_stats(dev, &s, sizeof s))
         return 2;
     if (write(out, &s, sizeof s) != (ssize_t)sizeof s)
         return 3;
@@ -70,14 +70,15 @@ static int use_badly(ferry_device *dev, const struct sim_control *control, void 
     if (!ferry_memory_prefetch(x, dev, NULL)) /* a copy that cannot be noted */
         return 5;
     in = ferry_memory_device_data(x);
-    if (ferry_copy(q, FERRY_F32, ELEMENTS, in, ferry_memory_overwrite_device_data(y)))
+    if (ferry_math_copy(q, FERRY_F32, ELEMENTS, in, ferry_memory_overwrite_device_data(y)))
         return 6;
     control->fail_next(sim, SIM_CALL_MEMCPY, 2, FERRY_EDEVICE);
-    if (!ferry_dot(q, FERRY_F32, ELEMENTS, in, in, &sum) || /* no fallback: it came to nothing */
-        ferry_asum(q, FERRY_F32, ELEMENTS, in, &sum))
+    if (!ferry_math_dot(q, FERRY_F32, ELEMENTS, in, in,
+                        &sum) || /* no fallback: it came to nothing */
+        ferry_math_asum(q, FERRY_F32, ELEMENTS, in, &sum))
         return 7;
-    if (!ferry_memory_mutable_host_data(x) || ferry_memory_wont_use(x) ||
-        ferry_memory_wont_use(y) ||
+    if (!ferry_memory_mutable_host_data(x) || ferry_memory_allow_eviction(x) ||
+        ferry_memory_allow_eviction(y) ||
         ferry_device_set_budget(dev, 1)) /* x is stale there, y is not */
         return 8;
     ferry_memory_release(x);
@@ -92,19 +93,19 @@ static int traced_failures(int out)
     const struct sim_control *control;
     ferry_runtime *rt;
     ferry_device *dev;
-    ferry_stats s;
+    ferry_device_stats s;
     void *sim;
     int err;
 
     setenv("FERRY_TRACE", path, 1);
     if (ferry_runtime_open(&options, &rt) ||
         ferry_runtime_set_option(rt, "sim", "ops", "minimal") ||
-        ferry_runtime_device(rt, NULL, &dev) ||
+        ferry_runtime_get_device(rt, NULL, &dev) ||
         ferry_device_native(dev, "sim_control", (void *)&control, sizeof control) ||
         ferry_device_native(dev, "sim_device", &sim, sizeof sim))
         return 1;
     err = use_badly(dev, control, sim);
-    if (err || ferry_device_stats(dev, &s, sizeof s))
+    if (err || ferry_device_get_stats(dev, &s, sizeof s))
         return err ? err : 2;
     if (write(out, &s, sizeof s) != (ssize_t)sizeof s)
         return 3;
@@ -120,16 +121,16 @@ static int traced_adoption(int out)
     ferry_runtime *rt;
     ferry_device *dev;
     ferry_memory *x, *y;
-    ferry_stats s;
+    ferry_device_stats s;
 
     setenv("FERRY_TRACE", path, 1);
-    if (ferry_runtime_open(&options, &rt) || ferry_runtime_device(rt, NULL, &dev) ||
+    if (ferry_runtime_open(&options, &rt) || ferry_runtime_get_device(rt, NULL, &dev) ||
         ferry_memory_create(dev, BYTES, &x) || ferry_memory_create(dev, BYTES, &y) ||
         ferry_memory_adopt(y, NULL, (ferry_ref){ own, 0 }, BYTES, 0, NULL, NULL))
         return 1;
     if (!ferry_memory_overwrite_host_data(x) || !ferry_memory_device_data(x).handle ||
         !ferry_memory_device_data(y).handle || ferry_device_synchronize(dev) ||
-        ferry_device_stats(dev, &s, sizeof s))
+        ferry_device_get_stats(dev, &s, sizeof s))
         return 2;
     if (write(out, &s, sizeof s) != (ssize_t)sizeof s)
         return 3;
@@ -139,9 +140,9 @@ static int traced_adoption(int out)
     return 0;
 }
 
-static ferry_stats run_traced(int (*program)(int out))
+static ferry_device_stats run_traced(int (*program)(int out))
 {
-    ferry_stats s = { 0 };
+    ferry_device_stats s = { 0 };
     int ends[2], status = -1, fd = mkstemp(path);
     pid_t child;
 
@@ -184,7 +185,7 @@ static unsigned count(json_t *events, const char *name, const char *reason, uint
 
 static void every_transfer_is_an_event_with_its_reason(void)
 {
-    ferry_stats s = run_traced(traced_program);
+    ferry_device_stats s = run_traced(traced_program);
     uint64_t h2d = 0, d2h = 0, ignored = 0;
     json_error_t wrong;
     json_t *root = json_load_file(path, 0, &wrong), *events = json_object_get(root, "traceEvents");
@@ -208,7 +209,7 @@ static void every_transfer_is_an_event_with_its_reason(void)
 
 static void counted_operations_are_traced_and_no_others(void)
 {
-    ferry_stats s = run_traced(traced_failures);
+    ferry_device_stats s = run_traced(traced_failures);
     uint64_t h2d = 0, d2h = 0, d2d = 0, ignored = 0;
     json_error_t wrong;
     json_t *root = json_load_file(path, 0, &wrong), *events = json_object_get(root, "traceEvents");
@@ -235,7 +236,7 @@ static void counted_operations_are_traced_and_no_others(void)
 
 static void a_copy_of_unpinned_memory_says_so(void)
 {
-    ferry_stats s = run_traced(traced_adoption);
+    ferry_device_stats s = run_traced(traced_adoption);
     json_error_t wrong;
     json_t *root = json_load_file(path, 0, &wrong), *event;
     unsigned copies = 0, unpinned = 0;
@@ -290,14 +291,14 @@ static char said[4096]; /* on standard error */
 /* Copies there and back, of a blob whose name is not all UTF-8. */
 static int many_copies(void)
 {
-    const int64_t dims[] = { 1 };
+    const int64_t shape[] = { 1 };
     ferry_runtime_options options = { .struct_size = sizeof options, .backend = "sim" };
     ferry_runtime *rt;
     ferry_device *dev;
     ferry_blob *b;
 
-    if (ferry_runtime_open(&options, &rt) || ferry_runtime_device(rt, NULL, &dev) ||
-        ferry_blob_create(dev, FERRY_F32, 1, dims, &b) ||
+    if (ferry_runtime_open(&options, &rt) || ferry_runtime_get_device(rt, NULL, &dev) ||
+        ferry_blob_create(dev, FERRY_F32, shape, 1, &b) ||
         ferry_blob_set_name(b, "\xc3\xa9\xff \xe2\x82 \xed\xa0\x80 \xc0\x80 \xf0\x9f\x9a\xa2"))
         return 1;
     for (int i = 0; i < ROUNDS; i++)

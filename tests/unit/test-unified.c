@@ -16,7 +16,7 @@ static ferry_device *cpu_device(void)
 {
     ferry_device *cpu = NULL;
 
-    if (ferry_runtime_device(wx_runtime(), "cpu", &cpu))
+    if (ferry_runtime_get_device(wx_runtime(), "cpu", &cpu))
         ferry_test_skip("no cpu plugin: %s", ferry_last_error());
     return cpu;
 }
@@ -27,7 +27,7 @@ static void a_third_device_reads_by_the_block_that_is_shared(void)
     static const unsigned accesses[] = { FERRY_READ, FERRY_READ | FERRY_WRITE };
 
     for (int i = 0; i < 2; i++) {
-        const int64_t dims[] = { WX_BYTES };
+        const int64_t shape[] = { WX_BYTES };
         ferry_ref ref = { NULL, 0 };
         ferry_blob *b = NULL;
         ferry_device *cpu;
@@ -37,11 +37,11 @@ static void a_third_device_reads_by_the_block_that_is_shared(void)
         cpu = cpu_device();
         if (!cpu)
             return;
-        FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_U8, 1, dims, &b));
+        FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_U8, shape, 1, &b));
         FX_OK(ferry_blob_fill_data(b, OLD));
         m = ferry_blob_data_memory(b);
         wx_access(m, wx_queue(1), FERRY_READ);
-        FX_OK(ferry_blob_to(b, wx_dev(1)));
+        FX_OK(ferry_blob_move_to(b, wx_dev(1)));
         wx_mark();
         FX_OK_FATAL(ferry_memory_access(m, cpu, accesses[i], NULL, &ref));
         CU_ASSERT(fx_all_equal(ferry_device_pointer(cpu, ref), OLD));
@@ -177,7 +177,7 @@ static void contents_written_anew_elsewhere_have_not_failed(void)
         ferry_ref at = wx_access(m, wx_queue(1), FERRY_WRITE);
         float *p;
 
-        FX_OK(ferry_fill(wx_queue(1), FERRY_F32, 16, 7, at));
+        FX_OK(ferry_math_fill(wx_queue(1), FERRY_F32, 16, 7, at));
         if (written) {
             p = ferry_blob_mutable_host_data(b);
             CU_ASSERT_PTR_NOT_NULL_FATAL(p);

@@ -175,7 +175,7 @@ static void a_block_on_the_way_that_is_in_use_is_busy(void)
     uint64_t pending;
 
     wx_begin();
-    if (ferry_runtime_device(wx_runtime(), "cpu", &cpu)) {
+    if (ferry_runtime_get_device(wx_runtime(), "cpu", &cpu)) {
         ferry_test_skip("no cpu plugin: %s", ferry_last_error());
         return;
     }
@@ -289,7 +289,7 @@ static ferry_memory *unshared(void)
     wx_access(m, wx_queue(1), FERRY_READ);
     wx_access(m, wx_queue(0), FERRY_READ | FERRY_WRITE);
     CU_ASSERT(wx_host_reads(m, OLD));
-    FX_OK(ferry_memory_wont_use(m));
+    FX_OK(ferry_memory_allow_eviction(m));
     FX_OK(ferry_device_set_budget(wx_dev(0), 1));
     FX_OK(ferry_device_set_budget(wx_dev(0), 0));
     CU_ASSERT_EQUAL(wx_valid(m), WX_HOST);
@@ -343,7 +343,7 @@ static void another_threads_wait_is_busy(void)
     while (wx_calls(0, SIM_CALL_MEMCPY) == copies)
         usleep(1000);
     FX_FAILS(FERRY_EBUSY, access_host(m, NOWAIT(FERRY_READ)));
-    CU_ASSERT_FALSE(ferry_memory_valid_at(m, NULL)); /* the other one goes on waiting */
+    CU_ASSERT_FALSE(ferry_memory_is_valid_at(m, NULL)); /* the other one goes on waiting */
     wx_let_go(0);
     pthread_join(reader, &p);
     CU_ASSERT_PTR_NOT_NULL(p);
@@ -403,7 +403,7 @@ static void a_fallback_that_fails_waits_for_the_copies_it_began(void)
     at_x = ferry_ref_const(wx_access(x, wx_queue(0), FERRY_READ));
     at_y = ferry_ref_const(wx_access(y, wx_queue(0), FERRY_READ));
     wx_fail_next(0, SIM_CALL_MEMCPY, 2, FERRY_EDEVICE);
-    FX_FAILS(FERRY_EDEVICE, ferry_dot(wx_queue(0), FERRY_F32, WX_BYTES / 4, at_x, at_y, &sum));
+    FX_FAILS(FERRY_EDEVICE, ferry_math_dot(wx_queue(0), FERRY_F32, WX_BYTES / 4, at_x, at_y, &sum));
     CU_ASSERT_EQUAL(wx_pending(0), 0);
     CU_ASSERT_EQUAL(sum, 7);
     ferry_memory_release(x);

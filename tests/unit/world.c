@@ -18,7 +18,7 @@ static struct {
     void *sim[WX_DEVICES];
     const struct sim_control *control;
     const struct cuda_double_control *cuda; /* NULL: a world of sim's */
-    ferry_stats mark[WX_DEVICES], before[WX_DEVICES];
+    ferry_device_stats mark[WX_DEVICES], before[WX_DEVICES];
     ferry_plugin_counters had[WX_DEVICES];
 } wx;
 
@@ -90,7 +90,7 @@ static bool open_cuda(const char *const *options)
         char name[16];
 
         snprintf(name, sizeof(name), "cuda:%d", i);
-        if (ferry_runtime_device(wx.rt, name, &wx.dev[i]) || !ferry_device_queue(wx.dev[i]))
+        if (ferry_runtime_get_device(wx.rt, name, &wx.dev[i]) || !ferry_device_queue(wx.dev[i]))
             return false;
     }
     wx.cuda = cuda_double_find();
@@ -104,7 +104,7 @@ static bool open_device(int i)
     char name[16];
 
     snprintf(name, sizeof(name), "sim:%d", i);
-    return !ferry_runtime_device(wx.rt, name, &wx.dev[i]) && ferry_device_queue(wx.dev[i]) &&
+    return !ferry_runtime_get_device(wx.rt, name, &wx.dev[i]) && ferry_device_queue(wx.dev[i]) &&
            !ferry_device_native(wx.dev[i], "sim_control", (void *)&wx.control,
                                 sizeof(wx.control)) &&
            !ferry_device_native(wx.dev[i], "sim_device", &wx.sim[i], sizeof(wx.sim[i]));
@@ -142,12 +142,12 @@ void wx_close(void)
     wx.rt = NULL;
 }
 
-static ferry_stats stats_of(int i)
+static ferry_device_stats stats_of(int i)
 {
-    ferry_stats now;
+    ferry_device_stats now;
 
     memset(&now, 0, sizeof(now));
-    CU_ASSERT_EQUAL(ferry_device_stats(wx.dev[i], &now, sizeof(now)), FERRY_OK);
+    CU_ASSERT_EQUAL(ferry_device_get_stats(wx.dev[i], &now, sizeof(now)), FERRY_OK);
     return now;
 }
 
@@ -306,9 +306,9 @@ void wx_mark(void)
         wx.mark[i] = stats_of(i);
 }
 
-ferry_stats wx_since(int i)
+ferry_device_stats wx_since(int i)
 {
-    ferry_stats now = stats_of(i);
+    ferry_device_stats now = stats_of(i);
 
     now.copies_h2d -= wx.mark[i].copies_h2d;
     now.copies_d2h -= wx.mark[i].copies_d2h;
@@ -362,7 +362,7 @@ void wx_write_on(ferry_queue *q, ferry_memory *m, unsigned char value)
 {
     ferry_ref ref = wx_access(m, q, FERRY_WRITE);
 
-    FX_OK(ferry_fill(q, FERRY_U8, WX_BYTES, value, ref));
+    FX_OK(ferry_math_fill(q, FERRY_U8, WX_BYTES, value, ref));
 }
 
 void wx_read_on(ferry_queue *q, ferry_memory *m, ferry_memory *into)
@@ -370,7 +370,7 @@ void wx_read_on(ferry_queue *q, ferry_memory *m, ferry_memory *into)
     ferry_ref from = wx_access(m, q, FERRY_READ);
     ferry_ref to = wx_access(into, q, FERRY_WRITE);
 
-    FX_OK(ferry_copy(q, FERRY_U8, WX_BYTES, ferry_ref_const(from), to));
+    FX_OK(ferry_math_copy(q, FERRY_U8, WX_BYTES, ferry_ref_const(from), to));
 }
 
 void wx_write_host(ferry_memory *m, unsigned char value)
@@ -404,10 +404,10 @@ bool wx_reads_on(ferry_queue *q, ferry_memory *m, unsigned char value)
 
 unsigned wx_valid(const ferry_memory *m)
 {
-    unsigned v = ferry_memory_valid_at(m, NULL) ? WX_HOST : 0;
+    unsigned v = ferry_memory_is_valid_at(m, NULL) ? WX_HOST : 0;
 
     for (int i = 0; i < WX_DEVICES; i++)
-        v |= ferry_memory_valid_at(m, wx.dev[i]) ? WX_DEV(i) : 0;
+        v |= ferry_memory_is_valid_at(m, wx.dev[i]) ? WX_DEV(i) : 0;
     return v;
 }
 
@@ -416,7 +416,7 @@ bool wx_idle(ferry_queue *q)
     ferry_event *e = NULL;
     int done;
 
-    CU_ASSERT_EQUAL_FATAL(ferry_queue_record(q, &e), FERRY_OK);
+    CU_ASSERT_EQUAL_FATAL(ferry_event_record(q, &e), FERRY_OK);
     wx_run_queue(q);
     done = ferry_event_query(e);
     ferry_event_destroy(e);
@@ -429,13 +429,13 @@ ferry_blob *wx_blob(int64_t count)
 {
     ferry_blob *b = NULL;
 
-    CU_ASSERT_EQUAL_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, &count, &b), FERRY_OK);
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, &count, 1, &b), FERRY_OK);
     return b;
 }
 
 void wx_reshape(ferry_blob *b, int64_t count)
 {
-    FX_OK(ferry_blob_reshape(b, 1, &count, NULL));
+    FX_OK(ferry_blob_reshape(b, &count, 1, NULL));
 }
 
 void wx_put(ferry_blob *b, float first)
@@ -443,7 +443,7 @@ void wx_put(ferry_blob *b, float first)
     float *p = ferry_blob_overwrite_host_data(b);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+    for (int64_t i = 0; i < ferry_blob_element_count(b); i++)
         p[i] = first + (float)i;
 }
 

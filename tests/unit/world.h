@@ -69,7 +69,7 @@ ferry_plugin_counters wx_counters(int i);
 /* ---- statistics of device i since wx_mark ---- */
 
 void wx_mark(void);
-ferry_stats wx_since(int i);
+ferry_device_stats wx_since(int i);
 
 /* ---- memories of WX_BYTES bytes, all of one value ---- */
 

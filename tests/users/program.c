@@ -10,7 +10,7 @@
 
 int main(void)
 {
-    const ferry_candidate *line;
+    const ferry_runtime_candidate_info *line;
     ferry_runtime *rt = NULL;
     ferry_device *dev = NULL;
 
@@ -18,7 +18,7 @@ int main(void)
         printf("no runtime: %s\n", ferry_last_error());
         return 1;
     }
-    if (ferry_runtime_device(rt, NULL, &dev) == 0 && ferry_device_synchronize(dev) == 0)
+    if (ferry_runtime_get_device(rt, NULL, &dev) == 0 && ferry_device_synchronize(dev) == 0)
         printf("%s works\n", ferry_device_get_properties(dev)->plugin);
     for (int i = 0; !dev && ferry_runtime_candidate(rt, i, &line) == 0; i++)
         printf("%s: %s: %s\n", line->name, line->stage, line->reason);

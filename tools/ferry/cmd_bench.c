@@ -7,7 +7,7 @@
 
 static int measure(struct bench *b, ferry_runtime *rt, bool json)
 {
-    if (ferry_runtime_device(rt, NULL, &b->device))
+    if (ferry_runtime_get_device(rt, NULL, &b->device))
         return tool_ferry_error();
     bench_blob(b);
     bench_of_device(b);

@@ -66,7 +66,7 @@ static int parse_name(struct check *c, const char *what)
 /* "name" or "name:1": the file that ferry would load for it, whether it can be used or not. */
 static int find_plugin(struct check *c, const char *what)
 {
-    const ferry_candidate *line, *best = NULL;
+    const ferry_runtime_candidate_info *line, *best = NULL;
     ferry_runtime *rt = NULL;
     int status = parse_name(c, what);
 

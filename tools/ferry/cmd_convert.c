@@ -11,7 +11,7 @@ static int convert(struct transfer *t)
     int status;
 
     if ((!t->any_dtype &&
-         (ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &t->device))) ||
+         (ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, NULL, &t->device))) ||
         transfer_take_all(t))
         status = tool_ferry_error();
     else

@@ -109,15 +109,15 @@ static int make_room(struct making *m, size_t size)
     return 0;
 }
 
-/* The rounded values that ferry_transform makes. */
+/* The rounded values that ferry_image_transform makes. */
 static int resize(struct making *m)
 {
-    ferry_transform_options how = { .struct_size = sizeof how,
-                                    .height = m->height,
-                                    .width = m->width };
-    int err = ferry_transform(m->picture, &how, m->resized, -1);
+    ferry_image_transform_options how = { .struct_size = sizeof how,
+                                          .height = m->height,
+                                          .width = m->width };
+    int err = ferry_image_transform(m->picture, &how, m->resized, -1);
     const float *values = err ? NULL : ferry_blob_host_data(m->resized);
-    int64_t i, count = ferry_blob_count(m->resized);
+    int64_t i, count = ferry_blob_element_count(m->resized);
 
     if (!values)
         return err ? err : ferry_last_error_code();
@@ -273,9 +273,9 @@ static int make_on_host(struct making *m, const char *folder)
     ferry_device *dev = NULL;
     int status;
 
-    if (ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &dev) ||
-        ferry_blob_create(dev, FERRY_U8, FERRY_UNSHAPED, NULL, &m->picture) ||
-        ferry_blob_create(dev, FERRY_F32, FERRY_UNSHAPED, NULL, &m->resized))
+    if (ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, NULL, &dev) ||
+        ferry_blob_create(dev, FERRY_U8, NULL, FERRY_UNSHAPED, &m->picture) ||
+        ferry_blob_create(dev, FERRY_F32, NULL, FERRY_UNSHAPED, &m->resized))
         status = tool_ferry_error();
     else
         status = make(m, folder);

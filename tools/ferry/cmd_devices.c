@@ -39,16 +39,16 @@ static json_t *json_device(ferry_device *dev, const ferry_device *selected)
 }
 
 /* It was wanted, and looked like a plugin: what it says of itself is no reason any more. */
-static bool was_opened(const ferry_candidate *c)
+static bool was_opened(const ferry_runtime_candidate_info *c)
 {
     return strcmp(c->stage, "dlopen") == 0 || strcmp(c->stage, "open") == 0 ||
            strcmp(c->stage, "devices") == 0;
 }
 
 /* The next plugin that has no device to offer, from candidate *index on; NULL after all. */
-static const ferry_candidate *next_without_devices(ferry_runtime *rt, int *index)
+static const ferry_runtime_candidate_info *next_without_devices(ferry_runtime *rt, int *index)
 {
-    const ferry_candidate *c;
+    const ferry_runtime_candidate_info *c;
 
     while (*index < ferry_runtime_candidate_count(rt))
         if (ferry_runtime_candidate_at(rt, (*index)++, &c) == FERRY_OK && !c->ok && c->name[0] &&
@@ -60,7 +60,7 @@ static const ferry_candidate *next_without_devices(ferry_runtime *rt, int *index
 static json_t *json_missing(ferry_runtime *rt)
 {
     json_t *missing = json_array();
-    const ferry_candidate *c;
+    const ferry_runtime_candidate_info *c;
     int i = 0;
 
     while ((c = next_without_devices(rt, &i)))
@@ -114,7 +114,7 @@ static int print_table(ferry_runtime *rt, int count, const ferry_device *selecte
         "", "DEVICE", ">MEMORY", ">FREE", "KIND", "DESCRIPTION"
     };
     struct tool_table *t = tool_table_create(headings, 6);
-    const ferry_candidate *c;
+    const ferry_runtime_candidate_info *c;
     int status = TOOL_OK;
 
     for (int i = 0; i < count && status == TOOL_OK; i++) {
@@ -141,7 +141,7 @@ static int list(ferry_runtime *rt, unsigned timeout, bool json)
 
     if (timeout && ferry_runtime_probe(rt, NULL, (int)timeout * 1000, NULL))
         return tool_ferry_error();
-    err = ferry_runtime_device(rt, NULL, &selected);
+    err = ferry_runtime_get_device(rt, NULL, &selected);
     if (err)
         tool_ferry_error();
     if (ferry_runtime_enumerate(rt, &count))

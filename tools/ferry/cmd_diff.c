@@ -46,8 +46,8 @@ static void index_text(const ferry_io_entry *entry, int64_t at, char *buf, size_
     size_t used = 0;
 
     snprintf(buf, size, "-");
-    for (int i = 0; i < entry->naxes && used < size; i++) {
-        rest /= entry->dims[i];
+    for (int i = 0; i < entry->rank && used < size; i++) {
+        rest /= entry->shape[i];
         used += (size_t)snprintf(buf + used, size - used, "%s%" PRId64, i ? " " : "", at / rest);
         at %= rest;
     }
@@ -58,8 +58,8 @@ static json_t *index_json(const ferry_io_entry *entry, int64_t at)
     json_t *list = at < 0 ? NULL : json_array();
     int64_t rest = entry->count;
 
-    for (int i = 0; list && i < entry->naxes; i++) {
-        rest /= entry->dims[i];
+    for (int i = 0; list && i < entry->rank; i++) {
+        rest /= entry->shape[i];
         json_array_append_new(list, json_integer((json_int_t)(at / rest)));
         at %= rest;
     }
@@ -161,8 +161,8 @@ static int report(struct comparison *c, const struct row *r)
 
 static bool same_dims(const ferry_io_entry *a, const ferry_io_entry *b)
 {
-    return a->naxes == b->naxes &&
-           (a->naxes == 0 || memcmp(a->dims, b->dims, (size_t)a->naxes * sizeof(*a->dims)) == 0);
+    return a->rank == b->rank &&
+           (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof(*a->shape)) == 0);
 }
 
 /* Of the data, or of the diffs beside them. */
@@ -201,7 +201,7 @@ static int compare_entry(struct comparison *c, const ferry_io_entry *a)
     struct row r = { .name = a->name, .a = a };
     int status;
 
-    if (ferry_io_find(c->a, a->name, &first) || files_find(c->b, c->a, a->name, &b))
+    if (ferry_io_entry_find(c->a, a->name, &first) || files_find(c->b, c->a, a->name, &b))
         return tool_ferry_error();
     r.b = b;
     r.why = first != a         ? "its name comes twice"
@@ -241,7 +241,7 @@ static int compare_files(struct comparison *c)
 
     if (compare_entries(c) != TOOL_OK)
         return DIFF_TROUBLE;
-    for (int64_t i = 0; i < ferry_io_count(c->b); i++) {
+    for (int64_t i = 0; i < ferry_io_entry_count(c->b); i++) {
         if (ferry_io_entry_at(c->b, i, &entry) || files_find(c->a, c->b, entry->name, &other)) {
             (void)tool_ferry_error();
             return DIFF_TROUBLE;

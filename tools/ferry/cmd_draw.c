@@ -60,11 +60,11 @@ static void put_message(FILE *to, const ferry_proto *message, size_t *left)
 static void put_parameters(FILE *to, const ferry_layer *layer)
 {
     const ferry_proto *message = ferry_layer_message(layer);
-    const char *const *own = ferry_layer_type_of(layer)->messages;
+    const char *const *own = ferry_layer_get_type(layer)->messages;
     size_t left = LONGEST;
 
     for (; own && *own; own++)
-        if (ferry_proto_count(message, *own) > 0)
+        if (ferry_proto_value_count(message, *own) > 0)
             put_message(to, ferry_proto_message(message, *own, 0), &left);
 }
 
@@ -93,7 +93,7 @@ static int colour_of(const char *type)
 static void put_layer(FILE *to, const ferry_net *net, int i)
 {
     const ferry_layer *layer = ferry_net_layer_at(net, i);
-    const char *type = ferry_layer_type_of(layer)->name;
+    const char *type = ferry_layer_get_type(layer)->name;
     const char *device = ferry_device_name(ferry_layer_device(layer));
 
     fprintf(to, "    layer%d [fillcolor=%d, label=\"", i, colour_of(type));
@@ -114,8 +114,8 @@ static int maker_of(const ferry_net *net, int i, const ferry_blob *b)
     while (--i >= 0) {
         const ferry_layer *layer = ferry_net_layer_at(net, i);
 
-        for (int k = 0; k < ferry_layer_n_tops(layer); k++)
-            if (ferry_layer_top(layer, k) == b)
+        for (int k = 0; k < ferry_layer_top_count(layer); k++)
+            if (ferry_layer_top_at(layer, k) == b)
                 return i;
     }
     return -1;
@@ -125,7 +125,7 @@ static void put_blob(FILE *to, const ferry_blob *b)
 {
     put_escaped(to, ferry_blob_name(b) ? ferry_blob_name(b) : "");
     fputs("\\n", to);
-    for (int i = 0; i < ferry_blob_naxes(b); i++)
+    for (int i = 0; i < ferry_blob_rank(b); i++)
         fprintf(to, "%s%lld", i ? " x " : "", (long long)ferry_blob_dim(b, i));
 }
 
@@ -133,8 +133,8 @@ static void put_edges(FILE *to, const ferry_net *net, int i)
 {
     const ferry_layer *layer = ferry_net_layer_at(net, i);
 
-    for (int k = 0; k < ferry_layer_n_bottoms(layer); k++) {
-        const ferry_blob *b = ferry_layer_bottom(layer, k);
+    for (int k = 0; k < ferry_layer_bottom_count(layer); k++) {
+        const ferry_blob *b = ferry_layer_bottom_at(layer, k);
         int maker = maker_of(net, i, b);
 
         if (maker < 0)
@@ -147,7 +147,7 @@ static void put_edges(FILE *to, const ferry_net *net, int i)
 
 static void put_net(FILE *to, const ferry_net *net)
 {
-    int n = ferry_net_n_layers(net);
+    int n = ferry_net_layer_count(net);
 
     fputs("digraph net {\n"
           "    node [shape=box, style=\"rounded,filled\", colorscheme=pastel19, "
@@ -158,8 +158,8 @@ static void put_net(FILE *to, const ferry_net *net)
         put_layer(to, net, i);
     for (int i = 0; i < n; i++)
         put_edges(to, net, i);
-    for (int i = 0; i < ferry_net_n_outputs(net); i++) {
-        const ferry_blob *b = ferry_net_output(net, i);
+    for (int i = 0; i < ferry_net_output_count(net); i++) {
+        const ferry_blob *b = ferry_net_output_at(net, i);
         int maker = b ? maker_of(net, n, b) : -1;
 
         if (maker < 0)
@@ -259,9 +259,12 @@ int cmd_draw(const struct tool_command *self, int argc, char **argv)
     struct net_request r = { .self = self };
     const char *output = NULL;
     const struct tool_option options[] = {
-        { "--output", "-o", NULL, &output },   { "--phase", NULL, NULL, &r.phase },
-        { "--level", NULL, NULL, &r.level },   { "--place", NULL, NULL, &r.place },
-        { "--layers", NULL, NULL, &r.layers }, { "--allow-write", NULL, NULL, &r.allow_write },
+        { "--output", "-o", NULL, &output },
+        { "--phase", NULL, NULL, &r.phase },
+        { "--level", NULL, NULL, &r.level },
+        { "--place", NULL, NULL, &r.place },
+        { "--layers", NULL, NULL, &r.layers },
+        { "--allow-write", NULL, NULL, &r.allow_write },
         { NULL, NULL, NULL, NULL },
     };
     int n, status;

@@ -28,7 +28,7 @@ static int measure_there(ferry_device *device, ferry_io *io, const ferry_io_entr
                          double *out_l1, double *out_sumsq)
 {
     ferry_blob *b = NULL;
-    int err = ferry_blob_create(device, working_dtype(entry->dtype), entry->naxes, entry->dims, &b);
+    int err = ferry_blob_create(device, working_dtype(entry->dtype), entry->shape, entry->rank, &b);
 
     if (err)
         return err;
@@ -49,7 +49,7 @@ static int measure_tile(ferry_io *io, const ferry_io_entry *entry, int64_t start
                         ferry_blob *from, ferry_blob *to, struct inspect_row *row)
 {
     double l1 = 0, sumsq = 0;
-    int err = ferry_blob_reshape(from, 1, &n, NULL);
+    int err = ferry_blob_reshape(from, &n, 1, NULL);
     void *values = err ? NULL : ferry_blob_overwrite_host_data(from);
 
     if (!values)
@@ -73,10 +73,10 @@ static int measure_in_tiles(const struct inspection *in, struct inspect_row *row
     const ferry_io_entry *entry = row->entry;
     int64_t most = FILES_TILE / (int64_t)sizeof(double);
     ferry_blob *from = NULL, *to = NULL;
-    int err = ferry_blob_create(in->device, entry->dtype, 1, &most, &from);
+    int err = ferry_blob_create(in->device, entry->dtype, &most, 1, &from);
 
     if (!err)
-        err = ferry_blob_create(in->device, working_dtype(entry->dtype), 1, &most, &to);
+        err = ferry_blob_create(in->device, working_dtype(entry->dtype), &most, 1, &to);
     for (int64_t start = 0; start < entry->count && !err; start += most)
         err =
             measure_tile(in->io, entry, start,
@@ -103,7 +103,7 @@ static bool left_range(const struct inspect_row *row)
 static int measure_values(const struct inspection *in, struct inspect_row *row, void *tile)
 {
     const ferry_io_entry *entry = row->entry;
-    bool here = ferry_io_count(in->io) > MANY_ARRAYS && entry->count <= FEW_ELEMENTS;
+    bool here = ferry_io_entry_count(in->io) > MANY_ARRAYS && entry->count <= FEW_ELEMENTS;
     int err;
 
     err = here             ? inspect_norms(in->io, entry, tile, &row->l1, &row->sumsq)
@@ -206,13 +206,13 @@ static int measure_all(struct inspection *in)
     const ferry_io_entry *entry;
     int err = FERRY_OK;
 
-    in->rows = calloc((size_t)ferry_io_count(in->io) + 1, sizeof(*in->rows));
+    in->rows = calloc((size_t)ferry_io_entry_count(in->io) + 1, sizeof(*in->rows));
     if (!tile || !in->rows) {
         free(tile);
         return tool_error(TOOL_FAILURE, "out of memory");
     }
     progress_begin(&progress, "measuring", NULL, bytes_of(in));
-    for (int64_t i = 0; i < ferry_io_count(in->io) && !err; i++) {
+    for (int64_t i = 0; i < ferry_io_entry_count(in->io) && !err; i++) {
         err = ferry_io_entry_at(in->io, i, &entry);
         if (err || !is_wanted(in, entry))
             continue;
@@ -235,7 +235,7 @@ static int inspect(struct inspection *in, ferry_runtime *rt, order_fn order)
         return tool_ferry_error();
     if (strcmp(in->path, "-") == 0)
         in->path = "standard input";
-    if (ferry_runtime_device(rt, NULL, &in->device))
+    if (ferry_runtime_get_device(rt, NULL, &in->device))
         status = tool_ferry_error();
     else
         status = measure_all(in);

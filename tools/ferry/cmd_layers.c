@@ -30,12 +30,13 @@ static const char *tier_of(ferry_device *dev, const ferry_layer_type *type)
 
     o.text_size = layer_sample(type, text, sizeof(text));
     o.text = text;
-    ferry_log_set(drop_line, NULL);
+    ferry_log_set_handler(drop_line, NULL);
     if (o.text_size && ferry_net_open(dev, type->name, &o, &net) == FERRY_OK) {
-        int last = ferry_net_n_layers(net) - 1;
+        int last = ferry_net_layer_count(net) - 1;
 
-        if (ferry_net_reshape(net) == FERRY_OK && ferry_net_layer(net, last, &info) == FERRY_OK)
-            tier = ferry_op_tier_name(info.tier);
+        if (ferry_net_reshape(net) == FERRY_OK &&
+            ferry_net_get_layer_info(net, last, &info) == FERRY_OK)
+            tier = ferry_operation_tier_name(info.tier);
     }
     ferry_net_close(net);
     tool_log();
@@ -47,10 +48,10 @@ static const char *tier_of(ferry_device *dev, const ferry_layer_type *type)
 /* The message that a field of a layer is, "PoolingParameter"; NULL: the schema does not have it. */
 static const char *message_of(const char *name)
 {
-    for (int64_t i = 0; i < ferry_proto_schema_count("LayerParameter"); i++) {
+    for (int64_t i = 0; i < ferry_proto_schema_field_count("LayerParameter"); i++) {
         ferry_proto_field field = { .struct_size = sizeof field };
 
-        if (ferry_proto_schema_at("LayerParameter", i, &field) == FERRY_OK &&
+        if (ferry_proto_schema_field_at("LayerParameter", i, &field) == FERRY_OK &&
             strcmp(field.name, name) == 0)
             return field.kind;
     }
@@ -60,7 +61,7 @@ static const char *message_of(const char *name)
 /* A default as a prototxt would have it; "" for a message, and for what repeats. */
 static const char *default_of(const ferry_proto_field *field, char *buf, size_t size)
 {
-    if (field->repeats || ferry_proto_schema_count(field->kind) > 0)
+    if (field->repeats || ferry_proto_schema_field_count(field->kind) > 0)
         return "";
     if (*field->text_default || strcmp(field->kind, "string") == 0)
         return field->text_default;
@@ -77,11 +78,11 @@ static json_t *json_parameters(const ferry_layer_type *type)
     for (const char *const *own = type->messages; own && *own; own++) {
         const char *message = message_of(*own);
 
-        for (int64_t i = 0; message && i < ferry_proto_schema_count(message); i++) {
+        for (int64_t i = 0; message && i < ferry_proto_schema_field_count(message); i++) {
             ferry_proto_field field = { .struct_size = sizeof field };
             char buf[32];
 
-            if (ferry_proto_schema_at(message, i, &field) == FERRY_OK)
+            if (ferry_proto_schema_field_at(message, i, &field) == FERRY_OK)
                 json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:b, s:s, s:s}", "message",
                                                       *own, "name", field.name, "kind", field.kind,
                                                       "repeats", field.repeats, "default",
@@ -124,11 +125,11 @@ static int show_parameters(const ferry_layer_type *type)
     for (const char *const *own = type->messages; good && own && *own; own++) {
         const char *message = message_of(*own);
 
-        for (int64_t i = 0; message && good && i < ferry_proto_schema_count(message); i++) {
+        for (int64_t i = 0; message && good && i < ferry_proto_schema_field_count(message); i++) {
             ferry_proto_field field = { .struct_size = sizeof field };
             char buf[32], kind[80];
 
-            if (ferry_proto_schema_at(message, i, &field))
+            if (ferry_proto_schema_field_at(message, i, &field))
                 continue;
             snprintf(kind, sizeof(kind), "%s%s", field.repeats ? "repeated " : "", field.kind);
             good = tool_table_add(
@@ -234,8 +235,8 @@ int cmd_layers(const struct tool_command *self, int argc, char **argv)
         return tool_parse_status(n);
     if (ferry_runtime_open(NULL, &rt))
         return tool_ferry_error();
-    if (ferry_layers_load(rt, NULL) || (layers && ferry_layers_load(rt, layers)) ||
-        ferry_runtime_device(rt, NULL, &dev))
+    if (ferry_layer_library_load(rt, NULL) || (layers && ferry_layer_library_load(rt, layers)) ||
+        ferry_runtime_get_device(rt, NULL, &dev))
         status = tool_ferry_error();
     else
         status = show(n ? argv[0] : NULL, dev, json);

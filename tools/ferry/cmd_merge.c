@@ -23,7 +23,7 @@ static bool is_divided(ferry_io *io)
 {
     const ferry_io_entry *entry = NULL;
 
-    for (int64_t i = 0; i < ferry_io_count(io); i++)
+    for (int64_t i = 0; i < ferry_io_entry_count(io); i++)
         if (ferry_io_entry_at(io, i, &entry) == FERRY_OK && entry->count > MERGE_UNDIVIDED)
             return true;
     return false;
@@ -90,7 +90,7 @@ static int write_array(struct merge *m, const struct merge_array *array)
 static int write_all(struct merge *m)
 {
     ferry_io *first = m->inputs[0].io[0];
-    bool whole = m->array_count == ferry_io_count(first);
+    bool whole = m->array_count == ferry_io_entry_count(first);
     int err = files_copy_metadata(first, &m->target, whole);
 
     if (!err)
@@ -197,7 +197,7 @@ static int merge(const struct tool_command *self, struct merge *m, bool json)
         status = merge_plan(m);
     if (status != TOOL_OK)
         return status;
-    if (ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &m->device))
+    if (ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, NULL, &m->device))
         status = tool_ferry_error();
     else
         status = write_file(m);

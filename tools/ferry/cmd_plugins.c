@@ -10,12 +10,12 @@
  * Options are asked of open plugins alone: asking another would open it, and FERRY_BACKEND may have
  * ruled it out.
  */
-static bool is_open(const ferry_candidate *c)
+static bool is_open(const ferry_runtime_candidate_info *c)
 {
     return c->ok && strcmp(c->stage, "devices") == 0;
 }
 
-static json_t *json_option(const ferry_option_info *o)
+static json_t *json_option(const ferry_runtime_option_info *o)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "name", tool_json_string(o->name),
                      "type", tool_json_string(o->type), "values", tool_json_string(o->values),
@@ -25,7 +25,7 @@ static json_t *json_option(const ferry_option_info *o)
 }
 
 /* Of a plugin that is open already; 0 for one that is not. */
-static int option_count(ferry_runtime *rt, const ferry_candidate *c)
+static int option_count(ferry_runtime *rt, const ferry_runtime_candidate_info *c)
 {
     int count = 0;
 
@@ -33,11 +33,11 @@ static int option_count(ferry_runtime *rt, const ferry_candidate *c)
 }
 
 /* NULL if out of memory. */
-static json_t *json_options(ferry_runtime *rt, const ferry_candidate *c)
+static json_t *json_options(ferry_runtime *rt, const ferry_runtime_candidate_info *c)
 {
     json_t *options = json_array();
     int count = option_count(rt, c);
-    ferry_option_info o;
+    ferry_runtime_option_info o;
 
     for (int i = 0; i < count; i++)
         if (ferry_runtime_option_at(rt, c->name, i, &o, sizeof(o)) != FERRY_OK ||
@@ -48,7 +48,7 @@ static json_t *json_options(ferry_runtime *rt, const ferry_candidate *c)
     return options;
 }
 
-static json_t *json_candidate(ferry_runtime *rt, const ferry_candidate *c)
+static json_t *json_candidate(ferry_runtime *rt, const ferry_runtime_candidate_info *c)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "name", tool_json_string(c->name),
                      "path", tool_json_string(c->path), "origin", tool_json_string(c->origin),
@@ -60,7 +60,7 @@ static json_t *json_candidate(ferry_runtime *rt, const ferry_candidate *c)
 static int print_json(ferry_runtime *rt)
 {
     json_t *candidates = json_array();
-    const ferry_candidate *c;
+    const ferry_runtime_candidate_info *c;
 
     for (int i = 0; i < ferry_runtime_candidate_count(rt); i++) {
         if (ferry_runtime_candidate_at(rt, i, &c) != FERRY_OK ||
@@ -76,7 +76,7 @@ static int print_table(ferry_runtime *rt)
 {
     static const char *const headings[] = { "PLUGIN", "", "STAGE", "REASON" };
     struct tool_table *t = tool_table_create(headings, 4);
-    const ferry_candidate *c;
+    const ferry_runtime_candidate_info *c;
     int count = ferry_runtime_candidate_count(rt), status = t ? TOOL_OK : TOOL_FAILURE;
 
     for (int i = 0; i < count && status == TOOL_OK; i++) {
@@ -102,7 +102,7 @@ static int print_table(ferry_runtime *rt)
 }
 
 /* "pool_limit = 1GiB  (size, from plugins.conf:7)", and what it is for. */
-static void print_option(const ferry_option_info *o)
+static void print_option(const ferry_runtime_option_info *o)
 {
     const char *type = o->values[0] ? o->values : o->type;
 
@@ -120,8 +120,8 @@ static void print_option(const ferry_option_info *o)
 
 static int print_verbose(ferry_runtime *rt)
 {
-    const ferry_candidate *c;
-    ferry_option_info o;
+    const ferry_runtime_candidate_info *c;
+    ferry_runtime_option_info o;
     int options;
 
     for (int i = 0; i < ferry_runtime_candidate_count(rt); i++) {

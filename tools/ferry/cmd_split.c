@@ -72,7 +72,7 @@ static int place(struct splitting *s, const ferry_io_entry *entry)
 
 static int place_all(struct splitting *s)
 {
-    size_t room = (size_t)ferry_io_count(s->in) + 1;
+    size_t room = (size_t)ferry_io_entry_count(s->in) + 1;
     const ferry_io_entry *entry;
     int status = TOOL_OK;
 
@@ -82,7 +82,7 @@ static int place_all(struct splitting *s)
         if (!s->parts[i].items)
             return tool_error(TOOL_FAILURE, "out of memory");
     }
-    for (int64_t i = 0; i < ferry_io_count(s->in) && status == TOOL_OK; i++)
+    for (int64_t i = 0; i < ferry_io_entry_count(s->in) && status == TOOL_OK; i++)
         status = ferry_io_entry_at(s->in, i, &entry) ? tool_ferry_error() : place(s, entry);
     for (size_t i = 0; i < s->choice_count && status == TOOL_OK; i++)
         if (s->choices[i].used == 0)

@@ -27,13 +27,13 @@ static int each_value(struct testing *t, const ferry_net *net, each_fn fn, void 
 {
     int index = 0, status = TOOL_OK;
 
-    for (int i = 0; i < ferry_net_n_outputs(net); i++) {
-        const ferry_blob *b = ferry_net_output(net, i);
+    for (int i = 0; i < ferry_net_output_count(net); i++) {
+        const ferry_blob *b = ferry_net_output_at(net, i);
         const float *values = ferry_blob_host_data(b);
 
-        if (!values && ferry_blob_count(b) > 0)
+        if (!values && ferry_blob_element_count(b) > 0)
             return tool_ferry_error();
-        for (int64_t k = 0; status == TOOL_OK && k < ferry_blob_count(b); k++)
+        for (int64_t k = 0; status == TOOL_OK && k < ferry_blob_element_count(b); k++)
             status = fn(t, net, i, index++, (double)values[k], arg);
     }
     return status;
@@ -42,13 +42,13 @@ static int each_value(struct testing *t, const ferry_net *net, each_fn fn, void 
 /* The weight in the loss of the top that made the output last. */
 static double weight_of(const ferry_net *net, int output)
 {
-    const ferry_blob *b = ferry_net_output(net, output);
+    const ferry_blob *b = ferry_net_output_at(net, output);
 
-    for (int i = ferry_net_n_layers(net); i-- > 0;) {
+    for (int i = ferry_net_layer_count(net); i-- > 0;) {
         const ferry_layer *layer = ferry_net_layer_at(net, i);
 
-        for (int k = 0; k < ferry_layer_n_tops(layer); k++)
-            if (ferry_layer_top(layer, k) == b)
+        for (int k = 0; k < ferry_layer_top_count(layer); k++)
+            if (ferry_layer_top_at(layer, k) == b)
                 return ferry_layer_loss_weight(layer, k);
     }
     return 0;
@@ -68,7 +68,7 @@ static int add(struct testing *t, const ferry_net *net, int output, int index, d
     }
     t->sums[index] += value;
     ferry_log_write(FERRY_LOG_INFO, "Batch %d, %s = %g", *(const int *)arg,
-                    ferry_blob_name(ferry_net_output(net, output)), value);
+                    ferry_blob_name(ferry_net_output_at(net, output)), value);
     return TOOL_OK;
 }
 
@@ -93,7 +93,7 @@ static int measure(struct testing *t, ferry_net *net)
 static int show_one(struct testing *t, const ferry_net *net, int output, int index, double value,
                     void *arg)
 {
-    const char *name = ferry_blob_name(ferry_net_output(net, output));
+    const char *name = ferry_blob_name(ferry_net_output_at(net, output));
     double mean = t->sums[index] / (double)t->n, weight = weight_of(net, output);
 
     (void)value;

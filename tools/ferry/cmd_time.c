@@ -31,14 +31,14 @@ static double now_ms(void)
 /* Inputs without values get numbers between 0 and 1: the least that a layer's time depends on. */
 static int fill_inputs(ferry_net *net)
 {
-    for (int i = 0; i < ferry_net_n_inputs(net); i++) {
-        ferry_blob *b = ferry_net_input(net, i);
+    for (int i = 0; i < ferry_net_input_count(net); i++) {
+        ferry_blob *b = ferry_net_input_at(net, i);
         float *values = ferry_blob_overwrite_host_data(b);
         uint32_t state = 1;
 
-        if (!values && ferry_blob_count(b) > 0)
+        if (!values && ferry_blob_element_count(b) > 0)
             return tool_ferry_error();
-        for (int64_t k = 0; k < ferry_blob_count(b); k++) {
+        for (int64_t k = 0; k < ferry_blob_element_count(b); k++) {
             state = state * 1664525u + 1013904223u;
             values[k] = (float)(state >> 8) / (float)(1 << 24);
         }
@@ -70,7 +70,7 @@ static int measure(struct timing *t, ferry_net *net)
         t->best = i == 0 || ms < t->best ? ms : t->best;
         progress_step(&progress, 1);
     }
-    if (status == TOOL_OK && ferry_net_measure(net, 1))
+    if (status == TOOL_OK && ferry_net_set_measuring(net, 1))
         status = tool_ferry_error();
     for (int64_t i = 0; status == TOOL_OK && i < t->n; i++) {
         status = pass(t, net);
@@ -85,7 +85,8 @@ static int measure(struct timing *t, ferry_net *net)
 /* Whether a layer has work of its own; else it is fused into another one, or moves nothing. */
 static const char *tier_of(const ferry_net_layer_info *info)
 {
-    return info->operations || info->tier == FERRY_TIER_HOST ? ferry_op_tier_name(info->tier) : "-";
+    return info->operations || info->tier == FERRY_TIER_HOST ? ferry_operation_tier_name(info->tier)
+                                                             : "-";
 }
 
 static double share_of(const struct timing *t, const ferry_net_layer_info *info)
@@ -107,11 +108,12 @@ static json_t *json_layer(const struct timing *t, const ferry_net_layer_info *in
                   "gflops", gflops_of(info->flops, info->ms));
 
     if (layer && t->backward && info->needs_backward)
-        json_object_set_new(
-            layer, "backward",
-            json_pack("{s:s, s:f, s:I, s:f}", "tier", ferry_op_tier_name(info->backward_tier), "ms",
-                      info->backward_ms, "bytes_moved", (json_int_t)info->backward_bytes_moved,
-                      "gflops", gflops_of(info->backward_flops, info->backward_ms)));
+        json_object_set_new(layer, "backward",
+                            json_pack("{s:s, s:f, s:I, s:f}", "tier",
+                                      ferry_operation_tier_name(info->backward_tier), "ms",
+                                      info->backward_ms, "bytes_moved",
+                                      (json_int_t)info->backward_bytes_moved, "gflops",
+                                      gflops_of(info->backward_flops, info->backward_ms)));
     return layer;
 }
 
@@ -119,10 +121,10 @@ static int show_json(const struct timing *t, const ferry_net *net)
 {
     json_t *layers = json_array();
 
-    for (int i = 0; layers && i < ferry_net_n_layers(net); i++) {
+    for (int i = 0; layers && i < ferry_net_layer_count(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
 
-        if (!ferry_net_layer(net, i, &info))
+        if (!ferry_net_get_layer_info(net, i, &info))
             json_array_append_new(layers, json_layer(t, &info));
     }
     return tool_json_print(json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "device",
@@ -136,7 +138,7 @@ static bool show_layer(const struct timing *t, struct tool_table *table,
                        const ferry_net_layer_info *info)
 {
     const char *back = info->backward_operations || info->backward_tier == FERRY_TIER_HOST
-                           ? ferry_op_tier_name(info->backward_tier)
+                           ? ferry_operation_tier_name(info->backward_tier)
                            : "-";
     double flops = info->flops + info->backward_flops;
     char ms[32], back_ms[32], share[32], moved[32], gflops[32] = "";
@@ -165,10 +167,10 @@ static int show(const struct timing *t, const ferry_net *net)
         tool_table_create(t->backward ? both : forward, t->backward ? 10 : 8);
     bool good = table != NULL;
 
-    for (int i = 0; good && i < ferry_net_n_layers(net); i++) {
+    for (int i = 0; good && i < ferry_net_layer_count(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
 
-        good = ferry_net_layer(net, i, &info) || show_layer(t, table, &info);
+        good = ferry_net_get_layer_info(net, i, &info) || show_layer(t, table, &info);
     }
     if (good)
         tool_table_print(table, tool_width());
@@ -197,10 +199,10 @@ static int run(struct timing *t, const struct net_request *r, const struct net_l
         status = net_feed(net, inputs, &pictures);
     if (status == TOOL_OK)
         status = measure(t, net);
-    for (int i = 0; status == TOOL_OK && i < ferry_net_n_layers(net); i++) {
+    for (int i = 0; status == TOOL_OK && i < ferry_net_layer_count(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
 
-        t->sum += ferry_net_layer(net, i, &info) ? 0 : info.ms + info.backward_ms;
+        t->sum += ferry_net_get_layer_info(net, i, &info) ? 0 : info.ms + info.backward_ms;
     }
     if (status == TOOL_OK)
         status = t->json ? show_json(t, net) : show(t, net);

@@ -62,17 +62,17 @@ static int64_t images_of(const ferry_solver *s, int ranks)
 {
     const ferry_net *net = ferry_solver_net(s);
 
-    for (int i = 0; i < ferry_net_n_layers(net); i++) {
+    for (int i = 0; i < ferry_net_layer_count(net); i++) {
         const ferry_layer *layer = ferry_net_layer_at(net, i);
-        const ferry_blob *top = ferry_layer_top(layer, 0);
+        const ferry_blob *top = ferry_layer_top_at(layer, 0);
 
-        if (!ferry_layer_n_bottoms(layer) && top && ferry_blob_naxes(top) > 0)
+        if (!ferry_layer_bottom_count(layer) && top && ferry_blob_rank(top) > 0)
             return ferry_blob_dim(top, 0) * ferry_solver_iter_size(s) * ranks;
     }
     return 0;
 }
 
-static int after_iteration(void *arg, ferry_solver *s, const ferry_solver_event *event)
+static int after_iteration(void *arg, ferry_solver *s, const ferry_solver_iteration *event)
 {
     struct training *t = arg;
 
@@ -142,10 +142,10 @@ static int open_solver(const struct training *t, ferry_device *dev, ferry_solver
 
     o.team = t->ranks.mpi ? &t->ranks.team : NULL;
     o.weights = &t->weights;
-    o.n_weights = t->weights != NULL;
+    o.weight_count = t->weights != NULL;
     o.weights_matched = !t->weights_partial;
     o.stages = t->stages.count ? t->stages.at : none; /* as Caffe's command does */
-    o.n_stages = t->stages.count ? t->stages.count : 1;
+    o.stage_count = t->stages.count ? t->stages.count : 1;
     o.level = (int)level;
     if (status != TOOL_OK)
         return status;
@@ -158,8 +158,9 @@ static int run_rank(struct training *t, ferry_runtime **rt, ferry_solver **s)
     ferry_device *dev;
     int status;
 
-    if (ferry_runtime_open(NULL, rt) || ferry_layers_load(*rt, NULL) ||
-        (t->layers && ferry_layers_load(*rt, t->layers)) || ranks_device(&t->ranks, *rt, &dev))
+    if (ferry_runtime_open(NULL, rt) || ferry_layer_library_load(*rt, NULL) ||
+        (t->layers && ferry_layer_library_load(*rt, t->layers)) ||
+        ranks_device(&t->ranks, *rt, &dev))
         return tool_ferry_error();
     if (!t->ranks.rank)
         train_lines_begin();

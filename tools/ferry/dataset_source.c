@@ -142,32 +142,32 @@ static bool is_idx(const char *bytes, size_t size)
 
 /* The axes of an idx file of bytes, and what follows them. */
 static int idx_axes(const char *path, const char *bytes, size_t size, int least, int most,
-                    uint64_t dims[4], const unsigned char **out)
+                    uint64_t shape[4], const unsigned char **out)
 {
-    int naxes = size >= 4 ? bytes[3] : 0;
-    uint64_t count = 1, rest = size - 4 - 4 * (size_t)naxes;
+    int rank = size >= 4 ? bytes[3] : 0;
+    uint64_t count = 1, rest = size - 4 - 4 * (size_t)rank;
 
-    if (bytes[2] != 8 || naxes < least || naxes > most || size < 4 + 4 * (size_t)naxes)
+    if (bytes[2] != 8 || rank < least || rank > most || size < 4 + 4 * (size_t)rank)
         return ferry_error_set(FERRY_EFORMAT,
                                "%.400s: an idx file of type %d with %d axes; bytes (8) with %d "
                                "are read",
-                               path, bytes[2], naxes, least);
-    for (int i = 0; i < naxes; i++) {
-        dims[i] = big_endian(bytes + 4 + 4 * i);
-        count = dims[i] && count > rest / dims[i] ? rest + 1 : count * dims[i];
+                               path, bytes[2], rank, least);
+    for (int i = 0; i < rank; i++) {
+        shape[i] = big_endian(bytes + 4 + 4 * i);
+        count = shape[i] && count > rest / shape[i] ? rest + 1 : count * shape[i];
     }
     if (count != rest || !count)
         return ferry_error_set(FERRY_EFORMAT,
                                "%.400s: %llu bytes behind its axes, which say another number", path,
                                (unsigned long long)rest);
-    *out = (const unsigned char *)bytes + 4 + 4 * naxes;
+    *out = (const unsigned char *)bytes + 4 + 4 * rank;
     return 0;
 }
 
 static int read_labels(struct dataset_source *s, const char *path)
 {
     const unsigned char *values = NULL;
-    uint64_t dims[4];
+    uint64_t shape[4];
     char *bytes = NULL;
     size_t size;
     int err = read_all(path, &bytes, &size);
@@ -175,10 +175,10 @@ static int read_labels(struct dataset_source *s, const char *path)
     if (!err && !is_idx(bytes, size))
         err = ferry_error_set(FERRY_EFORMAT, "%.400s: it is no idx file", path);
     if (!err)
-        err = idx_axes(path, bytes, size, 1, 1, dims, &values);
-    if (!err && dims[0] != (uint64_t)s->count)
+        err = idx_axes(path, bytes, size, 1, 1, shape, &values);
+    if (!err && shape[0] != (uint64_t)s->count)
         err = ferry_error_set(FERRY_ESHAPE, "%.300s: %llu labels for the %lld pictures of %.300s",
-                              path, (unsigned long long)dims[0], (long long)s->count, s->file);
+                              path, (unsigned long long)shape[0], (long long)s->count, s->file);
     for (int64_t i = 0; !err && i < s->count; i++)
         s->items[i].label = values[i];
     free(bytes);
@@ -187,16 +187,16 @@ static int read_labels(struct dataset_source *s, const char *path)
 
 static int read_idx(struct dataset_source *s, size_t size, const char *labels)
 {
-    uint64_t dims[4];
-    int color, err = idx_axes(s->file, s->text, size, 3, 4, dims, &s->pixels);
+    uint64_t shape[4];
+    int color, err = idx_axes(s->file, s->text, size, 3, 4, shape, &s->pixels);
 
     if (err)
         return err;
     color = s->text[3] == 4;
-    s->count = (int64_t)dims[0];
-    s->channels = color ? (int64_t)dims[1] : 1;
-    s->height = (int64_t)dims[color ? 2 : 1];
-    s->width = (int64_t)dims[color ? 3 : 2];
+    s->count = (int64_t)shape[0];
+    s->channels = color ? (int64_t)shape[1] : 1;
+    s->height = (int64_t)shape[color ? 2 : 1];
+    s->width = (int64_t)shape[color ? 3 : 2];
     s->items = calloc((size_t)s->count, sizeof *s->items);
     if (!s->items)
         return no_memory(s->file);
@@ -253,9 +253,9 @@ char *dataset_path(const struct dataset_source *s, int64_t i)
 
 static int idx_picture(const struct dataset_source *s, int64_t i, ferry_blob *out)
 {
-    int64_t dims[3] = { s->channels, s->height, s->width };
+    int64_t shape[3] = { s->channels, s->height, s->width };
     size_t size = (size_t)(s->channels * s->height * s->width);
-    int err = ferry_blob_reshape(out, 3, dims, NULL);
+    int err = ferry_blob_reshape(out, shape, 3, NULL);
     unsigned char *to = err ? NULL : ferry_blob_overwrite_host_data(out);
 
     if (!to)

@@ -20,12 +20,13 @@ static bool is_unnamed(ferry_io *io)
 {
     ferry_io_format format = ferry_io_get_format(io);
 
-    return ferry_io_count(io) == 1 && (format == FERRY_IO_NPY || format == FERRY_IO_BLOBPROTO);
+    return ferry_io_entry_count(io) == 1 &&
+           (format == FERRY_IO_NPY || format == FERRY_IO_BLOBPROTO);
 }
 
 int files_find(ferry_io *io, ferry_io *named_in, const char *name, const ferry_io_entry **out)
 {
-    int err = ferry_io_find(io, name, out);
+    int err = ferry_io_entry_find(io, name, out);
 
     if (!err && !*out && is_unnamed(io) && is_unnamed(named_in))
         err = ferry_io_entry_at(io, 0, out);

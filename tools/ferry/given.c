@@ -11,8 +11,8 @@
 /* An array that --input gives to a blob. */
 struct given {
     char *name;
-    int naxes;
-    int64_t dims[FERRY_MAX_AXES];
+    int rank;
+    int64_t shape[FERRY_MAX_AXES];
 };
 
 struct givens {
@@ -37,9 +37,9 @@ static int add(struct givens *g, const char *name, size_t length, const ferry_io
     one->name = strndup(name, length);
     if (!one->name)
         return tool_error(TOOL_FAILURE, "out of memory");
-    one->naxes = entry->naxes;
-    if (entry->naxes)
-        memcpy(one->dims, entry->dims, (size_t)entry->naxes * sizeof *one->dims);
+    one->rank = entry->rank;
+    if (entry->rank)
+        memcpy(one->shape, entry->shape, (size_t)entry->rank * sizeof *one->shape);
     g->count++;
     return TOOL_OK;
 }
@@ -58,7 +58,7 @@ static int add_file(struct givens *g, const char *path, const char *name, size_t
 
         if (!name)
             status = add(g, own, strlen(own), entry);
-        else if (ferry_io_count(io) == 1 ||
+        else if (ferry_io_entry_count(io) == 1 ||
                  (strlen(entry->name) == length && !memcmp(entry->name, name, length)))
             status = add(g, name, length, entry);
     }
@@ -128,7 +128,7 @@ static int write_each(FILE *to, const ferry_proto *p, const char *field)
 {
     int status = TOOL_OK;
 
-    for (int64_t i = 0; status == TOOL_OK && i < ferry_proto_count(p, field); i++)
+    for (int64_t i = 0; status == TOOL_OK && i < ferry_proto_value_count(p, field); i++)
         status = write_message(to, field, ferry_proto_message(p, field, i));
     return status;
 }
@@ -141,18 +141,18 @@ static int write_input(FILE *to, const ferry_proto *layer, const struct givens *
     fputs("layer {\n  name: ", to);
     write_quoted(to, ferry_proto_string(layer, "name", 0, NULL));
     fputs("\n  type: \"Input\"\n", to);
-    for (int64_t i = 0; i < ferry_proto_count(layer, "top"); i++) {
+    for (int64_t i = 0; i < ferry_proto_value_count(layer, "top"); i++) {
         fputs("  top: ", to);
         write_quoted(to, ferry_proto_string(layer, "top", i, NULL));
         putc('\n', to);
     }
     fputs("  input_param {\n", to);
-    for (int64_t i = 0; i < ferry_proto_count(layer, "top"); i++) {
+    for (int64_t i = 0; i < ferry_proto_value_count(layer, "top"); i++) {
         const struct given *one = find(g, ferry_proto_string(layer, "top", i, NULL));
 
         fputs("    shape {", to);
-        for (int a = 0; a < one->naxes; a++)
-            fprintf(to, " dim: %lld", (long long)one->dims[a]);
+        for (int a = 0; a < one->rank; a++)
+            fprintf(to, " dim: %lld", (long long)one->shape[a]);
         fputs(" }\n", to);
     }
     fputs("  }\n", to);
@@ -172,10 +172,10 @@ static int write_net(FILE *to, const ferry_proto *net, const struct givens *g, c
     write_quoted(to, ferry_proto_string(net, "name", 0, NULL));
     putc('\n', to);
     for (int i = 0; i < 2; i++)
-        if (ferry_proto_count(net, flags[i]))
+        if (ferry_proto_value_count(net, flags[i]))
             fprintf(to, "%s: %s\n", flags[i],
                     ferry_proto_boolean(net, flags[i], 0) ? "true" : "false");
-    for (int64_t i = 0; status == TOOL_OK && i < ferry_proto_count(net, "layer"); i++) {
+    for (int64_t i = 0; status == TOOL_OK && i < ferry_proto_value_count(net, "layer"); i++) {
         const ferry_proto *layer = ferry_proto_message(net, "layer", i);
 
         status = replaced[i] ? write_input(to, layer, g) : write_message(to, "layer", layer);
@@ -188,11 +188,11 @@ static int write_net(FILE *to, const ferry_proto *net, const struct givens *g, c
 /* Whether a layer makes data that are given in its place: all of its tops, or it is an error. */
 static int is_replaced(const ferry_proto *layer, const struct givens *g, bool *out)
 {
-    int64_t tops = ferry_proto_count(layer, "top"), given = 0;
+    int64_t tops = ferry_proto_value_count(layer, "top"), given = 0;
     const char *type = ferry_proto_string(layer, "type", 0, NULL), *missing = NULL, *some = NULL;
 
     *out = false;
-    if (ferry_proto_count(layer, "bottom") || strcmp(type, "Input") == 0)
+    if (ferry_proto_value_count(layer, "bottom") || strcmp(type, "Input") == 0)
         return TOOL_OK;
     for (int64_t i = 0; i < tops; i++) {
         const char *top = ferry_proto_string(layer, "top", i, NULL);
@@ -215,7 +215,7 @@ static int is_replaced(const ferry_proto *layer, const struct givens *g, bool *o
 
 static int write_text(const ferry_proto *net, const struct givens *g, char **out_text)
 {
-    int64_t n = ferry_proto_count(net, "layer");
+    int64_t n = ferry_proto_value_count(net, "layer");
     bool *replaced = calloc((size_t)n + 1, sizeof *replaced), any = false;
     int status = replaced ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
     size_t size = 0;

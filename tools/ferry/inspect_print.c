@@ -17,9 +17,9 @@ static void shape_text(const ferry_io_entry *entry, char *buf, size_t size)
     size_t used = 0;
 
     snprintf(buf, size, "-");
-    for (int i = 0; i < entry->naxes && used < size; i++)
+    for (int i = 0; i < entry->rank && used < size; i++)
         used +=
-            (size_t)snprintf(buf + used, size - used, "%s%" PRId64, i ? " " : "", entry->dims[i]);
+            (size_t)snprintf(buf + used, size - used, "%s%" PRId64, i ? " " : "", entry->shape[i]);
 }
 
 static void number_text(double value, char *buf, size_t size)
@@ -176,7 +176,7 @@ static void print_links(const struct inspection *in)
 static int print_table(const struct inspection *in)
 {
     struct tool_table *table = make_table(in);
-    int64_t all = ferry_io_count(in->io), count;
+    int64_t all = ferry_io_entry_count(in->io), count;
     uint64_t bytes;
     char text[32];
     bool added = table != NULL;
@@ -208,8 +208,8 @@ static json_t *json_shape(const ferry_io_entry *entry)
 {
     json_t *shape = json_array();
 
-    for (int i = 0; i < entry->naxes; i++) {
-        if (json_array_append_new(shape, json_integer((json_int_t)entry->dims[i])) != 0) {
+    for (int i = 0; i < entry->rank; i++) {
+        if (json_array_append_new(shape, json_integer((json_int_t)entry->shape[i])) != 0) {
             json_decref(shape);
             return NULL; /* which json_pack takes for the failure that it is */
         }

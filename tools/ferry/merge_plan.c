@@ -10,16 +10,16 @@ static void shape_text(const ferry_io_entry *e, char *buf, size_t size)
 {
     size_t used = (size_t)snprintf(buf, size, "%s (", ferry_dtype_name(e->dtype));
 
-    for (int i = 0; i < e->naxes && used < size; i++)
-        used += (size_t)snprintf(buf + used, size - used, "%s%" PRId64, i ? " " : "", e->dims[i]);
+    for (int i = 0; i < e->rank && used < size; i++)
+        used += (size_t)snprintf(buf + used, size - used, "%s%" PRId64, i ? " " : "", e->shape[i]);
     if (used < size)
         snprintf(buf + used, size - used, ")");
 }
 
 static bool same_dims(const ferry_io_entry *a, const ferry_io_entry *b)
 {
-    return a->naxes == b->naxes &&
-           (a->naxes == 0 || memcmp(a->dims, b->dims, (size_t)a->naxes * sizeof(*a->dims)) == 0);
+    return a->rank == b->rank &&
+           (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof(*a->shape)) == 0);
 }
 
 static void say_unreadable(const struct merge *m, const ferry_io_entry *entry, int input)
@@ -66,7 +66,7 @@ static int check_array(const struct merge *m, struct merge_array *array)
     const ferry_io_entry *found = NULL;
     int wrong = 0;
 
-    if (ferry_io_find(m->inputs[array->from].io[0], array->entry->name, &found) ||
+    if (ferry_io_entry_find(m->inputs[array->from].io[0], array->entry->name, &found) ||
         found != array->entry) {
         (void)tool_error(0, "merge: %s: comes twice in %s", array->entry->name,
                          m->inputs[array->from].path);
@@ -105,7 +105,7 @@ int merge_plan(struct merge *m)
     int wrong = 0;
 
     for (int i = 0; i < m->count; i++)
-        room += ferry_io_count(m->inputs[i].io[0]);
+        room += ferry_io_entry_count(m->inputs[i].io[0]);
     m->arrays = calloc((size_t)room + 1, sizeof(*m->arrays));
     if (!m->arrays)
         return tool_error(TOOL_FAILURE, "out of memory");
@@ -113,7 +113,7 @@ int merge_plan(struct merge *m)
         ferry_io *io = m->inputs[i].io[0];
         const ferry_io_entry *entry;
 
-        for (int64_t k = 0; k < ferry_io_count(io); k++) {
+        for (int64_t k = 0; k < ferry_io_entry_count(io); k++) {
             struct merge_array *array = &m->arrays[m->array_count];
 
             if (ferry_io_entry_at(io, k, &entry))

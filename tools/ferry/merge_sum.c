@@ -77,7 +77,7 @@ static int fetch(const struct worker *w, int input, int64_t start, int64_t n, fe
     void *host;
 
     if (!err)
-        err = ferry_blob_reshape(narrow, 1, &n, NULL);
+        err = ferry_blob_reshape(narrow, &n, 1, NULL);
     if (err)
         return err;
     *dtype = entry->dtype;
@@ -94,8 +94,8 @@ static int fetch(const struct worker *w, int input, int64_t start, int64_t n, fe
 /* y = x as F64. */
 static int widen(const struct worker *w, int64_t n, ferry_dtype dtype, ferry_cref x, ferry_ref y)
 {
-    return dtype == FERRY_F64 ? ferry_copy(w->queue, dtype, n, x, y)
-                              : ferry_convert(w->queue, n, dtype, x, FERRY_F64, y);
+    return dtype == FERRY_F64 ? ferry_math_copy(w->queue, dtype, n, x, y)
+                              : ferry_math_convert(w->queue, n, dtype, x, FERRY_F64, y);
 }
 
 static double weight_of(const struct sum *s, int input)
@@ -112,7 +112,7 @@ static int begin_total(const struct worker *w, int64_t n, ferry_dtype dtype, fer
 
     if (!err)
         err = widen(w, n, dtype, x, total);
-    return err || weight == 1 ? err : ferry_scal(w->queue, FERRY_F64, n, weight, total);
+    return err || weight == 1 ? err : ferry_math_scal(w->queue, FERRY_F64, n, weight, total);
 }
 
 /* total += weight·x, of another one. */
@@ -132,7 +132,7 @@ static int add_to_total(const struct worker *w, int input, int64_t n, ferry_dtyp
     }
     if (!err)
         err = reach(w, w->total, FERRY_READ | FERRY_WRITE, &total);
-    return err ? err : ferry_axpy(w->queue, FERRY_F64, n, weight, x, total);
+    return err ? err : ferry_math_axpy(w->queue, FERRY_F64, n, weight, x, total);
 }
 
 /* The tile's place in the result is `at`. */
@@ -148,16 +148,16 @@ static int round_total(const struct worker *w, int64_t at, int64_t n)
         return err;
     result.offset += (uint64_t)at * ferry_dtype_size(dtype);
     return dtype == FERRY_F64
-               ? ferry_copy(w->queue, dtype, n, ferry_ref_const(total), result)
-               : ferry_convert(w->queue, n, FERRY_F64, ferry_ref_const(total), dtype, result);
+               ? ferry_math_copy(w->queue, dtype, n, ferry_ref_const(total), result)
+               : ferry_math_convert(w->queue, n, FERRY_F64, ferry_ref_const(total), dtype, result);
 }
 
 static int sum_tile(const struct worker *w, int64_t span, int64_t at, int64_t n)
 {
-    int err = w->wide ? ferry_blob_reshape(w->wide, 1, &n, NULL) : FERRY_OK;
+    int err = w->wide ? ferry_blob_reshape(w->wide, &n, 1, NULL) : FERRY_OK;
 
     if (!err)
-        err = ferry_blob_reshape(w->total, 1, &n, NULL);
+        err = ferry_blob_reshape(w->total, &n, 1, NULL);
     for (int i = w->s->first; i < w->s->end && !err; i++) {
         ferry_dtype dtype;
         ferry_cref x;
@@ -173,7 +173,7 @@ static int sum_tile(const struct worker *w, int64_t span, int64_t at, int64_t n)
 static int sum_span(const struct worker *w, int64_t span, int64_t n)
 {
     int64_t most = w->s->tile;
-    int err = ferry_blob_reshape(w->result, 1, &n, NULL);
+    int err = ferry_blob_reshape(w->result, &n, 1, NULL);
 
     for (int64_t at = 0; at < n && !err; at += most)
         err = is_interrupted() ? FERRY_EBUSY : sum_tile(w, span, at, n - at < most ? n - at : most);
@@ -232,7 +232,7 @@ static int create_queue(struct worker *w)
 /* A blob of `n` elements with its memory on the device: what is too much is known at once. */
 static int create_blob(const struct worker *w, ferry_dtype dtype, int64_t n, ferry_blob **out)
 {
-    int err = ferry_blob_create(w->s->m->device, dtype, 1, &n, out);
+    int err = ferry_blob_create(w->s->m->device, dtype, &n, 1, out);
 
     return err || ferry_blob_overwrite_device_data(*out).handle ? err : ferry_last_error_code();
 }

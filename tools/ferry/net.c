@@ -140,13 +140,13 @@ static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **o
     o.level = (int)level;
 
     o.stages = r->stages.at;
-    o.n_stages = r->stages.count;
+    o.stage_count = r->stages.count;
     if (status == TOOL_OK && r->keep)
         status = cut(all ? "*" : r->keep, &copy, &keep);
     if (status == TOOL_OK && r->keep && !keep.count)
         status = tool_error(TOOL_USAGE, "%s: --blobs %s: it names none", r->self->name, r->keep);
     o.keep = keep.at;
-    o.n_keep = keep.count;
+    o.keep_count = keep.count;
     o.only = r->keep && !all;
     o.plan = r->no_plan ? -1 : 0;
     o.fuse = r->no_fuse ? -1 : 0;
@@ -166,8 +166,9 @@ int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **ou
 
     if (ferry_runtime_open(NULL, out_rt))
         return tool_ferry_error();
-    if (ferry_layers_load(*out_rt, NULL) || (r->layers && ferry_layers_load(*out_rt, r->layers)) ||
-        ferry_runtime_device(*out_rt, NULL, &dev)) {
+    if (ferry_layer_library_load(*out_rt, NULL) ||
+        (r->layers && ferry_layer_library_load(*out_rt, r->layers)) ||
+        ferry_runtime_get_device(*out_rt, NULL, &dev)) {
         status = tool_ferry_error();
     } else {
         status = open_on(r, dev, &net);
@@ -192,11 +193,11 @@ typedef int (*read_fn)(ferry_net *net, ferry_io *io, const ferry_io_entry *entry
 /* The name of the layer that makes a blob; "" where none does. */
 static const char *maker_of(const ferry_net *net, const char *name)
 {
-    for (int i = 0; i < ferry_net_n_layers(net); i++) {
+    for (int i = 0; i < ferry_net_layer_count(net); i++) {
         const ferry_layer *layer = ferry_net_layer_at(net, i);
 
-        for (int k = 0; k < ferry_layer_n_tops(layer); k++)
-            if (strcmp(ferry_blob_name(ferry_layer_top(layer, k)), name) == 0)
+        for (int k = 0; k < ferry_layer_top_count(layer); k++)
+            if (strcmp(ferry_blob_name(ferry_layer_top_at(layer, k)), name) == 0)
                 return ferry_layer_name(layer);
     }
     return "";
@@ -206,9 +207,9 @@ ferry_blob *net_input(ferry_net *net, const char *name)
 {
     const char *maker = maker_of(net, name);
 
-    for (int i = 0; i < ferry_net_n_inputs(net); i++)
-        if (strcmp(ferry_blob_name(ferry_net_input(net, i)), name) == 0)
-            return ferry_net_input(net, i);
+    for (int i = 0; i < ferry_net_input_count(net); i++)
+        if (strcmp(ferry_blob_name(ferry_net_input_at(net, i)), name) == 0)
+            return ferry_net_input_at(net, i);
     if (*maker)
         tool_error(
             TOOL_FAILURE,
@@ -228,7 +229,7 @@ static int read_data(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, 
         return TOOL_FAILURE;
     if (ferry_io_read(io, entry, blob))
         return tool_ferry_error();
-    if (ferry_blob_count(blob) > 0)
+    if (ferry_blob_element_count(blob) > 0)
         return TOOL_OK;
     ferry_blob_shape_string(blob, shape, sizeof shape);
     return tool_error(TOOL_FAILURE, "--input %s: the array has no elements: %s", name, shape);
@@ -236,24 +237,24 @@ static int read_data(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, 
 
 static int read_diff(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, const char *name)
 {
-    ferry_blob *blob = ferry_net_blob(net, name), *read;
+    ferry_blob *blob = ferry_net_blob_find(net, name), *read;
     char shape[160];
     void *diff;
     int status = TOOL_OK;
 
-    if (!blob || ferry_blob_create(ferry_net_device(net), FERRY_F32, FERRY_UNSHAPED, NULL, &read))
+    if (!blob || ferry_blob_create(ferry_net_device(net), FERRY_F32, NULL, FERRY_UNSHAPED, &read))
         return tool_ferry_error();
     if (ferry_io_read(io, entry, read)) {
         status = tool_ferry_error();
     } else if (ferry_blob_shape_equals(read, blob) != 1) {
         ferry_blob_shape_string(blob, shape, sizeof shape);
         status = tool_error(TOOL_FAILURE, "--diff: \"%s\" is %s, the array has %lld elements", name,
-                            shape, (long long)ferry_blob_count(read));
+                            shape, (long long)ferry_blob_element_count(read));
     } else {
         diff = ferry_blob_overwrite_host_diff(blob);
         if (diff && ferry_blob_host_data(read))
             memcpy(diff, ferry_blob_host_data(read),
-                   (size_t)ferry_blob_count(blob) * sizeof(float));
+                   (size_t)ferry_blob_element_count(blob) * sizeof(float));
         else
             status = tool_ferry_error();
     }
@@ -272,7 +273,7 @@ static int feed_file(ferry_net *net, const char *path, const char *prefix, read_
 
     if (ferry_io_open(path, &io))
         return tool_ferry_error();
-    for (int64_t i = 0; status == TOOL_OK && i < ferry_io_count(io); i++) {
+    for (int64_t i = 0; status == TOOL_OK && i < ferry_io_entry_count(io); i++) {
         const ferry_io_entry *entry;
         const char *name;
 
@@ -283,7 +284,7 @@ static int feed_file(ferry_net *net, const char *path, const char *prefix, read_
         name = entry->name;
         if (strncmp(name, prefix, strlen(prefix)) == 0)
             name += strlen(prefix);
-        else if (strchr(name, '/') && !ferry_net_blob(net, name))
+        else if (strchr(name, '/') && !ferry_net_blob_find(net, name))
             continue;
         status = read_into(net, io, entry, name);
     }
@@ -318,12 +319,12 @@ static int feed_blob(ferry_net *net, const char *spec, const char *equals,
         return feed_picture(net, name, equals + 1, pictures);
     if (ferry_io_open(equals + 1, &io))
         return tool_ferry_error();
-    if (ferry_io_count(io) == 1 ? ferry_io_entry_at(io, 0, &entry)
-                                : ferry_io_find(io, name, &entry))
+    if (ferry_io_entry_count(io) == 1 ? ferry_io_entry_at(io, 0, &entry)
+                                      : ferry_io_entry_find(io, name, &entry))
         status = tool_ferry_error();
     else if (!entry)
         status = tool_error(TOOL_FAILURE, "%s: it has %lld arrays, and none is named \"%s\"",
-                            equals + 1, (long long)ferry_io_count(io), name);
+                            equals + 1, (long long)ferry_io_entry_count(io), name);
     else
         status = read_into(net, io, entry, name);
     ferry_io_close(io);
@@ -335,10 +336,10 @@ static int feed_unnamed(ferry_net *net, const char *path, const struct net_pictu
 {
     if (!pictures_is_one(path))
         return feed_file(net, path, "input/", read_data);
-    if (ferry_net_n_inputs(net) == 1)
-        return feed_picture(net, ferry_blob_name(ferry_net_input(net, 0)), path, pictures);
+    if (ferry_net_input_count(net) == 1)
+        return feed_picture(net, ferry_blob_name(ferry_net_input_at(net, 0)), path, pictures);
     return tool_error(TOOL_FAILURE, "--input %s: the net has %d inputs; --input NAME=FILE", path,
-                      ferry_net_n_inputs(net));
+                      ferry_net_input_count(net));
 }
 
 /* TOOL_USAGE, which has been said, where an input before the one at `at` has its name. */
@@ -385,8 +386,8 @@ int net_is_fed(ferry_net *net)
     char text[800] = "", shape[160];
     bool fed = true;
 
-    for (int i = 0; i < ferry_net_n_inputs(net); i++) {
-        const ferry_blob *b = ferry_net_input(net, i);
+    for (int i = 0; i < ferry_net_input_count(net); i++) {
+        const ferry_blob *b = ferry_net_input_at(net, i);
         size_t used = strlen(text);
 
         if (ferry_memory_head(ferry_blob_data_memory(b)) == FERRY_HEAD_UNINITIALIZED)

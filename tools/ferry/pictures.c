@@ -32,7 +32,7 @@ static int parse_numbers(const char *text, float out[3])
 
 static int mean_of_numbers(ferry_blob *mean, const float *numbers, int n)
 {
-    int err = ferry_blob_reshape(mean, 1, (int64_t[]){ n }, NULL);
+    int err = ferry_blob_reshape(mean, (int64_t[]){ n }, 1, NULL);
     float *to = err ? NULL : ferry_blob_overwrite_host_data(mean);
 
     if (!to)
@@ -49,9 +49,9 @@ static int mean_of_file(ferry_blob *mean, const char *path)
 
     if (ferry_io_open(path, &io))
         return tool_ferry_error();
-    if (ferry_io_count(io) != 1)
+    if (ferry_io_entry_count(io) != 1)
         status = tool_error(TOOL_FAILURE, "--mean %s: it has %lld arrays, and one is wanted", path,
-                            (long long)ferry_io_count(io));
+                            (long long)ferry_io_entry_count(io));
     else if (ferry_io_entry_at(io, 0, &entry) || ferry_io_read(io, entry, mean))
         status = tool_ferry_error();
     ferry_io_close(io);
@@ -83,11 +83,11 @@ int pictures_begin(const struct tool_command *self, struct net_pictures *p, ferr
 
     if (status != TOOL_OK)
         return status;
-    if (ferry_blob_create(dev, FERRY_U8, FERRY_UNSHAPED, NULL, &p->decoded))
+    if (ferry_blob_create(dev, FERRY_U8, NULL, FERRY_UNSHAPED, &p->decoded))
         return tool_ferry_error();
     if (!p->mean)
         return TOOL_OK;
-    if (ferry_blob_create(dev, FERRY_F32, FERRY_UNSHAPED, NULL, &p->mean_blob))
+    if (ferry_blob_create(dev, FERRY_F32, NULL, FERRY_UNSHAPED, &p->mean_blob))
         return tool_ferry_error();
     return read_mean(p);
 }
@@ -134,16 +134,16 @@ int pictures_are_there(const struct tool_command *self, const struct net_picture
 
 /* A mean that is larger than the input is what the picture is resized to; the input is cropped from it. */
 static void size_of(const struct net_pictures *p, int64_t height, int64_t width,
-                    ferry_transform_options *o)
+                    ferry_image_transform_options *o)
 {
-    int naxes = p->mean_blob ? ferry_blob_naxes(p->mean_blob) : 0;
+    int rank = p->mean_blob ? ferry_blob_rank(p->mean_blob) : 0;
 
     o->height = height;
     o->width = width;
-    if (naxes >= 2 && ferry_blob_dim(p->mean_blob, naxes - 2) >= height &&
-        ferry_blob_dim(p->mean_blob, naxes - 1) >= width) {
-        o->height = ferry_blob_dim(p->mean_blob, naxes - 2);
-        o->width = ferry_blob_dim(p->mean_blob, naxes - 1);
+    if (rank >= 2 && ferry_blob_dim(p->mean_blob, rank - 2) >= height &&
+        ferry_blob_dim(p->mean_blob, rank - 1) >= width) {
+        o->height = ferry_blob_dim(p->mean_blob, rank - 2);
+        o->width = ferry_blob_dim(p->mean_blob, rank - 1);
         o->crop_height = height;
         o->crop_width = width;
     }
@@ -151,12 +151,12 @@ static void size_of(const struct net_pictures *p, int64_t height, int64_t width,
 
 int pictures_read(const struct net_pictures *p, const char *path, ferry_blob *input, int64_t item)
 {
-    ferry_transform_options o = { .struct_size = sizeof o, .mean = p->mean_blob };
+    ferry_image_transform_options o = { .struct_size = sizeof o, .mean = p->mean_blob };
     char shape[160];
     int err;
 
     ferry_blob_shape_string(input, shape, sizeof(shape));
-    if (ferry_blob_naxes(input) != 4 ||
+    if (ferry_blob_rank(input) != 4 ||
         (ferry_blob_dim(input, 1) != 1 && ferry_blob_dim(input, 1) != 3))
         return ferry_error_set(FERRY_ESHAPE,
                                "%.400s: a picture for \"%.100s\", which is %s: it has one or three "
@@ -167,5 +167,5 @@ int pictures_read(const struct net_pictures *p, const char *path, ferry_blob *in
     o.scale = p->factor;
     o.swap_rb = p->swap_rb;
     err = ferry_image_read(path, (int)ferry_blob_dim(input, 1), p->decoded);
-    return err ? err : ferry_transform(p->decoded, &o, input, item);
+    return err ? err : ferry_image_transform(p->decoded, &o, input, item);
 }

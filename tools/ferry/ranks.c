@@ -13,7 +13,7 @@
 static struct {
     int (*open)(const ferry_mpi_options *options, ferry_mpi **out);
     void (*close)(ferry_mpi *m);
-    int (*team)(ferry_mpi *m, ferry_team *out);
+    int (*team)(ferry_mpi *m, ferry_comm *out);
     const char *(*description)(const ferry_mpi *m);
     void (*fail)(ferry_mpi *m, const char *line);
     void (*abort)(ferry_mpi *m, int status);
@@ -54,7 +54,7 @@ static bool load(void)
 
     return library && find(library, "ferry_mpi_open", &mpi.open) &&
            find(library, "ferry_mpi_close", &mpi.close) &&
-           find(library, "ferry_mpi_team", &mpi.team) &&
+           find(library, "ferry_mpi_get_comm", &mpi.team) &&
            find(library, "ferry_mpi_description", &mpi.description) &&
            find(library, "ferry_mpi_fail", &mpi.fail) &&
            find(library, "ferry_mpi_abort", &mpi.abort);
@@ -102,14 +102,14 @@ static int device_of(ferry_runtime *rt, const char *plugin, int index, ferry_dev
     char name[80];
 
     snprintf(name, sizeof name, "%.60s:%d", plugin, index);
-    return ferry_runtime_device(rt, name, out);
+    return ferry_runtime_get_device(rt, name, out);
 }
 
 int ranks_device(const struct ranks *r, ferry_runtime *rt, ferry_device **out)
 {
     const char *asked = getenv("FERRY_BACKEND"), *plugin;
     ferry_device *dev;
-    int n = 1, place = place_of(r), err = ferry_runtime_device(rt, NULL, out);
+    int n = 1, place = place_of(r), err = ferry_runtime_get_device(rt, NULL, out);
 
     if (err || !r->mpi || (asked && strchr(asked, ':')))
         return err;

@@ -12,7 +12,7 @@
  */
 struct ranks {
     int rank, count; /* 0 and 1 where there is no launch */
-    ferry_team team; /* of libferrympi */
+    ferry_comm team; /* of libferrympi */
     ferry_mpi *mpi;  /* NULL: no launch */
 };
 

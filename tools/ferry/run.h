@@ -27,8 +27,8 @@ struct run {
 /* An output, or an item of one, as it is shown. */
 struct run_view {
     const char *name;
-    int naxes;
-    int64_t dims[FERRY_MAX_AXES], count;
+    int rank;
+    int64_t shape[FERRY_MAX_AXES], count;
     const float *values;
 };
 

@@ -143,8 +143,8 @@ static int tell_outputs(const struct run *run, ferry_net *net, const char *path,
     json_t *outputs = json_array();
     struct run_view view;
 
-    for (int i = 0; i < ferry_net_n_outputs(net); i++) {
-        const ferry_blob *b = ferry_net_output(net, i);
+    for (int i = 0; i < ferry_net_output_count(net); i++) {
+        const ferry_blob *b = ferry_net_output_at(net, i);
         int status = b ? run_view_item(b, item, n, &view) : TOOL_OK;
 
         if (!b)
@@ -163,14 +163,14 @@ static int tell_outputs(const struct run *run, ferry_net *net, const char *path,
 /* The input as it was opened, its items: how many there may be. */
 static int give_items(ferry_blob *input, int64_t items)
 {
-    int64_t dims[FERRY_MAX_AXES];
-    int naxes = ferry_blob_naxes(input);
+    int64_t shape[FERRY_MAX_AXES];
+    int rank = ferry_blob_rank(input);
 
-    if (naxes < 1)
+    if (rank < 1)
         return ferry_error_set(FERRY_ESHAPE, "\"%s\" has no axis of items", ferry_blob_name(input));
-    memcpy(dims, ferry_blob_dims(input), (size_t)naxes * sizeof(*dims));
-    dims[0] = items;
-    return ferry_blob_reshape(input, naxes, dims, NULL);
+    memcpy(shape, ferry_blob_shape(input), (size_t)rank * sizeof(*shape));
+    shape[0] = items;
+    return ferry_blob_reshape(input, shape, rank, NULL);
 }
 
 /*

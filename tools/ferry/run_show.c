@@ -55,10 +55,10 @@ static int best(const float *values, int64_t n, int64_t *out, int k)
 static int take_values(const ferry_blob *b, struct run_view *out)
 {
     out->name = ferry_blob_name(b);
-    out->naxes = ferry_blob_naxes(b);
-    out->count = ferry_blob_count(b);
-    if (out->naxes > 0)
-        memcpy(out->dims, ferry_blob_dims(b), (size_t)out->naxes * sizeof(*out->dims));
+    out->rank = ferry_blob_rank(b);
+    out->count = ferry_blob_element_count(b);
+    if (out->rank > 0)
+        memcpy(out->shape, ferry_blob_shape(b), (size_t)out->rank * sizeof(*out->shape));
     out->values = ferry_blob_host_data(b);
     return out->values || out->count == 0 ? TOOL_OK : tool_ferry_error();
 }
@@ -71,7 +71,7 @@ int run_view_all(const ferry_blob *b, struct run_view *out)
 /* Rows of item, label, score, and a box, as DetectionOutput makes them. */
 static bool is_rows(const struct run_view *v)
 {
-    return v->naxes == 4 && v->dims[0] == 1 && v->dims[1] == 1 && v->dims[3] == 7;
+    return v->rank == 4 && v->shape[0] == 1 && v->shape[1] == 1 && v->shape[3] == 7;
 }
 
 int run_view_item(const ferry_blob *b, int64_t item, int64_t n, struct run_view *out)
@@ -82,15 +82,15 @@ int run_view_item(const ferry_blob *b, int64_t item, int64_t n, struct run_view 
     if (status != TOOL_OK)
         return status;
     if (is_rows(out)) {
-        while (first < out->dims[2] && (int64_t)out->values[first * 7] != item)
+        while (first < out->shape[2] && (int64_t)out->values[first * 7] != item)
             first++;
-        while (first + rows < out->dims[2] && (int64_t)out->values[(first + rows) * 7] == item)
+        while (first + rows < out->shape[2] && (int64_t)out->values[(first + rows) * 7] == item)
             rows++;
-        out->dims[2] = rows;
+        out->shape[2] = rows;
         out->count = rows * 7;
         out->values += first * 7;
-    } else if (out->naxes > 0 && out->dims[0] == n) {
-        out->dims[0] = 1;
+    } else if (out->rank > 0 && out->shape[0] == n) {
+        out->shape[0] = 1;
         out->count /= n;
         out->values += item * out->count;
     }
@@ -101,8 +101,8 @@ static json_t *json_shape(const struct run_view *v)
 {
     json_t *shape = json_array();
 
-    for (int i = 0; shape && i < v->naxes; i++)
-        json_array_append_new(shape, json_integer(v->dims[i]));
+    for (int i = 0; shape && i < v->rank; i++)
+        json_array_append_new(shape, json_integer(v->shape[i]));
     return shape;
 }
 
@@ -126,7 +126,7 @@ static json_t *json_best(const struct run *run, const float *values, int64_t n)
 /* Up to a thousand values stand in the document; more belong into a file. */
 json_t *run_json_output(const struct run *run, const struct run_view *v)
 {
-    int64_t items = v->naxes ? v->dims[0] : 1, width = items ? v->count / items : 0;
+    int64_t items = v->rank ? v->shape[0] : 1, width = items ? v->count / items : 0;
     json_t *out = json_pack("{s:o, s:o, s:I}", "name", tool_json_string(v->name), "shape",
                             json_shape(v), "count", (json_int_t)v->count);
 
@@ -160,7 +160,7 @@ static void show_best(const struct run *run, const float *values, int64_t n)
 /* A line a detection: whose, what, how sure, where. */
 static void show_rows(const struct run *run, const struct run_view *v)
 {
-    for (int64_t i = 0; i < v->dims[2]; i++) {
+    for (int64_t i = 0; i < v->shape[2]; i++) {
         const float *r = v->values + i * 7;
         size_t label = r[1] >= 0 && r[1] < 1e9f ? (size_t)r[1] : SIZE_MAX;
 
@@ -192,7 +192,7 @@ static void show_line(const ferry_blob *b, const struct run_view *v)
 
 static void show_output(const struct run *run, const ferry_blob *b, const struct run_view *v)
 {
-    int64_t items = v->naxes ? v->dims[0] : 1, width = items ? v->count / items : 0;
+    int64_t items = v->rank ? v->shape[0] : 1, width = items ? v->count / items : 0;
 
     show_line(b, v);
     if (is_rows(v)) {
@@ -210,19 +210,19 @@ static json_t *json_layers(const struct run *run, const ferry_net *net)
 {
     json_t *list = json_array(), *one;
 
-    for (int i = 0; list && i < ferry_net_n_layers(net); i++) {
+    for (int i = 0; list && i < ferry_net_layer_count(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
 
-        if (ferry_net_layer(net, i, &info))
+        if (ferry_net_get_layer_info(net, i, &info))
             continue;
         one = json_pack("{s:o, s:s, s:s, s:s, s:i}", "name", tool_json_string(info.name), "type",
-                        info.type, "device", info.device, "tier", ferry_op_tier_name(info.tier),
-                        "operations", info.operations);
+                        info.type, "device", info.device, "tier",
+                        ferry_operation_tier_name(info.tier), "operations", info.operations);
         if (one && run->backward && info.needs_backward)
             json_object_set_new(one, "backward",
                                 json_pack("{s:s, s:i}", "tier",
-                                          ferry_op_tier_name(info.backward_tier), "operations",
-                                          info.backward_operations));
+                                          ferry_operation_tier_name(info.backward_tier),
+                                          "operations", info.backward_operations));
         json_array_append_new(list, one);
     }
     return list;
@@ -232,7 +232,7 @@ static json_t *json_layers(const struct run *run, const ferry_net *net)
 static const char *back_tier(const ferry_net_layer_info *info)
 {
     return info->backward_operations || info->backward_tier == FERRY_TIER_HOST
-               ? ferry_op_tier_name(info->backward_tier)
+               ? ferry_operation_tier_name(info->backward_tier)
                : "-";
 }
 
@@ -243,16 +243,16 @@ static int show_report(const struct run *run, const ferry_net *net)
     struct tool_table *table = tool_table_create(headings, run->backward ? 7 : 5);
     bool good = table != NULL;
 
-    for (int i = 0; good && i < ferry_net_n_layers(net); i++) {
+    for (int i = 0; good && i < ferry_net_layer_count(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
         char operations[16], back[16];
 
-        if (ferry_net_layer(net, i, &info))
+        if (ferry_net_get_layer_info(net, i, &info))
             continue;
         snprintf(operations, sizeof operations, "%d", info.operations);
         snprintf(back, sizeof back, "%d", info.backward_operations);
         good = tool_table_add(table, (const char *const[]){ info.name, info.type, info.device,
-                                                            ferry_op_tier_name(info.tier),
+                                                            ferry_operation_tier_name(info.tier),
                                                             operations, back_tier(&info), back });
     }
     if (good)
@@ -289,10 +289,10 @@ static int show_one(const struct run *run, const ferry_blob *b, json_t *list)
 static int show_all(const struct run *run, ferry_net *net, json_t *list)
 {
     bool chosen = run->blobs && !run->output;
-    int n = chosen ? ferry_net_n_blobs(net) : ferry_net_n_outputs(net), status = TOOL_OK;
+    int n = chosen ? ferry_net_blob_count(net) : ferry_net_output_count(net), status = TOOL_OK;
 
     for (int i = 0; status == TOOL_OK && i < n; i++) {
-        const ferry_blob *b = chosen ? ferry_net_blob_at(net, i) : ferry_net_output(net, i);
+        const ferry_blob *b = chosen ? ferry_net_blob_at(net, i) : ferry_net_output_at(net, i);
 
         if (b && (!chosen || run->all || is_named(run->blobs, ferry_blob_name(b))))
             status = show_one(run, b, list); /* --blobs does without some outputs */

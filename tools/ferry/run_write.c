@@ -13,8 +13,8 @@
 struct part {
     const ferry_blob *blob;
     const char *name;
-    int naxes;
-    int64_t dims[FERRY_MAX_AXES]; /* the first: of all passes */
+    int rank;
+    int64_t shape[FERRY_MAX_AXES]; /* the first: of all passes */
     float *values;
     size_t count, room;
 };
@@ -28,12 +28,12 @@ struct run_series {
 
 static int create_file(const struct run *run, ferry_io_writer **out)
 {
-    ferry_io_format format = ferry_io_format_of(run->output);
+    ferry_io_format format = ferry_io_format_find(run->output);
 
     if (format != FERRY_IO_NPZ && format != FERRY_IO_HDF5 && format != FERRY_IO_SAFETENSORS)
         return tool_error(TOOL_USAGE, "%s: --output %s: .npz, .h5 or .safetensors", run->self->name,
                           run->output);
-    return ferry_io_create(run->output, format, out) ? tool_ferry_error() : TOOL_OK;
+    return ferry_io_writer_create(run->output, format, out) ? tool_ferry_error() : TOOL_OK;
 }
 
 static int close_file(ferry_io_writer *w, int err)
@@ -42,10 +42,10 @@ static int close_file(ferry_io_writer *w, int err)
 
     if (err) {
         status = tool_ferry_error();
-        ferry_io_abort(w);
+        ferry_io_writer_abort(w);
         return status;
     }
-    return ferry_io_commit(w) ? tool_ferry_error() : TOOL_OK;
+    return ferry_io_writer_commit(w) ? tool_ferry_error() : TOOL_OK;
 }
 
 /* ---- which blobs --------------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static int add_named(struct run_series *s, const char *names)
     int status = copy ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
 
     while (status == TOOL_OK && (name = strtok_r(rest, ",", &rest))) {
-        s->parts[s->n].blob = ferry_net_blob(s->net, name);
+        s->parts[s->n].blob = ferry_net_blob_find(s->net, name);
         if (s->parts[s->n].blob)
             s->n++;
         else
@@ -68,7 +68,7 @@ static int add_named(struct run_series *s, const char *names)
 
 static size_t most_parts(const struct run *run, const ferry_net *net)
 {
-    size_t n = (size_t)ferry_net_n_outputs(net) + 1;
+    size_t n = (size_t)ferry_net_output_count(net) + 1;
 
     for (const char *c = run->blobs; c && *c; c++)
         n += *c == ',';
@@ -88,9 +88,9 @@ struct run_series *run_series_create(const struct run *run, ferry_net *net)
     }
     s->run = run;
     s->net = net;
-    for (int i = 0; !run->blobs && i < ferry_net_n_outputs(net); i++)
-        if (ferry_net_output(net, i))
-            s->parts[s->n++].blob = ferry_net_output(net, i);
+    for (int i = 0; !run->blobs && i < ferry_net_output_count(net); i++)
+        if (ferry_net_output_at(net, i))
+            s->parts[s->n++].blob = ferry_net_output_at(net, i);
     if (run->blobs && add_named(s, run->blobs) != TOOL_OK) {
         run_series_destroy(s);
         return NULL;
@@ -114,18 +114,18 @@ void run_series_destroy(struct run_series *s)
 /* What a pass makes goes behind what the others made: a scalar becomes an axis of them. */
 static int check_shape(struct part *p, const struct run_view *v)
 {
-    bool first = p->naxes == 0;
+    bool first = p->rank == 0;
 
     if (first) {
-        p->naxes = v->naxes ? v->naxes : 1;
-        memcpy(p->dims, v->dims, (size_t)v->naxes * sizeof(*p->dims));
-        p->dims[0] = 0;
+        p->rank = v->rank ? v->rank : 1;
+        memcpy(p->shape, v->shape, (size_t)v->rank * sizeof(*p->shape));
+        p->shape[0] = 0;
     }
-    if (!first && (p->naxes != (v->naxes ? v->naxes : 1) ||
-                   (v->naxes > 1 && memcmp(p->dims + 1, v->dims + 1,
-                                           (size_t)(v->naxes - 1) * sizeof(*p->dims)) != 0)))
+    if (!first && (p->rank != (v->rank ? v->rank : 1) ||
+                   (v->rank > 1 && memcmp(p->shape + 1, v->shape + 1,
+                                          (size_t)(v->rank - 1) * sizeof(*p->shape)) != 0)))
         return tool_error(TOOL_FAILURE, "%s has another shape in each pass", p->name);
-    p->dims[0] += v->naxes ? v->dims[0] : 1;
+    p->shape[0] += v->rank ? v->shape[0] : 1;
     return TOOL_OK;
 }
 
@@ -172,13 +172,13 @@ int run_series_write(const struct run_series *s)
         ferry_io_entry entry = { .struct_size = sizeof entry, .name = s->parts[i].name };
 
         entry.dtype = FERRY_F32;
-        entry.naxes = s->parts[i].naxes;
-        entry.dims = s->parts[i].dims;
-        err = ferry_io_declare(w, &entry);
+        entry.rank = s->parts[i].rank;
+        entry.shape = s->parts[i].shape;
+        err = ferry_io_writer_declare(w, &entry);
     }
     for (size_t i = 0; !err && i < s->n; i++)
-        err = ferry_io_write_values(w, s->parts[i].values,
-                                    s->parts[i].count * sizeof(*s->parts[i].values));
+        err = ferry_io_writer_write_values(w, s->parts[i].values,
+                                           s->parts[i].count * sizeof(*s->parts[i].values));
     return close_file(w, err);
 }
 
@@ -229,16 +229,16 @@ static int add_all(const struct run *run, ferry_net *net, struct things *things)
 {
     int status = TOOL_OK;
 
-    for (int i = 0; status == TOOL_OK && i < ferry_net_n_blobs(net); i++) {
+    for (int i = 0; status == TOOL_OK && i < ferry_net_blob_count(net); i++) {
         const ferry_blob *b = ferry_net_blob_at(net, i);
 
         status = add_blob(run, things, b, ferry_blob_name(b));
     }
-    for (int i = 0; status == TOOL_OK && i < ferry_net_n_layers(net); i++) {
+    for (int i = 0; status == TOOL_OK && i < ferry_net_layer_count(net); i++) {
         const char *layer = ferry_layer_name(ferry_net_layer_at(net, i));
 
-        for (int k = 0; status == TOOL_OK && k < ferry_net_n_params(net, i); k++) {
-            const ferry_blob *b = ferry_net_param(net, i, k);
+        for (int k = 0; status == TOOL_OK && k < ferry_net_param_count(net, i); k++) {
+            const ferry_blob *b = ferry_net_param_at(net, i, k);
             char name[560];
 
             snprintf(name, sizeof name, "%.500s/%d", layer, k);
@@ -288,20 +288,20 @@ static int declare_thing(ferry_io_writer *w, const struct thing *thing)
     ferry_io_entry entry = { .struct_size = sizeof entry, .name = thing->name };
 
     entry.dtype = FERRY_F32;
-    entry.naxes = ferry_blob_naxes(thing->blob);
-    entry.dims = ferry_blob_dims(thing->blob);
-    return ferry_io_declare(w, &entry);
+    entry.rank = ferry_blob_rank(thing->blob);
+    entry.shape = ferry_blob_shape(thing->blob);
+    return ferry_io_writer_declare(w, &entry);
 }
 
 static int write_thing(ferry_io_writer *w, const struct thing *thing)
 {
-    size_t bytes = (size_t)ferry_blob_count(thing->blob) * sizeof(float);
+    size_t bytes = (size_t)ferry_blob_element_count(thing->blob) * sizeof(float);
     const void *values =
         thing->diff ? ferry_blob_host_diff(thing->blob) : ferry_blob_host_data(thing->blob);
 
     if (!values && bytes)
         return ferry_last_error_code();
-    return bytes ? ferry_io_write_values(w, values, bytes) : FERRY_OK;
+    return bytes ? ferry_io_writer_write_values(w, values, bytes) : FERRY_OK;
 }
 
 int run_write_once(const struct run *run, ferry_net *net)

@@ -160,11 +160,11 @@ static int open_file(const struct shards *s, struct shard *file, size_t number)
     if (!file->path)
         return no_memory(s);
     snprintf(file->path, size, "%s-%05zu-of-%05zu" SUFFIX, s->base, number + 1, s->file_count);
-    err = ferry_io_create(file->path, FERRY_IO_SAFETENSORS, &file->out);
+    err = ferry_io_writer_create(file->path, FERRY_IO_SAFETENSORS, &file->out);
     json_object_foreach(s->metadata, key, value)
     {
         if (!err)
-            err = ferry_io_set_metadata(file->out, key, json_string_value(value));
+            err = ferry_io_writer_set_metadata(file->out, key, json_string_value(value));
     }
     return err;
 }
@@ -190,7 +190,7 @@ static int begin(struct shards *s)
             err = open_file(s, &s->files[at], at);
         }
         if (!err)
-            err = ferry_io_declare(s->files[at].out, &s->entries[i]);
+            err = ferry_io_writer_declare(s->files[at].out, &s->entries[i]);
         used += bytes_of(&s->entries[i]);
         s->files[at].left += given_bytes(&s->entries[i]);
         s->entries[i].index = (int64_t)at; /* of the file, from here on */
@@ -198,11 +198,12 @@ static int begin(struct shards *s)
     return err;
 }
 
-int shards_copy_attributes(struct shards *s, ferry_io *from, ferry_io_left_fn left, void *arg)
+int shards_copy_attributes(struct shards *s, ferry_io *from, ferry_io_attribute_dropped_fn left,
+                           void *arg)
 {
     int err = s->files ? FERRY_OK : begin(s);
 
-    return err ? err : ferry_io_copy_attributes(s->files[0].out, from, left, arg);
+    return err ? err : ferry_io_writer_copy_attributes(s->files[0].out, from, left, arg);
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -215,7 +216,7 @@ int shards_write(struct shards *s, const void *values, size_t size)
         s->at++;
     if (err)
         return err;
-    err = ferry_io_write_values(s->files[s->at].out, values, size);
+    err = ferry_io_writer_write_values(s->files[s->at].out, values, size);
     if (!err)
         s->files[s->at].left -= size;
     return err;
@@ -300,7 +301,7 @@ static int commit_files(struct shards *s, const char *index)
     if (!err && unlink(index) != 0 && errno != ENOENT)
         err = fail_index(s, "removing the old one");
     for (; done < s->file_count && !err; done += !err) {
-        err = ferry_io_commit(s->files[done].out);
+        err = ferry_io_writer_commit(s->files[done].out);
         s->files[done].out = NULL;
     }
     if (!err)
@@ -332,7 +333,7 @@ void shards_abort(struct shards *s)
     if (!s)
         return;
     for (size_t i = 0; i < s->file_count; i++) {
-        ferry_io_abort(s->files[i].out);
+        ferry_io_writer_abort(s->files[i].out);
         free(s->files[i].path);
     }
     json_decref(s->metadata);

@@ -22,9 +22,10 @@ int shards_set_metadata(struct shards *s, const char *key, const char *value);
 int shards_declare(struct shards *s, const ferry_io_entry *entry);
 
 /* None can be kept: all are told. Behind the last declare. */
-int shards_copy_attributes(struct shards *s, ferry_io *from, ferry_io_left_fn left, void *arg);
+int shards_copy_attributes(struct shards *s, ferry_io *from, ferry_io_attribute_dropped_fn left,
+                           void *arg);
 
-/* As ferry_io_write_values: a piece ends with its array at the latest. */
+/* As ferry_io_writer_write_values: a piece ends with its array at the latest. */
 int shards_write(struct shards *s, const void *values, size_t size);
 
 /*

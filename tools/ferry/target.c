@@ -34,7 +34,7 @@ int target_check(const struct tool_command *self, struct target *t)
 
 int target_format(const struct tool_command *self, struct target *t, ferry_io_format otherwise)
 {
-    ferry_io_format format = ferry_io_format_of(t->format_name ? t->format_name : t->path);
+    ferry_io_format format = ferry_io_format_find(t->format_name ? t->format_name : t->path);
 
     if (format == FERRY_IO_UNKNOWN && t->shard && !t->format_name)
         format = FERRY_IO_SAFETENSORS;
@@ -148,29 +148,29 @@ int target_open(struct target *t)
         return shards_create(t->path, shards_size(t->shard), &t->shards);
     if (is_output(t))
         err = make_spool(t);
-    return err ? err : ferry_io_create(t->spool ? t->spool : t->path, t->format, &t->out);
+    return err ? err : ferry_io_writer_create(t->spool ? t->spool : t->path, t->format, &t->out);
 }
 
 int target_set_metadata(struct target *t, const char *key, const char *value)
 {
     return t->shards ? shards_set_metadata(t->shards, key, value)
-                     : ferry_io_set_metadata(t->out, key, value);
+                     : ferry_io_writer_set_metadata(t->out, key, value);
 }
 
 int target_copy_definition(struct target *t, ferry_io *from)
 {
-    return ferry_io_copy_definition(t->out, from);
+    return ferry_io_writer_copy_definition(t->out, from);
 }
 
 int target_declare(struct target *t, const ferry_io_entry *entry)
 {
-    return t->shards ? shards_declare(t->shards, entry) : ferry_io_declare(t->out, entry);
+    return t->shards ? shards_declare(t->shards, entry) : ferry_io_writer_declare(t->out, entry);
 }
 
 int target_write(struct target *t, const void *values, size_t size)
 {
     return t->shards ? shards_write(t->shards, values, size)
-                     : ferry_io_write_values(t->out, values, size);
+                     : ferry_io_writer_write_values(t->out, values, size);
 }
 
 /*
@@ -212,7 +212,7 @@ static void note_left(void *arg, const char *path, const char *name, const char 
 int target_copy_attributes(struct target *t, ferry_io *from)
 {
     int err = t->shards ? shards_copy_attributes(t->shards, from, note_left, t)
-                        : ferry_io_copy_attributes(t->out, from, note_left, t);
+                        : ferry_io_writer_copy_attributes(t->out, from, note_left, t);
 
     if (t->left > NAMED_ATTRIBUTES)
         target_note(t, "and %" PRId64 " more attributes", t->left - NAMED_ATTRIBUTES);
@@ -223,7 +223,7 @@ int target_copy_attributes(struct target *t, ferry_io *from)
 
 static int complete(struct target *t)
 {
-    int err = t->shards ? shards_commit(t->shards) : ferry_io_commit(t->out);
+    int err = t->shards ? shards_commit(t->shards) : ferry_io_writer_commit(t->out);
 
     t->shards = NULL;
     t->out = NULL;
@@ -249,7 +249,7 @@ int target_finish(struct target *t, int err)
     if (!err)
         err = complete(t);
     shards_abort(t->shards);
-    ferry_io_abort(t->out);
+    ferry_io_writer_abort(t->out);
     if (t->spool && err)
         name_output(t, err);
     if (t->spool)

@@ -47,7 +47,7 @@ int target_copy_definition(struct target *t, ferry_io *from); /* of a caffemodel
 int target_declare(struct target *t, const ferry_io_entry *entry);
 int target_write(struct target *t, const void *values, size_t size);
 
-/* Attributes, as ferry_io_copy_attributes; those that stay behind are noted. Behind the last declare. */
+/* Attributes, as ferry_io_writer_copy_attributes; those that stay behind are noted. Behind the last declare. */
 int target_copy_attributes(struct target *t, ferry_io *from);
 
 /* A line that is said once the file is there. */

@@ -32,7 +32,7 @@ static void log_line(void *arg, int level, const char *text)
 
 void tool_log(void)
 {
-    ferry_log_set(log_line, NULL);
+    ferry_log_set_handler(log_line, NULL);
 }
 
 int tool_ferry_error(void)

@@ -24,7 +24,7 @@ void train_lines_begin(void);
 void train_lines_end(void);
 
 /* How far it is, on a terminal's last line, which the lines of the log push up. */
-void train_progress(const ferry_solver *s, const ferry_solver_event *e, int64_t images);
+void train_progress(const ferry_solver *s, const ferry_solver_iteration *e, int64_t images);
 void train_progress_end(void);
 
 /* The log of iterations, a line of JSON each. */
@@ -37,7 +37,7 @@ struct train_log {
 /* Opens the file; `appends`: behind what is there. An exit status. */
 int train_log_open(struct train_log *log, const char *path, bool appends);
 /* Writes an iteration's line. An exit status: a full disk is one. */
-int train_log_write(struct train_log *log, const ferry_solver *s, const ferry_solver_event *e);
+int train_log_write(struct train_log *log, const ferry_solver *s, const ferry_solver_iteration *e);
 /* Writes what waits, and closes. An exit status. */
 int train_log_close(struct train_log *log);
 

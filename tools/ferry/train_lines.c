@@ -57,7 +57,7 @@ static void line(void *arg, int level, const char *text)
 void train_lines_prepare(void)
 {
     setenv("FERRY_LOG", "info", 0);
-    ferry_log_set(line, NULL);
+    ferry_log_set_handler(line, NULL);
 }
 
 void train_lines_begin(void)
@@ -85,7 +85,7 @@ static const char *clock_of(double left, char *buf, size_t size)
     return buf;
 }
 
-void train_progress(const ferry_solver *s, const ferry_solver_event *e, int64_t images)
+void train_progress(const ferry_solver *s, const ferry_solver_iteration *e, int64_t images)
 {
     double now = seconds(), rate;
     char left[32];

@@ -18,11 +18,11 @@ int train_log_open(struct train_log *log, const char *path, bool appends)
 }
 
 /* A list with an object a test net; NULL where there was no test. */
-static json_t *scores_of(const ferry_solver_event *e)
+static json_t *scores_of(const ferry_solver_iteration *e)
 {
-    json_t *nets = e->n_scores ? json_array() : NULL, *net = NULL;
+    json_t *nets = e->score_count ? json_array() : NULL, *net = NULL;
 
-    for (size_t i = 0; nets && i < e->n_scores; i++) {
+    for (size_t i = 0; nets && i < e->score_count; i++) {
         if (i == 0 || e->scores[i].net != e->scores[i - 1].net) {
             net = json_pack("{s:i}", "iter", e->iter);
             json_array_append_new(nets, net);
@@ -59,7 +59,7 @@ static int put(struct train_log *log, json_t *line)
     return good ? TOOL_OK : fail(log);
 }
 
-int train_log_write(struct train_log *log, const ferry_solver *s, const ferry_solver_event *e)
+int train_log_write(struct train_log *log, const ferry_solver *s, const ferry_solver_iteration *e)
 {
     json_t *line = NULL;
 

@@ -58,7 +58,7 @@ static int convert_tile(struct transfer *t, const ferry_io_entry *entry, bool di
 {
     void *values;
     const void *converted;
-    int err = ferry_blob_reshape(from, 1, &n, NULL);
+    int err = ferry_blob_reshape(from, &n, 1, NULL);
 
     if (err)
         return err;
@@ -82,10 +82,10 @@ static int convert_half(struct transfer *t, const ferry_io_entry *entry, bool di
     ferry_dtype dtype = diff ? entry->diff_dtype : entry->dtype;
     int64_t most = FILES_TILE / 8;
     ferry_blob *from = NULL, *to = NULL;
-    int err = ferry_blob_create(t->device, dtype, 1, &most, &from);
+    int err = ferry_blob_create(t->device, dtype, &most, 1, &from);
 
     if (!err)
-        err = ferry_blob_create(t->device, t->dtype, 1, &most, &to);
+        err = ferry_blob_create(t->device, t->dtype, &most, 1, &to);
     for (int64_t start = 0; !err && start < entry->count; start += most) {
         int64_t n = entry->count - start < most ? entry->count - start : most;
 
@@ -153,7 +153,7 @@ int transfer_run(struct transfer *t)
 
 int transfer_take_all(struct transfer *t)
 {
-    size_t n = (size_t)ferry_io_count(t->in);
+    size_t n = (size_t)ferry_io_entry_count(t->in);
 
     t->items = calloc(n + 1, sizeof(*t->items));
     if (!t->items)

@@ -274,7 +274,7 @@ static void batched_gemm_prepare(struct cpu_device *d, const struct cpu_op *p,
 static void batched_gemm_multiply(struct cpu_device *d, const struct cpu_op *p,
                                   const struct cpu_op_args *args)
 {
-    const ferry_op *op = &p->op;
+    const ferry_op_desc *op = &p->op;
     const float alpha = (float)op->params.gemm.alpha;
     struct rows rows = { .op = p,
                          .a = args->in[0],
@@ -319,7 +319,7 @@ static void batched_gemm_multiply(struct cpu_device *d, const struct cpu_op *p,
 static void batched_gemm_run(struct cpu_device *d, const struct cpu_op *p,
                              const struct cpu_op_args *args)
 {
-    const ferry_op *op = &p->op;
+    const ferry_op_desc *op = &p->op;
     struct product m = { .a = args->in[0],
                          .b = args->in[1],
                          .c = p->own_in > 2 ? args->in[2] : NULL,

@@ -32,7 +32,7 @@ static void NAME(center_row)(void *arg, const int64_t *offset, int64_t n)
 
 static void NAME(softmax_line)(const struct normal *n, const T *dy, const T *y, T *dx)
 {
-    const ferry_op *op = &n->op->op;
+    const ferry_op_desc *op = &n->op->op;
     uint32_t axis = op->params.softmax.axis;
     int64_t dy_step = op->in[0].stride[axis], y_step = op->in[1].stride[axis];
     bool is_logarithm = op->params.softmax.logarithm != 0;
@@ -56,7 +56,7 @@ static void NAME(softmax_row)(void *arg, const int64_t *offset, int64_t count)
 
     for (int64_t i = 0; i < count; i++)
         NAME(softmax_line)
-        (n, (const T *)n->dy + offset[1] + i * walk_step(w, 1),
-         (const T *)n->y + offset[2] + i * walk_step(w, 2),
-         (T *)n->dx + offset[0] + i * walk_step(w, 0));
+    (n, (const T *)n->dy + offset[1] + i * walk_step(w, 1),
+     (const T *)n->y + offset[2] + i * walk_step(w, 2),
+     (T *)n->dx + offset[0] + i * walk_step(w, 0));
 }

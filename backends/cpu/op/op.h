@@ -73,7 +73,7 @@ struct cpu_op {
     const struct cpu_op_kind *kind;
     const struct cpu_loops *loops;
     unsigned threads;
-    ferry_op op; /* strides of dimensions that are 1 are 0 */
+    ferry_op_desc op; /* strides of dimensions that are 1 are 0 */
     ferry_op_answer answer;
     uint32_t own_in; /* inputs of the kind itself; those of the epilogue follow */
     uint32_t given;  /* inputs that a run is given: `op` may have more, made of outputs */

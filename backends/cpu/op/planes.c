@@ -232,7 +232,7 @@ static struct cpu_gemm_run product_of(const struct blocks *s, const struct block
 /* Bias and functions of one row of results, while it is near. */
 static void finish_row(const struct blocks *s, int64_t output, int64_t n, float *y)
 {
-    const ferry_op *op = &s->op->op;
+    const ferry_op_desc *op = &s->op->op;
 
     if (s->bias) {
         const struct cpu_binary_row sum = { .function = FERRY_BINARY_SUM,

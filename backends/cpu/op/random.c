@@ -68,7 +68,7 @@ static double draw(const struct random *r, const uint32_t *words, int64_t i)
 /* Rounding must not reach the end of an interval that is open there. */
 static float below(const struct random *r, double value)
 {
-    const ferry_op *op = &r->op->op;
+    const ferry_op_desc *op = &r->op->op;
     float near = (float)value, end = (float)op->params.random.b;
 
     if (op->params.random.distribution == FERRY_RANDOM_UNIFORM && near >= end && value < end)

@@ -11,7 +11,7 @@
  */
 
 struct regions {
-    const ferry_op *op;
+    const ferry_op_desc *op;
     const void *x, *rois;
     void *y;
     bool is_f32;

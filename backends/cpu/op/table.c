@@ -58,7 +58,7 @@ const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind, uint32_t pass)
 
 /* ---- the entries ---------------------------------------------------------------------------- */
 
-static int make_plan(const struct cpu_device *d, const ferry_op *op, struct cpu_op *p)
+static int make_plan(const struct cpu_device *d, const ferry_op_desc *op, struct cpu_op *p)
 {
     memset(p, 0, sizeof(*p));
     p->own_in = descriptor_take(op, &p->op);
@@ -73,7 +73,7 @@ static int make_plan(const struct cpu_device *d, const ferry_op *op, struct cpu_
     return p->kind->plan(p);
 }
 
-static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
+static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     struct cpu_op p;
     int err = make_plan(dev, op, &p);
@@ -83,7 +83,7 @@ static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
     return err;
 }
 
-static int create(void *dev, const ferry_op *op, void **out_prepared)
+static int create(void *dev, const ferry_op_desc *op, void **out_prepared)
 {
     struct cpu_op *p = malloc(sizeof(*p));
     int err;

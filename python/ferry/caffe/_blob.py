@@ -226,7 +226,7 @@ class Blob:
     @property
     @_guarded
     def shape(self):
-        """The dims; () of one without."""
+        """The shape; () of one without."""
         shape = self._blob.shape
         return () if shape == (0,) and not self._blob.size else shape
 
@@ -248,9 +248,9 @@ class Blob:
     width = property(lambda self: self._legacy(3))
 
     @_guarded
-    def reshape(self, *dims):
+    def reshape(self, *shape):
         """Changes the shape: reshape(1, 3, 224, 224)."""
-        self._blob.reshape(tuple(int(dim) for dim in dims))
+        self._blob.reshape(tuple(int(dim) for dim in shape))
 
     @property
     def ferry(self):
@@ -273,8 +273,8 @@ class BlobVec(list):
 
     _of_net = False
 
-    def add_blob(self, *dims):
+    def add_blob(self, *shape):
         """Appends a new blob of zeros; to the parameters of a net's layer only the layer's setup adds any."""
         if self._of_net:
             raise Unsupported("add_blob: the layers of a net that is open have the parameters of their setup")
-        self.append(Blob(FerryBlob(_state.device(), tuple(map(int, dims))), Views()))
+        self.append(Blob(FerryBlob(_state.device(), tuple(map(int, shape))), Views()))

@@ -39,7 +39,7 @@ class opening:  # pylint: disable=invalid-name
 
 
 def _type_name(layer):
-    return string(_abi.LayerType.from_address(lib.ferry_layer_type_of(layer)).name)
+    return string(_abi.LayerType.from_address(lib.ferry_layer_get_type(layer)).name)
 
 
 def blob_over(pointer, views, keeps=(), locks=True):
@@ -71,12 +71,12 @@ class _Declaring(BlobVec):
         super().__init__()
         self._layer, self._views = layer, views
 
-    def add_blob(self, *dims):
+    def add_blob(self, *shape):
         """Declares the next one; zeros, unless setup writes into it."""
-        dims = (ctypes.c_int64 * len(dims))(*map(int, dims))
-        param = _abi.LayerParam(struct_size=ctypes.sizeof(_abi.LayerParam), naxes=len(dims), dims=dims,
+        shape = (ctypes.c_int64 * len(shape))(*map(int, shape))
+        param = _abi.LayerParam(struct_size=ctypes.sizeof(_abi.LayerParam), rank=len(shape), shape=shape,
                                 lr_mult=1, decay_mult=1)
-        lib.ferry_layer_declare(self._layer, ctypes.byref(param))
+        lib.ferry_layer_declare_param(self._layer, ctypes.byref(param))
         self.append(blob_over(lib.ferry_layer_param_at(self._layer, len(self)), self._views, locks=False))
 
 
@@ -100,7 +100,7 @@ class Layer:
         layer { type: "Python" … python_param { module: "m" layer: "L" param_str: "…" } }
 
     makes an m.L and calls setup(bottom, top) once, reshape(bottom, top) and forward(bottom, top) in each pass,
-    and backward(top, propagate_down, bottom). `blobs.add_blob(dims)` in setup declares a parameter; `param_str`
+    and backward(top, propagate_down, bottom). `blobs.add_blob(shape)` in setup declares a parameter; `param_str`
     and `phase` (TRAIN, TEST) are there. allow_python_layers() is called before such a net is opened."""
 
     type = "Python"
@@ -139,13 +139,13 @@ def object_of(layer):
 
 
 def _bottoms(layer, views):
-    return [blob_over(lib.ferry_layer_bottom(layer, i), views, locks=False)
-            for i in range(lib.ferry_layer_n_bottoms(layer))]
+    return [blob_over(lib.ferry_layer_bottom_at(layer, i), views, locks=False)
+            for i in range(lib.ferry_layer_bottom_count(layer))]
 
 
 def _tops(layer, views):
-    return [blob_over(lib.ferry_layer_top(layer, i), views, locks=False)
-            for i in range(lib.ferry_layer_n_tops(layer))]
+    return [blob_over(lib.ferry_layer_top_at(layer, i), views, locks=False)
+            for i in range(lib.ferry_layer_top_count(layer))]
 
 
 def _class_of(layer):

@@ -61,9 +61,9 @@ class Net:
                         "after_backward": []}
         handle = net._use()
         self._handles = [lib.ferry_net_layer_at(handle, i)
-                         for i in range(lib.ferry_net_n_layers(handle))]
+                         for i in range(lib.ferry_net_layer_count(handle))]
         self._blobs = [blob_over(lib.ferry_net_blob_at(handle, i), views, (handle,))
-                       for i in range(lib.ferry_net_n_blobs(handle))]
+                       for i in range(lib.ferry_net_blob_count(handle))]
         self._blob_names = StringVec(blob.ferry.name for blob in self._blobs)
         self.blobs = OrderedDict(zip(self._blob_names, self._blobs))
         self._layer_names = StringVec(string(lib.ferry_layer_name(layer)) for layer in self._handles)
@@ -75,8 +75,8 @@ class Net:
     def _blobs_of(self, index, views, keeps):
         """The parameters of a layer."""
         handle = self.ferry._use()
-        made = BlobVec(blob_over(lib.ferry_net_param(handle, index, k), views, keeps)
-                       for k in range(lib.ferry_net_n_params(handle, index)))
+        made = BlobVec(blob_over(lib.ferry_net_param_at(handle, index, k), views, keeps)
+                       for k in range(lib.ferry_net_param_count(handle, index)))
         made._of_net = True
         return made
 
@@ -97,8 +97,8 @@ class Net:
     def _name_all(self):
         """By layer: the names of its tops, of its bottoms. Those of what Input layers make, and of the blobs
         that nobody consumes."""
-        self.top_names = self._names(lib.ferry_layer_n_tops, lib.ferry_layer_top)
-        self.bottom_names = self._names(lib.ferry_layer_n_bottoms, lib.ferry_layer_bottom)
+        self.top_names = self._names(lib.ferry_layer_top_count, lib.ferry_layer_top_at)
+        self.bottom_names = self._names(lib.ferry_layer_bottom_count, lib.ferry_layer_bottom_at)
         self.inputs = [top for name, layer in zip(self._layer_names, self.layers) if layer.type == "Input"
                        for top in self.top_names[name]]
         self.outputs = list(self.ferry.outputs)
@@ -138,8 +138,8 @@ class Net:
         """By blob: its weight in the loss."""
         out = OrderedDict.fromkeys(self._blob_names, 0.0)
         for layer in self._handles:
-            for i in range(lib.ferry_layer_n_tops(layer)):
-                out[self._name_of(lib.ferry_layer_top(layer, i))] = lib.ferry_layer_loss_weight(layer, i)
+            for i in range(lib.ferry_layer_top_count(layer)):
+                out[self._name_of(lib.ferry_layer_top_at(layer, i))] = lib.ferry_layer_loss_weight(layer, i)
         return out
 
     # ---- passes ----------------------------------------------------------------------------------

@@ -29,21 +29,21 @@ class Graph:
     """What getLayerNames and its kin say. `nodes` begins with layer 0."""
 
     def __init__(self, handle):
-        self.inputs = [string(lib.ferry_blob_name(lib.ferry_net_input(handle, i)))
-                       for i in range(lib.ferry_net_n_inputs(handle))]
+        self.inputs = [string(lib.ferry_blob_name(lib.ferry_net_input_at(handle, i)))
+                       for i in range(lib.ferry_net_input_count(handle))]
         self.nodes = [Node(None, INPUT, INPUT, "", [], list(self.inputs))]
         self._maker = {name: 0 for name in self.inputs}
         self._origin = {}
         self._taken = {}
-        for place in range(lib.ferry_net_n_layers(handle)):
+        for place in range(lib.ferry_net_layer_count(handle)):
             self._add(lib.ferry_net_layer_at(handle, place), place)
         self._ids = {node.name: number for number, node in enumerate(self.nodes)}
 
     def _add(self, layer, place):
         name = string(lib.ferry_layer_name(layer))
-        kind = string(_abi.LayerType.from_address(lib.ferry_layer_type_of(layer)).name)
-        bottoms = _blobs(layer, lib.ferry_layer_n_bottoms, lib.ferry_layer_bottom)
-        tops = _blobs(layer, lib.ferry_layer_n_tops, lib.ferry_layer_top)
+        kind = string(_abi.LayerType.from_address(lib.ferry_layer_get_type(layer)).name)
+        bottoms = _blobs(layer, lib.ferry_layer_bottom_count, lib.ferry_layer_bottom_at)
+        tops = _blobs(layer, lib.ferry_layer_top_count, lib.ferry_layer_top_at)
         if kind == "Input":
             return
         if _is_inserted(kind, name, bottoms):

@@ -29,15 +29,15 @@ def open_net(device, text, name, keep=(), only=False, fuse=True):
     """The handle of a net in TEST of a prototxt's text, which errors call `name`."""
     kept = (ctypes.c_char_p * len(keep))(*(one.encode() for one in keep))
     options = _abi.NetOptions(struct_size=ctypes.sizeof(_abi.NetOptions), phase=_abi.PHASES["test"], text=text,
-                              text_size=len(text), keep=kept, n_keep=len(kept), only=int(only),
+                              text_size=len(text), keep=kept, keep_count=len(kept), only=int(only),
                               fuse=0 if fuse else -1)
     pointer = out_pointer(lib.ferry_net_open, device._use(), name.encode(), ctypes.byref(options))
     return Handle(pointer, lib.ferry_net_close, (device._use(),))
 
 
 def shape_of(blob):
-    """The dims of a blob."""
-    return tuple(lib.ferry_blob_dims(blob)[:lib.ferry_blob_naxes(blob)])
+    """The shape of a blob."""
+    return tuple(lib.ferry_blob_shape(blob)[:lib.ferry_blob_rank(blob)])
 
 
 class _Input:
@@ -65,11 +65,11 @@ class _Input:
     def _reshape(self, array):
         """To the array's shape. A memory that has been in use for more bytes adopts none of fewer, so that a blob
         that shrinks gets another memory."""
-        shrinks = array.size < lib.ferry_blob_count(self.blob)
-        dims = _int64s(array.shape)
-        lib.ferry_blob_reshape(self.blob, len(dims), dims, None)
+        shrinks = array.size < lib.ferry_blob_element_count(self.blob)
+        shape = _int64s(array.shape)
+        lib.ferry_blob_reshape(self.blob, shape, len(shape), None)
         if shrinks:
-            fresh = out_pointer(lib.ferry_blob_create, lib.ferry_blob_home(self.blob), FLOAT32, len(dims), dims)
+            fresh = out_pointer(lib.ferry_blob_create, lib.ferry_blob_home(self.blob), FLOAT32, len(shape), shape)
             try:
                 lib.ferry_blob_share_data(self.blob, fresh)
             finally:
@@ -132,16 +132,16 @@ class Runner:
     def __init__(self, handle):
         self.handle, self._pointer = handle, handle._as_parameter_
         self._inputs = {}
-        for i in range(lib.ferry_net_n_inputs(handle)):
-            blob = lib.ferry_net_input(handle, i)
+        for i in range(lib.ferry_net_input_count(handle)):
+            blob = lib.ferry_net_input_at(handle, i)
             self._inputs[string(lib.ferry_blob_name(blob))] = _Input(blob)
         self._outputs = {}
-        layers = [lib.ferry_net_layer_at(handle, i) for i in range(lib.ferry_net_n_layers(handle))]
-        self._reshapes = any(_abi.LayerType.from_address(lib.ferry_layer_type_of(layer)).flags &
+        layers = [lib.ferry_net_layer_at(handle, i) for i in range(lib.ferry_net_layer_count(handle))]
+        self._reshapes = any(_abi.LayerType.from_address(lib.ferry_layer_get_type(layer)).flags &
                              _abi.LAYER_RESHAPES for layer in layers)
-        self._sources = [lib.ferry_layer_top(layer, k) for layer in layers
-                         if not lib.ferry_layer_n_bottoms(layer)
-                         for k in range(lib.ferry_layer_n_tops(layer))]
+        self._sources = [lib.ferry_layer_top_at(layer, k) for layer in layers
+                         if not lib.ferry_layer_bottom_count(layer)
+                         for k in range(lib.ferry_layer_top_count(layer))]
 
     @property
     def input_shapes(self):
@@ -152,7 +152,7 @@ class Runner:
         """The blob of that name, to be looked at."""
         found = self._outputs.get(name)
         if found is None:
-            found = self._outputs[name] = _Output(lib.ferry_net_blob(self.handle, name.encode()),
+            found = self._outputs[name] = _Output(lib.ferry_net_blob_find(self.handle, name.encode()),
                                                     self._sources)
         return found
 
@@ -196,7 +196,7 @@ class Runner:
         """Brings every blob to what these shapes of the inputs make of it."""
         for name, one in self._inputs.items():
             one.shape = one.stamp = None
-            lib.ferry_blob_reshape(one.blob, len(shapes[name]), _int64s(shapes[name]), None)
+            lib.ferry_blob_reshape(one.blob, _int64s(shapes[name]), len(shapes[name]), None)
         lib.ferry_net_reshape(self._pointer)
         for one in self._outputs.values():
             one.array = None

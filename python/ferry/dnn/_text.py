@@ -77,6 +77,6 @@ def shapeless(text):
 def with_shapes(text, shapes):
     """The text with a shape for each of those."""
     for name, at, form in reversed(_places(text)):
-        dims = " ".join(f"dim: {dim}" for dim in shapes[name])
-        text = text[:at] + f"\n{form % dims}\n".encode() + text[at:]
+        shape = " ".join(f"dim: {dim}" for dim in shapes[name])
+        text = text[:at] + f"\n{form % shape}\n".encode() + text[at:]
     return text

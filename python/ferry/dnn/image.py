@@ -24,7 +24,7 @@ def _checked(image, function):
     if image.dtype.kind not in "uif" or image.dtype == np.float16:
         raise made(BAD_ARGUMENT, f"images of {image.dtype} are not supported", function)
     if image.ndim not in (2, 3):
-        raise made(ASSERTION, f"image.dims == 2; its shape is {image.shape}", function)
+        raise made(ASSERTION, f"image.shape == 2; its shape is {image.shape}", function)
     channels = image.shape[2] if image.ndim == 3 else 1
     if channels not in (1, 3, 4):
         raise made(ASSERTION, f"channels == 1 || channels == 3 || channels == 4; they are {channels}", function)
@@ -115,7 +115,7 @@ def imagesFromBlob(blob_, images_=None):
     if not isinstance(blob_, np.ndarray) or blob_.dtype != np.float32:
         raise made(ASSERTION, "blob_.depth() == CV_32F", "imagesFromBlob")
     if blob_.ndim != 4:
-        raise made(ASSERTION, "blob_.dims == 4", "imagesFromBlob")
+        raise made(ASSERTION, "blob_.shape == 4", "imagesFromBlob")
     made_of = (np.ascontiguousarray(planes.transpose(1, 2, 0)) for planes in blob_)
     images = tuple(image[:, :, 0] if image.shape[2] == 1 else image for image in made_of)
     if images_ is not None:

@@ -82,11 +82,11 @@ class Net:
         """The weights; the names of the layers that need some and got none are noted."""
         if self._source is None:
             self._without = [string(lib.ferry_layer_name(lib.ferry_net_layer_at(handle, i)))
-                             for i in range(lib.ferry_net_n_layers(handle)) if lib.ferry_net_n_params(handle, i)]
+                             for i in range(lib.ferry_net_layer_count(handle)) if lib.ferry_net_param_count(handle, i)]
             return
         pointer = out_pointer(lib.ferry_net_load, handle, str(self._source).encode())
         report = _abi.LoadReport.from_address(pointer)
-        self._without = [string(line.layer) for line in report.lines[:report.n_lines]
+        self._without = [string(line.layer) for line in report.lines[:report.line_count]
                          if line.state == _abi.LOAD_NONE and line.blobs]
 
     def _opened(self, function):
@@ -125,7 +125,7 @@ class Net:
             handle = open_net(device_of(self._target), self._text, self._name, fuse=self._fuse)
             lib.ferry_net_share(handle, old.handle)
             if lib.ferry_net_device(old.handle) != device_of(self._target)._use()._as_parameter_:
-                lib.ferry_net_to(handle, device_of(self._target)._use())
+                lib.ferry_net_move_to(handle, device_of(self._target)._use())
             self._main = Runner(handle)
             for one in self._given.values():
                 one[1] = next(_stamps)
@@ -311,13 +311,13 @@ class Net:
 
     def _n_params(self, number):
         place = self._graph.nodes[number].place
-        return lib.ferry_net_n_params(self._main.handle, place) if place is not None else 0
+        return lib.ferry_net_param_count(self._main.handle, place) if place is not None else 0
 
     def _param_blob(self, number, index, function):
         if not 0 <= index < self._n_params(number):
             raise made(ASSERTION, f"numParam < (int)layerBlobs.size(): parameter {index} of layer "
                        f"\"{self._graph.nodes[number].name}\"", function)
-        return lib.ferry_net_param(self._main.handle, self._graph.nodes[number].place, index)
+        return lib.ferry_net_param_at(self._main.handle, self._graph.nodes[number].place, index)
 
     def _param(self, number, index, function="getParam"):
         """A copy; of one axis it has two, as cv2's matrices have."""
@@ -341,7 +341,7 @@ class Net:
             number = self._layer_number(layer, "setParam")
             to = self._param_blob(number, numParam, "setParam")
             values = np.ascontiguousarray(blob, np.float32)
-            if values.size != lib.ferry_blob_count(to):
+            if values.size != lib.ferry_blob_element_count(to):
                 raise made(ASSERTION, f"a parameter of shape {shape_of(to)} from values of {values.shape}",
                            "setParam")
             ref = _abi.Ref()
@@ -377,8 +377,8 @@ class Net:
         if place is None:
             return 0, given, given
         layer = lib.ferry_net_layer_at(handle, place)
-        bottoms = [shape_of(lib.ferry_layer_bottom(layer, i)) for i in range(lib.ferry_layer_n_bottoms(layer))]
-        tops = [shape_of(lib.ferry_layer_top(layer, i)) for i in range(lib.ferry_layer_n_tops(layer))]
+        bottoms = [shape_of(lib.ferry_layer_bottom_at(layer, i)) for i in range(lib.ferry_layer_bottom_count(layer))]
+        tops = [shape_of(lib.ferry_layer_top_at(layer, i)) for i in range(lib.ferry_layer_top_count(layer))]
         rows = self._rows(number)
         return number, bottoms, [(1, 1, rows * given[0][0], 7)] if rows else tops
 
@@ -394,7 +394,7 @@ class Net:
     def getMemoryConsumption(self, *arguments):
         """The bytes of weights and of blobs: getMemoryConsumption(shapes), or (layerId, shapes)."""
         def memory(number, _kind, _message, _params, _ins, outs):
-            weights = sum(4 * lib.ferry_blob_count(self._param_blob(number, k, "getMemoryConsumption"))
+            weights = sum(4 * lib.ferry_blob_element_count(self._param_blob(number, k, "getMemoryConsumption"))
                           for k in range(self._n_params(number)))
             return weights, 4 * sum(map(cost.count, outs))
 
@@ -425,19 +425,19 @@ class Net:
             handle = self._opened("getPerfProfile").handle
             self._check_given("getPerfProfile")
             self._main.feed(self._given)
-            lib.ferry_net_measure(handle, 1)
+            lib.ferry_net_set_measuring(handle, 1)
             try:
                 lib.ferry_net_forward(handle, None)
                 times = [self._milliseconds(handle, node.place) for node in self._graph.nodes[1:]]
             finally:
-                lib.ferry_net_measure(handle, 0)
+                lib.ferry_net_set_measuring(handle, 0)
             ticks = np.array(times, np.float64) * 1e6
             return int(ticks.sum()), ticks
 
     @staticmethod
     def _milliseconds(handle, place):
         info = _abi.LayerInfo(struct_size=ctypes.sizeof(_abi.LayerInfo))
-        lib.ferry_net_layer(handle, place, ctypes.byref(info))
+        lib.ferry_net_get_layer_info(handle, place, ctypes.byref(info))
         return info.ms
 
     # ---- where and how ---------------------------------------------------------------------------

@@ -30,7 +30,7 @@ class Blob:
         self.users = 0
 
     @property
-    def naxes(self):
+    def rank(self):
         """Axes."""
         return len(self.shape)
 
@@ -67,18 +67,18 @@ class Draw:
         """A dim: 1 to 7, small ones more often."""
         return self.one(1, 2, 2, 3, 3, 4, 4, 5, 6, 7)
 
-    def shape(self, naxes):
+    def shape(self, rank):
         """A shape of that many axes, not too large."""
         while True:
-            dims = [self.size() if naxes < 6 else self.one(1, 1, 2, 2, 3) for _ in range(naxes)]
-            if naxes and self.chance(0.6):
-                dims[0] = self.integer(1, 3)
-            if count(dims) <= LARGEST:
-                return dims
+            shape = [self.size() if rank < 6 else self.one(1, 1, 2, 2, 3) for _ in range(rank)]
+            if rank and self.chance(0.6):
+                shape[0] = self.integer(1, 3)
+            if count(shape) <= LARGEST:
+                return shape
 
-    def axis(self, axis, naxes):
+    def axis(self, axis, rank):
         """The axis as itself or counted from the end."""
-        return axis - naxes if self.chance(0.3) else axis
+        return axis - rank if self.chance(0.3) else axis
 
     # ---- blobs and layers ------------------------------------------------------------------------
 
@@ -110,12 +110,12 @@ class Draw:
     def bottom(self, low, high, fits=lambda blob: True):
         """A blob of low to high axes that fits, or a new input of so many."""
         try:
-            return self.pick(lambda blob: low <= blob.naxes <= high and fits(blob))
+            return self.pick(lambda blob: low <= blob.rank <= high and fits(blob))
         except Refused:
             if len(self.blobs) > 8 or self.chance(0.4):
                 raise
-        naxes = self.integer(low, min(high, low + 2))
-        blob = self.input(self.shape(naxes))
+        rank = self.integer(low, min(high, low + 2))
+        blob = self.input(self.shape(rank))
         if not fits(blob):
             raise Refused
         return blob

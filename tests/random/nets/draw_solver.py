@@ -102,7 +102,7 @@ def _params(d, shared):
 
 
 def _weighted(d, blob, n_out, more):
-    if blob.naxes == 4 and d.chance(0.6):
+    if blob.rank == 4 and d.chance(0.6):
         k = min(d.integer(1, 3), *blob.shape[2:])
         shape = [blob.shape[0], n_out] + [n - k + 1 for n in blob.shape[2:]]
         kind = "Convolution"

@@ -76,7 +76,7 @@ def _ends(d):
         way = d.rng.random()
         if way < 0.25:
             _weighted_sum(d, blob)
-        elif way < 0.4 and blob.naxes:
+        elif way < 0.4 and blob.rank:
             target = d.input(blob.shape)
             d.layer("EuclideanLoss", [blob, target], [[]])[0].values = "loss"
         elif way < 0.55:
@@ -89,7 +89,7 @@ def _weighted_sum(d, blob):
     """Its product with weights, each its own, as a loss: a gradient that is another in every element."""
     top = d.layer("Eltwise", [blob, d.input(blob.shape)], [blob.shape],
                   [["eltwise_param", [["operation", Word("PROD")]]]])[0]
-    if blob.naxes:
+    if blob.rank:
         top = d.layer("Reduction", [top], [[]])[0]
     d.latest().fields.append(["loss_weight", d.one(1.0, 0.5, -1.0)])
     top.values = "loss"

@@ -40,10 +40,10 @@ def _labels(d, bottom, axis):
 
 def _softmax_loss(d):
     bottom = d.bottom(1, 5)
-    axis = 1 if bottom.naxes > 1 and d.chance(0.7) else d.integer(0, bottom.naxes - 1)
+    axis = 1 if bottom.rank > 1 and d.chance(0.7) else d.integer(0, bottom.rank - 1)
     fields = _normalized(d)
     if axis != 1:
-        fields.append(["softmax_param", [["axis", d.axis(axis, bottom.naxes)]]])
+        fields.append(["softmax_param", [["axis", d.axis(axis, bottom.rank)]]])
     labels = _labels(d, bottom, axis)
     if d.chance(0.15):
         tops = d.layer("SoftmaxWithLoss", [bottom, labels], [[], bottom.shape], fields)
@@ -88,11 +88,11 @@ def _multinomial(d):
 
 def _infogain(d):
     bottom = d.bottom(2, 4)
-    axis = 1 if d.chance(0.7) else d.integer(0, bottom.naxes - 1)
+    axis = 1 if d.chance(0.7) else d.integer(0, bottom.rank - 1)
     n = bottom.shape[axis]
     fields = _normalized(d)
     if axis != 1:
-        fields.append(["infogain_loss_param", [["axis", d.axis(axis, bottom.naxes)]]])
+        fields.append(["infogain_loss_param", [["axis", d.axis(axis, bottom.rank)]]])
     _loss(d, "InfogainLoss", [bottom, _labels(d, bottom, axis), d.input([1, 1, n, n], "probability")], fields)
 
 
@@ -110,12 +110,12 @@ def _contrastive(d):
 
 def _accuracy(d):
     bottom = d.bottom(1, 5)
-    axis = 1 if bottom.naxes > 1 and d.chance(0.7) else d.integer(0, bottom.naxes - 1)
+    axis = 1 if bottom.rank > 1 and d.chance(0.7) else d.integer(0, bottom.rank - 1)
     fields = []
     if d.chance(0.4):
         fields.append(["top_k", d.integer(1, bottom.shape[axis])])
     if axis != 1:
-        fields.append(["axis", d.axis(axis, bottom.naxes)])
+        fields.append(["axis", d.axis(axis, bottom.rank)])
     if d.chance(0.3):
         fields.append(["ignore_label", d.integer(0, 2)])
     tops = [[]] + ([[bottom.shape[axis]]] if d.chance(0.2) else [])

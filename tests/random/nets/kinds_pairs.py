@@ -7,20 +7,20 @@ from model import Word
 
 def _span(d, bottom):
     """Axes [first, last) of a blob, for a parameter or an operand."""
-    first = 1 if bottom.naxes > 1 and d.chance(0.5) else d.integer(0, max(bottom.naxes - 1, 0))
-    last = min(first + 1, bottom.naxes) if d.chance(0.5) else d.integer(first, bottom.naxes)
+    first = 1 if bottom.rank > 1 and d.chance(0.5) else d.integer(0, max(bottom.rank - 1, 0))
+    last = min(first + 1, bottom.rank) if d.chance(0.5) else d.integer(first, bottom.rank)
     return first, last
 
 
-def _axis(d, first, naxes):
-    return [["axis", d.axis(first, naxes)]] if first != 1 or d.chance(0.2) else []
+def _axis(d, first, rank):
+    return [["axis", d.axis(first, rank)]] if first != 1 or d.chance(0.2) else []
 
 
 def _with_parameters(d, kind, message, bottom):
     first, last = _span(d, bottom)
-    fields = _axis(d, first, bottom.naxes)
+    fields = _axis(d, first, bottom.rank)
     if last - first != 1 or d.chance(0.2):
-        fields.append(["num_axes", -1 if last == bottom.naxes and d.chance(0.5) else last - first])
+        fields.append(["num_axes", -1 if last == bottom.rank and d.chance(0.5) else last - first])
     bias = kind == "Scale" and d.chance(0.4)
     if bias:
         fields.append(["bias_term", True])
@@ -34,7 +34,7 @@ def _with_operand(d, kind, message, bottom):
     first, last = _span(d, bottom)
     shape = bottom.shape[first:last]
     operand = _made(d, shape) if d.chance(0.4) else d.other(shape)
-    fields = _axis(d, first, bottom.naxes)
+    fields = _axis(d, first, bottom.rank)
     more = d.params(shape)
     if kind == "Scale" and d.chance(0.2):
         fields.append(["bias_term", True])
@@ -47,7 +47,7 @@ def _with_operand(d, kind, message, bottom):
 def _made(d, shape):
     """A blob of this shape that layers make from another: the branch of a squeeze or of a condition."""
     size = count(shape)
-    source = d.pick(lambda b: 1 < b.naxes <= 4)
+    source = d.pick(lambda b: 1 < b.rank <= 4)
     if d.chance(0.5):
         top = d.layer("InnerProduct", [source], [[source.shape[0], size]],
                       [["inner_product_param", [["num_output", size]]]])[0]
@@ -56,7 +56,7 @@ def _made(d, shape):
                                                 [["permute_param", [["order", 1], ["order", 0]]]])[0]],
                           [[size]], [["reduction_param", [["axis", 1], ["operation", Word("MEAN")]]]])[0]
     else:
-        source = d.pick(lambda b: b.naxes == 4 and b.shape[0] == 1)
+        source = d.pick(lambda b: b.rank == 4 and b.shape[0] == 1)
         top = d.layer("Convolution", [source], [[1, size] + source.shape[2:]],
                       [["convolution_param", [["num_output", size], ["kernel_size", 1]]]])[0]
         top = d.layer("Pooling", [top], [[1, size, 1, 1]],
@@ -89,7 +89,7 @@ def _excite(d):
     if d.chance(0.3):
         body = d.layer("ReLU", [body], [body.shape], [], d.chance(0.7))[0]
     squeezed = body
-    if body.naxes == 4:
+    if body.rank == 4:
         squeezed = d.layer("Pooling", [body], [body.shape[:2] + [1, 1]],
                            [["pooling_param", [["pool", Word("AVE")], ["global_pooling", True]]]])[0]
     gate = d.layer("InnerProduct", [squeezed], [[body.shape[0], out]],

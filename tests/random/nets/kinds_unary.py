@@ -101,8 +101,8 @@ def _mvn(d, _bottom):
 
 
 def _softmax(d, bottom):
-    if bottom.naxes < 2 or d.chance(0.5):
-        return [["axis", d.axis(d.integer(0, bottom.naxes - 1), bottom.naxes)]]
+    if bottom.rank < 2 or d.chance(0.5):
+        return [["axis", d.axis(d.integer(0, bottom.rank - 1), bottom.rank)]]
     return []
 
 

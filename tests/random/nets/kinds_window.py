@@ -56,7 +56,7 @@ def convolve(d, bottom, axis, transposed=False):
         window, outs = (even, even_outs) if even else (window, outs)
     fields = _fields(d, window, len(sides)) if sides else [["kernel_size", d.one(1, 3)]]
     if axis != 1 or d.chance(0.1):
-        fields.append(["axis", d.axis(axis, bottom.naxes)])
+        fields.append(["axis", d.axis(axis, bottom.rank)])
     if d.chance(0.1):
         fields.append(["force_nd_im2col", True])
     return fields, outs
@@ -67,8 +67,8 @@ def _where(d):
     if d.chance(0.75):
         return d.bottom(4, 4), 1
     bottom = d.bottom(1, 6)
-    axis = 1 if bottom.naxes > 1 and d.chance(0.7) else d.integer(0, bottom.naxes - 1)
-    return bottom, max(axis, bottom.naxes - 5)
+    axis = 1 if bottom.rank > 1 and d.chance(0.7) else d.integer(0, bottom.rank - 1)
+    return bottom, max(axis, bottom.rank - 5)
 
 
 def _divisors(n):
@@ -219,10 +219,10 @@ def _spp(d):
 
 def _inner_product(d):
     bottom = d.bottom(1, 6)
-    axis = 1 if bottom.naxes > 1 and d.chance(0.7) else d.integer(0, bottom.naxes - 1)
+    axis = 1 if bottom.rank > 1 and d.chance(0.7) else d.integer(0, bottom.rank - 1)
     fields = [["num_output", d.integer(1, 6)]]
     if axis != 1 or d.chance(0.1):
-        fields.append(["axis", d.axis(axis, bottom.naxes)])
+        fields.append(["axis", d.axis(axis, bottom.rank)])
     if d.chance(0.3):
         fields.append(["transpose", True])
     bias = d.chance(0.7)

@@ -31,8 +31,8 @@ class Input(Layer):
         self.shape, self.values = list(shape), values
 
     def text(self):
-        dims = [["dim", d] for d in self.shape]
-        self.fields = [["input_param", [["shape", dims]]]]
+        shape = [["dim", d] for d in self.shape]
+        self.fields = [["input_param", [["shape", shape]]]]
         return super().text()
 
 

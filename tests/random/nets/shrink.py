@@ -140,7 +140,7 @@ def _less(value):
 
 
 def _smaller_shapes(net):
-    """Inputs with fewer axes or smaller dims; all inputs at once where they have that dim at that axis."""
+    """Inputs with fewer axes or smaller shape; all inputs at once where they have that dim at that axis."""
     inputs = [i for i, layer in enumerate(net.layers) if isinstance(layer, model.Input)]
     for axis, dim in sorted({(a, n) for i in inputs for a, n in enumerate(net.layers[i].shape) if n > 1}):
         for less in sorted({1, dim // 2, dim - 1}):

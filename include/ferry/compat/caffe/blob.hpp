@@ -82,7 +82,7 @@ template <typename Dtype> class Blob
     }
     const vector<int> &shape() const
     {
-        const int64_t *dims = ferry_blob_dims(blob_);
+        const int64_t *dims = ferry_blob_shape(blob_);
         const size_t axes = static_cast<size_t>(num_axes());
 
         shape_.resize(axes);
@@ -96,15 +96,15 @@ template <typename Dtype> class Blob
     }
     int num_axes() const
     {
-        return ferry_blob_naxes(blob_);
+        return ferry_blob_rank(blob_);
     }
     int count() const
     {
-        return detail::narrowed(ferry_blob_count(blob_));
+        return detail::narrowed(ferry_blob_element_count(blob_));
     }
     int count(int start_axis, int end_axis) const
     {
-        return detail::narrowed(ferry_blob_count_range(blob_, start_axis, end_axis));
+        return detail::narrowed(ferry_blob_element_count_range(blob_, start_axis, end_axis));
     }
     int count(int start_axis) const
     {
@@ -143,7 +143,7 @@ template <typename Dtype> class Blob
         const vector<int64_t> index(indices.begin(), indices.end());
 
         return detail::narrowed(
-            ferry_blob_offset(blob_, static_cast<int>(index.size()), index.data()));
+            ferry_blob_offset(blob_, index.data(), static_cast<int>(index.size())));
     }
 
     /* ---- the values ---- */
@@ -326,19 +326,19 @@ template <typename Dtype> class Blob
     }
 
   private:
-    void make(int naxes, const int64_t *dims)
+    void make(int rank, const int64_t *dims)
     {
-        detail::checked(ferry_blob_create(Caffe::device(), detail::dtype_of<Dtype>::value, naxes,
-                                          dims, &blob_));
+        detail::checked(ferry_blob_create(Caffe::device(), detail::dtype_of<Dtype>::value, dims,
+                                          rank, &blob_));
     }
     void reshape(const vector<int64_t> &dims)
     {
         detail::checked(
-            ferry_blob_reshape(blob_, static_cast<int>(dims.size()), dims.data(), nullptr));
+            ferry_blob_reshape(blob_, dims.data(), static_cast<int>(dims.size()), nullptr));
     }
     vector<int64_t> dims_of_own() const
     {
-        const int64_t *dims = ferry_blob_dims(blob_);
+        const int64_t *dims = ferry_blob_shape(blob_);
 
         return vector<int64_t>(dims, dims + num_axes());
     }
@@ -359,7 +359,7 @@ template <typename Dtype> class Blob
     void come_here() const
     {
         if (!owner_ && ferry_blob_home(blob_) != Caffe::device())
-            detail::checked(ferry_blob_to(blob_, Caffe::device()));
+            detail::checked(ferry_blob_move_to(blob_, Caffe::device()));
     }
     void adopt(ferry_device *where, Dtype *data)
     {

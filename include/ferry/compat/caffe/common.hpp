@@ -150,10 +150,10 @@ class Caffe
         ferry_device *device = nullptr;
         string name;
 
-        if (ferry_runtime_device(detail::runtime(), nullptr, &device) < 0)
+        if (ferry_runtime_get_device(detail::runtime(), nullptr, &device) < 0)
             return false;
         name = plugin_of(device) + ":" + std::to_string(device_id);
-        return ferry_runtime_device(detail::runtime(), name.c_str(), &device) == 0;
+        return ferry_runtime_get_device(detail::runtime(), name.c_str(), &device) == 0;
     }
     /** The first from `start_id` on that there is; -1: none. */
     static int FindDevice(int start_id = 0)
@@ -207,7 +207,7 @@ class Caffe
 
         if (mode() == GPU)
             return gpu();
-        detail::checked(ferry_runtime_device(detail::runtime(), "cpu", &cpu));
+        detail::checked(ferry_runtime_get_device(detail::runtime(), "cpu", &cpu));
         return cpu;
     }
 
@@ -228,7 +228,7 @@ class Caffe
         Caffe &caffe = Get();
 
         if (!caffe.selected_)
-            detail::checked(ferry_runtime_device(detail::runtime(), nullptr, &caffe.selected_));
+            detail::checked(ferry_runtime_get_device(detail::runtime(), nullptr, &caffe.selected_));
         return caffe.selected_;
     }
     static ferry_device *numbered(int device_id)
@@ -236,9 +236,9 @@ class Caffe
         ferry_device *device = nullptr;
         string name;
 
-        detail::checked(ferry_runtime_device(detail::runtime(), nullptr, &device));
+        detail::checked(ferry_runtime_get_device(detail::runtime(), nullptr, &device));
         name = plugin_of(device) + ":" + std::to_string(device_id);
-        detail::checked(ferry_runtime_device(detail::runtime(), name.c_str(), &device));
+        detail::checked(ferry_runtime_get_device(detail::runtime(), name.c_str(), &device));
         return device;
     }
 

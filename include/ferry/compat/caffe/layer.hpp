@@ -49,7 +49,7 @@ class LayerParameter
   private:
     int size(const char *field) const
     {
-        return detail::narrowed(ferry_proto_count(message_, field));
+        return detail::narrowed(ferry_proto_value_count(message_, field));
     }
     string text(const char *field, int index) const
     {
@@ -69,7 +69,7 @@ template <typename Dtype> class Layer
     }
     const char *type() const
     {
-        return ferry_layer_type_of(layer_)->name;
+        return ferry_layer_get_type(layer_)->name;
     }
     vector<shared_ptr<Blob<Dtype>>> &blobs()
     {

@@ -253,12 +253,12 @@ template <typename Dtype> class Net
         options.phase = phase_ == TRAIN ? FERRY_PHASE_TRAIN : FERRY_PHASE_TEST;
         options.level = level;
         options.stages = names.data();
-        options.n_stages = names.size();
+        options.stage_count = names.size();
         options.seed = Caffe::random_seed();
         options.allow_write = Caffe::allow_write().empty() ? nullptr : Caffe::allow_write().c_str();
         if (Caffe::keep_blobs()) {
             options.keep = all;
-            options.n_keep = 1;
+            options.keep_count = 1;
             options.backward = 1;
         }
         detail::checked(ferry_net_open(Caffe::device(), param_file.c_str(), &options, &net));
@@ -276,7 +276,7 @@ template <typename Dtype> class Net
     }
     void look_at_blobs()
     {
-        for (int i = 0; i < ferry_net_n_blobs(net()); i++) {
+        for (int i = 0; i < ferry_net_blob_count(net()); i++) {
             ferry_blob *blob = ferry_net_blob_at(net(), i);
 
             if (!blob)
@@ -284,21 +284,21 @@ template <typename Dtype> class Net
             blob_names_.push_back(ferry_blob_name(blob));
             blobs_.push_back(wrapped(blob));
         }
-        for (int i = 0; i < ferry_net_n_inputs(net()); i++)
-            input_blobs_.push_back(wrapped(ferry_net_input(net(), i)).get());
-        for (int i = 0; i < ferry_net_n_outputs(net()); i++)
-            output_blobs_.push_back(wrapped(ferry_net_output(net(), i)).get());
+        for (int i = 0; i < ferry_net_input_count(net()); i++)
+            input_blobs_.push_back(wrapped(ferry_net_input_at(net(), i)).get());
+        for (int i = 0; i < ferry_net_output_count(net()); i++)
+            output_blobs_.push_back(wrapped(ferry_net_output_at(net(), i)).get());
     }
     void look_at_layers()
     {
-        for (int i = 0; i < ferry_net_n_layers(net()); i++) {
+        for (int i = 0; i < ferry_net_layer_count(net()); i++) {
             const ferry_layer *layer = detail::checked(ferry_net_layer_at(net(), i));
             vector<Blob<Dtype> *> bottoms, tops;
 
-            for (int k = 0; k < ferry_layer_n_bottoms(layer); k++)
-                bottoms.push_back(wrapped(ferry_layer_bottom(layer, k)).get());
-            for (int k = 0; k < ferry_layer_n_tops(layer); k++)
-                tops.push_back(wrapped(ferry_layer_top(layer, k)).get());
+            for (int k = 0; k < ferry_layer_bottom_count(layer); k++)
+                bottoms.push_back(wrapped(ferry_layer_bottom_at(layer, k)).get());
+            for (int k = 0; k < ferry_layer_top_count(layer); k++)
+                tops.push_back(wrapped(ferry_layer_top_at(layer, k)).get());
             bottoms_.push_back(bottoms);
             tops_.push_back(tops);
             layer_names_.push_back(ferry_layer_name(layer));
@@ -309,8 +309,8 @@ template <typename Dtype> class Net
     {
         vector<shared_ptr<Blob<Dtype>>> blobs;
 
-        for (int k = 0; k < ferry_net_n_params(net(), layer); k++) {
-            ferry_blob *param = detail::checked(ferry_net_param(net(), layer, k));
+        for (int k = 0; k < ferry_net_param_count(net(), layer); k++) {
+            ferry_blob *param = detail::checked(ferry_net_param_at(net(), layer, k));
 
             blobs.push_back(wrapped(param));
             params_.push_back(blobs.back());
@@ -340,7 +340,7 @@ template <typename Dtype> class Net
     void come_here()
     {
         if (ferry_net_device(net()) != Caffe::device())
-            detail::checked(ferry_net_to(net(), Caffe::device()));
+            detail::checked(ferry_net_move_to(net(), Caffe::device()));
     }
     const char *layer_name(int index) const
     {

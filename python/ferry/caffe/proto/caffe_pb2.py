@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""caffe.proto's messages as classes of Python's protobuf, made of ferry's own tables (ferry_proto_schema_at), so
+"""caffe.proto's messages as classes of Python's protobuf, made of ferry's own tables (ferry_proto_schema_field_at), so
 that they have what ferry reads: Caffe's fields, and the forks'. Where a fork's field has no number of its own in
 a binary file, or one that is Caffe's for another field, it has one here that no file has: such a message is
 whole as text alone."""
@@ -32,9 +32,9 @@ _BEYOND = 100000
 def _fields(message):
     """The fields of a message, Caffe's own first, with their places; each has a number."""
     found, taken = [], {0}
-    for i in range(lib.ferry_proto_schema_count(message.encode())):
+    for i in range(lib.ferry_proto_schema_field_count(message.encode())):
         field = ProtoField(struct_size=ctypes.sizeof(ProtoField))
-        lib.ferry_proto_schema_at(message.encode(), i, ctypes.byref(field))
+        lib.ferry_proto_schema_field_at(message.encode(), i, ctypes.byref(field))
         found.append((i, field))
     found.sort(key=lambda one: (bool(one[1].fork), not one[1].number))
     for i, field in found:
@@ -48,14 +48,14 @@ def _choices(message, index, count):
     """The names and numbers of an enum's values."""
     name, number = ctypes.c_char_p(), ctypes.c_int()
     for choice in range(count):
-        lib.ferry_proto_schema_choice(message.encode(), index, choice, ctypes.byref(name),
+        lib.ferry_proto_schema_choice_at(message.encode(), index, choice, ctypes.byref(name),
                                       ctypes.byref(number))
         yield string(name.value), number.value
 
 
 def _default(field, kind):
     """A field's default as protobuf has it in text; None: it is protobuf's own."""
-    if field.n_choices or kind == "string":
+    if field.choice_count or kind == "string":
         return string(field.text_default) or None
     if kind in ("float", "double"):
         value = field.number_default if kind == "double" else ctypes.c_float(field.number_default).value
@@ -77,7 +77,7 @@ class _Builder:
         owner = self.file if kind in _OUTER else into
         if all(made.name != kind for made in owner.enum_type):
             made = owner.enum_type.add(name=kind)
-            for name, number in _choices(message, index, field.n_choices):
+            for name, number in _choices(message, index, field.choice_count):
                 made.value.add(name=name, number=number)
         return f".caffe.{kind}" if kind in _OUTER else f".caffe.{message}.{kind}"
 
@@ -86,7 +86,7 @@ class _Builder:
         made = into.field.add(name=string(field.name), number=field.number)
         made.label = (_FIELD.LABEL_REPEATED if field.repeats else
                       _FIELD.LABEL_REQUIRED if field.required else _FIELD.LABEL_OPTIONAL)
-        if field.n_choices:
+        if field.choice_count:
             made.type, made.type_name = _FIELD.TYPE_ENUM, self._enum(message, into, index, field)
         elif kind in _KINDS:
             made.type = _KINDS[kind]

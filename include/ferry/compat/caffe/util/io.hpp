@@ -76,13 +76,13 @@ inline void WriteProtoToBinaryFile(const BlobProto &proto, const char *filename)
     int err;
 
     is_wide ? wide.FromProto(proto) : narrow.FromProto(proto);
-    detail::checked(ferry_io_create(filename, FERRY_IO_BLOBPROTO, &writer));
-    err = ferry_io_write(writer, "blob", is_wide ? wide.blob() : narrow.blob(),
+    detail::checked(ferry_io_writer_create(filename, FERRY_IO_BLOBPROTO, &writer));
+    err = ferry_io_writer_write(writer, "blob", is_wide ? wide.blob() : narrow.blob(),
                          proto.diff_size() + proto.double_diff_size() > 0);
     if (err < 0)
-        ferry_io_abort(writer);
+        ferry_io_writer_abort(writer);
     else
-        err = ferry_io_commit(writer);
+        err = ferry_io_writer_commit(writer);
     detail::checked(err);
 }
 inline void WriteProtoToBinaryFile(const BlobProto &proto, const string &filename)
