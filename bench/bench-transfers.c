@@ -164,9 +164,9 @@ static int do_step(ferry_device *device, ferry_blob *const blobs[], const struct
 
 static uint64_t moved(ferry_device *device)
 {
-    ferry_device_stats s = { 0 };
+    ferry_device_stats s = { .struct_size = sizeof s };
 
-    if (ferry_device_synchronize(device) || ferry_device_get_stats(device, &s, sizeof(s)))
+    if (ferry_device_synchronize(device) || ferry_device_get_stats(device, &s))
         return 0;
     return s.bytes_h2d + s.bytes_d2h + s.bytes_d2d;
 }

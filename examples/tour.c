@@ -47,16 +47,17 @@ static const struct {
 
 static int walk(ferry_blob *b, ferry_device *dev)
 {
-    ferry_device_stats before, now;
+    ferry_device_stats before = { .struct_size = sizeof before },
+                       now = { .struct_size = sizeof now };
     unsigned long long copies = 0, moved = 0;
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         unsigned long long bytes, n;
 
-        ferry_device_get_stats(dev, &before, sizeof(before));
+        ferry_device_get_stats(dev, &before);
         if (visit(b, steps[i].access))
             return -1;
-        ferry_device_get_stats(dev, &now, sizeof(now));
+        ferry_device_get_stats(dev, &now);
         n = now.copies_h2d - before.copies_h2d + now.copies_d2h - before.copies_d2h;
         bytes = now.bytes_h2d - before.bytes_h2d + now.bytes_d2h - before.bytes_d2h;
         printf("%2zu  %-19s  %-9s  %4llu bytes  %s\n", i + 1, steps[i].access,

@@ -272,19 +272,6 @@ int ferry_io_metadata_at(const ferry_io *io, int64_t index, const char **out_key
     return FERRY_OK;
 }
 
-int ferry_io_metadata(const ferry_io *io, int64_t index, const char **out_key,
-                      const char **out_value)
-{
-    const struct ferry__io_metadata *metadata;
-
-    if (!io || !out_key || !out_value)
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_metadata: an argument is NULL");
-    metadata = metadata_at(io, index);
-    *out_key = metadata ? metadata->key : NULL;
-    *out_value = metadata ? metadata->value : NULL;
-    return FERRY_OK;
-}
-
 void ferry_io_rewind(ferry_io *io)
 {
     if (io)

@@ -68,7 +68,7 @@ ferry_blob *ferry_layer_top_at(const ferry_layer *layer, int index)
     return layer->net->blobs[layer->tops[index]].blob;
 }
 
-int ferry_layer_is_in_place(const ferry_layer *layer, int index)
+bool ferry_layer_is_in_place(const ferry_layer *layer, int index)
 {
     int i;
 
@@ -83,18 +83,18 @@ double ferry_layer_loss_weight(const ferry_layer *layer, int index)
     return layer && index >= 0 && index < layer->n_tops ? layer->loss_weights[index] : 0;
 }
 
-int ferry_layer_needs_backward(const ferry_layer *layer)
+bool ferry_layer_needs_backward(const ferry_layer *layer)
 {
     return layer && layer->net->backward && layer->needs_backward;
 }
 
-int ferry_layer_propagates(const ferry_layer *layer, int index)
+bool ferry_layer_propagates(const ferry_layer *layer, int index)
 {
     return ferry_layer_needs_backward(layer) && index >= 0 && index < layer->n_bottoms &&
            layer->propagate[index];
 }
 
-int ferry_layer_param_propagates(const ferry_layer *layer, int index)
+bool ferry_layer_param_propagates(const ferry_layer *layer, int index)
 {
     return ferry_layer_needs_backward(layer) && index >= 0 && index < layer->n_params &&
            (layer->forced || layer->params[index].lr_mult != 0);

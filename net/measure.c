@@ -39,9 +39,9 @@ static uint64_t moved(const ferry_net *net, const ferry_layer *layer)
     int i;
 
     for (i = 0; i < 1 + (devices[1] != devices[0]); i++) {
-        ferry_device_stats stats;
+        ferry_device_stats stats = { .struct_size = sizeof stats };
 
-        if (!ferry_device_get_stats(devices[i], &stats, sizeof stats))
+        if (!ferry_device_get_stats(devices[i], &stats))
             sum += stats.bytes_h2d + stats.bytes_d2h + stats.bytes_d2d;
     }
     return sum;

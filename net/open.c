@@ -76,9 +76,9 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     net->backward = net->phase == FERRY_PHASE_TRAIN || o->backward;
     net->debug = ferry_proto_boolean(net->proto, "debug_info", 0);
     net->keep_all = net->backward || net->debug || is_kept(o, "*");
-    net->plan = !net->keep_all && o->plan >= 0;
+    net->plan = !net->keep_all && !o->no_plan;
     net->only = o->only && !net->backward;
-    net->fuse = !net->keep_all && o->fuse >= 0;
+    net->fuse = !net->keep_all && !o->no_fuse;
     return o->place ? ferry__place_open(net->device, o->place, &net->place) : 0;
 }
 

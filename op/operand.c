@@ -34,7 +34,7 @@ ferry_operand ferry_operand_make(ferry_dtype dtype, const int64_t *shape, int ra
     return o;
 }
 
-int ferry_operand_is_plain(const ferry_operand *operand)
+bool ferry_operand_is_plain(const ferry_operand *operand)
 {
     int64_t stride = 1;
     uint32_t i;

@@ -77,7 +77,7 @@ struct ferry_solver {
     int score_count, room_scores;
     int (*fn)(void *arg, ferry_solver *s, const ferry_solver_iteration *event);
     void *arg;
-    int (*on_gradients)(void *arg, ferry_solver *s, int ready);
+    int (*on_gradients)(void *arg, ferry_solver *s, bool ready);
     void *gradients_arg;
     volatile sig_atomic_t wants_snapshot, wants_stop;
     ferry_comm team; /* one rank without functions where it is alone */

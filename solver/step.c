@@ -53,7 +53,7 @@ static bool displays(const ferry_solver *s)
     return s->settings.display && s->iter % s->settings.display == 0;
 }
 
-static int call_gradients(ferry_solver *s, int ready)
+static int call_gradients(ferry_solver *s, bool ready)
 {
     return s->on_gradients ? s->on_gradients(s->gradients_arg, s, ready) : 0;
 }
@@ -64,7 +64,7 @@ static int forward_backward(ferry_solver *s)
     int i, err = ferry__team_join(s);
 
     if (!err)
-        err = call_gradients(s, 0);
+        err = call_gradients(s, false);
 
     if (!err)
         err = ferry_net_clear_param_diffs(s->net);
@@ -82,7 +82,7 @@ static int forward_backward(ferry_solver *s)
     if (err)
         return err;
     s->loss = sum;
-    return call_gradients(s, 1);
+    return call_gradients(s, true);
 }
 
 static int tell(ferry_solver *s)
@@ -267,7 +267,7 @@ void ferry_solver_request(ferry_solver *s, unsigned what)
         s->wants_stop = 1;
 }
 
-int ferry_solver_is_stopped(const ferry_solver *s)
+bool ferry_solver_is_stopped(const ferry_solver *s)
 {
     return s && s->stopped;
 }
@@ -284,7 +284,7 @@ int ferry_solver_on_iteration(ferry_solver *s,
     return 0;
 }
 
-int ferry_solver_on_gradients(ferry_solver *s, int (*fn)(void *arg, ferry_solver *s, int ready),
+int ferry_solver_on_gradients(ferry_solver *s, int (*fn)(void *arg, ferry_solver *s, bool ready),
                               void *arg)
 {
     if (!s)

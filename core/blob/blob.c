@@ -413,7 +413,7 @@ ferry_device *ferry_blob_home(const ferry_blob *b)
     return b ? ferry__blob_home(b) : NULL;
 }
 
-int ferry_blob_shape_equals(const ferry_blob *a, const ferry_blob *b)
+bool ferry_blob_shape_equals(const ferry_blob *a, const ferry_blob *b)
 {
     return a && b ? ferry__shape_equal(&a->shape, &b->shape) : no_shape("ferry_blob_shape_equals");
 }

@@ -470,7 +470,7 @@ ferry_memory_head_state ferry_memory_head(const ferry_memory *m)
     return valid == 1 ? FERRY_HEAD_AT_HOST : FERRY_HEAD_SYNCED;
 }
 
-int ferry_memory_is_valid_at(const ferry_memory *m, const ferry_device *where)
+bool ferry_memory_is_valid_at(const ferry_memory *m, const ferry_device *where)
 {
     if (!m || (where && !where->slot))
         return 0;

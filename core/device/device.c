@@ -114,18 +114,16 @@ int ferry_device_memory_available(ferry_device *dev, uint64_t *out)
     return 0;
 }
 
-int ferry_device_memory_free(ferry_device *dev, uint64_t *out)
-{
-    return ferry_device_memory_available(dev, out);
-}
-
-int ferry_device_get_stats(const ferry_device *dev, ferry_device_stats *out, size_t size_of_out)
+int ferry_device_get_stats(const ferry_device *dev, ferry_device_stats *out)
 {
     ferry_device_stats s;
     const struct ferry__counters *c;
 
     if (!dev || !out)
         return ferry__error(FERRY_EINVAL, "ferry_device_get_stats: NULL argument");
+    if (out->struct_size < sizeof out->struct_size)
+        return ferry__error(FERRY_EINVAL, "ferry_device_get_stats: struct_size is not set");
+    s.struct_size = out->struct_size;
     c = &dev->stats;
     s.copies_h2d = c->copies[0];
     s.copies_d2h = c->copies[1];
@@ -141,7 +139,7 @@ int ferry_device_get_stats(const ferry_device *dev, ferry_device_stats *out, siz
     s.pool_hits = c->pool_hits;
     s.fallbacks = c->fallbacks;
     s.evictions = c->evictions;
-    memcpy(out, &s, size_of_out < sizeof s ? size_of_out : sizeof s);
+    memcpy(out, &s, s.struct_size < sizeof s ? s.struct_size : sizeof s);
     return 0;
 }
 
@@ -220,7 +218,7 @@ int ferry_device_owns(ferry_device *dev, const void *handle)
     return said;
 }
 
-int ferry_device_is_strict(const ferry_device *dev)
+bool ferry_device_is_strict(const ferry_device *dev)
 {
     return dev && dev->strict;
 }

@@ -54,19 +54,6 @@ int ferry_runtime_candidate_at(ferry_runtime *rt, int index,
     return 0;
 }
 
-int ferry_runtime_candidate(ferry_runtime *rt, int index, const ferry_runtime_candidate_info **out)
-{
-    const ferry_runtime_candidate_info *line;
-
-    if (!rt || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_runtime_candidate: %s is NULL", rt ? "out" : "rt");
-    line = line_at(rt, index);
-    if (!line)
-        return FERRY_EINVAL;
-    *out = line;
-    return 0;
-}
-
 /* ---- options -------------------------------------------------------------------------------- */
 
 /* The plugin of that name, opened. */
@@ -97,7 +84,7 @@ int ferry_runtime_option_count(ferry_runtime *rt, const char *plugin, int *out_c
 
 /* 1 if there is such an option, 0 if not, or what opening the plugin failed with. */
 static int describe(ferry_runtime *rt, const char *plugin, int index,
-                    ferry_runtime_option_info *out, size_t size_of_out)
+                    ferry_runtime_option_info *out)
 {
     const struct ferry__plugin *opened;
     ferry_runtime_option_info info;
@@ -107,34 +94,24 @@ static int describe(ferry_runtime *rt, const char *plugin, int index,
         return err;
     if (index < 0 || !ferry__options_describe(opened, (uint32_t)index, &info))
         return 0;
-    memcpy(out, &info, size_of_out < sizeof(info) ? size_of_out : sizeof(info));
+    info.struct_size = out->struct_size;
+    memcpy(out, &info, info.struct_size < sizeof(info) ? info.struct_size : sizeof(info));
     return 1;
 }
 
 int ferry_runtime_option_at(ferry_runtime *rt, const char *plugin, int index,
-                            ferry_runtime_option_info *out, size_t size_of_out)
+                            ferry_runtime_option_info *out)
 {
     int found;
 
     if (!rt || !plugin || !out)
         return ferry__error(FERRY_EINVAL, "ferry_runtime_option_at: an argument is NULL");
-    found = describe(rt, plugin, index, out, size_of_out);
+    if (out->struct_size < sizeof out->struct_size)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_option_at: struct_size is not set");
+    found = describe(rt, plugin, index, out);
     if (!found)
         return ferry__error(FERRY_EINVAL, "ferry_runtime_option_at: %s has no option %d", plugin,
                             index);
-    return found < 0 ? found : 0;
-}
-
-int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int index,
-                         ferry_runtime_option_info *out, size_t size_of_out)
-{
-    int found;
-
-    if (!rt || !plugin || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_runtime_option: an argument is NULL");
-    found = describe(rt, plugin, index, out, size_of_out);
-    if (!found)
-        return FERRY_EINVAL;
     return found < 0 ? found : 0;
 }
 

@@ -243,8 +243,8 @@ FERRY_API int ferry_blob_share_data(ferry_blob *b, const ferry_blob *other);
 /** The same for diff. [ShareDiff] */
 FERRY_API int ferry_blob_share_diff(ferry_blob *b, const ferry_blob *other);
 
-/** 1 if the dims are equal, 0 if not; a blob without a shape equals only another without one. */
-FERRY_API int ferry_blob_shape_equals(const ferry_blob *a, const ferry_blob *b);
+/** Whether the dims are equal; a blob without a shape equals only another without one. */
+FERRY_API bool ferry_blob_shape_equals(const ferry_blob *a, const ferry_blob *b);
 
 /**
  * Moves the home, of data and diff alike. Nothing is copied now; the next access copies the bytes

@@ -52,9 +52,11 @@ typedef struct ferry_device_properties {
 /**
  * Counts since the device was opened. Transfers belong to the device at their far end; a copy
  * between two devices counts on the one that receives. The single elements that reductions bring
- * back are not counted. Only members that fit the size given by the caller are written.
+ * back are not counted. The caller sets struct_size; only the
+ * members that fit in it are written.
  */
 typedef struct ferry_device_stats {
+    size_t struct_size; /* sizeof(ferry_device_stats) of the caller */
     uint64_t copies_h2d, copies_d2h, copies_d2d;
     uint64_t bytes_h2d, bytes_d2h, bytes_d2d;
     /** Maps and unmaps of memory shared with the host: transitions that moved no byte. */
@@ -92,9 +94,6 @@ FERRY_API const ferry_device_properties *ferry_device_get_properties(const ferry
  */
 FERRY_API int ferry_device_memory_available(ferry_device *dev, uint64_t *out);
 
-/** Deprecated: the former name of ferry_device_memory_available, which it calls. */
-FERRY_API int ferry_device_memory_free(ferry_device *dev, uint64_t *out);
-
 /**
  * Blocks until all work of all queues of the device is done. Errors: the code the work failed with
  * (FERRY_EDEVICE), FERRY_ELOST, FERRY_EFORKED.
@@ -102,11 +101,11 @@ FERRY_API int ferry_device_memory_free(ferry_device *dev, uint64_t *out);
 FERRY_API int ferry_device_synchronize(ferry_device *dev);
 
 /**
- * Copies at most `size_of_out` bytes of the counters to `out`; zeros for a device not opened yet.
- * FERRY_EINVAL for NULL.
+ * Copies the counters to `out`, of which the caller has set struct_size: zeros for a device that is
+ * not open yet. FERRY_EINVAL for NULL and for a struct_size of 0. Does not open the device. Any
+ * thread.
  */
-FERRY_API int ferry_device_get_stats(const ferry_device *dev, ferry_device_stats *out,
-                                     size_t size_of_out);
+FERRY_API int ferry_device_get_stats(const ferry_device *dev, ferry_device_stats *out);
 
 /**
  * A vendor object by name, written to `out`: "cl_platform_id" "cl_device_id" "cl_context"
@@ -144,7 +143,7 @@ FERRY_API int ferry_device_call(ferry_device *dev, const char *what, ferry_devic
  * 1 where computing on the host because the plugin cannot is an error (FERRY_STRICT, or the
  * runtime's option), 0 where it is not, or for NULL. Any thread.
  */
-FERRY_API int ferry_device_is_strict(const ferry_device *dev);
+FERRY_API bool ferry_device_is_strict(const ferry_device *dev);
 
 /**
  * A device around the program's own vendor objects (OpenCL: "cl_context", "cl_device_id" and,

@@ -44,7 +44,7 @@ typedef struct ferry_image_transform_options {
                                resized picture, axes of 1 before them; NULL: nothing */
     int64_t crop_height, crop_width; /* what is cropped then; 0: all */
     const int64_t *crop_at;          /* its first row and column; NULL: the middle */
-    int mirror;                      /* 1: each row from its end */
+    bool mirror;                     /* each row from its end */
     double scale;                    /* multiplies; 0: 1 */
     int swap_rb; /* 1: the first and the third channel change places at the end */
 } ferry_image_transform_options;

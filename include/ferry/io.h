@@ -64,7 +64,7 @@ typedef struct ferry_io_entry {
     int64_t count;          /* elements: the product of the dims */
     const char *layer_name; /* Caffe's layer, else "" */
     const char *layer_type; /* "Convolution", also for V1's enum; else "" */
-    int has_diff;           /* 1 if there is a diff beside the data */
+    bool has_diff;          /* there is a diff beside the data */
     ferry_dtype diff_dtype; /* of the diff, if there is one; NVCaffe's may differ from the data's */
     uint64_t offset;        /* where in the file the values begin, or their message; bytes */
     uint64_t stored_bytes;  /* what the values take in the file */
@@ -143,10 +143,6 @@ FERRY_API int64_t ferry_io_metadata_count(const ferry_io *io);
  */
 FERRY_API int ferry_io_metadata_at(const ferry_io *io, int64_t index, const char **out_key,
                                    const char **out_value);
-
-/** The same, for loops without a count: both are NULL, and 0 is returned, behind the last one. */
-FERRY_API int ferry_io_metadata(const ferry_io *io, int64_t index, const char **out_key,
-                                const char **out_value);
 
 /**
  * Reads an entry into a blob: reshapes it, fills data, and diff where the file has one (else the

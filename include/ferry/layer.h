@@ -188,7 +188,7 @@ FERRY_API ferry_blob *ferry_layer_bottom_at(const ferry_layer *layer, int index)
 /** Top `index`, likewise. */
 FERRY_API ferry_blob *ferry_layer_top_at(const ferry_layer *layer, int index);
 /** 1 where top `index` is the same blob as a bottom, 0 where it is not. */
-FERRY_API int ferry_layer_is_in_place(const ferry_layer *layer, int index);
+FERRY_API bool ferry_layer_is_in_place(const ferry_layer *layer, int index);
 /** The weight of top `index` in the loss, 0 where it has none. */
 FERRY_API double ferry_layer_loss_weight(const ferry_layer *layer, int index);
 /**
@@ -196,11 +196,11 @@ FERRY_API double ferry_layer_loss_weight(const ferry_layer *layer, int index);
  * backward pass, and forward keeps what they want. 0 in setup, and in the first reshape of a net: who
  * needs backward is known when all layers are there, and reshape is called again.
  */
-FERRY_API int ferry_layer_needs_backward(const ferry_layer *layer);
+FERRY_API bool ferry_layer_needs_backward(const ferry_layer *layer);
 /** 1 if ferry_layer_needs_backward says so and the diff of bottom `index` is wanted. */
-FERRY_API int ferry_layer_propagates(const ferry_layer *layer, int index);
+FERRY_API bool ferry_layer_propagates(const ferry_layer *layer, int index);
 /** The same of the diff of parameter `index`: not where its lr_mult is 0, but for force_backward. */
-FERRY_API int ferry_layer_param_propagates(const ferry_layer *layer, int index);
+FERRY_API bool ferry_layer_param_propagates(const ferry_layer *layer, int index);
 
 /**
  * 1 if ferry_layer_needs_backward says so and a layer behind this one works in place on top `index`, or on a blob that

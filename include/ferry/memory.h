@@ -219,7 +219,7 @@ FERRY_API void ferry_memory_mark_lost(ferry_memory *m);
 /** The head state; FERRY_HEAD_UNINITIALIZED for NULL. Takes no lock. */
 FERRY_API ferry_memory_head_state ferry_memory_head(const ferry_memory *m);
 /** 1 if the copy at `where` (NULL: the host) is valid, else 0. Takes no lock. */
-FERRY_API int ferry_memory_is_valid_at(const ferry_memory *m, const ferry_device *where);
+FERRY_API bool ferry_memory_is_valid_at(const ferry_memory *m, const ferry_device *where);
 /**
  * A version counter that changes whenever the contents may have changed, for callers that cache
  * values computed from them. Every successful call that gets access to write counts (host, device

@@ -48,10 +48,10 @@ typedef struct ferry_net_options {
     uint64_t seed;     /* of fillers and dropout; 0 is 1; ferry_net_seed sets another one */
     const char *const *keep; /* keep_count blobs that stay readable; "*": all, nothing is fused */
     size_t keep_count;
-    int plan;     /* blobs of a TEST net share memory: 0 and 1 yes, −1 no */
-    int fuse;     /* layers of a TEST net join, as said above: 0 and 1 yes, −1 no */
-    int only;     /* 1: what nothing in `keep` needs is not computed, be it an output */
-    int backward; /* 1: ferry_net_backward will be called; in TRAIN it may be without */
+    bool no_plan;  /* each blob of a TEST net has memory of its own */
+    bool no_fuse;  /* layers of a TEST net are not fused */
+    bool only;     /* layers that nothing in `keep` depends on are not computed, outputs included */
+    bool backward; /* ferry_net_backward will be called; a TRAIN net needs no flag for that */
     /**
      * Of `ranks` nets of one text that are trained together (0 is 1), which one this is: in TRAIN its layers that
      * read records take every ranks-th one, from the rank-th on, in the order that is common to all, and its

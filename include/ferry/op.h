@@ -62,7 +62,7 @@ FERRY_API ferry_operand ferry_operand_make(ferry_dtype dtype, const int64_t *sha
                                            const uint8_t *order);
 
 /** 1 if the operand is row-major without gaps, 0 if not, or for NULL. Any thread. */
-FERRY_API int ferry_operand_is_plain(const ferry_operand *operand);
+FERRY_API bool ferry_operand_is_plain(const ferry_operand *operand);
 
 /**
  * How far the operand reaches, in bytes from its first element to behind its last; 0 where it has no

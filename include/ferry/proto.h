@@ -114,7 +114,7 @@ FERRY_API int64_t ferry_proto_field_count(const ferry_proto *p);
 FERRY_API int ferry_proto_field_at(const ferry_proto *p, int64_t index, const char **out_name);
 
 /** 1 if a binary file can hold the field, 0 if it has no number or is not known. */
-FERRY_API int ferry_proto_has_number(const ferry_proto *p, const char *field);
+FERRY_API bool ferry_proto_has_number(const ferry_proto *p, const char *field);
 
 /**
  * Value `index` of an integer, of an enum (its number) or of a boolean; the default where it is not
@@ -184,13 +184,13 @@ typedef struct ferry_proto_field {
     size_t struct_size; /* sizeof(ferry_proto_field) of the caller */
     const char *name;   /* "kernel_size" */
     const char *kind;   /* "uint32", "float", "bool", "string" …; a message's or an enum's name */
-    int repeats;        /* 1: there may be many */
+    bool repeats;       /* there may be many */
     uint32_t number;    /* in a binary file; 0: it cannot be there */
     double number_default;    /* of numbers and booleans */
     const char *text_default; /* of strings, and of enums the name; "" */
     const char *fork;         /* whose it is, if not Caffe's own; "" */
-    int required;             /* 1: a message without it is not whole */
-    int packed;               /* 1: many numbers are one run of them in a binary file */
+    bool required;            /* a message without it is not whole */
+    bool packed;              /* many numbers are one run of them in a binary file */
     int64_t choice_count;     /* of an enum: its values (ferry_proto_schema_choice_at); else 0 */
 } ferry_proto_field;
 

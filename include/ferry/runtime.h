@@ -49,11 +49,12 @@ typedef struct ferry_runtime_candidate_info {
     const char *stage;
     const char *reason; /* why it went no further, or "" */
     const char *hint;   /* how to correct it, or "" */
-    int ok;             /* nonzero: no objection up to this stage */
+    bool ok;            /* no objection up to this stage */
 } ferry_runtime_candidate_info;
 
 /** One option of a plugin. Strings live as long as the process; unknown: "". */
 typedef struct ferry_runtime_option_info {
+    size_t struct_size;        /* sizeof(ferry_runtime_option_info) of the caller */
     const char *name;          /* "devices", as for ferry_runtime_set_option */
     const char *type;          /* string, integer, real, boolean, size, enum */
     const char *values;        /* of an enum: "on|off|auto" */
@@ -61,7 +62,7 @@ typedef struct ferry_runtime_option_info {
     const char *description;   /* one line */
     const char *value;         /* in force */
     const char *origin;        /* of the value: "plugins.conf:7", "API"; "" if it is the default */
-    int core;                  /* nonzero: a key of ferry's own, such as pool_limit */
+    bool core;                 /* true: a key of ferry's own, such as pool_limit */
 } ferry_runtime_option_info;
 
 /**
@@ -156,13 +157,6 @@ FERRY_API int ferry_runtime_candidate_at(ferry_runtime *rt, int index,
                                          const ferry_runtime_candidate_info **out);
 
 /**
- * The same, for loops without a count: FERRY_EINVAL past the last line ends one, and leaves
- * ferry_last_error as it was.
- */
-FERRY_API int ferry_runtime_candidate(ferry_runtime *rt, int index,
-                                      const ferry_runtime_candidate_info **out);
-
-/**
  * How many options a plugin has, ferry's own keys among them; opens the plugin. Errors: as
  * ferry_runtime_get_device by name; *out_count is then untouched.
  */
@@ -170,18 +164,11 @@ FERRY_API int ferry_runtime_option_count(ferry_runtime *rt, const char *plugin, 
 
 /**
  * Option `index` of a plugin, 0 … ferry_runtime_option_count − 1, and the value in force, ferry's
- * own keys first; opens the plugin. At most `size_of_out` bytes are written. FERRY_EINVAL for an
- * index outside; other errors as ferry_runtime_get_device by name.
+ * own keys first; opens the plugin. The caller sets out->struct_size; only the members that fit in
+ * it are written. FERRY_EINVAL for an index outside; other errors as ferry_runtime_get_device by name.
  */
 FERRY_API int ferry_runtime_option_at(ferry_runtime *rt, const char *plugin, int index,
-                                      ferry_runtime_option_info *out, size_t size_of_out);
-
-/**
- * The same, for loops without a count: FERRY_EINVAL past the last option ends one, and leaves
- * ferry_last_error as it was.
- */
-FERRY_API int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int index,
-                                   ferry_runtime_option_info *out, size_t size_of_out);
+                                      ferry_runtime_option_info *out);
 
 /**
  * Probes a plugin in a child process: whether it can be loaded and opened, how many devices it

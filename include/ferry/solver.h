@@ -121,7 +121,7 @@ FERRY_API int ferry_solver_apply_update(ferry_solver *s);
 FERRY_API int ferry_solver_solve(ferry_solver *s);
 
 /** 1 if the latest step or solve was stopped by a request, 0 if not. */
-FERRY_API int ferry_solver_is_stopped(const ferry_solver *s);
+FERRY_API bool ferry_solver_is_stopped(const ferry_solver *s);
 
 /**
  * Writes PREFIX_iter_N.caffemodel, PREFIX_iter_N.ferrystate and PREFIX_iter_N.solverstate, in this
@@ -187,20 +187,20 @@ typedef struct ferry_solver_score {
 } ferry_solver_score;
 
 /**
- * Has `fn` called twice an iteration on the stepping thread: with `ready` 0 before the first forward pass,
- * and with 1 behind the last backward pass, where the parameters' diffs, iter_size times summed, are whole
+ * Has `fn` called twice an iteration on the stepping thread: with `ready` false before the first forward pass,
+ * and with true after the last backward pass, where the parameters' diffs, iter_size times summed, are whole
  * and may still be changed. It may ask, read and write, not step. NULL: nobody. A nonzero result ends the
  * step with that code, and the iteration is not counted. (Caffe: Solver::Callback.)
  */
 FERRY_API int ferry_solver_on_gradients(ferry_solver *s,
-                                        int (*fn)(void *arg, ferry_solver *s, int ready),
+                                        int (*fn)(void *arg, ferry_solver *s, bool ready),
                                         void *arg);
 
 /** What an iteration came to. Borrowed for the call. */
 typedef struct ferry_solver_iteration {
     size_t struct_size; /* of the library */
     int iter;           /* its number; max_iter for the test behind the last iteration */
-    int is_last;        /* 1: behind the last iteration; lr and losses are then 0 */
+    bool is_last;       /* behind the last iteration; lr and losses are then 0 */
     double lr, loss, smoothed_loss; /* the loss is the mean over iter_size */
     size_t score_count;             /* of the test before it; 0 where there was none */
     const ferry_solver_score *scores;

@@ -9,6 +9,7 @@
 #ifndef FERRY_TYPES_H
 #define FERRY_TYPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -81,7 +81,7 @@ int ferry_proto_field_at(const ferry_proto *p, int64_t index, const char **out_n
     return FERRY_OK;
 }
 
-int ferry_proto_has_number(const ferry_proto *p, const char *field)
+bool ferry_proto_has_number(const ferry_proto *p, const char *field)
 {
     const struct ferry__proto_field *known = field_of(p, field);
 

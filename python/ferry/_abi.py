@@ -53,7 +53,7 @@ class RuntimeOptions(ctypes.Structure):
 class Candidate(ctypes.Structure):
     c_name = "ferry_runtime_candidate_info"
     _fields_ = [("name", TEXT), ("path", TEXT), ("origin", TEXT), ("stage", TEXT), ("reason", TEXT),
-                ("hint", TEXT), ("ok", INT)]
+                ("hint", TEXT), ("ok", BOOL)]
 
 
 class DeviceProperties(ctypes.Structure):
@@ -67,7 +67,7 @@ class DeviceProperties(ctypes.Structure):
 
 class Stats(ctypes.Structure):
     c_name = "ferry_device_stats"
-    _fields_ = [(name, UINT64) for name in (
+    _fields_ = [("struct_size", SIZE)] + [(name, UINT64) for name in (
         "copies_h2d", "copies_d2h", "copies_d2d", "bytes_h2d", "bytes_d2h", "bytes_d2d", "maps",
         "allocs", "frees", "live_bytes", "peak_bytes", "pool_hits", "fallbacks", "evictions")]
 
@@ -76,7 +76,7 @@ class IoEntry(ctypes.Structure):
     c_name = "ferry_io_entry"
     _fields_ = [("struct_size", SIZE), ("index", INT64), ("name", TEXT), ("dtype", INT),
                 ("rank", INT), ("shape", ctypes.POINTER(INT64)), ("count", INT64),
-                ("layer_name", TEXT), ("layer_type", TEXT), ("has_diff", INT), ("diff_dtype", INT),
+                ("layer_name", TEXT), ("layer_type", TEXT), ("has_diff", BOOL), ("diff_dtype", INT),
                 ("offset", UINT64), ("stored_bytes", UINT64), ("storage", TEXT),
                 ("unreadable", TEXT)]
 
@@ -86,7 +86,7 @@ class NetOptions(ctypes.Structure):
     _fields_ = [("struct_size", SIZE), ("phase", INT), ("level", INT),
                 ("stages", ctypes.POINTER(TEXT)), ("stage_count", SIZE), ("place", TEXT), ("text", TEXT),
                 ("text_size", SIZE), ("seed", UINT64), ("keep", ctypes.POINTER(TEXT)),
-                ("keep_count", SIZE), ("plan", INT), ("fuse", INT), ("only", INT), ("backward", INT),
+                ("keep_count", SIZE), ("no_plan", BOOL), ("no_fuse", BOOL), ("only", BOOL), ("backward", BOOL),
                 ("rank", INT), ("ranks", INT), ("allow_write", TEXT)]
 
 
@@ -124,7 +124,7 @@ class SolverScore(ctypes.Structure):
 
 class SolverEvent(ctypes.Structure):
     c_name = "ferry_solver_iteration"
-    _fields_ = [("struct_size", SIZE), ("iter", INT), ("is_last", INT), ("lr", DOUBLE),
+    _fields_ = [("struct_size", SIZE), ("iter", INT), ("is_last", BOOL), ("lr", DOUBLE),
                 ("loss", DOUBLE), ("smoothed_loss", DOUBLE), ("score_count", SIZE),
                 ("scores", ctypes.POINTER(SolverScore))]
 
@@ -146,9 +146,9 @@ class LayerParam(ctypes.Structure):
 
 class ProtoField(ctypes.Structure):
     c_name = "ferry_proto_field"
-    _fields_ = [("struct_size", SIZE), ("name", TEXT), ("kind", TEXT), ("repeats", INT),
+    _fields_ = [("struct_size", SIZE), ("name", TEXT), ("kind", TEXT), ("repeats", BOOL),
                 ("number", ctypes.c_uint32), ("number_default", DOUBLE), ("text_default", TEXT),
-                ("fork", TEXT), ("required", INT), ("packed", INT), ("choice_count", INT64)]
+                ("fork", TEXT), ("required", BOOL), ("packed", BOOL), ("choice_count", INT64)]
 
 
 STRUCTURES = (Ref, RuntimeOptions, Candidate, DeviceProperties, Stats, IoEntry, NetOptions, LoadLine,
@@ -190,11 +190,11 @@ LIBRARIES = {
         "ferry_device_get_properties": plain(ctypes.POINTER(DeviceProperties), POINTER),
         "ferry_device_memory_available": code(POINTER, POINTER),
         "ferry_device_synchronize": code(POINTER),
-        "ferry_device_get_stats": code(POINTER, POINTER, SIZE),
+        "ferry_device_get_stats": code(POINTER, POINTER),
         "ferry_device_native": code(POINTER, TEXT, POINTER, SIZE),
-        "ferry_blob_create": code(POINTER, INT, INT, POINTER, POINTER),
+        "ferry_blob_create": code(POINTER, INT, POINTER, INT, POINTER),
         "ferry_blob_destroy": plain(None, POINTER),
-        "ferry_blob_reshape": code(POINTER, INT, POINTER, POINTER),
+        "ferry_blob_reshape": code(POINTER, POINTER, INT, POINTER),
         "ferry_blob_rank": plain(INT, POINTER),
         "ferry_blob_shape": plain(ctypes.POINTER(INT64), POINTER),
         "ferry_blob_element_count": plain(INT64, POINTER),
@@ -286,7 +286,7 @@ LIBRARIES = {
         "ferry_layer_bottom_at": pointer(POINTER, INT),
         "ferry_layer_top_at": pointer(POINTER, INT),
         "ferry_layer_loss_weight": plain(DOUBLE, POINTER, INT),
-        "ferry_layer_propagates": plain(INT, POINTER, INT),
+        "ferry_layer_propagates": plain(BOOL, POINTER, INT),
         "ferry_layer_error": plain(CODE, POINTER, INT, TEXT),
         "ferry_layer_declare_param": code(POINTER, POINTER),
         "ferry_layer_param_count": plain(INT, POINTER),
@@ -310,7 +310,7 @@ LIBRARIES = {
         "ferry_solver_request": plain(None, POINTER, UINT),
         "ferry_solver_step": code(POINTER, INT),
         "ferry_solver_solve": code(POINTER),
-        "ferry_solver_is_stopped": plain(INT, POINTER),
+        "ferry_solver_is_stopped": plain(BOOL, POINTER),
         "ferry_solver_apply_update": code(POINTER),
         "ferry_solver_snapshot": code(POINTER),
         "ferry_solver_restore": code(POINTER, TEXT),

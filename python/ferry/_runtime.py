@@ -14,11 +14,11 @@ Candidate = namedtuple("Candidate", [name for name, _ in _abi.Candidate._fields_
 Properties = namedtuple("Properties", [name for name, _ in _abi.DeviceProperties._fields_])
 
 #: What has happened on a device since it was opened; see ferry_device_stats.
-Stats = namedtuple("Stats", [name for name, _ in _abi.Stats._fields_])
+Stats = namedtuple("Stats", [name for name, _ in _abi.Stats._fields_[1:]])
 
 
 def _tuple_of(kind, structure):
-    values = (getattr(structure, name) for name, _ in structure._fields_)
+    values = (getattr(structure, name) for name in kind._fields)
     return kind(*(value if isinstance(value, int) else string(value) for value in values))
 
 
@@ -44,8 +44,8 @@ class Device:
 
     def stats(self):
         """Its counters: copies, bytes, allocations, fallbacks."""
-        out = _abi.Stats()
-        lib.ferry_device_get_stats(self._handle, ctypes.byref(out), ctypes.sizeof(out))
+        out = _abi.Stats(struct_size=ctypes.sizeof(_abi.Stats))
+        lib.ferry_device_get_stats(self._handle, ctypes.byref(out))
         return _tuple_of(Stats, out)
 
     def memory_available(self):

@@ -107,9 +107,9 @@ uint64_t rig_blocks(void)
     uint64_t live = 0;
 
     for (int i = 0; i < 2; i++) {
-        ferry_device_stats now = { 0 };
+        ferry_device_stats now = { .struct_size = sizeof now };
 
-        ferry_device_get_stats(wx_dev(i), &now, sizeof(now));
+        ferry_device_get_stats(wx_dev(i), &now);
         live += now.allocs - now.frees;
     }
     return live;
@@ -119,7 +119,8 @@ void rig_count_from_here(void)
 {
     memset(&rig.model.traffic, 0, sizeof(rig.model.traffic));
     for (int i = 0; i < 2; i++) {
-        ferry_device_get_stats(wx_dev(i), &rig.stats[i], sizeof(rig.stats[i]));
+        rig.stats[i].struct_size = sizeof rig.stats[i];
+        ferry_device_get_stats(wx_dev(i), &rig.stats[i]);
         rig.counters[i] = wx_counters(i);
     }
 }
@@ -316,10 +317,10 @@ static bool same_traffic(int i)
     const ferry_device_stats *f = &rig.stats[i];
     const ferry_plugin_counters *p = &rig.counters[i];
     ferry_plugin_counters sim = wx_counters(i);
-    ferry_device_stats now;
+    ferry_device_stats now = { .struct_size = sizeof now };
     const uint64_t cell = CELL * sizeof(float);
 
-    if (ferry_device_get_stats(wx_dev(i), &now, sizeof(now)))
+    if (ferry_device_get_stats(wx_dev(i), &now))
         return rig_failed("stats");
     return same("copies in", i, now.copies_h2d, f->copies_h2d, t->h2d[i]) &&
            same("copies out", i, now.copies_d2h, f->copies_d2h, t->d2h[i]) &&

@@ -382,9 +382,9 @@ static ferry_device_stats all_moved(void)
     ferry_device_stats sum = { 0 };
 
     for (int i = 0; i < WX_DEVICES; i++) {
-        ferry_device_stats s = { 0 };
+        ferry_device_stats s = { .struct_size = sizeof s };
 
-        FX_OK(ferry_device_get_stats(wx_dev(i), &s, sizeof(s)));
+        FX_OK(ferry_device_get_stats(wx_dev(i), &s));
         sum.copies_h2d += s.copies_h2d;
         sum.copies_d2h += s.copies_d2h;
         sum.copies_d2d += s.copies_d2d;

@@ -214,10 +214,9 @@ static void run_op(ferry_memory *m, enum op op, ferry_ref adopted)
 
 static ferry_device_stats stats(void)
 {
-    ferry_device_stats s;
+    ferry_device_stats s = { .struct_size = sizeof s };
 
-    memset(&s, 0, sizeof(s));
-    through_ok(ferry_device_get_stats(dev, &s, sizeof(s)), "ferry_device_get_stats");
+    through_ok(ferry_device_get_stats(dev, &s), "ferry_device_get_stats");
     return s;
 }
 

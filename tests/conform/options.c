@@ -22,7 +22,7 @@ static bool send_text(int fd, const char *text)
 
 static _Noreturn void ask(const char *plugin, int fd)
 {
-    ferry_runtime_option_info info;
+    ferry_runtime_option_info info = { .struct_size = sizeof info };
     ferry_runtime *rt;
     int count;
 
@@ -32,7 +32,7 @@ static _Noreturn void ask(const char *plugin, int fd)
     if (ferry_runtime_option_count(rt, plugin, &count) != FERRY_OK)
         _exit(1);
     for (int i = 0; i < count; i++)
-        if (ferry_runtime_option_at(rt, plugin, i, &info, sizeof(info)) == FERRY_OK && !info.core &&
+        if (ferry_runtime_option_at(rt, plugin, i, &info) == FERRY_OK && !info.core &&
             info.origin[0] && (!send_text(fd, info.name) || !send_text(fd, info.value)))
             break;
     _exit(0);

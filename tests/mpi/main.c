@@ -47,9 +47,9 @@ ferry_blob *ranks_blob(ferry_dtype dtype, int64_t count)
 
 uint64_t ranks_copies(void)
 {
-    ferry_device_stats s;
+    ferry_device_stats s = { .struct_size = sizeof s };
 
-    ferry_device_get_stats(dev, &s, sizeof s);
+    ferry_device_get_stats(dev, &s);
     return s.copies_h2d + s.copies_d2h + s.copies_d2d;
 }
 

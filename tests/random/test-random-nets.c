@@ -124,8 +124,8 @@ static int open_pair(struct pair *p)
     ferry_net_options o = { .struct_size = sizeof(o),
                             .text = p->made.text,
                             .text_size = p->made.length,
-                            .plan = -1,
-                            .fuse = -1 };
+                            .no_plan = true,
+                            .no_fuse = true };
     int err = ferry_net_open(fx_device(), "net.prototxt", &o, &p->plain);
 
     p->kept = (size_t)net_roll(&p->made, 0, 2);
@@ -133,7 +133,7 @@ static int open_pair(struct pair *p)
         p->keep[i] = p->made.blob[net_roll(&p->made, 0, p->made.blobs - 1)].name;
     o.keep = p->keep;
     o.keep_count = p->kept;
-    o.plan = o.fuse = 0;
+    o.no_plan = o.no_fuse = false;
     if (!err)
         err = ferry_net_open(fx_device(), "net.prototxt", &o, &p->planned);
     if (err)

@@ -106,9 +106,9 @@ bool world_open(const struct world *w)
 
 static void check_given_back(unsigned p)
 {
-    ferry_device_stats s = { 0 };
+    ferry_device_stats s = { .struct_size = sizeof s };
 
-    if (ferry_device_get_stats(run.place[p].dev, &s, sizeof(s)))
+    if (ferry_device_get_stats(run.place[p].dev, &s))
         wrong("stats: %s", ferry_last_error());
     if (s.live_bytes || s.allocs != s.frees)
         wrong("place %u: %llu bytes in %llu blocks were not given back", p,

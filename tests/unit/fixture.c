@@ -43,10 +43,9 @@ static void open_runtime(const char *backend)
 
 static ferry_device_stats stats_now(void)
 {
-    ferry_device_stats now;
+    ferry_device_stats now = { .struct_size = sizeof now };
 
-    memset(&now, 0, sizeof(now));
-    CU_ASSERT_EQUAL(ferry_device_get_stats(fx.dev, &now, sizeof(now)), FERRY_OK);
+    CU_ASSERT_EQUAL(ferry_device_get_stats(fx.dev, &now), FERRY_OK);
     return now;
 }
 

@@ -26,9 +26,9 @@ static ferry_memory *ones_on_device(void)
 
 static uint64_t fallbacks(void)
 {
-    ferry_device_stats stats;
+    ferry_device_stats stats = { .struct_size = sizeof stats };
 
-    FX_OK(ferry_device_get_stats(wx_dev(0), &stats, sizeof(stats)));
+    FX_OK(ferry_device_get_stats(wx_dev(0), &stats));
     return stats.fallbacks;
 }
 

@@ -350,7 +350,8 @@ static void the_furthest_sharer_says_how_much_is_in_use(void)
 static void a_copy_moves_what_the_sharers_need(void)
 {
     ferry_blob *a, *b;
-    ferry_device_stats before, after;
+    ferry_device_stats before = { .struct_size = sizeof before },
+                       after = { .struct_size = sizeof after };
 
     fx_device();
     a = FX_BLOB(FERRY_F32, 100);
@@ -359,9 +360,9 @@ static void a_copy_moves_what_the_sharers_need(void)
     fill_up(a, false, 1);
     FX_OK(ferry_blob_reshape(a, (int64_t[]){ 2 }, 1, NULL));
     FX_OK(ferry_blob_reshape(b, (int64_t[]){ 2 }, 1, NULL));
-    FX_OK(ferry_device_get_stats(ferry_blob_home(a), &before, sizeof before));
+    FX_OK(ferry_device_get_stats(ferry_blob_home(a), &before));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(a).handle);
-    FX_OK(ferry_device_get_stats(ferry_blob_home(a), &after, sizeof after));
+    FX_OK(ferry_device_get_stats(ferry_blob_home(a), &after));
     CU_ASSERT(after.bytes_h2d - before.bytes_h2d <= 8);
     FX_OK(ferry_blob_reshape(a, (int64_t[]){ 4 }, 1, NULL));
     CU_ASSERT(counts_up_from(b, false, 1));

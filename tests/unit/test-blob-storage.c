@@ -37,9 +37,9 @@ static ferry_memory_head_state data_head(const ferry_blob *b)
 
 static uint64_t live_bytes(void)
 {
-    ferry_device_stats now;
+    ferry_device_stats now = { .struct_size = sizeof now };
 
-    FX_OK(ferry_device_get_stats(fx_device(), &now, sizeof(now)));
+    FX_OK(ferry_device_get_stats(fx_device(), &now));
     return now.live_bytes;
 }
 

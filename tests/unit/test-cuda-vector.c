@@ -336,7 +336,8 @@ static void conversions_that_lack_memory_are_tried_again(void)
 static void a_conversion_does_not_leave_the_device(void)
 {
     const ferry_runtime_options options = { .struct_size = sizeof(options), .backend = "cuda" };
-    ferry_device_stats before, after;
+    ferry_device_stats before = { .struct_size = sizeof before },
+                       after = { .struct_size = sizeof after };
     ferry_memory *x, *y;
     ferry_runtime *runtime;
     ferry_device *dev;
@@ -354,12 +355,12 @@ static void a_conversion_does_not_leave_the_device(void)
     FX_OK(ferry_math_fill(queue, FERRY_I64, 1000, 1, ferry_memory_overwrite_device_data(x)));
     to = ferry_memory_overwrite_device_data(y);
     from = ferry_memory_device_data(x);
-    FX_OK(ferry_device_get_stats(dev, &before, sizeof(before)));
+    FX_OK(ferry_device_get_stats(dev, &before));
     for (int a = 0; a < FERRY_DTYPE_COUNT; a++)
         for (int b = 0; b < FERRY_DTYPE_COUNT; b++)
             FX_OK(ferry_math_convert(queue, 1000, (ferry_dtype)a, from, (ferry_dtype)b, to));
     FX_OK(ferry_device_synchronize(dev));
-    FX_OK(ferry_device_get_stats(dev, &after, sizeof(after)));
+    FX_OK(ferry_device_get_stats(dev, &after));
     CU_ASSERT_EQUAL(after.fallbacks, before.fallbacks);
     CU_ASSERT_EQUAL(after.copies_d2h, before.copies_d2h);
     CU_ASSERT_EQUAL(after.copies_h2d, before.copies_h2d);

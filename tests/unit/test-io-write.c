@@ -250,7 +250,7 @@ static void diffs_and_states_survive_in_caffes_formats(void)
         CU_ASSERT_EQUAL(ferry_io_get_format(io), files_of[f].format);
         check_entry(io, files_of[f].names[0], a);
         check_entry(io, files_of[f].names[1], b);
-        FX_OK(ferry_io_metadata(io, 0, &key, &value));
+        FX_OK(ferry_io_metadata_at(io, 0, &key, &value));
         if (files_of[f].format == FERRY_IO_SOLVERSTATE)
             CU_ASSERT(key && strcmp(key, "iter") == 0 && strcmp(value, "1234") == 0);
         ferry_io_close(io);
@@ -281,7 +281,7 @@ static void safetensors_keep_their_metadata_and_strange_names(void)
     FX_OK_FATAL(ferry_io_writer_commit(w));
     io = open_file("file");
     check_entry(io, "a \"b\" \xe4\xb8\xad\1", b);
-    FX_OK(ferry_io_metadata(io, 1, &key, &value));
+    FX_OK(ferry_io_metadata_at(io, 1, &key, &value));
     CU_ASSERT_STRING_EQUAL(key, "q\"\\\n");
     CU_ASSERT_STRING_EQUAL(value, "\xc3\xa9");
     ferry_io_close(io);

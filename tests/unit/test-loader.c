@@ -247,11 +247,11 @@ static void files_are_taken_bytewise(void)
     fakes_write(folder, "ferry_c.so.1", "x");
     rt = fakes_open(folder, NULL, NULL);
     for (int i = 0; i < 5; i++) {
-        CU_ASSERT_EQUAL_FATAL(ferry_runtime_candidate(rt, i, &line), 0);
+        CU_ASSERT_EQUAL_FATAL(ferry_runtime_candidate_at(rt, i, &line), 0);
         CU_ASSERT_STRING_EQUAL(line->path, fakes_path(folder, names[i]));
         CU_ASSERT_STRING_EQUAL(line->origin, "FERRY_PLUGIN_PATH");
     }
-    if (ferry_runtime_candidate(rt, 5, &line) == 0) {
+    if (ferry_runtime_candidate_at(rt, 5, &line) == 0) {
         CU_ASSERT_STRING_EQUAL(line->origin, "plugindir");
     }
     ferry_runtime_close(rt);
@@ -274,7 +274,7 @@ static void unsearchable_folders_have_their_line_and_the_working_folder_is_not_s
     FAKES_ASSERT_LINE(rt, ".", "found", "not an absolute path: not searched",
                       "write it out from /");
     FAKES_ASSERT_LINE(rt, missing, "found", "No such file or directory", "");
-    for (int i = 0; ferry_runtime_candidate(rt, i, &line) == 0; i++)
+    for (int i = 0; ferry_runtime_candidate_at(rt, i, &line) == 0; i++)
         CU_ASSERT_STRING_NOT_EQUAL(line->name, "alpha");
     ferry_runtime_close(rt);
 }
@@ -402,7 +402,7 @@ static void inner_secure(void)
 
     fakes_log();
     CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(NULL, &rt), 0);
-    for (int i = 0; ferry_runtime_candidate(rt, i, &line) == 0; i++) {
+    for (int i = 0; ferry_runtime_candidate_at(rt, i, &line) == 0; i++) {
         CU_ASSERT_STRING_NOT_EQUAL(line->origin, "FERRY_PLUGIN_PATH");
         CU_ASSERT_PTR_NULL(strstr(line->path, path));
     }

@@ -207,8 +207,8 @@ static void check(const struct pattern *t, int fuse, int plan)
     unsigned state = 11;
     double worst;
 
-    o.fuse = fuse;
-    o.plan = plan;
+    o.no_fuse = fuse < 0;
+    o.no_plan = plan < 0;
     FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
     CU_ASSERT_PTR_NOT_NULL_FATAL(net);
     for (int k = 0; k < 2; k++)

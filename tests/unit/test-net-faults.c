@@ -41,8 +41,8 @@ static ferry_net *open_net(int plan, int fuse)
     ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
     ferry_net *net = NULL;
 
-    o.plan = plan;
-    o.fuse = fuse;
+    o.no_plan = plan < 0;
+    o.no_fuse = fuse < 0;
     FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
     CU_ASSERT_PTR_NOT_NULL_FATAL(net);
     return net;

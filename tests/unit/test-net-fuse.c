@@ -174,8 +174,8 @@ static ferry_net *open_text(const char *text, int fuse, int plan)
     ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
     ferry_net *net = NULL;
 
-    o.fuse = fuse;
-    o.plan = plan;
+    o.no_fuse = fuse < 0;
+    o.no_plan = plan < 0;
     FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
     CU_ASSERT_PTR_NOT_NULL_FATAL(net);
     return net;
@@ -355,8 +355,8 @@ static void only_what_is_kept_is_computed(void)
 
     o.keep = (const char *const[]){ "t" };
     o.keep_count = 1;
-    o.only = 1;
-    o.plan = -1;
+    o.only = true;
+    o.no_plan = true;
     FX_OK(ferry_net_open(fx_device(), NULL, &o, &net));
     fill_net(net, 5);
     fill_net(plain, 5);

@@ -268,7 +268,7 @@ static void what_was_run_before_allocates_nothing(void)
     }
     o.keep = (const char *const[]){ "s" }; /* ArgMax takes room for itself */
     o.keep_count = 1;
-    o.only = 1;
+    o.only = true;
     FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
     for (round = 0; round < 3; round++)
         for (i = 0; i < 2 * FERRY_TEST_COUNT(sides); i++) {

@@ -371,7 +371,7 @@ static void devices_in_one_context_copy_directly(void)
     struct own o = create_own();
     ferry_device *a = adopt(&o, o.q), *b = adopt(&o, o.second);
     ferry_memory *m = NULL;
-    ferry_device_stats s = { 0 };
+    ferry_device_stats s = { .struct_size = sizeof s };
     unsigned char *p;
     ferry_ref ref;
 
@@ -383,7 +383,7 @@ static void devices_in_one_context_copy_directly(void)
     begin();
     FX_OK(ferry_memory_access(m, b, FERRY_READ | FERRY_WRITE, NULL, &ref));
     CU_ASSERT(calls.copies == 1 && calls.maps == 0 && calls.writes == 0 && calls.reads == 0);
-    FX_OK(ferry_device_get_stats(b, &s, sizeof(s)));
+    FX_OK(ferry_device_get_stats(b, &s));
     CU_ASSERT(s.copies_d2d == 1 && s.bytes_d2d == FX_BYTES);
     CU_ASSERT(fx_all_equal(ferry_memory_host_data(m), FX_NEW));
     ferry_memory_release(m);

@@ -27,9 +27,9 @@ static ferry_device *open_sim(void)
 
 static ferry_device_stats stats(ferry_device *dev)
 {
-    ferry_device_stats s;
+    ferry_device_stats s = { .struct_size = sizeof s };
 
-    FX_OK(ferry_device_get_stats(dev, &s, sizeof s));
+    FX_OK(ferry_device_get_stats(dev, &s));
     return s;
 }
 

@@ -28,7 +28,7 @@ static void host_memory_is_aligned_as_the_device_wants_it(void)
 {
     ferry_device *dev = claimant("unified");
     ferry_memory *m = NULL;
-    ferry_device_stats s;
+    ferry_device_stats s = { .struct_size = sizeof s };
     unsigned char *p;
 
     FX_OK(ferry_device_synchronize(dev));
@@ -43,7 +43,7 @@ static void host_memory_is_aligned_as_the_device_wants_it(void)
         CU_ASSERT_PTR_EQUAL(ferry_memory_device_data(m).handle, p);
         ferry_memory_release(m);
     }
-    FX_OK(ferry_device_get_stats(dev, &s, sizeof s));
+    FX_OK(ferry_device_get_stats(dev, &s));
     CU_ASSERT_EQUAL(s.copies_h2d, 0);
     ferry_runtime_close(rt);
 }

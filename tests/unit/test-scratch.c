@@ -53,9 +53,9 @@ static void end(void)
 
 static ferry_device_stats stats(void)
 {
-    ferry_device_stats s;
+    ferry_device_stats s = { .struct_size = sizeof s };
 
-    CU_ASSERT_EQUAL(ferry_device_get_stats(dev, &s, sizeof(s)), 0);
+    CU_ASSERT_EQUAL(ferry_device_get_stats(dev, &s), 0);
     return s;
 }
 

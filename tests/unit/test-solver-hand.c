@@ -44,7 +44,7 @@ static void steps_by_hand_are_steps(void)
 }
 
 /* Counts calls, takes the gradients away, and fails at the call that *arg counts down to. */
-static int without_gradients(void *arg, ferry_solver *s, int ready)
+static int without_gradients(void *arg, ferry_solver *s, bool ready)
 {
     int *left = arg;
 

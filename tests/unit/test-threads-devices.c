@@ -81,11 +81,11 @@ static void end(void)
     CU_ASSERT_EQUAL(w.wrong, 0);
     ferry_blob_destroy(w.shared);
     for (int i = 0; i < DEVICES; i++) {
-        ferry_device_stats s = { 0 };
+        ferry_device_stats s = { .struct_size = sizeof s };
 
         ferry_queue_destroy(w.queue[i][1]);
         CU_ASSERT_EQUAL(ferry_device_set_budget(w.dev[i], 0), FERRY_OK);
-        CU_ASSERT_EQUAL(ferry_device_get_stats(w.dev[i], &s, sizeof(s)), FERRY_OK);
+        CU_ASSERT_EQUAL(ferry_device_get_stats(w.dev[i], &s), FERRY_OK);
         CU_ASSERT_EQUAL(s.live_bytes, 0);
         CU_ASSERT_EQUAL(s.allocs, s.frees);
     }
@@ -242,16 +242,18 @@ static void threads_may_share_the_queues_of_three_devices(void)
 /* A budget that another thread sets is met or not; what is being worked on has its room. */
 static void one_thread_may_evict_what_the_others_have_put_down(void)
 {
-    ferry_device_stats before[DEVICES], after;
+    ferry_device_stats before[DEVICES], after = { .struct_size = sizeof after };
     uint64_t evictions = 0;
 
     begin();
-    for (int i = 0; i < DEVICES; i++)
-        CU_ASSERT_EQUAL(ferry_device_get_stats(w.dev[i], &before[i], sizeof(before[i])), FERRY_OK);
+    for (int i = 0; i < DEVICES; i++) {
+        before[i].struct_size = sizeof before[i];
+        CU_ASSERT_EQUAL(ferry_device_get_stats(w.dev[i], &before[i]), FERRY_OK);
+    }
     w.evicting = true;
     run_threads(work, evict);
     for (int i = 0; i < DEVICES; i++) {
-        CU_ASSERT_EQUAL(ferry_device_get_stats(w.dev[i], &after, sizeof(after)), FERRY_OK);
+        CU_ASSERT_EQUAL(ferry_device_get_stats(w.dev[i], &after), FERRY_OK);
         evictions += after.evictions - before[i].evictions;
     }
     CU_ASSERT(evictions > 0);

@@ -32,7 +32,7 @@ static int traced_program(int out)
     ferry_runtime *rt;
     ferry_device *dev;
     ferry_blob *b;
-    ferry_device_stats s;
+    ferry_device_stats s = { .struct_size = sizeof s };
     double sum;
 
     setenv("FERRY_TRACE", path, 1);
@@ -43,7 +43,7 @@ static int traced_program(int out)
         !ferry_blob_mutable_device_data(b).handle || !ferry_blob_mutable_host_data(b) ||
         ferry_memory_prefetch(ferry_blob_data_memory(b), dev, NULL) ||
         ferry_blob_asum_data(b, &sum) || ferry_device_synchronize(dev) ||
-        ferry_device_get_stats(dev, &s, sizeof s))
+        ferry_device_get_stats(dev, &s))
         return 2;
     if (write(out, &s, sizeof s) != (ssize_t)sizeof s)
         return 3;
@@ -93,7 +93,7 @@ static int traced_failures(int out)
     const struct sim_control *control;
     ferry_runtime *rt;
     ferry_device *dev;
-    ferry_device_stats s;
+    ferry_device_stats s = { .struct_size = sizeof s };
     void *sim;
     int err;
 
@@ -105,7 +105,7 @@ static int traced_failures(int out)
         ferry_device_native(dev, "sim_device", &sim, sizeof sim))
         return 1;
     err = use_badly(dev, control, sim);
-    if (err || ferry_device_get_stats(dev, &s, sizeof s))
+    if (err || ferry_device_get_stats(dev, &s))
         return err ? err : 2;
     if (write(out, &s, sizeof s) != (ssize_t)sizeof s)
         return 3;
@@ -121,7 +121,7 @@ static int traced_adoption(int out)
     ferry_runtime *rt;
     ferry_device *dev;
     ferry_memory *x, *y;
-    ferry_device_stats s;
+    ferry_device_stats s = { .struct_size = sizeof s };
 
     setenv("FERRY_TRACE", path, 1);
     if (ferry_runtime_open(&options, &rt) || ferry_runtime_get_device(rt, NULL, &dev) ||
@@ -130,7 +130,7 @@ static int traced_adoption(int out)
         return 1;
     if (!ferry_memory_overwrite_host_data(x) || !ferry_memory_device_data(x).handle ||
         !ferry_memory_device_data(y).handle || ferry_device_synchronize(dev) ||
-        ferry_device_get_stats(dev, &s, sizeof s))
+        ferry_device_get_stats(dev, &s))
         return 2;
     if (write(out, &s, sizeof s) != (ssize_t)sizeof s)
         return 3;

@@ -144,10 +144,9 @@ void wx_close(void)
 
 static ferry_device_stats stats_of(int i)
 {
-    ferry_device_stats now;
+    ferry_device_stats now = { .struct_size = sizeof now };
 
-    memset(&now, 0, sizeof(now));
-    CU_ASSERT_EQUAL(ferry_device_get_stats(wx.dev[i], &now, sizeof(now)), FERRY_OK);
+    CU_ASSERT_EQUAL(ferry_device_get_stats(wx.dev[i], &now), FERRY_OK);
     return now;
 }
 
@@ -155,7 +154,6 @@ ferry_plugin_counters wx_counters(int i)
 {
     ferry_plugin_counters now;
 
-    memset(&now, 0, sizeof(now));
     now.struct_size = sizeof(now);
     CU_ASSERT_EQUAL(wx.dev[i]->ops->counters(wx.dev[i]->dev, &now), FERRY_OK);
     return now;

@@ -20,8 +20,10 @@ int main(void)
     }
     if (ferry_runtime_get_device(rt, NULL, &dev) == 0 && ferry_device_synchronize(dev) == 0)
         printf("%s works\n", ferry_device_get_properties(dev)->plugin);
-    for (int i = 0; !dev && ferry_runtime_candidate(rt, i, &line) == 0; i++)
-        printf("%s: %s: %s\n", line->name, line->stage, line->reason);
+    for (int i = 0; !dev && i < ferry_runtime_candidate_count(rt); i++)
+        if (ferry_runtime_candidate_at(rt, i, &line) == 0)
+
+            printf("%s: %s: %s\n", line->name, line->stage, line->reason);
     ferry_runtime_close(rt);
     return dev ? 0 : 1;
 }

@@ -37,10 +37,10 @@ static json_t *json_options(ferry_runtime *rt, const ferry_runtime_candidate_inf
 {
     json_t *options = json_array();
     int count = option_count(rt, c);
-    ferry_runtime_option_info o;
+    ferry_runtime_option_info o = { .struct_size = sizeof o };
 
     for (int i = 0; i < count; i++)
-        if (ferry_runtime_option_at(rt, c->name, i, &o, sizeof(o)) != FERRY_OK ||
+        if (ferry_runtime_option_at(rt, c->name, i, &o) != FERRY_OK ||
             json_array_append_new(options, json_option(&o)) != 0) {
             json_decref(options);
             return NULL;
@@ -121,7 +121,7 @@ static void print_option(const ferry_runtime_option_info *o)
 static int print_verbose(ferry_runtime *rt)
 {
     const ferry_runtime_candidate_info *c;
-    ferry_runtime_option_info o;
+    ferry_runtime_option_info o = { .struct_size = sizeof o };
     int options;
 
     for (int i = 0; i < ferry_runtime_candidate_count(rt); i++) {
@@ -137,7 +137,7 @@ static int print_verbose(ferry_runtime *rt)
             tool_printf("    hint    %s\n", c->hint);
         options = option_count(rt, c);
         for (int k = 0; k < options; k++)
-            if (ferry_runtime_option_at(rt, c->name, k, &o, sizeof(o)) == FERRY_OK)
+            if (ferry_runtime_option_at(rt, c->name, k, &o) == FERRY_OK)
                 print_option(&o);
     }
     return TOOL_OK;

@@ -129,8 +129,9 @@ static void note_links(ferry_io *from, struct target *to)
     const char *key, *value;
     int64_t n = 0;
 
-    for (int64_t i = 0; ferry_io_metadata(from, i, &key, &value) == FERRY_OK && key; i++)
-        if (files_is_link(from, key) && n++ < NAMED_LINKS)
+    for (int64_t i = 0; i < ferry_io_metadata_count(from); i++)
+        if (!ferry_io_metadata_at(from, i, &key, &value) && files_is_link(from, key) &&
+            n++ < NAMED_LINKS)
             target_note(to, "%s is not carried over: %s", key, value);
     if (n > NAMED_LINKS)
         target_note(to, "and %" PRId64 " more links", n - NAMED_LINKS);

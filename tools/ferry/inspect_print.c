@@ -162,7 +162,9 @@ static void print_links(const struct inspection *in)
     const char *key, *value;
     int64_t n = 0;
 
-    for (int64_t i = 0; ferry_io_metadata(in->io, i, &key, &value) == FERRY_OK && key; i++) {
+    for (int64_t i = 0; i < ferry_io_metadata_count(in->io); i++) {
+        if (ferry_io_metadata_at(in->io, i, &key, &value))
+            break;
         if (!files_is_link(in->io, key) || n++ >= MOST_LINKS)
             continue;
         tool_printf("note: ");
@@ -257,7 +259,9 @@ static json_t *json_metadata(ferry_io *io)
     json_t *metadata = json_object();
     const char *key, *value;
 
-    for (int64_t i = 0; ferry_io_metadata(io, i, &key, &value) == FERRY_OK && key; i++) {
+    for (int64_t i = 0; i < ferry_io_metadata_count(io); i++) {
+        if (ferry_io_metadata_at(io, i, &key, &value))
+            break;
         json_t *name = tool_json_string(key); /* what is no UTF-8 is no key of an object's */
 
         if (name &&

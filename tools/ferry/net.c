@@ -148,8 +148,8 @@ static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **o
     o.keep = keep.at;
     o.keep_count = keep.count;
     o.only = r->keep && !all;
-    o.plan = r->no_plan ? -1 : 0;
-    o.fuse = r->no_fuse ? -1 : 0;
+    o.no_plan = r->no_plan;
+    o.no_fuse = r->no_fuse;
     o.backward = r->backward;
     if (status == TOOL_OK)
         status = open_given(r, dev, &o, out);
