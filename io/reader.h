@@ -3,8 +3,8 @@
  * What an open file is to the formats: they find arrays in its bytes and add them; the rest, from
  * iteration to reading into a blob, is the same for all.
  */
-#ifndef FERRY_IO_READER_H
-#define FERRY_IO_READER_H
+#ifndef FERRY_IO_PRIVATE_READER_H
+#define FERRY_IO_PRIVATE_READER_H
 
 #include "arena.h"
 #include "file_map.h"

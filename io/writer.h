@@ -3,8 +3,8 @@
  * What a file being written is to the formats: they put bytes around each array's values; order,
  * accounting and the temporary file are the same for all.
  */
-#ifndef FERRY_IO_WRITER_H
-#define FERRY_IO_WRITER_H
+#ifndef FERRY_IO_PRIVATE_WRITER_H
+#define FERRY_IO_PRIVATE_WRITER_H
 
 #include "arena.h"
 #include "names.h"

@@ -4,12 +4,17 @@
 ferryincludedir = $(includedir)/ferry
 ferryinclude_HEADERS = \
 	%D%/blob.h \
+	%D%/blobproto.h \
 	%D%/caffe.hpp \
+	%D%/comm.h \
 	%D%/descriptor.h \
 	%D%/device.h \
+	%D%/dlpack.h \
 	%D%/ferry.h \
 	%D%/image.h \
 	%D%/io.h \
+	%D%/io_reader.h \
+	%D%/io_writer.h \
 	%D%/layer.h \
 	%D%/math.h \
 	%D%/memory.h \
@@ -24,7 +29,6 @@ ferryinclude_HEADERS = \
 	%D%/runtime.h \
 	%D%/solver.h \
 	%D%/status.h \
-	%D%/comm.h \
 	%D%/types.h \
 	%D%/version.h
 

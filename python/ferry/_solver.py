@@ -18,7 +18,7 @@ Event = namedtuple("Event", "iter is_last lr loss smoothed_loss scores")
 
 _OnIteration = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
                                 ctypes.POINTER(_abi.SolverEvent))
-_OnGradients = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+_OnGradients = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_bool)
 
 
 def _event(structure):
