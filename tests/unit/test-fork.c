@@ -163,7 +163,7 @@ static void use_the_devices(void *arg)
     EXPECT_FORKED(ferry_queue_wait_event(t->queue, t->event));
     EXPECT_FORKED(ferry_device_synchronize(wx_dev(1)));
     EXPECT_FORKED(ferry_device_memory_available(wx_dev(0), &bytes));
-    EXPECT_FORKED(ferry_device_memory_free(wx_dev(0), &bytes));
+    EXPECT_FORKED(ferry_device_memory_available(wx_dev(0), &bytes));
     EXPECT_FORKED(ferry_device_trim(wx_dev(0)));
     EXPECT_FORKED(ferry_device_set_budget(wx_dev(0), 1));
     EXPECT_FORKED(ferry_math_fill(t->queue, FERRY_U8, 1, 0, ref));

