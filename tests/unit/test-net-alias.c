@@ -125,8 +125,8 @@ static ferry_net *open_text(const char *text, int fuse, int plan, int backward)
     ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
     ferry_net *net = NULL;
 
-    o.fuse = fuse;
-    o.plan = plan;
+    o.no_fuse = fuse < 0;
+    o.no_plan = plan < 0;
     o.backward = backward;
     FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
     CU_ASSERT_PTR_NOT_NULL_FATAL(net);

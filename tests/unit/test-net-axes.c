@@ -471,7 +471,7 @@ static void compute(const struct pattern *t, ferry_net *net, bool backward)
 
 static void check(const struct pattern *t, int backward, int fuse)
 {
-    ferry_net_options o = { .struct_size = sizeof o, .backward = backward, .fuse = fuse };
+    ferry_net_options o = { .struct_size = sizeof o, .backward = backward, .no_fuse = fuse < 0 };
     ferry_net *net = NULL;
     char text[2048];
 
