@@ -108,7 +108,7 @@ static int contents_of(const ferry_net *net, int blob)
     return blob;
 }
 
-int ferry_layer_overwritten(const ferry_layer *layer, int index)
+bool ferry_layer_is_overwritten(const ferry_layer *layer, int index)
 {
     const ferry_net *net = layer ? layer->net : NULL;
     int i, k;

@@ -14,6 +14,7 @@ PACKAGE_TESTS = $(PACKAGE_UNIT_TESTS) $(FUZZ_TESTS) $(SCRIPT_TESTS)
 # Tests that read the sources only and need no build.
 TEXT_TESTS = \
 	%D%/model/check-events.sh \
+	%D%/scripts/check-api.sh \
 	%D%/scripts/check-columns.sh \
 	%D%/scripts/check-descriptors.sh \
 	%D%/scripts/check-docs.sh \

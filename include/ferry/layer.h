@@ -3,15 +3,13 @@
  * @file layer.h
  * Layer types: what a net is made of. Part of libferrynet. (Caffe: Layer.)
  *
- * A type is a table of functions. A net creates a layer of it for each `layer` of a prototxt and calls
- * setup once, reshape whenever a bottom has got another shape, forward and backward as often as it
- * runs. What a layer computes it says in one of two ways:
- *   - reshape describes prepared operations (ferry_layer_emit): the net runs them where the layer is
- *     placed, gives their operands memory, fuses them with their neighbours, and counts them. A layer
- *     that can be said in operations needs no forward.
- *   - forward computes by itself, on the host's copies of its blobs (ferry_blob_host_data) or with
- *     kernels of its own on the device's; coherence does the rest. It runs after the layer's
- *     operations, if it emitted any.
+ * A type is a table of functions. A net creates a layer for each `layer` of a prototxt and calls setup
+ * once, reshape whenever the shape of a bottom changes, forward and backward in each pass. A type
+ * describes its computation in one of two ways:
+ *   - reshape emits operations (ferry_layer_emit). The net runs them on the layer's device, plans the
+ *     memory of their operands, fuses and counts them. Such a type needs no forward.
+ *   - forward computes on the host's copies of its blobs (ferry_blob_host_data), or by kernels of its
+ *     own on the device's. It runs after the operations that the layer emitted, if any.
  *
  * Functions of a type return 0 or a negative FERRY_E… code, having recorded why with ferry_layer_error.
  * Those of one net are called one at a time; those of different nets from different threads.
@@ -39,8 +37,7 @@ typedef enum ferry_phase {
     FERRY_PHASE_TEST = 2
 } ferry_phase;
 
-/** Flags of ferry_layer_type. */
-/** Top i may be bottom i, for the tops that there are. */
+/** Flags of ferry_layer_type: top i may be bottom i. */
 #define FERRY_LAYER_IN_PLACE 1u
 /** Top 0 is a loss: its weight is 1 where the prototxt gives none. */
 #define FERRY_LAYER_LOSS 2u
@@ -132,10 +129,9 @@ FERRY_API int ferry_layer_register(const ferry_layer_type *type);
 
 /** The type of that name, or NULL. Any thread. */
 FERRY_API const ferry_layer_type *ferry_layer_type_find(const char *name);
-
-/** How many types there are. Any thread. */
+/** The number of types. Any thread. */
 FERRY_API int ferry_layer_type_count(void);
-/** Type `index` of them, by name; NULL past the last. Any thread. */
+/** Type `index` in the order of names; NULL past the last. Any thread. */
 FERRY_API const ferry_layer_type *ferry_layer_type_at(int index);
 
 /**
@@ -168,11 +164,11 @@ FERRY_API void *ferry_layer_state(ferry_layer *layer);
 /** TRAIN or TEST. */
 FERRY_API ferry_phase ferry_layer_phase(const ferry_layer *layer);
 /**
- * Of how many nets that are trained together its net is one (ferry_net_options.ranks); 1 in TEST and for NULL. A layer
- * that reads records takes every ranks-th one, from the rank-th on, so that together they read what one would.
+ * The number of nets that are trained together (ferry_net_options.ranks); 1 in TEST and for NULL. A
+ * layer that reads records takes every ranks-th record, starting at its rank.
  */
 FERRY_API int ferry_layer_rank_count(const ferry_layer *layer);
-/** Which one of them it is, from 0 on; 0 in TEST and for NULL. */
+/** The rank of this net among them, from 0; 0 in TEST and for NULL. */
 FERRY_API int ferry_layer_rank(const ferry_layer *layer);
 /** The device on which it is placed. Borrowed. */
 FERRY_API ferry_device *ferry_layer_device(const ferry_layer *layer);
@@ -187,33 +183,31 @@ FERRY_API int ferry_layer_top_count(const ferry_layer *layer);
 FERRY_API ferry_blob *ferry_layer_bottom_at(const ferry_layer *layer, int index);
 /** Top `index`, likewise. */
 FERRY_API ferry_blob *ferry_layer_top_at(const ferry_layer *layer, int index);
-/** 1 where top `index` is the same blob as a bottom, 0 where it is not. */
+/** Whether top `index` is the same blob as a bottom. */
 FERRY_API bool ferry_layer_is_in_place(const ferry_layer *layer, int index);
 /** The weight of top `index` in the loss, 0 where it has none. */
 FERRY_API double ferry_layer_loss_weight(const ferry_layer *layer, int index);
 /**
- * 1 if the net is run backward and this layer with it, so that reshape emits the operations of the
- * backward pass, and forward keeps what they want. 0 in setup, and in the first reshape of a net: who
- * needs backward is known when all layers are there, and reshape is called again.
+ * Whether this layer takes part in the backward pass, so that reshape emits operations for it. False
+ * in setup and in the first reshape of a net: reshape is called again once all layers are known.
  */
 FERRY_API bool ferry_layer_needs_backward(const ferry_layer *layer);
-/** 1 if ferry_layer_needs_backward says so and the diff of bottom `index` is wanted. */
+/** Whether the backward pass needs the diff of bottom `index`. */
 FERRY_API bool ferry_layer_propagates(const ferry_layer *layer, int index);
-/** The same of the diff of parameter `index`: not where its lr_mult is 0, but for force_backward. */
+/** Whether it needs the diff of parameter `index`: false where lr_mult is 0 without force_backward. */
 FERRY_API bool ferry_layer_param_propagates(const ferry_layer *layer, int index);
 
 /**
- * 1 if ferry_layer_needs_backward says so and a layer behind this one works in place on top `index`, or on a blob that
- * shares its contents: backward does not find there what forward wrote. A type whose backward reads its result keeps a
- * copy then. 0 otherwise, and in setup and the first reshape.
+ * Whether a later layer works in place on top `index`, or on a blob that shares its contents, before
+ * the backward pass. A type whose backward reads its result then keeps a copy. False in setup, in the
+ * first reshape, and where ferry_layer_needs_backward is.
  */
-FERRY_API int ferry_layer_overwritten(const ferry_layer *layer, int index);
+FERRY_API bool ferry_layer_is_overwritten(const ferry_layer *layer, int index);
 
 /**
- * Records "LAYER (TYPE): message" as this thread's latest failure, with the place of the layer in its
- * prototxt before it, and returns `code`. Where setup or reshape then fails with FERRY_ESHAPE or FERRY_EINVAL, the
- * net adds what the message does not say: "; bottom 0 is 2 3 (6); blob 0 is 4 5 (20)", and so on for all bottoms and
- * blobs of parameters.
+ * Records "FILE:LINE:COLUMN: LAYER (TYPE): message" as this thread's latest failure and returns
+ * `code`. When setup or reshape then fails with FERRY_ESHAPE or FERRY_EINVAL, the net appends the shapes
+ * that the message does not mention: "; bottom 0 is 2 3 (6); blob 0 is 4 5 (20)".
  */
 FERRY_API int ferry_layer_error(const ferry_layer *layer, int code, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
@@ -227,10 +221,7 @@ FERRY_API int ferry_layer_error(const ferry_layer *layer, int code, const char *
 FERRY_API int ferry_layer_output_path(const ferry_layer *layer, const char *path, char *buf,
                                       size_t capacity);
 
-/**
- * A random number, 0 … below − 1, for what the host decides by chance: the next one of the net's seed.
- * 0 for NULL or a `below` of 0.
- */
+/** The next random number, 0 … below − 1, of the net's seed. 0 for NULL or a `below` of 0. */
 FERRY_API uint64_t ferry_layer_random(ferry_layer *layer, uint64_t below);
 
 /* ---- in setup ---- */
@@ -252,9 +243,9 @@ typedef struct ferry_layer_param {
  */
 FERRY_API int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param);
 
-/** How many were declared. 0 for NULL. */
+/** The number of declared parameters. 0 for NULL. */
 FERRY_API int ferry_layer_param_count(const ferry_layer *layer);
-/** Number `index` of them, borrowed for the net's life; NULL past the last. */
+/** Parameter `index`, borrowed for the net's life; NULL past the last. */
 FERRY_API ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index);
 
 /* ---- in reshape ---- */
@@ -272,11 +263,10 @@ FERRY_API ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int kee
 FERRY_API ferry_blob *ferry_layer_scratch_at(const ferry_layer *layer, int index);
 
 /**
- * Makes top `top` another name for the contents of bottom `bottom`, whose count it has: nothing is
- * copied. Where no other top does so, their diffs are one as well, so that there is nothing to do in
- * backward. A later layer in place on either writes both: a type whose top is to keep its contents emits a copy,
- * which a planned net leaves out where nothing can see it. (Caffe: ShareData and ShareDiff, as Reshape, Flatten and
- * Split do.)
+ * Makes top `top` share the contents of bottom `bottom`, of the same element count. If it is the only
+ * top that does, the diffs are shared as well and backward has nothing to do. A later layer in place on
+ * either writes both. A type whose top keeps its contents emits a copy instead, which a planned net
+ * omits where nothing can observe it. (Caffe: ShareData, ShareDiff, as Reshape, Flatten, Split do.)
  */
 FERRY_API int ferry_layer_alias(ferry_layer *layer, int top, int bottom);
 

@@ -20,9 +20,11 @@ ferryinclude_HEADERS = \
 	%D%/memory.h \
 	%D%/net.h \
 	%D%/op.h \
+	%D%/op_params.h \
 	%D%/op_plugin.h \
 	%D%/op_types.h \
 	%D%/plugin.h \
+	%D%/plugin_names.h \
 	%D%/plugin_types.h \
 	%D%/proto.h \
 	%D%/queue.h \

@@ -16,18 +16,9 @@
 #ifndef FERRY_OP_TYPES_H
 #define FERRY_OP_TYPES_H
 
-#include <ferry/types.h>
+#include <ferry/op_params.h>
 
 FERRY_BEGIN_DECLS
-
-/** The most axes of an operand, spatial axes of a window, inputs, outputs and epilogue steps. */
-#define FERRY_OP_AXES     8
-#define FERRY_OP_SPATIAL  3
-#define FERRY_OP_INPUTS   6
-#define FERRY_OP_OUTPUTS  4
-#define FERRY_OP_EPILOGUE 4
-/** Bytes of a name of FERRY_OP_NAMED, its terminating NUL among them. */
-#define FERRY_OP_NAME 32
 
 /**
  * Where the elements of an operand lie: element (i0, i1, …) is at the sum of i·stride, counted in
@@ -213,149 +204,6 @@ typedef struct ferry_operand {
 /** Flags of ferry_op_desc.math: what may be traded for speed. 0: nothing. */
 #define FERRY_MATH_TF32     1u
 #define FERRY_MATH_WINOGRAD 2u /* convolutions by tiles: fewer multiplications, other rounding */
-
-/** A window over spatial axes: convolution, im2col, col2im, pool. */
-typedef struct ferry_op_window {
-    uint32_t axes;  /* 1 to FERRY_OP_SPATIAL */
-    uint32_t group; /* divides C and O; 1 elsewhere than in convolution */
-    int64_t kernel[FERRY_OP_SPATIAL], stride[FERRY_OP_SPATIAL],
-        dilation[FERRY_OP_SPATIAL];                           /* ≥ 1 */
-    int64_t pad[FERRY_OP_SPATIAL], pad_end[FERRY_OP_SPATIAL]; /* ≥ 0, before and behind */
-    uint32_t transposed;                                      /* 0 or 1; convolution alone */
-    uint32_t reserved;
-} ferry_op_window;
-
-/** How POOL pools. */
-#define FERRY_POOL_MAX     0u
-#define FERRY_POOL_AVERAGE 1u
-/** What an average is divided by: the window clipped to in + pad_end (Caffe's), or to what is there. */
-#define FERRY_POOL_DIVISOR_PADDED 0u
-#define FERRY_POOL_DIVISOR_VALID  1u
-
-/**
- * Functions of UNARY and of epilogue steps, of x with the parameters a, b, c; and their data passes.
- *
- * dx is dy times: relu r > 0 ? 1 : a; elu r > 0 ? 1 : r + a; sigmoid r·(1 − r); tanh 1 − r²; abs r's
- * sign, 0 at 0; power a·b if that is 0 or a is 1, with p = b·r + c else 2·b·p if a is 2, else
- * a·b·pᵃ/p, which is not a number at p = 0 (as in Caffe); exp a·r; log c·a/(a·r + b); bnll e/(e + 1)
- * with e = exp(min(r, 50)); clip a ≤ r ≤ b ? 1 : 0; swish s·(1 + a·r·(1 − s)) with s = sigmoid(a·r).
- * Threshold has none.
- */
-#define FERRY_UNARY_RELU      0u  /* x > 0 ? x : a·x; r is x, or y if a ≥ 0 */
-#define FERRY_UNARY_ELU       1u  /* x > 0 ? x : a·(exp(x) − 1); r is y */
-#define FERRY_UNARY_SIGMOID   2u  /* 1 / (1 + exp(−x)); r is y */
-#define FERRY_UNARY_TANH      3u  /* r is y */
-#define FERRY_UNARY_ABS       4u  /* r is x */
-#define FERRY_UNARY_POWER     5u  /* (b·x + c)^a; a = 0 gives 1, a = 1 is affine; r is x */
-#define FERRY_UNARY_EXP       6u  /* exp(a·x + b); r is y */
-#define FERRY_UNARY_LOG       7u  /* c · log(a·x + b); r is x */
-#define FERRY_UNARY_BNLL      8u  /* log(1 + exp(x)), without overflow; r is x */
-#define FERRY_UNARY_THRESHOLD 9u  /* x > a ? 1 : 0 */
-#define FERRY_UNARY_CLIP      10u /* min(max(x, a), b); r is x */
-#define FERRY_UNARY_SWISH     11u /* x / (1 + exp(−a·x)); r is x */
-
-/**
- * Functions of BINARY, of x, u and v; and their backward passes. What is not here is said by other
- * operations: dx of a product or of a scale is the product of dy and u, dx of a sum a multiple of dy.
- */
-#define FERRY_BINARY_SUM     0u /* a·x + b·u; weights: dy → du += b·dy */
-#define FERRY_BINARY_PRODUCT 1u /* x·u; weights: dy, x → du += dy·x */
-#define FERRY_BINARY_MAX     2u /* x > u ? x : u; data: x > u ? dy : 0; weights: dy, x, u → the rest */
-#define FERRY_BINARY_SCALE   3u /* x·u + v; without v x·u; weights as product; bias: dv += dy */
-#define FERRY_BINARY_PRELU   4u /* x > 0 ? x : u·x; data: x > 0 ? dy : u·dy; weights: dy, x → */
-                                /* du += x > 0 ? 0 : x·dy */
-#define FERRY_BINARY_NORMALISE 5u /* (x − u)·v; MOMENTS has its data pass */
-#define FERRY_BINARY_QUOTIENT  6u /* x / u */
-
-/** Functions of REDUCE; the result is multiplied by reduce.scale, but an index is not. */
-#define FERRY_REDUCE_SUM    0u
-#define FERRY_REDUCE_SUMSQ  1u
-#define FERRY_REDUCE_ASUM   2u
-#define FERRY_REDUCE_MAX    3u
-#define FERRY_REDUCE_ARGMAX 4u /* over one axis; of equals the last; y is F32 or I32 */
-
-/** LRN's two regions. */
-#define FERRY_LRN_ACROSS 0u
-#define FERRY_LRN_WITHIN 1u
-
-/** Resize: how, and where the sample of output i lies in the input. */
-#define FERRY_RESIZE_NEAREST       0u
-#define FERRY_RESIZE_BILINEAR      1u
-#define FERRY_RESIZE_HALF_PIXEL    0u /* (i + 0.5)·in/out − 0.5 */
-#define FERRY_RESIZE_ALIGN_CORNERS 1u /* i·(in − 1)/(out − 1); 0 where out is 1 */
-#define FERRY_RESIZE_ASYMMETRIC    2u /* i·in/out */
-
-/** Distributions of RANDOM, with parameters a and b. */
-#define FERRY_RANDOM_UNIFORM   0u /* in [a, b) */
-#define FERRY_RANDOM_GAUSSIAN  1u /* mean a, standard deviation b */
-#define FERRY_RANDOM_BERNOULLI 2u /* b with probability a, else 0 */
-
-/** Solvers of UPDATE, and how many scalars a run has. */
-#define FERRY_UPDATE_SGD      0u
-#define FERRY_UPDATE_NESTEROV 1u
-#define FERRY_UPDATE_ADAGRAD  2u
-#define FERRY_UPDATE_RMSPROP  3u
-#define FERRY_UPDATE_ADADELTA 4u
-#define FERRY_UPDATE_ADAM     5u
-#define FERRY_UPDATE_SCALARS  7u
-
-/** Parameters by kind; those that a kind does not name are 0. 256 bytes for good. */
-typedef union ferry_op_params {
-    ferry_op_window window; /* CONVOLUTION, IM2COL, COL2IM; POOL has one too */
-    struct {
-        ferry_op_window window; /* first, so that params.window is it too */
-        uint32_t method;        /* FERRY_POOL_… */
-        uint32_t divisor;
-    } pool;
-    struct {
-        double alpha, beta;
-    } gemm;
-    struct {
-        uint32_t function, reserved;
-        double a, b, c;
-    } unary;
-    struct {
-        uint32_t function, reserved;
-        double a, b;
-    } binary;
-    struct {
-        uint32_t function;
-        uint32_t axes; /* bit i: axis i */
-        double scale;
-    } reduce; /* MOMENTS: axes alone */
-    struct {
-        uint32_t axis;
-        uint32_t logarithm; /* 1: the result's logarithm, x − max − log Σ */
-    } softmax;
-    struct {
-        uint32_t region; /* FERRY_LRN_… */
-        uint32_t reserved;
-        int64_t size; /* odd */
-        double alpha, beta, k;
-    } lrn;
-    struct {
-        uint32_t method, sampling;
-    } resize;
-    struct {
-        uint32_t group; /* 0: ROIPooling; g: PSROIPooling over g × g groups */
-        uint32_t reserved;
-        double spatial_scale;
-    } roi;
-    struct {
-        uint32_t distribution, reserved;
-        double a, b;
-    } random;
-    struct {
-        uint32_t solver, reserved; /* FERRY_UPDATE_… */
-    } update;
-    struct {
-        char name[FERRY_OP_NAME];
-        uint32_t bytes; /* of block in use */
-        uint32_t reserved;
-        unsigned char block[216];
-    } named;
-    uint64_t room[32];
-} ferry_op_params;
 
 /** Steps of an epilogue. */
 #define FERRY_STEP_UNARY 0u /* y = function(y; a, b, c) */

@@ -9,20 +9,19 @@
  * libferry: every service arrives in the ferry_host table.
  *
  * Rules for every entry, unless its comment says otherwise:
- * - It returns 0, or a negative FERRY_E… code after having told host->error() why; outputs are
- *   written only on success. Either it did all that it was asked, or the state is as before;
- *   FERRY_EUNSUPPORTED means that it did nothing at all.
+ * - It returns 0, or a negative FERRY_E… code after it has reported the reason through host->error().
+ *   Outputs are written on success only. After a failure the state is as before; FERRY_EUNSUPPORTED
+ *   means that nothing was done.
  * - It may be called from any thread. ferry calls the entries that take a queue (but alloc, free
  *   and the event entries) one at a time per queue, unless the device says FERRY_DEVICE_CONCURRENT;
  *   entries of different queues, alloc, free, host_alloc, host_free and the event entries may run
  *   at the same time.
- * - `queue` is what queue_create or queue_wrap returned, or NULL: the device's default queue. Work
- *   on a queue is done in order. A plugin without event_record is synchronous: everything it was
- *   asked is done when the entry returns.
- * - Memory named in asynchronous work stays borrowed until an event recorded afterwards completes.
- *   ferry sees to it.
- * - References are (handle, byte offset). ferry adds to offsets and leaves handles alone. Host
- *   pointers in references are {pointer, offset} just so.
+ * - `queue` is what queue_create or queue_wrap returned; NULL is the device's default queue. Work on a
+ *   queue is done in order. A plugin without event_record is synchronous: the work of an entry is done
+ *   when the entry returns.
+ * - Memory named in asynchronous work stays valid until an event recorded afterwards completes.
+ * - A reference is a handle and a byte offset. ferry adds to offsets only. A host pointer in a
+ *   reference is {pointer, offset}.
  * - After fork ferry calls no entry in the child but, on host-memory devices, free and host_free.
  *
  * Versions: majors must be equal; a plugin with a newer minor is accepted, and so is an older one.
@@ -39,12 +38,10 @@
 
 FERRY_BEGIN_DECLS
 
-/* ---- What a plugin offers ---- */
-
 /**
- * What a plugin can do: a static const table. struct_size is sizeof(ferry_plugin_ops) as the plugin
- * was compiled. Entries under "mandatory" must be there; any other may be NULL, and its comment
- * says what ferry does then.
+ * The entries of a plugin: a static const table. struct_size is sizeof(ferry_plugin_ops) as the plugin
+ * was compiled. Entries under "mandatory" must be present. Any other may be NULL; its comment says
+ * after "Absent" what ferry does then.
  */
 typedef struct ferry_plugin_ops {
     uint32_t struct_size;
@@ -56,15 +53,9 @@ typedef struct ferry_plugin_ops {
 
     /* -- mandatory -- */
 
-    /**
-     * How many devices there are. Creates no context. 0 devices is success; a missing driver is an
-     * error that says so.
-     */
+    /** The number of devices; 0 is success, a missing driver an error. Creates no context. */
     int (*device_count)(void *plugin, uint32_t *out);
-    /**
-     * Opens device `index` (creates its context). *out_dev is handed to the entries below until
-     * device_close.
-     */
+    /** Opens device `index` and creates its context; the entries below get *out_dev. */
     int (*device_open)(void *plugin, uint32_t index, void **out_dev);
     /**
      * Closes the device. ferry has freed every block and destroyed every queue and event before.
@@ -78,10 +69,7 @@ typedef struct ferry_plugin_ops {
      */
     int (*alloc)(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
                  uint32_t *out_flags);
-    /**
-     * Frees a block of alloc. ferry has waited for its work, or, with FERRY_DEVICE_ORDERED_ALLOC,
-     * has ordered it on `queue`.
-     */
+    /** Frees a block after its work, which with FERRY_DEVICE_ORDERED_ALLOC `queue` orders. */
     int (*free)(void *dev, void *queue, void *handle);
     /**
      * Copies `bytes` > 0 bytes by `kind`. The host's side is a plain host pointer, pinned or not.
@@ -148,7 +136,7 @@ typedef struct ferry_plugin_ops {
      * Gives the host the first `bytes` of an imported block, for `access` FERRY_READ or
      * FERRY_READ|FERRY_WRITE, after the queue's work so far; blocks until the host may touch them.
      * If the block is mapped already, this changes the access, and the host can read it throughout.
-     * Absent, with unmap: sharing needs no ceremony beyond waiting for the queue.
+     * Absent, with unmap: waiting for the queue is all that sharing needs.
      */
     int (*map)(void *dev, void *queue, void *handle, uint64_t bytes, uint32_t access);
     /** Takes them back; later work on the queue sees what the host wrote. */
@@ -281,12 +269,11 @@ typedef struct ferry_plugin_ops {
      */
     int (*extension)(void *dev, const char *name, const void **out_table);
     /**
-     * 1 if `handle` is that of a block in this device's memory or, where handles are pointers, points
-     * into one, whoever allocated it; 0 for whatever else it may be, short of NULL: memory of the
-     * host's, imported or pinned, another device's, a block that was freed (but after an ordered free
-     * the vendor may know it for a while), or no address of anything. It never follows the pointer, so
-     * what cannot answer for any value at all leaves the entry out. Any thread; does not block.
-     * Absent: nobody can say.
+     * 1 if `handle` is a block in this device's memory or, where handles are pointers, points into
+     * one, whichever program allocated it; 0 for any other value: host memory, imported or pinned,
+     * another device's memory, a freed block (after an ordered free the vendor may still know it), an
+     * arbitrary number. Never NULL. The pointer is never followed; a plugin that cannot answer for
+     * every value leaves the entry out. Any thread; does not block. Absent: unknown.
      */
     int (*owns)(void *dev, const void *handle);
     /**
@@ -295,8 +282,6 @@ typedef struct ferry_plugin_ops {
      */
     int (*supports_convert)(void *dev, uint32_t x_dtype, uint32_t y_dtype);
 } ferry_plugin_ops;
-
-/* ---- The symbols: ferry_plugin, of descriptor.h, and ---- */
 
 /**
  * Called once in a process, before anything else and only when the plugin is wanted. Stores the

@@ -97,7 +97,7 @@ int ferry__input_kept(ferry_layer *layer, int scratch, ferry_layer_operand *out)
 int ferry__result_kept(ferry_layer *layer, int top, int scratch, ferry_layer_operand *out)
 {
     *out = ferry__of_top(top);
-    return ferry_layer_overwritten(layer, top)
+    return ferry_layer_is_overwritten(layer, top)
                ? keep(layer, ferry_layer_top_at(layer, top), scratch, out)
                : 0;
 }

@@ -135,7 +135,7 @@ class LayerType(ctypes.Structure):
                 ("max_bottoms", INT), ("min_tops", INT), ("max_tops", INT), ("flags", ctypes.c_uint32),
                 ("messages", ctypes.POINTER(TEXT))] + [(name, POINTER) for name in (
                     "setup", "prepare", "reshape", "forward", "backward", "destroy", "position", "seek",
-                    "refuses")]
+                    "refuses", "seed")]
 
 
 class LayerParam(ctypes.Structure):

@@ -18,7 +18,7 @@ older)
     ;;
 newer)
     # A minor on: every structure has grown at its end.
-    cp "$include/ferry/op_plugin.h" "$include/ferry/op_types.h" "$folder/ferry/"
+    cp "$include/ferry/op_plugin.h" "$include/ferry/op_types.h" "$include/ferry/op_params.h" "$folder/ferry/"
     for header in plugin plugin_types; do
         awk '/^} ferry_plugin_ops;/ { print "    int (*later)(void *dev);\n    int (*latest)(void *dev, double);" }
         /^} ferry_plugin_option;/ { print "    const char *later;\n    uint64_t latest;" }

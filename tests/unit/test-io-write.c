@@ -250,9 +250,10 @@ static void diffs_and_states_survive_in_caffes_formats(void)
         CU_ASSERT_EQUAL(ferry_io_get_format(io), files_of[f].format);
         check_entry(io, files_of[f].names[0], a);
         check_entry(io, files_of[f].names[1], b);
-        FX_OK(ferry_io_metadata_at(io, 0, &key, &value));
-        if (files_of[f].format == FERRY_IO_SOLVERSTATE)
+        if (files_of[f].format == FERRY_IO_SOLVERSTATE) {
+            FX_OK(ferry_io_metadata_at(io, 0, &key, &value));
             CU_ASSERT(key && strcmp(key, "iter") == 0 && strcmp(value, "1234") == 0);
+        }
         ferry_io_close(io);
         ferry_blob_destroy(a);
         ferry_blob_destroy(b);

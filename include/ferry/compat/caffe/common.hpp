@@ -245,6 +245,7 @@ class Caffe
     Brew mode_;
     unsigned int seed_;
     bool keep_;
+    string writes_to_;
     ferry_device *selected_; /* of the mode GPU; NULL: not asked for yet */
 };
 
