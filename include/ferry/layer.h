@@ -53,10 +53,7 @@ typedef enum ferry_phase {
 #define FERRY_LAYER_PAIRS 64u
 /** Its tops are inputs of the net: the program gives them shape and contents. */
 #define FERRY_LAYER_INPUT 128u
-/**
- * Its backward pass may have nothing to do, as where the bottom's diff is the top's: that reshape emits no operation
- * for it, and that there is no function, is then no error.
- */
+/** A backward pass without operations and without a function is valid: the bottom's diff is the top's. */
 #define FERRY_LAYER_EMPTY_BACKWARD 256u
 
 /**
