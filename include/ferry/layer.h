@@ -94,25 +94,25 @@ typedef struct ferry_layer_type {
     /** Ends what the state holds. Called also after a failed setup. May be NULL. */
     void (*destroy)(ferry_layer *layer);
     /**
-     * For layers that read records: how many their forwards have used since setup, times the ranks. What was read ahead
-     * does not count; what is read next, and everything that is left to chance about it, follows from the
-     * position and the net's seed. NULL where there is none.
+     * For layers that read records: the number of records that their forwards have used since setup,
+     * times the ranks, without those read ahead. The next records, and every random choice about them,
+     * follow from the position and the net's seed. NULL: no position.
      */
     uint64_t (*position)(ferry_layer *layer);
     /**
-     * Goes there: the next forward reads what it would have read behind so many records, to the bit. After a
-     * failure it has to succeed before the next forward. NULL as position is.
+     * Moves to a position: the next forward reads the same records, to the bit. After a failure it has
+     * to succeed before the next forward. NULL where position is.
      */
     int (*seek)(ferry_layer *layer, uint64_t position);
     /**
-     * Why bottom `index` cannot be differentiated, in words that follow the type's name; static. NULL
-     * where it can. May be NULL itself: FERRY_LAYER_LABELS and FERRY_LAYER_FORWARD_ONLY say it.
+     * Why bottom `index` cannot be differentiated: static words that follow the type's name, NULL where
+     * it can. NULL: FERRY_LAYER_LABELS and FERRY_LAYER_FORWARD_ONLY decide.
      */
     const char *(*refuses)(const ferry_layer *layer, int index);
     /**
-     * For layers that leave something about their records to chance: takes it from the net's seed as it is now, by
-     * ferry_layer_random, and stops reading ahead; seek follows before the next forward (ferry_net_seed). NULL: nothing
-     * is left to chance, or the layer has no position.
+     * For layers that make random choices about their records: draws from the net's present seed by
+     * ferry_layer_random, and stops reading ahead; seek follows before the next forward
+     * (ferry_net_seed). NULL: no random choices, or no position.
      */
     int (*seed)(ferry_layer *layer);
 } ferry_layer_type;
