@@ -80,7 +80,7 @@ typedef struct ferry_layer_type {
      * a scratch blob or given one another shape. May be NULL.
      */
     int (*prepare)(ferry_layer *layer);
-    /** Checks the bottoms' shapes, gives the tops theirs, and emits operations. Mandatory. */
+    /** Checks the bottoms' shapes, sets the tops' and emits operations. Mandatory. */
     int (*reshape)(ferry_layer *layer);
     /** Fills the tops. May be NULL: the operations do. */
     int (*forward)(ferry_layer *layer);
@@ -171,10 +171,9 @@ FERRY_API int ferry_layer_rank(const ferry_layer *layer);
 FERRY_API ferry_device *ferry_layer_device(const ferry_layer *layer);
 /** The queue on which the net runs there. Borrowed. */
 FERRY_API ferry_queue *ferry_layer_queue(const ferry_layer *layer);
-
-/** How many bottoms it has. 0 for NULL. */
+/** The number of bottoms. 0 for NULL. */
 FERRY_API int ferry_layer_bottom_count(const ferry_layer *layer);
-/** How many tops it has. 0 for NULL. */
+/** The number of tops. 0 for NULL. */
 FERRY_API int ferry_layer_top_count(const ferry_layer *layer);
 /** Bottom `index`, borrowed from the net. NULL past the last. */
 FERRY_API ferry_blob *ferry_layer_bottom_at(const ferry_layer *layer, int index);
