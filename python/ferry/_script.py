@@ -25,7 +25,7 @@ def _run_script(program, path):
 
 
 def _find(name):
-    """The specification of a module, which its packages are imported for; None where there is none."""
+    """The specification of a module, which its packages are imported for; None if it does not exist."""
     try:
         return importlib.util.find_spec(name)
     except ModuleNotFoundError as error:

@@ -29,7 +29,7 @@ def test_a_blob_is_the_image_less_the_mean_times_the_scale():
 
 
 def test_resizing_gives_the_numbers_of_opencv_4_14():
-    """What cv2.resize gave, of bytes: fixed-point numbers, and of floats."""
+    """Results of cv2.resize: for bytes, which it computes in fixed-point numbers, and for floats."""
     assert resized(np.array([[0, 255]], "u1"), 8, 1).tolist() == [[0, 0, 32, 96, 159, 223, 255, 255]]
     assert resized(IMAGE[:, :, 0], 3, 2).tolist() == [[92, 100, 108], [152, 160, 147]]
     assert resized(IMAGE[:4, :6, 0], 3, 2).tolist() == [[68, 164, 135], [116, 87, 120]]

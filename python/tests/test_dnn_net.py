@@ -151,6 +151,16 @@ def test_inputs_take_any_shape_and_type(chain):
         assert same(chain.forward(), 2 * np.maximum(x.astype("f4") + 1, 0))
 
 
+def test_an_input_that_several_blobs_share_shrinks():
+    net = opened(given(1, 2, 30, 30) + 'layer { name: "f" type: "Flatten" bottom: "data" top: "f" }'
+                 'layer { name: "r" type: "ReLU" bottom: "data" top: "r" }'
+                 'layer { name: "s" type: "Power" bottom: "f" top: "s" power_param { scale: 3 } }')
+    for size in (30, 3, 2, 31, 5):
+        x = np.full((1, 2, size, size), size, np.float32)
+        net.setInput(x)
+        assert same(net.forward(["s", "r"]), (3 * x.reshape(1, -1), x))
+
+
 def test_a_mean_and_a_scale(chain):
     wanted = 2 * np.maximum((X - np.array([1, 2], "f4").reshape(1, 2, 1, 1)) * 2 + 1, 0)
     chain.setInput(X, "", 2.0, (1, 2))
@@ -280,18 +290,21 @@ def test_a_profile_and_a_graph(chain, tmp_path):
     assert "output: 1 x 2 x 3 x 3" in text
 
 
-def test_threads_share_a_net(chain):
+def test_threads_share_a_net():
+    net, x = opened(CHAIN), np.random.default_rng(1).standard_normal((8, 2, 64, 64)).astype("f4")
+    net.setInput(x)
+    wanted, shifted = 2 * np.maximum(x + 1, 0), x + 1
     raised = []
 
     def run():
         try:
             for _ in range(100):
-                assert same(chain.forward(), 2 * np.maximum(X + 1, 0))
-                assert same(chain.forward("p"), X + 1)
+                assert same(net.forward(), wanted)
+                assert same(net.forward("p"), shifted)
         except BaseException as error:  # pylint: disable=broad-exception-caught
             raised.append(error)
 
-    threads = [threading.Thread(target=run) for _ in range(2)]
+    threads = [threading.Thread(target=run) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:

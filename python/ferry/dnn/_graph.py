@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The layers of a net as cv2.dnn numbers them: inputs are layer 0, splits that a net inserts are none."""
+"""The layers of a net as cv2.dnn numbers them: inputs are layer 0, and splits that a net inserts have no number."""
 
 from .. import _abi
 from .._library import lib, string
@@ -26,7 +26,7 @@ def _is_inserted(kind, name, bottoms):
 
 
 class Graph:
-    """What getLayerNames and its kin say. `nodes` begins with layer 0."""
+    """The layers, for getLayerNames and the like. `nodes` begins with layer 0."""
 
     def __init__(self, handle):
         self.inputs = [string(lib.ferry_blob_name(lib.ferry_net_input_at(handle, i)))

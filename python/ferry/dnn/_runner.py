@@ -17,7 +17,7 @@ _adopt, _access, _forward = lib.ferry_memory_adopt, lib.ferry_blob_access, lib.f
 
 
 def _alone():
-    """What sys.getrefcount says of an array that only a slot has."""
+    """The count of sys.getrefcount for an array that only a slot references."""
     slot = [np.empty(1)]
     return sys.getrefcount(slot[0])
 
@@ -50,7 +50,7 @@ class _Input:
         self.shape = self.stamp = self.array = self.memory = self.place = None
 
     def take(self, array, stamp):
-        """Adopts the array, which is contiguous, and not copied; whether the shape is another."""
+        """Adopts the array, which is contiguous, without a copy; whether the shape changes."""
         reshaped = self.shape != array.shape
         if reshaped:
             self.shape = None
@@ -157,7 +157,7 @@ class Runner:
         return found
 
     def feed(self, given):
-        """The inputs: arrays, each with a stamp that is another for each setInput."""
+        """Sets the inputs: arrays, each with a stamp that changes with each setInput."""
         reshaped = False
         for name, one in self._inputs.items():
             array, stamp = given[name]

@@ -29,12 +29,12 @@ class Model:
         return self
 
     def setInputMean(self, mean):
-        """What is subtracted from each channel."""
+        """The values to subtract from the channels."""
         self._mean = tuple(scalar(mean, "setInputMean"))
         return self
 
     def setInputScale(self, scale):
-        """What values are multiplied by then: a number, or one a channel."""
+        """The factor after that: a number, or one for each channel."""
         values = scalar(scale, "setInputScale", "scale")
         self._scale = np.full(4, values[0]) if not values[1:].any() else values
         return self

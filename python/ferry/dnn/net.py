@@ -34,7 +34,7 @@ class Layer:
         self._tops = node.tops
 
     def outputNameToIndex(self, outputName):
-        """The place of a blob among the layer's; −1 of one that is none of them."""
+        """The place of a blob among the layer's; −1 for a blob of another layer."""
         return self._tops.index(outputName) if outputName in self._tops else -1
 
     def __repr__(self):
@@ -166,10 +166,10 @@ class Net:
 
     def _check_given(self, function):
         if not self._given:
-            raise made(ASSERTION, "!layers[0].outputBlobs.empty(): no input has been set", function)
+            raise made(ASSERTION, "!layers[0].outputBlobs.empty(): no input is set", function)
         for name in self._graph.inputs:
             if name not in self._given or not self._given[name][0].size:
-                raise made(ASSERTION, f"inp.total(): input \"{name}\" has not been set", function)
+                raise made(ASSERTION, f"inp.total(): input \"{name}\" is not set", function)
         if self._without:
             raise made(ASSERTION, f"!blobs.empty(): layer \"{self._without[0]}\" has no weights", function)
 
@@ -275,7 +275,7 @@ class Net:
         return () if self.empty() else self._known("getLayerNames").names()
 
     def getLayerId(self, layer):
-        """The number of a layer, −1 of one that there is not."""
+        """The number of a layer, −1 for an unknown name."""
         return self._known("getLayerId").number(layer)
 
     def getLayerTypes(self):
@@ -463,7 +463,7 @@ class Net:
                 self._reopen()
 
     def enableWinograd(self, useWinograd):
-        """With fusion ferry chooses by itself; without fusion there is none."""
+        """Accepted: with fusion ferry chooses the algorithm of a convolution by itself."""
 
     def dump(self):
         """The layers as a digraph of Graphviz's, with types and output shapes."""

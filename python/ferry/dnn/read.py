@@ -13,7 +13,7 @@ from .net import Net
 
 
 def _bytes(value):
-    """What a buffer holds; None of a path. Bytes are a path where a file has that name, as in cv2, else content."""
+    """The content of a buffer; None for a path. Bytes are a path if a file has that name, as in cv2, else content."""
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, np.ndarray):
