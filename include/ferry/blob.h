@@ -235,9 +235,9 @@ FERRY_API int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsi
 /**
  * Lets b use the other's data memory in place of its own; counts and dtypes must be equal
  * (FERRY_ESHAPE). Both see one another's writes and adoptions from then on, until one of them
- * grows. A blob has one home: b moves to the other's, data and diff, as by ferry_blob_move_to. They are
- * one memory for threads too: while one of them is written, reshaped or moved, no other thread may
- * use either. FERRY_ENOMEM, or what the move fails with: as before. [ShareData]
+ * grows. A blob has one home: b moves to the other's, data and diff, as by ferry_blob_move_to. They
+ * are one memory for threads too: while one of them is written, reshaped or moved, no other thread
+ * may use either. FERRY_ENOMEM, or what the move fails with: as before. [ShareData]
  */
 FERRY_API int ferry_blob_share_data(ferry_blob *b, const ferry_blob *other);
 /** The same for diff. [ShareDiff] */

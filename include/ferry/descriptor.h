@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file descriptor.h
- * Who a plugin is: the note that ferry reads from its file before any line of it runs.
+ * The descriptor of a plugin: an ELF note that ferry reads from the file before it runs the
+ * plugin's code.
  *
- * Included by plugin.h; a plugin's author needs FERRY_PLUGIN at the end, nothing else.
+ * plugin.h includes this header. Authors of plugins use only FERRY_PLUGIN, at the end.
  */
 #ifndef FERRY_DESCRIPTOR_H
 #define FERRY_DESCRIPTOR_H
@@ -19,8 +20,8 @@ FERRY_BEGIN_DECLS
 #define FERRY_PLUGIN_NOTE_TYPE 0x46525931u
 
 /**
- * Bits of cpu_features: what the plugin's own code was compiled to need. ferry refuses it where the
- * CPU or the OS lacks one.
+ * Bits of cpu_features: instruction sets that the plugin's code was compiled for. ferry refuses the
+ * plugin if the CPU or the OS lacks one of them.
  */
 #define FERRY_CPU_SSE3     (UINT32_C(1) << 0)
 #define FERRY_CPU_SSSE3    (UINT32_C(1) << 1)
@@ -38,17 +39,17 @@ FERRY_BEGIN_DECLS
 #define FERRY_CPU_SVE      (UINT32_C(1) << 16)
 
 /**
- * Bits of sanitizer: what the plugin was compiled under; a program without it cannot load the
- * plugin.
+ * Bits of sanitizer: the sanitizer that the plugin was compiled with. A program without that
+ * sanitizer cannot load the plugin.
  */
 #define FERRY_SANITIZER_ADDRESS 1u
 #define FERRY_SANITIZER_THREAD  2u
 #define FERRY_SANITIZER_MEMORY  4u
 
 /**
- * Who a plugin is. Flat, no pointers: it is an ELF note (section .note.ferry), so that ferry reads
- * it from the file before any line of the plugin runs. The first five members are the note's
- * header; descsz counts the bytes from `magic` on.
+ * The descriptor. It contains no pointers, since it is an ELF note (section .note.ferry) that ferry
+ * reads from the file before it runs the plugin's code. The first four members are the note's
+ * header and owner; descsz counts the bytes from `magic` on.
  */
 typedef struct ferry_plugin_descriptor {
     uint32_t note_namesz; /* 6 */
@@ -58,21 +59,21 @@ typedef struct ferry_plugin_descriptor {
     uint32_t magic;       /* FERRY_PLUGIN_MAGIC */
     uint32_t struct_size; /* bytes from magic to the end */
     uint32_t abi_major, abi_minor;
-    uint32_t min_host_minor; /* the least minor of ferry that this plugin can work with */
+    uint32_t min_host_minor; /* the smallest minor of ferry that the plugin supports */
     uint32_t sanitizer;      /* FERRY_SANITIZER_… */
     uint32_t cpu_features;   /* FERRY_CPU_… */
     uint32_t reserved;
     char name[32];    /* [a-z][a-z0-9_-]*, as in ferry_<name>.so and FERRY_BACKEND */
-    char version[32]; /* of the plugin */
+    char version[32]; /* the plugin's version */
     char vendor[64];
 } ferry_plugin_descriptor;
 
-/** The first of the two symbols of a plugin; FERRY_PLUGIN defines it. */
+/** The descriptor, one of the two symbols of a plugin. FERRY_PLUGIN defines it. */
 extern FERRY_API const ferry_plugin_descriptor ferry_plugin;
 
 #define FERRY_PLUGIN_DESCRIPTOR_SIZE ((uint32_t)(sizeof(ferry_plugin_descriptor) - 20u))
 
-/* What the compiler was told, for the descriptor. */
+/* The target and the sanitizer of this compilation, for the descriptor. */
 #ifdef __SSE3__
 #define FERRY_HAVE_SSE3_ FERRY_CPU_SSE3
 #else
@@ -170,8 +171,9 @@ extern FERRY_API const ferry_plugin_descriptor ferry_plugin;
      FERRY_HAVE_AVX512VL_ | FERRY_HAVE_SVE_)
 
 /*
- * Designators are C++20, and no compiler that knows attributes minds them earlier: what it says of
- * them, and of members that are zero for want of one, is switched off for the descriptor.
+ * C++ has designated initialisers from C++20 on; GCC and Clang accept them in earlier standards
+ * with warnings. The pragmas disable these warnings, and those for omitted members, for the
+ * descriptor.
  */
 #ifdef __cplusplus
 #define FERRY_PLUGIN_QUIET_                                                         \
@@ -186,20 +188,20 @@ extern FERRY_API const ferry_plugin_descriptor ferry_plugin;
 #endif
 
 /**
- * Defines the descriptor: FERRY_PLUGIN(.name = "acme", .version = "1.0", .vendor = "Acme"); at file
- * scope of one C or C++ file, once. `name` is required; everything else has been filled in from
- * what the compiler knows.
+ * Defines the descriptor: FERRY_PLUGIN(.name = "acme", .version = "1.0", .vendor = "Acme"). Use it
+ * once, at file scope of a C or C++ file. `name` is required; the macro fills in all members that
+ * describe the ABI and the compilation.
  */
 #define FERRY_PLUGIN(...) FERRY_PLUGIN_OF_(, __VA_ARGS__)
 
 /**
- * The same for a plugin that needs services of ferry_host that came with a later minor of it than 0:
- * FERRY_PLUGIN_FOR_HOST(1, .name = "acme", …). An older ferry refuses it.
+ * As FERRY_PLUGIN, for a plugin that uses services of ferry_host added in minor `minor`:
+ * FERRY_PLUGIN_FOR_HOST(1, .name = "acme", …). A ferry with a smaller minor refuses the plugin.
  */
 #define FERRY_PLUGIN_FOR_HOST(minor, ...) \
     FERRY_PLUGIN_OF_(FERRY_PLUGIN_NEEDS_(minor), __VA_ARGS__)
 
-/* `needs`: nothing, or a member at its place in the structure, which C++ insists on. */
+/* `needs` is empty, or a designated member in declaration order, as C++ requires. */
 #define FERRY_PLUGIN_NEEDS_(minor) .min_host_minor = (minor),
 #define FERRY_PLUGIN_OF_(needs, ...)                                                            \
     FERRY_PLUGIN_QUIET_                                                                         \

@@ -158,9 +158,9 @@ FERRY_API int ferry_device_adopt(ferry_runtime *rt, const char *plugin,
  * The device of that name ("cpu", "cuda:1") in the runtime that lent `dev` out, opened if it was
  * not open yet: for code that has only a device and needs another one of the same configuration. If
  * several runtimes have lent `dev` out, the one that was opened first and is still open. *out is
- * borrowed from that runtime, as from ferry_runtime_get_device, with its errors; a memory or a queue on
- * it keeps it open. FERRY_EINVAL for NULL, or if all those runtimes are closed; *out is unchanged
- * after an error. Any thread.
+ * borrowed from that runtime, as from ferry_runtime_get_device, with its errors; a memory or a
+ * queue on it keeps it open. FERRY_EINVAL for NULL, or if all those runtimes are closed; *out is
+ * unchanged after an error. Any thread.
  */
 FERRY_API int ferry_device_sibling(ferry_device *dev, const char *name, ferry_device **out);
 
@@ -185,9 +185,9 @@ FERRY_API int ferry_device_owns(ferry_device *dev, const void *handle);
 
 /**
  * The most bytes that ferry may hold on the device; 0 lifts the limit. A budget below the bytes
- * held now is met by evicting memories under ferry_memory_allow_eviction, waiting for their copies to the
- * host; if those do not suffice the budget is set all the same, and later allocations fail with
- * FERRY_ENOMEM. Bytes are counted as requested: a block may be up to a quarter larger.
+ * held now is met by evicting memories under ferry_memory_allow_eviction, waiting for their copies
+ * to the host; if those do not suffice the budget is set all the same, and later allocations fail
+ * with FERRY_ENOMEM. Bytes are counted as requested: a block may be up to a quarter larger.
  */
 FERRY_API int ferry_device_set_budget(ferry_device *dev, uint64_t bytes);
 
@@ -199,10 +199,10 @@ FERRY_API int ferry_device_trim(ferry_device *dev);
 
 /**
  * Makes room on the device for work that found no memory there, such as a vendor library's called
- * by the program: evicts up to `bytes` of memories under ferry_memory_allow_eviction, waiting for their
- * copies to the host, and trims as ferry_device_trim. ferry does the same itself before it repeats
- * an allocation, arithmetic or an operation. It does not report whether there is enough memory now.
- * FERRY_EINVAL between ferry_queue_begin and ferry_queue_end. Any thread.
+ * by the program: evicts up to `bytes` of memories under ferry_memory_allow_eviction, waiting for
+ * their copies to the host, and trims as ferry_device_trim. ferry does the same itself before it
+ * repeats an allocation, arithmetic or an operation. It does not report whether there is enough
+ * memory now. FERRY_EINVAL between ferry_queue_begin and ferry_queue_end. Any thread.
  */
 FERRY_API int ferry_device_make_room(ferry_device *dev, uint64_t bytes);
 

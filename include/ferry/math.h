@@ -7,8 +7,8 @@
  * Every function checks its arguments, enqueues its work on `q` and returns, except dot, asum and
  * sumsq, which wait and return a double. References belong to q's device; they stay in use until
  * the work is done. A size of 0 does nothing (reductions give 0). An operation that a plugin does
- * not offer is computed on the host, counted in ferry_device_stats.fallbacks and logged once, or fails
- * with FERRY_EUNSUPPORTED under FERRY_STRICT. F16 and BF16 accumulate in F32; dtypes must be
+ * not offer is computed on the host, counted in ferry_device_stats.fallbacks and logged once, or
+ * fails with FERRY_EUNSUPPORTED under FERRY_STRICT. F16 and BF16 accumulate in F32; dtypes must be
  * floating except in copy, fill and convert.
  *
  * Errors: FERRY_EINVAL (NULL queue, negative size, leading dimension too small); a NULL reference

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file op.h
- * Operations on whatever device is there: convolution and its kin, described once, prepared once, run
- * often. Part of libferrynet.
+ * Operations on any device, such as convolution: described by a ferry_op_desc, prepared once for a
+ * device, run often. Part of libferrynet.
  *
- * Who computes is decided when an operation is created, in this order:
- *   own       the device's plugin has it (extension "ferry.op/1");
- *   composed  the plugin has every step that it can be made of, so that nothing leaves the device:
- *             convolution of im2col and gemm, say, or on F16 and BF16 the same in F32, between copies
- *             that widen and round;
- *   host      the cpu plugin's operation on the host's copies, which coherence brings there and back;
- *             ferry's own plain loops where there is no cpu plugin.
- * F32 is the device's own as far as its plugin goes, F64 the cpu plugin's and so the host's elsewhere. F16 and
- * BF16 are composed on cpu, cuda, opencl and sim: what is added up is F32 at least, each output is rounded
- * once. So every operation runs on every device, if only slowly; FERRY_STRICT=1 makes the last tier
- * FERRY_EUNSUPPORTED, with the kind, the shape and the plugin in its message.
+ * ferry_operation_create chooses the tier that computes the operation, the first of these that can:
  *
- * Errors, where no other is named: FERRY_EINVAL for NULL or a structure without its size,
- * FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED; *out is then untouched and nothing has
- * changed. A structure may end where a program's own header has it end: what it lacks counts as 0, and
- * is not written. Threads: an operation is immutable and may run on several queues at once.
+ * - own: the device's plugin offers the operation (extension "ferry.op/1").
+ * - composed: the plugin offers every step of an equivalent sequence, and all bytes stay on the
+ *   device. Examples: a convolution as im2col and gemm; an F16 or BF16 operation as its F32 form
+ *   between copies that convert.
+ * - host: the cpu plugin computes on the host's copies, and coherence copies the operands. Without
+ *   a cpu plugin, ferry's own loops compute.
+ *
+ * So every operation runs on every device. With FERRY_STRICT=1 the host tier is FERRY_EUNSUPPORTED,
+ * and the message names the kind, the shape and the plugin. The plugin decides which F32 operations
+ * are its own. F64 operations run on the cpu plugin, which is the host tier for other devices. F16
+ * and BF16 are composed on cpu, cuda, opencl and sim: sums accumulate in F32 or wider, and each
+ * output is rounded once.
+ *
+ * Errors: unless a function names other codes, FERRY_EINVAL for NULL or for a structure whose
+ * struct_size is not set, FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED. After a failure
+ * *out is unchanged and no state has changed. A caller built with an older header passes a shorter
+ * structure: members past struct_size count as 0 and are not written.
+ *
+ * Threads: an operation is immutable and may run on several queues at once.
  */
 #ifndef FERRY_OP_H
 #define FERRY_OP_H
@@ -32,129 +37,152 @@ FERRY_BEGIN_DECLS
 /** An operation prepared for a device. Opaque; retains its device. */
 typedef struct ferry_operation ferry_operation;
 
-/** Who computes. The values are those of a sum of costs: a higher one is worse. */
+/**
+ * The tier that computes an operation. The worst tier of several operations is the largest value.
+ */
 typedef enum ferry_operation_tier {
     FERRY_TIER_OWN = 0,
     FERRY_TIER_COMPOSED = 1,
     FERRY_TIER_HOST = 2
 } ferry_operation_tier;
 
-/** "own", "composed", "host"; "?" for any other value. Static storage, any thread. */
+/**
+ * The name of a tier, "own", "composed" or "host"; "?" for any other value. Static storage, any
+ * thread.
+ */
 FERRY_API const char *ferry_operation_tier_name(ferry_operation_tier tier);
 
-/** "convolution", "pool", …; "?" for a number that is none. Static storage, any thread. */
+/**
+ * The name of a kind, "convolution", "pool", …; "?" for an unknown number. Static storage, any
+ * thread.
+ */
 FERRY_API const char *ferry_op_kind_name(uint32_t kind);
 
 /**
- * Makes *op an operation of that kind with nothing in it: no operands, windows of 1 with stride 1,
- * scale 1, forward. Its size is that of the first ferry_op_desc, up to `epilogue`: whoever sets a member that
- * came later zeroes it and sets struct_size after this. Cannot fail; a NULL op is left alone.
+ * Initialises *op as a forward operation of `kind` without operands, with windows of size 1 and
+ * stride 1, and with scale 1. Sets struct_size to the size of the first version of ferry_op_desc,
+ * which ends after `epilogue`. To use a member added later, set it and struct_size after this call.
+ * Cannot fail; ignores a NULL op.
  */
 FERRY_API void ferry_op_desc_init(ferry_op_desc *op, uint32_t kind);
 
 /**
- * An operand of `rank` axes that lies in memory in the order of the axes in `order`, from the
- * outermost to the innermost, without gaps; NULL: 0, 1, 2, …, row-major. Channels-last of four axes is
- * {0, 2, 3, 1}. Nothing is checked before ferry_op_desc_check: what is out of range gives an operand that
- * it refuses. Any thread.
+ * Makes a contiguous operand of `rank` axes. `order` lists the axes from outermost to innermost in
+ * memory; NULL means row-major, 0, 1, 2, …. Channels-last with four axes is {0, 2, 3, 1}. The
+ * arguments are not checked here: ferry_op_desc_check refuses an operand made from values out of
+ * range. Any thread.
  */
 FERRY_API ferry_operand ferry_operand_make(ferry_dtype dtype, const int64_t *shape, int rank,
                                            const uint8_t *order);
 
-/** 1 if the operand is row-major without gaps, 0 if not, or for NULL. Any thread. */
+/** Whether the operand is plain: row-major and contiguous. False for NULL. Any thread. */
 FERRY_API bool ferry_operand_is_plain(const ferry_operand *operand);
 
 /**
- * How far the operand reaches, in bytes from its first element to behind its last; 0 where it has no
- * elements, FERRY_EOVERFLOW where 63 bits do not hold it. Any thread.
+ * The extent of the operand: bytes from the start of its first element to the end of its last. 0
+ * for an operand without elements, FERRY_EOVERFLOW for an extent of 2⁶³ bytes or more. Any thread.
  */
 FERRY_API int64_t ferry_operand_extent(const ferry_operand *operand);
 
 /**
- * Whether an operation makes sense: the operands that its kind wants and no others, shapes that fit
- * each other and the parameters, strides that do not overlap where it writes, known numbers, products
- * that fit 63 bits. What each tier then relies on. FERRY_EINVAL (unknown kind or pass, wrong number of
- * operands, dtype, parameter out of range, overlap), FERRY_ESHAPE (two numbers that do not fit: both
- * are in the message), FERRY_EOVERFLOW. Touches no device. Any thread.
+ * Checks an operation: the number of operands, shapes that match each other and the parameters,
+ * strides of outputs that do not overlap, known numbers, and sizes below 2⁶³. All tiers rely on
+ * this check. FERRY_EINVAL for an unknown kind or pass, a wrong number of operands, a dtype, a
+ * parameter out of range, or overlap; FERRY_ESHAPE for two sizes that do not match, with both in
+ * the message; FERRY_EOVERFLOW. Uses no device. Any thread.
  */
 FERRY_API int ferry_op_desc_check(const ferry_op_desc *op);
 
-/** What ferry_operation_query and ferry_operation_get_plan tell. The caller sets struct_size. */
+/**
+ * How an operation runs. The caller sets struct_size; ferry_operation_query and
+ * ferry_operation_get_plan fill in the rest.
+ */
 typedef struct ferry_operation_plan {
     size_t struct_size;
     ferry_operation_tier tier;
-    uint32_t steps;               /* entries of a plugin that a run calls */
-    uint8_t order[FERRY_OP_AXES]; /* preferred order of in[0]'s and out[0]'s axes; all 0: any */
-    uint64_t packed_bytes;        /* of constants in the plugin's own form */
-    uint64_t workspace_bytes;     /* while it runs */
+    uint32_t steps;               /* calls of plugin entries in a run */
+    uint8_t order[FERRY_OP_AXES]; /* preferred axis order of in[0] and out[0]; all 0: any */
+    uint64_t packed_bytes;        /* constants in the plugin's packed format */
+    uint64_t workspace_bytes;     /* needed during a run */
 } ferry_operation_plan;
 
 /**
- * How `dev` would run `op`; prepares nothing. The preferred order is a wish: an operation whose
- * operands lie otherwise runs too. Errors: those of ferry_op_desc_check, FERRY_EUNSUPPORTED for an
- * integer dtype that the kind does not compute on, and where FERRY_STRICT forbids the host.
+ * Determines how `dev` would run `op`, without preparing it. The preferred order is a hint:
+ * operands in another order also run. Errors: those of ferry_op_desc_check; FERRY_EUNSUPPORTED for
+ * an integer dtype that the kind does not support, and for the host tier under FERRY_STRICT=1.
  */
 FERRY_API int ferry_operation_query(ferry_device *dev, const ferry_op_desc *op,
                                     ferry_operation_plan *out);
 
 /**
- * Prepares `op` for `dev`, which is opened if it was not yet: decides the tier, compiles what has to
- * be compiled. `op` is copied. The caller destroys the operation. Errors as ferry_operation_query.
+ * Prepares `op` for `dev`: opens the device if it is not open, chooses the tier and compiles
+ * kernels. Copies `op`. The caller destroys the operation. Errors as ferry_operation_query.
  */
 FERRY_API int ferry_operation_create(ferry_device *dev, const ferry_op_desc *op,
                                      ferry_operation **out);
 
-/** How an operation runs; `out->struct_size` is set by the caller. FERRY_EINVAL. */
+/** Copies the operation's plan to *out; the caller sets out->struct_size. FERRY_EINVAL. */
 FERRY_API int ferry_operation_get_plan(const ferry_operation *operation, ferry_operation_plan *out);
 
-/** Where an operand lies: the memory, and the distance of its first element from the start in bytes. */
+/** The location of an operand: a memory, and the offset of the operand's first element in it. */
 typedef struct ferry_operation_location {
     ferry_memory *memory;
-    uint64_t offset; /* bytes; a multiple of the element's size */
+    uint64_t offset; /* bytes; a multiple of the element size */
 } ferry_operation_location;
 
-/** What a run takes. The caller sets struct_size; what a kind does not use stays 0. */
+/**
+ * The arguments of a run. The caller sets struct_size; members that the kind does not use stay 0.
+ */
 typedef struct ferry_operation_args {
     size_t struct_size;
-    const ferry_operation_location *in;  /* n_in of the operation */
-    const ferry_operation_location *out; /* n_out */
+    const ferry_operation_location *in;  /* n_in entries */
+    const ferry_operation_location *out; /* n_out entries */
     const double *scalars;               /* FERRY_OP_UPDATE */
     size_t scalar_count;
     uint64_t seed, offset; /* FERRY_OP_RANDOM */
 } ferry_operation_args;
 
 /**
- * Runs the operation on `q` (NULL: the default queue of its device): brings the inputs to where it is
- * computed, enqueues, and makes the outputs' copies there the only valid ones. Returns when the work
- * is enqueued; on the host tier when it is done. Constants are packed on the first run, and again
- * when their memory has been written since (ferry_memory_version). An output that covers its memory
- * is written without having been read.
+ * Runs the operation on `q` (NULL: the default queue of its device). The run makes the inputs valid
+ * where the tier computes, submits the work, and leaves only the copies of the outputs there valid.
+ * Returns after the work is submitted; on the host tier, after the work is done. The first run
+ * packs the constants. A later run packs them again if a constant's memory was written since
+ * (ferry_memory_version). If an output covers its whole memory, the old contents are not copied.
  *
- * Errors: FERRY_EINVAL for a queue of another device, a missing place, an input and an output that
- * share a memory and overlap without being one and the same where the kind allows that; FERRY_ESHAPE
- * where an operand reaches behind its memory; what ferry_memory_access and the plugin fail with. A
- * plugin that ran out of memory is asked once more after the device's cache was trimmed. Once the
- * outputs were taken to be written, a failure costs their contents (FERRY_ELOST from then on), also
- * one that the plugin reports at once; what fails before, bringing the inputs and packing constants
- * among it, leaves all as it was. Inputs keep theirs.
+ * Errors: FERRY_EINVAL for a queue of another device, for a missing location, and for an input and
+ * an output that overlap in one memory, unless the kind allows that and the two are identical;
+ * FERRY_ESHAPE for an operand that extends past its memory; the errors of ferry_memory_access and
+ * of the plugin. After FERRY_ENOMEM from the plugin, ferry frees the device's cached blocks and
+ * tries once more.
+ *
+ * A failure before the outputs are acquired for writing, for example while inputs are copied or
+ * constants are packed, changes nothing. Any later failure, also one that the plugin reports at
+ * once, invalidates the outputs: accesses to them return FERRY_ELOST. The inputs stay valid.
  */
 FERRY_API int ferry_operation_run(ferry_operation *operation, ferry_queue *q,
                                   const ferry_operation_args *args);
 
-/** What an operation has done so far. */
+/** Counters of an operation since its creation. The caller sets struct_size. */
 typedef struct ferry_operation_stats {
     size_t struct_size;
     uint64_t runs;
-    uint64_t packs; /* how often constants were brought into the plugin's form */
+    uint64_t packs; /* how often constants were packed */
     uint64_t
-        host_bytes; /* operands of runs on the host tier, both ways: the most that had to move */
+        /**
+         * Bytes of the operands of all runs on the host tier, inputs and outputs: an upper bound of
+         * the bytes copied.
+         */
+        host_bytes;
 } ferry_operation_stats;
 
-/** The account of an operation; `out->struct_size` is set by the caller. FERRY_EINVAL. Any thread. */
+/**
+ * Copies the operation's counters to *out; the caller sets out->struct_size. FERRY_EINVAL. Any
+ * thread.
+ */
 FERRY_API int ferry_operation_get_stats(const ferry_operation *operation,
                                         ferry_operation_stats *out);
 
-/** Waits for the operation's runs and ends it. NULL is accepted. Cannot fail. */
+/** Waits for the operation's runs and destroys it. NULL is accepted. Cannot fail. */
 FERRY_API void ferry_operation_destroy(ferry_operation *operation);
 
 FERRY_END_DECLS

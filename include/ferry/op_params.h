@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file op_params.h
- * The parameters of operations: windows, and the functions of each kind, by number. op_types.h has the
- * kinds.
+ * The parameters of operations: windows, and the functions of each kind, by number. op_types.h
+ * defines the kinds.
  *
- * Part of the plugin ABI from minor 1.1: numbers never change, structures have fixed-width members.
+ * Part of the plugin ABI from minor 1.1: numbers never change, members have fixed widths.
  */
 #ifndef FERRY_OP_PARAMS_H
 #define FERRY_OP_PARAMS_H
@@ -13,41 +13,45 @@
 
 FERRY_BEGIN_DECLS
 
-/** The most axes of an operand, spatial axes of a window, inputs, outputs and epilogue steps. */
+/** Limits: axes of an operand, spatial axes of a window, inputs, outputs, epilogue steps. */
 #define FERRY_OP_AXES     8
 #define FERRY_OP_SPATIAL  3
 #define FERRY_OP_INPUTS   6
 #define FERRY_OP_OUTPUTS  4
 #define FERRY_OP_EPILOGUE 4
-/** Bytes of a name of FERRY_OP_NAMED, its terminating NUL among them. */
+/** Bytes of a name of FERRY_OP_NAMED, with its NUL. */
 #define FERRY_OP_NAME 32
 
-/** A window over spatial axes: convolution, im2col, col2im, pool. */
+/** A window over the spatial axes, for convolution, im2col, col2im and pool. */
 typedef struct ferry_op_window {
     uint32_t axes;  /* 1 to FERRY_OP_SPATIAL */
-    uint32_t group; /* divides C and O; 1 elsewhere than in convolution */
+    uint32_t group; /* divides C and O; 1 for kinds other than convolution */
     int64_t kernel[FERRY_OP_SPATIAL], stride[FERRY_OP_SPATIAL],
         dilation[FERRY_OP_SPATIAL];                           /* ≥ 1 */
-    int64_t pad[FERRY_OP_SPATIAL], pad_end[FERRY_OP_SPATIAL]; /* ≥ 0, before and behind */
-    uint32_t transposed;                                      /* 0 or 1; convolution alone */
+    int64_t pad[FERRY_OP_SPATIAL], pad_end[FERRY_OP_SPATIAL]; /* ≥ 0; before and after */
+    uint32_t transposed;                                      /* 0 or 1; convolution only */
     uint32_t reserved;
 } ferry_op_window;
 
-/** How POOL pools. */
+/** Methods of POOL. */
 #define FERRY_POOL_MAX     0u
 #define FERRY_POOL_AVERAGE 1u
-/** What an average is divided by: the window clipped to in + pad_end (Caffe's), or to what is there. */
+/**
+ * Divisors of an average: PADDED counts the elements of the window clipped to in + pad_end, as
+ * Caffe does; VALID counts only the elements inside the input.
+ */
 #define FERRY_POOL_DIVISOR_PADDED 0u
 #define FERRY_POOL_DIVISOR_VALID  1u
 
 /**
- * Functions of UNARY and of epilogue steps, of x with the parameters a, b, c; and their data passes.
+ * Functions of UNARY and of epilogue steps, of x with the parameters a, b, c, and their data
+ * passes.
  *
- * dx is dy times: relu r > 0 ? 1 : a; elu r > 0 ? 1 : r + a; sigmoid r·(1 − r); tanh 1 − r²; abs r's
- * sign, 0 at 0; power a·b if that is 0 or a is 1, with p = b·r + c else 2·b·p if a is 2, else
- * a·b·pᵃ/p, which is not a number at p = 0 (as in Caffe); exp a·r; log c·a/(a·r + b); bnll e/(e + 1)
- * with e = exp(min(r, 50)); clip a ≤ r ≤ b ? 1 : 0; swish s·(1 + a·r·(1 − s)) with s = sigmoid(a·r).
- * Threshold has none.
+ * dx is dy times the derivative, where r is x or y as listed: relu: r > 0 ? 1 : a. elu: r > 0 ? 1 :
+ * r + a. sigmoid: r·(1 − r). tanh: 1 − r². abs: sign(r), 0 at 0. power, with p = b·r + c: a·b if
+ * a·b is 0 or a is 1; 2·b·p if a is 2; else a·b·pᵃ/p, which is NaN or infinite at p = 0, as in
+ * Caffe. exp: a·r. log: c·a/(a·r + b). bnll: e/(e + 1) with e = exp(min(r, 50)). clip: a ≤ r ≤ b ?
+ * 1 : 0. swish: s·(1 + a·r·(1 − s)) with s = sigmoid(a·r). threshold has no data pass.
  */
 #define FERRY_UNARY_RELU      0u  /* x > 0 ? x : a·x; r is x, or y if a ≥ 0 */
 #define FERRY_UNARY_ELU       1u  /* x > 0 ? x : a·(exp(x) − 1); r is y */
@@ -63,30 +67,31 @@ typedef struct ferry_op_window {
 #define FERRY_UNARY_SWISH     11u /* x / (1 + exp(−a·x)); r is x */
 
 /**
- * Functions of BINARY, of x, u and v; and their backward passes. What is not here is said by other
- * operations: dx of a product or of a scale is the product of dy and u, dx of a sum a multiple of dy.
+ * Functions of BINARY, of x, u and v, and their backward passes. MAX in data: x > u ? dy : 0. Other
+ * kinds compute the passes that are not listed: dx of a product or of SCALE is the product of dy
+ * and u, dx of a sum a multiple of dy.
  */
 #define FERRY_BINARY_SUM     0u /* a·x + b·u; weights: dy → du += b·dy */
 #define FERRY_BINARY_PRODUCT 1u /* x·u; weights: dy, x → du += dy·x */
-#define FERRY_BINARY_MAX     2u /* x > u ? x : u; data: x > u ? dy : 0; weights: dy, x, u → the rest */
-#define FERRY_BINARY_SCALE   3u /* x·u + v; without v x·u; weights as product; bias: dv += dy */
+#define FERRY_BINARY_MAX     2u /* x > u ? x : u; weights: dy, x, u → du += x > u ? 0 : dy */
+#define FERRY_BINARY_SCALE   3u /* x·u + v, or x·u without v; weights as PRODUCT; bias: dv += dy */
 #define FERRY_BINARY_PRELU   4u /* x > 0 ? x : u·x; data: x > 0 ? dy : u·dy; weights: dy, x → */
                                 /* du += x > 0 ? 0 : x·dy */
-#define FERRY_BINARY_NORMALISE 5u /* (x − u)·v; MOMENTS has its data pass */
+#define FERRY_BINARY_NORMALISE 5u /* (x − u)·v; data: by MOMENTS */
 #define FERRY_BINARY_QUOTIENT  6u /* x / u */
 
-/** Functions of REDUCE; the result is multiplied by reduce.scale, but an index is not. */
+/** Functions of REDUCE. The result is multiplied by reduce.scale; the index of ARGMAX is not. */
 #define FERRY_REDUCE_SUM    0u
 #define FERRY_REDUCE_SUMSQ  1u
 #define FERRY_REDUCE_ASUM   2u
 #define FERRY_REDUCE_MAX    3u
-#define FERRY_REDUCE_ARGMAX 4u /* over one axis; of equals the last; y is F32 or I32 */
+#define FERRY_REDUCE_ARGMAX 4u /* over one axis; the last of equal maxima; y is F32 or I32 */
 
-/** LRN's two regions. */
+/** Regions of LRN. */
 #define FERRY_LRN_ACROSS 0u
 #define FERRY_LRN_WITHIN 1u
 
-/** Resize: how, and where the sample of output i lies in the input. */
+/** RESIZE: the interpolation, and the input coordinate of output i. */
 #define FERRY_RESIZE_NEAREST       0u
 #define FERRY_RESIZE_BILINEAR      1u
 #define FERRY_RESIZE_HALF_PIXEL    0u /* (i + 0.5)·in/out − 0.5 */
@@ -98,7 +103,7 @@ typedef struct ferry_op_window {
 #define FERRY_RANDOM_GAUSSIAN  1u /* mean a, standard deviation b */
 #define FERRY_RANDOM_BERNOULLI 2u /* b with probability a, else 0 */
 
-/** Solvers of UPDATE, and how many scalars a run has. */
+/** Solvers of UPDATE, and the number of scalars of a run. */
 #define FERRY_UPDATE_SGD      0u
 #define FERRY_UPDATE_NESTEROV 1u
 #define FERRY_UPDATE_ADAGRAD  2u
@@ -107,11 +112,11 @@ typedef struct ferry_op_window {
 #define FERRY_UPDATE_ADAM     5u
 #define FERRY_UPDATE_SCALARS  7u
 
-/** Parameters by kind; those that a kind does not name are 0. 256 bytes for good. */
+/** Parameters by kind; parameters that a kind does not use are 0. The size stays 256 bytes. */
 typedef union ferry_op_params {
-    ferry_op_window window; /* CONVOLUTION, IM2COL, COL2IM; POOL has one too */
+    ferry_op_window window; /* CONVOLUTION, IM2COL, COL2IM; POOL also has one */
     struct {
-        ferry_op_window window; /* first, so that params.window is it too */
+        ferry_op_window window; /* first, so that params.window is this one */
         uint32_t method;        /* FERRY_POOL_… */
         uint32_t divisor;
     } pool;
@@ -130,10 +135,10 @@ typedef union ferry_op_params {
         uint32_t function;
         uint32_t axes; /* bit i: axis i */
         double scale;
-    } reduce; /* MOMENTS: axes alone */
+    } reduce; /* MOMENTS uses axes only */
     struct {
         uint32_t axis;
-        uint32_t logarithm; /* 1: the result's logarithm, x − max − log Σ */
+        uint32_t logarithm; /* 1: y = x − max − log Σ, the logarithm */
     } softmax;
     struct {
         uint32_t region; /* FERRY_LRN_… */
@@ -158,7 +163,7 @@ typedef union ferry_op_params {
     } update;
     struct {
         char name[FERRY_OP_NAME];
-        uint32_t bytes; /* of block in use */
+        uint32_t bytes; /* used bytes of block */
         uint32_t reserved;
         unsigned char block[216];
     } named;

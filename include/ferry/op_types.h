@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file op_types.h
- * What an operation is, in numbers: kinds, operands, parameters, epilogue. Shared by programs (op.h)
- * and by plugins (the table "ferry.op/1", op_plugin.h).
+ * Operations as data: kinds, operands, epilogues. Programs (op.h) and plugins (the table
+ * "ferry.op/1", op_plugin.h) share these definitions.
  *
- * Part of the plugin ABI from minor 1.1: fixed-width members, numbers that never change, structures
- * that start with their size and grow at the end only. A kind that a plugin does not know is
- * FERRY_EUNSUPPORTED to it.
+ * Part of the plugin ABI from minor 1.1: members have fixed widths, numbers never change, and each
+ * structure begins with its size and grows only at the end. A plugin returns FERRY_EUNSUPPORTED for
+ * a kind that it does not know.
  *
- * Shapes are always logical: N, C, then the spatial axes. How an operand lies in memory is in its
- * strides alone: channels-last is a matter of strides, so is a slice of a concatenation, and a
- * transposed matrix. An operand is *plain* if it is row-major without gaps. A plugin takes plain
- * operands of any kind that it supports, and may refuse others.
+ * Shapes are always logical: N, C, then the spatial axes. Only the strides describe the layout in
+ * memory: channels-last tensors, slices of a concatenation and transposed matrices differ from a
+ * plain operand in their strides alone. An operand is *plain* if it is row-major and contiguous. A
+ * plugin accepts plain operands for every kind that it supports; it may refuse others.
  */
 #ifndef FERRY_OP_TYPES_H
 #define FERRY_OP_TYPES_H
@@ -21,199 +21,234 @@
 FERRY_BEGIN_DECLS
 
 /**
- * Where the elements of an operand lie: element (i0, i1, …) is at the sum of i·stride, counted in
- * elements from the reference that is given when the operation runs. Strides are positive; one of 0
- * is allowed on inputs of strided copies alone (tiling), and where the dimension is 1 the stride
- * says nothing. Outputs do not overlap themselves.
+ * The type, shape and layout of an operand. Element (i0, i1, …) is at offset i0·stride[0] +
+ * i1·stride[1] + …, in elements from the reference that the run passes. Strides are positive. A
+ * stride of 0 (tiling) is valid only for inputs of FERRY_OP_STRIDED_COPY. The stride of an axis of
+ * dimension 1 is ignored. The elements of an output must not overlap.
  */
 typedef struct ferry_operand {
     uint32_t dtype;                /* FERRY_F32, … */
-    uint32_t rank;                 /* 0 (a scalar) to FERRY_OP_AXES */
-    int64_t shape[FERRY_OP_AXES];  /* each ≥ 0; the rest 0 */
-    int64_t stride[FERRY_OP_AXES]; /* elements; the rest 0 */
+    uint32_t rank;                 /* 0 (scalar) … FERRY_OP_AXES */
+    int64_t shape[FERRY_OP_AXES];  /* each ≥ 0; unused axes 0 */
+    int64_t stride[FERRY_OP_AXES]; /* elements; unused axes 0 */
 } ferry_operand;
 
 /*
- * Kinds. For each: its inputs and outputs in their order, "?" for those that may be left out at the
- * end, and what each element of out[0] is. Axis 1 is the channel. The numbers continue those of
- * plugin_types.h, so that one number means one operation.
+ * Kinds. Each comment lists the inputs and outputs in order and defines the elements of out[0]; "?"
+ * marks operands that may be omitted at the end. Axis 1 is the channel axis. The numbers continue
+ * those of plugin_types.h, so a number identifies one operation across both lists.
  *
- * "data:", "weights:" and "bias:" are the backward passes of a kind, those that no other operation says:
- * what they read and what they write. dy is the gradient of y, in y's shape, and so for the others; the
- * parameters are those of the forward pass, and so is all that has to fit. Data overwrites dx; weights
- * and bias *add* to their output ("+="), which is read too, so that gradients gather over several runs.
- * A backward pass has one output and no epilogue.
+ * "data:", "weights:" and "bias:" give the inputs and the output of the kind's backward passes.
+ * Gradients that another kind can compute have no pass here. dy is the gradient of y and has y's
+ * shape, and likewise dx, dw and db. Parameters and shape rules are those of the forward pass. The
+ * data pass overwrites dx. The weights and bias passes read their output and add to it ("+="), so
+ * gradients accumulate over several runs. A backward pass has one output and no epilogue.
  */
 
 /**
  * in: x (N, C, spatial…), w, bias? (O). out: y (N, O, spatial…). Parameters: window.
  *
- * Cross-correlation as Caffe's Convolution: w is (O, C/group, kernel…), and each spatial axis of y has
- * (in + pad + pad_end − (dilation·(kernel − 1) + 1)) / stride + 1 elements, rounded down. With
- * window.transposed, Caffe's Deconvolution: w is (C, O/group, kernel…), and an axis of y has
- * stride·(in − 1) + dilation·(kernel − 1) + 1 − pad − pad_end elements.
+ * Cross-correlation as in Caffe's Convolution. w is (O, C/group, kernel…). Each spatial axis of y
+ * has (in + pad + pad_end − (dilation·(kernel − 1) + 1)) / stride + 1 elements, rounded down. With
+ * window.transposed the kind is Caffe's Deconvolution: w is (C, O/group, kernel…), and each spatial
+ * axis of y has stride·(in − 1) + dilation·(kernel − 1) + 1 − pad − pad_end elements.
  *
  * data: dy, w → dx. weights: dy, x → dw +=. bias: dy → db (O) +=.
  */
 #define FERRY_OP_CONVOLUTION 32u
 /**
- * in: x (M, …), w (N, K), bias? (N). out: y (M, N). K is the product of x's axes from 1 on, taken in
- * their logical order whatever x's strides: y = x·wᵀ + bias. A transposed w is one with its strides
- * exchanged. data: dy, w → dx. weights: dy, x → dw (N, K) +=. bias: dy → db (N) +=.
+ * in: x (M, …), w (N, K), bias? (N). out: y (M, N) = x·wᵀ + bias. (Caffe: InnerProduct.)
+ *
+ * K is the product of x's axes from 1 on; x is flattened in logical order, independent of its
+ * strides. A transposed w is expressed by its strides. data: dy, w → dx. weights: dy, x → dw (N, K)
+ * +=. bias: dy → db (N) +=.
  */
 #define FERRY_OP_INNER_PRODUCT 33u
 /**
- * in: x (N, C, spatial…). out: columns (N, C·kernel…, spatial' …) with spatial' as convolution's y:
- * row c·K + k of image n is what element k of the kernel sees of channel c, 0 in the padding.
- * Parameters: window (group 1). Backward it is COL2IM, and that is IM2COL.
+ * in: x (N, C, spatial…). out: columns (N, C·kernel…, spatial'…), with spatial' as of y in
+ * convolution. Parameters: window (group 1).
+ *
+ * Row c·K + k of image n has, for each position of the window, the element of channel c under
+ * element k of the kernel, where K is the number of kernel elements; elements in the padding are 0.
+ * The backward pass of IM2COL is COL2IM, and the reverse.
  */
 #define FERRY_OP_IM2COL 34u
-/** The reverse: in: columns as above. out: y (N, C, spatial…), each element the sum of its columns. */
+/**
+ * The reverse. in: columns as above. out: y (N, C, spatial…). Each element of y is the sum of its
+ * elements in the columns.
+ */
 #define FERRY_OP_COL2IM 35u
 /**
- * in: a (B, M, K), b (B, K, N), c? (B, M, N). out: y (B, M, N) = gemm.alpha·a·b + gemm.beta·c. B of an
- * input may be 1: it is the same for each. Transposition is a matter of strides. y may be c exactly.
+ * in: a (B, M, K), b (B, K, N), c? (B, M, N). out: y (B, M, N) = gemm.alpha·a·b + gemm.beta·c.
+ *
+ * An input with B = 1 is used for every matrix of the batch. Transposition is expressed by strides.
+ * y may be the same operand as c.
  */
 #define FERRY_OP_BATCHED_GEMM 36u
 /**
- * in: x (N, C, spatial…). out: y (N, C, spatial'…), mask? as y, F32 or I32. Parameters: pool, window.
+ * in: x (N, C, spatial…). out: y (N, C, spatial'…), mask? (y's shape, F32 or I32). Parameters:
+ * pool, window.
  *
- * Window i of an axis covers from i·stride − pad on `kernel` elements, clipped; spatial' is the
- * caller's to choose (Caffe rounds up) as long as each window begins before in + pad_end. Max: of the
- * elements in the window, beginning at −FLT_MAX; the mask is the offset of the (first) maximum in its
- * plane, −1 where there was none. Average: the sum over the divisor of pool.divisor.
+ * Window i of an axis covers `kernel` elements from i·stride − pad on, clipped to the input. The
+ * caller chooses spatial' (Caffe rounds up); every window has to begin before in + pad_end. Max:
+ * the largest element of the window, with the initial value −FLT_MAX. The mask is the offset of the
+ * first maximum in its plane, or −1 if no element exceeds the initial value. Average: the sum
+ * divided as pool.divisor selects.
  *
- * data: dy, mask (for max alone) → dx. Each element gets the sum of dy over the windows that hold it:
- * max: of those whose mask names it, so that a mask of −1, or outside its own window, gives to none;
- * average: of all, each over its divisor.
+ * data: dy, mask (max only) → dx. For max, each element gets the sum of dy over the windows whose
+ * mask selects it; a mask of −1 or outside its own window selects no element. For average, each
+ * element gets the sum of dy / divisor over the windows that contain it.
  */
 #define FERRY_OP_POOL 37u
 /**
- * in: x. out: y, of x's shape: unary.function of x. y may be x exactly. Parameters: unary.
+ * in: x. out: y (x's shape) = unary.function(x). y may be the same operand as x. Parameters: unary.
  *
- * data: dy, r → dx, where r is x or y: the functions say which. dx may be dy exactly.
+ * data: dy, r → dx. r is x or y, as the comment of each function states. dx may be the same operand
+ * as dy.
  */
 #define FERRY_OP_UNARY 38u
 /**
- * in: x, u, v?. out: y. Shapes have one rank; each axis of an input is y's or 1, and is then repeated.
- * y may be x or u exactly, where that has y's shape and strides. Parameters: binary.
+ * in: x, u, v?. out: y = binary.function(x, u, v). Parameters: binary. All shapes have the same
+ * rank; each axis of an input has y's dimension, or 1 and is broadcast. y may be the same operand
+ * as x or u if that has y's shape and strides.
  *
- * data: dy, x, u → dx, of dy's shape; x has it too; dx may be dy exactly. weights: dy, and x and u where
- * the function says so → du +=. bias: dy → dv +=. What is repeated in y gets the sum over its
- * repetitions. The functions say which passes they have.
+ * data: dy, x, u → dx; dx and x have dy's shape, and dx may be the same operand as dy. weights: dy,
+ * and x and u if the function needs them → du +=. bias: dy → dv +=. The gradient of a broadcast
+ * axis is the sum along that axis. The comment of each function lists its passes.
  */
 #define FERRY_OP_BINARY 39u
 /**
- * in: x. out: y, of x's rank, with 1 on each axis in reduce.axes and x's dimension on the others.
- * Parameters: reduce. Sums of F32 are as exact as pairwise summation at least.
+ * in: x. out: y, of x's rank: dimension 1 on the axes in reduce.axes, x's dimension on the others.
+ * Parameters: reduce. Sums in F32 are at least as exact as pairwise summation.
  *
- * data: dy, x? → dx. Sum (without x): scale·dy; sum of squares: 2·scale·x·dy; sum of magnitudes:
- * scale·dy by x's sign, 0 where x is 0. A maximum has none.
+ * data: dy, x? → dx. Sum: scale·dy, without x. Sum of squares: 2·scale·x·dy. Sum of absolute
+ * values: scale·dy·sign(x), with sign(0) = 0. MAX and ARGMAX have no backward pass.
  */
 #define FERRY_OP_REDUCE 40u
 /**
- * in: x. out: mean, variance (the biased one), shaped as the output of REDUCE over reduce.axes. In two
- * passes: the variance is the mean of the squares of x − mean. Of no elements both are 0.
+ * in: x. out: mean, variance (biased), both shaped as the output of REDUCE over reduce.axes.
+ * Computed in two passes: the variance is the mean of (x − mean)². Both are 0 for an empty input.
  *
- * data: dy, y?, scale? → dx, of dy's shape: through the normalisation y = (x − mean)·scale, where scale
- * has the mean's shape and comes from the variance: scale·(dy − M(dy) − y·M(dy·y)), M the mean over
- * reduce.axes. dy alone: y = x − mean, and dx = dy − M(dy). dx may be dy exactly.
+ * data: dy, y?, scale? → dx, of dy's shape: the gradient of the normalisation y = (x − mean)·scale.
+ * scale has the mean's shape and is a function of the variance. With M the mean over reduce.axes,
+ * dx = scale·(dy − M(dy) − y·M(dy·y)). With dy alone, y = x − mean and dx = dy − M(dy). dx may be
+ * the same operand as dy.
  */
 #define FERRY_OP_MOMENTS 41u
 /**
- * in: x. out: y, of x's shape: exp(x − max) over its sum along softmax.axis. y may be x exactly.
+ * in: x. out: y (x's shape) = exp(x − max) / Σ exp(x − max), with maximum and sum along
+ * softmax.axis. y may be the same operand as x. Parameters: softmax.
  *
- * data: dy, y → dx = y·(dy − Σ dy·y), with softmax.logarithm dy − exp(y)·Σ dy, the sums along the axis.
- * dx may be dy exactly.
+ * data: dy, y → dx = y·(dy − Σ dy·y). With softmax.logarithm: dx = dy − exp(y)·Σ dy. Sums are along
+ * the axis. dx may be the same operand as dy.
  */
 #define FERRY_OP_SOFTMAX 42u
 /**
- * in: x (N, C, spatial…). out: y, scale?, of x's shape. Parameters: lrn. Across channels: scale =
- * k + alpha/size · Σ x² over `size` channels around each; within a channel: scale = 1 + alpha ·
- * (Σ x² over size × size around each) / (the elements of that window, its padding included, as POOL's
- * average). y = x · scale^−beta. (Caffe: LRN.)
+ * in: x (N, C, spatial…). out: y, scale?, both of x's shape. Parameters: lrn. (Caffe: LRN.)
  *
- * data: dy, x, y, scale → dx = dy·scale^−beta − 2·alpha·beta/n · x · Σ dy·y/scale, the sum over the same
- * neighbours, n being size across and size² within.
+ * Across channels: scale = k + alpha/size · Σ x² over the `size` channels centred on each. Within a
+ * channel: scale = 1 + alpha · (Σ x² over the size × size window centred on each element) /
+ * (elements of that window, with padding, as in POOL's average). y = x · scale^−beta.
+ *
+ * data: dy, x, y, scale → dx = dy·scale^−beta − 2·alpha·beta/n · x · Σ dy·y/scale. The sum is over
+ * the same window; n is size across channels and size² within.
  */
 #define FERRY_OP_LRN 43u
 /**
- * in: x. out: y, of x's shape: y = x, converted where dtypes differ: rounded once, to nearest even, integers
- * saturate, NaN becomes 0 in them. Any strides; x's may be 0.
- * Concatenation, slices, crops, permutations, tiling and changes of layout are made of it. Backward it
- * is a copy the other way, for tiling a REDUCE.
+ * in: x. out: y (x's shape) = x. If the dtypes differ, values are converted: rounded once to
+ * nearest even, integers saturate, NaN becomes integer 0. All strides are valid; x's may be 0.
+ *
+ * Concatenation, slicing, cropping, permutation, tiling and layout changes are strided copies. The
+ * backward pass is a copy in the other direction; for tiling it is a REDUCE.
  */
 #define FERRY_OP_STRIDED_COPY 44u
 /**
  * in: x (N, C, H, W). out: y (N, C, H', W'). Parameters: resize.
  *
- * data: dy → dx: each element the sum of what it gave to elements of y, by the same weights.
+ * data: dy → dx. Each element of dx is the weighted sum of the elements of dy that it contributed
+ * to, with the weights of the forward pass.
  */
 #define FERRY_OP_RESIZE 45u
 /**
- * in: x (N, C, H, W), rois (R, 5): image, x1, y1, x2, y2. out: y (R, C', PH, PW). Parameters: roi. Max
- * over each bin (Fast R-CNN's ROIPooling; C' = C), or with roi.group the average over position-
- * sensitive channels (R-FCN's PSROIPooling; C = C'·group²).
+ * in: x (N, C, H, W), rois (R, 5): image index, x1, y1, x2, y2. out: y (R, C', PH, PW). Parameters:
+ * roi. The maximum over each bin (Fast R-CNN's ROIPooling; C' = C), or with roi.group the average
+ * over position-sensitive channels (R-FCN's PSROIPooling; C = C'·group²).
  */
 #define FERRY_OP_ROI_POOL 46u
 /**
- * in: table (T, D…), index (I…), F32, I32 or I64. out: y (I…, D…): the rows of the table that the
- * indices name, an F32's fraction being cut off. An index below 0, from T on or NaN gives a row of
- * zeros, never a read elsewhere. Backward it is SCATTER_ADD.
+ * in: table (T, D…), index (I…; F32, I32 or I64). out: y (I…, D…): the rows of the table at the
+ * indices. The fraction of an F32 index is truncated. For an index below 0, an index ≥ T, and NaN
+ * the row is zeros; memory outside the table is never read. The backward pass is SCATTER_ADD.
+ * (Caffe: Embed.)
  */
 #define FERRY_OP_GATHER 47u
 /**
- * in: x (I…, D…), index (I…), as GATHER's. in/out: y (T, D…): row index[i] of y += row i of x; in order
- * of i. An index that names no row adds to none. Backward it is GATHER.
+ * in: x (I…, D…), index (I…), as GATHER's. in/out: y (T, D…). Row index[i] of y += row i of x, in
+ * increasing order of i. An index out of range is skipped. The backward pass is GATHER.
  */
 #define FERRY_OP_SCATTER_ADD 48u
 /**
- * out: y. Philox 4×32-10, keyed by the run's seed: the same numbers on every device. Element i is made
- * of word i mod 4 of the block that is counted by the run's offset + i / 4; its upper 24 bits are u in
- * [0, 1). Gaussian numbers come in pairs of an even i and i + 1 (Box and Muller): with u of the even
- * one plus 2⁻²⁴ and v of the odd one, √(−2·ln u) times cos 2πv and sin 2πv. Parameters: random.
+ * out: y. Random numbers by Philox 4×32-10, keyed by the run's seed: the same on every device.
+ * Parameters: random.
+ *
+ * Element i uses word i mod 4 of block offset + i / 4, where `offset` is the run's. u, in [0, 1),
+ * is the upper 24 bits of the word. Gaussian numbers are computed in pairs by Box and Muller,
+ * elements i (even) and i + 1: with u of element i plus 2⁻²⁴ and v of element i + 1, they are
+ * √(−2·ln u)·cos 2πv and √(−2·ln u)·sin 2πv.
  */
 #define FERRY_OP_RANDOM 49u
 /**
- * A solver's update of parameters. in: grad. in/out: param w, histories h (and k, of ADADELTA and
- * ADAM), all of one shape. Parameters: update. What changes from run to run is in the run's scalars, of
- * which there are FERRY_UPDATE_SCALARS, so that one prepared operation serves a whole training:
- * scale, l2, l1, rate, momentum, decay, delta. With g = scale·grad + l2·w + l1·sign(w), each run is
+ * A solver's update of parameters. in: grad. in/out: param w, history h, and for ADADELTA and ADAM
+ * a second history k; all of one shape. Parameters: update.
  *
- *     SGD       h = momentum·h + rate·g                                    w −= h
- *     NESTEROV  h' = momentum·h + rate·g, then h = h'                      w −= (1 + momentum)·h' − momentum·h
- *     ADAGRAD   h = h + g²                                                 w −= rate·(g / (√h + delta))
- *     RMSPROP   h = decay·h + (1 − decay)·g²                               w −= rate·(g / (√h + delta))
- *     ADADELTA  h = momentum·h + (1 − momentum)·g²,
- *               u = g·√((k + delta) / (h + delta)), k = momentum·k + (1 − momentum)·u²    w −= rate·u
- *     ADAM      h = momentum·h + (1 − momentum)·g, k = decay·k + (1 − decay)·g²
- *                                                                          w −= rate·(h / (√k + delta))
+ * The run passes the values that change between iterations as FERRY_UPDATE_SCALARS scalars, so one
+ * prepared operation serves a whole training: scale, l2, l1, rate, momentum, decay, delta. With g =
+ * scale·grad + l2·w + l1·sign(w):
  *
- * Adam's correction of its bias is part of the rate that it is given.
+ *     SGD       h = momentum·h + rate·g;                   w −= h
+ *     NESTEROV  h' = momentum·h + rate·g;                  w −= (1 + momentum)·h' − momentum·h;
+ *               then h = h'
+ *     ADAGRAD   h = h + g²;                                w −= rate·(g / (√h + delta))
+ *     RMSPROP   h = decay·h + (1 − decay)·g²;              w −= rate·(g / (√h + delta))
+ *     ADADELTA  h = momentum·h + (1 − momentum)·g²;        w −= rate·u
+ *               u = g·√((k + delta) / (h + delta));
+ *               k = momentum·k + (1 − momentum)·u²
+ *     ADAM      h = momentum·h + (1 − momentum)·g;         w −= rate·(h / (√k + delta))
+ *               k = decay·k + (1 − decay)·g²
+ *
+ * For ADAM the caller includes the bias correction in `rate`.
  */
 #define FERRY_OP_UPDATE 50u
-/** What `name` says ("acme.roialign/1"), with a parameter block of its own. Parameters: named. */
+/**
+ * An operation of a plugin, selected by params.named.name ("acme.roialign/1"), with its own
+ * parameter block. Parameters: named.
+ */
 #define FERRY_OP_NAMED 63u
 
-/** Passes. Backward ones get the gradient of y as in[0]; each kind's comment says the rest. */
+/**
+ * Passes. in[0] of a backward pass is the gradient of y; the comment of each kind lists the other
+ * inputs.
+ */
 #define FERRY_PASS_FORWARD          0u
-#define FERRY_PASS_BACKWARD_DATA    1u /* out[0] = the gradient of x */
-#define FERRY_PASS_BACKWARD_WEIGHTS 2u /* out[0] += the gradient of w, or of u */
-#define FERRY_PASS_BACKWARD_BIAS    3u /* out[0] += the gradient of the bias, or of v */
+#define FERRY_PASS_BACKWARD_DATA    1u /* out[0] = gradient of x */
+#define FERRY_PASS_BACKWARD_WEIGHTS 2u /* out[0] += gradient of w, or of u */
+#define FERRY_PASS_BACKWARD_BIAS    3u /* out[0] += gradient of the bias, or of v */
 
-/** Flags of ferry_op_desc.math: what may be traded for speed. 0: nothing. */
+/** Flags of ferry_op_desc.math: permitted approximations. 0: none. */
 #define FERRY_MATH_TF32     1u
-#define FERRY_MATH_WINOGRAD 2u /* convolutions by tiles: fewer multiplications, other rounding */
+#define FERRY_MATH_WINOGRAD 2u /* Winograd convolution: fewer multiplications, different rounding */
 
 /** Steps of an epilogue. */
 #define FERRY_STEP_UNARY 0u /* y = function(y; a, b, c) */
-#define FERRY_STEP_ADD   1u /* y += in[operand], which has y's shape */
-#define FERRY_STEP_SCALE 2u /* y *= in[operand], one element a channel (C) */
-#define FERRY_STEP_SHIFT 3u /* y += in[operand], one element a channel (C) */
-#define FERRY_STEP_PRELU \
-    4u /* y = y > 0 ? y : in[operand]·y, one element a channel (C), or one in all */
+#define FERRY_STEP_ADD   1u /* y += in[operand], of y's shape */
+#define FERRY_STEP_SCALE 2u /* y *= in[operand], of shape (C) */
+#define FERRY_STEP_SHIFT 3u /* y += in[operand], of shape (C) */
+#define FERRY_STEP_PRELU 4u /* y = y > 0 ? y : in[operand]·y, of shape (C) or (1) */
 
-/** One step that is applied to out[0] before it is stored. Its operands follow the kind's own. */
+/**
+ * A step that is applied to out[0] before the result is stored. Its operand is an input that
+ * follows the inputs of the kind.
+ */
 typedef struct ferry_op_step {
     uint32_t step;     /* FERRY_STEP_… */
     uint32_t function; /* FERRY_UNARY_… */
@@ -223,8 +258,8 @@ typedef struct ferry_op_step {
 } ferry_op_step;
 
 /**
- * An operation. ferry_op_desc_init (op.h) makes an empty one of a kind; whoever fills it in sets what the
- * kind's comment names. A value: it owns nothing, and is copied by whoever keeps it.
+ * The descriptor of an operation. ferry_op_desc_init (op.h) initialises it; the caller then sets
+ * the members that the comment of the kind names. A plain value: it owns nothing and may be copied.
  */
 typedef struct ferry_op_desc {
     uint32_t struct_size;
@@ -232,7 +267,7 @@ typedef struct ferry_op_desc {
     uint32_t pass; /* FERRY_PASS_… */
     uint32_t math; /* FERRY_MATH_… */
     uint32_t n_in, n_out, n_epilogue;
-    uint32_t constants; /* bit i: in[i] seldom changes (weights), and may be packed */
+    uint32_t constants; /* bit i: in[i] rarely changes (weights) and may be packed */
     ferry_operand in[FERRY_OP_INPUTS];
     ferry_operand out[FERRY_OP_OUTPUTS];
     ferry_op_params params;

@@ -117,8 +117,8 @@ FERRY_API int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_cal
  * work, by ferry/math.h, ferry_queue_call or the vendor's object, to any queue, and do nothing
  * else. Calls that work on a memory or a blob return FERRY_EINVAL meanwhile, unless the access is
  * settled, and so do the reductions and another begin. Functions that cannot return an error belong
- * before or after: destroy, release, and ferry_memory_mark_lost, which does nothing here. FERRY_ENOMEM,
- * FERRY_EDEVICE; the queue is then not reserved.
+ * before or after: destroy, release, and ferry_memory_mark_lost, which does nothing here.
+ * FERRY_ENOMEM, FERRY_EDEVICE; the queue is then not reserved.
  */
 FERRY_API int ferry_queue_begin(ferry_queue *q);
 

@@ -165,7 +165,8 @@ FERRY_API int ferry_runtime_option_count(ferry_runtime *rt, const char *plugin, 
 /**
  * Option `index` of a plugin, 0 … ferry_runtime_option_count − 1, and the value in force, ferry's
  * own keys first; opens the plugin. The caller sets out->struct_size; only the members that fit in
- * it are written. FERRY_EINVAL for an index outside; other errors as ferry_runtime_get_device by name.
+ * it are written. FERRY_EINVAL for an index outside; other errors as ferry_runtime_get_device by
+ * name.
  */
 FERRY_API int ferry_runtime_option_at(ferry_runtime *rt, const char *plugin, int index,
                                       ferry_runtime_option_info *out);
