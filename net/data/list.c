@@ -6,30 +6,38 @@
 #include <ferry/status.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int failed(const char *path, const char *why)
 {
     return ferry_error_set(FERRY_EIO, "\"%.500s\": %s", path, why);
 }
 
-/* What a pipe sends is a text as well; a device may send for ever. */
+/* A net's text names it: a pipe would be waited for, a device may send for ever. O_NONBLOCK: opening does not wait. */
 static int open_text(const char *path, FILE **out)
 {
-    FILE *f = fopen(path, "re");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat info;
+    FILE *f;
 
-    if (!f)
+    if (fd < 0)
         return failed(path, strerror(errno));
-    if (!fstat(fileno(f), &info) && !S_ISCHR(info.st_mode)) {
-        *out = f;
-        return 0;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+        close(fd);
+        return failed(path, "it is not a regular file");
     }
-    fclose(f);
-    return failed(path, "it is a device, and no file");
+    f = fdopen(fd, "r");
+    if (!f) {
+        close(fd);
+        return ferry_error_set(FERRY_ENOMEM, "\"%.500s\": no memory for it", path);
+    }
+    *out = f;
+    return 0;
 }
 
 static int read_text(const char *path, FILE *f, char **text, size_t *size)

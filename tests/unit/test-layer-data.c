@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -440,8 +441,8 @@ static const struct {
     { "ImageData", "words", "", "", FERRY_EFORMAT, "line 1", "0 cat" },
     { "ImageData", "none", "", "", FERRY_EFORMAT, "/none", "no picture" },
     { "ImageData", "zero", "", "", FERRY_EFORMAT, "byte 5 is 0", "/zero" },
-    { "ImageData", "/dev/zero", "", "", FERRY_EIO, "/dev/zero", "a device" },
-    { "HDF5Data", "/dev/zero", "batch_size: 1", "", FERRY_EIO, "/dev/zero", "a device" },
+    { "ImageData", "/dev/zero", "", "", FERRY_EIO, "/dev/zero", "regular file" },
+    { "HDF5Data", "/dev/zero", "batch_size: 1", "", FERRY_EIO, "/dev/zero", "regular file" },
     { "HDF5Data", "zero", "batch_size: 1", "", FERRY_EFORMAT, "byte 5 is 0", "/zero" },
     { "HDF5Data", "none", "batch_size: 1", "", FERRY_EFORMAT, "/none", "no file" },
     { "HDF5Data", "none", "batch_size: 1", "scale: 2", FERRY_EFORMAT, "does not transform data",
@@ -510,6 +511,55 @@ static void what_is_damaged_is_one_error_with_file_record_and_layer(void)
     fx_end();
 }
 
+/* A pipe in the place of a file is refused at once, whichever field names it. */
+static void no_pipe_is_waited_for(void)
+{
+    static const char *const layers[] = {
+        "type: 'HDF5Data' hdf5_data_param { source: '%s' batch_size: 1 }",
+        "type: 'HDF5Data' hdf5_data_param { source: '%s.list' batch_size: 1 }",
+        "type: 'ImageData' top: 'label' image_data_param { source: '%s' batch_size: 1 }",
+        "type: 'ImageData' top: 'label' image_data_param { source: '%s.list' batch_size: 1 }",
+        "type: 'Data' data_param { source: '%s' batch_size: 1 }",
+        "type: 'ImageData' top: 'label' image_data_param { source: 'LIST' batch_size: 1 } "
+        "transform_param { mean_file: '%s' }",
+    };
+    char pipe[256], line[320];
+
+    fx_device();
+    snprintf(pipe, sizeof pipe, "%s", df_in("pipe"));
+    unlink(pipe); /* of the backend before */
+    CU_ASSERT_EQUAL_FATAL(mkfifo(pipe, 0600), 0);
+    snprintf(line, sizeof line, "%s 0\n", pipe);
+    df_write_text("pipe.list", line);
+    for (size_t i = 0; i < FERRY_TEST_COUNT(layers); i++) {
+        char layer[512], text[1024], *at;
+        ferry_net_options o = { .struct_size = sizeof o, .text = text };
+        ferry_net *net = NULL;
+        int err;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(layer, sizeof layer, layers[i], pipe);
+#pragma GCC diagnostic pop
+        at = strstr(layer, "LIST");
+        if (at)
+            snprintf(text, sizeof text, "layer { name: 'p' top: 'data' %.*s%s%s }",
+                     (int)(at - layer), layer, df_in("list"), at + 4);
+        else
+            snprintf(text, sizeof text, "layer { name: 'p' top: 'data' %s }", layer);
+        o.text_size = strlen(text);
+        err = ferry_net_open(fx_device(), "pipe.prototxt", &o, &net);
+        if (!err)
+            err = ferry_net_forward(net, NULL);
+        CU_ASSERT_EQUAL(err, FERRY_EIO);
+        if (err != FERRY_EIO || !strstr(ferry_last_error(), "pipe"))
+            printf("     %s: %d: %s\n", text, err, ferry_last_error());
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "regular file"));
+        ferry_net_close(net);
+    }
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(what_the_program_writes_is_memory_data),
     FERRY_TEST(a_list_is_read_in_its_order_and_begins_again),
@@ -524,6 +574,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(shuffled_rows_come_once_a_round),
     FERRY_TEST(rows_of_another_shape_are_named),
     FERRY_TEST(what_is_damaged_is_one_error_with_file_record_and_layer),
+    FERRY_TEST(no_pipe_is_waited_for),
 };
 
 int main(int argc, char **argv)

@@ -567,7 +567,7 @@ static void files_that_are_not_there_are_named(void)
         { "type: 'HDF5Data' top: 'y' hdf5_data_param { source: '/none/list' batch_size: 2 }",
           "/none/list", FERRY_EIO },
         { "type: 'HDF5Data' top: 'y' hdf5_data_param { source: '/dev/null' batch_size: 2 }",
-          "it is a device, and no file", FERRY_EIO },
+          "it is not a regular file", FERRY_EIO },
         { "type: 'HDF5Data' top: 'y' hdf5_data_param { source: 'EMPTY' batch_size: 2 }",
           "lists no file", FERRY_EFORMAT },
         { "type: 'HDF5Data' top: 'y' hdf5_data_param { source: '/dev/null' }", "batch_size",

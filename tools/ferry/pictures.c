@@ -4,9 +4,12 @@
 
 #include <ferry/io.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- the mean ----------------------------------------------------------------------------------- */
 
@@ -104,11 +107,14 @@ void pictures_end(struct net_pictures *p)
 bool pictures_is_one(const char *path)
 {
     unsigned char bytes[8] = { 0 };
-    FILE *file = fopen(path, "rb");
-    size_t n = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
+    struct stat about;
+    ssize_t n = 0;
 
-    if (file)
-        fclose(file);
+    if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
+        n = pread(fd, bytes, sizeof(bytes), 0);
+    if (fd >= 0)
+        close(fd);
     return (n == 8 && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0) ||
            (n >= 3 && memcmp(bytes, "\xff\xd8\xff", 3) == 0);
 }
