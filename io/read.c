@@ -116,6 +116,43 @@ int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entry, int64_t
     return read_checked(io, entry, true, start, count, out);
 }
 
+/* ---- limits --------------------------------------------------------------------------------- */
+
+static uint64_t max_bytes = FERRY_IO_MAX_BYTES;
+
+void ferry_io_set_max_bytes(uint64_t bytes)
+{
+    __atomic_store_n(&max_bytes, bytes ? bytes : FERRY_IO_MAX_BYTES, __ATOMIC_RELAXED);
+}
+
+uint64_t ferry_io_max_bytes(void)
+{
+    return __atomic_load_n(&max_bytes, __ATOMIC_RELAXED);
+}
+
+/* Bytes of an array's values where its format decodes them: the file may be much smaller. */
+static uint64_t decoded(const struct ferry__io_array *array, const struct ferry__values *values)
+{
+    uint64_t size = (uint64_t)array->entry.count * ferry_dtype_size(values->dtype);
+
+    return values->encoding == FERRY__VALUES_OWN && size > values->size ? size : 0;
+}
+
+static int check_limit(const struct ferry_io *io, const struct ferry__io_array *array)
+{
+    uint64_t most = ferry_io_max_bytes(), size = decoded(array, &array->data);
+
+    if (array->entry.has_diff)
+        size += decoded(array, &array->diff);
+    return size <= most
+               ? FERRY_OK
+               : ferry_error_set(FERRY_EOVERFLOW,
+                                 "%s: array %.200s: decoded it takes %llu bytes, and the limit is "
+                                 "%llu (ferry_io_set_max_bytes, --max-bytes)",
+                                 io->file.path, array->entry.name, (unsigned long long)size,
+                                 (unsigned long long)most);
+}
+
 /* ---- blobs ---------------------------------------------------------------------------------- */
 
 /* 1: adopted; 0: the caller copies; negative: the values are not what was written. */
@@ -201,6 +238,8 @@ int ferry_io_read(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b)
         err = ferry_error_set(FERRY_EINVAL, "ferry_io_read: the blob is NULL");
     if (!err && source.array->entry.unreadable)
         err = unreadable(io, source.array);
+    if (!err)
+        err = check_limit(io, source.array);
     if (!err)
         err = ferry_blob_reshape(b, entry->shape, entry->rank, NULL);
     if (!err)

@@ -26,7 +26,9 @@ FERRY_BEGIN_DECLS
  *
  * FERRY_EIO where the system refuses, FERRY_EFORMAT for what is no picture or is cut off or damaged,
  * FERRY_EUNSUPPORTED for another format, for more than 2^28 pixels, and for one that this ferry was
- * built without. The blob is then as before.
+ * built without; FERRY_EOVERFLOW where decoding takes more than ferry_io_max_bytes: for each value a
+ * byte and an element of the blob, and 2 bytes a component of a progressive JPEG. The blob is then
+ * as before.
  */
 FERRY_API int ferry_image_read(const char *path, int channels, ferry_blob *out);
 

@@ -155,6 +155,21 @@ FERRY_API int ferry_io_metadata_at(const ferry_io *io, int64_t index, const char
 FERRY_API int ferry_io_read(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
 
 /**
+ * Sets the most bytes that decoding may take, for the process: the values of a compressed array
+ * that ferry_io_read reads (data and diff, in the file's dtype), and a picture of ferry/image.h with
+ * the memory for decoding it. The size is computed from the headers before memory is allocated; a
+ * larger one is FERRY_EOVERFLOW. An array that is stored uncompressed has no limit. 0 sets the
+ * default, FERRY_IO_MAX_BYTES. Any thread; it holds for every later call.
+ */
+FERRY_API void ferry_io_set_max_bytes(uint64_t bytes);
+
+/** What was set, or the default. Any thread. */
+FERRY_API uint64_t ferry_io_max_bytes(void);
+
+/** The default of ferry_io_set_max_bytes: 1 GiB. */
+#define FERRY_IO_MAX_BYTES (UINT64_C(1) << 30)
+
+/**
  * Copies elements start … start + count − 1 of an entry's data, in row-major order, to `out`: in
  * the entry's dtype and this machine's byte order. For whoever works in tiles. FERRY_EINVAL for a
  * range outside the array, FERRY_EUNSUPPORTED for an entry that is unreadable, FERRY_EIO, FERRY_ENOMEM;

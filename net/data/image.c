@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "net/data/image.h"
 
+#include <ferry/io.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,6 +14,8 @@
 
 int ferry__image_make(struct ferry__image *image, uint64_t height, uint64_t width)
 {
+    uint64_t most = ferry_io_max_bytes(), values;
+
     if (height == 0 || width == 0)
         return ferry_error_set(FERRY_EFORMAT, "%.400s: a picture of %llu x %llu pixels",
                                image->name, (unsigned long long)width, (unsigned long long)height);
@@ -20,9 +24,17 @@ int ferry__image_make(struct ferry__image *image, uint64_t height, uint64_t widt
                                "%.400s: a picture of %llu x %llu pixels; the most is %u",
                                image->name, (unsigned long long)width, (unsigned long long)height,
                                FERRY__IMAGE_PIXELS);
+    values = height * width * (uint64_t)image->channels;
+    if (values > most / image->each)
+        return ferry_error_set(FERRY_EOVERFLOW,
+                               "%.400s: a picture of %llu x %llu pixels: decoding it takes %llu "
+                               "bytes, and the limit is %llu (ferry_io_set_max_bytes, --max-bytes)",
+                               image->name, (unsigned long long)width, (unsigned long long)height,
+                               (unsigned long long)(values * image->each),
+                               (unsigned long long)most);
     image->height = (int64_t)height;
     image->width = (int64_t)width;
-    image->pixels = malloc((size_t)(height * width) * (size_t)image->channels);
+    image->pixels = malloc((size_t)values);
     return image->pixels ? FERRY_OK
                          : ferry_error_set(FERRY_ENOMEM, "%.400s: no memory for %llu x %llu pixels",
                                            image->name, (unsigned long long)width,
@@ -107,6 +119,7 @@ int ferry_image_decode(const void *bytes, size_t size, const char *name, int cha
         return ferry_error_set(FERRY_EINVAL, "%.400s: pictures go into blobs of U8 or F32",
                                image.name);
     image.channels = channels;
+    image.each = 1 + (unsigned)ferry_dtype_size(ferry_blob_dtype(out));
     err = ferry__image_decode(&image);
     if (!err)
         err = put(&image, out);

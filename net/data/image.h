@@ -20,6 +20,7 @@ struct ferry__image {
     const unsigned char *bytes;
     size_t size;
     int channels; /* asked for: 0, 1 or 3; then what there are */
+    unsigned each; /* bytes that decoding takes for a value: the pixel's, the blob's */
     int64_t height, width;
     unsigned char *pixels; /* height × width × channels, malloc's */
 };
@@ -27,7 +28,10 @@ struct ferry__image {
 /* Decodes bytes of whatever format; pixels are the caller's to free, whatever the result. */
 int ferry__image_decode(struct ferry__image *image);
 
-/* Makes room for the pixels of the dimensions that the file claims. FERRY_EUNSUPPORTED, FERRY_ENOMEM. */
+/*
+ * Makes room for the pixels of the dimensions that the file claims. FERRY_EUNSUPPORTED,
+ * FERRY_EOVERFLOW where decoding takes more than ferry_io_max_bytes, FERRY_ENOMEM.
+ */
 int ferry__image_make(struct ferry__image *image, uint64_t height, uint64_t width);
 
 /* The same of one format. */

@@ -115,6 +115,8 @@ static int read_jpeg(struct jpeg_decompress_struct *c, struct decoder *d,
     jpeg_mem_src(c, image->bytes, (unsigned long)image->size);
     jpeg_read_header(c, TRUE);
     choose(c, image);
+    if (jpeg_has_multiple_scans(c)) /* all coefficients are kept */
+        image->each += 2 * (unsigned)c->num_components;
     d->err = ferry__image_make(image, c->image_height, c->image_width);
     if (d->err)
         return 1;

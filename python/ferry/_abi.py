@@ -244,6 +244,7 @@ LIBRARIES = {
         "ferry_io_writer_create": code(TEXT, INT, POINTER),
         "ferry_io_writer_declare": code(POINTER, POINTER),
         "ferry_io_writer_set_metadata": code(POINTER, TEXT, TEXT),
+        "ferry_io_set_max_bytes": plain(None, UINT64),
         "ferry_io_set_layout": code(POINTER, INT),
         "ferry_io_writer_write_values": code(POINTER, POINTER, SIZE),
         "ferry_io_writer_commit": code(POINTER),

@@ -5,11 +5,13 @@ OpenCV. What is not installed is skipped. Run by check-interop.sh."""
 import ctypes
 import json
 import os
+import resource
 import struct
 import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 try:
     import numpy as np
@@ -272,6 +274,30 @@ def hdf5_of_ferrys_is_h5pys():
     np.savez("in.npz", **want)
     ferry("convert", "in.npz", "out.h5")
     all_same(want, h5_datasets("out.h5"))
+
+
+def a_compressed_array_is_not_larger_than_the_limit():
+    np.savez_compressed("bomb.npz", x=np.zeros(1 << 20, "f4"))
+    with open("net.prototxt", "w", encoding="utf-8") as file:
+        file.write("layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 1048576 } } }"
+                   "layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'y' }")
+    said = ferry("run", "net.prototxt", "--input", "x=bomb.npz", "--max-bytes", "4194303", status=1)
+    assert all(word in said for word in ("bomb.npz: array x", "4194304 bytes", "--max-bytes")), said
+    ferry("run", "net.prototxt", "--input", "x=bomb.npz", "--max-bytes", "4194304")
+    np.savez("plain.npz", x=np.zeros(1 << 20, "f4"))
+    ferry("run", "net.prototxt", "--input", "x=plain.npz", "--max-bytes", "1")
+    ferry("run", "net.prototxt", "--input", "x=plain.npz", "--max-bytes", "0", status=2)
+    # 2 GiB of zeros, of which the file has 2 MB: an error at once.
+    with zipfile.ZipFile("huge.npz", "w", zipfile.ZIP_DEFLATED) as archive, \
+            archive.open("x.npy", "w", force_zip64=True) as member:
+        np.lib.format.write_array_header_1_0(
+            member, {"descr": "<f4", "fortran_order": False, "shape": (1 << 29,)})
+        for _ in range(128):
+            member.write(bytes(1 << 24))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    said = ferry("run", "net.prototxt", "--input", "x=huge.npz", status=1)
+    assert "huge.npz: array x" in said and "2147483648 bytes" in said, said
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < max(before, 1 << 19)
 
 
 def hdf5_takes_the_layout_that_is_asked_for():
@@ -600,7 +626,7 @@ TESTS = [
     real_nets_are_protobufs, nets_of_ferrys_are_protobufs,
     real_nets_survive_byte_for_byte_in_their_blobs, safetensors_of_ferrys_are_the_packages,
     safetensors_of_the_packages_read_alike, hdf5_of_ferrys_is_h5pys, hdf5_of_h5pys_reads_alike,
-    hdf5_takes_the_layout_that_is_asked_for, hdf5_output_writes_what_h5py_and_hdf5_data_read,
+    a_compressed_array_is_not_larger_than_the_limit, hdf5_takes_the_layout_that_is_asked_for, hdf5_output_writes_what_h5py_and_hdf5_data_read,
     hdf5_filters_and_types_of_h5pys_are_read, hdf5_that_is_more_than_it_holds_is_refused,
     opencv_imports_what_ferry_wrote, numpy_shares_a_blobs_memory, a_blob_shares_numpys_memory,
     torch_shares_both_ways, archives_of_torch_read_alike, merges_are_numpys_to_the_last_bit_of_the_dtype,

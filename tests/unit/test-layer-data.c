@@ -511,6 +511,31 @@ static void what_is_damaged_is_one_error_with_file_record_and_layer(void)
     fx_end();
 }
 
+/* The header alone of a PNG that would take 4 GB: nothing is allocated for it. */
+static void a_picture_is_not_larger_than_the_limit(void)
+{
+    static const unsigned char header[] = { 0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00,
+                                            0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00, 0x00,
+                                            0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x08, 0x02, 0x00,
+                                            0x00, 0x00, 0x26, 0xaa, 0x87, 0xd3, 0x00, 0x00, 0x00,
+                                            0x00, 0x49, 0x44, 0x41, 0x54, 0x35, 0xaf, 0x06, 0x1e };
+    ferry_blob *b = NULL;
+
+    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F32, NULL, FERRY_UNSHAPED, &b));
+    FX_FAILS(FERRY_EOVERFLOW, ferry_image_decode(header, sizeof header, "huge.png", 3, b));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "huge.png: a picture of 16384 x 16384"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "4026531840 bytes"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "--max-bytes"));
+    ferry_io_set_max_bytes(4 * 6 * 3 * 5 - 1);
+    FX_FAILS(FERRY_EOVERFLOW, ferry_image_read(df_in("0"), 3, b));
+    ferry_io_set_max_bytes(4 * 6 * 3 * 5);
+    FX_OK(ferry_image_read(df_in("0"), 3, b));
+    ferry_io_set_max_bytes(0);
+    CU_ASSERT_EQUAL(ferry_io_max_bytes(), FERRY_IO_MAX_BYTES);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
 /* A pipe in the place of a file is refused at once, whichever field names it. */
 static void no_pipe_is_waited_for(void)
 {
@@ -575,6 +600,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(rows_of_another_shape_are_named),
     FERRY_TEST(what_is_damaged_is_one_error_with_file_record_and_layer),
     FERRY_TEST(no_pipe_is_waited_for),
+    FERRY_TEST(a_picture_is_not_larger_than_the_limit),
 };
 
 int main(int argc, char **argv)

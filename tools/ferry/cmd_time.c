@@ -223,6 +223,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
         { "--level", NULL, NULL, &r.level },
         { "--place", NULL, NULL, &r.place },
         { "--allow-write", NULL, NULL, &r.allow_write },
+        { "--max-bytes", NULL, NULL, &r.max_bytes },
         { "--layers", NULL, NULL, &r.layers },
         { "--weights-partial", NULL, &r.weights_partial, NULL },
         { "--no-fuse", NULL, &r.no_fuse, NULL },

@@ -14,7 +14,7 @@
 struct training {
     const struct tool_command *self;
     const char *solver, *weights, *snapshot, *resume, *log_path, *place, *layers, *level;
-    const char *allow_write;
+    const char *allow_write, *max_bytes;
     struct net_list stages;
     struct train_log log;
     bool mpi, weights_partial;
@@ -202,6 +202,7 @@ int cmd_train(const struct tool_command *self, int argc, char **argv)
         { "--log", NULL, NULL, &t.log_path },
         { "--place", NULL, NULL, &t.place },
         { "--allow-write", NULL, NULL, &t.allow_write },
+        { "--max-bytes", NULL, NULL, &t.max_bytes },
         { "--layers", NULL, NULL, &t.layers },
         { "--level", NULL, NULL, &t.level },
         { "--mpi", NULL, &t.mpi, NULL },
@@ -227,6 +228,8 @@ int cmd_train(const struct tool_command *self, int argc, char **argv)
                             "%s: a snapshot to resume from or weights to begin with, not both",
                             self->name);
     else
+        status = net_max_bytes(self, t.max_bytes);
+    if (status == TOOL_OK)
         status = run(&t);
     free(t.stages.at);
     return status;

@@ -82,6 +82,7 @@ const struct tool_command tool_commands[] = {
       "    --layers FILE.so     layer types of a shared object, under the rules for plugins\n"
       "    --allow-write DIR    layers may write files there (HDF5Output); else nowhere\n"
       "    --weights-partial    WEIGHTS may have nothing for this net\n"
+      "    --max-bytes N        of a decoded picture or compressed array; 1073741824\n"
       "    --report             who computes each layer: own, composed, host\n"
       "    --json               {\"device\", \"ms\", \"loss\", \"outputs\": [{\"name\", "
       "\"shape\",\n"
@@ -95,8 +96,8 @@ const struct tool_command tool_commands[] = {
       "numbers between 0 and 1.\n"
       "    -n, --iterations N    10\n"
       "    --backward            each pass goes back again, too; parameters' diffs add up\n"
-      "    --input, --phase, --stage, --level, --place, --layers, --allow-write, --no-fuse,\n"
-      "    --no-plan, --weights-partial\n"
+      "    --input, --phase, --stage, --level, --place, --layers, --allow-write, --max-bytes,\n"
+      "    --no-fuse, --no-plan, --weights-partial\n"
       "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"ms\", \"ms_best\", \"ms_layers\", \"layers\":\n"
       "              [{\"name\", \"type\", \"device\", \"tier\", \"ms\", \"share\", "
@@ -118,7 +119,7 @@ const struct tool_command tool_commands[] = {
       "                         \"smoothed_loss\", \"test\": [{\"iter\", OUTPUT: mean}]};\n"
       "                         with --snapshot behind what is there\n"
       "    --stage NAME         added to train_state, may be given more than once; --level N\n"
-      "    --place, --layers, --allow-write    as of ferry run\n"
+      "    --place, --layers, --allow-write, --max-bytes    as of ferry run\n"
       "    --mpi                insists on MPI; where mpirun has started it, it is one of its ranks\n"
       "                         without, and they train the net together\n",
       cmd_train },
@@ -126,7 +127,7 @@ const struct tool_command tool_commands[] = {
       "The mean of a net's outputs over some passes, in TEST",
       "\nFor nets that read their data themselves. Each batch is a line on standard error.\n"
       "    -n, --iterations N    50\n"
-      "    --stage, --level, --place, --layers, --allow-write, --weights-partial\n"
+      "    --stage, --level, --place, --layers, --allow-write, --max-bytes, --weights-partial\n"
       "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"loss\", \"outputs\": {NAME: mean}}\n",
       cmd_test },

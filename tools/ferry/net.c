@@ -158,12 +158,25 @@ static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **o
     return status;
 }
 
+int net_max_bytes(const struct tool_command *self, const char *text)
+{
+    int64_t bytes = 0;
+    int status =
+        text ? tool_parse_number(self, "--max-bytes", text, 1, INT64_MAX, &bytes) : TOOL_OK;
+
+    if (status == TOOL_OK && text)
+        ferry_io_set_max_bytes((uint64_t)bytes);
+    return status;
+}
+
 int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **out)
 {
     ferry_device *dev;
     ferry_net *net = NULL;
-    int status;
+    int status = net_max_bytes(r->self, r->max_bytes);
 
+    if (status != TOOL_OK)
+        return status;
     if (ferry_runtime_open(NULL, out_rt))
         return tool_ferry_error();
     if (ferry_layer_library_load(*out_rt, NULL) ||

@@ -33,6 +33,7 @@ struct net_request {
     const char *prototxt, *weights;    /* weights: files with commas between them, or NULL */
     const char *phase, *level, *place; /* NULL: not given */
     const char *keep;                  /* blobs to be read, with commas between them, or "all" */
+    const char *max_bytes;             /* of what is decoded, or NULL */
     const char *allow_write;           /* the folder in which layers may write, or NULL */
     const char *layers;                /* a shared object of layer types, or NULL */
     bool weights_partial; /* weights of which nothing is this net's are no error */
@@ -41,6 +42,9 @@ struct net_request {
     const struct net_list
         *inputs; /* what goes into it, or NULL: data layers may have to give way */
 };
+
+/* Sets ferry_io_set_max_bytes from the text of --max-bytes, NULL: not given. An exit status. */
+int net_max_bytes(const struct tool_command *self, const char *text);
 
 /* Opens the runtime, the selected device, and the net with its weights. An exit status. */
 int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **out);
