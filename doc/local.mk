@@ -6,6 +6,10 @@ dist_doc_DATA += README.md NEWS SECURITY.md %D%/writing-a-plugin.md %D%/coherenc
 
 EXTRA_DIST += \
 	%D%/glossary.md \
+	%D%/design/coherence.md \
+	%D%/design/loading.md \
+	%D%/design/operations.md \
+	%D%/design/cpu-kernels.md \
 	%D%/decisions/0001-a-note-in-the-plugins-file.md \
 	%D%/decisions/0002-the-headers-are-split-by-who-needs-them.md \
 	%D%/decisions/0003-reductions-write-f32-or-f64.md \
