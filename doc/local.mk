@@ -10,6 +10,12 @@ EXTRA_DIST += \
 	%D%/design/loading.md \
 	%D%/design/operations.md \
 	%D%/design/cpu-kernels.md \
+	%D%/design/nets.md \
+	%D%/design/cuda.md \
+	%D%/design/opencl.md \
+	%D%/design/files.md \
+	%D%/design/training.md \
+	%D%/design/python.md \
 	%D%/decisions/0001-a-note-in-the-plugins-file.md \
 	%D%/decisions/0002-the-headers-are-split-by-who-needs-them.md \
 	%D%/decisions/0003-reductions-write-f32-or-f64.md \
