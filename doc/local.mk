@@ -6,6 +6,7 @@ dist_doc_DATA += README.md NEWS SECURITY.md %D%/writing-a-plugin.md %D%/coherenc
 
 EXTRA_DIST += \
 	%D%/glossary.md \
+	%D%/design/README.md \
 	%D%/design/coherence.md \
 	%D%/design/loading.md \
 	%D%/design/operations.md \
