@@ -103,7 +103,8 @@ static void measure(struct bench *b, ferry_net *plain, ferry_net *ahead)
  * LeNet trained on such pictures by one thread, so that the reader has a processor of its own: what an
  * iteration takes beside what reading and computing take alone, the medians of a few phases of each in
  * turn. The shorter of the two is what there is to hide, where processors are no threads of one core. And what
- * the forward passes of its data layer take, which wait for what is not there yet (doc/decisions/0149).
+ * the forward passes of its data layer take, which wait for what is not there yet
+ * (doc/design/training.md, "Measured effect of prefetch").
  */
 
 #define IMAGES 64

@@ -32,8 +32,9 @@
  * everywhere. Functions are INLINE, what points into a buffer is GLOBAL.
  *
  * Structures of numbers have no array of arrays and nothing to be padded at their end, and a function changes no
- * structure that it was given by value, or gives it back: some drivers get these wrong (doc/decisions/0162). One that
- * has to lie in memory is a copy of what a function gave back, which Oclgrind could not run otherwise (0158).
+ * structure that it was given by value, or gives it back: some drivers get these wrong (doc/design/opencl.md,
+ * "Workarounds for Mesa's llvmpipe"). One that has to be in memory is a copy of a function's result, which Oclgrind
+ * cannot run otherwise.
  *
  * CUDA and the host have two things more, for texts that OpenCL is not given: f64, and LAST_GROUP(flag,
  * counter, groups) between two blocks, which sets `flag` in the group that comes to it last: all that the other
@@ -72,7 +73,7 @@
     kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void name(                          \
         GLOBAL u8 *b0, GLOBAL u8 *b1, GLOBAL u8 *b2, GLOBAL u8 *b3, GLOBAL u8 *b4, GLOBAL u8 *b5, \
         const struct args numbers)
-#ifdef ARGS_COPIED /* for Mesa's llvmpipe: doc/decisions/0162 and 0158 */
+#ifdef ARGS_COPIED /* for Mesa's llvmpipe: doc/design/opencl.md, "Workarounds" */
 /* Functions have tables. Where the tables are is asked for here, and not in a branch first; no offset is below 0. */
 constant i64 no_offset[2] = { 0, 1 };
 #define ARGS(args)                  \

@@ -14,7 +14,8 @@
 
 /*
  * Devices that a program stands for: CLBlast's kernels, made for GPUs, take several times as long there as ours, and
- * some of them have llvmpipe's compiler warn that it may get them wrong (doc/decisions/0158).
+ * some of them have llvmpipe's compiler warn that it may get them wrong (doc/design/opencl.md, "Workarounds
+ * for Mesa's llvmpipe").
  */
 static bool is_a_program(cl_device_id id)
 {

@@ -5,7 +5,8 @@
  *
  * Who computes is not to be put off by who reads: where no processor is free, a thread that is woken gets its
  * waker's at once. So it is not woken for each batch, but when half of them are gone, with no lock held, and it is
- * scheduled as a batch, which takes nobody's processor (doc/decisions/0159).
+ * scheduled as a batch, which preempts no other thread (doc/design/training.md, "Scheduling of the
+ * prefetch thread").
  */
 #define _GNU_SOURCE
 #include "net/data/prefetch.h"
