@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Every function of the installed headers has its comment right above it, and Doxygen makes pages of
-# all headers without a warning.
+# Every function of the installed headers has its comment right above it, each citation of a section of
+# doc/design finds that section, and Doxygen makes pages of all headers without a warning.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}"
 # shellcheck source=tests/scripts/lib.sh
 . "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+# shellcheck source=tests/scripts/text.sh
+. "$FERRY_TEST_SRCDIR/tests/scripts/text.sh"
 
 # bare: the functions and types that stand below no comment.
 bare() {
@@ -18,6 +20,64 @@ if found=$(bare); then
     fail every_declaration_has_a_comment_above_it "$found"
 else
     pass every_declaration_has_a_comment_above_it
+fi
+
+# dangling FILE…: the citations of a page of doc/design and its section, as
+#     doc/design/files.md, "DLPack"        design/files.md#dlpack
+# where there is no such section. The beginning of a title is enough.
+# shellcheck disable=SC2016
+dangling() {
+    LC_ALL=C "${AWK:-awk}" -v folder="$FERRY_TEST_SRCDIR/doc/design/" '
+        function slug(title) {
+            title = tolower(title)
+            gsub(/[^a-z0-9_ -]/, "", title)
+            gsub(/ /, "-", title)
+            return title
+        }
+        function has(page, title, line, found, whole) {
+            whole = title ~ /^#/
+            while (!found && (getline line <(folder page)) > 0)
+                if (sub(/^## /, "", line))
+                    found = whole ? "#" slug(line) == title : index(line, title) == 1
+            close(folder page)
+            return found
+        }
+        function look(cited, page) {
+            while (match(text, /design\/[a-z-]+\.md(, "[^"]+"|#[a-z0-9_-]+)/)) {
+                cited = substr(text, RSTART + 7, RLENGTH - 7)
+                text = substr(text, RSTART + RLENGTH)
+                page = cited
+                sub(/\.md.*/, ".md", page)
+                sub(/^[a-z-]+\.md(, )?/, "", cited)
+                gsub(/"/, "", cited)
+                if (!has(page, cited)) {
+                    print name ": design/" page ": " cited
+                    bad = 1
+                }
+            }
+        }
+        FNR == 1 { look(); text = ""; name = FILENAME }
+        { sub(/^[ \t]*[*#>]?[ \t]+/, ""); text = text $0 " " }
+        END { look(); exit !bad }' "$@"
+}
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+printf '/* doc/design/files.md,\n * "DLPack"; design/files.md#dlpack */\n' >"$scratch/good.c"
+printf '/* doc/design/files.md,\n * "No such section" */\n' >"$scratch/title.c"
+printf '[x](design/files.md#no-such-section)\n' >"$scratch/link.md"
+printf '# doc/design/no-such-page.md, "DLPack"\n' >"$scratch/page.sh"
+for found in title.c link.md page.sh; do
+    check "a_dangling_citation_is_found_in_$found" dangling "$scratch/$found"
+done
+sed 's|(\([a-z-]*\.md#\)|(design/\1|' "$FERRY_TEST_SRCDIR/doc/design/README.md" >"$scratch/index.md"
+cd "$FERRY_TEST_SRCDIR" || exit 1
+# shellcheck disable=SC2046
+if found=$(dangling "$scratch/good.c" "$scratch/index.md" $(files_done citations -name '*.[chk]' -o -name '*.md' \
+    -o -name '*.sh' -o -name '*.py' -o -name '*.mk' -o -name '*.[1-8]' | grep -v '^tests/scripts/check-docs.sh$')); then
+    fail citations_of_the_design_find_their_sections "$found"
+else
+    pass citations_of_the_design_find_their_sections
 fi
 
 if command -v doxygen >/dev/null 2>&1; then
