@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file blobproto.h
- * One BlobProto, as bytes. Part of libferryio. (Caffe: FromProto, ToProto, ShapeEquals.)
+ * Conversion between a blob and a serialised BlobProto. Part of libferryio. (Caffe: FromProto,
+ * ToProto, ShapeEquals.)
  *
- * Threads: any, each with its own blobs.
+ * Threads: any thread, each with its own blobs.
  */
 #ifndef FERRY_BLOBPROTO_H
 #define FERRY_BLOBPROTO_H
@@ -13,30 +14,34 @@
 FERRY_BEGIN_DECLS
 
 /**
- * Fills a blob from a serialised BlobProto of `size` bytes: data, and diff if there is one.
+ * Reads a serialised BlobProto of `size` bytes into a blob: data, and diff if the message has one.
+ * Values are converted to the blob's dtype. [FromProto]
  *
- * With `reshape` the blob takes the message's shape; without, it must have it already, as
- * ferry_blob_shape_equals_proto decides, else FERRY_ESHAPE. If one of num, channels, height, width
- * is there, the shape is these four and `shape` is ignored; with no shape at all it is a scalar.
- * Double values win over floats. NVCaffe's and the OpenCL branch's fields are understood. Values
- * are converted to the blob's dtype. FERRY_EFORMAT for bytes that are no BlobProto; FERRY_ESHAPE
- * where the number of values is not the count; the blob is then as before.
+ * With `reshape` the blob gets the message's shape. Without it the blob must already have that
+ * shape, as ferry_blob_shape_equals_proto compares; FERRY_ESHAPE otherwise. If num, channels,
+ * height or width is set, these four are the shape and `shape` is ignored; without any of them the
+ * message is a scalar. double_data has precedence over data. The fields of NVCaffe and of the
+ * OpenCL branch are supported.
+ *
+ * FERRY_EFORMAT for bytes that are not a BlobProto; FERRY_ESHAPE if the number of values does not
+ * match the shape. The blob is then as before.
  */
 FERRY_API int ferry_blob_from_proto(ferry_blob *b, const void *bytes, size_t size, bool reshape);
 
 /**
- * Serialises a blob, data and with `write_diff` diff, into `buf`; *out_size is the length. With a
- * NULL buf only that is found out. F32 goes to data and diff, F64 to double_data and double_diff,
- * F16 to NVCaffe's raw fields; other dtypes are FERRY_EUNSUPPORTED. Values never written are zeros;
- * a scalar has no shape; a blob without a shape is written as one axis of 0. FERRY_EOVERFLOW if
- * `capacity` is too small.
+ * Serialises a blob into `buf`: data, and with `write_diff` diff. *out_size is the length; with a
+ * NULL buf only the length is computed. F32 is written to data and diff, F64 to double_data and
+ * double_diff, F16 to NVCaffe's raw fields; other dtypes are FERRY_EUNSUPPORTED. Data that was
+ * never written is zeros. A scalar has no shape; a blob without a shape has one axis of 0.
+ * FERRY_EOVERFLOW if `capacity` is too small. [ToProto]
  */
 FERRY_API int ferry_blob_to_proto(const ferry_blob *b, bool write_diff, void *buf, size_t capacity,
                                   size_t *out_size);
 
 /**
- * 1 if the blob has the shape of the serialised BlobProto, 0 if not. A legacy shape is compared
- * from the last axis backwards, missing axes being 1. FERRY_EFORMAT, FERRY_EINVAL.
+ * 1 if the blob has the shape of the serialised BlobProto, 0 if not, or FERRY_EFORMAT or
+ * FERRY_EINVAL. A legacy shape is compared from the last axis backwards; missing axes count as 1.
+ * [ShapeEquals]
  */
 FERRY_API int ferry_blob_shape_equals_proto(const ferry_blob *b, const void *bytes, size_t size);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file image.h
- * Pictures as nets want them: PNG and JPEG files into blobs, and what is done to their values. Part of
+ * Images as inputs of nets: reading PNG and JPEG files into blobs, and preprocessing. Part of
  * libferrynet. (Caffe: ReadImageToCVMat, DataTransformer.)
  *
- * Channels are in the order of OpenCV and Caffe, blue, green, red; values are 0 to 255; rows are from
- * the top, as the file has them: a camera's note that they are to be turned (Exif) is ignored.
+ * The channel order is blue, green, red, as in OpenCV and Caffe. Values are 0 to 255. Row 0 is the
+ * top row as stored in the file; an Exif orientation is ignored.
  *
- * Errors, where no other is named: FERRY_EINVAL for NULL or a structure without its size, FERRY_ENOMEM.
+ * Errors: unless a function names other codes, FERRY_EINVAL for NULL or for a structure whose
+ * struct_size is not set, FERRY_ENOMEM.
  *
- * Threads: any, each with its own blobs.
+ * Threads: any thread, each with its own blobs.
  */
 #ifndef FERRY_IMAGE_H
 #define FERRY_IMAGE_H
@@ -19,47 +20,50 @@
 FERRY_BEGIN_DECLS
 
 /**
- * Reads a .png or .jpg, told by its content, into a U8 or F32 blob, which takes the shape channels ×
- * height × width. `channels` is 3 (a gray file's value three times), or 1 (a colour file's luminance,
- * 0.299 R + 0.587 G + 0.114 B; of a JPEG the one that it holds), or 0 for what the file has. Of 16 bits
- * the upper 8 are taken, a palette is looked up, transparency is dropped, CMYK becomes BGR.
+ * Reads a PNG or JPEG file, detected by its content, into a U8 or F32 blob, which gets the shape
+ * channels × height × width. `channels` is 3 (gray is copied to all three), 1 (the luminance 0.299
+ * R + 0.587 G + 0.114 B; of a JPEG, its stored luminance), or 0 for the file's own number. 16-bit
+ * samples are reduced to their upper 8 bits, palettes are expanded, alpha is dropped, and CMYK is
+ * converted to BGR.
  *
- * FERRY_EIO where the system refuses, FERRY_EFORMAT for what is no picture or is cut off or damaged,
- * FERRY_EUNSUPPORTED for another format, for more than 2^28 pixels, and for one that this ferry was
- * built without; FERRY_EOVERFLOW where decoding takes more than ferry_io_max_bytes: for each value a
- * byte and an element of the blob, and 2 bytes a component of a progressive JPEG. The blob is then
- * as before.
+ * FERRY_EIO for an error of the system, FERRY_EFORMAT for a file that is not an image, truncated or
+ * damaged, FERRY_EUNSUPPORTED for another format, for more than 2²⁸ pixels, and for a format that
+ * this build lacks; FERRY_EOVERFLOW if decoding needs more than ferry_io_max_bytes: per value a
+ * byte and an element of the blob, and 2 bytes per component of a progressive JPEG. The blob is
+ * then as before.
  */
 FERRY_API int ferry_image_read(const char *path, int channels, ferry_blob *out);
 
-/** The same of a file's bytes in memory; `name` stands for the path in messages. */
+/** The same for a file in memory; `name` replaces the path in messages. */
 FERRY_API int ferry_image_decode(const void *bytes, size_t size, const char *name, int channels,
                                  ferry_blob *out);
 
-/** What ferry_image_transform does. Zero the structure, then set struct_size and what is wanted. */
+/** Options of ferry_image_transform. Zero the structure, then set struct_size and the options. */
 typedef struct ferry_image_transform_options {
     size_t struct_size;    /* sizeof(ferry_image_transform_options) of the caller */
-    int64_t height, width; /* what the picture is resized to; 0: it is not */
-    int cover; /* 1: resized in proportion to cover that size; the rest is cut off evenly */
-    const ferry_blob
-        *mean; /* subtracted: one value, one a channel, or channels × height × width of the
-                               resized picture, axes of 1 before them; NULL: nothing */
-    int64_t crop_height, crop_width; /* what is cropped then; 0: all */
-    const int64_t *crop_at;          /* its first row and column; NULL: the middle */
-    bool mirror;                     /* each row from its end */
-    double scale;                    /* multiplies; 0: 1 */
-    int swap_rb; /* 1: the first and the third channel change places at the end */
+    int64_t height, width; /* size after resizing; 0: not resized */
+    int cover; /* 1: keep the aspect ratio, cover that size and crop the excess evenly */
+    /**
+     * Subtracted: 1 value, 1 per channel, or channels × height × width of the resized image;
+     * leading axes of 1 are allowed. NULL: none.
+     */
+    const ferry_blob *mean;
+    int64_t crop_height, crop_width; /* size of the crop after that; 0: none */
+    const int64_t *crop_at;          /* first row and column of the crop; NULL: centred */
+    bool mirror;                     /* reverse each row */
+    double scale;                    /* multiplies all values; 0 means 1 */
+    int swap_rb;                     /* 1: exchange the first and third channel at the end */
 } ferry_image_transform_options;
 
 /**
- * Prepares a picture, channels × height × width of U8 or F32: resizes, subtracts the mean, crops,
- * scales, in this order. Resizing is bilinear, with pixels' centres at halves and edges that go on
- * (OpenCV's INTER_LINEAR); a U8 picture's values are rounded by it. `out` is F32; with item −1 it gets
- * the shape 1 × channels × height × width, else the result goes into that item of it, which must have
- * room for just that. `options` may be NULL.
+ * Preprocesses an image, channels × height × width of U8 or F32: resizes, subtracts the mean, crops
+ * and scales, in this order. Resizing is bilinear with half-pixel centres and replicated edges, as
+ * OpenCV's INTER_LINEAR; the values of a U8 image are then rounded. `out` is F32. With `item` −1 it
+ * gets the shape 1 × channels × height × width. Otherwise the result replaces item `item` of axis 0
+ * of `out`, whose other axes must match. `options` may be NULL.
  *
- * FERRY_ESHAPE, with both shapes, for a mean, a crop or an item that does not fit; FERRY_EINVAL for
- * another dtype. `out` is then as before.
+ * FERRY_ESHAPE, with both shapes, for a mean, a crop or an item that does not match; FERRY_EINVAL
+ * for another dtype. `out` is then as before.
  */
 FERRY_API int ferry_image_transform(const ferry_blob *image,
                                     const ferry_image_transform_options *options, ferry_blob *out,

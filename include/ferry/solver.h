@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file solver.h
- * Solvers: training a net as a solver's prototxt says. Part of libferrynet. (Caffe: Solver.)
+ * Solvers: training a net as a solver's prototxt describes. Part of libferrynet. (Caffe: Solver.)
  *
- * A solver owns a net in TRAIN, the nets that test it, which share its parameters, and the histories of
- * its updates. Parameters, gradients and histories stay on the device where the net is: an update is an
- * operation there (FERRY_OP_UPDATE), and of an iteration only its loss comes to the host, and with
- * clip_gradients one number a parameter.
+ * A solver owns a net in TRAIN, test nets that share its parameters, and the histories of its
+ * updates. Parameters, diffs and histories stay on the net's device, where FERRY_OP_UPDATE computes
+ * the update. An iteration copies to the host only its loss, and with clip_gradients one number per
+ * parameter.
  *
- * SGD, Nesterov, AdaGrad, RMSProp, AdaDelta, Adam; learning rates by fixed, step, exp, inv, multistep,
- * poly, sigmoid: as Caffe's, in its order of operations. What is done is logged at FERRY_LOG_INFO in
- * Caffe's words, what Caffe does not say begins with "ferry: ". solver_mode and device_id say nothing
- * here: whoever opens the solver chooses the device. A random_seed that is not given is 1.
+ * Solver types: SGD, Nesterov, AdaGrad, RMSProp, AdaDelta, Adam. Learning rate policies: fixed,
+ * step, exp, inv, multistep, poly, sigmoid. The order of arithmetic is Caffe's. Progress is logged
+ * at FERRY_LOG_INFO in Caffe's words; lines that Caffe does not have begin with "ferry: ".
+ * solver_mode and device_id have no effect: the caller chooses the device. The default of
+ * random_seed is 1.
  *
- * debug_info: where a line is displayed, and in every pass of a test, the means of absolute values of what
- * each layer made and of its parameters are logged, and of the diffs that it passed down. They are computed
- * where the blobs are, layer by layer, which is waited for; a net that says debug_info itself does so in
- * every pass until its solver decides, and its blobs then share no memory.
+ * debug_info logs the mean absolute value of each layer's tops, parameters and propagated diffs, at
+ * displayed iterations and in every test pass. Blobs then share no memory, and each layer is waited
+ * for. A net with debug_info in its own text logs in every pass, until its solver decides.
  *
- * Paths in the text are those of the working folder, else of the folder of the text.
+ * Paths in the text are relative to the working folder, or else to the folder of the text.
  *
- * A team: `ranks` solvers of one text, in processes or threads of their own, train one net together, each on its
- * share of the records: n ranks with a batch of b do what one does with n·b, within rounding. Sums of the
- * parameters' diffs over all ranks are begun layer by layer while the backward pass goes on, and the update divides
- * by the ranks; behind a backward pass a diff is that sum. The loss is the mean over the ranks. Before the first
- * iteration all get rank 0's parameters. Rank 0 tests, displays and makes snapshots, which any number of ranks
- * goes on from; a request to any rank is done by all behind the same iteration, and none breaks off a test. What a
- * layer makes of its batch alone stays so: statistics of BatchNorm (those of rank 0 are saved), a loss that is
- * divided by labels which are not to be ignored. (Caffe: NCCL.)
+ * Data-parallel training: `ranks` solvers of one text, in processes or threads, train one net, each
+ * on its share of the records. (Caffe: NCCL.)
+ * - n ranks with batch size b compute the same as one rank with n·b, within rounding, except for
+ *   values that a layer derives from its own batch: statistics of BatchNorm (rank 0 saves its own),
+ *   and a loss normalised by the number of labels that are not ignored.
+ * - All ranks start with the parameters of rank 0. The diffs of each layer's parameters are summed
+ *   over the ranks while the backward pass continues, and the update divides by `ranks`; after a
+ *   backward pass a diff is that sum. The loss is the mean over the ranks.
+ * - Rank 0 tests, displays and writes snapshots. Training can resume with another number of ranks.
+ *   All ranks act on a request to any rank after the same iteration; a request does not interrupt a
+ *   test.
  *
- * Errors, where no other is named: FERRY_EINVAL for NULL or a structure without its size,
- * FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED, and those of net.h. Messages name the file
- * and the layer.
+ * Errors: unless a function names other codes, FERRY_EINVAL for NULL or for a structure whose
+ * struct_size is not set, FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED, and those of
+ * net.h. Messages name the file and the layer.
  *
- * Threads: one solver, with its nets, is used by one thread at a time, but for ferry_solver_request.
+ * Threads: one solver, with its nets, from one thread at a time, except ferry_solver_request.
  */
 #ifndef FERRY_SOLVER_H
 #define FERRY_SOLVER_H
@@ -46,170 +49,175 @@ FERRY_BEGIN_DECLS
 /** A solver. Opaque. */
 typedef struct ferry_solver ferry_solver;
 
-/** How a solver is opened. Zero the structure, then set struct_size. Everything is copied. */
+/** Options of ferry_solver_open. Zero the structure, then set struct_size. Everything is copied. */
 typedef struct ferry_solver_options {
     size_t struct_size; /* sizeof(ferry_solver_options) of the caller */
-    const char *text;   /* the solver's text in place of the file; the path then only names it */
+    const char *text;   /* the solver's text instead of the file; the path is then only a name */
     size_t text_size;   /* bytes; with text only */
-    const char *const
-        *weights; /* weight_count files that are loaded behind the text's own `weights` */
+    const char *const *weights; /* weight_count files, loaded after `weights` of the text */
     size_t weight_count;
-    const char *const
-        *stages; /* stage_count that are added to train_state; its level is then `level` */
+    const char *const *stages; /* stage_count stages, added to train_state, with `level` */
     size_t stage_count;
     int level;
-    const char *place;       /* as of ferry_net_options, for all nets */
-    const char *const *keep; /* keep_count blobs of the test nets that stay readable, as there */
+    const char *place;       /* as in ferry_net_options, for all nets */
+    const char *const *keep; /* keep_count readable blobs of the test nets, likewise */
     size_t keep_count;
-    const ferry_comm *team;  /* whom it trains with (below); NULL: nobody */
-    const char *allow_write; /* as of ferry_net_options, for all nets; snapshots need none */
-    int weights_matched; /* 1: weights of which the training net gets nothing are FERRY_ESHAPE */
+    const ferry_comm *team;  /* the other ranks; NULL: trains alone */
+    const char *allow_write; /* likewise; snapshots need none */
+    int weights_matched;     /* 1: FERRY_ESHAPE for a file without weights for the net */
 } ferry_solver_options;
 
 /**
- * Reads a solver's text, opens its training net and its test nets on `dev`, and loads `weights` into
- * them. `options` may be NULL. Old fields (solver_type) are understood; where snapshot_prefix is not
- * given or names a folder, the text's own path stands for it, as in Caffe. The caller closes *out.
+ * Opens a solver from its text: opens its training net and its test nets on `dev` and loads
+ * `weights` into them. `options` may be NULL. Old fields (solver_type) are supported. If
+ * snapshot_prefix is absent or names a folder, the prefix is made from the text's path, as in
+ * Caffe. The caller closes *out.
  *
- * FERRY_EFORMAT, with the place, for a text that cannot be read, a solver type, policy or regularization
- * that is not known, no net or two, test_iter that does not fit the test nets, numbers that make no
- * sense (an iter_size of 0, a stepsize of 0 under "step"); FERRY_EIO where a snapshot could not be
- * written beside its prefix; what ferry_net_open and ferry_net_load fail with. *out is then untouched.
+ * FERRY_EFORMAT, with the position, for a text that cannot be parsed, an unknown solver type,
+ * policy or regularization, no net or two nets, test_iter that does not match the test nets, and
+ * invalid numbers (an iter_size of 0, a stepsize of 0 with "step"); FERRY_EIO if the folder of the
+ * snapshots is not writable; the errors of ferry_net_open and ferry_net_load. *out is then
+ * unchanged.
  */
 FERRY_API int ferry_solver_open(ferry_device *dev, const char *path,
                                 const ferry_solver_options *options, ferry_solver **out);
 
-/** Closes a solver and its nets. Waits for their work. NULL is accepted. */
+/** Closes a solver and its nets after their work is done. NULL is accepted. */
 FERRY_API void ferry_solver_close(ferry_solver *s);
 
-/** What may be asked of a solver that is at work. */
-#define FERRY_SOLVER_SNAPSHOT 1u /* a snapshot after the iteration at hand */
-#define FERRY_SOLVER_STOP     2u /* to stop after it; a test that is going on is broken off */
+/** Requests to a running solver. */
+#define FERRY_SOLVER_SNAPSHOT 1u /* write a snapshot after the current iteration */
+#define FERRY_SOLVER_STOP     2u /* stop after the current iteration; interrupts a test */
 
 /**
- * Asks for FERRY_SOLVER_SNAPSHOT, _STOP or both. Any thread, and from a signal's handler. What was
- * asked between two steps is done in the next one.
+ * Requests FERRY_SOLVER_SNAPSHOT, FERRY_SOLVER_STOP or both. Any thread, and signal handlers. A
+ * request between two steps takes effect in the next step. (Caffe: SolverAction.)
  */
 FERRY_API void ferry_solver_request(ferry_solver *s, unsigned what);
 
 /**
- * Does `n` iterations: at each a test of the test nets if it is due, iter_size times forward and
- * backward, the update, and a snapshot if it is due. Stops early where that was requested, which is
- * success (ferry_solver_is_stopped). Where a rank of a team fails the others have to be told by whoever joined them
- * (ferry_mpi_fail), else they wait for it; a team that has failed is of no use to the next step. FERRY_EINVAL on every
- * rank where they have different parameters, iterations or ends (max_iter). A loss that is no number is no error, as
- * in Caffe; it is said once.
+ * Runs `n` iterations. Each runs the test nets if a test is due, iter_size forward and backward
+ * passes, the update, and a snapshot if due. A request can stop it early; the result is then 0 and
+ * ferry_solver_is_stopped is true. A loss that is not finite is not an error, as in Caffe; it is
+ * logged once. [Step]
  *
- * After a failure in an iteration its number is as it was; parameters may have been updated in part
- * where an update failed. A snapshot that cannot be written ends the step with FERRY_EIO; the solver, and
- * every earlier snapshot, are as they were.
+ * With a comm: if one rank fails, the program has to inform the others (ferry_mpi_fail), which
+ * otherwise wait for it; a comm that has failed cannot be used for a further step. FERRY_EINVAL on
+ * every rank if their parameters, iterations or max_iter differ.
+ *
+ * A failed iteration does not change the iteration number; if the update failed, some parameters
+ * may have been updated. If a snapshot cannot be written the step ends with FERRY_EIO; the solver
+ * and all earlier snapshots are unchanged.
  */
 FERRY_API int ferry_solver_step(ferry_solver *s, int n);
 
 /**
- * The update alone, from the diffs that the parameters have, and one iteration more: for who goes forward
- * and backward by himself. With iter_size the diffs are the sum of so many passes. There is no test and no
- * snapshot, nobody is called, and no team: its sums are the caller's to make. Failures as of ferry_solver_step.
- * (Caffe: Solver::ApplyUpdate.)
+ * Applies the update from the present diffs of the parameters, and increments the iteration, for
+ * programs that run forward and backward passes themselves. With iter_size the diffs are the sum of
+ * that many passes. Runs no test, snapshot or callback and does not use the comm: the caller sums
+ * over the ranks. Failures as of ferry_solver_step. [ApplyUpdate]
  */
 FERRY_API int ferry_solver_apply_update(ferry_solver *s);
 
 /**
- * Steps up to max_iter, then makes a snapshot unless there is one of that iteration or
- * snapshot_after_train says no, and tests once more where it is due. Errors: as ferry_solver_step.
+ * Runs iterations up to max_iter. Then writes a snapshot, unless that iteration has one or
+ * snapshot_after_train is false, and runs the test nets if a test is due. Errors as
+ * ferry_solver_step. [Solve]
  */
 FERRY_API int ferry_solver_solve(ferry_solver *s);
 
-/** 1 if the latest step or solve was stopped by a request, 0 if not. */
+/** Whether a request stopped the latest step or solve. */
 FERRY_API bool ferry_solver_is_stopped(const ferry_solver *s);
 
 /**
- * Writes PREFIX_iter_N.caffemodel, PREFIX_iter_N.ferrystate and PREFIX_iter_N.solverstate, in this
- * order, each complete, synced and renamed into its place (or .caffemodel.h5 and .solverstate.h5, by
- * snapshot_format), so that a .solverstate that is there has the others. The first and the last are
- * Caffe's. FERRY_EIO: what was there before is still there, whole.
+ * Writes PREFIX_iter_N.caffemodel, PREFIX_iter_N.ferrystate and PREFIX_iter_N.solverstate in this
+ * order (or .caffemodel.h5 and .solverstate.h5, by snapshot_format). Each file is completed, synced
+ * and renamed, so an existing .solverstate implies the other two. The first and the last are in
+ * Caffe's formats. FERRY_EIO; existing files are then unchanged. [Snapshot]
  */
 FERRY_API int ferry_solver_snapshot(ferry_solver *s);
 
 /**
- * Goes on where a .solverstate or .solverstate.h5, Caffe's or ferry's, was written: its iteration, its
- * histories, and the parameters of the model that it names. Data begin with their first record again
- * and random numbers anew, as in Caffe.
+ * Restores the iteration, the histories and the parameters from a .solverstate or .solverstate.h5
+ * of Caffe or ferry. Data layers begin at their first record and random numbers at the seed, as in
+ * Caffe. [Restore]
  *
- * The model is looked for under the name in the file, then beside the file, which is noted.
- * FERRY_ESHAPE for the snapshot of another net or solver, with both numbers or the layer for which it has
- * nothing; FERRY_EIO, FERRY_EFORMAT; the solver is then as it was.
+ * The parameters come from the model that the file names; if that path does not exist, from the
+ * file of that name in the folder of the .solverstate, which is logged. FERRY_ESHAPE for a snapshot
+ * of another net or solver, with both numbers or the layer without parameters; FERRY_EIO,
+ * FERRY_EFORMAT. The solver is then as before.
  */
 FERRY_API int ferry_solver_restore(ferry_solver *s, const char *path);
 
 /**
- * The same, with the .ferrystate beside it: data go on where they were, in their order, with the same
- * random numbers, so that what follows is to the bit what would have followed. FERRY_EIO where there is
- * no .ferrystate, FERRY_ESHAPE for one of other nets, FERRY_EUNSUPPORTED for a layer that cannot say
- * where it is. The solver is then as it was, or, if a data layer could not go back, restored as by
- * ferry_solver_restore.
+ * As ferry_solver_restore, and also restores the .ferrystate in the same folder: data layers
+ * continue at their positions with the same random numbers, so that training continues
+ * bit-identically. FERRY_EIO without a .ferrystate, FERRY_ESHAPE for one of other nets,
+ * FERRY_EUNSUPPORTED for a layer without a position. The solver is then as before; if a data layer
+ * fails to seek, it is in the state of ferry_solver_restore.
  */
 FERRY_API int ferry_solver_restore_exact(ferry_solver *s, const char *path);
 
 /** The training net, borrowed. NULL for NULL. */
 FERRY_API ferry_net *ferry_solver_net(const ferry_solver *s);
-/** How many test nets there are; 0 for NULL. */
+/** The number of test nets; 0 for NULL. */
 FERRY_API int ferry_solver_test_net_count(const ferry_solver *s);
 /** Test net `index`, borrowed; NULL past the last. */
 FERRY_API ferry_net *ferry_solver_test_net_at(const ferry_solver *s, int index);
-/** How many iterations have been done: the number of the next one. 0 for NULL. */
+/** The number of completed iterations. 0 for NULL. [iter] */
 FERRY_API int ferry_solver_iter(const ferry_solver *s);
 /** max_iter of the text. 0 for NULL. */
 FERRY_API int ferry_solver_max_iter(const ferry_solver *s);
 /** iter_size of the text. 0 for NULL. */
 FERRY_API int ferry_solver_iter_size(const ferry_solver *s);
 /**
- * The .solverstate that was written or restored last; "" before the first, and for NULL. Borrowed until
- * the next one.
+ * The path of the .solverstate that was written or restored last; "" before the first, and for
+ * NULL. Borrowed until the next.
  */
 FERRY_API const char *ferry_solver_latest_snapshot(const ferry_solver *s);
-/** The loss of the latest iteration, unsmoothed: with iter_size the mean. 0 before the first. */
+/** The loss of the latest iteration, not smoothed; with iter_size the mean. 0 before the first. */
 FERRY_API double ferry_solver_loss(const ferry_solver *s);
-/** The learning rate of the next iteration. (Caffe: GetLearningRate.) 0 for NULL. */
+/** The learning rate of the next iteration. 0 for NULL. [GetLearningRate] */
 FERRY_API double ferry_solver_learning_rate(const ferry_solver *s);
 
-/** How many blobs the histories have: one for each parameter, then for AdaDelta and Adam as many again. */
+/** The number of history blobs: one per parameter; for AdaDelta and Adam two per parameter. */
 FERRY_API int ferry_solver_history_count(const ferry_solver *s);
 /** History `index`, in Caffe's order, borrowed; NULL past the last. */
 FERRY_API ferry_blob *ferry_solver_history_at(const ferry_solver *s, int index);
 
-/** One number of a test: the mean of one value of a test net's output. Borrowed for the call. */
+/** One score of a test: the mean of one element of a test net's output. Borrowed for the call. */
 typedef struct ferry_solver_score {
-    int net;          /* which test net */
-    const char *name; /* of the output */
+    int net;          /* index of the test net */
+    const char *name; /* the output's name */
     double value;
-    double loss_weight; /* 0: it is no loss */
+    double loss_weight; /* 0: not a loss */
 } ferry_solver_score;
 
 /**
- * Has `fn` called twice an iteration on the stepping thread: with `ready` false before the first forward pass,
- * and with true after the last backward pass, where the parameters' diffs, iter_size times summed, are whole
- * and may still be changed. It may ask, read and write, not step. NULL: nobody. A nonzero result ends the
- * step with that code, and the iteration is not counted. (Caffe: Solver::Callback.)
+ * Sets a function that is called twice per iteration on the stepping thread: with `ready` false
+ * before the first forward pass, and with `ready` true after the last backward pass, when the diffs
+ * are complete, summed over iter_size passes, and may be changed. `fn` may read, write and send
+ * requests, but not step. NULL removes it. A nonzero result ends the step with that code, and the
+ * iteration does not count. (Caffe: Solver::Callback.)
  */
 FERRY_API int ferry_solver_on_gradients(ferry_solver *s,
                                         int (*fn)(void *arg, ferry_solver *s, bool ready),
                                         void *arg);
 
-/** What an iteration came to. Borrowed for the call. */
+/** The result of an iteration. Borrowed for the call. */
 typedef struct ferry_solver_iteration {
-    size_t struct_size; /* of the library */
-    int iter;           /* its number; max_iter for the test behind the last iteration */
-    bool is_last;       /* behind the last iteration; lr and losses are then 0 */
-    double lr, loss, smoothed_loss; /* the loss is the mean over iter_size */
-    size_t score_count;             /* of the test before it; 0 where there was none */
+    size_t struct_size;             /* set by the library */
+    int iter;                       /* its number; max_iter for the final test */
+    bool is_last;                   /* the final test; lr and losses are then 0 */
+    double lr, loss, smoothed_loss; /* loss: the mean over iter_size passes */
+    size_t score_count;             /* of the test before the iteration; 0 without one */
     const ferry_solver_score *scores;
 } ferry_solver_iteration;
 
 /**
- * Has `fn` called after each iteration's update, before its snapshot, on the stepping thread, and with
- * the test behind the last iteration. It may ask and read, not step. NULL: nobody. A nonzero result ends
- * the step with that code.
+ * Sets a function that is called on the stepping thread after the update of each iteration, before
+ * its snapshot, and after the final test. `fn` may read and send requests, but not step. NULL
+ * removes it. A nonzero result ends the step with that code.
  */
 FERRY_API int ferry_solver_on_iteration(ferry_solver *s,
                                         int (*fn)(void *arg, ferry_solver *s,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file version.h
- * The version of these headers. That of the library that is running: ferry_version, status.h. What may
- * change from one to the next is in doc/abi.md.
+ * The version of these headers. ferry_version in status.h is the version of the running library.
+ * doc/abi.md lists the changes that each kind of release may contain.
  */
 #ifndef FERRY_VERSION_H
 #define FERRY_VERSION_H
@@ -16,16 +16,19 @@ FERRY_BEGIN_DECLS
 #define FERRY_VERSION_MINOR 2
 #define FERRY_VERSION_PATCH 0
 
-/** A version as one number, larger for a later one; minor and patch are below 100. The preprocessor can do it. */
+/**
+ * A version as one integer, larger for a later version; minor and patch are below 100. Usable in
+ * preprocessor conditions.
+ */
 #define FERRY_VERSION_OF(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
 
-/** That number of these headers. */
+/** FERRY_VERSION_OF of these headers. */
 #define FERRY_VERSION \
     FERRY_VERSION_OF(FERRY_VERSION_MAJOR, FERRY_VERSION_MINOR, FERRY_VERSION_PATCH)
 
 /**
- * That number of the library that is running; less than the program's own FERRY_VERSION: the program
- * was built with newer headers. Any thread.
+ * FERRY_VERSION_OF of the running library. A value below FERRY_VERSION means that the program was
+ * compiled with newer headers. Any thread.
  */
 FERRY_API int ferry_version_number(void);
 
