@@ -2,7 +2,7 @@
 /* From a graph to a net: layer by layer, blobs, setup, shapes; and Caffe's lines about it. */
 #include "net/graph.h"
 #include "net/place.h"
-#include "net/program.h"
+#include "net/state.h"
 #include "net/types.h"
 
 #include <ferry/status.h>

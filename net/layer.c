@@ -390,3 +390,48 @@ void ferry__layer_forget(ferry_layer *layer)
     for (i = 0; i < layer->n_tops; i++)
         layer->alias[i] = -1;
 }
+
+/* ---- errors ------------------------------------------------------------------------------------ */
+
+int ferry__layer_failed(const ferry_layer *layer, int err)
+{
+    char why[768], quoted[160];
+
+    if (!err)
+        return 0;
+    strncpy(why, ferry_last_error(), sizeof why - 1);
+    why[sizeof why - 1] = 0;
+    snprintf(quoted, sizeof quoted, strlen(layer->name) > 150 ? "\"%.150s" : "\"%s\"", layer->name);
+    if (strstr(why, quoted))
+        return err;
+    return ferry_error_set(err, "layer \"%s\" (%s): %s", layer->name, layer->type->name, why);
+}
+
+/* Adds "bottom 0 is 2 3 (6)" to a line that does not say so. */
+static void add_shape(char *line, size_t size, const char *what, int index, const ferry_blob *b)
+{
+    char shape[160], text[200];
+    size_t used = strlen(line);
+
+    if (ferry_blob_shape_string(b, shape, sizeof shape))
+        snprintf(shape, sizeof shape, "%d axes", ferry_blob_rank(b));
+    snprintf(text, sizeof text, "%s %d is %s", what, index, shape);
+    if (!strstr(line, text))
+        snprintf(line + used, size - used, "; %s", text);
+}
+
+int ferry__layer_misfit(const ferry_layer *layer, int err)
+{
+    char line[1024];
+    int i;
+
+    err = ferry__layer_failed(layer, err);
+    if (err != FERRY_ESHAPE && err != FERRY_EINVAL)
+        return err;
+    snprintf(line, sizeof line, "%s", ferry_last_error());
+    for (i = 0; i < layer->n_bottoms; i++)
+        add_shape(line, sizeof line, "bottom", i, ferry_layer_bottom_at(layer, i));
+    for (i = 0; i < layer->n_params; i++)
+        add_shape(line, sizeof line, "blob", i, layer->params[i].blob);
+    return ferry_error_set(err, "%s", line);
+}

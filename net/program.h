@@ -99,12 +99,6 @@ void ferry__stage_cut(ferry_net *net, int layer);
 /* The stage's program for the shapes of now; made if there is none. */
 int ferry__stage_choose(ferry_net *net, struct ferry__stage *stage);
 
-/* An error of `layer`, around what was recorded. */
-int ferry__layer_failed(const ferry_layer *layer, int err);
-
-/* The same of setup or reshape: with the shapes of its bottoms and blobs, which it may be about. */
-int ferry__layer_misfit(const ferry_layer *layer, int err);
-
 /* ---- collect.c ---- */
 
 /* Fills in items and values from what the layers emitted. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Random numbers of an open net, begun anew. */
-#include "net/program.h"
+#include "net/state.h"
 
 #include <ferry/status.h>
 

@@ -177,6 +177,12 @@ int ferry__layer_seek(ferry_layer *layer, uint64_t position);
 /* Forgets the operations that reshape emitted; prepared ones stay in the cache. */
 void ferry__layer_forget(ferry_layer *layer);
 
+/* An error of `layer`, around what was recorded. */
+int ferry__layer_failed(const ferry_layer *layer, int err);
+
+/* The same of setup or reshape: with the shapes of its bottoms and blobs, which it may be about. */
+int ferry__layer_misfit(const ferry_layer *layer, int err);
+
 /* ---- reshape.c ---- */
 
 /* Reshapes what has to be of layers first … last. */
