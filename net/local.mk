@@ -11,46 +11,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 
 # The objects on their own, so that a unit test can link them and reach what is hidden.
 %C%_libferrynetobjs_la_SOURCES = \
-	%D%/arena.c \
-	%D%/backward.c \
-	%D%/build.c \
-	%D%/collect.c \
-	%D%/conditions.c \
-	%D%/debug.c \
-	%D%/fill.c \
-	%D%/fold.c \
-	%D%/fold.h \
-	%D%/fold_weights.c \
-	%D%/fuse.c \
-	%D%/graph.c \
-	%D%/graph.h \
-	%D%/layer.c \
-	%D%/layout.c \
-	%D%/library.c \
-	%D%/load.c \
-	%D%/move.c \
 	%D%/open.c \
-	%D%/params.c \
-	%D%/place.c \
-	%D%/place.h \
-	%D%/program.c \
-	%D%/program.h \
-	%D%/reshape.c \
-	%D%/rules.c \
-	%D%/running.c \
-	%D%/measure.c \
-	%D%/measure.h \
-	%D%/names.c \
-	%D%/needs.c \
-	%D%/reach.c \
-	%D%/run.c \
-	%D%/save.c \
-	%D%/seed.c \
-	%D%/slice.c \
-	%D%/state.h \
-	%D%/types.c \
-	%D%/types.h \
-	%D%/writes.c \
 	%D%/data/chance.c \
 	%D%/data/chance.h \
 	%D%/data/database.c \
@@ -70,6 +31,15 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/data/resize.c \
 	%D%/data/resize.h \
 	%D%/data/transform.c \
+	%D%/exec/backward.c \
+	%D%/exec/debug.c \
+	%D%/exec/measure.c \
+	%D%/exec/measure.h \
+	%D%/exec/move.c \
+	%D%/exec/reshape.c \
+	%D%/exec/run.c \
+	%D%/exec/running.c \
+	%D%/ir/program.h \
 	%D%/layers/abs_val.c \
 	%D%/layers/accuracy.c \
 	%D%/layers/arg_max.c \
@@ -167,6 +137,37 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/tile.c \
 	%D%/layers/upsample.c \
 	%D%/layers/window.c \
+	%D%/model/build.c \
+	%D%/model/conditions.c \
+	%D%/model/fill.c \
+	%D%/model/graph.c \
+	%D%/model/graph.h \
+	%D%/model/layer.c \
+	%D%/model/library.c \
+	%D%/model/load.c \
+	%D%/model/names.c \
+	%D%/model/names.h \
+	%D%/model/needs.c \
+	%D%/model/params.c \
+	%D%/model/place.c \
+	%D%/model/place.h \
+	%D%/model/rules.c \
+	%D%/model/save.c \
+	%D%/model/seed.c \
+	%D%/model/state.h \
+	%D%/model/types.c \
+	%D%/model/types.h \
+	%D%/model/writes.c \
+	%D%/passes/arena.c \
+	%D%/passes/collect.c \
+	%D%/passes/fold.c \
+	%D%/passes/fold.h \
+	%D%/passes/fold_weights.c \
+	%D%/passes/fuse.c \
+	%D%/passes/layout.c \
+	%D%/passes/program.c \
+	%D%/passes/reach.c \
+	%D%/passes/slice.c \
 	%D%/proto/arena.c \
 	%D%/proto/arena.h \
 	%D%/proto/copy.c \
@@ -216,6 +217,7 @@ libferrynet_la_LIBADD = $(NET_ROOMS) libferryio.la libferry.la $(CORE_SYSTEM_LIB
 libferrynet_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
 EXTRA_libferrynet_la_DEPENDENCIES = $(VERSION_MAP)
 
-EXTRA_DIST += %D%/data/README.md %D%/layers/README.md %D%/proto/README.md
+EXTRA_DIST += %D%/data/README.md %D%/exec/README.md %D%/ir/README.md %D%/layers/README.md %D%/model/README.md \
+	%D%/passes/README.md %D%/proto/README.md
 
 EXTRA_DIST += %D%/README.md

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 /* Opening and closing a net, and what can be asked of it. */
-#include "net/graph.h"
-#include "net/measure.h"
-#include "net/place.h"
-#include "net/program.h"
+#include "net/model/graph.h"
+#include "net/exec/measure.h"
+#include "net/model/place.h"
+#include "net/ir/program.h"
 #include "net/proto/tree.h"
-#include "net/types.h"
+#include "net/model/types.h"
 
 #include <ferry/status.h>
 

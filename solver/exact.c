@@ -6,7 +6,7 @@
  */
 #include "solver/state.h"
 
-#include "net/state.h"
+#include "net/model/state.h"
 
 #include <ferry/status.h>
 

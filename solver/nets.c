@@ -3,7 +3,7 @@
 /* A solver's nets: the one that is trained, and those that test it. */
 #include "solver/state.h"
 
-#include "net/state.h"
+#include "net/model/state.h"
 
 #include <ferry/status.h>
 

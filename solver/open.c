@@ -4,7 +4,7 @@
 #include "solver/state.h"
 
 #include "net/proto/tree.h"
-#include "net/state.h"
+#include "net/model/state.h"
 
 #include <ferry/status.h>
 

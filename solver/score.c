@@ -2,7 +2,7 @@
 /* Tests, and what nets' outputs hold, in Caffe's lines. */
 #include "solver/state.h"
 
-#include "net/state.h"
+#include "net/model/state.h"
 
 #include <ferry/status.h>
 

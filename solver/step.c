@@ -3,7 +3,7 @@
 /* An iteration, in Caffe's order. */
 #include "solver/state.h"
 
-#include "net/state.h"
+#include "net/model/state.h"
 
 #include <ferry/status.h>
 

@@ -2,7 +2,7 @@
 /* Training with others: sums of diffs while the backward pass goes on, and what all ranks do alike. */
 #include "solver/state.h"
 
-#include "net/state.h"
+#include "net/model/state.h"
 
 #include <ferry/status.h>
 

@@ -2,7 +2,7 @@
 /* Updates: one operation a parameter, on the device where it is. */
 #include "solver/state.h"
 
-#include "net/state.h"
+#include "net/model/state.h"
 
 #include <ferry/status.h>
 

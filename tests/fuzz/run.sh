@@ -20,7 +20,7 @@ prototxt | netproto)
     ;;
 net)
     # all but HDF5; a plugin from the build, which is not instrumented
-    sources="$top/core/*/*.c $top/net/*.c $top/net/proto/*.c $top/net/data/*.c $top/op/*.c"
+    sources="$top/core/*/*.c $top/net/*.c $top/net/model/*.c $top/net/passes/*.c $top/net/exec/*.c $top/net/proto/*.c $top/net/data/*.c $top/op/*.c"
     for source in "$top"/net/layers/*.c "$top"/io/*.c; do
         case $source in
         */io/hdf5_none.c | */io/hdf5_family.c) sources="$sources $source" ;;

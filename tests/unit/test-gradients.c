@@ -3,7 +3,7 @@
 #include "gradient-rows.h"
 #include "net-data.h"
 
-#include "net/state.h"
+#include "net/model/state.h"
 
 #include <math.h>
 #include <stdlib.h>

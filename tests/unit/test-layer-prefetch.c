@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "net/data/prefetch.h"
-#include "net/state.h"
+#include "net/model/state.h"
 
 /*
  * Layers that read ahead on a thread: what a net sees is what it would see without one, in order, failures

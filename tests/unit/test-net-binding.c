@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "world.h"
 
-#include "net/program.h"
+#include "net/ir/program.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "backends/sim/control.h"
 
-#include "net/program.h"
+#include "net/ir/program.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "net-data.h"
 
-#include "net/program.h"
+#include "net/ir/program.h"
 
 #include <math.h>
 #include <stdio.h>

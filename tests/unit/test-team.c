@@ -9,7 +9,7 @@
 #include <ferry/io.h>
 #include <ferry/solver.h>
 
-#include "net/state.h"
+#include "net/model/state.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The backward pass: the operations that layers emitted for it and the functions of those that compute
+ * by themselves, from the last layer to the first. Nothing is planned or fused: each operand is a blob's
+ * data or diff.
+ */
+#include "net/exec/measure.h"
+#include "net/ir/program.h"
+
+#include <ferry/status.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- items ----------------------------------------------------------------------------------------- */
+
+static void fill_uses(const ferry_layer *layer, const ferry_layer_operand *at, uint32_t n,
+                      struct ferry__use *out)
+{
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        out[i] = (struct ferry__use){ .value = -1, .start = at[i].offset, .diff = at[i].diff != 0 };
+        out[i].blob = ferry__layer_blob(layer, &at[i]);
+    }
+}
+
+static int add_operation(const struct ferry__program *p, struct ferry__item *item, int number)
+{
+    const struct ferry__net_op *from = &item->layer->backward.at[number];
+
+    item->number = number;
+    item->op = from->op;
+    fill_uses(item->layer, from->in, from->op.n_in, item->in);
+    fill_uses(item->layer, from->out, from->op.n_out, item->out);
+    return ferry__item_settle(p, item);
+}
+
+static int add_layer(struct ferry__program *p, ferry_layer *layer)
+{
+    int k, err = 0;
+
+    if (layer->type->backward)
+        p->back[p->n_back++] = (struct ferry__item){ .layer = layer, .back = true, .call = true };
+    for (k = 0; !err && k < layer->backward.count; k++) {
+        p->back[p->n_back] = (struct ferry__item){ .layer = layer, .back = true };
+        err = add_operation(p, &p->back[p->n_back], k);
+        if (!err)
+            err = ferry__item_prepare(p, &p->back[p->n_back]);
+        p->n_back++;
+    }
+    return ferry__layer_failed(layer, err);
+}
+
+int ferry__program_differentiate(struct ferry__program *p)
+{
+    int i, room = 1, err = 0;
+
+    for (i = p->first_layer; i <= p->last_layer; i++)
+        room += 1 + p->net->layers[i].backward.count;
+    p->back = calloc((size_t)room, sizeof *p->back);
+    if (!p->back)
+        return ferry_error_set(FERRY_ENOMEM, "net: no memory for its backward pass");
+    for (i = p->last_layer; !err && i >= p->first_layer; i--)
+        if (ferry_layer_needs_backward(&p->net->layers[i]))
+            err = add_layer(p, &p->net->layers[i]);
+    return err;
+}
+
+/* ---- running --------------------------------------------------------------------------------------- */
+
+/* The diff of a top with a loss weight is that, until somebody writes another one. */
+static int seed(const ferry_layer *layer)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < layer->n_tops; i++) {
+        ferry_blob *top = ferry_layer_top_at(layer, i);
+
+        if (layer->loss_weights[i] != 0 && ferry_blob_element_count(top) &&
+            ferry_memory_head(ferry_blob_diff_memory(top)) == FERRY_HEAD_UNINITIALIZED)
+            err = ferry_blob_fill_diff(top, layer->loss_weights[i]);
+    }
+    return err;
+}
+
+/* Whether some operation or function of it makes the diffs that are wanted. */
+static bool has_backward(const ferry_layer *layer)
+{
+    int i;
+
+    if (layer->type->backward || layer->backward.count ||
+        layer->type->flags & FERRY_LAYER_EMPTY_BACKWARD)
+        return true;
+    for (i = 0; i < layer->n_tops; i++)
+        if (layer->alias[i] >= 0 || !ferry_blob_element_count(ferry_layer_top_at(layer, i)))
+            return true;
+    for (i = 0; i < layer->n_bottoms; i++)
+        if (layer->propagate[i])
+            return false;
+    return true;
+}
+
+/* Whether layers first … last have what forward left for the shapes of now. */
+static bool is_ready(const ferry_net *net, int first, int last)
+{
+    int i;
+
+    if (!ferry__net_is_shaped(net))
+        return false;
+    for (i = first; i <= last; i++)
+        if (net->layers[i].fresh || !ferry__stage_of(net, i)->now)
+            return false;
+    return true;
+}
+
+static int check(const ferry_net *net, int first, int last)
+{
+    int i;
+
+    if (!net->backward)
+        return ferry_error_set(
+            FERRY_EINVAL, "net \"%s\": it is in TEST and was opened without `backward`", net->name);
+    if (!is_ready(net, first, last))
+        return ferry_error_set(FERRY_EINVAL, "net \"%s\": its shapes have changed since forward",
+                               net->name);
+    for (i = 0; i < net->n_layers; i++) {
+        const ferry_layer *layer = &net->layers[i];
+
+        if (layer->refused)
+            return ferry_layer_error(layer, FERRY_EUNSUPPORTED, "%s %s", layer->type->name,
+                                     layer->refused);
+        if (layer->needs_backward && !has_backward(layer))
+            return ferry_layer_error(layer, FERRY_EUNSUPPORTED, "this type has no backward");
+    }
+    return 0;
+}
+
+/* Has what was submitted end before a layer's numbers are looked at. */
+static int tell(ferry_net *net, struct ferry__segment *s, int last, int first)
+{
+    int err = net->debug && last >= first ? ferry__segment_end(s, 0) : 0;
+
+    return err || !net->debug ? err : ferry__debug_backward(net, last, first);
+}
+
+static bool has_params(const ferry_net *net, int last, int first)
+{
+    int i;
+
+    for (i = last; i >= first; i--)
+        if (net->layers[i].n_params)
+            return true;
+    return false;
+}
+
+/* Says that layers last … first are through; what they submitted is on its way then. */
+static int hand_on(ferry_net *net, struct ferry__segment *s, int last, int first)
+{
+    int i, err;
+
+    if (!net->on_layer || !has_params(net, last, first))
+        return 0;
+    err = ferry__segment_failed(s, NULL, ferry__segment_end(s, 0));
+    for (i = last; !err && i >= first; i--)
+        if (net->layers[i].n_params)
+            err = net->on_layer(net->on_layer_arg, i);
+    return err;
+}
+
+/* Layers last … first are through. */
+static int leave(ferry_net *net, struct ferry__segment *s, int last, int first)
+{
+    int err = tell(net, s, last, first);
+
+    return err ? err : hand_on(net, s, last, first);
+}
+
+/* The layers of a stage's program that are among first … last. */
+static int run(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s, int first,
+               int last)
+{
+    int i, told = last < p->last_layer ? last : p->last_layer;
+    int err = ferry__parts_begin(p, p->back, p->n_back, first, last);
+
+    for (i = 0; !err && i < p->n_back; i++) {
+        const struct ferry__item *item = &p->back[i];
+
+        if (item->layer->index < first || item->layer->index > last)
+            continue;
+        err = leave(net, s, told, item->layer->index + 1);
+        told = item->layer->index;
+        if (!err)
+            err = ferry__segment_failed(s, item->layer,
+                                        net->measured ? ferry__measure_item(s, p, item)
+                                                      : ferry__item_run(s, p, item));
+    }
+    return err ? err : leave(net, s, told, first > p->first_layer ? first : p->first_layer);
+}
+
+static int backward(ferry_net *net, int first, int last)
+{
+    struct ferry__segment s;
+    int i, err = check(net, first, last);
+
+    for (i = first; !err && i <= last; i++)
+        err = ferry__layer_failed(&net->layers[i], seed(&net->layers[i]));
+    if (err)
+        return err;
+    ferry__segment_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
+    for (i = net->stage_count; !err && i-- > 0;)
+        if (net->stages[i].first <= last && net->stages[i].last >= first)
+            err = run(net, net->stages[i].now, &s, first, last);
+    err = err ? ferry__segment_end(&s, err)
+              : ferry__segment_failed(&s, NULL, ferry__segment_end(&s, 0));
+    if (!err && net->debug)
+        err = ferry__debug_params(net);
+    net->passes[1] += net->measured && !err;
+    return err;
+}
+
+int ferry_net_backward(ferry_net *net)
+{
+    if (!net)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_backward: NULL net");
+    return backward(net, 0, net->n_layers - 1);
+}
+
+int ferry_net_backward_range(ferry_net *net, const char *from, const char *to)
+{
+    int first, last;
+
+    if (!net)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_backward_range: NULL net");
+    last = from ? ferry__net_find_layer(net, from) : net->n_layers - 1;
+    first = to ? ferry__net_find_layer(net, to) : 0;
+    if (first < 0 || last < 0)
+        return ferry_error_set(FERRY_EINVAL, "net \"%s\": it has no layer \"%s\"", net->name,
+                               last < 0 ? from : to);
+    if (first > last)
+        return ferry_error_set(FERRY_EINVAL, "net \"%s\": layer \"%s\" comes before \"%s\"",
+                               net->name, from ? from : "", to ? to : "");
+    return backward(net, first, last);
+}
+
+int ferry_net_clear_param_diffs(ferry_net *net)
+{
+    int i, k, err = 0;
+
+    if (!net)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_clear_param_diffs: NULL net");
+    for (i = 0; !err && i < net->n_layers; i++)
+        for (k = 0; !err && k < net->layers[i].n_params; k++)
+            if (net->layers[i].params[k].owner == i)
+                err = ferry_blob_fill_diff(net->layers[i].params[k].blob, 0);
+    return err;
+}

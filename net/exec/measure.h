@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How long layers take, and what they move.
+ */
+#ifndef FERRY_NET_EXEC_MEASURE_H
+#define FERRY_NET_EXEC_MEASURE_H
+
+#include "net/ir/program.h"
+
+/* Runs an item by itself, and adds what it took to its layer's sums. */
+int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p,
+                        const struct ferry__item *item);
+
+/* The sums, a pass. */
+void ferry__measure_tell(const ferry_layer *layer, ferry_net_layer_info *out);
+
+#endif

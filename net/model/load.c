@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Weights from a file, by layer name. Everything is read and held against its blob before the first
+ * blob is changed.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "net/model/state.h"
+
+#include <ferry/status.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An array of the file: whose it is, and what was read of it. */
+struct array {
+    char *layer; /* its name up to the last slash */
+    int number;
+    const ferry_io_entry *entry;
+    ferry_blob *blob; /* read; NULL: nobody wants it */
+    bool used;
+};
+
+struct loading {
+    ferry_net *net;
+    const char *path;
+    ferry_io *io;
+    struct array *arrays;
+    int count;
+};
+
+static int no_memory(const struct loading *l)
+{
+    return ferry_error_set(FERRY_ENOMEM, "%s: no memory", l->path);
+}
+
+/* "LAYER/i" in its parts; a layer's name may have slashes. 1, 0 where it is none, FERRY_ENOMEM. */
+static int split_name(const ferry_io_entry *entry, struct array *out)
+{
+    const char *slash = strrchr(entry->name, '/');
+    char *end;
+    long number;
+
+    if (!slash || slash == entry->name)
+        return 0;
+    number = strtol(slash + 1, &end, 10);
+    if (end == slash + 1 || *end || number < 0 || number > 1000000)
+        return 0;
+    out->layer = strndup(entry->name, (size_t)(slash - entry->name));
+    if (!out->layer)
+        return FERRY_ENOMEM;
+    out->number = (int)number;
+    out->entry = entry;
+    return 1;
+}
+
+static int list(struct loading *l)
+{
+    int64_t n, i;
+    int err = ferry_io_open(l->path, &l->io), is_one;
+
+    if (err)
+        return err;
+    n = ferry_io_entry_count(l->io);
+    l->arrays = calloc((size_t)n + 1, sizeof *l->arrays);
+    if (!l->arrays)
+        return no_memory(l);
+    for (i = 0; i < n; i++) {
+        const ferry_io_entry *entry;
+
+        err = ferry_io_entry_at(l->io, i, &entry);
+        if (err)
+            return err;
+        is_one = split_name(entry, &l->arrays[l->count]);
+        if (is_one < 0)
+            return no_memory(l);
+        l->count += is_one;
+    }
+    return 0;
+}
+
+static struct array *find(const struct loading *l, const char *layer, int number)
+{
+    int i;
+
+    for (i = 0; i < l->count; i++)
+        if (l->arrays[i].number == number && !strcmp(l->arrays[i].layer, layer))
+            return &l->arrays[i];
+    return NULL;
+}
+
+/* Blobs of one layer in the file. */
+static int blobs_of(const struct loading *l, const char *layer)
+{
+    int i, n = 0;
+
+    for (i = 0; i < l->count; i++)
+        n += !strcmp(l->arrays[i].layer, layer);
+    return n;
+}
+
+/*
+ * The same shape, or one of Caffe's first years, whose blobs had four axes: 1 × 1 × M × N is M × N, and
+ * missing axes in front are 1.
+ */
+static bool shapes_fit(const ferry_io_entry *entry, const ferry_blob *b)
+{
+    int have = entry->rank, want = ferry_blob_rank(b), i;
+    bool same = have == want, legacy = have == 4 && want <= 4;
+
+    for (i = 0; same && i < have; i++)
+        same = entry->shape[i] == ferry_blob_dim(b, i);
+    for (i = 1; legacy && i <= 4; i++)
+        legacy = entry->shape[4 - i] == (i <= want ? ferry_blob_dim(b, want - i) : 1);
+    return same || legacy;
+}
+
+static int misfit(const struct loading *l, const ferry_layer *layer, int i,
+                  const ferry_io_entry *entry)
+{
+    char have[256] = "", want[128];
+    int k;
+
+    for (k = 0; k < entry->rank && strlen(have) < sizeof have - 24; k++)
+        snprintf(have + strlen(have), sizeof have - strlen(have), "%lld ",
+                 (long long)entry->shape[k]);
+    snprintf(have + strlen(have), sizeof have - strlen(have), "(%lld)", (long long)entry->count);
+    ferry_blob_shape_string(layer->params[i].blob, want, sizeof want);
+    return ferry_error_set(FERRY_ESHAPE,
+                           "%s: blob %d of layer \"%s\" is %s, the net's is %s; to learn these "
+                           "parameters anew rather than copying them, rename the layer",
+                           l->path, i, layer->name, have, want);
+}
+
+/* Reads a layer's arrays and holds them against its parameters; changes nothing. */
+static int read_layer(struct loading *l, const ferry_layer *layer)
+{
+    int n = blobs_of(l, layer->name), i, err;
+
+    if (!n)
+        return 0;
+    if (n != layer->n_params)
+        return ferry_error_set(FERRY_ESHAPE,
+                               "%s: layer \"%s\" has %d blobs, the net's has %d; to learn these "
+                               "parameters anew rather than copying them, rename the layer",
+                               l->path, layer->name, n, layer->n_params);
+    for (i = 0; i < n; i++) {
+        struct array *a = find(l, layer->name, i);
+
+        if (!a)
+            return ferry_error_set(FERRY_EFORMAT, "%s: layer \"%s\" has no blob %d", l->path,
+                                   layer->name, i);
+        if (!shapes_fit(a->entry, layer->params[i].blob))
+            return misfit(l, layer, i, a->entry);
+        if (a->blob)
+            continue;
+        err = ferry_blob_create(layer->device, FERRY_F32, NULL, FERRY_UNSHAPED, &a->blob);
+        if (!err)
+            err = ferry_io_read(l->io, a->entry, a->blob);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+static int read_all(struct loading *l)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < l->net->n_layers; i++)
+        err = read_layer(l, &l->net->layers[i]);
+    return err;
+}
+
+/* The values go over by sharing their memory, unless others share the blob that gets them. */
+static int commit_layer(struct loading *l, ferry_layer *layer)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < layer->n_params; i++) {
+        struct array *a = find(l, layer->name, i);
+        ferry_blob *to = layer->params[i].blob;
+
+        if (!a)
+            return 0;
+        a->used = true;
+        err = ferry_blob_reshape(a->blob, ferry_blob_shape(to), ferry_blob_rank(to), NULL);
+        if (!err)
+            err = ferry_blob_copy_from(to, a->blob, 0);
+        if (!err)
+            l->net->layers[layer->params[i].owner].params[layer->params[i].owner_index].unfilled =
+                false;
+    }
+    return err;
+}
+
+/* A snapshot has every layer that learns. */
+static int check_whole(const struct loading *l)
+{
+    int i, k;
+
+    for (i = 0; i < l->net->n_layers; i++) {
+        const ferry_layer *layer = &l->net->layers[i];
+
+        for (k = 0; k < layer->n_params; k++)
+            if (layer->params[k].owner == i && !find(l, layer->name, k))
+                return ferry_error_set(FERRY_ESHAPE,
+                                       "%s: it has nothing for layer \"%s\": it is the snapshot of "
+                                       "another net",
+                                       l->path, layer->name);
+    }
+    return 0;
+}
+
+/* The first names and how many more there are: "a", "b", "c" and 5 more. */
+struct names {
+    char text[320];
+    int count;
+};
+
+static void name(struct names *n, const char *text)
+{
+    size_t used = strlen(n->text);
+
+    if (n->count++ < 3)
+        snprintf(n->text + used, sizeof n->text - used, "%s\"%.80s\"", used ? ", " : "", text);
+}
+
+static void end_names(struct names *n)
+{
+    size_t used = strlen(n->text);
+
+    if (n->count > 3)
+        snprintf(n->text + used, sizeof n->text - used, " and %d more", n->count - 3);
+}
+
+/* The layers that a file has blobs of; the names of its arrays where it has none. */
+static void name_file(const struct loading *l, struct names *out)
+{
+    const ferry_io_entry *entry;
+    int64_t i;
+
+    for (i = 0; i < l->count; i++)
+        if (!l->arrays[i].number)
+            name(out, l->arrays[i].layer);
+    for (i = 0; !l->count && i < ferry_io_entry_count(l->io); i++)
+        if (!ferry_io_entry_at(l->io, i, &entry))
+            name(out, entry->name);
+    end_names(out);
+}
+
+/* A file of which no layer gets anything, though some have parameters, is another net's. */
+static int check_matched(const struct loading *l)
+{
+    struct names wants = { .count = 0 }, has = { .count = 0 };
+    int i;
+
+    for (i = 0; i < l->net->n_layers; i++) {
+        const ferry_layer *layer = &l->net->layers[i];
+
+        if (layer->n_params && find(l, layer->name, 0))
+            return 0;
+        if (layer->n_params)
+            name(&wants, layer->name);
+    }
+    if (!wants.count)
+        return 0;
+    end_names(&wants);
+    name_file(l, &has);
+    return ferry_error_set(
+        FERRY_ESHAPE,
+        "%s: weights of another net: it has %s; the layers of this net that want "
+        "weights are %s",
+        l->path, has.count ? has.text : "none", wants.text);
+}
+
+/* ---- the report -------------------------------------------------------------------------------- */
+
+static void add_line(ferry_net *net, const char *layer, ferry_net_load_state state, int blobs)
+{
+    net->lines[net->report.line_count++] =
+        (ferry_net_load_line){ .layer = layer, .state = state, .blobs = blobs };
+}
+
+static void report_layer(ferry_net *net, const ferry_layer *layer, bool found)
+{
+    bool own = false;
+    int i;
+
+    if (!layer->n_params)
+        return;
+    for (i = 0; i < layer->n_params; i++)
+        own = own || layer->params[i].owner == layer->index;
+    add_line(net, layer->name,
+             found ? FERRY_LOAD_DONE
+             : own ? FERRY_LOAD_NONE
+                   : FERRY_LOAD_SHARED,
+             layer->n_params);
+    if (!found && own)
+        ferry_log_write(FERRY_LOG_INFO, "ferry: layer \"%s\" got no weights: it keeps what it had",
+                        layer->name);
+}
+
+/* One line where layers were left out; what they are is at FERRY_LOG_INFO. */
+static void tell(const struct loading *l)
+{
+    int counts[4] = { 0 };
+    size_t i;
+
+    for (i = 0; i < l->net->report.line_count; i++)
+        counts[l->net->lines[i].state]++;
+    if (counts[FERRY_LOAD_NONE])
+        ferry_log_write(FERRY_LOG_WARN,
+                        "ferry: %s: %d of %d layers got weights, the others keep what they had; %d "
+                        "layers of the file are not in the net (FERRY_LOG=info names them)",
+                        l->path, counts[FERRY_LOAD_DONE],
+                        counts[FERRY_LOAD_DONE] + counts[FERRY_LOAD_NONE],
+                        counts[FERRY_LOAD_UNUSED]);
+}
+
+static int report(struct loading *l)
+{
+    ferry_net *net = l->net;
+    int i, k;
+
+    free(net->lines);
+    net->report = (ferry_net_load_report){ .struct_size = sizeof net->report };
+    net->lines = calloc((size_t)(net->n_layers + l->count + 1), sizeof *net->lines);
+    if (!net->lines)
+        return no_memory(l);
+    net->report.lines = net->lines;
+    for (i = 0; i < net->n_layers; i++)
+        report_layer(net, &net->layers[i], find(l, net->layers[i].name, 0) != NULL);
+    for (i = 0; i < l->count; i++) {
+        char *name;
+
+        for (k = 0; k < i && strcmp(l->arrays[k].layer, l->arrays[i].layer); k++)
+            ;
+        if (k < i || ferry__net_find_layer(net, l->arrays[i].layer) >= 0)
+            continue;
+        ferry_log_write(FERRY_LOG_INFO, "Ignoring source layer %s", l->arrays[i].layer);
+        name = ferry__proto_copy_bytes(&net->arena, l->arrays[i].layer, strlen(l->arrays[i].layer));
+        if (!name)
+            return no_memory(l);
+        add_line(net, name, FERRY_LOAD_UNUSED, blobs_of(l, l->arrays[i].layer));
+    }
+    return 0;
+}
+
+/* What has to be there. */
+enum demand { ANYTHING, MATCHED, WHOLE };
+
+static int load(ferry_net *net, const char *weights, enum demand demand)
+{
+    struct loading l = { .net = net, .path = weights };
+    int i, err;
+
+    err = list(&l);
+    if (!err && demand != ANYTHING)
+        err = demand == WHOLE ? check_whole(&l) : check_matched(&l);
+    if (!err)
+        err = read_all(&l);
+    if (!err)
+        err = report(&l);
+    for (i = 0; !err && i < net->n_layers; i++)
+        err = commit_layer(&l, &net->layers[i]);
+    if (!err)
+        tell(&l);
+    for (i = 0; i < l.count; i++) {
+        ferry_blob_destroy(l.arrays[i].blob);
+        free(l.arrays[i].layer);
+    }
+    free(l.arrays);
+    ferry_io_close(l.io);
+    return err;
+}
+
+int ferry__net_load_whole(ferry_net *net, const char *weights)
+{
+    return load(net, weights, WHOLE);
+}
+
+int ferry_net_load(ferry_net *net, const char *weights, const ferry_net_load_report **out_report)
+{
+    int err;
+
+    if (!net || !weights)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_load: NULL argument");
+    err = load(net, weights, ANYTHING);
+    if (!err && out_report)
+        *out_report = &net->report;
+    return err;
+}
+
+int ferry_net_load_matched(ferry_net *net, const char *weights,
+                           const ferry_net_load_report **out_report)
+{
+    int err;
+
+    if (!net || !weights)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_load_matched: NULL argument");
+    err = load(net, weights, MATCHED);
+    if (!err && out_report)
+        *out_report = &net->report;
+    return err;
+}

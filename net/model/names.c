@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/model/names.h"
+
+#include <ferry/status.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fowler, Noll, Vo: FNV-1a. */
+static uint64_t hash(const char *name)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    return h ^ (h >> 32);
+}
+
+/* The place of a name, or the free one where it belongs; the room is a power of two and never full. */
+static struct ferry__name *place_of(const struct ferry__names *names, const char *name)
+{
+    size_t i = (size_t)hash(name) & (names->room - 1);
+
+    while (names->at[i].name && strcmp(names->at[i].name, name) != 0)
+        i = (i + 1) & (names->room - 1);
+    return &names->at[i];
+}
+
+int ferry__names_get(const struct ferry__names *names, const char *name)
+{
+    const struct ferry__name *found = names->room ? place_of(names, name) : NULL;
+
+    return found && found->name ? found->number : -1;
+}
+
+static int grow(struct ferry__names *names)
+{
+    struct ferry__names larger = { .room = names->room ? 2 * names->room : 64 };
+    size_t i;
+
+    larger.count = names->count;
+    larger.at = calloc(larger.room, sizeof *larger.at);
+    if (!larger.at)
+        return ferry_error_set(FERRY_ENOMEM, "net: no memory for its names");
+    for (i = 0; i < names->room; i++)
+        if (names->at[i].name)
+            *place_of(&larger, names->at[i].name) = names->at[i];
+    free(names->at);
+    *names = larger;
+    return 0;
+}
+
+int ferry__names_set(struct ferry__names *names, const char *name, int number, bool keep)
+{
+    struct ferry__name *place;
+    int err = 2 * names->count >= names->room ? grow(names) : 0;
+
+    if (err)
+        return err;
+    place = place_of(names, name);
+    if (place->name && keep)
+        return 0;
+    names->count += !place->name;
+    *place = (struct ferry__name){ name, number };
+    return 0;
+}
+
+void ferry__names_end(struct ferry__names *names)
+{
+    free(names->at);
+    *names = (struct ferry__names){ 0 };
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who needs backward: which layers are run, and which of their bottoms' diffs are wanted. As Caffe
+ * decides it: from the parameters that learn down to the losses, and from those up again.
+ */
+#include "net/model/state.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+/* A layer is run where a bottom or a parameter of it wants its diff; so are those behind it. */
+static int mark_down(ferry_net *net, ferry_layer *layer)
+{
+    int n = (int)ferry_proto_value_count(layer->message, "propagate_down"), i;
+
+    if (n && n != layer->n_bottoms)
+        return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d bottoms and %d propagate_down",
+                                 layer->n_bottoms, n);
+    for (i = 0; i < layer->n_bottoms; i++) {
+        bool wanted = net->blobs[layer->bottoms[i]].backward;
+
+        layer->propagate[i] = n ? ferry_proto_boolean(layer->message, "propagate_down", i) : wanted;
+        layer->needs_backward = layer->needs_backward || wanted;
+    }
+    for (i = 0; i < layer->n_params; i++)
+        layer->needs_backward = layer->needs_backward || layer->params[i].lr_mult != 0;
+    for (i = 0; layer->needs_backward && i < layer->n_tops; i++)
+        net->blobs[layer->tops[i]].backward = true;
+    return 0;
+}
+
+/* What is known of a blob on the way up: a loss depends on it; somebody does not want its diff. */
+struct above {
+    bool loss, skipped;
+};
+
+/* Not run: what contributes to no loss, and where nobody behind wants a diff of what it makes. */
+static void mark_up(ferry_layer *layer, struct above *above)
+{
+    bool contributes = false, skip = true;
+    int i;
+
+    for (i = 0; i < layer->n_tops; i++) {
+        const struct above *top = &above[layer->tops[i]];
+
+        contributes = contributes || layer->loss_weights[i] != 0 || top->loss;
+        skip = skip && top->skipped;
+    }
+    if (layer->needs_backward && skip) {
+        layer->needs_backward = false;
+        memset(layer->propagate, 0, (size_t)layer->n_bottoms * sizeof *layer->propagate);
+    }
+    layer->needs_backward = layer->needs_backward && contributes;
+    ferry_log_write(FERRY_LOG_INFO,
+                    layer->needs_backward ? "%s needs backward computation."
+                                          : "%s does not need backward computation.",
+                    layer->name);
+    for (i = 0; i < layer->n_bottoms; i++) {
+        struct above *bottom = &above[layer->bottoms[i]];
+
+        layer->propagate[i] = layer->propagate[i] && contributes;
+        bottom->loss = bottom->loss || contributes;
+        bottom->skipped = bottom->skipped || !layer->propagate[i];
+    }
+}
+
+/* ---- what cannot be ------------------------------------------------------------------------------ */
+
+static const char *refusal(const ferry_layer *layer, int bottom)
+{
+    if (layer->type->flags & FERRY_LAYER_FORWARD_ONLY)
+        return "Not Implemented Yet";
+    if (layer->type->refuses)
+        return layer->type->refuses(layer, bottom);
+    return bottom && layer->type->flags & FERRY_LAYER_LABELS
+               ? "Layer cannot backpropagate to label inputs."
+               : NULL;
+}
+
+/* force_backward: everybody, but for what cannot be differentiated. */
+static void force(ferry_layer *layer)
+{
+    int i;
+
+    layer->needs_backward = layer->forced = true;
+    for (i = 0; i < layer->n_bottoms; i++) {
+        const char *why = refusal(layer, i);
+
+        if (!why)
+            layer->propagate[i] = true;
+        else if (!layer->propagate[i])
+            ferry_log_write(FERRY_LOG_INFO,
+                            "ferry: force_backward does not reach bottom %d of layer \"%s\": %s %s",
+                            i, layer->name, layer->type->name, why);
+    }
+}
+
+/* A diff that is wanted and cannot be had is an error of whoever runs backward, not of opening. */
+static void find_refused(ferry_layer *layer)
+{
+    int i;
+
+    for (i = 0; layer->needs_backward && i < layer->n_bottoms; i++)
+        if (layer->propagate[i] && !layer->refused)
+            layer->refused = refusal(layer, i);
+}
+
+int ferry__net_needs(ferry_net *net)
+{
+    struct above *above =
+        ferry__proto_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof *above);
+    bool forced = ferry_proto_boolean(net->proto, "force_backward", 0);
+    int i, err = 0;
+
+    if (!above)
+        return ferry_error_set(FERRY_ENOMEM, "net \"%s\": no memory for its blobs", net->name);
+    for (i = 0; !err && i < net->n_layers; i++)
+        err = mark_down(net, &net->layers[i]);
+    for (i = net->n_layers; !err && i-- > 0;)
+        mark_up(&net->layers[i], above);
+    for (i = 0; !err && i < net->n_layers; i++) {
+        ferry_layer *layer = &net->layers[i];
+
+        if (forced)
+            force(layer);
+        find_refused(layer);
+        layer->fresh = layer->fresh || ferry_layer_needs_backward(layer);
+    }
+    return err;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Blobs of parameters: declared by layers, filled, shared by name. */
+#include "net/model/state.h"
+
+#include <ferry/status.h>
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more. */
+static struct ferry__net_param *append(ferry_layer *layer)
+{
+    if (layer->n_params == layer->room_params) {
+        int room = layer->room_params ? 2 * layer->room_params : 2;
+        struct ferry__net_param *grown = realloc(layer->params, (size_t)room * sizeof *grown);
+
+        if (!grown)
+            return NULL;
+        layer->params = grown;
+        layer->room_params = room;
+    }
+    memset(&layer->params[layer->n_params], 0, sizeof *layer->params);
+    return &layer->params[layer->n_params++];
+}
+
+/* The first layer that has declared parameters under that name; NULL: none has. */
+static const struct ferry__net_param *find_owner(const ferry_layer *layer,
+                                                 const struct ferry__net_param *param)
+{
+    int i, k;
+
+    for (i = 0; i <= layer->index; i++)
+        for (k = 0; k < layer->net->layers[i].n_params; k++) {
+            const struct ferry__net_param *p = &layer->net->layers[i].params[k];
+
+            if (p != param && !strcmp(p->name, param->name))
+                return &layer->net->layers[p->owner].params[p->owner_index];
+        }
+    return NULL;
+}
+
+static int shapes_fit(const ferry_layer *layer, const struct ferry__net_param *p,
+                      const struct ferry__net_param *owner)
+{
+    char mine[128], theirs[128];
+
+    if (p->strict ? ferry_blob_shape_equals(p->blob, owner->blob) == 1
+                  : ferry_blob_element_count(p->blob) == ferry_blob_element_count(owner->blob))
+        return 0;
+    ferry_blob_shape_string(p->blob, mine, sizeof mine);
+    ferry_blob_shape_string(owner->blob, theirs, sizeof theirs);
+    return ferry_layer_error(
+        layer, FERRY_ESHAPE,
+        "it shares the parameters \"%s\" of layer \"%s\", but has %s for its %s%s", p->name,
+        layer->net->layers[owner->owner].name, mine, theirs,
+        p->strict ? " (share_mode: PERMISSIVE needs equal counts only)" : "");
+}
+
+static int multipliers_fit(const ferry_layer *layer, struct ferry__net_param *p,
+                           struct ferry__net_param *owner, const ferry_proto *spec)
+{
+    if (spec && ferry_proto_value_count(spec, "lr_mult") && p->lr_mult != owner->lr_mult)
+        return ferry_layer_error(
+            layer, FERRY_EFORMAT,
+            "the shared parameters \"%s\" have lr_mult %g here, and %g in \"%s\"", p->name,
+            p->lr_mult, owner->lr_mult, layer->net->layers[owner->owner].name);
+    if (spec && ferry_proto_value_count(spec, "decay_mult") && p->decay_mult != owner->decay_mult)
+        return ferry_layer_error(
+            layer, FERRY_EFORMAT,
+            "the shared parameters \"%s\" have decay_mult %g here, and %g in \"%s\"", p->name,
+            p->decay_mult, owner->decay_mult, layer->net->layers[owner->owner].name);
+    p->lr_mult = owner->lr_mult;
+    p->decay_mult = owner->decay_mult;
+    return 0;
+}
+
+static int share(ferry_layer *layer, struct ferry__net_param *p,
+                 const struct ferry__net_param *found, const ferry_proto *spec)
+{
+    struct ferry__net_param *owner = &layer->net->layers[found->owner].params[found->owner_index];
+    int err = shapes_fit(layer, p, owner);
+
+    if (!err)
+        err = multipliers_fit(layer, p, owner, spec);
+    if (!err)
+        err = ferry_blob_share_data(p->blob, owner->blob);
+    if (!err)
+        err = ferry_blob_share_diff(p->blob, owner->blob);
+    if (err)
+        return err;
+    p->owner = owner->owner;
+    p->owner_index = owner->owner_index;
+    return 0;
+}
+
+int ferry__param_settle(ferry_layer *layer, int index)
+{
+    struct ferry__net_param *p = &layer->params[index];
+    const ferry_proto *spec = NULL;
+    const struct ferry__net_param *owner;
+
+    p->name = "";
+    p->strict = true;
+    p->owner = layer->index;
+    p->owner_index = index;
+    if (index < ferry_proto_value_count(layer->message, "param")) {
+        spec = ferry_proto_message(layer->message, "param", index);
+        p->name = ferry_proto_string(spec, "name", 0, NULL);
+        p->strict = strcmp(ferry_proto_enum(spec, "share_mode", 0), "PERMISSIVE") != 0;
+        if (ferry_proto_value_count(spec, "lr_mult"))
+            p->lr_mult = ferry_proto_real(spec, "lr_mult", 0);
+        if (ferry_proto_value_count(spec, "decay_mult"))
+            p->decay_mult = ferry_proto_real(spec, "decay_mult", 0);
+    }
+    owner = p->name[0] ? find_owner(layer, p) : NULL;
+    return owner ? share(layer, p, owner, spec) : 0;
+}
+
+int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param)
+{
+    ferry_layer_param told = { 0 };
+    struct ferry__net_param *p;
+    int err;
+
+    if (!layer || !param || param->struct_size < offsetof(ferry_layer_param, filler))
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_layer_declare_param: NULL, or without its size");
+    memcpy(&told, param, param->struct_size < sizeof told ? param->struct_size : sizeof told);
+    p = append(layer);
+    if (!p)
+        return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its parameters");
+    p->lr_mult = told.lr_mult;
+    p->decay_mult = told.decay_mult;
+    p->filler = told.filler;
+    p->value = told.value;
+    p->unfilled = true;
+    err = ferry_blob_create(layer->device, FERRY_F32, told.shape, told.rank, &p->blob);
+    if (err) {
+        layer->n_params--;
+        return err;
+    }
+    /* twice: a sparse filler draws a second time */
+    p->drawn = layer->net->drawn;
+    layer->net->drawn += 2 * (((uint64_t)ferry_blob_element_count(p->blob) + 3) / 4);
+    err = ferry_blob_set_name(p->blob, layer->name);
+    return err ? err : ferry__param_settle(layer, layer->n_params - 1);
+}
+
+static int fill(ferry_net *net, const ferry_layer *layer, struct ferry__net_param *p)
+{
+    struct ferry__filling f = { .filler = p->filler, .seed = net->seed, .offset = p->drawn };
+    int err = 0;
+
+    f.what = layer->name;
+    if (p->filler)
+        err = ferry__fill(&f, p->blob);
+    else if (ferry_memory_head(ferry_blob_data_memory(p->blob)) == FERRY_HEAD_UNINITIALIZED)
+        err = ferry_blob_fill_data(p->blob, p->value);
+    p->unfilled = err != 0;
+    return err;
+}
+
+static int fill_all(ferry_net *net)
+{
+    int i, k, err = 0;
+
+    for (i = 0; !err && i < net->n_layers; i++)
+        for (k = 0; !err && k < net->layers[i].n_params; k++) {
+            struct ferry__net_param *p = &net->layers[i].params[k];
+
+            if (p->unfilled && p->owner == i)
+                err = fill(net, &net->layers[i], p);
+        }
+    return err;
+}
+
+int ferry__params_fill(ferry_net *net)
+{
+    int err = 0;
+
+    pthread_mutex_lock(&net->filling);
+    if (net->unfilled) {
+        err = fill_all(net);
+        net->unfilled = err != 0;
+    }
+    pthread_mutex_unlock(&net->filling);
+    return err;
+}

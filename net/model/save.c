@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A net into a file: its parameters under their layers' names, and in a caffemodel the definition
+ * around them.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "net/proto/tree.h"
+#include "net/proto/wire.h"
+#include "net/model/state.h"
+
+#include <ferry/status.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the definition ---------------------------------------------------------------------------- */
+
+/* The layer with parameters that the net has under that name; NULL: it has none. */
+static const ferry_layer *with_params(const ferry_net *net, const char *name)
+{
+    int i;
+
+    for (i = 0; i < net->n_layers; i++)
+        if (net->layers[i].n_params && !strcmp(net->layers[i].name, name))
+            return &net->layers[i];
+    return NULL;
+}
+
+/*
+ * Whether a layer of the text goes into the file. One that this phase left out does, unless one of
+ * its name has parameters: whoever loads them by name must not find a second one without.
+ */
+static bool belongs(const ferry_net *net, const ferry_proto *message)
+{
+    const ferry_layer *layer = with_params(net, ferry_proto_string(message, "name", 0, NULL));
+    int i;
+
+    if (!layer || layer->message == message)
+        return true;
+    for (i = 0; i < net->n_layers; i++)
+        if (net->layers[i].message == message)
+            return true;
+    return false;
+}
+
+/* The net's text without blobs and without what does not belong. */
+static int strip(const ferry_net *net, ferry_proto *definition)
+{
+    int64_t i, err = ferry__proto_put_copy(definition, net->proto);
+
+    for (i = ferry_proto_value_count(net->proto, "layer"); !err && i-- > 0;)
+        if (belongs(net, ferry_proto_message(net->proto, "layer", i)))
+            ferry__proto_clear(ferry__proto_mutable(definition, "layer", i), "blobs");
+        else
+            ferry__proto_remove(definition, "layer", i);
+    return (int)err;
+}
+
+/* Where the bytes go, and whose they are. */
+struct serial {
+    const char *path;
+    char *bytes;
+    size_t size;
+};
+
+static int append(void *arg, const void *bytes, size_t size)
+{
+    struct serial *s = arg;
+
+    if (size)
+        memcpy(s->bytes + s->size, bytes, size);
+    s->size += size;
+    return 0;
+}
+
+static void name_skipped(void *arg, const ferry_proto *p, const char *field)
+{
+    const struct serial *s = arg;
+    ferry_proto_location place = ferry_proto_get_location(p, field, 0);
+
+    ferry_log_write(FERRY_LOG_WARN,
+                    "ferry: %s: the field %s of a %s (%s:%d:%d) has no number and is left out",
+                    s->path, field, *ferry_proto_type(p) ? ferry_proto_type(p) : "message",
+                    place.file, place.line, place.column);
+}
+
+static int serialize(const ferry_net *net, struct serial *s)
+{
+    struct ferry__proto_sink sink = { append, NULL, name_skipped, s };
+    ferry_proto *definition = NULL;
+    int err =
+        ferry__proto_create(&ferry__proto_NetParameter, net->proto->document->file, &definition);
+
+    if (!err)
+        err = strip(net, definition);
+    if (!err) {
+        s->bytes = malloc((size_t)ferry__proto_wire_size(definition) + 1);
+        err = s->bytes ? ferry__proto_to_wire(definition, &sink)
+                       : ferry_error_set(FERRY_ENOMEM, "%s: no memory", s->path);
+    }
+    ferry_proto_close(definition);
+    return err;
+}
+
+static int define(const ferry_net *net, const char *path, ferry_io_writer *w)
+{
+    struct serial s = { .path = path };
+    int err = serialize(net, &s);
+
+    if (!err)
+        err = ferry_io_writer_set_definition(w, s.bytes, s.size);
+    free(s.bytes);
+    return err;
+}
+
+/* ---- the parameters ---------------------------------------------------------------------------- */
+
+static char *name_of(const ferry_layer *layer, int index)
+{
+    size_t size = strlen(layer->name) + 16;
+    char *name = malloc(size);
+
+    if (name)
+        snprintf(name, size, "%s/%d", layer->name, index);
+    return name;
+}
+
+/* Says that an array comes, or sends its values. */
+static int declare(ferry_io_writer *w, const ferry_layer *layer, const char *name,
+                   const ferry_blob *b, bool diffs)
+{
+    ferry_io_entry entry = { .struct_size = sizeof entry, .name = name };
+
+    entry.dtype = ferry_blob_dtype(b);
+    entry.rank = ferry_blob_rank(b);
+    entry.shape = ferry_blob_shape(b);
+    entry.layer_type = layer->type->name;
+    entry.has_diff = diffs;
+    return ferry_io_writer_declare(w, &entry);
+}
+
+static int send(ferry_io_writer *w, const ferry_layer *layer, const char *name, const ferry_blob *b,
+                bool diffs)
+{
+    (void)layer;
+    return ferry_io_writer_write(w, name, b, diffs);
+}
+
+typedef int (*each_fn)(ferry_io_writer *w, const ferry_layer *layer, const char *name,
+                       const ferry_blob *b, bool diffs);
+
+/* Shared ones stand under each layer that has them, as in Caffe. */
+static int each_param(const ferry_net *net, ferry_io_writer *w, each_fn fn, bool diffs)
+{
+    int i, k, err = 0;
+
+    for (i = 0; i < net->n_layers; i++)
+        for (k = 0; !err && k < net->layers[i].n_params; k++) {
+            const ferry_layer *layer = &net->layers[i];
+            char *name = name_of(layer, k);
+
+            err = name ? fn(w, layer, name, layer->params[k].blob, diffs)
+                       : ferry_error_set(FERRY_ENOMEM, "%s: no memory", layer->name);
+            free(name);
+        }
+    return err;
+}
+
+int ferry__net_save(const ferry_net *net, const char *path, ferry_io_format format, bool diffs)
+{
+    ferry_io_writer *w;
+    int err;
+
+    if (!net || !path)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_save: NULL argument");
+    if (format != FERRY_IO_CAFFEMODEL && format != FERRY_IO_HDF5 &&
+        format != FERRY_IO_SAFETENSORS && format != FERRY_IO_NPZ)
+        return ferry_error_set(
+            FERRY_EINVAL, "%.400s: a net is kept as caffemodel, hdf5, safetensors or npz", path);
+    err = ferry__params_fill((ferry_net *)net);
+    if (!err)
+        err = ferry_io_writer_create(path, format, &w);
+    if (err)
+        return err;
+    if (format == FERRY_IO_CAFFEMODEL)
+        err = define(net, path, w);
+    else if (format == FERRY_IO_HDF5)
+        err = ferry_io_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS);
+    if (!err)
+        err = each_param(net, w, declare, diffs);
+    if (!err)
+        err = each_param(net, w, send, diffs);
+    if (!err)
+        return ferry_io_writer_commit(w);
+    ferry_io_writer_abort(w);
+    return err;
+}
+
+int ferry_net_save(const ferry_net *net, const char *path, ferry_io_format format)
+{
+    return ferry__net_save(net, path, format, false);
+}

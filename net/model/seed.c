@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Random numbers of an open net, begun anew. */
+#include "net/model/state.h"
+
+#include <ferry/status.h>
+
+/* Has a layer's records follow the new seed from where they are. */
+static int seed_layer(ferry_layer *layer)
+{
+    uint64_t position;
+    int err;
+
+    if (!layer->type->seed || !layer->type->position || !layer->type->seek)
+        return 0;
+    position = layer->type->position(layer);
+    err = layer->type->seed(layer);
+    return err ? err : layer->type->seek(layer, position);
+}
+
+int ferry_net_seed(ferry_net *net, uint64_t seed)
+{
+    int i, err;
+
+    if (!net)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_seed: NULL net");
+    err = ferry__params_fill(net); /* by the seed with which the net was opened */
+    if (err)
+        return err;
+    net->seed = seed ? seed : 1;
+    net->drawn = 0;
+    for (i = 0; !err && i < net->n_layers; i++)
+        err = ferry__layer_failed(&net->layers[i], seed_layer(&net->layers[i]));
+    return err;
+}

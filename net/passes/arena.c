@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory for values: an arena for each device (several blocks where that has a max_binding) and one for
+ * the host, in which values that never live together share bytes. What several of them work on has its
+ * blob's own memory, so that coherence moves that and no more.
+ */
+#include "net/ir/program.h"
+
+#include <ferry/blob.h>
+#include <ferry/status.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Values begin at multiples of it, in bytes, or of what their device wants. */
+#define ALIGNMENT 64
+
+#define PAGE 4096
+#define GAP  576
+
+/* ---- lifetimes ------------------------------------------------------------------------------------- */
+
+static int outermost(const struct ferry__program *p, int value)
+{
+    while (p->values[value].within >= 0)
+        value = p->values[value].within;
+    return value;
+}
+
+/* Where an item's operands are: a device, or NULL for the host. */
+static ferry_device *side_of(const struct ferry__item *item)
+{
+    return item->tier == FERRY_TIER_HOST ? NULL : item->layer->device;
+}
+
+static void note(struct ferry__program *p, int at, int value)
+{
+    const struct ferry__item *item = &p->items[at];
+    struct ferry__value *v;
+
+    if (value < 0)
+        return;
+    v = &p->values[outermost(p, value)];
+    if (v->end < v->first) {
+        v->first = at;
+        v->device = side_of(item);
+    }
+    v->end = at;
+    if (v->device != side_of(item))
+        v->own = true;
+}
+
+static void find_lifetimes(struct ferry__program *p)
+{
+    uint32_t k;
+    int i;
+
+    for (i = 0; i < p->n_values; i++) {
+        p->values[i].first = 0;
+        p->values[i].end = -1;
+        p->values[i].own = p->values[i].own || p->values[i].pinned;
+    }
+    for (i = 0; i < p->n_items; i++) {
+        if (p->items[i].call || p->items[i].dropped)
+            continue;
+        for (k = 0; k < p->items[i].op.n_in; k++)
+            note(p, i, p->items[i].in[k].value);
+        for (k = 0; k < p->items[i].op.n_out; k++)
+            note(p, i, p->items[i].out[k].value);
+    }
+}
+
+/* ---- places ---------------------------------------------------------------------------------------- */
+
+static uint64_t unit_of(const struct ferry__value *v)
+{
+    uint64_t wanted = v->device ? ferry_device_get_properties(v->device)->offset_alignment : 0;
+
+    return wanted > ALIGNMENT ? wanted : ALIGNMENT;
+}
+
+static uint64_t bytes_of(const struct ferry__value *v)
+{
+    uint64_t bytes = (uint64_t)v->count * ferry_dtype_size((ferry_dtype)v->dtype);
+    uint64_t unit = unit_of(v);
+
+    return (bytes + unit - 1) / unit * unit;
+}
+
+/* What a block may have on the value's device, of which an arena is then several; 0: anything. */
+static uint64_t block_of(const struct ferry__value *v)
+{
+    uint64_t most = v->device ? ferry_device_get_properties(v->device)->max_binding : 0;
+
+    return most - most % unit_of(v);
+}
+
+static bool is_placed(const struct ferry__value *v)
+{
+    return v->within < 0 && !v->own && v->end >= v->first && v->count > 0;
+}
+
+static bool meet(const struct ferry__value *a, const struct ferry__value *b)
+{
+    return a->device == b->device && a->first <= b->end && b->first <= a->end;
+}
+
+/*
+ * What lies between values of whole pages, as of 14 x 14 x 512 floats: side by side they would begin at one
+ * place of their pages, where a processor holds what is read of one for what was just written of the other.
+ */
+static uint64_t room_of(const struct ferry__value *v)
+{
+    uint64_t bytes = bytes_of(v), unit = unit_of(v);
+
+    if (bytes % PAGE || block_of(v))
+        return bytes;
+    return bytes + (GAP + unit - 1) / unit * unit;
+}
+
+/* The lowest place that is free while a value lives; `order` has those that are placed, `n` of them. */
+static uint64_t lowest(const struct ferry__program *p, const int *order, int n,
+                       const struct ferry__value *v)
+{
+    uint64_t at = 0, block = block_of(v);
+    bool moved = true;
+    int i;
+
+    while (moved) {
+        moved = block && at % block && at % block + bytes_of(v) > block;
+        if (moved)
+            at = (at / block + 1) * block;
+        for (i = 0; i < n; i++) {
+            const struct ferry__value *o = &p->values[order[i]];
+
+            if (meet(o, v) && at < o->offset + room_of(o) && o->offset < at + room_of(v)) {
+                at = o->offset + room_of(o);
+                moved = true;
+            }
+        }
+    }
+    return at;
+}
+
+/* Large ones first: what is small finds gaps. */
+static void sort(const struct ferry__program *p, int *order, int n)
+{
+    int i, k;
+
+    for (i = 1; i < n; i++) {
+        int value = order[i];
+
+        for (k = i; k > 0 && p->values[order[k - 1]].count < p->values[value].count; k--)
+            order[k] = order[k - 1];
+        order[k] = value;
+    }
+}
+
+static int place(struct ferry__program *p)
+{
+    int *order = malloc((size_t)(p->n_values + 1) * sizeof *order), n = 0, i;
+
+    if (!order)
+        return ferry_error_set(FERRY_ENOMEM, "net: no memory for its plan");
+    for (i = 0; i < p->n_values; i++)
+        if (is_placed(&p->values[i]))
+            order[n++] = i;
+    sort(p, order, n);
+    for (i = 0; i < n; i++)
+        p->values[order[i]].offset = lowest(p, order, i, &p->values[order[i]]);
+    for (i = 0; i < n; i++) {
+        struct ferry__value *v = &p->values[order[i]];
+        uint64_t block = block_of(v);
+
+        v->part = block ? v->offset / block : 0;
+        v->offset -= v->part * block;
+    }
+    free(order);
+    return 0;
+}
+
+/* ---- arenas ---------------------------------------------------------------------------------------- */
+
+static struct ferry__arena *find_arena(const ferry_net *net, const struct ferry__value *v)
+{
+    int i;
+
+    for (i = 0; i < net->n_arenas; i++)
+        if (net->arenas[i].device == v->device && net->arenas[i].part == v->part)
+            return &net->arenas[i];
+    return NULL;
+}
+
+ferry_memory *ferry__arena_of(const ferry_net *net, const struct ferry__value *v)
+{
+    const struct ferry__arena *arena = find_arena(net, v);
+
+    return arena ? arena->memory : NULL;
+}
+
+static int add_arena(ferry_net *net, const struct ferry__value *v)
+{
+    struct ferry__arena *grown =
+        realloc(net->arenas, (size_t)(net->n_arenas + 1) * sizeof *net->arenas);
+
+    if (!grown)
+        return ferry_error_set(FERRY_ENOMEM, "net: no memory for its plan");
+    net->arenas = grown;
+    grown[net->n_arenas++] = (struct ferry__arena){ .device = v->device, .part = v->part };
+    return 0;
+}
+
+/* Programs for other shapes use the same arena, which is as large as the largest wants it. */
+static int grow(ferry_net *net, const struct ferry__value *v)
+{
+    struct ferry__arena *arena = find_arena(net, v);
+    uint64_t bytes = v->offset + bytes_of(v);
+    ferry_memory *larger;
+    int err = arena ? 0 : add_arena(net, v);
+
+    if (err)
+        return err;
+    arena = find_arena(net, v);
+    if (arena->memory && ferry_memory_size(arena->memory) >= bytes)
+        return 0;
+    err = ferry_memory_create(v->device ? v->device : net->device, (size_t)bytes, &larger);
+    if (err)
+        return err;
+    ferry_memory_release(arena->memory);
+    arena->memory = larger;
+    return 0;
+}
+
+int ferry__program_plan(struct ferry__program *p)
+{
+    int i, err;
+
+    find_lifetimes(p);
+    err = place(p);
+    for (i = 0; !err && i < p->n_values; i++)
+        if (is_placed(&p->values[i]))
+            err = grow(p->net, &p->values[i]);
+    return err;
+}
+
+int ferry__arenas_begin(ferry_net *net)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < net->n_arenas; i++) {
+        struct ferry__arena *arena = &net->arenas[i];
+        ferry_ref ref;
+
+        if (!arena->memory)
+            continue;
+        err = ferry_memory_access(arena->memory, arena->device, FERRY_WRITE, NULL, &ref);
+        if (err == FERRY_ELOST || err == FERRY_EDEVICE)
+            err = ferry_memory_discard(arena->memory);
+    }
+    return err;
+}
+
+void ferry__arenas_end(ferry_net *net)
+{
+    int i;
+
+    for (i = 0; i < net->n_arenas; i++)
+        ferry_memory_release(net->arenas[i].memory);
+    free(net->arenas);
+    net->arenas = NULL;
+    net->n_arenas = 0;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Affine functions of each channel that follow a convolution or an inner product, or come before it, as
+ * copies of its weights and bias: BatchNorm, Scale, Bias, and Power without a power. Here what can be
+ * folded; fold_weights.c makes the copies, anew when one of their sources was written. Programs for
+ * other shapes share them.
+ */
+#include "net/passes/fold.h"
+
+#include <ferry/status.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(const ferry_layer *layer)
+{
+    return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its folded weights");
+}
+
+/* ---- what can be folded ---------------------------------------------------------------------------- */
+
+/* Whether nothing in the program writes a blob: a parameter, or what `prepare` made of some. */
+static bool is_constant(const struct ferry__program *p, const struct ferry__use *use)
+{
+    int i;
+    uint32_t k;
+
+    if (use->value >= 0 || use->diff || use->start)
+        return false;
+    for (i = 0; i < p->n_items; i++)
+        for (k = 0; !p->items[i].call && k < p->items[i].op.n_out; k++)
+            if (p->items[i].out[k].value < 0 && p->items[i].out[k].blob == use->blob)
+                return false;
+    return true;
+}
+
+/* Whether input k of `by` has an element for each of so many channels of so many items, or one for all. */
+static bool fits(const struct ferry__program *p, int64_t items, int64_t channels,
+                 const struct ferry__item *by, uint32_t k)
+{
+    const ferry_operand *y = &by->op.out[0];
+    int64_t count = ferry_blob_element_count(by->in[k].blob);
+
+    if (!is_constant(p, &by->in[k]))
+        return false;
+    return count == 1 || (count == channels && y->rank == 3 && y->shape[0] == items &&
+                          y->shape[1] == channels && by->op.in[k].shape[1] == count);
+}
+
+static bool step_of(const struct ferry__program *p, int64_t items, int64_t channels,
+                    const struct ferry__item *by, struct ferry__fold_step *out)
+{
+    const ferry_op_desc *op = &by->op;
+    uint32_t function = op->params.binary.function, k;
+
+    memset(out, 0, sizeof *out);
+    out->kind = op->kind;
+    if (op->kind == FERRY_OP_UNARY) {
+        out->b = op->params.unary.b;
+        out->c = op->params.unary.c;
+        return op->params.unary.function == FERRY_UNARY_POWER && op->params.unary.a == 1;
+    }
+    out->function = function;
+    if (function != FERRY_BINARY_NORMALISE && function != FERRY_BINARY_SCALE &&
+        !(function == FERRY_BINARY_SUM && op->params.binary.a == 1 && op->params.binary.b == 1))
+        return false;
+    for (k = 1; k < op->n_in; k++)
+        if (!fits(p, items, channels, by, k))
+            return false;
+    out->u = by->in[1].blob;
+    out->v = op->n_in > 2 ? by->in[2].blob : NULL;
+    return true;
+}
+
+/* Weights whole and F32, in their own order or transposed, and a bias that is all of its blob. */
+static bool can_fold(const struct ferry__program *p, const struct ferry__item *item)
+{
+    const struct ferry__use *w = &item->in[1], *bias = &item->in[2];
+
+    return item->op.n_epilogue == 0 && item->op.in[1].dtype == FERRY_F32 && item->op.n_in <= 3 &&
+           (item->fold || (is_constant(p, w) && (item->op.n_in < 3 || is_constant(p, bias))));
+}
+
+/* ---- making ---------------------------------------------------------------------------------------- */
+
+static void measure(const ferry_op_desc *op, struct ferry__fold *f)
+{
+    const ferry_operand *w = &op->in[1];
+    int64_t taps = 1;
+    uint32_t i;
+
+    for (i = 2; i < w->rank; i++)
+        taps *= w->shape[i];
+    f->rows = f->rows_of_group = 1;
+    f->outputs = f->outputs_of_group = w->shape[0];
+    f->inner = w->rank > 1 ? w->shape[1] * taps : 1;
+    f->inputs = op->kind == FERRY_OP_CONVOLUTION ? op->in[0].shape[1] : w->shape[1];
+    f->span = taps;
+    if (op->kind == FERRY_OP_CONVOLUTION)
+        f->outputs_of_group = w->shape[0] / op->params.window.group;
+    if (op->kind == FERRY_OP_CONVOLUTION && op->params.window.transposed) {
+        f->rows = w->shape[0];
+        f->rows_of_group = w->shape[0] / op->params.window.group;
+        f->outputs = w->shape[1];
+        f->inner = taps;
+    } else if (op->kind == FERRY_OP_INNER_PRODUCT && !ferry_operand_is_plain(w)) {
+        f->rows = f->rows_of_group = w->shape[1];
+        f->inner = 1;
+    }
+}
+
+static struct ferry__fold *find(const ferry_net *net, const struct ferry__fold *like)
+{
+    struct ferry__fold *f;
+
+    for (f = net->folds; f; f = f->next)
+        if (f->layer == like->layer && f->number == like->number && f->n_steps == like->n_steps &&
+            f->n_before == like->n_before && f->inputs == like->inputs && f->span == like->span &&
+            !memcmp(f->step, like->step, (size_t)like->n_steps * sizeof *f->step) &&
+            !memcmp(f->before, like->before, (size_t)like->n_before * sizeof *f->before))
+            return f;
+    return NULL;
+}
+
+static void discard(struct ferry__fold *f)
+{
+    ferry_blob_destroy(f->made[0]);
+    ferry_blob_destroy(f->made[1]);
+    free(f);
+}
+
+static struct ferry__fold *make(ferry_net *net, const struct ferry__fold *like, int64_t channels)
+{
+    struct ferry__fold *f = malloc(sizeof *f);
+    ferry_device *device = like->layer->device;
+
+    if (!f)
+        return NULL;
+    *f = *like;
+    f->made[0] = f->made[1] = NULL;
+    f->version = 0;
+    if (ferry_blob_create(device, FERRY_F32, ferry_blob_shape(like->weights),
+                          ferry_blob_rank(like->weights), &f->made[0]) ||
+        ferry_blob_create(device, FERRY_F32, &channels, 1, &f->made[1])) {
+        discard(f);
+        return NULL;
+    }
+    f->next = net->folds;
+    net->folds = f;
+    return f;
+}
+
+/* The fold of an item so far; none: one without steps. */
+static struct ferry__fold so_far(const struct ferry__item *item)
+{
+    struct ferry__fold f = { .layer = item->layer, .number = item->number };
+
+    if (item->fold)
+        return *item->fold;
+    f.weights = item->in[1].blob;
+    f.bias = item->op.n_in > 2 ? item->in[2].blob : NULL;
+    measure(&item->op, &f);
+    return f;
+}
+
+/* Gives an item the weights and the bias of a fold. What was made for the former stays for others. */
+static int adopt(struct ferry__program *p, struct ferry__item *item, const struct ferry__fold *like)
+{
+    int64_t channels = item->op.out[0].shape[1];
+    struct ferry__fold *f = find(p->net, like);
+
+    if (!f)
+        f = make(p->net, like, channels);
+    if (!f)
+        return no_memory(item->layer);
+    item->fold = f;
+    item->in[1].blob = f->made[0];
+    if (item->op.n_in == 2)
+        item->op.n_in = 3;
+    item->op.in[2] = ferry_operand_make(FERRY_F32, &channels, 1, NULL);
+    item->op.constants |= 1u << 2;
+    item->in[2] = (struct ferry__use){ .value = -1, .blob = f->made[1] };
+    return 1;
+}
+
+int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
+                    const struct ferry__item *by)
+{
+    const ferry_operand *y = &item->op.out[0];
+    struct ferry__fold_step step;
+    struct ferry__fold like;
+
+    if (!can_fold(p, item) || (item->fold && item->fold->n_steps == FERRY__FOLD_STEPS) ||
+        !step_of(p, y->shape[0], y->shape[1], by, &step))
+        return 0;
+    like = so_far(item);
+    like.step[like.n_steps++] = step;
+    return adopt(p, item, &like);
+}
+
+/* ---- what comes before ----------------------------------------------------------------------------- */
+
+/* Whether a step leaves 0 alone, which is what padding is. */
+static bool keeps_zero(const struct ferry__fold_step *s)
+{
+    return s->kind == FERRY_OP_UNARY ? s->c == 0 : s->function == FERRY_BINARY_SCALE && !s->v;
+}
+
+static bool is_padded(const ferry_op_desc *op)
+{
+    int i;
+
+    for (i = 0; i < FERRY_OP_SPATIAL && op->kind == FERRY_OP_CONVOLUTION; i++)
+        if (op->params.window.pad[i])
+            return true;
+    return false;
+}
+
+/*
+ * The channels of what comes before an item. An inner product sees several elements of each: how many
+ * it has is said by who comes before, if anybody does.
+ */
+static int64_t channels_before(const struct ferry__item *item, const struct ferry__item *by)
+{
+    const ferry_operand *y = &by->op.out[0];
+
+    if (item->op.kind == FERRY_OP_CONVOLUTION)
+        return item->op.in[0].shape[1];
+    return by->op.kind == FERRY_OP_BINARY && y->rank == 3 && y->shape[1] ? y->shape[1] : 1;
+}
+
+/* One step more before; false where it is of other channels than those behind it. */
+static bool add_before(struct ferry__fold *f, const struct ferry__fold_step *step, int64_t channels)
+{
+    int64_t all = f->inputs * f->span;
+
+    if (f->n_before && f->inputs > 1 && channels > 1 && channels != f->inputs)
+        return false;
+    if (!f->n_before || f->inputs == 1) {
+        f->inputs = channels;
+        f->span = all / channels;
+    }
+    f->before[f->n_before++] = *step;
+    return true;
+}
+
+static bool takes_before(const struct ferry__program *p, const struct ferry__item *item)
+{
+    return can_fold(p, item) && (!item->fold || item->fold->n_before < FERRY__FOLD_STEPS) &&
+           !(item->op.kind == FERRY_OP_CONVOLUTION && item->op.params.window.transposed);
+}
+
+int ferry__fold_before(struct ferry__program *p, struct ferry__item *item,
+                       const struct ferry__item *by)
+{
+    int64_t channels = channels_before(item, by);
+    struct ferry__fold_step step;
+    struct ferry__fold like;
+
+    if (!takes_before(p, item) || !step_of(p, item->op.in[0].shape[0], channels, by, &step) ||
+        (is_padded(&item->op) && !keeps_zero(&step)))
+        return 0;
+    like = so_far(item);
+    return add_before(&like, &step, channels) ? adopt(p, item, &like) : 0;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------------- */
+
+void ferry__folds_forget(ferry_net *net)
+{
+    struct ferry__fold *f;
+
+    for (f = net->folds; f; f = f->next)
+        f->version = 0;
+}
+
+void ferry__folds_end(ferry_net *net)
+{
+    while (net->folds) {
+        struct ferry__fold *next = net->folds->next;
+
+        discard(net->folds);
+        net->folds = next;
+    }
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operations that join the one before: affine functions of each channel go into a convolution's weights
+ * (fold.c), activations and sums into its epilogue. Only where who computes it then is no worse, and
+ * nobody sees what is in between.
+ */
+#include "net/ir/program.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+int ferry__item_query(struct ferry__item *item, const ferry_op_desc *op, ferry_operation_plan *out)
+{
+    out->struct_size = sizeof *out;
+    return ferry__layer_failed(item->layer, ferry_operation_query(item->layer->device, op, out));
+}
+
+/* ---- who may join whom ----------------------------------------------------------------------------- */
+
+/* The item before `at` that uses a value last; −1: none does. */
+static int user_before(const struct ferry__program *p, int at, int value)
+{
+    int i;
+
+    for (i = at; i-- > 0;)
+        if (ferry__item_uses(p, &p->items[i], value))
+            return i;
+    return -1;
+}
+
+static bool is_used_after(const struct ferry__program *p, int at, int value)
+{
+    int i;
+
+    for (i = at + 1; i < p->n_items; i++)
+        if (ferry__item_uses(p, &p->items[i], value))
+            return true;
+    return false;
+}
+
+/* Whether an item makes a value whole, and takes others in. */
+static bool is_host(const struct ferry__program *p, int at, int value)
+{
+    const struct ferry__item *item = &p->items[at];
+
+    return !item->call &&
+           (item->op.kind == FERRY_OP_CONVOLUTION || item->op.kind == FERRY_OP_INNER_PRODUCT) &&
+           item->out[0].value == value && ferry__is_whole(p, &item->op.out[0], &item->out[0]);
+}
+
+/* Whether input k of an item has an element for each of the output: it is not repeated. */
+static bool is_full(const struct ferry__item *item, uint32_t k)
+{
+    const ferry_operand *x = &item->op.in[k], *y = &item->op.out[0];
+
+    return x->rank == y->rank && !memcmp(x->shape, y->shape, x->rank * sizeof *x->shape);
+}
+
+/*
+ * The item that item `at` can join through its input `k`: it makes that input, which nothing else uses
+ * and item `at` does not repeat, and the output of item `at` can be made there already. −1: there is none.
+ */
+static int host_of(const struct ferry__program *p, int at, uint32_t k)
+{
+    const struct ferry__item *item = &p->items[at];
+    int value = item->in[k].value, made = item->out[0].value, host, i;
+
+    if (value < 0 || made < 0 || !is_full(item, k) ||
+        !ferry__is_whole(p, &item->op.in[k], &item->in[k]) ||
+        !ferry__is_whole(p, &item->op.out[0], &item->out[0]) || item->op.n_out != 1 ||
+        item->op.n_epilogue)
+        return -1;
+    host = user_before(p, at, value);
+    if (host < 0 || !is_host(p, host, value) || p->items[host].layer->device != item->layer->device)
+        return -1;
+    if (made == value)
+        return host;
+    if (p->values[value].pinned || is_used_after(p, at, value))
+        return -1;
+    for (i = host; i < at; i++)
+        if (ferry__item_uses(p, &p->items[i], made))
+            return -1;
+    return host;
+}
+
+/* ---- joining --------------------------------------------------------------------------------------- */
+
+/* Takes a longer operation in, if it is no worse to run. 1, 0 or an error. */
+static int accept(struct ferry__item *host, const ferry_op_desc *op)
+{
+    ferry_operation_plan plan = { 0 };
+    int err = ferry_op_desc_check(op);
+
+    if (err)
+        return 0; /* a sum of other shapes, say */
+    err = ferry__item_query(host, op, &plan);
+    if (err)
+        return err;
+    if (plan.tier > host->tier || plan.steps > host->steps)
+        return 0;
+    host->op = *op;
+    return 1;
+}
+
+static ferry_op_desc with_step(const struct ferry__item *host, uint32_t step)
+{
+    ferry_op_desc op = host->op;
+
+    op.epilogue[op.n_epilogue] = (ferry_op_step){ .step = step };
+    op.n_epilogue++;
+    return op;
+}
+
+static int join_unary(struct ferry__item *host, const struct ferry__item *item)
+{
+    ferry_op_desc op;
+
+    if (host->op.n_epilogue == FERRY_OP_EPILOGUE)
+        return 0;
+    op = with_step(host, FERRY_STEP_UNARY);
+    op.epilogue[op.n_epilogue - 1].function = item->op.params.unary.function;
+    op.epilogue[op.n_epilogue - 1].a = item->op.params.unary.a;
+    op.epilogue[op.n_epilogue - 1].b = item->op.params.unary.b;
+    op.epilogue[op.n_epilogue - 1].c = item->op.params.unary.c;
+    return accept(host, &op);
+}
+
+/* A step with an operand: input k of the item, seen as `o`. */
+static int join_operand(struct ferry__item *host, const struct ferry__item *item, uint32_t step,
+                        uint32_t k, ferry_operand o)
+{
+    uint32_t at = host->op.n_in;
+    ferry_op_desc op;
+    int joined;
+
+    if (host->op.n_epilogue == FERRY_OP_EPILOGUE || at == FERRY_OP_INPUTS)
+        return 0;
+    op = with_step(host, step);
+    op.epilogue[op.n_epilogue - 1].operand = at;
+    op.in[at] = o;
+    op.n_in++;
+    joined = accept(host, &op);
+    if (joined > 0)
+        host->in[at] = item->in[k];
+    return joined;
+}
+
+/* Whether operand k is one element for each channel of the host's output, or one for all. */
+static bool is_per_channel(const struct ferry__item *host, const struct ferry__item *item,
+                           uint32_t k)
+{
+    const ferry_operand *y = &item->op.out[0], *u = &item->op.in[k];
+    const ferry_operand *made = &host->op.out[0];
+    int64_t count = 1;
+    uint32_t i;
+
+    if (!ferry_operand_is_plain(u))
+        return false;
+    for (i = 0; i < u->rank; i++)
+        count *= u->shape[i];
+    if (count == 1)
+        return true;
+    return y->rank == 3 && u->rank == 3 && u->shape[0] == 1 && u->shape[2] == 1 &&
+           u->shape[1] == y->shape[1] && y->shape[0] == made->shape[0] &&
+           y->shape[1] == made->shape[1];
+}
+
+static int join_prelu(struct ferry__item *host, const struct ferry__item *item)
+{
+    int64_t slopes = item->op.in[1].rank == 3 ? item->op.in[1].shape[1] : 1;
+
+    if (item->in[1].value >= 0 || item->in[1].diff || !is_per_channel(host, item, 1))
+        return 0;
+    return join_operand(host, item, FERRY_STEP_PRELU, 1,
+                        ferry_operand_make(item->op.in[1].dtype, &slopes, 1, NULL));
+}
+
+/*
+ * y = host + other: the other one is there when the host runs. It has the shape of y, which is the host's but
+ * for the way in which axes are grouped; one that is repeated stays an operation of its own.
+ */
+static int join_sum(struct ferry__program *p, int at, int host, uint32_t other)
+{
+    struct ferry__item *item = &p->items[at], *h = &p->items[host];
+    int value = item->in[other].value, i;
+    ferry_operand o;
+
+    if (item->op.params.binary.a != 1 || item->op.params.binary.b != 1 || value < 0 ||
+        value == item->in[1 - other].value || value == item->out[0].value ||
+        !is_full(item, other) || !ferry__is_whole(p, &item->op.in[other], &item->in[other]))
+        return 0;
+    for (i = host; i < at; i++)
+        if (ferry__item_writes(p, &p->items[i], value))
+            return 0;
+    o = ferry_operand_make(h->op.out[0].dtype, h->op.out[0].shape, (int)h->op.out[0].rank, NULL);
+    return join_operand(h, item, FERRY_STEP_ADD, other, o);
+}
+
+static int join_binary(struct ferry__program *p, int at, int *out_host)
+{
+    struct ferry__item *item = &p->items[at];
+    int host = host_of(p, at, 0), other = -1, joined = 0;
+
+    *out_host = host;
+    if (host >= 0) {
+        joined = ferry__fold_try(p, &p->items[host], item);
+        if (!joined && item->op.params.binary.function == FERRY_BINARY_PRELU)
+            joined = join_prelu(&p->items[host], item);
+    }
+    if (joined || item->op.params.binary.function != FERRY_BINARY_SUM)
+        return joined;
+    other = host_of(p, at, 1);
+    if (other > host) { /* the later one: what it adds is there by then */
+        *out_host = other;
+        joined = join_sum(p, at, other, 0);
+    }
+    if (!joined && host >= 0) {
+        *out_host = host;
+        joined = join_sum(p, at, host, 1);
+    }
+    return joined;
+}
+
+/*
+ * The item that makes input 0 of item `at`, which nobody else sees, and what it makes it of is still
+ * there then. Without a plan one in place stays, since its blob shows it. −1: there is none.
+ */
+static int maker_of(const struct ferry__program *p, int at)
+{
+    const struct ferry__item *item = &p->items[at], *by;
+    int value = item->in[0].value, maker, i;
+
+    if (value < 0 || p->values[value].pinned || item->out[0].value == value ||
+        !ferry__is_whole(p, &item->op.in[0], &item->in[0]) || is_used_after(p, at, value))
+        return -1;
+    maker = user_before(p, at, value);
+    by = &p->items[maker < 0 ? at : maker];
+    if (maker < 0 || by->call || by->out[0].value != value || by->in[0].value < 0 ||
+        by->op.n_out != 1 || by->op.n_epilogue || !is_full(by, 0) ||
+        by->layer->device != item->layer->device ||
+        !ferry__is_whole(p, &by->op.out[0], &by->out[0]) ||
+        !ferry__is_whole(p, &by->op.in[0], &by->in[0]))
+        return -1;
+    if (by->in[0].value == value)
+        return p->net->plan ? maker : -1;
+    for (i = maker + 1; i < at; i++)
+        if (ferry__item_writes(p, &p->items[i], by->in[0].value))
+            return -1;
+    return maker;
+}
+
+/* What comes before a convolution or an inner product goes into it, one after the other. */
+static int join_before(struct ferry__program *p, int at)
+{
+    struct ferry__item *item = &p->items[at];
+    int maker, joined;
+
+    while ((maker = maker_of(p, at)) >= 0) {
+        struct ferry__item *by = &p->items[maker];
+
+        if (by->op.kind != FERRY_OP_UNARY && by->op.kind != FERRY_OP_BINARY)
+            return 0;
+        joined = ferry__fold_before(p, item, by);
+        if (joined <= 0)
+            return joined;
+        item->in[0] = by->in[0];
+        by->dropped = true;
+    }
+    return 0;
+}
+
+/* Whether an item copies all of one value to all of another one. */
+static bool is_copy(const struct ferry__program *p, const struct ferry__item *item)
+{
+    return !item->call && !item->dropped && item->op.kind == FERRY_OP_STRIDED_COPY &&
+           item->op.in[0].dtype == item->op.out[0].dtype && is_full(item, 0) &&
+           ferry__is_whole(p, &item->op.in[0], &item->in[0]) &&
+           ferry__is_whole(p, &item->op.out[0], &item->out[0]);
+}
+
+/*
+ * Has the readers of a copy read what it is made of, if neither is written as long as they do and the program
+ * does not look at the copy.
+ */
+static void elide(struct ferry__program *p, int at)
+{
+    struct ferry__item *item = &p->items[at];
+    int from, to, i;
+    uint32_t k;
+
+    if (!is_copy(p, item))
+        return;
+    from = item->in[0].value;
+    to = item->out[0].value;
+    if (from == to || p->values[to].pinned || user_before(p, at, to) >= 0)
+        return;
+    for (i = at + 1; i < p->n_items; i++)
+        if (ferry__item_writes(p, &p->items[i], to) ||
+            (ferry__item_writes(p, &p->items[i], from) &&
+             (ferry__item_uses(p, &p->items[i], to) || is_used_after(p, i, to))))
+            return;
+    for (i = at + 1; i < p->n_items; i++)
+        for (k = 0; !p->items[i].call && k < p->items[i].op.n_in; k++)
+            if (p->items[i].in[k].value == to)
+                p->items[i].in[k].value = from;
+    item->dropped = true;
+}
+
+static int join(struct ferry__program *p, int at)
+{
+    struct ferry__item *item = &p->items[at];
+    int host = -1, joined = 0;
+
+    if (item->call || item->dropped)
+        return 0;
+    if (item->op.kind == FERRY_OP_CONVOLUTION || item->op.kind == FERRY_OP_INNER_PRODUCT)
+        return join_before(p, at);
+    if (item->op.kind == FERRY_OP_UNARY) {
+        host = host_of(p, at, 0);
+        if (host >= 0)
+            joined = ferry__fold_try(p, &p->items[host], item);
+        if (host >= 0 && !joined)
+            joined = join_unary(&p->items[host], item);
+    } else if (item->op.kind == FERRY_OP_BINARY) {
+        joined = join_binary(p, at, &host);
+    } else if (is_copy(p, item)) {
+        host = host_of(p, at, 0);
+        joined = host >= 0;
+    }
+    if (joined <= 0)
+        return joined;
+    p->items[host].out[0] = item->out[0];
+    item->dropped = true;
+    return 0;
+}
+
+/* Without a plan what is still made lies in its blob. */
+static void show_unplanned(struct ferry__program *p)
+{
+    int i, v;
+
+    for (v = 0; v < p->n_values; v++)
+        for (i = 0; !p->values[v].pinned && i < p->n_items; i++)
+            p->values[v].pinned = ferry__item_writes(p, &p->items[i], v);
+}
+
+int ferry__program_fuse(struct ferry__program *p)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < p->n_items; i++)
+        if (!p->items[i].call)
+            err = ferry__item_settle(p, &p->items[i]);
+    for (i = 0; !err && p->net->plan && i < p->n_items; i++)
+        elide(p, i);
+    for (i = 0; !err && p->net->fuse && i < p->n_items; i++)
+        err = join(p, i);
+    if (!p->net->plan)
+        show_unplanned(p);
+    return err;
+}

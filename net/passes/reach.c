@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where kernels may begin: on a device with an offset_alignment what has an operand elsewhere, a slice
+ * say, is the host's.
+ */
+#include "net/ir/program.h"
+
+#include "op/operation.h"
+
+#include <ferry/status.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+int64_t ferry__value_start(const struct ferry__program *p, int value)
+{
+    int64_t start = 0;
+
+    for (; value >= 0 && p->values[value].within >= 0; value = p->values[value].within)
+        start += p->values[value].start;
+    return start;
+}
+
+static bool is_multiple(const struct ferry__program *p, const ferry_operand *o,
+                        const struct ferry__use *use, int64_t start, int64_t alignment)
+{
+    start += ferry__value_start(p, use->value);
+    return start * (int64_t)ferry_dtype_size((ferry_dtype)o->dtype) % alignment == 0;
+}
+
+bool ferry__item_reaches(const struct ferry__program *p, const struct ferry__item *item,
+                         const int64_t *in_start, const int64_t *out_start)
+{
+    int64_t alignment = (int64_t)ferry_device_get_properties(item->layer->device)->offset_alignment;
+    uint32_t i;
+
+    if (alignment <= 1 || item->tier == FERRY_TIER_HOST)
+        return true;
+    for (i = 0; i < item->op.n_in; i++)
+        if (!is_multiple(p, &item->op.in[i], &item->in[i], in_start[i], alignment))
+            return false;
+    for (i = 0; i < item->op.n_out; i++)
+        if (!is_multiple(p, &item->op.out[i], &item->out[i], out_start[i], alignment))
+            return false;
+    return true;
+}
+
+/* Whether it reaches what it uses as that is now. */
+static bool reaches_now(const struct ferry__program *p, const struct ferry__item *item)
+{
+    int64_t in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
+    uint32_t i;
+
+    for (i = 0; i < item->op.n_in; i++)
+        in[i] = item->in[i].start;
+    for (i = 0; i < item->op.n_out; i++)
+        out[i] = item->out[i].start;
+    return ferry__item_reaches(p, item, in, out);
+}
+
+static int leave_to_host(struct ferry__item *item)
+{
+    ferry_device *dev = item->layer->device;
+
+    if (ferry_device_is_strict(dev))
+        return ferry_layer_error(item->layer, FERRY_EUNSUPPORTED,
+                                 "%s: %s: an operand begins at no multiple of %" PRIu64
+                                 " bytes, and FERRY_STRICT forbids the host",
+                                 ferry_device_name(dev), ferry_op_kind_name(item->op.kind),
+                                 ferry_device_get_properties(dev)->offset_alignment);
+    item->tier = FERRY_TIER_HOST;
+    item->left = true;
+    return 0;
+}
+
+int ferry__item_settle(const struct ferry__program *p, struct ferry__item *item)
+{
+    ferry_operation_plan plan = { 0 };
+    int err = ferry__item_query(item, &item->op, &plan);
+
+    if (err)
+        return err;
+    item->tier = plan.tier;
+    item->steps = plan.steps;
+    memcpy(item->order, plan.order, sizeof item->order);
+    return reaches_now(p, item) ? 0 : leave_to_host(item);
+}
+
+/* The elements of what an operand is in: those of a blob, or of the outermost value around its own. */
+static int64_t elements_around(const struct ferry__program *p, const struct ferry__use *use)
+{
+    int value = use->value;
+
+    if (value < 0)
+        return ferry_blob_element_count(use->blob);
+    while (p->values[value].within >= 0)
+        value = p->values[value].within;
+    return p->values[value].count;
+}
+
+/* An arena is larger than each value in it, so no run would notice an operand that reaches beyond its own. */
+static int check_extent(const struct ferry__program *p, const struct ferry__item *item,
+                        const ferry_operand *o, const struct ferry__use *use)
+{
+    int64_t start = use->start + ferry__value_start(p, use->value), all = elements_around(p, use);
+    int64_t extent = ferry_operand_extent(o),
+            size = (int64_t)ferry_dtype_size((ferry_dtype)o->dtype);
+
+    if (extent < 0)
+        return ferry__layer_failed(item->layer, (int)extent);
+    if (extent / size <= all - start)
+        return 0;
+    return ferry_layer_error(item->layer, FERRY_ESHAPE,
+                             "%s: an operand reaches over %" PRId64
+                             " elements from element %" PRId64 " on in a blob of %" PRId64,
+                             ferry_op_kind_name(item->op.kind), extent / size, start, all);
+}
+
+static int check_extents(const struct ferry__program *p, const struct ferry__item *item)
+{
+    uint32_t i;
+    int err = 0;
+
+    for (i = 0; !err && i < item->op.n_in; i++)
+        err = check_extent(p, item, &item->op.in[i], &item->in[i]);
+    for (i = 0; !err && i < item->op.n_out; i++)
+        err = check_extent(p, item, &item->op.out[i], &item->out[i]);
+    return err;
+}
+
+int ferry__item_prepare(const struct ferry__program *p, struct ferry__item *item)
+{
+    ferry_device *dev = item->layer->device;
+    int err = check_extents(p, item);
+
+    if (!err && !reaches_now(p, item))
+        err = leave_to_host(item);
+    if (err)
+        return err;
+    return ferry__layer_failed(
+        item->layer, item->left ? ferry__operation_create_on_host(dev, &item->op, &item->prepared)
+                                : ferry_operation_create(dev, &item->op, &item->prepared));
+}

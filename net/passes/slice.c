@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Concatenations in place: what would be copied into a part of another value lies there from the
+ * start. And what would be copied out of a part of one is looked at there.
+ */
+#include "net/ir/program.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+/* Who works on a value: the host's tier, or a device. Two that differ are not one. */
+static bool same_side(const struct ferry__item *a, const struct ferry__item *b)
+{
+    bool host_a = a->tier == FERRY_TIER_HOST, host_b = b->tier == FERRY_TIER_HOST;
+
+    return host_a == host_b && (host_a || a->layer->device == b->layer->device);
+}
+
+/* Whether all that use either value are on one side, and are operations. */
+static bool on_one_side(const struct ferry__program *p, int at, int a, int b)
+{
+    int i;
+
+    for (i = 0; i < p->n_items; i++)
+        if ((ferry__item_uses(p, &p->items[i], a) || ferry__item_uses(p, &p->items[i], b)) &&
+            (p->items[i].call || !same_side(&p->items[i], &p->items[at])))
+            return false;
+    return true;
+}
+
+static bool is_part_copy(const struct ferry__program *p, const struct ferry__item *item, int whole)
+{
+    return !item->call && !item->dropped && item->op.kind == FERRY_OP_STRIDED_COPY &&
+           item->out[0].value == whole && item->in[0].value != whole &&
+           !ferry__is_whole(p, &item->op.out[0], &item->out[0]);
+}
+
+/* Whether an item writes over a part of `whole`, or of what that lies in: others are only put beside it. */
+static bool writes_over(const struct ferry__program *p, const struct ferry__item *item, int part,
+                        int whole)
+{
+    for (; whole >= 0; whole = p->values[whole].within)
+        if (ferry__item_writes(p, item, whole) &&
+            (!is_part_copy(p, item, whole) || ferry__item_uses(p, item, part)))
+            return true;
+    return false;
+}
+
+/*
+ * Whether the part may be there before item `at` puts it there, and stay until its last reader: before,
+ * others are only put beside it, and nobody writes over it while somebody reads it.
+ */
+static bool can_be_there(const struct ferry__program *p, int at, int part, int whole)
+{
+    int i, last = at;
+
+    for (i = at; i < p->n_items; i++)
+        if (ferry__item_uses(p, &p->items[i], part))
+            last = i;
+    for (i = 0; i < p->n_items; i++) {
+        const struct ferry__item *item = &p->items[i];
+        bool beside = is_part_copy(p, item, whole) && !ferry__item_uses(p, item, part);
+
+        if (i < at && ferry__item_uses(p, item, whole) && !beside)
+            return false;
+        if (i > at && ferry__item_writes(p, item, part))
+            return false;
+        if (i > at && i <= last && writes_over(p, item, part, whole))
+            return false;
+    }
+    return true;
+}
+
+/* Whether every user of the part takes it as it would lie there. */
+static int users_take(const struct ferry__program *p, int part, bool *out)
+{
+    int64_t in_start[FERRY_OP_INPUTS], out_start[FERRY_OP_OUTPUTS];
+    int i, err;
+
+    *out = true;
+    for (i = 0; *out && i < p->n_items; i++) {
+        struct ferry__item *item = &p->items[i];
+        ferry_operation_plan plan = { 0 };
+        ferry_op_desc op;
+
+        if (!ferry__item_uses(p, item, part))
+            continue;
+        *out = ferry__item_lay(p, item, &op, in_start, out_start) != 0;
+        if (!*out)
+            break;
+        err = ferry__item_query(item, &op, &plan);
+        if (err)
+            return err;
+        *out = plan.tier <= item->tier && plan.steps <= item->steps &&
+               ferry__item_reaches(p, item, in_start, out_start);
+    }
+    return 0;
+}
+
+/* The part's strides and its first element, at element `at` of the whole in row-major order. */
+static bool lie_within(struct ferry__program *p, int64_t at, int part, int whole)
+{
+    struct ferry__value *v = &p->values[part], *w = &p->values[whole];
+    int64_t step = 1;
+    int i;
+
+    if (v->rank != w->rank || v->dtype != w->dtype)
+        return false;
+    v->start = 0;
+    for (i = w->rank; i-- > 0; step *= w->shape[i])
+        v->start += at / step % w->shape[i] * w->stride[i];
+    for (i = 0; i < v->rank; i++)
+        if (v->shape[i] > w->shape[i])
+            return false;
+    memcpy(v->stride, w->stride, sizeof v->stride);
+    v->within = whole;
+    return true;
+}
+
+/* Whether operand `y` of a copy, at `start`, is all of `part` in `whole`: the same axes, one shorter. */
+static bool is_slice(const struct ferry__program *p, int part, int whole, const ferry_operand *y,
+                     int64_t start)
+{
+    const struct ferry__value *v = &p->values[part], *w = &p->values[whole];
+    int64_t plain[FERRY_OP_AXES], step = 1, outer = 1, inner = 1;
+    int i, axis = -1;
+
+    if (v->rank != w->rank || y->rank != 3 || !w->count)
+        return false;
+    for (i = w->rank; i-- > 0; step *= w->shape[i]) {
+        plain[i] = step;
+        if (v->shape[i] == w->shape[i])
+            continue;
+        if (axis >= 0)
+            return false;
+        axis = i;
+    }
+    if (axis < 0 || start % plain[axis] || start / plain[axis] + v->shape[axis] > w->shape[axis])
+        return false;
+    for (i = 0; i < axis; i++)
+        outer *= v->shape[i];
+    for (i = axis + 1; i < v->rank; i++)
+        inner *= v->shape[i];
+    return y->shape[0] == outer && y->shape[1] == v->shape[axis] && y->shape[2] == inner &&
+           y->stride[2] == 1 && y->stride[1] == plain[axis] &&
+           y->stride[0] == plain[axis] * w->shape[axis];
+}
+
+/* Has `part` lie in `whole`, in place of the copy that item `at` is, if all that use it take it so. */
+static int try_within(struct ferry__program *p, int at, int part, int whole, int64_t start)
+{
+    struct ferry__value before = p->values[part];
+    bool fits;
+    int err;
+
+    p->items[at].dropped = true;
+    fits = lie_within(p, start, part, whole);
+    err = fits ? users_take(p, part, &fits) : 0;
+    if (!err && fits)
+        return 0;
+    p->values[part] = before;
+    p->items[at].dropped = false;
+    return err;
+}
+
+/* Whether a value can lie in another one at all: nobody looks at it, and it is there by itself. */
+static bool may_lie_within(const struct ferry__program *p, int at, int part, int whole)
+{
+    const struct ferry__value *v = &p->values[part];
+
+    return !v->own && !v->pinned && v->within < 0 && v->last == p->values[whole].last &&
+           on_one_side(p, at, part, whole);
+}
+
+static int try_concat(struct ferry__program *p, int at)
+{
+    struct ferry__item *item = &p->items[at];
+    int part = item->in[0].value, whole = item->out[0].value;
+
+    if (part < 0 || whole < 0 || !is_part_copy(p, item, whole) ||
+        !ferry__is_whole(p, &item->op.in[0], &item->in[0]) ||
+        !is_slice(p, part, whole, &item->op.out[0], item->out[0].start) ||
+        !may_lie_within(p, at, part, whole) || !can_be_there(p, at, part, whole))
+        return 0;
+    return try_within(p, at, part, whole, item->out[0].start);
+}
+
+/* ---- what is cut out ------------------------------------------------------------------------------- */
+
+/* Whether an item writes a value, or what that lies in. */
+static bool writes_around(const struct ferry__program *p, const struct ferry__item *item, int value)
+{
+    for (; value >= 0; value = p->values[value].within)
+        if (ferry__item_writes(p, item, value))
+            return true;
+    return false;
+}
+
+/*
+ * Whether the part may be looked at where it was before item `at` copies it: nobody writes it, and what
+ * it is in stays as it is until its last reader.
+ */
+static bool can_stay_there(const struct ferry__program *p, int at, int part, int whole)
+{
+    int i, last = at;
+
+    for (i = 0; i < p->n_items; i++) {
+        if (i != at && (ferry__item_writes(p, &p->items[i], part) ||
+                        (i < at && ferry__item_uses(p, &p->items[i], part))))
+            return false;
+        if (ferry__item_uses(p, &p->items[i], part))
+            last = i;
+    }
+    for (i = at + 1; i <= last; i++)
+        if (writes_around(p, &p->items[i], whole))
+            return false;
+    for (i = 0; i < p->n_values; i++)
+        if (p->values[i].within == part)
+            return false;
+    return true;
+}
+
+static int try_cut(struct ferry__program *p, int at)
+{
+    struct ferry__item *item = &p->items[at];
+    int part = item->out[0].value, whole = item->in[0].value;
+
+    if (part < 0 || whole < 0 || part == whole ||
+        !ferry__is_whole(p, &item->op.out[0], &item->out[0]) ||
+        !is_slice(p, part, whole, &item->op.in[0], item->in[0].start) ||
+        !may_lie_within(p, at, part, whole) || !can_stay_there(p, at, part, whole))
+        return 0;
+    return try_within(p, at, part, whole, item->in[0].start);
+}
+
+static bool is_copy(const struct ferry__item *item)
+{
+    return !item->call && !item->dropped && item->op.kind == FERRY_OP_STRIDED_COPY;
+}
+
+/* Outer ones first, since what lies in a part of them has their strides: the last of concatenations. */
+int ferry__program_slice(struct ferry__program *p)
+{
+    int i, err = 0;
+
+    for (i = p->n_items; !err && i-- > 0;)
+        if (is_copy(&p->items[i]))
+            err = try_concat(p, i);
+    for (i = 0; !err && i < p->n_items; i++)
+        if (is_copy(&p->items[i]))
+            err = try_cut(p, i);
+    return err;
+}
