@@ -56,7 +56,7 @@ class Blob(Held):
     def __init__(self, device, shape=None, dtype="float32"):
         shape = None if shape is None else _int64s(_dims(shape))
         pointer = out_pointer(lib.ferry_blob_create, device._use(), _dtypes.number(dtype),
-                              _abi.UNSHAPED if shape is None else len(shape), shape)
+                              shape, _abi.UNSHAPED if shape is None else len(shape))
         self._handle = Handle(pointer, lib.ferry_blob_destroy, (device._use(),))
         self._part = False
 

@@ -38,8 +38,8 @@ class Net(Held):
         body = None if text is None else text.encode()
         options = _abi.NetOptions(struct_size=ctypes.sizeof(_abi.NetOptions),
                                   phase=_abi.PHASES[phase], place=encoded(place), text=body,
-                                  text_size=len(body or b""), plan=1 if plan else -1,
-                                  fuse=1 if fuse else -1, only=int(only), keep=kept,
+                                  text_size=len(body or b""), no_plan=not plan,
+                                  no_fuse=not fuse, only=bool(only), keep=kept,
                                   keep_count=len(kept), backward=int(backward), level=level, stages=stages,
                                   stage_count=len(stages), seed=seed, allow_write=encoded(allow_write))
         pointer = out_pointer(lib.ferry_net_open, device._use(), encoded(prototxt), ctypes.byref(options))

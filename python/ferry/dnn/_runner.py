@@ -30,7 +30,7 @@ def open_net(device, text, name, keep=(), only=False, fuse=True):
     kept = (ctypes.c_char_p * len(keep))(*(one.encode() for one in keep))
     options = _abi.NetOptions(struct_size=ctypes.sizeof(_abi.NetOptions), phase=_abi.PHASES["test"], text=text,
                               text_size=len(text), keep=kept, keep_count=len(kept), only=int(only),
-                              fuse=0 if fuse else -1)
+                              no_fuse=not fuse)
     pointer = out_pointer(lib.ferry_net_open, device._use(), name.encode(), ctypes.byref(options))
     return Handle(pointer, lib.ferry_net_close, (device._use(),))
 
@@ -69,7 +69,7 @@ class _Input:
         shape = _int64s(array.shape)
         lib.ferry_blob_reshape(self.blob, shape, len(shape), None)
         if shrinks:
-            fresh = out_pointer(lib.ferry_blob_create, lib.ferry_blob_home(self.blob), FLOAT32, len(shape), shape)
+            fresh = out_pointer(lib.ferry_blob_create, lib.ferry_blob_home(self.blob), FLOAT32, shape, len(shape))
             try:
                 lib.ferry_blob_share_data(self.blob, fresh)
             finally:
