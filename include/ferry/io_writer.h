@@ -50,19 +50,18 @@ FERRY_API int ferry_io_writer_set_metadata(ferry_io_writer *w, const char *key, 
 
 /** The layout of an HDF5 file. Values never change. */
 typedef enum ferry_io_layout {
-    FERRY_IO_LAYOUT_PLAIN =
-        /** Each array is at the path of its name; with a diff, /data/NAME and /diff/NAME. */
-    0,
+    /** Each array is at the path of its name; with a diff, /data/NAME and /diff/NAME. */
+    FERRY_IO_LAYOUT_PLAIN = 0,
     /** As Caffe's .caffemodel.h5: blob i of a layer is /data/LAYER/i. */
     FERRY_IO_LAYOUT_WEIGHTS = 1
 } ferry_io_layout;
 
 /**
  * Sets the layout of an HDF5 file, before the first array is written; the default is PLAIN. In
- * WEIGHTS, three kinds of arrays are under /data: arrays with a diff, arrays named LAYER/i, and
- * arrays that a reader would otherwise take for such a blob (data, diff, data/…, diff/…). Other
- * arrays are at their names. In either layout a reader finds array X at /data/X. FERRY_EUNSUPPORTED
- * for another format, FERRY_EINVAL for an unknown layout and after the first array.
+ * WEIGHTS, these arrays are under /data: arrays with a diff, arrays named LAYER/i, and arrays whose
+ * names conflict with the layout (data, diff, data/…, diff/…). Other arrays are at their names. In
+ * either layout a reader lists the array at /data/X as X. FERRY_EUNSUPPORTED for another format,
+ * FERRY_EINVAL for an unknown layout and after the first array.
  */
 FERRY_API int ferry_io_set_layout(ferry_io_writer *w, ferry_io_layout layout);
 

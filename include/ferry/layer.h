@@ -57,7 +57,7 @@ typedef enum ferry_phase {
 #define FERRY_LAYER_PAIRS 64u
 /** The tops are inputs of the net: the program sets their shapes and contents. */
 #define FERRY_LAYER_INPUT 128u
-/** No backward function and no backward operations are valid: the bottom's diff is the top's. */
+/** backward and its operations may be absent: the diff of the bottom is then that of the top. */
 #define FERRY_LAYER_EMPTY_BACKWARD 256u
 
 /**
@@ -71,7 +71,7 @@ typedef struct ferry_layer_type {
     int min_bottoms, max_bottoms; /* −1: any number */
     int min_tops, max_tops;
     uint32_t flags;
-    /** Its own messages in LayerParameter, "convolution_param"; NULL-terminated. May be NULL. */
+    /** The type's own fields in LayerParameter, "convolution_param"; NULL-terminated, or NULL. */
     const char *const *messages;
     /** Reads and checks the message, declares parameters. The bottoms have shapes. May be NULL. */
     int (*setup)(ferry_layer *layer);
@@ -105,8 +105,8 @@ typedef struct ferry_layer_type {
      */
     int (*seek)(ferry_layer *layer, uint64_t position);
     /**
-     * The reason why bottom `index` cannot be differentiated, a static string that follows the
-     * type's name in messages, or NULL if it can. NULL: the flags LABELS and FORWARD_ONLY decide.
+     * Why bottom `index` cannot be differentiated: a static string that follows the type's name in
+     * messages; NULL if it can. May be NULL: then the flags LABELS and FORWARD_ONLY decide.
      */
     const char *(*refuses)(const ferry_layer *layer, int index);
     /**
@@ -196,7 +196,7 @@ FERRY_API bool ferry_layer_param_propagates(const ferry_layer *layer, int index)
 /**
  * Whether a later layer works in place on top `index`, or on a blob that shares its contents,
  * before the backward pass. A type whose backward pass reads the top then keeps a copy. False in
- * setup, in the first reshape, and if ferry_layer_needs_backward is false.
+ * setup, in the first reshape, and without a backward pass.
  */
 FERRY_API bool ferry_layer_is_overwritten(const ferry_layer *layer, int index);
 

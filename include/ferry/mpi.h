@@ -6,7 +6,7 @@
  * include mpi.h.
  *
  * A ferry_mpi is one rank's handle of a communicator that ferry duplicates from the program's, so
- * messages of the two never match each other. All ranks start the same operations in the same
+ * ferry's messages never match the program's. All ranks start the same operations in the same
  * order, with the same counts and dtypes. The homes of their blobs may be different devices.
  *
  * Memory: an operation reads the host's copy of a blob. If that copy is not valid, ferry first

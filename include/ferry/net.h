@@ -33,9 +33,9 @@ typedef struct ferry_net ferry_net;
  * Scale and Bias are folded into copies of the weights of the preceding convolution or inner
  * product; they are folded again when the weights change. Activations and sums become epilogues of
  * the preceding operation. Convolutions may use Winograd's algorithm (FERRY_MATH_WINOGRAD). Results
- * agree within rounding. ferry_net_blob_find cannot return a blob without contents of its own;
- * inputs, outputs and the blobs in `keep` always have theirs. In TRAIN, and with `backward`, a net
- * is neither planned nor fused.
+ * agree within rounding. Some blobs then have no contents, and ferry_net_blob_find returns NULL for
+ * them; inputs, outputs and the blobs in `keep` always have contents. In TRAIN, and with
+ * `backward`, a net is neither planned nor fused.
  */
 typedef struct ferry_net_options {
     size_t struct_size; /* sizeof(ferry_net_options) of the caller */
@@ -71,8 +71,9 @@ typedef struct ferry_net_options {
 
 /**
  * Opens a net on `dev` from a prototxt, or from a caffemodel with a definition; V0, V1 and V2.
- * `options` may be NULL. Parameters come from the caffemodel; otherwise their fillers initialise
- * them, until weights are loaded. Logs at FERRY_LOG_INFO in Caffe's words. The caller closes *out.
+ * `options` may be NULL. A net from a caffemodel has its parameters. Otherwise fillers initialise
+ * the parameters, unless weights are loaded. Logs at FERRY_LOG_INFO in Caffe's words. The caller
+ * closes *out.
  *
  * FERRY_EIO, FERRY_EFORMAT for a text that cannot be parsed and for an invalid graph (a bottom that
  * no layer produces, two layers that produce one blob), FERRY_ESHAPE for shapes that do not match,
@@ -227,8 +228,8 @@ FERRY_API const ferry_layer *ferry_net_layer_at(const ferry_net *net, int index)
 FERRY_API int ferry_net_reshape(ferry_net *net);
 
 /**
- * Runs the forward pass. Returns after the work is submitted; reading an output waits for it. A
- * non-NULL out_loss waits too, for the total loss; 0 without a loss layer. A failure names the
+ * Runs the forward pass. Returns after the work is submitted; reading an output waits for it. If
+ * out_loss is not NULL, waits and stores the total loss, 0 if there is none. A failure names the
  * layer; inputs and weights are as before, and the net can run again if its device works. [Forward]
  */
 FERRY_API int ferry_net_forward(ferry_net *net, double *out_loss);
@@ -243,14 +244,14 @@ FERRY_API int ferry_net_forward_range(ferry_net *net, const char *from, const ch
                                       double *out_loss);
 
 /**
- * Runs the backward pass after a forward pass, for its shapes and contents and for the layers that
- * Caffe would run. Overwrites the diffs of blobs and adds to the diffs of parameters
- * (ferry_net_clear_param_diffs). Returns after the work is submitted. [Backward]
+ * Runs the backward pass of the latest forward pass, through the layers that Caffe would run.
+ * Overwrites the diffs of blobs and adds to the diffs of parameters (ferry_net_clear_param_diffs).
+ * Returns after the work is submitted. [Backward]
  *
  * The pass starts from the diffs of tops that no layer differentiates. The diff of a top with a
  * loss weight is that weight, unless the program writes another; any other diff never written is
- * zeros. Afterwards the diff of an in-place blob is that of its contents before the in-place
- * layers.
+ * zeros. Afterwards the diff of an in-place blob is the gradient of its contents before the
+ * in-place layers.
  *
  * FERRY_EINVAL for a TEST net opened without `backward`, and if shapes have changed since the
  * forward pass; FERRY_EUNSUPPORTED, with the layer, if a loss depends on a bottom that its layer

@@ -4,7 +4,7 @@
  * Operations on any device, such as convolution: described by a ferry_op_desc, prepared once for a
  * device, run often. Part of libferrynet.
  *
- * ferry_operation_create chooses the tier that computes the operation, the first of these that can:
+ * ferry_operation_create selects the first of these tiers that can compute the operation:
  *
  * - own: the device's plugin offers the operation (extension "ferry.op/1").
  * - composed: the plugin offers every step of an equivalent sequence, and all bytes stay on the
@@ -14,10 +14,11 @@
  *   a cpu plugin, ferry's own loops compute.
  *
  * So every operation runs on every device. With FERRY_STRICT=1 the host tier is FERRY_EUNSUPPORTED,
- * and the message names the kind, the shape and the plugin. The plugin decides which F32 operations
- * are its own. F64 operations run on the cpu plugin, which is the host tier for other devices. F16
- * and BF16 are composed on cpu, cuda, opencl and sim: sums accumulate in F32 or wider, and each
- * output is rounded once.
+ * and the message names the kind, the shape and the plugin.
+ *
+ * F32: the tier depends on the plugin. F64: own on cpu, host tier on all other devices. F16 and
+ * BF16: composed on cpu, cuda, opencl and sim; sums accumulate in F32 or wider, and each output is
+ * rounded once.
  *
  * Errors: unless a function names other codes, FERRY_EINVAL for NULL or for a structure whose
  * struct_size is not set, FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED. After a failure
@@ -143,11 +144,14 @@ typedef struct ferry_operation_args {
 } ferry_operation_args;
 
 /**
- * Runs the operation on `q` (NULL: the default queue of its device). The run makes the inputs valid
- * where the tier computes, submits the work, and leaves only the copies of the outputs there valid.
- * Returns after the work is submitted; on the host tier, after the work is done. The first run
- * packs the constants. A later run packs them again if a constant's memory was written since
- * (ferry_memory_version). If an output covers its whole memory, the old contents are not copied.
+ * Runs the operation on `q` (NULL: the default queue of its device). ferry copies the inputs to the
+ * device or host that computes, if they are not valid there, and submits the work. Afterwards only
+ * that copy of each output is valid. Returns after the work is submitted; on the host tier, after
+ * the work is done.
+ *
+ * The first run packs the constants (ferry_op_desc.constants) if the plugin has a packed format. A
+ * later run packs them again if their memory was written since (ferry_memory_version). If an output
+ * covers its whole memory, the old contents are not copied.
  *
  * Errors: FERRY_EINVAL for a queue of another device, for a missing location, and for an input and
  * an output that overlap in one memory, unless the kind allows that and the two are identical;

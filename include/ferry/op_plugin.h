@@ -25,7 +25,7 @@ FERRY_BEGIN_DECLS
 /** A plugin's answer to query. ferry sets struct_size and zeroes the rest before the call. */
 typedef struct ferry_op_answer {
     uint32_t struct_size;
-    uint32_t epilogue; /* how many steps, from the first, the plugin computes; ferry the rest */
+    uint32_t epilogue; /* number of steps, from the first, that the plugin computes */
     /**
      * The fastest order of the axes of in[0] and out[0], outermost first: 0 2 3 1 is channels-last.
      * All 0: no preference.

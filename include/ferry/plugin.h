@@ -68,11 +68,11 @@ typedef struct ferry_plugin_ops {
      * Allocates `bytes` > 0 bytes, aligned to at least 64 bytes, usable on every queue; ordered on
      * `queue` with FERRY_DEVICE_ORDERED_ALLOC. *out_handle is not NULL. *out_flags may be set to
      * FERRY_ALLOC_WAS_ZEROED. FERRY_ENOMEM when memory is short, with no other effect; the message
-     * for a size above the device's limit gives both.
+     * has the size and, if exceeded, the device's limit.
      */
     int (*alloc)(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
                  uint32_t *out_flags);
-    /** Frees a block after its work, which FERRY_DEVICE_ORDERED_ALLOC orders on `queue`. */
+    /** Frees a block after its work; with FERRY_DEVICE_ORDERED_ALLOC, in the order of `queue`. */
     int (*free)(void *dev, void *queue, void *handle);
     /**
      * Copies `bytes` > 0 bytes in the direction `kind`. The host side is a host pointer, pinned or

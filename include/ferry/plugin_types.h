@@ -100,8 +100,8 @@ typedef struct ferry_host {
 /** Handles are device pointers: handle + offset is a valid address on the device. */
 #define FERRY_DEVICE_POINTERS 16u
 /**
- * The device computes on the host's processors, for example OpenCL on a CPU. ferry chooses it only
- * by name or as the last resort, since code on the host can do its work directly.
+ * The device computes on the host's processors, for example OpenCL on a CPU. ferry selects it only
+ * by name, or if there is no other device: a program can use the host's processors directly.
  */
 #define FERRY_DEVICE_HOST_PROCESSORS 32u
 /** Entries call host->scratch; ferry records the queue of each call. Since 1.1. */

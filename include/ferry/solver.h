@@ -14,9 +14,10 @@
  * solver_mode and device_id have no effect: the caller chooses the device. The default of
  * random_seed is 1.
  *
- * debug_info logs the mean absolute value of each layer's tops, parameters and propagated diffs, at
- * displayed iterations and in every test pass. Blobs then share no memory, and each layer is waited
- * for. A net with debug_info in its own text logs in every pass, until its solver decides.
+ * debug_info of the solver logs the mean absolute value of each layer's tops, parameters and
+ * propagated diffs, at displayed iterations and in every test pass. The values are computed on the
+ * device, and each layer is waited for. A net with debug_info in its own text logs every pass until
+ * the solver's setting replaces its own. In both cases the net's blobs share no memory.
  *
  * Paths in the text are relative to the working folder, or else to the folder of the text.
  *
