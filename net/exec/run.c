@@ -8,6 +8,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- the loss ------------------------------------------------------------------------------------ */
+
+/* Adds loss weight times top to *loss, over the weighted tops that a later layer overwrites, or over the others. */
+static int add_loss(const ferry_layer *layer, bool overwritten, double *loss)
+{
+    int i;
+
+    for (i = 0; i < layer->n_tops; i++) {
+        const ferry_blob *top = ferry_layer_top_at(layer, i);
+        const float *values;
+        int64_t k;
+        double sum = 0;
+
+        if (layer->loss_weights[i] == 0 ||
+            ferry__layer_top_is_overwritten(layer, i) != overwritten)
+            continue;
+        values = ferry_blob_host_data(top);
+        if (!values)
+            return ferry_last_error_code();
+        for (k = 0; k < ferry_blob_element_count(top); k++)
+            sum += (double)values[k];
+        *loss += layer->loss_weights[i] * sum;
+    }
+    return 0;
+}
+
+/* The loss of layers first … last at the end of their pass. */
+static int loss_of(const ferry_net *net, int first, int last, double *out)
+{
+    double loss = 0;
+    int i, err = 0;
+
+    for (i = first; !err && i <= last; i++) {
+        loss += net->layers[i].early_loss;
+        err = ferry__layer_failed(&net->layers[i], add_loss(&net->layers[i], false, &loss));
+    }
+    if (!err)
+        *out = loss;
+    return err;
+}
+
 /* ---- running ----------------------------------------------------------------------------------- */
 
 /* Where an operand is: a blob's memory, or a part of an arena. */
@@ -123,6 +164,8 @@ int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
     err = ferry__segment_end(s, 0);
     if (err)
         return err;
+    if (item->loss)
+        return add_loss(item->layer, true, &item->layer->early_loss);
     return item->back ? type->backward(item->layer) : type->forward(item->layer);
 }
 
@@ -172,29 +215,6 @@ int ferry__parts_begin(const struct ferry__program *p, const struct ferry__item 
 }
 
 /* ---- passes -------------------------------------------------------------------------------------- */
-
-/* The sum of loss weight times top, over the tops that have a weight. */
-static int add_loss(const ferry_layer *layer, double *loss)
-{
-    int i;
-
-    for (i = 0; i < layer->n_tops; i++) {
-        const ferry_blob *top = ferry_layer_top_at(layer, i);
-        const float *values;
-        int64_t k;
-        double sum = 0;
-
-        if (layer->loss_weights[i] == 0)
-            continue;
-        values = ferry_blob_host_data(top);
-        if (!values)
-            return ferry_last_error_code();
-        for (k = 0; k < ferry_blob_element_count(top); k++)
-            sum += (double)values[k];
-        *loss += layer->loss_weights[i] * sum;
-    }
-    return 0;
-}
 
 /* Has what was submitted end before a layer's numbers are looked at. */
 static int tell(ferry_net *net, struct ferry__segment *s, int first, int last)
@@ -290,6 +310,8 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
     double loss = 0;
     int i, err = ferry__params_fill(net);
 
+    for (i = first; i <= last; i++)
+        net->layers[i].early_loss = 0;
     if (!err)
         err = ferry__arenas_begin(net);
     if (!err)
@@ -298,8 +320,8 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
         return err;
     err = run_stages(net, first, last);
     net->passes[0] += net->measured && !err;
-    for (i = first; !err && out_loss && i <= last; i++)
-        err = ferry__layer_failed(&net->layers[i], add_loss(&net->layers[i], &loss));
+    if (!err && out_loss)
+        err = loss_of(net, first, last, &loss);
     if (err)
         return ferry__running_restore(net, first, last, err);
     if (out_loss)

@@ -46,6 +46,7 @@ struct ferry__item {
     ferry_layer *layer;
     bool call;        /* the layer's forward or backward; else an operation */
     bool back;        /* of the backward pass */
+    bool loss;        /* a call that adds up the loss of tops before a later layer overwrites them */
     bool dropped;     /* another one does it */
     bool border;      /* a copy from one order of axes to another */
     int number;       /* of the layer's operations */

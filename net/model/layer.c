@@ -108,19 +108,23 @@ static int contents_of(const ferry_net *net, int blob)
     return blob;
 }
 
-bool ferry_layer_is_overwritten(const ferry_layer *layer, int index)
+bool ferry__layer_top_is_overwritten(const ferry_layer *layer, int top)
 {
-    const ferry_net *net = layer ? layer->net : NULL;
-    int i, k;
+    const ferry_net *net = layer->net;
+    int contents = contents_of(net, layer->tops[top]), i, k;
 
-    if (!ferry_layer_needs_backward(layer) || index < 0 || index >= layer->n_tops)
-        return 0;
     for (i = layer->index + 1; i < net->n_layers; i++)
         for (k = 0; k < net->layers[i].n_tops; k++)
             if (ferry_layer_is_in_place(&net->layers[i], k) &&
-                contents_of(net, net->layers[i].tops[k]) == contents_of(net, layer->tops[index]))
-                return 1;
-    return 0;
+                contents_of(net, net->layers[i].tops[k]) == contents)
+                return true;
+    return false;
+}
+
+bool ferry_layer_is_overwritten(const ferry_layer *layer, int index)
+{
+    return ferry_layer_needs_backward(layer) && index >= 0 && index < layer->n_tops &&
+           ferry__layer_top_is_overwritten(layer, index);
 }
 
 int ferry_layer_error(const ferry_layer *layer, int code, const char *fmt, ...)

@@ -81,6 +81,7 @@ struct ferry_layer {
     int *bottoms, *tops; /* indices of the net's blobs */
     int *alias;          /* bottoms that tops share, or −1 */
     double *loss_weights;
+    double early_loss; /* this pass's loss of the tops that a later layer overwrites */
     bool *propagate;
     struct ferry__net_param *params;
     int n_params, room_params;
@@ -160,6 +161,9 @@ struct ferry_net {
 
 /* The blob that an operand names. NULL: there is none. */
 ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operand *operand);
+
+/* Whether a later layer in place writes the memory of a top. */
+bool ferry__layer_top_is_overwritten(const ferry_layer *layer, int top);
 
 /*
  * Where a layer's data stand: how many records its forwards have used (ferry_layer_type.position). FERRY_EINVAL

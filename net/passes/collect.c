@@ -166,8 +166,8 @@ static int add_operation(struct ferry__program *p, ferry_layer *layer, int numbe
     return err;
 }
 
-/* What a layer computes by itself sees blobs, so those stay as they are. */
-static int add_call(struct ferry__program *p, ferry_layer *layer)
+/* The layer's own forward, or its loss, sees blobs, so those stay as they are. */
+static int add_call(struct ferry__program *p, ferry_layer *layer, bool loss)
 {
     struct ferry__item *item = ferry__program_insert(p, p->n_items);
     int i, value;
@@ -176,6 +176,7 @@ static int add_call(struct ferry__program *p, ferry_layer *layer)
         return FERRY_ENOMEM;
     item->layer = layer;
     item->call = true;
+    item->loss = loss;
     for (i = 0; i < layer->n_bottoms + layer->n_tops; i++) {
         value = value_of_blob(p, i < layer->n_bottoms ? layer->bottoms[i]
                                                       : layer->tops[i - layer->n_bottoms]);
@@ -184,6 +185,31 @@ static int add_call(struct ferry__program *p, ferry_layer *layer)
         p->values[value].pinned = true;
     }
     return 0;
+}
+
+/* Caffe adds up the loss right behind the layer: before a layer in place writes the memory of a weighted top. */
+static bool has_early_loss(const ferry_layer *layer)
+{
+    int i;
+
+    for (i = 0; i < layer->n_tops; i++)
+        if (layer->loss_weights[i] != 0 && ferry__layer_top_is_overwritten(layer, i))
+            return true;
+    return false;
+}
+
+static int add_layer(struct ferry__program *p, ferry_layer *layer)
+{
+    int k, err = 0;
+
+    p->layer_values = p->n_values;
+    for (k = 0; !err && k < layer->forward.count; k++)
+        err = add_operation(p, layer, k);
+    if (!err && layer->type->forward)
+        err = add_call(p, layer, false);
+    if (!err && has_early_loss(layer))
+        err = add_call(p, layer, true);
+    return err;
 }
 
 /* Blobs that layers of later stages take, or whose loss counts. */
@@ -309,17 +335,10 @@ static int make_index(struct ferry__program *p)
 
 int ferry__program_collect(struct ferry__program *p)
 {
-    int i, k, err = make_index(p);
+    int i, err = make_index(p);
 
-    for (i = p->first_layer; !err && i <= p->last_layer; i++) {
-        ferry_layer *layer = &p->net->layers[i];
-
-        p->layer_values = p->n_values;
-        for (k = 0; !err && k < layer->forward.count; k++)
-            err = add_operation(p, layer, k);
-        if (!err && layer->type->forward)
-            err = add_call(p, layer);
-    }
+    for (i = p->first_layer; !err && i <= p->last_layer; i++)
+        err = add_layer(p, &p->net->layers[i]);
     if (!err)
         err = pin_blobs(p);
     if (!err && p->net->only)

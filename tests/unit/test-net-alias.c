@@ -260,6 +260,49 @@ static void dropout_in_test_passes_its_gradient_on(void)
     fx_end();
 }
 
+/*
+ * Caffe adds up the loss right behind the layer: a layer in place on memory that the weighted top shares
+ * changes the top, and not its loss.
+ */
+static void a_loss_is_of_the_contents_before_a_layer_in_place(void)
+{
+    static const char *const texts[] = {
+        X POWER("x", "t") "layer { name: 's' type: 'Split' bottom: 't' top: 'a' top: 'b' "
+                          "loss_weight: 2 loss_weight: 0 }\n" RELU("b", "b"),
+        X CONV("t", "x", "t") "layer { name: 's' type: 'Split' bottom: 't' top: 'a' top: 'b' "
+                              "loss_weight: 2 loss_weight: 0 }\n" RELU("b", "b"),
+        X POWER("x", "t") "layer { name: 's' type: 'Split' bottom: 't' top: 'a' top: 'b' }\n" LAYER(
+            "r", "Reshape", "a", "c", SAME " loss_weight: 2") RELU("b", "b"),
+        X "layer { name: 's' type: 'Split' bottom: 'x' top: 'a' top: 'b' "
+          "loss_weight: 2 loss_weight: 0 }\n" LAYER(
+              "p", "Power", "b", "b", "power_param { scale: -3 } loss_weight: 0.5"),
+    };
+    static const double factor[] = { -2, 0.5, -2, 1 }, shift[] = { 0.25, 0, 0.25, 0 };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(texts); i++)
+        for (int way = 0; way < 8; way++) {
+            ferry_net *net = open_text(texts[i], way & 1 ? -1 : 0, way & 2 ? -1 : 0, way >> 2);
+            double loss, sum = 0;
+
+            for (int64_t k = 0; k < 30; k++)
+                sum += factor[i] * value_of(k) + shift[i];
+            if (i == 1) {
+                float *w = ferry_blob_overwrite_host_data(ferry_net_param_at(net, 1, 0));
+
+                CU_ASSERT_PTR_NOT_NULL_FATAL(w);
+                for (int k = 0; k < 9; k++)
+                    w[k] = k % 4 ? 0 : 0.5f;
+            }
+            for (int pass = 0; pass < 2; pass++) {
+                fill(ferry_net_input_at(net, 0));
+                FX_OK(ferry_net_forward(net, &loss));
+                CU_ASSERT_DOUBLE_EQUAL(loss, i == 3 ? 2 * sum - 1.5 * sum : 2 * sum, 1e-4);
+            }
+            ferry_net_close(net);
+            fx_end();
+        }
+}
+
 /* How many operations a net has: the copy is made only where something would see its absence. */
 static int operations(const char *text, int plan)
 {
@@ -292,6 +335,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_residual_net_is_the_same_in_place_or_not),
     FERRY_TEST(an_output_of_dropout_is_no_other_blobs_memory),
     FERRY_TEST(dropout_in_test_passes_its_gradient_on),
+    FERRY_TEST(a_loss_is_of_the_contents_before_a_layer_in_place),
     FERRY_TEST(a_copy_that_nothing_sees_is_not_made),
 };
 
