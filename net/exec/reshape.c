@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bringing tops to the shapes that the inputs have. */
 #include "net/ir/program.h"
+#include "net/layers/layers.h"
 
 #include <ferry/status.h>
 
@@ -48,11 +49,13 @@ static int has_changed(struct ferry__net_blob *b, bool *out)
     return 0;
 }
 
-/* Whether no other top shares the bottom that top `top` shares. */
-static bool shares_alone(const ferry_layer *layer, int top)
+/* Whether a top shares its bottom's diff too: no other top shares that bottom. A Split has a diff for each top. */
+static bool shares_diff(const ferry_layer *layer, int top)
 {
     int i;
 
+    if (layer->type == &ferry__split_layer)
+        return false;
     for (i = 0; i < layer->n_tops; i++)
         if (i != top && layer->alias[i] == layer->alias[top])
             return false;
@@ -72,7 +75,7 @@ static int share_aliases(ferry_layer *layer)
         if (top->alias < 0)
             continue;
         err = ferry_blob_share_data(top->blob, layer->net->blobs[top->alias].blob);
-        if (!err && layer->net->backward && shares_alone(layer, i))
+        if (!err && layer->net->backward && shares_diff(layer, i))
             err = ferry_blob_share_diff(top->blob, layer->net->blobs[top->alias].blob);
     }
     return err;

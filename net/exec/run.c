@@ -21,8 +21,7 @@ static int add_loss(const ferry_layer *layer, bool overwritten, double *loss)
         int64_t k;
         double sum = 0;
 
-        if (layer->loss_weights[i] == 0 ||
-            ferry__layer_top_is_overwritten(layer, i) != overwritten)
+        if (layer->loss_weights[i] == 0 || ferry__layer_top_is_overwritten(layer, i) != overwritten)
             continue;
         values = ferry_blob_host_data(top);
         if (!values)

@@ -44,12 +44,12 @@ struct ferry__fold;
 /* One thing to do. */
 struct ferry__item {
     ferry_layer *layer;
-    bool call;        /* the layer's forward or backward; else an operation */
-    bool back;        /* of the backward pass */
-    bool loss;        /* a call that adds up the loss of tops before a later layer overwrites them */
-    bool dropped;     /* another one does it */
-    bool border;      /* a copy from one order of axes to another */
-    int number;       /* of the layer's operations */
+    bool call;    /* the layer's forward or backward; else an operation */
+    bool back;    /* of the backward pass */
+    bool loss;    /* a call that adds up the loss of tops before a later layer overwrites them */
+    bool dropped; /* another one does it */
+    bool border;  /* a copy from one order of axes to another */
+    int number;   /* of the layer's operations */
     ferry_op_desc op; /* row-major until it is laid */
     struct ferry__use in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
     struct ferry__fold *fold;

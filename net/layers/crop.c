@@ -15,10 +15,9 @@ static int cut(ferry_layer *layer, struct ferry__region *out, int64_t *out_offse
     int rank = ferry_blob_rank(x), first, i, err;
     int64_t offsets = ferry_proto_value_count(p, "offset");
 
-    if (ferry_blob_rank(like) != rank)
-        return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottoms have %d and %d axes; as many fit", rank,
-                                 ferry_blob_rank(like));
+    if (ferry_blob_rank(like) < rank) /* further axes are ignored, as Caffe does */
+        return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 0 has %d axes, bottom 1 only %d",
+                                 rank, ferry_blob_rank(like));
     err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), rank, &first);
     if (err)
         return err;

@@ -11,6 +11,9 @@
 /* All of them; NULL ends the list. */
 extern const ferry_layer_type *const ferry__layers[];
 
+/* Its tops have diffs of their own. */
+extern const ferry_layer_type ferry__split_layer;
+
 /* ---- shapes (shared.c) ---- */
 
 /* Gives top `top` the shape of a blob. */

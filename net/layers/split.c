@@ -5,7 +5,7 @@
  */
 #include "net/layers/layers.h"
 
-/* The bottom's diff is the sum of the tops'; of one top it is the top's. */
+/* The bottom's diff is the sum of the tops'; of one top it is a copy of the top's. */
 static int emit_sum(ferry_layer *layer)
 {
     ferry_layer_operand sum = ferry__diff(ferry__of_bottom(0));
@@ -14,6 +14,8 @@ static int emit_sum(ferry_layer *layer)
         NULL);
     int i, err = 0;
 
+    if (ferry_layer_top_count(layer) == 1)
+        return ferry__emit_copy(layer, o, ferry__diff(ferry__of_top(0)), o, sum);
     for (i = 1; !err && i < ferry_layer_top_count(layer); i++)
         err = ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, 1, o,
                                  i == 1 ? ferry__diff(ferry__of_top(0)) : sum, o,

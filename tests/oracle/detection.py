@@ -345,7 +345,9 @@ class ROIPooling(Regions):
         v, e = np.zeros((n, x.shape[1], h, w)), np.zeros((n, x.shape[1], h, w))
         for r, image, i, j, (a, b), (c, d) in windows:
             if a < b and c < d:
-                v[r, :, i, j] = x.v[image, :, a:b, c:d].max((1, 2))
+                part = x.v[image, :, a:b, c:d]
+                # NaN is never the larger one
+                v[r, :, i, j] = np.where(np.isnan(part), -FLT_MAX, part).max((1, 2))
                 e[r, :, i, j] = x.e[image, :, a:b, c:d].max((1, 2))
         return [undecided(Real(v, e, x.doubt), open_)]
 

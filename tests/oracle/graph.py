@@ -149,8 +149,8 @@ class Net:
     def __init__(self, text, phase='TEST', level=0, stages=(), shapes=None, tiles=False):
         """The net of a prototxt in a phase (None: that of the text's state). `shapes`: those of
         inputs for which the text has none; without them the layers have no parameters until
-        set_input gave every input a value. `tiles`: convolutions may be Winograd's, whose bound is
-        wider."""
+        set_input gave every input a value. `tiles`: convolutions that fit may be Winograd's, whose
+        bound is wider."""
         message = parse(text)
         state = message.sub('state')
         self.phase = phase or state.enum('phase', 'TEST', 'TRAIN', 'TEST')
@@ -177,7 +177,7 @@ class Net:
             layer = node.layer = TYPES[kind](
                 node.message, node.message.enum('phase', self.phase, 'TRAIN', 'TEST')
             )
-            layer.loose = 16 if self.tiles else 1
+            layer.tiles = self.tiles
             for what, limit, names in (
                 ('bottoms', layer.bottoms, node.bottoms),
                 ('tops', layer.tops, node.tops),
@@ -209,6 +209,10 @@ class Net:
                 node.writes and node.reads and node.writes[0][0] == node.reads[0][0]
             )
             self.share_storage(node)
+            if node.in_place and any(
+                self.storage[name] is self.storage[node.tops[0]] for name in node.bottoms[2:]
+            ):
+                raise Unsupported('layer %s (%s): in place on a later bottom' % (layer.name, kind))
             self.loss_weights(node)
         read = {key for node in self.nodes for key in node.reads}
         self.outputs = sorted(
@@ -444,8 +448,17 @@ class Net:
                     # a reader's diff replaces a loss layer's own weight; the text's has a Split
                     if weight and key not in self.diffs:
                         self.diffs[key] = real(np.full(self.values[key].shape, weight))
-                if node.need and not isinstance(node.layer, layers_shape.Source):
+                if self.has_one_diff(node):
+                    if node.writes[0] in self.diffs:
+                        below = self.values[node.reads[0]].shape
+                        self.diffs[node.reads[0]] = self.diffs[node.writes[0]].reshape(below)
+                elif node.need and not isinstance(node.layer, layers_shape.Source):
                     self.run_back(node)
+
+    @staticmethod
+    def has_one_diff(node):
+        """Whether the top's diff is the bottom's memory: propagate_down cannot keep it from there."""
+        return not (node.moves or node.in_place or node.layer.type == 'Split')
 
     def run_back(self, node):
         bottoms, tops = list(node.seen[0]), node.seen[1]

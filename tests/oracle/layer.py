@@ -52,7 +52,7 @@ class Layer:
         self.name, self.type = message.get('name', ''), message.get('type', '')
         self.p = message.sub(self.field)
         self.blobs = []
-        self.loose = 1  # what a convolution's own rounding is multiplied by
+        self.tiles = False  # whether a convolution may be Winograd's
         self.dry = False  # in the pass that finds shapes
         self.tops_wanted = len(message.all('top'))
 

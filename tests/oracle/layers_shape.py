@@ -244,7 +244,7 @@ class Reshape(SameElements):
 @layer('Crop', field='crop_param', bottoms=2)
 class Crop(Layer):
     """From `axis` on, the part of bottom 0 that starts at the offset and has bottom 1's size.
-    Bottom 1 gets no gradient: Caffe never writes its diff."""
+    The gradient of bottom 1 is 0: Caffe never writes its diff."""
 
     def part(self, x, like):
         axis, offsets = self.axis(x, self.p.int('axis', 2)), self.p.ints('offset')
@@ -265,7 +265,7 @@ class Crop(Layer):
     def backward(self, tops, diffs, bottoms, needs):
         total = Sum(bottoms[0].shape)
         total.term(diffs[0], self.part(*bottoms))
-        return [Real(total.v, total.e, total.doubt), None]
+        return [Real(total.v, total.e, total.doubt), zeros(bottoms[1].shape)]
 
 
 @layer('Tile', field='tile_param')

@@ -9,13 +9,16 @@ from .layer import Layer, count, layer
 from .real import FLT_MAX, Real, Sum, concatenate, power, stack, undecided
 from .text import Unsupported
 
+WINOGRAD_CHANNELS = 4  # the floats of the shortest vector: no convolution of fewer channels
+WINOGRAD_LOOSE = 16  # how much larger the rounding of a convolution by tiles is
+
 
 class Window:
     """A kernel's places: for each offset within the kernel, the slice of the padded image that it
     meets at all outputs."""
 
     def __init__(self, owner, axes):
-        p, self.loose = owner.p, owner.loose
+        p = owner.p
         self.kernel = self.sizes(owner, axes, 'kernel_size', ('kernel_h', 'kernel_w'), None)
         self.stride = self.sizes(owner, axes, 'stride', ('stride_h', 'stride_w'), 1)
         self.pad = self.sizes(owner, axes, 'pad', ('pad_h', 'pad_w'), 0)
@@ -69,16 +72,16 @@ class Window:
 ALL = (slice(None),)
 
 
-def cross(window, x, w, outputs):
+def cross(window, x, w, outputs, loose=1):
     """Σ over channels and offsets: x (N, G, C, image…) with w (G, O, C, kernel…) -> (N, G, O,
-    outputs…)."""
+    outputs…). `loose` multiplies the bound of its own rounding."""
     padded = window.padded(x, 3)
     n, g, c = x.shape[:3]
     total = Sum((n, g, w.shape[1], count(outputs)))
     for offset, place in window.places(outputs):
         part = padded[ALL * 3 + place].reshape(n, g, c, count(outputs))
         total.product(w[ALL * 3 + offset], part)
-    return total.real(window.loose).reshape((n, g, w.shape[1]) + tuple(outputs))
+    return total.real(loose).reshape((n, g, w.shape[1]) + tuple(outputs))
 
 
 def spread(window, y, w, image):
@@ -95,7 +98,7 @@ def spread(window, y, w, image):
         for name in ('v', 'e', 'size'):
             getattr(padded, name)[where] += getattr(product, name).reshape((n, g, c) + outputs)
         padded.terms, padded.doubt = padded.terms + o, padded.doubt or product.doubt
-    return padded.real(window.loose)[ALL * 3 + window.inside(image)]
+    return padded.real()[ALL * 3 + window.inside(image)]
 
 
 def correlate(window, x, y, shape):
@@ -162,12 +165,25 @@ class Convolutional(Layer):
         image = x.shape[self.channel + 1 :]
         size = self.window.inputs(image) if self.transposed else self.window.outputs(image)
         self.check(all(n > 0 for n in size), 'the top would be %s', size)
-        apply = spread if self.transposed else cross
-        y = apply(self.window, self.apart(x), self.filters(), size)
+        if self.transposed:
+            y = spread(self.window, self.apart(x), self.filters(), size)
+        else:
+            loose = WINOGRAD_LOOSE if self.may_be_winograd() else 1
+            y = cross(self.window, self.apart(x), self.filters(), size, loose)
         y = y.reshape(x.shape[: self.channel] + (self.outputs,) + size)
         if len(self.blobs) > 1:
             y = y + self.weight(1).reshape((-1,) + (1,) * len(size))
         return y
+
+    def may_be_winograd(self):
+        """Windows of 3 by 3 without stride, dilation and groups, over the channels of one vector."""
+        window = self.window
+        return (
+            self.tiles
+            and (window.kernel, window.stride, window.dilation) == ((3, 3), (1, 1), (1, 1))
+            and self.groups() == 1
+            and self.channels >= WINOGRAD_CHANNELS
+        )
 
     def backward(self, tops, diffs, bottoms, needs):
         result = []

@@ -375,3 +375,10 @@ def test_a_region_bin_is_rounded_outwards():
     _, (y,) = one('ROIPooling', rest, [x, np.array([[0, 0, 0, 2, 2.0]])])
     # 3 × 3 in 2 × 2 bins: [0, 2) and [1, 3)
     assert y[0, 0].tolist() == [[5, 6], [9, 10]]
+
+
+def test_roi_pooling_of_nan_is_the_smallest_float():
+    rest = 'roi_pooling_param { pooled_h: 1 pooled_w: 1 }'
+    x = np.full((1, 1, 2, 2), np.nan)
+    _, (y,) = one('ROIPooling', rest, [x, np.array([[0, 0, 0, 1, 1.0]])])
+    assert y.reshape(()) == -np.finfo(np.float32).max

@@ -127,13 +127,72 @@ def test_accuracys_bound_covers_a_floats_division():
     assert 0 < abs(np.float32(1) / np.float32(3) - net.blobs['a']) <= net.bounds['a']
 
 
-def test_convolutions_by_tiles_have_wider_bounds():
-    text = layer('Convolution', 'x', 'y', 'convolution_param { num_output: 1 kernel_size: 2 axis: 0 }')
-    plain, tiles = (net_of(text, tiles=tiles) for tiles in (False, True))
-    for net in (plain, tiles):
-        net.set_param('Convolutiony', 0, np.ones((1, 2, 2)))
+def tiled(channels, more):
+    """Bounds of a convolution of ones, over those of the same one that cannot be Winograd's."""
+    image = 'layer { name: "i" type: "Input" top: "i" input_param { shape { %s } } }\n' % ' '.join(
+        'dim: %d' % n for n in (1, channels, 6, 6)
+    )
+    conv = layer('Convolution', 'i', 'y', 'convolution_param { num_output: 2 %s }' % more)
+    bounds = []
+    for tiles in (True, False):
+        net = net_of(image + conv, tiles=tiles)
+        net.set_input('i', np.ones((1, channels, 6, 6)))
+        net.set_param('Convolutiony', 0, np.ones(net.layers[-1].params[0].shape))
         net.forward()
-    assert (tiles.bounds['y'] > 4 * plain.bounds['y']).all()
+        bounds.append(net.bounds['y'])
+    return (bounds[0] / bounds[1]).min()
+
+
+def test_a_convolution_that_may_be_winograds_has_a_wider_bound():
+    assert tiled(4, 'kernel_size: 3') > 4
+
+
+@pytest.mark.parametrize(
+    'channels, more',
+    [
+        (3, 'kernel_size: 3'),
+        (4, 'kernel_size: 3 stride: 2'),
+        (4, 'kernel_size: 3 dilation: 2'),
+        (4, 'kernel_size: 3 group: 2'),
+        (4, 'kernel_size: 2'),
+        (4, 'kernel_h: 3 kernel_w: 1'),
+    ],
+)
+def test_other_convolutions_keep_their_bound(channels, more):
+    assert tiled(channels, more) == 1
+
+
+def test_propagate_down_does_not_part_diffs_of_one_memory():
+    net = net_of(
+        layer('InnerProduct', 'x', 'a', 'inner_product_param { num_output: 3 }')
+        + layer('Concat', 'a', 'b', 'propagate_down: false')
+        + layer('Reduction', 'b', 'y', 'loss_weight: 1')
+        + layer('Reduction', 'a', 'z', 'loss_weight: 1'),
+        forced=False,
+    )
+    net.forward()
+    net.backward()
+    np.testing.assert_array_equal(net.blob_diffs['a'], 2 * np.ones((2, 3)))
+
+
+def test_a_sum_in_place_on_a_later_bottom_is_unsupported():
+    text = (
+        'layer { name: "s" type: "Split" bottom: "x" top: "a" top: "b" }\n'
+        'layer { name: "e" type: "Eltwise" bottom: "a" bottom: "x" bottom: "b" top: "a" }\n'
+    )
+    with pytest.raises(oracle.Unsupported):
+        net_of(text)
+
+
+def test_a_crop_gives_its_second_bottom_the_gradient_0():
+    net = net_of(
+        layer('Power', 'x', 'a')
+        + 'layer { name: "c" type: "Crop" bottom: "x" bottom: "a" top: "y" '
+        'crop_param { axis: 1 } loss_weight: 1 }\n'
+    )
+    net.forward()
+    net.backward()
+    np.testing.assert_array_equal(net.blob_diffs['a'], np.zeros((2, 3)))
 
 
 def test_relu6_of_nan_is_nan():

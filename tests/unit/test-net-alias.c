@@ -79,6 +79,14 @@ static const struct pattern patterns[] = {
       X "layer { name: 'c' type: 'Crop' bottom: 'x' bottom: 'x' top: 'c' }\n" RELU("c", "c")
           SUM("x", "c"),
       X_AND_RELU_X, false },
+    { "cropped to the first axes of a blob with more, relu in place",
+      X LAYER("f", "Power", "x", "t", "") LAYER("r", "Reshape", "t", "q",
+                                                "reshape_param { shape { dim: 2 dim: 3 dim: 5 dim: "
+                                                "1 } }") "layer { name: 'c' type: 'Crop' bottom: "
+                                                         "'x' bottom: 'q' top: 'c' }\n" RELU("c",
+                                                                                             "c")
+                                                             SUM("x", "c"),
+      X_AND_RELU_X, false },
     { "scaled by a scalar, relu in place",
       X LAYER("c", "Scale", "x", "c", "scale_param { num_axes: 0 }") RELU("c", "c") SUM("x", "c"),
       X_AND_RELU_X, false },
@@ -274,8 +282,8 @@ static void a_loss_is_of_the_contents_before_a_layer_in_place(void)
         X POWER("x", "t") "layer { name: 's' type: 'Split' bottom: 't' top: 'a' top: 'b' }\n" LAYER(
             "r", "Reshape", "a", "c", SAME " loss_weight: 2") RELU("b", "b"),
         X "layer { name: 's' type: 'Split' bottom: 'x' top: 'a' top: 'b' "
-          "loss_weight: 2 loss_weight: 0 }\n" LAYER(
-              "p", "Power", "b", "b", "power_param { scale: -3 } loss_weight: 0.5"),
+          "loss_weight: 2 loss_weight: 0 }\n" LAYER("p", "Power", "b", "b",
+                                                    "power_param { scale: -3 } loss_weight: 0.5"),
     };
     static const double factor[] = { -2, 0.5, -2, 1 }, shift[] = { 0.25, 0, 0.25, 0 };
 
@@ -301,6 +309,38 @@ static void a_loss_is_of_the_contents_before_a_layer_in_place(void)
             ferry_net_close(net);
             fx_end();
         }
+}
+
+/* The diff of b, which a Split of one top hands to x: that of the loss, whatever is below the Split. */
+static void check_split_of_one(const char *text, double b, double x)
+{
+    ferry_net *net = open_text(text, 0, 0, 1);
+    const float *db, *dx;
+
+    fill(ferry_net_input_at(net, 0));
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_backward(net));
+    db = ferry_blob_host_diff(ferry_net_blob_find(net, "b"));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(db);
+    CU_ASSERT_DOUBLE_EQUAL(db[0], b, 1e-6);
+    dx = ferry_blob_host_diff(ferry_net_blob_find(net, "x"));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(dx);
+    CU_ASSERT_DOUBLE_EQUAL(dx[0], x, 1e-6);
+    ferry_net_close(net);
+    fx_end();
+}
+
+static void a_split_of_one_top_has_a_diff_of_its_own(void)
+{
+    check_split_of_one(
+        "force_backward: true\n" X LAYER("p", "Power", "x", "x", "power_param { scale: -2 }")
+            LAYER("s", "Split", "x", "b", "") LAYER("l", "Reduction", "b", "y", "loss_weight: 3"),
+        3, -6);
+    check_split_of_one(
+        "force_backward: true\n" X LAYER("p", "Power", "x", "t", "power_param { scale: -2 }")
+            LAYER("s", "Split", "t", "b", "") LAYER("l", "Reduction", "b", "y", "loss_weight: 3")
+                LAYER("m", "Reduction", "t", "z", "loss_weight: 1"),
+        3, -8);
 }
 
 /* How many operations a net has: the copy is made only where something would see its absence. */
@@ -336,6 +376,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_output_of_dropout_is_no_other_blobs_memory),
     FERRY_TEST(dropout_in_test_passes_its_gradient_on),
     FERRY_TEST(a_loss_is_of_the_contents_before_a_layer_in_place),
+    FERRY_TEST(a_split_of_one_top_has_a_diff_of_its_own),
     FERRY_TEST(a_copy_that_nothing_sees_is_not_made),
 };
 

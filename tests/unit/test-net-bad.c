@@ -138,7 +138,7 @@ static const struct {
       "kernel_size: 1 }",
       "3" },
     { "Crop", { "1 3 5 5", "1 2 6 6" }, "", "6 elements from 0 on of axis 2, which has 5" },
-    { "Crop", { "1 3 5 5", "1 2 6" }, "", "its bottoms have 4 and 3 axes" },
+    { "Crop", { "1 3 5 5", "1 2 6" }, "", "bottom 0 has 4 axes, bottom 1 only 3" },
     { "Deconvolution",
       { "1 3 4 4" },
       "convolution_param { num_output: 4 kernel_size: 3 group: 2 }",

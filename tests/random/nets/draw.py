@@ -133,7 +133,7 @@ class Draw:
         if any(count(shape) > LARGEST or (shape and min(shape) < 1) for shape in shapes):
             raise Refused
         name = name or self.name("l")
-        if len(bottoms) == 1 and len(shapes) == 1:
+        if len(bottoms) == 1 and len(shapes) == 1 and bottoms[0].values == "values":
             self.shapes[name] = (list(bottoms[0].shape), list(shapes[0]))
         if in_place and self.may_write(bottoms[0]) and bottoms.count(bottoms[0]) == 1:
             tops = [bottoms[0]]
@@ -176,8 +176,8 @@ class Draw:
 
     def again(self):
         """A second layer with the parameters of an earlier one, by name, over a bottom of the same shape."""
-        found = [layer for layer in self.net.layers if any(f[0] == "param" and f[1][0][0] == "name"
-                                                           for f in layer.fields) and len(layer.bottoms) == 1]
+        found = [layer for layer in self.net.layers if layer.name in self.shapes
+                 and any(f[0] == "param" and f[1][0][0] == "name" for f in layer.fields)]
         if not found:
             raise Refused
         first = self.rng.choice(found)

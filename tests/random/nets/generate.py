@@ -18,9 +18,12 @@ for _module in (kinds_loss, kinds_other, kinds_pairs, kinds_shape, kinds_unary, 
 ALIASES = ("Split", "Flatten", "Reshape", "Slice", "Concat", "Permute", "Dropout", "Silence")
 ACTIVATIONS = ("ReLU", "ELU", "Sigmoid", "TanH", "PReLU", "Power", "Clip", "Swish", "AbsVal", "BNLL")
 WEIGHTED = ("Convolution", "Deconvolution", "InnerProduct", "ConvolutionDepthwise", "DepthwiseConvolution")
+SOURCES = ("Input", "MemoryData", "DummyData", "Parameter")
 #: What a net of few kinds is drawn from: kinds that fuse, alias and add up.
 THEMES = (ALIASES + ACTIVATIONS, WEIGHTED + ("Scale", "Bias", "BatchNorm", "Again") + ACTIVATIONS,
           WEIGHTED + ("Excite", "Widen", "Operand", "Scale", "Bias"), WEIGHTED + ("Eltwise", "Concat", "Split"),
+          ("Kept", "Likeness", "Weighed") + WEIGHTED,
+          ("Kept", "Excite", "Widen", "Operand"),
           ("LRN", "Softmax", "MVN", "Normalize", "Pooling", "BatchNorm") + ACTIVATIONS,
           ("Scale", "Bias", "Eltwise", "Operand", "Dropout", "Reshape"),
           ("Concat", "Slice", "Split", "Eltwise", "Reshape", "Flatten", "Crop", "Tile"))
@@ -99,9 +102,7 @@ def _weigh_last(d, blob):
     """A loss weight at the layer that makes the blob."""
     makers = [layer for layer in d.net.layers if blob.name in layer.tops]
     layer = makers[-1]
-    # Caffe adds a loss up right behind its layer, ferry behind the last one: where a layer in place has written a top
-    # that shares memory since, the two differ.
-    if layer.kind in ALIASES or layer.kind in ("Input", "MemoryData", "DummyData", "Parameter") or any(f[0] == "loss_weight" for f in layer.fields):
+    if layer.kind in SOURCES or any(field[0] == "loss_weight" for field in layer.fields):
         return
     for top in layer.tops:
         layer.fields.append(["loss_weight", d.one(1.0, 0.5, -2.0) if top == blob.name else 0.0])

@@ -140,13 +140,60 @@ def _operand(d):
     d.one(_with_operand, _with_parameters)(d, *d.one(("Scale", "scale_param"), ("Bias", "bias_param")), bottom)
 
 
+def _kept(d):
+    """A layer whose backward pass reads its result, behind one with parameters, and a layer in place
+    that overwrites that result."""
+    bottom = d.bottom(4, 4)
+    if d.chance(0.7):
+        bottom = d.layer("Convolution", [bottom], [[bottom.shape[0], 3] + bottom.shape[2:]],
+                         [["convolution_param", [["num_output", 3], ["kernel_size", 1]]]])[0]
+    kind = d.one("LRN", "LRN", "Softmax", "MVN", "Sigmoid", "TanH", "ELU", "Exp")
+    fields = []
+    if kind == "LRN":
+        region = d.one("ACROSS_CHANNELS", "WITHIN_CHANNEL", "WITHIN_CHANNEL")
+        fields = [["lrn_param", [["local_size", d.one(3, 5)], ["alpha", d.real(0.5, 2)],
+                                 ["norm_region", Word(region)]]]]
+    top = d.layer(kind, [bottom], [bottom.shape], fields)[0]
+    _overwrite(d, top)
+
+
+def _overwrite(d, blob):
+    kind = d.one("Power", "ReLU", "TanH")
+    fields = [["power_param", [["scale", d.real(1, 2)], ["shift", 0.5]]]] if kind == "Power" else []
+    return d.layer(kind, [blob], [blob.shape], fields, True)[0]
+
+
+def _likeness(d):
+    """A Crop whose second bottom alone has parameters below it."""
+    bottom = d.input(d.shape(4))
+    like = d.layer("Scale", [d.input(bottom.shape)], [bottom.shape])[0]
+    bottoms = [bottom, like] if d.chance(0.8) else [like, bottom]
+    d.layer("Crop", bottoms, [bottom.shape])
+
+
+def _weighed(d):
+    """A loss of a top whose memory a layer in place overwrites."""
+    bottom = d.bottom(1, 4)
+    tops = d.layer("Split", [bottom], [bottom.shape] * 2)
+    if d.chance(0.5):
+        _overwrite(d, tops[1])
+        d.net.layers[-2].fields += [["loss_weight", 1.0], ["loss_weight", 0.0]]
+    else:
+        d.layer("Reshape", tops[:1], [bottom.shape], [["reshape_param", [["shape", [["dim", 0]]], ["num_axes", 1]]],
+                                                      ["loss_weight", 0.5]])
+        _overwrite(d, tops[1])
+
+
 KINDS = {
     "Again": lambda d: d.again(),
     "Axpy": _axpy,
     "Bias": _span_layer("Bias", "bias_param"),
     "Eltwise": _eltwise,
     "Excite": _excite,
+    "Kept": _kept,
+    "Likeness": _likeness,
     "Operand": _operand,
     "Scale": _span_layer("Scale", "scale_param"),
+    "Weighed": _weighed,
     "Widen": _widen,
 }

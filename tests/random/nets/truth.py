@@ -62,9 +62,10 @@ class Truth:
             raise Refused(f"{type(error).__name__}: {error}") from error
         except Exception as error:
             raise Broken(f"{type(error).__name__}: {error}") from error
-        sizes = [np.max(np.abs(a), initial=0, where=np.isfinite(a)) for a in self.blobs.values()]
+        arrays = list(self.blobs.values()) + [p for layer in self.net.layers for p in layer.params]
+        sizes = [np.max(np.abs(a), initial=0, where=np.isfinite(a)) for a in arrays]
         if max(sizes, default=0) > LARGEST:
-            raise Refused("a blob overflows")
+            raise Refused("a blob or a parameter overflows")
 
     def _inputs(self):
         out = {}
