@@ -261,8 +261,8 @@ FERRY_API ferry_blob *ferry_layer_scratch_at(const ferry_layer *layer, int index
 /**
  * Makes top `top` share the contents of bottom `bottom`, of equal element count. If no other top
  * shares them, the diffs are shared too and backward does nothing; each top of Split has a diff of
- * its own. A later in-place layer on either writes both. A type whose top keeps its contents emits a
- * copy instead, which a planned net omits if it has no effect. (Caffe: ShareData, ShareDiff.)
+ * its own. A later in-place layer on either writes both. A type whose top keeps its contents emits
+ * a copy instead, which a planned net omits if it has no effect. (Caffe: ShareData, ShareDiff.)
  */
 FERRY_API int ferry_layer_alias(ferry_layer *layer, int top, int bottom);
 
