@@ -11,7 +11,7 @@ const char fuzz_name[] = "image";
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     for (int channels = 0; channels <= 3; channels += channels ? 2 : 1) {
-        struct ferry__image image = { .name = "input", .channels = channels };
+        struct ferry__image image = { .name = "input", .channels = channels, .each = 2 };
 
         image.bytes = bytes;
         image.size = size;

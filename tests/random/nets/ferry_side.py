@@ -111,7 +111,11 @@ def main():
     os.dup2(2, 1)
     import ferry  # after the descriptors, for a loader may print
 
-    device = ferry.Runtime(sys.argv[1]).device()
+    runtime = ferry.Runtime(sys.argv[1])
+    if sys.argv[1] == "cuda":
+        # The double of cuDNN rounds any convolution as Winograd's algorithm may; the kernels do not.
+        runtime.set_option("cuda", "cudnn", "off")
+    device = runtime.device()
     write(results, device.name)
     while (job := read(jobs)) is not None:
         out = {}
