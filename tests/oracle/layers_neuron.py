@@ -154,6 +154,8 @@ class Power(Neuron):
         p, scale, shift = self.parts()
         if p * scale == 0:
             return real(np.full(x.shape, 1.0 if p == 0 else np.power(shift, p)))
+        if p == 1:  # some builds of NumPy round x to the power of 1
+            return self.inner(x)
         return power(self.inner(x), p)
 
     def slope(self, x, y):
