@@ -8,9 +8,10 @@
  * (`pkg-config --cflags --libs ferrycaffe`), under which <caffe/caffe.hpp>, <caffe/blob.hpp> and the others
  * are these. A new one includes <ferry/caffe.hpp>.
  *
- * Where Caffe ends the process, a caffe::Error is thrown, with ferry's code and its line. What was the object's
- * is as before, as the C functions say. CPU is the device "cpu"; GPU is the device that ferry selects
- * (FERRY_BACKEND, plugins.conf), be it CUDA's or another: numbers are the same everywhere, within rounding.
+ * Where Caffe ends the process, a caffe::Error is thrown, with ferry's code and its line. The
+ * object keeps its previous state, as with the C functions. CPU is the device "cpu"; GPU is the
+ * device that ferry selects (FERRY_BACKEND, plugins.conf), CUDA's or another: results agree within
+ * rounding.
  *
  * Threads: as of the C objects underneath (ferry/memory.h, ferry/net.h). The mode is the thread's own, as in
  * Caffe; a blob's shape is remembered when it is asked for, so that one blob's const functions, too, want one

@@ -50,7 +50,7 @@ bool has_pointers(const ferry_device *device)
     return plugin == "cpu" || plugin == "cuda";
 }
 
-/* A file of its own that goes with its name. */
+/* A temporary file, removed with its name. */
 class File
 {
   public:

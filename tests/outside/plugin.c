@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-FERRY_PLUGIN(.name = "outside", .version = "1.0", .vendor = "somebody else");
+FERRY_PLUGIN(.name = "outside", .version = "1.0", .vendor = "the author of the program");
 
 static const ferry_host *services;
 

@@ -83,7 +83,7 @@ pub static ferry_plugin: Descriptor = Descriptor {
     reserved: 0,
     name: text(b"outside_rs"),
     version: text(b"1.0"),
-    vendor: text(b"somebody else"),
+    vendor: text(b"the author of the program"),
 };
 
 static mut HOST: *const Host = std::ptr::null();

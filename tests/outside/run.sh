@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# `make installcheck`: what was installed serves a stranger. A program and a plugin are compiled
-# with nothing but what pkg-config says, and run outside the source tree.
+# `make installcheck`: the installed files suffice for an external program. A program and a plugin are
+# compiled with the flags of pkg-config alone, and run outside the source tree.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BACKENDS=}" "${DESTDIR=}" "${CC:=cc}" "${CFLAGS=}"
 : "${LDFLAGS=}" "${CXX:=c++}" "${libdir:?}" "${plugindir:?}" "${includedir:?}" "${bindir:?}"
@@ -31,7 +31,7 @@ unset FERRY_BACKEND FERRY_STRICT FERRY_TRACE FERRY_LOG
 FERRY_CONF=$work/plugins.conf
 export FERRY_PLUGIN_PATH FERRY_CONF
 
-# What pkg-config says, and the tree's CFLAGS and LDFLAGS, which may name a sanitizer.
+# The flags of pkg-config, and the tree's CFLAGS and LDFLAGS, which may name a sanitizer.
 # shellcheck disable=SC2046,SC2086
 build_program() {
     $CC -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror $CFLAGS \
@@ -57,7 +57,7 @@ build_template() {
     cp .libs/ferry_acme.so .libs/ferry_acme_queues.so "$work"
 }
 
-# The same in C++, and as a tarball: what that installs for a trial stays out of the plugin folder.
+# The same in C++, and as a tarball: the trial does not install into the plugin folder.
 build_template_in_cxx() {
     found=$(pkg-config --variable=templatedir ferry)
     [ -d "$found" ] || found=$DESTDIR$found

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an attacker would have run: as a vendor's driver, or as the plugin "alpha" itself. It leaves a
- * file named after who it was.
+ * Code that an attacker would run: as a vendor's driver, or as the plugin "alpha" itself. It leaves
+ * a file named after its role.
  */
 #include <stdio.h>
 #include <unistd.h>
