@@ -333,6 +333,11 @@ ferry_blob *ferry_net_param_at(const ferry_net *net, int layer, int index)
     return ferry_layer_param_at(&net->layers[layer], index);
 }
 
+const char *ferry_net_name(const ferry_net *net)
+{
+    return net ? net->name : "";
+}
+
 ferry_device *ferry_net_device(const ferry_net *net)
 {
     return net ? net->device : NULL;

@@ -79,6 +79,9 @@ struct ferry_solver {
     void *arg;
     int (*on_gradients)(void *arg, ferry_solver *s, bool ready);
     void *gradients_arg;
+    int (*on_update)(void *arg, ferry_solver *s); /* in place of the update; NULL: none */
+    void *update_arg;
+    bool updating; /* on_update is running */
     volatile sig_atomic_t wants_snapshot, wants_stop;
     ferry_comm team; /* one rank without functions where it is alone */
     bool joined;     /* all ranks have rank 0's parameters */

@@ -131,6 +131,19 @@ static bool tests_now(const ferry_solver *s)
     return s->settings.test_interval && s->iter % s->settings.test_interval == 0;
 }
 
+/* The update of the iteration at hand: the program's, or ferry's own. */
+static int update(ferry_solver *s)
+{
+    int err;
+
+    if (!s->on_update)
+        return ferry__update(s, s->team.ranks);
+    s->updating = true;
+    err = s->on_update(s->update_arg, s);
+    s->updating = false;
+    return err;
+}
+
 static int iterate(ferry_solver *s)
 {
     int err = 0;
@@ -148,7 +161,7 @@ static int iterate(ferry_solver *s)
     if (displays(s))
         err = tell(s);
     if (!err)
-        err = ferry__update(s, s->team.ranks);
+        err = update(s);
     if (err)
         return err;
     s->iter++;
@@ -199,9 +212,13 @@ int ferry_solver_step(ferry_solver *s, int n)
 
 int ferry_solver_apply_update(ferry_solver *s)
 {
-    int err = s ? ferry__update(s, 1)
-                : ferry_error_set(FERRY_EINVAL, "ferry_solver_apply_update: NULL solver");
+    int err;
 
+    if (!s)
+        return ferry_error_set(FERRY_EINVAL, "ferry_solver_apply_update: NULL solver");
+    if (s->updating)
+        return ferry__update(s, s->team.ranks);
+    err = ferry__update(s, 1);
     if (!err)
         s->iter++;
     return err;
@@ -291,5 +308,14 @@ int ferry_solver_on_gradients(ferry_solver *s, int (*fn)(void *arg, ferry_solver
         return ferry_error_set(FERRY_EINVAL, "ferry_solver_on_gradients: NULL solver");
     s->on_gradients = fn;
     s->gradients_arg = arg;
+    return 0;
+}
+
+int ferry_solver_on_update(ferry_solver *s, int (*fn)(void *arg, ferry_solver *s), void *arg)
+{
+    if (!s)
+        return ferry_error_set(FERRY_EINVAL, "ferry_solver_on_update: NULL solver");
+    s->on_update = fn;
+    s->update_arg = arg;
     return 0;
 }

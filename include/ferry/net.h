@@ -284,10 +284,20 @@ FERRY_API int ferry_net_clear_param_diffs(ferry_net *net);
 FERRY_API int ferry_net_seed(ferry_net *net, uint64_t seed);
 
 /**
+ * With true, further passes log the means of absolute values of the tops and parameters of each
+ * layer, and of the diffs that it computes, as debug_info in a text does; with false they do not.
+ * FERRY_EINVAL for a TEST net that was opened without "*" in `keep`. [set_debug_info]
+ */
+FERRY_API int ferry_net_set_debug(ferry_net *net, bool on);
+
+/**
  * Moves the net to `dev`: parameters now, other blobs at their next use; layers that `place` puts
  * on other devices stay there. After a failure the net is where it was.
  */
 FERRY_API int ferry_net_move_to(ferry_net *net, ferry_device *dev);
+
+/** The name in the net's text; "" if there is none, and for NULL. Borrowed for the net's life. */
+FERRY_API const char *ferry_net_name(const ferry_net *net);
 
 /**
  * The device to which the net was last moved, or on which it was opened. Borrowed; NULL for NULL.

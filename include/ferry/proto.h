@@ -77,6 +77,23 @@ FERRY_API void ferry_proto_close(ferry_proto *root);
  */
 FERRY_API int ferry_proto_upgrade(ferry_proto *root);
 
+/** The steps of ferry_proto_upgrade, in its order. Each skips a message that does not need it. */
+typedef enum ferry_proto_step {
+    FERRY_UPGRADE_PADDING = 0,   /* V0: padding layers go into the layers that take their tops */
+    FERRY_UPGRADE_V0 = 1,        /* V0 to V1, padding layers included */
+    FERRY_UPGRADE_DATA = 2,      /* transformations of V1 data layers go into transform_param */
+    FERRY_UPGRADE_V1 = 3,        /* V1 to the current form */
+    FERRY_UPGRADE_INPUTS = 4,    /* input fields of the net become an Input layer */
+    FERRY_UPGRADE_BATCH_NORM = 5 /* the three params of BatchNorm get multipliers of 0 */
+} ferry_proto_step;
+
+/**
+ * Runs one step of ferry_proto_upgrade on a NetParameter. Errors and the state after them as of
+ * ferry_proto_upgrade; FERRY_EINVAL for another value of `step`. [UpgradeV0PaddingLayers,
+ * UpgradeV0Net, UpgradeNetDataTransformation, UpgradeV1Net, UpgradeNetInput, UpgradeNetBatchNorm]
+ */
+FERRY_API int ferry_proto_upgrade_step(ferry_proto *root, ferry_proto_step step);
+
 /** The number of notes from opening and upgrading; 0 for NULL. */
 FERRY_API int ferry_proto_note_count(const ferry_proto *root);
 

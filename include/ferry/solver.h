@@ -116,7 +116,9 @@ FERRY_API int ferry_solver_step(ferry_solver *s, int n);
  * Applies the update from the present diffs of the parameters, and increments the iteration, for
  * programs that run forward and backward passes themselves. With iter_size the diffs are the sum of
  * that many passes. Runs no test, snapshot or callback and does not use the comm: the caller sums
- * over the ranks. Failures as of ferry_solver_step. [ApplyUpdate]
+ * over the ranks. Called by a function of ferry_solver_on_update it applies the update of the
+ * current iteration, over all ranks, and does not increment it. Failures as of ferry_solver_step.
+ * [ApplyUpdate]
  */
 FERRY_API int ferry_solver_apply_update(ferry_solver *s);
 
@@ -204,6 +206,15 @@ typedef struct ferry_solver_score {
 FERRY_API int ferry_solver_on_gradients(ferry_solver *s,
                                         int (*fn)(void *arg, ferry_solver *s, bool ready),
                                         void *arg);
+
+/**
+ * Registers a function that replaces the update of each iteration. It is called on the stepping
+ * thread after the last backward pass and ferry_solver_on_gradients, and updates the parameters
+ * itself or calls ferry_solver_apply_update once. It must not step. NULL restores the built-in
+ * update. A nonzero result ends the step with that code; the iteration does not count. [ApplyUpdate]
+ */
+FERRY_API int ferry_solver_on_update(ferry_solver *s, int (*fn)(void *arg, ferry_solver *s),
+                                     void *arg);
 
 /** The result of an iteration. Borrowed for the call. */
 typedef struct ferry_solver_iteration {

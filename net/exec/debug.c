@@ -5,6 +5,8 @@
  */
 #include "net/ir/program.h"
 
+#include <ferry/status.h>
+
 #include <math.h>
 #include <stdio.h>
 
@@ -105,4 +107,16 @@ int ferry__debug_params(const ferry_net *net)
                         "(%g, %g)",
                         sums[0], sums[1], sqrt(sums[2]), sqrt(sums[3]));
     return err;
+}
+
+int ferry_net_set_debug(ferry_net *net, bool on)
+{
+    if (!net)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_set_debug: NULL net");
+    if (on && !net->keep_all)
+        return ferry_error_set(
+            FERRY_EINVAL, "ferry_net_set_debug: net \"%s\" was opened without all of its blobs",
+            net->name);
+    net->debug = on;
+    return 0;
 }

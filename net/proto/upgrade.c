@@ -260,9 +260,23 @@ static int solver_type(ferry_proto *solver)
                "solver's type.");
 }
 
+/* In the order of ferry_proto_step, round_modes last; FERRY_UPGRADE_V0 does what FERRY_UPGRADE_PADDING does. */
+static int (*const steps[])(ferry_proto *) = {
+    ferry__upgrade_padding, v0, data, v1, inputs, batch_norm, round_modes
+};
+
+int ferry_proto_upgrade_step(ferry_proto *root, ferry_proto_step step)
+{
+    if (!root || root->type != &ferry__proto_NetParameter)
+        return ferry_error_set(FERRY_EINVAL, "ferry_proto_upgrade_step: %s is no net",
+                               root ? ferry_proto_type(root) : "NULL");
+    if ((unsigned)step > FERRY_UPGRADE_BATCH_NORM)
+        return ferry_error_set(FERRY_EINVAL, "ferry_proto_upgrade_step: %d is no step", (int)step);
+    return steps[step](root);
+}
+
 int ferry_proto_upgrade(ferry_proto *root)
 {
-    static int (*const steps[])(ferry_proto *) = { v0, data, v1, inputs, batch_norm, round_modes };
     int err = FERRY_OK;
 
     if (root && root->type == &ferry__proto_SolverParameter)
@@ -271,7 +285,7 @@ int ferry_proto_upgrade(ferry_proto *root)
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_proto_upgrade: %s is neither a net nor a solver",
                                root ? ferry_proto_type(root) : "NULL");
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !err; i++)
+    for (size_t i = FERRY_UPGRADE_V0; i < sizeof(steps) / sizeof(steps[0]) && !err; i++)
         err = steps[i](root);
     return err;
 }

@@ -10,6 +10,8 @@
 #include "net/proto/tree.h"
 
 bool ferry__upgrade_needs_v0(const ferry_proto *net);
+/* Padding layers alone; none is left. */
+int ferry__upgrade_padding(ferry_proto *net);
 int ferry__upgrade_v0(ferry_proto *net, bool *compatible);
 
 bool ferry__upgrade_needs_v1(const ferry_proto *net);

@@ -260,14 +260,21 @@ static int upgrade_layer(ferry_proto *v1, bool *compatible)
     return err;
 }
 
-/* A layer that is V1's already stays; Caffe would drop what it says. */
-int ferry__upgrade_v0(ferry_proto *net, bool *compatible)
+int ferry__upgrade_padding(ferry_proto *net)
 {
     int err = fold_padding(net);
 
     for (int64_t i = ferry_proto_value_count(net, "layers") - 1; i >= 0 && !err; i--)
         if (is_padding(ferry_proto_message(net, "layers", i)))
             ferry__proto_remove(net, "layers", i);
+    return err;
+}
+
+/* A layer that is V1's already stays; Caffe would drop what it says. */
+int ferry__upgrade_v0(ferry_proto *net, bool *compatible)
+{
+    int err = ferry__upgrade_padding(net);
+
     for (int64_t i = 0; i < ferry_proto_value_count(net, "layers") && !err; i++) {
         ferry_proto *v1 = ferry__proto_mutable(net, "layers", i);
 

@@ -578,6 +578,27 @@ static void the_counts_tell_what_backward_moves(void)
     fx_end();
 }
 
+/* ---- what is asked between passes ---------------------------------------------------------------- */
+
+static void means_are_logged_where_all_blobs_are_there(void)
+{
+    static const char text[] = INPUT("x", "dim: 2 dim: 3") IP("a", "x", "");
+    ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
+
+    CU_ASSERT_STRING_EQUAL(ferry_net_name(net), "");
+    CU_ASSERT_STRING_EQUAL(ferry_net_name(NULL), "");
+    FX_OK(ferry_net_set_debug(net, true));
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_set_debug(net, false));
+    ferry_net_close(net);
+    net = open_text(text, FERRY_PHASE_TEST, 0);
+    FX_FAILS(FERRY_EINVAL, ferry_net_set_debug(net, true));
+    FX_OK(ferry_net_set_debug(net, false));
+    FX_FAILS(FERRY_EINVAL, ferry_net_set_debug(NULL, true));
+    ferry_net_close(net);
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(layers_are_run_from_what_learns_to_a_loss),
     FERRY_TEST(a_loss_without_a_top_has_the_weight_that_is_given),
@@ -596,6 +617,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(dropouts_gradient_goes_where_its_values_went),
     FERRY_TEST(the_first_gradients_of_a_training_are_caffes),
     FERRY_TEST(the_counts_tell_what_backward_moves),
+    FERRY_TEST(means_are_logged_where_all_blobs_are_there),
 };
 
 int main(int argc, char **argv)

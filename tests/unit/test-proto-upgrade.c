@@ -352,6 +352,37 @@ static void a_solvers_type_becomes_a_name(void)
                      "1:26: solver_type, which is the old name, and type are both given");
 }
 
+/* Steps one by one come to what all of them come to, and no step does another one's work. */
+static void an_upgrade_may_go_step_by_step(void)
+{
+    static const char text[] = "input: 'data' input_dim: 1 input_dim: 1 input_dim: 4 input_dim: 4 "
+                               "layers { layer { name: 'p' type: 'padding' pad: 1 } bottom: 'data' "
+                               "top: 'p' } layers { layer { name: 'c' type: 'conv' num_output: 2 "
+                               "kernelsize: 3 } bottom: 'p' top: 'c' }";
+    ferry_proto *p = net_of(text), *all = upgraded("NetParameter", text);
+    const ferry_proto *layer;
+    char *wanted = printed(all);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(ferry_proto_upgrade_step(p, FERRY_UPGRADE_PADDING), FERRY_OK);
+    CU_ASSERT_EQUAL_FATAL(ferry_proto_value_count(p, "layers"), 1);
+    layer = ferry_proto_message(p, "layers", 0);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "layer"), 1);
+    CU_ASSERT_STRING_EQUAL(ferry_proto_string(layer, "bottom", 0, NULL), "data");
+    CU_ASSERT_EQUAL(ferry_proto_upgrade_step(p, FERRY_UPGRADE_V0), FERRY_OK);
+    layer = ferry_proto_message(p, "layers", 0);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "layer"), 0);
+    CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "convolution_param"), 1);
+    for (int step = FERRY_UPGRADE_DATA; step <= FERRY_UPGRADE_BATCH_NORM; step++)
+        CU_ASSERT_EQUAL(ferry_proto_upgrade_step(p, (ferry_proto_step)step), FERRY_OK);
+    check_printed(p, wanted);
+    CU_ASSERT_EQUAL(ferry_proto_upgrade_step(p, (ferry_proto_step)6), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_proto_upgrade_step(NULL, FERRY_UPGRADE_V0), FERRY_EINVAL);
+    free(wanted);
+    ferry_proto_close(all);
+    ferry_proto_close(p);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_net_of_today_stays_as_it_is),
     FERRY_TEST(v1_layers_become_layers),
@@ -367,6 +398,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(three_params_of_a_batch_norm_do_not_learn),
     FERRY_TEST(ceil_mode_is_round_mode),
     FERRY_TEST(a_solvers_type_becomes_a_name),
+    FERRY_TEST(an_upgrade_may_go_step_by_step),
 };
 
 int main(int argc, char **argv)

@@ -80,6 +80,48 @@ static void gradients_may_be_changed_before_the_update(void)
     fx_end();
 }
 
+/* Counts calls; makes ferry's update where there is one more to make, and fails at the call that *arg counts down to. */
+static int own_update(void *arg, ferry_solver *s)
+{
+    int *left = arg;
+
+    if (*left > 10)
+        FX_OK(ferry_solver_apply_update(s));
+    return --*left ? 0 : FERRY_EBUSY;
+}
+
+static void an_update_of_the_programs_takes_the_place_of_ferrys(void)
+{
+    static const char text[] =
+        NET "base_lr: 0.1 lr_policy: 'step' stepsize: 2 gamma: 0.5 momentum: 0.9 max_iter: 10";
+    ferry_solver *s, *own;
+    int left = 14;
+    float before;
+
+    dev = fx_device();
+    s = tiny_open(dev, text);
+    own = tiny_open(dev, text);
+    FX_OK(ferry_solver_on_update(own, own_update, &left));
+    FX_OK(ferry_solver_step(s, 3));
+    FX_OK(ferry_solver_step(own, 3)); /* ferry's, called from there: counted once */
+    CU_ASSERT_EQUAL(left, 11);
+    CU_ASSERT_EQUAL(ferry_solver_iter(own), 3);
+    CU_ASSERT_EQUAL(weight_of(own), weight_of(s));
+    left = 2;
+    before = weight_of(own);
+    FX_OK(ferry_solver_step(own, 1)); /* none */
+    CU_ASSERT_EQUAL(weight_of(own), before);
+    FX_FAILS(FERRY_EBUSY, ferry_solver_step(own, 1));
+    CU_ASSERT_EQUAL(ferry_solver_iter(own), 4);
+    FX_OK(ferry_solver_on_update(own, NULL, NULL));
+    FX_OK(ferry_solver_step(own, 1));
+    CU_ASSERT_NOT_EQUAL(weight_of(own), before);
+    FX_FAILS(FERRY_EINVAL, ferry_solver_on_update(NULL, NULL, NULL));
+    ferry_solver_close(s);
+    ferry_solver_close(own);
+    fx_end();
+}
+
 /* What a test net would plan away can be read where `keep` names it. */
 static void blobs_of_test_nets_are_kept(void)
 {
@@ -114,6 +156,7 @@ static void blobs_of_test_nets_are_kept(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(steps_by_hand_are_steps),
     FERRY_TEST(gradients_may_be_changed_before_the_update),
+    FERRY_TEST(an_update_of_the_programs_takes_the_place_of_ferrys),
     FERRY_TEST(blobs_of_test_nets_are_kept),
 };
 
