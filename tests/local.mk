@@ -269,9 +269,14 @@ EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
 	$(TEXT_TESTS) \
 	%D%/cxx/caffe.cpp \
+	%D%/cxx/cpu-device.cpp \
+	%D%/cxx/layers.cpp \
+	%D%/cxx/protobuf.cpp \
 	%D%/gpu/pack \
 	%D%/gpu/root \
 	%D%/gpu/run \
+	%D%/scripts/caffe-tests.list \
+	%D%/scripts/check-caffe-tests.sh \
 	%D%/scripts/check-interop.py \
 	%D%/scripts/check-proto.py \
 	%D%/scripts/circles.awk \

@@ -275,7 +275,9 @@ void weights()
     const File text(".prototxt", small), model(".caffemodel", ""), hdf5(".h5", "");
     Net<float> a(text.path(), TEST);
     Caffe::set_random_seed(17);
-    Net<float> b(text.path(), TEST), c(text.path(), TEST);
+    Net<float> b(text.path(), TEST);
+    Caffe::set_random_seed(17);
+    Net<float> c(text.path(), TEST);
 
     EXPECT(a.params()[0]->cpu_data()[0] != b.params()[0]->cpu_data()[0]);
     EXPECT(b.params()[0]->cpu_data()[0] == c.params()[0]->cpu_data()[0]);

@@ -25,16 +25,51 @@ compiled() {
         -L"$libraries" -lferrynet -lferryio -lferry -Wl,-rpath,"$libraries" $LDFLAGS -lpthread
 }
 
+# The header of ferry's own message classes is what libferrynet's schema makes of it.
+messages() {
+    python3 "$FERRY_TEST_SRCDIR/net/proto/caffe-messages.py" "$libraries" |
+        cmp - "$include/ferry/compat/caffe/proto/caffe.pb.h"
+}
+
+if command -v python3 >/dev/null && [ -z "$(printf '%s\n' $CFLAGS | grep '^-fsanitize')" ]; then
+    check the_message_classes_are_those_of_the_schema messages
+else
+    skip the_message_classes_are_those_of_the_schema 'python3 cannot load the libraries here'
+fi
 check a_program_in_caffes_style_compiles compiled "$FERRY_TEST_SRCDIR/tests/cxx/caffe.cpp" "$work/caffe"
+check layers_and_solvers_in_caffes_style_compile compiled "$FERRY_TEST_SRCDIR/tests/cxx/layers.cpp" "$work/layers"
 check the_example_compiles compiled "$FERRY_TEST_SRCDIR/examples/classify.cpp" "$work/classify"
 check a_wrong_call_is_an_error_with_its_line sh -c \
     "! '$work/classify' 2>'$work/said' && grep -q 'Check failed: .*(1 vs. 4) NET WEIGHTS PICTURE' '$work/said'"
-for case in $("$work/caffe"); do
-    for backend in cpu sim; do
-        case " ${FERRY_TEST_PLUGINS-} " in
-        *" $backend "*) check "${case}_on_$backend" env FERRY_BACKEND="$backend,cpu" "$work/caffe" "$case" ;;
-        *) skip "${case}_on_$backend" "the $backend plugin was not built" ;;
-        esac
+# The program's own classes of protoc's beside ferry's headers: included before them, or named to them.
+protobuf() {
+    mkdir -p "$work/own" &&
+        python3 "$FERRY_TEST_SRCDIR/net/proto/caffe-messages.py" "$libraries" --proto >"$work/own/caffe.proto" &&
+        protoc -I"$work/own" --cpp_out="$work/own" "$work/own/caffe.proto" || return 1
+    for way in -DBEFORE '-DFERRY_CAFFE_PROTO="own/caffe.pb.h"'; do
+        # shellcheck disable=SC2086
+        $CXX -std=c++11 -w "$way" -I"$work" -I"$include" "$FERRY_TEST_SRCDIR/tests/cxx/protobuf.cpp" \
+            "$work/own/caffe.pb.cc" -o "$work/protobuf" -L"$libraries" -lferrynet -lferryio -lferry \
+            -Wl,-rpath,"$libraries" $(pkg-config --cflags --libs protobuf) -lpthread &&
+            FERRY_BACKEND=cpu "$work/protobuf" || return 1
+    done
+}
+
+if ! command -v protoc >/dev/null || ! pkg-config --exists protobuf; then
+    skip a_programs_own_messages_are_taken 'protoc and libprotobuf were not found'
+elif [ -n "$(printf '%s\n' $CFLAGS | grep '^-fsanitize')" ]; then
+    skip a_programs_own_messages_are_taken 'libprotobuf is not built with the sanitizer'
+else
+    check a_programs_own_messages_are_taken protobuf
+fi
+for program in caffe layers; do
+    for case in $("$work/$program"); do
+        for backend in cpu sim; do
+            case " ${FERRY_TEST_PLUGINS-} " in
+            *" $backend "*) check "${case}_on_$backend" env FERRY_BACKEND="$backend,cpu" "$work/$program" "$case" ;;
+            *) skip "${case}_on_$backend" "the $backend plugin was not built" ;;
+            esac
+        done
     done
 done
 finish caffe-names

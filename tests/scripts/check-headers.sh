@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Each installed header compiles alone, as C11 and as C++17, those for C++ as C++11, without a warning.
+# Caffe's layer classes, which are alike, compile together.
 # Usage: check-headers.sh [INCLUDE_FOLDER]    default: the source tree's
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${CC:=cc}" "${CXX:=c++}"
@@ -34,7 +35,15 @@ for path in "$include"/ferry/*.h; do
         check "${stem}_h_compiles_alone_as_cxx17" compile "$CXX" c++ c++17 "$header"
     fi
 done
+# shellcheck disable=SC2086
+layers() {
+    for path in "$include"/ferry/compat/caffe/layers/*.hpp; do
+        echo "#include <${path#"$include"/}>"
+    done | $CXX -x c++ -std=c++11 $warnings -I"$include" -fsyntax-only -
+}
+
 for path in "$include"/ferry/caffe.hpp "$include"/ferry/compat/caffe/*.hpp "$include"/ferry/compat/caffe/*/*.h*; do
+    case $path in */layers/*) continue ;; esac
     header=${path#"$include"/ferry/}
     name=$(echo "${header#compat/caffe/}" | tr ./ __)_compiles_alone_as_cxx11
     if [ "$CXX" = no ]; then
@@ -43,6 +52,11 @@ for path in "$include"/ferry/caffe.hpp "$include"/ferry/compat/caffe/*.hpp "$inc
         check "$name" compile "$CXX" c++ c++11 "$header"
     fi
 done
+if [ "$CXX" = no ]; then
+    skip caffes_layers_compile_as_cxx11 'no C++ compiler was found'
+else
+    check caffes_layers_compile_as_cxx11 layers
+fi
 check a_plugin_begins_in_c11 begin_plugin "$CC" c c11
 if [ "$CXX" = no ]; then
     skip a_plugin_begins_in_cxx17 'no C++ compiler was found'

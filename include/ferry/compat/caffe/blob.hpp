@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/blob.hpp Caffe's Blob: a ferry_blob of float or double. See ferry/caffe.hpp, ferry/blob.h. */
+/** @file compat/caffe/blob.hpp Caffe's Blob: a ferry_blob of float, double or an integer. See ferry/caffe.hpp, ferry/blob.h. */
 #ifndef FERRY_COMPAT_CAFFE_BLOB_HPP
 #define FERRY_COMPAT_CAFFE_BLOB_HPP
 
 #include <ferry/compat/caffe/common.hpp>
-#include <ferry/compat/caffe/proto/caffe.pb.h>
+#include <ferry/compat/caffe/messages.hpp>
 #include <ferry/compat/caffe/syncedmem.hpp>
 
 /** The most axes of a blob of Caffe's. */
@@ -36,17 +36,21 @@ template <typename Dtype> class Blob
 
         make(static_cast<int>(dims.size()), dims.data());
     }
-    /** Not Caffe's: a blob of ferry's of this element type, which `owner` keeps alive as long as this does. */
+    /**
+     * Not Caffe's: a blob of ferry's, which `owner` keeps alive as long as this does. Where it is of another element
+     * type this is a copy of it, which fetch and send keep equal: a net of floats seen as one of doubles.
+     */
     Blob(ferry_blob *blob, const shared_ptr<void> &owner) : blob_(blob), owner_(owner)
     {
-        if (ferry_blob_dtype(detail::checked(blob)) != detail::dtype_of<Dtype>::value)
-            detail::fail(FERRY_EUNSUPPORTED,
-                         string("a blob of ") + ferry_dtype_name(ferry_blob_dtype(blob)) +
-                             " as one of " + ferry_dtype_name(detail::dtype_of<Dtype>::value));
+        if (ferry_blob_dtype(detail::checked(blob)) == detail::dtype_of<Dtype>::value)
+            return;
+        source_ = blob;
+        make(ferry_blob_rank(blob), ferry_blob_shape(blob));
+        fetch();
     }
     ~Blob()
     {
-        if (!owner_)
+        if (!owner_ || source_)
             ferry_blob_destroy(blob_);
     }
     Blob(const Blob &) = delete;
@@ -158,10 +162,12 @@ template <typename Dtype> class Blob
     }
     Dtype *mutable_cpu_data()
     {
+        wrote_data_ = true;
         return static_cast<Dtype *>(detail::checked(ferry_blob_mutable_host_data(blob_)));
     }
     Dtype *mutable_cpu_diff()
     {
+        wrote_diff_ = true;
         return static_cast<Dtype *>(detail::checked(ferry_blob_mutable_host_diff(blob_)));
     }
     /** A pointer on the device; an Error (FERRY_EUNSUPPORTED) where its handles are none (OpenCL's buffers). */
@@ -179,12 +185,14 @@ template <typename Dtype> class Blob
     }
     Dtype *mutable_gpu_data()
     {
+        wrote_data_ = true;
         come_here();
         return static_cast<Dtype *>(
             detail::pointer(ferry_blob_home(blob_), ferry_blob_mutable_device_data(blob_)));
     }
     Dtype *mutable_gpu_diff()
     {
+        wrote_diff_ = true;
         come_here();
         return static_cast<Dtype *>(
             detail::pointer(ferry_blob_home(blob_), ferry_blob_mutable_device_diff(blob_)));
@@ -228,6 +236,7 @@ template <typename Dtype> class Blob
     /** data −= diff. */
     void Update()
     {
+        wrote_data_ = true;
         detail::checked(ferry_blob_update(blob_));
     }
     Dtype asum_data() const
@@ -248,10 +257,12 @@ template <typename Dtype> class Blob
     }
     void scale_data(Dtype scale_factor)
     {
+        wrote_data_ = true;
         detail::checked(ferry_blob_scale_data(blob_, static_cast<double>(scale_factor)));
     }
     void scale_diff(Dtype scale_factor)
     {
+        wrote_diff_ = true;
         detail::checked(ferry_blob_scale_diff(blob_, static_cast<double>(scale_factor)));
     }
 
@@ -262,6 +273,7 @@ template <typename Dtype> class Blob
         const unsigned flags =
             (copy_diff ? FERRY_COPY_DIFF : 0) | (reshape ? FERRY_COPY_RESHAPE : 0);
 
+        (copy_diff ? wrote_diff_ : wrote_data_) = true;
         detail::checked(ferry_blob_copy_from(blob_, source.blob_, flags));
     }
     void ShareData(const Blob &other)
@@ -324,6 +336,32 @@ template <typename Dtype> class Blob
     {
         return blob_;
     }
+    /** Not Caffe's: the blob that this one is a copy of, borrowed; else what is underneath. */
+    ferry_blob *source() const
+    {
+        return source_ ? source_ : blob_;
+    }
+    /** Not Caffe's: of a copy, what its source now holds: shape, data, and diff where there is one. */
+    void fetch()
+    {
+        if (!source_)
+            return;
+        detail::checked(ferry_blob_copy_from(blob_, source_, FERRY_COPY_RESHAPE));
+        if (ferry_memory_head(ferry_blob_diff_memory(source_)) != FERRY_HEAD_UNINITIALIZED)
+            detail::checked(ferry_blob_copy_from(blob_, source_, FERRY_COPY_DIFF));
+    }
+    /** Not Caffe's: of a copy, its source gets the shape, and what was ever written to the copy. */
+    void send() const
+    {
+        if (!source_)
+            return;
+        if (!ferry_blob_shape_equals(source_, blob_))
+            detail::checked(ferry_blob_reshape_like(source_, blob_));
+        if (wrote_data_)
+            detail::checked(ferry_blob_copy_from(source_, blob_, 0));
+        if (wrote_diff_)
+            detail::checked(ferry_blob_copy_from(source_, blob_, FERRY_COPY_DIFF));
+    }
 
   private:
     void make(int rank, const int64_t *dims)
@@ -365,6 +403,8 @@ template <typename Dtype> class Blob
     {
         const ferry_ref ref = { data, 0 };
 
+        wrote_data_ = true;
+
         CHECK(data);
         detail::checked(ferry_memory_adopt(detail::checked(ferry_blob_data_memory(blob_)), where,
                                            ref, static_cast<size_t>(count()) * sizeof(Dtype), 0,
@@ -383,6 +423,12 @@ template <typename Dtype> class Blob
         CHECK_EQ(count(), size);
         for (int i = 0; i < size; i++)
             to[i] = static_cast<Dtype>(*(values.begin() + i));
+    }
+    template <typename Proto> void give(Proto *proto, const int *values, bool diff) const
+    {
+        for (int i = 0; i < count(); i++)
+            diff ? proto->add_diff(static_cast<float>(values[i]))
+                 : proto->add_data(static_cast<float>(values[i]));
     }
     template <typename Proto> void give(Proto *proto, const float *values, bool diff) const
     {
@@ -403,6 +449,8 @@ template <typename Dtype> class Blob
     }
 
     ferry_blob *blob_;
+    ferry_blob *source_ = nullptr; /* of which blob_ is a copy, and this one's own */
+    bool wrote_data_ = false, wrote_diff_ = false;
     shared_ptr<void> owner_; /* of a blob that is not this one's own */
     mutable vector<int> shape_;
     mutable shared_ptr<SyncedMemory> data_, diff_;

@@ -1,130 +1,136 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/common.hpp Errors, checks, and which device is meant. See ferry/caffe.hpp. */
+/**
+ * @file compat/caffe/common.hpp
+ * Checks, Caffe's macros, and the Caffe class: the mode, the device and the random numbers of a thread. See
+ * ferry/caffe.hpp.
+ *
+ * With FERRY_CAFFE_BOOST defined caffe::shared_ptr is boost's and caffe::rng_t boost::mt19937, as in Caffe; without it
+ * both are std's, and no header of Boost is included.
+ */
 #ifndef FERRY_COMPAT_CAFFE_COMMON_HPP
 #define FERRY_COMPAT_CAFFE_COMMON_HPP
 
-#include <ferry/ferry.h>
+#include <ferry/compat/caffe/detail/runtime.hpp>
+#include <ferry/compat/caffe/logging.hpp>
 
 #include <climits>
 #include <cmath>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <random>
 #include <set>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <ferry/compat/caffe/logging.hpp>
+#ifdef FERRY_CAFFE_BOOST
+#include <boost/make_shared.hpp>
+#include <boost/pointer_cast.hpp>
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/shared_ptr.hpp>
+#endif
+
+/* A macro's value as a string. */
+#define STRINGIFY(m) #m
+#define AS_STRING(m) STRINGIFY(m)
+
+/** In a class's declaration: it cannot be copied. What follows is private. */
+#define DISABLE_COPY_AND_ASSIGN(classname) \
+  private:                                 \
+    classname(const classname &);          \
+    classname &operator=(const classname &)
+
+/** Instantiates a class template for float and double. */
+#define INSTANTIATE_CLASS(classname)     \
+    char gInstantiationGuard##classname; \
+    template class classname<float>;     \
+    template class classname<double>
+
+/* Instantiations of kernels, which nvcc makes where a program has some. */
+#define INSTANTIATE_LAYER_GPU_FORWARD(classname)                                      \
+    template void classname<float>::Forward_gpu(const std::vector<Blob<float> *> &,   \
+                                                const std::vector<Blob<float> *> &);  \
+    template void classname<double>::Forward_gpu(const std::vector<Blob<double> *> &, \
+                                                 const std::vector<Blob<double> *> &)
+#define INSTANTIATE_LAYER_GPU_BACKWARD(classname)                                      \
+    template void classname<float>::Backward_gpu(const std::vector<Blob<float> *> &,   \
+                                                 const std::vector<bool> &,            \
+                                                 const std::vector<Blob<float> *> &);  \
+    template void classname<double>::Backward_gpu(const std::vector<Blob<double> *> &, \
+                                                  const std::vector<bool> &,           \
+                                                  const std::vector<Blob<double> *> &)
+#define INSTANTIATE_LAYER_GPU_FUNCS(classname) \
+    INSTANTIATE_LAYER_GPU_FORWARD(classname);  \
+    INSTANTIATE_LAYER_GPU_BACKWARD(classname)
+
+#define NOT_IMPLEMENTED LOG(FATAL) << "Not Implemented Yet"
+#ifndef NO_GPU
+#define NO_GPU LOG(FATAL) << "Cannot use GPU in CPU-only Caffe: check mode."
+#endif
+
+namespace cv
+{
+class Mat;
+}
 
 namespace caffe
 {
 
+#ifdef FERRY_CAFFE_BOOST
+using boost::shared_ptr;
+typedef boost::mt19937 rng_t;
+#else
+using std::shared_ptr;
+typedef std::mt19937 rng_t;
+#endif
+using std::fstream;
+using std::ios;
 using std::isinf;
 using std::isnan;
+using std::iterator;
 using std::make_pair;
 using std::map;
 using std::ostringstream;
 using std::pair;
 using std::set;
-using std::shared_ptr;
 using std::string;
 using std::stringstream;
 using std::vector;
 
-/** What a call of ferry failed with: its code, FERRY_E…, and what() is ferry's line. */
-class Error : public std::runtime_error
-{
-  public:
-    Error(int code, const string &line) : std::runtime_error(line), code_(code)
-    {
-    }
-    int code() const
-    {
-        return code_;
-    }
-
-  private:
-    int code_;
-};
-
-/** What these headers are made with. Not for programs. */
-namespace detail
-{
-
-/** Throws what a ferry function failed with; else its result. */
-template <typename Result> Result checked(Result result)
-{
-    if (result < 0)
-        throw Error(static_cast<int>(result), ferry_last_error());
-    return result;
-}
-
-/** The same for one that returns NULL. */
-template <typename T> T *checked(T *pointer)
-{
-    if (!pointer)
-        throw Error(ferry_last_error_code(), ferry_last_error());
-    return pointer;
-}
-
-[[noreturn]] inline void fail(int code, const string &line)
-{
-    ferry_error_set(code, "%s", line.c_str());
-    throw Error(code, line);
-}
-
-/** Sizes of Caffe's are int. */
-inline int narrowed(int64_t n)
-{
-    if (checked(n) > INT_MAX)
-        fail(FERRY_EOVERFLOW, std::to_string(n) + " is beyond an int");
-    return static_cast<int>(n);
-}
-
-template <typename Dtype> struct dtype_of;
-template <> struct dtype_of<float> {
-    static const ferry_dtype value = FERRY_F32;
-};
-template <> struct dtype_of<double> {
-    static const ferry_dtype value = FERRY_F64;
-};
-
-/** The process's runtime: opened by the first who asks, closed when the program ends. */
-inline ferry_runtime *runtime()
-{
-    struct Holder {
-        ferry_runtime *rt;
-        Holder() : rt(nullptr)
-        {
-            checked(ferry_runtime_open(nullptr, &rt));
-        }
-        ~Holder()
-        {
-            ferry_runtime_close(rt);
-        }
-        Holder(const Holder &) = delete;
-        Holder &operator=(const Holder &) = delete;
-    };
-    static Holder holder;
-
-    return holder.rt;
-}
-
-} // namespace detail
-
 /**
- * This thread's mode. CPU, which it begins with, is the device "cpu"; GPU is the selected one, or after
- * SetDevice(n) the n-th of the same plugin.
+ * What a thread computes with: its mode, its device and its random numbers. The mode CPU, which it begins with, is the
+ * device "cpu"; GPU is the selected one, or after SetDevice(n) the n-th of the same plugin.
  */
 class Caffe
 {
   public:
     enum Brew { CPU, GPU };
+
+    /** A generator of random numbers: Mersenne's twister (rng_t). Copies share its state. */
+    class RNG
+    {
+      public:
+        /** Seeded from the system. */
+        RNG() : generator_(new rng_t(std::random_device()()))
+        {
+        }
+        explicit RNG(unsigned int seed) : generator_(new rng_t(seed))
+        {
+        }
+        /** An rng_t. */
+        void *generator()
+        {
+            return generator_.get();
+        }
+
+      private:
+        shared_ptr<rng_t> generator_;
+    };
 
     static Caffe &Get()
     {
@@ -165,14 +171,71 @@ class Caffe
     {
         ferry_log_write(FERRY_LOG_INFO, "Device: %s", ferry_device_name(gpu()));
     }
-    /** Of fillers and dropout in the nets that this thread constructs from now on. */
+    /**
+     * Begins this thread's random numbers anew. Fillers, dropout and shuffling of the nets, layers and solvers that it
+     * constructs from now on draw their seeds here; those that there are draw theirs before their next pass.
+     */
     static void set_random_seed(unsigned int seed)
     {
         Get().seed_ = seed;
+        Get().seeded_++;
+        Get().random_.reset(new RNG(seed));
     }
+    /** This thread's random numbers; seeded from the system before the first set_random_seed. */
+    static RNG &rng_stream()
+    {
+        if (!Get().random_)
+            Get().random_.reset(new RNG());
+        return *Get().random_;
+    }
+    /** Not Caffe's: the latest seed of this thread, 0 before the first. */
     static unsigned int random_seed()
     {
         return Get().seed_;
+    }
+    /** Not Caffe's: the next random number, not 0, as the seed of a net of ferry's. */
+    static unsigned int next_seed()
+    {
+        const unsigned int drawn =
+            static_cast<unsigned int>((*static_cast<rng_t *>(rng_stream().generator()))());
+
+        return drawn ? drawn : 1;
+    }
+    /** Not Caffe's: how often set_random_seed was called on this thread. */
+    static unsigned int seed_count()
+    {
+        return Get().seeded_;
+    }
+
+    /* ---- which of several solvers this thread's is ---- */
+
+    static int solver_count()
+    {
+        return Get().solver_count_;
+    }
+    static void set_solver_count(int count)
+    {
+        Get().solver_count_ = count;
+    }
+    static int solver_rank()
+    {
+        return Get().solver_rank_;
+    }
+    static void set_solver_rank(int rank)
+    {
+        Get().solver_rank_ = rank;
+    }
+    static bool multiprocess()
+    {
+        return Get().multiprocess_;
+    }
+    static void set_multiprocess(bool multiprocess)
+    {
+        Get().multiprocess_ = multiprocess;
+    }
+    static bool root_solver()
+    {
+        return Get().solver_rank_ == 0;
     }
 
     /**
@@ -207,16 +270,36 @@ class Caffe
 
         if (mode() == GPU)
             return gpu();
-        detail::checked(ferry_runtime_get_device(detail::runtime(), "cpu", &cpu));
+        detail::checked(ferry_runtime_get_device(detail::runtime(), cpu_name().c_str(), &cpu));
         return cpu;
+    }
+    /**
+     * Not Caffe's: the device of the mode CPU, in the whole process, by its name ("sim", "cuda:1"), for programs that
+     * never leave that mode. To be called before the first use of a device by any other thread.
+     */
+    static void set_cpu_device(const string &name)
+    {
+        ferry_device *device = nullptr;
+
+        detail::checked(ferry_runtime_get_device(detail::runtime(), name.c_str(), &device));
+        cpu_name() = name;
     }
 
     Caffe(const Caffe &) = delete;
     Caffe &operator=(const Caffe &) = delete;
 
   private:
-    Caffe() : mode_(CPU), seed_(0), keep_(true), selected_(nullptr)
+    Caffe()
+        : mode_(CPU), seed_(0), seeded_(0), keep_(true), solver_count_(1), solver_rank_(0),
+          multiprocess_(false), selected_(nullptr)
     {
+    }
+
+    static string &cpu_name()
+    {
+        static string name("cpu");
+
+        return name;
     }
 
     static string plugin_of(const ferry_device *device)
@@ -243,12 +326,23 @@ class Caffe
     }
 
     Brew mode_;
-    unsigned int seed_;
+    unsigned int seed_, seeded_;
     bool keep_;
-    string writes_to_;
+    int solver_count_, solver_rank_;
+    bool multiprocess_;
+    string writes_to_;       /* where layers may write; "": nowhere */
+    shared_ptr<RNG> random_; /* NULL: not seeded yet */
     ferry_device *selected_; /* of the mode GPU; NULL: not asked for yet */
 };
 
+/** What a program of Caffe's calls first. With FERRY_CAFFE_GLOG it begins glog; flags stay the program's. */
+inline void GlobalInit(int *, char ***argv)
+{
+    google::InitGoogleLogging(**argv);
+}
+
 } // namespace caffe
+
+#include <ferry/compat/caffe/util/device_alternate.hpp>
 
 #endif

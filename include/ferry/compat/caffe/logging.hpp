@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/logging.hpp
- * CHECK and LOG, which Caffe's programs have from glog through Caffe's headers. Whoever wants glog's own includes
- * <glog/logging.h> first. INFO, WARNING and ERROR are lines of ferry's log; FATAL, and a CHECK that does not hold,
- * throw std::logic_error with file and line, where glog ends the process.
+ * CHECK, LOG and their kin, which Caffe's programs have from glog through Caffe's headers. With FERRY_CAFFE_GLOG
+ * defined they are glog's own, and so they are where <glog/logging.h> was included before. Otherwise INFO, WARNING and
+ * ERROR are lines of ferry's log; FATAL, and a CHECK that does not hold, throw std::logic_error with file and line,
+ * where glog ends the process.
  */
 #ifndef FERRY_COMPAT_CAFFE_LOGGING_HPP
 #define FERRY_COMPAT_CAFFE_LOGGING_HPP
+
+#ifdef FERRY_CAFFE_GLOG
+#include <glog/logging.h>
+#endif
 
 #ifndef CHECK
 
 #include <ferry/status.h>
 
+#include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -53,6 +61,14 @@ struct Voided {
     }
 };
 
+/** CHECK_NOTNULL: the pointer itself. */
+template <typename T> T not_null(T pointer, const char *what, const char *file, int line)
+{
+    if (!pointer)
+        Line(-1, file, line).stream() << "'" << what << "' Must be non NULL";
+    return pointer;
+}
+
 } // namespace detail
 } // namespace caffe
 
@@ -63,13 +79,27 @@ inline void InitGoogleLogging(const char *)
 }
 } // namespace google
 
-#define FERRY_CAFFE_INFO    FERRY_LOG_INFO
-#define FERRY_CAFFE_WARNING FERRY_LOG_WARN
-#define FERRY_CAFFE_ERROR   FERRY_LOG_ERROR
-#define FERRY_CAFFE_FATAL   (-1)
-#define LOG(severity)       ::caffe::detail::Line(FERRY_CAFFE_##severity, __FILE__, __LINE__).stream()
+#define FERRY_CAFFE_INFO       FERRY_LOG_INFO
+#define FERRY_CAFFE_WARNING    FERRY_LOG_WARN
+#define FERRY_CAFFE_ERROR      FERRY_LOG_ERROR
+#define FERRY_CAFFE_FATAL      (-1)
+#define FERRY_CAFFE_LINE(code) ::caffe::detail::Line(code, __FILE__, __LINE__).stream()
+/* How often this line was passed before. */
+#define FERRY_CAFFE_PASSED            \
+    ([]() -> int {                    \
+        static std::atomic<int> n(0); \
+        return n++;                   \
+    }())
+
+#define LOG(severity) FERRY_CAFFE_LINE(FERRY_CAFFE_##severity)
 #define LOG_IF(severity, condition) \
     !(condition) ? (void)0 : ::caffe::detail::Voided() & LOG(severity)
+#define LOG_EVERY_N(severity, n) LOG_IF(severity, FERRY_CAFFE_PASSED % (n) == 0)
+#define LOG_FIRST_N(severity, n) LOG_IF(severity, FERRY_CAFFE_PASSED < (n))
+#define VLOG_IS_ON(level)        ((level) <= 0)
+#define VLOG(level) \
+    !VLOG_IS_ON(level) ? (void)0 : ::caffe::detail::Voided() & FERRY_CAFFE_LINE(FERRY_LOG_DEBUG)
+
 #define CHECK(condition)  \
     (condition) ? (void)0 \
                 : ::caffe::detail::Voided() & LOG(FATAL) << "Check failed: " #condition " "
@@ -80,6 +110,31 @@ inline void InitGoogleLogging(const char *)
 #define CHECK_LT(a, b)                 FERRY_CAFFE_CHECK_OP(<, a, b)
 #define CHECK_GE(a, b)                 FERRY_CAFFE_CHECK_OP(>=, a, b)
 #define CHECK_GT(a, b)                 FERRY_CAFFE_CHECK_OP(>, a, b)
+#define CHECK_STREQ(a, b)              CHECK(std::strcmp(a, b) == 0) << "(" << (a) << " vs. " << (b) << ") "
+#define CHECK_STRNE(a, b)              CHECK(std::strcmp(a, b) != 0) << "(" << (a) << ") "
+#define CHECK_NEAR(a, b, margin)       CHECK((a) - (b) <= (margin) && (b) - (a) <= (margin))
+#define CHECK_NOTNULL(pointer)         ::caffe::detail::not_null(pointer, #pointer, __FILE__, __LINE__)
+#define PCHECK(condition)              CHECK(condition) << std::strerror(errno) << " "
+
+/* Those of debug builds: without NDEBUG what they are called like, with it compiled and never run. */
+#ifdef NDEBUG
+#define FERRY_CAFFE_DEBUG false
+#else
+#define FERRY_CAFFE_DEBUG true
+#endif
+#define DLOG(severity)               LOG_IF(severity, FERRY_CAFFE_DEBUG)
+#define DLOG_IF(severity, condition) LOG_IF(severity, FERRY_CAFFE_DEBUG && (condition))
+#define DLOG_EVERY_N(severity, n) \
+    LOG_IF(severity, FERRY_CAFFE_DEBUG &&FERRY_CAFFE_PASSED % (n) == 0)
+#define DCHECK(condition)               CHECK(!FERRY_CAFFE_DEBUG || (condition))
+#define FERRY_CAFFE_DCHECK_OP(op, a, b) DCHECK((a)op(b)) << "(" << (a) << " vs. " << (b) << ") "
+#define DCHECK_EQ(a, b)                 FERRY_CAFFE_DCHECK_OP(==, a, b)
+#define DCHECK_NE(a, b)                 FERRY_CAFFE_DCHECK_OP(!=, a, b)
+#define DCHECK_LE(a, b)                 FERRY_CAFFE_DCHECK_OP(<=, a, b)
+#define DCHECK_LT(a, b)                 FERRY_CAFFE_DCHECK_OP(<, a, b)
+#define DCHECK_GE(a, b)                 FERRY_CAFFE_DCHECK_OP(>=, a, b)
+#define DCHECK_GT(a, b)                 FERRY_CAFFE_DCHECK_OP(>, a, b)
+#define DCHECK_NOTNULL(pointer)         CHECK_NOTNULL(pointer)
 
 #endif
 

@@ -3,43 +3,67 @@
 #ifndef FERRY_COMPAT_CAFFE_NET_HPP
 #define FERRY_COMPAT_CAFFE_NET_HPP
 
-#include <ferry/compat/caffe/layer.hpp>
+#include <ferry/compat/caffe/detail/net_parts.hpp>
+#include <ferry/compat/caffe/net_filter.hpp>
 
 namespace caffe
 {
 
 /**
- * A net from a prototxt, with its weights, on the device that the mode means: it moves there with the next pass
- * when that has become another. float alone.
+ * A net with its weights, on the device that the mode means: it moves there with the next pass when that has become
+ * another. It computes in float. A Net<double> is such a net, whose blobs are copies in double that each pass, Update
+ * and Reshape keep equal to it: what a program wrote goes to the net before, and what the net holds comes back behind.
  *
  * Blobs that it gives out may be kept: the net's memory lives until the last of them is gone. Pointers and
  * references to vectors are the net's.
  */
 template <typename Dtype> class Net
 {
-    static_assert(sizeof(Dtype) == sizeof(float), "ferry's nets compute in float");
-
   public:
+    /** The net of a message, in the message's own state; parameters that it holds are the first ones. */
+    explicit Net(const NetParameter &param)
+    {
+        Init(param);
+    }
+    /** The net of a prototxt, or of a .caffemodel with its parameters. */
     explicit Net(const string &param_file, Phase phase, int level = 0,
                  const vector<string> *stages = nullptr)
-        : phase_(phase)
     {
-        open(param_file, level, stages);
-        try {
-            look_at_blobs();
-            look_at_layers();
-            read_name(param_file);
-        } catch (...) {
-            forget();
-            throw;
-        }
+        ferry_net_options options = ferry_net_options();
+        vector<const char *> names;
+
+        for (size_t i = 0; stages && i < stages->size(); i++)
+            names.push_back((*stages)[i].c_str());
+        options.level = level;
+        options.stages = names.data();
+        options.stage_count = names.size();
+        open(param_file, phase, &options);
     }
-    ~Net()
+    /** Not Caffe's: a net of ferry's, which `net` keeps alive, such as a solver's. */
+    Net(const shared_ptr<void> &net, Phase phase)
     {
-        forget();
+        adopt(net, phase);
+    }
+    virtual ~Net()
+    {
     }
     Net(const Net &) = delete;
     Net &operator=(const Net &) = delete;
+
+    void Init(const NetParameter &param)
+    {
+        ferry_net_options options = ferry_net_options();
+        NetParameter definition;
+
+        definition.CopyFrom(param);
+        for (int i = 0; i < definition.layer_size(); i++)
+            definition.mutable_layer(i)->clear_blobs();
+        const string text = detail::text_of(definition);
+        options.text = text.data();
+        options.text_size = text.size();
+        open(param.name().empty() ? "net" : param.name(), param.state().phase(), &options);
+        CopyTrainedLayersFrom(param);
+    }
 
     /* ---- passes ---- */
 
@@ -48,11 +72,15 @@ template <typename Dtype> class Net
     {
         double sum = 0;
 
-        come_here();
-        detail::checked(ferry_net_forward(net(), loss ? &sum : nullptr));
+        prepare();
+        if (has_callbacks(before_forward_, after_forward_))
+            sum = forward_by_layer(0, last());
+        else
+            detail::checked(ferry_net_forward(net(), loss ? &sum : nullptr));
+        parts_->fetch();
         if (loss)
             *loss = static_cast<Dtype>(sum);
-        return output_blobs_;
+        return parts_->outputs;
     }
     const vector<Blob<Dtype> *> &ForwardPrefilled(Dtype *loss = nullptr)
     {
@@ -62,7 +90,7 @@ template <typename Dtype> class Net
     const vector<Blob<Dtype> *> &Forward(const vector<Blob<Dtype> *> &bottom, Dtype *loss = nullptr)
     {
         for (size_t i = 0; i < bottom.size(); i++)
-            input_blobs_.at(i)->CopyFrom(*bottom[i]);
+            parts_->inputs.at(i)->CopyFrom(*bottom[i]);
         return Forward(loss);
     }
     /** Layers `start` to `end`, both among them; their loss. */
@@ -70,13 +98,18 @@ template <typename Dtype> class Net
     {
         double sum = 0;
 
-        come_here();
-        detail::checked(ferry_net_forward_range(net(), layer_name(start), layer_name(end), &sum));
+        prepare();
+        if (has_callbacks(before_forward_, after_forward_))
+            sum = forward_by_layer(start, end);
+        else
+            detail::checked(
+                ferry_net_forward_range(net(), layer_name(start), layer_name(end), &sum));
+        parts_->fetch();
         return static_cast<Dtype>(sum);
     }
     Dtype ForwardFrom(int start)
     {
-        return ForwardFromTo(start, static_cast<int>(layers_.size()) - 1);
+        return ForwardFromTo(start, last());
     }
     Dtype ForwardTo(int end)
     {
@@ -84,14 +117,20 @@ template <typename Dtype> class Net
     }
     void Backward()
     {
-        come_here();
-        detail::checked(ferry_net_backward(net()));
+        BackwardFromTo(last(), 0);
     }
     /** Layers from `start` down to `end`, both among them. */
     void BackwardFromTo(int start, int end)
     {
         come_here();
-        detail::checked(ferry_net_backward_range(net(), layer_name(start), layer_name(end)));
+        parts_->send();
+        if (has_callbacks(before_backward_, after_backward_))
+            backward_by_layer(start, end);
+        else if (start == last() && end == 0)
+            detail::checked(ferry_net_backward(net()));
+        else
+            detail::checked(ferry_net_backward_range(net(), layer_name(start), layer_name(end)));
+        parts_->fetch();
     }
     void BackwardFrom(int start)
     {
@@ -99,7 +138,7 @@ template <typename Dtype> class Net
     }
     void BackwardTo(int end)
     {
-        BackwardFromTo(static_cast<int>(layers_.size()) - 1, end);
+        BackwardFromTo(last(), end);
     }
     Dtype ForwardBackward()
     {
@@ -112,16 +151,27 @@ template <typename Dtype> class Net
     void ClearParamDiffs()
     {
         detail::checked(ferry_net_clear_param_diffs(net()));
+        for (Blob<Dtype> *param : parts_->learned)
+            if (param->source() != param->blob())
+                detail::checked(ferry_blob_fill_diff(param->blob(), 0));
     }
     /** Every parameter, less its diff. */
     void Update()
     {
-        for (Blob<Dtype> *param : learnable_params_)
+        for (Blob<Dtype> *param : parts_->learned)
             param->Update();
     }
+    /** The shapes that follow from those of the inputs. */
     void Reshape()
     {
+        parts_->send();
         detail::checked(ferry_net_reshape(net()));
+        parts_->fetch();
+    }
+    /** Has further passes log the means of what each layer made. */
+    void set_debug_info(bool value)
+    {
+        detail::checked(ferry_net_set_debug(net(), value));
     }
 
     /* ---- weights ---- */
@@ -129,7 +179,25 @@ template <typename Dtype> class Net
     /** By layer name, from a .caffemodel, .h5, .safetensors or .npz. */
     void CopyTrainedLayersFrom(const string &trained_filename)
     {
+        parts_->send();
         detail::checked(ferry_net_load(net(), trained_filename.c_str(), nullptr));
+        parts_->fetch();
+    }
+    /** By layer name, from the layers of a message that hold blobs. */
+    void CopyTrainedLayersFrom(const NetParameter &param)
+    {
+        for (int i = 0; i < param.layer_size(); i++) {
+            const LayerParameter &source = param.layer(i);
+            const int index = index_of(parts_->layer_names, source.name());
+
+            if (source.blobs_size() == 0)
+                continue;
+            if (index < 0) {
+                LOG(INFO) << "Ignoring source layer " << source.name();
+                continue;
+            }
+            copy_blobs(source, parts_->layers[static_cast<size_t>(index)]->blobs());
+        }
     }
     void CopyTrainedLayersFromBinaryProto(const string &trained_filename)
     {
@@ -142,14 +210,30 @@ template <typename Dtype> class Net
     void ShareTrainedLayersWith(const Net *other)
     {
         detail::checked(ferry_net_share(net(), other->net()));
+        parts_->fetch();
     }
-    void ToHDF5(const string &filename) const
+    /** Parameters of one name share their memory from the start: there is nothing to do. */
+    void ShareWeights()
     {
+    }
+    /** All layers, with their parameters, and diffs where `write_diff`. */
+    void ToProto(NetParameter *param, bool write_diff = false) const
+    {
+        param->Clear();
+        param->set_name(name_);
+        for (const auto &layer : parts_->layers)
+            layer->ToProto(param->add_layer(), write_diff);
+    }
+    void ToHDF5(const string &filename, bool write_diff = false) const
+    {
+        CHECK(!write_diff) << "diffs go into a solver's snapshots alone (snapshot_diff)";
+        parts_->send();
         detail::checked(ferry_net_save(net(), filename.c_str(), FERRY_IO_HDF5));
     }
     /** Not Caffe's name for it: a .caffemodel with the definition and all weights. */
     void Save(const string &filename) const
     {
+        parts_->send();
         detail::checked(ferry_net_save(net(), filename.c_str(), FERRY_IO_CAFFEMODEL));
     }
 
@@ -165,186 +249,302 @@ template <typename Dtype> class Net
     }
     const vector<string> &layer_names() const
     {
-        return layer_names_;
+        return parts_->layer_names;
     }
     const vector<string> &blob_names() const
     {
-        return blob_names_;
+        return parts_->blob_names;
     }
     const vector<shared_ptr<Blob<Dtype>>> &blobs() const
     {
-        return blobs_;
+        return parts_->blobs;
     }
     const vector<shared_ptr<Layer<Dtype>>> &layers() const
     {
-        return layers_;
+        return parts_->layers;
     }
     const vector<vector<Blob<Dtype> *>> &bottom_vecs() const
     {
-        return bottoms_;
+        return parts_->bottoms;
     }
     const vector<vector<Blob<Dtype> *>> &top_vecs() const
     {
-        return tops_;
+        return parts_->tops;
+    }
+    const vector<int> &top_ids(int i) const
+    {
+        return parts_->top_ids.at(static_cast<size_t>(i));
+    }
+    const vector<int> &bottom_ids(int i) const
+    {
+        return parts_->bottom_ids.at(static_cast<size_t>(i));
+    }
+    const vector<vector<bool>> &bottom_need_backward() const
+    {
+        return parts_->bottom_needs;
+    }
+    const vector<bool> &layer_need_backward() const
+    {
+        return parts_->layer_needs;
+    }
+    /** The weight of each blob in the loss. */
+    const vector<Dtype> &blob_loss_weights() const
+    {
+        return parts_->loss_weights;
     }
     const vector<shared_ptr<Blob<Dtype>>> &params() const
     {
-        return params_;
+        return parts_->params;
     }
     /** The parameters, shared ones once. */
     const vector<Blob<Dtype> *> &learnable_params() const
     {
-        return learnable_params_;
+        return parts_->learned;
+    }
+    /* lr_mult and decay_mult of the learnable ones, and whether the text gives them. */
+    const vector<float> &params_lr() const
+    {
+        return parts_->rates;
+    }
+    const vector<bool> &has_params_lr() const
+    {
+        return parts_->has_rate;
+    }
+    const vector<float> &params_weight_decay() const
+    {
+        return parts_->decays;
+    }
+    const vector<bool> &has_params_decay() const
+    {
+        return parts_->has_decay;
+    }
+    const map<string, int> &param_names_index() const
+    {
+        return parts_->names;
+    }
+    /** The parameter that each one shares; −1: it is its own. */
+    const vector<int> &param_owners() const
+    {
+        return parts_->owners;
+    }
+    const vector<string> &param_display_names() const
+    {
+        return parts_->display_names;
     }
     int num_inputs() const
     {
-        return static_cast<int>(input_blobs_.size());
+        return static_cast<int>(parts_->inputs.size());
     }
     int num_outputs() const
     {
-        return static_cast<int>(output_blobs_.size());
+        return static_cast<int>(parts_->outputs.size());
     }
     const vector<Blob<Dtype> *> &input_blobs() const
     {
-        return input_blobs_;
+        return parts_->inputs;
     }
     const vector<Blob<Dtype> *> &output_blobs() const
     {
-        return output_blobs_;
+        return parts_->outputs;
+    }
+    const vector<int> &input_blob_indices() const
+    {
+        return parts_->input_ids;
+    }
+    const vector<int> &output_blob_indices() const
+    {
+        return parts_->output_ids;
     }
     bool has_blob(const string &blob_name) const
     {
-        return index_of(blob_names_, blob_name) >= 0;
+        return index_of(parts_->blob_names, blob_name) >= 0;
     }
     /** NULL where there is none, or where it was planned away (Caffe::set_keep_blobs). */
-    shared_ptr<Blob<Dtype>> blob_by_name(const string &blob_name) const
+    const shared_ptr<Blob<Dtype>> blob_by_name(const string &blob_name) const
     {
-        const int index = index_of(blob_names_, blob_name);
+        const int index = index_of(parts_->blob_names, blob_name);
 
-        return index < 0 ? shared_ptr<Blob<Dtype>>() : blobs_[static_cast<size_t>(index)];
+        return index < 0 ? shared_ptr<Blob<Dtype>>() : parts_->blobs[static_cast<size_t>(index)];
     }
     bool has_layer(const string &layer_name) const
     {
-        return index_of(layer_names_, layer_name) >= 0;
+        return index_of(parts_->layer_names, layer_name) >= 0;
     }
-    shared_ptr<Layer<Dtype>> layer_by_name(const string &layer_name) const
+    const shared_ptr<Layer<Dtype>> layer_by_name(const string &layer_name) const
     {
-        const int index = index_of(layer_names_, layer_name);
+        const int index = index_of(parts_->layer_names, layer_name);
 
-        return index < 0 ? shared_ptr<Layer<Dtype>>() : layers_[static_cast<size_t>(index)];
+        return index < 0 ? shared_ptr<Layer<Dtype>>() : parts_->layers[static_cast<size_t>(index)];
     }
     /** Not Caffe's: what is underneath, borrowed. */
     ferry_net *net() const
     {
-        return static_cast<ferry_net *>(net_.get());
+        return parts_->net();
+    }
+
+    /** Not Caffe's: the lists that the functions above show. */
+    const detail::NetParts<Dtype> &parts() const
+    {
+        return *parts_;
+    }
+
+    /* ---- which layers a state has ---- */
+
+    static void FilterNet(const NetParameter &param, NetParameter *param_filtered)
+    {
+        detail::filter_net(param, param_filtered);
+    }
+    static bool StateMeetsRule(const NetState &state, const NetStateRule &rule, const string &)
+    {
+        return detail::state_meets_rule(state, rule);
+    }
+
+    /* ---- callbacks around each layer; with one, layers run one at a time ---- */
+
+    class Callback
+    {
+      protected:
+        virtual void run(int layer) = 0;
+        virtual ~Callback()
+        {
+        }
+
+        template <typename T> friend class Net;
+    };
+    const vector<Callback *> &before_forward() const
+    {
+        return before_forward_;
+    }
+    void add_before_forward(Callback *value)
+    {
+        before_forward_.push_back(value);
+    }
+    const vector<Callback *> &after_forward() const
+    {
+        return after_forward_;
+    }
+    void add_after_forward(Callback *value)
+    {
+        after_forward_.push_back(value);
+    }
+    const vector<Callback *> &before_backward() const
+    {
+        return before_backward_;
+    }
+    void add_before_backward(Callback *value)
+    {
+        before_backward_.push_back(value);
+    }
+    const vector<Callback *> &after_backward() const
+    {
+        return after_backward_;
+    }
+    void add_after_backward(Callback *value)
+    {
+        after_backward_.push_back(value);
     }
 
   private:
-    void open(const string &param_file, int level, const vector<string> *stages)
+    void open(const string &path, Phase phase, ferry_net_options *options)
     {
         static const char *const all[] = { "*" };
-        ferry_net_options options = ferry_net_options();
-        vector<const char *> names;
         ferry_net *net = nullptr;
 
-        for (size_t i = 0; stages && i < stages->size(); i++)
-            names.push_back((*stages)[i].c_str());
-        options.struct_size = sizeof options;
-        options.phase = phase_ == TRAIN ? FERRY_PHASE_TRAIN : FERRY_PHASE_TEST;
-        options.level = level;
-        options.stages = names.data();
-        options.stage_count = names.size();
-        options.seed = Caffe::random_seed();
-        options.allow_write = Caffe::allow_write().empty() ? nullptr : Caffe::allow_write().c_str();
+        detail::ProgramLayer<float>::offer();
+        options->struct_size = sizeof *options;
+        options->phase = phase == TRAIN ? FERRY_PHASE_TRAIN : FERRY_PHASE_TEST;
+        options->seed = Caffe::next_seed();
+        options->allow_write =
+            Caffe::allow_write().empty() ? nullptr : Caffe::allow_write().c_str();
+        options->rank = Caffe::solver_rank();
+        options->ranks = Caffe::solver_count();
         if (Caffe::keep_blobs()) {
-            options.keep = all;
-            options.keep_count = 1;
-            options.backward = 1;
+            options->keep = all;
+            options->keep_count = 1;
+            options->backward = 1;
         }
-        detail::checked(ferry_net_open(Caffe::device(), param_file.c_str(), &options, &net));
-        net_.reset(net, [](void *opened) { ferry_net_close(static_cast<ferry_net *>(opened)); });
+        detail::checked(ferry_net_open(Caffe::device(), path.c_str(), options, &net));
+        adopt(shared_ptr<void>(
+                  net, [](void *opened) { ferry_net_close(static_cast<ferry_net *>(opened)); }),
+              phase);
+    }
+    void adopt(const shared_ptr<void> &net, Phase phase)
+    {
+        parts_.reset(new detail::NetParts<Dtype>(net));
+        name_ = ferry_net_name(this->net());
+        phase_ = phase;
+        seeded_ = Caffe::seed_count();
     }
 
-    /** The one Blob for a blob of the net; NULL for NULL. */
-    shared_ptr<Blob<Dtype>> wrapped(ferry_blob *blob)
+    /** Before a forward pass. */
+    void prepare()
     {
-        shared_ptr<Blob<Dtype>> &known = known_[blob];
-
-        if (blob && !known)
-            known.reset(new Blob<Dtype>(blob, net_));
-        return known;
-    }
-    void look_at_blobs()
-    {
-        for (int i = 0; i < ferry_net_blob_count(net()); i++) {
-            ferry_blob *blob = ferry_net_blob_at(net(), i);
-
-            if (!blob)
-                continue;
-            blob_names_.push_back(ferry_blob_name(blob));
-            blobs_.push_back(wrapped(blob));
+        come_here();
+        if (seeded_ != Caffe::seed_count()) {
+            detail::checked(ferry_net_seed(net(), Caffe::next_seed()));
+            seeded_ = Caffe::seed_count();
         }
-        for (int i = 0; i < ferry_net_input_count(net()); i++)
-            input_blobs_.push_back(wrapped(ferry_net_input_at(net(), i)).get());
-        for (int i = 0; i < ferry_net_output_count(net()); i++)
-            output_blobs_.push_back(wrapped(ferry_net_output_at(net(), i)).get());
+        parts_->send();
     }
-    void look_at_layers()
-    {
-        for (int i = 0; i < ferry_net_layer_count(net()); i++) {
-            const ferry_layer *layer = detail::checked(ferry_net_layer_at(net(), i));
-            vector<Blob<Dtype> *> bottoms, tops;
-
-            for (int k = 0; k < ferry_layer_bottom_count(layer); k++)
-                bottoms.push_back(wrapped(ferry_layer_bottom_at(layer, k)).get());
-            for (int k = 0; k < ferry_layer_top_count(layer); k++)
-                tops.push_back(wrapped(ferry_layer_top_at(layer, k)).get());
-            bottoms_.push_back(bottoms);
-            tops_.push_back(tops);
-            layer_names_.push_back(ferry_layer_name(layer));
-            layers_.push_back(shared_ptr<Layer<Dtype>>(new Layer<Dtype>(layer, params_of(i))));
-        }
-    }
-    vector<shared_ptr<Blob<Dtype>>> params_of(int layer)
-    {
-        vector<shared_ptr<Blob<Dtype>>> blobs;
-
-        for (int k = 0; k < ferry_net_param_count(net(), layer); k++) {
-            ferry_blob *param = detail::checked(ferry_net_param_at(net(), layer, k));
-
-            blobs.push_back(wrapped(param));
-            params_.push_back(blobs.back());
-            if (memories_.insert(ferry_blob_data_memory(param)).second)
-                learnable_params_.push_back(blobs.back().get());
-        }
-        return blobs;
-    }
-    void read_name(const string &param_file)
-    {
-        ferry_proto *message = nullptr;
-
-        detail::checked(ferry_proto_open(param_file.c_str(), "NetParameter", nullptr, &message));
-        name_ = ferry_proto_string(message, "name", 0, nullptr);
-        ferry_proto_close(message);
-    }
-    /** Blobs that a program has kept keep the net; the others must not. */
-    void forget()
-    {
-        layers_.clear();
-        params_.clear();
-        blobs_.clear();
-        known_.clear();
-        net_.reset();
-    }
-
     void come_here()
     {
         if (ferry_net_device(net()) != Caffe::device())
             detail::checked(ferry_net_move_to(net(), Caffe::device()));
     }
+    static bool has_callbacks(const vector<Callback *> &before, const vector<Callback *> &after)
+    {
+        return !before.empty() || !after.empty();
+    }
+    static void call(const vector<Callback *> &callbacks, int layer)
+    {
+        for (Callback *callback : callbacks)
+            callback->run(layer);
+    }
+    double forward_by_layer(int start, int end)
+    {
+        double sum = 0, one;
+
+        for (int i = start; i <= end; i++) {
+            call(before_forward_, i);
+            detail::checked(ferry_net_forward_range(net(), layer_name(i), layer_name(i), &one));
+            call(after_forward_, i);
+            sum += one;
+        }
+        return sum;
+    }
+    void backward_by_layer(int start, int end)
+    {
+        for (int i = start; i >= end; i--) {
+            call(before_backward_, i);
+            if (parts_->layer_needs[static_cast<size_t>(i)])
+                detail::checked(ferry_net_backward_range(net(), layer_name(i), layer_name(i)));
+            call(after_backward_, i);
+        }
+    }
+
+    static void copy_blobs(const LayerParameter &source, vector<shared_ptr<Blob<Dtype>>> &blobs)
+    {
+        CHECK_EQ(blobs.size(), static_cast<size_t>(source.blobs_size()))
+            << "Incompatible number of blobs for layer " << source.name();
+        for (int k = 0; k < source.blobs_size(); k++) {
+            Blob<Dtype> &target = *blobs[static_cast<size_t>(k)];
+
+            if (!target.ShapeEquals(source.blobs(k)))
+                detail::fail(FERRY_ESHAPE, "Cannot copy param " + std::to_string(k) +
+                                               " weights from layer '" + source.name() +
+                                               "'; shape mismatch. Target param shape is " +
+                                               target.shape_string());
+        }
+        for (int k = 0; k < source.blobs_size(); k++)
+            blobs[static_cast<size_t>(k)]->FromProto(source.blobs(k), false);
+    }
+    int last() const
+    {
+        return static_cast<int>(parts_->layers.size()) - 1;
+    }
     const char *layer_name(int index) const
     {
-        return layer_names_.at(static_cast<size_t>(index)).c_str();
+        return parts_->layer_names.at(static_cast<size_t>(index)).c_str();
     }
     static int index_of(const vector<string> &names, const string &name)
     {
@@ -354,16 +554,11 @@ template <typename Dtype> class Net
         return -1;
     }
 
-    shared_ptr<void> net_;
+    shared_ptr<detail::NetParts<Dtype>> parts_;
     Phase phase_;
     string name_;
-    vector<string> layer_names_, blob_names_;
-    map<ferry_blob *, shared_ptr<Blob<Dtype>>> known_;
-    vector<shared_ptr<Blob<Dtype>>> blobs_, params_;
-    vector<shared_ptr<Layer<Dtype>>> layers_;
-    vector<Blob<Dtype> *> input_blobs_, output_blobs_, learnable_params_;
-    vector<vector<Blob<Dtype> *>> bottoms_, tops_;
-    set<const void *> memories_; /* of parameters: shared ones have one */
+    unsigned int seeded_ = 0; /* Caffe::seed_count() when random numbers began */
+    vector<Callback *> before_forward_, after_forward_, before_backward_, after_backward_;
 };
 
 } // namespace caffe

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/** @file compat/caffe/detail/runtime.hpp Errors, element types and the process's runtime. See ferry/caffe.hpp. */
+#ifndef FERRY_COMPAT_CAFFE_DETAIL_RUNTIME_HPP
+#define FERRY_COMPAT_CAFFE_DETAIL_RUNTIME_HPP
+
+#include <ferry/ferry.h>
+
+#include <climits>
+#include <stdexcept>
+#include <string>
+
+namespace caffe
+{
+
+/** What a call of ferry failed with: its code, FERRY_E…, and what() is ferry's line. */
+class Error : public std::runtime_error
+{
+  public:
+    Error(int code, const std::string &line) : std::runtime_error(line), code_(code)
+    {
+    }
+    int code() const
+    {
+        return code_;
+    }
+
+  private:
+    int code_;
+};
+
+/** The implementation of these headers. Not for programs. */
+namespace detail
+{
+
+/** Throws what a ferry function failed with; else its result. */
+template <typename Result> Result checked(Result result)
+{
+    if (result < 0)
+        throw Error(static_cast<int>(result), ferry_last_error());
+    return result;
+}
+
+/** The same for one that returns NULL. */
+template <typename T> T *checked(T *pointer)
+{
+    if (!pointer)
+        throw Error(ferry_last_error_code(), ferry_last_error());
+    return pointer;
+}
+
+[[noreturn]] inline void fail(int code, const std::string &line)
+{
+    ferry_error_set(code, "%s", line.c_str());
+    throw Error(code, line);
+}
+
+/** Sizes of Caffe's are int. */
+inline int narrowed(int64_t n)
+{
+    if (checked(n) > INT_MAX)
+        fail(FERRY_EOVERFLOW, std::to_string(n) + " is beyond an int");
+    return static_cast<int>(n);
+}
+
+template <typename Dtype> struct dtype_of;
+template <> struct dtype_of<float> {
+    static const ferry_dtype value = FERRY_F32;
+};
+template <> struct dtype_of<double> {
+    static const ferry_dtype value = FERRY_F64;
+};
+template <> struct dtype_of<int> {
+    static const ferry_dtype value = FERRY_I32;
+};
+template <> struct dtype_of<unsigned int> {
+    static const ferry_dtype value = FERRY_U32;
+};
+
+/** The process's runtime: opened by the first call, closed when the program ends. */
+inline ferry_runtime *runtime()
+{
+    struct Holder {
+        ferry_runtime *rt;
+        Holder() : rt(nullptr)
+        {
+            checked(ferry_runtime_open(nullptr, &rt));
+        }
+        ~Holder()
+        {
+            ferry_runtime_close(rt);
+        }
+        Holder(const Holder &) = delete;
+        Holder &operator=(const Holder &) = delete;
+    };
+    static Holder holder;
+
+    return holder.rt;
+}
+
+} // namespace detail
+} // namespace caffe
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/** @file compat/caffe/layers/cudnn_tanh_layer.hpp CuDNNTanHLayer. See ferry/caffe.hpp. */
+#ifndef FERRY_COMPAT_CAFFE_LAYERS_CUDNN_TANH_LAYER_HPP
+#define FERRY_COMPAT_CAFFE_LAYERS_CUDNN_TANH_LAYER_HPP
+
+#include <ferry/compat/caffe/layers/tanh_layer.hpp>
+
+namespace caffe
+{
+
+/** The plugin of a CUDA device chooses cuDNN where it is the faster one: there is one class. */
+template <typename Dtype> using CuDNNTanHLayer = TanHLayer<Dtype>;
+
+} // namespace caffe
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file compat/caffe/util/device_alternate.hpp
+ * The macros by which layers of a program without kernels stand in for them. CUDA's headers are not included: a
+ * program with kernels of its own includes them itself. See ferry/caffe.hpp.
+ */
+#ifndef FERRY_COMPAT_CAFFE_UTIL_DEVICE_ALTERNATE_HPP
+#define FERRY_COMPAT_CAFFE_UTIL_DEVICE_ALTERNATE_HPP
+
+#include <ferry/compat/caffe/common.hpp>
+
+#ifdef CPU_ONLY
+
+/** Defines Forward_gpu and Backward_gpu of a layer class as failures. */
+#define STUB_GPU(classname)                                                                  \
+    template <typename Dtype>                                                                \
+    void classname<Dtype>::Forward_gpu(const vector<Blob<Dtype> *> &,                        \
+                                       const vector<Blob<Dtype> *> &)                        \
+    {                                                                                        \
+        NO_GPU;                                                                              \
+    }                                                                                        \
+    template <typename Dtype>                                                                \
+    void classname<Dtype>::Backward_gpu(const vector<Blob<Dtype> *> &, const vector<bool> &, \
+                                        const vector<Blob<Dtype> *> &)                       \
+    {                                                                                        \
+        NO_GPU;                                                                              \
+    }
+/** The same of one function, NAME_gpu. */
+#define STUB_GPU_FORWARD(classname, name)                            \
+    template <typename Dtype>                                        \
+    void classname<Dtype>::name##_gpu(const vector<Blob<Dtype> *> &, \
+                                      const vector<Blob<Dtype> *> &) \
+    {                                                                \
+        NO_GPU;                                                      \
+    }
+#define STUB_GPU_BACKWARD(classname, name)                                                 \
+    template <typename Dtype>                                                              \
+    void classname<Dtype>::name##_gpu(const vector<Blob<Dtype> *> &, const vector<bool> &, \
+                                      const vector<Blob<Dtype> *> &)                       \
+    {                                                                                      \
+        NO_GPU;                                                                            \
+    }
+
+#endif
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Linked into Caffe's own tests: FERRY_TEST_CPU_DEVICE names the device that their mode CPU means. */
+#include <caffe/common.hpp>
+
+#include <cstdlib>
+
+namespace
+{
+
+struct Chosen {
+    Chosen()
+    {
+        if (const char *name = std::getenv("FERRY_TEST_CPU_DEVICE"))
+            caffe::Caffe::set_cpu_device(name);
+    }
+} chosen;
+
+} // namespace
