@@ -217,12 +217,8 @@ libferrynet_la_LIBADD = $(NET_ROOMS) libferryio.la libferry.la $(CORE_SYSTEM_LIB
 libferrynet_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
 EXTRA_libferrynet_la_DEPENDENCIES = $(VERSION_MAP)
 
-<<<<<<< HEAD
+EXTRA_DIST += %D%/proto/caffe-messages.py
 EXTRA_DIST += %D%/data/README.md %D%/exec/README.md %D%/ir/README.md %D%/layers/README.md %D%/model/README.md \
 	%D%/passes/README.md %D%/proto/README.md
-=======
-EXTRA_DIST += %D%/proto/caffe-messages.py
-EXTRA_DIST += %D%/data/README.md %D%/layers/README.md %D%/proto/README.md
->>>>>>> d56cacd (caffe: layers, solvers and messages in C++)
 
 EXTRA_DIST += %D%/README.md
