@@ -157,17 +157,12 @@ FERRY_API ferry_blob *ferry_net_blob_find(ferry_net *net, const char *name);
 
 /** The number of inputs, the tops of Input layers. 0 for NULL. */
 FERRY_API int ferry_net_input_count(const ferry_net *net);
-/**
- * Input `index`, borrowed for the net's life; NULL past the last. ferry_blob_name returns its name.
- */
+/** Input `index`, with its name, borrowed for the net's life; NULL past the last. */
 FERRY_API ferry_blob *ferry_net_input_at(const ferry_net *net, int index);
 
 /** The number of outputs: blobs that no layer consumes. 0 for NULL. */
 FERRY_API int ferry_net_output_count(const ferry_net *net);
-/**
- * Output `index`, by name, borrowed for the net's life; NULL past the last, or if `only` excludes
- * it.
- */
+/** Output `index`, by name, borrowed likewise; NULL past the last, or if `only` excludes it. */
 FERRY_API ferry_blob *ferry_net_output_at(const ferry_net *net, int index);
 
 /** The number of blobs. 0 for NULL. */
@@ -186,10 +181,7 @@ FERRY_API int ferry_net_param_count(const ferry_net *net, int layer);
  */
 FERRY_API ferry_blob *ferry_net_param_at(const ferry_net *net, int layer, int index);
 
-/**
- * A layer's placement and measurements. The caller sets struct_size. Strings live as long as the
- * net.
- */
+/** A layer's placement and measurements. Set struct_size; strings live as long as the net. */
 typedef struct ferry_net_layer_info {
     size_t struct_size;
     const char *name, *type;
@@ -299,9 +291,7 @@ FERRY_API int ferry_net_move_to(ferry_net *net, ferry_device *dev);
 /** The name in the net's text; "" if there is none, and for NULL. Borrowed for the net's life. */
 FERRY_API const char *ferry_net_name(const ferry_net *net);
 
-/**
- * The device to which the net was last moved, or on which it was opened. Borrowed; NULL for NULL.
- */
+/** The device of the last move, or else of ferry_net_open. Borrowed; NULL for NULL. */
 FERRY_API ferry_device *ferry_net_device(const ferry_net *net);
 
 FERRY_END_DECLS

@@ -211,7 +211,8 @@ FERRY_API int ferry_solver_on_gradients(ferry_solver *s,
  * Registers a function that replaces the update of each iteration. It is called on the stepping
  * thread after the last backward pass and ferry_solver_on_gradients, and updates the parameters
  * itself or calls ferry_solver_apply_update once. It must not step. NULL restores the built-in
- * update. A nonzero result ends the step with that code; the iteration does not count. [ApplyUpdate]
+ * update. A nonzero result ends the step with that code, and the iteration does not count.
+ * [ApplyUpdate]
  */
 FERRY_API int ferry_solver_on_update(ferry_solver *s, int (*fn)(void *arg, ferry_solver *s),
                                      void *arg);
