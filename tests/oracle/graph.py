@@ -454,11 +454,20 @@ class Net:
                         self.diffs[node.reads[0]] = self.diffs[node.writes[0]].reshape(below)
                 elif node.need and not isinstance(node.layer, layers_shape.Source):
                     self.run_back(node)
+                if node.in_place:
+                    self.leave_diff(node)
 
     @staticmethod
     def has_one_diff(node):
         """Whether the top's diff is the bottom's memory: propagate_down cannot keep it from there."""
         return not (node.moves or node.in_place or node.layer.type == 'Split')
+
+    def leave_diff(self, node):
+        """In place, bottom and top have one diff: where propagate_down keeps the layer from computing
+        the bottom's, the top's stays there, and the layers below read it."""
+        below, above = node.reads[0], node.writes[0]
+        if below not in self.diffs and above in self.diffs:
+            self.diffs[below] = self.diffs[above]
 
     def run_back(self, node):
         bottoms, tops = list(node.seen[0]), node.seen[1]

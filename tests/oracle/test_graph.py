@@ -127,6 +127,18 @@ def test_a_learned_layer_below_a_blob_that_declines_gets_no_gradient():
     assert made.param_diffs['s'] == [None] and made.param_diffs['t'] == [6]
 
 
+def test_an_in_place_layer_that_declines_leaves_its_tops_diff_in_the_blob():
+    made = net(
+        input_of('x', 2),
+        learned('s', 'x', 'a'),
+        layer('f', 'Split', 'a', 'b c'),
+        layer('p', 'Power', 'b', 'b', 'propagate_down: false power_param { scale: 3 }'),
+        total('l', 'b'),
+        x=[1, 2],
+    )
+    assert made.blob_diffs['a'].tolist() == [1, 1] and made.param_diffs['s'] == [3]
+
+
 def test_lr_mult_0_needs_no_gradient_and_force_backward_asks_for_all():
     texts = input_of('x', 2), learned('s', 'x', 'a', spec='param { lr_mult: 0 }'), total('l', 'a')
     assert net(*texts, x=[1, 2]).param_diffs['s'] == [None]
