@@ -12,6 +12,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 # The objects on their own, so that a unit test can link them and reach what is hidden.
 %C%_libferrynetobjs_la_SOURCES = \
 	%D%/open.c \
+	%D%/open.h \
 	%D%/data/chance.c \
 	%D%/data/chance.h \
 	%D%/data/database.c \
@@ -21,6 +22,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/data/image.c \
 	%D%/data/image.h \
 	%D%/data/image_jpeg.c \
+	%D%/data/image_pixels.c \
 	%D%/data/image_png.c \
 	%D%/data/lmdb.c \
 	%D%/data/lmdb.h \
@@ -32,13 +34,17 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/data/resize.h \
 	%D%/data/transform.c \
 	%D%/exec/backward.c \
+	%D%/exec/choose.c \
 	%D%/exec/debug.c \
+	%D%/exec/exec.h \
+	%D%/exec/items.c \
 	%D%/exec/measure.c \
 	%D%/exec/measure.h \
 	%D%/exec/move.c \
 	%D%/exec/reshape.c \
 	%D%/exec/run.c \
 	%D%/exec/running.c \
+	%D%/ir/program.c \
 	%D%/ir/program.h \
 	%D%/layers/abs_val.c \
 	%D%/layers/accuracy.c \
@@ -148,26 +154,32 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/model/names.c \
 	%D%/model/names.h \
 	%D%/model/needs.c \
+	%D%/model/net.c \
 	%D%/model/params.c \
 	%D%/model/place.c \
 	%D%/model/place.h \
 	%D%/model/rules.c \
 	%D%/model/save.c \
 	%D%/model/seed.c \
+	%D%/model/shapes.c \
+	%D%/model/stages.c \
 	%D%/model/state.h \
 	%D%/model/types.c \
 	%D%/model/types.h \
 	%D%/model/writes.c \
 	%D%/passes/arena.c \
 	%D%/passes/collect.c \
+	%D%/passes/differentiate.c \
 	%D%/passes/fold.c \
 	%D%/passes/fold.h \
 	%D%/passes/fold_weights.c \
 	%D%/passes/fuse.c \
 	%D%/passes/layout.c \
-	%D%/passes/program.c \
+	%D%/passes/make.c \
+	%D%/passes/passes.h \
 	%D%/passes/reach.c \
 	%D%/passes/slice.c \
+	%D%/passes/strides.c \
 	%D%/proto/arena.c \
 	%D%/proto/arena.h \
 	%D%/proto/copy.c \

@@ -4,6 +4,7 @@
 #include "solver/state.h"
 
 #include "net/model/state.h"
+#include "net/open.h"
 
 #include <ferry/status.h>
 

@@ -3,7 +3,8 @@
  * What debug_info asks for, in Caffe's lines: means of absolute values, of what each layer made and of its
  * parameters, and of the diffs that it passed down. (Caffe: Net::ForwardDebugInfo, BackwardDebugInfo.)
  */
-#include "net/ir/program.h"
+
+#include "net/exec/exec.h"
 
 #include <ferry/status.h>
 

@@ -3,6 +3,7 @@
  * What layers take, one at a time: everything is waited for before and behind each item of a program.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "net/exec/exec.h"
 #include "net/exec/measure.h"
 
 #include <ferry/status.h>

@@ -5,7 +5,7 @@
 #ifndef FERRY_NET_EXEC_MEASURE_H
 #define FERRY_NET_EXEC_MEASURE_H
 
-#include "net/ir/program.h"
+#include "net/exec/exec.h"
 
 /* Runs an item by itself, and adds what it took to its layer's sums. */
 int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Putting a net on another device, and giving it another one's weights. */
+#include "net/exec/exec.h"
 #include "net/model/place.h"
-#include "net/ir/program.h"
 
 #include <ferry/status.h>
 

@@ -3,7 +3,8 @@
  * Parameters that a forward pass itself writes: BatchNorm's running statistics. What they hold is set
  * aside before each pass, on the device where they are, and is back where one has failed.
  */
-#include "net/ir/program.h"
+
+#include "net/exec/exec.h"
 
 #include <ferry/status.h>
 

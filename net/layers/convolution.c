@@ -100,17 +100,6 @@ static ferry_operand images(const ferry_blob *b, const struct convolution *c)
     return ferry_operand_make(FERRY_F32, shape, c->window.axes ? 2 + (int)c->window.axes : 3, NULL);
 }
 
-ferry_operand ferry__convolution_weights(ferry_layer *layer, const struct convolution *c)
-{
-    const ferry_blob *w = ferry_layer_param_at(layer, 0);
-    int64_t shape[3] = { ferry_blob_dim(w, 0),
-                         ferry_blob_element_count_range(w, 1, ferry_blob_rank(w)), 1 };
-
-    if (c->window.axes && c->window.axes <= FERRY_OP_SPATIAL)
-        return ferry__whole(layer, ferry__of_param(0));
-    return ferry_operand_make(FERRY_F32, shape, 3, NULL);
-}
-
 static int shape_top(ferry_layer *layer, const struct convolution *c, int k)
 {
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, k);

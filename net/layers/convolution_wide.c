@@ -16,6 +16,17 @@ struct wide {
     ferry_op_desc op; /* from the columns to the narrow side; transposed the reverse */
 };
 
+ferry_operand ferry__convolution_weights(ferry_layer *layer, const struct convolution *c)
+{
+    const ferry_blob *w = ferry_layer_param_at(layer, 0);
+    int64_t shape[3] = { ferry_blob_dim(w, 0),
+                         ferry_blob_element_count_range(w, 1, ferry_blob_rank(w)), 1 };
+
+    if (c->window.axes && c->window.axes <= FERRY_OP_SPATIAL)
+        return ferry__whole(layer, ferry__of_param(0));
+    return ferry_operand_make(FERRY_F32, shape, 3, NULL);
+}
+
 static ferry_operand rows(int64_t images, int64_t channels, const int64_t *dims, uint32_t axes)
 {
     int64_t shape[3] = { images, channels, 1 };

@@ -97,11 +97,18 @@ struct ferry_layer {
     struct ferry__net_spent spent[2]; /* of the measured passes forward, backward */
 };
 
-struct ferry__stage;
+struct ferry__program;
 struct ferry__fold;
 
 /* Sets of shapes for which a net is kept prepared. */
 #define FERRY__NET_KEPT 8
+
+/* Layers that follow one another; shapes within are known before the first of them runs. */
+struct ferry__stage {
+    int first, last;
+    struct ferry__program *kept[FERRY__NET_KEPT];
+    struct ferry__program *now; /* NULL: to be chosen */
+};
 
 /* Where contents lie that one device's operations hand on (NULL: the host's), or a part of that. */
 struct ferry__arena {
@@ -187,7 +194,16 @@ int ferry__layer_failed(const ferry_layer *layer, int err);
 /* The same of setup or reshape: with the shapes of its bottoms and blobs, which it may be about. */
 int ferry__layer_misfit(const ferry_layer *layer, int err);
 
-/* ---- reshape.c ---- */
+/* ---- stages.c ---- */
+
+/* Cuts the net into stages. FERRY_ENOMEM. */
+int ferry__stages_make(ferry_net *net);
+/* The stage of a layer; NULL: there are none yet. */
+struct ferry__stage *ferry__stage_of(const ferry_net *net, int layer);
+/* Has the stage of a layer choose again. */
+void ferry__stage_spoil(ferry_net *net, int layer);
+
+/* ---- shapes.c ---- */
 
 /* Reshapes what has to be of layers first … last. */
 int ferry__net_reshape(ferry_net *net, int first, int last);
@@ -195,17 +211,21 @@ int ferry__net_reshape(ferry_net *net, int first, int last);
 /* Whether the inputs have the shapes that the latest reshape saw. */
 bool ferry__net_is_shaped(const ferry_net *net);
 
-/* ---- open.c ---- */
-
-/* As ferry_net_open, in the text's state with the NetState `over` over it; NULL: without one. */
-int ferry__net_open(ferry_device *dev, const char *prototxt, const ferry_net_options *options,
-                    const ferry_proto *over, ferry_net **out);
+/* ---- net.c ---- */
 
 /* A blob's index by its name; −1: there is none. */
 int ferry__net_find_blob(const ferry_net *net, const char *name);
 
 /* A layer's index by its name; −1: there is none. */
 int ferry__net_find_layer(const ferry_net *net, const char *name);
+
+/* The blob whose contents a blob has: itself, or the last of its aliases. */
+static inline int ferry__net_root(const ferry_net *net, int blob)
+{
+    while (net->blobs[blob].alias >= 0)
+        blob = net->blobs[blob].alias;
+    return blob;
+}
 
 /* ---- writes.c ---- */
 

@@ -4,7 +4,7 @@
  * the host, in which values that never live together share bytes. What several of them work on has its
  * blob's own memory, so that coherence moves that and no more.
  */
-#include "net/ir/program.h"
+#include "net/passes/passes.h"
 
 #include <ferry/blob.h>
 #include <ferry/status.h>
@@ -231,7 +231,7 @@ static int grow(ferry_net *net, const struct ferry__value *v)
     return 0;
 }
 
-int ferry__program_plan(struct ferry__program *p)
+int ferry__pass_arena(struct ferry__program *p)
 {
     int i, err;
 

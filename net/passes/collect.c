@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From what layers emitted to the items and values of a program. */
-#include "net/ir/program.h"
+#include "net/passes/passes.h"
 
 #include <ferry/status.h>
 
@@ -12,65 +12,12 @@ static int no_memory(void)
     return ferry_error_set(FERRY_ENOMEM, "net: no memory for its operations");
 }
 
-/* ---- growing --------------------------------------------------------------------------------------- */
-
-struct ferry__item *ferry__program_insert(struct ferry__program *p, int at)
-{
-    if (p->n_items == p->room_items) {
-        int room = p->room_items ? 2 * p->room_items : 64;
-        struct ferry__item *grown = realloc(p->items, (size_t)room * sizeof *grown);
-
-        if (!grown) {
-            no_memory();
-            return NULL;
-        }
-        p->items = grown;
-        p->room_items = room;
-    }
-    memmove(&p->items[at + 1], &p->items[at], (size_t)(p->n_items - at) * sizeof *p->items);
-    p->n_items++;
-    memset(&p->items[at], 0, sizeof p->items[at]);
-    return &p->items[at];
-}
-
-static struct ferry__value *append_value(struct ferry__program *p)
-{
-    if (p->n_values == p->room_values) {
-        int room = p->room_values ? 2 * p->room_values : 64;
-        struct ferry__value *grown = realloc(p->values, (size_t)room * sizeof *grown);
-
-        if (!grown) {
-            no_memory();
-            return NULL;
-        }
-        p->values = grown;
-        p->room_values = room;
-    }
-    memset(&p->values[p->n_values], 0, sizeof *p->values);
-    return &p->values[p->n_values++];
-}
-
-int ferry__program_value_like(struct ferry__program *p, int value)
-{
-    struct ferry__value *v = append_value(p), *like;
-
-    if (!v)
-        return FERRY_ENOMEM;
-    like = &p->values[value];
-    *v = *like;
-    v->blob = NULL;
-    v->index = -1;
-    v->within = -1;
-    v->pinned = v->own = v->plain = v->last = false;
-    return p->n_values - 1;
-}
-
 /* ---- values ---------------------------------------------------------------------------------------- */
 
 /* A blob's contents; one that has more axes than operands can have is a row of elements. */
 static int new_value(struct ferry__program *p, ferry_blob *blob, int index)
 {
-    struct ferry__value *v = append_value(p);
+    struct ferry__value *v = ferry__program_append(p);
     int i;
 
     if (!v)
@@ -91,17 +38,9 @@ static int new_value(struct ferry__program *p, ferry_blob *blob, int index)
     return p->n_values - 1;
 }
 
-/* The blob whose contents a blob has. */
-static int root_of(const ferry_net *net, int blob)
-{
-    while (net->blobs[blob].alias >= 0)
-        blob = net->blobs[blob].alias;
-    return blob;
-}
-
 static int value_of_blob(struct ferry__program *p, int blob)
 {
-    int root = root_of(p->net, blob), value = p->of_blob[root];
+    int root = ferry__net_root(p->net, blob), value = p->of_blob[root];
 
     if (value < 0)
         value = new_value(p, p->net->blobs[root].blob, root);
@@ -245,7 +184,7 @@ static int pin_blobs(struct ferry__program *p)
         return no_memory();
     mark_outside(p, seen);
     for (b = 0; b < p->net->n_blobs; b++) {
-        int value = seen[b] || is_seen(p, b) ? p->of_blob[root_of(p->net, b)] : -1;
+        int value = seen[b] || is_seen(p, b) ? p->of_blob[ferry__net_root(p->net, b)] : -1;
 
         if (value >= 0)
             p->values[value].pinned = p->values[value].seen = true;
@@ -263,7 +202,7 @@ static void need_blobs(const struct ferry__program *p, const int *blobs, int n, 
     int i;
 
     for (i = 0; i < n; i++)
-        needed[p->of_blob[root_of(p->net, blobs[i])]] = true;
+        needed[p->of_blob[ferry__net_root(p->net, blobs[i])]] = true;
 }
 
 /* Whether an item makes something that is needed. A layer that computes by itself has values for all of its blobs. */
@@ -278,7 +217,7 @@ static bool makes_needed(const struct ferry__program *p, const struct ferry__ite
         if (item->out[k].value < 0 || needed[item->out[k].value])
             return true;
     for (i = 0; item->call && i < layer->n_tops; i++)
-        if (needed[p->of_blob[root_of(p->net, layer->tops[i])]])
+        if (needed[p->of_blob[ferry__net_root(p->net, layer->tops[i])]])
             return true;
     return false;
 }
@@ -333,7 +272,7 @@ static int make_index(struct ferry__program *p)
     return 0;
 }
 
-int ferry__program_collect(struct ferry__program *p)
+int ferry__pass_collect(struct ferry__program *p)
 {
     int i, err = make_index(p);
 
@@ -346,59 +285,4 @@ int ferry__program_collect(struct ferry__program *p)
     free(p->of_blob);
     p->of_blob = NULL;
     return err;
-}
-
-/* ---- looking at them ------------------------------------------------------------------------------- */
-
-/* A layer that computes by itself may do what it likes with its blobs. */
-static bool call_uses(const struct ferry__program *p, const struct ferry__item *item, int value)
-{
-    const ferry_layer *layer = item->layer;
-    int i, index = p->values[value].index;
-
-    for (i = 0; index >= 0 && i < layer->n_bottoms; i++)
-        if (root_of(p->net, layer->bottoms[i]) == index)
-            return true;
-    for (i = 0; index >= 0 && i < layer->n_tops; i++)
-        if (root_of(p->net, layer->tops[i]) == index)
-            return true;
-    return false;
-}
-
-bool ferry__item_writes(const struct ferry__program *p, const struct ferry__item *item, int value)
-{
-    uint32_t i;
-
-    if (item->dropped)
-        return false;
-    if (item->call)
-        return call_uses(p, item, value);
-    for (i = 0; i < item->op.n_out; i++)
-        if (item->out[i].value == value)
-            return true;
-    return false;
-}
-
-bool ferry__item_uses(const struct ferry__program *p, const struct ferry__item *item, int value)
-{
-    uint32_t i;
-
-    if (item->dropped)
-        return false;
-    for (i = 0; !item->call && i < item->op.n_in; i++)
-        if (item->in[i].value == value)
-            return true;
-    return ferry__item_writes(p, item, value);
-}
-
-bool ferry__is_whole(const struct ferry__program *p, const ferry_operand *o,
-                     const struct ferry__use *use)
-{
-    int64_t count = 1;
-    uint32_t i;
-
-    for (i = 0; i < o->rank; i++)
-        count *= o->shape[i];
-    return use->value >= 0 && !use->diff && use->start == 0 && ferry_operand_is_plain(o) &&
-           count == p->values[use->value].count;
 }

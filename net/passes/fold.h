@@ -5,7 +5,7 @@
 #ifndef FERRY_NET_PASSES_FOLD_H
 #define FERRY_NET_PASSES_FOLD_H
 
-#include "net/ir/program.h"
+#include "net/passes/passes.h"
 
 #define FERRY__FOLD_STEPS 4
 

@@ -4,17 +4,11 @@
  * (fold.c), activations and sums into its epilogue. Only where who computes it then is no worse, and
  * nobody sees what is in between.
  */
-#include "net/ir/program.h"
+#include "net/passes/passes.h"
 
 #include <ferry/status.h>
 
 #include <string.h>
-
-int ferry__item_query(struct ferry__item *item, const ferry_op_desc *op, ferry_operation_plan *out)
-{
-    out->struct_size = sizeof *out;
-    return ferry__layer_failed(item->layer, ferry_operation_query(item->layer->device, op, out));
-}
 
 /* ---- who may join whom ----------------------------------------------------------------------------- */
 
@@ -345,7 +339,7 @@ static void show_unplanned(struct ferry__program *p)
             p->values[v].pinned = ferry__item_writes(p, &p->items[i], v);
 }
 
-int ferry__program_fuse(struct ferry__program *p)
+int ferry__pass_fuse(struct ferry__program *p)
 {
     int i, err = 0;
 

@@ -3,7 +3,7 @@
  * Where kernels may begin: on a device with an offset_alignment what has an operand elsewhere, a slice
  * say, is the host's.
  */
-#include "net/ir/program.h"
+#include "net/passes/passes.h"
 
 #include "op/operation.h"
 
@@ -11,15 +11,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-
-int64_t ferry__value_start(const struct ferry__program *p, int value)
-{
-    int64_t start = 0;
-
-    for (; value >= 0 && p->values[value].within >= 0; value = p->values[value].within)
-        start += p->values[value].start;
-    return start;
-}
 
 static bool is_multiple(const struct ferry__program *p, const ferry_operand *o,
                         const struct ferry__use *use, int64_t start, int64_t alignment)
@@ -71,6 +62,12 @@ static int leave_to_host(struct ferry__item *item)
     item->tier = FERRY_TIER_HOST;
     item->left = true;
     return 0;
+}
+
+int ferry__item_query(struct ferry__item *item, const ferry_op_desc *op, ferry_operation_plan *out)
+{
+    out->struct_size = sizeof *out;
+    return ferry__layer_failed(item->layer, ferry_operation_query(item->layer->device, op, out));
 }
 
 int ferry__item_settle(const struct ferry__program *p, struct ferry__item *item)
@@ -140,4 +137,20 @@ int ferry__item_prepare(const struct ferry__program *p, struct ferry__item *item
     return ferry__layer_failed(
         item->layer, item->left ? ferry__operation_create_on_host(dev, &item->op, &item->prepared)
                                 : ferry_operation_create(dev, &item->op, &item->prepared));
+}
+
+int ferry__pass_prepare(struct ferry__program *p)
+{
+    int i, err;
+
+    for (i = 0; i < p->n_items; i++) {
+        struct ferry__item *item = &p->items[i];
+
+        if (item->call || item->dropped)
+            continue;
+        err = ferry__item_prepare(p, item);
+        if (err)
+            return err;
+    }
+    return 0;
 }

@@ -3,7 +3,7 @@
  * Concatenations in place: what would be copied into a part of another value lies there from the
  * start. And what would be copied out of a part of one is looked at there.
  */
-#include "net/ir/program.h"
+#include "net/passes/passes.h"
 
 #include <ferry/status.h>
 
@@ -240,14 +240,14 @@ static bool is_copy(const struct ferry__item *item)
 }
 
 /* Outer ones first, since what lies in a part of them has their strides: the last of concatenations. */
-int ferry__program_slice(struct ferry__program *p)
+int ferry__pass_slice(struct ferry__program *p)
 {
     int i, err = 0;
 
-    for (i = p->n_items; !err && i-- > 0;)
+    for (i = p->net->plan ? p->n_items : 0; !err && i-- > 0;)
         if (is_copy(&p->items[i]))
             err = try_concat(p, i);
-    for (i = 0; !err && i < p->n_items; i++)
+    for (i = 0; !err && p->net->plan && i < p->n_items; i++)
         if (is_copy(&p->items[i]))
             err = try_cut(p, i);
     return err;

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Running one item: an operation of a segment, or a layer's own function. */
+#include "net/exec/exec.h"
+
+#include <ferry/status.h>
+
+/* Where an operand is: a blob's memory, or a part of an arena. */
+static void place_of(const struct ferry__program *p, const struct ferry__use *use, uint32_t dtype,
+                     ferry_operation_location *out)
+{
+    const struct ferry__value *v = use->value < 0 ? NULL : &p->values[use->value];
+    const ferry_blob *blob;
+    int64_t start = use->start + ferry__value_start(p, use->value);
+
+    while (v && v->within >= 0)
+        v = &p->values[v->within];
+    blob = v ? v->blob : use->blob;
+    out->offset = (uint64_t)start * ferry_dtype_size((ferry_dtype)dtype);
+    if (v && !v->own) {
+        out->memory = ferry__arena_of(p->net, v);
+        out->offset += v->offset;
+    } else {
+        out->memory = use->diff ? ferry_blob_diff_memory(blob) : ferry_blob_data_memory(blob);
+    }
+}
+
+static int64_t elements_of(const ferry_operand *o)
+{
+    int64_t count = 1;
+    uint32_t i;
+
+    for (i = 0; i < o->rank; i++)
+        count *= o->shape[i];
+    return count;
+}
+
+static int run_operation(struct ferry__segment *s, const struct ferry__program *p,
+                         const struct ferry__item *item)
+{
+    ferry_operation_location in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
+    ferry_operation_args args = { .struct_size = sizeof args, .in = in, .out = out };
+    const ferry_op_desc *op = &item->op;
+    uint32_t i;
+
+    for (i = 0; i < op->n_in; i++) {
+        place_of(p, &item->in[i], op->in[i].dtype, &in[i]);
+        if (!in[i].memory) /* a diff's is made when it is asked for */
+            return ferry_last_error_code();
+    }
+    for (i = 0; i < op->n_out; i++) {
+        place_of(p, &item->out[i], op->out[i].dtype, &out[i]);
+        if (!out[i].memory)
+            return ferry_last_error_code();
+    }
+    args.seed = p->net->seed + (uint64_t)p->net->rank * UINT64_C(0x9e3779b97f4a7c15);
+    args.offset = p->net->drawn;
+    if (op->kind == FERRY_OP_RANDOM) /* four of a block: the next one, and the next run, go on */
+        p->net->drawn += ((uint64_t)elements_of(&op->out[0]) + 3) / 4;
+    return ferry__segment_add(s, item->prepared, ferry_layer_queue(item->layer), &args);
+}
+
+int ferry__segment_failed(const struct ferry__segment *s, const ferry_layer *layer, int err)
+{
+    if (s->failed)
+        layer = s->failed;
+    return layer ? ferry__layer_failed(layer, err) : err;
+}
+
+int ferry__loss_add(const ferry_layer *layer, bool overwritten, double *loss)
+{
+    int i;
+
+    for (i = 0; i < layer->n_tops; i++) {
+        const ferry_blob *top = ferry_layer_top_at(layer, i);
+        const float *values;
+        int64_t k;
+        double sum = 0;
+
+        if (layer->loss_weights[i] == 0 || ferry__layer_top_is_overwritten(layer, i) != overwritten)
+            continue;
+        values = ferry_blob_host_data(top);
+        if (!values)
+            return ferry_last_error_code();
+        for (k = 0; k < ferry_blob_element_count(top); k++)
+            sum += (double)values[k];
+        *loss += layer->loss_weights[i] * sum;
+    }
+    return 0;
+}
+
+int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
+                    const struct ferry__item *item)
+{
+    const ferry_layer_type *type = item->layer->type;
+    int err;
+
+    s->who = item->layer;
+    if (!item->call)
+        return run_operation(s, p, item);
+    err = ferry__segment_end(s, 0);
+    if (err)
+        return err;
+    if (item->loss)
+        return ferry__loss_add(item->layer, true, &item->layer->early_loss);
+    return item->back ? type->backward(item->layer) : type->forward(item->layer);
+}
+
+/* ---- what is written in parts -------------------------------------------------------------------- */
+
+static bool adds(const ferry_op_desc *op)
+{
+    return op->kind == FERRY_OP_SCATTER_ADD || op->pass == FERRY_PASS_BACKWARD_WEIGHTS ||
+           op->pass == FERRY_PASS_BACKWARD_BIAS;
+}
+
+/* The memory of which an item writes a part, and the rest belongs to others; NULL: there is none. */
+static ferry_memory *part_of(const struct ferry__program *p, const struct ferry__item *item,
+                             uint32_t k)
+{
+    const struct ferry__use *use = &item->out[k];
+    const ferry_blob *blob = use->value < 0 ? use->blob : p->values[use->value].blob;
+
+    if (item->call || item->dropped || adds(&item->op) || !blob ||
+        (ferry_operand_is_plain(&item->op.out[k]) && !use->start &&
+         elements_of(&item->op.out[k]) == ferry_blob_element_count(blob)))
+        return NULL;
+    return use->diff ? ferry_blob_diff_memory(blob) : ferry_blob_data_memory(blob);
+}
+
+int ferry__parts_begin(const struct ferry__program *p, const struct ferry__item *items, int n_items,
+                       int first, int last)
+{
+    uint32_t k;
+    int i, err = 0;
+
+    for (i = 0; !err && !p->net->plan && i < n_items; i++)
+        for (k = 0; !err && k < items[i].op.n_out; k++) {
+            int layer = items[i].layer->index;
+            ferry_memory *m = layer < first || layer > last ? NULL : part_of(p, &items[i], k);
+            bool host = items[i].tier == FERRY_TIER_HOST;
+            ferry_ref ref;
+
+            if (!m)
+                continue;
+            err = ferry_memory_access(m, host ? NULL : items[i].layer->device, FERRY_WRITE, NULL,
+                                      &ref);
+            if (err == FERRY_ELOST || err == FERRY_EDEVICE)
+                err = ferry_memory_discard(m);
+        }
+    return err;
+}

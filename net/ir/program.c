@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The items and values of a program: growing, asking, freeing. */
+#include "net/ir/program.h"
+
+#include <ferry/status.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(void)
+{
+    return ferry_error_set(FERRY_ENOMEM, "net: no memory for its operations");
+}
+
+void ferry__program_end(struct ferry__program *p)
+{
+    int i;
+
+    if (!p)
+        return;
+    for (i = 0; i < p->n_items; i++)
+        ferry_operation_destroy(p->items[i].prepared);
+    for (i = 0; i < p->n_back; i++)
+        ferry_operation_destroy(p->back[i].prepared);
+    free(p->items);
+    free(p->back);
+    free(p->values);
+    free(p->of_blob);
+    free(p->shapes);
+    free(p);
+}
+
+/* ---- growing --------------------------------------------------------------------------------------- */
+
+struct ferry__item *ferry__program_insert(struct ferry__program *p, int at)
+{
+    if (p->n_items == p->room_items) {
+        int room = p->room_items ? 2 * p->room_items : 64;
+        struct ferry__item *grown = realloc(p->items, (size_t)room * sizeof *grown);
+
+        if (!grown) {
+            no_memory();
+            return NULL;
+        }
+        p->items = grown;
+        p->room_items = room;
+    }
+    memmove(&p->items[at + 1], &p->items[at], (size_t)(p->n_items - at) * sizeof *p->items);
+    p->n_items++;
+    memset(&p->items[at], 0, sizeof p->items[at]);
+    return &p->items[at];
+}
+
+struct ferry__value *ferry__program_append(struct ferry__program *p)
+{
+    if (p->n_values == p->room_values) {
+        int room = p->room_values ? 2 * p->room_values : 64;
+        struct ferry__value *grown = realloc(p->values, (size_t)room * sizeof *grown);
+
+        if (!grown) {
+            no_memory();
+            return NULL;
+        }
+        p->values = grown;
+        p->room_values = room;
+    }
+    memset(&p->values[p->n_values], 0, sizeof *p->values);
+    return &p->values[p->n_values++];
+}
+
+int ferry__program_value_like(struct ferry__program *p, int value)
+{
+    struct ferry__value *v = ferry__program_append(p), *like;
+
+    if (!v)
+        return FERRY_ENOMEM;
+    like = &p->values[value];
+    *v = *like;
+    v->blob = NULL;
+    v->index = -1;
+    v->within = -1;
+    v->pinned = v->own = v->plain = v->last = false;
+    return p->n_values - 1;
+}
+
+/* ---- looking at them ------------------------------------------------------------------------------- */
+
+/* A layer that computes by itself may do what it likes with its blobs. */
+static bool call_uses(const struct ferry__program *p, const struct ferry__item *item, int value)
+{
+    const ferry_layer *layer = item->layer;
+    int i, index = p->values[value].index;
+
+    for (i = 0; index >= 0 && i < layer->n_bottoms; i++)
+        if (ferry__net_root(p->net, layer->bottoms[i]) == index)
+            return true;
+    for (i = 0; index >= 0 && i < layer->n_tops; i++)
+        if (ferry__net_root(p->net, layer->tops[i]) == index)
+            return true;
+    return false;
+}
+
+bool ferry__item_writes(const struct ferry__program *p, const struct ferry__item *item, int value)
+{
+    uint32_t i;
+
+    if (item->dropped)
+        return false;
+    if (item->call)
+        return call_uses(p, item, value);
+    for (i = 0; i < item->op.n_out; i++)
+        if (item->out[i].value == value)
+            return true;
+    return false;
+}
+
+bool ferry__item_uses(const struct ferry__program *p, const struct ferry__item *item, int value)
+{
+    uint32_t i;
+
+    if (item->dropped)
+        return false;
+    for (i = 0; !item->call && i < item->op.n_in; i++)
+        if (item->in[i].value == value)
+            return true;
+    return ferry__item_writes(p, item, value);
+}
+
+bool ferry__is_whole(const struct ferry__program *p, const ferry_operand *o,
+                     const struct ferry__use *use)
+{
+    int64_t count = 1;
+    uint32_t i;
+
+    for (i = 0; i < o->rank; i++)
+        count *= o->shape[i];
+    return use->value >= 0 && !use->diff && use->start == 0 && ferry_operand_is_plain(o) &&
+           count == p->values[use->value].count;
+}
+
+int64_t ferry__value_start(const struct ferry__program *p, int value)
+{
+    int64_t start = 0;
+
+    for (; value >= 0 && p->values[value].within >= 0; value = p->values[value].within)
+        start += p->values[value].start;
+    return start;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Bringing tops to the shapes that the inputs have. */
+#include "net/model/state.h"
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether a blob has the shape that it had when it was looked at last. */
+static bool is_as_noted(const struct ferry__net_blob *b)
+{
+    int rank = ferry_blob_rank(b->blob);
+
+    return b->rank == rank &&
+           (!rank || !memcmp(b->shape, ferry_blob_shape(b->blob), (size_t)rank * sizeof *b->shape));
+}
+
+bool ferry__net_is_shaped(const ferry_net *net)
+{
+    int i;
+
+    for (i = 0; i < net->n_blobs; i++)
+        if (net->blobs[i].input && !is_as_noted(&net->blobs[i]))
+            return false;
+    return true;
+}
+
+/* Says in *out that a blob has another shape than when it was looked at last; notes that of now. */
+static int has_changed(struct ferry__net_blob *b, bool *out)
+{
+    int rank = ferry_blob_rank(b->blob);
+    const int64_t *shape = ferry_blob_shape(b->blob);
+    int64_t *grown;
+
+    if (is_as_noted(b))
+        return 0;
+    *out = true;
+    if (rank > b->rank || !b->shape) {
+        grown = realloc(b->shape, (size_t)(rank + 1) * sizeof *grown);
+        if (!grown)
+            return ferry_error_set(FERRY_ENOMEM, "net: no memory for a shape");
+        b->shape = grown;
+    }
+    if (rank)
+        memcpy(b->shape, shape, (size_t)rank * sizeof *shape);
+    b->rank = rank;
+    return 0;
+}
+
+/* Whether a top shares its bottom's diff too: no other top shares that bottom. A Split has a diff for each top. */
+static bool shares_diff(const ferry_layer *layer, int top)
+{
+    int i;
+
+    if (layer->type == &ferry__split_layer)
+        return false;
+    for (i = 0; i < layer->n_tops; i++)
+        if (i != top && layer->alias[i] == layer->alias[top])
+            return false;
+    return true;
+}
+
+static int share_aliases(ferry_layer *layer)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < layer->n_tops; i++) {
+        struct ferry__net_blob *top = &layer->net->blobs[layer->tops[i]];
+
+        if (ferry_layer_is_in_place(layer, i)) /* whose contents it shares its maker said */
+            continue;
+        top->alias = layer->alias[i] < 0 ? -1 : layer->bottoms[layer->alias[i]];
+        if (top->alias < 0)
+            continue;
+        err = ferry_blob_share_data(top->blob, layer->net->blobs[top->alias].blob);
+        if (!err && layer->net->backward && shares_diff(layer, i))
+            err = ferry_blob_share_diff(top->blob, layer->net->blobs[top->alias].blob);
+    }
+    return err;
+}
+
+static int reshape_layer(ferry_layer *layer)
+{
+    int err;
+
+    ferry__layer_forget(layer);
+    layer->fresh = true;
+    err = ferry__layer_misfit(layer, layer->type->reshape(layer));
+    if (!err)
+        err = ferry__layer_failed(layer, share_aliases(layer));
+    layer->fresh = err != 0;
+    return err;
+}
+
+/* Has the consumers of blob b behind layer `maker` reshaped, if its shape is not what they know. */
+static int note_shape(ferry_net *net, int b, int maker)
+{
+    bool changed = false;
+    int i, k, err = has_changed(&net->blobs[b], &changed);
+
+    for (i = maker + 1; changed && i < net->n_layers; i++)
+        for (k = 0; k < net->layers[i].n_bottoms; k++)
+            if (net->layers[i].bottoms[k] == b)
+                net->layers[i].fresh = true;
+    return err;
+}
+
+static int reshape_if_fresh(ferry_layer *layer)
+{
+    int k, err;
+
+    if (!layer->fresh)
+        return 0;
+    ferry__stage_spoil(layer->net, layer->index);
+    err = reshape_layer(layer);
+    for (k = 0; !err && k < layer->n_tops; k++)
+        err = note_shape(layer->net, layer->tops[k], layer->index);
+    return err;
+}
+
+int ferry__net_reshape(ferry_net *net, int first, int last)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < net->n_watched; i++)
+        err = note_shape(net, net->watched[i], net->blobs[net->watched[i]].maker);
+    for (i = first; !err && i <= last; i++)
+        err = reshape_if_fresh(&net->layers[i]);
+    return err;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Makes a program: the passes in their order. */
+#include "net/passes/passes.h"
+
+#include <ferry/status.h>
+
+#include <stdlib.h>
+
+/* Each pass works on the program of the one before it; the first that fails ends it. */
+static int (*const passes[])(struct ferry__program *) = {
+    ferry__pass_collect, /* what the layers emitted */
+    ferry__pass_fuse,    /* joins operations */
+    ferry__pass_layout,  /* orders of axes */
+    ferry__pass_slice,   /* values within others */
+    ferry__pass_strides, /* operations with the strides of their values */
+    ferry__pass_arena,   /* memory */
+    ferry__pass_prepare, /* operations of the devices */
+    ferry__pass_differentiate,
+};
+
+static int no_memory(void)
+{
+    return ferry_error_set(FERRY_ENOMEM, "net: no memory for its operations");
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------ */
+
+/*
+ * Walks over the shapes of the layers' bottoms and tops: counts their numbers where `shapes` is NULL,
+ * compares or, with `fill`, writes them otherwise. The count, or −1 where one differs.
+ */
+static int walk_shapes(const ferry_net *net, int first, int last, int64_t *shapes, bool fill)
+{
+    int i, k, a, n = 0;
+
+    for (i = first; i <= last; i++) {
+        const ferry_layer *layer = &net->layers[i];
+
+        for (k = 0; k < layer->n_bottoms + layer->n_tops; k++) {
+            const ferry_blob *b = k < layer->n_bottoms
+                                      ? ferry_layer_bottom_at(layer, k)
+                                      : ferry_layer_top_at(layer, k - layer->n_bottoms);
+
+            for (a = -1; a < ferry_blob_rank(b); a++, n++) {
+                int64_t number = a < 0 ? ferry_blob_rank(b) : ferry_blob_dim(b, a);
+
+                if (shapes && fill)
+                    shapes[n] = number;
+                else if (shapes && shapes[n] != number)
+                    return -1;
+            }
+        }
+    }
+    return n;
+}
+
+bool ferry__program_fits(const struct ferry__program *p)
+{
+    return walk_shapes(p->net, p->first_layer, p->last_layer, p->shapes, false) >= 0;
+}
+
+static int note_shapes(struct ferry__program *p)
+{
+    p->n_shapes = walk_shapes(p->net, p->first_layer, p->last_layer, NULL, false);
+    p->shapes = calloc((size_t)p->n_shapes + 1, sizeof *p->shapes);
+    if (!p->shapes)
+        return no_memory();
+    walk_shapes(p->net, p->first_layer, p->last_layer, p->shapes, true);
+    return 0;
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------ */
+
+int ferry__program_make(ferry_net *net, int first, int last, struct ferry__program **out)
+{
+    struct ferry__program *p = calloc(1, sizeof *p);
+    size_t i;
+    int err;
+
+    if (!p)
+        return no_memory();
+    p->net = net;
+    p->first_layer = first;
+    p->last_layer = last;
+    err = note_shapes(p);
+    for (i = 0; !err && i < sizeof passes / sizeof *passes; i++)
+        err = passes[i](p);
+    if (err)
+        ferry__program_end(p);
+    else
+        *out = p;
+    return err;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Strides of values, and operations with the strides of their values. */
+#include "net/passes/passes.h"
+
+#include <string.h>
+
+/* ---- values ---------------------------------------------------------------------------------------- */
+
+/* An axis without elements takes the room of one: a stride is never 0. */
+static int64_t room_of(int64_t elements)
+{
+    return elements > 1 ? elements : 1;
+}
+
+void ferry__value_lay(struct ferry__value *v)
+{
+    int64_t step = 1;
+    int i;
+
+    if (v->last) {
+        v->stride[1] = 1;
+        step = room_of(v->shape[1]);
+    }
+    for (i = v->rank; i-- > 0;) {
+        if (v->last && i == 1)
+            continue;
+        v->stride[i] = step;
+        step *= room_of(v->shape[i]);
+    }
+}
+
+/* ---- operands -------------------------------------------------------------------------------------- */
+
+/* Row-major strides of a value's axes. */
+static void plain_strides(const struct ferry__value *v, int64_t *out)
+{
+    int64_t step = 1;
+    int i;
+
+    for (i = v->rank; i-- > 0;) {
+        out[i] = step;
+        step *= room_of(v->shape[i]);
+    }
+}
+
+/*
+ * One axis of an operand, `n` elements `step` apart in row-major order, in the order that the value
+ * has: an axis of the value, a part of one, or several that still follow one another. 0: it cannot be.
+ */
+static int64_t axis_stride(const struct ferry__value *v, const int64_t *plain, int64_t n,
+                           int64_t step)
+{
+    int64_t left = n, stride, along;
+    int a;
+
+    for (a = 0; a < v->rank && (v->shape[a] == 1 || plain[a] > step); a++)
+        ;
+    if (a == v->rank || step % plain[a])
+        return 0;
+    stride = v->stride[a] * (step / plain[a]);
+    along = v->shape[a] / (step / plain[a]);
+    if (left <= along)
+        return stride;
+    if (v->shape[a] % (step / plain[a]))
+        return 0;
+    for (;; left /= along, along = v->shape[a]) {
+        int64_t next = (left == n ? stride : v->stride[a]) * along;
+
+        if (left <= along)
+            return stride;
+        if (left % along)
+            return 0;
+        do
+            a--;
+        while (a >= 0 && v->shape[a] == 1);
+        if (a < 0 || v->stride[a] != next)
+            return 0;
+    }
+}
+
+static int64_t start_of(const struct ferry__value *v, const int64_t *plain, int64_t start)
+{
+    int64_t at = 0;
+    int a;
+
+    for (a = 0; a < v->rank; a++)
+        if (v->shape[a] > 1)
+            at += start / plain[a] % v->shape[a] * v->stride[a];
+    return at;
+}
+
+/* An operand with other axes: those of its value, all of them. */
+static ferry_operand as_value(const struct ferry__value *v)
+{
+    ferry_operand o = ferry_operand_make((ferry_dtype)v->dtype, v->shape, v->rank, NULL);
+
+    memcpy(o.stride, v->stride, sizeof v->stride);
+    return o;
+}
+
+static bool lay_operand(const struct ferry__value *v, const struct ferry__use *use,
+                        ferry_operand *o, int64_t *out_start)
+{
+    int64_t plain[FERRY_OP_AXES];
+    uint32_t i;
+
+    *out_start = use->start;
+    plain_strides(v, plain);
+    /* no element is anywhere, or all are where the operand says, whatever its axes */
+    if (!v->count || !memcmp(v->stride, plain, (size_t)v->rank * sizeof *plain))
+        return true;
+    for (i = 0; i < o->rank; i++) {
+        if (o->shape[i] <= 1 || o->stride[i] == 0)
+            continue;
+        o->stride[i] = axis_stride(v, plain, o->shape[i], o->stride[i]);
+        if (!o->stride[i])
+            return false;
+    }
+    *out_start = start_of(v, plain, use->start);
+    return true;
+}
+
+static bool same_dims(const struct ferry__value *a, const struct ferry__value *b)
+{
+    return a->rank == b->rank && !memcmp(a->shape, b->shape, sizeof a->shape);
+}
+
+/* Whether the operation may see all of its operands with their values' own axes. */
+static bool takes_any_axes(const struct ferry__program *p, const struct ferry__item *item)
+{
+    return item->op.kind == FERRY_OP_UNARY && item->in[0].value >= 0 && item->out[0].value >= 0 &&
+           ferry__is_whole(p, &item->op.in[0], &item->in[0]) &&
+           ferry__is_whole(p, &item->op.out[0], &item->out[0]) &&
+           same_dims(&p->values[item->in[0].value], &p->values[item->out[0].value]);
+}
+
+/* x of an inner product: its items, then whatever axes there are. */
+static bool takes_inner_axes(const struct ferry__program *p, const struct ferry__item *item)
+{
+    const struct ferry__value *v;
+
+    if (item->op.kind != FERRY_OP_INNER_PRODUCT || item->in[0].value < 0)
+        return false;
+    v = &p->values[item->in[0].value];
+    return v->rank > 1 && v->shape[0] == item->op.in[0].shape[0] &&
+           ferry__is_whole(p, &item->op.in[0], &item->in[0]);
+}
+
+int ferry__item_lay(const struct ferry__program *p, const struct ferry__item *item,
+                    ferry_op_desc *op, int64_t *in_start, int64_t *out_start)
+{
+    bool any = takes_any_axes(p, item), inner = takes_inner_axes(p, item);
+    uint32_t i;
+
+    *op = item->op;
+    for (i = 0; i < op->n_in; i++) {
+        const struct ferry__use *use = &item->in[i];
+
+        in_start[i] = use->start;
+        if (use->value < 0)
+            continue;
+        if (i == 0 && (any || inner))
+            op->in[0] = as_value(&p->values[use->value]);
+        else if (!lay_operand(&p->values[use->value], use, &op->in[i], &in_start[i]))
+            return 0;
+    }
+    for (i = 0; i < op->n_out; i++) {
+        const struct ferry__use *use = &item->out[i];
+
+        out_start[i] = use->start;
+        if (use->value < 0)
+            continue;
+        if (i == 0 && any)
+            op->out[0] = as_value(&p->values[use->value]);
+        else if (!lay_operand(&p->values[use->value], use, &op->out[i], &out_start[i]))
+            return 0;
+    }
+    return 1;
+}
+
+/* The operations as their values lie; what was counted from the values' first elements too. */
+int ferry__pass_strides(struct ferry__program *p)
+{
+    int64_t in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
+    uint32_t k;
+    int i;
+
+    for (i = 0; i < p->n_items; i++) {
+        struct ferry__item *item = &p->items[i];
+        ferry_op_desc op;
+
+        if (item->call || item->dropped || !ferry__item_lay(p, item, &op, in, out))
+            continue;
+        item->op = op;
+        for (k = 0; k < op.n_in; k++)
+            item->in[k].start = in[k];
+        for (k = 0; k < op.n_out; k++)
+            item->out[k].start = out[k];
+    }
+    return 0;
+}
