@@ -10,38 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct walk walk_over(const ferry_operand *shape)
-{
-    struct walk w;
-
-    memset(&w, 0, sizeof w);
-    w.left = ferry__operand_count(shape);
-    return w;
-}
-
-void walk_on(struct walk *w, const ferry_operand *shape)
-{
-    uint32_t axis = shape->rank;
-
-    w->left--;
-    while (axis-- > 0) {
-        if (++w->i[axis] < shape->shape[axis])
-            return;
-        w->i[axis] = 0;
-    }
-}
-
-int64_t view_place(const struct view *v, const int64_t *index)
-{
-    int64_t place = 0;
-    uint32_t axis;
-
-    for (axis = 0; axis < v->o.rank; axis++)
-        if (v->o.shape[axis] > 1)
-            place += index[axis] * v->o.stride[axis];
-    return place;
-}
-
 /* ---- the epilogue ------------------------------------------------------------------------------ */
 
 static double step_of(const struct scene *s, const ferry_op_step *step, const int64_t *index,

@@ -8,6 +8,8 @@
 #include "op/element.h"
 #include "op/operand.h"
 
+#include <string.h>
+
 /* An operand of a run: where its first element is, and how it lies. */
 struct view {
     ferry_operand o;
@@ -29,11 +31,38 @@ struct walk {
     int64_t left; /* elements that are still to come, this one among them */
 };
 
-struct walk walk_over(const ferry_operand *shape);
-void walk_on(struct walk *w, const ferry_operand *shape);
+static inline struct walk walk_over(const ferry_operand *shape)
+{
+    struct walk w;
+
+    memset(&w, 0, sizeof w);
+    w.left = ferry__operand_count(shape);
+    return w;
+}
+
+static inline void walk_on(struct walk *w, const ferry_operand *shape)
+{
+    uint32_t axis = shape->rank;
+
+    w->left--;
+    while (axis-- > 0) {
+        if (++w->i[axis] < shape->shape[axis])
+            return;
+        w->i[axis] = 0;
+    }
+}
 
 /* Elements from the first to the one at the walk's index; axes of one element are repeated. */
-int64_t view_place(const struct view *v, const int64_t *index);
+static inline int64_t view_place(const struct view *v, const int64_t *index)
+{
+    int64_t place = 0;
+    uint32_t axis;
+
+    for (axis = 0; axis < v->o.rank; axis++)
+        if (v->o.shape[axis] > 1)
+            place += index[axis] * v->o.stride[axis];
+    return place;
+}
 
 static inline double view_get(const struct view *v, const int64_t *index)
 {
