@@ -79,6 +79,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/shards.h \
 	%D%/target.c \
 	%D%/target.h \
+	%D%/text.c \
 	%D%/tool.c \
 	%D%/tool.h \
 	%D%/train.h \

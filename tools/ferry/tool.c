@@ -6,39 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Errors and arguments: what every subcommand starts with. */
-
-int tool_error(int status, const char *fmt, ...)
-{
-    va_list args;
-
-    fflush(stdout);
-    fputs("ferry: ", stderr);
-    va_start(args, fmt);
-    tool_vprint(stderr, "", fmt, args);
-    va_end(args);
-    fputc('\n', stderr);
-    return status;
-}
-
-static void log_line(void *arg, int level, const char *text)
-{
-    static const char *const names[] = { "error", "warn", "info", "debug" };
-
-    (void)arg;
-    text += strncmp(text, "ferry: ", 7) == 0 ? 7 : 0; /* it begins the line already */
-    (void)tool_error(TOOL_OK, "%s: %s", names[level], text);
-}
-
-void tool_log(void)
-{
-    ferry_log_set_handler(log_line, NULL);
-}
-
-int tool_ferry_error(void)
-{
-    return tool_error(TOOL_FAILURE, "%s", ferry_last_error());
-}
+/* Arguments of the subcommands. */
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 

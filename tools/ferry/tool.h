@@ -101,6 +101,8 @@ const char *tool_nearest(const char *word, const char *const *candidates, size_t
 
 /* Bytes of the character at `text`, which is not its end; 1 for what is none. */
 size_t tool_character(const char *text, bool *out_plain);
+/* The code point of the character at `text`; U+FFFD for bytes that are not UTF-8. */
+unsigned tool_code_point(const char *text);
 /* The text with '?' for what is not plain; the same pointer. */
 char *tool_printable(char *text);
 /* Prints the text so, to standard output. */
