@@ -279,6 +279,7 @@ EXTRA_DIST += \
 	%D%/scripts/check-caffe-tests.sh \
 	%D%/scripts/check-interop.py \
 	%D%/scripts/check-proto.py \
+	%D%/scripts/calls.list \
 	%D%/scripts/circles.awk \
 	%D%/scripts/lib.sh \
 	%D%/scripts/prose.awk \
@@ -286,6 +287,7 @@ EXTRA_DIST += \
 	%D%/scripts/prose.todo \
 	%D%/scripts/rooms.awk \
 	%D%/scripts/rooms.list \
+	%D%/scripts/sets.awk \
 	%D%/scripts/text.sh \
 	%D%/model/events.pml \
 	%D%/data/empty.conf \
