@@ -66,7 +66,7 @@ static double slope(const struct hinge *s, double value, bool own)
 {
     double sign = own ? -1 : 1, over = 1 + sign * value;
 
-    if (over <= 0)
+    if (!(over > 0)) /* a NaN adds nothing to the loss */
         return 0;
     return s->squares ? 2 * sign * over : sign;
 }

@@ -464,9 +464,11 @@ class Net:
 
     def leave_diff(self, node):
         """In place, bottom and top have one diff: where propagate_down keeps the layer from computing
-        the bottom's, the top's stays there, and the layers below read it."""
+        the bottom's, the top's stays there, and the layers below read it. A type without a backward pass
+        leaves none."""
         below, above = node.reads[0], node.writes[0]
-        if below not in self.diffs and above in self.diffs:
+        wanted = node.need and node.needs[0]
+        if not wanted and above in self.diffs:
             self.diffs[below] = self.diffs[above]
 
     def run_back(self, node):

@@ -4,7 +4,7 @@
 import numpy as np
 
 from .layer import Layer, count, layer
-from .real import Real, Sum, choose, compare, matmul, real, stack, undecided, zeros
+from .real import Real, Sum, biased, choose, compare, matmul, real, stack, undecided, zeros
 
 
 def transposed(x):
@@ -42,7 +42,7 @@ class InnerProduct(Layer):
         x = bottoms[0]
         y = matmul(self.rows(x), self.matrix())
         if len(self.blobs) > 1:
-            y = y + self.weight(1)
+            y = biased(y, self.weight(1), self.matrix().shape[0])
         return [y.reshape(x.shape[: self.at] + (y.shape[1],))]
 
     def backward(self, tops, diffs, bottoms, needs):

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 
 from .layer import Layer, count, layer
-from .real import FLT_MAX, Real, Sum, concatenate, power, stack, undecided
+from .real import FLT_MAX, Real, Sum, biased, concatenate, power, stack, undecided
 from .text import Unsupported
 
 WINOGRAD_CHANNELS = 4  # the floats of the shortest vector: no convolution of fewer channels
@@ -172,7 +172,8 @@ class Convolutional(Layer):
             y = cross(self.window, self.apart(x), self.filters(), size, loose)
         y = y.reshape(x.shape[: self.channel] + (self.outputs,) + size)
         if len(self.blobs) > 1:
-            y = y + self.weight(1).reshape((-1,) + (1,) * len(size))
+            bias = self.weight(1).reshape((-1,) + (1,) * len(size))
+            y = biased(y, bias, self.weight(0).size // self.outputs)
         return y
 
     def may_be_winograd(self):

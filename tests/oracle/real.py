@@ -268,6 +268,12 @@ def matmul(a, b):
     return total.real()
 
 
+def biased(total, bias, terms):
+    """Sums of so many terms and a bias, which may come first: it is then part of every partial sum."""
+    y = total + bias
+    return Real(y.v, y.e + terms * EPS * abs(bias.v), y.doubt)
+
+
 def rounded(x):
     """A blob's bound: denormals may be flushed, and where float32 overflows there is no bound."""
     e = np.where(np.isnan(x.e), np.inf, x.e) + TINY * (x.e > 0)

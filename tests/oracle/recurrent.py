@@ -9,7 +9,7 @@ written.
 
 from .layer import Layer, count, layer
 from .layers_dense import transposed
-from .real import Sum, choose, matmul, sigmoid, stack, tanh, zeros
+from .real import Sum, biased, choose, matmul, sigmoid, stack, tanh, zeros
 
 
 def unit(c, x, cont):
@@ -111,9 +111,8 @@ class Recurrent(Layer):
         x, cont = bottoms[:2]
         self.check(x.shape[0] == self.steps, 'the number of time steps changed')
         self.check(cont.shape == x.shape[:2], 'cont is %s', cont.shape)
-        y = matmul(x.reshape(x.shape[0], x.shape[1], -1), transposed(self.weight(0))) + self.weight(
-            1
-        )
+        y = matmul(x.reshape(x.shape[0], x.shape[1], -1), transposed(self.weight(0)))
+        y = biased(y, self.weight(1), self.weight(0).shape[1])
         if self.static:
             self.check(
                 bottoms[2].shape[0] == x.shape[1],

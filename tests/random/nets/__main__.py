@@ -27,6 +27,7 @@ def arguments():
     parser.add_argument("--devices", default="cpu,sim,opencl,cuda", help="backends; cuda runs on the doubles")
     parser.add_argument("--seconds", type=float, default=60, help="how long (60)")
     parser.add_argument("--nets", type=int, help="how many nets at most")
+    parser.add_argument("--solvers", type=int, help="how many solvers at most; with --nets: after those")
     parser.add_argument("--net", type=int, help="the net of this seed alone, on every device")
     parser.add_argument("--solver", type=int, help="the solver of this seed alone, on every device")
     parser.add_argument("--case", type=pathlib.Path, help="this case alone, on every device")
@@ -94,9 +95,9 @@ def cases(paths):
         yield case
 
 
-def train(runner, report, fixed, first, end, keep_going):
+def train(runner, report, fixed, first, end, keep_going, most):
     """Solvers, until the time ends: one with a seed from 1 on, one with a new seed, and so on."""
-    for n in itertools.count():
+    for n in itertools.count() if most is None else range(most):
         seed = 1 + n // 2 if fixed and n % 2 else first + n // 2
         if time.monotonic() > end or (report.count and not keep_going):
             return
@@ -147,8 +148,8 @@ def main():
             report.add(net, findings)
             if not options.keep_going:
                 break
-    if options.solver is not None or not single and options.nets is None:
-        train(runner, report, options.seed is None and not single, first, end, options.keep_going)
+    if options.solver is not None or not single and (options.nets is None or options.solvers is not None):
+        train(runner, report, options.seed is None and not single, first, end, options.keep_going, options.solvers)
     runner.stop()
     return finish(runner, report, begin, first)
 
