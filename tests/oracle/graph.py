@@ -420,7 +420,7 @@ class Net:
                 self.values[key] = top.reshape(self.values[key].shape)
         self.overwritten |= any(
             earlier.moves and any(b in names for b in earlier.bottoms[earlier.in_place :])
-            for earlier in self.done
+            for earlier in self.done + [node]
         )
 
     def forward(self):

@@ -18,6 +18,7 @@ class Param:
         self.data = data
         self.owner = self
         self.diff = None  # a Real, once a backward pass adds to it
+        self.slack = np.zeros(np.shape(data))  # the bound of what forward passes added to it
         self.name = spec.get('name', '')
         self.share_mode = spec.enum('share_mode', 'STRICT', 'STRICT', 'PERMISSIVE')
         self.has_lr, self.lr_mult = spec.has('lr_mult'), spec.float('lr_mult', 1.0)

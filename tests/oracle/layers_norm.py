@@ -2,7 +2,7 @@
 """Layers that normalise: batch, mean and variance, length, softmax."""
 
 from .layer import Layer, count, layer
-from .real import exp, sqrt
+from .real import exp, real, sqrt
 from .text import Message
 
 
@@ -76,9 +76,10 @@ class BatchNorm(Layer):
         if self.dry:
             return
         fraction = self.p.float('moving_average_fraction', 0.999)
-        news = (mean.v.ravel(), variance.v.ravel() * (m / (m - 1) if m > 1 else 1), 1.0)
+        news = (mean, variance * (m / (m - 1) if m > 1 else 1.0), real(1.0))
         for param, new in zip(self.blobs, news):
-            param.data[...] = param.data * fraction + new
+            param.data[...] = param.data * fraction + new.v.ravel()
+            param.slack = param.slack * fraction + new.e.ravel()
 
     def backward(self, tops, diffs, bottoms, needs):
         y, dy = self.normal, self.rows(diffs[0])

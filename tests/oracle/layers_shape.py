@@ -92,8 +92,8 @@ class DummyData(Source):
 
 @layer('Parameter', field='parameter_param', bottoms=0, tops=1)
 class Parameter(Layer):
-    """The parameter is the top: both share data and diff, so a backward pass replaces the gradient
-    where other layers add to theirs."""
+    """The top has the parameter's values. Its gradient is added to the parameter's: in Caffe both are one
+    array, so that it replaces what other layers of a shared parameter or an earlier pass added."""
 
     def setup(self, bottoms):
         self.parameter(shape(self.p.sub('shape')))
@@ -102,7 +102,7 @@ class Parameter(Layer):
         return [self.weight(0)]
 
     def backward(self, tops, diffs, bottoms, needs):
-        self.add_gradient(0, diffs[0], True)
+        self.add_gradient(0, diffs[0])
         return []
 
 
@@ -212,6 +212,8 @@ class SameElements(Layer):
 class Flatten(SameElements):
     def shape(self, x):
         start, end = self.axis(x, self.p.int('axis', 1)), self.axis(x, self.p.int('end_axis', -1))
+        # Of an end before the start Caffe's CHECK leaves one case: an axis of 1 is put in.
+        self.check(start <= end + 1, 'end_axis %d before axis %d', end, start)
         return x.shape[:start] + (count(x.shape[start : end + 1]),) + x.shape[end + 1 :]
 
 

@@ -71,7 +71,7 @@ class Real:
         other = real(other)
         v = self.v * other.v
         e = abs(self.v) * other.e + (abs(other.v) + other.e) * self.e + EPS * abs(v)
-        return Real(v, e, self.doubt or other.doubt)
+        return Real(v, unbound(v, e), self.doubt or other.doubt)
 
     def __truediv__(self, other):
         other = real(other)
@@ -107,7 +107,7 @@ class Real:
         e = self.e.sum(axis=axis, keepdims=keepdims)
         if terms > 1:
             e = e + terms * EPS * abs(self.v).sum(axis=axis, keepdims=keepdims)
-        return Real(v, e, self.doubt)
+        return Real(v, unbound(v, e), self.doubt)
 
     def mean(self, axis=None, keepdims=False):
         total = self.sum(axis, keepdims)
@@ -146,6 +146,12 @@ def real(x):
     if isinstance(x, float) and abs(x) < HUGE and np.float32(x) != x:
         return Real(x, np.array(EPS * abs(x)))
     return Real(x)
+
+
+def unbound(v, e):
+    """A bound, infinite where float32 overflows: a square may, of which the root would not."""
+    over = abs(v) > HUGE
+    return np.where(over & np.isfinite(v), np.inf, e) if over.any() else e
 
 
 def compare(relation, a, b):
@@ -277,7 +283,5 @@ def biased(total, bias, terms):
 def rounded(x):
     """A blob's bound: denormals may be flushed, and where float32 overflows there is no bound."""
     e = np.where(np.isnan(x.e), np.inf, x.e) + TINY * (x.e > 0)
-    over = abs(x.v) + e > HUGE
-    if over.any():
-        e = np.where(over & np.isfinite(x.v), np.inf, e)
+    e = unbound(abs(x.v) + np.where(np.isinf(e), 0, e), e)
     return Real(x.v, e, x.doubt or bool(np.isinf(e).any()))

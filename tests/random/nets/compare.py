@@ -86,7 +86,8 @@ class Judge:
             # Of statistics that move, a mean may cancel: the scale is that of all of the layer's parameters.
             largest = max(np.max(np.abs(p), initial=0) for p in truth.params_after[layer])
             for i, got in enumerate(blobs):
-                hold("parameter", f"{layer}/{i}", got, truth.params_after[layer][i], 1e-5 * largest)
+                bound = 1e-5 * largest + truth.params_slack[layer][i]
+                hold("parameter", f"{layer}/{i}", got, truth.params_after[layer][i], bound)
         if "diffs" in arrays:
             self._diffs(truth, arrays, hold)
         return out

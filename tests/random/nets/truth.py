@@ -44,6 +44,7 @@ class Truth:
         net = self.net
         self.bounds, self.fragile = net.bounds, net.fragile_values
         self.params_after = {layer.name: layer.params for layer in net.layers}
+        self.params_slack = {layer.name: [param.slack for param in layer.blobs] for layer in net.layers}
         if self.backward:
             self.diffs, self.diff_bounds, self.fragile_diffs = net.blob_diffs, net.diff_bounds, net.fragile_diffs
             self.param_diffs, self.param_diff_bounds = net.param_diffs, net.param_diff_bounds
