@@ -198,23 +198,25 @@ static bool shares_store(const struct act *a)
 }
 
 /*
- * A copy may have been staged on the host, and what is only read may have been brought to where the
- * call was refused then; else V is as it was, where nothing else changes it.
+ * A copy may have been staged on the host, and a read operand may have been copied to the place
+ * where the call was refused afterwards. Of a read-only adoption, host and device may have got
+ * storage of their own, and one copy remains. Otherwise V is as it was.
  */
 static bool same_valid(const struct act *a, unsigned i)
 {
     const struct before *was = &a->before[i];
     const struct touched *t = &a->touched[i];
     const struct store *s = t->obj->half[t->half].store;
-    bool certain;
+    bool certain, readonly;
     unsigned v;
 
     if (!was->memory || run.lost || world_has(WORLD_LATE) || !s || s->idle || s->state != SAFE)
         return true;
     v = valid_at(t->obj, t->half);
+    readonly = adoption_readonly(s, NOWHERE, &certain);
     if (a->ntouched > 1 && (t->access == FERRY_READ || shares_store(a)))
-        return (v & was->valid) == was->valid;
-    if (adoption_readonly(s, NOWHERE, &certain)) /* the sides of it may have parted */
+        return readonly ? v || !was->valid : (v & was->valid) == was->valid;
+    if (readonly)
         return (v || !was->valid) && (v & ~(was->valid | BIT(HOST))) == 0;
     return v == was->valid || v == (was->valid | BIT(HOST));
 }

@@ -184,6 +184,8 @@ static void what_cannot_be_is_one_line_and_leaves_nothing(void)
         { "dataset list db --resize 0x7", 2, "--resize" },
         { "dataset list db --seed 3", 2, "--seed" },
         { "dataset list db --shuffle --seed x", 2, "--seed" },
+        { "dataset list db --max-bytes 0", 2, "--max-bytes" },
+        { "dataset list db --max-bytes 100", 1, "the limit is 100" },
         { "dataset nowhere db", 1, "nowhere" },
         { "dataset /dev/zero db", 1, "a device" },
         { "dataset zero db", 1, "its byte 8 is 0" },

@@ -412,6 +412,26 @@ static void fail_each(make_fn make, const char *path, ferry_dtype dtype)
     ferry_blob_destroy(b);
 }
 
+/* Per value a byte and an element of the blob, and 2 bytes per component of a progressive JPEG. */
+static void no_image_is_decoded_above_the_limit(void)
+{
+    ferry_blob *b = BLOB(FERRY_U8, 1);
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(pictures); i++) {
+        const char *path = image(pictures[i].name);
+        uint64_t each = strncmp(pictures[i].name, "progressive", 11) == 0 ? 2 + 2 * 3 : 2;
+        uint64_t needed = each * 9 * 13 * (uint64_t)pictures[i].channels;
+
+        ferry_io_set_max_bytes(needed - 1);
+        FX_FAILS(FERRY_EOVERFLOW, ferry_image_read(path, 0, b));
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), pictures[i].name));
+        ferry_io_set_max_bytes(needed);
+        FX_OK(ferry_image_read(path, 0, b));
+    }
+    ferry_io_set_max_bytes(0);
+    ferry_blob_destroy(b);
+}
+
 static void every_allocation_of_a_picture_may_fail(void)
 {
     ferry_blob *b = BLOB(FERRY_F32, 1);
@@ -437,6 +457,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(mean_scale_cover_and_swap_are_opencvs),
     FERRY_TEST(the_mean_is_of_the_whole_picture_and_the_crop_comes_after_it),
     FERRY_TEST(what_does_not_fit_is_refused),
+    FERRY_TEST(no_image_is_decoded_above_the_limit),
     FERRY_TEST(every_allocation_of_a_picture_may_fail),
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "dataset.h"
 #include "files.h"
+#include "net.h"
 
 #include <ferry/image.h>
 
@@ -16,7 +17,7 @@ struct making {
     struct dataset_source source;
     struct dataset_writer *writer;
     bool encoded, gray, shuffle, json;
-    const char *root, *resize, *seed_text;
+    const char *root, *resize, *seed_text, *max_bytes;
     int64_t height, width; /* 0: as they are */
     uint64_t seed;
     ferry_blob *picture, *resized;
@@ -292,7 +293,8 @@ int cmd_dataset(const struct tool_command *self, int argc, char **argv)
         { "--root", NULL, NULL, &m.root },       { "--encoded", NULL, &m.encoded, NULL },
         { "--resize", NULL, NULL, &m.resize },   { "--gray", NULL, &m.gray, NULL },
         { "--shuffle", NULL, &m.shuffle, NULL }, { "--seed", NULL, NULL, &m.seed_text },
-        { "--json", NULL, &m.json, NULL },       { NULL, NULL, NULL, NULL }
+        { "--json", NULL, &m.json, NULL },       { "--max-bytes", NULL, NULL, &m.max_bytes },
+        { NULL, NULL, NULL, NULL },
     };
     int n = tool_parse(self, argc, argv, options, 3), status;
 
@@ -304,6 +306,8 @@ int cmd_dataset(const struct tool_command *self, int argc, char **argv)
     status = parse_size(self, &m);
     if (status == TOOL_OK)
         status = parse_seed(self, &m);
+    if (status == TOOL_OK)
+        status = net_max_bytes(self, m.max_bytes);
     if (status != TOOL_OK)
         return status;
     status = dataset_open(&m.source, argv[0], n > 2 ? argv[1] : NULL, m.root)

@@ -212,6 +212,7 @@ const struct tool_command tool_commands[] = {
       "    --gray           one channel\n"
       "    --encoded        files as they are, or as PNG what is resized, gray or from idx files\n"
       "    --shuffle        in another order; --seed N: in another one yet\n"
+      "    --max-bytes N    of a decoded picture; 1073741824\n"
       "    --json           {\"database\", \"records\", \"shape\", \"encoded\", \"shuffled\"}\n",
       cmd_dataset },
     { "diff", "A B [--tolerance T] [--quiet] [--json]", "How far the arrays of two files are apart",
