@@ -4,7 +4,7 @@
 import numpy as np
 
 from .layer import Layer, count, layer
-from .real import Real, Sum, biased, choose, compare, matmul, real, stack, undecided, zeros
+from .real import Real, Sum, biased, choose, compare, matmul, real, shifted, stack, undecided, zeros
 
 
 def transposed(x):
@@ -131,7 +131,7 @@ class Bias(Broadcast):
 
     def forward(self, bottoms):
         x, b = self.over(bottoms[0], self.factor(bottoms))
-        return [(x + b).reshape(bottoms[0].shape)]
+        return [shifted(x, b).reshape(bottoms[0].shape)]
 
     def backward(self, tops, diffs, bottoms, needs):
         factor = self.factor(bottoms)
@@ -159,7 +159,9 @@ class Scale(Broadcast):
         x, a = self.over(bottoms[0], self.factor(bottoms))
         y = x * a
         if self.p.bool('bias_term'):
-            y = y + self.weight(len(self.blobs) - 1).reshape((1, -1, 1))
+            shift = self.weight(len(self.blobs) - 1)
+            self.check(shift.size == a.size, '%d biases for %d factors', shift.size, a.size)
+            y = shifted(y, shift.reshape((1, -1, 1)))
         return [y.reshape(bottoms[0].shape)]
 
     def backward(self, tops, diffs, bottoms, needs):

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from .layer import Layer, layer
-from .real import choose, exp, log, power, real, sigmoid, tanh
+from .real import choose, exp, log, power, real, shifted, sigmoid, tanh
 from .text import Unsupported
 
 
@@ -148,7 +148,7 @@ class Power(Neuron):
     def inner(self, x):
         _, scale, shift = self.parts()
         inner = x if scale == 1 else x * scale
-        return inner + shift if shift else inner
+        return shifted(inner, real(shift)) if shift else inner
 
     def f(self, x):
         p, scale, shift = self.parts()

@@ -2,7 +2,7 @@
 """Layers that normalise: batch, mean and variance, length, softmax."""
 
 from .layer import Layer, count, layer
-from .real import exp, real, sqrt
+from .real import exp, real, shifted, sqrt
 from .text import Message
 
 
@@ -59,7 +59,7 @@ class BatchNorm(Layer):
             weight = float(self.blobs[2].data[0])
             factor = 0.0 if weight == 0 else 1 / weight
             mean, variance = self.learned(0) * factor, self.learned(1) * factor
-            centred = x - mean
+            centred = shifted(x, -mean)
         else:
             mean = x.mean((0, 2), keepdims=True)
             centred = x - mean
@@ -69,7 +69,7 @@ class BatchNorm(Layer):
         self.normal = centred / self.deviation
         y = self.normal
         if len(self.blobs) > 3:
-            y = y * self.learned(3) + self.learned(4)
+            y = shifted(y * self.learned(3), self.learned(4))
         return [y.reshape(bottoms[0].shape)]
 
     def move(self, mean, variance, m):

@@ -290,6 +290,7 @@ class Filter(Layer):
 
     def chosen(self, bottoms):
         selector = bottoms[-1]
+        self.check(all(x.ndim for x in bottoms), 'a bottom has no axis')
         self.check(count(selector.shape[1:]) == 1, 'the selector has more than one value an item')
         self.check(
             all(x.shape[0] == selector.shape[0] for x in bottoms), 'the bottoms differ in axis 0'

@@ -280,8 +280,15 @@ def biased(total, bias, terms):
     return Real(y.v, y.e + terms * EPS * abs(bias.v), y.doubt)
 
 
+def shifted(x, shift):
+    """x + shift. A linear layer behind it may be given both parts one by one, as constants folded into
+    its weights and its bias: each part is then rounded, even where their sum cancels."""
+    return biased(x, shift, 2)
+
+
 def rounded(x):
     """A blob's bound: denormals may be flushed, and where float32 overflows there is no bound."""
-    e = np.where(np.isnan(x.e), np.inf, x.e) + TINY * (x.e > 0)
+    tiny = (x.e > 0) | ((x.v != 0) & (abs(x.v) < TINY))  # a bound of so little has become 0
+    e = np.where(np.isnan(x.e), np.inf, x.e) + TINY * tiny
     e = unbound(abs(x.v) + np.where(np.isinf(e), 0, e), e)
     return Real(x.v, e, x.doubt or bool(np.isinf(e).any()))
