@@ -110,6 +110,7 @@ class BN(Layer):
 
     def forward(self, bottoms):
         x = bottoms[0].reshape(self.legacy4(bottoms[0]))
+        self.check(x.shape[1] == self.blobs[0].data.size, '%d channels', x.shape[1])
         self.normal = x
         if self.learns():
             axes = (0, 2, 3)

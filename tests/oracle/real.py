@@ -204,7 +204,7 @@ def sqrt(x):
 
 def exp(x):
     v = np.exp(x.v)
-    return Real(v, v * np.expm1(x.e) + (4 + abs(x.v)) * EPS * v, x.doubt)
+    return Real(v, v * np.expm1(x.e) + (4 + abs(x.v)) * EPS * v + TINY * (v < TINY), x.doubt)
 
 
 def log(x):
@@ -216,7 +216,7 @@ def sigmoid(x):
     # 1 + tanh would cancel far below 0
     small = np.exp(-abs(x.v))
     v = np.where(x.v < 0, small, 1.0) / (1 + small)
-    return Real(v, v * (1 - v) * np.expm1(x.e) + 8 * EPS * v, x.doubt)
+    return Real(v, v * (1 - v) * np.expm1(x.e) + 8 * EPS * v + TINY * (v < TINY), x.doubt)
 
 
 def tanh(x):
