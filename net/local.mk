@@ -184,6 +184,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/proto/arena.h \
 	%D%/proto/copy.c \
 	%D%/proto/describe.c \
+	%D%/proto/file.c \
+	%D%/proto/file.h \
 	%D%/proto/get.c \
 	%D%/proto/index.c \
 	%D%/proto/index.h \
@@ -216,7 +218,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/proto/value.h \
 	%D%/proto/wire.h \
 	%D%/proto/wire_read.c \
-	%D%/proto/wire_write.c
+	%D%/proto/wire_write.c \
+	%D%/proto/write.c
 %C%_libferrynetobjs_la_CPPFLAGS = $(NET_CPPFLAGS) $(NET_CPPFLAGS_LIBS)
 %C%_libferrynetobjs_la_CFLAGS = $(NET_CFLAGS) $(PNG_CFLAGS) $(JPEG_CFLAGS)
 %C%_libferrynetobjs_la_LIBADD = $(PNG_LIBS) $(JPEG_LIBS)

@@ -31,6 +31,12 @@ typedef struct ferry_proto_location {
     int column;       /* from 1, in characters */
 } ferry_proto_location;
 
+/** The form of a file of one message. Values never change. */
+typedef enum ferry_proto_form {
+    FERRY_PROTO_TEXT = 0,  /* prototxt */
+    FERRY_PROTO_BINARY = 1 /* protobuf's binary form, as in a caffemodel */
+} ferry_proto_form;
+
 /** Options of ferry_proto_open. Zero the structure, then set struct_size. */
 typedef struct ferry_proto_options {
     size_t struct_size; /* sizeof(ferry_proto_options) of the caller */
@@ -118,6 +124,27 @@ FERRY_API int ferry_proto_print(const ferry_proto *p, char *buf, size_t capacity
  */
 FERRY_API int ferry_proto_serialize(const ferry_proto *p, void *buf, size_t capacity,
                                     size_t *out_size);
+
+/**
+ * A function that ferry_proto_write calls with the next `size` bytes, at least one. Returns 0, or
+ * an error that ends the writing.
+ */
+typedef int (*ferry_proto_write_fn)(void *arg, const void *bytes, size_t size);
+
+/** The form of the file that the tree was read from; FERRY_PROTO_TEXT for NULL. */
+FERRY_API ferry_proto_form ferry_proto_get_form(const ferry_proto *p);
+
+/**
+ * Passes a message in the given form to `write`, piece by piece. As text it is what
+ * ferry_proto_print prints. In binary form it is what ferry_proto_serialize makes, with the blobs
+ * whose values were not read: their bytes are copied from the file that the tree was opened from,
+ * which must still be there, unchanged.
+ *
+ * FERRY_EIO if that file cannot be read or has another size; FERRY_EUNSUPPORTED for such blobs in a
+ * tree that was opened from memory; FERRY_EINVAL, FERRY_ENOMEM; else the error of `write`.
+ */
+FERRY_API int ferry_proto_write(const ferry_proto *p, ferry_proto_form form,
+                                ferry_proto_write_fn write, void *arg);
 
 /* ---- fields --------------------------------------------------------------------------------- */
 

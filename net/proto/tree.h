@@ -23,6 +23,8 @@ struct ferry__proto_note {
 struct ferry__proto_document {
     struct ferry__proto_arena arena;
     const char *file; /* as it was given; "" */
+    ferry_proto_form form;
+    size_t mapped_size; /* bytes of a binary file on disk, which holds the left messages; else 0 */
     ferry_proto *root;
     struct ferry__proto_note *notes, **end;
     unsigned note_count;

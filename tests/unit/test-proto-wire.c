@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
 #include "proto-text.h"
 
 #include "io-build.h"
 #include "net/proto/tree.h"
 #include "net/proto/wire.h"
+
+#include <unistd.h>
 
 /* protobuf's binary form: what it says, what is not believed, what is left where it is. */
 
@@ -307,6 +310,75 @@ static void what_was_left_is_put_in_again(void)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
+struct piece {
+    char bytes[256];
+    size_t size;
+};
+
+static int append(void *arg, const void *bytes, size_t size)
+{
+    struct piece *to = arg;
+
+    CU_ASSERT_FATAL(to->size + size <= sizeof(to->bytes));
+    memcpy(to->bytes + to->size, bytes, size);
+    to->size += size;
+    return FERRY_OK;
+}
+
+static int refuse_all(void *arg, const void *bytes, size_t size)
+{
+    (void)arg;
+    (void)bytes;
+    (void)size;
+    return FERRY_EOVERFLOW;
+}
+
+/* layer { name: "a" blobs { data: 1 } }; blobs stay in their file, if there is one. */
+static const char with_blob[] = "\xa2\x06\x0b\x0a\x01\x61\x3a\x06\x2a\x04\0\0\x80\x3f";
+
+static void put_file(const char *path, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fwrite(with_blob, 1, size, file), size);
+    fclose(file);
+}
+
+static void blobs_are_copied_from_the_file(void)
+{
+    char path[] = "/tmp/ferry-test-wire-XXXXXX";
+    struct piece got = { .size = 0 };
+    ferry_proto *p = NULL;
+    int fd = mkstemp(path);
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
+    put_file(path, sizeof(with_blob) - 1);
+    CU_ASSERT_EQUAL_FATAL(ferry_proto_open(path, "NetParameter", NULL, &p), FERRY_OK);
+    CU_ASSERT_EQUAL(ferry_proto_get_form(p), FERRY_PROTO_BINARY);
+    CU_ASSERT_EQUAL(ferry_proto_write(p, FERRY_PROTO_BINARY, append, &got), FERRY_OK);
+    CU_ASSERT_EQUAL(got.size, sizeof(with_blob) - 1);
+    CU_ASSERT(memcmp(got.bytes, with_blob, sizeof(with_blob) - 1) == 0);
+    CU_ASSERT_EQUAL(ferry_proto_write(p, FERRY_PROTO_BINARY, refuse_all, NULL), FERRY_EOVERFLOW);
+    CU_ASSERT_EQUAL(ferry_proto_write(p, (ferry_proto_form)2, append, &got), FERRY_EINVAL);
+    put_file(path, 4);
+    CU_ASSERT_EQUAL(ferry_proto_write(p, FERRY_PROTO_BINARY, append, &got), FERRY_EIO);
+    unlink(path);
+    CU_ASSERT_EQUAL(ferry_proto_write(p, FERRY_PROTO_BINARY, append, &got), FERRY_EIO);
+    ferry_proto_close(p);
+}
+
+static void blobs_without_a_file_are_an_error(void)
+{
+    ferry_proto *p = proto_of("NetParameter", with_blob, sizeof(with_blob) - 1);
+    struct piece got = { .size = 0 };
+
+    CU_ASSERT_EQUAL(ferry_proto_write(p, FERRY_PROTO_BINARY, append, &got), FERRY_EUNSUPPORTED);
+    CU_ASSERT_EQUAL(ferry_proto_write(p, FERRY_PROTO_TEXT, refuse_all, NULL), FERRY_EOVERFLOW);
+    ferry_proto_close(p);
+}
+
 static void what_has_no_number_is_left_out_and_named(void)
 {
     struct collected c = { .skipped = 0 };
@@ -387,6 +459,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_message_cut_at_every_byte_is_an_error_or_a_shorter_one),
     FERRY_TEST(blobs_are_left_in_the_file),
     FERRY_TEST(what_was_left_is_put_in_again),
+    FERRY_TEST(blobs_are_copied_from_the_file),
+    FERRY_TEST(blobs_without_a_file_are_an_error),
     FERRY_TEST(what_has_no_number_is_left_out_and_named),
     FERRY_TEST(a_sink_that_fails_ends_the_writing),
     FERRY_TEST(a_text_survives_its_binary_form),

@@ -249,6 +249,13 @@ const struct tool_command tool_commands[] = {
       "\"weights\",\n"
       "                         \"globs\", \"arrays\", \"copied\", \"bytes\", \"seconds\"}\n",
       cmd_merge },
+    { "upgrade", "IN OUT", "A net or a solver of an older Caffe in the form of today's",
+      "\nIN is a prototxt of a net or a solver, or a caffemodel; OUT has the same form, text or "
+      "binary.\n"
+      "V0 and V1 layers, padding layers, transformations of data layers, input fields and solver\n"
+      "types are upgraded as by Caffe's upgrade_net_proto_text, upgrade_net_proto_binary and\n"
+      "upgrade_solver_proto_text. A file that needs no change is copied, with its comments.\n",
+      cmd_upgrade },
     { "trace", "FILE [--json]", "A file of FERRY_TRACE, summed: what was moved, and why",
       "\nOne row for each device, blob, kind of event and reason: copies first, the most\n"
       "bytes first.\n"

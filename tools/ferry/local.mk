@@ -34,6 +34,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_time.c \
 	%D%/cmd_trace.c \
 	%D%/cmd_train.c \
+	%D%/cmd_upgrade.c \
 	%D%/commands.c \
 	%D%/dataset.h \
 	%D%/dataset_source.c \
@@ -86,7 +87,9 @@ bin_PROGRAMS += %D%/ferry
 	%D%/train_lines.c \
 	%D%/train_log.c \
 	%D%/transfer.c \
-	%D%/transfer.h
+	%D%/transfer.h \
+	%D%/whole.c \
+	%D%/whole.h
 %C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \
 	-iquote $(top_srcdir)/bench $(NET_CPPFLAGS_LIBS) -DFERRY_TEMPLATEDIR='"$(templatedir)"'
 %C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
