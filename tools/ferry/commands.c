@@ -256,6 +256,18 @@ const struct tool_command tool_commands[] = {
       "types are upgraded as by Caffe's upgrade_net_proto_text, upgrade_net_proto_binary and\n"
       "upgrade_solver_proto_text. A file that needs no change is copied, with its comments.\n",
       cmd_upgrade },
+    { "triton-model", "NET [WEIGHTS] REPOSITORY/NAME [--max-batch N] [--variable]",
+      "A model folder for the Triton server",
+      "\nWrites NAME/config.pbtxt and NAME/1, which libtriton_ferry.so serves. A config.pbtxt that is\n"
+      "there is kept.\n"
+      "    --version N      the version's folder, 1 by default\n"
+      "    --max-batch N    requests that become one batch; by default 8, or 0 where axis 0 of the\n"
+      "                     inputs is not a batch\n"
+      "    --variable       pictures of any size, where the net takes them\n"
+      "    --instances N    nets that run at once and share their weights\n"
+      "    --device NAME    as in FERRY_BACKEND; by default the CPU\n"
+      "    --layers         as of ferry run\n",
+      cmd_triton_model },
     { "trace", "FILE [--json]", "A file of FERRY_TRACE, summed: what was moved, and why",
       "\nOne row for each device, blob, kind of event and reason: copies first, the most\n"
       "bytes first.\n"

@@ -34,6 +34,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_time.c \
 	%D%/cmd_trace.c \
 	%D%/cmd_train.c \
+	%D%/cmd_triton_model.c \
 	%D%/cmd_upgrade.c \
 	%D%/commands.c \
 	%D%/dataset.h \
@@ -89,8 +90,11 @@ bin_PROGRAMS += %D%/ferry
 	%D%/transfer.c \
 	%D%/transfer.h \
 	%D%/whole.c \
-	%D%/whole.h
-%C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \
+	%D%/whole.h \
+	triton/describe.c \
+	triton/describe.h \
+	triton/server.h
+%C%_ferry_CPPFLAGS = -iquote $(top_srcdir) $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \
 	-iquote $(top_srcdir)/bench $(NET_CPPFLAGS_LIBS) -DFERRY_TEMPLATEDIR='"$(templatedir)"'
 %C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
 %C%_ferry_LDADD = tests/conform/libferryconform.la libferrynet.la libferryio.la libferry.la $(JANSSON_LIBS) $(PNG_LIBS) $(LMDB_LIBS) $(CORE_SYSTEM_LIBS) -lm

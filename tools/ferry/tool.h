@@ -51,6 +51,7 @@ int cmd_new_plugin(const struct tool_command *self, int argc, char **argv);
 int cmd_plot(const struct tool_command *self, int argc, char **argv);
 int cmd_upgrade(const struct tool_command *self, int argc, char **argv);
 int cmd_merge(const struct tool_command *self, int argc, char **argv);
+int cmd_triton_model(const struct tool_command *self, int argc, char **argv);
 
 /* "ferry: " and the message on standard error, one line; returns `status`. */
 int tool_error(int status, const char *fmt, ...) FERRY_PRINTF(2, 3);
