@@ -62,6 +62,7 @@ LINK_ocldriver = %D%/unit/libopencldriver.la
 LINK_opencl = $(OPENCL_LIBS)
 LINK_plans = kernels/libkernelplans.la
 LINK_png = $(PNG_LIBS)
+LINK_shared = libferrynet.la libferryio.la libferry.la
 LINK_sim = %D%/unit/libsimdriver.la
 FLAGS_clblast = $(CLBLAST_CFLAGS)
 FLAGS_hdf5 = $(HDF5_CFLAGS)

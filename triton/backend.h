@@ -58,7 +58,7 @@ struct triton_instance {
     struct triton_model *model;
     TRITONBACKEND_ModelInstance *server;
     ferry_net *net;
-    ferry_blob **outputs; /* about.output_count, borrowed from the net */
+    ferry_blob **outputs;      /* about.output_count, borrowed from the net */
     struct triton_port *ports; /* about.input_count */
 };
 

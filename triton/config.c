@@ -221,8 +221,8 @@ static TRITONSERVER_Error *check_entry(const json_t *entry, const char *kind, co
 
     if (type && strcmp(type, triton_dtype_name(t->dtype)) != 0)
         return triton_error_new(TRITONSERVER_ERROR_INVALID_ARG,
-                                "%s \"%s\": data_type is %s in the configuration, and %s in %s", kind,
-                                t->name, type, triton_dtype_name(t->dtype), net);
+                                "%s \"%s\": data_type is %s in the configuration, and %s in %s",
+                                kind, t->name, type, triton_dtype_name(t->dtype), net);
     if (rank < 0 || !dims_agree(t, dims, rank, batched))
         return triton_error_new(
             TRITONSERVER_ERROR_INVALID_ARG,
@@ -253,8 +253,8 @@ static TRITONSERVER_Error *check_list(const struct triton_config *c, const char 
             error = check_entry(entry, kind, net, c->max_batch > 0, t);
         else
             error = triton_error_new(TRITONSERVER_ERROR_INVALID_ARG,
-                                     "%s \"%s\" of the configuration is not in %s, which has %s", kind,
-                                     name ? name : "", net, names);
+                                     "%s \"%s\" of the configuration is not in %s, which has %s",
+                                     kind, name ? name : "", net, names);
     }
     if (!error && json_array_size(list) < n)
         error = triton_error_new(TRITONSERVER_ERROR_INVALID_ARG,

@@ -256,9 +256,9 @@ json_t *triton_tensors_to_json(const struct triton_tensor *tensors, size_t n, bo
 
         for (int axis = batched; axis < tensors[i].rank; axis++)
             json_array_append_new(dims, json_integer(tensors[i].dims[axis]));
-        json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "name", tensors[i].name,
-                                              "data_type", triton_dtype_name(tensors[i].dtype),
-                                              "dims", dims));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:o}", "name", tensors[i].name, "data_type",
+                                        triton_dtype_name(tensors[i].dtype), "dims", dims));
     }
     if (json_array_size(list) == n)
         return list;

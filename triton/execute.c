@@ -65,8 +65,8 @@ static size_t collect(const struct triton_model *m, struct triton_request *reque
 
         if (r->taken || r->error)
             continue;
-        if (k != from && (*out_batch + r->batch > m->config.max_batch ||
-                          !triton_request_joins(m, head, r)))
+        if (k != from &&
+            (*out_batch + r->batch > m->config.max_batch || !triton_request_joins(m, head, r)))
             continue;
         r->taken = true;
         members[n++] = r;

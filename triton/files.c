@@ -59,10 +59,11 @@ static int find_one(const char *folder, bool (*fits)(const char *name), const ch
         if (e->d_name[0] == '.' || !fits(e->d_name))
             continue;
         if (*out)
-            err = ferry_error_set(FERRY_EINVAL,
-                                  "%.600s has several files of %s: the configuration names one with "
-                                  "%s",
-                                  folder, kind, key);
+            err =
+                ferry_error_set(FERRY_EINVAL,
+                                "%.600s has several files of %s: the configuration names one with "
+                                "%s",
+                                folder, kind, key);
         else if (!(*out = join(folder, e->d_name)))
             err = FERRY_ENOMEM;
     }
@@ -78,8 +79,8 @@ static int find_one(const char *folder, bool (*fits)(const char *name), const ch
 static int take_named(const char *folder, const char *name, const char *key, char **out)
 {
     if (!*name || strchr(name, '/') || strcmp(name, "..") == 0)
-        return ferry_error_set(FERRY_EINVAL, "%s \"%.200s\": the name of a file in %.400s", key, name,
-                               folder);
+        return ferry_error_set(FERRY_EINVAL, "%s \"%.200s\": the name of a file in %.400s", key,
+                               name, folder);
     *out = join(folder, name);
     if (!*out)
         return FERRY_ENOMEM;

@@ -166,8 +166,7 @@ static TRITONSERVER_Error *write_config(TRITONBACKEND_Model *server, const struc
 /* The device of the first instances, on which the net is described. */
 static int first_device(struct triton_model *m, ferry_device **out)
 {
-    const json_t *group =
-        json_array_get(json_object_get(m->config.json, "instance_group"), 0);
+    const json_t *group = json_array_get(json_object_get(m->config.json, "instance_group"), 0);
     const char *kind = json_string_value(json_object_get(group, "kind"));
     const json_t *gpu = json_array_get(json_object_get(group, "gpus"), 0);
     TRITONSERVER_InstanceGroupKind number = TRITONSERVER_INSTANCEGROUPKIND_CPU;
@@ -275,8 +274,11 @@ static TRITONSERVER_Error *open_base(TRITONBACKEND_Model *server, struct triton_
     ferry_net *net;
 
     if (first_device(m, &dev) || find_base(m, dev, &net) ||
-        triton_describe(net, m->config.outputs, m->config.output_count, false, &m->about))
-        return triton_error(ferry_last_error_code(), NULL);
+        triton_describe(net, m->config.outputs, m->config.output_count, false, &m->about)) {
+        bool named = strstr(ferry_last_error(), m->net_path) != NULL;
+
+        return triton_error(ferry_last_error_code(), named ? NULL : m->net_path);
+    }
     return settle_config(server, m, net);
 }
 

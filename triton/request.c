@@ -55,11 +55,10 @@ static TRITONSERVER_Error *check_view(const struct triton_model *m, const struct
                                 t->name, v->rank);
     triton_dims(v->shape, (int)v->rank, got, sizeof(got));
     if (!fits(v, t, batched))
-        return triton_error_new(TRITONSERVER_ERROR_INVALID_ARG,
-                                "input \"%s\": shape %s, the model takes %s%s", t->name, got,
-                                triton_dims(t->dims + batched, t->rank - batched, wanted,
-                                            sizeof(wanted)),
-                                batched ? " after the batch" : "");
+        return triton_error_new(
+            TRITONSERVER_ERROR_INVALID_ARG, "input \"%s\": shape %s, the model takes %s%s", t->name,
+            got, triton_dims(t->dims + batched, t->rank - batched, wanted, sizeof(wanted)),
+            batched ? " after the batch" : "");
     bytes = bytes_of(v, t->dtype);
     if (bytes == 0)
         return triton_error_new(TRITONSERVER_ERROR_INVALID_ARG,

@@ -152,12 +152,16 @@ TRITONSERVER_Error *TRITONBACKEND_ModelInstanceState(TRITONBACKEND_ModelInstance
 TRITONSERVER_Error *TRITONBACKEND_ModelInstanceSetState(TRITONBACKEND_ModelInstance *i,
                                                         void *state);
 /* Times are nanoseconds of the steady clock: begin, inputs ready, outputs computed, end. */
-TRITONSERVER_Error *TRITONBACKEND_ModelInstanceReportStatistics(
-    TRITONBACKEND_ModelInstance *i, TRITONBACKEND_Request *r, bool success, uint64_t begin,
-    uint64_t compute_begin, uint64_t compute_end, uint64_t end);
-TRITONSERVER_Error *TRITONBACKEND_ModelInstanceReportBatchStatistics(
-    TRITONBACKEND_ModelInstance *i, uint64_t batch, uint64_t begin, uint64_t compute_begin,
-    uint64_t compute_end, uint64_t end);
+TRITONSERVER_Error *TRITONBACKEND_ModelInstanceReportStatistics(TRITONBACKEND_ModelInstance *i,
+                                                                TRITONBACKEND_Request *r,
+                                                                bool success, uint64_t begin,
+                                                                uint64_t compute_begin,
+                                                                uint64_t compute_end, uint64_t end);
+TRITONSERVER_Error *TRITONBACKEND_ModelInstanceReportBatchStatistics(TRITONBACKEND_ModelInstance *i,
+                                                                     uint64_t batch, uint64_t begin,
+                                                                     uint64_t compute_begin,
+                                                                     uint64_t compute_end,
+                                                                     uint64_t end);
 
 /* ---- requests and responses ------------------------------------------------------------------- */
 
@@ -204,7 +208,8 @@ TRITONBACKEND_ModelInstanceInitialize(TRITONBACKEND_ModelInstance *i);
 TRITON_EXPORT TRITONSERVER_Error *
 TRITONBACKEND_ModelInstanceFinalize(TRITONBACKEND_ModelInstance *i);
 /* After success the requests belong to the backend, which answers and releases each. */
-TRITON_EXPORT TRITONSERVER_Error *TRITONBACKEND_ModelInstanceExecute(
-    TRITONBACKEND_ModelInstance *i, TRITONBACKEND_Request **requests, uint32_t count);
+TRITON_EXPORT TRITONSERVER_Error *
+TRITONBACKEND_ModelInstanceExecute(TRITONBACKEND_ModelInstance *i, TRITONBACKEND_Request **requests,
+                                   uint32_t count);
 
 #endif

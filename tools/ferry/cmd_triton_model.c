@@ -215,10 +215,11 @@ static int describe(const struct folder *f, const struct net_request *r, bool va
     if (status == TOOL_OK && triton_describe(*out_net, NULL, 0, variable, out))
         status = tool_ferry_error();
     if (status == TOOL_OK && f->max_batch > 0 && !out->batches)
-        status = tool_error(TOOL_FAILURE,
-                            "--max-batch %" PRId64 ": axis 0 of the inputs and outputs of %s is not "
-                            "a batch; 0 is possible",
-                            f->max_batch, f->net);
+        status =
+            tool_error(TOOL_FAILURE,
+                       "--max-batch %" PRId64 ": axis 0 of the inputs and outputs of %s is not "
+                       "a batch; 0 is possible",
+                       f->max_batch, f->net);
     return status;
 }
 

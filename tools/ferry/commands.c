@@ -120,7 +120,8 @@ const struct tool_command tool_commands[] = {
       "                         with --snapshot behind what is there\n"
       "    --stage NAME         added to train_state, may be given more than once; --level N\n"
       "    --place, --layers, --allow-write, --max-bytes    as of ferry run\n"
-      "    --mpi                insists on MPI; where mpirun has started it, it is one of its ranks\n"
+      "    --mpi                insists on MPI; where mpirun has started it, it is one of its "
+      "ranks\n"
       "                         without, and they train the net together\n",
       cmd_train },
     { "test", "NET WEIGHTS[,...] [--iterations N] [--json]",
@@ -258,10 +259,12 @@ const struct tool_command tool_commands[] = {
       cmd_upgrade },
     { "triton-model", "NET [WEIGHTS] REPOSITORY/NAME [--max-batch N] [--variable]",
       "A model folder for the Triton server",
-      "\nWrites NAME/config.pbtxt and NAME/1, which libtriton_ferry.so serves. A config.pbtxt that is\n"
+      "\nWrites NAME/config.pbtxt and NAME/1, which libtriton_ferry.so serves. A config.pbtxt that "
+      "is\n"
       "there is kept.\n"
       "    --version N      the version's folder, 1 by default\n"
-      "    --max-batch N    requests that become one batch; by default 8, or 0 where axis 0 of the\n"
+      "    --max-batch N    requests that become one batch; by default 8, or 0 where axis 0 of "
+      "the\n"
       "                     inputs is not a batch\n"
       "    --variable       pictures of any size, where the net takes them\n"
       "    --instances N    nets that run at once and share their weights\n"
