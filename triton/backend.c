@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the server calls. */
+/* The functions that the server calls. */
 
 static TRITONSERVER_Error *check_version(void)
 {

@@ -62,18 +62,18 @@ struct triton_instance {
     struct triton_port *ports; /* about.input_count */
 };
 
-/* ---- log.c ------------------------------------------------------------------------------------ */
+/* ---- log.c ---------------------------------------------------------------------------------- */
 
 /* Sends ferry's log to the server's; false restores it. */
 void triton_log(bool on);
 /* One line of the server's log. */
 void triton_warn(const char *fmt, ...) FERRY_PRINTF(1, 2);
-/* The latest error of ferry as the server's, owned by the caller, after "prefix: " unless it is NULL. */
+/* The latest error of ferry as the server's, owned by the caller, after "prefix: " if any. */
 TRITONSERVER_Error *triton_error(int err, const char *prefix);
 TRITONSERVER_Error *triton_error_new(TRITONSERVER_Error_Code code, const char *fmt, ...)
     FERRY_PRINTF(2, 3);
 
-/* ---- config.c --------------------------------------------------------------------------------- */
+/* ---- config.c ------------------------------------------------------------------------------- */
 
 /*
  * Reads a configuration; takes over `json` in any case. An error, owned by the caller, for a
@@ -94,13 +94,13 @@ TRITONSERVER_Error *triton_config_complete_outputs(struct triton_config *c,
                                                    const struct triton_interface *about,
                                                    bool *out_changed);
 
-/* Compares with the net. Variable dims of the configuration are TRITON_ANY in `about` afterwards. */
+/* Compares with the net. Variable dims of the configuration become TRITON_ANY in `about`. */
 TRITONSERVER_Error *triton_config_check_inputs(const struct triton_config *c, const char *net,
                                                struct triton_interface *about);
 TRITONSERVER_Error *triton_config_check_outputs(const struct triton_config *c, const char *net,
                                                 struct triton_interface *about);
 
-/* ---- model.c ---------------------------------------------------------------------------------- */
+/* ---- model.c -------------------------------------------------------------------------------- */
 
 TRITONSERVER_Error *triton_model_open(TRITONBACKEND_Model *server, struct triton_model **out);
 void triton_model_close(struct triton_model *m);
@@ -110,7 +110,7 @@ int triton_model_device(struct triton_model *m, TRITONSERVER_InstanceGroupKind k
 /* A net on `dev` with the model's weights, which are loaded at the first call for the device. */
 int triton_model_net(struct triton_model *m, ferry_device *dev, ferry_net **out);
 
-/* ---- files.c ---------------------------------------------------------------------------------- */
+/* ---- files.c -------------------------------------------------------------------------------- */
 
 /*
  * Finds definition and weights in a version's folder, by the configuration's names if it has them.
@@ -120,7 +120,7 @@ int triton_model_net(struct triton_model *m, ferry_device *dev, ferry_net **out)
 int triton_files_find(const char *folder, const struct triton_config *c, char **out_net,
                       char **out_weights);
 
-/* ---- instance.c ------------------------------------------------------------------------------- */
+/* ---- instance.c ----------------------------------------------------------------------------- */
 
 TRITONSERVER_Error *triton_instance_open(TRITONBACKEND_ModelInstance *server,
                                          struct triton_model *m, struct triton_instance **out);
@@ -134,7 +134,7 @@ bool triton_instance_adopt(struct triton_instance *i, size_t input, const void *
 /* Waits for the net and lets go of adopted memory. `err`: the result of the pass. */
 void triton_instance_detach(struct triton_instance *i, size_t input, int err);
 
-/* ---- execute.c -------------------------------------------------------------------------------- */
+/* ---- execute.c ------------------------------------------------------------------------------ */
 
 /* Answers and releases every request. */
 TRITONSERVER_Error *triton_execute(struct triton_instance *i, TRITONBACKEND_Request **requests,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 /* A number that JSON may have as a string: the server writes int64 so. */
 static int64_t integer_of(const json_t *value, int64_t otherwise)
@@ -110,7 +110,7 @@ void triton_config_free(struct triton_config *c)
     memset(c, 0, sizeof(*c));
 }
 
-/* ---- completing ------------------------------------------------------------------------------- */
+/* ---- completing ----------------------------------------------------------------------------- */
 
 static bool lacks(const json_t *json, const char *key)
 {
@@ -160,7 +160,7 @@ TRITONSERVER_Error *triton_config_complete_outputs(struct triton_config *c,
     return complete(c, "output", about->outputs, about->output_count, out_changed);
 }
 
-/* ---- comparing -------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------ */
 
 /* The names of tensors, for a message. */
 static void list_names(const struct triton_tensor *tensors, size_t n, char *buf, size_t size)
@@ -180,7 +180,7 @@ static struct triton_tensor *find(struct triton_tensor *tensors, size_t n, const
     return NULL;
 }
 
-/* The dims of an entry, those of `reshape` first, after the batch's if there is one. -1: too many. */
+/* The dims of an entry or of its `reshape`, after the batch's if there is one. -1: too many. */
 static int dims_of(const json_t *entry, bool batched, int64_t *out)
 {
     const json_t *list = json_object_get(json_object_get(entry, "reshape"), "shape");

@@ -11,7 +11,7 @@
 /* Added to a dim to see what depends on it: a multiple of the usual strides. */
 #define GROWTH 64
 
-/* ---- types ------------------------------------------------------------------------------------ */
+/* ---- types ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -50,7 +50,7 @@ const char *triton_dims(const int64_t *dims, int rank, char *buf, size_t size)
     return buf;
 }
 
-/* ---- trials ----------------------------------------------------------------------------------- */
+/* ---- trials --------------------------------------------------------------------------------- */
 
 static void read_tensor(const ferry_blob *b, struct triton_tensor *out)
 {
@@ -135,7 +135,7 @@ static void try_axes(ferry_net *net, const struct triton_interface *about,
             try_axis(net, about, found, i, axis);
 }
 
-/* ---- the interface ---------------------------------------------------------------------------- */
+/* ---- the interface -------------------------------------------------------------------------- */
 
 static void mark_outputs(ferry_net *net, struct triton_interface *about)
 {

@@ -24,7 +24,7 @@ static void run_alone(struct triton_instance *i, struct triton_request *r)
     triton_answer(i, r, 0, batch, &times);
 }
 
-/* A pass that fails is repeated with each request alone: only those that fail there get an error. */
+/* A pass that fails is repeated with each request alone: only those that fail get an error. */
 static void run_together(struct triton_instance *i, struct triton_request **members, size_t n,
                          int64_t batch)
 {

@@ -44,7 +44,7 @@ static bool is_weights(const char *name)
            ends_in(name, ".safetensors");
 }
 
-/* The one file of its kind into *out; NULL where there is none, FERRY_EINVAL where there are several. */
+/* The one file of its kind into *out; NULL if there is none, FERRY_EINVAL if there are several. */
 static int find_one(const char *folder, bool (*fits)(const char *name), const char *kind,
                     const char *key, char **out)
 {

@@ -8,7 +8,7 @@
 /* Vectors of the kernels may be loaded from adopted memory in aligned pieces of this size. */
 #define ALIGNMENT 16
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening -------------------------------------------------------------------------------- */
 
 static int find_outputs(struct triton_instance *i)
 {
@@ -67,7 +67,7 @@ void triton_instance_close(struct triton_instance *i)
     free(i);
 }
 
-/* ---- adoption --------------------------------------------------------------------------------- */
+/* ---- adoption ------------------------------------------------------------------------------- */
 
 /* Memory for the time between two requests: adopted memory is left only for other memory. */
 static bool reserve(struct triton_port *port, ferry_memory *m, size_t bytes)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- nets ------------------------------------------------------------------------------------- */
+/* ---- nets ----------------------------------------------------------------------------------- */
 
 static int open_net(const struct triton_model *m, ferry_device *dev, ferry_net **out)
 {
@@ -124,7 +124,7 @@ int triton_model_device(struct triton_model *m, TRITONSERVER_InstanceGroupKind k
     return ferry_runtime_get_device(m->backend->rt, name, out);
 }
 
-/* ---- configuration ---------------------------------------------------------------------------- */
+/* ---- configuration -------------------------------------------------------------------------- */
 
 static TRITONSERVER_Error *read_config(TRITONBACKEND_Model *server, struct triton_config *out)
 {
@@ -202,7 +202,7 @@ static TRITONSERVER_Error *settle_config(TRITONBACKEND_Model *server, struct tri
     return !error && changed ? write_config(server, &m->config) : error;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static size_t weights_size(const ferry_net *net)
 {
@@ -243,7 +243,7 @@ static void report_memory(TRITONBACKEND_Model *server, const struct triton_model
         TRITONSERVER_BufferAttributesDelete(usage);
 }
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening -------------------------------------------------------------------------------- */
 
 static TRITONSERVER_Error *find_files(TRITONBACKEND_Model *server, struct triton_model *m)
 {

@@ -13,7 +13,7 @@ uint64_t triton_now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- inputs ----------------------------------------------------------------------------------- */
+/* ---- inputs --------------------------------------------------------------------------------- */
 
 static int reshape(struct triton_instance *i, const struct triton_request *r, int64_t batch)
 {
@@ -86,7 +86,7 @@ static TRITONSERVER_Error *fill(struct triton_instance *i, struct triton_request
     return error;
 }
 
-/* ---- the pass --------------------------------------------------------------------------------- */
+/* ---- the pass ------------------------------------------------------------------------------- */
 
 /* Waits for the outputs: they are on the host afterwards. */
 static int fetch(struct triton_instance *i)

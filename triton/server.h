@@ -84,7 +84,7 @@ typedef enum TRITONBACKEND_ArtifactType {
 #define TRITONSERVER_REQUEST_RELEASE_ALL     1u
 #define TRITONSERVER_RESPONSE_COMPLETE_FINAL 1u
 
-/* ---- errors, log, messages -------------------------------------------------------------------- */
+/* ---- errors, log, messages ------------------------------------------------------------------ */
 
 TRITONSERVER_Error *TRITONSERVER_ErrorNew(TRITONSERVER_Error_Code code, const char *message);
 void TRITONSERVER_ErrorDelete(TRITONSERVER_Error *error);
@@ -98,7 +98,7 @@ TRITONSERVER_Error *TRITONSERVER_MessageSerializeToJson(TRITONSERVER_Message *me
                                                         const char **out_text, size_t *out_size);
 TRITONSERVER_Error *TRITONSERVER_MessageDelete(TRITONSERVER_Message *message);
 
-/* ---- backend and model ------------------------------------------------------------------------ */
+/* ---- backend and model ---------------------------------------------------------------------- */
 
 TRITONSERVER_Error *TRITONBACKEND_ApiVersion(uint32_t *out_major, uint32_t *out_minor);
 TRITONSERVER_Error *TRITONBACKEND_BackendConfig(TRITONBACKEND_Backend *b,
@@ -122,7 +122,7 @@ TRITONSERVER_Error *TRITONBACKEND_ModelSetConfig(TRITONBACKEND_Model *m, uint32_
 TRITONSERVER_Error *TRITONBACKEND_ModelState(TRITONBACKEND_Model *m, void **out);
 TRITONSERVER_Error *TRITONBACKEND_ModelSetState(TRITONBACKEND_Model *m, void *state);
 
-/* What a model or an instance occupies: `count` entries, which the caller keeps. */
+/* The memory that a model occupies: `count` entries, which the caller keeps. */
 TRITON_OPTIONAL TRITONSERVER_Error *
 TRITONBACKEND_ModelReportMemoryUsage(TRITONBACKEND_Model *m, TRITONSERVER_BufferAttributes **usage,
                                      uint32_t count);
@@ -138,7 +138,7 @@ TRITONSERVER_BufferAttributesSetMemoryTypeId(TRITONSERVER_BufferAttributes *a, i
 TRITON_OPTIONAL TRITONSERVER_Error *
 TRITONSERVER_BufferAttributesSetByteSize(TRITONSERVER_BufferAttributes *a, size_t size);
 
-/* ---- instances -------------------------------------------------------------------------------- */
+/* ---- instances ------------------------------------------------------------------------------ */
 
 TRITONSERVER_Error *TRITONBACKEND_ModelInstanceName(TRITONBACKEND_ModelInstance *i,
                                                     const char **out);
@@ -163,7 +163,7 @@ TRITONSERVER_Error *TRITONBACKEND_ModelInstanceReportBatchStatistics(TRITONBACKE
                                                                      uint64_t compute_end,
                                                                      uint64_t end);
 
-/* ---- requests and responses ------------------------------------------------------------------- */
+/* ---- requests and responses ----------------------------------------------------------------- */
 
 TRITON_OPTIONAL TRITONSERVER_Error *TRITONBACKEND_RequestIsCancelled(TRITONBACKEND_Request *r,
                                                                      bool *out);
@@ -195,7 +195,7 @@ TRITONSERVER_Error *TRITONBACKEND_OutputBuffer(TRITONBACKEND_Output *o, void **o
 TRITONSERVER_Error *TRITONBACKEND_ResponseSend(TRITONBACKEND_Response *r, uint32_t flags,
                                                TRITONSERVER_Error *error);
 
-/* ---- what the backend defines, and the server calls -------------------------------------------- */
+/* ---- functions of the backend, called by the server ------------------------------------------ */
 
 #define TRITON_EXPORT __attribute__((visibility("default")))
 

@@ -31,7 +31,7 @@ atomic_int double_live;
         }                                                                     \
     } while (0)
 
-/* ---- errors, log, messages -------------------------------------------------------------------- */
+/* ---- errors, log, messages ------------------------------------------------------------------- */
 
 TRITONSERVER_Error *TRITONSERVER_ErrorNew(TRITONSERVER_Error_Code code, const char *message)
 {
@@ -98,7 +98,7 @@ TRITONSERVER_Error *TRITONSERVER_MessageDelete(TRITONSERVER_Message *message)
     return NULL;
 }
 
-/* ---- backend and model ------------------------------------------------------------------------ */
+/* ---- backend and model ----------------------------------------------------------------------- */
 
 TRITONSERVER_Error *TRITONBACKEND_ApiVersion(uint32_t *out_major, uint32_t *out_minor)
 {
@@ -242,7 +242,7 @@ TRITONSERVER_Error *TRITONSERVER_BufferAttributesSetByteSize(TRITONSERVER_Buffer
     return NULL;
 }
 
-/* ---- instances -------------------------------------------------------------------------------- */
+/* ---- instances ------------------------------------------------------------------------------- */
 
 TRITONSERVER_Error *TRITONBACKEND_ModelInstanceName(TRITONBACKEND_ModelInstance *i,
                                                     const char **out)
@@ -311,7 +311,7 @@ TRITONSERVER_Error *TRITONBACKEND_ModelInstanceReportBatchStatistics(TRITONBACKE
     return NULL;
 }
 
-/* ---- requests and responses ------------------------------------------------------------------- */
+/* ---- requests and responses ------------------------------------------------------------------ */
 
 TRITONSERVER_Error *TRITONBACKEND_RequestIsCancelled(TRITONBACKEND_Request *r, bool *out)
 {
@@ -429,7 +429,7 @@ TRITONSERVER_Error *TRITONBACKEND_ResponseSend(TRITONBACKEND_Response *r, uint32
     return NULL;
 }
 
-/* ---- the server ------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 typedef TRITONSERVER_Error *(*backend_fn)(TRITONBACKEND_Backend *);
 typedef TRITONSERVER_Error *(*model_fn)(TRITONBACKEND_Model *);

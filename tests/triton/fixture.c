@@ -35,7 +35,7 @@ static const char *const texts[] = {
 };
 static const char *const names[] = { "scores", "any", "inplace" };
 
-/* ---- folders ---------------------------------------------------------------------------------- */
+/* ---- folders --------------------------------------------------------------------------------- */
 
 const char *in_folder(const char *name)
 {
@@ -95,7 +95,7 @@ const char *folder_of(int net)
     return path[net];
 }
 
-/* ---- models ----------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 const char *config_of(int max_batch, const char *rest)
 {
@@ -130,7 +130,7 @@ void close_model(int count)
     CU_ASSERT_EQUAL(double_live, 0);
 }
 
-/* ---- requests --------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 float *pixels_of(unsigned seed, size_t n)
 {

@@ -10,7 +10,7 @@
 
 /* Model folders, requests, and answers of a net that the test runs itself. */
 
-/* Pictures of 3 × 12 × 12, ten scores; the same for pictures of any size; the first layer in place. */
+/* Pictures of 3 x 12 x 12, ten scores; pictures of any size; the first layer in place. */
 #define NET_SCORES  0
 #define NET_ANY     1
 #define NET_INPLACE 2
@@ -22,7 +22,7 @@ extern TRITONBACKEND_Backend backend;
 extern TRITONBACKEND_Model model;
 extern TRITONBACKEND_ModelInstance instances[4];
 
-/* A configuration of that batch, on the default device; `rest`: more members, "" or ", \"a\": 1". */
+/* A configuration of that batch, on the default device; `rest` has more members: ", \"a\": 1". */
 const char *config_of(int max_batch, const char *rest);
 /* The folder of a net, written at the first call. */
 const char *folder_of(int net);

@@ -14,7 +14,7 @@
 static const char any_input[] = ", \"input\": [{\"name\": \"data\", \"data_type\": \"TYPE_FP32\", "
                                 "\"dims\": [3, -1, -1]}]";
 
-/* ---- configurations --------------------------------------------------------------------------- */
+/* ---- configurations -------------------------------------------------------------------------- */
 
 static void an_empty_configuration_is_completed_from_the_net(void)
 {
@@ -129,7 +129,7 @@ static void a_folder_with_garbage_is_one_error(void)
     }
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void send_one(TRITONBACKEND_Request *r, const char *output)
 {
@@ -246,7 +246,7 @@ static void the_memory_of_a_request_is_not_kept(void)
     close_model(1);
 }
 
-/* ---- hostile requests ------------------------------------------------------------------------- */
+/* ---- hostile requests ------------------------------------------------------------------------ */
 
 static unsigned draw(unsigned *seed, unsigned n)
 {
@@ -332,7 +332,7 @@ static void hostile_requests_are_refused_alone(void)
     free(pixels);
 }
 
-/* ---- instances, reloads, failures ------------------------------------------------------------- */
+/* ---- instances, reloads, failures ------------------------------------------------------------ */
 
 static void *keep_asking(void *arg)
 {
@@ -410,7 +410,7 @@ static void reloads_leave_nothing_behind(void)
     close_model(1);
 }
 
-/* The third run of an operation fails on the simulated device: the requests run again, each alone. */
+/* The third operation fails on the simulated device: the requests run again, each alone. */
 static void a_pass_that_fails_is_repeated_request_by_request(void)
 {
     TRITONBACKEND_Request r[2], *all[2] = { &r[0], &r[1] };

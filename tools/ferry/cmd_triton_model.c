@@ -26,7 +26,7 @@ struct folder {
     bool created; /* `path` was not there */
 };
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int fail(const char *path)
 {
@@ -81,7 +81,7 @@ static int copy_files(const struct folder *f)
     return copy_file(f->weights, f->written, weights);
 }
 
-/* ---- config.pbtxt ----------------------------------------------------------------------------- */
+/* ---- config.pbtxt ---------------------------------------------------------------------------- */
 
 static void put_string(FILE *to, const char *text)
 {
@@ -153,7 +153,7 @@ static int write_config(const struct folder *f, const struct triton_interface *a
     return TOOL_FAILURE;
 }
 
-/* ---- the folder ------------------------------------------------------------------------------- */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 /* Removes what this run made. */
 static void unmake(const struct folder *f)
@@ -205,7 +205,7 @@ static int write_folder(struct folder *f, const struct triton_interface *about)
     return status;
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int describe(const struct folder *f, const struct net_request *r, bool variable,
                     ferry_runtime **out_rt, ferry_net **out_net, struct triton_interface *out)
