@@ -104,10 +104,8 @@ static void a_server_of_an_older_interface_is_refused(void)
 
 static void a_folder_with_garbage_is_one_error(void)
 {
-    const char *const files[] = { "", "layer {",
-                                  "\x7f"
-                                  "ELF",
-                                  "name: \"a\"", "layer { name: \"x\" type: \"Nonesuch\" }" };
+    const char *const files[] = { "", "layer {", "\177ELF", "name: \"a\"",
+                                  "layer { name: \"x\" type: \"Nonesuch\" }" };
     char path[300];
     const char *error;
 
