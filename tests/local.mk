@@ -38,6 +38,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-proto.sh \
 	%D%/scripts/check-python.sh \
 	%D%/scripts/check-random-nets.sh \
+	%D%/scripts/check-triton.sh \
 	%D%/scripts/check-users.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)
@@ -299,6 +300,7 @@ EXTRA_DIST += \
 	%D%/outside/plugin.rs \
 	%D%/outside/program.c \
 	%D%/outside/run.sh \
+	%D%/triton/served.py \
 	%D%/users/evil.c \
 	%D%/users/exchange.c \
 	%D%/users/program.c \
