@@ -387,34 +387,58 @@ def many_clients(server, count, seconds, name="squeezenet"):
     return len(spent) / seconds, numpy.array(spent)
 
 
-def measure(server):
-    for _ in range(3):
-        ask(http, server.client, "squeezenet", picture("squeezenet"))
-    rates = {}
-    for count in (1, 8):
-        before = server.client.get_inference_statistics("squeezenet")["model_stats"][0]
-        rates[count], spent = many_clients(server, count, 6)
-        after = server.client.get_inference_statistics("squeezenet")["model_stats"][0]
-        passes = after["execution_count"] - before["execution_count"]
-        stats = {
-            k: (after["inference_stats"][k]["ns"] - before["inference_stats"][k]["ns"])
-            / 1e3
-            / max(1, after["inference_stats"][k]["count"] - before["inference_stats"][k]["count"])
-            for k in ("queue", "compute_input", "compute_infer", "compute_output")
-        }
-        p50, p99 = numpy.percentile(spent, [50, 99])
-        print(
-            f"     {count} clients: {rates[count]:.1f} requests/s, p50 {p50:.1f} ms, "
-            f"p99 {p99:.1f} ms, {len(spent) / max(1, passes):.2f} requests a pass, us: "
-            + ", ".join(f"{k} {v:.0f}" for k, v in stats.items())
-        )
-    print(f"     8 clients to 1: {rates[8] / rates[1]:.2f}")
-    print(f"     resident: {server.resident_kib()} KiB")
+def totals(server):
+    """Passes, and for each part of a request its count and nanoseconds."""
+    stats = server.client.get_inference_statistics("squeezenet")["model_stats"][0]
+    parts = ("queue", "compute_input", "compute_infer", "compute_output")
+    return stats["execution_count"], {
+        k: (stats["inference_stats"][k]["count"], stats["inference_stats"][k]["ns"]) for k in parts
+    }
+
+
+def measure_clients(server, count, title):
+    passes, parts = totals(server)
+    rate, spent = many_clients(server, count, 4)
+    passes_after, parts_after = totals(server)
+    means = ", ".join(
+        f"{k} {(ns - parts[k][1]) / 1e3 / max(1, n - parts[k][0]):.0f}"
+        for k, (n, ns) in parts_after.items()
+    )
+    p50, p99 = numpy.percentile(spent, [50, 99])
+    print(
+        f"{title}, clients {count}: {rate:.1f} requests/s, p50 {p50:.1f} ms, p99 {p99:.1f} ms, "
+        f"{len(spent) / max(1, passes_after - passes):.2f} requests a pass, us: {means}",
+        flush=True,
+    )
+
+
+def measure(work):
+    """SqueezeNet by instances, threads, batch and clients."""
+    for instances, threads, batch in ((1, 2, 8), (1, 2, 1), (2, 1, 1), (2, 1, 4), (1, 1, 1)):
+        place = work / f"times-{instances}-{threads}-{batch}"
+        repository = place / "models"
+        repository.mkdir(parents=True)
+        OPTIONS["squeezenet"] = ["--instances", str(instances), "--max-batch", str(batch)]
+        os.environ["OPENBLAS_NUM_THREADS"] = str(threads)
+        make_model(repository, "squeezenet")
+        server = Server(place, repository)
+        try:
+            server.wait()
+            title = f"instances {instances}, threads {threads}, max batch {batch}"
+            for _ in range(8):
+                ask(http, server.client, "squeezenet", picture("squeezenet"))
+            for count in (1, 8):
+                measure_clients(server, count, title)
+            print(f"{title}: {server.resident_kib()} KiB resident")
+        finally:
+            server.stop()
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
+        if os.environ.get("FERRY_TEST_SERVED") == "times":
+            return measure(work)
         repository = work / "models"
         repository.mkdir()
         for name in NETS:
@@ -423,8 +447,6 @@ def main():
         try:
             server.wait()
             answers_are_those_of_ferry_run(server, work)
-            if os.environ.get("FERRY_TEST_SERVED") == "times":
-                measure(server)
             metrics_have_times(server)
             garbage_is_refused_in_words(server, repository)
             a_killed_client_does_no_harm(server, work)
