@@ -24,6 +24,7 @@ TEXT_TESTS = \
 
 SCRIPT_TESTS = \
 	%D%/scripts/check-caffe-names.sh \
+	%D%/scripts/check-dnn-names.sh \
 	%D%/scripts/check-examples.sh \
 	%D%/scripts/check-exports.sh \
 	%D%/scripts/check-full-disk.sh \
@@ -272,6 +273,7 @@ EXTRA_DIST += \
 	$(TEXT_TESTS) \
 	%D%/cxx/caffe.cpp \
 	%D%/cxx/cpu-device.cpp \
+	%D%/cxx/dnn.cpp \
 	%D%/cxx/layers.cpp \
 	%D%/cxx/protobuf.cpp \
 	%D%/gpu/pack \

@@ -10,6 +10,7 @@ ferryinclude_HEADERS = \
 	%D%/descriptor.h \
 	%D%/device.h \
 	%D%/dlpack.h \
+	%D%/dnn.hpp \
 	%D%/ferry.h \
 	%D%/image.h \
 	%D%/io.h \
@@ -33,6 +34,27 @@ ferryinclude_HEADERS = \
 	%D%/status.h \
 	%D%/types.h \
 	%D%/version.h
+
+# The parts of dnn.hpp.
+dnndir = $(ferryincludedir)/dnn
+dnn_HEADERS = \
+	%D%/dnn/cost.hpp \
+	%D%/dnn/graph.hpp \
+	%D%/dnn/image.hpp \
+	%D%/dnn/impl.hpp \
+	%D%/dnn/layer.hpp \
+	%D%/dnn/model.hpp \
+	%D%/dnn/net.hpp \
+	%D%/dnn/nms.hpp \
+	%D%/dnn/read.hpp \
+	%D%/dnn/resize.hpp \
+	%D%/dnn/runner.hpp \
+	%D%/dnn/text.hpp \
+	%D%/dnn/types.hpp
+
+# In place of OpenCV's header of this name, by the same path.
+opencvdir = $(ferryincludedir)/opencv/opencv2
+opencv_HEADERS = %D%/opencv/opencv2/dnn.hpp
 
 # Caffe's own names for C++: below compat, so that its path alone makes <caffe/caffe.hpp> be these.
 compatdir = $(ferryincludedir)/compat/caffe

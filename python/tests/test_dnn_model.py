@@ -76,14 +76,21 @@ def test_points_and_segments(others):
 
 
 @needs_data
-@pytest.mark.parametrize("bounds", ((), (0.99999999,), (0.01, 0.3)))
-def test_detections(others, bounds):
+@pytest.mark.parametrize("bounds", ((), (0.99999999,), (0.001, 0.3)))
+@pytest.mark.parametrize("overlap", ("0.44999998807907104", "0.95"))
+def test_detections(others, bounds, overlap):
     path = os.path.join(DATA, "wechat_detect", "detect")
     stored = np.load(path + ".opencv_ref.npz")["input"]
     image = ((stored[0, 0] + 1) * 127.5).clip(0, 255).astype(np.uint8)
+    with open(path + ".prototxt", "rb") as file:
+        text = file.read()
+    assert b"nms_threshold: 0.44999998807907104" in text
+    text = text.replace(b"nms_threshold: 0.44999998807907104", b"nms_threshold: " + overlap.encode())
+    with open(path + ".caffemodel", "rb") as file:
+        weights = file.read()
 
     def run(of, frame, across):
-        model = of.DetectionModel(path + ".caffemodel", path + ".prototxt")
+        model = of.DetectionModel(of.readNetFromCaffe(bytearray(text), bytearray(weights)))
         model.setInputParams(1 / 127.5, (384, 384), (127.5,))
         model.setNmsAcrossClasses(across)
         return model.detect(frame, *bounds)
@@ -91,6 +98,8 @@ def test_detections(others, bounds):
     for frame, across in ((image, False), (image, True), (image[:200, :300], False), (image * 0, False)):
         classes, confidences, boxes = tried(others, lambda of: run(of, frame, across))
         assert len(classes) == len(confidences) == len(boxes)
+    if bounds == (0.001, 0.3):
+        assert len(run(dnn, image, False)[0]) > 1 or overlap != "0.95"
 
 
 def test_errors_of_models(others):

@@ -237,6 +237,17 @@ def test_parameters_are_read_and_written(tmp_path):
     assert not dnn.readNet("caffe", bytearray(weights), bytearray(text.encode())).empty()
 
 
+def test_weights_in_memory_wait_for_a_shape(tmp_path):
+    ip = 'layer { name: "ip" type: "InnerProduct" bottom: "data" top: "y" inner_product_param { num_output: 3 } }'
+    (tmp_path / "ip.prototxt").write_text(given(1, 2) + ip)
+    kept = caffe.Net(str(tmp_path / "ip.prototxt"), caffe.TEST)
+    kept.params["ip"][0].data[...] = 2
+    kept.save(str(tmp_path / "ip.caffemodel"))
+    net = dnn.readNetFromCaffe(b'input: "data" ' + ip.encode(), (tmp_path / "ip.caffemodel").read_bytes())
+    net.setInput(np.array([[1, 2]], "f4"))
+    assert same(net.forward(), np.full((1, 3), 6, "f4"))
+
+
 @pytest.mark.parametrize("call, code", (
     (lambda: dnn.readNetFromCaffe("/nowhere.prototxt"), -2),
     (lambda: dnn.readNetFromCaffe(bytearray(CHAIN.encode()), "/nowhere.caffemodel"), -2),

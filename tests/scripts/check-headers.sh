@@ -42,7 +42,8 @@ layers() {
     done | $CXX -x c++ -std=c++11 $warnings -I"$include" -fsyntax-only -
 }
 
-for path in "$include"/ferry/caffe.hpp "$include"/ferry/compat/caffe/*.hpp "$include"/ferry/compat/caffe/*/*.h*; do
+for path in "$include"/ferry/caffe.hpp "$include"/ferry/compat/caffe/*.hpp "$include"/ferry/compat/caffe/*/*.h* \
+    "$include"/ferry/dnn.hpp; do
     case $path in */layers/*) continue ;; esac
     header=${path#"$include"/ferry/}
     name=$(echo "${header#compat/caffe/}" | tr ./ __)_compiles_alone_as_cxx11

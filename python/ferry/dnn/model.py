@@ -6,7 +6,6 @@ import numpy as np
 from ._error import ASSERTION, BAD_SIZE, NOT_IMPLEMENTED, made
 from .image import blobFromImage, scalar
 from .net import Net
-from .nms import NMSBoxes
 from .read import readNet
 
 
@@ -166,7 +165,9 @@ class DetectionModel(Model):
         return self._across
 
     def detect(self, frame, confThreshold=0.5, nmsThreshold=0.0):
-        """Classes, confidences and boxes (x, y, width, height) in the image's pixels."""
+        """Classes, confidences and boxes (x, y, width, height) in the image's pixels. As in OpenCV, neither
+        nmsThreshold nor setNmsAcrossClasses changes them: DetectionOutput has suppressed boxes already."""
+        # pylint: disable=unused-argument
         kind = self._net.getLayer(len(self._net.getLayerNames())).type
         outs = self.predict(frame)
         if kind != "DetectionOutput":
@@ -174,21 +175,9 @@ class DetectionModel(Model):
         rows = np.concatenate([out.reshape(-1, 7) for out in outs])
         rows = rows[rows[:, 2] >= np.float32(confThreshold)]
         classes, confidences = rows[:, 1].astype(np.int32), rows[:, 2].copy()
-        boxes = np.array([_box(row[3:], frame.shape[1], frame.shape[0]) for row in rows], np.int32)
-        kept = self._kept(classes, confidences, boxes, confThreshold, nmsThreshold)
-        if not len(kept):
-            return (), (), ()
-        return classes[kept], confidences[kept], boxes[kept]
-
-    def _kept(self, classes, confidences, boxes, confidence, threshold):
-        """The places of those that remain, class by class unless all count."""
-        everything = np.arange(len(classes))
-        if not threshold or not len(classes):
-            return everything
-        groups = [everything] if self._across else [everything[classes == one] for one in np.unique(classes)]
-        kept = [group[list(NMSBoxes(boxes[group], confidences[group], confidence, threshold))]
-                for group in groups]
-        return np.concatenate(kept).astype(int)
+        size = self._size if "im_info" in self._net._labels else frame.shape[1::-1]  # of Faster R-CNN and R-FCN
+        boxes = np.array([_box(row[3:], *size) for row in rows], np.int32)
+        return (classes, confidences, boxes) if len(rows) else ((), (), ())
 
 
 def _box(corners, width, height):

@@ -48,7 +48,7 @@ class Net:
     that forward returns are the caller's alone. Any thread; one forward at a time."""
 
     def __init__(self):
-        self._text = self._source = self._graph = None
+        self._text = self._source = self._file = self._graph = None
         self._name = "net"
         self._target, self._backend, self._fuse = DNN_TARGET_CPU, DNN_BACKEND_DEFAULT, True
         self._given, self._shapes, self._labels = {}, {}, []
@@ -59,9 +59,9 @@ class Net:
 
     # ---- opening ---------------------------------------------------------------------------------
 
-    def _read(self, text, name, weights):
-        """From the text and the path of the weights, or None."""
-        self._text, self._name, self._source = text, name, weights
+    def _read(self, text, name, weights, file=None):
+        """From the text and the path of the weights, or None; `file` stays open until they are read."""
+        self._text, self._name, self._source, self._file = text, name, weights, file
         if _text.is_empty(text):
             self._text = None
             return self
@@ -74,6 +74,7 @@ class Net:
         handle = open_net(device_of(self._target), text, self._name, fuse=self._fuse)
         self._graph = Graph(handle)
         self._load(handle)
+        self._file = None
         self._text, self._labels = text, self._labels or list(self._graph.inputs)
         self._main = Runner(handle)
         self._plan = self._plan_of([self._graph.nodes[-1].name], "forward")

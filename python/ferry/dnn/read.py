@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Nets from files, or from what files hold."""
 
-import contextlib
 import os
 import tempfile
 
@@ -36,20 +35,18 @@ def _text_of(prototxt):
                    "readNetFromCaffe") from error
 
 
-@contextlib.contextmanager
 def _path_of(model):
-    """A path under which the weights can be read while the block lasts; None of no weights."""
+    """A path under which the weights can be read, None of no weights, and the file that it is the path of, if that
+    has to stay open."""
     held = None if model is None else _bytes(model)
     if held is None:
-        yield os.fsdecode(model) if model else None
-        return
+        return os.fsdecode(model) if model else None, None
     if not held:
-        yield None
-        return
-    with _in_memory() as file:
-        file.write(held)
-        file.flush()
-        yield f"/proc/self/fd/{file.fileno()}" if os.path.exists("/proc/self/fd") else file.name
+        return None, None
+    file = _in_memory()
+    file.write(held)
+    file.flush()
+    return f"/proc/self/fd/{file.fileno()}" if os.path.exists("/proc/self/fd") else file.name, file
 
 
 def _in_memory():
@@ -71,8 +68,7 @@ def readNetFromCaffe(prototxt=None, caffeModel=None, *, bufferProto=None, buffer
                        "readNetFromCaffe")
     text, name = _text_of(prototxt)
     try:
-        with _path_of(caffeModel) as weights:
-            return Net()._read(text, name, weights)
+        return Net()._read(text, name, *_path_of(caffeModel))
     except IOFailed as raised:
         raise made(ERROR, f"FAILED: fs.is_open(). {raised}", "readNetFromCaffe") from raised
     except Error as raised:
