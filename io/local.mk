@@ -20,6 +20,7 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/dlpack_abi.h \
 	%D%/dlpack_from.c \
 	%D%/dlpack_to.c \
+	%D%/file.c \
 	%D%/file_map.c \
 	%D%/file_map.h \
 	%D%/foreign.c \

@@ -167,6 +167,28 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/model/types.c \
 	%D%/model/types.h \
 	%D%/model/writes.c \
+	%D%/onnx/export.c \
+	%D%/onnx/fold.c \
+	%D%/onnx/graph.c \
+	%D%/onnx/graph.h \
+	%D%/onnx/layers.h \
+	%D%/onnx/layers_conv.c \
+	%D%/onnx/layers_data.c \
+	%D%/onnx/layers_detect.c \
+	%D%/onnx/layers_element.c \
+	%D%/onnx/layers_norm.c \
+	%D%/onnx/layers_pool.c \
+	%D%/onnx/layers_proposal.c \
+	%D%/onnx/layers_recurrent.c \
+	%D%/onnx/layers_region.c \
+	%D%/onnx/layers_shape.c \
+	%D%/onnx/model.c \
+	%D%/onnx/ops.c \
+	%D%/onnx/ops.h \
+	%D%/onnx/schema.c \
+	%D%/onnx/schema.h \
+	%D%/onnx/table.c \
+	%D%/onnx/write.c \
 	%D%/passes/arena.c \
 	%D%/passes/collect.c \
 	%D%/passes/differentiate.c \
@@ -234,6 +256,6 @@ EXTRA_libferrynet_la_DEPENDENCIES = $(VERSION_MAP)
 
 EXTRA_DIST += %D%/proto/caffe-messages.py
 EXTRA_DIST += %D%/data/README.md %D%/exec/README.md %D%/ir/README.md %D%/layers/README.md %D%/model/README.md \
-	%D%/passes/README.md %D%/proto/README.md
+	%D%/onnx/README.md %D%/passes/README.md %D%/proto/README.md
 
 EXTRA_DIST += %D%/README.md

@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	%D%/ferry/_files.py \
 	%D%/ferry/_library.py \
 	%D%/ferry/_net.py \
+	%D%/ferry/_onnx.py \
 	%D%/ferry/_runtime.py \
 	%D%/ferry/_script.py \
 	%D%/ferry/_solver.py \
@@ -68,5 +69,6 @@ EXTRA_DIST += \
 	%D%/tests/test_files.py \
 	%D%/tests/test_neighbours.py \
 	%D%/tests/test_net.py \
+	%D%/tests/test_onnx.py \
 	%D%/tests/test_runtime.py \
 	%D%/tests/test_solver.py

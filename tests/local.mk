@@ -34,6 +34,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-interop.sh \
 	%D%/scripts/check-mpi-train.sh \
 	%D%/scripts/check-mpi.sh \
+	%D%/scripts/check-onnx.sh \
 	%D%/scripts/check-opencl-accesses.sh \
 	%D%/scripts/check-opencl-drivers.sh \
 	%D%/scripts/check-proto.sh \
@@ -282,6 +283,7 @@ EXTRA_DIST += \
 	%D%/scripts/caffe-tests.list \
 	%D%/scripts/check-caffe-tests.sh \
 	%D%/scripts/check-interop.py \
+	%D%/scripts/check-onnx.py \
 	%D%/scripts/check-proto.py \
 	%D%/scripts/calls.list \
 	%D%/scripts/circles.awk \

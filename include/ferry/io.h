@@ -9,6 +9,7 @@
 
 #include <ferry/blobproto.h>
 #include <ferry/dlpack.h>
+#include <ferry/io_file.h>
 #include <ferry/io_reader.h>
 #include <ferry/io_writer.h>
 

@@ -14,12 +14,14 @@ ferryinclude_HEADERS = \
 	%D%/ferry.h \
 	%D%/image.h \
 	%D%/io.h \
+	%D%/io_file.h \
 	%D%/io_reader.h \
 	%D%/io_writer.h \
 	%D%/layer.h \
 	%D%/math.h \
 	%D%/memory.h \
 	%D%/net.h \
+	%D%/onnx.h \
 	%D%/op.h \
 	%D%/op_params.h \
 	%D%/op_plugin.h \

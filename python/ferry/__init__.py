@@ -13,6 +13,8 @@
     scores = net.forward(data=digits)["prob"]
     ferry.save("scores.npz", {"prob": scores})
 
+    ferry.export_onnx(net, "lenet.onnx")
+
     solver = ferry.Solver(device, "lenet_solver.prototxt")
     solver.step(100)
 
@@ -26,6 +28,7 @@ from ._errors import (AbiMismatch, Busy, ConfigurationError, DeviceError, Error,
 from ._files import Entry, File, open, save  # pylint: disable=redefined-builtin
 from ._library import lib as _lib
 from ._net import Net
+from ._onnx import export_onnx
 from ._runtime import Candidate, Device, Properties, Runtime, Stats
 from ._solver import Event, Score, Solver
 from ._version import VERSION as __version__
@@ -37,4 +40,4 @@ __all__ = ["AbiMismatch", "Blob", "Busy", "Candidate", "ConfigurationError", "De
            "Entry", "Error", "Event", "File", "Forked", "IOFailed", "InvalidArgument", "Lost",
            "MalformedFile", "Net", "NeverWritten", "NoDevice", "NotPermitted", "OutOfMemory", "Overflow",
            "PluginError", "Properties", "Runtime", "Score", "ShapeMismatch", "Solver", "Stats",
-           "Unsupported", "from_array", "from_dlpack", "library_version", "open", "save"]
+           "Unsupported", "export_onnx", "from_array", "from_dlpack", "library_version", "open", "save"]

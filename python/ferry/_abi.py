@@ -81,6 +81,18 @@ class IoEntry(ctypes.Structure):
                 ("unreadable", TEXT)]
 
 
+class OnnxProperty(ctypes.Structure):
+    c_name = "ferry_onnx_property"
+    _fields_ = [("key", TEXT), ("value", TEXT)]
+
+
+class OnnxOptions(ctypes.Structure):
+    c_name = "ferry_onnx_options"
+    _fields_ = [("struct_size", SIZE), ("opset", INT), ("no_fold", BOOL), ("half", BOOL), ("external", BOOL),
+                ("dynamic_batch", BOOL), ("doc", TEXT), ("properties", ctypes.POINTER(OnnxProperty)),
+                ("property_count", SIZE)]
+
+
 class NetOptions(ctypes.Structure):
     c_name = "ferry_net_options"
     _fields_ = [("struct_size", SIZE), ("phase", INT), ("level", INT),
@@ -151,8 +163,9 @@ class ProtoField(ctypes.Structure):
                 ("fork", TEXT), ("required", BOOL), ("packed", BOOL), ("choice_count", INT64)]
 
 
-STRUCTURES = (Ref, RuntimeOptions, Candidate, DeviceProperties, Stats, IoEntry, NetOptions, LoadLine,
-              LoadReport, LayerInfo, SolverOptions, SolverScore, SolverEvent, LayerType, LayerParam, ProtoField)
+STRUCTURES = (Ref, RuntimeOptions, Candidate, DeviceProperties, Stats, IoEntry, OnnxProperty, OnnxOptions,
+              NetOptions, LoadLine, LoadReport, LayerInfo, SolverOptions, SolverScore,
+              SolverEvent, LayerType, LayerParam, ProtoField)
 
 # How a function fails: by a code below 0, by NULL, or not at all.
 Function = namedtuple("Function", "fails result arguments")
@@ -255,6 +268,7 @@ LIBRARIES = {
         "ferry_net_close": plain(None, POINTER),
         "ferry_net_load": code(POINTER, TEXT, POINTER),
         "ferry_net_save": code(POINTER, TEXT, INT),
+        "ferry_net_export_onnx": code(POINTER, TEXT, POINTER),
         "ferry_net_blob_find": pointer(POINTER, TEXT),
         "ferry_net_input_count": plain(INT, POINTER),
         "ferry_net_input_at": pointer(POINTER, INT),

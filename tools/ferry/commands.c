@@ -132,6 +132,18 @@ const struct tool_command tool_commands[] = {
       "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"loss\", \"outputs\": {NAME: mean}}\n",
       cmd_test },
+    { "export", "NET [WEIGHTS[,...]] OUT.onnx [--opset N] [--fp16] [--dynamic-batch]",
+      "A net with its weights as an ONNX model",
+      "\nFor onnxruntime, OpenVINO, OpenCV and TensorRT: standard operators alone. Layers without\n"
+      "a meaning in ONNX are one error with all of their lines.\n"
+      "    --opset N          the operators' version, 11 to 22; 13\n"
+      "    --no-fold          BatchNorm, Scale and Bias stay operators of their own\n"
+      "    --fp16             weights are stored as FLOAT16; arithmetic stays FLOAT\n"
+      "    --external-data    weights go into OUT.onnx.data, as they do above 2 GiB\n"
+      "    --dynamic-batch    axis 0 of the inputs is of any size, \"N\"\n"
+      "    --phase, --stage, --level, --layers, --weights-partial\n"
+      "              as of ferry run\n",
+      cmd_export },
     { "plot", "LOG -o FILE.svg", "The losses of a log of ferry train, as a picture",
       "\nThe loss, the smoothed loss, and dots for scores of tests that are called a loss.\n"
       "    -o, --output FILE    where it goes\n",

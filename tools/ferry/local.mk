@@ -21,6 +21,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_devices.c \
 	%D%/cmd_diff.c \
 	%D%/cmd_draw.c \
+	%D%/cmd_export.c \
 	%D%/cmd_inspect.c \
 	%D%/cmd_layers.c \
 	%D%/cmd_merge.c \

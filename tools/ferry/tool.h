@@ -31,6 +31,7 @@ extern const size_t tool_command_count;
 
 int cmd_bench(const struct tool_command *self, int argc, char **argv);
 int cmd_check(const struct tool_command *self, int argc, char **argv);
+int cmd_export(const struct tool_command *self, int argc, char **argv);
 int cmd_devices(const struct tool_command *self, int argc, char **argv);
 int cmd_plugins(const struct tool_command *self, int argc, char **argv);
 int cmd_inspect(const struct tool_command *self, int argc, char **argv);

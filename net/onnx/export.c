@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/onnx/layers.h"
+
+#include <ferry/status.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_OPSET 11
+#define MOST_OPSET  22
+#define USUAL_OPSET 13
+
+/* ---- what has no meaning -------------------------------------------------------------------- */
+
+/* Why ONNX has no meaning for a layer; NULL: it has. */
+static const char *refusal(const struct ferry__onnx *o, const ferry_layer *layer)
+{
+    const struct ferry__onnx_layer *entry = ferry__onnx_layer_of(layer);
+
+    if (!entry)
+        return layer->n_bottoms ? "no operator" : "it reads records";
+    return entry->refuse ? entry->refuse(o, layer) : NULL;
+}
+
+/* One error that names all layers without a meaning. */
+static int check_layers(const struct ferry__onnx *o)
+{
+    char list[960] = "", item[256];
+    size_t used = 0;
+    int i, n = 0, unnamed = 0;
+
+    for (i = 0; i < o->net->n_layers; i++) {
+        const ferry_layer *layer = &o->net->layers[i];
+        const char *why = refusal(o, layer);
+
+        if (!why)
+            continue;
+        snprintf(item, sizeof item, "%sline %d, %.80s (%s): %s", n ? "; " : "",
+                 ferry_proto_get_location(layer->message, NULL, 0).line, layer->name,
+                 layer->type->name, why);
+        n++;
+        if (used + strlen(item) + 40 < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s", item);
+        else
+            unnamed++;
+    }
+    if (unnamed)
+        snprintf(list + used, sizeof list - used, "; and %d more", unnamed);
+    if (n)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "no meaning in ONNX, opset %d: %s", o->opset,
+                               list);
+    return FERRY_OK;
+}
+
+/* ---- layers --------------------------------------------------------------------------------- */
+
+/* Blobs that share the contents of a top in place hold its value too, in their own shapes. */
+static void spread(struct ferry__onnx *o, int top)
+{
+    int root = ferry__net_root(o->net, top), i;
+
+    for (i = 0; i < o->net->n_blobs && !o->err; i++)
+        if (i != top && o->held[i] && ferry__net_root(o->net, i) == root)
+            o->held[i] = ferry__onnx_reshape_as(o, o->held[top], o->net->blobs[i].blob);
+}
+
+static bool is_in_place(const ferry_layer *layer, int top)
+{
+    for (int i = 0; i < layer->n_bottoms; i++)
+        if (layer->bottoms[i] == layer->tops[top])
+            return true;
+    return false;
+}
+
+static void translate(struct ferry__onnx *o)
+{
+    int i, k;
+
+    for (i = 0; i < o->net->n_layers && !o->err; i++) {
+        o->layer = &o->net->layers[i];
+        ferry__onnx_layer_of(o->layer)->write(o);
+        for (k = 0; k < o->layer->n_tops; k++)
+            if (is_in_place(o->layer, k))
+                spread(o, o->layer->tops[k]);
+    }
+    o->layer = NULL;
+}
+
+/* Each output is a node's result of its own, so that it can have the blob's name. */
+static void end_outputs(struct ferry__onnx *o)
+{
+    for (int i = 0; i < o->net->n_outputs && !o->err; i++) {
+        int value = o->held[o->net->outputs[i]];
+
+        if (o->values[value].node < 0 || o->values[value].blob_name)
+            value = ONNX_OP(o, "Identity", value);
+        if (o->err)
+            return;
+        o->values[value].blob_name = o->net->blobs[o->net->outputs[i]].name;
+        o->outputs[o->n_outputs++] = value;
+    }
+}
+
+/* ---- the export ----------------------------------------------------------------------------- */
+
+static int read_options(struct ferry__onnx *o, const ferry_onnx_options *options)
+{
+    o->opset = options->opset ? options->opset : USUAL_OPSET;
+    o->fold = !options->no_fold;
+    o->half = options->half;
+    o->external = options->external;
+    o->dynamic_batch = options->dynamic_batch;
+    if (o->opset >= LEAST_OPSET && o->opset <= MOST_OPSET)
+        return FERRY_OK;
+    return ferry_error_set(FERRY_EINVAL, "opset %d: %d to %d fit", o->opset, LEAST_OPSET,
+                           MOST_OPSET);
+}
+
+/* The document, the graph's message, and the lists of values. */
+static void begin(struct ferry__onnx *o, const char *path)
+{
+    size_t blobs = (size_t)o->net->n_blobs;
+
+    o->err = ferry__proto_create(&ferry__proto_ModelProto, path, &o->model);
+    if (o->err)
+        return;
+    o->document = o->model->document;
+    o->held = ferry__onnx_alloc(o, (blobs + 1) * sizeof *o->held);
+    o->inputs = ferry__onnx_alloc(o, (blobs + 1) * sizeof *o->inputs);
+    o->outputs = ferry__onnx_alloc(o, (blobs + 1) * sizeof *o->outputs);
+    o->graph = ferry__onnx_alloc(o, sizeof *o->graph);
+    if (!o->err)
+        o->err = ferry__proto_put_message(o->model, "graph", &o->graph->message);
+    if (o->net->n_inputs && ferry_blob_rank(ferry_net_input_at(o->net, 0)) > 0)
+        o->batch = ferry_blob_dim(ferry_net_input_at(o->net, 0), 0);
+}
+
+static int make_and_write(struct ferry__onnx *o, const char *path,
+                          const ferry_onnx_options *options)
+{
+    begin(o, path);
+    translate(o);
+    end_outputs(o);
+    if (o->fold)
+        ferry__onnx_fold(o);
+    ferry__onnx_finish(o, options);
+    return o->err ? o->err : ferry__onnx_write(o, path);
+}
+
+int ferry_net_export_onnx(ferry_net *net, const char *path, const ferry_onnx_options *options)
+{
+    ferry_onnx_options taken = { .struct_size = sizeof taken };
+    struct ferry__onnx o = { .net = net };
+    int err;
+
+    if (!net || !path || (options && !options->struct_size))
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_export_onnx: %s",
+                               net && path ? "struct_size is not set" : "NULL argument");
+    if (options)
+        memcpy(&taken, options,
+               options->struct_size < sizeof taken ? options->struct_size : sizeof taken);
+    err = read_options(&o, &taken);
+    if (!err)
+        err = ferry_net_reshape(net);
+    if (!err)
+        err = ferry__params_fill(net);
+    if (!err)
+        err = check_layers(&o);
+    if (!err)
+        err = make_and_write(&o, path, &taken);
+    ferry__onnx_close(&o);
+    return err;
+}

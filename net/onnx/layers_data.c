@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Layers without bottoms, or whose tops do not depend on what is in them: inputs and constants. */
+#include "net/onnx/layers.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+/* The tops are inputs of the model. */
+void ferry__onnx_input(struct ferry__onnx *o)
+{
+    for (int i = 0; i < o->layer->n_tops; i++) {
+        int value = ferry__onnx_value(o);
+
+        if (o->err)
+            return;
+        o->values[value].blob_name = o->net->blobs[o->layer->tops[i]].name;
+        o->inputs[o->n_inputs++] = value;
+        ferry__onnx_top(o, i, value);
+    }
+}
+
+void ferry__onnx_parameter(struct ferry__onnx *o)
+{
+    const ferry_blob *top = ferry__onnx_top_blob(o, 0);
+
+    ferry__onnx_top(o, 0, ferry__onnx_param(o, 0, ferry_blob_rank(top), ferry_blob_shape(top)));
+}
+
+/* ---- DummyData ------------------------------------------------------------------------------ */
+
+/* The filler of a top; the only one is that of all. */
+static const ferry_proto *filler_of(const ferry_layer *layer, int top)
+{
+    const ferry_proto *p = ferry__onnx_message(layer, "dummy_data_param");
+    int64_t n = ferry_proto_value_count(p, "data_filler");
+
+    return n ? ferry_proto_message(p, "data_filler", n > 1 ? top : 0) : NULL;
+}
+
+void ferry__onnx_dummy_data(struct ferry__onnx *o)
+{
+    for (int i = 0; i < o->layer->n_tops; i++) {
+        const ferry_blob *top = ferry__onnx_top_blob(o, i);
+        const ferry_proto *filler = filler_of(o->layer, i);
+        float value = filler ? (float)ferry_proto_real(filler, "value", 0) : 0;
+        int shape = ferry__onnx_ints(o, ferry_blob_rank(top), ferry_blob_shape(top));
+        int one = ferry__onnx_floats(o, 0, NULL, &value);
+
+        ferry__onnx_top(o, i, ONNX_OP(o, "Expand", one, shape));
+    }
+}
+
+const char *ferry__onnx_dummy_data_refuse(const struct ferry__onnx *o, const ferry_layer *layer)
+{
+    for (int i = 0; i < layer->n_tops; i++) {
+        const ferry_proto *filler = filler_of(layer, i);
+
+        if (filler && strcmp(ferry_proto_string(filler, "type", 0, NULL), "constant") != 0)
+            return "its values are random";
+    }
+    return ferry__onnx_one_batch(o, layer);
+}
+
+/* ---- PriorBox ------------------------------------------------------------------------------- */
+
+/* The layer computes its boxes from shapes. */
+void ferry__onnx_prior_box(struct ferry__onnx *o)
+{
+    ferry_blob *top = ferry_layer_top_at(o->layer, 0);
+    const float *boxes;
+
+    if (!o->err)
+        o->err = o->layer->type->forward(o->layer);
+    boxes = o->err ? NULL : ferry_blob_host_data(top);
+    if (!boxes && !o->err)
+        o->err = ferry_last_error_code();
+    if (!o->err)
+        ferry__onnx_top(o, 0,
+                        ferry__onnx_floats(o, ferry_blob_rank(top), ferry_blob_shape(top), boxes));
+}

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nets as ONNX models."""
+
+import ctypes
+
+from . import _abi
+from ._library import lib
+from ._library import text as encoded
+
+
+def export_onnx(net, path, *, opset=13, fold=True, fp16=False, external_data=False,
+                dynamic_batch=False, doc=None, properties=()):
+    """Writes a net, with the shapes and parameters that it has now, as an ONNX model of standard operators.
+
+    `opset` is 11 to 22. `fold` joins BatchNorm, Scale and Bias with the weights before them, where nothing else
+    reads the value between. `fp16` stores parameters as FLOAT16, `external_data` large tensors in PATH.data;
+    `dynamic_batch` makes axis 0 of the inputs of any size. `doc` is the model's doc_string, `properties` a mapping
+    of strings, its metadata. Layers without a meaning in ONNX are one ferry.Unsupported that names all of them;
+    nothing is written then."""
+    pairs = list(dict(properties).items())
+    array = (_abi.OnnxProperty * len(pairs))(*((encoded(key), encoded(value)) for key, value in pairs))
+    options = _abi.OnnxOptions(struct_size=ctypes.sizeof(_abi.OnnxOptions), opset=opset, no_fold=not fold,
+                               half=bool(fp16), external=bool(external_data),
+                               dynamic_batch=bool(dynamic_batch), doc=encoded(doc), properties=array,
+                               property_count=len(pairs))
+    lib.ferry_net_export_onnx(net._use(), encoded(path), ctypes.byref(options))
