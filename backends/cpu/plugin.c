@@ -218,6 +218,21 @@ static int counters(void *dev, ferry_plugin_counters *out)
     return 0;
 }
 
+/* "cpu_limit_threads" is workers_limit. */
+static int native(void *dev, const char *what, void *out, uint64_t size)
+{
+    void (*const limit)(unsigned threads) = workers_limit;
+
+    (void)dev;
+    if (strcmp(what, "cpu_limit_threads") != 0)
+        return cpu_host->error(FERRY_EUNSUPPORTED, "there is no \"%s\"", what);
+    if (size != sizeof(limit))
+        return cpu_host->error(FERRY_EINVAL, "\"%s\" has %zu bytes, not %" PRIu64, what,
+                               sizeof(limit), size);
+    memcpy(out, &limit, sizeof(limit));
+    return 0;
+}
+
 /* ---- the two symbols ------------------------------------------------------------------------ */
 
 static const ferry_plugin_option options[] = {
@@ -268,6 +283,7 @@ static const ferry_plugin_ops ops = {
     .sumsq = cpu_sumsq,
     .gemv = cpu_gemv,
     .gemm = cpu_gemm,
+    .native = native,
     .extension = cpu_extension,
 };
 

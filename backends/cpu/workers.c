@@ -73,8 +73,10 @@ struct loop {
     _Atomic unsigned slots; /* threads that have come */
 };
 
-struct workers {
-    unsigned threads; /* wanted, the caller's among them */
+/* Threads of one loop at a time. */
+struct pool {
+    struct pool *next; /* set before the pool is in the list */
+    unsigned threads;  /* wanted, the caller's among them */
     unsigned started;
     pid_t owner; /* process that has the threads; 0 before they start */
     pthread_t *thread;
@@ -86,6 +88,15 @@ struct workers {
     pthread_cond_t wake;
     struct loop loop; /* written by whoever has `busy` while the word is not open */
 };
+
+struct workers {
+    unsigned threads;
+    _Atomic(struct pool *) pools; /* grows at its head */
+    atomic_flag adding;
+};
+
+/* The calling thread's limit; 0: none. */
+static _Thread_local unsigned most_threads;
 
 static void relax(void)
 {
@@ -147,70 +158,70 @@ static void work(struct loop *loop, uint64_t from)
 
 /* ---- the helpers ---------------------------------------------------------------------------- */
 
-static bool is_news(struct workers *w, uint64_t seen)
+static bool is_news(struct pool *p, uint64_t seen)
 {
-    uint64_t word = atomic_load(&w->word);
+    uint64_t word = atomic_load(&p->word);
 
-    return ((word & LOOP_OPEN) && LOOP_NUMBER(word) != seen) || atomic_load(&w->ending);
+    return ((word & LOOP_OPEN) && LOOP_NUMBER(word) != seen) || atomic_load(&p->ending);
 }
 
-static void wait_for_news(struct workers *w, uint64_t seen)
+static void wait_for_news(struct pool *p, uint64_t seen)
 {
     for (int i = 0; i < SPINS; i++) {
-        if (is_news(w, seen))
+        if (is_news(p, seen))
             return;
         relax();
     }
     for (int i = 0; i < YIELDS * LOOKS; i++) {
-        if (is_news(w, seen))
+        if (is_news(p, seen))
             return;
         if (i % LOOKS == 0)
             sched_yield();
         relax();
     }
-    pthread_mutex_lock(&w->lock);
-    atomic_fetch_add(&w->sleepers, 1);
-    while (!is_news(w, seen))
-        pthread_cond_wait(&w->wake, &w->lock);
-    atomic_fetch_sub(&w->sleepers, 1);
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_lock(&p->lock);
+    atomic_fetch_add(&p->sleepers, 1);
+    while (!is_news(p, seen))
+        pthread_cond_wait(&p->wake, &p->lock);
+    atomic_fetch_sub(&p->sleepers, 1);
+    pthread_mutex_unlock(&p->lock);
 }
 
 static void *help(void *arg)
 {
-    struct workers *w = arg;
+    struct pool *p = arg;
     uint64_t seen = 0;
 
     for (;;) {
         uint64_t word;
 
-        wait_for_news(w, seen);
-        if (atomic_load(&w->ending))
+        wait_for_news(p, seen);
+        if (atomic_load(&p->ending))
             return NULL;
-        word = atomic_load(&w->word);
-        while ((word & LOOP_OPEN) && !atomic_compare_exchange_weak(&w->word, &word, word + 1))
+        word = atomic_load(&p->word);
+        while ((word & LOOP_OPEN) && !atomic_compare_exchange_weak(&p->word, &word, word + 1))
             ;
         seen = LOOP_NUMBER(word);
         if (!(word & LOOP_OPEN))
             continue;
-        set_mode(&w->loop.mode);
-        work(&w->loop, FROM_END);
-        atomic_fetch_sub(&w->word, 1);
+        set_mode(&p->loop.mode);
+        work(&p->loop, FROM_END);
+        atomic_fetch_sub(&p->word, 1);
     }
 }
 
 /* As many as the system gives; the loop is done with those. Signals are the program's business. */
-static void start(struct workers *w)
+static void start(struct pool *p)
 {
     sigset_t all, before;
 
-    w->owner = getpid();
+    p->owner = getpid();
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
         return;
-    while (w->started < w->threads - 1 &&
-           pthread_create(&w->thread[w->started], NULL, help, w) == 0)
-        w->started++;
+    while (p->started < p->threads - 1 &&
+           pthread_create(&p->thread[p->started], NULL, help, p) == 0)
+        p->started++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -235,15 +246,9 @@ struct workers *workers_create(unsigned threads)
 
     if (!w)
         return NULL;
-    w->thread = calloc(threads, sizeof(*w->thread));
-    if (!w->thread) {
-        free(w);
-        return NULL;
-    }
     w->threads = threads;
-    atomic_flag_clear(&w->busy);
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->wake, NULL);
+    atomic_init(&w->pools, NULL);
+    atomic_flag_clear(&w->adding);
     return w;
 }
 
@@ -252,72 +257,150 @@ unsigned workers_threads(const struct workers *w)
     return w->threads;
 }
 
+void workers_limit(unsigned threads)
+{
+    most_threads = threads;
+}
+
+static void end_pool(struct pool *p)
+{
+    if (p->owner == getpid()) {
+        pthread_mutex_lock(&p->lock);
+        atomic_store(&p->ending, true);
+        pthread_cond_broadcast(&p->wake);
+        pthread_mutex_unlock(&p->lock);
+        for (unsigned i = 0; i < p->started; i++)
+            pthread_join(p->thread[i], NULL);
+    }
+    if (p->owner == getpid() || !p->owner) {
+        pthread_cond_destroy(&p->wake);
+        pthread_mutex_destroy(&p->lock);
+    }
+    free(p->thread);
+    free(p);
+}
+
 void workers_destroy(struct workers *w)
 {
-    if (!w)
-        return;
-    if (w->owner == getpid()) {
-        pthread_mutex_lock(&w->lock);
-        atomic_store(&w->ending, true);
-        pthread_cond_broadcast(&w->wake);
-        pthread_mutex_unlock(&w->lock);
-        for (unsigned i = 0; i < w->started; i++)
-            pthread_join(w->thread[i], NULL);
+    struct pool *p = w ? atomic_load(&w->pools) : NULL;
+
+    while (p) {
+        struct pool *next = p->next;
+
+        end_pool(p);
+        p = next;
     }
-    if (w->owner == getpid() || !w->owner) {
-        pthread_cond_destroy(&w->wake);
-        pthread_mutex_destroy(&w->lock);
-    }
-    free(w->thread);
     free(w);
 }
 
-static void publish(struct workers *w)
+static void publish(struct pool *p)
 {
-    uint64_t number = LOOP_NUMBER(atomic_load(&w->word)) + 1;
+    uint64_t number = LOOP_NUMBER(atomic_load(&p->word)) + 1;
 
-    atomic_store(&w->word, number << 32 | LOOP_OPEN);
-    if (atomic_load(&w->sleepers) == 0)
+    atomic_store(&p->word, number << 32 | LOOP_OPEN);
+    if (atomic_load(&p->sleepers) == 0)
         return;
-    pthread_mutex_lock(&w->lock);
-    pthread_cond_broadcast(&w->wake);
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
 }
 
 /* No piece is left; those inside are at their last ones. */
-static void wait_for_helpers(struct workers *w)
+static void wait_for_helpers(struct pool *p)
 {
-    atomic_fetch_and(&w->word, ~LOOP_OPEN);
-    for (int i = 0; atomic_load(&w->word) & LOOP_INSIDE; i++) {
+    atomic_fetch_and(&p->word, ~LOOP_OPEN);
+    for (int i = 0; atomic_load(&p->word) & LOOP_INSIDE; i++) {
         relax();
         if (i >= SPINS)
             sched_yield();
     }
 }
 
-/* Whether the caller has the threads to itself now. */
-static bool take(struct workers *w)
+/* A pool that the caller has to itself; its threads start later. NULL: out of memory. */
+static struct pool *new_pool(unsigned threads)
 {
-    if (w->threads < 2 || atomic_flag_test_and_set(&w->busy))
-        return false;
-    if (!w->owner)
-        start(w);
-    if (w->started && w->owner == getpid())
-        return true;
-    atomic_flag_clear(&w->busy);
-    return false;
+    struct pool *p = calloc(1, sizeof(*p));
+
+    if (!p)
+        return NULL;
+    p->thread = calloc(threads, sizeof(*p->thread));
+    if (!p->thread) {
+        free(p);
+        return NULL;
+    }
+    p->threads = threads;
+    atomic_flag_clear(&p->busy);
+    (void)atomic_flag_test_and_set(&p->busy);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    return p;
+}
+
+/* Takes a pool that is idle; otherwise *count is how many pools of that size there are. */
+static struct pool *take_idle(struct workers *w, unsigned threads, unsigned *count)
+{
+    *count = 0;
+    for (struct pool *p = atomic_load(&w->pools); p; p = p->next) {
+        if (p->threads != threads)
+            continue;
+        if (!atomic_flag_test_and_set(&p->busy))
+            return p;
+        ++*count;
+    }
+    return NULL;
+}
+
+/* Adds a pool while those of its size have no more threads than the device. NULL: it does not. */
+static struct pool *add(struct workers *w, unsigned threads)
+{
+    struct pool *p;
+    unsigned count;
+
+    if (atomic_flag_test_and_set(&w->adding))
+        return NULL;
+    p = take_idle(w, threads, &count);
+    if (!p && count < w->threads / threads) {
+        p = new_pool(threads);
+        if (p) {
+            p->next = atomic_load(&w->pools);
+            atomic_store(&w->pools, p);
+        }
+    }
+    atomic_flag_clear(&w->adding);
+    return p;
+}
+
+/* Threads that the caller has to itself now; NULL: it does its loop alone. */
+static struct pool *take(struct workers *w)
+{
+    unsigned threads = most_threads && most_threads < w->threads ? most_threads : w->threads, count;
+    struct pool *p;
+
+    if (threads < 2)
+        return NULL;
+    p = take_idle(w, threads, &count);
+    if (!p && count < w->threads / threads)
+        p = add(w, threads);
+    if (!p)
+        return NULL;
+    if (!p->owner)
+        start(p);
+    if (p->started && p->owner == getpid())
+        return p;
+    atomic_flag_clear(&p->busy);
+    return NULL;
 }
 
 /* The caller has the threads, and the loop is filled in. */
-static void run_together(struct workers *w)
+static void run_together(struct pool *p)
 {
-    atomic_store(&w->loop.taken, 0);
-    atomic_store(&w->loop.slots, 0);
-    get_mode(&w->loop.mode);
-    publish(w);
-    work(&w->loop, FROM_BEGINNING);
-    wait_for_helpers(w);
-    atomic_flag_clear(&w->busy);
+    atomic_store(&p->loop.taken, 0);
+    atomic_store(&p->loop.slots, 0);
+    get_mode(&p->loop.mode);
+    publish(p);
+    work(&p->loop, FROM_BEGINNING);
+    wait_for_helpers(p);
+    atomic_flag_clear(&p->busy);
 }
 
 static void fill_in(struct loop *loop, int64_t n, int64_t piece, void *arg)
@@ -333,15 +416,17 @@ static void fill_in(struct loop *loop, int64_t n, int64_t piece, void *arg)
 void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body, void *arg)
 {
     struct loop alone;
+    struct pool *p;
 
     if (n <= piece) {
         body(arg, 0, n, 0);
         return;
     }
-    if (take(w)) {
-        fill_in(&w->loop, n, piece, arg);
-        w->loop.body = body;
-        run_together(w);
+    p = take(w);
+    if (p) {
+        fill_in(&p->loop, n, piece, arg);
+        p->loop.body = body;
+        run_together(p);
         return;
     }
     fill_in(&alone, n, piece, arg);
@@ -353,10 +438,12 @@ void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body,
 
 void workers_tasks(struct workers *w, int64_t n, workers_task task, void *arg)
 {
-    if (n > 1 && take(w)) {
-        fill_in(&w->loop, n, 1, arg);
-        w->loop.task = task;
-        run_together(w);
+    struct pool *p = n > 1 ? take(w) : NULL;
+
+    if (p) {
+        fill_in(&p->loop, n, 1, arg);
+        p->loop.task = task;
+        run_together(p);
         return;
     }
     for (int64_t i = 0; i < n; i++)

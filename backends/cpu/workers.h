@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A few threads that help with one large loop at a time.
+ * A few threads that help with one large loop at a time; callers with a limit have several such
+ * groups side by side, as many as the threads of the device divided by the limit.
  *
  * They start with the first loop that is large enough and sleep between loops. A caller who finds
  * them busy with another's loop, or who is a child of fork and has none, does its loop alone: the
@@ -29,8 +30,10 @@ struct workers *workers_create(unsigned threads);
 /* Ends the threads; no loop is running. NULL is accepted. */
 void workers_destroy(struct workers *w);
 
-/* The threads that a loop may have, the caller's among them. */
+/* The most threads that a loop may have, the caller's among them. */
 unsigned workers_threads(const struct workers *w);
+/* Limits the threads of the loops that the calling thread runs from now on; 0: no limit. */
+void workers_limit(unsigned threads);
 
 /*
  * How many elements there are to a piece of a loop over n; the whole loop where it is not worth

@@ -109,9 +109,11 @@ FERRY_API int ferry_device_get_stats(const ferry_device *dev, ferry_device_stats
 
 /**
  * A vendor object by name, written to `out`: "cl_platform_id" "cl_device_id" "cl_context"
- * "cl_command_queue" "cuda_device" (int) "cuda_stream" "cublas_handle". `size` must be that type's
- * size (FERRY_EINVAL otherwise). FERRY_EUNSUPPORTED for a name the plugin does not know. The object
- * is borrowed from the device. Opens the device.
+ * "cl_command_queue" "cuda_device" (int) "cuda_stream" "cublas_handle", and "cpu_limit_threads", a
+ * void (*)(unsigned n): later work that the calling thread submits to the CPU runs on at most n
+ * threads, its own among them; 0 removes the limit. `size` must be that type's size (FERRY_EINVAL
+ * otherwise). FERRY_EUNSUPPORTED for a name the plugin does not know. The object is borrowed from
+ * the device. Opens the device.
  */
 FERRY_API int ferry_device_native(ferry_device *dev, const char *what, void *out, size_t size);
 
