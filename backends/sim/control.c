@@ -97,9 +97,7 @@ static void lose(void *sim)
     struct sim_device *dev = sim;
 
     sim_lock();
-    dev->lost = true;
-    for (struct sim_queue *queue = dev->queues.first; queue; queue = queue->next)
-        sim_queue_drop(queue, FERRY_ELOST, "the device is lost");
+    sim_lose(dev);
     sim_unlock();
 }
 

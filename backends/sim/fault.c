@@ -6,6 +6,13 @@
 
 #include <inttypes.h>
 
+void sim_lose(struct sim_device *dev)
+{
+    dev->lost = true;
+    for (struct sim_queue *queue = dev->queues.first; queue; queue = queue->next)
+        sim_queue_drop(queue, FERRY_ELOST, "the device is lost");
+}
+
 int sim_alive(const struct sim_device *dev, struct sim_why *why)
 {
     return dev->lost ? sim_why_set(why, FERRY_ELOST, "the device is lost") : 0;

@@ -131,6 +131,13 @@ static struct sim_command *command_of(const struct sim_device *dev, const struct
     return c;
 }
 
+/* Option lose_run. (locked) */
+static void lose_at_run(struct sim_device *dev)
+{
+    if (dev->set.lose_run && dev->set.lose_run == dev->faults[SIM_CALL_RUN].calls + 1)
+        sim_lose(dev);
+}
+
 /* A run with `args`, or packing of `in` into `packed`. */
 static int enqueue(struct sim_device *dev, void *handle, const struct kernel_plan *p,
                    const ferry_op_run_args *args, const ferry_cref *in, ferry_ref packed)
@@ -144,6 +151,8 @@ static int enqueue(struct sim_device *dev, void *handle, const struct kernel_pla
         return sim_why_tell(&r.why);
     }
     sim_lock();
+    if (args)
+        lose_at_run(dev);
     if (!sim_queue_find(dev, handle, &queue, &r.why))
         (void)sim_fault(dev, call, &r.why);
     if (!r.why.code && args) {

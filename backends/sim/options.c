@@ -40,7 +40,9 @@ enum form { COUNT, DEVICES, BYTES, LIMIT, RATE, MICROSECONDS, SWITCH, WORD, KIND
       "which operation cannot be prepared; 0: none")                                             \
     X("fail_prepare", "0", COUNT, INT, NULL, fail_prepare,                                       \
       "which packing of constants fails; 0: none")                                               \
-    X("fail_run", "0", COUNT, INT, NULL, fail_run, "which run of an operation fails; 0: none")
+    X("fail_run", "0", COUNT, INT, NULL, fail_run, "which run of an operation fails; 0: none")   \
+    X("lose_run", "0", COUNT, INT, NULL, lose_run,                                               \
+      "at which run of an operation the device is lost; 0: at none")
 
 #define PUBLIC(name, value, form, type, words, member, text) \
     { name, value, text, words, FERRY_OPTION_##type, 0 },

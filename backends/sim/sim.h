@@ -53,9 +53,10 @@ struct sim_settings {
     int64_t latency_ns, op_latency_ns;
     uint64_t fail_alloc, fail_memcpy, fail_op; /* which call fails; 0: none */
     uint64_t fail_create, fail_prepare, fail_run;
+    uint64_t lose_run; /* at which run of an operation the device is lost; 0: at none */
 };
 
-#define SIM_OPTIONS 19u
+#define SIM_OPTIONS 20u
 
 extern const ferry_plugin_option sim_options[SIM_OPTIONS];
 
@@ -377,6 +378,8 @@ void sim_unlock(void);
 int sim_fault(struct sim_device *dev, uint32_t call, struct sim_why *why);
 /* The code with which the call that was just counted shall fail when it runs; 0: it shall not. */
 int sim_fault_later(struct sim_device *dev, uint32_t call);
+/* Ends the device and what is on its queues. (locked) */
+void sim_lose(struct sim_device *dev);
 /* Whether the device is there at all. (locked) FERRY_ELOST. */
 int sim_alive(const struct sim_device *dev, struct sim_why *why);
 
