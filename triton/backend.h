@@ -14,6 +14,8 @@
  * threads, and one instance from one thread at a time.
  */
 
+#define TRITON_MOST_THREADS 1024
+
 /* The parts of a configuration that the backend uses. Strings belong to `json`. */
 struct triton_config {
     json_t *json;
@@ -22,6 +24,7 @@ struct triton_config {
     const char *weights;  /* parameter, or NULL */
     const char *device;   /* parameter, or NULL: by the instance's kind */
     const char *place;    /* parameter, or NULL */
+    unsigned threads;     /* parameter: of one instance; 0: as many as the device has */
     const char **outputs; /* names of the outputs; NULL and 0: those of the net */
     size_t output_count;
 };
@@ -58,6 +61,7 @@ struct triton_instance {
     struct triton_model *model;
     TRITONBACKEND_ModelInstance *server;
     ferry_net *net;
+    void (*limit_threads)(unsigned threads); /* of the calling thread's passes; NULL: no limit */
     ferry_blob **outputs;      /* about.output_count, borrowed from the net */
     struct triton_port *ports; /* about.input_count */
 };

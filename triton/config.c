@@ -25,29 +25,46 @@ static const char *text_of(const json_t *object, const char *key)
     return text && *text ? text : NULL;
 }
 
+static TRITONSERVER_Error *read_threads(const char *text, unsigned *out)
+{
+    char *end = NULL;
+    long n = text ? strtol(text, &end, 10) : 0;
+
+    if (text && (*end || n < 1 || n > TRITON_MOST_THREADS))
+        return triton_error_new(TRITONSERVER_ERROR_INVALID_ARG,
+                                "parameter threads \"%s\": a number from 1 to %d", text,
+                                TRITON_MOST_THREADS);
+    *out = (unsigned)n;
+    return NULL;
+}
+
 static TRITONSERVER_Error *read_parameters(struct triton_config *c)
 {
     json_t *parameters = json_object_get(c->json, "parameters"), *value;
+    const char *key, *threads = NULL;
     const struct {
         const char *key;
         const char **out;
-    } known[] = { { "weights", &c->weights }, { "device", &c->device }, { "place", &c->place } };
-    const char *key;
+    } known[] = { { "weights", &c->weights },
+                  { "device", &c->device },
+                  { "place", &c->place },
+                  { "threads", &threads } };
+    const size_t n = sizeof(known) / sizeof(known[0]);
 
     json_object_foreach(parameters, key, value)
     {
         size_t i = 0;
 
-        while (i < 3 && strcmp(key, known[i].key) != 0)
+        while (i < n && strcmp(key, known[i].key) != 0)
             i++;
-        if (i == 3)
+        if (i == n)
             return triton_error_new(TRITONSERVER_ERROR_INVALID_ARG,
-                                    "parameter \"%s\" is unknown; there are weights, device and "
-                                    "place",
+                                    "parameter \"%s\" is unknown; there are weights, device, "
+                                    "place and threads",
                                     key);
         *known[i].out = text_of(value, "string_value");
     }
-    return NULL;
+    return read_threads(threads, &c->threads);
 }
 
 static TRITONSERVER_Error *read_outputs(struct triton_config *c)

@@ -26,6 +26,20 @@ static int find_outputs(struct triton_instance *i)
     return FERRY_OK;
 }
 
+/* Parameter `threads` is for devices that have their threads from the processor. */
+static int find_limit(struct triton_instance *i, ferry_device *dev)
+{
+    int err = i->model->config.threads
+                  ? ferry_device_native(dev, "cpu_limit_threads", &i->limit_threads,
+                                        sizeof(i->limit_threads))
+                  : FERRY_OK;
+
+    if (err == FERRY_EUNSUPPORTED)
+        return ferry_error_set(err, "parameter threads is for the CPU; the device is %s",
+                               ferry_device_name(dev));
+    return err;
+}
+
 TRITONSERVER_Error *triton_instance_open(TRITONBACKEND_ModelInstance *server,
                                          struct triton_model *m, struct triton_instance **out)
 {
@@ -47,8 +61,8 @@ TRITONSERVER_Error *triton_instance_open(TRITONBACKEND_ModelInstance *server,
         return triton_error_new(TRITONSERVER_ERROR_UNAVAILABLE, "%s: out of memory", name);
     i->model = m;
     i->server = server;
-    if (triton_model_device(m, kind, id, &dev) || triton_model_net(m, dev, &i->net) ||
-        find_outputs(i)) {
+    if (triton_model_device(m, kind, id, &dev) || find_limit(i, dev) ||
+        triton_model_net(m, dev, &i->net) || find_outputs(i)) {
         error = triton_error(ferry_last_error_code(), name);
         triton_instance_close(i);
         return error;

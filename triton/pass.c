@@ -112,7 +112,7 @@ static int run(struct triton_instance *i, uint64_t adopted, struct triton_times 
     return err;
 }
 
-TRITONSERVER_Error *triton_pass(struct triton_instance *i, struct triton_request **members,
+static TRITONSERVER_Error *pass(struct triton_instance *i, struct triton_request **members,
                                 size_t n, int64_t batch, struct triton_times *times)
 {
     TRITONSERVER_Error *error;
@@ -133,6 +133,20 @@ TRITONSERVER_Error *triton_pass(struct triton_instance *i, struct triton_request
     err = run(i, adopted, times);
     /* A layer writes to its input in place: the instance copies from now on. */
     if (err == FERRY_EPERM && adopted)
-        return triton_pass(i, members, n, batch, times);
+        return pass(i, members, n, batch, times);
     return err ? triton_error(err, NULL) : NULL;
+}
+
+TRITONSERVER_Error *triton_pass(struct triton_instance *i, struct triton_request **members,
+                                size_t n, int64_t batch, struct triton_times *times)
+{
+    TRITONSERVER_Error *error;
+
+    /* The server may run instances of several models on one thread. */
+    if (i->limit_threads)
+        i->limit_threads(i->model->config.threads);
+    error = pass(i, members, n, batch, times);
+    if (i->limit_threads)
+        i->limit_threads(0);
+    return error;
 }

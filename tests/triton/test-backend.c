@@ -74,6 +74,11 @@ static void a_contradiction_names_the_configuration_and_the_net(void)
         { "\"model_transaction_policy\": {\"decoupled\": true}", "decoupled", "once" },
         { "\"parameters\": {\"devise\": {\"string_value\": \"cpu\"}}", "devise", "device" },
         { "\"parameters\": {\"device\": {\"string_value\": \"gpu9\"}}", "gpu9", "" },
+        { "\"parameters\": {\"threads\": {\"string_value\": \"0\"}}", "threads", "1 to 1024" },
+        { "\"parameters\": {\"threads\": {\"string_value\": \"2x\"}}", "2x", "1 to 1024" },
+        { "\"parameters\": {\"threads\": {\"string_value\": \"2\"}, \"device\": "
+          "{\"string_value\": \"sim\"}}",
+          "threads", "sim" },
         { "\"parameters\": {\"weights\": {\"string_value\": \"../w.npz\"}}", "../w.npz", "/1" },
         { "\"default_model_filename\": \"other.prototxt\"", "other.prototxt", "/1" },
     };
@@ -436,6 +441,35 @@ static void a_pass_that_fails_is_repeated_request_by_request(void)
     free(pixels);
 }
 
+/* From the fifth operation on the simulated device is lost; the server lives on. */
+static void a_lost_device_is_one_error_for_each_request(void)
+{
+    TRITONBACKEND_Request r, *all[1] = { &r };
+    float *pixels = pixels_of(2, PIXELS);
+    bool good[4];
+
+    folder_of(NET_SCORES);
+    backend = (TRITONBACKEND_Backend){ .config = "{\"cmdline\": {\"sim.lose_run\": \"5\"}}" };
+    model = (TRITONBACKEND_Model){ .complete = true };
+    instances[0] = (TRITONBACKEND_ModelInstance){ .kind = TRITONSERVER_INSTANCEGROUPKIND_MODEL };
+    CU_ASSERT_PTR_NULL_FATAL(double_open(&backend));
+    CU_ASSERT_PTR_NULL_FATAL(
+        double_load(&backend, &model, folder_of(NET_SCORES), config_of(4, ""), instances, 1));
+    for (int k = 0; k < 4; k++) {
+        ask(&r, pixels, 1, SIDE, SIDE);
+        r.outputs[0] = "prob";
+        r.output_count = 1;
+        double_execute(&instances[0], all, 1);
+        good[k] = !*r.response.error;
+        CU_ASSERT(good[k] || strstr(r.response.error, "lost"));
+        double_reset(&r);
+    }
+    CU_ASSERT(good[0]);
+    CU_ASSERT(!good[2] && !good[3]);
+    close_model(1);
+    free(pixels);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_empty_configuration_is_completed_from_the_net),
     FERRY_TEST(outputs_of_variable_inputs_are_variable),
@@ -456,6 +490,9 @@ static const ferry_test_case cases[] = {
 static const ferry_test_case faults[] = {
     FERRY_TEST(a_pass_that_fails_is_repeated_request_by_request),
 };
+static const ferry_test_case losses[] = {
+    FERRY_TEST(a_lost_device_is_one_error_for_each_request),
+};
 
 int main(int argc, char **argv)
 {
@@ -463,6 +500,7 @@ int main(int argc, char **argv)
         { "cpu", cases, FERRY_TEST_COUNT(cases) },
         { "sim", cases, FERRY_TEST_COUNT(cases) },
         { "sim", faults, FERRY_TEST_COUNT(faults) },
+        { "sim", losses, FERRY_TEST_COUNT(losses) },
     };
 
     return fixture_main(argc, argv, "triton", sets, FERRY_TEST_COUNT(sets));

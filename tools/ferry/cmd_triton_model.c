@@ -21,6 +21,7 @@ struct folder {
     const char *path; /* REPOSITORY/NAME */
     const char *name; /* the last part of it */
     const char *net, *weights, *device;
+    const char *threads; /* a number, or NULL */
     char written[PATH_MAX], version[PATH_MAX]; /* before and after the renaming */
     int64_t max_batch, instances;
     bool created; /* `path` was not there */
@@ -109,6 +110,15 @@ static void put_tensors(FILE *to, const char *kind, const struct triton_tensor *
     }
 }
 
+static void put_parameter(FILE *to, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    fprintf(to, "parameters { key: \"%s\" value { string_value: ", key);
+    put_string(to, value);
+    fputs(" } }\n", to);
+}
+
 static void put_config(FILE *to, const struct folder *f, const struct triton_interface *about)
 {
     bool batched = f->max_batch > 0;
@@ -122,11 +132,8 @@ static void put_config(FILE *to, const struct folder *f, const struct triton_int
         fputs("dynamic_batching { }\n", to);
     if (f->instances > 1)
         fprintf(to, "instance_group [ { kind: KIND_CPU count: %" PRId64 " } ]\n", f->instances);
-    if (f->device) {
-        fputs("parameters { key: \"device\" value { string_value: ", to);
-        put_string(to, f->device);
-        fputs(" } }\n", to);
-    }
+    put_parameter(to, "device", f->device);
+    put_parameter(to, "threads", f->threads);
 }
 
 /* A configuration that is there is kept: it belongs to the versions before. */
@@ -263,10 +270,11 @@ int cmd_triton_model(const struct tool_command *self, int argc, char **argv)
     struct folder f = { .max_batch = -1, .instances = 1 };
     struct net_request r = { .self = self };
     bool variable = false;
-    int64_t version = 1;
+    int64_t version = 1, threads = 0;
     const struct tool_option options[] = { { "--version", NULL, NULL, &version_text },
                                            { "--max-batch", NULL, NULL, &batch },
                                            { "--instances", NULL, NULL, &instances },
+                                           { "--threads", NULL, NULL, &f.threads },
                                            { "--device", NULL, NULL, &f.device },
                                            { "--layers", NULL, NULL, &r.layers },
                                            { "--variable", NULL, &variable, NULL },
@@ -286,6 +294,8 @@ int cmd_triton_model(const struct tool_command *self, int argc, char **argv)
         status = tool_parse_number(self, "--max-batch", batch, 0, INT32_MAX, &f.max_batch);
     if (status == TOOL_OK)
         status = tool_parse_number(self, "--instances", instances, 1, 4096, &f.instances);
+    if (status == TOOL_OK)
+        status = tool_parse_number(self, "--threads", f.threads, 1, 1024, &threads);
     if (status == TOOL_OK)
         status = set_paths(self, &f, version);
     return status == TOOL_OK ? make(&f, &r, variable) : status;

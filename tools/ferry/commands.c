@@ -280,6 +280,7 @@ const struct tool_command tool_commands[] = {
       "                     inputs is not a batch\n"
       "    --variable       pictures of any size, where the net takes them\n"
       "    --instances N    nets that run at once and share their weights\n"
+      "    --threads N      threads of each instance, on the CPU\n"
       "    --device NAME    as in FERRY_BACKEND; by default the CPU\n"
       "    --layers         as of ferry run\n",
       cmd_triton_model },
