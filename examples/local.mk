@@ -58,6 +58,18 @@ EXTRA_DIST += \
 %C%_weights_LDADD = libferryio.la libferry.la
 %C%_weights_LDFLAGS =
 
+# Models around a net in the Triton server: texts, which tests/triton/features.py serves.
+EXTRA_DIST += \
+	%D%/triton/README.md \
+	%D%/triton/best/config.pbtxt \
+	%D%/triton/best/model.py \
+	%D%/triton/decode/config.pbtxt \
+	%D%/triton/decode/model.py \
+	%D%/triton/make-repository.sh \
+	%D%/triton/photo/config.pbtxt \
+	%D%/triton/photo_bls/config.pbtxt \
+	%D%/triton/photo_bls/model.py
+
 # A layer type in a shared object.
 noinst_LTLIBRARIES += %D%/acme_layers.la
 %C%_acme_layers_la_SOURCES = %D%/acme-layers.c

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Business logic for the Triton server's Python backend: a program that calls other models."""
+
+import triton_python_backend_utils as pb
+
+
+def ask(model, outputs, *inputs):
+    """The outputs of another model of the server, in that order."""
+    request = pb.InferenceRequest(model_name=model, requested_output_names=outputs, inputs=list(inputs))
+    response = request.exec()
+    if response.has_error():
+        raise pb.TritonModelException(response.error().message())
+    return [pb.get_output_tensor_by_name(response, name) for name in outputs]
+
+
+def renamed(tensor, name):
+    """The same tensor under the name that the next model has for it."""
+    return pb.Tensor.from_dlpack(name, tensor.to_dlpack())
+
+
+def classify(request):
+    """The response for one request."""
+    pixels, = ask("decode", ["pixels"], pb.get_input_tensor_by_name(request, "file"))
+    scores, = ask("squeezenet", ["pool_final"], renamed(pixels, "data"))
+    return pb.InferenceResponse(ask("best", ["classes", "best"], renamed(scores, "scores")))
+
+
+class TritonPythonModel:
+    """The class of this name is the model."""
+
+    def execute(self, requests):
+        """One response for each request; one that fails fails alone."""
+        responses = []
+        for request in requests:
+            try:
+                responses.append(classify(request))
+            except pb.TritonModelException as error:
+                responses.append(pb.InferenceResponse([], pb.TritonError(str(error))))
+        return responses
