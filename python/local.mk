@@ -18,6 +18,7 @@ EXTRA_DIST += \
 	%D%/ferry/_script.py \
 	%D%/ferry/_solver.py \
 	%D%/ferry/_version.py \
+	%D%/ferry/mlserver.py \
 	%D%/ferry/caffe/__init__.py \
 	%D%/ferry/caffe/__main__.py \
 	%D%/ferry/caffe/_blob.py \
@@ -67,6 +68,7 @@ EXTRA_DIST += \
 	%D%/tests/test_dnn_model.py \
 	%D%/tests/test_dnn_net.py \
 	%D%/tests/test_files.py \
+	%D%/tests/test_mlserver.py \
 	%D%/tests/test_neighbours.py \
 	%D%/tests/test_net.py \
 	%D%/tests/test_onnx.py \
