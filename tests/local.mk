@@ -193,6 +193,12 @@ check-training: $(check_PROGRAMS)
 	FERRY_TEST_LONG=1 FERRY_TEST_TIMEOUT=3600 $(MAKE) $(AM_MAKEFLAGS) check \
 	    TESTS='%D%/unit/test-solver-runs %D%/unit/test-solver-snapshot'
 
+# The Triton server, all of it, and its times; wants FERRY_TEST_TRITON and FERRY_TEST_DATA.
+check-triton: all
+	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) one T=%D%/scripts/check-triton.sh
+bench-triton: all
+	FERRY_TEST_SERVED=times $(MAKE) $(AM_MAKEFLAGS) one T=%D%/scripts/check-triton.sh
+
 print-package-tests:
 	@echo '$(PACKAGE_TESTS)'
 
@@ -267,7 +273,7 @@ clean-gpu:
 	rm -rf '$(GPU_FOLDER)' '$(GPU_BUILD)'
 
 .PHONY: gpu-pack gpu-folder check-gpu-pack clean-gpu
-.PHONY: one check-training check-oclgrind print-package-programs print-package-tests print-code-tests check-threads check-valgrind check-model check-model-full
+.PHONY: one check-training check-triton bench-triton check-oclgrind print-package-programs print-package-tests print-code-tests check-threads check-valgrind check-model check-model-full
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
@@ -304,7 +310,11 @@ EXTRA_DIST += \
 	%D%/outside/plugin.rs \
 	%D%/outside/program.c \
 	%D%/outside/run.sh \
+	%D%/triton/cv2_model.py \
+	%D%/triton/features.py \
 	%D%/triton/served.py \
+	%D%/triton/serving.py \
+	%D%/triton/times.py \
 	%D%/users/evil.c \
 	%D%/users/exchange.c \
 	%D%/users/program.c \

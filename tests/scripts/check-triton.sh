@@ -1,11 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The backend in the real Triton server: tests/triton/served.py. FERRY_TEST_TRITON names a folder with a virtual
-# environment that has nvidia-pytriton, tritonclient[all] and NumPy; `check-triton.sh fetch FOLDER` makes one by pip.
+# The backend in the real Triton server: tests/triton/served.py; and ferry.mlserver in MLServer. FERRY_TEST_TRITON names a
+# folder with a virtual environment that has nvidia-pytriton, tritonclient[all], NumPy and OpenCV, and another, mlserver,
+# in it. `check-triton.sh fetch FOLDER` makes them by pip.
 set -u
 
 if [ "${1-}" = fetch ]; then
-    python3 -m venv "${2:?}" && exec "$2/bin/pip" install -q nvidia-pytriton==0.7.0 'tritonclient[all]' numpy
+    python3 -m venv "${2:?}" && python3 -m venv "$2/mlserver" || exit 1
+    "$2/bin/python" -m pip install -q nvidia-pytriton==0.7.0 'tritonclient[all]' 'numpy<2' \
+        opencv-python-headless==4.14.0.94 &&
+        exec "$2/mlserver/bin/python" -m pip install -q mlserver==1.7.1 numpy pytest
     exit 1
 fi
 
@@ -20,9 +24,18 @@ skip_all() {
 
 [ -n "${FERRY_TEST_TRITON-}" ] || skip_all 'FERRY_TEST_TRITON names no environment with the Triton server'
 [ -d "${FERRY_TEST_DATA-}/nets" ] || skip_all 'FERRY_TEST_DATA has no nets'
-if ${NM:-nm} -D "$FERRY_TEST_BUILDDIR/.libs/libferry.so" 2>/dev/null |
-    grep -q -E ' __(asan|tsan|msan|ubsan_handle)_'; then
-    skip_all 'the server cannot load a libferry that was built with a sanitizer'
+# AddressSanitizer has to be the server's first library; the others cannot be preloaded.
+sanitizers=$(${NM:-nm} -D "$FERRY_TEST_BUILDDIR/.libs/libferry.so" 2>/dev/null |
+    grep -o -E ' __(asan|tsan|msan|ubsan_handle)_' | sort -u)
+if [ -n "$sanitizers" ]; then
+    [ -n "${FERRY_TEST_LONG-}" ] || skip_all 'a libferry with a sanitizer is served with FERRY_TEST_LONG alone'
+    TRITON_PRELOAD=$(${CC:-gcc} -print-file-name=libasan.so)
+    case $sanitizers:$TRITON_PRELOAD in
+    *asan*:/*) export TRITON_PRELOAD ;;
+    *) skip_all 'the server cannot load a libferry that was built with this sanitizer' ;;
+    esac
+    ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=16:${ASAN_OPTIONS-}
+    export ASAN_OPTIONS
 fi
 python=$FERRY_TEST_TRITON/bin/python
 packages=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null) ||
@@ -42,7 +55,27 @@ trap 'exit 1' HUP INT TERM
     >"$work/out" 2>&1
 status=$?
 cat "$work/out"
+skipped=$(grep -c '^SKIP ' "$work/out")
 passed=$(grep -c '^pass ' "$work/out")
 failed=$(grep -c '^FAIL ' "$work/out")
 [ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || fail triton_comes_to_its_end "exit status $status"
+
+# ---- MLServer --------------------------------------------------------------------------------------
+
+if [ -n "$sanitizers" ] || [ -n "${FERRY_TEST_SERVED-}" ]; then
+    finish triton
+fi
+python=$FERRY_TEST_TRITON/mlserver/bin/python
+if ! "$python" -c 'import mlserver, pytest' 2>/dev/null; then
+    skip mlserver "there is no MLServer in $FERRY_TEST_TRITON/mlserver"
+    finish triton
+fi
+FERRY_LIBRARY_PATH=$FERRY_TEST_BUILDDIR/.libs PYTHONPATH=$FERRY_TEST_SRCDIR/python FERRY_BACKEND=cpu \
+    FERRY_PLUGIN_PATH=$FERRY_TEST_BUILDDIR/backends/.libs "$python" -m pytest -v --tb=short \
+    -p no:cacheprovider --basetemp="$work/tmp" "$FERRY_TEST_SRCDIR/python/tests/test_mlserver.py" \
+    >"$work/mlserver" 2>&1
+status=$?
+pytest_results mlserver "$work/mlserver"
+[ "$status" -eq 0 ] || cat "$work/mlserver"
+[ "$status" -le 1 ] || fail mlserver/pytest_comes_to_its_end "exit status $status"
 finish triton
