@@ -16,94 +16,165 @@
 /* ---- how far each of the blobs that share a memory uses it ---- */
 
 /*
- * The bytes in use are the largest range that any blob needs. The first share creates the list; a
- * memory of one blob has no list. Under the memory's lock.
+ * The bytes in use are the largest range that any blob needs. The first share creates the table; a
+ * memory of one blob has no table. Under the memory's lock.
  */
 struct ferry__sharer {
-    const void *who; /* a half of a blob, by its address */
+    const void *who; /* a half of a blob, by its address; NULL: an empty slot */
     size_t end;      /* bytes from the memory's start */
 };
 
+/*
+ * A hash table by address with linear probing, at most half full. A net may share one memory among
+ * 100,000 blobs, so that a search from the beginning would take quadratic time.
+ */
 struct ferry__sharers {
-    unsigned count, room;
+    unsigned count, room;    /* room: slots, a power of two */
+    size_t furthest;         /* no end is larger */
+    unsigned at_furthest;    /* sharers with that end; 0: all may end earlier */
     struct ferry__sharer at[];
 };
 
-/* How many there are; the list may be NULL. */
-static unsigned sharers_count(const struct ferry__sharers *list)
+/* How many there are; the table may be NULL. */
+static unsigned sharers_count(const struct ferry__sharers *table)
 {
-    return list ? list->count : 0;
+    return table ? table->count : 0;
 }
 
-static struct ferry__sharer *find_sharer(struct ferry__sharers *list, const void *who)
+/* Where the search for `who` begins. */
+static unsigned first_slot(const struct ferry__sharers *table, const void *who)
 {
-    unsigned i;
+    uint64_t mixed = (uint64_t)(uintptr_t)who * UINT64_C(0x9E3779B97F4A7C15);
 
-    for (i = 0; i < sharers_count(list); i++)
-        if (list->at[i].who == who)
-            return &list->at[i];
-    return NULL;
+    return (unsigned)(mixed >> 32) & (table->room - 1);
 }
 
-static bool make_room(struct ferry__sharers **list)
+/* The slot of `who`, or the empty one where it belongs. */
+static struct ferry__sharer *slot_for(struct ferry__sharers *table, const void *who)
 {
-    struct ferry__sharers *before = *list, *made;
-    unsigned room = before ? 2 * before->room : 2;
+    unsigned i = first_slot(table, who);
 
-    if (before && before->count < before->room)
+    while (table->at[i].who && table->at[i].who != who)
+        i = (i + 1) & (table->room - 1);
+    return &table->at[i];
+}
+
+/* NULL if `who` is not listed, or the table is NULL. */
+static struct ferry__sharer *find_sharer(struct ferry__sharers *table, const void *who)
+{
+    struct ferry__sharer *slot = table ? slot_for(table, who) : NULL;
+
+    return slot && slot->who ? slot : NULL;
+}
+
+/* Doubles a table that is half full. False, and no change, if memory is short. */
+static bool make_room(struct ferry__sharers **table)
+{
+    struct ferry__sharers *before = *table, *made;
+    unsigned i, room = before ? 2 * before->room : 4;
+
+    if (before && before->count < before->room / 2)
         return true;
-    made = realloc(before, sizeof *made + room * sizeof made->at[0]);
+    made = calloc(1, sizeof *made + room * sizeof made->at[0]);
     if (!made)
         return false;
-    if (!before)
-        made->count = 0;
     made->room = room;
-    *list = made;
+    if (before) {
+        made->count = before->count;
+        made->furthest = before->furthest;
+        made->at_furthest = before->at_furthest;
+        for (i = 0; i < before->room; i++)
+            if (before->at[i].who)
+                *slot_for(made, before->at[i].who) = before->at[i];
+        free(before);
+    }
+    *table = made;
     return true;
 }
 
-/* Records the end of `who`. False, and no change, if memory is short. */
-static bool sharers_put(struct ferry__sharers **list, const void *who, size_t end)
+/* Counts `added` (1 or -1) sharers that end at `end`. */
+static void count_end(struct ferry__sharers *table, size_t end, int added)
 {
-    struct ferry__sharer *known = find_sharer(*list, who);
-
-    if (!known) {
-        if (!make_room(list))
-            return false;
-        known = &(*list)->at[(*list)->count++];
-        known->who = who;
+    if (end > table->furthest) {
+        table->furthest = end;
+        table->at_furthest = 0;
     }
+    if (end == table->furthest)
+        table->at_furthest += (unsigned)added;
+}
+
+static void set_end(struct ferry__sharers *table, struct ferry__sharer *known, size_t end)
+{
+    count_end(table, known->end, -1);
     known->end = end;
+    count_end(table, end, 1);
+}
+
+/* Records the end of `who`. False, and no change, if memory is short. */
+static bool sharers_put(struct ferry__sharers **table, const void *who, size_t end)
+{
+    struct ferry__sharer *known = find_sharer(*table, who);
+
+    if (known) {
+        set_end(*table, known, end);
+        return true;
+    }
+    if (!make_room(table))
+        return false;
+    *slot_for(*table, who) = (struct ferry__sharer){ who, end };
+    (*table)->count++;
+    count_end(*table, end, 1);
     return true;
 }
 
 /* As put, for a sharer that may not be listed, which is then ignored; it cannot fail. */
-static void sharers_move(struct ferry__sharers *list, const void *who, size_t end)
+static void sharers_move(struct ferry__sharers *table, const void *who, size_t end)
 {
-    struct ferry__sharer *known = find_sharer(list, who);
+    struct ferry__sharer *known = find_sharer(table, who);
 
     if (known)
-        known->end = end;
+        set_end(table, known, end);
 }
 
-static void sharers_drop(struct ferry__sharers *list, const void *who)
+/* Empties a slot: sharers whose search passes it move back. */
+static void empty_slot(struct ferry__sharers *table, unsigned hole)
 {
-    struct ferry__sharer *known = find_sharer(list, who);
+    unsigned mask = table->room - 1, i = hole;
 
-    if (known)
-        *known = list->at[--list->count];
+    for (i = (i + 1) & mask; table->at[i].who; i = (i + 1) & mask) {
+        unsigned first = first_slot(table, table->at[i].who);
+
+        if (((i - first) & mask) >= ((i - hole) & mask)) {
+            table->at[hole] = table->at[i];
+            hole = i;
+        }
+    }
+    table->at[hole].who = NULL;
+}
+
+static void sharers_drop(struct ferry__sharers *table, const void *who)
+{
+    struct ferry__sharer *known = find_sharer(table, who);
+
+    if (!known)
+        return;
+    count_end(table, known->end, -1);
+    table->count--;
+    empty_slot(table, (unsigned)(known - table->at));
 }
 
 /* The furthest end. */
-static size_t sharers_end(const struct ferry__sharers *list)
+static size_t sharers_end(struct ferry__sharers *table)
 {
-    size_t end = 0;
     unsigned i;
 
-    for (i = 0; i < sharers_count(list); i++)
-        if (list->at[i].end > end)
-            end = list->at[i].end;
-    return end;
+    if (table->at_furthest)
+        return table->furthest;
+    table->furthest = 0;
+    for (i = 0; i < table->room; i++)
+        if (table->at[i].who)
+            count_end(table, table->at[i].end, 1);
+    return table->furthest;
 }
 
 /* ---- the bytes in use ---- */

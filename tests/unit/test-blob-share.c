@@ -307,46 +307,6 @@ static void a_small_sharer_does_not_cut_the_owners_values_short(void)
     fx_end();
 }
 
-/* What the memory's blobs need of it, by the least that it lets itself be adopted with. */
-static void needs(ferry_blob *b, size_t bytes)
-{
-    static _Alignas(64) float own[100];
-    ferry_memory *m = ferry_blob_data_memory(b);
-    ferry_ref ref = { own, 0 };
-
-    if (bytes > 0)
-        CU_ASSERT_NOT_EQUAL(ferry_memory_adopt(m, NULL, ref, bytes - 4, 0, NULL, NULL), FERRY_OK);
-    FX_OK(ferry_memory_adopt(m, NULL, ref, bytes, 0, NULL, NULL));
-    FX_OK(ferry_memory_adopt(m, NULL, ref, sizeof(own), 0, NULL, NULL));
-}
-
-static void the_furthest_sharer_says_how_much_is_in_use(void)
-{
-    ferry_blob *a, *b, *c;
-
-    fx_device();
-    a = FX_BLOB(FERRY_F32, 100);
-    b = FX_BLOB(FERRY_F32, 100);
-    c = FX_BLOB(FERRY_F32, 100);
-    FX_OK(ferry_blob_share_data(b, a));
-    FX_OK(ferry_blob_share_data(c, b));
-    FX_OK(ferry_blob_share_data(b, b));
-    fill_up(a, false, 1);
-    FX_OK(ferry_blob_reshape(a, (int64_t[]){ 2 }, 1, NULL));
-    needs(a, 400);
-    FX_OK(ferry_blob_reshape(b, (int64_t[]){ 3 }, 1, NULL));
-    FX_OK(ferry_blob_reshape(c, (int64_t[]){ 5 }, 1, NULL));
-    needs(a, 20);
-    ferry_blob_destroy(c);
-    needs(a, 12);
-    FX_OK(ferry_blob_reshape(a, (int64_t[]){ 50 }, 1, NULL));
-    needs(b, 200);
-    ferry_blob_destroy(a);
-    needs(b, 12);
-    ferry_blob_destroy(b);
-    fx_end();
-}
-
 static void a_copy_moves_what_the_sharers_need(void)
 {
     ferry_blob *a, *b;
@@ -368,23 +328,6 @@ static void a_copy_moves_what_the_sharers_need(void)
     CU_ASSERT(counts_up_from(b, false, 1));
     ferry_blob_destroy(a);
     ferry_blob_destroy(b);
-    fx_end();
-}
-
-static void a_holder_of_the_memory_keeps_all_of_it_in_use(void)
-{
-    ferry_memory *m;
-    ferry_blob *a;
-
-    fx_device();
-    a = FX_BLOB(FERRY_F32, 100);
-    m = ferry_memory_retain(ferry_blob_data_memory(a));
-    FX_OK(ferry_blob_reshape(a, (int64_t[]){ 2 }, 1, NULL));
-    needs(a, 400);
-    ferry_memory_release(m);
-    FX_OK(ferry_blob_reshape(a, (int64_t[]){ 3 }, 1, NULL));
-    needs(a, 12);
-    ferry_blob_destroy(a);
     fx_end();
 }
 
@@ -525,22 +468,6 @@ static void a_slice_reshapes_within_its_range_and_cannot_adopt(void)
     fx_end();
 }
 
-static void a_slice_keeps_its_range_in_use(void)
-{
-    ferry_blob *parent, *slice;
-
-    fx_device();
-    parent = FX_BLOB(FERRY_F32, 4, 25);
-    slice = slice_of(parent, 1, 2);
-    FX_OK(ferry_blob_reshape(parent, (int64_t[]){ 2 }, 1, NULL));
-    FX_OK(ferry_blob_reshape(slice, (int64_t[]){ 1 }, 1, NULL));
-    needs(parent, 300);
-    ferry_blob_destroy(slice);
-    needs(parent, 8);
-    ferry_blob_destroy(parent);
-    fx_end();
-}
-
 static void a_slice_outside_axis_0_is_refused(void)
 {
     ferry_blob *parent, *scalar, *out = NULL, *empty;
@@ -579,15 +506,12 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(sharing_needs_equal_counts_and_dtypes),
     FERRY_TEST(a_sharer_cannot_run_past_the_owners_buffer),
     FERRY_TEST(a_small_sharer_does_not_cut_the_owners_values_short),
-    FERRY_TEST(the_furthest_sharer_says_how_much_is_in_use),
     FERRY_TEST(a_copy_moves_what_the_sharers_need),
-    FERRY_TEST(a_holder_of_the_memory_keeps_all_of_it_in_use),
     FERRY_TEST(a_slice_is_a_window_on_its_parent),
     FERRY_TEST(an_overwrite_through_a_slice_keeps_what_it_does_not_cover),
     FERRY_TEST(arithmetic_on_a_slice_stays_inside_it),
     FERRY_TEST(a_slice_outlives_its_parent_and_its_growth),
     FERRY_TEST(a_slice_reshapes_within_its_range_and_cannot_adopt),
-    FERRY_TEST(a_slice_keeps_its_range_in_use),
     FERRY_TEST(a_slice_outside_axis_0_is_refused),
 };
 
