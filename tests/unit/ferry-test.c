@@ -21,6 +21,7 @@
 static struct {
     const char *suite;
     const char *backend;
+    bool has_options; /* the backend was named with options */
     const char *running; /* the case that runs now, for the alarm to name */
     double begin;        /* when it began */
     char skip_reason[256];
@@ -32,6 +33,11 @@ static struct {
 const char *ferry_test_backend(void)
 {
     return state.backend;
+}
+
+bool ferry_test_has_options(void)
+{
+    return state.has_options;
 }
 
 void ferry_test_skip(const char *reason, ...)
@@ -344,6 +350,7 @@ static int run_on(const char *given, const char *suite, const char *only,
     child = fork();
     if (child == 0) {
         state.backend = name;
+        state.has_options = options;
         set_variables(given);
         setenv("FERRY_BACKEND", name, 1);
         if (options)

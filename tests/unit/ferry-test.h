@@ -68,6 +68,9 @@ int ferry_test_worse(int so_far, int result);
 /* The backend that ferry_test_main_backends is running on; NULL in ferry_test_main. */
 const char *ferry_test_backend(void);
 
+/* Whether that backend runs with options, as in "sim[unified=on]"; its name does not have them. */
+bool ferry_test_has_options(void);
+
 /* Marks the running case skipped and says why. It does not return from the case: the caller does. */
 void ferry_test_skip(const char *reason, ...) __attribute__((format(printf, 1, 2)));
 

@@ -40,7 +40,7 @@ static bool everything(void)
 /* Of a variant of a backend, and with a sanitizer, that it goes at all. */
 static bool is_short(void)
 {
-    return ferry_test_is_slow() || strchr(ferry_test_backend(), '[');
+    return ferry_test_is_slow() || ferry_test_has_options();
 }
 
 /* Iterations of a run, and of a smooth one, that are done where not all are. */
@@ -59,7 +59,7 @@ static bool enter(void)
 
     if (!data)
         return false;
-    if (ferry_test_is_slow() && strchr(ferry_test_backend(), '[')) {
+    if (ferry_test_is_slow() && ferry_test_has_options()) {
         ferry_test_skip("a minute: with a sanitizer the backend as it is has to do");
         return false;
     }

@@ -494,7 +494,7 @@ static void whenever_it_is_killed_a_whole_snapshot_is_there(void)
     const char *value = getenv("FERRY_TEST_LONG");
     int moments = value && *value && strcmp(value, "0") ? 50 : 3, i;
 
-    if (!getenv("FERRY_TEST_COMMAND") || strchr(ferry_test_backend(), '[')) {
+    if (!getenv("FERRY_TEST_COMMAND") || ferry_test_has_options()) {
         ferry_test_skip("the command is not there");
         return;
     }
