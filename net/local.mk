@@ -164,6 +164,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/model/shapes.c \
 	%D%/model/stages.c \
 	%D%/model/state.h \
+	%D%/model/training.c \
+	%D%/model/training.h \
 	%D%/model/types.c \
 	%D%/model/types.h \
 	%D%/model/writes.c \
@@ -206,6 +208,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/proto/arena.h \
 	%D%/proto/copy.c \
 	%D%/proto/describe.c \
+	%D%/proto/edit.h \
 	%D%/proto/file.c \
 	%D%/proto/file.h \
 	%D%/proto/get.c \

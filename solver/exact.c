@@ -6,7 +6,7 @@
  */
 #include "solver/state.h"
 
-#include "net/model/state.h"
+#include "net/model/training.h"
 
 #include <ferry/status.h>
 
@@ -35,25 +35,31 @@ static void key_of_net(char *key, int index, const char *what)
         snprintf(key, KEY_SIZE, "test%d/%s", index, what);
 }
 
-static void key_of_layer(char *key, int index, const ferry_layer *layer, const char *what)
+/* The key of layer `layer` of net `index`. */
+static void key_of_layer(char *key, const ferry_solver *s, int index, int layer, const char *what)
 {
+    const char *name = ferry_layer_name(ferry_net_layer_at(net_at(s, index), layer));
     char rest[KEY_SIZE - 16];
 
-    snprintf(rest, sizeof rest, "%d:%.400s/%s", layer->index, layer->name, what);
+    snprintf(rest, sizeof rest, "%d:%.400s/%s", layer, name, what);
     key_of_net(key, index, rest);
 }
 
-/* Whether a layer's scratch blobs go on from one forward pass to the next. */
-static bool hands_on(const ferry_layer *layer)
+/*
+ * Whether a layer reads data and does not report its position. DummyData draws from the net's random
+ * numbers, whose count is saved.
+ */
+static bool hides_position(const ferry_layer *layer)
 {
-    return !strcmp(layer->type->name, "LSTM") || !strcmp(layer->type->name, "RNN");
+    const ferry_layer_type *type = ferry_layer_get_type(layer);
+
+    return !ferry_layer_bottom_count(layer) && type->forward && !type->position &&
+           !(type->flags & FERRY_LAYER_INPUT) && strcmp(type->name, "DummyData") != 0;
 }
 
-/* Whether a layer makes tops out of what the net does not know. DummyData draws from the net's numbers. */
-static bool is_closed(const ferry_layer *layer)
+static bool has_position(const ferry_net *net, int layer)
 {
-    return !layer->n_bottoms && layer->type->forward && !layer->type->position &&
-           !(layer->type->flags & FERRY_LAYER_INPUT) && strcmp(layer->type->name, "DummyData") != 0;
+    return ferry_layer_get_type(ferry_net_layer_at(net, layer))->position != NULL;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------- */
@@ -69,21 +75,23 @@ static int put(ferry_io_writer *w, const char *key, uint64_t value)
 static int put_net(const ferry_solver *s, ferry_io_writer *w, int index)
 {
     ferry_net *net = net_at(s, index);
+    uint64_t seed, drawn, position = 0;
     char key[KEY_SIZE];
     int i, err;
 
+    ferry__training_random(net, &seed, &drawn);
     key_of_net(key, index, "seed");
-    err = put(w, key, net->seed);
+    err = put(w, key, seed);
     key_of_net(key, index, "drawn");
     if (!err)
-        err = put(w, key, net->drawn);
-    for (i = 0; !err && i < net->n_layers; i++) {
-        ferry_layer *layer = &net->layers[i];
-
-        if (!layer->type->position)
+        err = put(w, key, drawn);
+    for (i = 0; !err && i < ferry_net_layer_count(net); i++) {
+        if (!has_position(net, i))
             continue;
-        key_of_layer(key, index, layer, "position");
-        err = put(w, key, layer->type->position(layer));
+        key_of_layer(key, s, index, i, "position");
+        err = ferry__training_position(net, i, &position);
+        if (!err)
+            err = put(w, key, position);
     }
     return err;
 }
@@ -106,16 +114,16 @@ static int put_states(const ferry_solver *s, ferry_io_writer *w, bool writes)
 
     for (index = -1; !err && index < s->n_tests; index++) {
         const ferry_net *net = net_at(s, index);
+        ferry_blob *b;
 
-        for (i = 0; i < net->n_layers; i++)
-            for (k = 0; !err && hands_on(&net->layers[i]) && k < net->layers[i].n_scratch; k++) {
-                const ferry_blob *b = net->layers[i].scratch[k].blob;
+        for (i = 0; i < ferry_net_layer_count(net); i++)
+            for (k = 0; !err && ferry__training_carried_at(net, i, k, &b); k++) {
                 char key[KEY_SIZE], what[32];
 
-                if (!b || !net->layers[i].scratch[k].keep)
+                if (!b)
                     continue;
                 snprintf(what, sizeof what, "scratch/%d", k);
-                key_of_layer(key, index, &net->layers[i], what);
+                key_of_layer(key, s, index, i, what);
                 err = writes ? ferry_io_writer_write(w, key, b, false)
                              : declare(w, key, FERRY_F32, ferry_blob_rank(b), ferry_blob_shape(b));
             }
@@ -190,7 +198,7 @@ static int get_net(const ferry_solver *s, const ferry_io *io, const char *path, 
                    bool commits)
 {
     ferry_net *net = net_at(s, index);
-    uint64_t seed = 0, drawn = 0, position;
+    uint64_t seed = 0, drawn = 0, position, own_seed, own_drawn;
     char key[KEY_SIZE];
     int i, err;
 
@@ -199,42 +207,43 @@ static int get_net(const ferry_solver *s, const ferry_io *io, const char *path, 
     key_of_net(key, index, "seed");
     if (!err)
         err = get(io, path, key, &seed);
-    if (!err && seed != net->seed)
+    ferry__training_random(net, &own_seed, &own_drawn);
+    if (!err && seed != own_seed)
         err = ferry_error_set(FERRY_ESHAPE, "%s: it was written with another random_seed", path);
-    for (i = 0; !err && i < net->n_layers; i++) {
-        ferry_layer *layer = &net->layers[i];
+    for (i = 0; !err && i < ferry_net_layer_count(net); i++) {
+        const ferry_layer *layer = ferry_net_layer_at(net, i);
 
-        if (is_closed(layer))
+        if (hides_position(layer))
             err = ferry_layer_error(layer, FERRY_EUNSUPPORTED,
-                                    "it cannot say which record comes next, so that an exact "
-                                    "resume is not possible");
-        if (err || !layer->type->position)
+                                    "it does not report its position in the records, so that an "
+                                    "exact resume is not possible");
+        if (err || !has_position(net, i))
             continue;
-        key_of_layer(key, index, layer, "position");
+        key_of_layer(key, s, index, i, "position");
         err = get(io, path, key, &position);
         if (!err && commits)
-            err = layer->type->seek(layer, position);
+            err = ferry__training_seek(net, i, position);
     }
     if (!err && commits)
-        net->drawn = drawn;
+        ferry__training_set_drawn(net, drawn);
     return err;
 }
 
 static int get_states(const ferry_solver *s, ferry_io *io, int index)
 {
     const ferry_net *net = net_at(s, index);
+    ferry_blob *b;
     int i, k, err = 0;
 
-    for (i = 0; i < net->n_layers; i++)
-        for (k = 0; !err && hands_on(&net->layers[i]) && k < net->layers[i].n_scratch; k++) {
-            ferry_blob *b = net->layers[i].scratch[k].blob;
+    for (i = 0; i < ferry_net_layer_count(net); i++)
+        for (k = 0; !err && ferry__training_carried_at(net, i, k, &b); k++) {
             const ferry_io_entry *entry = NULL;
             char key[KEY_SIZE], what[32];
 
-            if (!b || !net->layers[i].scratch[k].keep)
+            if (!b)
                 continue;
             snprintf(what, sizeof what, "scratch/%d", k);
-            key_of_layer(key, index, &net->layers[i], what);
+            key_of_layer(key, s, index, i, what);
             err = ferry_io_entry_find(io, key, &entry);
             if (!err && entry && entry->count == ferry_blob_element_count(b))
                 err = ferry_io_read(io, entry, b);

@@ -3,7 +3,6 @@
 /* A solver's nets: the one that is trained, and those that test it. */
 #include "solver/state.h"
 
-#include "net/model/state.h"
 #include "net/open.h"
 
 #include <ferry/status.h>
@@ -218,7 +217,7 @@ static int open_tests(ferry_solver *s, const ferry_solver_options *told)
                         from.what, from.file ? from.file : "");
         err = open_net(s, &from, ferry_proto_message(p, "test_state", s->n_tests), o, &t->net);
         if (!err)
-            t->net->debug = s->settings.debug;
+            err = ferry_net_set_debug(t->net, s->settings.debug);
         if (!err)
             err = load_weights(s, t->net, false);
         if (!err)

@@ -3,8 +3,8 @@
 /* Opening and closing a solver, and what can be asked of it. */
 #include "solver/state.h"
 
-#include "net/proto/tree.h"
-#include "net/model/state.h"
+#include "net/model/training.h"
+#include "net/proto/edit.h"
 
 #include <ferry/status.h>
 

@@ -3,7 +3,7 @@
 /* Going on from a snapshot, Caffe's or ferry's. */
 #include "solver/state.h"
 
-#include "net/model/state.h"
+#include "net/model/training.h"
 
 #include <ferry/status.h>
 

@@ -2,8 +2,6 @@
 /* Tests, and what nets' outputs hold, in Caffe's lines. */
 #include "solver/state.h"
 
-#include "net/model/state.h"
-
 #include <ferry/status.h>
 
 #include <stdio.h>
@@ -12,15 +10,18 @@
 
 /* ---- lines --------------------------------------------------------------------------------------- */
 
-/* The loss weight of a net's output: that of the top which made it last. */
-static double weight_of(const ferry_net *net, int output)
+/* The loss weight of an output: that of the last top which produces it. */
+static double weight_of(const ferry_net *net, const ferry_blob *output)
 {
-    int blob = net->outputs[output], i, k;
+    int i, k;
 
-    for (i = net->n_layers; i-- > 0;)
-        for (k = 0; k < net->layers[i].n_tops; k++)
-            if (net->layers[i].tops[k] == blob)
-                return net->layers[i].loss_weights[k];
+    for (i = ferry_net_layer_count(net); i-- > 0;) {
+        const ferry_layer *layer = ferry_net_layer_at(net, i);
+
+        for (k = 0; k < ferry_layer_top_count(layer); k++)
+            if (ferry_layer_top_at(layer, k) == output)
+                return ferry_layer_loss_weight(layer, k);
+    }
     return 0;
 }
 
@@ -46,7 +47,7 @@ int ferry__tell_outputs(const ferry_net *net)
         if (!values)
             return ferry_last_error_code();
         for (k = 0; k < ferry_blob_element_count(b); k++)
-            tell_value("Train", number++, ferry_blob_name(b), (double)values[k], weight_of(net, i));
+            tell_value("Train", number++, ferry_blob_name(b), (double)values[k], weight_of(net, b));
     }
     return 0;
 }
@@ -120,7 +121,7 @@ static int tell_scores(ferry_solver *s, int index, double loss)
         const ferry_blob *b = ferry_net_output_at(t->net, i);
 
         for (k = 0; !err && k < ferry_blob_element_count(b) && at < t->n_sums; k++, at++) {
-            double mean = t->sums[at] / t->iterations, weight = weight_of(t->net, i);
+            double mean = t->sums[at] / t->iterations, weight = weight_of(t->net, b);
 
             tell_value("Test", at, ferry_blob_name(b), mean, weight);
             err = add_score(s, index, ferry_blob_name(b), mean, weight);

@@ -3,7 +3,7 @@
 /* Snapshots: the model, what only ferry keeps, and, last, the solver's state. */
 #include "solver/state.h"
 
-#include "net/model/state.h"
+#include "net/model/training.h"
 
 #include <ferry/status.h>
 

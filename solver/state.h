@@ -39,6 +39,7 @@ struct ferry__learned {
     int number; /* of that layer */
     int index;  /* of its layer's parameters */
     float lr_mult, decay_mult;
+    bool has_diff; /* a backward pass may add to its diff */
     ferry_blob *history[2]; /* the second: AdaDelta, Adam; else NULL */
     ferry_operation *update;
     ferry_device *where; /* what `update` was made for */

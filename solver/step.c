@@ -3,8 +3,6 @@
 /* An iteration, in Caffe's order. */
 #include "solver/state.h"
 
-#include "net/model/state.h"
-
 #include <ferry/status.h>
 
 #include <math.h>
@@ -69,7 +67,8 @@ static int forward_backward(ferry_solver *s)
     if (!err)
         err = ferry_net_clear_param_diffs(s->net);
 
-    s->net->debug = s->settings.debug && displays(s);
+    if (!err)
+        err = ferry_net_set_debug(s->net, s->settings.debug && displays(s));
     for (i = 0; !err && i < s->settings.iter_size; i++) {
         err = ferry_net_forward(s->net, &one);
         if (!err)
@@ -257,7 +256,7 @@ int ferry_solver_solve(ferry_solver *s)
 
     if (!s)
         return ferry_error_set(FERRY_EINVAL, "ferry_solver_solve: NULL solver");
-    ferry_log_write(FERRY_LOG_INFO, "Solving %s", s->net->name);
+    ferry_log_write(FERRY_LOG_INFO, "Solving %s", ferry_net_name(s->net));
     ferry_log_write(FERRY_LOG_INFO, "Learning Rate Policy: %s", policies[s->settings.policy]);
     s->stopped = false;
     err = step(s, s->settings.max_iter > s->iter ? s->settings.max_iter - s->iter : 0);

@@ -2,7 +2,7 @@
 /* Training with others: sums of diffs while the backward pass goes on, and what all ranks do alike. */
 #include "solver/state.h"
 
-#include "net/model/state.h"
+#include "net/model/training.h"
 
 #include <ferry/status.h>
 
@@ -71,23 +71,18 @@ int ferry__team_join(ferry_solver *s)
     return err;
 }
 
-/* Whether a diff is added to at all: zeros need no sum. Others that share it may learn where its owner does not. */
-static bool is_summed(const ferry_solver *s, const struct ferry__learned *l)
-{
-    const ferry_layer *layer = &s->net->layers[l->number];
-
-    return ferry_blob_element_count(l->blob) > 0 &&
-           (l->lr_mult != 0 || layer->forced || *layer->params[l->index].name);
-}
-
-/* The owner of a shared parameter is the first layer that has it, and so the last one that adds to its diff. */
+/*
+ * The owner of a shared parameter is the first layer that has it: in the backward pass it is the last
+ * one that adds to the diff. Diffs that no layer adds to are zeros on each rank and need no sum.
+ */
 static int sum_layer(void *arg, int layer)
 {
     ferry_solver *s = arg;
     int i, err = 0;
 
     for (i = 0; !err && i < s->n_learned; i++)
-        if (s->learned[i].number == layer && is_summed(s, &s->learned[i]))
+        if (s->learned[i].number == layer && s->learned[i].has_diff &&
+            ferry_blob_element_count(s->learned[i].blob) > 0)
             err = s->team.begin_sum(s->team.arg, s->learned[i].blob, FERRY_DIFF);
     return err;
 }
@@ -96,12 +91,10 @@ int ferry__team_backward(ferry_solver *s, bool last)
 {
     int err;
 
-    if (last && !is_alone(s)) {
-        s->net->on_layer = sum_layer;
-        s->net->on_layer_arg = s;
-    }
+    if (last && !is_alone(s))
+        ferry__training_on_layer(s->net, sum_layer, s);
     err = ferry_net_backward(s->net);
-    s->net->on_layer = NULL;
+    ferry__training_on_layer(s->net, NULL, NULL);
     return err;
 }
 

@@ -2,7 +2,7 @@
 /* Updates: one operation a parameter, on the device where it is. */
 #include "solver/state.h"
 
-#include "net/model/state.h"
+#include "net/model/training.h"
 
 #include <ferry/status.h>
 
@@ -11,14 +11,12 @@
 
 /* ---- what is learned ----------------------------------------------------------------------------- */
 
-/* Parameters that a net's layers own, in Caffe's order. */
-static int count_owned(const ferry_net *net)
+static int count_params(const ferry_net *net)
 {
-    int i, k, n = 0;
+    int i, n = 0;
 
-    for (i = 0; i < net->n_layers; i++)
-        for (k = 0; k < net->layers[i].n_params; k++)
-            n += net->layers[i].params[k].owner == i;
+    for (i = 0; i < ferry_net_layer_count(net); i++)
+        n += ferry_net_param_count(net, i);
     return n;
 }
 
@@ -31,18 +29,18 @@ static int make_history(const ferry_blob *like, ferry_blob **out)
     return err ? err : ferry_blob_fill_data(*out, 0);
 }
 
-static int begin_one(const ferry_solver *s, const ferry_layer *layer, int index,
-                     struct ferry__learned *out)
+static int begin_one(const ferry_solver *s, int layer, int index,
+                     const struct ferry__training_param *p, struct ferry__learned *out)
 {
-    const struct ferry__net_param *p = &layer->params[index];
     int i, err = 0, n = s->settings.type >= FERRY_UPDATE_ADADELTA ? 2 : 1;
 
     out->blob = p->blob;
-    out->layer = layer->name;
-    out->number = layer->index;
+    out->layer = ferry_layer_name(ferry_net_layer_at(s->net, layer));
+    out->number = layer;
     out->index = index;
     out->lr_mult = (float)p->lr_mult;
     out->decay_mult = (float)p->decay_mult;
+    out->has_diff = p->has_diff;
     for (i = 0; !err && i < n; i++)
         err = make_history(p->blob, &out->history[i]);
     return err;
@@ -50,16 +48,16 @@ static int begin_one(const ferry_solver *s, const ferry_layer *layer, int index,
 
 int ferry__update_begin(ferry_solver *s)
 {
-    const ferry_net *net = s->net;
+    struct ferry__training_param p;
     int i, k, err = 0;
 
-    s->learned = calloc((size_t)count_owned(net) + 1, sizeof *s->learned);
+    s->learned = calloc((size_t)count_params(s->net) + 1, sizeof *s->learned);
     if (!s->learned)
         return ferry_error_set(FERRY_ENOMEM, "%s: no memory for its histories", s->path);
-    for (i = 0; i < net->n_layers; i++)
-        for (k = 0; !err && k < net->layers[i].n_params; k++)
-            if (net->layers[i].params[k].owner == i)
-                err = begin_one(s, &net->layers[i], k, &s->learned[s->n_learned++]);
+    for (i = 0; i < ferry_net_layer_count(s->net); i++)
+        for (k = 0; !err && ferry__training_param_at(s->net, i, k, &p); k++)
+            if (p.is_owned)
+                err = begin_one(s, i, k, &p, &s->learned[s->n_learned++]);
     return err;
 }
 

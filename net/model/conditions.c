@@ -4,6 +4,7 @@
 #include "net/model/graph.h"
 #include "net/proto/tree.h"
 #include "net/model/state.h"
+#include "net/model/training.h"
 
 #include <ferry/status.h>
 

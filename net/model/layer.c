@@ -177,21 +177,6 @@ int ferry_layer_rank_count(const ferry_layer *layer)
     return layer && layer->net->phase == FERRY_PHASE_TRAIN ? layer->net->ranks : 1;
 }
 
-int ferry__layer_position(ferry_layer *layer, uint64_t *out)
-{
-    if (!layer->type->position)
-        return ferry_layer_error(layer, FERRY_EINVAL, "it reads no records");
-    *out = layer->type->position(layer);
-    return 0;
-}
-
-int ferry__layer_seek(ferry_layer *layer, uint64_t position)
-{
-    if (!layer->type->seek)
-        return ferry_layer_error(layer, FERRY_EINVAL, "it reads no records");
-    return layer->type->seek(layer, position);
-}
-
 /* ---- blobs of its own -------------------------------------------------------------------------- */
 
 int ferry_layer_param_count(const ferry_layer *layer)

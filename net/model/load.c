@@ -5,6 +5,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/model/state.h"
+#include "net/model/training.h"
 
 #include <ferry/status.h>
 

@@ -7,6 +7,7 @@
 #include "net/proto/tree.h"
 #include "net/proto/wire.h"
 #include "net/model/state.h"
+#include "net/model/training.h"
 
 #include <ferry/status.h>
 

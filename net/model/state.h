@@ -136,11 +136,7 @@ struct ferry_net {
     struct ferry__place *place;      /* NULL: everything on the device */
     uint64_t seed, drawn;            /* of random numbers: the key, and how many were used */
     int rank, ranks;                 /* of the nets that are trained together */
-    /*
-     * Called in a backward pass with a layer that has parameters: what adds to the diffs of those that it owns has
-     * been submitted. From the last to the first. An error ends the pass. NULL: nobody.
-     */
-    int (*on_layer)(void *arg, int layer);
+    int (*on_layer)(void *arg, int layer); /* ferry__training_on_layer; NULL: none */
     void *on_layer_arg;
     struct ferry__net_blob *blobs;
     int n_blobs;
@@ -171,19 +167,6 @@ ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operan
 
 /* Whether a later layer in place writes the memory of a top. */
 bool ferry__layer_top_is_overwritten(const ferry_layer *layer, int top);
-
-/*
- * Where a layer's data stand: how many records its forwards have used (ferry_layer_type.position). FERRY_EINVAL
- * for a layer that reads none; *out is then as before.
- */
-int ferry__layer_position(ferry_layer *layer, uint64_t *out);
-
-/*
- * Has the layer's next forward read what it would have read behind so many records, for a net that was opened
- * with the same text and seed. FERRY_EINVAL for a layer that reads none; else as reading fails, and then it has
- * to succeed before the next forward.
- */
-int ferry__layer_seek(ferry_layer *layer, uint64_t position);
 
 /* Forgets the operations that reshape emitted; prepared ones stay in the cache. */
 void ferry__layer_forget(ferry_layer *layer);
@@ -231,21 +214,6 @@ static inline int ferry__net_root(const ferry_net *net, int blob)
 
 /* Lets layers write in a folder; NULL: nowhere. FERRY_EIO where it is not a directory. */
 int ferry__net_allow_write(ferry_net *net, const char *folder);
-
-/* ---- load.c ---- */
-
-/* As ferry_net_load, but FERRY_ESHAPE where a layer that has parameters of its own gets none. */
-int ferry__net_load_whole(ferry_net *net, const char *weights);
-
-/* ---- save.c ---- */
-
-/* As ferry_net_save, with the parameters' diffs where `diffs`. */
-int ferry__net_save(const ferry_net *net, const char *path, ferry_io_format format, bool diffs);
-
-/* ---- conditions.c ---- */
-
-/* A message's text to the log, a line each. */
-void ferry__log_text(const ferry_proto *p);
 
 /* ---- build.c ---- */
 

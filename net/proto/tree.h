@@ -7,6 +7,7 @@
 #define FERRY_NET_PROTO_TREE_H
 
 #include "net/proto/arena.h"
+#include "net/proto/edit.h"
 #include "net/proto/schema.h"
 
 #include <ferry/proto.h>
@@ -89,9 +90,6 @@ static inline bool ferry__proto_has(const ferry_proto *p, const char *name)
     return ferry_proto_value_count(p, name) > 0;
 }
 
-/* The message itself, for changes; NULL where it is not given. */
-ferry_proto *ferry__proto_mutable(ferry_proto *p, const char *name, int64_t index);
-
 /* ---- building ------------------------------------------------------------------------------- */
 
 /*
@@ -109,15 +107,6 @@ ferry_proto *ferry__proto_new(struct ferry__proto_document *document,
 /* Bytes in the document's memory; NULL likewise. */
 const struct ferry__proto_bytes *ferry__proto_keep(struct ferry__proto_document *document,
                                                    const void *bytes, size_t size);
-
-/*
- * Each of these adds a value to a field that repeats, and sets another: of a known message, by the
- * name of one of its fields. FERRY_ENOMEM.
- */
-int ferry__proto_put_integer(ferry_proto *p, const char *name, int64_t value);
-int ferry__proto_put_real(ferry_proto *p, const char *name, double value);
-int ferry__proto_put_string(ferry_proto *p, const char *name, const char *value);
-int ferry__proto_put_message(ferry_proto *p, const char *name, ferry_proto **out);
 
 /* A message that is left where it is: see struct ferry_proto. */
 int ferry__proto_put_left(ferry_proto *p, const char *name, uint64_t size, uint64_t at);

@@ -139,6 +139,20 @@ put list 'installed include/ferry' 'lib core/low core/high' 'lib core/high' 'net
     'generated config.h lib'
 finds a_list_that_looks_up_is_found \
     "$scratch/tree/list:2: core/low sees core/high, which does not stand before it"
+lend() {
+    put list 'installed include/ferry' 'lib core/low' 'lib core/high' 'net op core/low/lent.h' \
+        'tool tools core/low' 'generated config.h lib'
+    put core/low/lent.h "$1"
+    put op/op.c "$2"
+}
+lend '#include <ferry/a.h>' '#include "core/low/lent.h"'
+finds a_header_that_the_list_names_may_be_included ''
+lend '' '#include "core/low/low.h"'
+finds another_header_of_its_room_may_not \
+    "op/op.c:1: core/low/low.h: lib's own, which net knows by installed headers"
+lend '#include "core/low/low.h"' '#include "core/low/lent.h"'
+finds such_a_header_shows_nothing_of_its_house \
+    'core/low/lent.h:1: core/low/low.h: core/low/lent.h is for other houses, and includes installed headers only'
 
 # ---- the tree itself ----
 

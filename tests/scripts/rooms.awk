@@ -30,8 +30,10 @@ function enter(    i) {
     place[$2] = ++rooms
     house[$2] = $1
     for (i = 3; i <= NF; i++) {
-        if (!($i in place))
+        if (!(($i ~ /\.h$/ ? folder($i) : $i) in place))
             wrong(FILENAME ":" FNR, $2 " sees " $i ", which does not stand before it")
+        if ($i ~ /\.h$/)
+            lent[$i] = 1
         also[$2] = also[$2] " " $i
         sees[$2, $i] = 1
     }
@@ -82,7 +84,9 @@ function look(path, form, name,    at, from, to, target) {
     to = folder(target)
     if (!(to in place))
         wrong(at, target ": its folder is no room")
-    else if (may(from, to)) {
+    else if ((path in lent) && house[to] != "installed" && !(target in lent))
+        wrong(at, target ": " path " is for other houses, and includes installed headers only")
+    else if (may(from, to) || ((from, target) in sees)) {
         if (target == stem(path) ".h")
             whole[stem(path)] = 1
         includer[++edges] = path

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "net/data/prefetch.h"
-#include "net/model/state.h"
+#include "net/model/training.h"
 
 /*
  * Layers that read ahead on a thread: what a net sees is what it would see without one, in order, failures
@@ -121,16 +121,11 @@ static ferry_net *open_source(const struct source *s, int depth)
 }
 #pragma GCC diagnostic pop
 
-static ferry_layer *layer_of(ferry_net *net)
-{
-    return &net->layers[0];
-}
-
 static uint64_t position(ferry_net *net)
 {
     uint64_t at = 12345;
 
-    FX_OK(ferry__layer_position(layer_of(net), &at));
+    FX_OK(ferry__training_position(net, 0, &at));
     return at;
 }
 
@@ -199,12 +194,12 @@ static void a_position_is_gone_to_from_anywhere(void)
             for (int i = 0; i < from; i++)
                 FX_OK(ferry_net_forward(second, NULL));
             CU_ASSERT_EQUAL(position(first), 11 * (uint64_t)batch);
-            FX_OK(ferry__layer_seek(layer_of(second), position(first)));
+            FX_OK(ferry__training_seek(second, 0, position(first)));
             CU_ASSERT_EQUAL(position(second), position(first));
             for (int i = 0; i < 10; i++)
                 differ += !run_alike(first, second);
-            FX_OK(ferry__layer_seek(layer_of(first), 0));
-            FX_OK(ferry__layer_seek(layer_of(second), 0));
+            FX_OK(ferry__training_seek(first, 0, 0));
+            FX_OK(ferry__training_seek(second, 0, 0));
             differ += !run_alike(first, second);
             if (differ)
                 printf("     %s from %d: %d batches differ\n", sources[k].what, from, differ);
@@ -260,10 +255,10 @@ static void ranks_read_records_in_turn(void)
             differ += round_of_ranks(of, alone);
         for (i = 0; alone && i < 3; i++) {
             CU_ASSERT_EQUAL(position(of[i]), position(alone));
-            FX_OK(ferry__layer_seek(layer_of(of[i]), position(alone) / 7 * 2));
+            FX_OK(ferry__training_seek(of[i], 0, position(alone) / 7 * 2));
         }
         if (alone) {
-            FX_OK(ferry__layer_seek(layer_of(alone), position(alone) / 7 * 2));
+            FX_OK(ferry__training_seek(alone, 0, position(alone) / 7 * 2));
             differ += round_of_ranks(of, alone);
         }
         if (differ)
@@ -285,8 +280,8 @@ static void a_layer_without_records_has_no_position(void)
     net = open_net("layer { name: 'x' type: 'DummyData' top: 'x' dummy_data_param { "
                    "shape { dim: 1 } } }");
 
-    FX_FAILS(FERRY_EINVAL, ferry__layer_position(layer_of(net), &at));
-    FX_FAILS(FERRY_EINVAL, ferry__layer_seek(layer_of(net), 1));
+    FX_FAILS(FERRY_EINVAL, ferry__training_position(net, 0, &at));
+    FX_FAILS(FERRY_EINVAL, ferry__training_seek(net, 0, 1));
     CU_ASSERT_EQUAL(at, 5);
     ferry_net_close(net);
     fx_end();
@@ -463,7 +458,7 @@ static void fork_and_close(ferry_net *net)
     if (child == 0) {
         alarm(60);
         if (ferry_net_forward(net, NULL) != FERRY_EFORKED ||
-            ferry__layer_seek(layer_of(net), 0) != FERRY_EFORKED)
+            ferry__training_seek(net, 0, 0) != FERRY_EFORKED)
             _exit(1);
         ferry_net_close(net);
         _exit(0);

@@ -10,6 +10,7 @@
 #include <ferry/solver.h>
 
 #include "net/model/state.h"
+#include "net/model/training.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -355,10 +356,9 @@ static void a_layer_is_told_of_when_its_own_diffs_are_final(void)
     w.net = ferry_solver_net(s);
     FX_OK(ferry_net_clear_param_diffs(w.net));
     FX_OK(ferry_net_forward(w.net, NULL));
-    w.net->on_layer = on_layer;
-    w.net->on_layer_arg = &w;
+    ferry__training_on_layer(w.net, on_layer, &w);
     FX_OK(ferry_net_backward(w.net));
-    w.net->on_layer = NULL;
+    ferry__training_on_layer(w.net, NULL, NULL);
     CU_ASSERT_EQUAL(w.n, 3);
     for (int i = 0; i < w.n; i++) {
         const ferry_layer *layer = &w.net->layers[w.order[i]];
