@@ -38,6 +38,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-opencl-accesses.sh \
 	%D%/scripts/check-opencl-drivers.sh \
 	%D%/scripts/check-proto.sh \
+	%D%/scripts/check-ptx.sh \
 	%D%/scripts/check-python.sh \
 	%D%/scripts/check-random-nets.sh \
 	%D%/scripts/check-triton.sh \
@@ -65,6 +66,7 @@ LINK_ocldriver = %D%/unit/libopencldriver.la
 LINK_opencl = $(OPENCL_LIBS)
 LINK_plans = kernels/libkernelplans.la
 LINK_png = $(PNG_LIBS)
+LINK_ptx = %D%/ptx/libptx.la
 LINK_shared = libferrynet.la libferryio.la libferry.la
 LINK_sim = %D%/unit/libsimdriver.la
 FLAGS_clblast = $(CLBLAST_CFLAGS)
@@ -326,6 +328,7 @@ EXTRA_DIST += \
 
 include %D%/abi/local.mk
 include %D%/plugins/local.mk
+include %D%/ptx/local.mk
 include %D%/doubles/local.mk
 include %D%/mpi/local.mk
 include %D%/fuzz/local.mk

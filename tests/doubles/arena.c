@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "double.h"
 
+#include "executor.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +106,7 @@ struct block *block_new(struct device *device, size_t size)
         return NULL;
     }
     memset(block->bytes, FRESH, size < 65536 ? size : 65536);
+    block->written = executor_tracks() ? calloc(1, size) : NULL;
     device->used += size;
     return block;
 }
@@ -114,6 +117,7 @@ void block_delete(struct block *block)
     if (block->device) {
         block->device->used -= block->size;
         free(block->bytes);
+        free(block->written);
     }
     if (block->pool)
         block->pool->live--;
@@ -247,6 +251,15 @@ unsigned char *resolve(const char *call, struct command *command, struct device 
     }
     use(command, block);
     return block->bytes + before;
+}
+
+unsigned char *written_at(const void *address)
+{
+    struct block *block = containing(address);
+
+    return block && block->written
+               ? block->written + ((const unsigned char *)address - block->address)
+               : NULL;
 }
 
 unsigned count_blocks(const struct device *device);

@@ -8,6 +8,8 @@
  * CUDA_DOUBLE_UNIFIED (0; integrated, page-tables, tegra: an old integrated one), CUDA_DOUBLE_PEERS (1), CUDA_DOUBLE_LATE
  * (microseconds before each command runs), CUDA_DOUBLE_CAPABILITY (90; 53 of an old integrated one),
  * CUDA_DOUBLE_NOT_READY (kept: cudaGetLastError has it too), CUDA_DOUBLE_FAIL (CALL:N:CODE).
+ * CUDA_DOUBLE_PTX (files of PTX, separated by colons) has kernels executed as compiled by nvcc, and
+ * CUDA_DOUBLE_PTX_RUN says how (tests/ptx/ptx.h, ptx_options_parse); both are read once.
  */
 #ifndef FERRY_CUDA_DOUBLE_CONTROL_H
 #define FERRY_CUDA_DOUBLE_CONTROL_H

@@ -13,6 +13,8 @@ struct move {
     unsigned char *to;
     const unsigned char *from;
     size_t size;
+    unsigned char *to_written; /* NULL: not tracked, and so of from_written */
+    const unsigned char *from_written;
 };
 
 static int run_move(void *argument)
@@ -20,6 +22,10 @@ static int run_move(void *argument)
     const struct move *move = argument;
 
     memmove(move->to, move->from, move->size);
+    if (move->to_written && move->from_written)
+        memmove(move->to_written, move->from_written, move->size);
+    else if (move->to_written)
+        memset(move->to_written, 1, move->size);
     return cudaSuccess;
 }
 
@@ -47,6 +53,7 @@ static cudaError_t copy_in(struct stream *stream, struct command *command, void 
     bool pinned = false;
 
     move->to = resolve(command->call, command, stream->context->device, to, size);
+    move->to_written = written_at(to);
     move->from = host_side(command, from, size, &pinned);
     if (!move->to || !move->from)
         return cudaErrorInvalidValue;
@@ -87,6 +94,8 @@ static cudaError_t copy_within(struct stream *stream, struct command *command, v
     struct move *move = command->argument;
 
     move->to = resolve(command->call, command, device, to, size);
+    move->to_written = written_at(to);
+    move->from_written = written_at(from);
     move->from = resolve(command->call, command, device, from, size);
     if (!move->to || !move->from)
         return cudaErrorInvalidValue;
@@ -155,6 +164,8 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
     move = command->argument;
     move->size = size;
     move->to = resolve(command->call, command, device_at(to_device), to, size);
+    move->to_written = written_at(to);
+    move->from_written = written_at(from);
     move->from = resolve(command->call, command, device_at(from_device), from, size);
     if (!move->to || !move->from) {
         command_delete(command);
@@ -168,7 +179,7 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
 /* ---- sets ---- */
 
 struct set {
-    unsigned char *to;
+    unsigned char *to, *written;
     size_t n;
     unsigned value, width;
 };
@@ -179,6 +190,8 @@ static int run_set(void *argument)
 
     for (size_t i = 0; i < set->n; i++)
         memcpy(set->to + i * set->width, &set->value, set->width);
+    if (set->written)
+        memset(set->written, 1, set->n * set->width);
     return cudaSuccess;
 }
 
@@ -203,6 +216,7 @@ static cudaError_t submit_set(const char *call, struct context *context, void *t
         command_delete(command);
         return leave(cudaErrorInvalidValue);
     }
+    set->written = written_at(to);
     set->value = value;
     set->width = width;
     set->n = n;
@@ -284,6 +298,9 @@ int ferry_cuda_double_submit(const char *call, void *context_handle, cudaStream_
             bytes = resolve(call, command, context->device, operands[i].address, operands[i].size);
         if (operands[i].size && !bytes)
             error = cudaErrorInvalidValue;
+        else if (operands[i].size && written_at(operands[i].address))
+            /* Inputs too, as they are not marked as such. */
+            memset(written_at(operands[i].address), 1, operands[i].size);
         memcpy((char *)command->argument + places[i], &bytes, sizeof(bytes));
     }
     if (error == cudaSuccess)

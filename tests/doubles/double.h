@@ -49,6 +49,7 @@ struct block {
     unsigned char *address;
     size_t size;
     unsigned char *bytes;  /* what is really there; of host memory, the address */
+    unsigned char *written; /* 1 for each byte that has a defined value; NULL: it is not tracked */
     struct device *device; /* NULL: host */
     struct pool *pool;
     unsigned users; /* commands that name it and are not done */
@@ -178,6 +179,8 @@ struct block *host_find(const void *address, size_t size);
  */
 unsigned char *resolve(const char *call, struct command *command, struct device *device,
                        const void *address, size_t size);
+/* The bytes of `written` of a device's address; NULL: they are not tracked. */
+unsigned char *written_at(const void *address);
 /* Whether the address is one of any device's. */
 bool is_device_address(const void *address);
 void use(struct command *command, struct block *block);

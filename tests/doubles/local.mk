@@ -20,6 +20,8 @@ DOUBLES_FROM = \
 	%D%/cudnn.h \
 	%D%/device.c \
 	%D%/double.h \
+	%D%/executor.c \
+	%D%/executor.h \
 	%D%/kernels.c \
 	%D%/memory.c \
 	%D%/module.c \
@@ -32,7 +34,7 @@ DOUBLES_PATH = $(abs_top_builddir)/%D%/lib
 if BUILD_CUDA
 check_DATA += $(DOUBLES)
 endif
-$(DOUBLES): $(DOUBLES_FROM) $(KERNEL_FRONT) $(KERNEL_TEXTS) backends/cuda/target.h
+$(DOUBLES): $(DOUBLES_FROM) $(PTX_SOURCES) $(KERNEL_FRONT) $(KERNEL_TEXTS) backends/cuda/target.h
 	$(AM_V_GEN)CC='$(CC)' CPPFLAGS='$(CPPFLAGS) $(CUDA_CPPFLAGS)' CFLAGS='$(CFLAGS) $(WARN_CFLAGS)' \
 	    LDFLAGS='$(LDFLAGS)' $(SHELL) '$(srcdir)/%D%/build.sh' '$(srcdir)/%D%' '$(srcdir)' \
 	    %D%/lib '$(CUDA_CUDART_MAJOR)' '$(CUDA_CUBLAS_MAJOR)'

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "double.h"
 
+#include "executor.h"
 #include "module.h"
 
 #include <stdlib.h>
@@ -18,7 +19,8 @@
 #define MOST_FUNCTIONS 64
 
 struct function {
-    const struct module_kernel *kernel;
+    const struct module_kernel *kernel; /* made by the host's compiler */
+    const struct ptx_kernel *ptx;       /* executed; one of the two is NULL */
     struct module *module;
 };
 
@@ -27,6 +29,7 @@ struct module {
     struct context *context;
     char *image; /* what is looked for names in; NULL: it cannot be */
     size_t size;
+    struct ptx_module *ptx; /* NULL: the image has no PTX of entries */
     struct function functions[MOST_FUNCTIONS];
     unsigned count;
 };
@@ -113,6 +116,19 @@ static bool is_for_device(const struct module *m)
     return (int)flags / 10 == settings.capability / 10 && (int)flags <= settings.capability;
 }
 
+static void delete_module(struct module *m)
+{
+    ptx_module_delete(m->ptx);
+    free(m->image);
+    free(m);
+}
+
+/* What libnvrtc compiled is executed; the double of it makes names without entries. */
+static bool has_entries(const struct module *m)
+{
+    return m->image && *m->image != 0x7f && strstr(m->image, ".entry");
+}
+
 CUresult module_load(CUmodule *out, const void *image);
 CUresult module_load(CUmodule *out, const void *image)
 {
@@ -128,9 +144,15 @@ CUresult module_load(CUmodule *out, const void *image)
         return end(m ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_OUT_OF_MEMORY);
     }
     if (!is_for_device(m)) {
-        free(m->image);
-        free(m);
+        delete_module(m);
         return end(CUDA_ERROR_NO_BINARY_FOR_GPU);
+    }
+    if (has_entries(m)) {
+        m->ptx = executor_parse(m->image);
+        if (!m->ptx) {
+            delete_module(m);
+            return end(CUDA_ERROR_INVALID_PTX);
+        }
     }
     m->context = context;
     m->next = modules;
@@ -162,19 +184,28 @@ CUresult module_unload(CUmodule handle)
             (CUresult)misuse("cuModuleUnload: %p is no module of this context", (void *)handle));
     drain_context(context); /* as the real one does */
     *link = m->next;
-    free(m->image);
-    free(m);
+    delete_module(m);
     return end(failed);
 }
 
 /* The one kernel of a program's own that is known: it writes where nothing is. */
 static const struct module_kernel fault = { "ferry_test_fault", NULL, 0 };
 
-static const struct module_kernel *kernel_in(const struct module *m, const char *name)
+static struct function function_in(struct module *m, const char *name)
 {
+    struct function f = { .module = m };
+
     if (m->image && !memmem(m->image, m->size, name, strlen(name)))
-        return NULL;
-    return m->image && !strcmp(name, fault.name) ? &fault : module_kernel(name);
+        return f;
+    if (m->ptx)
+        f.ptx = ptx_kernel_find(m->ptx, name);
+    else if (m->image && !strcmp(name, fault.name))
+        f.kernel = &fault;
+    else if (executor_is_on())
+        f.ptx = executor_kernel(name);
+    else
+        f.kernel = module_kernel(name);
+    return f;
 }
 
 CUresult module_function(CUfunction *out, CUmodule handle, const char *name);
@@ -183,7 +214,7 @@ CUresult module_function(CUfunction *out, CUmodule handle, const char *name)
     struct context *context = NULL;
     CUresult failed = begin("cuModuleGetFunction", &context);
     struct module *m = *find_module(handle);
-    const struct module_kernel *kernel;
+    struct function f;
     unsigned i = 0;
 
     if (failed)
@@ -191,13 +222,13 @@ CUresult module_function(CUfunction *out, CUmodule handle, const char *name)
     if (!m || m->context != context)
         return end((CUresult)misuse("cuModuleGetFunction: %p is no module of this context",
                                     (void *)handle));
-    kernel = kernel_in(m, name);
-    while (i < m->count && m->functions[i].kernel != kernel)
+    f = function_in(m, name);
+    while (i < m->count && (m->functions[i].kernel != f.kernel || m->functions[i].ptx != f.ptx))
         i++;
-    if (!kernel || i == MOST_FUNCTIONS)
+    if ((!f.kernel && !f.ptx) || i == MOST_FUNCTIONS)
         return end(CUDA_ERROR_NOT_FOUND);
     if (i == m->count)
-        m->functions[m->count++] = (struct function){ kernel, m };
+        m->functions[m->count++] = f;
     *out = (CUfunction)(void *)&m->functions[i];
     return end(CUDA_SUCCESS);
 }
@@ -286,24 +317,37 @@ static cudaError_t submit_fault(struct context *context, cudaStream_t handle)
     return cudaSuccess;
 }
 
+/* The command's argument for a kernel of the host's compiler, or for one that is executed. */
+static cudaError_t take_launch(const struct function *f, struct command *command,
+                               struct device *device, unsigned groups, void **params)
+{
+    struct launch *l = command->argument;
+
+    if (f->ptx) {
+        command->run = executor_launch_run;
+        return executor_launch_take(command->argument, f->ptx, groups, module_block, command,
+                                    device, params, MODULE_BUFFERS);
+    }
+    command->run = run_launch;
+    l->kernel = f->kernel;
+    l->groups = groups;
+    return take_params(l, command, device, params);
+}
+
 static cudaError_t submit_launch(const struct function *f, struct context *context, unsigned groups,
                                  cudaStream_t handle, void **params)
 {
     struct command *command;
     struct stream *stream;
-    struct launch *l;
     cudaError_t error = stream_of("cuLaunchKernel", context, handle, &stream);
 
     if (error != cudaSuccess)
         return error;
-    command = command_new("cuLaunchKernel", sizeof(*l));
+    command = command_new("cuLaunchKernel",
+                          f->ptx ? executor_launch_size(f->ptx) : sizeof(struct launch));
     if (!command || !command->argument)
         return cudaErrorMemoryAllocation;
-    l = command->argument;
-    l->kernel = f->kernel;
-    l->groups = groups;
-    command->run = run_launch;
-    error = take_params(l, command, context->device, params);
+    error = take_launch(f, command, context->device, groups, params);
     if (error != cudaSuccess) {
         command_delete(command);
         return error;
@@ -333,6 +377,7 @@ CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, un
     if (f->kernel == &fault)
         return end((CUresult)submit_fault(context, (cudaStream_t)stream));
     if (what)
-        return end((CUresult)misuse("cuLaunchKernel of %s: %s", f->kernel->name, what));
+        return end((CUresult)misuse("cuLaunchKernel of %s: %s",
+                                    f->kernel ? f->kernel->name : ptx_kernel_name(f->ptx), what));
     return end((CUresult)submit_launch(f, context, grid_x, (cudaStream_t)stream, params));
 }

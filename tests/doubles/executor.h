@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Kernels that tests/ptx executes in place of those that the host's compiler made: all of the
+ * files that CUDA_DOUBLE_PTX names (separated by colons; the first that has a kernel provides
+ * it), and those of an image that is itself PTX.
+ */
+#ifndef FERRY_CUDA_DOUBLE_EXECUTOR_H
+#define FERRY_CUDA_DOUBLE_EXECUTOR_H
+
+#include "double.h"
+
+#include "tests/ptx/ptx.h"
+
+/* Whether CUDA_DOUBLE_PTX is set. (locked) */
+bool executor_is_on(void);
+/* Whether CUDA_DOUBLE_PTX_RUN asks for reports of bytes that were never written. (locked) */
+bool executor_tracks(void);
+/*
+ * From the files of CUDA_DOUBLE_PTX; NULL: in no file for this capability. A file that is not
+ * PTX is a misuse. (locked)
+ */
+const struct ptx_kernel *executor_kernel(const char *name);
+/* Parses an image that is PTX with entries. NULL, with a misuse, if it is not. (locked) */
+struct ptx_module *executor_parse(const char *image);
+
+struct executor_launch;
+
+/*
+ * The argument of a command that runs the kernel: resolves the first `pointers` parameters,
+ * which may be NULL, and copies all. (locked)
+ */
+size_t executor_launch_size(const struct ptx_kernel *kernel);
+cudaError_t executor_launch_take(struct executor_launch *l, const struct ptx_kernel *kernel,
+                                 uint32_t groups, uint32_t threads, struct command *command,
+                                 struct device *device, void **params, unsigned pointers);
+/* A command's `run`; a fault is a misuse, and ends the context. */
+int executor_launch_run(void *argument);
+
+#endif

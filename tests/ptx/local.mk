@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The executor of PTX: the double of the CUDA driver contains it, and test-ptx tests it by itself.
+
+PTX_SOURCES = \
+	%D%/access.c \
+	%D%/approximate.c \
+	%D%/bits.c \
+	%D%/check.c \
+	%D%/compare.c \
+	%D%/convert.c \
+	%D%/decode.c \
+	%D%/flow.c \
+	%D%/half.c \
+	%D%/integer.c \
+	%D%/memory.c \
+	%D%/module.c \
+	%D%/opcodes.c \
+	%D%/operand.c \
+	%D%/parse.c \
+	%D%/parse.h \
+	%D%/program.h \
+	%D%/ptx.h \
+	%D%/real.c \
+	%D%/real.h \
+	%D%/run.c \
+	%D%/run.h \
+	%D%/text.c \
+	%D%/text.h \
+	%D%/warp-ops.c
+
+PTX_CASES = \
+	%D%/cases/absent-lane.ptx \
+	%D%/cases/barrier.ptx \
+	%D%/cases/beyond-allocation.ptx \
+	%D%/cases/beyond-local.ptx \
+	%D%/cases/beyond-shared.ptx \
+	%D%/cases/divergent-barrier.ptx \
+	%D%/cases/ended-thread.ptx \
+	%D%/cases/fences.ptx \
+	%D%/cases/indexed-branch.ptx \
+	%D%/cases/misaligned.ptx \
+	%D%/cases/missing-barrier.ptx \
+	%D%/cases/no-acquire.ptx \
+	%D%/cases/no-release.ptx \
+	%D%/cases/plain-counter.ptx \
+	%D%/cases/store-after-load.ptx \
+	%D%/cases/tickets.ptx \
+	%D%/cases/turns.ptx \
+	%D%/cases/two-blocks.ptx \
+	%D%/cases/unwritten-global.ptx \
+	%D%/cases/unwritten-shared.ptx
+
+check_LTLIBRARIES += %D%/libptx.la
+%C%_libptx_la_SOURCES = $(PTX_SOURCES)
+%C%_libptx_la_CPPFLAGS = -I$(top_srcdir)
+
+# Every architecture and order, where `make check` has one of each: minutes.
+check-ptx: $(check_PROGRAMS)
+	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/scripts/check-ptx.sh'
+.PHONY: check-ptx
+
+EXTRA_DIST += $(PTX_CASES) %D%/README.md
