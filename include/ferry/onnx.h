@@ -43,7 +43,9 @@ typedef struct ferry_onnx_options {
  * NULL. The operators are ONNX's own. Inputs, outputs and other blobs keep their names; the value
  * of a blob before a layer in place has the layer's name and a number. Values that depend on the
  * shapes alone, such as those of PriorBox, are constants. The outputs are float and agree with
- * ferry_net_forward within rounding; their order is ferry_net_output_at's.
+ * ferry_net_forward within rounding; their order is ferry_net_output_at's. In a net without outputs
+ * they are the bottoms of its Silence layers. An output that a layer in place writes over an input
+ * has a number behind its name.
  *
  * Parameters are read in pieces, so that memory does not grow with the size of the file. They must
  * not be written meanwhile; the net is used as a forward pass uses it. Equal nets, parameters and

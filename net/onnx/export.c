@@ -87,19 +87,33 @@ static void translate(struct ferry__onnx *o)
     o->layer = NULL;
 }
 
-/* Each output is a node's result of its own, so that it can have the blob's name. */
+/* An output is a node's result of its own, so that it can have the blob's name. */
+static void end_output(struct ferry__onnx *o, int blob)
+{
+    int value = o->held[blob];
+
+    if (!o->err && (o->values[value].node < 0 || o->values[value].blob_name))
+        value = ONNX_OP(o, "Identity", value);
+    if (o->err)
+        return;
+    o->values[value].blob_name = o->net->blobs[blob].name;
+    o->outputs[o->n_outputs++] = value;
+}
+
+/* The outputs of a net that has none are the bottoms of its Silence layers. */
 static void end_outputs(struct ferry__onnx *o)
 {
-    for (int i = 0; i < o->net->n_outputs && !o->err; i++) {
-        int value = o->held[o->net->outputs[i]];
+    int i, k;
 
-        if (o->values[value].node < 0 || o->values[value].blob_name)
-            value = ONNX_OP(o, "Identity", value);
-        if (o->err)
-            return;
-        o->values[value].blob_name = o->net->blobs[o->net->outputs[i]].name;
-        o->outputs[o->n_outputs++] = value;
-    }
+    for (i = 0; i < o->net->n_outputs; i++)
+        end_output(o, o->net->outputs[i]);
+    for (i = 0; !o->net->n_outputs && i < o->net->n_layers; i++)
+        for (k = 0;
+             !strcmp(o->net->layers[i].type->name, "Silence") && k < o->net->layers[i].n_bottoms;
+             k++)
+            end_output(o, o->net->layers[i].bottoms[k]);
+    if (!o->err && !o->n_outputs)
+        o->err = ferry_error_set(FERRY_EUNSUPPORTED, "no meaning in ONNX: the net has no outputs");
 }
 
 /* ---- the export ----------------------------------------------------------------------------- */

@@ -13,6 +13,28 @@ static int axes_of(const struct ferry__window *w)
     return w->axes ? (int)w->axes : 1;
 }
 
+/*
+ * Padding of kernels of one element is a node of its own, since OpenCV 5.0 leaves it out of such a
+ * Conv. The window then has none.
+ */
+static int padded(struct ferry__onnx *o, int x, struct ferry__window *w)
+{
+    int64_t pads[2 * (FERRY_MAX_AXES + 2)] = { 0 };
+    int n = 2 + (int)w->axes, i;
+    bool any = false;
+
+    for (i = 0; i < (int)w->axes; i++) {
+        if (w->kernel[i] != 1)
+            return x;
+        pads[2 + i] = pads[n + 2 + i] = w->pad[i];
+        any = any || w->pad[i];
+    }
+    if (!any)
+        return x;
+    memset(w->pad, 0, sizeof w->pad);
+    return ferry__onnx_pad(o, x, n, pads);
+}
+
 /* The attributes of a Conv or ConvTranspose. */
 static void set_window(struct ferry__onnx *o, const struct ferry__window *w, int64_t group)
 {
@@ -74,14 +96,18 @@ void ferry__onnx_convolution(struct ferry__onnx *o)
     const struct convolution *c = ferry_layer_state(o->layer);
     int64_t taps = ferry_blob_element_count_range(ferry_layer_param_at(o->layer, 0), 1,
                                                   2 + (int)c->window.axes);
+    struct ferry__window w;
     int in[3], i, y;
 
     for (i = 0; i < o->layer->n_bottoms; i++) {
-        in[0] = images(o, i, c->axis, &c->window);
+        w = c->window;
+        in[0] = images(o, i, c->axis, &w);
+        if (!c->transposed)
+            in[0] = padded(o, in[0], &w);
         in[1] = weights(o, c);
         in[2] = c->bias ? ferry__onnx_param(o, 1, 1, &c->outputs) : 0;
         y = ferry__onnx_op(o, c->transposed ? "ConvTranspose" : "Conv", c->bias ? 3 : 2, in);
-        set_window(o, &c->window, c->group);
+        set_window(o, &w, c->group);
         if (!c->transposed)
             ferry__onnx_set_absorbs(o, 1, c->outputs, taps);
         else if (c->group == 1)

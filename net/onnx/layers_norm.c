@@ -35,8 +35,8 @@ static int batch_normalized(struct ferry__onnx *o, int x, double eps)
     int n = other_axes(ferry_blob_rank(ferry__onnx_bottom_blob(o, 0)), axes), variance;
     int y = ferry__onnx_centred(o, x, n, axes, &variance);
 
-    return ONNX_OP(o, "Div", y,
-                   ONNX_OP(o, "Sqrt", ONNX_OP(o, "Add", variance, ferry__onnx_float(o, eps))));
+    variance = ferry__onnx_scaled(o, variance, 1, eps);
+    return ONNX_OP(o, "Mul", y, ferry__onnx_raised(o, variance, -0.5));
 }
 
 /* Mean and variance from the sums in a BatchNorm's parameters, and the function they make. */

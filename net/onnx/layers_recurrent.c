@@ -101,6 +101,7 @@ static struct ferry__onnx_graph *step(struct ferry__onnx *o, const struct ferry_
     } else {
         h = ONNX_OP(o, "Tanh", sums);
         top = ONNX_OP(o, "Tanh", product(o, h, weights + 1, weights + 2));
+        h = ONNX_OP(o, "Identity", h);
     }
     ferry__onnx_body_out(o, h, 2);
     if (s->states > 1)

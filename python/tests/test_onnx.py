@@ -275,6 +275,12 @@ def test_layers_without_a_meaning_are_one_error(tmp_path, device):
     assert path.read_bytes() == b"before" and list(tmp_path.iterdir()) == [path]
 
 
+def test_silenced_blobs_are_the_outputs_of_a_net_without_any(tmp_path, device):
+    body = 'layer { name: "s" type: "Silence" bottom: "conv" }\n'
+    _, model = exported(tmp_path, device, CONV + body, (1, 3, 9, 9))
+    assert list(model.outputs) == ["conv"]
+
+
 def test_wrong_operator_sets_and_places_are_refused(tmp_path, device):
     net = net_of(device, CONV, (1, 3, 9, 9))
     with pytest.raises(ferry.InvalidArgument, match="opset 10: 11 to 22 fit"):

@@ -138,6 +138,89 @@ def reference_cases(device, folder):
     yield Case("ultraface/RFB-320 opencv", net, feeds, {k: stored[k] for k in net.outputs if k in stored.files})
 
 
+# Layers of forks, for which there are no stored numbers: a text, the inputs' shapes, and their ranges.
+FORKS = {
+    "Axpy": ('type: "Axpy"', [(2, 3), (2, 3, 4, 5), (2, 3, 4, 5)]),
+    "BN inference": ('type: "BN" bn_param { bn_mode: INFERENCE }', [(2, 3, 4, 5)]),
+    "BN learn": ('type: "BN"', [(2, 3, 4, 5)]),
+    "ConvolutionDepthwise": ('type: "ConvolutionDepthwise" convolution_param { num_output: 4 kernel_size: 3 pad: 1 '
+                             'weight_filler { type: "gaussian" std: 1 } }', [(2, 4, 6, 5)]),
+    "Deconvolution groups": ('type: "Deconvolution" convolution_param { num_output: 6 kernel_size: 4 stride: 2 pad: 1 '
+                             'group: 2 weight_filler { type: "gaussian" std: 1 } }', [(2, 4, 6, 5)]),
+    "DetectionOutput": ('type: "DetectionOutput" detection_output_param { num_classes: 4 code_type: CENTER_SIZE '
+                        'confidence_threshold: 0.3 keep_top_k: 20 nms_param { nms_threshold: 0.45 top_k: 30 } }',
+                        [(1, 200), (1, 200), (1, 2, 200)]),
+    "DetectionOutput all": ('type: "DetectionOutput" detection_output_param { num_classes: 3 code_type: CORNER '
+                            'background_label_id: -1 nms_param { nms_threshold: 0.3 } }',
+                            [(2, 120), (2, 90), (1, 2, 120)]),
+    "DetectionOutput classes": ('type: "DetectionOutput" detection_output_param { num_classes: 3 '
+                                'share_location: false code_type: CORNER_SIZE variance_encoded_in_target: true '
+                                'keep_top_k: 9 nms_param { nms_threshold: 0.4 top_k: 11 } }',
+                                [(2, 360), (2, 90), (1, 2, 120)]),
+    "DetectionOutput none": ('type: "DetectionOutput" detection_output_param { num_classes: 3 '
+                             'confidence_threshold: 2 nms_param { nms_threshold: 0.4 } }',
+                             [(2, 120), (2, 90), (1, 2, 120)]),
+    "Interp": ('type: "Interp" interp_param { height: 9 width: 7 pad_beg: -1 pad_end: -1 }', [(2, 3, 6, 5)]),
+    "Interp zoom": ('type: "Interp" interp_param { zoom_factor: 3 }', [(2, 3, 6, 5)]),
+    "Normalize": ('type: "Normalize" norm_param { across_spatial: false channel_shared: false '
+                  'scale_filler { type: "uniform" min: 1 max: 9 } }', [(2, 3, 6, 5)]),
+    "Normalize across": ('type: "Normalize" norm_param { across_spatial: true }', [(2, 3, 6, 5)]),
+    "Permute": ('type: "Permute" permute_param { order: 0 order: 2 order: 3 order: 1 }', [(2, 3, 6, 5)]),
+    "Pooling FLOOR": ('type: "Pooling" pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 round_mode: FLOOR }',
+                      [(2, 3, 8, 7)]),
+    "Pooling AVE clipped": ('type: "Pooling" pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }',
+                            [(2, 3, 8, 7)]),
+    "Pooling AVE unpadded": ('type: "Pooling" pooling_param { pool: AVE_EXC_PAD kernel_size: 3 stride: 2 pad: 1 }',
+                             [(2, 3, 8, 7)]),
+    "PriorBox": ('type: "PriorBox" prior_box_param { min_size: 3 max_size: 6 aspect_ratio: 2 }',
+                 [(1, 3, 6, 5), (1, 3, 60, 50)]),
+    "Proposal": ('type: "Proposal" proposal_param { base_size: 8 scale: 2 scale: 4 pre_nms_topn: 60 '
+                 'post_nms_topn: 12 min_size: 4 feat_stride: 8 }', [(1, 12, 6, 7), (1, 24, 6, 7), (1, 3)]),
+    "PSROIPooling": ('type: "PSROIPooling" psroi_pooling_param { spatial_scale: 0.5 output_dim: 2 group_size: 3 }',
+                     [(1, 18, 9, 8), (6, 5)]),
+    "ReLU6": ('type: "ReLU6"', [(2, 3, 4)]),
+    "ROIPooling": ('type: "ROIPooling" roi_pooling_param { spatial_scale: 0.5 pooled_h: 3 pooled_w: 2 }',
+                   [(2, 4, 9, 8), (6, 5)]),
+    "ShuffleChannel": ('type: "ShuffleChannel" shuffle_channel_param { group: 3 }', [(2, 6, 4, 5)]),
+    "SPP average": ('type: "SPP" spp_param { pyramid_height: 3 pool: AVE }', [(2, 2, 9, 7)]),
+    "Upsample nearest": ('type: "Upsample" upsample_param { scale: 2 }', [(2, 3, 4, 5)]),
+    "Upsample mask": ('type: "Upsample" upsample_param { scale: 2 }', [(2, 3, 4, 5), (2, 3, 4, 5)]),
+}
+
+
+def fork_inputs(name, shapes):
+    """Numbers that suit the layer: boxes with corners in order, masks of distinct places."""
+    random = np.random.RandomState(len(name))
+    values = [random.uniform(-1, 1, shape).astype("f4") for shape in shapes]
+    if name.startswith("DetectionOutput"):
+        n = shapes[2][2] // 4
+        low = random.uniform(0, 0.7, (n, 2))
+        values[2][0, 0] = np.concatenate([low, low + random.uniform(0.1, 0.3, (n, 2))], 1).ravel()
+        values[2][0, 1] = 0.1
+        values[1] = random.permutation(values[1].size).reshape(values[1].shape).astype("f4") / values[1].size
+    elif name == "Proposal":
+        values[0] = random.permutation(values[0].size).reshape(values[0].shape).astype("f4") / values[0].size
+        values[2] = np.array([[50, 60, 1.5]], "f4")
+    elif "ROI" in name:
+        low = random.randint(0, 8, (6, 2))
+        values[1] = np.concatenate([np.zeros((6, 1)), low, low + random.randint(0, 9, (6, 2))], 1).astype("f4")
+        values[1][:, 0] = 0 if name[0] == "P" else random.randint(0, 2, 6)
+    elif name == "Upsample mask":
+        values[1] = np.stack([random.permutation(80)[:20] for _ in range(6)]).reshape(shapes[1]).astype("f4")
+    return values
+
+
+def fork_cases(device, _):
+    for name, (body, shapes) in FORKS.items():
+        text = "".join(f'layer {{ name: "x{i}" type: "Input" top: "x{i}" input_param {{ shape {{ '
+                       f'{" ".join(f"dim: {d}" for d in shape)} }} }} }}\n' for i, shape in enumerate(shapes))
+        bottoms = " ".join(f'bottom: "x{i}"' for i in range(len(shapes)))
+        text += f'layer {{ name: "l" {body} {bottoms} top: "y" }}\n'
+        net = ferry.Net(device, name, text=text, keep="*")
+        feeds = {f"x{i}": value for i, value in enumerate(fork_inputs(name, shapes))}
+        yield own_numbers("fork " + name, net, feeds)
+
+
 def seeded_cases(device, folder):
     """Definitions without weights: with ferry's fillers and its own outputs."""
     at = os.path.join(folder, "prototxt")
@@ -212,7 +295,7 @@ def cases_of(device, arguments):
     for about in abouts:
         if arguments.only in about["name"]:
             yield layer_case(device, arguments.folder, about)
-    for make in (net_cases, reference_cases) + ((seeded_cases,) if arguments.extra else ()):
+    for make in (net_cases, reference_cases, fork_cases) + ((seeded_cases,) if arguments.extra else ()):
         for case in make(device, arguments.folder):
             if arguments.only in case.name:
                 yield case
