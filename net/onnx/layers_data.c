@@ -43,11 +43,10 @@ void ferry__onnx_dummy_data(struct ferry__onnx *o)
     for (int i = 0; i < o->layer->n_tops; i++) {
         const ferry_blob *top = ferry__onnx_top_blob(o, i);
         const ferry_proto *filler = filler_of(o->layer, i);
-        float value = filler ? (float)ferry_proto_real(filler, "value", 0) : 0;
-        int shape = ferry__onnx_ints(o, ferry_blob_rank(top), ferry_blob_shape(top));
-        int one = ferry__onnx_floats(o, 0, NULL, &value);
+        double value = filler ? ferry_proto_real(filler, "value", 0) : 0;
 
-        ferry__onnx_top(o, i, ONNX_OP(o, "Expand", one, shape));
+        ferry__onnx_top(o, i,
+                        ferry__onnx_filled(o, value, ferry_blob_rank(top), ferry_blob_shape(top)));
     }
 }
 

@@ -260,7 +260,7 @@ static int unpool(struct ferry__onnx *o)
     int64_t wide[2] = { planes, ferry_blob_element_count_range(top, 2, 4) };
     int x = ferry__onnx_reshape_to(o, ferry__onnx_bottom(o, 0), 2, flat);
     int mask = ferry__onnx_reshape_to(o, ferry__onnx_bottom(o, 1), 2, flat);
-    int zeros = ONNX_OP(o, "ConstantOfShape", ferry__onnx_ints(o, 2, wide)), y;
+    int zeros = ferry__onnx_filled(o, 0, 2, wide), y;
 
     y = ONNX_OP(o, "ScatterElements", zeros, ferry__onnx_cast(o, mask, FERRY__ONNX_INT64), x);
     ferry__onnx_set_int(o, "axis", 1);

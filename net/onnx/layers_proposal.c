@@ -93,12 +93,11 @@ static int scores_of(struct ferry__onnx *o, const struct proposal *s, const int 
 }
 
 /* The first `after` rows of x, with zeros behind; x is rows × columns. */
-static int filled(struct ferry__onnx *o, const struct proposal *s, int x, int64_t columns)
+static int with_zeros(struct ferry__onnx *o, const struct proposal *s, int x, int64_t columns)
 {
     int64_t dims[2] = { s->after, columns };
-    int zeros = ONNX_OP(o, "ConstantOfShape", ferry__onnx_ints(o, 2, dims));
 
-    x = ferry__onnx_concat_of(o, 0, 2, (int[]){ x, zeros });
+    x = ferry__onnx_concat_of(o, 0, 2, (int[]){ x, ferry__onnx_filled(o, 0, 2, dims) });
     return ferry__onnx_slice_of(o, x, 0, 0, s->after);
 }
 
@@ -160,8 +159,8 @@ void ferry__onnx_proposal(struct ferry__onnx *o)
     boxes = ferry__onnx_gather(o, boxes, index, 0);
     columns[0] = ferry__onnx_scaled(o, ferry__onnx_slice_of(o, boxes, 1, 0, 1), 0, 0);
     columns[1] = boxes;
-    ferry__onnx_top(o, 0, filled(o, &s, ferry__onnx_concat_of(o, 1, 2, columns), 5));
+    ferry__onnx_top(o, 0, with_zeros(o, &s, ferry__onnx_concat_of(o, 1, 2, columns), 5));
     scores = ONNX_OP(o, "Reshape", scores, ferry__onnx_ints(o, 1, &flat));
     scores = ferry__onnx_unsqueeze(o, ferry__onnx_gather(o, scores, index, 0), 1, &(int64_t){ 1 });
-    ferry__onnx_top(o, 1, filled(o, &s, scores, 1));
+    ferry__onnx_top(o, 1, with_zeros(o, &s, scores, 1));
 }

@@ -78,7 +78,7 @@ static int first_state(struct ferry__onnx *o, const struct ferry__recurrent *s, 
 
     if (s->exposed)
         return ferry__onnx_squeeze(o, ferry__onnx_bottom(o, (s->has_static ? 3 : 2) + index), 0);
-    return ONNX_OP(o, "ConstantOfShape", ferry__onnx_ints(o, 2, dims));
+    return ferry__onnx_filled(o, 0, 2, dims);
 }
 
 /* One step: states, sums and cont to states and the top's values. */
@@ -101,7 +101,8 @@ static struct ferry__onnx_graph *step(struct ferry__onnx *o, const struct ferry_
     } else {
         h = ONNX_OP(o, "Tanh", sums);
         top = ONNX_OP(o, "Tanh", product(o, h, weights + 1, weights + 2));
-        h = ONNX_OP(o, "Identity", h);
+        /* tanh is within these bounds: OpenVINO 2026.4 overwrites a state that another node reads */
+        h = ferry__onnx_clip_to(o, h, -1, 1);
     }
     ferry__onnx_body_out(o, h, 2);
     if (s->states > 1)

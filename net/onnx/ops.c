@@ -96,6 +96,11 @@ int ferry__onnx_slice_of(struct ferry__onnx *o, int x, int axis, int64_t first, 
     return ferry__onnx_slices(o, x, 1, &(int64_t){ axis }, &first, &end);
 }
 
+int ferry__onnx_filled(struct ferry__onnx *o, double value, int rank, const int64_t *dims)
+{
+    return ONNX_OP(o, "Expand", ferry__onnx_float(o, value), ferry__onnx_ints(o, rank, dims));
+}
+
 int ferry__onnx_reverse(struct ferry__onnx *o, int x, int axis)
 {
     int from = ferry__onnx_ints(o, 1, &(int64_t){ -1 });

@@ -34,6 +34,9 @@ int ferry__onnx_slice_of(struct ferry__onnx *o, int x, int axis, int64_t first, 
 /* The same of several axes. */
 int ferry__onnx_slices(struct ferry__onnx *o, int x, int n, const int64_t *axes,
                        const int64_t *first, const int64_t *end);
+/* All of one value, in that shape. */
+int ferry__onnx_filled(struct ferry__onnx *o, double value, int rank, const int64_t *dims);
+
 /* Reverses an axis. */
 int ferry__onnx_reverse(struct ferry__onnx *o, int x, int axis);
 
