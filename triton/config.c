@@ -102,13 +102,21 @@ static TRITONSERVER_Error *refuse_features(const json_t *json)
     return NULL;
 }
 
+/* For a folder NAME.ferry without a configuration the server names a file that need not exist. */
+static const char *net_file_of(const json_t *json)
+{
+    const char *name = text_of(json, "default_model_filename");
+
+    return name && strcmp(name, "model.ferry") == 0 ? NULL : name;
+}
+
 TRITONSERVER_Error *triton_config_read(json_t *json, struct triton_config *out)
 {
     struct triton_config c = { .json = json };
     TRITONSERVER_Error *error = refuse_features(json);
 
     c.max_batch = integer_of(json_object_get(json, "max_batch_size"), 0);
-    c.net_file = text_of(json, "default_model_filename");
+    c.net_file = net_file_of(json);
     if (!error)
         error = read_parameters(&c);
     if (!error)

@@ -204,18 +204,20 @@ def what_nets_cannot_do_is_refused_in_words(server, repository):
         report(f"{name}_is_refused_in_words", all(word in error for word in words), error.replace("\n", " "))
 
 
-def a_configuration_is_completed(server, work, repository):
-    """Of config.pbtxt only the backend's name is left."""
-    make_model(repository, "lenet_bare", "lenet", [], [])
-    (repository / "lenet_bare/config.pbtxt").write_text('backend: "ferry"\n')
-    server.client.load_model("lenet_bare")
-    config = server.client.get_model_config("lenet_bare")
+def a_configuration_is_completed(server, work, repository, name, config):
+    """Of config.pbtxt only the backend's name is left; or nothing, in a folder NAME.ferry."""
+    make_model(repository, name, "lenet", [], [])
+    (repository / name / "config.pbtxt").unlink()
+    if config:
+        (repository / name / "config.pbtxt").write_text(config)
+    server.client.load_model(name)
+    config = server.client.get_model_config(name)
     pixels = picture("lenet")
     wanted = by_command(work, "lenet", pixels)
     found = [(e["name"], e["data_type"], [int(d) for d in e["dims"]]) for e in config["input"] + config["output"]]
-    report("a_configuration_is_completed",
+    report(f"the_configuration_of_{name}_is_completed",
            found == [("data", "TYPE_FP32", [1, 28, 28]), ("prob", "TYPE_FP32", [10])]
-           and same(answer_of(ask(http, server.client, "lenet_bare", pixels), wanted), wanted), str(found))
+           and same(answer_of(ask(http, server.client, name, pixels), wanted), wanted), str(found))
 
 
 # ---- a photo's classes: examples/triton -----------------------------------------------------------
@@ -270,5 +272,6 @@ def check(server, work, repository):
     a_request_that_waits_too_long_is_refused_alone(server)
     memory_is_reported(server)
     what_nets_cannot_do_is_refused_in_words(server, repository)
-    a_configuration_is_completed(server, work, repository)
+    a_configuration_is_completed(server, work, repository, "lenet_bare", 'backend: "ferry"\n')
+    a_configuration_is_completed(server, work, repository, "lenet.ferry", None)
     a_photo_becomes_classes(server, work)

@@ -30,6 +30,14 @@ static void an_empty_configuration_is_completed_from_the_net(void)
     close_model(1);
 }
 
+/* The server's name for a file that need not exist. */
+static void a_folder_named_for_the_backend_needs_no_configuration(void)
+{
+    open_model(NET_SCORES, config_of(0, ", \"default_model_filename\": \"model.ferry\""), 1);
+    CU_ASSERT(model.completed);
+    close_model(1);
+}
+
 static void outputs_of_variable_inputs_are_variable(void)
 {
     open_model(NET_ANY, config_of(2, any_input), 1);
@@ -472,6 +480,7 @@ static void a_lost_device_is_one_error_for_each_request(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_empty_configuration_is_completed_from_the_net),
+    FERRY_TEST(a_folder_named_for_the_backend_needs_no_configuration),
     FERRY_TEST(outputs_of_variable_inputs_are_variable),
     FERRY_TEST(a_contradiction_names_the_configuration_and_the_net),
     FERRY_TEST(a_server_of_an_older_interface_is_refused),
