@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
+#include "export_check.h"
 #include "net.h"
 #include "sha256.h"
 
@@ -15,6 +16,8 @@ struct export
 {
     struct net_request request;
     const char *path, *opset;
+    struct net_list inputs;
+    bool check;
     ferry_onnx_options options;
     char doc[1024], sums[2][65];
     ferry_onnx_property properties[2];
@@ -67,6 +70,33 @@ static int describe(struct export *e)
     return status;
 }
 
+/* ---- the net -------------------------------------------------------------------------------- */
+
+/* Numbers into the inputs, which get the shapes of what is given. */
+static int feed(const struct export *e, ferry_net *net)
+{
+    struct net_pictures pictures = { 0 };
+    int status = pictures_begin(e->request.self, &pictures, ferry_net_device(net));
+
+    if (status == TOOL_OK && e->check)
+        status = export_check_fill(net);
+    if (status == TOOL_OK)
+        status = net_feed(net, &e->inputs, &pictures);
+    pictures_end(&pictures);
+    return status;
+}
+
+static int write_and_check(struct export *e, ferry_net *net)
+{
+    int status = feed(e, net);
+
+    if (status == TOOL_OK)
+        status = describe(e);
+    if (status == TOOL_OK && ferry_net_export_onnx(net, e->path, &e->options))
+        status = tool_ferry_error();
+    return status == TOOL_OK && e->check ? export_check(net, e->path) : status;
+}
+
 /* ---- the command ---------------------------------------------------------------------------- */
 
 static int run(struct export *e)
@@ -77,9 +107,7 @@ static int run(struct export *e)
 
     if (status != TOOL_OK)
         return status;
-    status = describe(e);
-    if (status == TOOL_OK && ferry_net_export_onnx(net, e->path, &e->options))
-        status = tool_ferry_error();
+    status = write_and_check(e, net);
     ferry_net_close(net);
     ferry_runtime_close(rt);
     return status;
@@ -96,6 +124,7 @@ static int take_arguments(struct export *e, int n, char **argv)
     if (n < 2)
         return tool_error(TOOL_USAGE, "%s: which files? usage: ferry %s %s", e->request.self->name,
                           e->request.self->name, e->request.self->arguments);
+    e->request.inputs = &e->inputs;
     e->request.prototxt = argv[0];
     e->request.weights = n > 2 ? argv[1] : NULL;
     e->path = argv[n - 1];
@@ -113,6 +142,7 @@ int cmd_export(const struct tool_command *self, int argc, char **argv)
         { "--fp16", NULL, &e.options.half, NULL },
         { "--external-data", NULL, &e.options.external, NULL },
         { "--dynamic-batch", NULL, &e.options.dynamic_batch, NULL },
+        { "--check", NULL, &e.check, NULL },
         { "--phase", NULL, NULL, &e.request.phase },
         { "--level", NULL, NULL, &e.request.level },
         { "--layers", NULL, NULL, &e.request.layers },
@@ -121,12 +151,14 @@ int cmd_export(const struct tool_command *self, int argc, char **argv)
     };
     int n, status;
 
-    n = net_take_all(self, "--stage", &argc, argv, &e.request.stages)
+    n = net_take_all(self, "--stage", &argc, argv, &e.request.stages) ||
+                net_take_all(self, "--input", &argc, argv, &e.inputs)
             ? -2
             : tool_parse(self, argc, argv, options, 3);
     status = n < 0 ? tool_parse_status(n) : take_arguments(&e, n, argv);
     if (n >= 0 && status == TOOL_OK)
         status = run(&e);
+    free(e.inputs.at);
     free(e.request.stages.at);
     return status;
 }

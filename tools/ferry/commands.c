@@ -132,7 +132,7 @@ const struct tool_command tool_commands[] = {
       "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"loss\", \"outputs\": {NAME: mean}}\n",
       cmd_test },
-    { "export", "NET [WEIGHTS[,...]] OUT.onnx [--opset N] [--fp16] [--dynamic-batch]",
+    { "export", "NET [WEIGHTS[,...]] OUT.onnx [--opset N] [--check]",
       "A net with its weights as an ONNX model",
       "\nFor onnxruntime, OpenVINO, OpenCV and TensorRT: standard operators alone. Layers without\n"
       "a meaning in ONNX are one error with all of their lines.\n"
@@ -141,6 +141,10 @@ const struct tool_command tool_commands[] = {
       "    --fp16             weights are stored as FLOAT16; arithmetic stays FLOAT\n"
       "    --external-data    weights go into OUT.onnx.data, as they do above 2 GiB\n"
       "    --dynamic-batch    axis 0 of the inputs is of any size, \"N\"\n"
+      "    --check            runs the model in onnxruntime, OpenVINO or OpenCV, whichever python3 "
+      "has,\n"
+      "                       beside the net; fails for a difference above 1e-4 of an output\n"
+      "    --input NAME=FILE  numbers for it, else random ones; the model has their shapes\n"
       "    --phase, --stage, --level, --layers, --weights-partial\n"
       "              as of ferry run\n",
       cmd_export },

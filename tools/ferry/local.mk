@@ -43,6 +43,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/dataset_write.c \
 	%D%/diff.h \
 	%D%/diff_measure.c \
+	%D%/export_check.c \
+	%D%/export_check.h \
 	%D%/files.c \
 	%D%/files.h \
 	%D%/given.c \
