@@ -288,7 +288,9 @@ EXTRA_DIST += \
 	%D%/cxx/cpu-device.cpp \
 	%D%/cxx/dnn.cpp \
 	%D%/cxx/layers.cpp \
+	%D%/cxx/openpose.cpp \
 	%D%/cxx/protobuf.cpp \
+	%D%/cxx/windows.cpp \
 	%D%/gpu/pack \
 	%D%/gpu/root \
 	%D%/gpu/run \
@@ -296,10 +298,14 @@ EXTRA_DIST += \
 	%D%/scripts/check-caffe-tests.sh \
 	%D%/scripts/check-interop.py \
 	%D%/scripts/check-onnx.py \
+	%D%/scripts/check-opencv-samples.sh \
+	%D%/scripts/check-openpose.sh \
 	%D%/scripts/check-proto.py \
 	%D%/scripts/calls.list \
 	%D%/scripts/circles.awk \
 	%D%/scripts/lib.sh \
+	%D%/scripts/opencv-samples.py \
+	%D%/scripts/openpose.py \
 	%D%/scripts/prose.awk \
 	%D%/scripts/prose.patterns \
 	%D%/scripts/prose.todo \

@@ -86,6 +86,17 @@ def test_all_outputs_of_a_layer():
     assert net.getLayer("s").outputNameToIndex("b") == 1 and net.getLayer("s").outputNameToIndex("c") == -1
 
 
+def test_a_silence_gives_its_input():
+    text = (given(1, 2, 3, 3) + 'layer { name: "p" type: "Power" bottom: "data" top: "p" power_param { shift: 1 } } '
+            'layer { name: "q" type: "ReLU" bottom: "p" top: "q" } '
+            'layer { name: "s" type: "Silence" bottom: "p" bottom: "q" }')
+    net = opened(text)
+    net.setInput(X)
+    assert same(net.forward(), X + 1) and net.getUnconnectedOutLayersNames() == ("s",)
+    assert same(net.forwardAndRetrieve(["s"]), ((X + 1, np.maximum(X + 1, 0)),))
+    assert [shape.tolist() for shape in net.getLayersShapes(X.shape)[2][3]] == [[1, 2, 3, 3]] * 2
+
+
 def test_names_and_numbers(chain):
     assert chain.getLayerNames() == ("p", "r", "q") and chain.getLayerId("r") == 2
     assert chain.getLayerId("nobody") == -1 and chain.getLayerId("_input") == 0

@@ -267,6 +267,22 @@ void all_outputs_of_a_layer()
     EXPECT(net.getLayer("s")->outputNameToIndex("b") == 1);
 }
 
+void a_silence_gives_its_input()
+{
+    Net net =
+        opened(input("data", "dim: 1 dim: 2 dim: 3 dim: 3") +
+               "layer { name: 'p' type: 'Power' bottom: 'data' top: 'p' power_param { shift: 1 } }"
+               "layer { name: 'q' type: 'ReLU' bottom: 'p' top: 'q' }"
+               "layer { name: 's' type: 'Silence' bottom: 'p' bottom: 'q' }");
+    std::vector<Mat> outs;
+
+    net.setInput(blob(four, x));
+    EXPECT(values(net.forward()) == mapped(x, shifted));
+    net.forward(outs, "s");
+    EXPECT(outs.size() == 2 && values(outs[1]) == mapped(x, positive));
+    EXPECT(net.getUnconnectedOutLayersNames() == std::vector<String>{ "s" });
+}
+
 void inputs_without_shapes()
 {
     const char *texts[] = { "input: \"data\" # { no shape\nlayer { name: \"r\" type: \"ReLU\" "
@@ -579,6 +595,94 @@ void detections()
                 1e-6f));
 }
 
+/* ---- cases of OpenCV's tests of its importer; python/tests/test_dnn_importer.py has the others ---- */
+
+void axpy()
+{
+    Net net = opened(input("scale", "dim: 1 dim: 2 dim: 1 dim: 1") +
+                     input("data", "dim: 1 dim: 2 dim: 3 dim: 3") +
+                     input("shift", "dim: 1 dim: 2 dim: 3 dim: 3") +
+                     "layer { name: 'axpy' type: 'Axpy' bottom: 'scale' bottom: 'data' "
+                     "bottom: 'shift' top: 'axpy' }");
+    Floats wanted;
+
+    for (size_t k = 0; k < 18; k++)
+        wanted.push_back(x[k] * (k < 9 ? 2.0f : -0.5f) + static_cast<float>(k));
+    net.setInput(blob({ 1, 2, 1, 1 }, { 2, -0.5f }), "scale");
+    net.setInput(blob(four, counted(18)), "shift");
+    net.setInput(blob(four, x), "data");
+    EXPECT(near(values(net.forward()), wanted));
+}
+
+void multiple_inputs()
+{
+    Net net = opened(
+        "input: 'old_two' input: 'old_one' "
+        "input_shape { dim: 1 dim: 2 dim: 3 dim: 3 } "
+        "input_shape { dim: 1 dim: 1 dim: 3 dim: 3 } "
+        "layer { name: 'a' type: 'Concat' bottom: 'old_two' bottom: 'old_one' top: 'a' }" +
+        input("two", "dim: 1 dim: 2 dim: 3 dim: 3") + input("one", "dim: 1 dim: 1 dim: 3 dim: 3") +
+        "layer { name: 'b' type: 'Concat' bottom: 'two' bottom: 'one' top: 'b' }"
+        "layer { name: 'sum' type: 'Eltwise' bottom: 'a' bottom: 'b' top: 'sum' }");
+    Floats wanted;
+
+    for (size_t k = 0; k < 27; k++)
+        wanted.push_back(k < 18 ? x[k] + 1 : 7);
+    net.setInput(blob(four, x), "old_two");
+    net.setInput(blob({ 1, 1, 3, 3 }, Floats(9, 5)), "one");
+    net.setInput(blob(four, Floats(18, 1)), "two");
+    net.setInput(blob({ 1, 1, 3, 3 }, Floats(9, 2)), "old_one");
+    EXPECT(values(net.forward()) == wanted);
+}
+
+void shared_weights()
+{
+    std::string text =
+        input("1", "dim: 1 dim: 1 dim: 2 dim: 2") + input("2", "dim: 1 dim: 1 dim: 2 dim: 2");
+
+    for (const char *k : { "1", "2" })
+        text += std::string("layer { name: 'conv") + k + "' type: 'Convolution' bottom: '" + k +
+                "' top: 'conv" + k +
+                "' param { name: 'w' } convolution_param { num_output: 1 kernel_size: 1 bias_term: "
+                "false "
+                "weight_filler { type: 'constant' value: 2 } } }\n";
+    text += "layer { name: 'sum' type: 'Eltwise' bottom: 'conv1' bottom: 'conv2' top: 'sum' }";
+    const std::vector<unsigned char> bytes(text.begin(), text.end());
+    Net net = readNetFromCaffe(bytes, weights_of(text));
+    net.setInput(blob({ 1, 1, 2, 2 }, { 0, 2, 4, 6 }), "1");
+    net.setInput(blob({ 1, 1, 2, 2 }, { 1, 3, 5, 7 }), "2");
+    EXPECT(values(net.forward()) == (Floats{ 2, 10, 18, 26 }));
+}
+
+/* `dnn run TEXT WEIGHTS LAYER OUTPUT [INPUT 1x3x8x8 FILE]…`: writes what a layer gives, as floats. */
+int run(int argc, char **argv)
+{
+    Net net = readNetFromCaffe(argv[2], argv[3]);
+
+    for (int k = 6; k + 2 < argc; k += 3) {
+        std::istringstream sizes(argv[k + 1]);
+        MatShape of;
+        char cross;
+        size_t n = 1;
+
+        for (int dim; sizes >> dim; sizes >> cross) {
+            of.push_back(dim);
+            n *= static_cast<size_t>(dim);
+        }
+        Floats from(n);
+        std::FILE *file = std::fopen(argv[k + 2], "rb");
+        if (!file || std::fread(from.data(), sizeof(float), n, file) != n)
+            return 2;
+        std::fclose(file);
+        net.setInput(blob(of, from), argv[k]);
+    }
+    const Mat out = net.forward(argv[4]);
+    std::FILE *file = std::fopen(argv[5], "wb");
+    if (!file || std::fwrite(out.data, sizeof(float), out.total(), file) != out.total())
+        return 2;
+    return std::fclose(file) ? 2 : 0;
+}
+
 const struct {
     const char *name;
     void (*run)();
@@ -587,6 +691,7 @@ const struct {
               { "shapes_and_types", shapes_and_types },
               { "names_and_numbers", names_and_numbers },
               { "all_outputs_of_a_layer", all_outputs_of_a_layer },
+              { "a_silence_gives_its_input", a_silence_gives_its_input },
               { "inputs_without_shapes", inputs_without_shapes },
               { "parameters", parameters },
               { "weights_in_memory", weights_in_memory },
@@ -597,12 +702,17 @@ const struct {
               { "resizing", resizing },
               { "suppression", suppression },
               { "models", models },
-              { "detections", detections } };
+              { "detections", detections },
+              { "axpy", axpy },
+              { "multiple_inputs", multiple_inputs },
+              { "shared_weights", shared_weights } };
 
 } // namespace
 
 int main(int argc, char **argv)
 {
+    if (argc > 5 && std::strcmp(argv[1], "run") == 0)
+        return run(argc, argv);
     for (const auto &one : cases) {
         if (argc < 2) {
             std::puts(one.name);

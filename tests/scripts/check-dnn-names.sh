@@ -46,8 +46,22 @@ run() {
     done
 }
 
+# The nets of OpenCV's tests of its importer in Python and by the program, beside a cv2 that reads Caffe models.
+importer() {
+    if ! python=$(python_with numpy,pytest,cv2) || [ -z "${FERRY_TEST_DATA-}" ] ||
+        ! "$python" -c 'import cv2; cv2.dnn.readNetFromCaffe' 2>/dev/null; then
+        skip importer 'no Python with NumPy, pytest and a cv2 that reads Caffe models, or no FERRY_TEST_DATA'
+        return
+    fi
+    FERRY_TEST_DNN_PROGRAM=$work/pointers FERRY_BACKEND=cpu FERRY_LIBRARY_PATH=$libraries PYTHONDONTWRITEBYTECODE=1 \
+        PYTHONPATH=$FERRY_TEST_SRCDIR/python "$python" -m pytest -v --tb=short -p no:cacheprovider \
+        --basetemp="$work/tmp" "$FERRY_TEST_SRCDIR/python/tests/test_dnn_importer.py" >"$work/out" 2>&1
+    pytest_results importer "$work/out"
+}
+
 check a_program_over_pointers_compiles compiled "$work/pointers" c++11
 run pointers
+importer
 opencv=$(pkg-config --variable=includedir opencv4 2>/dev/null)
 [ -n "$opencv" ] || opencv=/usr/include/opencv4
 if [ ! -f "$opencv/opencv2/core.hpp" ]; then

@@ -324,6 +324,18 @@ static void a_command_line_that_makes_no_sense_is_status_2(void)
     CU_ASSERT_STRING_EQUAL(out, "");
 }
 
+static void an_option_of_caffes_command_gets_a_hint(void)
+{
+    CU_ASSERT_EQUAL(ferry("train -solver s.prototxt"), 2);
+    CU_ASSERT(one_line_of_error("ferry train SOLVER"));
+    CU_ASSERT_EQUAL(ferry("train --solver=s.prototxt"), 2);
+    CU_ASSERT(one_line_of_error("ferry train SOLVER"));
+    CU_ASSERT_EQUAL(ferry("time --gpu 0"), 2);
+    CU_ASSERT(one_line_of_error("FERRY_BACKEND"));
+    CU_ASSERT_EQUAL(ferry("train --solve s.prototxt"), 2);
+    CU_ASSERT(!one_line_of_error("SOLVER"));
+}
+
 static void help_and_version_are_printed(void)
 {
     CU_ASSERT_EQUAL(ferry("--help"), 0);
@@ -485,6 +497,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(real_files_have_the_norms_that_the_cpu_finds),
     FERRY_TEST(bad_files_get_one_line_and_status_1),
     FERRY_TEST(a_command_line_that_makes_no_sense_is_status_2),
+    FERRY_TEST(an_option_of_caffes_command_gets_a_hint),
     FERRY_TEST(help_and_version_are_printed),
     FERRY_TEST(a_new_plugin_is_the_template_under_its_name),
     FERRY_TEST(output_that_cannot_be_written_is_status_1),

@@ -55,12 +55,44 @@ static bool take_option(const struct tool_command *self, const struct tool_optio
     return true;
 }
 
+/* The options of the command `caffe`, without dashes, and the words of ferry for them. */
+static const struct {
+    const char *theirs, *ours;
+} caffe_options[] = {
+    { "solver", "the solver is the first argument: ferry train SOLVER" },
+    { "model", "the net is the first argument: ferry test NET WEIGHTS, ferry time NET" },
+    { "weights", "--weights F, or the second argument of ferry test" },
+    { "snapshot", "--snapshot F" },
+    { "iterations", "--iterations N" },
+    { "gpu", "FERRY_BACKEND=cuda:0 chooses the device" },
+    { "phase", "--phase, of ferry time and ferry run" },
+};
+
+/* The hint for an option of Caffe's, "-gpu", "--gpu" or "-gpu=0"; NULL for another one. */
+static const char *caffe_hint(const char *argument)
+{
+    const char *name = argument + (argument[1] == '-' ? 2 : 1);
+    const size_t length = strcspn(name, "=");
+
+    for (size_t k = 0; k < sizeof(caffe_options) / sizeof(caffe_options[0]); k++) {
+        if (strlen(caffe_options[k].theirs) == length &&
+            strncmp(name, caffe_options[k].theirs, length) == 0)
+            return caffe_options[k].ours;
+    }
+    return NULL;
+}
+
 static int unknown_option(const struct tool_command *self, const struct tool_option *options,
                           const char *argument)
 {
     const char *names[32];
-    const char *near;
+    const char *near, *hint = caffe_hint(argument);
     size_t n = 0;
+
+    if (hint) {
+        tool_error(TOOL_USAGE, "%s: unknown option \"%s\"; %s", self->name, argument, hint);
+        return -2;
+    }
 
     for (; options->name && n + 1 < sizeof(names) / sizeof(names[0]); options++)
         names[n++] = options->name;

@@ -20,8 +20,9 @@ struct Node {
     int place;                 /* in ferry's net; −1 of the inputs */
     std::string name, written; /* OpenCV's name, and the text's */
     std::string type;
-    std::vector<std::string> bottoms, tops;
-    bool consumed; /* whether a layer takes one of its tops */
+    std::vector<std::string> bottoms, tops; /* tops of Silence, which has none: its bottoms */
+    std::vector<int> makers;                /* of each top the layer that had made it by then */
+    bool consumed;                          /* whether a layer takes one of its tops */
 };
 
 /** All of them, without the splits that a net inserts. */
@@ -35,7 +36,14 @@ class Graph
     {
         for (int i = 0; i < ferry_net_input_count(net); i++)
             inputs.push_back(ferry_blob_name(ferry_net_input_at(net, i)));
-        nodes.push_back(Node{ -1, "_input", "_input", "__NetInputLayer__", {}, inputs, false });
+        nodes.push_back(Node{ -1,
+                              "_input",
+                              "_input",
+                              "__NetInputLayer__",
+                              {},
+                              inputs,
+                              std::vector<int>(inputs.size(), 0),
+                              false });
         for (const std::string &name : inputs)
             maker_[name] = 0;
         for (int i = 0; i < ferry_net_layer_count(net); i++)
@@ -65,12 +73,22 @@ class Graph
     /** Whether a later layer writes into a top of the layer. */
     bool is_overwritten(int number) const
     {
-        for (const std::string &top : nodes[static_cast<size_t>(number)].tops) {
-            if (maker_.at(top) != number)
+        const Node &node = nodes[static_cast<size_t>(number)];
+
+        for (size_t k = 0; k < node.tops.size(); k++) {
+            if (maker_.at(node.tops[k]) != node.makers[k])
                 return true;
         }
         return false;
     }
+    /** Whether a layer's tops are outputs of the net: no layer takes them. */
+    bool is_end(int number) const
+    {
+        const Node &node = nodes[static_cast<size_t>(number)];
+
+        return !node.consumed && node.type != "Silence";
+    }
+
     std::vector<std::string> inputs;
     std::vector<Node> nodes;
 
@@ -96,8 +114,13 @@ class Graph
             nodes[static_cast<size_t>(maker_.at(bottom))].consumed = true;
         for (const std::string &top : tops)
             maker_[top] = static_cast<int>(nodes.size());
+        if (type == "Silence") /* as in OpenCV, whose layer passes its inputs on */
+            tops = bottoms;
+        std::vector<int> makers;
+        for (const std::string &top : tops)
+            makers.push_back(maker_.at(top));
         nodes.push_back(Node{ place, unused(type == "Convolution" ? tops[0] : written), written,
-                              type, bottoms, tops, false });
+                              type, bottoms, tops, makers, false });
     }
     static bool is_inserted(const std::string &type, const std::string &name,
                             const std::vector<std::string> &bottoms)

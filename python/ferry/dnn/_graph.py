@@ -8,13 +8,20 @@ INPUT = "_input"
 
 
 class Node:
-    """A layer: its place in ferry's net, its name here and in the text, type, bottoms and tops, and whether a later
-    layer takes one of its tops."""
+    """A layer: its place in ferry's net, its name here and in the text, type, bottoms and tops, of each top the layer
+    that had made it by then, and whether a later layer takes one of its tops. Silence, which has no tops, has its
+    bottoms as tops, as in OpenCV, whose layer passes them on."""
 
     def __init__(self, place, name, written, kind, bottoms, tops):
         self.place, self.name, self.written, self.type = place, name, written, kind
         self.bottoms, self.tops = bottoms, tops
+        self.makers = []
         self.consumed = False
+
+    @property
+    def is_end(self):
+        """Whether its tops are outputs of the net: no layer takes them."""
+        return not self.consumed and self.type != "Silence"
 
 
 def _blobs(layer, count, get):
@@ -32,6 +39,7 @@ class Graph:
         self.inputs = [string(lib.ferry_blob_name(lib.ferry_net_input_at(handle, i)))
                        for i in range(lib.ferry_net_input_count(handle))]
         self.nodes = [Node(None, INPUT, INPUT, "", [], list(self.inputs))]
+        self.nodes[0].makers = [0] * len(self.inputs)
         self._maker = {name: 0 for name in self.inputs}
         self._origin = {}
         self._taken = {}
@@ -54,7 +62,10 @@ class Graph:
             self.nodes[self._maker[bottom]].consumed = True
         self._maker.update((top, len(self.nodes)) for top in tops)
         shown = tops[0] if kind == "Convolution" else name  # as OpenCV's importer has it
+        if kind == "Silence":
+            tops = [self.made_by(bottom) for bottom in bottoms]
         self.nodes.append(Node(place, self._free(shown), name, kind, bottoms, tops))
+        self.nodes[-1].makers = [self._maker[top] for top in tops]
 
     def _free(self, name):
         """Of layers with one name the second is called name_1."""
@@ -79,5 +90,5 @@ class Graph:
 
     def is_overwritten(self, number):
         """Whether a later layer writes into the first top of a layer."""
-        tops = self.nodes[number].tops
-        return bool(tops) and any(self._maker[top] != number for top in tops)
+        node = self.nodes[number]
+        return any(self._maker[top] != maker for top, maker in zip(node.tops, node.makers))

@@ -191,7 +191,7 @@ class Net:
         if any(self._graph.is_overwritten(n) for n in numbers):
             return None, numbers, wanted
         blobs = sorted({top for tops in wanted for top in tops})
-        if all(not self._graph.nodes[n].consumed for n in numbers):
+        if all(self._graph.nodes[n].is_end for n in numbers):
             return self._main, numbers, wanted
         return (tuple(blobs), blobs), numbers, wanted
 
@@ -381,6 +381,8 @@ class Net:
         bottoms = [shape_of(lib.ferry_layer_bottom_at(layer, i)) for i in range(lib.ferry_layer_bottom_count(layer))]
         tops = [shape_of(lib.ferry_layer_top_at(layer, i)) for i in range(lib.ferry_layer_top_count(layer))]
         rows = self._rows(number)
+        if self._graph.nodes[number].type == "Silence":
+            tops = bottoms
         return number, bottoms, [(1, 1, rows * given[0][0], 7)] if rows else tops
 
     def getLayersShapes(self, netInputShapes):
