@@ -182,6 +182,9 @@ typedef struct __attribute__((packed, aligned(4))) {
 #ifndef INFINITY /* libnvrtc has no headers of the host's */
 #define INFINITY __int_as_float(0x7f800000)
 #endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
 
 #else
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Kernels: their texts, the plans that launch them, and all of it compiled for the host.
 
-KERNEL_FRONT = %D%/types.h %D%/args.h %D%/dialect.h %D%/step.h %D%/walk.h \
+KERNEL_FRONT = %D%/types.h %D%/args.h %D%/dialect.h %D%/unary_impl.h %D%/step.h %D%/walk.h \
 	%D%/pixel.h %D%/sample.h %D%/sum.h %D%/share.h %D%/number.h
 KERNEL_TEXTS = \
 	%D%/convolution.k \

@@ -50,7 +50,7 @@ int plan_unary(struct kernel_plan *p)
 {
     struct element_args *a;
 
-    if (!plan_is_all(p, FERRY_F32) || p->op.params.unary.function > FERRY_UNARY_SWISH)
+    if (!plan_is_all(p, FERRY_F32) || p->op.params.unary.function >= FERRY_UNARY_COUNT)
         return FERRY_EUNSUPPORTED;
     a = plan_elements(p, KERNEL_UNARY, 1);
     a->function = (int32_t)p->op.params.unary.function;

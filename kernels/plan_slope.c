@@ -8,7 +8,7 @@ int plan_unary_data(struct kernel_plan *p)
 {
     struct element_args *a;
 
-    if (!plan_is_all(p, FERRY_F32) || p->op.params.unary.function > FERRY_UNARY_SWISH)
+    if (!plan_is_all(p, FERRY_F32) || p->op.params.unary.function >= FERRY_UNARY_COUNT)
         return FERRY_EUNSUPPORTED;
     a = plan_elements(p, KERNEL_UNARY_DATA, 2);
     a->function = (int32_t)p->op.params.unary.function;

@@ -107,7 +107,7 @@ void plan_steps(struct kernel_plan *p, struct kernel_launch *l)
         s->c = (float)from->c;
         s->scale = 1;
         if (from->step > FERRY_STEP_PRELU ||
-            (from->step == FERRY_STEP_UNARY && from->function > FERRY_UNARY_SWISH) ||
+            (from->step == FERRY_STEP_UNARY && from->function >= FERRY_UNARY_COUNT) ||
             (from->step != FERRY_STEP_UNARY && !plan_bind(l, from->operand, s)))
             break;
         if (from->step == FERRY_STEP_ADD) {

@@ -262,9 +262,7 @@ static int step_check(const ferry_op_desc *op, uint32_t i, uint32_t own, uint32_
     if (step->step > FERRY_STEP_PRELU)
         return ferry__bad(op, "an epilogue's step", step->step, 0, FERRY_STEP_PRELU);
     if (step->step == FERRY_STEP_UNARY)
-        return step->function <= FERRY_UNARY_SWISH
-                   ? 0
-                   : ferry__bad(op, "an epilogue's function", step->function, 0, FERRY_UNARY_SWISH);
+        return ferry__check_function(op, "an epilogue's function", step->function);
     if (step->operand < own || step->operand >= op->n_in || step->operand != *next)
         return ferry__bad(op, "the operand of an epilogue's step", step->operand, *next, *next);
     ++*next;

@@ -4,6 +4,7 @@
  * gradient of, the forward pass's check is asked, with the operands where that has them.
  */
 #include "op/kind.h"
+#include "op/unary.h"
 
 #include <ferry/status.h>
 
@@ -53,12 +54,13 @@ static int check_pool(const ferry_op_desc *op)
 static int check_unary(const ferry_op_desc *op)
 {
     uint32_t function = op->params.unary.function;
-    int err;
+    int err = ferry__check_function(op, "unary.function", function);
 
-    if (function > FERRY_UNARY_SWISH)
-        return ferry__bad(op, "unary.function", function, 0, FERRY_UNARY_SWISH);
-    if (function == FERRY_UNARY_THRESHOLD)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a threshold has none", ferry__op_title(op));
+    if (err)
+        return err;
+    if (ferry__unary_gradient(function) == FERRY__GRADIENT_NONE)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s has no derivative", ferry__op_title(op),
+                               ferry__unary_name(function));
     err = ferry__check_same(op, &op->in[1], "in[1]", &op->in[0]);
     return err ? err : ferry__check_same(op, &op->out[0], "dx", &op->in[0]);
 }

@@ -89,11 +89,17 @@ int ferry__check_gemm(const ferry_op_desc *op)
     return 0;
 }
 
+int ferry__check_function(const ferry_op_desc *op, const char *what, uint32_t function)
+{
+    return function < FERRY_UNARY_COUNT ? 0
+                                        : ferry__bad(op, what, function, 0, FERRY_UNARY_COUNT - 1);
+}
+
 int ferry__check_unary(const ferry_op_desc *op)
 {
-    if (op->params.unary.function > FERRY_UNARY_SWISH)
-        return ferry__bad(op, "unary.function", op->params.unary.function, 0, FERRY_UNARY_SWISH);
-    return ferry__check_same(op, &op->out[0], "out[0]", &op->in[0]);
+    int err = ferry__check_function(op, "unary.function", op->params.unary.function);
+
+    return err ? err : ferry__check_same(op, &op->out[0], "out[0]", &op->in[0]);
 }
 
 int ferry__check_repeated(const ferry_op_desc *op, const ferry_operand *o, const char *what,

@@ -49,6 +49,8 @@ int ferry__check_pool(const ferry_op_desc *op);
 int ferry__check_inner_product(const ferry_op_desc *op);
 int ferry__check_gemm(const ferry_op_desc *op);
 int ferry__check_unary(const ferry_op_desc *op);
+/* The number of a unary function; `what` names the member. */
+int ferry__check_function(const ferry_op_desc *op, const char *what, uint32_t function);
 int ferry__check_binary(const ferry_op_desc *op);
 int ferry__check_reduce(const ferry_op_desc *op);
 int ferry__check_moments(const ferry_op_desc *op);

@@ -41,6 +41,8 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 	%D%/segment.h \
 	%D%/target.c \
 	%D%/target.h \
+	%D%/unary.c \
+	%D%/unary.h \
 	%D%/workspace.c \
 	%D%/workspace.h
 %C%_libferryopobjs_la_CPPFLAGS = $(NET_CPPFLAGS)

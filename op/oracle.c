@@ -2,6 +2,7 @@
 #include "op/oracle.h"
 
 #include "op/oracle_parts.h"
+#include "op/unary.h"
 
 #include <ferry/op.h>
 #include <ferry/status.h>
@@ -19,7 +20,7 @@ static double step_of(const struct scene *s, const ferry_op_step *step, const in
     double v;
 
     if (step->step == FERRY_STEP_UNARY)
-        return oracle_unary(step->function, y, step->a, step->b, step->c);
+        return ferry__unary_value(step->function, y, step->a, step->b, step->c);
     v = step->step == FERRY_STEP_ADD ? view_get(u, index) : view_get(u, &index[1]);
     return step->step == FERRY_STEP_SCALE   ? y * v
            : step->step == FERRY_STEP_PRELU ? (y > 0 ? y : v * y)

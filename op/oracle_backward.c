@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The oracle's backward passes of sums and functions of elements; and which passes there are. */
 #include "op/oracle_parts.h"
+#include "op/unary.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -10,63 +11,17 @@ static double sign(double x)
     return (x > 0) - (x < 0);
 }
 
-static double power_slope(double r, double a, double b, double c)
-{
-    double p = b * r + c;
-
-    if (a * b == 0 || a == 1)
-        return a * b;
-    return a == 2 ? 2 * b * p : a * b * pow(p, a) / p;
-}
-
-static double swish_slope(double r, double a)
-{
-    double s = 1 / (1 + exp(-a * r));
-
-    return s * (1 + a * r * (1 - s));
-}
-
-/* What dy is multiplied by. */
-static double slope(const ferry_op_desc *op, double r)
-{
-    double a = op->params.unary.a, b = op->params.unary.b, c = op->params.unary.c, e;
-
-    switch (op->params.unary.function) {
-    case FERRY_UNARY_RELU:
-        return r > 0 ? 1 : a;
-    case FERRY_UNARY_ELU:
-        return r > 0 ? 1 : r + a;
-    case FERRY_UNARY_SIGMOID:
-        return r * (1 - r);
-    case FERRY_UNARY_TANH:
-        return 1 - r * r;
-    case FERRY_UNARY_ABS:
-        return sign(r);
-    case FERRY_UNARY_POWER:
-        return power_slope(r, a, b, c);
-    case FERRY_UNARY_EXP:
-        return a * r;
-    case FERRY_UNARY_LOG:
-        return c * a / (a * r + b);
-    case FERRY_UNARY_BNLL:
-        e = exp(r < 50 ? r : 50);
-        return e / (e + 1);
-    case FERRY_UNARY_CLIP:
-        return r >= a && r <= b ? 1 : 0;
-    case FERRY_UNARY_SWISH:
-        return swish_slope(r, a);
-    default:
-        return NAN;
-    }
-}
-
 static void unary_data(const struct scene *s)
 {
+    double a = s->op->params.unary.a, b = s->op->params.unary.b, c = s->op->params.unary.c;
     struct walk at;
 
-    for (at = walk_over(&s->out[0].o); at.left; walk_on(&at, &s->out[0].o))
-        view_set(&s->out[0], at.i,
-                 view_get(&s->in[0], at.i) * slope(s->op, view_get(&s->in[1], at.i)));
+    for (at = walk_over(&s->out[0].o); at.left; walk_on(&at, &s->out[0].o)) {
+        double r = view_get(&s->in[1], at.i);
+        double slope = ferry__unary_slope(s->op->params.unary.function, r, a, b, c);
+
+        view_set(&s->out[0], at.i, view_get(&s->in[0], at.i) * slope);
+    }
 }
 
 /* ---- binary ------------------------------------------------------------------------------------ */

@@ -2,43 +2,12 @@
 /* The oracle's kinds that are sums and functions of elements. */
 #include "op/kind.h"
 #include "op/oracle_parts.h"
+#include "op/unary.h"
 
 #include <ferry/blob.h>
 
 #include <math.h>
 #include <string.h>
-
-double oracle_unary(uint32_t function, double x, double a, double b, double c)
-{
-    switch (function) {
-    case FERRY_UNARY_RELU:
-        return x > 0 ? x : a * x;
-    case FERRY_UNARY_ELU:
-        return x > 0 ? x : a * expm1(x);
-    case FERRY_UNARY_SIGMOID:
-        return 1 / (1 + exp(-x));
-    case FERRY_UNARY_TANH:
-        return tanh(x);
-    case FERRY_UNARY_ABS:
-        return fabs(x);
-    case FERRY_UNARY_POWER:
-        return pow(b * x + c, a);
-    case FERRY_UNARY_EXP:
-        return exp(a * x + b);
-    case FERRY_UNARY_LOG:
-        return c * log(a * x + b);
-    case FERRY_UNARY_BNLL:
-        return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-    case FERRY_UNARY_THRESHOLD:
-        return x > a ? 1 : 0;
-    case FERRY_UNARY_CLIP:
-        return x < a ? a : x > b ? b : x;
-    case FERRY_UNARY_SWISH:
-        return x / (1 + exp(-a * x));
-    default:
-        return NAN;
-    }
-}
 
 void oracle_inner_product(const struct scene *s)
 {
@@ -92,8 +61,8 @@ void oracle_elementwise(const struct scene *s)
 
     for (at = walk_over(&s->out[0].o); at.left; walk_on(&at, &s->out[0].o))
         view_set(&s->out[0], at.i,
-                 oracle_unary(function, view_get(&s->in[0], at.i), s->op->params.unary.a,
-                              s->op->params.unary.b, s->op->params.unary.c));
+                 ferry__unary_value(function, view_get(&s->in[0], at.i), s->op->params.unary.a,
+                                    s->op->params.unary.b, s->op->params.unary.c));
 }
 
 static double binary_of(const ferry_op_desc *op, double x, double u, double v)

@@ -74,9 +74,6 @@ static inline void view_set(const struct view *v, const int64_t *index, double v
     ferry__element_set(v->o.dtype, v->at, view_place(v, index), value);
 }
 
-/* A unary function; of the caller's double. */
-double oracle_unary(uint32_t function, double x, double a, double b, double c);
-
 /* The next element of a kernel; 0 behind the last. */
 int oracle_kernel_on(const ferry_op_window *w, int64_t *k);
 /* Where element k of the window at place p is: `image` gets spatial indices; 0 in the padding. */

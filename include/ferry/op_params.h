@@ -65,6 +65,7 @@ typedef struct ferry_op_window {
 #define FERRY_UNARY_THRESHOLD 9u  /* x > a ? 1 : 0 */
 #define FERRY_UNARY_CLIP      10u /* min(max(x, a), b); r is x */
 #define FERRY_UNARY_SWISH     11u /* x / (1 + exp(−a·x)); r is x */
+#define FERRY_UNARY_COUNT     12u /* the number of functions of this header */
 
 /**
  * Functions of BINARY, of x, u and v, and their backward passes. MAX in data: x > u ? dy : 0. Other

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What layers emit for backward. */
 #include "net/layers/layers.h"
+#include "op/unary.h"
 
 #include <ferry/status.h>
 
@@ -105,23 +106,15 @@ int ferry__result_kept(ferry_layer *layer, int top, int scratch, ferry_layer_ope
 /* ---- unary ------------------------------------------------------------------------------------- */
 
 /*
- * Whether a function's gradient is made of its result. So is, in place, that of ReLU and Clip, which
- * keep no input then: by the result's sign, and by where it lies (as in Caffe).
+ * Whether the gradient of a function is computed from its result. In place that includes ReLU and
+ * Clip, which then keep no input (as in Caffe).
  */
 static bool takes_result(const ferry_layer *layer, uint32_t function)
 {
-    switch (function) {
-    case FERRY_UNARY_ELU:
-    case FERRY_UNARY_SIGMOID:
-    case FERRY_UNARY_TANH:
-    case FERRY_UNARY_EXP:
-        return true;
-    case FERRY_UNARY_RELU:
-    case FERRY_UNARY_CLIP:
-        return ferry_layer_is_in_place(layer, 0);
-    default:
-        return false;
-    }
+    enum ferry__gradient gradient = ferry__unary_gradient(function);
+
+    return gradient == FERRY__GRADIENT_RESULT ||
+           (gradient == FERRY__GRADIENT_EITHER && ferry_layer_is_in_place(layer, 0));
 }
 
 int ferry__unary_layer(ferry_layer *layer, uint32_t function, double a, double b, double c)
@@ -139,7 +132,8 @@ int ferry__unary_layer(ferry_layer *layer, uint32_t function, double a, double b
         err = ferry__emit_unary(layer, function, a, b, c, ferry__of_bottom(0), ferry__of_top(0));
     if (!err && result)
         err = ferry__result_kept(layer, 0, 0, &of);
-    if (err || !ferry_layer_propagates(layer, 0) || function == FERRY_UNARY_THRESHOLD)
+    if (err || !ferry_layer_propagates(layer, 0) ||
+        ferry__unary_gradient(function) == FERRY__GRADIENT_NONE)
         return err;
     ferry_op_desc_init(&op, FERRY_OP_UNARY);
     op.params.unary.function = function;

@@ -42,6 +42,7 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/op_state.c \
 	%D%/op_trials.c \
 	%D%/op_try.c \
+	%D%/op_unary.c \
 	%D%/op_window.c \
 	%D%/options.c \
 	%D%/own.c \

@@ -78,9 +78,18 @@ void op_expect_update(const struct op_scene *s, uint32_t n, const int64_t *i,
 void op_set(struct op_number *out, long double value, long double magnitude, double roundings);
 /* One more term of a sum. */
 void op_add(struct op_number *out, long double term);
+
+/* ---- unary functions, by number (op_unary.c) ------------------------------------------------ */
+
+/* "RELU"; "unknown". */
+const char *op_unary_name(uint32_t function);
+/* a, b and c of each function's trials. */
+extern const double op_unary_trials[FERRY_UNARY_COUNT][3];
 /* function(x; a, b, c) and how sensitive it is. */
 void op_unary(uint32_t function, long double x, double a, double b, double c,
               struct op_number *out);
+/* Its derivative at r. */
+long double op_unary_slope(uint32_t function, long double r, double a, double b, double c);
 
 /* What RANDOM and UPDATE are run with. */
 #define OP_SEED   UINT64_C(0x0123456789abcdef)

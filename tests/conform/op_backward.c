@@ -10,37 +10,11 @@
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
-/* What dy is multiplied with. */
+/* What dy is multiplied by. */
 static long double slope(const ferry_op_desc *op, long double r)
 {
-    long double a = (long double)op->params.unary.a, b = (long double)op->params.unary.b;
-    long double c = (long double)op->params.unary.c, s;
-
-    switch (op->params.unary.function) {
-    case FERRY_UNARY_RELU:
-        return r > 0 ? 1 : a;
-    case FERRY_UNARY_ELU:
-        return r > 0 ? 1 : r + a;
-    case FERRY_UNARY_SIGMOID:
-        return r * (1 - r);
-    case FERRY_UNARY_TANH:
-        return 1 - r * r;
-    case FERRY_UNARY_ABS:
-        return r > 0 ? 1 : r < 0 ? -1 : 0;
-    case FERRY_UNARY_POWER:
-        return a * b * powl(b * r + c, a - 1);
-    case FERRY_UNARY_EXP:
-        return a * r;
-    case FERRY_UNARY_LOG:
-        return c * a / (a * r + b);
-    case FERRY_UNARY_BNLL:
-        return expl(r) / (expl(r) + 1);
-    case FERRY_UNARY_CLIP:
-        return r >= a && r <= b ? 1 : 0;
-    default:
-        s = 1 / (1 + expl(-a * r));
-        return s * (1 + a * r * (1 - s));
-    }
+    return op_unary_slope(op->params.unary.function, r, op->params.unary.a, op->params.unary.b,
+                          op->params.unary.c);
 }
 
 /* The element at dy's index; an axis of 1 is repeated. */

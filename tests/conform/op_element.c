@@ -20,61 +20,6 @@ void op_add(struct op_number *out, long double term)
 
 /* ---- one element of each input -------------------------------------------------------------- */
 
-static void powered(long double u, long double room, double a, struct op_number *out)
-{
-    long double value = powl(u, (long double)a);
-
-    op_set(out, value, fabsl(value) * (1 + fabsl((long double)a) * room / fabsl(u)), SOME);
-}
-
-void op_unary(uint32_t function, long double x, double a, double b, double c, struct op_number *out)
-{
-    long double al = (long double)a, bl = (long double)b, cl = (long double)c;
-    long double room = fabsl(bl * x) + fabsl(cl), value;
-
-    switch (function) {
-    case FERRY_UNARY_RELU:
-        op_set(out, x > 0 ? x : al * x, x, 1);
-        return;
-    case FERRY_UNARY_ELU:
-        op_set(out, x > 0 ? x : al * (expl(x) - 1), 1 + fabsl(x) + fabsl(al), SOME);
-        return;
-    case FERRY_UNARY_SIGMOID:
-        op_set(out, 1 / (1 + expl(-x)), 1, SOME);
-        return;
-    case FERRY_UNARY_TANH:
-        op_set(out, tanhl(x), 1, SOME);
-        return;
-    case FERRY_UNARY_ABS:
-        op_set(out, fabsl(x), 0, 0);
-        return;
-    case FERRY_UNARY_POWER:
-        powered(bl * x + cl, room, a, out);
-        return;
-    case FERRY_UNARY_EXP:
-        value = expl(al * x + bl);
-        op_set(out, value, value * (1 + fabsl(al * x) + fabsl(bl)), SOME);
-        return;
-    case FERRY_UNARY_LOG:
-        value = al * x + bl;
-        op_set(out, cl * logl(value), cl * (1 + (fabsl(al * x) + fabsl(bl)) / value), SOME);
-        return;
-    case FERRY_UNARY_BNLL:
-        op_set(out, x > 0 ? x + logl(1 + expl(-x)) : logl(1 + expl(x)), 1 + fabsl(x), SOME);
-        return;
-    case FERRY_UNARY_THRESHOLD:
-        op_set(out, x > al ? 1 : 0, 0, 0);
-        return;
-    case FERRY_UNARY_CLIP:
-        value = x > al ? x : al;
-        op_set(out, value < bl ? value : bl, 1, 1);
-        return;
-    default:
-        op_set(out, x / (1 + expl(-al * x)), x, SOME);
-        return;
-    }
-}
-
 /* The input at y's index; an axis of 1 is repeated. */
 static long double repeated(const struct op_block *b, const int64_t *i)
 {

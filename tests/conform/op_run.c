@@ -38,13 +38,15 @@ static size_t put_operand(char *text, size_t size, const char *what, const ferry
     return used + put_numbers(text + used, size - used, o->stride, o->rank);
 }
 
-/* " function 3" where the kind has one: its number in op_types.h. */
+/* " function RELU", or its number in op_params.h, if the kind has functions. */
 static const char *function_text(const ferry_op_desc *op)
 {
     static char text[32];
 
     text[0] = '\0';
-    if (op->kind == FERRY_OP_UNARY || op->kind == FERRY_OP_BINARY || op->kind == FERRY_OP_REDUCE ||
+    if (op->kind == FERRY_OP_UNARY)
+        snprintf(text, sizeof(text), " function %s", op_unary_name(op->params.unary.function));
+    else if (op->kind == FERRY_OP_BINARY || op->kind == FERRY_OP_REDUCE ||
         op->kind == FERRY_OP_RANDOM || op->kind == FERRY_OP_UPDATE)
         snprintf(text, sizeof(text), " function %" PRIu32, op->params.unary.function);
     else if (op->kind == FERRY_OP_POOL)

@@ -307,14 +307,11 @@ static const int64_t shapes[][6] = { { 1, -1 },          { 7, -1 },           { 
 static void unary(uint32_t dtype, uint32_t function, const int64_t *shape, bool in_place)
 {
     ferry_op_desc op = op_begin(FERRY_OP_UNARY, 1, 1);
-    bool base = function == FERRY_UNARY_POWER || function == FERRY_UNARY_LOG;
 
     op.params.unary.function = function;
-    op.params.unary.a = function == FERRY_UNARY_POWER  ? 1.75
-                        : function == FERRY_UNARY_CLIP ? -0.25
-                                                       : 0.5;
-    op.params.unary.b = base && function == FERRY_UNARY_LOG ? 2 : 0.5;
-    op.params.unary.c = base ? 2 : 0;
+    op.params.unary.a = op_unary_trials[function][0];
+    op.params.unary.b = op_unary_trials[function][1];
+    op.params.unary.c = op_unary_trials[function][2];
     op_shape(&op.in[0], dtype, shape);
     op.out[0] = op.in[0];
     op_try(&op, in_place ? "in place" : "", in_place);
@@ -357,7 +354,7 @@ static void copy(uint32_t dtype, const int64_t *shape)
 static void elements(uint32_t dtype)
 {
     for (int i = 0; i < LENGTH(shapes); i++) {
-        for (uint32_t f = FERRY_UNARY_RELU; f <= FERRY_UNARY_SWISH; f++)
+        for (uint32_t f = 0; f < FERRY_UNARY_COUNT; f++)
             unary(dtype, f, shapes[i], f == (uint32_t)i);
         for (uint32_t f = FERRY_BINARY_SUM; f <= FERRY_BINARY_QUOTIENT; f++)
             for (int smaller = 0; smaller < 3; smaller++)

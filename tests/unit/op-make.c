@@ -264,7 +264,7 @@ static void make_unary(struct om_numbers *n, ferry_op_desc *op)
     op->in[0] = operand(n, rank, shape);
     op->out[0] = operand(n, rank, shape);
     op->n_in = 1;
-    op->params.unary.function = (uint32_t)om_pick(n, FERRY_UNARY_SWISH + 1);
+    op->params.unary.function = (uint32_t)om_pick(n, FERRY_UNARY_COUNT);
     op->params.unary.a = 0.5;
     op->params.unary.b = op->params.unary.function == FERRY_UNARY_LOG ? 2.0 : 0.75;
     op->params.unary.c = 1.5;

@@ -353,7 +353,7 @@ static void a_run_that_leaves_something_behind_is_caught(void)
 
 static void a_gradient_that_is_a_forward_pass_is_caught(void)
 {
-    caught("bad_op_pass", "ops", "unary backward data function 0 F32, ");
+    caught("bad_op_pass", "ops", "unary backward data function RELU F32, ");
 }
 
 /* The last row in place of the sum; scalars in another order; corners for centres; an end too soon. */

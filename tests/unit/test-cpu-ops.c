@@ -43,8 +43,9 @@ static void any_shape(uint32_t rank, int64_t *shape)
 
 static void unary_functions_of_any_strides(void)
 {
-    for (int i = 0; i < 12 * rounds(); i++) {
-        uint32_t dtype = real(), rank = (uint32_t)rig_random(6), function = (uint32_t)(i % 12);
+    for (int i = 0; i < (int)FERRY_UNARY_COUNT * rounds(); i++) {
+        uint32_t dtype = real(), rank = (uint32_t)rig_random(6);
+        uint32_t function = (uint32_t)i % FERRY_UNARY_COUNT;
         int64_t shape[8];
         int both = layout();
         struct rig r;

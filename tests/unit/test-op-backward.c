@@ -567,7 +567,7 @@ static void functions_without_the_pass_are_refused(void)
     op.n_in = 2;
     op.in[0] = op.in[1] = op.out[0] = doubles(1, 3, 0, 0, 0);
     op.params.unary.function = FERRY_UNARY_THRESHOLD;
-    REFUSED(FERRY_EUNSUPPORTED, &op, "unary backward data: a threshold has none");
+    REFUSED(FERRY_EUNSUPPORTED, &op, "unary backward data: THRESHOLD has no derivative");
     op = pass_of(FERRY_OP_BINARY, FERRY_PASS_BACKWARD_WEIGHTS);
     op.n_in = 1;
     op.in[0] = op.out[0] = doubles(1, 3, 0, 0, 0);

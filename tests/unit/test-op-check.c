@@ -252,6 +252,7 @@ static void integers_do_not_compute_but_can_be_copied(void)
 static void an_epilogue_that_does_not_fit_is_refused(void)
 {
     ferry_op_desc op = convolution();
+    char says[64];
 
     add_step(&op, FERRY_STEP_ADD, plain(4, 2, 6, 5, 5));
     refused(FERRY_ESHAPE, &op, "adds is 300, 240 fits");
@@ -264,7 +265,8 @@ static void an_epilogue_that_does_not_fit_is_refused(void)
     op = convolution();
     add_step(&op, FERRY_STEP_UNARY, plain(0, 0, 0, 0, 0));
     op.epilogue[0].function = 50;
-    refused(FERRY_EINVAL, &op, "function is 50, 0 to 11 fit");
+    snprintf(says, sizeof says, "function is 50, 0 to %u fit", FERRY_UNARY_COUNT - 1);
+    refused(FERRY_EINVAL, &op, says);
     op = convolution();
     op.n_epilogue = 5;
     refused(FERRY_EINVAL, &op, "steps is 5, 0 to 4 fit");

@@ -95,7 +95,7 @@ static int unary_plan(struct cpu_op *p)
 {
     struct cpu_walk *w = &p->plan.walk;
 
-    if (!cpu_op_is_real(p) || p->op.params.unary.function > FERRY_UNARY_SWISH)
+    if (!cpu_op_is_real(p) || p->op.params.unary.function >= FERRY_UNARY_COUNT)
         return FERRY_EUNSUPPORTED;
     walk_begin(w, p->op.out[0].rank, p->op.out[0].shape);
     walk_add(w, p->op.out[0].stride);

@@ -61,7 +61,7 @@ static int plan(struct cpu_op *p)
 }
 
 static void run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args,
-                walk_body f32, walk_body f64)
+                walk_body floats, walk_body doubles)
 {
     const struct cpu_walk *w = &p->plan.walk;
     bool is_f32 = p->op.out[0].dtype == FERRY_F32;
@@ -71,9 +71,9 @@ static void run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_o
         s.step[i] = walk_step(w, i);
     for (uint32_t i = 1; i < p->op.n_in; i++)
         s.in[i] = args->in[i];
-    if (f32 == unary_vectors && (s.step[0] != 1 || s.step[1] != 1 || s.step[2] != 1))
-        f32 = unary_row_f32;
-    walk_all(w, d->workers, is_f32 ? 12 : 24, is_f32 ? f32 : f64, &s);
+    if (floats == unary_vectors && (s.step[0] != 1 || s.step[1] != 1 || s.step[2] != 1))
+        floats = unary_row_f32;
+    walk_all(w, d->workers, is_f32 ? 12 : 24, is_f32 ? floats : doubles, &s);
 }
 
 static void unary_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The unary functions in double, and their properties, by number.
+ */
+#ifndef FERRY_OP_UNARY_H
+#define FERRY_OP_UNARY_H
+
+#include "op/operand.h"
+
+/* The values from which a data pass computes the derivative. */
+enum ferry__gradient {
+    FERRY__GRADIENT_INPUT,  /* x */
+    FERRY__GRADIENT_RESULT, /* y */
+    FERRY__GRADIENT_EITHER, /* x, or y where y replaces x in memory */
+    FERRY__GRADIENT_NONE,   /* the function has no data pass */
+};
+
+/* "RELU"; "unknown" for an unknown number. Static. */
+const char *ferry__unary_name(uint32_t function);
+
+/* NONE for an unknown number. */
+enum ferry__gradient ferry__unary_gradient(uint32_t function);
+
+/* The function of x and its derivative at r, with the parameters a, b, c. NaN for an unknown number. */
+double ferry__unary_value(uint32_t function, double x, double a, double b, double c);
+double ferry__unary_slope(uint32_t function, double r, double a, double b, double c);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+
+#include <math.h>
+
+/* The reference of the unary functions. */
+
+#define SOME 24 /* roundings that a transcendental function may cost */
+
+/*
+ * X(NAME, PARAMETERS(a, b, c), value, magnitude, roundings, slope): the parameters of its trials;
+ * the value at x and how sensitive it is (struct op_number); the derivative, by r as op_params.h
+ * defines it.
+ */
+/* clang-format off */
+#define FUNCTIONS(X)                                                                          \
+    X(RELU, PARAMETERS(0.5, 0, 0), x > 0 ? x : a * x, x, 1, r > 0 ? 1 : a)                    \
+    X(ELU, PARAMETERS(0.5, 0, 0), x > 0 ? x : a * (expl(x) - 1), 1 + fabsl(x) + fabsl(a),     \
+      SOME, r > 0 ? 1 : r + a)                                                                \
+    X(SIGMOID, PARAMETERS(0, 0, 0), 1 / (1 + expl(-x)), 1, SOME, r * (1 - r))                 \
+    X(TANH, PARAMETERS(0, 0, 0), tanhl(x), 1, SOME, 1 - r * r)                                \
+    X(ABS, PARAMETERS(0, 0, 0), fabsl(x), 0, 0, r > 0 ? 1 : r < 0 ? -1 : 0)                   \
+    X(POWER, PARAMETERS(1.75, 0.5, 2), powl(b * x + c, a), raised(x, a, b, c),                \
+      SOME, a * b * powl(b * r + c, a - 1))                                                   \
+    X(EXP, PARAMETERS(0.5, 0.5, 0), expl(a * x + b),                                          \
+      expl(a * x + b) * (1 + fabsl(a * x) + fabsl(b)), SOME, a * r)                           \
+    X(LOG, PARAMETERS(0.5, 2, 2), c * logl(a * x + b),                                        \
+      c * (1 + (fabsl(a * x) + fabsl(b)) / (a * x + b)), SOME, c * a / (a * r + b))           \
+    X(BNLL, PARAMETERS(0, 0, 0), x > 0 ? x + logl(1 + expl(-x)) : logl(1 + expl(x)),          \
+      1 + fabsl(x), SOME, expl(r) / (expl(r) + 1))                                            \
+    X(THRESHOLD, PARAMETERS(0.5, 0, 0), x > a ? 1 : 0, 0, 0, NAN)                             \
+    X(CLIP, PARAMETERS(-0.25, 0.5, 0), fminl(fmaxl(x, a), b), 1, 1, r >= a && r <= b ? 1 : 0) \
+    X(SWISH, PARAMETERS(0.5, 0, 0), x / (1 + expl(-a * x)), x, SOME, swish_slope(r, a))
+/* clang-format on */
+
+#define ONE(name, parameters, value, magnitude, roundings, slope) +1
+_Static_assert(0 FUNCTIONS(ONE) == FERRY_UNARY_COUNT, "each function has a reference");
+
+static long double raised(long double x, long double a, long double b, long double c)
+{
+    long double u = b * x + c, room = fabsl(b * x) + fabsl(c);
+
+    return fabsl(powl(u, a)) * (1 + fabsl(a) * room / fabsl(u));
+}
+
+static long double swish_slope(long double r, long double a)
+{
+    long double s = 1 / (1 + expl(-a * r));
+
+    return s * (1 + a * r * (1 - s));
+}
+
+#define PARAMETERS(a, b, c) { a, b, c }
+#define TRIAL(name, parameters, value, magnitude, roundings, slope) \
+    [FERRY_UNARY_##name] = parameters,
+
+const double op_unary_trials[FERRY_UNARY_COUNT][3] = { FUNCTIONS(TRIAL) };
+
+const char *op_unary_name(uint32_t function)
+{
+#define NAME(name, parameters, value, magnitude, roundings, slope) [FERRY_UNARY_##name] = #name,
+    static const char *const names[] = { FUNCTIONS(NAME) };
+
+    return function < FERRY_UNARY_COUNT ? names[function] : "unknown";
+}
+
+#define VALUE(name, parameters, value, magnitude, roundings, slope) \
+    case FERRY_UNARY_##name:                                        \
+        op_set(out, value, magnitude, roundings);                   \
+        return;
+
+static void set(uint32_t function, long double x, long double a, long double b, long double c,
+                struct op_number *out)
+{
+    switch (function) {
+        FUNCTIONS(VALUE)
+    default:
+        op_set(out, (long double)NAN, 0, 0);
+    }
+}
+
+void op_unary(uint32_t function, long double x, double a, double b, double c, struct op_number *out)
+{
+    set(function, x, (long double)a, (long double)b, (long double)c, out);
+}
+
+#define SLOPE(name, parameters, value, magnitude, roundings, slope) \
+    case FERRY_UNARY_##name:                                        \
+        return slope;
+
+static long double slope_at(uint32_t function, long double r, long double a, long double b,
+                            long double c)
+{
+    switch (function) {
+        FUNCTIONS(SLOPE)
+    default:
+        return (long double)NAN;
+    }
+}
+
+long double op_unary_slope(uint32_t function, long double r, double a, double b, double c)
+{
+    return slope_at(function, r, (long double)a, (long double)b, (long double)c);
+}
