@@ -28,6 +28,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-examples.sh \
 	%D%/scripts/check-exports.sh \
 	%D%/scripts/check-full-disk.sh \
+	%D%/scripts/check-functions.sh \
 	%D%/scripts/check-gdb.sh \
 	%D%/scripts/check-gpu-run.sh \
 	%D%/scripts/check-headers.sh \

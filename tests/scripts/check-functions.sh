@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# A unary function whose number, formula or reference is missing does not compile: each is taken out of
+# a copy of its list, and the compiler has to fail.
+set -u
+: "${FERRY_TEST_SRCDIR:?}" "${CC:=cc}" "${AWK:=awk}"
+# shellcheck source=tests/scripts/lib.sh
+. "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+
+list=kernels/unary_impl.h
+numbers=include/ferry/op_params.h
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+mkdir -p "$scratch/kernels" "$scratch/include/ferry"
+
+# A row may span lines. `what` is the part to remove: row, value or slope, the last two of five parts;
+# or none.
+# shellcheck disable=SC2016
+remove='
+function parts(row, part,    i, c, n, depth) {
+    n = 1
+    part[1] = ""
+    for (i = 1; i <= length(row); i++) {
+        c = substr(row, i, 1)
+        depth += (c == "(") - (c == ")")
+        if (c == "," && depth == 1)
+            part[++n] = ""
+        else
+            part[n] = part[n] c
+    }
+    closed = depth == 0
+    return n
+}
+index($0, "X(" name ",") { row = ""; inside = 1 }
+!inside { print; next }
+{
+    end = /\\$/ ? "\\" : ""
+    sub(/ *\\$/, "")
+    row = row $0
+    n = parts(row, part)
+    if (!closed)
+        next
+    inside = 0
+    found = n == 5
+    if (what == "row")
+        print end
+    else
+        print part[1] "," part[2] "," part[3] "," (what == "value" ? " " : part[4]) "," \
+            (what == "slope" ? " )" : part[5]) end
+}
+END { exit !found }'
+
+# compile FILE…: with the copies in the scratch folder before the tree.
+compile() {
+    for file in "$@"; do
+        # shellcheck disable=SC2086
+        $CC -std=c11 -I"$scratch" -I"$scratch/include" -I"$FERRY_TEST_SRCDIR" \
+            -I"$FERRY_TEST_SRCDIR/include" -I"$FERRY_TEST_SRCDIR/tests/conform" -fsyntax-only \
+            "$FERRY_TEST_SRCDIR/$file" || return 1
+    done
+}
+
+# refuses NAME FILE: the compiler fails.
+refuses() {
+    if compile "$2" >"$scratch/output" 2>&1; then
+        fail "$1" "$2 compiles"
+    else
+        pass "$1"
+    fi
+}
+
+check the_functions_of_the_tree_compile compile op/unary.c tests/conform/op_unary.c
+names=$(sed -n 's/^    X(\([A-Z0-9_]*\), [0-9].*/\1/p' "$FERRY_TEST_SRCDIR/$list")
+for what in none row; do
+    "$AWK" -v name=RELU -v what=$what "$remove" "$FERRY_TEST_SRCDIR/$list" >"$scratch/$list"
+    case $what in
+    none) check a_row_rewritten_as_it_is compile op/unary.c ;;
+    row) refuses a_row_less op/unary.c ;;
+    esac
+done
+for name in $names; do
+    for what in value slope; do
+        if "$AWK" -v name="$name" -v what=$what "$remove" "$FERRY_TEST_SRCDIR/$list" \
+            >"$scratch/$list"; then
+            refuses "${name}_without_its_${what}" op/unary.c
+        else
+            fail "${name}_without_its_${what}" "$list: no row of five parts"
+        fi
+    done
+done
+rm -f "$scratch/$list"
+
+count=$(sed -n 's/^#define FERRY_UNARY_COUNT *\([0-9]*\)u.*/\1/p' "$FERRY_TEST_SRCDIR/$numbers")
+sed "s/^#define FERRY_UNARY_COUNT .*/#define FERRY_UNARY_NEW ${count}u\\
+#define FERRY_UNARY_COUNT $((count + 1))u/" "$FERRY_TEST_SRCDIR/$numbers" >"$scratch/$numbers"
+refuses a_number_without_a_row op/unary.c
+refuses a_number_without_a_reference tests/conform/op_unary.c
+sed "s/^#define FERRY_UNARY_RELU .*/#define FERRY_UNARY_RELU ${count}u/" "$FERRY_TEST_SRCDIR/$numbers" \
+    >"$scratch/$numbers"
+refuses a_number_that_differs_from_the_list op/unary.c
+
+finish functions
