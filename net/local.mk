@@ -46,7 +46,6 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/exec/running.c \
 	%D%/ir/program.c \
 	%D%/ir/program.h \
-	%D%/layers/abs_val.c \
 	%D%/layers/accuracy.c \
 	%D%/layers/arg_max.c \
 	%D%/layers/axpy.c \
@@ -55,8 +54,6 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/batch_reindex.c \
 	%D%/layers/bias.c \
 	%D%/layers/bn.c \
-	%D%/layers/bnll.c \
-	%D%/layers/clip.c \
 	%D%/layers/columns.c \
 	%D%/layers/concat.c \
 	%D%/layers/contrastive_loss.c \
@@ -72,10 +69,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/dropout.c \
 	%D%/layers/dummy_data.c \
 	%D%/layers/eltwise.c \
-	%D%/layers/elu.c \
 	%D%/layers/embed.c \
 	%D%/layers/euclidean_loss.c \
-	%D%/layers/exp.c \
 	%D%/layers/fillers.c \
 	%D%/layers/fillers.h \
 	%D%/layers/filter.c \
@@ -90,7 +85,6 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/input.c \
 	%D%/layers/interp.c \
 	%D%/layers/layers.h \
-	%D%/layers/log.c \
 	%D%/layers/loss.c \
 	%D%/layers/loss.h \
 	%D%/layers/lrn.c \
@@ -105,7 +99,6 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/pictures.c \
 	%D%/layers/pictures.h \
 	%D%/layers/pooling.c \
-	%D%/layers/power.c \
 	%D%/layers/prelu.c \
 	%D%/layers/prior_box.c \
 	%D%/layers/proposal.c \
@@ -118,8 +111,6 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/reduction.c \
 	%D%/layers/region.c \
 	%D%/layers/regions_backward.c \
-	%D%/layers/relu.c \
-	%D%/layers/relu6.c \
 	%D%/layers/reshape.c \
 	%D%/layers/rnn.c \
 	%D%/layers/roi_pooling.c \
@@ -128,7 +119,6 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/scale_span.c \
 	%D%/layers/shared.c \
 	%D%/layers/shuffle_channel.c \
-	%D%/layers/sigmoid.c \
 	%D%/layers/sigmoid_cross_entropy_loss.c \
 	%D%/layers/silence.c \
 	%D%/layers/slice.c \
@@ -136,11 +126,9 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/softmax_with_loss.c \
 	%D%/layers/split.c \
 	%D%/layers/spp.c \
-	%D%/layers/swish.c \
 	%D%/layers/table.c \
-	%D%/layers/tanh.c \
-	%D%/layers/threshold.c \
 	%D%/layers/tile.c \
+	%D%/layers/unary.c \
 	%D%/layers/upsample.c \
 	%D%/layers/window.c \
 	%D%/model/build.c \

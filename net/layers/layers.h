@@ -8,8 +8,11 @@
 #include <ferry/layer.h>
 #include <stdbool.h>
 
-/* All of them; NULL ends the list. */
-extern const ferry_layer_type *const ferry__layers[];
+/* ferry's own types, by indices from 0 on; NULL behind the last. */
+const ferry_layer_type *ferry__layer_at(int index);
+
+/* Those of unary.c; one without a name ends the list. */
+extern const ferry_layer_type ferry__unary_layers[];
 
 /* Its tops have diffs of their own. */
 extern const ferry_layer_type ferry__split_layer;

@@ -3,30 +3,25 @@
 #include "net/layers/layers.h"
 
 /* clang-format off: a name a line */
-extern const ferry_layer_type ferry__abs_val_layer, ferry__accuracy_layer, ferry__arg_max_layer,
-    ferry__axpy_layer, ferry__batch_norm_layer, ferry__batch_reindex_layer, ferry__bias_layer,
-    ferry__bn_layer, ferry__bnll_layer, ferry__clip_layer, ferry__concat_layer,
-    ferry__contrastive_loss_layer, ferry__convolution_layer, ferry__convolution_depthwise_layer,
-    ferry__crop_layer, ferry__data_layer, ferry__deconvolution_layer,
-    ferry__depthwise_convolution_layer, ferry__detection_output_layer, ferry__dropout_layer,
-    ferry__dummy_data_layer, ferry__eltwise_layer, ferry__elu_layer, ferry__embed_layer,
-    ferry__euclidean_loss_layer, ferry__exp_layer, ferry__filter_layer, ferry__flatten_layer,
-    ferry__hdf5_data_layer, ferry__hdf5_output_layer, ferry__hinge_loss_layer, ferry__im2col_layer,
-    ferry__image_data_layer, ferry__infogain_loss_layer, ferry__inner_product_layer,
-    ferry__input_layer, ferry__interp_layer, ferry__log_layer, ferry__lrn_layer, ferry__lstm_layer,
-    ferry__lstm_unit_layer, ferry__memory_data_layer, ferry__multinomial_logistic_loss_layer,
-    ferry__mvn_layer, ferry__normalize_layer, ferry__parameter_layer, ferry__permute_layer,
-    ferry__pooling_layer, ferry__power_layer, ferry__prelu_layer, ferry__prior_box_layer,
-    ferry__proposal_layer, ferry__psroi_pooling_layer, ferry__reduction_layer, ferry__relu_layer,
-    ferry__relu6_layer, ferry__reshape_layer, ferry__rnn_layer, ferry__roi_pooling_layer,
-    ferry__scale_layer, ferry__shuffle_channel_layer, ferry__sigmoid_layer,
-    ferry__sigmoid_cross_entropy_loss_layer, ferry__silence_layer, ferry__slice_layer,
-    ferry__softmax_layer, ferry__softmax_with_loss_layer, ferry__split_layer, ferry__spp_layer,
-    ferry__swish_layer, ferry__tanh_layer, ferry__threshold_layer, ferry__tile_layer,
-    ferry__upsample_layer;
+extern const ferry_layer_type ferry__accuracy_layer, ferry__arg_max_layer, ferry__axpy_layer,
+    ferry__batch_norm_layer, ferry__batch_reindex_layer, ferry__bias_layer, ferry__bn_layer,
+    ferry__concat_layer, ferry__contrastive_loss_layer, ferry__convolution_layer,
+    ferry__convolution_depthwise_layer, ferry__crop_layer, ferry__data_layer,
+    ferry__deconvolution_layer, ferry__depthwise_convolution_layer, ferry__detection_output_layer,
+    ferry__dropout_layer, ferry__dummy_data_layer, ferry__eltwise_layer, ferry__embed_layer,
+    ferry__euclidean_loss_layer, ferry__filter_layer, ferry__flatten_layer, ferry__hdf5_data_layer,
+    ferry__hdf5_output_layer, ferry__hinge_loss_layer, ferry__im2col_layer, ferry__image_data_layer,
+    ferry__infogain_loss_layer, ferry__inner_product_layer, ferry__input_layer, ferry__interp_layer,
+    ferry__lrn_layer, ferry__lstm_layer, ferry__lstm_unit_layer, ferry__memory_data_layer,
+    ferry__multinomial_logistic_loss_layer, ferry__mvn_layer, ferry__normalize_layer,
+    ferry__parameter_layer, ferry__permute_layer, ferry__pooling_layer, ferry__prelu_layer,
+    ferry__prior_box_layer, ferry__proposal_layer, ferry__psroi_pooling_layer,
+    ferry__reduction_layer, ferry__reshape_layer, ferry__rnn_layer, ferry__roi_pooling_layer,
+    ferry__scale_layer, ferry__shuffle_channel_layer, ferry__sigmoid_cross_entropy_loss_layer,
+    ferry__silence_layer, ferry__slice_layer, ferry__softmax_layer, ferry__softmax_with_loss_layer,
+    ferry__split_layer, ferry__spp_layer, ferry__tile_layer, ferry__upsample_layer;
 
-const ferry_layer_type *const ferry__layers[] = {
-    &ferry__abs_val_layer,
+static const ferry_layer_type *const layers[] = {
     &ferry__accuracy_layer,
     &ferry__arg_max_layer,
     &ferry__axpy_layer,
@@ -34,8 +29,6 @@ const ferry_layer_type *const ferry__layers[] = {
     &ferry__batch_reindex_layer,
     &ferry__bias_layer,
     &ferry__bn_layer,
-    &ferry__bnll_layer,
-    &ferry__clip_layer,
     &ferry__concat_layer,
     &ferry__contrastive_loss_layer,
     &ferry__convolution_layer,
@@ -48,10 +41,8 @@ const ferry_layer_type *const ferry__layers[] = {
     &ferry__dropout_layer,
     &ferry__dummy_data_layer,
     &ferry__eltwise_layer,
-    &ferry__elu_layer,
     &ferry__embed_layer,
     &ferry__euclidean_loss_layer,
-    &ferry__exp_layer,
     &ferry__filter_layer,
     &ferry__flatten_layer,
     &ferry__hdf5_data_layer,
@@ -63,7 +54,6 @@ const ferry_layer_type *const ferry__layers[] = {
     &ferry__inner_product_layer,
     &ferry__input_layer,
     &ferry__interp_layer,
-    &ferry__log_layer,
     &ferry__lrn_layer,
     &ferry__lstm_layer,
     &ferry__lstm_unit_layer,
@@ -74,20 +64,16 @@ const ferry_layer_type *const ferry__layers[] = {
     &ferry__parameter_layer,
     &ferry__permute_layer,
     &ferry__pooling_layer,
-    &ferry__power_layer,
     &ferry__prelu_layer,
     &ferry__prior_box_layer,
     &ferry__proposal_layer,
     &ferry__psroi_pooling_layer,
     &ferry__reduction_layer,
-    &ferry__relu_layer,
-    &ferry__relu6_layer,
     &ferry__reshape_layer,
     &ferry__rnn_layer,
     &ferry__roi_pooling_layer,
     &ferry__scale_layer,
     &ferry__shuffle_channel_layer,
-    &ferry__sigmoid_layer,
     &ferry__sigmoid_cross_entropy_loss_layer,
     &ferry__silence_layer,
     &ferry__slice_layer,
@@ -95,10 +81,15 @@ const ferry_layer_type *const ferry__layers[] = {
     &ferry__softmax_with_loss_layer,
     &ferry__split_layer,
     &ferry__spp_layer,
-    &ferry__swish_layer,
-    &ferry__tanh_layer,
-    &ferry__threshold_layer,
     &ferry__tile_layer,
     &ferry__upsample_layer,
-    NULL,
 };
+
+const ferry_layer_type *ferry__layer_at(int index)
+{
+    const int n = sizeof layers / sizeof *layers;
+
+    if (index < n)
+        return layers[index];
+    return ferry__unary_layers[index - n].name ? &ferry__unary_layers[index - n] : NULL;
+}

@@ -93,8 +93,8 @@ static void add_own(void)
     int i;
 
     pthread_mutex_lock(&types.lock);
-    for (i = 0; ferry__layers[i]; i++)
-        if (add(ferry__layers[i]))
+    for (i = 0; ferry__layer_at(i); i++)
+        if (add(ferry__layer_at(i)))
             break;
     pthread_mutex_unlock(&types.lock);
 }

@@ -75,8 +75,8 @@ static const struct ferry__onnx_layer table[] = {
 /* A type of the program's own may have the name of one of ferry's. */
 static bool is_own(const ferry_layer_type *type)
 {
-    for (int i = 0; ferry__layers[i]; i++)
-        if (ferry__layers[i] == type)
+    for (int i = 0; ferry__layer_at(i); i++)
+        if (ferry__layer_at(i) == type)
             return true;
     return type == &ferry__split_layer;
 }
