@@ -59,12 +59,9 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/contrastive_loss.c \
 	%D%/layers/convolution.c \
 	%D%/layers/convolution.h \
-	%D%/layers/convolution_depthwise.c \
 	%D%/layers/convolution_wide.c \
 	%D%/layers/crop.c \
 	%D%/layers/data.c \
-	%D%/layers/deconvolution.c \
-	%D%/layers/depthwise_convolution.c \
 	%D%/layers/detection_output.c \
 	%D%/layers/dropout.c \
 	%D%/layers/dummy_data.c \

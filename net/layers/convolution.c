@@ -4,6 +4,13 @@
  * channels'. num_output, kernel_size, stride, pad, dilation, group, bias_term; weights (O, C/group,
  * kernel…), bias (O). Each bottom gives its top, by the same weights. Axes before the channels are
  * images. (Caffe: BaseConvolutionLayer, ConvolutionLayer.)
+ *
+ * Deconvolution: the transpose of Convolution, so that an axis gets stride·(in − 1) +
+ * dilation·(kernel − 1) + 1 − 2·pad elements. Weights (C, O/group, kernel…). (Caffe:
+ * DeconvolutionLayer.)
+ *
+ * ConvolutionDepthwise and DepthwiseConvolution: Convolution with a group of its own for each
+ * channel; `group` is ignored. (Forks for MobileNet.)
  */
 #include "net/layers/convolution.h"
 
@@ -50,7 +57,8 @@ static int groups_fit(const ferry_layer *layer, const struct convolution *c, int
     return 0;
 }
 
-int ferry__convolution_setup(ferry_layer *layer, bool transposed, bool depthwise)
+/* Reads ConvolutionParameter, declares weights and bias. */
+static int read_and_declare(ferry_layer *layer, bool transposed, bool depthwise)
 {
     struct convolution *c = ferry_layer_state(layer);
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
@@ -168,7 +176,8 @@ static int emit(ferry_layer *layer, const struct convolution *c, int k)
     return err ? err : emit_backward(layer, c, &op, k);
 }
 
-int ferry__convolution_reshape(ferry_layer *layer)
+/* Each top from its bottom, all with the same weights. */
+static int reshape(ferry_layer *layer)
 {
     const struct convolution *c = ferry_layer_state(layer);
     int k, err = 0;
@@ -184,21 +193,37 @@ int ferry__convolution_reshape(ferry_layer *layer)
 
 static int setup(ferry_layer *layer)
 {
-    return ferry__convolution_setup(layer, false, false);
+    return read_and_declare(layer, false, false);
+}
+
+static int setup_transposed(ferry_layer *layer)
+{
+    return read_and_declare(layer, true, false);
+}
+
+static int setup_depthwise(ferry_layer *layer)
+{
+    return read_and_declare(layer, false, true);
 }
 
 static const char *const messages[] = { "convolution_param", NULL };
 
-const ferry_layer_type ferry__convolution_layer = {
-    .struct_size = sizeof ferry__convolution_layer,
-    .name = "Convolution",
-    .state_size = sizeof(struct convolution),
-    .min_bottoms = 1,
-    .max_bottoms = -1,
-    .min_tops = 1,
-    .max_tops = -1,
-    .flags = FERRY_LAYER_PAIRS,
-    .messages = messages,
-    .setup = setup,
-    .reshape = ferry__convolution_reshape,
-};
+#define TYPE(id, type, setup_function)             \
+    const ferry_layer_type ferry__##id##_layer = { \
+        .struct_size = sizeof(ferry_layer_type),   \
+        .name = type,                              \
+        .state_size = sizeof(struct convolution),  \
+        .min_bottoms = 1,                          \
+        .max_bottoms = -1,                         \
+        .min_tops = 1,                             \
+        .max_tops = -1,                            \
+        .flags = FERRY_LAYER_PAIRS,                \
+        .messages = messages,                      \
+        .setup = setup_function,                   \
+        .reshape = reshape,                        \
+    }
+
+TYPE(convolution, "Convolution", setup);
+TYPE(deconvolution, "Deconvolution", setup_transposed);
+TYPE(convolution_depthwise, "ConvolutionDepthwise", setup_depthwise);
+TYPE(depthwise_convolution, "DepthwiseConvolution", setup_depthwise);

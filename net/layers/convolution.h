@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the types with a convolution share: Convolution, Deconvolution, and the forks' depthwise one.
+ * The convolution of convolution.c, which convolution_wide.c emits for many spatial axes.
  */
 #ifndef FERRY_NET_LAYERS_CONVOLUTION_H
 #define FERRY_NET_LAYERS_CONVOLUTION_H
@@ -14,11 +14,6 @@ struct convolution {
     int axis; /* of the channels: 1, or as the prototxt says */
     int64_t outputs;
 };
-
-/* Reads ConvolutionParameter, declares weights and bias. The group may be given by the type. */
-int ferry__convolution_setup(ferry_layer *layer, bool transposed, bool depthwise);
-/* Each top from its bottom, all with the same weights. */
-int ferry__convolution_reshape(ferry_layer *layer);
 
 /* The weights as an operation takes them: without a spatial axis, or with more than it has, as rows of one. */
 ferry_operand ferry__convolution_weights(ferry_layer *layer, const struct convolution *c);
