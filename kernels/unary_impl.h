@@ -51,6 +51,7 @@ enum unary_function { UNARY_LIST(UNARY_NUMBER) UNARY_FUNCTIONS };
 #define tanh1(x)   MATH(tanh)(x)
 #define pow1(x, y) MATH(pow)(x, y)
 #define abs1(x)    MATH(fabs)(x)
+#define erfc1(x)   MATH(erfc)(x)
 #define NUMBER(x)  ((T)(x))
 #ifndef INLINE
 #define INLINE static inline
