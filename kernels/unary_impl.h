@@ -33,7 +33,8 @@
     X(BNLL, 8, INPUT, x > 0 ? x + log1p1(exp1(-x)) : log1p1(exp1(x)), NAME(bnll_slope)(r)) \
     X(THRESHOLD, 9, NONE, x > a ? 1 : 0, NAN)                                              \
     X(CLIP, 10, EITHER, x < a ? a : x > b ? b : x, r >= a && r <= b ? 1 : 0)               \
-    X(SWISH, 11, INPUT, x / (1 + exp1(-a * x)), NAME(swish_slope)(r, a))
+    X(SWISH, 11, INPUT, x / (1 + exp1(-a * x)), NAME(swish_slope)(r, a))                   \
+    X(MISH, 12, INPUT, x * tanh1(log1p1(exp1(x))), NAME(mish_slope)(r))
 /* clang-format on */
 
 #define UNARY_NUMBER(name, number, gradient, value, slope) UNARY_##name = number,
@@ -96,6 +97,14 @@ INLINE T NAME(swish_slope)(T r, T a)
     T s = 1 / (1 + exp1(-a * r));
 
     return s * (1 + a * r * (1 - s));
+}
+
+/* With n / d = tanh(log(1 + e)); the slope is 1 where d * d could overflow. */
+INLINE T NAME(mish_slope)(T r)
+{
+    T e = exp1(r), n = e * (e + 2), d = n + 2;
+
+    return r > 20 ? 1 : n / d + 4 * r * e * (e + 1) / (d * d);
 }
 
 #define UNARY_VALUE(name, number, gradient, value, slope) \

@@ -51,7 +51,8 @@ typedef struct ferry_op_window {
  * r + a. sigmoid: r·(1 − r). tanh: 1 − r². abs: sign(r), 0 at 0. power, with p = b·r + c: a·b if
  * a·b is 0 or a is 1; 2·b·p if a is 2; else a·b·pᵃ/p, which is NaN or infinite at p = 0, as in
  * Caffe. exp: a·r. log: c·a/(a·r + b). bnll: e/(e + 1) with e = exp(min(r, 50)). clip: a ≤ r ≤ b ?
- * 1 : 0. swish: s·(1 + a·r·(1 − s)) with s = sigmoid(a·r). threshold has no data pass.
+ * 1 : 0. swish: s·(1 + a·r·(1 − s)) with s = sigmoid(a·r). mish: t + r·(1 − t²)·sigmoid(r) with t =
+ * tanh(log(1 + exp(r))). threshold has no data pass.
  */
 #define FERRY_UNARY_RELU      0u  /* x > 0 ? x : a·x; r is x, or y if a ≥ 0 */
 #define FERRY_UNARY_ELU       1u  /* x > 0 ? x : a·(exp(x) − 1); r is y */
@@ -65,7 +66,8 @@ typedef struct ferry_op_window {
 #define FERRY_UNARY_THRESHOLD 9u  /* x > a ? 1 : 0 */
 #define FERRY_UNARY_CLIP      10u /* min(max(x, a), b); r is x */
 #define FERRY_UNARY_SWISH     11u /* x / (1 + exp(−a·x)); r is x */
-#define FERRY_UNARY_COUNT     12u /* the number of functions of this header */
+#define FERRY_UNARY_MISH      12u /* x·tanh(log(1 + exp(x))); r is x */
+#define FERRY_UNARY_COUNT     13u /* the number of functions of this header */
 
 /**
  * Functions of BINARY, of x, u and v, and their backward passes. MAX in data: x > u ? dy : 0. Other

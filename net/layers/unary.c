@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The layers that compute a unary function of each element. FERRY_UNARY_… (ferry/op_params.h) has
- * the definitions. (Caffe: the layer of the same name; ReLU6: forks for MobileNet.)
+ * the definitions. (Caffe: the layer of the same name. Forks for MobileNet: ReLU6. Forks for YOLO:
+ * Mish.)
  */
 #include "net/layers/layers.h"
 
@@ -21,7 +22,8 @@
     X(Sigmoid, "sigmoid_param", SIGMOID, NUMBER(0), NUMBER(0), NUMBER(0))                \
     X(Swish, "swish_param", SWISH, FIELD("beta"), NUMBER(0), NUMBER(0))                  \
     X(TanH, "tanh_param", TANH, NUMBER(0), NUMBER(0), NUMBER(0))                         \
-    X(Threshold, "threshold_param", THRESHOLD, FIELD("threshold"), NUMBER(0), NUMBER(0))
+    X(Threshold, "threshold_param", THRESHOLD, FIELD("threshold"), NUMBER(0), NUMBER(0)) \
+    X(Mish, NULL, MISH, NUMBER(0), NUMBER(0), NUMBER(0))
 /* clang-format on */
 
 struct parameter {

@@ -30,7 +30,8 @@
       1 + fabsl(x), SOME, expl(r) / (expl(r) + 1))                                            \
     X(THRESHOLD, PARAMETERS(0.5, 0, 0), x > a ? 1 : 0, 0, 0, NAN)                             \
     X(CLIP, PARAMETERS(-0.25, 0.5, 0), fminl(fmaxl(x, a), b), 1, 1, r >= a && r <= b ? 1 : 0) \
-    X(SWISH, PARAMETERS(0.5, 0, 0), x / (1 + expl(-a * x)), x, SOME, swish_slope(r, a))
+    X(SWISH, PARAMETERS(0.5, 0, 0), x / (1 + expl(-a * x)), x, SOME, swish_slope(r, a))       \
+    X(MISH, PARAMETERS(0, 0, 0), x * tanhl(log1pl(expl(x))), x, SOME, mish_slope(r))
 /* clang-format on */
 
 #define ONE(name, parameters, value, magnitude, roundings, slope) +1
@@ -48,6 +49,13 @@ static long double swish_slope(long double r, long double a)
     long double s = 1 / (1 + expl(-a * r));
 
     return s * (1 + a * r * (1 - s));
+}
+
+static long double mish_slope(long double r)
+{
+    long double t = tanhl(log1pl(expl(r)));
+
+    return t + r * (1 - t * t) / (1 + expl(-r));
 }
 
 #define PARAMETERS(a, b, c) { a, b, c }
