@@ -21,20 +21,21 @@
 #include "kernels/types.h"
 
 /* clang-format off: a function a line */
-#define UNARY_LIST(X)                                                                      \
-    X(RELU, 0, EITHER, x > 0 ? x : a * x, r > 0 ? 1 : a)                                   \
-    X(ELU, 1, RESULT, x > 0 ? x : a * expm11(x), r > 0 ? 1 : r + a)                        \
-    X(SIGMOID, 2, RESULT, 1 / (1 + exp1(-x)), r * (1 - r))                                 \
-    X(TANH, 3, RESULT, tanh1(x), 1 - r * r)                                                \
-    X(ABS, 4, INPUT, abs1(x), NAME(sign_of)(r))                                            \
-    X(POWER, 5, INPUT, NAME(power_of)(b * x + c, a), NAME(power_slope)(r, a, b, c))        \
-    X(EXP, 6, RESULT, exp1(a * x + b), a * r)                                              \
-    X(LOG, 7, INPUT, c * log1(a * x + b), c * a / (a * r + b))                             \
-    X(BNLL, 8, INPUT, x > 0 ? x + log1p1(exp1(-x)) : log1p1(exp1(x)), NAME(bnll_slope)(r)) \
-    X(THRESHOLD, 9, NONE, x > a ? 1 : 0, NAN)                                              \
-    X(CLIP, 10, EITHER, x < a ? a : x > b ? b : x, r >= a && r <= b ? 1 : 0)               \
-    X(SWISH, 11, INPUT, x / (1 + exp1(-a * x)), NAME(swish_slope)(r, a))                   \
-    X(MISH, 12, INPUT, x * tanh1(log1p1(exp1(x))), NAME(mish_slope)(r))
+#define UNARY_LIST(X)                                                                          \
+    X(RELU, 0, EITHER, x > 0 ? x : a * x, r > 0 ? 1 : a)                                       \
+    X(ELU, 1, RESULT, x > 0 ? x : a * expm11(x), r > 0 ? 1 : r + a)                            \
+    X(SIGMOID, 2, RESULT, 1 / (1 + exp1(-x)), r * (1 - r))                                     \
+    X(TANH, 3, RESULT, tanh1(x), 1 - r * r)                                                    \
+    X(ABS, 4, INPUT, abs1(x), NAME(sign_of)(r))                                                \
+    X(POWER, 5, INPUT, NAME(power_of)(b * x + c, a), NAME(power_slope)(r, a, b, c))            \
+    X(EXP, 6, RESULT, exp1(a * x + b), a * r)                                                  \
+    X(LOG, 7, INPUT, c * log1(a * x + b), c * a / (a * r + b))                                 \
+    X(BNLL, 8, INPUT, x > 0 ? x + log1p1(exp1(-x)) : log1p1(exp1(x)), NAME(bnll_slope)(r))     \
+    X(THRESHOLD, 9, NONE, x > a ? 1 : 0, NAN)                                                  \
+    X(CLIP, 10, EITHER, x < a ? a : x > b ? b : x, r >= a && r <= b ? 1 : 0)                   \
+    X(SWISH, 11, INPUT, x / (1 + exp1(-a * x)), NAME(swish_slope)(r, a))                       \
+    X(MISH, 12, INPUT, x * tanh1(log1p1(exp1(x))), NAME(mish_slope)(r))                        \
+    X(HARD_SWISH, 13, INPUT, NAME(hard_swish)(x, a * x + b), NAME(hard_swish_slope)(a * r, b))
 /* clang-format on */
 
 #define UNARY_NUMBER(name, number, gradient, value, slope) UNARY_##name = number,
@@ -105,6 +106,18 @@ INLINE T NAME(mish_slope)(T r)
     T e = exp1(r), n = e * (e + 2), d = n + 2;
 
     return r > 20 ? 1 : n / d + 4 * r * e * (e + 1) / (d * d);
+}
+
+INLINE T NAME(hard_swish)(T x, T h)
+{
+    return h <= 0 ? 0 : h >= 1 ? x : x * h;
+}
+
+INLINE T NAME(hard_swish_slope)(T ar, T b)
+{
+    T h = ar + b;
+
+    return h <= 0 ? 0 : h >= 1 ? 1 : ar + h;
 }
 
 #define UNARY_VALUE(name, number, gradient, value, slope) \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The layers that compute a unary function of each element. FERRY_UNARY_… (ferry/op_params.h) has
- * the definitions. (Caffe: the layer of the same name. Forks for MobileNet: ReLU6. Forks for YOLO:
- * Mish.)
+ * the definitions. (Caffe: the layer of the same name. Forks for MobileNet: ReLU6, HardSwish and
+ * HSwish. Forks for YOLO: Mish.)
  */
 #include "net/layers/layers.h"
 
@@ -23,7 +23,9 @@
     X(Swish, "swish_param", SWISH, FIELD("beta"), NUMBER(0), NUMBER(0))                  \
     X(TanH, "tanh_param", TANH, NUMBER(0), NUMBER(0), NUMBER(0))                         \
     X(Threshold, "threshold_param", THRESHOLD, FIELD("threshold"), NUMBER(0), NUMBER(0)) \
-    X(Mish, NULL, MISH, NUMBER(0), NUMBER(0), NUMBER(0))
+    X(Mish, NULL, MISH, NUMBER(0), NUMBER(0), NUMBER(0))                                 \
+    X(HardSwish, NULL, HARD_SWISH, NUMBER(1.0 / 6), NUMBER(0.5), NUMBER(0))              \
+    X(HSwish, NULL, HARD_SWISH, NUMBER(1.0 / 6), NUMBER(0.5), NUMBER(0))
 /* clang-format on */
 
 struct parameter {

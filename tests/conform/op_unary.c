@@ -31,7 +31,9 @@
     X(THRESHOLD, PARAMETERS(0.5, 0, 0), x > a ? 1 : 0, 0, 0, NAN)                             \
     X(CLIP, PARAMETERS(-0.25, 0.5, 0), fminl(fmaxl(x, a), b), 1, 1, r >= a && r <= b ? 1 : 0) \
     X(SWISH, PARAMETERS(0.5, 0, 0), x / (1 + expl(-a * x)), x, SOME, swish_slope(r, a))       \
-    X(MISH, PARAMETERS(0, 0, 0), x * tanhl(log1pl(expl(x))), x, SOME, mish_slope(r))
+    X(MISH, PARAMETERS(0, 0, 0), x * tanhl(log1pl(expl(x))), x, SOME, mish_slope(r))          \
+    X(HARD_SWISH, PARAMETERS(0.25, 0.5, 0), x * fminl(fmaxl(a * x + b, 0), 1),                \
+      x * (1 + fabsl(a * x) + fabsl(b)), 4, hard_swish_slope(r, a, b))
 /* clang-format on */
 
 #define ONE(name, parameters, value, magnitude, roundings, slope) +1
@@ -56,6 +58,13 @@ static long double mish_slope(long double r)
     long double t = tanhl(log1pl(expl(r)));
 
     return t + r * (1 - t * t) / (1 + expl(-r));
+}
+
+static long double hard_swish_slope(long double r, long double a, long double b)
+{
+    if (a * r + b <= 0)
+        return 0;
+    return a * r + b >= 1 ? 1 : 2 * a * r + b;
 }
 
 #define PARAMETERS(a, b, c) { a, b, c }
