@@ -35,7 +35,9 @@
     X(CLIP, 10, EITHER, x < a ? a : x > b ? b : x, r >= a && r <= b ? 1 : 0)                   \
     X(SWISH, 11, INPUT, x / (1 + exp1(-a * x)), NAME(swish_slope)(r, a))                       \
     X(MISH, 12, INPUT, x * tanh1(log1p1(exp1(x))), NAME(mish_slope)(r))                        \
-    X(HARD_SWISH, 13, INPUT, NAME(hard_swish)(x, a * x + b), NAME(hard_swish_slope)(a * r, b))
+    X(HARD_SWISH, 13, INPUT, NAME(hard_swish)(x, a * x + b), NAME(hard_swish_slope)(a * r, b)) \
+    X(HARD_SIGMOID, 14, INPUT, NAME(hard_sigmoid)(a * x + b),                                  \
+      NAME(hard_sigmoid_slope)(a * r + b, a))
 /* clang-format on */
 
 #define UNARY_NUMBER(name, number, gradient, value, slope) UNARY_##name = number,
@@ -118,6 +120,16 @@ INLINE T NAME(hard_swish_slope)(T ar, T b)
     T h = ar + b;
 
     return h <= 0 ? 0 : h >= 1 ? 1 : ar + h;
+}
+
+INLINE T NAME(hard_sigmoid)(T h)
+{
+    return h < 0 ? 0 : h > 1 ? 1 : h;
+}
+
+INLINE T NAME(hard_sigmoid_slope)(T h, T a)
+{
+    return h > 0 && h < 1 ? a : 0;
 }
 
 #define UNARY_VALUE(name, number, gradient, value, slope) \

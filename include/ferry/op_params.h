@@ -52,24 +52,25 @@ typedef struct ferry_op_window {
  * a·b is 0 or a is 1; 2·b·p if a is 2; else a·b·pᵃ/p, which is NaN or infinite at p = 0, as in
  * Caffe. exp: a·r. log: c·a/(a·r + b). bnll: e/(e + 1) with e = exp(min(r, 50)). clip: a ≤ r ≤ b ?
  * 1 : 0. swish: s·(1 + a·r·(1 − s)) with s = sigmoid(a·r). mish: t + r·(1 − t²)·sigmoid(r) with t =
- * tanh(log(1 + exp(r))). hard swish, with h = a·r + b: h ≤ 0 ? 0 : h ≥ 1 ? 1 : a·r + h. threshold
- * has no data pass.
+ * tanh(log(1 + exp(r))). hard swish, with h = a·r + b: h ≤ 0 ? 0 : h ≥ 1 ? 1 : a·r + h. hard
+ * sigmoid: 0 < a·r + b < 1 ? a : 0. threshold has no data pass.
  */
-#define FERRY_UNARY_RELU       0u  /* x > 0 ? x : a·x; r is x, or y if a ≥ 0 */
-#define FERRY_UNARY_ELU        1u  /* x > 0 ? x : a·(exp(x) − 1); r is y */
-#define FERRY_UNARY_SIGMOID    2u  /* 1 / (1 + exp(−x)); r is y */
-#define FERRY_UNARY_TANH       3u  /* r is y */
-#define FERRY_UNARY_ABS        4u  /* r is x */
-#define FERRY_UNARY_POWER      5u  /* (b·x + c)^a; a = 0 gives 1, a = 1 is affine; r is x */
-#define FERRY_UNARY_EXP        6u  /* exp(a·x + b); r is y */
-#define FERRY_UNARY_LOG        7u  /* c · log(a·x + b); r is x */
-#define FERRY_UNARY_BNLL       8u  /* log(1 + exp(x)), without overflow; r is x */
-#define FERRY_UNARY_THRESHOLD  9u  /* x > a ? 1 : 0 */
-#define FERRY_UNARY_CLIP       10u /* min(max(x, a), b); r is x */
-#define FERRY_UNARY_SWISH      11u /* x / (1 + exp(−a·x)); r is x */
-#define FERRY_UNARY_MISH       12u /* x·tanh(log(1 + exp(x))); r is x */
-#define FERRY_UNARY_HARD_SWISH 13u /* x·min(max(a·x + b, 0), 1); r is x */
-#define FERRY_UNARY_COUNT      14u /* the number of functions of this header */
+#define FERRY_UNARY_RELU         0u  /* x > 0 ? x : a·x; r is x, or y if a ≥ 0 */
+#define FERRY_UNARY_ELU          1u  /* x > 0 ? x : a·(exp(x) − 1); r is y */
+#define FERRY_UNARY_SIGMOID      2u  /* 1 / (1 + exp(−x)); r is y */
+#define FERRY_UNARY_TANH         3u  /* r is y */
+#define FERRY_UNARY_ABS          4u  /* r is x */
+#define FERRY_UNARY_POWER        5u  /* (b·x + c)^a; a = 0 gives 1, a = 1 is affine; r is x */
+#define FERRY_UNARY_EXP          6u  /* exp(a·x + b); r is y */
+#define FERRY_UNARY_LOG          7u  /* c · log(a·x + b); r is x */
+#define FERRY_UNARY_BNLL         8u  /* log(1 + exp(x)), without overflow; r is x */
+#define FERRY_UNARY_THRESHOLD    9u  /* x > a ? 1 : 0 */
+#define FERRY_UNARY_CLIP         10u /* min(max(x, a), b); r is x */
+#define FERRY_UNARY_SWISH        11u /* x / (1 + exp(−a·x)); r is x */
+#define FERRY_UNARY_MISH         12u /* x·tanh(log(1 + exp(x))); r is x */
+#define FERRY_UNARY_HARD_SWISH   13u /* x·min(max(a·x + b, 0), 1); r is x */
+#define FERRY_UNARY_HARD_SIGMOID 14u /* min(max(a·x + b, 0), 1); r is x */
+#define FERRY_UNARY_COUNT        15u /* the number of functions of this header */
 
 /**
  * Functions of BINARY, of x, u and v, and their backward passes. MAX in data: x > u ? dy : 0. Other

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The layers that compute a unary function of each element. FERRY_UNARY_… (ferry/op_params.h) has
- * the definitions. (Caffe: the layer of the same name. Forks for MobileNet: ReLU6, HardSwish and
- * HSwish. Forks for YOLO: Mish.)
+ * the definitions. (Caffe: the layer of the same name. Forks for MobileNet: ReLU6, HardSwish,
+ * HSwish, HardSigmoid with the slope of Keras, HSigmoid. Forks for YOLO: Mish.)
  */
 #include "net/layers/layers.h"
 
@@ -25,7 +25,9 @@
     X(Threshold, "threshold_param", THRESHOLD, FIELD("threshold"), NUMBER(0), NUMBER(0)) \
     X(Mish, NULL, MISH, NUMBER(0), NUMBER(0), NUMBER(0))                                 \
     X(HardSwish, NULL, HARD_SWISH, NUMBER(1.0 / 6), NUMBER(0.5), NUMBER(0))              \
-    X(HSwish, NULL, HARD_SWISH, NUMBER(1.0 / 6), NUMBER(0.5), NUMBER(0))
+    X(HSwish, NULL, HARD_SWISH, NUMBER(1.0 / 6), NUMBER(0.5), NUMBER(0))                 \
+    X(HardSigmoid, NULL, HARD_SIGMOID, NUMBER(0.2), NUMBER(0.5), NUMBER(0))              \
+    X(HSigmoid, NULL, HARD_SIGMOID, NUMBER(1.0 / 6), NUMBER(0.5), NUMBER(0))
 /* clang-format on */
 
 struct parameter {

@@ -33,7 +33,9 @@
     X(SWISH, PARAMETERS(0.5, 0, 0), x / (1 + expl(-a * x)), x, SOME, swish_slope(r, a))       \
     X(MISH, PARAMETERS(0, 0, 0), x * tanhl(log1pl(expl(x))), x, SOME, mish_slope(r))          \
     X(HARD_SWISH, PARAMETERS(0.25, 0.5, 0), x * fminl(fmaxl(a * x + b, 0), 1),                \
-      x * (1 + fabsl(a * x) + fabsl(b)), 4, hard_swish_slope(r, a, b))
+      x * (1 + fabsl(a * x) + fabsl(b)), 4, hard_swish_slope(r, a, b))                        \
+    X(HARD_SIGMOID, PARAMETERS(0.25, 0.5, 0), fminl(fmaxl(a * x + b, 0), 1),                  \
+      1 + fabsl(a * x) + fabsl(b), 4, a * r + b > 0 && a * r + b < 1 ? a : 0)
 /* clang-format on */
 
 #define ONE(name, parameters, value, magnitude, roundings, slope) +1
