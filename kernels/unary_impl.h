@@ -37,7 +37,8 @@
     X(MISH, 12, INPUT, x * tanh1(log1p1(exp1(x))), NAME(mish_slope)(r))                        \
     X(HARD_SWISH, 13, INPUT, NAME(hard_swish)(x, a * x + b), NAME(hard_swish_slope)(a * r, b)) \
     X(HARD_SIGMOID, 14, INPUT, NAME(hard_sigmoid)(a * x + b),                                  \
-      NAME(hard_sigmoid_slope)(a * r + b, a))
+      NAME(hard_sigmoid_slope)(a * r + b, a))                                                  \
+    X(GELU, 15, INPUT, x * NAME(normal)(x), NAME(gelu_slope)(r))
 /* clang-format on */
 
 #define UNARY_NUMBER(name, number, gradient, value, slope) UNARY_##name = number,
@@ -130,6 +131,17 @@ INLINE T NAME(hard_sigmoid)(T h)
 INLINE T NAME(hard_sigmoid_slope)(T h, T a)
 {
     return h > 0 && h < 1 ? a : 0;
+}
+
+/* The distribution function of the standard normal distribution. */
+INLINE T NAME(normal)(T x)
+{
+    return NUMBER(0.5) * erfc1(x * NUMBER(-0.70710678118654752));
+}
+
+INLINE T NAME(gelu_slope)(T r)
+{
+    return NAME(normal)(r) + NUMBER(0.39894228040143268) * r * exp1(NUMBER(-0.5) * r * r);
 }
 
 #define UNARY_VALUE(name, number, gradient, value, slope) \

@@ -35,7 +35,9 @@
     X(HARD_SWISH, PARAMETERS(0.25, 0.5, 0), x * fminl(fmaxl(a * x + b, 0), 1),                \
       x * (1 + fabsl(a * x) + fabsl(b)), 4, hard_swish_slope(r, a, b))                        \
     X(HARD_SIGMOID, PARAMETERS(0.25, 0.5, 0), fminl(fmaxl(a * x + b, 0), 1),                  \
-      1 + fabsl(a * x) + fabsl(b), 4, a * r + b > 0 && a * r + b < 1 ? a : 0)
+      1 + fabsl(a * x) + fabsl(b), 4, a * r + b > 0 && a * r + b < 1 ? a : 0)                 \
+    X(GELU, PARAMETERS(0, 0, 0), x * erfcl(-x / sqrtl(2)) / 2, x, SOME,                       \
+      erfcl(-r / sqrtl(2)) / 2 + r * expl(-r * r / 2) / sqrtl(2 * acosl(-1)))
 /* clang-format on */
 
 #define ONE(name, parameters, value, magnitude, roundings, slope) +1
