@@ -2,7 +2,8 @@
 /*
  * The layers that compute a unary function of each element. FERRY_UNARY_… (ferry/op_params.h) has
  * the definitions. (Caffe: the layer of the same name. Forks for MobileNet: ReLU6, HardSwish,
- * HSwish, HardSigmoid with the slope of Keras, HSigmoid. Forks for YOLO: Mish.)
+ * HSwish, HardSigmoid with the slope of Keras, HSigmoid. Forks for YOLO: Mish.
+ * Softplus is BNLL.)
  */
 #include "net/layers/layers.h"
 
@@ -28,7 +29,8 @@
     X(HSwish, NULL, HARD_SWISH, NUMBER(1.0 / 6), NUMBER(0.5), NUMBER(0))                 \
     X(HardSigmoid, NULL, HARD_SIGMOID, NUMBER(0.2), NUMBER(0.5), NUMBER(0))              \
     X(HSigmoid, NULL, HARD_SIGMOID, NUMBER(1.0 / 6), NUMBER(0.5), NUMBER(0))             \
-    X(GELU, NULL, GELU, NUMBER(0), NUMBER(0), NUMBER(0))
+    X(GELU, NULL, GELU, NUMBER(0), NUMBER(0), NUMBER(0))                                 \
+    X(Softplus, NULL, BNLL, NUMBER(0), NUMBER(0), NUMBER(0))
 /* clang-format on */
 
 struct parameter {
