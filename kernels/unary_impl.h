@@ -38,7 +38,8 @@
     X(HARD_SWISH, 13, INPUT, NAME(hard_swish)(x, a * x + b), NAME(hard_swish_slope)(a * r, b)) \
     X(HARD_SIGMOID, 14, INPUT, NAME(hard_sigmoid)(a * x + b),                                  \
       NAME(hard_sigmoid_slope)(a * r + b, a))                                                  \
-    X(GELU, 15, INPUT, x * NAME(normal)(x), NAME(gelu_slope)(r))
+    X(GELU, 15, INPUT, x * NAME(normal)(x), NAME(gelu_slope)(r))                               \
+    X(SOFTSIGN, 16, INPUT, x / (1 + abs1(x)), 1 / ((1 + abs1(r)) * (1 + abs1(r))))
 /* clang-format on */
 
 #define UNARY_NUMBER(name, number, gradient, value, slope) UNARY_##name = number,

@@ -30,7 +30,8 @@
     X(HardSigmoid, NULL, HARD_SIGMOID, NUMBER(0.2), NUMBER(0.5), NUMBER(0))              \
     X(HSigmoid, NULL, HARD_SIGMOID, NUMBER(1.0 / 6), NUMBER(0.5), NUMBER(0))             \
     X(GELU, NULL, GELU, NUMBER(0), NUMBER(0), NUMBER(0))                                 \
-    X(Softplus, NULL, BNLL, NUMBER(0), NUMBER(0), NUMBER(0))
+    X(Softplus, NULL, BNLL, NUMBER(0), NUMBER(0), NUMBER(0))                             \
+    X(Softsign, NULL, SOFTSIGN, NUMBER(0), NUMBER(0), NUMBER(0))
 /* clang-format on */
 
 struct parameter {

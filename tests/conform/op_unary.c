@@ -37,7 +37,8 @@
     X(HARD_SIGMOID, PARAMETERS(0.25, 0.5, 0), fminl(fmaxl(a * x + b, 0), 1),                  \
       1 + fabsl(a * x) + fabsl(b), 4, a * r + b > 0 && a * r + b < 1 ? a : 0)                 \
     X(GELU, PARAMETERS(0, 0, 0), x * erfcl(-x / sqrtl(2)) / 2, x, SOME,                       \
-      erfcl(-r / sqrtl(2)) / 2 + r * expl(-r * r / 2) / sqrtl(2 * acosl(-1)))
+      erfcl(-r / sqrtl(2)) / 2 + r * expl(-r * r / 2) / sqrtl(2 * acosl(-1)))                 \
+    X(SOFTSIGN, PARAMETERS(0, 0, 0), x / (1 + fabsl(x)), x, 4, powl(1 + fabsl(r), -2))
 /* clang-format on */
 
 #define ONE(name, parameters, value, magnitude, roundings, slope) +1
