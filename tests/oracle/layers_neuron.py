@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from .layer import Layer, layer
-from .real import choose, exp, log, power, real, shifted, sigmoid, tanh
+from .real import choose, erfc, exp, log, power, real, shifted, sigmoid, tanh
 from .text import Unsupported
 
 
@@ -135,6 +135,105 @@ class Swish(Neuron):
     def slope(self, x, y):
         beta = self.p.float('beta', 1)
         return y * beta + sigmoid(x * beta) * (1.0 - y * beta)
+
+
+def softplus(x):
+    return choose(x > 0, x, 0.0) + log(exp(-abs(x)) + 1.0)
+
+
+@layer('Softplus', in_place=True)
+class Softplus(BNLL):
+    """BNLL by the name of the field."""
+
+
+@layer('Softsign', in_place=True)
+class Softsign(Neuron):
+    def f(self, x):
+        return x / (abs(x) + 1.0)
+
+    def slope(self, x, y):
+        return 1.0 / ((abs(x) + 1.0) * (abs(x) + 1.0))
+
+
+@layer('Mish', in_place=True)
+class Mish(Neuron):
+    """x·tanh(softplus(x)). The slope has 1 - tanh², which cancels for large x: 4·e·(e + 1)/d² times x, with
+    e = exp(x) and d = e² + 2e + 2, is the same without."""
+
+    def f(self, x):
+        return x * tanh(softplus(x))
+
+    def slope(self, x, y):
+        at = choose(x > 20, 20.0, x)
+        e = exp(at)
+        d = e * (e + 2.0) + 2.0
+        inner = tanh(softplus(at)) + at * e * (e + 1.0) * 4.0 / (d * d)
+        return choose(x > 20, 1.0, inner)
+
+
+class HardSigmoidal(Neuron):
+    """Of h = alpha·x + beta between 0 and 1."""
+
+    alpha = 1 / 6
+    beta = 0.5
+
+    def h(self, x):
+        return x * self.alpha + self.beta
+
+    def bounded(self, h):
+        return choose(h <= 0, 0.0, choose(h >= 1, 1.0, h))
+
+
+class HardSigmoidBase(HardSigmoidal):
+    def f(self, x):
+        return self.bounded(self.h(x))
+
+    def slope(self, x, y):
+        h = self.h(x)
+        return choose((h > 0) & (h < 1), self.alpha, 0.0)
+
+
+@layer('HardSigmoid', in_place=True)
+class HardSigmoid(HardSigmoidBase):
+    """As Keras has it."""
+
+    alpha = 0.2
+
+
+@layer('HSigmoid', in_place=True)
+class HSigmoid(HardSigmoidBase):
+    """relu6(x + 3)/6."""
+
+
+@layer('HardSwish', in_place=True)
+class HardSwish(HardSigmoidal):
+    """x·relu6(x + 3)/6."""
+
+    def f(self, x):
+        return x * self.bounded(self.h(x))
+
+    def slope(self, x, y):
+        h = self.h(x)
+        return choose(h <= 0, 0.0, choose(h >= 1, 1.0, x * self.alpha + h))
+
+
+@layer('HSwish', in_place=True)
+class HSwish(HardSwish):
+    """HardSwish by another name."""
+
+
+@layer('GELU', in_place=True)
+class GELU(Neuron):
+    """x·Φ(x), with the distribution function of the standard normal distribution."""
+
+    def phi(self, x):
+        return erfc(x * -math.sqrt(0.5)) * 0.5
+
+    def f(self, x):
+        return x * self.phi(x)
+
+    def slope(self, x, y):
+        return self.phi(x) + x * exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))
 
 
 @layer('Power', field='power_param', in_place=True)

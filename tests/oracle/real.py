@@ -7,6 +7,8 @@ n·EPS·Σ|term|. A decision (a comparison) that the bounds leave open is a doub
 then covers both outcomes.
 """
 
+import math
+
 import numpy as np
 
 EPS = 2.0**-23  # twice float32's unit roundoff: GPUs' divisions are not correctly rounded
@@ -223,6 +225,15 @@ def tanh(x):
     """Its own error is absolute: Caffe's LSTM computes 2·sigmoid(2x) - 1."""
     v = np.tanh(x.v)
     return Real(v, np.minimum((1 - v * v) * x.e + x.e * x.e, 2) + 4 * EPS, x.doubt)
+
+
+def erfc(x):
+    """The derivative is -2·exp(-x²)/√π: the bound takes it where it is largest within x's bound. OpenCL
+    allows 16 units in the last place."""
+    v = np.vectorize(math.erfc, otypes=[float])(x.v)
+    nearest = np.maximum(abs(x.v) - x.e, 0)
+    carried = np.minimum(1.1284 * np.exp(-nearest * nearest) * x.e, 2)
+    return Real(v, carried + 16 * EPS * v + TINY * (v < TINY), x.doubt)
 
 
 def power(x, p):

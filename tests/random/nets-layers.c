@@ -178,10 +178,12 @@ static void relu(struct net_maker *m, int b)
 
 static void some_function(struct net_maker *m, int b)
 {
-    static const char *const types[] = { "ELU",  "Sigmoid", "TanH",    "AbsVal",
-                                         "BNLL", "Swish",   "Dropout", "Bias" };
+    static const char *const types[] = { "ELU",       "Sigmoid",     "TanH",     "AbsVal",
+                                         "BNLL",      "Swish",       "Dropout",  "Bias",
+                                         "Mish",      "HardSigmoid", "Softsign", "GELU",
+                                         "HardSwish", "Softplus" };
 
-    net_layer_like(m, types[net_roll(m, 0, 7)], b, "%s", "");
+    net_layer_like(m, types[net_roll(m, 0, sizeof types / sizeof *types - 1)], b, "%s", "");
 }
 
 static void prelu(struct net_maker *m, int b)

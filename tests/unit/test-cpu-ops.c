@@ -72,9 +72,9 @@ static void unary_functions_at_their_ends(void)
     static const double ends[] = { 0,    -0.0, 1e-8, -1e-8, 20,       -20,       88,  -88,
                                    89.5, -104, 1000, -1000, INFINITY, -INFINITY, NAN, 0.5 };
     static const uint32_t functions[] = {
-        FERRY_UNARY_RELU, FERRY_UNARY_ELU,  FERRY_UNARY_SIGMOID,
-        FERRY_UNARY_TANH, FERRY_UNARY_ABS,  FERRY_UNARY_EXP,
-        FERRY_UNARY_BNLL, FERRY_UNARY_CLIP, FERRY_UNARY_THRESHOLD
+        FERRY_UNARY_RELU,      FERRY_UNARY_ELU,  FERRY_UNARY_SIGMOID, FERRY_UNARY_TANH,
+        FERRY_UNARY_ABS,       FERRY_UNARY_EXP,  FERRY_UNARY_BNLL,    FERRY_UNARY_CLIP,
+        FERRY_UNARY_THRESHOLD, FERRY_UNARY_MISH, FERRY_UNARY_GELU,    FERRY_UNARY_SOFTSIGN
     };
     const int64_t one = 1;
 

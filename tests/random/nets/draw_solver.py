@@ -7,7 +7,7 @@ from model import Word
 
 TYPES = ("SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam")
 POLICIES = ("fixed", "step", "exp", "inv", "multistep", "poly", "sigmoid")
-SMOOTH = ("TanH", "Sigmoid", "BNLL", "Swish", "ELU")
+SMOOTH = ("TanH", "Sigmoid", "BNLL", "Swish", "ELU", "GELU", "Mish", "Softsign")
 ITERATIONS = 20
 
 

@@ -16,7 +16,8 @@ for _module in (kinds_loss, kinds_other, kinds_pairs, kinds_shape, kinds_unary, 
 
 #: Those that share their bottom's memory, in Caffe and here: what comes behind them in place writes it too.
 ALIASES = ("Split", "Flatten", "Reshape", "Slice", "Concat", "Permute", "Dropout", "Silence")
-ACTIVATIONS = ("ReLU", "ELU", "Sigmoid", "TanH", "PReLU", "Power", "Clip", "Swish", "AbsVal", "BNLL")
+ACTIVATIONS = ("ReLU", "ELU", "Sigmoid", "TanH", "PReLU", "Power", "Clip", "Swish", "AbsVal", "BNLL",
+               "GELU", "HardSigmoid", "HardSwish", "Mish", "Softplus", "Softsign")
 WEIGHTED = ("Convolution", "Deconvolution", "InnerProduct", "ConvolutionDepthwise", "DepthwiseConvolution")
 SOURCES = ("Input", "MemoryData", "DummyData", "Parameter")
 #: What a net of few kinds is drawn from: kinds that fuse, alias and add up.
