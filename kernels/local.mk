@@ -26,6 +26,7 @@ noinst_LTLIBRARIES += %D%/libkernelplans.la
 %C%_libkernelplans_la_SOURCES = \
 	%D%/args.h \
 	%D%/descriptor.h \
+	%D%/kinds.h \
 	%D%/list.h \
 	%D%/parts.h \
 	%D%/places.c \

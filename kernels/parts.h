@@ -6,44 +6,15 @@
 #ifndef FERRY_KERNELS_PARTS_H
 #define FERRY_KERNELS_PARTS_H
 
+#include "kernels/kinds.h"
 #include "kernels/plan.h"
 
-int plan_copy(struct kernel_plan *p); /* plan_element.c */
-int plan_unary(struct kernel_plan *p);
-int plan_binary(struct kernel_plan *p);
-int plan_random(struct kernel_plan *p);
-int plan_update(struct kernel_plan *p);
-int plan_reduce(struct kernel_plan *p); /* plan_row.c */
-int plan_moments(struct kernel_plan *p);
-int plan_softmax(struct kernel_plan *p);
-int plan_pool(struct kernel_plan *p); /* plan_window.c */
-int plan_im2col(struct kernel_plan *p);
-int plan_col2im(struct kernel_plan *p);
-int plan_lrn(struct kernel_plan *p);
-int plan_resize(struct kernel_plan *p); /* plan_image.c */
-int plan_roi_pool(struct kernel_plan *p);
-int plan_gather(struct kernel_plan *p); /* plan_table.c */
-int plan_scatter_add(struct kernel_plan *p);
-int plan_convolution(struct kernel_plan *p); /* plan_convolution.c */
-int plan_inner_product(struct kernel_plan *p);
-int plan_gemm(struct kernel_plan *p);
+/* The rows of kinds.h. */
+#define PLAN(kind, pass, id, ...) int plan_##id(struct kernel_plan *p);
+KIND_LIST(PLAN)
+#undef PLAN
 /* plan_direct.c: convolutions that are no products; dtypes and order are seen to. */
 int plan_direct(struct kernel_plan *p);
-
-int plan_unary_data(struct kernel_plan *p); /* plan_slope.c */
-int plan_binary_data(struct kernel_plan *p);
-int plan_binary_share(struct kernel_plan *p);
-int plan_channel_sums(struct kernel_plan *p);
-int plan_reduce_data(struct kernel_plan *p);
-int plan_moments_data(struct kernel_plan *p);
-int plan_softmax_data(struct kernel_plan *p);
-int plan_pool_data(struct kernel_plan *p); /* plan_spread.c */
-int plan_lrn_data(struct kernel_plan *p);
-int plan_resize_data(struct kernel_plan *p);
-int plan_convolution_data(struct kernel_plan *p); /* plan_gradient.c */
-int plan_convolution_weights(struct kernel_plan *p);
-int plan_inner_product_data(struct kernel_plan *p);
-int plan_inner_product_weights(struct kernel_plan *p);
 
 /* plan_weights.c: weights as they are given. */
 struct plan_weights {

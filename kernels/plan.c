@@ -151,56 +151,18 @@ void plan_window(const ferry_op_window *window, const ferry_operand *x, const fe
 
 static const struct {
     const char *name;
-    uint32_t kind;
-    int (*plan)(struct kernel_plan *p);
-} kinds[] = {
-    { "convolution", FERRY_OP_CONVOLUTION, plan_convolution },
-    { "inner product", FERRY_OP_INNER_PRODUCT, plan_inner_product },
-    { "batched gemm", FERRY_OP_BATCHED_GEMM, plan_gemm },
-    { "pool", FERRY_OP_POOL, plan_pool },
-    { "unary", FERRY_OP_UNARY, plan_unary },
-    { "binary", FERRY_OP_BINARY, plan_binary },
-    { "strided copy", FERRY_OP_STRIDED_COPY, plan_copy },
-    { "reduce", FERRY_OP_REDUCE, plan_reduce },
-    { "moments", FERRY_OP_MOMENTS, plan_moments },
-    { "softmax", FERRY_OP_SOFTMAX, plan_softmax },
-    { "lrn", FERRY_OP_LRN, plan_lrn },
-    { "im2col", FERRY_OP_IM2COL, plan_im2col },
-    { "col2im", FERRY_OP_COL2IM, plan_col2im },
-    { "resize", FERRY_OP_RESIZE, plan_resize },
-    { "roi pool", FERRY_OP_ROI_POOL, plan_roi_pool },
-    { "gather", FERRY_OP_GATHER, plan_gather },
-    { "scatter-add", FERRY_OP_SCATTER_ADD, plan_scatter_add },
-    { "random", FERRY_OP_RANDOM, plan_random },
-    { "update", FERRY_OP_UPDATE, plan_update },
-};
-
-static const struct {
     uint32_t kind, pass;
     int (*plan)(struct kernel_plan *p);
-} passes[] = {
-    { FERRY_OP_CONVOLUTION, FERRY_PASS_BACKWARD_DATA, plan_convolution_data },
-    { FERRY_OP_CONVOLUTION, FERRY_PASS_BACKWARD_WEIGHTS, plan_convolution_weights },
-    { FERRY_OP_CONVOLUTION, FERRY_PASS_BACKWARD_BIAS, plan_channel_sums },
-    { FERRY_OP_INNER_PRODUCT, FERRY_PASS_BACKWARD_DATA, plan_inner_product_data },
-    { FERRY_OP_INNER_PRODUCT, FERRY_PASS_BACKWARD_WEIGHTS, plan_inner_product_weights },
-    { FERRY_OP_INNER_PRODUCT, FERRY_PASS_BACKWARD_BIAS, plan_channel_sums },
-    { FERRY_OP_POOL, FERRY_PASS_BACKWARD_DATA, plan_pool_data },
-    { FERRY_OP_UNARY, FERRY_PASS_BACKWARD_DATA, plan_unary_data },
-    { FERRY_OP_BINARY, FERRY_PASS_BACKWARD_DATA, plan_binary_data },
-    { FERRY_OP_BINARY, FERRY_PASS_BACKWARD_WEIGHTS, plan_binary_share },
-    { FERRY_OP_BINARY, FERRY_PASS_BACKWARD_BIAS, plan_binary_share },
-    { FERRY_OP_REDUCE, FERRY_PASS_BACKWARD_DATA, plan_reduce_data },
-    { FERRY_OP_MOMENTS, FERRY_PASS_BACKWARD_DATA, plan_moments_data },
-    { FERRY_OP_SOFTMAX, FERRY_PASS_BACKWARD_DATA, plan_softmax_data },
-    { FERRY_OP_LRN, FERRY_PASS_BACKWARD_DATA, plan_lrn_data },
-    { FERRY_OP_RESIZE, FERRY_PASS_BACKWARD_DATA, plan_resize_data },
+} kinds[] = {
+#define ROW(kind, pass, id, name, ...) { name, FERRY_OP_##kind, FERRY_PASS_##pass, plan_##id },
+    KIND_LIST(ROW)
 };
 
 uint32_t kernel_kind_named(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (strlen(kinds[i].name) == length && !strncmp(kinds[i].name, name, length))
+        if (kinds[i].pass == FERRY_PASS_FORWARD && strlen(kinds[i].name) == length &&
+            !strncmp(kinds[i].name, name, length))
             return kinds[i].kind;
     return 0;
 }
@@ -232,10 +194,7 @@ int kernel_plan_make(const struct kernel_target *target, const ferry_op_desc *op
     p->target = *target;
     p->answer.struct_size = sizeof(p->answer);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (kinds[i].kind == p->op.kind && p->op.pass == FERRY_PASS_FORWARD)
+        if (kinds[i].kind == p->op.kind && kinds[i].pass == p->op.pass)
             return by_kind(p, kinds[i].plan);
-    for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++)
-        if (passes[i].kind == p->op.kind && passes[i].pass == p->op.pass)
-            return by_kind(p, passes[i].plan);
     return FERRY_EUNSUPPORTED;
 }

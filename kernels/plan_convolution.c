@@ -147,7 +147,7 @@ int plan_inner_product(struct kernel_plan *p)
     return 0;
 }
 
-int plan_gemm(struct kernel_plan *p)
+int plan_batched_gemm(struct kernel_plan *p)
 {
     const ferry_operand *x = &p->op.in[0], *b = &p->op.in[1], *y = &p->op.out[0];
     struct convolution_args c = { .channels = x->shape[2], .outputs = y->shape[2] };

@@ -30,7 +30,7 @@ static bool is_half_or_f32(uint32_t dtype)
     return dtype == FERRY_F32 || dtype == FERRY_F16 || dtype == FERRY_BF16;
 }
 
-int plan_copy(struct kernel_plan *p)
+int plan_strided_copy(struct kernel_plan *p)
 {
     static const int32_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
     uint32_t from = p->op.in[0].dtype, to = p->op.out[0].dtype;

@@ -153,7 +153,7 @@ static int by_matrices(struct kernel_plan *p, int64_t stride)
     p->op.out[0] = matrix(dx.shape[0], w.shape[1], dx.stride[0], stride);
     p->op.params.gemm.alpha = 1;
     p->op.params.gemm.beta = 0;
-    return plan_gemm(p);
+    return plan_batched_gemm(p);
 }
 
 /* A transposed convolution from one pixel to all, where K is spread over axes that are not one. */

@@ -115,7 +115,7 @@ static int share(struct kernel_plan *p, int32_t function, double scale)
     return 0;
 }
 
-int plan_binary_share(struct kernel_plan *p)
+int plan_binary_weights(struct kernel_plan *p)
 {
     if (!plan_is_all(p, FERRY_F32))
         return FERRY_EUNSUPPORTED;
@@ -132,7 +132,7 @@ int plan_binary_share(struct kernel_plan *p)
 }
 
 /* A bias is repeated along all axes but the channel. */
-int plan_channel_sums(struct kernel_plan *p)
+int plan_convolution_bias(struct kernel_plan *p)
 {
     const ferry_operand *dy = &p->op.in[0];
     ferry_operand *db = &p->op.out[0];
@@ -146,4 +146,14 @@ int plan_channel_sums(struct kernel_plan *p)
         db->stride[i] = i == 1 ? stride : 0;
     }
     return share(p, SHARE_SCALED, 1);
+}
+
+int plan_inner_product_bias(struct kernel_plan *p)
+{
+    return plan_convolution_bias(p);
+}
+
+int plan_binary_bias(struct kernel_plan *p)
+{
+    return plan_binary_weights(p);
 }

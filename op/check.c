@@ -10,38 +10,32 @@
 #include <string.h>
 
 static const struct ferry__kind kinds[] = {
-    { FERRY_OP_CONVOLUTION, 0, "convolution", 2, 3, 1, 1, 0, 0, ferry__check_convolution },
-    { FERRY_OP_INNER_PRODUCT, 0, "inner product", 2, 3, 1, 1, 0, 0, ferry__check_inner_product },
-    { FERRY_OP_IM2COL, 0, "im2col", 1, 1, 1, 1, 0, 0, ferry__check_im2col },
-    { FERRY_OP_COL2IM, 0, "col2im", 1, 1, 1, 1, 0, 0, ferry__check_col2im },
-    { FERRY_OP_BATCHED_GEMM, 0, "batched gemm", 2, 3, 1, 1, 0, 4, ferry__check_gemm },
-    { FERRY_OP_POOL, 0, "pool", 1, 1, 1, 2, 0, 0, ferry__check_pool },
-    { FERRY_OP_UNARY, 0, "unary", 1, 1, 1, 1, 0, 1, ferry__check_unary },
-    { FERRY_OP_BINARY, 0, "binary", 2, 3, 1, 1, 0, 3, ferry__check_binary },
-    { FERRY_OP_REDUCE, 0, "reduce", 1, 1, 1, 1, 0, 0, ferry__check_reduce },
-    { FERRY_OP_MOMENTS, 0, "moments", 1, 1, 2, 2, 0, 0, ferry__check_moments },
-    { FERRY_OP_SOFTMAX, 0, "softmax", 1, 1, 1, 1, 0, 1, ferry__check_softmax },
-    { FERRY_OP_LRN, 0, "lrn", 1, 1, 1, 2, 0, 0, ferry__check_lrn },
-    { FERRY_OP_STRIDED_COPY, 0, "strided copy", 1, 1, 1, 1, 1, 0, ferry__check_copy },
-    { FERRY_OP_RESIZE, 0, "resize", 1, 1, 1, 1, 0, 0, ferry__check_resize },
-    { FERRY_OP_ROI_POOL, 0, "roi pool", 2, 2, 1, 1, 0, 0, ferry__check_roi },
-    { FERRY_OP_GATHER, 0, "gather", 2, 2, 1, 1, 0, 0, ferry__check_gather },
-    { FERRY_OP_SCATTER_ADD, 0, "scatter-add", 2, 2, 1, 1, 0, 0, ferry__check_scatter },
-    { FERRY_OP_RANDOM, 0, "random", 0, 0, 1, 1, 0, 0, ferry__check_random },
-    { FERRY_OP_UPDATE, 0, "update", 1, 1, 1, FERRY_OP_OUTPUTS, 0, 0, ferry__check_update },
+#define ROW(kind, pass, id, name, ...) \
+    { FERRY_OP_##kind, FERRY_PASS_##pass, name, __VA_ARGS__, ferry__check_##id },
+    KIND_LIST(ROW)
     { FERRY_OP_NAMED, 0, "named operation", 0, FERRY_OP_INPUTS, 1, FERRY_OP_OUTPUTS, 0, 0,
       ferry__check_named },
 };
 
-/* What carries a name of its own has the passes that its owner gives it. */
+/* The numbers of kinds have no gap: FERRY_OP_LAST is the bound. */
+#define ONE_FORWARD          +1
+#define ONE_BACKWARD_DATA    +0
+#define ONE_BACKWARD_WEIGHTS +0
+#define ONE_BACKWARD_BIAS    +0
+#define ONE(kind, pass, ...) ONE_##pass
+_Static_assert(FERRY_OP_CONVOLUTION KIND_LIST(ONE) == FERRY_OP_LAST + 1, "a row for each kind");
+#define IN_RANGE(kind, ...)                                                                     \
+    _Static_assert(FERRY_OP_##kind >= FERRY_OP_CONVOLUTION && FERRY_OP_##kind <= FERRY_OP_LAST, \
+                   "FERRY_OP_" #kind " is past FERRY_OP_LAST");
+KIND_LIST(IN_RANGE)
+
+/* The owner of a named operation defines its passes. */
 const struct ferry__kind *ferry__kind_of(uint32_t kind, uint32_t pass)
 {
     size_t i;
 
-    if (pass != FERRY_PASS_FORWARD && kind != FERRY_OP_NAMED)
-        return ferry__backward_of(kind, pass);
     for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].kind == kind)
+        if (kinds[i].kind == kind && (kinds[i].pass == pass || kind == FERRY_OP_NAMED))
             return &kinds[i];
     return NULL;
 }
@@ -307,7 +301,7 @@ int ferry_op_desc_check(const ferry_op_desc *theirs)
     if (!k)
         return ferry_error_set(
             FERRY_EINVAL, "ferry_op_desc_check: %u is no kind of operation, %u to %u and %u are",
-            op->kind, FERRY_OP_CONVOLUTION, FERRY_OP_UPDATE, FERRY_OP_NAMED);
+            op->kind, FERRY_OP_CONVOLUTION, FERRY_OP_LAST, FERRY_OP_NAMED);
     if (op->pass > FERRY_PASS_BACKWARD_BIAS)
         return ferry__bad(op, "the pass", op->pass, 0, FERRY_PASS_BACKWARD_BIAS);
     k = ferry__kind_of(op->kind, op->pass);

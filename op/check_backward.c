@@ -164,35 +164,25 @@ static int check_resize(const ferry_op_desc *op)
 
 enum { DATA = FERRY_PASS_BACKWARD_DATA, WEIGHTS, BIAS };
 
-static const struct ferry__kind passes[] = {
-    { FERRY_OP_CONVOLUTION, DATA, "convolution backward data", 2, 2, 1, 1, 0, 0,
-      check_convolution },
-    { FERRY_OP_CONVOLUTION, WEIGHTS, "convolution backward weights", 2, 2, 1, 1, 0, 0,
-      check_convolution },
-    { FERRY_OP_CONVOLUTION, BIAS, "convolution backward bias", 1, 1, 1, 1, 0, 0, check_bias },
-    { FERRY_OP_INNER_PRODUCT, DATA, "inner product backward data", 2, 2, 1, 1, 0, 0,
-      check_convolution },
-    { FERRY_OP_INNER_PRODUCT, WEIGHTS, "inner product backward weights", 2, 2, 1, 1, 0, 0,
-      check_convolution },
-    { FERRY_OP_INNER_PRODUCT, BIAS, "inner product backward bias", 1, 1, 1, 1, 0, 0, check_bias },
-    { FERRY_OP_POOL, DATA, "pool backward data", 1, 2, 1, 1, 0, 0, check_pool },
-    { FERRY_OP_UNARY, DATA, "unary backward data", 2, 2, 1, 1, 0, 1, check_unary },
-    { FERRY_OP_BINARY, DATA, "binary backward data", 3, 3, 1, 1, 0, 1, check_binary },
-    { FERRY_OP_BINARY, WEIGHTS, "binary backward weights", 1, 3, 1, 1, 0, 0, check_binary },
-    { FERRY_OP_BINARY, BIAS, "binary backward bias", 1, 1, 1, 1, 0, 0, check_binary },
-    { FERRY_OP_REDUCE, DATA, "reduce backward data", 1, 2, 1, 1, 0, 0, check_reduce },
-    { FERRY_OP_MOMENTS, DATA, "moments backward data", 1, 3, 1, 1, 0, 1, check_moments },
-    { FERRY_OP_SOFTMAX, DATA, "softmax backward data", 2, 2, 1, 1, 0, 1, check_softmax },
-    { FERRY_OP_LRN, DATA, "lrn backward data", 4, 4, 1, 1, 0, 0, check_lrn },
-    { FERRY_OP_RESIZE, DATA, "resize backward data", 1, 1, 1, 1, 0, 0, check_resize },
-};
-
-const struct ferry__kind *ferry__backward_of(uint32_t kind, uint32_t pass)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof passes / sizeof *passes; i++)
-        if (passes[i].kind == kind && passes[i].pass == pass)
-            return &passes[i];
-    return NULL;
-}
+/* Passes that have one check. */
+#define SAME(id, function)                         \
+    int ferry__check_##id(const ferry_op_desc *op) \
+    {                                              \
+        return function(op);                       \
+    }
+SAME(convolution_data, check_convolution)
+SAME(convolution_weights, check_convolution)
+SAME(convolution_bias, check_bias)
+SAME(inner_product_data, check_convolution)
+SAME(inner_product_weights, check_convolution)
+SAME(inner_product_bias, check_bias)
+SAME(pool_data, check_pool)
+SAME(unary_data, check_unary)
+SAME(binary_data, check_binary)
+SAME(binary_weights, check_binary)
+SAME(binary_bias, check_binary)
+SAME(reduce_data, check_reduce)
+SAME(moments_data, check_moments)
+SAME(softmax_data, check_softmax)
+SAME(lrn_data, check_lrn)
+SAME(resize_data, check_resize)

@@ -55,7 +55,7 @@ int ferry__check_inner_product(const ferry_op_desc *op)
     return 0;
 }
 
-int ferry__check_gemm(const ferry_op_desc *op)
+int ferry__check_batched_gemm(const ferry_op_desc *op)
 {
     const ferry_operand *a = &op->in[0], *b = &op->in[1], *y = &op->out[0];
     uint32_t n = ferry__op_own_inputs(op), i;
@@ -234,7 +234,7 @@ int ferry__check_lrn(const ferry_op_desc *op)
     return err || op->n_out < 2 ? err : ferry__check_same(op, &op->out[1], "out[1]", x);
 }
 
-int ferry__check_copy(const ferry_op_desc *op)
+int ferry__check_strided_copy(const ferry_op_desc *op)
 {
     return ferry__check_same(op, &op->out[0], "out[0]", &op->in[0]);
 }
@@ -263,7 +263,7 @@ int ferry__check_resize(const ferry_op_desc *op)
     return 0;
 }
 
-int ferry__check_roi(const ferry_op_desc *op)
+int ferry__check_roi_pool(const ferry_op_desc *op)
 {
     const ferry_operand *x = &op->in[0], *rois = &op->in[1], *y = &op->out[0];
     int64_t group = op->params.roi.group, channels;
@@ -319,7 +319,7 @@ int ferry__check_gather(const ferry_op_desc *op)
     return rows_check(op, &op->out[0], &op->in[0], &op->in[1]);
 }
 
-int ferry__check_scatter(const ferry_op_desc *op)
+int ferry__check_scatter_add(const ferry_op_desc *op)
 {
     return rows_check(op, &op->in[0], &op->out[0], &op->in[1]);
 }

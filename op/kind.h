@@ -8,6 +8,8 @@
 
 #include "op/operand.h"
 
+#include "kernels/kinds.h"
+
 struct ferry__kind {
     uint32_t kind, pass;
     const char *name;
@@ -27,9 +29,6 @@ const ferry_op_desc *ferry__op_whole(const ferry_op_desc *op, ferry_op_desc *roo
 /* NULL for a number that is no kind, and for a pass that the kind has not. */
 const struct ferry__kind *ferry__kind_of(uint32_t kind, uint32_t pass);
 
-/* The same for a backward pass; check_backward.c. */
-const struct ferry__kind *ferry__backward_of(uint32_t kind, uint32_t pass);
-
 /* How many of an operation's inputs are its kind's own; those of the epilogue follow. */
 uint32_t ferry__op_own_inputs(const ferry_op_desc *op);
 
@@ -40,30 +39,13 @@ static inline bool ferry__op_reads_outputs(const ferry_op_desc *op)
            op->pass > FERRY_PASS_BACKWARD_DATA;
 }
 
-/* The checks, by file. check_window.c: */
-int ferry__check_convolution(const ferry_op_desc *op);
-int ferry__check_im2col(const ferry_op_desc *op);
-int ferry__check_col2im(const ferry_op_desc *op);
-int ferry__check_pool(const ferry_op_desc *op);
-/* check_kinds.c: */
-int ferry__check_inner_product(const ferry_op_desc *op);
-int ferry__check_gemm(const ferry_op_desc *op);
-int ferry__check_unary(const ferry_op_desc *op);
+/* The check of each row of kernels/kinds.h: check_window.c, check_kinds.c, check_backward.c. */
+#define FERRY__CHECK(kind, pass, id, ...) int ferry__check_##id(const ferry_op_desc *op);
+KIND_LIST(FERRY__CHECK)
+#undef FERRY__CHECK
+int ferry__check_named(const ferry_op_desc *op);
 /* The number of a unary function; `what` names the member. */
 int ferry__check_function(const ferry_op_desc *op, const char *what, uint32_t function);
-int ferry__check_binary(const ferry_op_desc *op);
-int ferry__check_reduce(const ferry_op_desc *op);
-int ferry__check_moments(const ferry_op_desc *op);
-int ferry__check_softmax(const ferry_op_desc *op);
-int ferry__check_lrn(const ferry_op_desc *op);
-int ferry__check_copy(const ferry_op_desc *op);
-int ferry__check_resize(const ferry_op_desc *op);
-int ferry__check_roi(const ferry_op_desc *op);
-int ferry__check_gather(const ferry_op_desc *op);
-int ferry__check_scatter(const ferry_op_desc *op);
-int ferry__check_random(const ferry_op_desc *op);
-int ferry__check_update(const ferry_op_desc *op);
-int ferry__check_named(const ferry_op_desc *op);
 
 /* `o` against the shape of `b`; `what` names it. */
 int ferry__check_same(const ferry_op_desc *op, const ferry_operand *o, const char *what,

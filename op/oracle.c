@@ -44,56 +44,22 @@ static void epilogue(const struct scene *s)
 
 /* ---- the table --------------------------------------------------------------------------------- */
 
-static oracle_function forward_of(uint32_t kind)
-{
-    switch (kind) {
-    case FERRY_OP_CONVOLUTION:
-        return oracle_convolution;
-    case FERRY_OP_INNER_PRODUCT:
-        return oracle_inner_product;
-    case FERRY_OP_IM2COL:
-        return oracle_im2col;
-    case FERRY_OP_COL2IM:
-        return oracle_col2im;
-    case FERRY_OP_BATCHED_GEMM:
-        return oracle_gemm;
-    case FERRY_OP_POOL:
-        return oracle_pool;
-    case FERRY_OP_UNARY:
-        return oracle_elementwise;
-    case FERRY_OP_BINARY:
-        return oracle_binary;
-    case FERRY_OP_REDUCE:
-        return oracle_reduce;
-    case FERRY_OP_MOMENTS:
-        return oracle_moments;
-    case FERRY_OP_SOFTMAX:
-        return oracle_softmax;
-    case FERRY_OP_LRN:
-        return oracle_lrn;
-    case FERRY_OP_STRIDED_COPY:
-        return oracle_copy;
-    case FERRY_OP_RESIZE:
-        return oracle_resize;
-    case FERRY_OP_ROI_POOL:
-        return oracle_roi;
-    case FERRY_OP_GATHER:
-        return oracle_gather;
-    case FERRY_OP_SCATTER_ADD:
-        return oracle_scatter;
-    case FERRY_OP_RANDOM:
-        return oracle_random;
-    case FERRY_OP_UPDATE:
-        return oracle_update;
-    default:
-        return NULL;
-    }
-}
+static const struct {
+    uint32_t kind, pass;
+    oracle_function *function;
+} functions[] = {
+#define ROW(kind, pass, id, ...) { FERRY_OP_##kind, FERRY_PASS_##pass, oracle_##id },
+    KIND_LIST(ROW)
+};
 
-static oracle_function function_of(const ferry_op_desc *op)
+static oracle_function *function_of(const ferry_op_desc *op)
 {
-    return op->pass == FERRY_PASS_FORWARD ? forward_of(op->kind)
-                                          : oracle_backward_of(op->kind, op->pass);
+    size_t i;
+
+    for (i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (functions[i].kind == op->kind && functions[i].pass == op->pass)
+            return functions[i].function;
+    return NULL;
 }
 
 static int oracle_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)

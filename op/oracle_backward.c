@@ -11,7 +11,7 @@ static double sign(double x)
     return (x > 0) - (x < 0);
 }
 
-static void unary_data(const struct scene *s)
+void oracle_unary_data(const struct scene *s)
 {
     double a = s->op->params.unary.a, b = s->op->params.unary.b, c = s->op->params.unary.c;
     struct walk at;
@@ -26,7 +26,7 @@ static void unary_data(const struct scene *s)
 
 /* ---- binary ------------------------------------------------------------------------------------ */
 
-static void binary_data(const struct scene *s)
+void oracle_binary_data(const struct scene *s)
 {
     bool max = s->op->params.binary.function == FERRY_BINARY_MAX;
     struct walk at;
@@ -58,7 +58,7 @@ static double binary_share(const struct scene *s, const int64_t *at)
 }
 
 /* The sum over what is repeated of each element of u or v. */
-static void binary_weights(const struct scene *s)
+void oracle_binary_weights(const struct scene *s)
 {
     const ferry_operand *whole = &s->in[0].o, *u = &s->out[0].o;
     ferry_operand part = *whole;
@@ -82,9 +82,14 @@ static void binary_weights(const struct scene *s)
     }
 }
 
+void oracle_binary_bias(const struct scene *s)
+{
+    oracle_binary_weights(s);
+}
+
 /* ---- reductions -------------------------------------------------------------------------------- */
 
-static void reduce_data(const struct scene *s)
+void oracle_reduce_data(const struct scene *s)
 {
     uint32_t function = s->op->params.reduce.function;
     struct walk at;
@@ -126,7 +131,7 @@ static void moments_part(const struct scene *s, const ferry_operand *part, const
         }
 }
 
-static void moments_data(const struct scene *s)
+void oracle_moments_data(const struct scene *s)
 {
     ferry_operand part = s->in[0].o, means = part;
     struct walk at;
@@ -159,7 +164,7 @@ static void softmax_row_data(const struct scene *s, const int64_t *first)
     }
 }
 
-static void softmax_data(const struct scene *s)
+void oracle_softmax_data(const struct scene *s)
 {
     ferry_operand rows = s->out[0].o;
     struct walk at;
@@ -168,38 +173,4 @@ static void softmax_data(const struct scene *s)
         rows.shape[s->op->params.softmax.axis] = 1;
     for (at = walk_over(&rows); at.left; walk_on(&at, &rows))
         softmax_row_data(s, at.i);
-}
-
-/* ---- the table --------------------------------------------------------------------------------- */
-
-static const struct {
-    uint32_t kind, pass;
-    oracle_function function;
-} passes[] = {
-    { FERRY_OP_CONVOLUTION, FERRY_PASS_BACKWARD_DATA, oracle_convolution_data },
-    { FERRY_OP_CONVOLUTION, FERRY_PASS_BACKWARD_WEIGHTS, oracle_convolution_weights },
-    { FERRY_OP_CONVOLUTION, FERRY_PASS_BACKWARD_BIAS, oracle_channel_sums },
-    { FERRY_OP_INNER_PRODUCT, FERRY_PASS_BACKWARD_DATA, oracle_inner_product_data },
-    { FERRY_OP_INNER_PRODUCT, FERRY_PASS_BACKWARD_WEIGHTS, oracle_inner_product_weights },
-    { FERRY_OP_INNER_PRODUCT, FERRY_PASS_BACKWARD_BIAS, oracle_channel_sums },
-    { FERRY_OP_POOL, FERRY_PASS_BACKWARD_DATA, oracle_pool_data },
-    { FERRY_OP_UNARY, FERRY_PASS_BACKWARD_DATA, unary_data },
-    { FERRY_OP_BINARY, FERRY_PASS_BACKWARD_DATA, binary_data },
-    { FERRY_OP_BINARY, FERRY_PASS_BACKWARD_WEIGHTS, binary_weights },
-    { FERRY_OP_BINARY, FERRY_PASS_BACKWARD_BIAS, binary_weights },
-    { FERRY_OP_REDUCE, FERRY_PASS_BACKWARD_DATA, reduce_data },
-    { FERRY_OP_MOMENTS, FERRY_PASS_BACKWARD_DATA, moments_data },
-    { FERRY_OP_SOFTMAX, FERRY_PASS_BACKWARD_DATA, softmax_data },
-    { FERRY_OP_LRN, FERRY_PASS_BACKWARD_DATA, oracle_lrn_data },
-    { FERRY_OP_RESIZE, FERRY_PASS_BACKWARD_DATA, oracle_resize_data },
-};
-
-oracle_function oracle_backward_of(uint32_t kind, uint32_t pass)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof passes / sizeof *passes; i++)
-        if (passes[i].kind == kind && passes[i].pass == pass)
-            return passes[i].function;
-    return NULL;
 }

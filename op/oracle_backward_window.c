@@ -98,7 +98,12 @@ void oracle_inner_product_weights(const struct scene *s)
     }
 }
 
-void oracle_channel_sums(const struct scene *s)
+void oracle_inner_product_bias(const struct scene *s)
+{
+    oracle_convolution_bias(s);
+}
+
+void oracle_convolution_bias(const struct scene *s)
 {
     const struct view *dy = &s->in[0];
     ferry_operand channel = dy->o;

@@ -172,7 +172,7 @@ static int64_t bin_channel(const struct scene *s, const int64_t *y)
     return (y[1] * group + gh) * group + gw;
 }
 
-void oracle_roi(const struct scene *s)
+void oracle_roi_pool(const struct scene *s)
 {
     const struct view *x = &s->in[0], *y = &s->out[0];
     bool max = !s->op->params.roi.group;
@@ -230,7 +230,7 @@ void oracle_gather(const struct scene *s)
     }
 }
 
-void oracle_scatter(const struct scene *s)
+void oracle_scatter_add(const struct scene *s)
 {
     const struct view *x = &s->in[0], *index = &s->in[1], *y = &s->out[0];
     struct walk at;

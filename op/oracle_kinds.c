@@ -34,7 +34,7 @@ void oracle_inner_product(const struct scene *s)
     }
 }
 
-void oracle_gemm(const struct scene *s)
+void oracle_batched_gemm(const struct scene *s)
 {
     const struct view *y = &s->out[0];
     bool add = ferry__op_own_inputs(s->op) > 2 && s->op->params.gemm.beta != 0;
@@ -54,7 +54,7 @@ void oracle_gemm(const struct scene *s)
     }
 }
 
-void oracle_elementwise(const struct scene *s)
+void oracle_unary(const struct scene *s)
 {
     uint32_t function = s->op->params.unary.function;
     struct walk at;
@@ -203,7 +203,7 @@ void oracle_softmax(const struct scene *s)
         softmax_row(s, at.i);
 }
 
-void oracle_copy(const struct scene *s)
+void oracle_strided_copy(const struct scene *s)
 {
     const struct view *x = &s->in[0], *y = &s->out[0];
     size_t size = ferry_dtype_size((ferry_dtype)y->o.dtype);

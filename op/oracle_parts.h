@@ -8,6 +8,8 @@
 #include "op/element.h"
 #include "op/operand.h"
 
+#include "kernels/kinds.h"
+
 #include <string.h>
 
 /* An operand of a run: where its first element is, and how it lies. */
@@ -95,41 +97,13 @@ struct oracle_sample {
 
 struct oracle_sample oracle_sample_of(const ferry_op_desc *op, int64_t i, int64_t in, int64_t out);
 
-/* oracle_window.c */
-void oracle_convolution(const struct scene *s);
-void oracle_im2col(const struct scene *s);
-void oracle_col2im(const struct scene *s);
-void oracle_pool(const struct scene *s);
-/* oracle_kinds.c */
-void oracle_inner_product(const struct scene *s);
-void oracle_gemm(const struct scene *s);
-void oracle_elementwise(const struct scene *s);
-void oracle_binary(const struct scene *s);
-void oracle_reduce(const struct scene *s);
-void oracle_moments(const struct scene *s);
-void oracle_softmax(const struct scene *s);
-void oracle_copy(const struct scene *s);
-/* oracle_image.c */
-void oracle_lrn(const struct scene *s);
-void oracle_resize(const struct scene *s);
-void oracle_roi(const struct scene *s);
-void oracle_gather(const struct scene *s);
-void oracle_scatter(const struct scene *s);
-void oracle_random(const struct scene *s);
-/* oracle_update.c */
-void oracle_update(const struct scene *s);
-
-/* What computes a backward pass; NULL for what is none. oracle_backward.c */
-typedef void (*oracle_function)(const struct scene *);
-oracle_function oracle_backward_of(uint32_t kind, uint32_t pass);
-/* oracle_backward_window.c */
-void oracle_convolution_data(const struct scene *s);
-void oracle_convolution_weights(const struct scene *s);
-void oracle_inner_product_data(const struct scene *s);
-void oracle_inner_product_weights(const struct scene *s);
-void oracle_channel_sums(const struct scene *s);
-void oracle_pool_data(const struct scene *s);
-void oracle_lrn_data(const struct scene *s);
-void oracle_resize_data(const struct scene *s);
+/*
+ * The function of each row of kernels/kinds.h: oracle_window.c, oracle_kinds.c, oracle_image.c,
+ * oracle_update.c, oracle_backward.c, oracle_backward_window.c.
+ */
+typedef void oracle_function(const struct scene *s);
+#define ORACLE(kind, pass, id, ...) oracle_function oracle_##id;
+KIND_LIST(ORACLE)
+#undef ORACLE
 
 #endif

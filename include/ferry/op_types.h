@@ -219,6 +219,8 @@ typedef struct ferry_operand {
  * For ADAM the caller includes the bias correction in `rate`.
  */
 #define FERRY_OP_UPDATE 50u
+/** The largest number of a kind of this header but FERRY_OP_NAMED; the kinds have no gap. */
+#define FERRY_OP_LAST 50u
 /**
  * An operation of a plugin, selected by params.named.name ("acme.roialign/1"), with its own
  * parameter block. Parameters: named.

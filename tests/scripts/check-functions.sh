@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# A unary function whose number, formula or reference is missing does not compile: each is taken out of
-# a copy of its list, and the compiler has to fail.
+# A unary function whose number, formula or reference is missing does not compile, nor a kind of operation
+# without its row: each is taken out of a copy of its list, and the compiler has to fail.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${CC:=cc}" "${AWK:=awk}"
 # shellcheck source=tests/scripts/lib.sh
@@ -11,7 +11,15 @@ list=kernels/unary_impl.h
 numbers=include/ferry/op_params.h
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
-mkdir -p "$scratch/kernels" "$scratch/include/ferry"
+mkdir -p "$scratch/include/ferry" "$scratch/tests/unit"
+(cd "$FERRY_TEST_SRCDIR" && cp -R kernels op "$scratch" && cp include/ferry/*.h "$scratch/include/ferry" &&
+    cp -R tests/conform "$scratch/tests" && cp tests/unit/*.h "$scratch/tests/unit") || exit 1
+chmod -R u+w "$scratch"
+
+# restore FILE: as it is in the tree.
+restore() {
+    cp "$FERRY_TEST_SRCDIR/$1" "$scratch/$1"
+}
 
 # A row may span lines. `what` is the part to remove: row, value or slope, the last two of five parts;
 # or none.
@@ -50,13 +58,11 @@ index($0, "X(" name ",") { row = ""; inside = 1 }
 }
 END { exit !found }'
 
-# compile FILE…: with the copies in the scratch folder before the tree.
+# compile FILE…: those of the copy.
 compile() {
     for file in "$@"; do
         # shellcheck disable=SC2086
-        $CC -std=c11 -I"$scratch" -I"$scratch/include" -I"$FERRY_TEST_SRCDIR" \
-            -I"$FERRY_TEST_SRCDIR/include" -I"$FERRY_TEST_SRCDIR/tests/conform" -fsyntax-only \
-            "$FERRY_TEST_SRCDIR/$file" || return 1
+        (cd "$scratch" && $CC -std=c11 -I. -Iinclude -Itests/unit -fsyntax-only "$file") || return 1
     done
 }
 
@@ -88,7 +94,7 @@ for name in $names; do
         fi
     done
 done
-rm -f "$scratch/$list"
+restore $list
 
 count=$(sed -n 's/^#define FERRY_UNARY_COUNT *\([0-9]*\)u.*/\1/p' "$FERRY_TEST_SRCDIR/$numbers")
 sed "s/^#define FERRY_UNARY_COUNT .*/#define FERRY_UNARY_NEW ${count}u\\
@@ -98,5 +104,13 @@ refuses a_number_without_a_reference tests/conform/op_unary.c
 sed "s/^#define FERRY_UNARY_RELU .*/#define FERRY_UNARY_RELU ${count}u/" "$FERRY_TEST_SRCDIR/$numbers" \
     >"$scratch/$numbers"
 refuses a_number_that_differs_from_the_list op/unary.c
+
+restore $numbers
+sed "s/^#define FERRY_OP_LAST .*/#define FERRY_OP_LAST (FERRY_OP_UPDATE + 1)/" \
+    "$FERRY_TEST_SRCDIR/include/ferry/op_types.h" >"$scratch/include/ferry/op_types.h"
+refuses a_kind_without_a_row op/check.c
+restore include/ferry/op_types.h
+grep -v 'X(SOFTMAX, FORWARD' "$FERRY_TEST_SRCDIR/kernels/kinds.h" >"$scratch/kernels/kinds.h"
+refuses a_row_of_kinds_less op/check.c
 
 finish functions

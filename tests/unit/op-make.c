@@ -13,6 +13,8 @@ const uint32_t om_kinds[] = {
     FERRY_OP_STRIDED_COPY, FERRY_OP_RESIZE,        FERRY_OP_ROI_POOL, FERRY_OP_GATHER,
     FERRY_OP_SCATTER_ADD,  FERRY_OP_RANDOM,        FERRY_OP_UPDATE,
 };
+_Static_assert(sizeof om_kinds / sizeof *om_kinds == FERRY_OP_LAST - FERRY_OP_CONVOLUTION + 1,
+               "all kinds are made");
 const int om_kind_count = sizeof om_kinds / sizeof *om_kinds;
 
 uint64_t om_number_of(const char *name, uint64_t usual)
@@ -462,8 +464,10 @@ static void (*maker_of(uint32_t kind))(struct om_numbers *, ferry_op_desc *)
         return make_table;
     case FERRY_OP_UPDATE:
         return make_update;
-    default:
+    case FERRY_OP_RANDOM:
         return make_random;
+    default:
+        abort();
     }
 }
 

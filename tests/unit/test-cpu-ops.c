@@ -536,7 +536,8 @@ static void the_first_block_of_philox_is_the_authors_own(void)
 
 static void what_is_unknown_is_unsupported(void)
 {
-    static const uint32_t kinds[] = { 0, 31, 51, FERRY_OP_NAMED, 1000 };
+    static const uint32_t kinds[] = { 0, FERRY_OP_CONVOLUTION - 1, FERRY_OP_LAST + 1,
+                                      FERRY_OP_NAMED, 1000 };
     ferry_op_desc op = { .struct_size = sizeof(op) };
     ferry_op_answer answer = { .struct_size = sizeof(answer) };
     void *prepared = NULL;

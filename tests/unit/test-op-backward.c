@@ -567,7 +567,7 @@ static void passes_that_a_kind_has_not_are_refused(void)
     };
     uint32_t kind, pass;
 
-    for (kind = FERRY_OP_CONVOLUTION; kind <= FERRY_OP_UPDATE; kind++)
+    for (kind = FERRY_OP_CONVOLUTION; kind <= FERRY_OP_LAST; kind++)
         for (pass = FERRY_PASS_BACKWARD_DATA; pass <= FERRY_PASS_BACKWARD_BIAS; pass++) {
             ferry_op_desc op = pass_of(kind, pass);
 

@@ -17,6 +17,8 @@
 #include "loops.h"
 #include "walk.h"
 
+#include "kernels/kinds.h"
+
 struct cpu_op;
 
 /* What a run is given, as pointers. */
@@ -182,30 +184,10 @@ uint32_t cpu_epilogue_taken(const struct cpu_op *p, bool columns_are_channels);
 void cpu_epilogue_steps(const struct cpu_op *p, const struct cpu_op_args *args,
                         struct cpu_gemm_run *r);
 
-/* The kinds by file. */
-extern const struct cpu_op_kind cpu_op_unary, cpu_op_binary;               /* elementwise.c */
-extern const struct cpu_op_kind cpu_op_reduce, cpu_op_moments;             /* reduce.c */
-extern const struct cpu_op_kind cpu_op_softmax, cpu_op_lrn;                /* softmax.c, lrn.c */
-extern const struct cpu_op_kind cpu_op_strided_copy;                       /* copy.c */
-extern const struct cpu_op_kind cpu_op_pool, cpu_op_im2col, cpu_op_col2im; /* pool.c, columns.c */
-extern const struct cpu_op_kind cpu_op_resize, cpu_op_roi_pool;            /* resize.c, roi.c */
-extern const struct cpu_op_kind cpu_op_gather, cpu_op_scatter_add;         /* gather.c */
-extern const struct cpu_op_kind cpu_op_random, cpu_op_update;              /* random.c, update.c */
-extern const struct cpu_op_kind cpu_op_inner_product, cpu_op_batched_gemm; /* matrix.c */
-extern const struct cpu_op_kind cpu_op_convolution;                        /* convolution.c */
-
-/* Backward passes. */
-extern const struct cpu_op_kind cpu_op_convolution_data;    /* convolution.c */
-extern const struct cpu_op_kind cpu_op_convolution_weights; /* convolution_weights.c */
-extern const struct cpu_op_kind cpu_op_inner_product_data, cpu_op_inner_product_weights;
-extern const struct cpu_op_kind cpu_op_pool_data; /* pool_backward.c */
-/* elementwise_backward.c, normalise_backward.c, image_backward.c */
-extern const struct cpu_op_kind cpu_op_unary_data, cpu_op_binary_data, cpu_op_reduce_data;
-extern const struct cpu_op_kind cpu_op_moments_data, cpu_op_softmax_data;
-extern const struct cpu_op_kind cpu_op_lrn_data, cpu_op_resize_data;
-/* sums.c */
-extern const struct cpu_op_kind cpu_op_convolution_bias, cpu_op_inner_product_bias;
-extern const struct cpu_op_kind cpu_op_binary_weights, cpu_op_binary_bias;
+/* The rows of kernels/kinds.h; a backward pass is in the file of its kind, or <kind>_backward.c. */
+#define CPU_OP_KIND(kind, pass, id, ...) extern const struct cpu_op_kind cpu_op_##id;
+KIND_LIST(CPU_OP_KIND)
+#undef CPU_OP_KIND
 
 /* planes.c: a convolution of row-major images; `spread` is a transposed one. F32. */
 bool cpu_planes_can(const struct cpu_op *p);

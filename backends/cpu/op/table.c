@@ -10,42 +10,8 @@
 /* The entries of the table: each finds the kind and lets it do its part. */
 
 static const struct cpu_op_kind *const kinds[] = {
-    &cpu_op_convolution,
-    &cpu_op_inner_product,
-    &cpu_op_batched_gemm,
-    &cpu_op_im2col,
-    &cpu_op_col2im,
-    &cpu_op_pool,
-    &cpu_op_unary,
-    &cpu_op_binary,
-    &cpu_op_reduce,
-    &cpu_op_moments,
-    &cpu_op_softmax,
-    &cpu_op_lrn,
-    &cpu_op_strided_copy,
-    &cpu_op_resize,
-    &cpu_op_roi_pool,
-    &cpu_op_gather,
-    &cpu_op_scatter_add,
-    &cpu_op_random,
-    &cpu_op_update,
-
-    &cpu_op_convolution_data,
-    &cpu_op_convolution_weights,
-    &cpu_op_convolution_bias,
-    &cpu_op_inner_product_data,
-    &cpu_op_inner_product_weights,
-    &cpu_op_inner_product_bias,
-    &cpu_op_binary_weights,
-    &cpu_op_binary_bias,
-    &cpu_op_binary_data,
-    &cpu_op_pool_data,
-    &cpu_op_unary_data,
-    &cpu_op_reduce_data,
-    &cpu_op_moments_data,
-    &cpu_op_softmax_data,
-    &cpu_op_lrn_data,
-    &cpu_op_resize_data,
+#define ROW(kind, pass, id, ...) &cpu_op_##id,
+    KIND_LIST(ROW)
 };
 
 const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind, uint32_t pass)
