@@ -163,6 +163,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/onnx/layers_data.c \
 	%D%/onnx/layers_detect.c \
 	%D%/onnx/layers_element.c \
+	%D%/onnx/layers_loss.c \
 	%D%/onnx/layers_norm.c \
 	%D%/onnx/layers_pool.c \
 	%D%/onnx/layers_proposal.c \
