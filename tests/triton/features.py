@@ -49,8 +49,9 @@ PHOTO = ["decode", "best", "photo", "photo_bls"]
 
 
 def has_photo():
-    """Whether the example with Python models can run: the server's Python backend and OpenCV."""
-    return importlib.util.find_spec("cv2") is not None
+    """Whether the example with Python models can run: the server's Python backend and OpenCV, without a preloaded
+    sanitizer, which that backend's processes do not survive."""
+    return importlib.util.find_spec("cv2") is not None and "TRITON_PRELOAD" not in os.environ
 
 
 def make_models(work, repository):
@@ -243,7 +244,7 @@ def send_file(server, model, file):
 
 def a_photo_becomes_classes(server, work):
     if not has_photo():
-        skip("a_photo_becomes_classes", "there is no OpenCV for the Python backend")
+        skip("a_photo_becomes_classes", "the Python backend has no OpenCV, or a sanitizer")
         return
     file, pixels = photo()
     scores = by_command(work, "squeezenet", pixels)["pool_final"].ravel()
