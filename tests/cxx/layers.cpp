@@ -251,7 +251,7 @@ void a_layer_of_the_programs()
     EXPECT(net.param_names_index().at("f") == 0 && net.param_owners()[0] == -1);
     try {
         Net<float> bad(message_of(with_times, "bad"));
-        EXPECT(!"opened");
+        expect(false, "it was opened", __LINE__);
     } catch (const caffe::Error &e) {
         EXPECT(string(e.what()).find("a bad name") != string::npos);
     }
@@ -473,7 +473,7 @@ void fillers()
     param.set_type("nonesuch");
     try {
         GetFiller<double>(param);
-        EXPECT(!"a filler");
+        expect(false, "it is a filler", __LINE__);
     } catch (const std::logic_error &) {
     }
 }

@@ -50,11 +50,11 @@ arguments() {
     net="$work/$1.caffemodel $work/$1.prototxt"
     files="--model=${net% *} --config=${net#* } --input=$work/picture.ppm --rgb=false"
     case $1 in
-    classification) echo "$files --width=227 --height=227 --scale=0.02" ;;
+    classification) echo "$files --width=227 --height=227 --scale=0.02 --mean=104" ;;
     object_detection)
         echo "$files --width=300 --height=300 --scale=0.00784 --thr=0.2 --nms=0.4"
         ;;
-    segmentation) echo "$files --width=96 --height=96 --scale=0.02" ;;
+    segmentation) echo "$files --width=96 --height=96 --scale=0.02 --mean=104" ;;
     colorization) echo "--proto=${net#* } --model=${net% *} --image=$work/picture.ppm" ;;
     openpose)
         echo "--proto=${net#* } --model=${net% *} --image=$work/picture.ppm --dataset=COCO --width=160 --height=160" \
