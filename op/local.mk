@@ -35,6 +35,8 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 	%D%/places.h \
 	%D%/plan.c \
 	%D%/plan.h \
+	%D%/repeat.c \
+	%D%/repeat.h \
 	%D%/run.c \
 	%D%/run.h \
 	%D%/segment.c \

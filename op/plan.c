@@ -294,6 +294,36 @@ int ferry__plan_make_on_host(ferry_device *dev, const ferry_op_desc *theirs,
     return finish(&plan, plan_on_host(&plan, dev, &op), out);
 }
 
+/* Whether the plugin says that its own steps take longer than the host's. */
+static bool is_slower(const struct ferry__plan *plan)
+{
+    uint32_t i;
+
+    for (i = 0; i < plan->n_steps; i++)
+        if (plan->steps[i].answer.cost == FERRY_OP_COST_HOST_FASTER)
+            return true;
+    return false;
+}
+
+/* The plan of the cpu plugin's own entries in the place of the device's; which stays if there are none. */
+static int prefer_host(struct ferry__plan *plan, ferry_device *dev, const ferry_op_desc *op)
+{
+    struct ferry__plan host = { 0 };
+    int err = plan_on_host(&host, dev, op);
+
+    if (err == FERRY_ENOMEM)
+        return err;
+    if (err)
+        return 0;
+    if (!host.target.device || host.target.device == dev) {
+        ferry__plan_end(&host);
+        return 0;
+    }
+    free(plan->steps);
+    *plan = host;
+    return 0;
+}
+
 int ferry__plan_make(ferry_device *dev, const ferry_op_desc *theirs, struct ferry__plan *out)
 {
     struct ferry__plan plan = { 0 };
@@ -304,6 +334,8 @@ int ferry__plan_make(ferry_device *dev, const ferry_op_desc *theirs, struct ferr
         return err;
     if (!err)
         can = ferry__plan_by(&plan, &op, &plan.tier);
+    if (can > 0 && is_slower(&plan) && !ferry_device_is_strict(dev))
+        return finish(&plan, prefer_host(&plan, dev, &op), out);
     if (can)
         return finish(&plan, can < 0 ? can : 0, out);
     if (ferry_device_is_strict(dev))

@@ -98,6 +98,14 @@ static void count(ferry_operation *o)
         atomic_fetch_add_explicit(&o->host_bytes, operand_bytes(&o->op), memory_order_relaxed);
 }
 
+static void count_all(const struct ferry__segment *s, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        count(s->runs[i].operation);
+}
+
 /* From `*next` on, which is where it failed if it fails. */
 static int submit_runs(struct ferry__segment *s, ferry_ref workspace, size_t *next)
 {
@@ -109,9 +117,43 @@ static int submit_runs(struct ferry__segment *s, ferry_ref workspace, size_t *ne
             s->failed = s->runs[*next].who;
             return err;
         }
-        count(s->runs[*next].operation);
     }
     return 0;
+}
+
+/* Nothing of the runs was submitted, for the recording that they went into is gone. */
+static void start_over(struct ferry__segment *s, size_t *next)
+{
+    size_t i;
+
+    for (i = 0; i < s->n_runs; i++)
+        s->runs[i].done = 0;
+    s->failed = NULL;
+    *next = 0;
+}
+
+/* The same, announced as a list if they are remembered and none of them was submitted before. */
+static int submit_list(struct ferry__segment *s, ferry_ref workspace, size_t *next)
+{
+    uint32_t action = FERRY_OP_LIST_RUN;
+    bool whole = s->repeats && !*next && !s->runs[0].done;
+    int err = whole ? ferry__repeats_announce(s->repeats, s->queue, s->runs, s->n_runs, workspace,
+                                              &action)
+                    : 0;
+
+    if (err)
+        return err;
+    if (action == FERRY_OP_LIST_REPLAYED) {
+        *next = s->n_runs;
+        return 0;
+    }
+    err = submit_runs(s, workspace, next);
+    if (action != FERRY_OP_LIST_RECORD)
+        return err;
+    if (!ferry__repeats_close(s->repeats, s->queue, err != 0) && !err)
+        return 0;
+    start_over(s, next);
+    return submit_runs(s, workspace, next);
 }
 
 /* What is packed may fail later, and then so has whatever was computed with it. */
@@ -133,7 +175,7 @@ static int submit_and_note(struct ferry__segment *s, ferry_ref workspace, size_t
 
     if (err)
         return err;
-    err = submit_runs(s, workspace, next);
+    err = submit_list(s, workspace, next);
     late = ferry_queue_end(s->queue, &event);
     if (event) /* else all of it is done */
         use_constants(s);
@@ -144,15 +186,14 @@ static int submit_and_note(struct ferry__segment *s, ferry_ref workspace, size_t
 }
 
 /* Once more from where the plugin lacked memory, after evictions, which no section allows. */
-static int submit_or_make_room(struct ferry__segment *s, ferry_ref workspace)
+static int submit_or_make_room(struct ferry__segment *s, ferry_ref workspace, size_t *next)
 {
-    size_t next = 0;
-    int err = submit_and_note(s, workspace, &next);
+    int err = submit_and_note(s, workspace, next);
 
-    if (err == FERRY_ENOMEM && next < s->n_runs &&
+    if (err == FERRY_ENOMEM && *next < s->n_runs &&
         !ferry_device_make_room(ferry_queue_device(s->queue), FERRY__PLAN_ROOM)) {
         s->failed = NULL;
-        err = submit_and_note(s, workspace, &next);
+        err = submit_and_note(s, workspace, next);
     }
     return err;
 }
@@ -168,7 +209,9 @@ static int submit(struct ferry__segment *s)
     if (s->space && s->queue)
         err = ferry__workspace_take(s->queue, s->space, &w, &workspace);
     if (!err)
-        err = s->host ? submit_runs(s, workspace, &next) : submit_or_make_room(s, workspace);
+        err = s->host ? submit_runs(s, workspace, &next)
+                      : submit_or_make_room(s, workspace, &next);
+    count_all(s, next);
     ferry__workspace_give_back(w);
     return err;
 }

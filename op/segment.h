@@ -6,7 +6,7 @@
 #ifndef FERRY_OP_SEGMENT_H
 #define FERRY_OP_SEGMENT_H
 
-#include "op/run.h"
+#include "op/repeat.h"
 
 struct ferry__segment {
     ferry_queue *queue; /* the target's; NULL: the oracle */
@@ -17,6 +17,7 @@ struct ferry__segment {
     size_t n_uses, room_uses;
     size_t n_constants; /* packed forms that the runs read */
     uint64_t space;     /* temporary memory and workspace of the run that needs most */
+    struct ferry__repeats *repeats; /* where its lists are remembered; the caller's. NULL: nowhere */
     const void *who;    /* whose run is added next: the caller's to set */
     const void
         *failed; /* whose run the latest submitting failed at; NULL: none, or at all of them */

@@ -7,14 +7,24 @@
 #include <ferry/status.h>
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 /* The plugin whose device computes for those that cannot. */
 static const char host_plugin[] = "cpu";
 
-static bool is_whole(const ferry_op_table *t)
+/* Up to the entries that every minor has; begin, end and forget come together. */
+static bool is_whole(const ferry_op_table *t, bool lists)
 {
-    return t->struct_size >= sizeof *t && t->query && t->create && t->prepare && t->run &&
-           t->destroy;
+    if (lists && (!t->begin || !t->end || !t->forget))
+        return false;
+    return t->struct_size >= offsetof(ferry_op_table, begin) && t->query && t->create &&
+           t->prepare && t->run && t->destroy;
+}
+
+static bool has_lists(const ferry_op_table *t)
+{
+    return t->struct_size >= offsetof(ferry_op_table, forget) + sizeof t->forget &&
+           (t->begin || t->end || t->forget);
 }
 
 /* Half of the largest block: an entry's own workspace lies behind it. */
@@ -33,10 +43,11 @@ int ferry__target_own(ferry_device *dev, struct ferry__target *out)
 
     if (err)
         return err;
-    if (!is_whole(table))
+    if (!is_whole(table, has_lists(table)))
         return ferry_error_set(FERRY_EPLUGIN, "%s: its table \"%s\" lacks an entry",
                                ferry_device_name(dev), FERRY_OP_EXTENSION);
     *out = (struct ferry__target){ .table = table, .ctx = ctx, .device = dev };
+    out->lists = has_lists(table);
     out->alignment = ferry_device_get_properties(dev)->offset_alignment;
     out->temporary = temporary_of(dev);
     out->largest = ferry_device_get_properties(dev)->max_binding;

@@ -21,6 +21,7 @@ struct ferry__target {
     uint64_t temporary;   /* the most memory that a composition takes besides, in bytes */
     uint64_t largest;     /* block that its entries reach the end of, in bytes; 0: any */
     bool host;            /* operands are host pointers, accessed as the host's copies */
+    bool lists;           /* the table has begin, end and forget */
     ferry_memory
         *keeper; /* of no bytes, on `device`, which it retains: of a host target; else NULL */
 };

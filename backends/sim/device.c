@@ -197,6 +197,7 @@ void sim_device_close(void *device)
         link = &(*link)->next;
     *link = dev->next;
     sim_unlock();
+    sim_list_end_all(dev);
     release_memory(dev);
     free(dev);
 }

@@ -16,6 +16,7 @@ backends_ferry_sim_la_SOURCES = \
 	%D%/handles.c \
 	%D%/hostmem.c \
 	%D%/hostrange.c \
+	%D%/list.c \
 	%D%/math.c \
 	%D%/memory.c \
 	%D%/operation.c \

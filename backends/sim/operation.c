@@ -14,22 +14,31 @@
 
 /* ---- preparing ------------------------------------------------------------------------------ */
 
+/* Whether the kind is one of an option's. */
+static bool is_among(uint64_t kinds, const ferry_op_desc *op)
+{
+    return op->kind >= FERRY_OP_CONVOLUTION && op->kind - FERRY_OP_CONVOLUTION < 64 &&
+           (kinds >> (op->kind - FERRY_OP_CONVOLUTION) & 1u);
+}
+
 static int make_plan(const struct sim_device *dev, const ferry_op_desc *op, struct kernel_plan *p)
 {
-    if (op->kind >= FERRY_OP_CONVOLUTION && op->kind - FERRY_OP_CONVOLUTION < 64 &&
-        dev->set.without >> (op->kind - FERRY_OP_CONVOLUTION) & 1u)
+    if (is_among(dev->set.without, op))
         return FERRY_EUNSUPPORTED;
     return kernel_plan_make(&kernel_host_target, op, p);
 }
 
-static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
+static int query(void *device, const ferry_op_desc *op, ferry_op_answer *out)
 {
+    const struct sim_device *dev = device;
     struct kernel_plan p;
     int err = make_plan(dev, op, &p);
 
-    if (!err)
-        descriptor_answer(&p.answer, out);
-    return err;
+    if (err)
+        return err;
+    descriptor_answer(&p.answer, out);
+    out->cost = is_among(dev->set.slow, op) ? FERRY_OP_COST_HOST_FASTER : FERRY_OP_COST_DEVICE;
+    return 0;
 }
 
 static int create(void *device, const ferry_op_desc *op, void **out_prepared)
@@ -185,11 +194,13 @@ static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
     return p->answer.packed_bytes ? enqueue(dev, queue, p, NULL, in, packed) : 0;
 }
 
-static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
+int sim_operation_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     const ferry_ref nothing = { NULL, 0 };
+    bool taken = false;
+    int err = sim_list_take(dev, queue, prepared, args, &taken);
 
-    return enqueue(dev, queue, prepared, args, NULL, nothing);
+    return err || taken ? err : enqueue(dev, queue, prepared, args, NULL, nothing);
 }
 
 static const ferry_op_table table = {
@@ -197,8 +208,11 @@ static const ferry_op_table table = {
     .query = query,
     .create = create,
     .prepare = prepare,
-    .run = run,
+    .run = sim_operation_run,
     .destroy = destroy,
+    .begin = sim_list_begin,
+    .end = sim_list_end,
+    .forget = sim_list_forget,
 };
 
 int sim_extension(void *device, const char *name, const void **out_table)

@@ -32,6 +32,10 @@ enum form { COUNT, DEVICES, BYTES, LIMIT, RATE, MICROSECONDS, SWITCH, WORD, KIND
       "all it can; no prepared operations; or axpy of F32 alone: ferry does the rest")           \
     X("without", "none", KINDS, STRING, NULL, without,                                           \
       "kinds of operations that it lacks: \"convolution, inner product\"")                       \
+    X("slow", "none", KINDS, STRING, NULL, slow,                                                 \
+      "kinds of operations that it says the host is faster at")                                  \
+    X("lists", "off", SWITCH, BOOL, NULL, lists,                                                 \
+      "whether it records a list of operations that repeats, and replays it")                    \
     X("fail_alloc", "0", COUNT, INT, NULL, fail_alloc,                                           \
       "which allocation fails, even when it is tried again; 0: none")                            \
     X("fail_memcpy", "0", COUNT, INT, NULL, fail_memcpy, "which copy fails; 0: none")            \

@@ -20,6 +20,7 @@
 
 struct sim_device;
 struct sim_queue;
+struct sim_list;
 
 /* ---- errors (shared.c) ---- */
 
@@ -46,7 +47,8 @@ struct sim_settings {
     uint32_t unified; /* enum sim_unified */
     uint32_t ops;     /* enum sim_ops */
     bool peer, map;
-    uint64_t without;   /* kinds of operations: bit 0 is number 32 */
+    bool lists;
+    uint64_t without, slow; /* kinds of operations: bit 0 is number 32 */
     uint64_t memory;    /* bytes */
     uint64_t offset_alignment, max_binding; /* bytes; 0: none */
     uint64_t bandwidth;                     /* bytes a second; 0: unlimited */
@@ -56,7 +58,7 @@ struct sim_settings {
     uint64_t lose_run; /* at which run of an operation the device is lost; 0: at none */
 };
 
-#define SIM_OPTIONS 20u
+#define SIM_OPTIONS 22u
 
 extern const ferry_plugin_option sim_options[SIM_OPTIONS];
 
@@ -353,6 +355,7 @@ struct sim_device {
             at; /* what fail_alloc has refused, at which call of all; 0 bytes: nothing */
     } refused;
     ferry_plugin_counters counters;
+    struct sim_list *lists; /* recorded, or being recorded */
     struct sim_worker worker;
 };
 
@@ -453,6 +456,17 @@ int sim_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t 
 
 /* operation.c */
 int sim_extension(void *dev, const char *name, const void **out_table);
+int sim_operation_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args);
+
+/* list.c: lists of runs that repeat; entries of "ferry.op/1" */
+int sim_list_begin(void *dev, void *queue, const ferry_op_list *list, uint32_t *out_action);
+int sim_list_end(void *dev, void *queue, uint64_t id, uint32_t discard);
+void sim_list_forget(void *dev, uint64_t id);
+/* Whether a recording on that queue took the run; FERRY_ENOMEM. */
+int sim_list_take(struct sim_device *dev, const void *queue, void *prepared,
+                  const ferry_op_run_args *args, bool *out_taken);
+/* The device goes. */
+void sim_list_end_all(struct sim_device *dev);
 
 /* ---- element.c: one element of any type ---- */
 

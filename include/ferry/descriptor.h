@@ -14,7 +14,7 @@
 FERRY_BEGIN_DECLS
 
 #define FERRY_ABI_MAJOR 1u
-#define FERRY_ABI_MINOR 1u
+#define FERRY_ABI_MINOR 2u
 
 #define FERRY_PLUGIN_MAGIC     0x31595246u /* "FRY1" in memory on little-endian machines */
 #define FERRY_PLUGIN_NOTE_TYPE 0x46525931u

@@ -22,6 +22,16 @@ FERRY_BEGIN_DECLS
 /** The name of this table for the `extension` entry. */
 #define FERRY_OP_EXTENSION "ferry.op/1"
 
+/** Values of ferry_op_answer.cost. */
+/** The device computes the operation faster than the host, or it is unknown which is faster. */
+#define FERRY_OP_COST_DEVICE 0u
+/**
+ * The device can compute the operation, but the host is faster, with the time of copying the
+ * operands counted. ferry then computes on the host if its cpu plugin can, unless FERRY_STRICT
+ * forbids the host.
+ */
+#define FERRY_OP_COST_HOST_FASTER 1u
+
 /** A plugin's answer to query. ferry sets struct_size and zeroes the rest before the call. */
 typedef struct ferry_op_answer {
     uint32_t struct_size;
@@ -32,7 +42,7 @@ typedef struct ferry_op_answer {
      */
     uint8_t order[FERRY_OP_AXES];
     uint32_t packed_inputs; /* bit i: in[i] is packed into `packed`, and run does not read it */
-    uint32_t reserved;
+    uint32_t cost;          /* FERRY_OP_COST_…; since 1.2, before that reserved and 0 */
     uint64_t packed_bytes; /* 0: no packed constants */
     /**
      * Operations of one device with equal nonzero keys may share packed constants. The key
@@ -55,10 +65,41 @@ typedef struct ferry_op_run_args {
     uint64_t seed, offset; /* RANDOM */
 } ferry_op_run_args;
 
-/** The table: static const, valid for the life of the process. All entries are mandatory. */
+/**
+ * A list of runs that ferry announces on a queue: the same operations in the same order, with equal
+ * arguments, each time that it has the same id. Arguments are compared by value: references of
+ * inputs, outputs, packed constants and workspaces, scalars, seed and offset. A plugin whose
+ * handles are objects retains those of a recording, so that an equal handle is the same object.
+ */
+typedef struct ferry_op_list {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t id;      /* not 0; a process never uses it for another list */
+    uint64_t count;   /* calls of run */
+    uint64_t repeats; /* how often ferry has already announced this list without a failure */
+} ferry_op_list;
+
+/** A plugin's answer to begin. */
+/** ferry calls run for each operation, and does not call end. */
+#define FERRY_OP_LIST_RUN 0u
+/**
+ * ferry calls run for each operation, then end. The runs are only recorded; end submits them. If a
+ * run fails, ferry calls end with `discard`, and then runs the list without an announcement.
+ */
+#define FERRY_OP_LIST_RECORD 1u
+/** begin has submitted the whole list from a recording. ferry calls neither run nor end. */
+#define FERRY_OP_LIST_REPLAYED 2u
+
+/**
+ * The table: static const, valid for the life of the process. The entries under "mandatory" must be
+ * present; the others may be absent, together.
+ */
 typedef struct ferry_op_table {
     uint32_t struct_size;
     uint32_t reserved;
+
+    /* -- mandatory -- */
+
     /**
      * Decides whether the device supports `op`: returns 0 and fills in *out, or returns
      * FERRY_EUNSUPPORTED, for which a call of host->error is optional. Must not compile, measure or
@@ -84,6 +125,28 @@ typedef struct ferry_op_table {
     int (*run)(void *dev, void *queue, void *prepared, const ferry_op_run_args *args);
     /** Destroys a prepared operation. ferry has waited for its runs. Cannot fail. */
     void (*destroy)(void *dev, void *prepared);
+
+    /* -- since 1.2: lists that repeat, for command buffers and graphs. Absent: no lists -- */
+
+    /**
+     * Announces that the next calls on `queue` are the runs of `list`, on this thread, with no
+     * other work of the queue between them, and stores FERRY_OP_LIST_… in *out_action. The first
+     * pass of a net is announced with repeats 0. A recording must not contain memory from
+     * host->scratch. A device without events answers FERRY_OP_LIST_RUN. FERRY_EUNSUPPORTED counts
+     * as FERRY_OP_LIST_RUN; after any other failure the outputs of the list are lost.
+     */
+    int (*begin)(void *dev, void *queue, const ferry_op_list *list, uint32_t *out_action);
+    /**
+     * Ends the recording that begin started on `queue`: submits it, and may keep it for later
+     * repeats, or with `discard` not 0 forgets it without submitting anything. After a failure
+     * nothing of the list is submitted; ferry then runs the list without an announcement.
+     */
+    int (*end)(void *dev, void *queue, uint64_t id, uint32_t discard);
+    /**
+     * The list does not come again: frees its recording, if there is one. ferry has waited for its
+     * work, and calls this before it destroys an operation of the list. Any thread. Cannot fail.
+     */
+    void (*forget)(void *dev, uint64_t id);
 } ferry_op_table;
 
 FERRY_END_DECLS

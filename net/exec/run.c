@@ -108,6 +108,20 @@ static int choose(ferry_net *net, int first, int last, const struct ferry__progr
     return err;
 }
 
+/*
+ * The lists of a stage's whole pass repeat while its program does. A measured or described pass waits
+ * for each layer, and has no lists.
+ */
+static struct ferry__repeats *repeats_of(const ferry_net *net, int first, int last)
+{
+    const struct ferry__stage *stage = ferry__stage_of(net, first);
+
+    if (net->measured || net->debug || stage->first != first || stage->last != last)
+        return NULL;
+    stage->now->repeats.at = 0;
+    return &stage->now->repeats;
+}
+
 /* Layers first … last, of one stage. */
 static int run_stage(ferry_net *net, struct ferry__segment *s, int first, int last)
 {
@@ -119,7 +133,10 @@ static int run_stage(ferry_net *net, struct ferry__segment *s, int first, int la
     err = prepare(net, p, first, last);
     if (!err)
         err = ferry__parts_begin(p, p->items, p->n_items, first, last);
-    return err ? err : run_items(net, p, s, first, last);
+    if (err)
+        return err;
+    s->repeats = repeats_of(net, first, last);
+    return run_items(net, p, s, first, last);
 }
 
 static int run_stages(ferry_net *net, int first, int last)

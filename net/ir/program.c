@@ -18,6 +18,7 @@ void ferry__program_end(struct ferry__program *p)
 
     if (!p)
         return;
+    ferry__repeats_end(&p->repeats);
     for (i = 0; i < p->n_items; i++)
         ferry_operation_destroy(p->items[i].prepared);
     for (i = 0; i < p->n_back; i++)

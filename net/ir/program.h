@@ -8,6 +8,8 @@
 
 #include "net/model/state.h"
 
+#include "op/repeat.h"
+
 /* Contents that items hand on: a blob with its aliases, a layer's scratch, or what is put in between. */
 struct ferry__value {
     ferry_blob *blob; /* NULL: the program's own */
@@ -72,6 +74,7 @@ struct ferry__program {
     int *of_blob; /* while it is collected: the value of each of the net's blobs; −1: none yet */
     int layer_values; /* likewise: how many there were before the layer that is added */
     uint64_t used;    /* the net's clock when it was chosen last */
+    struct ferry__repeats repeats; /* of forward passes */
 };
 
 /* Frees a program; NULL is ignored. */

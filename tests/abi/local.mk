@@ -8,6 +8,14 @@ EXTRA_DIST += \
 	%D%/1.0/ferry/plugin.h \
 	%D%/1.0/ferry/status.h \
 	%D%/1.0/ferry/types.h \
+	%D%/1.1/ferry/descriptor.h \
+	%D%/1.1/ferry/op_params.h \
+	%D%/1.1/ferry/op_plugin.h \
+	%D%/1.1/ferry/op_types.h \
+	%D%/1.1/ferry/plugin.h \
+	%D%/1.1/ferry/plugin_types.h \
+	%D%/1.1/ferry/status.h \
+	%D%/1.1/ferry/types.h \
 	%D%/check-abi.sh \
 	%D%/headers.sh \
 	%D%/libferry.abi \
