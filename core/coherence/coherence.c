@@ -333,8 +333,8 @@ static void commit(struct ferry__request *req, struct ferry__replica *r)
 }
 
 /*
- * A block that the first leg of a prefetch leaves empty may exist for its queue alone so far: the
- * second leg may come on another.
+ * A block that nothing was copied into yet may exist for its queue alone so far. It is noted where
+ * another queue uses it next, or frees it.
  */
 static void note_block(const struct ferry__request *req, struct ferry__replica *r)
 {
@@ -347,6 +347,13 @@ static void note_block(const struct ferry__request *req, struct ferry__replica *
     ferry__event_release(e);
 }
 
+/* Whether a block was allocated in the order of another queue than the default one, which frees it. */
+static bool is_ordered_block(const struct ferry__request *req, const struct ferry__replica *r)
+{
+    return r->storage == FERRY__STORAGE_POOL && req->where && req->q != &req->where->queue &&
+           ferry__device_is(req->where, FERRY_DEVICE_ORDERED_ALLOC);
+}
+
 /* Undoes what a failed access began. */
 static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fresh,
                    uint32_t before, int err)
@@ -357,6 +364,8 @@ static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fr
         err = ferry__transfer_say_lost(req, m->lost != FERRY_ELOST);
     if (req->ordered && req->q) /* it alone knows what it was ordered after */
         ferry__queue_settle(req->q->device, req->q->handle);
+    if (fresh && is_ordered_block(req, r))
+        note_block(req, r);
     if (fresh)
         ferry__replica_drop(m, r, &req->after);
     if (!req->valid && before && !m->lost)

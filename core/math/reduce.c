@@ -55,7 +55,8 @@ static int acquire(ferry_device *dev, ferry_queue *q, struct cell *c, double *lo
         return err;
     zeroed = false;
     err = ferry__pool_alloc(dev, FERRY__POOL_PINNED, q, CELL_BYTES, &zeroed, &host);
-    if (err) {
+    if (err) { /* the block may exist for the queue alone so far */
+        ferry__queue_settle(dev, q->handle);
         ferry__pool_free(dev, FERRY__POOL_DEVICE, block, CELL_BYTES);
         return err;
     }

@@ -307,6 +307,40 @@ static void a_prefetch_behind_slow_work_is_used_elsewhere(void)
     end();
 }
 
+/*
+ * Memory that is allocated in the order of a queue and freed in that of the default one: the double
+ * reports a block that is freed before its queue has come to its allocation.
+ */
+static void an_access_that_fails_behind_slow_work_frees_its_block_in_order(void)
+{
+    const int64_t n = INT64_C(1) << 20;
+    ferry_memory *m, *busy = NULL;
+    ferry_queue *q;
+    ferry_ref at;
+    unsigned nth = 0;
+    int err;
+
+    begin(true);
+    q = wx_queue_create(1);
+    m = wx_memory_at(0, 7);
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(wx_dev(1), (size_t)n * 4, &busy), FERRY_OK);
+    at = wx_access(busy, q, FERRY_WRITE);
+    do {
+        for (int i = 0; i < 4; i++)
+            CU_ASSERT_EQUAL(ferry_math_fill(q, FERRY_F32, n, i, at), FERRY_OK);
+        wx_fail_next(0, SIM_CALL_ANY, ++nth, FERRY_EDEVICE);
+        err = ferry_memory_access(m, wx_dev(1), FERRY_READ, q, &(ferry_ref){ NULL, 0 });
+        wx_fail_next(0, SIM_CALL_ANY, 0, 0);
+        wx_run_all();
+    } while (err && nth < 40);
+    CU_ASSERT(nth > 3 && !err);
+    CU_ASSERT(wx_reads_on(wx_queue(1), m, 7));
+    ferry_memory_release(m);
+    ferry_memory_release(busy);
+    ferry_queue_destroy(q);
+    end();
+}
+
 /* Its cell may not go to anybody else before the queue is done with it. */
 static void a_reduction_that_fails_leaves_nothing_behind(void)
 {
@@ -459,6 +493,7 @@ static const ferry_test_case doubles[] = {
     FERRY_TEST(every_sequence_agrees_with_the_model),
     FERRY_TEST(every_sequence_agrees_while_work_is_pending),
     FERRY_TEST(a_prefetch_behind_slow_work_is_used_elsewhere),
+    FERRY_TEST(an_access_that_fails_behind_slow_work_frees_its_block_in_order),
     FERRY_TEST(a_reduction_that_fails_leaves_nothing_behind),
     FERRY_TEST(nothing_is_left_at_the_end),
 };

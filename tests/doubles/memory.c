@@ -41,9 +41,9 @@ cudaError_t cudaFree(void *address)
     if (block->device != context->device)
         return leave(misuse("cudaFree: a block of device %d, and device %d is current",
                             block->device->ordinal, context->device->ordinal));
-    if (block->users || !block->ready)
+    if (block->users)
         return leave(misuse("cudaFree: %p is freed while %u commands still use it", address,
-                            block->users + !block->ready));
+                            block->users));
     error = capture_minds();
     if (error != cudaSuccess)
         return leave(error);
@@ -167,6 +167,7 @@ cudaError_t cudaMallocFromPoolAsync(void **out, size_t size, cudaMemPool_t handl
     pool->live++;
     block->ready = false;
     command->prepare = block;
+    block->users++;
     submit(stream, command);
     *out = block->address;
     return leave(cudaSuccess);

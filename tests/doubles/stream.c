@@ -60,6 +60,16 @@ static void release_block(const struct command *command)
         block_delete(command->release);
 }
 
+/* A block that was freed on another stream before its own came here is a race that was reported. */
+static void prepare_block(const struct command *command)
+{
+    struct block *block = command->prepare;
+
+    block->ready = true;
+    if (--block->users == 0 && block->orphan)
+        block_delete(block);
+}
+
 /* Without the lock: what the command does to bytes. */
 static cudaError_t run(const struct command *command)
 {
@@ -86,7 +96,7 @@ static void step(struct stream *stream)
             stream->context->sticky = error;
     }
     if (command->prepare)
-        command->prepare->ready = true;
+        prepare_block(command);
     stream->head = command->next;
     if (!stream->head)
         stream->tail = &stream->head;
