@@ -104,6 +104,7 @@ const struct ptx_kernel *executor_kernel(const char *name)
 
 struct executor_launch {
     struct ptx_launch launch;
+    bool is_own;
     unsigned char params[];
 };
 
@@ -145,13 +146,15 @@ static cudaError_t add_window(struct ptx_launch *l, struct command *command, str
 }
 
 cudaError_t executor_launch_take(struct executor_launch *l, const struct ptx_kernel *kernel,
-                                 uint32_t groups, uint32_t threads, struct command *command,
-                                 struct device *device, void **params, unsigned pointers)
+                                 const uint32_t *grid, const uint32_t *block,
+                                 struct command *command, struct device *device, void **params,
+                                 unsigned pointers, bool is_own)
 {
     l->launch = (struct ptx_launch){ .kernel = kernel,
-                                     .grid = { groups, 1, 1 },
-                                     .block = { threads, 1, 1 },
+                                     .grid = { grid[0], grid[1], grid[2] },
+                                     .block = { block[0], block[1], block[2] },
                                      .options = executor.options };
+    l->is_own = is_own;
     for (unsigned i = 0; i < ptx_kernel_params(kernel); i++) {
         cudaError_t error = cudaSuccess;
         void *address;
@@ -175,6 +178,8 @@ int executor_launch_run(void *argument)
     l->launch.params = l->params;
     if (ptx_run(&l->launch))
         return cudaSuccess;
+    if (l->is_own && l->launch.is_address)
+        return cudaErrorIllegalAddress;
     lock();
     (void)misuse("%s", l->launch.report);
     unlock();

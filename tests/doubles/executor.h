@@ -27,13 +27,15 @@ struct executor_launch;
 
 /*
  * The argument of a command that runs the kernel: resolves the first `pointers` parameters,
- * which may be NULL, and copies all. (locked)
+ * which may be NULL, and copies all. A kernel that is the program's own may access an address
+ * where nothing is, which is no misuse and ends the context. (locked)
  */
 size_t executor_launch_size(const struct ptx_kernel *kernel);
 cudaError_t executor_launch_take(struct executor_launch *l, const struct ptx_kernel *kernel,
-                                 uint32_t groups, uint32_t threads, struct command *command,
-                                 struct device *device, void **params, unsigned pointers);
-/* A command's `run`; a fault is a misuse, and ends the context. */
+                                 const uint32_t *grid, const uint32_t *block,
+                                 struct command *command, struct device *device, void **params,
+                                 unsigned pointers, bool is_own);
+/* A command's `run`; a fault ends the context, and is a misuse but for the exception above. */
 int executor_launch_run(void *argument);
 
 #endif

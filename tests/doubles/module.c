@@ -188,9 +188,6 @@ CUresult module_unload(CUmodule handle)
     return end(failed);
 }
 
-/* The one kernel of a program's own that is known: it writes where nothing is. */
-static const struct module_kernel fault = { "ferry_test_fault", NULL, 0 };
-
 static struct function function_in(struct module *m, const char *name)
 {
     struct function f = { .module = m };
@@ -199,8 +196,6 @@ static struct function function_in(struct module *m, const char *name)
         return f;
     if (m->ptx)
         f.ptx = ptx_kernel_find(m->ptx, name);
-    else if (m->image && !strcmp(name, fault.name))
-        f.kernel = &fault;
     else if (executor_is_on())
         f.ptx = executor_kernel(name);
     else
@@ -260,20 +255,39 @@ static struct function *function_of(CUfunction handle, const struct context *con
     return NULL;
 }
 
-/* Why the device would not take it; NULL: it does. */
-static const char *wrong(unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                         unsigned block_y, unsigned block_z, unsigned shared, void **params,
-                         void **extra)
+/*
+ * Why the device would not take a block of threads; NULL: it does. Kernels that the host compiled have
+ * one size; of PTX the text bounds it.
+ */
+static const char *wrong_block(const struct function *f, const uint32_t *block)
 {
-    if (!grid_x || !grid_y || !grid_z || grid_x > MOST_GRID || grid_y > 65535 || grid_z > 65535)
-        return "a grid that no device has";
-    if (block_x * block_y * block_z == 0 || block_x * block_y * block_z > MOST_THREADS)
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+
+    if (threads == 0 || threads > MOST_THREADS)
         return "a block that no device has";
-    if (block_x != module_block || block_y != 1 || block_z != 1 || grid_y != 1 || grid_z != 1)
-        return "the kernel was compiled for other blocks";
+    if (f->ptx)
+        return threads > ptx_kernel_threads(f->ptx) ? "the kernel was compiled for smaller blocks"
+                                                    : NULL;
+    return block[0] != module_block || threads != module_block
+               ? "the kernel was compiled for other blocks"
+               : NULL;
+}
+
+static const char *wrong(const struct function *f, const uint32_t *grid, const uint32_t *block,
+                         unsigned shared, void **params, void **extra)
+{
+    const char *what = wrong_block(f, block);
+
+    if (!grid[0] || !grid[1] || !grid[2] || grid[0] > MOST_GRID || grid[1] > 65535 ||
+        grid[2] > 65535)
+        return "a grid that no device has";
+    if (what)
+        return what;
+    if (f->kernel && (grid[1] != 1 || grid[2] != 1))
+        return "the kernel was compiled for one direction";
     if (shared > 49152)
         return "more shared memory than a block has";
-    if (!params || extra)
+    if (extra || (!params && (f->kernel || ptx_kernel_params(f->ptx))))
         return "parameters that are not one by one";
     return NULL;
 }
@@ -300,42 +314,30 @@ static cudaError_t take_params(struct launch *l, struct command *command, struct
     return cudaSuccess;
 }
 
-/* As a real one does, it is accepted, and ends the context when it runs. */
-static cudaError_t submit_fault(struct context *context, cudaStream_t handle)
-{
-    struct command *command;
-    struct stream *stream;
-    cudaError_t error = stream_of("cuLaunchKernel", context, handle, &stream);
-
-    if (error != cudaSuccess)
-        return error;
-    command = command_new("cuLaunchKernel", 0);
-    if (!command)
-        return cudaErrorMemoryAllocation;
-    command->fails = cudaErrorIllegalAddress;
-    submit(stream, command);
-    return cudaSuccess;
-}
-
-/* The command's argument for a kernel of the host's compiler, or for one that is executed. */
+/*
+ * The command's argument for a kernel of the host's compiler, or for one that is executed. A kernel
+ * that is not ferry's is the program's own.
+ */
 static cudaError_t take_launch(const struct function *f, struct command *command,
-                               struct device *device, unsigned groups, void **params)
+                               struct device *device, const uint32_t *grid, const uint32_t *block,
+                               void **params)
 {
     struct launch *l = command->argument;
 
     if (f->ptx) {
         command->run = executor_launch_run;
-        return executor_launch_take(command->argument, f->ptx, groups, module_block, command,
-                                    device, params, MODULE_BUFFERS);
+        return executor_launch_take(command->argument, f->ptx, grid, block, command, device, params,
+                                    MODULE_BUFFERS, !module_kernel(ptx_kernel_name(f->ptx)));
     }
     command->run = run_launch;
     l->kernel = f->kernel;
-    l->groups = groups;
+    l->groups = grid[0];
     return take_params(l, command, device, params);
 }
 
-static cudaError_t submit_launch(const struct function *f, struct context *context, unsigned groups,
-                                 cudaStream_t handle, void **params)
+static cudaError_t submit_launch(const struct function *f, struct context *context,
+                                 const uint32_t *grid, const uint32_t *block, cudaStream_t handle,
+                                 void **params)
 {
     struct command *command;
     struct stream *stream;
@@ -347,7 +349,7 @@ static cudaError_t submit_launch(const struct function *f, struct context *conte
                           f->ptx ? executor_launch_size(f->ptx) : sizeof(struct launch));
     if (!command || !command->argument)
         return cudaErrorMemoryAllocation;
-    error = take_launch(f, command, context->device, groups, params);
+    error = take_launch(f, command, context->device, grid, block, params);
     if (error != cudaSuccess) {
         command_delete(command);
         return error;
@@ -363,21 +365,20 @@ CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, un
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                        CUstream stream, void **params, void **extra)
 {
+    const uint32_t grid[] = { grid_x, grid_y, grid_z }, block[] = { block_x, block_y, block_z };
     struct context *context = NULL;
     CUresult failed = begin("cuLaunchKernel", &context);
     const struct function *f = function_of(function, context);
-    const char *what =
-        wrong(grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, params, extra);
+    const char *what = f ? wrong(f, grid, block, shared, params, extra) : NULL;
 
     if (failed)
         return end(failed);
     if (!f)
         return end((CUresult)misuse("cuLaunchKernel: %p is no function of this context",
                                     (void *)function));
-    if (f->kernel == &fault)
-        return end((CUresult)submit_fault(context, (cudaStream_t)stream));
     if (what)
         return end((CUresult)misuse("cuLaunchKernel of %s: %s",
                                     f->kernel ? f->kernel->name : ptx_kernel_name(f->ptx), what));
-    return end((CUresult)submit_launch(f, context, grid_x, (cudaStream_t)stream, params));
+    return end(
+        (CUresult)submit_launch(f, context, grid, block, (cudaStream_t)stream, params));
 }

@@ -49,9 +49,11 @@ static unsigned char *global_at(struct warp *w, const struct instruction *i, uns
     unsigned checks = r->launch->options.checks;
     size_t offset;
 
-    if (!window)
+    if (!window) {
+        r->launch->is_address = !r->has_failed;
         return outside(w, i, lane, address, size, kind,
                        "global memory, where the launch has no allocation");
+    }
     offset = (size_t)(address - window->address);
     if (checks && window->written) {
         if (checks & PTX_CHECK_UNKNOWN && kind & READ && memchr(window->written + offset, 0, size))

@@ -45,6 +45,11 @@ size_t ptx_params_size(const struct ptx_kernel *kernel)
     return kernel->param_bytes;
 }
 
+uint32_t ptx_kernel_threads(const struct ptx_kernel *kernel)
+{
+    return kernel->most_threads ? kernel->most_threads : PTX_MOST_THREADS;
+}
+
 /* ---- options ---- */
 
 static bool take_word(const char *word, struct ptx_options *out)

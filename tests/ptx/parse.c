@@ -342,10 +342,8 @@ static void read_performance(struct parser *p)
                 text_next(&p->text);
             threads *= (uint32_t)v;
         } while (parse_accept(p, ","));
-        if (bounds) {
-            p->kernel->is_bounded = true;
+        if (bounds)
             p->kernel->most_threads = threads;
-        }
     }
 }
 

@@ -91,8 +91,7 @@ struct ptx_kernel {
     uint32_t *targets;           /* of brx.idx, one list after the other */
     size_t target_count;
     unsigned grain[CONSTANT + 1]; /* the narrowest access, by space; 0: there is none */
-    bool is_bounded;              /* .maxntid */
-    uint32_t most_threads;
+    uint32_t most_threads;        /* .maxntid; 0: not given */
 };
 
 struct ptx_module {
@@ -215,9 +214,8 @@ struct block {
 #define SLOT(w, i, n, type) ((type *)(void *)((w)->registers + (i)->slot[n]))
 
 /* Lanes do not depend on each other: two operands share all of their elements or none. */
-#if defined(__clang__)
-#define EACH_LANE(l) \
-    _Pragma("clang loop vectorize(assume_safety)") for (unsigned l = 0; l < LANES; l++)
+#if defined(__clang__) /* its pragma demands, and a loop that calls exp2 cannot be vectorized */
+#define EACH_LANE(l) for (unsigned l = 0; l < LANES; l++)
 #else
 #define EACH_LANE(l) _Pragma("GCC ivdep") for (unsigned l = 0; l < LANES; l++)
 #endif

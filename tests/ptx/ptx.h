@@ -38,6 +38,8 @@ unsigned ptx_kernel_params(const struct ptx_kernel *kernel);
 size_t ptx_param_offset(const struct ptx_kernel *kernel, unsigned i);
 size_t ptx_param_size(const struct ptx_kernel *kernel, unsigned i);
 size_t ptx_params_size(const struct ptx_kernel *kernel);
+/** The most threads a block may have: of `.maxntid`, PTX_MOST_THREADS without it. */
+uint32_t ptx_kernel_threads(const struct ptx_kernel *kernel);
 
 /** The order in which the threads of a block run between two barriers. */
 enum ptx_order {
@@ -87,6 +89,7 @@ struct ptx_launch {
     unsigned window_count;
     struct ptx_options options;
     char report[768]; /* of the first fault */
+    bool is_address;  /* that fault is an access to global memory outside all windows */
 };
 
 /**

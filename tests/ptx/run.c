@@ -395,6 +395,7 @@ bool ptx_run(struct ptx_launch *launch)
     bool ok = true;
 
     launch->report[0] = '\0';
+    launch->is_address = false;
     r.resident_count = launch->options.blocks_at_once > 1 ? MOST_RESIDENT : 1;
     for (unsigned k = 0; k < r.resident_count; k++)
         ok = make_block(&r, &r.resident[k]) && ok;
