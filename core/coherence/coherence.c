@@ -347,7 +347,7 @@ static void note_block(const struct ferry__request *req, struct ferry__replica *
     ferry__event_release(e);
 }
 
-/* Whether a block was allocated in the order of another queue than the default one, which frees it. */
+/* Whether a block was allocated in the order of its queue and is freed in the default one's. */
 static bool is_ordered_block(const struct ferry__request *req, const struct ferry__replica *r)
 {
     return r->storage == FERRY__STORAGE_POOL && req->where && req->q != &req->where->queue &&

@@ -256,8 +256,8 @@ static struct function *function_of(CUfunction handle, const struct context *con
 }
 
 /*
- * Why the device would not take a block of threads; NULL: it does. Kernels that the host compiled have
- * one size; of PTX the text bounds it.
+ * Why the device would not take a block of threads; NULL: it does. Kernels that the host compiled
+ * have one size; of PTX the text bounds it.
  */
 static const char *wrong_block(const struct function *f, const uint32_t *block)
 {
@@ -379,6 +379,5 @@ CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, un
     if (what)
         return end((CUresult)misuse("cuLaunchKernel of %s: %s",
                                     f->kernel ? f->kernel->name : ptx_kernel_name(f->ptx), what));
-    return end(
-        (CUresult)submit_launch(f, context, grid, block, (cudaStream_t)stream, params));
+    return end((CUresult)submit_launch(f, context, grid, block, (cudaStream_t)stream, params));
 }

@@ -9,18 +9,19 @@
 
 /* ---- integers to integers ---- */
 
-#define INTEGERS(X, ...)                                                                           \
-    X(u8, uint8_t, b, __VA_ARGS__)                                                                 \
-    X(s8, int8_t, b, __VA_ARGS__) X(u16, uint16_t, h, __VA_ARGS__) X(s16, int16_t, h, __VA_ARGS__) \
-        X(u32, uint32_t, w, __VA_ARGS__) X(s32, int32_t, w, __VA_ARGS__)                           \
+#define INTEGERS(X, ...)                                                 \
+    X(u8, uint8_t, b, __VA_ARGS__)                                       \
+    X(s8, int8_t, b, __VA_ARGS__)                                        \
+    X(u16, uint16_t, h, __VA_ARGS__) X(s16, int16_t, h, __VA_ARGS__)     \
+        X(u32, uint32_t, w, __VA_ARGS__) X(s32, int32_t, w, __VA_ARGS__) \
             X(u64, uint64_t, d, __VA_ARGS__) X(s64, int64_t, d, __VA_ARGS__)
 /* The same, as a macro does not expand within itself. */
-#define RESULTS(X)                                                                      \
-    X(u8, uint8_t, b, 0, UINT8_MAX)                                                     \
-    X(s8, int8_t, b, INT8_MIN, INT8_MAX) X(u16, uint16_t, h, 0, UINT16_MAX)             \
-        X(s16, int16_t, h, INT16_MIN, INT16_MAX) X(u32, uint32_t, w, 0, UINT32_MAX)     \
-            X(s32, int32_t, w, INT32_MIN, INT32_MAX) X(u64, uint64_t, d, 0, UINT64_MAX) \
-                X(s64, int64_t, d, INT64_MIN, INT64_MAX)
+#define RESULTS(X)                                                                  \
+    X(u8, uint8_t, b, 0, UINT8_MAX)                                                 \
+    X(s8, int8_t, b, INT8_MIN, INT8_MAX)                                            \
+    X(u16, uint16_t, h, 0, UINT16_MAX) X(s16, int16_t, h, INT16_MIN, INT16_MAX)     \
+        X(u32, uint32_t, w, 0, UINT32_MAX) X(s32, int32_t, w, INT32_MIN, INT32_MAX) \
+            X(u64, uint64_t, d, 0, UINT64_MAX) X(s64, int64_t, d, INT64_MIN, INT64_MAX)
 
 #define WHOLE(from, from_type, from_letter, to, to_type, least, most) \
     HANDLER1(to##_of_##from, to_type, from_type, x[l])                \
