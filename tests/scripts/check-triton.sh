@@ -7,8 +7,10 @@ set -u
 
 if [ "${1-}" = fetch ]; then
     python3 -m venv "${2:?}" && python3 -m venv "$2/mlserver" || exit 1
-    "$2/bin/python" -m pip install -q nvidia-pytriton==0.7.0 'tritonclient[all]' 'numpy<2' \
-        opencv-python-headless==4.14.0.94 &&
+    # pytriton asks for NumPy 1, this OpenCV for NumPy 2; OpenCV runs with both.
+    "$2/bin/python" -m pip install -q nvidia-pytriton==0.7.0 'tritonclient[all]' 'numpy>=1.26,<2' &&
+        "$2/bin/python" -m pip install -q --no-deps opencv-python-headless==4.14.0.94 &&
+        "$2/bin/python" -c 'import cv2; cv2.dnn.readNetFromCaffe' &&
         exec "$2/mlserver/bin/python" -m pip install -q mlserver==1.7.1 numpy pytest
     exit 1
 fi
