@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "triton/batch.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* An error of the server's own functions has no receiver: it is logged. */
@@ -52,11 +51,8 @@ static TRITONSERVER_Error *send_output(const struct triton_instance *i,
     if (!error)
         error = TRITONBACKEND_OutputBuffer(output, &to, bytes, &type, &id);
     if (!error && type == TRITONSERVER_MEMORY_GPU)
-        error = triton_error_new(TRITONSERVER_ERROR_UNSUPPORTED,
-                                 "output \"%s\" in the memory of GPU %" PRId64 ": the backend "
-                                 "writes host memory",
-                                 t->name, id);
-    if (!error && bytes)
+        error = triton_gpu_write(i, from, bytes, id, to);
+    else if (!error && bytes)
         memcpy(to, from, bytes);
     return error;
 }

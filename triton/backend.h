@@ -52,7 +52,8 @@ struct triton_model {
 
 /* An input of an instance, and memory that it has while it has no request's. */
 struct triton_port {
-    bool copies; /* the net writes to it: a request's memory is never adopted */
+    bool copies;    /* the net writes to it: a request's memory is never adopted */
+    bool on_device; /* adopted at the instance's device, else at the host */
     void *staging;
     size_t size;
 };
@@ -60,6 +61,7 @@ struct triton_port {
 struct triton_instance {
     struct triton_model *model;
     TRITONBACKEND_ModelInstance *server;
+    ferry_device *device; /* borrowed from the runtime */
     ferry_net *net;
     void (*limit_threads)(unsigned threads); /* of the calling thread's passes; NULL: no limit */
     ferry_blob **outputs;      /* about.output_count, borrowed from the net */
@@ -131,12 +133,27 @@ TRITONSERVER_Error *triton_instance_open(TRITONBACKEND_ModelInstance *server,
 void triton_instance_close(struct triton_instance *i);
 
 /*
- * Makes `bytes` bytes at `from` the input's data without a copy where that is possible; false where
- * they have to be copied. triton_instance_detach ends it.
+ * Makes `bytes` bytes at `from`, on the host or on the instance's device, the input's data without
+ * a copy where that is possible; false where they have to be copied. triton_instance_detach ends
+ * it.
  */
-bool triton_instance_adopt(struct triton_instance *i, size_t input, const void *from, size_t bytes);
+bool triton_instance_adopt(struct triton_instance *i, size_t input, const void *from, size_t bytes,
+                           bool on_device);
 /* Waits for the net and lets go of adopted memory. `err`: the result of the pass. */
 void triton_instance_detach(struct triton_instance *i, size_t input, int err);
+
+/* ---- gpu.c ---------------------------------------------------------------------------------- */
+
+/* Whether GPU `id` of the server is the instance's device. */
+bool triton_gpu_is_of(const struct triton_instance *i, int64_t id);
+/*
+ * Copy `bytes` bytes between the host and a buffer in the memory of GPU `id`, and wait. An error,
+ * owned by the caller, where ferry has no device for that GPU.
+ */
+TRITONSERVER_Error *triton_gpu_read(const struct triton_instance *i, const void *from, size_t bytes,
+                                    int64_t id, void *to);
+TRITONSERVER_Error *triton_gpu_write(const struct triton_instance *i, const void *from,
+                                     size_t bytes, int64_t id, void *to);
 
 /* ---- execute.c ------------------------------------------------------------------------------ */
 

@@ -32,8 +32,9 @@ void triton_request_read(const struct triton_model *m, struct triton_request *r)
 /* Whether two requests may be parts of one pass: equal shapes but for the batch. */
 bool triton_request_joins(const struct triton_model *m, const struct triton_request *a,
                           const struct triton_request *b);
-/* Copies an input's buffers, r->views[input].bytes bytes, to `to`. */
-TRITONSERVER_Error *triton_request_copy(const struct triton_request *r, size_t input, char *to);
+/* Copies an input's buffers, r->views[input].bytes bytes, to `to` on the host. */
+TRITONSERVER_Error *triton_request_copy(const struct triton_instance *i,
+                                        const struct triton_request *r, size_t input, char *to);
 
 /*
  * Runs the net on n requests as one batch and leaves the outputs in its blobs. An error is that of

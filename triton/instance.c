@@ -47,7 +47,6 @@ TRITONSERVER_Error *triton_instance_open(TRITONBACKEND_ModelInstance *server,
     TRITONSERVER_InstanceGroupKind kind;
     int32_t id = 0;
     const char *name;
-    ferry_device *dev;
     TRITONSERVER_Error *error = TRITONBACKEND_ModelInstanceName(server, &name);
 
     if (!error)
@@ -61,8 +60,8 @@ TRITONSERVER_Error *triton_instance_open(TRITONBACKEND_ModelInstance *server,
         return triton_error_new(TRITONSERVER_ERROR_UNAVAILABLE, "%s: out of memory", name);
     i->model = m;
     i->server = server;
-    if (triton_model_device(m, kind, id, &dev) || find_limit(i, dev) ||
-        triton_model_net(m, dev, &i->net) || find_outputs(i)) {
+    if (triton_model_device(m, kind, id, &i->device) || find_limit(i, i->device) ||
+        triton_model_net(m, i->device, &i->net) || find_outputs(i)) {
         error = triton_error(ferry_last_error_code(), name);
         triton_instance_close(i);
         return error;
@@ -103,7 +102,8 @@ static bool reserve(struct triton_port *port, ferry_memory *m, size_t bytes)
     return true;
 }
 
-bool triton_instance_adopt(struct triton_instance *i, size_t input, const void *from, size_t bytes)
+bool triton_instance_adopt(struct triton_instance *i, size_t input, const void *from, size_t bytes,
+                           bool on_device)
 {
     ferry_memory *m = ferry_blob_data_memory(ferry_net_input_at(i->net, (int)input));
     struct triton_port *port = &i->ports[input];
@@ -114,7 +114,9 @@ bool triton_instance_adopt(struct triton_instance *i, size_t input, const void *
     memcpy(&ref.handle, &from, sizeof(from)); /* read only, by the flag */
     if (!reserve(port, m, bytes))
         return false;
-    return ferry_memory_adopt(m, NULL, ref, bytes, FERRY_ADOPT_READONLY, NULL, NULL) == FERRY_OK;
+    port->on_device = on_device;
+    return ferry_memory_adopt(m, on_device ? i->device : NULL, ref, bytes, FERRY_ADOPT_READONLY,
+                              NULL, NULL) == FERRY_OK;
 }
 
 void triton_instance_detach(struct triton_instance *i, size_t input, int err)
@@ -125,6 +127,9 @@ void triton_instance_detach(struct triton_instance *i, size_t input, int err)
 
     if (err == FERRY_EPERM)
         port->copies = true;
+    /* After success the outputs are on the host, and all that reads the input is done. */
+    if (err && port->on_device)
+        (void)ferry_device_synchronize(i->device);
     if (ferry_memory_adopt(m, NULL, ref, port->size, 0, NULL, NULL))
         triton_warn("%s: %s", i->model->net_path, ferry_last_error());
 }

@@ -15,6 +15,7 @@ triton_LTLIBRARIES += %D%/libtriton_ferry.la
 	%D%/describe.h \
 	%D%/execute.c \
 	%D%/files.c \
+	%D%/gpu.c \
 	%D%/instance.c \
 	%D%/log.c \
 	%D%/model.c \

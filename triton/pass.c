@@ -33,8 +33,12 @@ static int reshape(struct triton_instance *i, const struct triton_request *r, in
     return ferry_net_reshape(i->net);
 }
 
-/* The one host buffer of an input; NULL where it has several, or is in a GPU's memory. */
-static const void *whole_buffer(const struct triton_view *v)
+/*
+ * The one buffer of an input, on the host or on the instance's device; NULL where it has several, or
+ * is in the memory of another GPU.
+ */
+static const void *whole_buffer(const struct triton_instance *i, const struct triton_view *v,
+                                bool *out_on_device)
 {
     TRITONSERVER_MemoryType type = TRITONSERVER_MEMORY_CPU;
     const void *from = NULL;
@@ -49,7 +53,10 @@ static const void *whole_buffer(const struct triton_view *v)
         TRITONSERVER_ErrorDelete(error);
         return NULL;
     }
-    return type != TRITONSERVER_MEMORY_GPU && size == v->bytes ? from : NULL;
+    *out_on_device = type == TRITONSERVER_MEMORY_GPU;
+    if (size != v->bytes || (*out_on_device && !triton_gpu_is_of(i, id)))
+        return NULL;
+    return from;
 }
 
 /* Puts an input of all members one behind the other into the blob. */
@@ -62,7 +69,7 @@ static TRITONSERVER_Error *gather(struct triton_instance *i, struct triton_reque
     if (!to)
         return triton_error(ferry_last_error_code(), NULL);
     for (size_t k = 0; !error && k < n; k++) {
-        error = triton_request_copy(members[k], input, to);
+        error = triton_request_copy(i, members[k], input, to);
         to += members[k]->views[input].bytes;
     }
     return error;
@@ -76,9 +83,10 @@ static TRITONSERVER_Error *fill(struct triton_instance *i, struct triton_request
 
     for (size_t k = 0; !error && k < i->model->about.input_count; k++) {
         const struct triton_view *v = &members[0]->views[k];
-        const void *from = n == 1 && k < 64 ? whole_buffer(v) : NULL;
+        bool on_device = false;
+        const void *from = n == 1 && k < 64 ? whole_buffer(i, v, &on_device) : NULL;
 
-        if (from && triton_instance_adopt(i, k, from, v->bytes))
+        if (from && triton_instance_adopt(i, k, from, v->bytes, on_device))
             *adopted |= (uint64_t)1 << k;
         else
             error = gather(i, members, n, k);

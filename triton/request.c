@@ -115,7 +115,8 @@ bool triton_request_joins(const struct triton_model *m, const struct triton_requ
     return true;
 }
 
-TRITONSERVER_Error *triton_request_copy(const struct triton_request *r, size_t input, char *to)
+TRITONSERVER_Error *triton_request_copy(const struct triton_instance *i,
+                                        const struct triton_request *r, size_t input, char *to)
 {
     const struct triton_view *v = &r->views[input];
     size_t done = 0;
@@ -128,17 +129,14 @@ TRITONSERVER_Error *triton_request_copy(const struct triton_request *r, size_t i
         TRITONSERVER_Error *error =
             TRITONBACKEND_InputBuffer(v->input, k, &from, &size, &type, &id);
 
-        if (error)
-            return error;
-        if (type == TRITONSERVER_MEMORY_GPU)
-            return triton_error_new(TRITONSERVER_ERROR_UNSUPPORTED,
-                                    "an input in the memory of GPU %" PRId64 ": the backend reads "
-                                    "host memory",
-                                    id);
         if (size > v->bytes - done)
             size = v->bytes - done;
-        if (size)
+        if (!error && type == TRITONSERVER_MEMORY_GPU)
+            error = triton_gpu_read(i, from, (size_t)size, id, to + done);
+        else if (!error && size)
             memcpy(to + done, from, (size_t)size);
+        if (error)
+            return error;
         done += (size_t)size;
     }
     if (done == v->bytes)

@@ -377,7 +377,7 @@ TRITONSERVER_Error *TRITONBACKEND_InputBuffer(TRITONBACKEND_Input *i, uint32_t i
     *out = i->buffers[index].data;
     *out_size = i->buffers[index].size;
     *type = i->memory;
-    *type_id = 0;
+    *type_id = i->id;
     return NULL;
 }
 
@@ -400,6 +400,7 @@ TRITONSERVER_Error *TRITONBACKEND_ResponseOutput(TRITONBACKEND_Response *r,
     snprintf(o->name, sizeof(o->name), "%s", name);
     memcpy(o->shape, shape, rank * sizeof(*shape));
     o->rank = rank;
+    o->response = r;
     *out = o;
     return NULL;
 }
@@ -407,11 +408,11 @@ TRITONSERVER_Error *TRITONBACKEND_ResponseOutput(TRITONBACKEND_Response *r,
 TRITONSERVER_Error *TRITONBACKEND_OutputBuffer(TRITONBACKEND_Output *o, void **out, uint64_t size,
                                                TRITONSERVER_MemoryType *type, int64_t *type_id)
 {
-    o->data = malloc(size ? size : 1);
+    o->data = o->response->gpu ? o->response->gpu : malloc(size ? size : 1);
     o->size = size;
     RULE(o->data);
     *out = o->data;
-    *type = TRITONSERVER_MEMORY_CPU;
+    *type = o->response->gpu ? TRITONSERVER_MEMORY_GPU : TRITONSERVER_MEMORY_CPU;
     *type_id = 0;
     return NULL;
 }
@@ -541,7 +542,8 @@ void double_execute(TRITONBACKEND_ModelInstance *i, TRITONBACKEND_Request **requ
 void double_reset(TRITONBACKEND_Request *r)
 {
     for (uint32_t k = 0; k < r->response.count; k++)
-        free(r->response.outputs[k].data);
+        if (r->response.outputs[k].data != r->response.gpu)
+            free(r->response.outputs[k].data);
     memset(&r->response, 0, sizeof(r->response));
     r->released = false;
 }

@@ -44,6 +44,7 @@ struct TRITONBACKEND_Input {
     const char *name;
     TRITONSERVER_DataType type;
     TRITONSERVER_MemoryType memory;
+    int64_t id; /* of the GPU */
     int64_t shape[DOUBLE_RANK];
     uint32_t rank, buffer_count;
     struct {
@@ -57,10 +58,12 @@ struct TRITONBACKEND_Output {
     int64_t shape[DOUBLE_RANK];
     uint32_t rank;
     uint64_t size;
-    void *data;
+    void *data; /* malloc's, or the response's memory of a GPU */
+    TRITONBACKEND_Response *response;
 };
 
 struct TRITONBACKEND_Response {
+    void *gpu; /* memory of GPU 0 for the outputs, or NULL: host memory */
     TRITONBACKEND_Output outputs[DOUBLE_INPUTS];
     uint32_t count;
     bool sent;
