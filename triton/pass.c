@@ -34,8 +34,8 @@ static int reshape(struct triton_instance *i, const struct triton_request *r, in
 }
 
 /*
- * The one buffer of an input, on the host or on the instance's device; NULL where it has several, or
- * is in the memory of another GPU.
+ * The one buffer of an input, on the host or on the instance's device; NULL where it has several,
+ * or is in the memory of another GPU.
  */
 static const void *whole_buffer(const struct triton_instance *i, const struct triton_view *v,
                                 bool *out_on_device)

@@ -307,6 +307,7 @@ static const char *spoil(TRITONBACKEND_Request *r, unsigned *seed)
         return "cancelled";
     default:
         i->memory = TRITONSERVER_MEMORY_GPU;
+        i->id = 7;
         return "GPU";
     }
 }
