@@ -24,6 +24,24 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/data/image_jpeg.c \
 	%D%/data/image_pixels.c \
 	%D%/data/image_png.c \
+	%D%/data/leveldb/bytes.h \
+	%D%/data/leveldb/crc32c.c \
+	%D%/data/leveldb/crc32c.h \
+	%D%/data/leveldb/file.c \
+	%D%/data/leveldb/file.h \
+	%D%/data/leveldb/key.h \
+	%D%/data/leveldb/leveldb.c \
+	%D%/data/leveldb/leveldb.h \
+	%D%/data/leveldb/log.c \
+	%D%/data/leveldb/log.h \
+	%D%/data/leveldb/manifest.c \
+	%D%/data/leveldb/manifest.h \
+	%D%/data/leveldb/recent.c \
+	%D%/data/leveldb/recent.h \
+	%D%/data/leveldb/snappy.c \
+	%D%/data/leveldb/snappy.h \
+	%D%/data/leveldb/table.c \
+	%D%/data/leveldb/table.h \
 	%D%/data/lmdb.c \
 	%D%/data/lmdb.h \
 	%D%/data/list.c \
@@ -128,6 +146,11 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/unary.c \
 	%D%/layers/upsample.c \
 	%D%/layers/window.c \
+	%D%/layers/window_data.c \
+	%D%/layers/window_file.c \
+	%D%/layers/window_file.h \
+	%D%/layers/window_place.c \
+	%D%/layers/window_place.h \
 	%D%/model/build.c \
 	%D%/model/conditions.c \
 	%D%/model/fill.c \
@@ -244,7 +267,7 @@ libferrynet_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS) $(VERSION_F
 EXTRA_libferrynet_la_DEPENDENCIES = $(VERSION_MAP)
 
 EXTRA_DIST += %D%/proto/caffe-messages.py
-EXTRA_DIST += %D%/data/README.md %D%/exec/README.md %D%/ir/README.md %D%/layers/README.md %D%/model/README.md \
+EXTRA_DIST += %D%/data/README.md %D%/data/leveldb/README.md %D%/exec/README.md %D%/ir/README.md %D%/layers/README.md %D%/model/README.md \
 	%D%/onnx/README.md %D%/passes/README.md %D%/proto/README.md
 
 EXTRA_DIST += %D%/README.md

@@ -74,4 +74,5 @@ EXTRA_DIST += \
 	%D%/tests/test_net.py \
 	%D%/tests/test_onnx.py \
 	%D%/tests/test_runtime.py \
-	%D%/tests/test_solver.py
+	%D%/tests/test_solver.py \
+	%D%/tests/test_window_data.py

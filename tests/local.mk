@@ -60,6 +60,7 @@ LINK_hdf5 = $(HDF5_LIBS)
 LINK_image =
 LINK_jansson = $(JANSSON_LIBS)
 LINK_kernels = kernels/libkernelhost.la
+LINK_leveldb = $(LEVELDB_LIBS)
 LINK_lmdb = $(LMDB_LIBS)
 LINK_net = $(NET_LIBS)
 LINK_nvrtc =

@@ -6,6 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "net/data/database.h"
 
+#include "net/data/leveldb/leveldb.h"
 #include "net/data/lmdb.h"
 
 #include <ferry/status.h>
@@ -31,12 +32,13 @@ static int file_in(const char *folder, const char *name, char *out, size_t size)
     return FERRY_OK;
 }
 
-/* The file of an LMDB database, or why there is none. */
-static int find_file(const char *path, char *file, size_t size)
+/* The file of an LMDB database, or that the folder is one of LevelDB's; or why there is neither. */
+static int find_file(const char *path, char *file, size_t size, bool *out_leveldb)
 {
     struct stat about;
     int err;
 
+    *out_leveldb = false;
     if (stat(path, &about) != 0)
         return ferry_error_set(FERRY_EIO, "%.400s: %s", path, strerror(errno));
     if (!S_ISDIR(about.st_mode)) {
@@ -46,30 +48,31 @@ static int find_file(const char *path, char *file, size_t size)
         return FERRY_OK;
     }
     err = file_in(path, "CURRENT", file, size);
-    if (!err && access(file, F_OK) == 0)
-        return ferry_error_set(FERRY_EUNSUPPORTED,
-                               "%.400s: it is LevelDB, and LMDB can be read: make it again with "
-                               "convert_imageset --backend=lmdb, or copy its records, keys and "
-                               "values as they are, into an LMDB database",
-                               path);
-    if (!err)
-        err = file_in(path, "data.mdb", file, size);
+    *out_leveldb = !err && access(file, F_OK) == 0;
+    if (err || *out_leveldb)
+        return err;
+    err = file_in(path, "data.mdb", file, size);
     if (!err && access(file, F_OK) != 0)
-        return ferry_error_set(FERRY_EFORMAT, "%.400s: a folder without data.mdb is no database",
+        return ferry_error_set(FERRY_EFORMAT,
+                               "%.400s: a folder without data.mdb (LMDB) or CURRENT (LevelDB) is "
+                               "not a database",
                                path);
     return err;
 }
 
+/* One of the two is open. */
 struct ferry__database {
     char *path;
     struct ferry__lmdb *lmdb;
+    struct ferry__leveldb *leveldb;
 };
 
 int ferry__database_open(const char *path, struct ferry__database **out)
 {
     struct ferry__database *db;
     char file[4096];
-    int err = find_file(path, file, sizeof file);
+    bool leveldb;
+    int err = find_file(path, file, sizeof file, &leveldb);
 
     if (err)
         return err;
@@ -78,6 +81,8 @@ int ferry__database_open(const char *path, struct ferry__database **out)
         db->path = strdup(path);
     if (!db || !db->path)
         err = ferry_error_set(FERRY_ENOMEM, "%.400s: no memory for a database", path);
+    else if (leveldb)
+        err = ferry__leveldb_open(path, &db->leveldb);
     else
         err = ferry__lmdb_open(file, path, &db->lmdb);
     if (err)
@@ -92,6 +97,7 @@ void ferry__database_close(struct ferry__database *db)
     if (!db)
         return;
     ferry__lmdb_close(db->lmdb);
+    ferry__leveldb_close(db->leveldb);
     free(db->path);
     free(db);
 }
@@ -100,7 +106,10 @@ void ferry__database_close(struct ferry__database *db)
 
 void ferry__database_record(const struct ferry__database *db, const void **out, size_t *out_size)
 {
-    ferry__lmdb_value(db->lmdb, out, out_size);
+    if (db->leveldb)
+        ferry__leveldb_value(db->leveldb, out, out_size);
+    else
+        ferry__lmdb_value(db->lmdb, out, out_size);
 }
 
 void ferry__database_name(const struct ferry__database *db, char *buf, size_t size)
@@ -111,7 +120,10 @@ void ferry__database_name(const struct ferry__database *db, char *buf, size_t si
 
     if (length < 0 || (size_t)length >= size)
         return;
-    ferry__lmdb_key(db->lmdb, &key, &key_size);
+    if (db->leveldb)
+        ferry__leveldb_key(db->leveldb, &key, &key_size);
+    else
+        ferry__lmdb_key(db->lmdb, &key, &key_size);
     for (at = (size_t)length, i = 0; i < key_size && at + 1 < size; i++)
         buf[at++] = isprint(key[i]) ? (char)key[i] : '?';
     buf[at] = 0;
@@ -119,10 +131,11 @@ void ferry__database_name(const struct ferry__database *db, char *buf, size_t si
 
 int ferry__database_step(struct ferry__database *db)
 {
-    return ferry__lmdb_next(db->lmdb);
+    return db->leveldb ? ferry__leveldb_next(db->leveldb) : ferry__lmdb_next(db->lmdb);
 }
 
 int ferry__database_seek(struct ferry__database *db, uint64_t steps)
 {
-    return ferry__lmdb_seek(db->lmdb, steps);
+    return db->leveldb ? ferry__leveldb_seek(db->leveldb, steps)
+                       : ferry__lmdb_seek(db->lmdb, steps);
 }

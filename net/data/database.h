@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A database of records that is read one after the other: LMDB.
+ * A database whose records are read one after the other: LMDB or LevelDB.
  */
 #ifndef FERRY_NET_DATA_DATABASE_H
 #define FERRY_NET_DATA_DATABASE_H
@@ -11,9 +11,9 @@
 struct ferry__database;
 
 /*
- * Opens a folder or file, which its content tells, to read; nothing is written beside it. It stands at
- * its first record. FERRY_EIO, FERRY_EFORMAT for what is none, is damaged or cut off, or has no record;
- * FERRY_EUNSUPPORTED for LevelDB, and for LMDB that lmdb.h does not read.
+ * Opens a folder or file, whose content decides which database it is; nothing is written into it. The database is at its
+ * first record then. FERRY_EIO; FERRY_EFORMAT for a path that is not a database, is damaged or cut off, or has no record;
+ * FERRY_EUNSUPPORTED for what lmdb.h and leveldb/leveldb.h do not read.
  */
 int ferry__database_open(const char *path, struct ferry__database **out);
 

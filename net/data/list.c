@@ -59,7 +59,7 @@ static int read_text(const char *path, FILE *f, char **text, size_t *size)
     return ferror(f) ? failed(path, strerror(errno)) : 0;
 }
 
-int ferry__list_read(const char *path, char **out)
+int ferry__file_read(const char *path, char **out, size_t *out_size)
 {
     char *text = NULL;
     size_t size = 0;
@@ -70,12 +70,27 @@ int ferry__list_read(const char *path, char **out)
         return err;
     err = read_text(path, f, &text, &size);
     fclose(f);
-    if (!err && strlen(text) != size)
+    if (err) {
+        free(text);
+        return err;
+    }
+    *out = text;
+    *out_size = size;
+    return 0;
+}
+
+int ferry__list_read(const char *path, char **out)
+{
+    char *text;
+    size_t size;
+    int err = ferry__file_read(path, &text, &size);
+
+    if (!err && strlen(text) != size) {
         err = ferry_error_set(FERRY_EFORMAT, "\"%.500s\": it is no text: its byte %zu is 0", path,
                               strlen(text) + 1);
-    if (err)
         free(text);
-    else
+    }
+    if (!err)
         *out = text;
     return err;
 }

@@ -4,10 +4,10 @@
  * the order of their keys; behind the last one the first begins again. A record is a Datum: values as bytes
  * or floats, channels × height × width, or a PNG or JPEG (`encoded`), in the channels that it has, three
  * with force_color or force_encoded_color, one with force_gray; and a label for top 1, if there is one.
- * What the source is its content tells, not `backend`: LMDB is read. rand_skip skips fewer records than it
+ * The content of the source decides whether it is LMDB or LevelDB, not `backend`. rand_skip skips fewer records than it
  * says, by the net's seed. `prefetch` batches are read ahead by a thread, with 0 none, and there is no thread.
  * A batch takes the shape of its first record.
- * (Caffe: DataLayer, db_lmdb.)
+ * (Caffe: DataLayer, db_lmdb, db_leveldb.)
  */
 #include "net/layers/pictures.h"
 

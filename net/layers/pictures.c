@@ -54,8 +54,9 @@ static int read_mean_values(const ferry_proto *p, ferry_blob *mean)
     return 0;
 }
 
-static int read_any_mean(ferry_layer *layer, struct ferry__pictures *s, const ferry_proto *p)
+int ferry__mean_read(ferry_layer *layer, ferry_blob **out)
 {
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "transform_param", 0);
     bool file = ferry_proto_value_count(p, "mean_file") > 0,
          values = ferry_proto_value_count(p, "mean_value") > 0;
     int err;
@@ -66,10 +67,9 @@ static int read_any_mean(ferry_layer *layer, struct ferry__pictures *s, const fe
         return ferry_proto_error(p, "mean_value", 0, FERRY_EFORMAT,
                                  "layer \"%s\": a mean_file and a mean_value; one of them fits",
                                  ferry_layer_name(layer));
-    err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, NULL, FERRY_UNSHAPED, &s->mean);
+    err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, NULL, FERRY_UNSHAPED, out);
     if (!err)
-        err = file ? read_mean_file(layer, p, s->mean) : read_mean_values(p, s->mean);
-    s->how.mean = s->mean;
+        err = file ? read_mean_file(layer, p, *out) : read_mean_values(p, *out);
     return err;
 }
 
@@ -214,7 +214,8 @@ int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p)
                                  ferry_layer_name(layer));
     s->how.crop_height = s->how.crop_width = ferry_proto_integer(t, "crop_size", 0);
     s->mirror = ferry_proto_boolean(t, "mirror", 0) != 0;
-    err = read_any_mean(layer, s, t);
+    err = ferry__mean_read(layer, &s->mean);
+    s->how.mean = s->mean;
     if (!err)
         err = ferry__reader_setup(layer, &s->reader, read_batch);
     s->next = s->reader.rank;

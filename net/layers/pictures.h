@@ -37,6 +37,12 @@ struct ferry__pictures {
 /* Reads batch_size of `p`, and transform_param. */
 int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p);
 
+/*
+ * Reads mean_file or mean_value of transform_param into a new F32 blob: the array that the file has, or the values along one
+ * axis. *out stays as it is where there is neither; after a failure the caller destroys what it may have become.
+ */
+int ferry__mean_read(ferry_layer *layer, ferry_blob **out);
+
 /* Shapes the tops as the record that stands next has it; once batches are read, as they are. */
 int ferry__pictures_reshape(ferry_layer *layer);
 

@@ -19,7 +19,8 @@ extern const ferry_layer_type ferry__accuracy_layer, ferry__arg_max_layer, ferry
     ferry__reduction_layer, ferry__reshape_layer, ferry__rnn_layer, ferry__roi_pooling_layer,
     ferry__scale_layer, ferry__shuffle_channel_layer, ferry__sigmoid_cross_entropy_loss_layer,
     ferry__silence_layer, ferry__slice_layer, ferry__softmax_layer, ferry__softmax_with_loss_layer,
-    ferry__split_layer, ferry__spp_layer, ferry__tile_layer, ferry__upsample_layer;
+    ferry__split_layer, ferry__spp_layer, ferry__tile_layer, ferry__upsample_layer,
+    ferry__window_data_layer;
 
 static const ferry_layer_type *const layers[] = {
     &ferry__accuracy_layer,
@@ -83,6 +84,7 @@ static const ferry_layer_type *const layers[] = {
     &ferry__spp_layer,
     &ferry__tile_layer,
     &ferry__upsample_layer,
+    &ferry__window_data_layer,
 };
 
 const ferry_layer_type *ferry__layer_at(int index)

@@ -83,10 +83,6 @@ static void pictures_of_a_list_come_back_from_the_database(void)
     }
 }
 
-static const unsigned char images[] = { 0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 2,   0,   0,
-                                        0, 2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 250, 251, 252 };
-static const unsigned char labels[] = { 0, 0, 8, 1, 0, 0, 0, 3, 9, 0, 4 };
-
 static double value_of(const char *blob, size_t i)
 {
     json_t *document = parse_output(), *o;
@@ -99,6 +95,55 @@ static double value_of(const char *blob, size_t i)
     json_decref(document);
     return value;
 }
+
+/* Two databases of the same pictures, which Data reads alike, whatever its `backend` is. */
+static void both_backends_have_the_same_records(void)
+{
+#ifdef FERRY_NET_HAVE_LEVELDB
+    write_pictures();
+    CU_ASSERT_EQUAL(shell(CMD "dataset list db --backend lmdb"), 0);
+    check_alike("list", 3, "", "");
+    CU_ASSERT_EQUAL(shell(HERE "rm -rf db && \"$FERRY_TEST_COMMAND\" dataset list db --backend "
+                               "leveldb && test -f db/CURRENT"),
+                    0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "3 records"));
+    check_alike("list", 3, "", "");
+#else
+    ferry_test_skip("there is no libleveldb");
+#endif
+}
+
+/* The mean of 3 pictures as a mean_file: what Data subtracts from each sums to nothing over all of them. */
+static void a_mean_is_that_of_the_pictures(void)
+{
+    write_pictures();
+    CU_ASSERT_EQUAL(shell(CMD "dataset list db --resize 2x2 --mean mean.binaryproto"), 0);
+    CU_ASSERT_EQUAL(shell(CMD "inspect mean.binaryproto"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "1 3 2 2"));
+    write_text("db.prototxt",
+               "layer { name: 'd' type: 'Data' top: 'data' top: 'label' data_param { source: 'db' "
+               "batch_size: 3 } transform_param { mean_file: 'mean.binaryproto' } }");
+    CU_ASSERT_EQUAL(shell(CMD "run db.prototxt --json"), 0);
+    for (size_t i = 0; i < 12; i++) {
+        double sum = value_of("data", i) + value_of("data", i + 12) + value_of("data", i + 24);
+
+        CU_ASSERT(sum < 1e-4 && sum > -1e-4);
+    }
+    CU_ASSERT_NOT_EQUAL(value_of("data", 0), value_of("data", 12));
+}
+
+/* A PNG of one gray pixel. */
+static const unsigned char dot[] = {
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48,
+    0x44, 0x52, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x00, 0x00, 0x00,
+    0x00, 0x3a, 0x7e, 0x9b, 0x55, 0x00, 0x00, 0x00, 0x0a, 0x49, 0x44, 0x41, 0x54, 0x78,
+    0x9c, 0x63, 0x68, 0x00, 0x00, 0x00, 0x82, 0x00, 0x81, 0x77, 0xcd, 0x72, 0xb6, 0x00,
+    0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
+};
+
+static const unsigned char images[] = { 0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 2,   0,   0,
+                                        0, 2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 250, 251, 252 };
+static const unsigned char labels[] = { 0, 0, 8, 1, 0, 0, 0, 3, 9, 0, 4 };
 
 static void idx_files_come_back_from_the_database(void)
 {
@@ -184,6 +229,11 @@ static void what_cannot_be_is_one_line_and_leaves_nothing(void)
         { "dataset list db --resize 0x7", 2, "--resize" },
         { "dataset list db --seed 3", 2, "--seed" },
         { "dataset list db --shuffle --seed x", 2, "--seed" },
+        { "dataset list db --backend sql", 2, "lmdb or leveldb" },
+        { "dataset sizes db --mean mean", 1, "pictures of one size" },
+        { "dataset list db --mean no/where/mean", 1, "no/where" },
+        { "dataset list no/where/db --backend leveldb", 1, "no/where" },
+        { "dataset gone db --backend leveldb", 1, "gone.png" },
         { "dataset list db --max-bytes 0", 2, "--max-bytes" },
         { "dataset list db --max-bytes 100", 1, "the limit is 100" },
         { "dataset nowhere db", 1, "nowhere" },
@@ -214,6 +264,8 @@ static void what_cannot_be_is_one_line_and_leaves_nothing(void)
     write_file("zero", "rgb.png\0 1\n", 11);
     write_text("gone", "rgb.png 1\ngone.png 2\n");
     write_text("words", "rgb.png 1\nrgb.png cat\n");
+    write_text("sizes", "rgb.png 1\ndot.png 2\n");
+    write_file("dot.png", dot, sizeof dot);
     write_text("nothing", "\n");
     write_text("bad", "rgb.png 1\nlist 2\n");
     for (size_t i = 0; i < FERRY_TEST_COUNT(wrong); i++) {
@@ -230,6 +282,8 @@ static void what_cannot_be_is_one_line_and_leaves_nothing(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(pictures_of_a_list_come_back_from_the_database),
+    FERRY_TEST(both_backends_have_the_same_records),
+    FERRY_TEST(a_mean_is_that_of_the_pictures),
     FERRY_TEST(idx_files_come_back_from_the_database),
     FERRY_TEST(a_shuffled_order_is_its_seeds),
     FERRY_TEST(a_database_outgrows_its_first_map),

@@ -419,7 +419,7 @@ static const struct {
     { "Data", "nothing", "batch_size: 1", "", FERRY_EFORMAT, "record 00000000", "0 x 0 x 0" },
     { "Data", "damaged", "batch_size: 1", "", FERRY_EFORMAT, "record 00000000", "PNG" },
     { "Data", "short", "batch_size: 1", "", FERRY_EFORMAT, "/short", "cut off" },
-    { "Data", "level", "batch_size: 1", "", FERRY_EUNSUPPORTED, "LevelDB", "convert_imageset" },
+    { "Data", "level", "batch_size: 1", "", FERRY_EIO, "LevelDB", "MANIFEST-000002" },
     { "Data", "folder", "batch_size: 1", "", FERRY_EFORMAT, "/folder", "data.mdb" },
     { "Data", "nowhere", "batch_size: 1", "", FERRY_EIO, "/nowhere", "" },
     { "Data", "list", "batch_size: 1", "", FERRY_EFORMAT, "/list", "no LMDB" },

@@ -19,6 +19,7 @@ static const struct {
     { "--sort", "size name l1" },
     { "--phase", "TRAIN TEST" },
     { "--resume", "exact caffe" },
+    { "--backend", "lmdb leveldb" },
 };
 
 static void offer(const char *candidate, size_t length, const char *word)

@@ -17,7 +17,9 @@ struct making {
     struct dataset_source source;
     struct dataset_writer *writer;
     bool encoded, gray, shuffle, json;
-    const char *root, *resize, *seed_text, *max_bytes;
+    const char *root, *resize, *seed_text, *max_bytes, *backend_name, *mean_path;
+    const struct dataset_backend *backend;
+    struct dataset_mean mean;
     int64_t height, width; /* 0: as they are */
     uint64_t seed;
     ferry_blob *picture, *resized;
@@ -57,6 +59,14 @@ static int parse_seed(const struct tool_command *self, struct making *m)
     if (m->seed_text && !m->shuffle)
         return tool_error(TOOL_USAGE, "%s: --seed is for --shuffle", self->name);
     return TOOL_OK;
+}
+
+static int parse_backend(const struct tool_command *self, struct making *m)
+{
+    m->backend = dataset_backend_find(m->backend_name ? m->backend_name : "lmdb");
+    return m->backend ? TOOL_OK
+                      : tool_error(TOOL_USAGE, "%s: --backend %s: lmdb or leveldb", self->name,
+                                   m->backend_name);
 }
 
 /* ---- the order ----------------------------------------------------------------------------------- */
@@ -196,6 +206,8 @@ static int add(struct making *m, const char *key, int64_t i)
         err = raw_datum(m, &d);
     if (!err)
         note_shape(m, &d);
+    if (!err && m->mean_path)
+        err = dataset_mean_add(&m->mean, &d);
     if (!err && m->encoded)
         err = m->source.pixels || m->height || m->gray ? encoded_datum(&d, &png)
                                                        : file_datum(m, i, &d);
@@ -254,11 +266,13 @@ static int make(struct making *m, const char *folder)
     int err = make_order(m);
 
     if (!err)
-        err = dataset_create(folder, &m->writer);
+        err = dataset_create(folder, m->backend, &m->writer);
     if (err)
         return tool_ferry_error();
     catch_interrupts();
     err = add_all(m);
+    if (!err && m->mean_path)
+        err = dataset_mean_write(&m->mean, m->mean_path);
     if (err)
         dataset_abort(m->writer);
     else
@@ -294,6 +308,7 @@ int cmd_dataset(const struct tool_command *self, int argc, char **argv)
         { "--resize", NULL, NULL, &m.resize },   { "--gray", NULL, &m.gray, NULL },
         { "--shuffle", NULL, &m.shuffle, NULL }, { "--seed", NULL, NULL, &m.seed_text },
         { "--json", NULL, &m.json, NULL },       { "--max-bytes", NULL, NULL, &m.max_bytes },
+        { "--backend", NULL, NULL, &m.backend_name }, { "--mean", NULL, NULL, &m.mean_path },
         { NULL, NULL, NULL, NULL },
     };
     int n = tool_parse(self, argc, argv, options, 3), status;
@@ -307,6 +322,8 @@ int cmd_dataset(const struct tool_command *self, int argc, char **argv)
     if (status == TOOL_OK)
         status = parse_seed(self, &m);
     if (status == TOOL_OK)
+        status = parse_backend(self, &m);
+    if (status == TOOL_OK)
         status = net_max_bytes(self, m.max_bytes);
     if (status != TOOL_OK)
         return status;
@@ -316,5 +333,6 @@ int cmd_dataset(const struct tool_command *self, int argc, char **argv)
     dataset_close(&m.source);
     free(m.bytes);
     free(m.order);
+    free(m.mean.sums);
     return status;
 }

@@ -220,7 +220,7 @@ const struct tool_command tool_commands[] = {
       "    --shard, --no-diff, --quiet, --trust    as of ferry convert\n",
       cmd_split },
     { "dataset", "LIST OUT | IMAGES.idx LABELS.idx OUT [--resize HxW] [--encoded] ...",
-      "Pictures with labels into an LMDB database for Data layers",
+      "Pictures with labels into an LMDB or LevelDB database for Data layers",
       "\nLIST has a path, a space and a number a line; idx files are MNIST's. OUT is a folder "
       "that\n"
       "is not there yet. Records are Caffe's, values in planes, blue first.\n"
@@ -229,6 +229,8 @@ const struct tool_command tool_commands[] = {
       "    --gray           one channel\n"
       "    --encoded        files as they are, or as PNG what is resized, gray or from idx files\n"
       "    --shuffle        in another order; --seed N: in another one yet\n"
+      "    --backend B      lmdb or leveldb; lmdb\n"
+      "    --mean FILE      the mean of all pictures, a .binaryproto for mean_file\n"
       "    --max-bytes N    of a decoded picture; 1073741824\n"
       "    --json           {\"database\", \"records\", \"shape\", \"encoded\", \"shuffled\"}\n",
       cmd_dataset },

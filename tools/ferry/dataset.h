@@ -53,8 +53,14 @@ struct dataset_datum {
 
 struct dataset_writer;
 
-/* Begins a database beside `folder`, which must not be there. FERRY_EUNSUPPORTED without liblmdb. */
-int dataset_create(const char *folder, struct dataset_writer **out);
+struct dataset_backend;
+
+/* The kind of database of that name, "lmdb" or "leveldb"; NULL: there is no such. */
+const struct dataset_backend *dataset_backend_find(const char *name);
+
+/* Begins a database beside `folder`, which must not exist. FERRY_EUNSUPPORTED without the backend's library. */
+int dataset_create(const char *folder, const struct dataset_backend *backend,
+                   struct dataset_writer **out);
 
 /* Adds a record; keys come in their order. */
 int dataset_put(struct dataset_writer *w, const char *key, const struct dataset_datum *datum);
@@ -64,6 +70,20 @@ int dataset_commit(struct dataset_writer *w);
 
 /* Ends it, and removes what was written. NULL is accepted. */
 void dataset_abort(struct dataset_writer *w);
+
+/* ---- their mean --------------------------------------------------------------------------------- */
+
+/* Sums of all pictures, value by value. Zero at first; the sums are to be freed. */
+struct dataset_mean {
+    double *sums;
+    int64_t shape[3], count; /* of a picture; how many there were */
+};
+
+/* Adds a picture's values. FERRY_ESHAPE for one of another size than those before it. */
+int dataset_mean_add(struct dataset_mean *m, const struct dataset_datum *values);
+
+/* Writes the mean of the pictures that were added, one at least, as a .binaryproto. */
+int dataset_mean_write(const struct dataset_mean *m, const char *path);
 
 /* Encodes height × width pixels, blue first if there are three channels, as PNG; to be freed. */
 int dataset_png(const struct dataset_datum *planes, unsigned char **out, size_t *out_size);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The database is written into a folder beside the one that is wanted, which gets its name at the end. Its
- * map grows before it is full: what a transaction held when the map was full would be lost.
+ * The database is written into a folder beside the one that is wanted, which gets its name at the end.
  */
 #define _XOPEN_SOURCE 700
 #include "dataset.h"
+#include "dataset_store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,34 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifdef FERRY_NET_HAVE_LMDB
-#include <lmdb.h>
-#endif
-#ifdef FERRY_NET_HAVE_PNG
-#include <png.h>
-#endif
-
-#ifdef FERRY_NET_HAVE_LMDB
-
-#define FIRST_MAP   ((size_t)64 << 20)
-#define TRANSACTION 1000 /* records */
-
 struct dataset_writer {
+    const struct dataset_backend *backend;
+    void *store;          /* the open database */
     char *folder, *fresh; /* the name that is wanted, and the one that it has */
-    MDB_env *env;
-    MDB_txn *txn;
-    MDB_dbi dbi;
-    size_t map, used; /* bytes; no less than what was used */
-    int pending;
     unsigned char *record;
     size_t room;
 };
-
-static int failed(const struct dataset_writer *w, int code)
-{
-    return ferry_error_set(code == ENOMEM ? FERRY_ENOMEM : FERRY_EIO, "%.400s: LMDB: %s", w->folder,
-                           mdb_strerror(code));
-}
 
 /* ---- opening ------------------------------------------------------------------------------------- */
 
@@ -81,32 +61,28 @@ static int make_folder(struct dataset_writer *w, const char *folder)
     return 0;
 }
 
-static int begin(struct dataset_writer *w)
+const struct dataset_backend *dataset_backend_find(const char *name)
 {
-    int code = mdb_txn_begin(w->env, NULL, 0, &w->txn);
+    static const struct dataset_backend *const backends[] = { &dataset_lmdb, &dataset_leveldb };
 
-    if (!code)
-        code = mdb_dbi_open(w->txn, NULL, 0, &w->dbi);
-    return code ? failed(w, code) : 0;
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
+        if (!strcmp(name, backends[i]->name))
+            return backends[i];
+    return NULL;
 }
 
-int dataset_create(const char *folder, struct dataset_writer **out)
+int dataset_create(const char *folder, const struct dataset_backend *backend,
+                   struct dataset_writer **out)
 {
     struct dataset_writer *w = calloc(1, sizeof *w);
-    int code, err;
+    int err;
 
     if (!w)
         return ferry_error_set(FERRY_ENOMEM, "%.400s: no memory", folder);
-    w->map = FIRST_MAP;
+    w->backend = backend;
     err = make_folder(w, folder);
-    if (!err) {
-        code = mdb_env_create(&w->env);
-        if (!code)
-            code = mdb_env_set_mapsize(w->env, w->map);
-        if (!code)
-            code = mdb_env_open(w->env, w->fresh, MDB_NOSYNC | MDB_NOLOCK, 0666);
-        err = code ? failed(w, code) : begin(w);
-    }
+    if (!err)
+        err = backend->open(w->fresh, w->folder, &w->store);
     if (err)
         dataset_abort(w);
     else
@@ -131,7 +107,7 @@ static unsigned char *put_number(unsigned char *to, unsigned field, int64_t valu
 }
 
 /* Fields 1 to 5 and 7 of caffe.proto's Datum: channels, height, width, data, label, encoded. */
-static int make_record(struct dataset_writer *w, const struct dataset_datum *d, MDB_val *out)
+static int make_record(struct dataset_writer *w, const struct dataset_datum *d, size_t *out)
 {
     unsigned char *to = w->record;
 
@@ -153,70 +129,41 @@ static int make_record(struct dataset_writer *w, const struct dataset_datum *d, 
     to = put_number(to + d->size, 5, d->label);
     if (d->encoded)
         to = put_number(to, 7, 1);
-    *out = (MDB_val){ (size_t)(to - w->record), w->record };
+    *out = (size_t)(to - w->record);
     return 0;
-}
-
-static int end_transaction(struct dataset_writer *w)
-{
-    int code = mdb_txn_commit(w->txn);
-
-    w->txn = NULL;
-    w->pending = 0;
-    return code ? failed(w, code) : 0;
-}
-
-/* A record takes its own pages, or a part of one; twice a page more covers the tree above. */
-static int make_room(struct dataset_writer *w, size_t size)
-{
-    size_t wanted = w->used + size + 2 * 4096;
-    int code = 0, err;
-
-    if (wanted <= w->map / 2 && w->pending < TRANSACTION) {
-        w->used = wanted;
-        return 0;
-    }
-    err = end_transaction(w);
-    if (err)
-        return err;
-    if (wanted > w->map / 2) {
-        while (wanted > w->map / 2 && w->map <= SIZE_MAX / 2)
-            w->map *= 2;
-        code = mdb_env_set_mapsize(w->env, w->map);
-    }
-    w->used = wanted;
-    return code ? failed(w, code) : begin(w);
 }
 
 int dataset_put(struct dataset_writer *w, const char *key, const struct dataset_datum *datum)
 {
-    MDB_val k = { strlen(key), (void *)(uintptr_t)key }, v;
-    int code, err = make_record(w, datum, &v);
+    size_t size = 0;
+    int err = make_record(w, datum, &size);
 
-    if (!err)
-        err = make_room(w, k.mv_size + v.mv_size);
-    if (err)
-        return err;
-    code = mdb_put(w->txn, w->dbi, &k, &v, MDB_APPEND);
-    w->pending++;
-    return code ? failed(w, code) : 0;
+    return err ? err : w->backend->put(w->store, key, w->record, size);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-static void end(struct dataset_writer *w, bool keep)
+/* Removes the folder with the files of the database, which has no folders in it. */
+static void remove_folder(const char *folder)
 {
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
     char file[4096];
 
-    if (w->txn)
-        mdb_txn_abort(w->txn);
-    if (w->env)
-        mdb_env_close(w->env);
-    if (!keep && w->fresh) {
-        if (snprintf(file, sizeof file, "%s/data.mdb", w->fresh) < (int)sizeof file)
+    while (dir && (entry = readdir(dir)))
+        if (snprintf(file, sizeof file, "%s/%s", folder, entry->d_name) < (int)sizeof file)
             unlink(file);
-        rmdir(w->fresh);
-    }
+    if (dir)
+        closedir(dir);
+    rmdir(folder);
+}
+
+static void end(struct dataset_writer *w, bool keep)
+{
+    if (w->store)
+        w->backend->close(w->store);
+    if (!keep && w->fresh)
+        remove_folder(w->fresh);
     free(w->folder);
     free(w->fresh);
     free(w->record);
@@ -225,12 +172,11 @@ static void end(struct dataset_writer *w, bool keep)
 
 int dataset_commit(struct dataset_writer *w)
 {
-    int code, err = end_transaction(w);
+    int err = w->backend->sync(w->store);
 
     if (!err) {
-        code = mdb_env_sync(w->env, 1);
-        if (code)
-            err = failed(w, code);
+        w->backend->close(w->store);
+        w->store = NULL;
     }
     if (!err && rename(w->fresh, w->folder) != 0)
         err = ferry_error_set(FERRY_EIO, "%.400s: %s", w->folder, strerror(errno));
@@ -243,83 +189,3 @@ void dataset_abort(struct dataset_writer *w)
     if (w)
         end(w, false);
 }
-
-#else
-
-int dataset_create(const char *folder, struct dataset_writer **out)
-{
-    (void)out;
-    return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: this ferry was built without liblmdb",
-                           folder);
-}
-
-/* There is never a writer. */
-int dataset_put(struct dataset_writer *w, const char *key, const struct dataset_datum *datum)
-{
-    (void)w;
-    (void)datum;
-    return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: no liblmdb", key);
-}
-
-int dataset_commit(struct dataset_writer *w)
-{
-    return dataset_put(w, "", NULL);
-}
-
-void dataset_abort(struct dataset_writer *w)
-{
-    (void)w;
-}
-
-#endif
-
-/* ---- PNG ----------------------------------------------------------------------------------------- */
-
-#ifdef FERRY_NET_HAVE_PNG
-
-static unsigned char *interleave(const struct dataset_datum *d)
-{
-    size_t area = (size_t)(d->height * d->width), c, i;
-    unsigned char *pixels = malloc(d->size);
-
-    for (c = 0; pixels && c < (size_t)d->channels; c++)
-        for (i = 0; i < area; i++)
-            pixels[i * (size_t)d->channels + c] = d->bytes[c * area + i];
-    return pixels;
-}
-
-int dataset_png(const struct dataset_datum *d, unsigned char **out, size_t *out_size)
-{
-    png_image image = { .version = PNG_IMAGE_VERSION };
-    unsigned char *pixels = interleave(d), *bytes;
-    png_alloc_size_t size = 0;
-    bool made;
-
-    image.format = d->channels == 3 ? PNG_FORMAT_BGR : PNG_FORMAT_GRAY;
-    image.height = (png_uint_32)d->height;
-    image.width = (png_uint_32)d->width;
-    size = PNG_IMAGE_PNG_SIZE_MAX(image);
-    bytes = malloc(size);
-    made = pixels && bytes && png_image_write_to_memory(&image, bytes, &size, 0, pixels, 0, NULL);
-    free(pixels);
-    if (!made) {
-        free(bytes);
-        return ferry_error_set(FERRY_ENOMEM, "no PNG: %s",
-                               image.message[0] ? image.message : "no memory");
-    }
-    *out = bytes;
-    *out_size = size;
-    return 0;
-}
-
-#else
-
-int dataset_png(const struct dataset_datum *d, unsigned char **out, size_t *out_size)
-{
-    (void)d;
-    (void)out;
-    (void)out_size;
-    return ferry_error_set(FERRY_EUNSUPPORTED, "this ferry was built without libpng");
-}
-
-#endif

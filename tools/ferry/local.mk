@@ -39,7 +39,12 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_upgrade.c \
 	%D%/commands.c \
 	%D%/dataset.h \
+	%D%/dataset_leveldb.c \
+	%D%/dataset_lmdb.c \
+	%D%/dataset_mean.c \
+	%D%/dataset_png.c \
 	%D%/dataset_source.c \
+	%D%/dataset_store.h \
 	%D%/dataset_write.c \
 	%D%/diff.h \
 	%D%/diff_measure.c \
@@ -100,7 +105,7 @@ bin_PROGRAMS += %D%/ferry
 %C%_ferry_CPPFLAGS = -iquote $(top_srcdir) $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \
 	-iquote $(top_srcdir)/bench $(NET_CPPFLAGS_LIBS) -DFERRY_TEMPLATEDIR='"$(templatedir)"'
 %C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
-%C%_ferry_LDADD = tests/conform/libferryconform.la libferrynet.la libferryio.la libferry.la $(JANSSON_LIBS) $(PNG_LIBS) $(LMDB_LIBS) $(CORE_SYSTEM_LIBS) -lm
+%C%_ferry_LDADD = tests/conform/libferryconform.la libferrynet.la libferryio.la libferry.la $(JANSSON_LIBS) $(PNG_LIBS) $(LMDB_LIBS) $(LEVELDB_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_ferry_LDFLAGS =
 
 # Where the shells look for the completion of a command of that name.

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FERRY_NET_DATA_LEVELDB_CRC32C_H
+#define FERRY_NET_DATA_LEVELDB_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* CRC-32C (Castagnoli) of bytes, continued from that of those before them, which is 0 at first. Any thread. */
+uint32_t ferry__crc32c(uint32_t before, const void *bytes, size_t size);
+
+/* A checksum as LevelDB stores it, which is masked because the bytes around it are checked, too. */
+uint32_t ferry__crc32c_mask(uint32_t crc);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The records of a LevelDB database in the order of their keys. Nothing is written into its folder, and no lock is taken.
+ */
+#ifndef FERRY_NET_DATA_LEVELDB_LEVELDB_H
+#define FERRY_NET_DATA_LEVELDB_LEVELDB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ferry__leveldb;
+
+/*
+ * Opens the database in a folder and goes to its first record. FERRY_EIO, FERRY_ENOMEM; FERRY_EFORMAT for a database that is
+ * damaged, lacks a file, or has no records; FERRY_EUNSUPPORTED for blocks compressed by zstd, and for keys in an
+ * order of the program's own.
+ */
+int ferry__leveldb_open(const char *folder, struct ferry__leveldb **out);
+
+/* NULL is accepted. */
+void ferry__leveldb_close(struct ferry__leveldb *db);
+
+/* The record that it is at; the key and the value are valid until it goes elsewhere. */
+void ferry__leveldb_key(const struct ferry__leveldb *db, const unsigned char **out,
+                        size_t *out_size);
+void ferry__leveldb_value(const struct ferry__leveldb *db, const void **out, size_t *out_size);
+
+/* Goes to the next record; after the last one to the first. After an error ferry__leveldb_seek has to succeed first. */
+int ferry__leveldb_next(struct ferry__leveldb *db);
+
+/* Goes to the record that so many steps from the first one reach. */
+int ferry__leveldb_seek(struct ferry__leveldb *db, uint64_t steps);
+
+#endif
