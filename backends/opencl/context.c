@@ -177,10 +177,11 @@ static int find(struct ocl_context *c, cl_program *slot, const char *options, cl
     return err;
 }
 
+/* Without warnings: some drivers print them, or their number, to the program's standard error. */
 static void options_of(unsigned variant, const char *what, uint32_t x, uint32_t y, char *out,
                        size_t size)
 {
-    snprintf(out, size, " -cl-std=CL1.2 -D%s -DX=%u -DY=%u%s%s", what, (unsigned)x, (unsigned)y,
+    snprintf(out, size, " -cl-std=CL1.2 -w -D%s -DX=%u -DY=%u%s%s", what, (unsigned)x, (unsigned)y,
              variant & OCL_DOUBLES ? " -DFP64" : "", variant & OCL_FEW_ITEMS ? " -DFEW" : "");
 }
 

@@ -48,13 +48,13 @@ static int build(const struct ocl_device *dev, enum kernel_program program, cl_p
 {
     size_t count = kernel_program_lines(program, NULL);
     const char **lines = malloc(count * sizeof(*lines));
-    char options[112];
+    char options[120];
     int err;
 
     if (!lines)
         return ocl_host->error(FERRY_ENOMEM, "no memory for the text of kernels");
     (void)kernel_program_lines(program, lines);
-    snprintf(options, sizeof(options), " -cl-std=CL1.2 -DVEC=%u -DGROUP=%u%s%s",
+    snprintf(options, sizeof(options), " -cl-std=CL1.2 -w -DVEC=%u -DGROUP=%u%s%s",
              (unsigned)dev->target.vec, (unsigned)dev->target.group,
              is_fused(dev) ? " -DFUSED" : "",
              reads_arguments_by_index(dev) ? "" : " -DARGS_COPIED");
