@@ -224,7 +224,7 @@ esac
 
 if OMPI_COMM_WORLD_SIZE=3 PMI_SIZE=3 timeout 60 "$FERRY_TEST_COMMAND" train one.prototxt >out 2>&1; then
     fail an_mpirun_of_another_mpi_is_an_error "$(tail -3 out)"
-elif grep -q 'mpirun is of another MPI' out; then
+elif grep -q 'mpirun belongs to another MPI' out; then
     pass an_mpirun_of_another_mpi_is_an_error
 else
     fail an_mpirun_of_another_mpi_is_an_error "$(tail -3 out)"

@@ -37,7 +37,7 @@ says() {
 
 out=$(with none 'opencl, cpu')
 says no_driver_at_all_is_told_beside_the_other_devices "$out" \
-    'no device of opencl: clGetPlatformIDs: CL_PLATFORM_NOT_FOUND_KHR: no OpenCL driver'
+    'opencl has no device: clGetPlatformIDs: CL_PLATFORM_NOT_FOUND_KHR: no OpenCL driver'
 says and_another_device_is_selected "$out" '*  cpu:0'
 if with none opencl >/dev/null; then
     fail a_choice_of_opencl_alone_fails_without_a_driver

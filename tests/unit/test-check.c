@@ -436,7 +436,7 @@ static void a_command_line_that_makes_no_sense_is_status_2(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "no plugin \"nonesuch\""));
     CU_ASSERT_EQUAL(check("./nonesuch.so"), 2);
     CU_ASSERT_EQUAL(check("sim:one --only descriptor"), 2);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "sim:one: after the colon comes a device's number"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "sim:one: expected a device index after the colon"));
     CU_ASSERT_EQUAL(check_bad("good_sync", "--only memroy"), 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "did you mean \"memory\"?"));
     CU_ASSERT_EQUAL(check_bad("good_sync", "--set clock"), 2);

@@ -72,7 +72,7 @@ static void shards_that_cannot_be_are_refused(void)
         REFUSES(sizes[i]);
     }
     CU_ASSERT_EQUAL(ferry("convert a.safetensors s.npz --shard 1KB"), 2);
-    REFUSES("--shard is for safetensors, not for npz");
+    REFUSES("--shard requires safetensors, not npz");
     CU_ASSERT_EQUAL(files(), 1);
     /* a folder stands where the second file would be: neither it nor an index is there then */
     CU_ASSERT_EQUAL(shell("mkdir s-00002-of-00002.safetensors"), 0);
@@ -130,7 +130,7 @@ static void renamings_that_cannot_be_are_refused(void)
     CU_ASSERT_EQUAL(ferry("rename a.npz x.npz c.w=d.w"), 1);
     REFUSES("\"c.w=d.w\": matches no array of a.npz");
     CU_ASSERT_EQUAL(ferry("rename a.npz x.npz a.w=b.w"), 1);
-    REFUSES("b.w: would be the name of both a.w and b.w");
+    REFUSES("b.w: would be the new name of both a.w and b.w");
     CU_ASSERT_EQUAL(ferry("rename a.npz x.caffemodel a.w=a/0"), 1);
     REFUSES("b.w");
     CU_ASSERT_EQUAL(ferry("rename a.npz"), 2);
@@ -159,10 +159,10 @@ static void files_are_split_by_name(void)
     CU_ASSERT_EQUAL(files(), 3);
     CU_ASSERT_EQUAL(shell("rm -f x.npz && mkdir real && ln -s real alias"), 0);
     CU_ASSERT_EQUAL(ferry("split a.npz 'c.*=x.npz' '*=./x.npz'"), 2);
-    REFUSES("split: x.npz and ./x.npz are one file");
+    REFUSES("split: x.npz and ./x.npz are the same file");
     CU_ASSERT(!is_there("x.npz"));
     CU_ASSERT_EQUAL(ferry("split a.npz 'c.*=real/x.npz' '*=alias/x.npz'"), 2);
-    REFUSES("split: real/x.npz and alias/x.npz are one file");
+    REFUSES("split: real/x.npz and alias/x.npz are the same file");
     CU_ASSERT(!is_there("real/x.npz"));
     CU_ASSERT_EQUAL(ferry("split a.npz 'c.*=real/x.npz' '*=real/y.npz'"), 0);
     CU_ASSERT_EQUAL(shell("rm -r real alias"), 0);
@@ -274,7 +274,7 @@ static void values_are_compared_whatever_their_dtypes(void)
     SAYS("equal, F32 and F16");
     SAYS("equal, I64 and U8");
     SAYS("different, F32 and BF16");
-    SAYS("3 arrays: 2 equal, 1 different, 0 not compared; furthest apart: z at 0, by 1");
+    SAYS("3 arrays: 2 equal, 1 different, 0 not compared; largest difference: z at 0, by 1");
     CU_ASSERT_EQUAL(ferry("diff a.safetensors b.safetensors --json"), 1);
     SAYS("\"dtypes\": [\n        \"F32\",\n        \"BF16\"\n      ]");
     CU_ASSERT_EQUAL(ferry("diff a.safetensors b.safetensors -t 1 -q"), 0);
@@ -314,15 +314,15 @@ static void the_worst_element_and_the_angle_are_shown(void)
     put_matrix("d.npy", "<f8", d, sizeof(d));
     CU_ASSERT_EQUAL(ferry("diff a.npy b.npy"), 1);
     SAYS("  1 1     0.6  different\n"); /* 9 / (3 · 5) */
-    SAYS("furthest apart: a at 1 1, by 4\n");
+    SAYS("largest difference: a at 1 1, by 4\n");
     CU_ASSERT_EQUAL(ferry("diff a.npy b.npy --json"), 1);
     SAYS("\"worst\": [\n        1,\n        1\n      ]");
     SAYS("\"not_compared\": 0");
     /* what a double rounds is seen: two elements are 1 apart */
     CU_ASSERT_EQUAL(ferry("diff i.npy d.npy"), 1);
-    SAYS("furthest apart: i at 0 2, by 1\n");
+    SAYS("largest difference: i at 0 2, by 1\n");
     CU_ASSERT_EQUAL(ferry("diff d.npy i.npy"), 1);
-    SAYS("furthest apart: d at 0 2, by 1\n");
+    SAYS("largest difference: d at 0 2, by 1\n");
     clean();
     fx_end();
 }

@@ -81,8 +81,8 @@ static void devices_that_are_probed_may_crash_and_hang(void)
     snprintf(command, sizeof(command), "%s --probe --timeout 1", fakes);
     CU_ASSERT_EQUAL(shell(command), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "*  alpha:0"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "no device of crashes: crashed when opened"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "no device of hangs: no answer within 1000 ms"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "crashes has no device: crashed when opened"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "hangs has no device: no answer within 1000 ms"));
     snprintf(command, sizeof(command), "%s --probe --timeout 1 --json", fakes);
     CU_ASSERT_EQUAL(shell(command), 0);
     document = parse_output();
@@ -107,16 +107,16 @@ static void devices_that_are_probed_are_opened(void)
     snprintf(text, sizeof(text), command, track, track, track, track, track);
     CU_ASSERT_EQUAL(shell(text), 0); /* the daemon writes no more */
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "*  alpha:0"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "no device of device_hangs: no answer within 2000 ms when "
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "device_hangs has no device: no answer within 2000 ms when "
                                        "its device 1 was opened in a process of its own"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out,
-                                  "no device of device_exits: ended the process of its own, when "
+                                  "device_exits has no device: ended the process of its own, when "
                                   "its device 1 was opened in it, with status 3"));
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(out, "no device of spawns: crashed when its device 1 was opened"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "no device of many_devices: device_count returned 4097 devices, "
+        strstr(out, "spawns has no device: crashed when its device 1 was opened"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "many_devices has no device: device_count returned 4097 devices, "
                                        "and at most 4096 are supported"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "no device of device_fails: its device 0 does not open: "
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "device_fails has no device: its device 0 does not open: "
                                        "vendorContext: VENDOR_BUSY on 0"));
 }
 

@@ -111,7 +111,7 @@ static void states_choose_layers(void)
 static void time_that_cannot_be_is_one_line(void)
 {
     CU_ASSERT_EQUAL(ferry("time"), 2);
-    CU_ASSERT(one_line_of_error("it takes a net"));
+    CU_ASSERT(one_line_of_error("expected a net"));
     CU_ASSERT_EQUAL(ferry("time /nowhere.prototxt"), 1);
     CU_ASSERT(one_line_of_error("/nowhere.prototxt"));
     CU_ASSERT_EQUAL(on_net("time", "--iterations none"), 2);

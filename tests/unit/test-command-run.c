@@ -191,8 +191,8 @@ static void an_array_of_another_kind_is_one_line_of_error(void)
         { "<f4", "1, 1, 3, 5, 5", 300, 1, "5 axes, 4 fit" },
         { "<f4", "1, 1, 5, 5", 100, 1, "axis 1 of its weights is 3, 1 fits" },
         { "<f4", "1, 3, 2, 5", 120, 1, "its kernel of 3 does not fit on 2 elements" },
-        { "<f4", "0, 3, 5, 5", 0, 1, "the array has no elements: 0 3 5 5" },
-        { "<f4", "1, 3, 0, 5", 0, 1, "the array has no elements: 1 3 0 5" },
+        { "<f4", "0, 3, 5, 5", 0, 1, "the array is empty: 0 3 5 5" },
+        { "<f4", "1, 3, 0, 5", 0, 1, "the array is empty: 1 3 0 5" },
         { "<f4", "1, 3, 5, 5", 299, 1, "x.npy" },
     };
 
@@ -212,12 +212,12 @@ static void options_that_would_do_nothing_are_one_line(void)
         int status;
         const char *says;
     } odd[] = {
-        { "--scale 3", 2, "--scale: no input is a picture" },
-        { "--mean 1,2,3", 2, "--mean: no input is a picture" },
-        { "--crop --swap-rb", 2, "--swap-rb: no input is a picture" },
-        { "--blobs ''", 2, "it names none" },
-        { "--blobs ,,", 2, "it names none" },
-        { "--input x=x.npy", 2, "it has been given" },
+        { "--scale 3", 2, "--scale: none of the inputs is a picture" },
+        { "--mean 1,2,3", 2, "--mean: none of the inputs is a picture" },
+        { "--crop --swap-rb", 2, "--swap-rb: none of the inputs is a picture" },
+        { "--blobs ''", 2, "does not name a blob" },
+        { "--blobs ,,", 2, "does not name a blob" },
+        { "--input x=x.npy", 2, "was given" },
         { "--batch 2", 1, "no text: a byte of it is 0" },
         { "--labels /dev/zero", 1, "it is a device" },
         { "--level 4294967296", 2, "--level 4294967296: a number from" },
@@ -322,7 +322,7 @@ static void an_input_takes_the_place_of_a_data_layer(void)
     snprintf(command, sizeof(command), "run %s --input x=%s", in_folder("d.prototxt"),
              in_folder("x.npy"));
     CU_ASSERT_EQUAL(ferry(command), 1);
-    CU_ASSERT(one_line_of_error("makes \"t\", too, which has to be given with it"));
+    CU_ASSERT(one_line_of_error("also makes \"t\", which must be given too"));
     snprintf(command, sizeof(command), "run %s --input y=%s", in_folder("d.prototxt"),
              in_folder("x.npy"));
     CU_ASSERT_EQUAL(ferry(command), 1);

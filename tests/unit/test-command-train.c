@@ -196,7 +196,7 @@ static void a_full_disk_names_the_latest_good_snapshot(void)
 static void arguments_that_make_no_sense_are_a_line(void)
 {
     static const char *const bad[][2] = {
-        { "train", "it takes a solver" },
+        { "train", "expected a solver" },
         { "train solver.prototxt --resume exact", "--resume" },
         { "train solver.prototxt --snapshot x --resume exactly", "--resume" },
         { "train solver.prototxt --snapshot x --weights y", "not both" },
@@ -288,9 +288,9 @@ static void weights_of_some_layers_are_one_line(void)
     CU_ASSERT_EQUAL(here("FERRY_LOG=info $FERRY time more.prototxt own.bin -n 1"), 0);
     CU_ASSERT_EQUAL(said("layer \"new\" got no weights"), 1);
     CU_ASSERT_EQUAL(here("$FERRY train solver.prototxt --weights \"\""), 2);
-    CU_ASSERT_EQUAL(said("--weights \"\" names no file"), 1);
+    CU_ASSERT_EQUAL(said("--weights \"\" does not name a file"), 1);
     CU_ASSERT_EQUAL(here("$FERRY test net.prototxt \"\""), 2);
-    CU_ASSERT_EQUAL(said("WEIGHTS \"\" names no file"), 1);
+    CU_ASSERT_EQUAL(said("WEIGHTS \"\" does not name a file"), 1);
 }
 
 static void test_gives_means_of_outputs(void)

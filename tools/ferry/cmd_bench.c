@@ -3,7 +3,10 @@
 
 #include "bench.h"
 
-/* `ferry bench`: how the selected device does. bench/ has the suites and what measures. */
+/*
+ * `ferry bench`: measures the selected device. bench/ has the suites and the functions that
+ * measure.
+ */
 
 static int measure(struct bench *b, ferry_runtime *rt, bool json)
 {
@@ -29,7 +32,7 @@ int cmd_bench(const struct tool_command *self, int argc, char **argv)
 
     if (n < 0)
         return tool_parse_status(n);
-    bench_start(&b); /* first: its children want a process in which nothing is open */
+    bench_start(&b); /* first: it forks children, which must not inherit an open runtime */
     if (ferry_runtime_open(NULL, &rt))
         return tool_ferry_error();
     status = measure(&b, rt, json);

@@ -18,7 +18,7 @@ struct check {
     struct conform_option options[MOST_OPTIONS];
     char name[64];
     char *path;
-    char *answers;    /* what the options point into */
+    char *answers;    /* the strings that the options point into */
     const char *only; /* groups, "memory,copy", or NULL */
     json_t *groups;   /* with --json, else NULL */
     int failed, passed, not_offered, skipped;
@@ -26,7 +26,7 @@ struct check {
 
 static const char *const results[] = { "pass", "fail", "not offered" };
 
-/* ---- what is to be checked ------------------------------------------------------------------ */
+/* ---- the plugin to check -------------------------------------------------------------------- */
 
 static bool is_file(const char *what)
 {
@@ -41,12 +41,12 @@ static int find_file(struct check *c, const char *what)
     if (!c->path)
         return tool_error(TOOL_USAGE, "%s: %s", what, strerror(errno));
     conform_plugin_name(c->path, c->name, sizeof(c->name));
-    if (!c->name[0]) /* the first group says what is wrong with it */
+    if (!c->name[0]) /* the first group reports the error */
         snprintf(c->name, sizeof(c->name), "unnamed");
     return TOOL_OK;
 }
 
-/* "name:1" is its second device. */
+/* Parses "name:1", which means device 1 of the plugin. */
 static int parse_name(struct check *c, const char *what)
 {
     const char *colon = strchr(what, ':');
@@ -58,12 +58,12 @@ static int parse_name(struct check *c, const char *what)
         return TOOL_OK;
     index = strtoul(colon + 1, &end, 10);
     if (colon[1] < '0' || colon[1] > '9' || *end || index > UINT32_MAX)
-        return tool_error(TOOL_USAGE, "check: %s: after the colon comes a device's number", what);
+        return tool_error(TOOL_USAGE, "check: %s: expected a device index after the colon", what);
     c->target.device = (uint32_t)index;
     return TOOL_OK;
 }
 
-/* "name" or "name:1": the file that ferry would load for it, whether it can be used or not. */
+/* Parses "name" or "name:1" and finds the file that ferry would load for it, usable or not. */
 static int find_plugin(struct check *c, const char *what)
 {
     const ferry_runtime_candidate_info *line, *best = NULL;
@@ -82,14 +82,14 @@ static int find_plugin(struct check *c, const char *what)
         c->path = strdup(best->path);
     else
         status = tool_error(TOOL_USAGE,
-                            "check: there is no plugin \"%s\"; `ferry plugins` lists "
-                            "them, and a file is named with its path",
+                            "check: there is no plugin \"%s\"; `ferry plugins` lists the plugins; "
+                            "name a file by its path",
                             c->name);
     ferry_runtime_close(rt);
     return status;
 }
 
-/* "a=1,b=2", into which the options then point. */
+/* Splits "a=1,b=2"; the options then point into the text. */
 static int set_options(struct check *c, char *text)
 {
     for (char *rest = NULL, *one = strtok_r(text, ",", &rest); one;
@@ -97,19 +97,19 @@ static int set_options(struct check *c, char *text)
         char *value = strchr(one, '=');
 
         if (!value || value == one)
-            return tool_error(TOOL_USAGE, "check: --set %s: KEY=VALUE is wanted", one);
+            return tool_error(TOOL_USAGE, "check: --set %s: expected KEY=VALUE", one);
         if (c->target.option_count == MOST_OPTIONS)
             return tool_error(TOOL_USAGE, "check: --set: more than %d options", MOST_OPTIONS);
         *value++ = '\0';
         for (size_t i = 0; i < c->target.option_count; i++)
-            if (strcmp(c->options[i].key, one) == 0) /* configured otherwise */
+            if (strcmp(c->options[i].key, one) == 0) /* an option of the configuration */
                 c->options[i].key = "";
         c->options[c->target.option_count++] = (struct conform_option){ one, value };
     }
     return TOOL_OK;
 }
 
-/* Whether the group is one of those asked for: of "a,b,c". */
+/* Whether the group is in the list of --only, "a,b,c". */
 static bool is_wanted(const struct check *c, const char *group)
 {
     size_t n = strlen(group);
@@ -150,7 +150,10 @@ static int check_group_names(const char *only)
 
 /* ---- the groups ----------------------------------------------------------------------------- */
 
-/* "pass" is not what a case has that could not be tried: each has a line, or an element, of its own. */
+/*
+ * A group can pass although cases were skipped: each skipped case has a line, or an element, of its
+ * own.
+ */
 static json_t *note_skipped(struct check *c, const char *group, char *lines)
 {
     json_t *list = c->groups ? json_array() : NULL;
@@ -198,16 +201,15 @@ static int run_groups(struct check *c)
         if (!is_wanted(c, conform_name(i)))
             continue;
         if (conform_run(&c->target, i, &r) != 0)
-            return tool_error(TOOL_FAILURE, "check: no process for %s: %s", conform_name(i),
-                              strerror(errno));
+            return tool_error(TOOL_FAILURE, "check: cannot start a process for %s: %s",
+                              conform_name(i), strerror(errno));
         status = note_result(c, conform_name(i), &r);
         if (r.refused)
             break;
         if (r.devices == 0 && !c->only) {
             c->failed++;
             return tool_error(TOOL_FAILURE,
-                              "check: %s finds no device here; nothing else of it "
-                              "can be checked",
+                              "check: %s finds no device here; the other groups are not run",
                               c->name);
         }
     }
@@ -265,7 +267,7 @@ int cmd_check(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n == 0)
-        return tool_error(TOOL_USAGE, "check: which plugin? usage: ferry check %s",
+        return tool_error(TOOL_USAGE, "check: missing plugin; usage: ferry check %s",
                           self->arguments);
     c.target.timeout = tool_parse_timeout(self, timeout);
     status = c.target.timeout ? TOOL_OK : TOOL_USAGE;

@@ -5,11 +5,11 @@
 #include <string.h>
 
 /*
- * `ferry complete`: what could stand for the last word of a command line. Options are those that the
- * help of the command names, so that there is no second list of them.
+ * `ferry complete`: the possible completions of the last word of a command line. The options come
+ * from the help text of the command, so that there is no second list.
  */
 
-/* Words that may follow an option, blanks between them. */
+/* Values of an option, separated by blanks. */
 static const struct {
     const char *option, *values;
 } option_values[] = {
@@ -48,7 +48,7 @@ static void offer_commands(const char *word, bool also_options)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-/* The next "--option" at or behind `text`, and its length; NULL if there is none. */
+/* The next "--option" in `text`, and its length; NULL if there is none. */
 static const char *next_option(const char *text, size_t *length)
 {
     for (; (text = strstr(text, "--")); text += *length) {
@@ -71,7 +71,7 @@ static bool is_among(const char *text, const char *end, const char *option, size
     return false;
 }
 
-/* Those of the command's details; each once. */
+/* Prints each option of the command's details once. */
 static void offer_options(const struct tool_command *command, const char *word)
 {
     const char *at = command->details, *option;
@@ -107,7 +107,7 @@ static void complete_argument(const struct tool_command *command, const char *fo
         offer_options(command, word);
 }
 
-/* bash has "--format=npz" as three words: the sign is none of its own. */
+/* bash splits "--format=npz" into three words; the equals sign is removed. */
 static int drop_signs(int n, char **words)
 {
     static char empty[] = "";

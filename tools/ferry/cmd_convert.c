@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* `ferry convert`: the arrays of one file into another, whatever their formats. */
+/* `ferry convert`: copies the arrays of one file into another, of any format. */
 
 static int convert(struct transfer *t)
 {
@@ -40,7 +40,7 @@ int cmd_convert(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n < 2)
-        return tool_error(TOOL_USAGE, "convert: which files? usage: ferry %s %s", self->name,
+        return tool_error(TOOL_USAGE, "convert: missing files; usage: ferry %s %s", self->name,
                           self->arguments);
     t.target.path = argv[1];
     t.any_dtype = dtype == NULL;

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry dataset`: pictures and their labels into a database for Data layers. */
+/* `ferry dataset`: writes pictures and their labels into a database for Data layers. */
 
-#define KEY_SIZE 500 /* LMDB's keys have 511 bytes at most */
+#define KEY_SIZE 500 /* LMDB limits keys to 511 bytes */
 
 struct making {
     struct dataset_source source;
@@ -20,18 +20,18 @@ struct making {
     const char *root, *resize, *seed_text, *max_bytes, *backend_name, *mean_path;
     const struct dataset_backend *backend;
     struct dataset_mean mean;
-    int64_t height, width; /* 0: as they are */
+    int64_t height, width; /* 0: the size of each picture */
     uint64_t seed;
     ferry_blob *picture, *resized;
-    unsigned char *bytes; /* of what was resized, or of a picture's file */
+    unsigned char *bytes; /* a resized picture, or the bytes of a picture's file */
     size_t room;
     int64_t *order;
-    int64_t first[3]; /* the shape of the first record, and whether others have another one */
+    int64_t first[3]; /* the shape of the first record, and whether other shapes follow */
     bool several;
     struct progress progress;
 };
 
-/* ---- arguments ----------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static int parse_size(const struct tool_command *self, struct making *m)
 {
@@ -42,8 +42,8 @@ static int parse_size(const struct tool_command *self, struct making *m)
         return TOOL_OK;
     if (sscanf(m->resize, "%lldx%lld%c", &h, &w, &more) != 2 || h < 1 || w < 1 || h > 65535 ||
         w > 65535)
-        return tool_error(TOOL_USAGE, "%s: --resize %s: HEIGHTxWIDTH, 65535 at most", self->name,
-                          m->resize);
+        return tool_error(TOOL_USAGE, "%s: --resize %s: expected HEIGHTxWIDTH, each at most 65535",
+                          self->name, m->resize);
     m->height = h;
     m->width = w;
     return TOOL_OK;
@@ -55,9 +55,10 @@ static int parse_seed(const struct tool_command *self, struct making *m)
 
     m->seed = m->seed_text ? strtoull(m->seed_text, &end, 10) : 1;
     if (m->seed_text && (end == m->seed_text || *end || m->seed_text[0] == '-'))
-        return tool_error(TOOL_USAGE, "%s: --seed %s: a whole number", self->name, m->seed_text);
+        return tool_error(TOOL_USAGE, "%s: --seed %s: expected a whole number", self->name,
+                          m->seed_text);
     if (m->seed_text && !m->shuffle)
-        return tool_error(TOOL_USAGE, "%s: --seed is for --shuffle", self->name);
+        return tool_error(TOOL_USAGE, "%s: --seed requires --shuffle", self->name);
     return TOOL_OK;
 }
 
@@ -65,11 +66,11 @@ static int parse_backend(const struct tool_command *self, struct making *m)
 {
     m->backend = dataset_backend_find(m->backend_name ? m->backend_name : "lmdb");
     return m->backend ? TOOL_OK
-                      : tool_error(TOOL_USAGE, "%s: --backend %s: lmdb or leveldb", self->name,
+                      : tool_error(TOOL_USAGE, "%s: --backend %s: expected lmdb or leveldb", self->name,
                                    m->backend_name);
 }
 
-/* ---- the order ----------------------------------------------------------------------------------- */
+/* ---- the order ------------------------------------------------------------------------------- */
 
 /* Steele, Lea, Flood: SplitMix64. */
 static uint64_t next_number(uint64_t *state)
@@ -81,7 +82,10 @@ static uint64_t next_number(uint64_t *state)
     return x ^ (x >> 31);
 }
 
-/* What is above the last whole multiple of `below` would favour small numbers: it is drawn again. */
+/*
+ * Values above the last whole multiple of `below` would favour small numbers, so they are drawn
+ * again.
+ */
 static int64_t random_below(uint64_t *state, uint64_t below)
 {
     uint64_t rest = (UINT64_MAX % below + 1) % below, x;
@@ -98,7 +102,7 @@ static int make_order(struct making *m)
 
     m->order = calloc((size_t)m->source.count, sizeof *m->order);
     if (!m->order)
-        return ferry_error_set(FERRY_ENOMEM, "no memory for the order of the pictures");
+        return ferry_error_set(FERRY_ENOMEM, "out of memory for the order of the pictures");
     for (i = 0; i < m->source.count; i++) {
         k = m->shuffle ? random_below(&m->seed, (uint64_t)i + 1) : i;
         m->order[i] = m->order[k];
@@ -107,20 +111,20 @@ static int make_order(struct making *m)
     return 0;
 }
 
-/* ---- a record ------------------------------------------------------------------------------------ */
+/* ---- a record -------------------------------------------------------------------------------- */
 
 static int make_room(struct making *m, size_t size)
 {
     unsigned char *grown = m->room < size ? realloc(m->bytes, size) : m->bytes;
 
     if (!grown && size)
-        return ferry_error_set(FERRY_ENOMEM, "no memory for a picture of %zu bytes", size);
+        return ferry_error_set(FERRY_ENOMEM, "out of memory for a picture of %zu bytes", size);
     m->bytes = grown;
     m->room = m->room < size ? size : m->room;
     return 0;
 }
 
-/* The rounded values that ferry_image_transform makes. */
+/* Rounds the values that ferry_image_transform computes. */
 static int resize(struct making *m)
 {
     ferry_image_transform_options how = { .struct_size = sizeof how,
@@ -152,7 +156,9 @@ static int raw_datum(struct making *m, struct dataset_datum *out)
     return out->bytes ? 0 : ferry_last_error_code();
 }
 
-/* A file as it is: it was decoded, so that it is a picture. */
+/*
+ * Stores a picture's file unchanged. It has been decoded before, which shows that it is a picture.
+ */
 static int file_datum(struct making *m, int64_t i, struct dataset_datum *out)
 {
     char *path = dataset_path(&m->source, i);
@@ -180,7 +186,7 @@ static int encoded_datum(struct dataset_datum *d, unsigned char **out_png)
     int err;
 
     if (d->channels != 1 && d->channels != 3)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%lld channels: a PNG has 1 or 3",
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%lld channels: PNG needs 1 or 3",
                                (long long)d->channels);
     err = dataset_png(d, out_png, &d->size);
     d->bytes = *out_png;
@@ -217,7 +223,7 @@ static int add(struct making *m, const char *key, int64_t i)
     return err;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------- */
+/* ---- all records ----------------------------------------------------------------------------- */
 
 static int add_all(struct making *m)
 {
@@ -254,7 +260,7 @@ static int tell(const struct making *m, const char *folder)
                       "encoded", m->encoded, "shuffled", m->shuffle));
     tool_print(folder);
     if (m->several)
-        tool_printf(": %lld records of several shapes\n", (long long)m->source.count);
+        tool_printf(": %lld records of different shapes\n", (long long)m->source.count);
     else
         tool_printf(": %lld records of %lld x %lld x %lld\n", (long long)m->source.count,
                     (long long)m->first[0], (long long)m->first[1], (long long)m->first[2]);
@@ -281,7 +287,7 @@ static int make(struct making *m, const char *folder)
     return err ? tool_ferry_error() : tell(m, folder);
 }
 
-/* Pictures are decoded and resized by the host. */
+/* The host decodes and resizes the pictures. */
 static int make_on_host(struct making *m, const char *folder)
 {
     ferry_runtime *rt = NULL;
@@ -316,7 +322,7 @@ int cmd_dataset(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n < 2)
-        return tool_error(TOOL_USAGE, "dataset: of what, and where? usage: ferry %s %s", self->name,
+        return tool_error(TOOL_USAGE, "dataset: missing arguments; usage: ferry %s %s", self->name,
                           self->arguments);
     status = parse_size(self, &m);
     if (status == TOOL_OK)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* `ferry devices`: what is there, and which one is selected. */
+/* `ferry devices`: lists the devices, and the selected one. */
 
 static const char *kind(const ferry_device_properties *p)
 {
@@ -15,7 +15,7 @@ static const char *kind(const ferry_device_properties *p)
     return p->unified ? "unified" : "discrete";
 }
 
-/* Free memory is asked of the open device alone: asking another would open it. */
+/* Only the open device is asked for its free memory, because a query would open the others. */
 static bool memory_free(ferry_device *dev, const ferry_device *selected, uint64_t *out)
 {
     return dev == selected && ferry_device_memory_available(dev, out) == FERRY_OK;
@@ -38,14 +38,16 @@ static json_t *json_device(ferry_device *dev, const ferry_device *selected)
         tool_json_string(p->uuid), "pci", tool_json_string(p->pci));
 }
 
-/* It was wanted, and looked like a plugin: what it says of itself is no reason any more. */
+/*
+ * The configuration allows the plugin and its file is valid, so the recorded reason is out of date.
+ */
 static bool was_opened(const ferry_runtime_candidate_info *c)
 {
     return strcmp(c->stage, "dlopen") == 0 || strcmp(c->stage, "open") == 0 ||
            strcmp(c->stage, "devices") == 0;
 }
 
-/* The next plugin that has no device to offer, from candidate *index on; NULL after all. */
+/* The next plugin without a device, from candidate *index on; NULL at the end. */
 static const ferry_runtime_candidate_info *next_without_devices(ferry_runtime *rt, int *index)
 {
     const ferry_runtime_candidate_info *c;
@@ -129,11 +131,11 @@ static int print_table(ferry_runtime *rt, int count, const ferry_device *selecte
         tool_table_print(t, tool_width());
     tool_table_destroy(t);
     for (int i = 0; status == TOOL_OK && selected && (c = next_without_devices(rt, &i));)
-        tool_printf("no device of %s: %s\n", c->name, c->reason);
+        tool_printf("%s has no device: %s\n", c->name, c->reason);
     return status;
 }
 
-/* `timeout`: of the probe, in seconds; 0 for none. */
+/* `timeout` is that of the probe, in seconds; 0 means no probe. */
 static int list(ferry_runtime *rt, unsigned timeout, bool json)
 {
     ferry_device *selected = NULL;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry diff`: array by array, how far two files are apart. Exit status as diff(1)'s. */
+/* `ferry diff`: compares two files array by array. The exit status is that of diff(1). */
 
 #define DIFF_DIFFERENT 1
 #define DIFF_TROUBLE   2
@@ -25,21 +25,21 @@ struct comparison {
     void *a_tile, *b_tile;
     int64_t equal, different, apart; /* rows; apart: those that could not be compared */
     double furthest;
-    char *furthest_at; /* "x at 3 0", of the element that is apart the most; NULL */
+    char *furthest_at; /* "x at 3 0", the element with the largest difference; NULL */
 };
 
-/* One row: what was compared, or why it was not. */
+/* One row: a comparison, or the reason why there was none. */
 struct row {
     const char *name;
-    const ferry_io_entry *a, *b; /* NULL: it is not there */
+    const ferry_io_entry *a, *b; /* NULL: the file lacks it */
     ferry_dtype a_dtype, b_dtype;
-    const char *why; /* NULL: they were compared */
+    const char *why; /* NULL if they were compared */
     struct distance d;
 };
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* The indices of element `at`, "3 0 1"; "-" for a scalar's. */
+/* The indices of element `at`, "3 0 1"; "-" for a scalar. */
 static void index_text(const ferry_io_entry *entry, int64_t at, char *buf, size_t size)
 {
     int64_t rest = entry->count;
@@ -123,7 +123,7 @@ static bool add_json(const struct comparison *c, const struct row *r)
     return row && json_array_append_new(c->arrays, row) == 0;
 }
 
-/* For the last line. False without memory. */
+/* Updates the values of the last line. Returns false if out of memory. */
 static bool take_furthest(struct comparison *c, const struct row *r)
 {
     char at[INDEX_SIZE];
@@ -165,7 +165,7 @@ static bool same_dims(const ferry_io_entry *a, const ferry_io_entry *b)
            (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof(*a->shape)) == 0);
 }
 
-/* Of the data, or of the diffs beside them. */
+/* Compares the data, or the diffs. */
 static int compare_half(struct comparison *c, struct row *r, bool diff)
 {
     struct diff_side a = { c->a, r->a, diff, c->a_tile }, b = { c->b, r->b, diff, c->b_tile };
@@ -204,9 +204,9 @@ static int compare_entry(struct comparison *c, const ferry_io_entry *a)
     if (ferry_io_entry_find(c->a, a->name, &first) || files_find(c->b, c->a, a->name, &b))
         return tool_ferry_error();
     r.b = b;
-    r.why = first != a         ? "its name comes twice"
+    r.why = first != a         ? "its name occurs twice"
             : !b               ? "only in the first"
-            : !same_dims(a, b) ? "another shape"
+            : !same_dims(a, b) ? "different shapes"
             : a->unreadable    ? a->unreadable
             : b->unreadable    ? b->unreadable
                                : NULL;
@@ -216,7 +216,7 @@ static int compare_entry(struct comparison *c, const ferry_io_entry *a)
     return status;
 }
 
-/* Those of the first file. */
+/* Compares the arrays of the first file. */
 static int compare_entries(struct comparison *c)
 {
     struct progress progress = { .quiet = c->quiet };
@@ -254,7 +254,7 @@ static int compare_files(struct comparison *c)
     return c->different || c->apart ? DIFF_DIFFERENT : TOOL_OK;
 }
 
-/* ---- what is said --------------------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------------------------- */
 
 static void print_summary(const struct comparison *c)
 {
@@ -264,14 +264,14 @@ static void print_summary(const struct comparison *c)
                 " not compared",
                 all, all == 1 ? "" : "s", c->equal, c->different, c->apart);
     if (c->furthest_at) {
-        fputs("; furthest apart: ", stdout);
+        fputs("; largest difference: ", stdout);
         tool_print(c->furthest_at);
         tool_printf(", by %.4g", c->furthest);
     }
     putchar('\n');
 }
 
-/* Here, since a full disk is trouble, whatever the comparison says. */
+/* Flushed here because a full disk means exit status 2, whatever the comparison found. */
 static int flush(void)
 {
     FILE *to = tool_output();
@@ -350,12 +350,12 @@ int cmd_diff(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n < 2)
-        return tool_error(DIFF_TROUBLE, "diff: which two files? usage: ferry diff %s",
+        return tool_error(DIFF_TROUBLE, "diff: expected two files; usage: ferry diff %s",
                           self->arguments);
     if (tolerance)
         c.tolerance = strtod(tolerance, &end);
     if (tolerance && (end == tolerance || *end || !(c.tolerance >= 0)))
-        return tool_error(DIFF_TROUBLE, "diff: \"%s\" is no tolerance", tolerance);
+        return tool_error(DIFF_TROUBLE, "diff: \"%s\" is not a valid tolerance", tolerance);
     c.a_path = argv[0];
     c.b_path = argv[1];
     return diff(&c, json);

@@ -9,16 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* `ferry draw`: a net for Graphviz. */
+/* `ferry draw`: draws a net with Graphviz. */
 
 extern char **environ;
 
-/* Of a layer's parameters, so many characters. */
+/* The maximum number of characters of a layer's parameters. */
 #define LONGEST 72
 
-/* ---- text ---------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* Inside quotes of a .dot; what no terminal should see becomes '?'. */
+/* Writes text inside quotes of a .dot file; control characters become '?'. */
 static void put_escaped(FILE *to, const char *text)
 {
     bool plain;
@@ -31,7 +31,7 @@ static void put_escaped(FILE *to, const char *text)
     }
 }
 
-/* The values of a message that are no messages themselves: "num_output: 20, kernel_size: 5". */
+/* The scalar fields of a message: "num_output: 20, kernel_size: 5". */
 static void put_message(FILE *to, const ferry_proto *message, size_t *left)
 {
     size_t size = 0;
@@ -68,7 +68,7 @@ static void put_parameters(FILE *to, const ferry_layer *layer)
             put_message(to, ferry_proto_message(message, *own, 0), &left);
 }
 
-/* ---- the graph ------------------------------------------------------------------------------------ */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 /* A colour of Graphviz's scheme pastel19 for each kind of layer. */
 static int colour_of(const char *type)
@@ -108,7 +108,7 @@ static void put_layer(FILE *to, const ferry_net *net, int i)
     fputs("\"];\n", to);
 }
 
-/* The layer before `i` that wrote a blob last; −1: none. */
+/* The last layer before `i` that wrote a blob; −1 if there is none. */
 static int maker_of(const ferry_net *net, int i, const ferry_blob *b)
 {
     while (--i >= 0) {
@@ -171,7 +171,7 @@ static void put_net(FILE *to, const ferry_net *net)
     fputs("}\n", to);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int write_dot(const ferry_net *net, const char *path)
 {
@@ -191,7 +191,10 @@ static int write_dot(const ferry_net *net, const char *path)
     return TOOL_OK;
 }
 
-/* Graphviz writes `to` itself, whole or not at all: it gets a file beside it, which takes its place. */
+/*
+ * Runs Graphviz, which writes to a temporary file beside `to`; the file is renamed when it is
+ * complete.
+ */
 static int run_dot(const char *from, const char *made, const char *to)
 {
     const char *const words[] = { "dot", "-Tsvg", "-o", made, from, NULL };
@@ -202,8 +205,8 @@ static int run_dot(const char *from, const char *made, const char *to)
     memcpy(argv, words, sizeof(words));
     if (posix_spawnp(&pid, "dot", NULL, NULL, argv, environ) != 0)
         return tool_error(TOOL_FAILURE,
-                          "%s: Graphviz's dot, which draws it, is not there (Debian: graphviz); a "
-                          ".dot needs no Graphviz",
+                          "%s: Graphviz's dot is not installed (Debian: graphviz); writing a .dot "
+                          "does not need it",
                           to);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
@@ -244,7 +247,8 @@ static int draw(const struct tool_command *self, const struct net_request *r, co
     int status;
 
     if (!svg && !(suffix && strcmp(suffix, ".dot") == 0))
-        return tool_error(TOOL_USAGE, "%s: -o %s: a .svg or a .dot", self->name, path ? path : "");
+        return tool_error(TOOL_USAGE, "%s: -o %s: expected a .svg or a .dot", self->name,
+                          path ? path : "");
     status = net_open(r, &rt, &net);
     if (status != TOOL_OK)
         return status;
@@ -275,7 +279,7 @@ int cmd_draw(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         status = tool_parse_status(n);
     else if (n < 1 || !output)
-        status = tool_error(TOOL_USAGE, "%s: it takes a net, and -o FILE", self->name);
+        status = tool_error(TOOL_USAGE, "%s: expected a net and -o FILE", self->name);
     else {
         r.prototxt = argv[0];
         status = draw(self, &r, output);

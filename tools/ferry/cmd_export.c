@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry export`: a net as an ONNX model. */
+/* `ferry export`: writes a net as an ONNX model. */
 
 struct export
 {
@@ -23,7 +23,7 @@ struct export
     ferry_onnx_property properties[2];
 };
 
-/* ---- where the model comes from ------------------------------------------------------------- */
+/* ---- metadata ------------------------------------------------------------------------------- */
 
 static const char *base_name(const char *path)
 {
@@ -32,7 +32,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The digest of a file; an exit status. */
+/* Computes the digest of a file; returns an exit status. */
 static int sum_file(const char *path, char out[65])
 {
     FILE *file = fopen(path, "rb");
@@ -52,7 +52,10 @@ static int sum_file(const char *path, char out[65])
     return bad ? tool_error(TOOL_FAILURE, "%s: %s", path, strerror(EIO)) : TOOL_OK;
 }
 
-/* doc_string and metadata: the names of the files and their digests. Several weight files have none. */
+/*
+ * Sets doc_string and the metadata: the names of the files and their digests. With several weight
+ * files there are no digests.
+ */
 static int describe(struct export *e)
 {
     const char *net = e->request.prototxt, *weights = e->request.weights;
@@ -72,7 +75,7 @@ static int describe(struct export *e)
 
 /* ---- the net -------------------------------------------------------------------------------- */
 
-/* Numbers into the inputs, which get the shapes of what is given. */
+/* Loads values into the inputs, which take the shapes of the arrays. */
 static int feed(const struct export *e, ferry_net *net)
 {
     struct net_pictures pictures = { 0 };
@@ -122,8 +125,8 @@ static int take_arguments(struct export *e, int n, char **argv)
     if (status != TOOL_OK)
         return status;
     if (n < 2)
-        return tool_error(TOOL_USAGE, "%s: which files? usage: ferry %s %s", e->request.self->name,
-                          e->request.self->name, e->request.self->arguments);
+        return tool_error(TOOL_USAGE, "%s: missing files; usage: ferry %s %s",
+                          e->request.self->name, e->request.self->name, e->request.self->arguments);
     e->request.inputs = &e->inputs;
     e->request.prototxt = argv[0];
     e->request.weights = n > 2 ? argv[1] : NULL;

@@ -9,21 +9,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* `ferry inspect`: the arrays of a file, with norms that the selected device computed. */
+/* `ferry inspect`: lists the arrays of a file, with norms computed on the selected device. */
 
-/* In a file of many arrays those of few elements are summed where they are: sending takes longer. */
+/* In a file of many arrays the host sums the small ones, because a transfer would take longer. */
 #define MANY_ARRAYS  64
 #define FEW_ELEMENTS 65536
 
 /* ---- one array ------------------------------------------------------------------------------ */
 
-/* Integers are storage: their norms are those of the same values as F64, converted on reading. */
+/* Integers are a storage format: their norms are computed after conversion to F64. */
 static ferry_dtype working_dtype(ferry_dtype dtype)
 {
     return dtype == FERRY_F32 || dtype == FERRY_F16 || dtype == FERRY_BF16 ? dtype : FERRY_F64;
 }
 
-/* Sends an array to the device and has its norms computed there. */
+/* Copies the array to the device and computes its norms there. */
 static int measure_there(ferry_device *device, ferry_io *io, const ferry_io_entry *entry,
                          double *out_l1, double *out_sumsq)
 {
@@ -44,7 +44,7 @@ static int measure_there(ferry_device *device, ferry_io *io, const ferry_io_entr
     return err;
 }
 
-/* One tile, in the dtype of the file and then in the working one. */
+/* Reads one tile in the dtype of the file and converts it to the working dtype. */
 static int measure_tile(ferry_io *io, const ferry_io_entry *entry, int64_t start, int64_t n,
                         ferry_blob *from, ferry_blob *to, struct inspect_row *row)
 {
@@ -86,7 +86,10 @@ static int measure_in_tiles(const struct inspection *in, struct inspect_row *row
     return err;
 }
 
-/* Whether the array would take much more memory than it takes in the file: packed, or narrow integers. */
+/*
+ * Whether the array takes much more memory than in the file: it is compressed, or of narrow
+ * integers.
+ */
 static bool expands(const ferry_io_entry *entry)
 {
     uint64_t bytes = (uint64_t)entry->count * ferry_dtype_size(working_dtype(entry->dtype));
@@ -94,7 +97,7 @@ static bool expands(const ferry_io_entry *entry)
     return bytes > FILES_TILE && bytes > entry->stored_bytes;
 }
 
-/* A device may add up in F32: squares leave its range long before the values do. */
+/* A device may accumulate in F32, where squares overflow long before the values do. */
 static bool left_range(const struct inspect_row *row)
 {
     return isinf(row->l1) || isinf(row->sumsq) || (row->sumsq == 0 && row->l1 > 0);
@@ -118,7 +121,9 @@ static int measure_values(const struct inspection *in, struct inspect_row *row, 
     return err;
 }
 
-/* One whose values no dtype of ferry's has is marked, and no reason to refuse the others. */
+/*
+ * An array with a value that no dtype of ferry can hold is marked, and the others are still listed.
+ */
 static int measure(const struct inspection *in, struct inspect_row *row, void *tile)
 {
     const ferry_io_entry *entry = row->entry;
@@ -135,7 +140,7 @@ static int measure(const struct inspection *in, struct inspect_row *row, void *t
     return FERRY_OK;
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- all arrays ----------------------------------------------------------------------------- */
 
 static int by_size(const void *left, const void *right)
 {
@@ -154,7 +159,7 @@ static int by_name(const void *left, const void *right)
     return c ? c : a->entry->index < b->entry->index ? -1 : 1;
 }
 
-/* The largest first; what is no number last. */
+/* The largest first; NaN last. */
 static int by_l1(const void *left, const void *right)
 {
     const struct inspect_row *a = left, *b = right;
@@ -179,7 +184,7 @@ static int parse_order(const char *text, order_fn *out)
     else if (strcmp(text, "l1") == 0)
         *out = by_l1;
     else
-        return tool_error(TOOL_USAGE, "inspect: --sort %s: size, name or l1", text);
+        return tool_error(TOOL_USAGE, "inspect: --sort %s: expected size, name or l1", text);
     return TOOL_OK;
 }
 
@@ -188,7 +193,7 @@ static bool is_wanted(const struct inspection *in, const ferry_io_entry *entry)
     return !in->only || fnmatch(in->only, entry->name, 0) == 0;
 }
 
-/* Bytes of all that is to be measured. */
+/* The bytes of all arrays to measure. */
 static uint64_t bytes_of(const struct inspection *in)
 {
     const ferry_io_entry *entry;
@@ -230,7 +235,7 @@ static int inspect(struct inspection *in, ferry_runtime *rt, order_fn order)
 {
     int status;
 
-    /* The file first: its errors need no device. */
+    /* The file is opened first, because its errors need no device. */
     if (files_open(in->path, in->trust, &in->io))
         return tool_ferry_error();
     if (strcmp(in->path, "-") == 0)
@@ -240,8 +245,8 @@ static int inspect(struct inspection *in, ferry_runtime *rt, order_fn order)
     else
         status = measure_all(in);
     if (status == TOOL_OK && in->only && in->count == 0)
-        status = tool_error(TOOL_FAILURE, "inspect: --only %s: there is no such array in %s",
-                            in->only, in->path);
+        status = tool_error(TOOL_FAILURE, "inspect: --only %s: matches no array of %s", in->only,
+                            in->path);
     if (status == TOOL_OK && order)
         qsort(in->rows, in->count, sizeof(*in->rows), order);
     if (status == TOOL_OK && in->plot)
@@ -253,7 +258,7 @@ static int inspect(struct inspection *in, ferry_runtime *rt, order_fn order)
     return status;
 }
 
-/* Neither the table's place nor the weights themselves. */
+/* The output may be neither standard output nor the weights' own file. */
 static int check_plot(const struct inspection *in)
 {
     struct stat plot, file;
@@ -261,7 +266,7 @@ static int check_plot(const struct inspection *in)
     if (!in->plot)
         return TOOL_OK;
     if (strcmp(in->plot, "-") == 0)
-        return tool_error(TOOL_USAGE, "inspect: --plot makes a file, not standard output");
+        return tool_error(TOOL_USAGE, "inspect: --plot writes a file, not standard output");
     if (stat(in->plot, &plot) == 0 && stat(in->path, &file) == 0 && plot.st_dev == file.st_dev &&
         plot.st_ino == file.st_ino)
         return tool_error(TOOL_USAGE, "inspect: --plot %s: is the file itself", in->plot);
@@ -286,7 +291,7 @@ int cmd_inspect(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n == 0)
-        return tool_error(TOOL_USAGE, "inspect: which file? usage: ferry inspect %s",
+        return tool_error(TOOL_USAGE, "inspect: missing file; usage: ferry inspect %s",
                           self->arguments);
     in.path = argv[0];
     status = parse_order(sort, &order);

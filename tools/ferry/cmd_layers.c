@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry layers`: the layer types. */
+/* `ferry layers`: lists the layer types. */
 
-/* ---- who computes one ----------------------------------------------------------------------------- */
+/* ---- tiers ----------------------------------------------------------------------------------- */
 
 static void drop_line(void *arg, int level, const char *line)
 {
@@ -19,7 +19,7 @@ static void drop_line(void *arg, int level, const char *line)
     (void)line;
 }
 
-/* The tier of an example of the type; "-" where none can be made without files. */
+/* The tier of an example of the type; "-" for a type whose example would need files. */
 static const char *tier_of(ferry_device *dev, const ferry_layer_type *type)
 {
     ferry_net_layer_info info = { .struct_size = sizeof info };
@@ -43,9 +43,9 @@ static const char *tier_of(ferry_device *dev, const ferry_layer_type *type)
     return tier;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------ */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
-/* The message that a field of a layer is, "PoolingParameter"; NULL: the schema does not have it. */
+/* The message type of a layer's field, "PoolingParameter"; NULL if the schema lacks the field. */
 static const char *message_of(const char *name)
 {
     for (int64_t i = 0; i < ferry_proto_schema_field_count("LayerParameter"); i++) {
@@ -58,7 +58,7 @@ static const char *message_of(const char *name)
     return NULL;
 }
 
-/* A default as a prototxt would have it; "" for a message, and for what repeats. */
+/* A default as it is written in a prototxt; "" for messages and repeated fields. */
 static const char *default_of(const ferry_proto_field *field, char *buf, size_t size)
 {
     if (field->repeats || ferry_proto_schema_field_count(field->kind) > 0)
@@ -102,7 +102,7 @@ static json_t *json_of_type(const ferry_layer_type *type, ferry_device *dev)
                      "parameters", json_parameters(type));
 }
 
-/* ---- text ------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* "1", "2 to 3", "1 or more" */
 static const char *range(int least, int most, char *buf, size_t size)
@@ -184,7 +184,7 @@ static int show_all(ferry_device *dev)
     return good ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
 }
 
-/* ---- the command ----------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int unknown_type(const char *name)
 {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* `ferry merge`: a weighted sum of checkpoints. */
+/* `ferry merge`: computes a weighted sum of checkpoints. */
 
 /* ---- the merge ------------------------------------------------------------------------------ */
 
@@ -18,7 +18,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Whether some array is long enough for more than one worker. */
+/* Whether an array is long enough for more than one worker. */
 static bool is_divided(ferry_io *io)
 {
     const ferry_io_entry *entry = NULL;
@@ -30,8 +30,9 @@ static bool is_divided(ferry_io *io)
 }
 
 /*
- * For the first worker. The others do without where they would have nothing to do, or cannot have the
- * very same file; that one was looked at already, and so is trusted.
+ * Opens an input for each worker. Only the first open checks the file. The other workers go without
+ * a file of their own if they would have no work or cannot open the identical file, which is
+ * trusted because it was checked.
  */
 static int open_input(struct merge *m, struct merge_input *input)
 {
@@ -125,7 +126,7 @@ static int write_file(struct merge *m)
     return err ? tool_ferry_error() : TOOL_OK;
 }
 
-/* ---- what is said --------------------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------------------------- */
 
 static int64_t copied_count(const struct merge *m)
 {
@@ -145,7 +146,7 @@ static json_t *weights_json(const struct merge *m, const double *of)
     return list;
 }
 
-/* The files, and after them the base; the weights likewise. */
+/* The files, then the base; the weights are in the same order. */
 static int print_json(const struct merge *m, double seconds)
 {
     const struct merge_weights *w = m->weights;
@@ -256,10 +257,11 @@ int cmd_merge(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n == 0 || !m.target.path)
-        return tool_error(TOOL_USAGE, "merge: %s? usage: ferry %s %s",
-                          m.target.path ? "which files" : "where to", self->name, self->arguments);
+        return tool_error(TOOL_USAGE, "merge: missing %s; usage: ferry %s %s",
+                          m.target.path ? "files" : "-o OUT", self->name, self->arguments);
     if (json && strcmp(m.target.path, "-") == 0)
-        return tool_error(TOOL_USAGE, "merge: --json and the file cannot both be standard output");
+        return tool_error(TOOL_USAGE, "merge: --json and the result cannot both go to standard "
+                                      "output");
     m.any_dtype = dtype == NULL;
     status = dtype ? files_parse_dtype(self, dtype, &m.dtype) : TOOL_OK;
     if (status == TOOL_OK)

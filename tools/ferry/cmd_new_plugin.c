@@ -10,15 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* `ferry new-plugin`: the template under another name, ready to build. */
+/* `ferry new-plugin`: copies the plugin template under another name, ready to build. */
 
-/* What becomes of a text wherever it stands in a file. */
+/* A text of the template and its replacement. */
 struct edit {
     const char *from, *to;
 };
 
 struct project {
-    const char *name, *from; /* of the plugin; the folder of the template */
+    const char *name, *from; /* the plugin's name; the folder of the template */
     char folder[PATH_MAX];
     char text[48], source[48], in_list[48], main_file[48];
     char module[48], canonical[48], package[48];
@@ -31,7 +31,7 @@ static bool is_name(const char *name)
     return name[0] >= 'a' && name[0] <= 'z' && !name[n] && n < 32;
 }
 
-/* What automake makes of a library's name. */
+/* Replaces characters as automake does in a library's name. */
 static void canonical(char *name)
 {
     for (; *name; name++)
@@ -60,7 +60,7 @@ static int close_written(FILE *f, const struct project *p, const char *name)
     return tool_error(TOOL_FAILURE, "%s/%s: %s", p->folder, name, strerror(errno));
 }
 
-/* Writes a line with its edits; the first that fits at a place is the one. */
+/* Writes a line with its replacements; the first that matches at a position is applied. */
 static void write_line(FILE *to, const char *line, const struct edit *edits)
 {
     while (*line) {
@@ -77,7 +77,7 @@ static void write_line(FILE *to, const char *line, const struct edit *edits)
     }
 }
 
-/* One file; lines of the template's second plugin stay behind. */
+/* Copies one file without the lines of the template's second plugin. */
 static int copy(const struct project *p, const char *from, const char *to, const struct edit *edits)
 {
     FILE *in = open_in(p->from, from, "r"), *out;
@@ -153,7 +153,7 @@ static int make(const struct project *p, bool cxx)
     return status ? status : write_readme(p);
 }
 
-/* What was made so far; it was made in a folder that was made for it. */
+/* Removes the files made so far and their folder, which was created for them. */
 static void unmake(const struct project *p)
 {
     const char *const names[] = { p->source,      "acme_driver.c", "acme_driver.h", "Makefile.am",
@@ -167,7 +167,7 @@ static void unmake(const struct project *p)
     rmdir(p->folder);
 }
 
-/* All that the name becomes. */
+/* Fills the list of replacements for the name. */
 static void spell(struct project *p, const char *name, bool cxx)
 {
     const char *suffix = cxx ? "cc" : "c";
@@ -195,10 +195,11 @@ int cmd_new_plugin(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n < 1)
-        return tool_error(TOOL_USAGE, "%s: it takes the plugin's name", self->name);
+        return tool_error(TOOL_USAGE, "%s: expected the plugin's name", self->name);
     if (!is_name(argv[0]))
         return tool_error(TOOL_USAGE,
-                          "%s: \"%s\" is no plugin's name: [a-z][a-z0-9_-]*, to 31 letters",
+                          "%s: \"%s\" is not a valid plugin name: [a-z][a-z0-9_-]*, up to 31 "
+                          "letters",
                           self->name, argv[0]);
     spell(&p, argv[0], cxx);
     snprintf(p.folder, sizeof(p.folder), "%s", n > 1 ? argv[1] : p.package);

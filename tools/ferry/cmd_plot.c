@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry plot`: the losses of a log of `ferry train`, as a picture. */
+/* `ferry plot`: draws the losses in a log of `ferry train`. */
 
 enum { LOSS, SMOOTHED, TESTED, CURVES };
 
@@ -19,7 +19,7 @@ static double number_of(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-/* Those of a test's scores that are called a loss. */
+/* Adds those scores of a test whose name contains "loss". */
 static bool add_tests(const json_t *line, struct plot_curve *c)
 {
     const json_t *tests = json_object_get(line, "test");
@@ -45,8 +45,8 @@ static int take_line(const char *path, long number, const char *text, struct plo
 
     if (!json_is_object(line) || !isfinite(iter)) {
         json_decref(line);
-        return tool_error(TOOL_FAILURE, "%s:%ld: it is no line of `ferry train --log`: %s", path,
-                          number, line ? "it has no iter" : error.text);
+        return tool_error(TOOL_FAILURE, "%s:%ld: not a line of `ferry train --log`: %s", path,
+                          number, line ? "it lacks \"iter\"" : error.text);
     }
     if (json_object_get(line, "loss"))
         good = plot_add(&curves[LOSS], iter, number_of(line, "loss")) &&
@@ -74,7 +74,7 @@ static int read_log(const char *path, struct plot_curve *curves)
     if (status == TOOL_OK && ferror(f))
         status = tool_error(TOOL_FAILURE, "%s: %s", path, strerror(errno));
     if (status == TOOL_OK && !curves[LOSS].count)
-        status = tool_error(TOOL_FAILURE, "%s: it has no losses", path);
+        status = tool_error(TOOL_FAILURE, "%s: there are no losses in it", path);
     free(text);
     fclose(f);
     return status;
@@ -111,7 +111,7 @@ int cmd_plot(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n < 1 || !output)
-        return tool_error(TOOL_USAGE, "%s: it takes a log, and -o FILE.svg", self->name);
+        return tool_error(TOOL_USAGE, "%s: expected a log and -o FILE.svg", self->name);
     status = read_log(argv[0], curves);
     if (status == TOOL_OK)
         status = write_svg(output, argv[0], curves);

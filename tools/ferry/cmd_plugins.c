@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* `ferry plugins`: the load report, and the options of what could be opened. */
+/* `ferry plugins`: prints the load report, and the options of the plugins that could be opened. */
 
 /*
- * Options are asked of open plugins alone: asking another would open it, and FERRY_BACKEND may have
- * ruled it out.
+ * Only open plugins are asked for their options: a query would open the others, which FERRY_BACKEND
+ * may exclude.
  */
 static bool is_open(const ferry_runtime_candidate_info *c)
 {
@@ -24,7 +24,7 @@ static json_t *json_option(const ferry_runtime_option_info *o)
                      "origin", tool_json_string(o->origin), "core", o->core != 0);
 }
 
-/* Of a plugin that is open already; 0 for one that is not. */
+/* The number of options of a plugin that is already open; 0 if it is not. */
 static int option_count(ferry_runtime *rt, const ferry_runtime_candidate_info *c)
 {
     int count = 0;
@@ -94,14 +94,14 @@ static int print_table(ferry_runtime *rt)
     if (status != TOOL_OK)
         tool_error(TOOL_FAILURE, "out of memory");
     if (status == TOOL_OK && count == 0)
-        tool_printf("no plugin was found; FERRY_PLUGIN_PATH adds folders to look in\n");
+        tool_printf("no plugin was found; FERRY_PLUGIN_PATH adds folders to search\n");
     else if (status == TOOL_OK)
         tool_table_print(t, tool_width());
     tool_table_destroy(t);
     return status;
 }
 
-/* "pool_limit = 1GiB  (size, from plugins.conf:7)", and what it is for. */
+/* Prints "pool_limit = 1GiB (size, from plugins.conf:7)" and the option's description. */
 static void print_option(const ferry_runtime_option_info *o)
 {
     const char *type = o->values[0] ? o->values : o->type;
@@ -157,7 +157,7 @@ int cmd_plugins(const struct tool_command *self, int argc, char **argv)
         return tool_parse_status(n);
     if (ferry_runtime_open(NULL, &rt))
         return tool_ferry_error();
-    /* Brings each plugin that is allowed as far as it gets; what failed is in the report. */
+    /* Opens each allowed plugin as far as possible; failures are in the report. */
     if (ferry_runtime_enumerate(rt, &count))
         status = tool_ferry_error();
     else

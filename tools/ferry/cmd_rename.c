@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry rename`: the arrays of a file under other names. */
+/* `ferry rename`: copies the arrays of a file under other names. */
 
-/* "OLD=NEW". One asterisk in OLD stands for any text, and one in NEW for that text. */
+/* "OLD=NEW". One asterisk in OLD matches any text; an asterisk in NEW is replaced by that text. */
 struct rule {
     const char *text;
     char *from, *to;
@@ -19,7 +19,7 @@ struct renaming {
     struct transfer t;
     struct rule *rules;
     size_t rule_count;
-    char **names; /* those that were made */
+    char **names; /* the allocated ones */
     const char *path;
 };
 
@@ -40,20 +40,19 @@ static int parse_rule(const char *text, struct rule *out)
 
     out->text = text;
     if (!sign || sign == text || !sign[1])
-        return tool_error(TOOL_USAGE, "rename: \"%s\": OLD=NEW belongs here", text);
+        return tool_error(TOOL_USAGE, "rename: \"%s\": expected OLD=NEW", text);
     out->from = strndup(text, (size_t)(sign - text));
     out->to = strdup(sign + 1);
     if (!out->from || !out->to)
         return tool_error(TOOL_FAILURE, "out of memory");
     if (asterisks(out->from) > 1 || asterisks(out->to) > asterisks(out->from))
         return tool_error(TOOL_USAGE,
-                          "rename: \"%s\": one asterisk in OLD, and then one in NEW, is all "
-                          "there may be",
+                          "rename: \"%s\": OLD may have one asterisk, and NEW one if OLD has one",
                           text);
     return TOOL_OK;
 }
 
-/* The text that the asterisk stands for, and its length; NULL where the name is none of the rule's. */
+/* The text that the asterisk matches, and its length; NULL if the rule does not match the name. */
 static const char *match(const struct rule *rule, const char *name, size_t *length)
 {
     const char *star = strchr(rule->from, '*');
@@ -70,7 +69,7 @@ static const char *match(const struct rule *rule, const char *name, size_t *leng
     return name + head;
 }
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 static char *make_name(const struct rule *rule, const char *middle, size_t length)
 {
     const char *star = strchr(rule->to, '*');
@@ -84,9 +83,9 @@ static char *make_name(const struct rule *rule, const char *middle, size_t lengt
     return name;
 }
 
-/* ---- all names ------------------------------------------------------------------------------ */
+/* ---- names ---------------------------------------------------------------------------------- */
 
-/* The first rule that matches decides; without one the name stays. */
+/* Applies the first rule that matches; without a match the name is kept. */
 static int rename_item(struct renaming *r, size_t i)
 {
     struct files_item *item = &r->t.items[i];
@@ -115,7 +114,7 @@ static int by_name(const void *left, const void *right)
     return c ? c : a->entry->index < b->entry->index ? -1 : 1;
 }
 
-/* Two arrays that had two names may not end under one. */
+/* Two arrays may get the same name only if they had the same name before. */
 static int check_names(const struct renaming *r)
 {
     struct files_item *sorted = malloc((r->t.count + 1) * sizeof(*sorted));
@@ -129,7 +128,7 @@ static int check_names(const struct renaming *r)
         const struct files_item *a = &sorted[i - 1], *b = &sorted[i];
 
         if (strcmp(a->name, b->name) == 0 && strcmp(a->entry->name, b->entry->name) != 0)
-            status = tool_error(TOOL_FAILURE, "rename: %s: would be the name of both %s and %s",
+            status = tool_error(TOOL_FAILURE, "rename: %s: would be the new name of both %s and %s",
                                 a->name, a->entry->name, b->entry->name);
     }
     free(sorted);
@@ -152,12 +151,12 @@ static int rename_all(struct renaming *r)
     return status == TOOL_OK ? check_names(r) : status;
 }
 
-/* ---- a net's definition ----------------------------------------------------------------------- */
+/* ---- a net's definition ---------------------------------------------------------------------- */
 
-/* What a layer was called, and what its blob says it is called now. */
+/* A layer's old name, and the new name that its blob implies. */
 struct layer {
     const char *former, *name;
-    size_t size; /* of name */
+    size_t size; /* bytes of name */
 };
 
 static int by_former(const void *left, const void *right)
@@ -178,7 +177,7 @@ static int by_layer(const void *left, const void *right)
     return c ? c : a->size < b->size ? -1 : a->size > b->size;
 }
 
-/* Whether no layer has become two, and no two one. */
+/* Whether the mapping is one to one: no layer is split, and no two layers are merged. */
 static bool are_pairs(struct layer *layers, size_t n)
 {
     bool pairs = true;
@@ -194,7 +193,10 @@ static bool are_pairs(struct layer *layers, size_t n)
     return pairs;
 }
 
-/* A layer of a net's definition is renamed where all of its blobs are; then the definition can go along. */
+/*
+ * A layer of a net's definition is renamed if all of its blobs are; then the definition can be
+ * copied.
+ */
 static bool can_follow(const struct renaming *r)
 {
     struct layer *layers = calloc(r->t.count + 1, sizeof(*layers));
@@ -282,8 +284,8 @@ int cmd_rename(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n < 3)
-        return tool_error(TOOL_USAGE, "rename: which files, and what? usage: ferry %s %s",
-                          self->name, self->arguments);
+        return tool_error(TOOL_USAGE, "rename: missing arguments; usage: ferry %s %s", self->name,
+                          self->arguments);
     r.path = argv[0];
     to->path = argv[1];
     r.rules = calloc((size_t)n, sizeof(*r.rules));

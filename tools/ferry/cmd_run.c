@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-/* `ferry run`: a net's outputs for given inputs. */
+/* `ferry run`: computes a net's outputs for given inputs. */
 
-/* ---- the command -------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static double now_ms(void)
 {
@@ -19,7 +19,7 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Forward, and backward where that is wanted, from the given diffs. */
+/* Runs forward, and backward from the given diffs if --backward was given. */
 static int pass(const struct run *run, ferry_net *net, double *out_loss)
 {
     int status = TOOL_OK;
@@ -35,7 +35,7 @@ static int pass(const struct run *run, ferry_net *net, double *out_loss)
     return status;
 }
 
-/* One pass after the other; what they make is collected where it is to be written. */
+/* Runs all passes; their outputs are collected if they are to be written. */
 static int pass_all(struct run *run, ferry_net *net, double *out_loss)
 {
     bool once = run->all || run->backward;
@@ -70,14 +70,14 @@ static int compute(struct run *run, ferry_net *net, const struct net_list *input
     if (status == TOOL_OK && run_is_of_files(run, inputs, &spec)) {
         if (inputs->count > 1 || run->output || run->iterations || run->backward)
             return tool_error(TOOL_USAGE,
-                              "%s: %s: files are gone through by themselves, without "
-                              "another input, --output, --iterations or --backward",
+                              "%s: %s: a folder or list cannot be combined with another input, "
+                              "--output, --iterations or --backward",
                               run->self->name, spec);
         return run_files(run, net, spec);
     }
     if (status == TOOL_OK && run->batch)
         status =
-            tool_error(TOOL_USAGE, "%s: --batch is of a folder or a list: --input NAME=DIR|LIST",
+            tool_error(TOOL_USAGE, "%s: --batch requires a folder or a list: --input NAME=DIR|LIST",
                        run->self->name);
     if (status == TOOL_OK)
         status = pictures_are_there(run->self, &run->pictures, inputs->at, inputs->count);
@@ -118,11 +118,11 @@ static int parse_counts(struct run *run)
         status =
             tool_parse_number(run->self, "--iterations", run->iterations, 1, 1000000000, &run->n);
     if (status == TOOL_OK && run->all && run->n > 1)
-        status = tool_error(TOOL_USAGE, "%s: --blobs all is of one pass", run->self->name);
+        status = tool_error(TOOL_USAGE, "%s: --blobs all allows one pass only", run->self->name);
     if (status == TOOL_OK && run->backward && run->n > 1)
-        status = tool_error(TOOL_USAGE, "%s: --backward is of one pass", run->self->name);
+        status = tool_error(TOOL_USAGE, "%s: --backward allows one pass only", run->self->name);
     if (status == TOOL_OK && run->diffs.count && !run->backward)
-        status = tool_error(TOOL_USAGE, "%s: --diff is where --backward begins", run->self->name);
+        status = tool_error(TOOL_USAGE, "%s: --diff requires --backward", run->self->name);
     return status;
 }
 
@@ -134,7 +134,7 @@ static int start(struct run *run, struct net_request *r, const struct net_list *
     if (n < 0)
         return tool_parse_status(n);
     if (n < 1)
-        return tool_error(TOOL_USAGE, "%s: it takes a net; see ferry run --help", run->self->name);
+        return tool_error(TOOL_USAGE, "%s: expected a net; see ferry run --help", run->self->name);
     r->prototxt = argv[0];
     r->weights = n > 1 ? argv[1] : NULL;
     r->keep = run->blobs;

@@ -7,13 +7,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* `ferry split`: the arrays of a file into several. */
+/* `ferry split`: distributes the arrays of a file over several files. */
 
-/* "GLOB=OUT". Several may name one file. */
+/* "GLOB=OUT". Several globs may name one file. */
 struct choice {
     const char *text;
     char *glob;
-    size_t part; /* the file */
+    size_t part; /* the index of the file */
     int64_t used;
 };
 
@@ -24,7 +24,7 @@ struct splitting {
     struct transfer *parts;
     size_t choice_count, part_count;
     bool drop, trust;
-    struct transfer common; /* what the options say of each part */
+    struct transfer common; /* the options, which apply to each part */
 };
 
 static int parse_choice(struct splitting *s, const char *text)
@@ -35,7 +35,7 @@ static int parse_choice(struct splitting *s, const char *text)
 
     choice->text = text;
     if (!sign || sign == text || !sign[1])
-        return tool_error(TOOL_USAGE, "split: \"%s\": GLOB=OUT belongs here", text);
+        return tool_error(TOOL_USAGE, "split: \"%s\": expected GLOB=OUT", text);
     choice->glob = strndup(text, (size_t)(sign - text));
     if (!choice->glob)
         return tool_error(TOOL_FAILURE, "out of memory");
@@ -50,9 +50,9 @@ static int parse_choice(struct splitting *s, const char *text)
     return TOOL_OK;
 }
 
-/* ---- which goes where ----------------------------------------------------------------------- */
+/* ---- arrays to parts ------------------------------------------------------------------------ */
 
-/* Into the part of the first glob that matches. */
+/* Adds the array to the part of the first glob that matches. */
 static int place(struct splitting *s, const ferry_io_entry *entry)
 {
     for (size_t i = 0; i < s->choice_count; i++) {
@@ -91,9 +91,9 @@ static int place_all(struct splitting *s)
     return status;
 }
 
-/* ---- which files ---------------------------------------------------------------------------- */
+/* ---- the files ------------------------------------------------------------------------------ */
 
-/* Where a path leads: its folder, wherever links lead to it, and a name there. */
+/* Resolves a path to its folder, through all links, and the name in it. */
 static bool find_place(const char *path, struct stat *out_folder, const char **out_name)
 {
     const char *slash = strrchr(path, '/');
@@ -110,20 +110,21 @@ static bool same_place(const char *a, const char *b)
     struct stat folder[2];
     const char *name[2];
 
-    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) /* standard output is no file of that name */
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) /* standard output differs from a file named "-"
+                                                     */
         return false;
     return find_place(a, &folder[0], &name[0]) && find_place(b, &folder[1], &name[1]) &&
            folder[0].st_dev == folder[1].st_dev && folder[0].st_ino == folder[1].st_ino &&
            strcmp(name[0], name[1]) == 0;
 }
 
-/* Two names of one file: the second would be written over the first. */
+/* Refuses two names of one file: the second part would overwrite the first. */
 static int check_places(const struct splitting *s)
 {
     for (size_t i = 1; i < s->part_count; i++)
         for (size_t k = 0; k < i; k++)
             if (same_place(s->parts[k].target.path, s->parts[i].target.path))
-                return tool_error(TOOL_USAGE, "split: %s and %s are one file",
+                return tool_error(TOOL_USAGE, "split: %s and %s are the same file",
                                   s->parts[k].target.path, s->parts[i].target.path);
     return TOOL_OK;
 }
@@ -189,7 +190,7 @@ int cmd_split(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n < 2)
-        return tool_error(TOOL_USAGE, "split: which file, and into what? usage: ferry %s %s",
-                          self->name, self->arguments);
+        return tool_error(TOOL_USAGE, "split: missing arguments; usage: ferry %s %s", self->name,
+                          self->arguments);
     return split(self, &s, n, argv);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry test`: the mean of what a net's outputs hold over some passes. */
+/* `ferry test`: computes the means of a net's outputs over several passes. */
 
 struct testing {
     const struct tool_command *self;
@@ -17,9 +17,9 @@ struct testing {
     int n_sums;
 };
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-/* What is done with value `index` of all outputs, `value` being the one that is there now. */
+/* Processes value `index` of all outputs; `value` is its value in the current pass. */
 typedef int (*each_fn)(struct testing *t, const ferry_net *net, int output, int index, double value,
                        void *arg);
 
@@ -39,7 +39,7 @@ static int each_value(struct testing *t, const ferry_net *net, each_fn fn, void 
     return status;
 }
 
-/* The weight in the loss of the top that made the output last. */
+/* The loss weight of the top that wrote the output last. */
 static double weight_of(const ferry_net *net, int output)
 {
     const ferry_blob *b = ferry_net_output_at(net, output);
@@ -72,7 +72,7 @@ static int add(struct testing *t, const ferry_net *net, int output, int index, d
     return TOOL_OK;
 }
 
-/* ---- passes ------------------------------------------------------------------------------------------ */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 static int measure(struct testing *t, ferry_net *net)
 {
@@ -170,7 +170,7 @@ int cmd_test(const struct tool_command *self, int argc, char **argv)
     }
     if (n < 2)
         status = n < 0 ? tool_parse_status(n)
-                       : tool_error(TOOL_USAGE, "%s: it takes a net and its weights", self->name);
+                       : tool_error(TOOL_USAGE, "%s: expected a net and its weights", self->name);
     else
         status = tool_parse_number(self, "--iterations", t.iterations, 1, 1000000000, &t.n);
     if (status == TOOL_OK && n == 2)

@@ -7,15 +7,15 @@
 #include <string.h>
 #include <time.h>
 
-/* `ferry time`: how long a net takes, and each of its layers. */
+/* `ferry time`: measures the time of a net and of each of its layers. */
 
 struct timing {
     const struct tool_command *self;
     const char *iterations;
     bool json, backward;
     int64_t n;
-    double best, mean; /* ms of a pass, its layers overlapping */
-    double sum;        /* of the layers, one at a time */
+    double best, mean; /* ms of a pass, with overlapping layers */
+    double sum;        /* sum of the layers' times, each measured alone */
 };
 
 static double now_ms(void)
@@ -26,9 +26,9 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* ---- measuring ------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Inputs without values get numbers between 0 and 1: the least that a layer's time depends on. */
+/* Inputs without values get numbers between 0 and 1, on which a layer's time depends least. */
 static int fill_inputs(ferry_net *net)
 {
     for (int i = 0; i < ferry_net_input_count(net); i++) {
@@ -54,7 +54,9 @@ static int pass(const struct timing *t, ferry_net *net)
                : TOOL_OK;
 }
 
-/* A pass to warm up, those that count, and as many with each layer by itself. */
+/*
+ * Runs one pass to warm up, then the measured passes, then as many with each layer measured alone.
+ */
 static int measure(struct timing *t, ferry_net *net)
 {
     struct progress progress = { .quiet = false };
@@ -80,9 +82,9 @@ static int measure(struct timing *t, ferry_net *net)
     return status;
 }
 
-/* ---- showing --------------------------------------------------------------------------------------- */
+/* ---- showing --------------------------------------------------------------------------------- */
 
-/* Whether a layer has work of its own; else it is fused into another one, or moves nothing. */
+/* The tier of a layer with work of its own; otherwise whether it is fused or only a view. */
 static const char *tier_of(const ferry_net_layer_info *info)
 {
     return info->operations || info->tier == FERRY_TIER_HOST ? ferry_operation_tier_name(info->tier)
@@ -133,7 +135,7 @@ static int show_json(const struct timing *t, const ferry_net *net)
                                      "ms_layers", t->sum, "layers", layers));
 }
 
-/* A row; what is moved and computed is that of both passes. */
+/* Adds a row; bytes and operations are those of both passes. */
 static bool show_layer(const struct timing *t, struct tool_table *table,
                        const ferry_net_layer_info *info)
 {
@@ -175,13 +177,13 @@ static int show(const struct timing *t, const ferry_net *net)
     if (good)
         tool_table_print(table, tool_width());
     tool_table_destroy(table);
-    tool_printf("%s: %.3f ms a pass (best %.3f), %.3f with each layer by itself; %lld passes\n",
-                ferry_device_name(ferry_net_device(net)), t->mean, t->best, t->sum,
-                (long long)t->n);
+    tool_printf(
+        "%s: %.3f ms a pass (best %.3f), %.3f with each layer measured alone; %lld passes\n",
+        ferry_device_name(ferry_net_device(net)), t->mean, t->best, t->sum, (long long)t->n);
     return good ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
 }
 
-/* ---- the command ------------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int run(struct timing *t, const struct net_request *r, const struct net_list *inputs)
 {
@@ -240,7 +242,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
             : tool_parse(self, argc, argv, options, 2);
     if (n < 1) {
         status =
-            n < 0 ? tool_parse_status(n) : tool_error(TOOL_USAGE, "%s: it takes a net", self->name);
+            n < 0 ? tool_parse_status(n) : tool_error(TOOL_USAGE, "%s: expected a net", self->name);
     } else {
         r.prototxt = argv[0];
         r.backward = t.backward;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry trace`: a file of FERRY_TRACE, summed: who moved how many bytes, and why. */
+/* `ferry trace`: sums a file of FERRY_TRACE: the bytes of each copy, by device, blob and reason. */
 
-/* Events of one device, blob, direction and reason. */
+/* The sum of the events of one device, blob, direction and reason. */
 struct sum {
     char *device, *name, *what, *reason;
     uint64_t count, bytes;
@@ -69,7 +69,7 @@ static struct sum *append(struct sums *all, const struct sum *key)
     return NULL;
 }
 
-/* Linear: a trace has many events and few blobs, directions and reasons. */
+/* A linear search is enough: a trace has many events but few blobs, directions and reasons. */
 static struct sum *find(struct sums *all, const struct sum *key)
 {
     for (size_t i = 0; i < all->count; i++)
@@ -78,7 +78,7 @@ static struct sum *find(struct sums *all, const struct sum *key)
     return append(all, key);
 }
 
-/* Names of devices come in events of their own, and a slot may be named again. */
+/* Device names are in events of their own; a slot may be named again. */
 static void learn_device(struct sums *all, const json_t *event)
 {
     char pid[32];
@@ -119,7 +119,7 @@ static bool add_event(struct sums *all, const json_t *event)
     return true;
 }
 
-/* Copies first, and of them those of most bytes; then the rest, likewise. */
+/* Copies first, the most bytes first; then the other events in the same order. */
 static int compare(const void *a, const void *b)
 {
     const struct sum *x = a, *y = b;
@@ -212,8 +212,8 @@ static char *read_text(const char *path, size_t *out_size)
 }
 
 /*
- * A program that was killed has left no closing bracket, and perhaps half an event. Events are
- * lines: what is there up to the last comma at a line's end is still worth a sum.
+ * Reads the trace of a killed program, which lacks the closing bracket and perhaps half an event.
+ * Each event is a line, so the text up to the last comma at the end of a line is complete.
  */
 static json_t *load_cut(const char *path)
 {
@@ -250,8 +250,10 @@ static int sum_up(const char *path, bool json)
     if (!document)
         status = tool_error(TOOL_FAILURE, "%s: %s", path, error.text);
     else if (!json_is_array(events))
-        status =
-            tool_error(TOOL_FAILURE, "%s: no \"traceEvents\"; FERRY_TRACE=FILE writes them", path);
+        status = tool_error(TOOL_FAILURE,
+                            "%s: lacks \"traceEvents\"; FERRY_TRACE=FILE makes a program "
+                            "write them",
+                            path);
     json_array_foreach(events, i, event)
     {
         if (status == TOOL_OK && !add_event(&all, event))
@@ -283,6 +285,6 @@ int cmd_trace(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n == 0)
-        return tool_error(TOOL_USAGE, "trace: which file? usage: ferry trace FILE [--json]");
+        return tool_error(TOOL_USAGE, "trace: missing file; usage: ferry trace FILE [--json]");
     return sum_up(argv[0], json);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry train`: a solver's text, to its end. */
+/* `ferry train`: trains with a solver's prototxt to its last iteration. */
 
 struct training {
     const struct tool_command *self;
@@ -19,11 +19,11 @@ struct training {
     struct train_log log;
     bool mpi, weights_partial;
     struct ranks ranks;
-    int status;     /* of the log: what ended training */
-    int64_t images; /* of an iteration; 0: not known */
+    int status;     /* the status of the log if writing it ended training */
+    int64_t images; /* per iteration; 0: unknown */
 };
 
-/* ---- signals ----------------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static ferry_solver *at_work;
 
@@ -33,7 +33,10 @@ static void on_signal(int number)
                                                    : FERRY_SOLVER_SNAPSHOT | FERRY_SOLVER_STOP);
 }
 
-/* SIGINT and SIGTERM end it with a snapshot, a second one at once; SIGHUP is a snapshot. */
+/*
+ * SIGINT and SIGTERM stop training with a snapshot, a second one exits at once; SIGHUP writes a
+ * snapshot.
+ */
 static void catch_signals(ferry_solver *s)
 {
     struct sigaction stop = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
@@ -44,7 +47,7 @@ static void catch_signals(ferry_solver *s)
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
     sigaction(SIGHUP, &snapshot, NULL);
-    sigaction(SIGXFSZ, &ignore, NULL); /* the write then fails, and says so */
+    sigaction(SIGXFSZ, &ignore, NULL); /* writes then fail with EFBIG, which is reported */
 }
 
 static void leave_signals(void)
@@ -55,9 +58,9 @@ static void leave_signals(void)
     at_work = NULL;
 }
 
-/* ---- an iteration ------------------------------------------------------------------------------------ */
+/* ---- an iteration ---------------------------------------------------------------------------- */
 
-/* Images of an iteration, on all ranks: rows of what the first layer without bottoms reads. */
+/* Images per iteration on all ranks: axis 0 of the first top of the first layer without bottoms. */
 static int64_t images_of(const ferry_solver *s, int ranks)
 {
     const ferry_net *net = ferry_solver_net(s);
@@ -84,7 +87,7 @@ static int after_iteration(void *arg, ferry_solver *s, const ferry_solver_iterat
     return t->status == TOOL_OK ? 0 : FERRY_EIO;
 }
 
-/* ---- training ---------------------------------------------------------------------------------------- */
+/* ---- training -------------------------------------------------------------------------------- */
 
 static int fail(const struct training *t, const ferry_solver *s)
 {
@@ -152,7 +155,7 @@ static int open_solver(const struct training *t, ferry_device *dev, ferry_solver
     return ferry_solver_open(dev, t->solver, &o, out) ? tool_ferry_error() : TOOL_OK;
 }
 
-/* Opens everything, and trains. Caffe's lines are rank 0's. */
+/* Opens everything and trains. Rank 0 prints Caffe's lines. */
 static int run_rank(struct training *t, ferry_runtime **rt, ferry_solver **s)
 {
     ferry_device *dev;
@@ -164,7 +167,7 @@ static int run_rank(struct training *t, ferry_runtime **rt, ferry_solver **s)
         return tool_ferry_error();
     if (!t->ranks.rank)
         train_lines_begin();
-    ferry_log_write(FERRY_LOG_INFO, "ferry: it is trained on %s", ferry_device_name(dev));
+    ferry_log_write(FERRY_LOG_INFO, "ferry: training on %s", ferry_device_name(dev));
     status = open_solver(t, dev, s);
     return status == TOOL_OK ? train(t, *s) : status;
 }
@@ -216,17 +219,18 @@ int cmd_train(const struct tool_command *self, int argc, char **argv)
     t.solver = n > 0 ? argv[0] : NULL;
     if (n < 1)
         status = n < 0 ? tool_parse_status(n)
-                       : tool_error(TOOL_USAGE, "%s: it takes a solver", self->name);
+                       : tool_error(TOOL_USAGE, "%s: expected a solver", self->name);
     else if (t.resume && (!t.snapshot || (strcmp(t.resume, "exact") && strcmp(t.resume, "caffe"))))
-        status = tool_error(TOOL_USAGE, "%s: --resume is exact or caffe, and goes with --snapshot",
+        status = tool_error(TOOL_USAGE,
+                            "%s: --resume must be exact or caffe, and requires "
+                            "--snapshot",
                             self->name);
     else if (t.weights && !t.weights[strspn(t.weights, ", ")])
-        status =
-            tool_error(TOOL_USAGE, "%s: --weights \"%s\" names no file", self->name, t.weights);
+        status = tool_error(TOOL_USAGE, "%s: --weights \"%s\" does not name a file", self->name,
+                            t.weights);
     else if (t.snapshot && t.weights)
-        status = tool_error(TOOL_USAGE,
-                            "%s: a snapshot to resume from or weights to begin with, not both",
-                            self->name);
+        status =
+            tool_error(TOOL_USAGE, "%s: --snapshot and --weights exclude each other", self->name);
     else
         status = net_max_bytes(self, t.max_bytes);
     if (status == TOOL_OK)

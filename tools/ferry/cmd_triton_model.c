@@ -13,18 +13,18 @@
 #include <unistd.h>
 
 /*
- * `ferry triton-model`: a model folder for the Triton server. A version is written beside its place
- * and renamed, so that a server that polls the repository sees it whole.
+ * `ferry triton-model`: makes a model folder for the Triton server. A version is written beside its
+ * final folder and renamed, so that a server that polls the repository only sees complete versions.
  */
 
 struct folder {
     const char *path; /* REPOSITORY/NAME */
-    const char *name; /* the last part of it */
+    const char *name; /* the last component of `path` */
     const char *net, *weights, *device;
     const char *threads; /* a number, or NULL */
-    char written[PATH_MAX], version[PATH_MAX]; /* before and after the renaming */
+    char written[PATH_MAX], version[PATH_MAX]; /* the folder before and after the renaming */
     int64_t max_batch, instances;
-    bool created; /* `path` was not there */
+    bool created; /* this run created `path` */
 };
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -69,7 +69,10 @@ static const char *suffix_of(const char *path)
     return dot && (!slash || dot > slash) ? dot : "";
 }
 
-/* The definition is net.prototxt, or a caffemodel, which keeps its suffix; weights keep theirs. */
+/*
+ * The definition becomes net.prototxt, or keeps its suffix if it is a caffemodel; weights keep
+ * theirs.
+ */
 static int copy_files(const struct folder *f)
 {
     const char *net = strcmp(suffix_of(f->net), ".caffemodel") ? "net.prototxt" : "net.caffemodel";
@@ -136,7 +139,7 @@ static void put_config(FILE *to, const struct folder *f, const struct triton_int
     put_parameter(to, "threads", f->threads);
 }
 
-/* A configuration that is there is kept: it belongs to the versions before. */
+/* An existing configuration is kept because it belongs to the earlier versions too. */
 static int write_config(const struct folder *f, const struct triton_interface *about)
 {
     char path[PATH_MAX];
@@ -146,7 +149,7 @@ static int write_config(const struct folder *f, const struct triton_interface *a
     snprintf(path, sizeof(path), "%s/config.pbtxt", f->path);
     to = fopen(path, "wx");
     if (!to && errno == EEXIST) {
-        (void)tool_error(TOOL_OK, "note: %s is there already and is kept", path);
+        (void)tool_error(TOOL_OK, "note: %s exists and is kept", path);
         return TOOL_OK;
     }
     if (!to)
@@ -162,7 +165,7 @@ static int write_config(const struct folder *f, const struct triton_interface *a
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-/* Removes what this run made. */
+/* Removes the files and folders that this run made. */
 static void unmake(const struct folder *f)
 {
     const char *const names[] = { "net.prototxt", "net.caffemodel", "weights" };
@@ -184,8 +187,7 @@ static int make_folders(struct folder *f)
     if (!f->created && errno != EEXIST)
         return fail(f->path);
     if (access(f->version, F_OK) == 0)
-        return tool_error(TOOL_FAILURE, "%s is there already; --version gives another number",
-                          f->version);
+        return tool_error(TOOL_FAILURE, "%s exists; --version sets another number", f->version);
     if (mkdir(f->written, 0777) == 0)
         return TOOL_OK;
     fail(f->written);
@@ -224,8 +226,8 @@ static int describe(const struct folder *f, const struct net_request *r, bool va
     if (status == TOOL_OK && f->max_batch > 0 && !out->batches)
         status =
             tool_error(TOOL_FAILURE,
-                       "--max-batch %" PRId64 ": axis 0 of the inputs and outputs of %s is not "
-                       "a batch; 0 is possible",
+                       "--max-batch %" PRId64 ": axis 0 of the inputs and outputs of %s is not a "
+                       "batch; only 0 is possible",
                        f->max_batch, f->net);
     return status;
 }
@@ -237,7 +239,7 @@ static int set_paths(const struct tool_command *self, struct folder *f, int64_t 
 
     f->name = slash ? slash + 1 : f->path;
     if (!*f->name)
-        return tool_error(TOOL_USAGE, "%s: \"%s\" does not end in a model's name", self->name,
+        return tool_error(TOOL_USAGE, "%s: \"%s\" does not end in a valid model name", self->name,
                           f->path);
     n = snprintf(f->version, sizeof(f->version), "%s/%" PRId64, f->path, version);
     if (n < 0 || n >= PATH_MAX - 16)
@@ -284,7 +286,7 @@ int cmd_triton_model(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n < 2)
-        return tool_error(TOOL_USAGE, "%s: it takes NET, WEIGHTS and REPOSITORY/NAME", self->name);
+        return tool_error(TOOL_USAGE, "%s: expected NET, WEIGHTS and REPOSITORY/NAME", self->name);
     r.prototxt = f.net = argv[0];
     r.weights = f.weights = n > 2 ? argv[1] : NULL;
     f.path = argv[n - 1];

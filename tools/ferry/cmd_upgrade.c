@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry upgrade`: nets and solvers of older Caffes in today's form. */
+/* `ferry upgrade`: converts nets and solvers of older Caffe versions to the current form. */
 
 struct upgrade {
     const char *in, *out;
@@ -19,7 +19,7 @@ struct upgrade {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* A field that every net has and no solver. */
+/* Whether the message has a field that every net has and no solver. */
 static bool is_net(const ferry_proto *p)
 {
     static const char *const fields[] = { "layer", "layers", "input" };
@@ -64,7 +64,7 @@ static int print(const ferry_proto *p, char **out)
     return ferry_proto_print(p, *out, size + 1, &size);
 }
 
-/* The number of notes of level error, which are about parameters that cannot be upgraded. */
+/* Logs the notes; returns the number of errors, which are parameters that cannot be upgraded. */
 static int log_notes(const struct upgrade *u)
 {
     const char *line = "";
@@ -98,7 +98,7 @@ static int copy_file(const struct upgrade *u, struct whole *to)
     return err;
 }
 
-/* A file that needs no change is copied as it is, with its comments. */
+/* A file that needs no change is copied unchanged, with its comments. */
 static int write_out(const struct upgrade *u)
 {
     struct whole to;
@@ -146,8 +146,8 @@ int cmd_upgrade(const struct tool_command *self, int argc, char **argv)
     if (n < 0)
         return tool_parse_status(n);
     if (n < 2)
-        return tool_error(TOOL_USAGE, "%s: which files? usage: ferry %s %s", self->name, self->name,
-                          self->arguments);
+        return tool_error(TOOL_USAGE, "%s: missing files; usage: ferry %s %s", self->name,
+                          self->name, self->arguments);
     u.in = argv[0];
     u.out = argv[1];
     status = run(&u);

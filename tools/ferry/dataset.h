@@ -5,44 +5,45 @@
 #include "tool.h"
 
 /*
- * `ferry dataset`: pictures with labels, from a list or from idx files, and the database that is made of
- * them. What fails is a ferry error.
+ * `ferry dataset`: the source of pictures with labels (a list or idx files), and the database that
+ * they are written to. Functions return ferry errors.
  */
 
-/* ---- where pictures come from ------------------------------------------------------------------- */
+/* ---- the source of pictures ------------------------------------------------------------------ */
 
 struct dataset_item {
-    const char *path; /* of a list: as the list has it; else NULL */
+    const char *path; /* the path in the list; NULL for idx files */
     int32_t label;
 };
 
-/* Zero before it is opened. */
+/* Must be zero before it is opened. */
 struct dataset_source {
     const char *file; /* the list, or the idx file of pictures */
-    char *root;       /* put before the paths of a list */
-    char *text;       /* the list, cut into lines, or all bytes of the idx file */
+    char *root;       /* prefix of the paths of a list */
+    char *text;       /* the list, split into lines, or all bytes of the idx file */
     struct dataset_item *items;
     int64_t count;
     int64_t channels, height, width; /* of an idx file */
-    const unsigned char *pixels;     /* its first picture; NULL: it is a list */
+    const unsigned char *pixels;     /* the first picture of an idx file; NULL for a list */
 };
 
 /*
- * Opens a list, or an idx file with its labels in another: their content tells. `labels` and `root` may be
- * NULL; a list's paths are then those of the folder in which it is.
+ * Opens a list, or an idx file of pictures with its labels in another file, as the file's content
+ * indicates. `labels` and `root` may be NULL; the paths of a list are then relative to the list's
+ * folder.
  */
 int dataset_open(struct dataset_source *s, const char *file, const char *labels, const char *root);
 void dataset_close(struct dataset_source *s);
 
-/* The path of item `i` of a list, to be freed; NULL: no memory. */
+/* The path of item `i` of a list, which the caller frees; NULL if out of memory. */
 char *dataset_path(const struct dataset_source *s, int64_t i);
 
-/* Picture `i` into a U8 blob, of 3 or 1 channels, or 0: as it is. */
+/* Reads picture `i` into a U8 blob of 3 or 1 channels; 0 keeps the picture's own number. */
 int dataset_picture(const struct dataset_source *s, int64_t i, int channels, ferry_blob *out);
 
-/* ---- where they go ------------------------------------------------------------------------------ */
+/* ---- the database ---------------------------------------------------------------------------- */
 
-/* A Datum: values, or a picture's file. */
+/* A Datum: decoded values, or the bytes of a picture's file. */
 struct dataset_datum {
     int64_t channels, height, width;
     const unsigned char *bytes;
@@ -55,37 +56,43 @@ struct dataset_writer;
 
 struct dataset_backend;
 
-/* The kind of database of that name, "lmdb" or "leveldb"; NULL: there is no such. */
+/* The kind of database of that name, "lmdb" or "leveldb"; NULL for any other name. */
 const struct dataset_backend *dataset_backend_find(const char *name);
 
-/* Begins a database beside `folder`, which must not exist. FERRY_EUNSUPPORTED without the backend's library. */
+/*
+ * Starts a database in a temporary folder beside `folder`, which must not exist. FERRY_EUNSUPPORTED
+ * without the backend's library.
+ */
 int dataset_create(const char *folder, const struct dataset_backend *backend,
                    struct dataset_writer **out);
 
-/* Adds a record; keys come in their order. */
+/* Adds a record; keys must be in ascending order. */
 int dataset_put(struct dataset_writer *w, const char *key, const struct dataset_datum *datum);
 
-/* Ends it, and gives the folder its name. */
+/* Closes the database and renames the folder to its final name. */
 int dataset_commit(struct dataset_writer *w);
 
-/* Ends it, and removes what was written. NULL is accepted. */
+/* Closes the database and removes it. NULL is accepted. */
 void dataset_abort(struct dataset_writer *w);
 
-/* ---- their mean --------------------------------------------------------------------------------- */
+/* ---- the mean ------------------------------------------------------------------------------- */
 
-/* Sums of all pictures, value by value. Zero at first; the sums are to be freed. */
+/* Sums of all pictures, value by value. Must be zero at first; the caller frees the sums. */
 struct dataset_mean {
     double *sums;
-    int64_t shape[3], count; /* of a picture; how many there were */
+    int64_t shape[3], count; /* of a picture; their number */
 };
 
-/* Adds a picture's values. FERRY_ESHAPE for one of another size than those before it. */
+/* Adds a picture's values. FERRY_ESHAPE if its size differs from that of the previous ones. */
 int dataset_mean_add(struct dataset_mean *m, const struct dataset_datum *values);
 
-/* Writes the mean of the pictures that were added, one at least, as a .binaryproto. */
+/* Writes the mean of the added pictures, at least one, as a .binaryproto. */
 int dataset_mean_write(const struct dataset_mean *m, const char *path);
 
-/* Encodes height × width pixels, blue first if there are three channels, as PNG; to be freed. */
+/*
+ * Encodes height × width pixels, blue first if there are three channels, as PNG; the caller frees
+ * the result.
+ */
 int dataset_png(const struct dataset_datum *planes, unsigned char **out, size_t *out_size);
 
 #endif

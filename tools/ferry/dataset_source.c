@@ -12,10 +12,10 @@
 
 static int no_memory(const char *path)
 {
-    return ferry_error_set(FERRY_ENOMEM, "%.400s: no memory for it", path);
+    return ferry_error_set(FERRY_ENOMEM, "%.400s: out of memory", path);
 }
 
-/* A file, or what a program sends; not what never ends, as a device may. */
+/* Opens a regular file or a pipe. Character devices are refused because they may never end. */
 static int open_file(const char *path, FILE **out)
 {
     FILE *f = fopen(path, "rb");
@@ -28,10 +28,10 @@ static int open_file(const char *path, FILE **out)
     if (!f)
         return ferry_error_set(FERRY_EIO, "%.400s: %s", path, strerror(errno));
     fclose(f);
-    return ferry_error_set(FERRY_EIO, "%.400s: it is a device, and no file", path);
+    return ferry_error_set(FERRY_EIO, "%.400s: is a device, not a file", path);
 }
 
-/* All of a file, and a 0 behind it; to be freed. */
+/* Reads a whole file and appends a NUL; the caller frees the result. */
 static int read_all(const char *path, char **out, size_t *out_size)
 {
     char *bytes = NULL;
@@ -64,7 +64,7 @@ static int read_all(const char *path, char **out, size_t *out_size)
     return 0;
 }
 
-/* ---- lists --------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static int read_line(struct dataset_source *s, char *line, long long number)
 {
@@ -81,7 +81,7 @@ static int read_line(struct dataset_source *s, char *line, long long number)
     if (space)
         label = strtol(space + 1, &end, 10);
     if (!space || *end || errno || label < INT32_MIN || label > INT32_MAX)
-        return ferry_error_set(FERRY_EFORMAT, "%.400s: line %lld: no label behind \"%.200s\"",
+        return ferry_error_set(FERRY_EFORMAT, "%.400s: line %lld: no label after \"%.200s\"",
                                s->file, number, line);
     *space = 0;
     s->items[s->count++] = (struct dataset_item){ line, (int32_t)label };
@@ -107,7 +107,7 @@ static int read_list(struct dataset_source *s)
         err = read_line(s, line, ++number);
     }
     return !err && !s->count
-               ? ferry_error_set(FERRY_EFORMAT, "%.400s: it lists no picture", s->file)
+               ? ferry_error_set(FERRY_EFORMAT, "%.400s: does not list any picture", s->file)
                : err;
 }
 
@@ -125,7 +125,7 @@ static int set_root(struct dataset_source *s, const char *root)
     return 0;
 }
 
-/* ---- idx files ----------------------------------------------------------------------------------- */
+/* ---- idx files ------------------------------------------------------------------------------- */
 
 static uint32_t big_endian(const char *p)
 {
@@ -134,13 +134,13 @@ static uint32_t big_endian(const char *p)
     return (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3];
 }
 
-/* Two zeros, the type, how many axes, and so many lengths. */
+/* An idx file starts with two zeros, the type, the number of axes, and their lengths. */
 static bool is_idx(const char *bytes, size_t size)
 {
     return size >= 4 && !bytes[0] && !bytes[1] && bytes[2] >= 8 && bytes[2] <= 14;
 }
 
-/* The axes of an idx file of bytes, and what follows them. */
+/* Parses the axes of an idx file of bytes; *out_data is the data after them. */
 static int idx_axes(const char *path, const char *bytes, size_t size, int least, int most,
                     uint64_t shape[4], const unsigned char **out)
 {
@@ -149,8 +149,8 @@ static int idx_axes(const char *path, const char *bytes, size_t size, int least,
 
     if (bytes[2] != 8 || rank < least || rank > most || size < 4 + 4 * (size_t)rank)
         return ferry_error_set(FERRY_EFORMAT,
-                               "%.400s: an idx file of type %d with %d axes; bytes (8) with %d "
-                               "are read",
+                               "%.400s: an idx file of type %d with %d axes; expected bytes (8) "
+                               "with %d axes",
                                path, bytes[2], rank, least);
     for (int i = 0; i < rank; i++) {
         shape[i] = big_endian(bytes + 4 + 4 * i);
@@ -158,7 +158,7 @@ static int idx_axes(const char *path, const char *bytes, size_t size, int least,
     }
     if (count != rest || !count)
         return ferry_error_set(FERRY_EFORMAT,
-                               "%.400s: %llu bytes behind its axes, which say another number", path,
+                               "%.400s: %llu bytes of data, which do not match its axes", path,
                                (unsigned long long)rest);
     *out = (const unsigned char *)bytes + 4 + 4 * rank;
     return 0;
@@ -173,7 +173,7 @@ static int read_labels(struct dataset_source *s, const char *path)
     int err = read_all(path, &bytes, &size);
 
     if (!err && !is_idx(bytes, size))
-        err = ferry_error_set(FERRY_EFORMAT, "%.400s: it is no idx file", path);
+        err = ferry_error_set(FERRY_EFORMAT, "%.400s: not an idx file", path);
     if (!err)
         err = idx_axes(path, bytes, size, 1, 1, shape, &values);
     if (!err && shape[0] != (uint64_t)s->count)
@@ -200,13 +200,13 @@ static int read_idx(struct dataset_source *s, size_t size, const char *labels)
     s->items = calloc((size_t)s->count, sizeof *s->items);
     if (!s->items)
         return no_memory(s->file);
-    return labels ? read_labels(s, labels)
-                  : ferry_error_set(FERRY_EINVAL,
-                                    "%.400s: it is an idx file: its labels are in another one",
-                                    s->file);
+    return labels
+               ? read_labels(s, labels)
+               : ferry_error_set(FERRY_EINVAL,
+                                 "%.400s: is an idx file and requires a file of labels", s->file);
 }
 
-/* ---- both ---------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 int dataset_open(struct dataset_source *s, const char *file, const char *labels, const char *root)
 {
@@ -218,16 +218,17 @@ int dataset_open(struct dataset_source *s, const char *file, const char *labels,
     if (err)
         return err;
     if (size > 2 && (unsigned char)s->text[0] == 0x1f && (unsigned char)s->text[1] == 0x8b)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: it is compressed: gunzip it first",
-                               file);
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: is compressed; run gunzip first", file);
     if (is_idx(s->text, size))
-        return root ? ferry_error_set(FERRY_EINVAL, "%.400s: --root is for lists", file)
+        return root ? ferry_error_set(FERRY_EINVAL, "%.400s: --root requires a list", file)
                     : read_idx(s, size, labels);
     if (labels)
-        return ferry_error_set(FERRY_EINVAL, "%.400s: it is no idx file: labels stand in the list",
+        return ferry_error_set(FERRY_EINVAL,
+                               "%.400s: not an idx file; the labels of a list are in "
+                               "the list itself",
                                file);
     if (strlen(s->text) != size)
-        return ferry_error_set(FERRY_EFORMAT, "%.400s: it is no list: its byte %zu is 0", file,
+        return ferry_error_set(FERRY_EFORMAT, "%.400s: not a list: byte %zu is 0", file,
                                strlen(s->text) + 1);
     err = set_root(s, root);
     return err ? err : read_list(s);
@@ -270,7 +271,9 @@ int dataset_picture(const struct dataset_source *s, int64_t i, int channels, fer
     int err;
 
     if (s->pixels && channels == 1 && s->channels != 1)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%lld channels in an idx file are not made gray",
+        return ferry_error_set(FERRY_EUNSUPPORTED,
+                               "--gray does not apply to an idx file of %lld "
+                               "channels",
                                (long long)s->channels);
     if (s->pixels)
         return idx_picture(s, i, out);

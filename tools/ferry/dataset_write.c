@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The database is written into a folder beside the one that is wanted, which gets its name at the end.
+ * The database is written to a temporary folder beside the final one and renamed at the end.
  */
 #define _XOPEN_SOURCE 700
 #include "dataset.h"
@@ -17,18 +17,18 @@
 struct dataset_writer {
     const struct dataset_backend *backend;
     void *store;          /* the open database */
-    char *folder, *fresh; /* the name that is wanted, and the one that it has */
+    char *folder, *fresh; /* the final name, and the temporary one */
     unsigned char *record;
     size_t room;
 };
 
-/* ---- opening ------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-/* `fresh` is the writer's once it is there, for the end to remove. */
+/* *w owns `fresh` once the folder exists, and removes it at the end. */
 static int make_fresh(struct dataset_writer *w, char *fresh)
 {
     if (!w->folder || !fresh)
-        return ferry_error_set(FERRY_ENOMEM, "no memory for the name of a folder");
+        return ferry_error_set(FERRY_ENOMEM, "out of memory for the name of a folder");
     if (access(w->folder, F_OK) == 0)
         return ferry_error_set(FERRY_EIO, "%.400s: %s", w->folder, strerror(EEXIST));
     snprintf(fresh, strlen(w->folder) + 8, "%s.XXXXXX", w->folder);
@@ -78,7 +78,7 @@ int dataset_create(const char *folder, const struct dataset_backend *backend,
     int err;
 
     if (!w)
-        return ferry_error_set(FERRY_ENOMEM, "%.400s: no memory", folder);
+        return ferry_error_set(FERRY_ENOMEM, "%.400s: out of memory", folder);
     w->backend = backend;
     err = make_folder(w, folder);
     if (!err)
@@ -90,7 +90,7 @@ int dataset_create(const char *folder, const struct dataset_backend *backend,
     return err;
 }
 
-/* ---- records ------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static unsigned char *put_varint(unsigned char *to, uint64_t value)
 {
@@ -106,7 +106,7 @@ static unsigned char *put_number(unsigned char *to, unsigned field, int64_t valu
     return put_varint(to, (uint64_t)value);
 }
 
-/* Fields 1 to 5 and 7 of caffe.proto's Datum: channels, height, width, data, label, encoded. */
+/* Encodes fields 1 to 5 and 7 of caffe.proto's Datum: channels, height, width, data, label, encoded. */
 static int make_record(struct dataset_writer *w, const struct dataset_datum *d, size_t *out)
 {
     unsigned char *to = w->record;
@@ -114,7 +114,7 @@ static int make_record(struct dataset_writer *w, const struct dataset_datum *d, 
     if (w->room < d->size + 80) {
         to = realloc(w->record, d->size + 80);
         if (!to)
-            return ferry_error_set(FERRY_ENOMEM, "%.400s: no memory for a record", w->folder);
+            return ferry_error_set(FERRY_ENOMEM, "%.400s: out of memory for a record", w->folder);
         w->record = to;
         w->room = d->size + 80;
     }
@@ -141,9 +141,9 @@ int dataset_put(struct dataset_writer *w, const char *key, const struct dataset_
     return err ? err : w->backend->put(w->store, key, w->record, size);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- closing --------------------------------------------------------------------------------- */
 
-/* Removes the folder with the files of the database, which has no folders in it. */
+/* Removes the folder and the files of the database, which contains no folders. */
 static void remove_folder(const char *folder)
 {
     DIR *dir = opendir(folder);

@@ -4,19 +4,19 @@
 
 #include <ferry/io.h>
 
-/* How far two arrays of one shape are apart, whatever their dtypes. */
+/* Measures the difference of two arrays of one shape and any dtypes. */
 
-/* Bytes of each file that are compared at a time. */
+/* Bytes of each file that are compared at once. */
 #define DIFF_PIECE (4u * 1024 * 1024)
 
 struct distance {
     double max_abs, max_rel;
-    int64_t worst; /* the element that is max_abs apart; −1: none is */
-    double cosine; /* of the angle between the two; NaN where one is nothing but zeros */
+    int64_t worst; /* the element with the difference max_abs; −1 if there is none */
+    double cosine; /* of the angle between the two; NaN if one is all zeros */
     bool equal;    /* within the tolerance */
 };
 
-/* One side: a file, its array, and which half of it; `tile` is of DIFF_PIECE bytes. */
+/* One side: a file, its array, and whether its data or diff; `tile` has DIFF_PIECE bytes. */
 struct diff_side {
     ferry_io *io;
     const ferry_io_entry *entry;
@@ -24,7 +24,7 @@ struct diff_side {
     void *tile;
 };
 
-/* 0, or the error of the file that could not be read. */
+/* Returns 0, or the error of the file that could not be read. */
 int diff_measure(const struct diff_side *a, const struct diff_side *b, double tolerance,
                  struct distance *out);
 

@@ -29,14 +29,14 @@ static double apart_int64(int64_t a, int64_t b)
     return a < b ? (double)((uint64_t)b - (uint64_t)a) : (double)((uint64_t)a - (uint64_t)b);
 }
 
-/* Of an integer of 64 bits and the double that it was rounded to. */
+/* The difference between a 64-bit integer and the double that it was rounded to. */
 static double rounded_off(int64_t i, double d)
 {
     return d >= TWO_TO_63 ? (double)(((uint64_t)1 << 63) - (uint64_t)i)
                           : apart_int64(i, (int64_t)d);
 }
 
-/* Integers of 64 bits may differ where their doubles do not. */
+/* The distance of two elements. 64-bit integers may differ where their doubles are equal. */
 static double apart(const struct diff_side *a, const struct diff_side *b, int64_t i, double x,
                     double y)
 {
@@ -51,7 +51,7 @@ static double apart(const struct diff_side *a, const struct diff_side *b, int64_
     return x == y ? 0 : fabs(x - y);
 }
 
-/* NaN is as far from NaN as 1 from 1, and infinitely far from all else. */
+/* NaN equals NaN, and its distance from any other value is infinite. */
 static void compare(double x, double y, double distance, int64_t at, double tolerance,
                     struct distance *d)
 {
@@ -71,7 +71,7 @@ static void compare(double x, double y, double distance, int64_t at, double tole
         d->equal = false;
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- all elements --------------------------------------------------------------------------- */
 
 static void compare_tiles(const struct diff_side *a, const struct diff_side *b, int64_t start,
                           int64_t n, double tolerance, struct sums *sums, struct distance *d)
@@ -88,7 +88,7 @@ static void compare_tiles(const struct diff_side *a, const struct diff_side *b, 
     }
 }
 
-/* Elements that both tiles have room for. */
+/* The number of elements that fit into both tiles. */
 static int64_t tile_of(const struct diff_side *a, const struct diff_side *b)
 {
     size_t x = ferry_dtype_size(dtype_of(a)), y = ferry_dtype_size(dtype_of(b));
@@ -96,7 +96,7 @@ static int64_t tile_of(const struct diff_side *a, const struct diff_side *b)
     return (int64_t)(DIFF_PIECE / (x > y ? x : y));
 }
 
-/* Whether both have the very same bytes. */
+/* Whether both arrays have identical bytes. */
 static int compare_bytes(const struct diff_side *a, const struct diff_side *b, bool *out)
 {
     int64_t count = a->entry->count, most = tile_of(a, b), n;
@@ -117,7 +117,10 @@ static int compare_bytes(const struct diff_side *a, const struct diff_side *b, b
     return FERRY_OK;
 }
 
-/* The three sums are rounded each by itself: it may be more than 1 by a little. NaN stays NaN. */
+/*
+ * Rounding of the three sums can make the quotient exceed 1 slightly, so it is limited. NaN stays
+ * NaN.
+ */
 static double cosine_of(const struct sums *sums)
 {
     double cosine = sums->ab / sqrt(sums->aa) / sqrt(sums->bb);

@@ -12,11 +12,14 @@
 
 extern char **environ;
 
-/* Exit statuses of the script: a difference is too large, no runtime was found, it failed. */
+/* Exit statuses of the script: a difference is too large, no runtime was found, or it failed. */
 #define DIFFERS    1
 #define NO_RUNTIME 3
 
-/* Arguments: the model, a .npz with in0, in1 … and out0, out1 … in the model's order, the inputs' names. */
+/*
+ * Arguments: the model; a .npz with in0, in1 … and out0, out1 … in the model's order; the inputs'
+ * names.
+ */
 static const char script[] =
     "import importlib.util as util, sys\n"
     "import numpy as np\n"
@@ -77,7 +80,10 @@ int export_check_fill(ferry_net *net)
     return TOOL_OK;
 }
 
-/* Blob `index` of the inputs or outputs into the file, in two rounds: declared, then written. */
+/*
+ * Writes blob `index` of the inputs or outputs to the file, in two rounds: it is declared, then
+ * written.
+ */
 static int put(ferry_io_writer *w, const char *what, int index, const ferry_blob *b, bool declare)
 {
     ferry_io_entry entry = { .struct_size = sizeof(entry) };
@@ -121,7 +127,7 @@ static int write_numbers(ferry_net *net, const char *path)
 
 /* ---- the other runtime ---------------------------------------------------------------------- */
 
-/* Starts python3 with its output in a pipe, of which *out_from is the end to read. 0, or an errno. */
+/* Starts python3; *out_from is the read end of a pipe from its output. Returns 0 or an errno. */
 static int start(char **argv, pid_t *out_pid, int *out_from)
 {
     posix_spawn_file_actions_t actions;
@@ -143,7 +149,7 @@ static int start(char **argv, pid_t *out_pid, int *out_from)
     return error;
 }
 
-/* Prints what comes, line by line. */
+/* Copies the script's output line by line. */
 static void print_lines(int from)
 {
     FILE *file = fdopen(from, "r");
@@ -157,7 +163,7 @@ static void print_lines(int from)
         close(from);
 }
 
-/* The words of the command line, of which the array is to be freed; NULL without memory. */
+/* The arguments of the command line, an array that the caller frees; NULL if out of memory. */
 static char **words_of(ferry_net *net, const char *model, const char *numbers)
 {
     int n = ferry_net_input_count(net);
@@ -195,9 +201,7 @@ static int compare(ferry_net *net, const char *model, const char *numbers)
                           "--check: python3 has no onnxruntime, openvino or cv2 to check with");
     if (WEXITSTATUS(status) == DIFFERS)
         return tool_error(TOOL_FAILURE,
-                          "%s: it differs from the net by more than 1e-4, or could "
-                          "not be run",
-                          model);
+                          "%s: differs from the net by more than 1e-4, or could not be run", model);
     return WEXITSTATUS(status) ? tool_error(TOOL_FAILURE, "--check: python3 failed") : TOOL_OK;
 }
 

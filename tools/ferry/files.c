@@ -35,7 +35,7 @@ int files_find(ferry_io *io, ferry_io *named_in, const char *name, const ferry_i
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* "layer/12": the length of "layer", and 12; −1 where the name is none of these. */
+/* "layer/12": the length of "layer", and 12; −1 for any other name. */
 static long blob_number(const char *name, size_t *layer)
 {
     const char *slash = strrchr(name, '/');
@@ -49,8 +49,8 @@ static long blob_number(const char *name, size_t *layer)
 
 struct placed {
     struct files_item item;
-    size_t layer, place; /* the length of its layer's name; where it stood */
-    size_t first;        /* where the first of that layer stood */
+    size_t layer, place; /* the length of the layer's name; the original index */
+    size_t first;        /* the original index of the layer's first item */
     long number;
 };
 
@@ -97,7 +97,9 @@ void files_group_layers(struct files_item *items, size_t n)
     free(placed);
 }
 
-/* From caffemodel to caffemodel; *out says whether it could. */
+/*
+ * Copies the definition from caffemodel to caffemodel; *out is false if the target cannot hold it.
+ */
 static int copy_definition(ferry_io *from, struct target *to, bool *out)
 {
     int err;
@@ -110,7 +112,10 @@ static int copy_definition(ferry_io *from, struct target *to, bool *out)
     return err == FERRY_EUNSUPPORTED ? FERRY_OK : err;
 }
 
-/* What a net is besides its blobs; ferry says how much of it there is and knows no more. */
+/*
+ * Whether the string is the size of a net's definition, which ferry_io reports but does not
+ * interpret.
+ */
 static bool is_definition(const ferry_io *from, const char *key)
 {
     return ferry_io_get_format(from) == FERRY_IO_CAFFEMODEL && strcmp(key, "definition") == 0;
@@ -121,7 +126,7 @@ bool files_is_link(const ferry_io *io, const char *key)
     return ferry_io_get_format(io) == FERRY_IO_HDF5 && strncmp(key, "link ", 5) == 0;
 }
 
-/* Links that are named; the others are counted. */
+/* The links that are named; further ones are counted. */
 #define NAMED_LINKS 3
 
 static void note_links(ferry_io *from, struct target *to)
@@ -142,7 +147,7 @@ int files_copy_metadata(ferry_io *from, struct target *to, bool whole)
     bool defined = false;
     int err = whole ? copy_definition(from, to, &defined) : FERRY_OK;
 
-    if (err || defined) /* which has all that a caffemodel says about itself */
+    if (err || defined) /* a definition includes all other metadata of a caffemodel */
         return err;
     note_links(from, to);
     for (int64_t i = 0; i < ferry_io_metadata_count(from); i++) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An array that --input gives to a blob. */
+/* An array that --input assigns to a blob. */
 struct given {
     char *name;
     int rank;
@@ -20,7 +20,7 @@ struct givens {
     size_t count, room;
 };
 
-/* ---- what is given --------------------------------------------------------------------------------- */
+/* ---- the arrays ------------------------------------------------------------------------------ */
 
 static int add(struct givens *g, const char *name, size_t length, const ferry_io_entry *entry)
 {
@@ -44,7 +44,10 @@ static int add(struct givens *g, const char *name, size_t length, const ferry_io
     return TOOL_OK;
 }
 
-/* The arrays of a file, by "input/NAME" or NAME; or the one for NAME. What is wrong is told when it is read. */
+/*
+ * Adds the arrays of a file, named "input/NAME" or NAME; or the one for NAME. Errors in the file
+ * are reported when it is read later.
+ */
 static int add_file(struct givens *g, const char *path, const char *name, size_t length)
 {
     const ferry_io_entry *entry = NULL;
@@ -94,9 +97,9 @@ static void forget(struct givens *g)
     free(g->at);
 }
 
-/* ---- the text ---------------------------------------------------------------------------------------- */
+/* ---- the text -------------------------------------------------------------------------------- */
 
-/* Strings of a prototxt: whatever is no plain letter by its number. */
+/* Writes a string of a prototxt, with all but letters, digits and punctuation as octal escapes. */
 static void write_quoted(FILE *to, const char *text)
 {
     putc('"', to);
@@ -133,7 +136,7 @@ static int write_each(FILE *to, const ferry_proto *p, const char *field)
     return status;
 }
 
-/* An Input layer with the tops, the shapes and the rules of a layer that makes data. */
+/* Writes an Input layer with the tops, shapes and rules of a data layer. */
 static int write_input(FILE *to, const ferry_proto *layer, const struct givens *g)
 {
     int status;
@@ -183,9 +186,9 @@ static int write_net(FILE *to, const ferry_proto *net, const struct givens *g, c
     return status;
 }
 
-/* ---- which layers ------------------------------------------------------------------------------------ */
+/* ---- which layers ---------------------------------------------------------------------------- */
 
-/* Whether a layer makes data that are given in its place: all of its tops, or it is an error. */
+/* Whether a data layer is replaced: all of its tops are given; some but not all is an error. */
 static int is_replaced(const ferry_proto *layer, const struct givens *g, bool *out)
 {
     int64_t tops = ferry_proto_value_count(layer, "top"), given = 0;
@@ -207,10 +210,9 @@ static int is_replaced(const ferry_proto *layer, const struct givens *g, bool *o
     *out = given == tops && tops > 0;
     if (given == 0 || *out)
         return TOOL_OK;
-    return tool_error(
-        TOOL_FAILURE,
-        "--input %s: layer \"%s\" (%s) makes \"%s\", too, which has to be given with it", some,
-        ferry_proto_string(layer, "name", 0, NULL), type, missing);
+    return tool_error(TOOL_FAILURE,
+                      "--input %s: layer \"%s\" (%s) also makes \"%s\", which must be given too",
+                      some, ferry_proto_string(layer, "name", 0, NULL), type, missing);
 }
 
 static int write_text(const ferry_proto *net, const struct givens *g, char **out_text)

@@ -5,14 +5,14 @@
 #include "tool.h"
 
 /*
- * Arrays in place of layers that read data: where --input names all tops of a layer without bottoms, an
- * Input layer of their shapes takes its place, so that what it would have read need not be there.
+ * Replaces data layers by given arrays: if --input names all tops of a layer without bottoms, an
+ * Input layer of the arrays' shapes replaces it, so that the layer's data files are not needed.
  */
 
 /*
- * The net's text with those Input layers, to be freed; NULL where no layer is replaced, or the file cannot
- * be read, which opening it then says. `inputs` are n values of --input. An exit status: not all tops of a
- * layer are given.
+ * The net's text with those Input layers, which the caller frees; NULL if no layer is replaced, or
+ * if the file cannot be read, which opening the net then reports. `inputs` are n values of --input.
+ * Returns an exit status: an error if only some tops of a layer are given.
  */
 int given_text(const char *prototxt, const char *const *inputs, size_t n, char **out_text);
 

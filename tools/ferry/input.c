@@ -27,7 +27,7 @@ static int make_file(int *out)
     snprintf(path, sizeof(path), "%s/ferry-XXXXXX", folder && *folder ? folder : "/tmp");
     *out = mkstemp(path);
     if (*out < 0)
-        return fail("a temporary file for it");
+        return fail("creating a temporary file for it");
     unlink(path);
     return FERRY_OK;
 }
@@ -40,7 +40,7 @@ static int write_all(int fd, const char *bytes, size_t size)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return fail("a temporary file for it");
+            return fail("writing a temporary file for it");
         bytes += n;
         size -= (size_t)n;
     }
@@ -66,7 +66,7 @@ static int copy_all(int to)
     return err;
 }
 
-/* A file that was redirected is mapped as it is, unless somebody has read from it already. */
+/* A redirected file is mapped directly, unless part of it has already been read. */
 static int find_file(int *out)
 {
     struct stat info;
@@ -97,7 +97,7 @@ int input_open(ferry_io **out)
         return ferry_io_open_bytes(bytes, size, NAME, out);
     err = find_file(&fd);
     if (!err && fstat(fd, &info) != 0)
-        err = fail("its size");
+        err = fail("reading its size");
     if (!err && info.st_size == 0)
         err = ferry_error_set(FERRY_EFORMAT, NAME ": is empty: 0 bytes at byte 0");
     if (!err) {

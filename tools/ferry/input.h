@@ -5,9 +5,9 @@
 #include <ferry/io.h>
 
 /*
- * Opens what standard input has, as often as asked for: a pipe is read once, to its end, into a file
- * without a name in TMPDIR, which stays mapped until the program ends. What libraries read from files
- * alone (HDF5, an index of safetensors) is FERRY_EUNSUPPORTED.
+ * Opens the content of standard input, any number of times: a pipe is read once, to its end, into
+ * an unnamed file in TMPDIR, which stays mapped until the program ends. Formats whose libraries
+ * need a named file (HDF5, an index of safetensors) return FERRY_EUNSUPPORTED.
  */
 int input_open(ferry_io **out);
 

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values that are looked at, at a time. */
+/* Number of values that are converted at once. */
 #define GROUP 1024
 
 struct pass {
-    /* Sees all values in order, as doubles. */
+    /* Receives all values in order, as doubles. */
     void (*see)(void *arg, const double *values, int n);
     void *arg;
 };
 
-/* Reads all values, tile by tile; `see` gets each with how many there are in it. */
+/* Reads all values tile by tile; `see` gets each tile and the number of its values. */
 static int each_tile(ferry_io *io, const ferry_io_entry *entry, void *tile,
                      void (*see)(void *arg, ferry_dtype dtype, void *tile, int64_t n), void *arg)
 {
@@ -55,13 +55,13 @@ static int walk(ferry_io *io, const ferry_io_entry *entry, void *tile, struct pa
 
 /* ---- statistics ----------------------------------------------------------------------------- */
 
-/* So many times smaller, no sum of a file's numbers is too large for a double. */
+/* Scaled by this factor, the sum of a file's numbers cannot overflow a double. */
 #define SMALL 0x1p-100
 
 struct extent {
     struct inspect_stats *stats;
     double sum, part; /* the same sum, times SMALL */
-    double scale;     /* keeps the squares inside a double's range: a power of two */
+    double scale;     /* a power of two that keeps the squares within a double's range */
     int64_t finite;
 };
 
@@ -87,7 +87,7 @@ static void see_extent(void *arg, const double *values, int n)
     }
 }
 
-/* Behind the extent is known: how far from the mean, and into which bin. */
+/* The second pass, with minimum and maximum known: deviations from the mean, and histogram. */
 static void see_spread(void *arg, const double *values, int n)
 {
     struct extent *e = arg;

@@ -25,7 +25,7 @@ static void shape_text(const ferry_io_entry *entry, char *buf, size_t size)
 static void number_text(double value, char *buf, size_t size)
 {
     if (isnan(value))
-        snprintf(buf, size, "nan"); /* of whichever sign */
+        snprintf(buf, size, "nan"); /* of either sign */
     else
         snprintf(buf, size, "%.7g", value);
 }
@@ -153,10 +153,10 @@ static void totals_of(const struct inspection *in, int64_t *out_count, uint64_t 
     }
 }
 
-/* Links that are listed; the others are counted, and --json has them all. */
+/* The links that are listed; further ones are counted, and --json has all. */
 #define MOST_LINKS 10
 
-/* What is in the file and in no row. */
+/* Lists the metadata and links of the file, which no row shows. */
 static void print_links(const struct inspection *in)
 {
     const char *key, *value;
@@ -213,7 +213,7 @@ static json_t *json_shape(const ferry_io_entry *entry)
     for (int i = 0; i < entry->rank; i++) {
         if (json_array_append_new(shape, json_integer((json_int_t)entry->shape[i])) != 0) {
             json_decref(shape);
-            return NULL; /* which json_pack takes for the failure that it is */
+            return NULL; /* json_pack fails on a NULL argument */
         }
     }
     return shape;
@@ -262,7 +262,8 @@ static json_t *json_metadata(ferry_io *io)
     for (int64_t i = 0; i < ferry_io_metadata_count(io); i++) {
         if (ferry_io_metadata_at(io, i, &key, &value))
             break;
-        json_t *name = tool_json_string(key); /* what is no UTF-8 is no key of an object's */
+        json_t *name = tool_json_string(key); /* a key that is not UTF-8 cannot be a key of an
+                                               * object */
 
         if (name &&
             json_object_set_new(metadata, json_string_value(name), tool_json_string(value)) != 0) {

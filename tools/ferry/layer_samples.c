@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a type needs that the usual example has not: the bottoms' shapes, with blanks, and parameters. */
+/*
+ * Types that the default example does not fit: the bottoms' shapes, separated by blanks, and
+ * parameters.
+ */
 static const struct {
     const char *type;
-    const char *bottoms[4]; /* NULL: the usual one; a list shorter than needed repeats its last */
+    const char *bottoms[4]; /* NULL: the default one; the last shape of a short list is repeated */
     const char *parameters;
 } samples[] = {
     { "Accuracy", { "8 10", "8" }, "" },
@@ -82,7 +85,7 @@ static void put_number(struct text *t, int number)
     put(t, digits);
 }
 
-/* An input "xN" of a shape with blanks between its dims. */
+/* An input "xN" of a shape whose dims are separated by blanks. */
 static void put_input(struct text *t, const char *shape, int index)
 {
     put(t, "layer { name: 'in");

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /*
- * A net of one layer of a type, as an example of it, into `out`; 0 where it does not fit.
+ * Writes a net with one layer of a type as an example into `out`; returns 0 if it does not fit.
  */
 size_t layer_sample(const ferry_layer_type *type, char *out, size_t size);
 

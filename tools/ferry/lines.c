@@ -16,9 +16,10 @@ static int open_text(const char *path, FILE **out)
 
     if (!file)
         return tool_error(TOOL_FAILURE, "%s: %s", path, strerror(errno));
-    if (fstat(fileno(file), &about) == 0 && S_ISCHR(about.st_mode)) { /* it may never end */
+    /* a character device may never end */
+    if (fstat(fileno(file), &about) == 0 && S_ISCHR(about.st_mode)) {
         fclose(file);
-        return tool_error(TOOL_FAILURE, "%s: it is a device, and no file", path);
+        return tool_error(TOOL_FAILURE, "%s: is a device, not a file", path);
     }
     *out = file;
     return TOOL_OK;
@@ -34,7 +35,7 @@ int lines_read(const char *path, lines_fn each, void *arg)
 
     while (status == TOOL_OK && (length = getline(&line, &room, file)) >= 0) {
         if (strlen(line) != (size_t)length) {
-            status = tool_error(TOOL_FAILURE, "%s: it is no text: a byte of it is 0", path);
+            status = tool_error(TOOL_FAILURE, "%s: is not a text file: it has a byte of 0", path);
         } else {
             line[strcspn(line, "\r\n")] = '\0';
             status = each(arg, line);

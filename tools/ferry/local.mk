@@ -108,7 +108,7 @@ bin_PROGRAMS += %D%/ferry
 %C%_ferry_LDADD = tests/conform/libferryconform.la libferrynet.la libferryio.la libferry.la $(JANSSON_LIBS) $(PNG_LIBS) $(LMDB_LIBS) $(LEVELDB_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_ferry_LDFLAGS =
 
-# Where the shells look for the completion of a command of that name.
+# The folders in which the shells look for a command's completion.
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = tools/completion/bash/ferry
 zshcompletiondir = $(datadir)/zsh/site-functions

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* More than there are. */
+/* An upper limit of their number. */
 #define MOST_COMMANDS 64
 
 static void print_help(FILE *to)
@@ -13,7 +13,7 @@ static void print_help(FILE *to)
     fputs("usage: ferry COMMAND [ARGUMENTS]\n\n", to);
     for (size_t i = 0; i < tool_command_count; i++)
         fprintf(to, "    %-10s %s\n", tool_commands[i].name, tool_commands[i].summary);
-    fputs("\n    --help, --version; `ferry COMMAND --help` says more. See ferry(1).\n"
+    fputs("\n    --help, --version; `ferry COMMAND --help` prints more. See ferry(1).\n"
           "FERRY_BACKEND selects the device, as in FERRY_BACKEND=cpu or FERRY_BACKEND=cuda:1.\n",
           to);
 }
@@ -36,7 +36,8 @@ static char help_option[] = "--help";
 
 static int run(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[1], "help") == 0) { /* of a command: what its --help says */
+    if (argc == 3 && strcmp(argv[1], "help") == 0) { /* "help COMMAND" prints the help of the
+                                                      * command */
         argv[1] = argv[2];
         argv[2] = help_option;
     }
@@ -73,7 +74,7 @@ int main(int argc, char **argv)
     tool_log();
     status = run(argc, argv);
     to = tool_output();
-    /* A full disk behind a redirection shows only here. */
+    /* A full disk behind a redirection is detected only here. */
     if ((fflush(to) != 0 || ferror(to)) && status == TOOL_OK)
         return tool_error(TOOL_FAILURE, "standard output: %s", strerror(errno));
     return status;

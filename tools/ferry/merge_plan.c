@@ -28,7 +28,7 @@ static void say_unreadable(const struct merge *m, const ferry_io_entry *entry, i
                      m->inputs[input].path, entry->unreadable);
 }
 
-/* Says what of the array is wrong in one input; how many things. */
+/* Reports the errors of the array in one input; returns their number. */
 static int check_input(const struct merge *m, struct merge_array *array, int i)
 {
     const ferry_io_entry *entry = NULL;
@@ -43,7 +43,7 @@ static int check_input(const struct merge *m, struct merge_array *array, int i)
         return 0;
     }
     if (!entry) {
-        (void)tool_error(0, "merge: %s: is in %s, missing in %s", array->entry->name,
+        (void)tool_error(0, "merge: %s: is in %s but missing in %s", array->entry->name,
                          m->inputs[array->from].path, m->inputs[i].path);
         return 1;
     }
@@ -57,7 +57,7 @@ static int check_input(const struct merge *m, struct merge_array *array, int i)
     shape_text(entry, there, sizeof(there));
     (void)tool_error(0, "merge: %s: %s in %s, %s in %s%s", array->entry->name, here,
                      m->inputs[array->from].path, there, m->inputs[i].path,
-                     same_dims(entry, array->entry) ? "; --dtype says what the sum is" : "");
+                     same_dims(entry, array->entry) ? "; --dtype sets the dtype of the sum" : "");
     return 1;
 }
 
@@ -68,7 +68,7 @@ static int check_array(const struct merge *m, struct merge_array *array)
 
     if (ferry_io_entry_find(m->inputs[array->from].io[0], array->entry->name, &found) ||
         found != array->entry) {
-        (void)tool_error(0, "merge: %s: comes twice in %s", array->entry->name,
+        (void)tool_error(0, "merge: %s: occurs twice in %s", array->entry->name,
                          m->inputs[array->from].path);
         return 1;
     }
@@ -86,7 +86,7 @@ static int check_array(const struct merge *m, struct merge_array *array)
     return wrong;
 }
 
-/* Whether one of the inputs before has the array: then it is in the list already. */
+/* Whether an earlier input has the array, so that it is in the list already. */
 static bool known(const struct merge *m, int input, const ferry_io_entry *entry)
 {
     const ferry_io_entry *found = NULL;

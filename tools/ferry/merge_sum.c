@@ -7,33 +7,35 @@
 #include <string.h>
 
 /*
- * Σ wᵢ·Aᵢ of one array on the selected device. The sum is kept in F64 and rounded once, to the
- * array's dtype: what cancels out in a difference of checkpoints must not leave F32's errors.
+ * Computes Σ wᵢ·Aᵢ of one array on the selected device. The sum is kept in F64 and rounded once, to
+ * the array's dtype, so that cancellation in a difference of checkpoints does not leave F32's
+ * rounding errors.
  *
- * The workers take the array's spans by turns and write them in turn. A span is summed tile by tile:
- * where memory is the host's, a tile that stays in the cache is worth more than a large one, and a
- * span of many tiles keeps the workers from waiting for one another. No tile is longer than the
- * array, and where the device, or its budget, has no room for all that the workers need, it is halved.
+ * The workers take spans of the array one after the other and write them in order. A span is summed
+ * tile by tile: on host memory, a tile that stays in the cache is faster than a large one, and a
+ * span of many tiles reduces the time that workers wait for each other. No tile is longer than the
+ * array; if the device, or its budget, cannot hold the buffers of all workers, the tile is halved.
  */
 
 #define CACHED_TILE (MERGE_UNDIVIDED * sizeof(double))
 #define SPAN_TILES  32
-#define LEAST_TILE  1024 /* elements: a device without room for that is no use */
+#define LEAST_TILE  1024 /* elements; the sum fails if the device cannot hold tiles of this size */
 
-/* Spans that an array is cut into at least, while they are of more than one tile. */
+/* The minimum number of spans of an array, unless a span would be less than one tile. */
 #define SPANS_WANTED 8
 
 struct sum {
     struct merge *m;
     const struct merge_array *array;
-    int first, end;                /* the inputs: all, or the one that is copied in another dtype */
-    bool needs[FERRY_DTYPE_COUNT]; /* dtypes that they are of */
+    int first, end;                /* the inputs: all, or the single one that is copied with another
+                                    * dtype */
+    bool needs[FERRY_DTYPE_COUNT]; /* the dtypes of these inputs */
     int64_t tile, span;            /* elements */
-    pthread_mutex_t turn_lock;     /* of the three below */
+    pthread_mutex_t turn_lock;     /* guards the three below */
     pthread_cond_t turn_changed;
-    int64_t turn; /* the span that is to be written next */
+    int64_t turn; /* the index of the span to write next */
     int workers;
-    int err; /* the first worker's that failed; its message: */
+    int err; /* that of the first worker that failed; its message: */
     char message[1024];
 };
 
@@ -42,7 +44,7 @@ struct worker {
     int number;
     ferry_queue *queue, *own_queue;
     ferry_blob *narrow[FERRY_DTYPE_COUNT]; /* one input's tile, in its dtype */
-    ferry_blob *wide;                      /* the same in F64; NULL where all are of that */
+    ferry_blob *wide;                      /* the same in F64; NULL if all inputs are F64 */
     ferry_blob *total;
     ferry_blob *result; /* a span, in the result's dtype */
 };
@@ -66,7 +68,7 @@ static int find_entry(const struct sum *s, int input, int worker, const ferry_io
                       s->array->entry->name, out);
 }
 
-/* The input's tile on the device, in its own dtype. */
+/* Copies the input's tile to the device, in its own dtype. */
 static int fetch(const struct worker *w, int input, int64_t start, int64_t n, ferry_dtype *dtype,
                  ferry_cref *out)
 {
@@ -115,7 +117,7 @@ static int begin_total(const struct worker *w, int64_t n, ferry_dtype dtype, fer
     return err || weight == 1 ? err : ferry_math_scal(w->queue, FERRY_F64, n, weight, total);
 }
 
-/* total += weight·x, of another one. */
+/* total += weight·x, of a further input. */
 static int add_to_total(const struct worker *w, int input, int64_t n, ferry_dtype dtype,
                         ferry_cref x)
 {
@@ -135,7 +137,7 @@ static int add_to_total(const struct worker *w, int input, int64_t n, ferry_dtyp
     return err ? err : ferry_math_axpy(w->queue, FERRY_F64, n, weight, x, total);
 }
 
-/* The tile's place in the result is `at`. */
+/* Rounds the tile into the result at offset `at`. */
 static int round_total(const struct worker *w, int64_t at, int64_t n)
 {
     ferry_dtype dtype = w->s->array->dtype;
@@ -169,7 +171,7 @@ static int sum_tile(const struct worker *w, int64_t span, int64_t at, int64_t n)
     return err ? err : round_total(w, at, n);
 }
 
-/* The `n` elements from `span` on are then in the result, on the host. */
+/* Sums the `n` elements from `span` on; the result is then on the host. */
 static int sum_span(const struct worker *w, int64_t span, int64_t n)
 {
     int64_t most = w->s->tile;
@@ -184,7 +186,7 @@ static int sum_span(const struct worker *w, int64_t span, int64_t n)
 
 /* ---- all spans ------------------------------------------------------------------------------ */
 
-/* Writes the span once those before it are written; then it is the next one's turn. */
+/* Writes the span after the spans before it are written, and lets the next one be written. */
 static int write_span(const struct worker *w, int64_t number, int64_t n)
 {
     struct sum *s = w->s;
@@ -204,7 +206,7 @@ static int write_span(const struct worker *w, int64_t number, int64_t n)
     return err;
 }
 
-/* A thread's errors are its own: the message is handed over with the code. */
+/* Error messages are per thread, so the message is copied with the code. */
 static void give_up(struct sum *s, int err)
 {
     pthread_mutex_lock(&s->turn_lock);
@@ -222,14 +224,17 @@ static int create_queue(struct worker *w)
     int err = ferry_queue_create(device, &w->own_queue);
 
     w->queue = w->own_queue;
-    if (err == FERRY_EUNSUPPORTED) { /* it has one, which the workers then share */
+    if (err == FERRY_EUNSUPPORTED) { /* the device has one queue, which the workers then share */
         w->queue = ferry_device_queue(device);
         err = w->queue ? FERRY_OK : ferry_last_error_code();
     }
     return err;
 }
 
-/* A blob of `n` elements with its memory on the device: what is too much is known at once. */
+/*
+ * Creates a blob of `n` elements and allocates its device memory, so that a shortage is detected
+ * now.
+ */
 static int create_blob(const struct worker *w, ferry_dtype dtype, int64_t n, ferry_blob **out)
 {
     int err = ferry_blob_create(w->s->m->device, dtype, &n, 1, out);
@@ -323,7 +328,7 @@ static void choose_sizes(struct sum *s)
     choose_spans(s);
 }
 
-/* All that the workers need, in tiles for which there is room. */
+/* Allocates the buffers of all workers, with the largest tiles that fit. */
 static int acquire(struct sum *s, struct worker *workers)
 {
     for (;;) {
@@ -353,7 +358,7 @@ static void run_workers(struct sum *s, struct worker *workers)
 
     for (; started < s->workers; started++)
         if (pthread_create(&threads[started], NULL, run_worker, &workers[started]) != 0) {
-            s->err = ferry_error_set(FERRY_ENOMEM, "merge: no thread can be started");
+            s->err = ferry_error_set(FERRY_ENOMEM, "merge: cannot start a thread");
             break;
         }
     if (started == s->workers)

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Files that weights are given for. */
+/* The number of files that weights are given for. */
 static int given(const struct merge *m)
 {
     return m->count - m->has_base;
 }
 
-/* The base's: what is left of 1. */
+/* Sets the base's weight, 1 minus the sum of the others. */
 static void set_rest(const struct merge *m, double *of)
 {
     double rest = 1;
@@ -24,7 +24,7 @@ static void set_rest(const struct merge *m, double *of)
         of[given(m)] = rest;
 }
 
-/* "0.5,0.25,0.25", one for each file but the base. */
+/* Parses "0.5,0.25,0.25", one for each file except the base. */
 static int parse_numbers(const struct merge *m, const char *text, double *of)
 {
     const char *at = text;
@@ -39,8 +39,7 @@ static int parse_numbers(const struct merge *m, const char *text, double *of)
                               (int)(end - at), at);
         if (end == at || *end != (i + 1 < n ? ',' : '\0'))
             return tool_error(TOOL_USAGE,
-                              "merge: --weights \"%s\": %d numbers, separated by commas, belong "
-                              "here",
+                              "merge: --weights \"%s\": expected %d numbers, separated by commas",
                               text, n);
         at = end + 1;
     }
@@ -48,7 +47,7 @@ static int parse_numbers(const struct merge *m, const char *text, double *of)
     return TOOL_OK;
 }
 
-/* One more, zeros; NULL without memory. */
+/* Appends an entry of zeros; NULL if out of memory. */
 static struct merge_weights *add(struct merge *m)
 {
     struct merge_weights *w = &m->weights[m->weights_count];
@@ -58,14 +57,16 @@ static struct merge_weights *add(struct merge *m)
     return w->of ? w : NULL;
 }
 
-/* "GLOB=W,…"; without a glob it goes into the last place of all. */
+/* Parses "GLOB=W,…"; an entry without a glob is stored last. */
 static int parse_part(struct merge *m, char *part, struct merge_weights *others, bool *general)
 {
     char *sign = strrchr(part, '=');
     struct merge_weights *w = sign ? add(m) : others;
 
     if (!sign && *general)
-        return tool_error(TOOL_USAGE, "merge: --weights \"%s\": those of all others come twice",
+        return tool_error(TOOL_USAGE,
+                          "merge: --weights \"%s\": the weights without a glob occur "
+                          "twice",
                           part);
     *general = *general || !sign;
     if (w && sign)

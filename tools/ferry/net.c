@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the command line ------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 int net_take_all(const struct tool_command *self, const char *name, int *argc, char **argv,
                  struct net_list *out)
@@ -28,26 +28,26 @@ int net_take_all(const struct tool_command *self, const char *name, int *argc, c
         } else if (i + 1 < *argc) {
             out->at[out->count++] = argv[++i];
         } else {
-            return tool_error(-1, "%s: %s lacks its value", self->name, name);
+            return tool_error(-1, "%s: %s requires a value", self->name, name);
         }
     }
     *argc = kept;
     return 0;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int phase_of(const char *text, ferry_phase *out)
 {
     if (!text)
         return TOOL_OK;
     if (strcmp(text, "TRAIN") != 0 && strcmp(text, "TEST") != 0)
-        return tool_error(TOOL_USAGE, "--phase %s: TRAIN or TEST", text);
+        return tool_error(TOOL_USAGE, "--phase %s: expected TRAIN or TEST", text);
     *out = *text == 'T' && text[1] == 'R' ? FERRY_PHASE_TRAIN : FERRY_PHASE_TEST;
     return TOOL_OK;
 }
 
-/* The parts of a text between commas, in a copy that *out points into. */
+/* Splits a text at commas; *out points into the copy *out_copy. */
 static int cut(const char *text, char **out_copy, struct net_list *out)
 {
     size_t room = 2;
@@ -87,8 +87,8 @@ static int load(const struct net_request *r, ferry_net *net)
     int status = r->weights ? cut(r->weights, &copy, &files) : TOOL_OK;
 
     if (status == TOOL_OK && r->weights && !files.count)
-        status =
-            tool_error(TOOL_USAGE, "%s: WEIGHTS \"%s\" names no file", r->self->name, r->weights);
+        status = tool_error(TOOL_USAGE, "%s: WEIGHTS \"%s\" does not name a file", r->self->name,
+                            r->weights);
     for (size_t i = 0; status == TOOL_OK && i < files.count; i++)
         status = load_file(r, files.at[i], net);
     free(files.at);
@@ -96,7 +96,7 @@ static int load(const struct net_request *r, ferry_net *net)
     return status;
 }
 
-/* Whether a file is a caffemodel, so that it holds weights beside its definition. */
+/* Whether a file is a caffemodel, which holds weights in addition to its definition. */
 static bool has_weights(const char *path)
 {
     ferry_io *io = NULL;
@@ -106,7 +106,7 @@ static bool has_weights(const char *path)
     return has;
 }
 
-/* Opens the net as it stands, or with inputs in place of layers that read data. */
+/* Opens the net unchanged, or with inputs in place of data layers. */
 static int open_given(const struct net_request *r, ferry_device *dev, ferry_net_options *o,
                       ferry_net **out)
 {
@@ -144,7 +144,8 @@ static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **o
     if (status == TOOL_OK && r->keep)
         status = cut(all ? "*" : r->keep, &copy, &keep);
     if (status == TOOL_OK && r->keep && !keep.count)
-        status = tool_error(TOOL_USAGE, "%s: --blobs %s: it names none", r->self->name, r->keep);
+        status =
+            tool_error(TOOL_USAGE, "%s: --blobs %s: does not name a blob", r->self->name, r->keep);
     o.keep = keep.at;
     o.keep_count = keep.count;
     o.only = r->keep && !all;
@@ -198,12 +199,12 @@ int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **ou
     return status;
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* Puts an entry of a file into the blob of that name. An exit status. */
+/* Reads an entry of a file into the blob of that name. Returns an exit status. */
 typedef int (*read_fn)(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, const char *name);
 
-/* The name of the layer that makes a blob; "" where none does. */
+/* The name of the layer that makes a blob; "" if there is none. */
 static const char *maker_of(const ferry_net *net, const char *name)
 {
     for (int i = 0; i < ferry_net_layer_count(net); i++) {
@@ -245,7 +246,7 @@ static int read_data(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, 
     if (ferry_blob_element_count(blob) > 0)
         return TOOL_OK;
     ferry_blob_shape_string(blob, shape, sizeof shape);
-    return tool_error(TOOL_FAILURE, "--input %s: the array has no elements: %s", name, shape);
+    return tool_error(TOOL_FAILURE, "--input %s: the array is empty: %s", name, shape);
 }
 
 static int read_diff(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, const char *name)
@@ -276,8 +277,8 @@ static int read_diff(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, 
 }
 
 /*
- * The arrays of a file by their names: `prefix` and NAME is NAME; those with another prefix are somebody
- * else's, unless a blob has just that name.
+ * Reads the arrays of a file by name: `prefix`/NAME and NAME both mean NAME; arrays with another
+ * prefix are skipped, unless a blob has exactly that name.
  */
 static int feed_file(ferry_net *net, const char *path, const char *prefix, read_fn read_into)
 {
@@ -315,7 +316,7 @@ static int feed_picture(ferry_net *net, const char *name, const char *path,
     return pictures_read(pictures, path, blob, -1) ? tool_ferry_error() : TOOL_OK;
 }
 
-/* "NAME=FILE": a picture, or the one array of the file, or that of the blob's name. */
+/* Reads "NAME=FILE": a picture, the file's only array, or the array of the blob's name. */
 static int feed_blob(ferry_net *net, const char *spec, const char *equals,
                      const struct net_pictures *pictures, read_fn read_into)
 {
@@ -325,7 +326,7 @@ static int feed_blob(ferry_net *net, const char *spec, const char *equals,
     int status;
 
     if ((size_t)(equals - spec) >= sizeof name)
-        return tool_error(TOOL_USAGE, "%s: a name of more than 511 bytes", spec);
+        return tool_error(TOOL_USAGE, "%s: the name exceeds 511 bytes", spec);
     memcpy(name, spec, (size_t)(equals - spec));
     name[equals - spec] = 0;
     if (pictures && pictures_is_one(equals + 1))
@@ -336,7 +337,7 @@ static int feed_blob(ferry_net *net, const char *spec, const char *equals,
                                       : ferry_io_entry_find(io, name, &entry))
         status = tool_ferry_error();
     else if (!entry)
-        status = tool_error(TOOL_FAILURE, "%s: it has %lld arrays, and none is named \"%s\"",
+        status = tool_error(TOOL_FAILURE, "%s: has %lld arrays, none of them named \"%s\"",
                             equals + 1, (long long)ferry_io_entry_count(io), name);
     else
         status = read_into(net, io, entry, name);
@@ -344,25 +345,25 @@ static int feed_blob(ferry_net *net, const char *spec, const char *equals,
     return status;
 }
 
-/* A picture without a name is the net's one input. */
+/* A picture without a name belongs to the net's only input. */
 static int feed_unnamed(ferry_net *net, const char *path, const struct net_pictures *pictures)
 {
     if (!pictures_is_one(path))
         return feed_file(net, path, "input/", read_data);
     if (ferry_net_input_count(net) == 1)
         return feed_picture(net, ferry_blob_name(ferry_net_input_at(net, 0)), path, pictures);
-    return tool_error(TOOL_FAILURE, "--input %s: the net has %d inputs; --input NAME=FILE", path,
-                      ferry_net_input_count(net));
+    return tool_error(TOOL_FAILURE, "--input %s: the net has %d inputs; use --input NAME=FILE",
+                      path, ferry_net_input_count(net));
 }
 
-/* TOOL_USAGE, which has been said, where an input before the one at `at` has its name. */
+/* TOOL_USAGE, after reporting it, if an input before the one at `at` has the same name. */
 static int is_new(const struct net_list *inputs, size_t at)
 {
     const char *spec = inputs->at[at], *equals = strchr(spec, '=');
 
     for (size_t i = 0; equals && i < at; i++)
         if (strncmp(inputs->at[i], spec, (size_t)(equals - spec) + 1) == 0)
-            return tool_error(TOOL_USAGE, "--input %s: it has been given %s", spec, inputs->at[i]);
+            return tool_error(TOOL_USAGE, "--input %s: was given %s", spec, inputs->at[i]);
     return TOOL_OK;
 }
 
@@ -412,7 +413,6 @@ int net_is_fed(ferry_net *net)
     if (fed)
         return TOOL_OK;
     return tool_error(TOOL_FAILURE,
-                      "an input of the net was given no values; they are: %s "
-                      "(--input NAME=FILE)",
+                      "an input of the net has no values; the inputs are: %s (--input NAME=FILE)",
                       text);
 }

@@ -86,7 +86,7 @@ bool tool_table_add(struct tool_table *t, const char *const *cells)
     return true;
 }
 
-/* Columns that a terminal needs: UTF-8's continuation bytes take none. */
+/* The number of terminal columns; UTF-8 continuation bytes do not count. */
 static int text_width(const char *text)
 {
     int width = 0;
@@ -96,7 +96,7 @@ static int text_width(const char *text)
     return width;
 }
 
-/* Prints at most `room` columns of text, the last three as dots where it was cut. */
+/* Prints at most `room` columns of text; if it is cut, the last three are dots. */
 static void print_cut(const char *text, int room)
 {
     int left = room - 3;
@@ -114,7 +114,7 @@ static void print_cut(const char *text, int room)
     fputs("...", stdout);
 }
 
-/* The last column that has something in it: no row ends in blanks. */
+/* The last column with text: rows do not end in blanks. */
 static int last_filled(const struct tool_table *t, char *const *row)
 {
     int last = t->columns - 1;
@@ -144,7 +144,7 @@ static void print_row(const struct tool_table *t, char *const *row, const int *w
     putchar('\n');
 }
 
-/* What may be as wide as it likes without all rows' following it. */
+/* Cells wider than this do not widen their column unless the column is wide anyway. */
 #define WIDE 48
 
 static int by_width(const void *left, const void *right)
@@ -155,8 +155,8 @@ static int by_width(const void *left, const void *right)
 }
 
 /*
- * The column's width: of its widest cell, but for those that are both wide and of twice the usual width,
- * whose own rows then stick out. Without memory for that, of the widest.
+ * The column's width: that of its widest cell, except cells wider than WIDE and than twice the
+ * usual width, which overflow in their own rows. If out of memory, that of the widest cell.
  */
 static int column_width(const struct tool_table *t, int column)
 {
@@ -269,7 +269,7 @@ json_t *tool_json_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static FILE *apart; /* standard output, kept from others; NULL: it was not */
+static FILE *apart; /* the saved standard output; NULL if it was not saved */
 
 void tool_output_keep(void)
 {
@@ -297,7 +297,10 @@ FILE *tool_output(void)
     return apart ? apart : stdout;
 }
 
-/* What is not plain as \u and its code: the same text to who reads JSON, and nothing to a terminal. */
+/*
+ * Writes a character that is not printable as \u and its code: JSON readers see the same text, and
+ * terminals do not interpret it.
+ */
 static void put_code(const char *text, FILE *to)
 {
     unsigned code = tool_code_point(text);
@@ -309,7 +312,7 @@ static void put_code(const char *text, FILE *to)
     fprintf(to, "\\u%04X", code);
 }
 
-/* A piece of JSON, of whole characters. */
+/* Writes a piece of JSON, which consists of complete characters. */
 static int put_json(const char *text, size_t size, void *to)
 {
     const char *end = text + size, *from = text;

@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- the mean ----------------------------------------------------------------------------------- */
+/* ---- the mean -------------------------------------------------------------------------------- */
 
-/* "B,G,R" or one number; how many there are, 0 where it is no list of numbers. */
+/*
+ * Parses "B,G,R" or one number; returns how many there are, 0 if the text is not a list of numbers.
+ */
 static int parse_numbers(const char *text, float out[3])
 {
     int n = 0;
@@ -53,7 +55,7 @@ static int mean_of_file(ferry_blob *mean, const char *path)
     if (ferry_io_open(path, &io))
         return tool_ferry_error();
     if (ferry_io_entry_count(io) != 1)
-        status = tool_error(TOOL_FAILURE, "--mean %s: it has %lld arrays, and one is wanted", path,
+        status = tool_error(TOOL_FAILURE, "--mean %s: has %lld arrays, expected one", path,
                             (long long)ferry_io_entry_count(io));
     else if (ferry_io_entry_at(io, 0, &entry) || ferry_io_read(io, entry, mean))
         status = tool_ferry_error();
@@ -75,7 +77,7 @@ static int read_scale(const struct tool_command *self, struct net_pictures *p)
 
     p->factor = p->scale ? strtod(p->scale, &end) : 1;
     if (p->scale && (end == p->scale || *end || !(p->factor != 0) || p->factor - p->factor != 0))
-        return tool_error(TOOL_USAGE, "%s: --scale %s: a number that is not 0", self->name,
+        return tool_error(TOOL_USAGE, "%s: --scale %s: expected a number other than 0", self->name,
                           p->scale);
     return TOOL_OK;
 }
@@ -102,12 +104,13 @@ void pictures_end(struct net_pictures *p)
     p->mean_blob = p->decoded = NULL;
 }
 
-/* ---- one picture --------------------------------------------------------------------------------- */
+/* ---- one picture ----------------------------------------------------------------------------- */
 
 bool pictures_is_one(const char *path)
 {
     unsigned char bytes[8] = { 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* O_NONBLOCK: opening a pipe does not
+                                                             * block */
     struct stat about;
     ssize_t n = 0;
 
@@ -134,11 +137,15 @@ int pictures_are_there(const struct tool_command *self, const struct net_picture
         if (pictures_is_one(equals ? equals + 1 : inputs[i]))
             option = NULL;
     }
-    return option ? tool_error(TOOL_USAGE, "%s: %s: no input is a picture", self->name, option)
+    return option ? tool_error(TOOL_USAGE, "%s: %s: none of the inputs is a picture", self->name,
+                               option)
                   : TOOL_OK;
 }
 
-/* A mean that is larger than the input is what the picture is resized to; the input is cropped from it. */
+/*
+ * The size to resize a picture to: that of a mean that is larger than the input; the input is then
+ * cropped from it.
+ */
 static void size_of(const struct net_pictures *p, int64_t height, int64_t width,
                     ferry_image_transform_options *o)
 {
@@ -165,8 +172,8 @@ int pictures_read(const struct net_pictures *p, const char *path, ferry_blob *in
     if (ferry_blob_rank(input) != 4 ||
         (ferry_blob_dim(input, 1) != 1 && ferry_blob_dim(input, 1) != 3))
         return ferry_error_set(FERRY_ESHAPE,
-                               "%.400s: a picture for \"%.100s\", which is %s: it has one or three "
-                               "channels",
+                               "%.400s: is a picture, and \"%.100s\" is %s: it must have one or "
+                               "three channels",
                                path, ferry_blob_name(input), shape);
     size_of(p, ferry_blob_dim(input, 2), ferry_blob_dim(input, 3), &o);
     o.cover = p->crop;

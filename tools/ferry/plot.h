@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Curves over iterations, as a picture. */
+/* Draws curves over iterations. */
 
 struct plot_point {
     double x, y;
@@ -14,16 +14,16 @@ struct plot_point {
 struct plot_curve {
     const char *name, *colour;
     double width;
-    bool dots; /* a mark at each point, and no line */
+    bool dots; /* a dot at each point, without a line */
     struct plot_point *at;
     size_t count, room;
 };
 
-/* One more point; what is no number breaks the line. false: no memory. */
+/* Adds a point; NaN and infinities interrupt the line. Returns false if out of memory. */
 bool plot_add(struct plot_curve *c, double x, double y);
 void plot_free(struct plot_curve *c);
 
-/* Writes an SVG with axes, ticks and a legend. What the stream has to say is left to the caller. */
+/* Writes an SVG with axes, ticks and a legend. The caller checks the stream for errors. */
 void plot_svg(FILE *to, const char *title, const struct plot_curve *curves, int count);
 
 #endif

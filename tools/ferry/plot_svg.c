@@ -34,14 +34,14 @@ void plot_free(struct plot_curve *c)
     c->count = c->room = 0;
 }
 
-/* ---- ranges ----------------------------------------------------------------------------------------- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* An axis: from where to where, and how far its ticks are apart. */
+/* An axis: its range and the distance of its ticks. */
 struct range {
     double from, to, step;
 };
 
-/* 1, 2 or 5 times a power of ten, so that there are about `ticks` of them. */
+/* 1, 2 or 5 times a power of ten, so that there are about `ticks` ticks. */
 static double step_of(double span, int ticks)
 {
     double raw = span / ticks, power = pow(10, floor(log10(raw))), part = raw / power;
@@ -92,7 +92,7 @@ static double place_y(const struct range *r, double y)
     return HEIGHT - BOTTOM - (y - r->from) / (r->to - r->from) * (HEIGHT - TOP - BOTTOM);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------ */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static void put_text(FILE *to, const char *text)
 {

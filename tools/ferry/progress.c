@@ -11,15 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds before there is a line, and between two. */
+/* Seconds before the first line, and between two lines. */
 #define PATIENCE 1.0
 #define INTERVAL 0.1
 
-/* Characters of the bar, where there is room for them, and of the shortest one. */
+/* Length of the bar in characters, and of the shortest one. */
 #define BAR       30
 #define LEAST_BAR 4
 
-/* What is said at most to be left, seconds: 999 minutes. */
+/* The largest remaining time shown, in seconds: 999 minutes. */
 #define MOST_LEFT 59940
 
 static double seconds(void)
@@ -30,7 +30,7 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A terminal that cannot go back to the beginning of its line gets none. */
+/* A terminal that cannot return to the beginning of its line gets no progress line. */
 static bool can_be_shown(void)
 {
     const char *kind = getenv("TERM");
@@ -38,7 +38,7 @@ static bool can_be_shown(void)
     return isatty(STDERR_FILENO) == 1 && !(kind && strcmp(kind, "dumb") == 0);
 }
 
-/* 0: it does not say. */
+/* The terminal's width; 0 if unknown. */
 static int columns(void)
 {
     struct winsize size = { .ws_col = 0 };
@@ -94,7 +94,7 @@ void progress_step(struct progress *p, uint64_t done)
     if (now - p->begin < PATIENCE || now - p->last < INTERVAL)
         return;
     p->last = now;
-    room = columns() - 1; /* a line that reaches the edge goes on in the next one */
+    room = columns() - 1; /* a line that reaches the edge would wrap */
     progress_text(p, now - p->begin, room > 0 ? room : 0, line, sizeof(line));
     fprintf(stderr, "\r%s\033[K", line);
     fflush(stderr);

@@ -9,7 +9,7 @@
 
 #define LIBRARY "libferrympi.so.0"
 
-/* What is called there. */
+/* The functions of libferrympi that are called. */
 static struct {
     int (*open)(const ferry_mpi_options *options, ferry_mpi **out);
     void (*close)(ferry_mpi *m);
@@ -19,7 +19,7 @@ static struct {
     void (*abort)(ferry_mpi *m, int status);
 } mpi;
 
-/* The first of these variables that is a number; −1: none is. */
+/* The value of the first of these variables that is a number; −1 if there is none. */
 static int number_of(const char *const *names)
 {
     for (; *names; names++) {
@@ -31,7 +31,10 @@ static int number_of(const char *const *names)
     return -1;
 }
 
-/* How many ranks the launcher speaks of; 0: it does not say; −1: there is none. */
+/*
+ * The number of ranks that the launcher reports; 0 if it does not report one; −1 without a
+ * launcher.
+ */
 static int launched(void)
 {
     static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL };
@@ -68,7 +71,7 @@ int ranks_open(bool insists, struct ranks *out)
     if (size < 0 && !insists)
         return TOOL_OK;
     if (!load()) {
-        if (size == 1 && !insists) /* a launcher of one: nobody is there to train with */
+        if (size == 1 && !insists) /* a launcher with one rank: there are no others to train with */
             return TOOL_OK;
         return tool_error(TOOL_FAILURE, "MPI: %s", dlerror());
     }
@@ -79,14 +82,14 @@ int ranks_open(bool insists, struct ranks *out)
     if (size > 0 && size != out->count)
         return tool_error(
             TOOL_FAILURE,
-            "MPI: one of %d ranks was started here, and %s finds %d: mpirun is of another MPI",
+            "MPI: the launcher started %d ranks, and %s finds %d: mpirun belongs to another MPI",
             size, mpi.description(out->mpi), out->count);
     ferry_log_write(FERRY_LOG_INFO, "ferry: rank %d of %d: %s", out->rank, out->count,
                     mpi.description(out->mpi));
     return TOOL_OK;
 }
 
-/* This rank's number among those of its machine. */
+/* This rank's index among the ranks of its machine. */
 static int place_of(const struct ranks *r)
 {
     static const char *const names[] = { "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
@@ -122,7 +125,7 @@ int ranks_device(const struct ranks *r, ferry_runtime *rt, ferry_device **out)
 void ranks_fail(struct ranks *r, const char *line)
 {
     if (r->mpi)
-        mpi.fail(r->mpi, *line ? line : "it has ended");
+        mpi.fail(r->mpi, *line ? line : "its process ended");
 }
 
 void ranks_close(struct ranks *r, int status)

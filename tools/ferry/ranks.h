@@ -7,28 +7,30 @@
 #include <ferry/mpi.h>
 
 /*
- * The ranks of an MPI launch. libferrympi is opened where the command was started by mpirun or a like, or
- * where the user insists; the command itself needs no MPI.
+ * The ranks of an MPI launch. libferrympi is opened if mpirun or a similar launcher started the
+ * command, or if the user requires it; the command itself does not link MPI.
  */
 struct ranks {
-    int rank, count; /* 0 and 1 where there is no launch */
+    int rank, count; /* 0 and 1 without a launch */
     ferry_comm team; /* of libferrympi */
-    ferry_mpi *mpi;  /* NULL: no launch */
+    ferry_mpi *mpi;  /* NULL without a launch */
 };
 
-/* Joins the others, if there are any. `insists`: with an error if that cannot be. An exit status. */
+/*
+ * Joins the other ranks, if there are any. `insists`: fails if that is impossible. An exit status.
+ */
 int ranks_open(bool insists, struct ranks *out);
 
 /*
- * The selected device; where its plugin has several, and the user names none by its number, ranks of one machine
- * take one after the other.
+ * Opens the selected device; if its plugin has several and the user does not name one by index, the
+ * ranks of one machine take them in order.
  */
 int ranks_device(const struct ranks *r, ferry_runtime *rt, ferry_device **out);
 
-/* Tells the others that this rank ends, and why. Nothing of what was begun is under way any more. */
+/* Reports to the other ranks that this one ends, and why. No operation may be pending. */
 void ranks_fail(struct ranks *r, const char *line);
 
-/* Leaves them. With a status that is not TOOL_OK it ends this process, and the others. */
+/* Leaves the communicator. If the status is not TOOL_OK, ends this process and the other ranks. */
 void ranks_close(struct ranks *r, int status);
 
 #endif

@@ -7,9 +7,7 @@
 
 #include <ferry/io.h>
 
-/*
- * `ferry run` as its files share it.
- */
+/* Declarations shared by the files of `ferry run`. */
 
 struct run {
     const struct tool_command *self;
@@ -24,7 +22,7 @@ struct run {
     double ms; /* of a pass */
 };
 
-/* An output, or an item of one, as it is shown. */
+/* An output, or an item of one, to print. */
 struct run_view {
     const char *name;
     int rank;
@@ -36,44 +34,46 @@ struct run_view {
 
 int run_read_labels(struct run *run);
 
-/* All of a blob. An exit status. */
+/* Views all of a blob. An exit status. */
 int run_view_all(const ferry_blob *b, struct run_view *out);
 
 /*
- * Item `item` of `n`: that part of axis 0, or of rows of detections (1 x 1 x K x 7) those that begin with
- * its number; all of a blob that has neither.
+ * Views item `item` of `n`: its slice of axis 0, or, for rows of detections (1 x 1 x K x 7), the
+ * rows that begin with its index; all of a blob that has neither.
  */
 int run_view_item(const ferry_blob *b, int64_t item, int64_t n, struct run_view *out);
 
 /* {"name", "shape", "count", "values", "top"} */
 json_t *run_json_output(const struct run *run, const struct run_view *v);
 
-/* The outputs, and the report where it was asked for, as text or JSON. */
+/* Prints the outputs, and the report if it was requested, as text or JSON. */
 int run_show(const struct run *run, ferry_net *net, double loss);
 
 /* ---- run_write.c ---- */
 
-/* The blobs of --blobs, or the outputs, of one forward pass after the other, along axis 0. */
+/*
+ * The blobs of --blobs, or the outputs, of consecutive forward passes, concatenated along axis 0.
+ */
 struct run_series;
 
 struct run_series *run_series_create(const struct run *run, ferry_net *net);
 int run_series_add(struct run_series *s);
-/* Into the file of --output. */
+/* Writes the series to the file of --output. */
 int run_series_write(const struct run_series *s);
 void run_series_destroy(struct run_series *s);
 
 /*
- * What there is after one pass into the file of --output: with --blobs all every blob and parameter, else
- * the blobs of --blobs or the outputs; after a backward one the diff of each as NAME.diff.
+ * Writes the result of one pass to the file of --output: with --blobs all every blob and parameter,
+ * else the blobs of --blobs or the outputs; after backward also the diff of each as NAME.diff.
  */
 int run_write_once(const struct run *run, ferry_net *net);
 
 /* ---- run_files.c ---- */
 
-/* Whether the inputs are files to be gone through, and which input that is about. */
+/* Whether the input is a folder or a list of pictures, and which input that is. */
 bool run_is_of_files(const struct run *run, const struct net_list *inputs, const char **out_spec);
 
-/* Goes through a folder or a list of pictures, a batch at a time; prints a line of JSON a file. */
+/* Runs the pictures of a folder or a list, a batch at a time; prints one line of JSON per file. */
 int run_files(struct run *run, ferry_net *net, const char *spec);
 
 #endif

@@ -10,14 +10,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Many pictures through a net: a batch at a time, a line of JSON a file. */
+/* Runs many pictures through a net: a batch at a time, one line of JSON per file. */
 
 struct paths {
     char **at;
     size_t count, room;
 };
 
-/* ---- which files --------------------------------------------------------------------------------- */
+/* ---- the list of files ----------------------------------------------------------------------- */
 
 static bool is_folder(const char *path)
 {
@@ -85,7 +85,7 @@ static bool is_picture(const char *name)
     return false;
 }
 
-/* The pictures of a folder, by name. */
+/* The pictures of a folder, sorted by name. */
 static int list_folder(const char *folder, struct paths *out)
 {
     DIR *dir = opendir(folder);
@@ -103,7 +103,7 @@ static int list_folder(const char *folder, struct paths *out)
     return status;
 }
 
-/* A path a line; what an ImageData layer's list has behind it, a label, is left. */
+/* Adds the path of a line; the label after it in an ImageData list is ignored. */
 static int add_line(void *paths, char *line)
 {
     size_t length = strlen(line);
@@ -117,7 +117,7 @@ static int add_line(void *paths, char *line)
     return *line ? add(paths, strdup(line)) : TOOL_OK;
 }
 
-/* ---- what is said of a file ---------------------------------------------------------------------- */
+/* ---- the output of a file -------------------------------------------------------------------- */
 
 static int print_line(json_t *line)
 {
@@ -158,24 +158,25 @@ static int tell_outputs(const struct run *run, ferry_net *net, const char *path,
     return print_line(json_pack("{s:o, s:o}", "file", tool_json_string(path), "outputs", outputs));
 }
 
-/* ---- batches ------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
-/* The input as it was opened, its items: how many there may be. */
+/* Reshapes the input to that many items; its other axes are unchanged. */
 static int give_items(ferry_blob *input, int64_t items)
 {
     int64_t shape[FERRY_MAX_AXES];
     int rank = ferry_blob_rank(input);
 
     if (rank < 1)
-        return ferry_error_set(FERRY_ESHAPE, "\"%s\" has no axis of items", ferry_blob_name(input));
+        return ferry_error_set(FERRY_ESHAPE, "\"%s\" lacks an axis of items",
+                               ferry_blob_name(input));
     memcpy(shape, ferry_blob_shape(input), (size_t)rank * sizeof(*shape));
     shape[0] = items;
     return ferry_blob_reshape(input, shape, rank, NULL);
 }
 
 /*
- * Fills the input from `paths`, as many as it takes or there are. A file that is no picture gets its
- * line here, and no item; *out_taken are the others, *out_used all.
+ * Fills the input from `paths`, as many as fit or remain. A file that is not a picture gets its
+ * line of output here and no item; *out_taken counts the others, *out_used all.
  */
 static int fill(struct run *run, ferry_blob *input, char **paths, size_t count, size_t *taken,
                 size_t *out_used, bool *bad)
@@ -251,7 +252,7 @@ int run_files(struct run *run, ferry_net *net, const char *spec)
     status = is_folder(equals + 1) ? list_folder(equals + 1, &paths)
                                    : lines_read(equals + 1, add_line, &paths);
     if (status == TOOL_OK && paths.count == 0)
-        status = tool_error(TOOL_FAILURE, "%s: it has no pictures", equals + 1);
+        status = tool_error(TOOL_FAILURE, "%s: lists no pictures", equals + 1);
     if (status == TOOL_OK)
         status = run_paths(run, net, input, &paths);
     for (size_t i = 0; i < paths.count; i++)

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What `ferry run` shows of outputs. */
+/* The output of `ferry run`. */
 
-/* ---- labels and the best ------------------------------------------------------------------------ */
+/* ---- labels and the best --------------------------------------------------------------------- */
 
-/* Room is made in powers of two, so the count says when it is used up. */
+/* The capacity is a power of two, so the count shows when it is exhausted. */
 static int add_label(void *arg, char *line)
 {
     struct run *run = arg;
@@ -50,7 +50,7 @@ static int best(const float *values, int64_t n, int64_t *out, int k)
     return count;
 }
 
-/* ---- what is shown ------------------------------------------------------------------------------ */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static int take_values(const ferry_blob *b, struct run_view *out)
 {
@@ -68,7 +68,7 @@ int run_view_all(const ferry_blob *b, struct run_view *out)
     return take_values(b, out);
 }
 
-/* Rows of item, label, score, and a box, as DetectionOutput makes them. */
+/* Whether the rows are detections: item, label, score and a box, as DetectionOutput makes them. */
 static bool is_rows(const struct run_view *v)
 {
     return v->rank == 4 && v->shape[0] == 1 && v->shape[1] == 1 && v->shape[3] == 7;
@@ -123,7 +123,7 @@ static json_t *json_best(const struct run *run, const float *values, int64_t n)
     return list;
 }
 
-/* Up to a thousand values stand in the document; more belong into a file. */
+/* A document holds at most a thousand values; more belong in a file. */
 json_t *run_json_output(const struct run *run, const struct run_view *v)
 {
     int64_t items = v->rank ? v->shape[0] : 1, width = items ? v->count / items : 0;
@@ -157,7 +157,7 @@ static void show_best(const struct run *run, const float *values, int64_t n)
                     (size_t)index[i] < run->n_names ? run->names[index[i]] : "");
 }
 
-/* A line a detection: whose, what, how sure, where. */
+/* Prints a line per detection: item, label, score, box. */
 static void show_rows(const struct run *run, const struct run_view *v)
 {
     for (int64_t i = 0; i < v->shape[2]; i++) {
@@ -170,7 +170,7 @@ static void show_rows(const struct run *run, const struct run_view *v)
     }
 }
 
-/* A line about an output: its shape, its least and its largest value; its values where they are few. */
+/* Prints a line for an output: its shape, minimum and maximum; all values if they are few. */
 static void show_line(const ferry_blob *b, const struct run_view *v)
 {
     double low = INFINITY, high = -INFINITY;
@@ -228,7 +228,7 @@ static json_t *json_layers(const struct run *run, const ferry_net *net)
     return list;
 }
 
-/* Who computes backward; a layer may need it and have nothing to compute. */
+/* The tier of backward; a layer may need backward without any computation. */
 static const char *back_tier(const ferry_net_layer_info *info)
 {
     return info->backward_operations || info->backward_tier == FERRY_TIER_HOST
@@ -261,7 +261,7 @@ static int show_report(const struct run *run, const ferry_net *net)
     return good ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
 }
 
-/* Whether a list of names with commas between them has that one. */
+/* Whether a list of names separated by commas contains the name. */
 static bool is_named(const char *list, const char *name)
 {
     size_t length = strlen(name);
@@ -272,7 +272,7 @@ static bool is_named(const char *list, const char *name)
     return false;
 }
 
-/* One blob, as a line or into the list. */
+/* Prints one blob as a line, or adds it to the list. */
 static int show_one(const struct run *run, const ferry_blob *b, json_t *list)
 {
     struct run_view view;
@@ -285,7 +285,7 @@ static int show_one(const struct run *run, const ferry_blob *b, json_t *list)
     return status;
 }
 
-/* The outputs; with --blobs and no file for them, those blobs. */
+/* The outputs; or, with --blobs and without a file, the blobs of --blobs. */
 static int show_all(const struct run *run, ferry_net *net, json_t *list)
 {
     bool chosen = run->blobs && !run->output;
@@ -295,7 +295,7 @@ static int show_all(const struct run *run, ferry_net *net, json_t *list)
         const ferry_blob *b = chosen ? ferry_net_blob_at(net, i) : ferry_net_output_at(net, i);
 
         if (b && (!chosen || run->all || is_named(run->blobs, ferry_blob_name(b))))
-            status = show_one(run, b, list); /* --blobs does without some outputs */
+            status = show_one(run, b, list); /* --blobs may leave outputs uncomputed */
     }
     return status;
 }

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What `ferry run` writes. */
+/* The files that `ferry run` writes. */
 
-/* ---- the file of outputs ------------------------------------------------------------------------ */
+/* ---- the output file ------------------------------------------------------------------------- */
 
 /* A blob of the series: its values so far. */
 struct part {
     const ferry_blob *blob;
     const char *name;
     int rank;
-    int64_t shape[FERRY_MAX_AXES]; /* the first: of all passes */
+    int64_t shape[FERRY_MAX_AXES]; /* the first axis: that of all passes */
     float *values;
     size_t count, room;
 };
@@ -31,8 +31,8 @@ static int create_file(const struct run *run, ferry_io_writer **out)
     ferry_io_format format = ferry_io_format_find(run->output);
 
     if (format != FERRY_IO_NPZ && format != FERRY_IO_HDF5 && format != FERRY_IO_SAFETENSORS)
-        return tool_error(TOOL_USAGE, "%s: --output %s: .npz, .h5 or .safetensors", run->self->name,
-                          run->output);
+        return tool_error(TOOL_USAGE, "%s: --output %s: expected .npz, .h5 or .safetensors",
+                          run->self->name, run->output);
     return ferry_io_writer_create(run->output, format, out) ? tool_ferry_error() : TOOL_OK;
 }
 
@@ -48,7 +48,7 @@ static int close_file(ferry_io_writer *w, int err)
     return ferry_io_writer_commit(w) ? tool_ferry_error() : TOOL_OK;
 }
 
-/* ---- which blobs --------------------------------------------------------------------------------- */
+/* ---- the blobs ------------------------------------------------------------------------------- */
 
 static int add_named(struct run_series *s, const char *names)
 {
@@ -109,9 +109,9 @@ void run_series_destroy(struct run_series *s)
     free(s);
 }
 
-/* ---- passes -------------------------------------------------------------------------------------- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
-/* What a pass makes goes behind what the others made: a scalar becomes an axis of them. */
+/* The values of a pass are appended to those of earlier passes; scalars form a new axis. */
 static int check_shape(struct part *p, const struct run_view *v)
 {
     bool first = p->rank == 0;
@@ -124,7 +124,7 @@ static int check_shape(struct part *p, const struct run_view *v)
     if (!first && (p->rank != (v->rank ? v->rank : 1) ||
                    (v->rank > 1 && memcmp(p->shape + 1, v->shape + 1,
                                           (size_t)(v->rank - 1) * sizeof(*p->shape)) != 0)))
-        return tool_error(TOOL_FAILURE, "%s has another shape in each pass", p->name);
+        return tool_error(TOOL_FAILURE, "%s changes its shape between passes", p->name);
     p->shape[0] += v->rank ? v->shape[0] : 1;
     return TOOL_OK;
 }
@@ -182,9 +182,9 @@ int run_series_write(const struct run_series *s)
     return close_file(w, err);
 }
 
-/* ---- one pass ------------------------------------------------------------------------------------ */
+/* ---- one pass -------------------------------------------------------------------------------- */
 
-/* What is written under a name: a blob's data or its diff. */
+/* An array to write: a blob's data or its diff. */
 struct thing {
     char name[600];
     const ferry_blob *blob;
@@ -224,7 +224,7 @@ static int add_blob(const struct run *run, struct things *things, const ferry_bl
     return status == TOOL_OK && run->backward ? add_thing(things, b, true, name) : status;
 }
 
-/* Every blob that the net has, and parameters as LAYER/i. */
+/* Adds every blob of the net, and parameters as LAYER/i. */
 static int add_all(const struct run *run, ferry_net *net, struct things *things)
 {
     int status = TOOL_OK;
@@ -248,7 +248,7 @@ static int add_all(const struct run *run, ferry_net *net, struct things *things)
     return status;
 }
 
-/* The blobs of --blobs, or the outputs. */
+/* Adds the blobs of --blobs, or the outputs. */
 static int add_chosen(const struct run *run, ferry_net *net, struct things *things)
 {
     struct run_series *s = run_series_create(run, net);
@@ -265,7 +265,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const struct thing *)a)->name, ((const struct thing *)b)->name);
 }
 
-/* A blob may be called "conv1/0" or "y.diff". */
+/* A blob may be named "conv1/0" or "y.diff", which then collides. */
 static int check_names(struct things *things)
 {
     struct thing *sorted = malloc((things->count + 1) * sizeof(*sorted));
@@ -277,7 +277,7 @@ static int check_names(struct things *things)
     }
     for (size_t i = 1; status == TOOL_OK && i < things->count; i++)
         if (strcmp(sorted[i - 1].name, sorted[i].name) == 0)
-            status = tool_error(TOOL_FAILURE, "two things would be written as \"%s\"",
+            status = tool_error(TOOL_FAILURE, "two arrays would be written as \"%s\"",
                                 tool_printable(sorted[i].name));
     free(sorted);
     return status;

@@ -14,9 +14,9 @@
 #define INDEX  ".safetensors.index.json"
 
 struct shard {
-    ferry_io_writer *out; /* NULL: it was committed */
+    ferry_io_writer *out; /* NULL after the commit */
     char *path;
-    uint64_t left; /* bytes of values that are still to come */
+    uint64_t left; /* bytes of values not yet written */
 };
 
 struct shards {
@@ -25,7 +25,7 @@ struct shards {
     json_t *metadata;
     ferry_io_entry *entries;
     size_t count, room;
-    struct shard *files; /* once the first value comes */
+    struct shard *files; /* created at the first value */
     size_t file_count, at;
 };
 
@@ -54,7 +54,7 @@ uint64_t shards_size(const char *text)
 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
-/* The path without the suffix of an index, or of one file. */
+/* The path without the suffix of an index or of a single file. */
 static char *base_of(const char *path)
 {
     static const char *const suffixes[] = { INDEX, SUFFIX };
@@ -91,7 +91,7 @@ int shards_set_metadata(struct shards *s, const char *key, const char *value)
 {
     if (json_object_set_new(s->metadata, key, json_string(value)) == 0)
         return FERRY_OK;
-    return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: metadata %.200s: is no UTF-8", s->base,
+    return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: metadata %.200s: is not UTF-8", s->base,
                            key);
 }
 
@@ -111,13 +111,15 @@ int shards_declare(struct shards *s, const ferry_io_entry *entry)
     return FERRY_OK;
 }
 
-/* What is written of it. */
+/* The bytes of values that the caller writes. */
 static uint64_t given_bytes(const ferry_io_entry *entry)
 {
     return (uint64_t)entry->count * ferry_dtype_size(entry->dtype);
 }
 
-/* What that takes in the file: a type that ferry has not ("U16", "F8_E4M3") says how many bits it has. */
+/*
+ * Their bytes in the file: the name of a type that ferry lacks ("U16", "F8_E4M3") gives its bits.
+ */
 static uint64_t bytes_of(const ferry_io_entry *entry)
 {
     size_t bits = entry->storage ? strcspn(entry->storage, "0123456789") : 0;
@@ -128,7 +130,7 @@ static uint64_t bytes_of(const ferry_io_entry *entry)
     return (uint64_t)entry->count * (width ? width : 1); /* BOOL */
 }
 
-/* Whether the next array goes into a file of its own, behind one that has `used` bytes. */
+/* Whether the next array starts a new file, after one that has `used` bytes. */
 static bool is_full(const struct shards *s, uint64_t used, const ferry_io_entry *entry)
 {
     return used > 0 && (bytes_of(entry) > s->size || used > s->size - bytes_of(entry));
@@ -169,7 +171,7 @@ static int open_file(const struct shards *s, struct shard *file, size_t number)
     return err;
 }
 
-/* All arrays are known: which file each is in. */
+/* Assigns each array to a file, once all are declared. */
 static int begin(struct shards *s)
 {
     uint64_t used = 0;
@@ -193,7 +195,7 @@ static int begin(struct shards *s)
             err = ferry_io_writer_declare(s->files[at].out, &s->entries[i]);
         used += bytes_of(&s->entries[i]);
         s->files[at].left += given_bytes(&s->entries[i]);
-        s->entries[i].index = (int64_t)at; /* of the file, from here on */
+        s->entries[i].index = (int64_t)at; /* from here on the index within its file */
     }
     return err;
 }
@@ -222,7 +224,7 @@ int shards_write(struct shards *s, const void *values, size_t size)
     return err;
 }
 
-/* ---- the end -------------------------------------------------------------------------------- */
+/* ---- commit --------------------------------------------------------------------------------- */
 
 static int fail_index(const struct shards *s, const char *what)
 {
@@ -249,7 +251,7 @@ static json_t *make_index(const struct shards *s)
                      map);
 }
 
-/* A text that is whole when it gets its name. */
+/* Writes a text file under a temporary name and renames it when complete. */
 static int write_text(const struct shards *s, const char *text, const char *path, const char *temp)
 {
     int fd = open(temp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);

@@ -5,32 +5,37 @@
 #include <ferry/io.h>
 
 /*
- * safetensors in several files: BASE-00001-of-00003.safetensors, …, and the index that lists which
- * array is in which, BASE.safetensors.index.json. Used as a ferry_io_writer is.
+ * Writes safetensors as several files: BASE-00001-of-00003.safetensors, …, and the index
+ * BASE.safetensors.index.json, which maps each array to its file. Used like a ferry_io_writer.
  */
 struct shards;
 
-/* "5GB", "500MB", "1GiB" or a number of bytes; 0 for what is none. */
+/* Parses "5GB", "500MB", "1GiB" or a number of bytes; 0 for any other text. */
 uint64_t shards_size(const char *text);
 
-/* `path`: the index's, or what one file would be called. Each file is of `size` bytes of values at most,
- * unless it has one array alone. A ferry error. */
+/* `path` is that of the index, or that of a single file. Each file has at most `size` bytes of
+ * values, unless it holds a single larger array. Returns a ferry error. */
 int shards_create(const char *path, uint64_t size, struct shards **out);
 
-/* Both before the first value. The entry's strings and dims live until commit or abort. */
+/*
+ * Both must precede the first value. The entry's strings and dims must live until commit or abort.
+ */
 int shards_set_metadata(struct shards *s, const char *key, const char *value);
 int shards_declare(struct shards *s, const ferry_io_entry *entry);
 
-/* None can be kept: all are told. Behind the last declare. */
+/*
+ * safetensors cannot hold attributes: each one is reported to `left`. Called after the last
+ * declare.
+ */
 int shards_copy_attributes(struct shards *s, ferry_io *from, ferry_io_attribute_dropped_fn left,
                            void *arg);
 
-/* As ferry_io_writer_write_values: a piece ends with its array at the latest. */
+/* Like ferry_io_writer_write_values: a piece must not extend past the end of its array. */
 int shards_write(struct shards *s, const void *values, size_t size);
 
 /*
- * Completes all files, and then the index; frees `s`, whatever the result. Where one fails, those that were
- * there before it are removed, and there is no index: none ever lists files of two sets.
+ * Completes all files, and then the index; frees `s` in any case. If it fails, files of an earlier
+ * set are removed and no index is left, so that an index never lists files of two sets.
  */
 int shards_commit(struct shards *s);
 

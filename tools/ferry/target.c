@@ -20,10 +20,10 @@ static bool is_output(const struct target *t)
 int target_check(const struct tool_command *self, struct target *t)
 {
     if (t->shard && is_output(t))
-        return tool_error(TOOL_USAGE, "%s: --shard makes files, not standard output", self->name);
+        return tool_error(TOOL_USAGE, "%s: --shard writes files, not standard output", self->name);
     if (t->shard && shards_size(t->shard) == 0)
-        return tool_error(TOOL_USAGE, "%s: --shard \"%s\": bytes, as in 5GB or 500MiB", self->name,
-                          t->shard);
+        return tool_error(TOOL_USAGE, "%s: --shard \"%s\": expected bytes, as in 5GB or 500MiB",
+                          self->name, t->shard);
     if (!is_output(t))
         return TOOL_OK;
     if (isatty(STDOUT_FILENO) == 1)
@@ -42,11 +42,11 @@ int target_format(const struct tool_command *self, struct target *t, ferry_io_fo
         format = otherwise;
     if (format == FERRY_IO_UNKNOWN)
         return tool_error(TOOL_USAGE,
-                          "%s: which format is \"%s\"? --format names one of "
-                          "caffemodel, binaryproto, solverstate, npy, npz, safetensors, hdf5",
+                          "%s: unknown format \"%s\"; --format is one of caffemodel, binaryproto, "
+                          "solverstate, npy, npz, safetensors, hdf5",
                           self->name, t->format_name ? t->format_name : t->path);
     if (t->shard && format != FERRY_IO_SAFETENSORS)
-        return tool_error(TOOL_USAGE, "%s: --shard is for safetensors, not for %s", self->name,
+        return tool_error(TOOL_USAGE, "%s: --shard requires safetensors, not %s", self->name,
                           ferry_io_format_name(format));
     t->format = format;
     return TOOL_OK;
@@ -57,10 +57,10 @@ int target_layout(const struct tool_command *self, const struct target *t)
     if (!t->layout_name)
         return TOOL_OK;
     if (strcmp(t->layout_name, "weights") != 0 && strcmp(t->layout_name, "plain") != 0)
-        return tool_error(TOOL_USAGE, "%s: --layout \"%s\": weights or plain", self->name,
+        return tool_error(TOOL_USAGE, "%s: --layout \"%s\": expected weights or plain", self->name,
                           t->layout_name);
     if (t->format != FERRY_IO_HDF5)
-        return tool_error(TOOL_USAGE, "%s: --layout is for hdf5, not for %s", self->name,
+        return tool_error(TOOL_USAGE, "%s: --layout requires hdf5, not %s", self->name,
                           ferry_io_format_name(t->format));
     return TOOL_OK;
 }
@@ -81,7 +81,7 @@ static int fail_output(const char *what)
     return ferry_error_set(FERRY_EIO, "standard output: %s: %s", what, strerror(errno));
 }
 
-/* A file is written where temporary ones are, and then copied. */
+/* Files for standard output are written to a temporary folder and then copied. */
 static int make_spool(struct target *t)
 {
     const char *folder = getenv("TMPDIR");
@@ -98,7 +98,7 @@ static int make_spool(struct target *t)
     if (fd < 0) {
         free(t->spool);
         t->spool = NULL;
-        return fail_output("a temporary file for it");
+        return fail_output("creating a temporary file for it");
     }
     close(fd);
     return FERRY_OK;
@@ -116,7 +116,7 @@ static int copy_out(FILE *from, FILE *to)
         if (fwrite(piece, 1, n, to) != n)
             err = fail_output("writing");
     if (!err && ferror(from))
-        err = fail_output("reading what is to go there");
+        err = fail_output("reading the temporary file");
     if (!err && fflush(to) != 0)
         err = fail_output("writing");
     free(piece);
@@ -129,7 +129,7 @@ static int send_spool(const struct target *t)
     int err;
 
     if (!from)
-        return fail_output("reading what is to go there");
+        return fail_output("reading the temporary file");
     err = copy_out(from, tool_output());
     fclose(from);
     return err;
@@ -174,8 +174,8 @@ int target_write(struct target *t, const void *values, size_t size)
 }
 
 /*
- * What follows the file's name in what the library says of it; NULL where it does not begin with
- * that. Who asked for standard output does not know the file that is written.
+ * The text after the file's name in a message of the library; NULL if the message does not begin
+ * with the name. The temporary file's name means nothing to a user who asked for standard output.
  */
 static const char *behind_spool(const struct target *t, const char *said)
 {
@@ -198,7 +198,7 @@ void target_note(struct target *t, const char *fmt, ...)
     json_array_append_new(t->notes, tool_json_string(named));
 }
 
-/* A few are named, and the rest counted. */
+/* The attributes that are named; further ones are counted. */
 #define NAMED_ATTRIBUTES 3
 
 static void note_left(void *arg, const char *path, const char *name, const char *why)
@@ -219,7 +219,7 @@ int target_copy_attributes(struct target *t, ferry_io *from)
     return err;
 }
 
-/* ---- the end -------------------------------------------------------------------------------- */
+/* ---- completion ----------------------------------------------------------------------------- */
 
 static int complete(struct target *t)
 {

@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text of the subcommands, with '?' for what a terminal would interpret: lines, errors, the library's log. */
+/*
+ * Output of text with '?' in place of characters that a terminal would interpret: lines, errors,
+ * the library's log.
+ */
 
-/* Bytes of the UTF-8 sequence at `c`, or 0 if what is there is none. */
+/* The number of bytes of the UTF-8 sequence at `c`; 0 if it is not valid. */
 static size_t sequence(const unsigned char *c, unsigned *out_code)
 {
     static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -44,7 +47,7 @@ unsigned tool_code_point(const char *text)
     return sequence((const unsigned char *)text, &code) ? code : 0xfffd;
 }
 
-/* '?' for what is not plain, but for the controls that are `kept`. */
+/* Replaces unprintable characters by '?', except the control characters in `kept`. */
 static void replace(char *text, const char *kept)
 {
     bool plain;
@@ -86,7 +89,7 @@ void tool_vprint(FILE *to, const char *kept, const char *fmt, va_list args)
     if (size >= (int)sizeof(some) && (text = malloc((size_t)size + 1)))
         vsnprintf(text, (size_t)size + 1, fmt, again);
     va_end(again);
-    text = text ? text : some; /* without memory, its beginning */
+    text = text ? text : some; /* out of memory: only its beginning */
     if (size >= 0) {
         replace(text, kept);
         fputs(text, to);
@@ -124,7 +127,8 @@ static void log_line(void *arg, int level, const char *text)
     static const char *const names[] = { "error", "warn", "info", "debug" };
 
     (void)arg;
-    text += strncmp(text, "ferry: ", 7) == 0 ? 7 : 0; /* it begins the line already */
+    text += strncmp(text, "ferry: ", 7) == 0 ? 7 : 0; /* the library's messages may have the prefix
+                                                       * already */
     (void)tool_error(TOOL_OK, "%s: %s", names[level], text);
 }
 

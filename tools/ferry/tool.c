@@ -16,7 +16,7 @@ static void print_help(const struct tool_command *self)
                 self->details);
 }
 
-/* "--option=value" is its option too; *out_value is then what stands behind the sign. */
+/* Finds an option; for "--option=value" *out_value is the text after the equals sign. */
 static const struct tool_option *find_option(const struct tool_option *options,
                                              const char *argument, const char **out_value)
 {
@@ -36,7 +36,7 @@ static const struct tool_option *find_option(const struct tool_option *options,
     return NULL;
 }
 
-/* Sets what the option at argv[*i] says; a value that stands in the next argument is consumed. */
+/* Sets the option at argv[*i]; a value in the next argument is consumed. */
 static bool take_option(const struct tool_command *self, const struct tool_option *option,
                         const char *value, int argc, char **argv, int *i)
 {
@@ -47,15 +47,15 @@ static bool take_option(const struct tool_command *self, const struct tool_optio
     if (!value && *i + 1 < argc)
         value = argv[++*i];
     if (!value) {
-        tool_error(TOOL_USAGE, "%s: %s needs a value; usage: ferry %s %s", self->name, option->name,
-                   self->name, self->arguments);
+        tool_error(TOOL_USAGE, "%s: %s requires a value; usage: ferry %s %s", self->name,
+                   option->name, self->name, self->arguments);
         return false;
     }
     *option->value = value;
     return true;
 }
 
-/* The options of the command `caffe`, without dashes, and the words of ferry for them. */
+/* The options of the command `caffe`, without dashes, and their equivalents in ferry. */
 static const struct {
     const char *theirs, *ours;
 } caffe_options[] = {
@@ -64,11 +64,13 @@ static const struct {
     { "weights", "--weights F, or the second argument of ferry test" },
     { "snapshot", "--snapshot F" },
     { "iterations", "--iterations N" },
-    { "gpu", "FERRY_BACKEND=cuda:0 chooses the device" },
+    { "gpu", "FERRY_BACKEND=cuda:0 selects the device" },
     { "phase", "--phase, of ferry time and ferry run" },
 };
 
-/* The hint for an option of Caffe's, "-gpu", "--gpu" or "-gpu=0"; NULL for another one. */
+/*
+ * The hint for an option of Caffe's command, "-gpu", "--gpu" or "-gpu=0"; NULL for other options.
+ */
 static const char *caffe_hint(const char *argument)
 {
     const char *name = argument + (argument[1] == '-' ? 2 : 1);
@@ -129,8 +131,8 @@ int tool_parse(const struct tool_command *self, int argc, char **argv,
         }
     }
     if (n > most) {
-        tool_error(TOOL_USAGE, "%s: \"%s\" is one argument too many; usage: ferry %s %s",
-                   self->name, argv[most], self->name, self->arguments);
+        tool_error(TOOL_USAGE, "%s: unexpected argument \"%s\"; usage: ferry %s %s", self->name,
+                   argv[most], self->name, self->arguments);
         return -2;
     }
     return n;
@@ -149,10 +151,10 @@ int tool_parse_number(const struct tool_command *self, const char *option, const
 
     if (!text)
         return TOOL_OK;
-    n = strtoll(text, &end, 10); /* beyond what it holds: the largest, which is above `most` */
+    n = strtoll(text, &end, 10); /* on overflow: LLONG_MAX, which exceeds `most` */
     if (*end || end == text || n < least || n > most)
-        return tool_error(TOOL_USAGE, "%s: %s %s: a number from %lld to %lld", self->name, option,
-                          text, (long long)least, (long long)most);
+        return tool_error(TOOL_USAGE, "%s: %s %s: expected a number from %lld to %lld", self->name,
+                          option, text, (long long)least, (long long)most);
     *out = n;
     return TOOL_OK;
 }
@@ -164,7 +166,7 @@ unsigned tool_parse_timeout(const struct tool_command *self, const char *text)
 
     if (!*end && end != text && seconds >= 1 && seconds <= 86400)
         return (unsigned)seconds;
-    tool_error(TOOL_USAGE, "%s: --timeout %s: seconds, 1 to 86400", self->name, text);
+    tool_error(TOOL_USAGE, "%s: --timeout %s: expected seconds, 1 to 86400", self->name, text);
     return 0;
 }
 
@@ -179,7 +181,7 @@ static size_t least(size_t a, size_t b, size_t c)
     return ab < c ? ab : c;
 }
 
-/* Insertions, deletions and replacements from one word to the other. */
+/* The number of insertions, deletions and replacements that turn one word into the other. */
 static size_t edits(const char *from, const char *to)
 {
     size_t n = strlen(to);

@@ -8,12 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One thread of the command has solvers; only its lines and its progress come here. */
+/* One thread of the command runs solvers; only its lines and its progress are written here. */
 static struct {
     bool begun;   /* lines below a warning are wanted */
-    bool shown;   /* a line about progress is on the terminal */
-    double told;  /* when it was written last, in seconds */
-    double began; /* when the first iteration ended, and which that was */
+    bool shown;   /* a progress line is on the terminal */
+    double told;  /* time of the last progress line, in seconds */
+    double began; /* end of the first iteration, and its number */
     int first;
 } state;
 
@@ -32,7 +32,7 @@ static void hide(void)
     state.shown = false;
 }
 
-/* ---- Caffe's lines ---------------------------------------------------------------------------------- */
+/* ---- Caffe's lines --------------------------------------------------------------------------- */
 
 static void line(void *arg, int level, const char *text)
 {
@@ -71,9 +71,9 @@ void train_lines_end(void)
     tool_log();
 }
 
-/* ---- progress --------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
-/* "1:02:03" of seconds. */
+/* Formats seconds as "1:02:03". */
 static const char *clock_of(double left, char *buf, size_t size)
 {
     long s = left < 0 ? 0 : left > 1e9 ? 1000000000L : (long)(left + 0.5);

@@ -17,7 +17,7 @@ int train_log_open(struct train_log *log, const char *path, bool appends)
     return log->file ? TOOL_OK : fail(log);
 }
 
-/* A list with an object a test net; NULL where there was no test. */
+/* A list with one object per test net; NULL if there was no test. */
 static json_t *scores_of(const ferry_solver_iteration *e)
 {
     json_t *nets = e->score_count ? json_array() : NULL, *net = NULL;
@@ -35,7 +35,7 @@ static json_t *scores_of(const ferry_solver_iteration *e)
     return nets;
 }
 
-/* Behind whatever tests the line has. */
+/* Appends to the tests that the line already has. */
 static bool add_tests(json_t *of, json_t *tests)
 {
     json_t *old = json_object_get(of, "test");

@@ -15,18 +15,19 @@ static ferry_dtype out_dtype(const struct transfer *t, const ferry_io_entry *ent
 
 static int check_item(const struct transfer *t, const ferry_io_entry *entry)
 {
-    if (entry->unreadable) /* said as reading it would say it, before anything is written */
+    if (entry->unreadable) /* the same error that reading it would report, but before anything is
+                            * written */
         return ferry_io_read_values(t->in, entry, 0, 0, NULL);
     if (keeps_diff(t, entry) && entry->diff_dtype != out_dtype(t, entry) && t->any_dtype)
         return ferry_error_set(FERRY_EUNSUPPORTED,
-                               "%s: its diff is %s and its data are %s; "
-                               "--dtype makes them alike, --no-diff leaves it out",
+                               "%s: its diff is %s and its data are %s; --dtype converts both, "
+                               "--no-diff leaves the diff out",
                                entry->name, ferry_dtype_name(entry->diff_dtype),
                                ferry_dtype_name(entry->dtype));
     return FERRY_OK;
 }
 
-/* Says of every array that is to be written that it is; the bytes that will be read. */
+/* Declares every array to write; *out_total is the number of bytes to read. */
 static int declare_all(struct transfer *t, uint64_t *out_total)
 {
     uint64_t total = 0;
@@ -51,7 +52,7 @@ static int declare_all(struct transfer *t, uint64_t *out_total)
     return err;
 }
 
-/* ---- another dtype -------------------------------------------------------------------------- */
+/* ---- conversion of dtypes ------------------------------------------------------------------- */
 
 static int convert_tile(struct transfer *t, const ferry_io_entry *entry, bool diff, int64_t start,
                         int64_t n, ferry_blob *from, ferry_blob *to)
@@ -97,7 +98,7 @@ static int convert_half(struct transfer *t, const ferry_io_entry *entry, bool di
     return err;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- all arrays ----------------------------------------------------------------------------- */
 
 static int write_item(struct transfer *t, const ferry_io_entry *entry)
 {

@@ -5,20 +5,19 @@
 #include "files.h"
 
 /*
- * Arrays of one file that go into another: all of them (convert), under other names (rename), or some
- * (split).
+ * Copies arrays of one file to another: all (convert), under other names (rename), or some (split).
  */
 struct transfer {
     ferry_io *in;
     struct files_item *items;
     size_t count;
-    bool whole;   /* all arrays in their layers, so that a net's definition can go with them */
-    bool renamed; /* names are not those of the file: layers have to be put together anew */
+    bool whole;   /* all arrays, grouped by layer, so that a net's definition can be copied */
+    bool renamed; /* names differ from those of the file: arrays must be grouped by layer again */
     bool without_diff;
-    bool any_dtype; /* as each is; otherwise: */
+    bool any_dtype; /* false: each array keeps its dtype; true: */
     ferry_dtype dtype;
-    ferry_device *device; /* that changes dtypes; NULL where none has to be */
-    struct target target; /* what was asked for */
+    ferry_device *device; /* the device that converts dtypes; NULL without conversion */
+    struct target target; /* the requested output */
     struct progress progress;
     void *tile;
 };
@@ -26,7 +25,10 @@ struct transfer {
 /* Fills `items` with all arrays of the file, which the caller frees. A ferry error. */
 int transfer_take_all(struct transfer *t);
 
-/* Writes the target. Says what is wrong: TOOL_OK or TOOL_FAILURE. After an interrupt it does not return. */
+/*
+ * Writes the target. Reports errors: TOOL_OK or TOOL_FAILURE. After an interrupt it does not
+ * return.
+ */
 int transfer_run(struct transfer *t);
 
 #endif

@@ -15,7 +15,10 @@ static int fail(const char *path, const char *why)
     return tool_error(TOOL_FAILURE, "%s: %s", path, why);
 }
 
-/* mkstemp makes files that only their owner reads; the new file has the mode that open would give. */
+/*
+ * mkstemp creates files that only their owner can read; the new file gets the mode that open would
+ * set.
+ */
 static mode_t mode_of(const char *path)
 {
     struct stat about;
@@ -34,7 +37,7 @@ static int check(const char *path)
 
     if (stat(path, &about) != 0 || S_ISREG(about.st_mode))
         return TOOL_OK;
-    return fail(path, S_ISDIR(about.st_mode) ? "is a directory" : "is no regular file");
+    return fail(path, S_ISDIR(about.st_mode) ? "is a directory" : "is not a regular file");
 }
 
 int whole_open(struct whole *w, const char *path)

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 /*
- * A file that appears under its name only when it is complete: until then it is a file of another
- * name in the same folder. It replaces a file of its name, and takes over that file's permissions.
+ * A file that appears under its name only when it is complete: until then it is a temporary file in
+ * the same folder. It replaces an existing file of its name and keeps that file's permissions.
  */
 struct whole {
     const char *path;
@@ -14,15 +14,18 @@ struct whole {
     FILE *file;
 };
 
-/* Creates the file beside `path`, which must live until the end. Reports; TOOL_OK or TOOL_FAILURE. */
+/*
+ * Creates the file beside `path`, which must live until whole_close. Reports errors; TOOL_OK or
+ * TOOL_FAILURE.
+ */
 int whole_open(struct whole *w, const char *path);
 
-/* Appends bytes, for ferry_proto_write: `arg` is a struct whole. A ferry error. */
+/* Appends bytes, for ferry_proto_write: `arg` is a struct whole. Returns a ferry error. */
 int whole_write(void *arg, const void *bytes, size_t size);
 
 /*
  * With `status` TOOL_OK syncs the file and renames it to its path; otherwise, or if that fails,
- * removes it. Frees all. Returns `status`, or TOOL_FAILURE after a report of its own.
+ * removes it. Frees its resources. Returns `status`, or TOOL_FAILURE after reporting its own error.
  */
 int whole_close(struct whole *w, int status);
 
