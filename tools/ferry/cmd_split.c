@@ -94,7 +94,7 @@ static int place_all(struct splitting *s)
 /* ---- the files ------------------------------------------------------------------------------ */
 
 /* Resolves a path to its folder, through all links, and the name in it. */
-static bool find_place(const char *path, struct stat *out_folder, const char **out_name)
+static bool resolve(const char *path, struct stat *out_folder, const char **out_name)
 {
     const char *slash = strrchr(path, '/');
     char *folder = !slash ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
@@ -113,13 +113,13 @@ static bool same_place(const char *a, const char *b)
     if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) /* standard output differs from a file named "-"
                                                      */
         return false;
-    return find_place(a, &folder[0], &name[0]) && find_place(b, &folder[1], &name[1]) &&
+    return resolve(a, &folder[0], &name[0]) && resolve(b, &folder[1], &name[1]) &&
            folder[0].st_dev == folder[1].st_dev && folder[0].st_ino == folder[1].st_ino &&
            strcmp(name[0], name[1]) == 0;
 }
 
 /* Refuses two names of one file: the second part would overwrite the first. */
-static int check_places(const struct splitting *s)
+static int check_outputs(const struct splitting *s)
 {
     for (size_t i = 1; i < s->part_count; i++)
         for (size_t k = 0; k < i; k++)
@@ -135,7 +135,7 @@ static int run(const struct tool_command *self, struct splitting *s)
 {
     int status = TOOL_OK;
 
-    if (check_places(s) != TOOL_OK)
+    if (check_outputs(s) != TOOL_OK)
         return TOOL_USAGE;
     if (files_open(s->path, s->trust, &s->in))
         return tool_ferry_error();

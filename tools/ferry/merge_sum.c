@@ -31,9 +31,9 @@ struct sum {
                                     * dtype */
     bool needs[FERRY_DTYPE_COUNT]; /* the dtypes of these inputs */
     int64_t tile, span;            /* elements */
-    pthread_mutex_t turn_lock;     /* guards the three below */
-    pthread_cond_t turn_changed;
-    int64_t turn; /* the index of the span to write next */
+    pthread_mutex_t order_lock;    /* guards the three below */
+    pthread_cond_t order_changed;
+    int64_t next_span; /* the index of the span to write next */
     int workers;
     int err; /* that of the first worker that failed; its message: */
     char message[1024];
@@ -193,29 +193,29 @@ static int write_span(const struct worker *w, int64_t number, int64_t n)
     size_t size = (size_t)n * ferry_dtype_size(s->array->dtype);
     int err;
 
-    pthread_mutex_lock(&s->turn_lock);
-    while (s->turn != number && !s->err)
-        pthread_cond_wait(&s->turn_changed, &s->turn_lock);
+    pthread_mutex_lock(&s->order_lock);
+    while (s->next_span != number && !s->err)
+        pthread_cond_wait(&s->order_changed, &s->order_lock);
     err = s->err;
     if (!err)
         err = target_write(&s->m->target, ferry_blob_host_data(w->result), size);
-    s->turn++;
+    s->next_span++;
     progress_step(&s->m->progress, size);
-    pthread_cond_broadcast(&s->turn_changed);
-    pthread_mutex_unlock(&s->turn_lock);
+    pthread_cond_broadcast(&s->order_changed);
+    pthread_mutex_unlock(&s->order_lock);
     return err;
 }
 
 /* Error messages are per thread, so the message is copied with the code. */
 static void give_up(struct sum *s, int err)
 {
-    pthread_mutex_lock(&s->turn_lock);
+    pthread_mutex_lock(&s->order_lock);
     if (!s->err) {
         s->err = err;
         snprintf(s->message, sizeof(s->message), "%s", ferry_last_error());
     }
-    pthread_cond_broadcast(&s->turn_changed);
-    pthread_mutex_unlock(&s->turn_lock);
+    pthread_cond_broadcast(&s->order_changed);
+    pthread_mutex_unlock(&s->order_lock);
 }
 
 static int create_queue(struct worker *w)
@@ -379,11 +379,11 @@ int merge_sum(struct merge *m, const struct merge_array *array)
     s.err = acquire(&s, workers);
     if (s.err)
         return s.err;
-    pthread_mutex_init(&s.turn_lock, NULL);
-    pthread_cond_init(&s.turn_changed, NULL);
+    pthread_mutex_init(&s.order_lock, NULL);
+    pthread_cond_init(&s.order_changed, NULL);
     run_workers(&s, workers);
-    pthread_cond_destroy(&s.turn_changed);
-    pthread_mutex_destroy(&s.turn_lock);
+    pthread_cond_destroy(&s.order_changed);
+    pthread_mutex_destroy(&s.order_lock);
     for (int i = 0; i < s.workers; i++)
         destroy_blobs(&workers[i]);
     return s.err && s.message[0] ? ferry_error_set(s.err, "%s", s.message) : s.err;

@@ -269,14 +269,14 @@ json_t *tool_json_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static FILE *apart; /* the saved standard output; NULL if it was not saved */
+static FILE *saved_stdout; /* the saved standard output; NULL if it was not saved */
 
 void tool_output_keep(void)
 {
     int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 
-    apart = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (apart)
+    saved_stdout = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (saved_stdout)
         dup2(STDERR_FILENO, STDOUT_FILENO);
     else if (fd >= 0)
         close(fd);
@@ -285,16 +285,16 @@ void tool_output_keep(void)
 void tool_output_return(void)
 {
     fflush(stdout);
-    if (!apart)
+    if (!saved_stdout)
         return;
-    dup2(fileno(apart), STDOUT_FILENO);
-    fclose(apart);
-    apart = NULL;
+    dup2(fileno(saved_stdout), STDOUT_FILENO);
+    fclose(saved_stdout);
+    saved_stdout = NULL;
 }
 
 FILE *tool_output(void)
 {
-    return apart ? apart : stdout;
+    return saved_stdout ? saved_stdout : stdout;
 }
 
 /*

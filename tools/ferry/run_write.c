@@ -185,54 +185,54 @@ int run_series_write(const struct run_series *s)
 /* ---- one pass -------------------------------------------------------------------------------- */
 
 /* An array to write: a blob's data or its diff. */
-struct thing {
+struct array {
     char name[600];
     const ferry_blob *blob;
     bool diff;
 };
 
-struct things {
-    struct thing *at;
+struct arrays {
+    struct array *at;
     size_t count, room;
 };
 
-static int add_thing(struct things *things, const ferry_blob *b, bool diff, const char *name)
+static int add_array(struct arrays *arrays, const ferry_blob *b, bool diff, const char *name)
 {
-    struct thing *new;
+    struct array *new;
 
-    if (things->count == things->room) {
-        size_t room = things->room ? 2 * things->room : 64;
-        struct thing *grown = realloc(things->at, room * sizeof(*grown));
+    if (arrays->count == arrays->room) {
+        size_t room = arrays->room ? 2 * arrays->room : 64;
+        struct array *grown = realloc(arrays->at, room * sizeof(*grown));
 
         if (!grown)
             return tool_error(TOOL_FAILURE, "out of memory");
-        things->at = grown;
-        things->room = room;
+        arrays->at = grown;
+        arrays->room = room;
     }
-    new = &things->at[things->count++];
+    new = &arrays->at[arrays->count++];
     snprintf(new->name, sizeof(new->name), "%s%s", name, diff ? ".diff" : "");
     new->blob = b;
     new->diff = diff;
     return TOOL_OK;
 }
 
-static int add_blob(const struct run *run, struct things *things, const ferry_blob *b,
+static int add_blob(const struct run *run, struct arrays *arrays, const ferry_blob *b,
                     const char *name)
 {
-    int status = add_thing(things, b, false, name);
+    int status = add_array(arrays, b, false, name);
 
-    return status == TOOL_OK && run->backward ? add_thing(things, b, true, name) : status;
+    return status == TOOL_OK && run->backward ? add_array(arrays, b, true, name) : status;
 }
 
 /* Adds every blob of the net, and parameters as LAYER/i. */
-static int add_all(const struct run *run, ferry_net *net, struct things *things)
+static int add_all(const struct run *run, ferry_net *net, struct arrays *arrays)
 {
     int status = TOOL_OK;
 
     for (int i = 0; status == TOOL_OK && i < ferry_net_blob_count(net); i++) {
         const ferry_blob *b = ferry_net_blob_at(net, i);
 
-        status = add_blob(run, things, b, ferry_blob_name(b));
+        status = add_blob(run, arrays, b, ferry_blob_name(b));
     }
     for (int i = 0; status == TOOL_OK && i < ferry_net_layer_count(net); i++) {
         const char *layer = ferry_layer_name(ferry_net_layer_at(net, i));
@@ -242,40 +242,40 @@ static int add_all(const struct run *run, ferry_net *net, struct things *things)
             char name[560];
 
             snprintf(name, sizeof name, "%.500s/%d", layer, k);
-            status = b ? add_blob(run, things, b, name) : tool_ferry_error();
+            status = b ? add_blob(run, arrays, b, name) : tool_ferry_error();
         }
     }
     return status;
 }
 
 /* Adds the blobs of --blobs, or the outputs. */
-static int add_chosen(const struct run *run, ferry_net *net, struct things *things)
+static int add_chosen(const struct run *run, ferry_net *net, struct arrays *arrays)
 {
     struct run_series *s = run_series_create(run, net);
     int status = s ? TOOL_OK : TOOL_FAILURE;
 
     for (size_t i = 0; status == TOOL_OK && i < s->n; i++)
-        status = add_blob(run, things, s->parts[i].blob, s->parts[i].name);
+        status = add_blob(run, arrays, s->parts[i].blob, s->parts[i].name);
     run_series_destroy(s);
     return status;
 }
 
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp(((const struct thing *)a)->name, ((const struct thing *)b)->name);
+    return strcmp(((const struct array *)a)->name, ((const struct array *)b)->name);
 }
 
 /* A blob may be named "conv1/0" or "y.diff", which then collides. */
-static int check_names(struct things *things)
+static int check_names(struct arrays *arrays)
 {
-    struct thing *sorted = malloc((things->count + 1) * sizeof(*sorted));
+    struct array *sorted = malloc((arrays->count + 1) * sizeof(*sorted));
     int status = sorted ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
 
-    if (sorted && things->count) {
-        memcpy(sorted, things->at, things->count * sizeof(*sorted));
-        qsort(sorted, things->count, sizeof(*sorted), compare_names);
+    if (sorted && arrays->count) {
+        memcpy(sorted, arrays->at, arrays->count * sizeof(*sorted));
+        qsort(sorted, arrays->count, sizeof(*sorted), compare_names);
     }
-    for (size_t i = 1; status == TOOL_OK && i < things->count; i++)
+    for (size_t i = 1; status == TOOL_OK && i < arrays->count; i++)
         if (strcmp(sorted[i - 1].name, sorted[i].name) == 0)
             status = tool_error(TOOL_FAILURE, "two arrays would be written as \"%s\"",
                                 tool_printable(sorted[i].name));
@@ -283,21 +283,21 @@ static int check_names(struct things *things)
     return status;
 }
 
-static int declare_thing(ferry_io_writer *w, const struct thing *thing)
+static int declare_array(ferry_io_writer *w, const struct array *array)
 {
-    ferry_io_entry entry = { .struct_size = sizeof entry, .name = thing->name };
+    ferry_io_entry entry = { .struct_size = sizeof entry, .name = array->name };
 
     entry.dtype = FERRY_F32;
-    entry.rank = ferry_blob_rank(thing->blob);
-    entry.shape = ferry_blob_shape(thing->blob);
+    entry.rank = ferry_blob_rank(array->blob);
+    entry.shape = ferry_blob_shape(array->blob);
     return ferry_io_writer_declare(w, &entry);
 }
 
-static int write_thing(ferry_io_writer *w, const struct thing *thing)
+static int write_array(ferry_io_writer *w, const struct array *array)
 {
-    size_t bytes = (size_t)ferry_blob_element_count(thing->blob) * sizeof(float);
+    size_t bytes = (size_t)ferry_blob_element_count(array->blob) * sizeof(float);
     const void *values =
-        thing->diff ? ferry_blob_host_diff(thing->blob) : ferry_blob_host_data(thing->blob);
+        array->diff ? ferry_blob_host_diff(array->blob) : ferry_blob_host_data(array->blob);
 
     if (!values && bytes)
         return ferry_last_error_code();
@@ -306,21 +306,21 @@ static int write_thing(ferry_io_writer *w, const struct thing *thing)
 
 int run_write_once(const struct run *run, ferry_net *net)
 {
-    struct things things = { 0 };
+    struct arrays arrays = { 0 };
     ferry_io_writer *w;
-    int status = run->all ? add_all(run, net, &things) : add_chosen(run, net, &things), err = 0;
+    int status = run->all ? add_all(run, net, &arrays) : add_chosen(run, net, &arrays), err = 0;
 
     if (status == TOOL_OK)
-        status = check_names(&things);
+        status = check_names(&arrays);
     if (status == TOOL_OK)
         status = create_file(run, &w);
     if (status == TOOL_OK) {
-        for (size_t i = 0; !err && i < things.count; i++)
-            err = declare_thing(w, &things.at[i]);
-        for (size_t i = 0; !err && i < things.count; i++)
-            err = write_thing(w, &things.at[i]);
+        for (size_t i = 0; !err && i < arrays.count; i++)
+            err = declare_array(w, &arrays.at[i]);
+        for (size_t i = 0; !err && i < arrays.count; i++)
+            err = write_array(w, &arrays.at[i]);
         status = close_file(w, err);
     }
-    free(things.at);
+    free(arrays.at);
     return status;
 }

@@ -177,11 +177,11 @@ int target_write(struct target *t, const void *values, size_t size)
  * The text after the file's name in a message of the library; NULL if the message does not begin
  * with the name. The temporary file's name means nothing to a user who asked for standard output.
  */
-static const char *behind_spool(const struct target *t, const char *said)
+static const char *after_spool(const struct target *t, const char *message)
 {
     size_t n = t->spool ? strlen(t->spool) : 0;
 
-    return n > 0 && strncmp(said, t->spool, n) == 0 ? said + n : NULL;
+    return n > 0 && strncmp(message, t->spool, n) == 0 ? message + n : NULL;
 }
 
 void target_note(struct target *t, const char *fmt, ...)
@@ -193,7 +193,7 @@ void target_note(struct target *t, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
-    rest = behind_spool(t, line);
+    rest = after_spool(t, line);
     snprintf(named, sizeof(named), "%s%s", rest ? "standard output" : "", rest ? rest : line);
     json_array_append_new(t->notes, tool_json_string(named));
 }
@@ -233,10 +233,10 @@ static int complete(struct target *t)
 static void name_output(const struct target *t, int err)
 {
     const char *rest;
-    char said[1024];
+    char message[1024];
 
-    snprintf(said, sizeof(said), "%s", ferry_last_error());
-    rest = behind_spool(t, said);
+    snprintf(message, sizeof(message), "%s", ferry_last_error());
+    rest = after_spool(t, message);
     if (rest)
         ferry_error_set(err, "standard output%s", rest);
 }

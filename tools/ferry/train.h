@@ -31,7 +31,7 @@ void train_progress_end(void);
 struct train_log {
     const char *path;
     FILE *file;    /* NULL without a log */
-    json_t *waits; /* the last iteration's line, kept because the test after it belongs to it, too
+    json_t *pending; /* the last iteration's line, kept because the test after it belongs to it, too
                     */
 };
 

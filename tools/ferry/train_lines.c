@@ -12,7 +12,7 @@
 static struct {
     bool begun;   /* lines below a warning are wanted */
     bool shown;   /* a progress line is on the terminal */
-    double told;  /* time of the last progress line, in seconds */
+    double shown_at; /* time of the last progress line, in seconds */
     double began; /* end of the first iteration, and its number */
     int first;
 } state;
@@ -97,9 +97,9 @@ void train_progress(const ferry_solver *s, const ferry_solver_iteration *e, int6
         state.first = e->iter;
         return;
     }
-    if (now - state.told < 0.2 && e->iter + 1 < ferry_solver_max_iter(s))
+    if (now - state.shown_at < 0.2 && e->iter + 1 < ferry_solver_max_iter(s))
         return;
-    state.told = now;
+    state.shown_at = now;
     rate = (e->iter - state.first) / (now > state.began ? now - state.began : 1);
     hide();
     fprintf(stderr, "iteration %d of %d   loss %.4g   lr %.4g", e->iter + 1,

@@ -65,21 +65,21 @@ int train_log_write(struct train_log *log, const ferry_solver *s, const ferry_so
 
     if (!log->file)
         return TOOL_OK;
-    if (e->is_last && !log->waits)
+    if (e->is_last && !log->pending)
         line = json_pack("{s:i}", "iter", e->iter);
     else if (!e->is_last)
         line =
             json_pack("{s:i, s:o, s:o, s:o}", "iter", e->iter, "lr", tool_json_real(e->lr), "loss",
                       tool_json_real(e->loss), "smoothed_loss", tool_json_real(e->smoothed_loss));
-    if (!add_tests(line ? line : log->waits, scores_of(e))) {
+    if (!add_tests(line ? line : log->pending, scores_of(e))) {
         json_decref(line);
         return tool_error(TOOL_FAILURE, "out of memory");
     }
     if (!line) {
-        line = log->waits;
-        log->waits = NULL;
+        line = log->pending;
+        log->pending = NULL;
     } else if (e->iter + 1 == ferry_solver_max_iter(s)) {
-        log->waits = line;
+        log->pending = line;
         return TOOL_OK;
     }
     return put(log, line);
@@ -91,9 +91,9 @@ int train_log_close(struct train_log *log)
 
     if (!log->file)
         return TOOL_OK;
-    if (log->waits)
-        status = put(log, log->waits);
-    log->waits = NULL;
+    if (log->pending)
+        status = put(log, log->pending);
+    log->pending = NULL;
     if (fclose(log->file) && status == TOOL_OK)
         status = fail(log);
     log->file = NULL;
