@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A device's address space: handles are addresses of a range that nobody can touch, so a host
- * program that dereferences one crashes at once. The bytes lie elsewhere. Addresses are handed out
- * upward with gaps between them, and come back only when the range has been gone through.
+ * A device's address space. Handles are addresses of a range without access permission, so a host
+ * program that dereferences one crashes at once; the bytes are stored elsewhere. Addresses are
+ * assigned upward with gaps between them and are reused only after the whole range has been used.
  */
 #define _GNU_SOURCE
 #include "sim.h"
@@ -13,9 +13,10 @@
 #include <sys/mman.h>
 
 #define GRAIN    UINT64_C(256)
-#define REMEMBER 4096u /* freed handles whose misuse is called by its name */
+/* number of freed handles that are remembered, to report their misuse as such */
+#define REMEMBER 4096u
 
-/* What a block takes of the range: itself and a gap. */
+/* The part of the range that a block takes: its size and a gap. */
 static uint64_t span_of(uint64_t bytes)
 {
     return (bytes + GRAIN - 1) / GRAIN * GRAIN + GRAIN;
@@ -29,7 +30,9 @@ int sim_arena_open(struct sim_arena *arena, uint64_t memory, struct sim_why *why
     memset(arena, 0, sizeof(*arena));
     if (size < UINT64_C(1) << 30)
         size = UINT64_C(1) << 30;
-    /* Sixteen times the memory keeps freed handles away for long; less will do. */
+    /*
+     * With sixteen times the memory, freed addresses are reused late; a smaller range is accepted.
+     */
     for (; size > memory; size /= 2) {
         if (size <= SIZE_MAX / 2)
             range = mmap(NULL, (size_t)size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -43,7 +46,7 @@ int sim_arena_open(struct sim_arena *arena, uint64_t memory, struct sim_why *why
     arena->freed = calloc(REMEMBER, sizeof(*arena->freed));
     if (!arena->freed) {
         munmap(range, (size_t)size);
-        return sim_why_set(why, FERRY_ENOMEM, "host memory is short");
+        return sim_why_set(why, FERRY_ENOMEM, "out of host memory");
     }
     arena->start = arena->next = (uintptr_t)range;
     arena->end = arena->start + (uintptr_t)size;
@@ -57,7 +60,7 @@ void sim_arena_close(struct sim_arena *arena)
     free(arena->freed);
 }
 
-/* The first block that does not begin before `address`. */
+/* Index of the first block that begins at `address` or above. */
 static size_t lower_bound(const struct sim_arena *arena, uintptr_t address)
 {
     size_t low = 0, high = arena->count;
@@ -73,7 +76,7 @@ static size_t lower_bound(const struct sim_arena *arena, uintptr_t address)
     return low;
 }
 
-/* Room for `span` at `from` or above; *out_index is where the block belongs. 0: none. */
+/* Finds room for `span` at `from` or above; *out_index is the block's index. 0 if there is none. */
 static uintptr_t find_room(const struct sim_arena *arena, uintptr_t from, uint64_t span,
                            size_t *out_index)
 {
@@ -111,12 +114,12 @@ int sim_arena_add(struct sim_arena *arena, struct sim_block *block, struct sim_w
     size_t index;
 
     if (arena->count == arena->room && !grow(arena))
-        return sim_why_set(why, FERRY_ENOMEM, "host memory is short");
+        return sim_why_set(why, FERRY_ENOMEM, "out of host memory");
     base = find_room(arena, arena->next, span, &index);
     if (!base)
         base = find_room(arena, arena->start, span, &index);
     if (!base)
-        return sim_why_set(why, FERRY_ENOMEM, "no %" PRIu64 " bytes in one piece among %zu blocks",
+        return sim_why_set(why, FERRY_ENOMEM, "no %" PRIu64 " contiguous bytes between %zu blocks",
                            block->bytes, arena->count);
     memmove(&arena->blocks[index + 1], &arena->blocks[index],
             (arena->count - index) * sizeof(struct sim_block *));
@@ -139,7 +142,7 @@ void sim_arena_remove(struct sim_arena *arena, struct sim_block *block)
             (arena->count - index) * sizeof(struct sim_block *));
 }
 
-/* Whose range an address lies in, if any device's. */
+/* The device whose range contains an address; NULL if there is none. */
 static const struct sim_device *owner_of(uintptr_t address)
 {
     for (const struct sim_device *dev = sim_shared.devices; dev; dev = dev->next)
@@ -148,7 +151,7 @@ static const struct sim_device *owner_of(uintptr_t address)
     return NULL;
 }
 
-/* A handle that is no block's: say which mistake it is. */
+/* Sets the error for a handle that is not a block's, by the kind of mistake. */
 static int complain(const struct sim_device *dev, uintptr_t handle, struct sim_why *why)
 {
     const struct sim_arena *arena = &dev->arena;
@@ -160,7 +163,7 @@ static int complain(const struct sim_device *dev, uintptr_t handle, struct sim_w
         return sim_why_set(why, FERRY_EINVAL, "handle 0x%" PRIxPTR " belongs to sim:%u", handle,
                            owner->index);
     if (!owner)
-        return sim_why_set(why, FERRY_EINVAL, "handle 0x%" PRIxPTR " is no device memory", handle);
+        return sim_why_set(why, FERRY_EINVAL, "handle 0x%" PRIxPTR " is not device memory", handle);
     if (after > 0 && handle - arena->blocks[after - 1]->base < arena->blocks[after - 1]->bytes)
         return sim_why_set(why, FERRY_EINVAL,
                            "handle 0x%" PRIxPTR " is %" PRIuPTR " bytes into the block 0x%" PRIxPTR
@@ -172,7 +175,8 @@ static int complain(const struct sim_device *dev, uintptr_t handle, struct sim_w
             return sim_why_set(why, FERRY_EINVAL,
                                "handle 0x%" PRIxPTR " was freed (a block of %" PRIu64 " bytes)",
                                handle, arena->freed[i].bytes);
-    return sim_why_set(why, FERRY_EINVAL, "handle 0x%" PRIxPTR " is no block's", handle);
+    return sim_why_set(why, FERRY_EINVAL, "handle 0x%" PRIxPTR " does not belong to a block",
+                       handle);
 }
 
 int sim_arena_find(struct sim_device *dev, const void *handle, struct sim_block **out,
@@ -196,7 +200,7 @@ const struct sim_block *sim_arena_at(const struct sim_arena *arena, const void *
     return block && address - block->base < block->bytes ? block : NULL;
 }
 
-/* What the host has mapped is not the device's to write, nor to read if the host may write. */
+/* The device may not write bytes that the host has mapped, nor read them if the host may write. */
 static int check_mapping(const struct sim_block *block, uint32_t access, struct sim_why *why)
 {
     if (!block->mapped || (!(access & FERRY_WRITE) && !(block->mapped & FERRY_WRITE)))

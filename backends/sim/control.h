@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a test drives a simulated device: step its clock, make calls fail, lose it.
+ * The interface with which a test drives a simulated device: it runs commands one by one, makes
+ * calls fail, and loses the device.
  *
  * A program gets the table and the device by name:
  *
@@ -14,16 +15,16 @@
  * and a queue by ferry_queue_native(queue, "sim_queue", …). Every function may be called from any
  * thread.
  *
- * What is on a queue is a sequence of commands: copies, memsets, operations, and also the events
- * recorded and the waits for events. On the real clock a thread runs them at their modelled time;
- * on the sync clock the entry that brings one has run it before it returns; on the manual clock
- * nothing runs but by step, step_queue and run_all, and by the entries that block (synchronize,
- * queue_synchronize, event_synchronize, map, queue_destroy), which run just what they wait for.
+ * A queue is a sequence of commands: copies, memsets, operations, recorded events, and waits for
+ * events. On the real clock a thread runs them at their modelled time. On the sync clock the entry
+ * that submits a command runs it before it returns. On the manual clock commands run only in step,
+ * step_queue and run_all, and in the entries that block (synchronize, queue_synchronize,
+ * event_synchronize, map, queue_destroy), which run only the commands that they wait for.
  *
- * An event has the first failure of its queue since the event before it, whoever else was told.
- * Waiting for an event that failed is no failure of the queue that waits. queue_synchronize and
- * synchronize report the latest failure, once, unless an event has reported it. A command that fails
- * leaves what it was to write poisoned.
+ * An event records the first failure of its queue since the event before it, whether or not it was
+ * reported elsewhere. A wait for a failed event does not fail the waiting queue. queue_synchronize
+ * and synchronize report the latest failure once, unless an event has reported it. The output of a
+ * failed command is filled with a poison value.
  */
 #ifndef FERRY_SIM_CONTROL_H
 #define FERRY_SIM_CONTROL_H
@@ -43,7 +44,7 @@
 #define SIM_CALL_QUEUE      9u  /* queue_create */
 #define SIM_CALL_WAIT       10u /* queue_wait */
 #define SIM_CALL_ANY        11u /* all kinds, counted together */
-/* Prepared operations, which are not among SIM_CALL_OP. */
+/* Calls for prepared operations, which SIM_CALL_OP does not include. */
 #define SIM_CALL_CREATE  12u
 #define SIM_CALL_PREPARE 13u
 #define SIM_CALL_RUN     14u
@@ -54,32 +55,33 @@ struct sim_control {
     uint32_t struct_size;
     uint32_t reserved;
     /*
-     * Runs up to `n` commands of the device, in the order in which they were submitted, but that a
-     * queue which waits for an event stands back. Returns how many ran. Manual clock only; else 0.
+     * Runs up to `n` commands of the device in the order of their submission, except that a queue
+     * that waits for an event is skipped. Returns the number of commands that ran. Manual clock
+     * only; else 0.
      */
     uint64_t (*step)(void *sim, uint64_t n);
-    /* The same, of one queue only (NULL: the default one). */
+    /* The same for one queue only (NULL: the default one). */
     uint64_t (*step_queue)(void *sim, void *queue, uint64_t n);
-    /* Runs all that can run. */
+    /* Runs all commands that can run. */
     uint64_t (*run_all)(void *sim);
-    /* How many commands have been submitted and have not completed. */
+    /* The number of commands that were submitted and have not completed. */
     uint64_t (*pending)(void *sim);
-    /* The `nth` call of that kind from now (1: the next) fails with `code`; 0: none does. */
+    /* The `nth` call of that kind from now (1: the next) fails with `code`; nth 0 cancels. */
     void (*fail_next)(void *sim, uint32_t call, uint64_t nth, int code);
     /*
-     * The same for MEMCPY, MEMSET, OP, PREPARE and RUN, but the call is accepted: the command fails when it runs,
-     * and an event tells.
+     * The same for MEMCPY, MEMSET, OP, PREPARE and RUN, but the call succeeds: the command fails
+     * when it runs, and an event reports it.
      */
     void (*fail_later)(void *sim, uint32_t call, uint64_t nth, int code);
-    /* How many calls of that kind there have been since the device was opened. */
+    /* The number of calls of that kind since the device was opened. */
     uint64_t (*calls)(void *sim, uint32_t call);
     /*
-     * The device is lost: its commands end with FERRY_ELOST, and so does every call from now on but
+     * Loses the device: its commands end with FERRY_ELOST, and so does every later call except
      * those that free or destroy.
      */
     void (*lose)(void *sim);
     /*
-     * With 1 the device begins and completes nothing more, so that all who wait for it wait, until it is
+     * With 1 the device starts and completes no command, so that every wait blocks, until this is
      * called with 0. Real clock only.
      */
     void (*hold)(void *sim, int on);

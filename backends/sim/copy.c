@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Copies and memsets. Nothing is staged: a copy reads its source when it runs.
+ * Copies and memsets. There is no staging: a copy reads its source when it runs.
  */
 #include "sim.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Latency, and the bytes at the device's rate. */
+/* The latency plus the time for the bytes at the device's bandwidth. */
 static int64_t copy_cost(const struct sim_settings *set, uint64_t bytes)
 {
     double seconds = set->bandwidth ? (double)bytes / (double)set->bandwidth : 0.0;
@@ -15,7 +15,7 @@ static int64_t copy_cost(const struct sim_settings *set, uint64_t bytes)
     return set->latency_ns + (int64_t)(seconds * 1e9);
 }
 
-/* The host's side: any memory but what is a device's. (locked) */
+/* Checks the host side: any memory except that of a device. (locked) */
 static int host_side(struct sim_device *dev, struct sim_command *command, const void *handle,
                      uint64_t offset, uint64_t bytes, uint32_t access, struct sim_why *why)
 {
@@ -90,7 +90,7 @@ static int by_kind(struct sim_device *dev, struct sim_command *c, uint32_t kind,
         return d2h(dev, c, dst, src, why);
     if (kind == FERRY_MEMCPY_D2D)
         return d2d(dev, c, dst, dev, src, why);
-    return sim_why_set(why, FERRY_EINVAL, "there is no kind %u of memcpy", kind);
+    return sim_why_set(why, FERRY_EINVAL, "memcpy kind %u does not exist", kind);
 }
 
 static void count(ferry_plugin_counters *counters, enum sim_engine engine, uint64_t bytes)
@@ -106,7 +106,7 @@ static void count(ferry_plugin_counters *counters, enum sim_engine engine, uint6
     *moved += bytes;
 }
 
-/* What all copies begin with: a device, a queue, bytes. (locked) */
+/* Common to all copies: checks the device, the queue and the size. (locked) */
 static int begin(struct sim_device *dev, void *queue_handle, uint32_t call, uint64_t bytes,
                  struct sim_queue **out, struct sim_why *why)
 {
@@ -132,7 +132,7 @@ static int no_memory(void)
 {
     struct sim_why why = { 0 };
 
-    sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+    sim_why_set(&why, FERRY_ENOMEM, "out of host memory");
     return sim_why_tell(&why);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A device as a whole: how it is described, opened, counted, made to fail, and closed.
+ * The device itself: its description, opening, statistics, faults and closing.
  */
 #define _GNU_SOURCE
 #include "sim.h"
@@ -21,7 +21,7 @@ int sim_device_count(void *plugin, uint32_t *out)
     return err;
 }
 
-/* A program that was built against a shorter or a longer struct gets what both know. */
+/* Copies the members that both sides know to a program built with a shorter or a longer struct. */
 static void answer(void *out, uint32_t *out_size, void *mine, uint32_t *my_size, size_t size)
 {
     uint32_t both = *out_size < size ? *out_size : (uint32_t)size;
@@ -65,8 +65,8 @@ int sim_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_propert
         if (err)
             return err;
         if (index >= settings.devices)
-            return sim_shared.host->error(FERRY_ENODEV, "there is no device %u of %u", index,
-                                          settings.devices);
+            return sim_shared.host->error(FERRY_ENODEV, "device %u does not exist, there are %u",
+                                          index, settings.devices);
     }
     describe(&settings, index, &mine);
     answer(out, &out->struct_size, &mine, &mine.struct_size, sizeof(mine));
@@ -93,7 +93,7 @@ int sim_device_open(void *plugin, uint32_t index, void **out_dev)
 
     (void)plugin;
     if (!dev) {
-        sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+        sim_why_set(&why, FERRY_ENOMEM, "out of host memory");
         return sim_why_tell(&why);
     }
     why.code = sim_settings_read(sim_shared.host, &dev->set);
@@ -102,7 +102,8 @@ int sim_device_open(void *plugin, uint32_t index, void **out_dev)
         return why.code;
     }
     if (index >= dev->set.devices) {
-        sim_why_set(&why, FERRY_ENODEV, "there is no device %u of %u", index, dev->set.devices);
+        sim_why_set(&why, FERRY_ENODEV, "device %u does not exist, there are %u", index,
+                    dev->set.devices);
         goto err_free_dev;
     }
     if (sim_arena_open(&dev->arena, dev->set.memory, &why))
@@ -131,7 +132,7 @@ err_free_dev:
     return sim_why_tell(&why);
 }
 
-/* What the program has left behind. */
+/* Warns about objects that the program did not free. */
 static void warn_of_leaks(const struct sim_device *dev, uint64_t commands)
 {
     const ferry_plugin_counters *c = &dev->counters;
@@ -238,7 +239,7 @@ int sim_native(void *dev, const char *what, void *out, uint64_t size)
     else if (what && !strcmp(what, "sim_device"))
         object = dev;
     if (!object)
-        sim_why_set(&why, FERRY_EUNSUPPORTED, "there is no object \"%s\"", what ? what : "");
+        sim_why_set(&why, FERRY_EUNSUPPORTED, "unknown object \"%s\"", what ? what : "");
     else if (size != sizeof(object))
         sim_why_set(&why, FERRY_EINVAL, "%s is a pointer, not %" PRIu64 " bytes", what, size);
     else

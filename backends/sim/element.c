@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One element of any type: to and from double, which holds every floating type's values, and the
- * conversions of the ABI (to nearest even; integers saturate; NaN becomes 0 in them).
+ * One element of any type: conversion to and from double, which represents the values of every
+ * floating type, and the conversions of the ABI (round to nearest even; integers saturate; NaN
+ * becomes 0 in integers).
  */
 #include "sim.h"
 
@@ -56,7 +57,7 @@ static uint16_t pack(double value, int fraction)
     exponent = ilogb(value);
     if (exponent < 1 - bias)
         exponent = 1 - bias;
-    /* The fraction with its leading one, if it has one; a carry runs into the exponent. */
+    /* The fraction with its leading one, unless subnormal; a carry increments the exponent. */
     bits = lrint(ldexp(value, fraction - exponent)) + ((long)(exponent + bias - 1) << fraction);
     return (uint16_t)(sign | (bits > infinity ? infinity : (int)bits));
 }
@@ -87,7 +88,7 @@ double sim_element_get(uint32_t dtype, const void *base, int64_t index)
     }
 }
 
-/* To the nearest integer in [least, most], which both are exact. */
+/* Rounds to the nearest integer in [least, most], both of which are exact in double. */
 static int64_t saturate(double value, double least, double most)
 {
     if (isnan(value))
@@ -141,8 +142,8 @@ void sim_element_set(uint32_t dtype, void *base, int64_t index, double value)
 /* ---- conversion ---- */
 
 /*
- * A 64-bit integer as a double that rounds to any smaller type as the integer would: what does not
- * fit leaves its trace in the last bit.
+ * Converts a 64-bit integer to a double that rounds to any smaller type like the integer: bits that
+ * do not fit are combined into the last bit (sticky bit).
  */
 static double sticky(int64_t value)
 {

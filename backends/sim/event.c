@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Queues and events as the host sees them. An event's handle is a number, never the same twice, so
- * that one which was destroyed is known for what it is.
+ * The queue and event entries. An event's handle is a number that is never reused, so that the
+ * handle of a destroyed event is recognised.
  */
 #include "sim.h"
 
@@ -13,31 +13,31 @@
 
 #define SLOT_BITS 20
 #define SLOT_MASK (((uintptr_t)1 << SLOT_BITS) - 1)
-#define TOP_BIT   ((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 1)) /* nobody's address */
+#define TOP_BIT   ((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 1)) /* not a valid address */
 
-/* All live handles of all devices. */
+/* The live handles of all devices. */
 static struct {
     struct slot {
         uintptr_t handle;
-        struct sim_event *event; /* NULL: free, and `next_free` counts */
+        struct sim_event *event; /* NULL: free, `next_free` is valid */
         uint32_t next_free;
     } * slots;
     uint32_t room, live, first_free;
     uintptr_t serial;
 } table;
 
-/* Whatever fails, the table is as before. */
+/* After a failure the table is unchanged. */
 static int grow_table(struct sim_why *why)
 {
     uint32_t room = table.room ? table.room * 2 : 64;
     struct slot *slots;
 
     if (room > SLOT_MASK)
-        return sim_why_set(why, FERRY_ENOMEM, "%" PRIu32 " events are live, and no more can be",
+        return sim_why_set(why, FERRY_ENOMEM, "%" PRIu32 " events are live, the maximum",
                            table.live);
     slots = realloc(table.slots, room * sizeof(*slots));
     if (!slots)
-        return sim_why_set(why, FERRY_ENOMEM, "no room for another event");
+        return sim_why_set(why, FERRY_ENOMEM, "out of memory for another event");
     for (uint32_t i = table.room; i < room; i++) {
         slots[i].event = NULL;
         slots[i].next_free = i + 1;
@@ -75,7 +75,7 @@ static void leave_table(struct sim_event *event)
     table.live--;
 }
 
-/* The event of that handle; of `dev`, or of any device where `dev` is NULL. (locked) */
+/* Finds the event of a handle, of `dev` or, if `dev` is NULL, of any device. (locked) */
 static int find_event(const struct sim_device *dev, void *handle, struct sim_event **out,
                       struct sim_why *why)
 {
@@ -83,7 +83,7 @@ static int find_event(const struct sim_device *dev, void *handle, struct sim_eve
     struct slot *slot = table.slots + (value & SLOT_MASK);
 
     if ((value & SLOT_MASK) >= table.room || !slot->event || slot->handle != value)
-        return sim_why_set(why, FERRY_EINVAL, "%p is no event: never recorded, or destroyed",
+        return sim_why_set(why, FERRY_EINVAL, "%p is not an event: never recorded, or destroyed",
                            handle);
     if (dev && slot->event->dev != dev)
         return sim_why_set(why, FERRY_EINVAL, "event %p belongs to sim:%u", handle,
@@ -139,7 +139,7 @@ int sim_event_record(void *device, void *queue, void **out_event)
     struct sim_why why = { 0 };
 
     if (!event || !command) {
-        sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+        sim_why_set(&why, FERRY_ENOMEM, "out of host memory");
     } else {
         sim_lock();
         (void)record(device, queue, event, command, out_event, &why);
@@ -152,7 +152,7 @@ int sim_event_record(void *device, void *queue, void **out_event)
     return sim_why_tell(&why);
 }
 
-/* What a done event has to say; the queue need not say it again. (locked) */
+/* Reports the failure of a done event; the queue does not report it again. (locked) */
 static int report(struct sim_event *event, struct sim_why *why)
 {
     struct sim_queue *queue = sim_queues_at(&event->dev->queues, event->queue);
@@ -234,7 +234,7 @@ int sim_queue_wait(void *device, void *queue, void *handle)
     struct sim_why why = { 0 };
 
     if (!command) {
-        sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+        sim_why_set(&why, FERRY_ENOMEM, "out of host memory");
     } else {
         sim_lock();
         (void)wait_for(device, queue, handle, command, &why);
@@ -273,7 +273,7 @@ int sim_queue_create(void *device, uint32_t flags, void **out_queue)
     (void)flags;
     sim_lock();
     if (!queue)
-        sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+        sim_why_set(&why, FERRY_ENOMEM, "out of host memory");
     else if (!sim_alive(dev, &why) && !sim_fault(dev, SIM_CALL_QUEUE, &why)) {
         sim_queue_init(queue, dev);
         if (!sim_queues_add(&dev->queues, queue, &why))
@@ -287,11 +287,11 @@ int sim_queue_create(void *device, uint32_t flags, void **out_queue)
     return sim_why_tell(&why);
 }
 
-/* Takes the queue out of the device once its work is done. (locked) */
+/* Removes the queue from the device once its work is done. (locked) */
 static int retire(struct sim_device *dev, struct sim_queue *wanted, struct sim_why *why)
 {
     if (!sim_queues_at(&dev->queues, wanted) || wanted == &dev->main)
-        return sim_why_set(why, FERRY_EINVAL, "%p is no queue of queue_create", (void *)wanted);
+        return sim_why_set(why, FERRY_EINVAL, "%p was not created by queue_create", (void *)wanted);
     sim_queue_drain(wanted, sim_shared.seq);
     sim_queues_remove(&dev->queues, wanted);
     dev->counters.live_queues--;
@@ -332,7 +332,7 @@ int sim_queue_native(void *device, void *handle, const char *what, void *out, ui
 
     sim_lock();
     if (!what || strcmp(what, "sim_queue"))
-        sim_why_set(&why, FERRY_EUNSUPPORTED, "there is no object \"%s\"", what ? what : "");
+        sim_why_set(&why, FERRY_EUNSUPPORTED, "unknown object \"%s\"", what ? what : "");
     else if (size != sizeof(queue))
         sim_why_set(&why, FERRY_EINVAL, "%s is a pointer, not %" PRIu64 " bytes", what, size);
     else if (!sim_queue_find(device, handle, &queue, &why))

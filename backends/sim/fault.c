@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Which calls fail, because they were told to or because the device is gone.
- */
+/* Calls that fail, by request or because the device is lost. */
 #include "sim.h"
 
 #include <inttypes.h>
@@ -33,7 +31,7 @@ int sim_fault(struct sim_device *dev, uint32_t call, struct sim_why *why)
         code = any;
     if (!code)
         return 0;
-    return sim_why_set(why, code, "call %" PRIu64 " of its kind fails, as asked",
+    return sim_why_set(why, code, "call %" PRIu64 " of its kind fails, as requested",
                        dev->faults[call].calls);
 }
 

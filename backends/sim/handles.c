@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A device's queues: a list, and a table by which a handle is known for one of them before anybody
- * looks behind it.
+ * A device's queues: a list, and a hash table that recognises a handle before it is dereferenced.
  */
 #include "sim.h"
 
@@ -14,14 +13,14 @@ static struct sim_queue **bucket_of(const struct sim_queues *queues, const void 
     return &queues->buckets[(mixed >> 32) & (queues->room - 1)];
 }
 
-/* Twice the room; the table is as before where there is no memory. */
+/* Doubles the capacity; if out of memory, the table is unchanged. */
 static int grow(struct sim_queues *queues, struct sim_why *why)
 {
     size_t room = queues->room ? queues->room * 2 : 16;
     struct sim_queue **buckets = calloc(room, sizeof(*buckets));
 
     if (!buckets)
-        return sim_why_set(why, FERRY_ENOMEM, "no room for another queue");
+        return sim_why_set(why, FERRY_ENOMEM, "out of memory for another queue");
     free(queues->buckets);
     queues->buckets = buckets;
     queues->room = room;

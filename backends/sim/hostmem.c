@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Host memory of the device's making. On a unified device it is one set of pages with two views:
- * the host's, which comes and goes with map and unmap, and the device's, which stays.
+ * Host memory that the device allocates. On a unified device it is one set of pages with two views:
+ * the host's, which map and unmap make accessible or not, and the device's, which is always
+ * accessible.
  */
 #define _GNU_SOURCE
 #include "sim.h"
@@ -36,7 +37,8 @@ static int map_twice(struct sim_host *host, struct sim_why *why)
         munmap(view, (size_t)host->span);
     if (device != MAP_FAILED)
         munmap(device, (size_t)host->span);
-    return sim_why_set(why, FERRY_ENOMEM, "no shared pages for %" PRIu64 " bytes", host->bytes);
+    return sim_why_set(why, FERRY_ENOMEM, "cannot map shared pages for %" PRIu64 " bytes",
+                       host->bytes);
 }
 
 static struct sim_host *create_host(uint64_t bytes, bool unified, struct sim_why *why)
@@ -62,7 +64,7 @@ static struct sim_host *create_host(uint64_t bytes, bool unified, struct sim_why
     if (host->view)
         return host;
 err_short:
-    sim_why_set(why, FERRY_ENOMEM, "host memory is short");
+    sim_why_set(why, FERRY_ENOMEM, "out of host memory");
 err_free_host:
     free(host);
     return NULL;
@@ -123,7 +125,7 @@ int sim_host_free(void *device, void *ptr)
         link = &(*link)->next;
     host = *link;
     if (!host) {
-        sim_why_set(&why, FERRY_EINVAL, "%p is no host block of this device", ptr);
+        sim_why_set(&why, FERRY_EINVAL, "%p is not a host block of this device", ptr);
     } else if (host->import) {
         sim_why_set(&why, FERRY_EBUSY, "host block %p is imported", ptr);
     } else {
@@ -138,7 +140,7 @@ int sim_host_free(void *device, void *ptr)
 
 /* ---- import ---- */
 
-/* Decides what the host may do with the first `bytes` of an import. */
+/* Sets the host's access to the first `bytes` of an import. */
 static int protect(const struct sim_block *block, uint64_t bytes, uint32_t access,
                    struct sim_why *why)
 {
@@ -162,7 +164,8 @@ static int import(struct sim_device *dev, struct sim_block *block, unsigned char
         return err;
     if (!host || !host->device)
         return sim_why_set(why, FERRY_EUNSUPPORTED,
-                           "host memory %p is not of this device's host_alloc", (void *)ptr);
+                           "host memory %p was not allocated by host_alloc of this device",
+                           (void *)ptr);
     if ((uintptr_t)ptr % SIM_PAGE)
         return sim_why_set(why, FERRY_EUNSUPPORTED, "host memory %p is not aligned to 4096 bytes",
                            (void *)ptr);
@@ -197,7 +200,7 @@ int sim_import_host(void *device, void *ptr, uint64_t bytes, uint32_t flags, voi
     else if (!bytes || !ptr)
         sim_why_set(&why, FERRY_EINVAL, "an import of %" PRIu64 " bytes at %p", bytes, ptr);
     else if (!block)
-        sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+        sim_why_set(&why, FERRY_ENOMEM, "out of host memory");
     if (!why.code) {
         block->bytes = bytes;
         sim_lock();
@@ -210,7 +213,7 @@ int sim_import_host(void *device, void *ptr, uint64_t bytes, uint32_t flags, voi
     return sim_why_tell(&why);
 }
 
-/* The import of that handle. (locked) */
+/* Finds the import of that handle. (locked) */
 static int find_import(struct sim_device *dev, void *handle, struct sim_block **out,
                        struct sim_why *why)
 {
@@ -262,7 +265,7 @@ int sim_unimport_host(void *device, void *handle)
 
 /* ---- map ---- */
 
-/* (locked); waits for the queue's work, during which the block is the caller's to keep. */
+/* Waits for the queue's work, during which the caller must keep the block. (locked) */
 static int map(struct sim_device *dev, void *queue_handle, void *handle, uint64_t bytes,
                uint32_t access, struct sim_why *why)
 {
@@ -290,7 +293,7 @@ static int map(struct sim_device *dev, void *queue_handle, void *handle, uint64_
     err = protect(block, bytes, access, why);
     if (err)
         return err;
-    if (block->mapped) /* changing the access ends the map before */
+    if (block->mapped) /* a change of the access ends the previous mapping */
         dev->counters.unmaps++;
     else
         dev->counters.live_maps++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ranges of host memory: whose they are, and whether the host may touch them now.
+ * Ranges of host memory: the block that a range belongs to, and whether the host may access it now.
  */
 #include "sim.h"
 
@@ -37,8 +37,8 @@ int sim_host_check(struct sim_device *dev, const void *ptr, uint64_t bytes, uint
     mapped = host->import->mapped;
     if (!mapped || (access & ~mapped))
         return sim_why_set(why, FERRY_EINVAL,
-                           "%" PRIu64 " bytes at host %p are the device's: they are %s", bytes, ptr,
-                           mapped ? "mapped for reading only" : "not mapped");
+                           "%" PRIu64 " bytes at host %p belong to the device: they are %s", bytes,
+                           ptr, mapped ? "mapped for reading only" : "not mapped");
     end = (uint64_t)((uintptr_t)ptr - (uintptr_t)host->import->host_view) + bytes;
     if (end > sim_whole_pages(host->import->mapped_bytes))
         return sim_why_set(why, FERRY_EINVAL,

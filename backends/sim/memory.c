@@ -10,8 +10,9 @@
 #include <string.h>
 
 /*
- * What fail_alloc asks for, beyond the call itself: whoever is refused and at once asks for as much
- * again, as ferry does after a look into its cache, is refused again. (locked)
+ * Implements fail_alloc beyond the call itself: a caller that is refused and immediately retries
+ * with the same size or more, as ferry does after it frees cached blocks, is refused again.
+ * (locked)
  */
 static int refuse(struct sim_device *dev, uint64_t bytes, struct sim_why *why)
 {
@@ -22,7 +23,9 @@ static int refuse(struct sim_device *dev, uint64_t bytes, struct sim_why *why)
     dev->refused.bytes = 0;
     err = sim_fault(dev, SIM_CALL_ALLOC, why);
     if (again && !err)
-        return sim_why_set(why, FERRY_ENOMEM, "call %" PRIu64 " of its kind still fails, as asked",
+        return sim_why_set(why, FERRY_ENOMEM,
+                           "call %" PRIu64 " of its kind still fails, as "
+                           "requested",
                            call);
     if (err && dev->set.fail_alloc == call + 1) {
         dev->refused.bytes = bytes;
@@ -31,7 +34,7 @@ static int refuse(struct sim_device *dev, uint64_t bytes, struct sim_why *why)
     return err;
 }
 
-/* Takes its share of the device's memory. (locked) */
+/* Subtracts the block from the device's free memory. (locked) */
 static int charge(struct sim_device *dev, uint64_t bytes, struct sim_why *why)
 {
     int err = sim_alive(dev, why);
@@ -45,13 +48,13 @@ static int charge(struct sim_device *dev, uint64_t bytes, struct sim_why *why)
         return err;
     if (bytes > dev->set.memory - dev->used)
         return sim_why_set(why, FERRY_ENOMEM,
-                           "%" PRIu64 " bytes wanted, %" PRIu64 " of %" PRIu64 " bytes free", bytes,
-                           dev->set.memory - dev->used, dev->set.memory);
+                           "%" PRIu64 " bytes requested, %" PRIu64 " of %" PRIu64 " bytes free",
+                           bytes, dev->set.memory - dev->used, dev->set.memory);
     dev->used += bytes;
     return 0;
 }
 
-/* The block with its bytes: zeros if those are wanted, else rubbish. */
+/* Allocates the block with its bytes, zeroed or poisoned. */
 static struct sim_block *create_block(uint64_t bytes, bool zero)
 {
     struct sim_block *block = calloc(1, sizeof(*block));
@@ -100,7 +103,7 @@ int sim_alloc(void *device, void *queue, uint64_t bytes, uint32_t flags, void **
     block = create_block(bytes, zero);
     sim_lock();
     if (!block)
-        sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+        sim_why_set(&why, FERRY_ENOMEM, "out of host memory");
     else
         (void)publish(dev, block, &why);
     if (why.code)
@@ -117,7 +120,7 @@ int sim_alloc(void *device, void *queue, uint64_t bytes, uint32_t flags, void **
     return 0;
 }
 
-/* Takes the block out, if it is one and nothing uses it. (locked) */
+/* Removes the block if the handle is valid and no command uses it. (locked) */
 static int withdraw(struct sim_device *dev, void *handle, struct sim_block **out,
                     struct sim_why *why)
 {
@@ -127,7 +130,7 @@ static int withdraw(struct sim_device *dev, void *handle, struct sim_block **out
     if (err)
         return err;
     if (block->host)
-        return sim_why_set(why, FERRY_EINVAL, "handle %p is imported: unimport it", handle);
+        return sim_why_set(why, FERRY_EINVAL, "handle %p is imported: call unimport", handle);
     if (block->pending)
         return sim_why_set(why, FERRY_EBUSY, "handle %p: %" PRIu64 " commands still use it", handle,
                            block->pending);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prepared operations, the table "ferry.op/1": the kernels as the host's compiler makes them, on the
- * device's own memory, in the order and at the time of its queues.
+ * Prepared operations, the table "ferry.op/1": the kernels compiled for the host, run on the
+ * device's memory in the order and at the time of its queues.
  */
 #include "sim.h"
 
@@ -48,7 +48,7 @@ static int create(void *device, const ferry_op_desc *op, void **out_prepared)
     struct sim_why why = { 0 };
 
     if (!p) {
-        sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+        sim_why_set(&why, FERRY_ENOMEM, "out of host memory");
         return sim_why_tell(&why);
     }
     sim_lock();
@@ -74,7 +74,7 @@ static void destroy(void *dev, void *prepared)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/* An operand of a command that is being made. */
+/* The operands of a command under construction. */
 struct resolving {
     struct sim_device *dev;
     struct sim_command *c;
@@ -82,7 +82,7 @@ struct resolving {
     struct sim_why why;
 };
 
-/* Where a buffer is; nothing where it reaches over nothing. (locked) */
+/* Resolves a buffer to its address; nothing for a buffer of no elements. (locked) */
 static void resolve(struct resolving *r, uint32_t from, ferry_cref ref, uint64_t bytes,
                     uint32_t access)
 {
@@ -91,7 +91,7 @@ static void resolve(struct resolving *r, uint32_t from, ferry_cref ref, uint64_t
                                 &r->c->run->buffer[from], &r->why);
 }
 
-/* What a run reads and writes. (locked) */
+/* Resolves the buffers that a run reads and writes. (locked) */
 static void resolve_run(struct resolving *r, const ferry_op_run_args *args)
 {
     const struct kernel_plan *p = r->c->run->plan;
@@ -110,7 +110,7 @@ static void resolve_run(struct resolving *r, const ferry_op_run_args *args)
     r->c->dst = r->c->run->buffer[FROM_OUT(0)];
 }
 
-/* What packing reads and writes. (locked) */
+/* Resolves the buffers that packing reads and writes. (locked) */
 static void resolve_packing(struct resolving *r, const ferry_cref *in, ferry_ref packed)
 {
     const struct kernel_plan *p = r->c->run->plan;
@@ -140,14 +140,14 @@ static struct sim_command *command_of(const struct sim_device *dev, const struct
     return c;
 }
 
-/* Option lose_run. (locked) */
+/* Implements option.lose_run. (locked) */
 static void lose_at_run(struct sim_device *dev)
 {
     if (dev->set.lose_run && dev->set.lose_run == dev->faults[SIM_CALL_RUN].calls + 1)
         sim_lose(dev);
 }
 
-/* A run with `args`, or packing of `in` into `packed`. */
+/* Submits a run with `args`, or the packing of `in` into `packed`. */
 static int enqueue(struct sim_device *dev, void *handle, const struct kernel_plan *p,
                    const ferry_op_run_args *args, const ferry_cref *in, ferry_ref packed)
 {
@@ -156,7 +156,7 @@ static int enqueue(struct sim_device *dev, void *handle, const struct kernel_pla
     struct sim_queue *queue = NULL;
 
     if (!r.c) {
-        sim_why_set(&r.why, FERRY_ENOMEM, "host memory is short");
+        sim_why_set(&r.why, FERRY_ENOMEM, "out of host memory");
         return sim_why_tell(&r.why);
     }
     sim_lock();
@@ -221,7 +221,7 @@ int sim_extension(void *device, const char *name, const void **out_table)
     struct sim_why why = { 0 };
 
     if (strcmp(name, FERRY_OP_EXTENSION) != 0 || dev->set.ops != SIM_OPS_ALL)
-        sim_why_set(&why, FERRY_EUNSUPPORTED, "there is no extension \"%.64s\"", name);
+        sim_why_set(&why, FERRY_EUNSUPPORTED, "unknown extension \"%.64s\"", name);
     else
         *out_table = &table;
     return sim_why_tell(&why);

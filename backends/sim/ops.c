@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The arithmetic entries: they check every operand against its block, and leave the computing to
+ * The arithmetic entries: they check every operand against its block and submit the computation to
  * the queue (math.c).
  */
 #include "sim.h"
@@ -10,16 +10,16 @@
 
 #define MOST_ELEMENTS (INT64_C(1) << 30)
 
-/* An operand: what it spans, and where its address goes. */
+/* An operand: the elements that it spans, and where its address is stored. */
 struct operand {
     ferry_cref ref;
-    uint64_t elements; /* 0: not touched */
+    uint64_t elements; /* 0: not accessed */
     uint32_t dtype, access;
-    bool strided; /* does not use all that it spans */
+    bool strided; /* has gaps between its elements */
     const unsigned char **at;
 };
 
-/* ---- what the device can do ---- */
+/* ---- supported operations ---- */
 
 static bool is_floating(uint32_t dtype)
 {
@@ -74,7 +74,7 @@ static int resolve(struct sim_device *dev, struct sim_command *c, size_t index,
     return 0;
 }
 
-/* What is written overlaps nothing that is read; but for axpy it may be the very same. */
+/* The output must not overlap an input; for axpy it may be identical to one. */
 static int check_overlap(uint32_t op, const struct operand *in, const struct operand *out,
                          struct sim_why *why)
 {
@@ -90,7 +90,7 @@ static int check_overlap(uint32_t op, const struct operand *in, const struct ope
                        (void *)(uintptr_t)in->ref.handle);
 }
 
-/* (locked); the last operand is the one that is written. */
+/* The last operand is the output. (locked) */
 static int submit(struct sim_device *dev, void *queue_handle, struct sim_command *c,
                   const struct operand *operands, size_t n, struct sim_why *why)
 {
@@ -111,16 +111,16 @@ static int submit(struct sim_device *dev, void *queue_handle, struct sim_command
     return 0;
 }
 
-/* The way of every operation; `in` ones are read, `out` is written. */
+/* Common to all operations; `in` operands are read, `out` is written. */
 static int enqueue(struct sim_device *dev, void *queue, const struct sim_op *op,
                    struct sim_command *c, const struct operand *operands, size_t n)
 {
     struct sim_why why = { 0 };
 
     if (!c) {
-        sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+        sim_why_set(&why, FERRY_ENOMEM, "out of host memory");
     } else if (!can(dev, op->op, op->dtype) || !sim_element_size(op->dtype2)) {
-        sim_why_set(&why, FERRY_EUNSUPPORTED, "no such operation on type %u", op->dtype);
+        sim_why_set(&why, FERRY_EUNSUPPORTED, "the operation does not support type %u", op->dtype);
     } else if (op->n < 0 || op->n > MOST_ELEMENTS || op->m < 0 || op->k < 0) {
         sim_why_set(&why, FERRY_EINVAL, "sizes %" PRId64 ", %" PRId64 ", %" PRId64, op->m, op->n,
                     op->k);
@@ -147,7 +147,7 @@ static int refuse(struct sim_command *c, const char *what)
 
 /* ---- vectors ---- */
 
-/* out (op)= in, of one length; any of the two inputs may be absent. */
+/* out (op)= in, of equal length; either input may be absent. */
 static int vectors(struct sim_device *dev, void *queue, const struct sim_op *op,
                    const ferry_cref *x, const ferry_cref *x2, ferry_ref out, uint64_t out_elements,
                    uint32_t out_dtype)
@@ -158,7 +158,7 @@ static int vectors(struct sim_device *dev, void *queue, const struct sim_op *op,
     size_t count = 0;
 
     if (op->n < 1)
-        return refuse(c, "a vector without elements");
+        return refuse(c, "a vector has no elements");
 
     if (c)
         c->op = *op;
@@ -209,7 +209,7 @@ int sim_convert(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref 
     return vectors(dev, queue, &op, &x, NULL, y, (uint64_t)n, y_dtype);
 }
 
-/* One element of F64 for F64, of F32 for all else. */
+/* The result is one element: F64 for F64, F32 for every other type. */
 static int reduce(void *dev, void *queue, uint32_t operation, uint32_t dtype, int64_t n,
                   ferry_cref x, const ferry_cref *y, ferry_ref result)
 {
@@ -276,7 +276,7 @@ int sim_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, 
 
     if (!is_trans(trans) || !fits(m) || !fits(n) || !fits(lda) || !fits(incx) || !fits(incy) ||
         m < 0 || n < 0 || !incx || !incy || lda < (n > 1 ? n : 1))
-        return refuse(c, "gemv: sizes or strides that describe no matrix");
+        return refuse(c, "gemv: sizes or strides do not describe a matrix");
     if (c) {
         c->op = op;
         operands[0] =
@@ -318,7 +318,7 @@ int sim_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t 
     if (!is_trans(trans_a) || !is_trans(trans_b) || !fits(m) || !fits(n) || !fits(k) ||
         !fits(lda) || !fits(ldb) || !fits(ldc) || m < 0 || n < 0 || k < 0 || lda < 1 || ldb < 1 ||
         ldc < 1 || lda < a_columns || ldb < b_columns || ldc < n)
-        return refuse(command, "gemm: sizes or strides that describe no matrix");
+        return refuse(command, "gemm: sizes or strides do not describe a matrix");
     if (command) {
         command->op = op;
         operands[0] = (struct operand){ a,

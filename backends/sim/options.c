@@ -6,47 +6,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a value is read into sim_settings; the table that users see is made of the same lines. */
+/*
+ * The syntax of a value in sim_settings; the public table of options is generated from the same
+ * lines.
+ */
 enum form { COUNT, DEVICES, BYTES, LIMIT, RATE, MICROSECONDS, SWITCH, WORD, KINDS };
 
 /* name, default, form, type, words, member, description */
-#define OPTIONS(X)                                                                               \
-    X("devices", "1", DEVICES, INT, NULL, devices, "how many devices there are, 1 to 16")        \
-    X("memory", "1GiB", BYTES, SIZE, NULL, memory, "memory of each device")                      \
-    X("offset_alignment", "0", LIMIT, SIZE, NULL, offset_alignment,                              \
-      "what offsets in arithmetic are multiples of; 0: an element")                              \
-    X("max_binding", "0", LIMIT, SIZE, NULL, max_binding,                                        \
-      "bytes that arithmetic reaches from a reference; 0: a block")                              \
-    X("clock", "real", WORD, ENUM, "real|manual|sync", clock,                                    \
-      "when work completes: on a thread, when a test steps it, or before the call returns")      \
-    X("latency", "0", MICROSECONDS, INT, NULL, latency_ns, "microseconds before a copy starts")  \
-    X("bandwidth", "0", RATE, STRING, NULL, bandwidth, "bytes a second of a copy; 0: no limit")  \
-    X("op_latency", "0", MICROSECONDS, INT, NULL, op_latency_ns,                                 \
-      "microseconds that an operation or a memset takes")                                        \
-    X("peer", "on", SWITCH, BOOL, NULL, peer, "whether devices copy to each other directly")     \
-    X("unified", "off", WORD, ENUM, "on|off|odd", unified,                                       \
-      "whether host memory can be imported, its view protected while unmapped; odd: by 1, 3, …") \
-    X("map", "on", SWITCH, BOOL, NULL, map,                                                      \
-      "off: imported memory is the host's and the device's at once, without map and unmap")      \
-    X("ops", "all", WORD, ENUM, "all|arithmetic|minimal", ops,                                   \
-      "all it can; no prepared operations; or axpy of F32 alone: ferry does the rest")           \
-    X("without", "none", KINDS, STRING, NULL, without,                                           \
-      "kinds of operations that it lacks: \"convolution, inner product\"")                       \
-    X("slow", "none", KINDS, STRING, NULL, slow,                                                 \
-      "kinds of operations that it says the host is faster at")                                  \
-    X("lists", "off", SWITCH, BOOL, NULL, lists,                                                 \
-      "whether it records a list of operations that repeats, and replays it")                    \
-    X("fail_alloc", "0", COUNT, INT, NULL, fail_alloc,                                           \
-      "which allocation fails, even when it is tried again; 0: none")                            \
-    X("fail_memcpy", "0", COUNT, INT, NULL, fail_memcpy, "which copy fails; 0: none")            \
-    X("fail_op", "0", COUNT, INT, NULL, fail_op, "which arithmetic operation fails; 0: none")    \
-    X("fail_create", "0", COUNT, INT, NULL, fail_create,                                         \
-      "which operation cannot be prepared; 0: none")                                             \
-    X("fail_prepare", "0", COUNT, INT, NULL, fail_prepare,                                       \
-      "which packing of constants fails; 0: none")                                               \
-    X("fail_run", "0", COUNT, INT, NULL, fail_run, "which run of an operation fails; 0: none")   \
-    X("lose_run", "0", COUNT, INT, NULL, lose_run,                                               \
-      "at which run of an operation the device is lost; 0: at none")
+#define OPTIONS(X)                                                                                 \
+    X("devices", "1", DEVICES, INT, NULL, devices, "number of devices, 1 to 16")                   \
+    X("memory", "1GiB", BYTES, SIZE, NULL, memory, "memory of each device")                        \
+    X("offset_alignment", "0", LIMIT, SIZE, NULL, offset_alignment,                                \
+      "alignment of offsets in arithmetic, in bytes; 0: that of an element")                       \
+    X("max_binding", "0", LIMIT, SIZE, NULL, max_binding,                                          \
+      "most bytes that arithmetic can address from a reference; 0: the whole block")               \
+    X("clock", "real", WORD, ENUM, "real|manual|sync", clock,                                      \
+      "when commands run: on a thread, when a test steps them, or before the call returns")        \
+    X("latency", "0", MICROSECONDS, INT, NULL, latency_ns, "microseconds before a copy starts")    \
+    X("bandwidth", "0", RATE, STRING, NULL, bandwidth, "bytes per second of a copy; 0: unlimited") \
+    X("op_latency", "0", MICROSECONDS, INT, NULL, op_latency_ns,                                   \
+      "duration of an operation or a memset in microseconds")                                      \
+    X("peer", "on", SWITCH, BOOL, NULL, peer, "whether devices can copy to each other directly")   \
+    X("unified", "off", WORD, ENUM, "on|off|odd", unified,                                         \
+      "whether host memory can be imported; the host's view is inaccessible while unmapped; odd: " \
+      "only by devices 1, 3, …")                                                                   \
+    X("map", "on", SWITCH, BOOL, NULL, map,                                                        \
+      "off: host and device access imported memory at the same time, without map and unmap")       \
+    X("ops", "all", WORD, ENUM, "all|arithmetic|minimal", ops,                                     \
+      "all operations; no prepared operations; or only axpy of F32: the host computes the rest")   \
+    X("without", "none", KINDS, STRING, NULL, without,                                             \
+      "kinds of operations that are not offered: \"convolution, inner product\"")                  \
+    X("slow", "none", KINDS, STRING, NULL, slow,                                                   \
+      "kinds of operations that the plugin reports as slower than the host")                       \
+    X("lists", "off", SWITCH, BOOL, NULL, lists,                                                   \
+      "whether repeated operations are recorded as a list and replayed")                           \
+    X("fail_alloc", "0", COUNT, INT, NULL, fail_alloc,                                             \
+      "number of the allocation that fails, even when retried; 0: none")                           \
+    X("fail_memcpy", "0", COUNT, INT, NULL, fail_memcpy, "number of the copy that fails; 0: none") \
+    X("fail_op", "0", COUNT, INT, NULL, fail_op,                                                   \
+      "number of the arithmetic operation that fails; 0: none")                                    \
+    X("fail_create", "0", COUNT, INT, NULL, fail_create,                                           \
+      "number of the operation whose preparation fails; 0: none")                                  \
+    X("fail_prepare", "0", COUNT, INT, NULL, fail_prepare,                                         \
+      "number of the packing of constants that fails; 0: none")                                    \
+    X("fail_run", "0", COUNT, INT, NULL, fail_run,                                                 \
+      "number of the run of an operation that fails; 0: none")                                     \
+    X("lose_run", "0", COUNT, INT, NULL, lose_run,                                                 \
+      "number of the run of an operation that loses the device; 0: none")
 
 #define PUBLIC(name, value, form, type, words, member, text) \
     { name, value, text, words, FERRY_OPTION_##type, 0 },
@@ -62,9 +68,9 @@ static const struct {
 };
 
 #define ONE(name, value, form, type, words, member, text) +1
-_Static_assert(0 OPTIONS(ONE) == SIM_OPTIONS, "SIM_OPTIONS counts the table");
+_Static_assert(0 OPTIONS(ONE) == SIM_OPTIONS, "SIM_OPTIONS is the length of the table");
 
-/* What the table says of those that are not 0 where nothing is set. */
+/* The defaults of the table that are not 0. */
 static const struct sim_settings defaults = {
     .devices = 1,
     .unified = SIM_UNIFIED_NONE,
@@ -73,7 +79,7 @@ static const struct sim_settings defaults = {
     .map = true,
 };
 
-/* ---- by ferry's types ----------------------------------------------------------------------- */
+/* ---- options of ferry's types --------------------------------------------------------------- */
 
 static int read_number(const ferry_host *host, const char *name, enum form form, void *member)
 {
@@ -104,9 +110,9 @@ static int read_switch(const ferry_host *host, const char *name, bool *out)
     return err;
 }
 
-/* ---- by forms of its own -------------------------------------------------------------------- */
+/* ---- options with a syntax of their own ----------------------------------------------------- */
 
-/* "512", "64KiB", "8GiB/s": bytes a second. */
+/* Parses "512", "64KiB", "8GiB/s": bytes per second. */
 static bool read_rate(const char *text, uint64_t *out)
 {
     static const char units[] = "KMGT";
@@ -131,7 +137,7 @@ static bool read_rate(const char *text, uint64_t *out)
     return true;
 }
 
-/* Names of kinds between commas; or "none". */
+/* Parses names of kinds separated by commas, or "none". */
 static bool read_kinds(const char *text, uint64_t *out)
 {
     uint64_t kinds = 0;

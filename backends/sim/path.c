@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The way from a queue over the events that hold it up to the queue that has to run first. It is
- * walked once, not once for each command: a queue that waits stands still, and so do all before it.
+ * The chain of queues from a waiting queue, over the events that block it, to the queue that has to
+ * run first. The chain is kept between commands, because a queue that waits does not change, nor do
+ * the queues before it in the chain.
  */
 #include "sim.h"
 
@@ -19,13 +20,13 @@ void sim_path_end(struct sim_path *path)
     free(path->steps);
 }
 
-/* Whether its queue still waits as it did when the step was taken. */
+/* Whether the step's queue still waits for the same event. */
 static bool holds(const struct sim_step *step)
 {
     return sim_queue_waits(step->queue) && step->queue->head->seq == step->seq;
 }
 
-/* Without memory there is no step, and the next look walks again. */
+/* If out of memory the step is not stored, and the next search walks the chain again. */
 static bool add_step(struct sim_path *path, struct sim_queue *queue)
 {
     if (path->count == path->room) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a queue stands while its head has not run: behind an event, among those whose head can run,
- * or among those whose head has its time. Each of these is a pairing heap through the queues
- * themselves: the next one is found at once however many there are, and memory cannot be short.
+ * The set that a queue is in while its head has not run: waiting for an event, ready to run, or
+ * scheduled at a time. Each set is a pairing heap that links the queues themselves: the first one
+ * is found quickly however many there are, and an insertion never allocates.
  */
 #include "sim.h"
 
@@ -14,7 +14,7 @@ static bool is_before(const struct sim_queue *a, const struct sim_queue *b)
     return a->key != b->key ? a->key < b->key : a->number > b->number;
 }
 
-/* One heap of two; its top's `beside` and `at` are the caller's to set. */
+/* Merges two heaps; the caller sets `beside` and `at` of the top. */
 static struct sim_queue *join(struct sim_queue *a, struct sim_queue *b)
 {
     struct sim_queue *top = is_before(b, a) ? b : a;
@@ -28,7 +28,7 @@ static struct sim_queue *join(struct sim_queue *a, struct sim_queue *b)
     return top;
 }
 
-/* One heap of those beside one another: first by pairs, then the pairs. */
+/* Merges a list of heaps into one: first in pairs, then the pairs. */
 static struct sim_queue *gather(struct sim_queue *list)
 {
     struct sim_queue *pairs = NULL, *top = NULL;
@@ -119,8 +119,8 @@ void sim_queue_schedule(struct sim_queue *queue)
 }
 
 /*
- * Moving bytes takes time of its own: a copy begins so much earlier that it can end in time, if the
- * host moves eight bytes a nanosecond.
+ * Moving the bytes takes time: a copy starts early enough to end in time, if the host moves eight
+ * bytes per nanosecond.
  */
 int64_t sim_queue_due(const struct sim_queue *queue)
 {
@@ -132,7 +132,7 @@ int64_t sim_queue_due(const struct sim_queue *queue)
     return head->finish - (lead < head->cost ? lead : head->cost);
 }
 
-/* ---- places ---- */
+/* ---- sets ---- */
 
 void sim_queue_place(struct sim_queue *queue)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Commands, in order on each queue, and who runs them. The modelled time of a command follows from
- * that of the command before it, of the event it waits for and of the engine it needs, so that work
- * of one engine never overlaps itself and the rest may.
+ * Commands, in order on each queue, and the threads that run them. The modelled time of a command
+ * follows from the command before it, the event it waits for, and the engine it needs: commands of
+ * one engine never overlap, those of different engines may.
  */
 #define _GNU_SOURCE
 #include "sim.h"
@@ -39,7 +39,10 @@ void sim_device_wake(struct sim_device *dev)
         pthread_cond_signal(&dev->worker.wake);
 }
 
-/* Wakes whoever waits: callers that block, this device's thread, and those behind an event. */
+/*
+ * Wakes all waiting threads: blocked callers, this device's thread, and devices that wait for an
+ * event.
+ */
 static void announce(struct sim_device *dev)
 {
     pthread_cond_broadcast(&sim_shared.changed);
@@ -65,7 +68,7 @@ static void mark(struct sim_queue *queue, struct sim_event *event, int64_t finis
     sim_event_let_go(event);
 }
 
-/* The head is over: takes it off and lets go of what it held. */
+/* The head has completed: removes it and releases the objects that it used. */
 static void complete(struct sim_queue *queue)
 {
     struct sim_command *command = queue->head;
@@ -122,7 +125,7 @@ void sim_queue_submit(struct sim_queue *queue, struct sim_command *command)
         sim_device_wake(queue->dev);
 }
 
-/* What the command does to bytes. A failure leaves rubbish where it was to write. */
+/* The command's effect on bytes. After a failure its output is poisoned. */
 static void move_bytes(const struct sim_command *command)
 {
     if (command->kind == SIM_RUN)
@@ -149,7 +152,7 @@ static void sleep_until(int64_t when)
     nanosleep(&span, NULL);
 }
 
-/* Does what the head is there for; the lock is released while bytes move. */
+/* Executes the head; the lock is released while bytes are copied. */
 static void move(struct sim_queue *queue)
 {
     struct sim_command *head = queue->head;
@@ -159,7 +162,7 @@ static void move(struct sim_queue *queue)
 
     if (head->fail)
         sim_why_set(&head->why, head->fail,
-                    "the command was accepted and failed when it ran, as asked");
+                    "the command was accepted and failed when it ran, as requested");
     if (head->host &&
         sim_host_check(queue->dev, head->host, head->bytes, head->host_access, &head->why))
         moves = false;
@@ -192,8 +195,8 @@ void sim_queue_run(struct sim_queue *queue)
 }
 
 /*
- * Brings the queue that the path leads from a step further, or waits until somebody else, such as
- * the thread of a device on the real clock, has done anything.
+ * Advances the queue that blocks the start of the path, or waits until another thread, such as that
+ * of a device on the real clock, makes progress.
  */
 static void progress(struct sim_path *path)
 {
@@ -236,7 +239,7 @@ void sim_queue_drain_all(struct sim_device *dev, uint64_t seq)
             sim_path_start(&path, queue);
         progress(&path);
         if (sim_shared.broken != broken)
-            queue = dev->queues.first; /* it may be gone by now */
+            queue = dev->queues.first; /* the queue may be destroyed by now */
     }
     sim_path_end(&path);
 }
@@ -258,6 +261,6 @@ int sim_queue_take_failure(struct sim_queue *queue, struct sim_why *why)
     if (!queue->for_sync.serial)
         return 0;
     *why = queue->for_sync.why;
-    queue->for_sync.serial = 0; /* the next event has it all the same */
+    queue->for_sync.serial = 0; /* the next event still records it */
     return why->code;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A prepared operation when its time has come.
- */
+/* The execution of a prepared operation. */
 #include "sim.h"
 
 #include "kernels/host.h"

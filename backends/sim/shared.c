@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What all devices share: the lock, and how an entry says why it fails.
- */
+/* The lock that all devices share, and the errors of entries. */
 #include "sim.h"
 
 #include <stdarg.h>

@@ -57,7 +57,7 @@ static const ferry_plugin_ops ops = {
     .owns = sim_owns,
 };
 
-/* What a plugin would be whose imported memory needs no ceremony. */
+/* The table of a plugin whose imported memory needs neither map nor unmap. */
 static ferry_plugin_ops unmapped;
 
 FERRY_API int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops **out)

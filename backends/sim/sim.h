@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of the sim plugin share.
+ * Declarations that the files of the sim plugin share.
  *
- * One lock guards all devices, because events and peer copies cross them; no command runs under it,
- * and nothing is logged or reported under it. Functions marked (locked) want it held.
+ * One lock guards all devices, because events and peer copies involve several devices. No command
+ * runs under the lock, and no message is logged or reported under it. Functions marked (locked)
+ * must be called with the lock held.
  */
 #ifndef FERRY_SIM_H
 #define FERRY_SIM_H
@@ -24,7 +25,7 @@ struct sim_list;
 
 /* ---- errors (shared.c) ---- */
 
-/* Why an entry fails: kept here under the lock, told to the host without it. */
+/* An entry's error: recorded under the lock, reported to the host without it. */
 struct sim_why {
     int code;
     char text[256];
@@ -32,7 +33,7 @@ struct sim_why {
 
 /* Records it and returns `code`. */
 int sim_why_set(struct sim_why *why, int code, const char *fmt, ...) FERRY_PRINTF(3, 4);
-/* Tells the host, if there is anything to tell; returns the code. */
+/* Reports the error to the host, if there is one; returns the code. */
 int sim_why_tell(const struct sim_why *why);
 
 /* ---- options.c ---- */
@@ -48,36 +49,39 @@ struct sim_settings {
     uint32_t ops;     /* enum sim_ops */
     bool peer, map;
     bool lists;
-    uint64_t without, slow; /* kinds of operations: bit 0 is number 32 */
+    uint64_t without, slow; /* kinds of operations that are not offered, or slow: bit 0 is kind 32 */
     uint64_t memory;    /* bytes */
     uint64_t offset_alignment, max_binding; /* bytes; 0: none */
-    uint64_t bandwidth;                     /* bytes a second; 0: unlimited */
+    uint64_t bandwidth;                     /* bytes per second; 0: unlimited */
     int64_t latency_ns, op_latency_ns;
-    uint64_t fail_alloc, fail_memcpy, fail_op; /* which call fails; 0: none */
+    uint64_t fail_alloc, fail_memcpy, fail_op; /* the number of the call that fails; 0: none */
     uint64_t fail_create, fail_prepare, fail_run;
-    uint64_t lose_run; /* at which run of an operation the device is lost; 0: at none */
+    uint64_t lose_run; /* the run of an operation that loses the device; 0: none */
 };
 
 #define SIM_OPTIONS 22u
 
 extern const ferry_plugin_option sim_options[SIM_OPTIONS];
 
-/* Reads them all from the host, which allows it in some entries only. FERRY_ECONF, and the host knows. */
+/*
+ * Reads all options from the host, which allows that in some entries only. Returns FERRY_ECONF
+ * after reporting the error to the host.
+ */
 int sim_settings_read(const ferry_host *host, struct sim_settings *out);
 
 /* ---- arena.c: a device's address space ---- */
 
-/* A live handle, and the bytes behind it. */
+/* A live handle and its storage. */
 struct sim_block {
     uintptr_t base; /* the handle */
     uint64_t bytes;
-    unsigned char *real;   /* where the bytes are; heap memory, or a view of `host` */
-    uint64_t pending;      /* commands that use it and have not completed */
-    struct sim_host *host; /* imported: the host block that it is a part of */
+    unsigned char *real;   /* the storage: heap memory, or a view of `host` */
+    uint64_t pending;      /* number of commands that use it and have not completed */
+    struct sim_host *host; /* the host block that an import is a part of */
     unsigned char *host_view;
     uint32_t mapped; /* FERRY_READ | FERRY_WRITE, or 0 */
     uint64_t mapped_bytes;
-    bool stuck; /* an unmap has failed: it is still mapped when its import ends */
+    bool stuck; /* an unmap has failed: the host's view stays mapped when the import ends */
 };
 
 struct sim_freed {
@@ -86,35 +90,36 @@ struct sim_freed {
 };
 
 struct sim_arena {
-    uintptr_t start, end, next; /* the reserved range; where to look for room first */
-    struct sim_block **blocks;  /* by address */
+    uintptr_t start, end, next; /* the reserved range; the address where the search for room starts
+                                 */
+    struct sim_block **blocks;  /* sorted by address */
     size_t count, room;
-    struct sim_freed *freed; /* the latest ones, a ring */
+    struct sim_freed *freed; /* the latest ones, a ring buffer */
     uint64_t frees;
 };
 
 int sim_arena_open(struct sim_arena *arena, uint64_t memory, struct sim_why *why);
-/* Forgets the blocks; they are the caller's. */
+/* Forgets the blocks, which the caller frees. */
 void sim_arena_close(struct sim_arena *arena);
-/* Gives `block`, whose size is known, a handle. (locked) FERRY_ENOMEM. */
+/* Assigns a handle to `block`, whose size is set. (locked) FERRY_ENOMEM. */
 int sim_arena_add(struct sim_arena *arena, struct sim_block *block, struct sim_why *why);
 void sim_arena_remove(struct sim_arena *arena, struct sim_block *block); /* (locked) */
-/* The live block of that handle, which has to be its start. (locked) FERRY_EINVAL. */
+/* Finds the live block of that handle, which must be its start. (locked) FERRY_EINVAL. */
 int sim_arena_find(struct sim_device *dev, const void *handle, struct sim_block **out,
                    struct sim_why *why);
-/* The live block that a pointer points into; NULL if none. (locked) */
+/* The live block that a pointer points into; NULL if there is none. (locked) */
 const struct sim_block *sim_arena_at(const struct sim_arena *arena, const void *pointer);
 /*
- * Where the bytes of a reference are, once it is known that they lie inside a live block and that
- * the host has not mapped it against that access. (locked) FERRY_EINVAL.
+ * The address of a reference's bytes, after a check that they are inside a live block and that no
+ * mapping by the host excludes the access. (locked) FERRY_EINVAL.
  */
 int sim_arena_resolve(struct sim_device *dev, ferry_cref ref, uint64_t bytes, uint32_t access,
                       struct sim_block **out_block, unsigned char **out_real, struct sim_why *why);
-/* What kernels want of a reference besides: offset_alignment and max_binding. FERRY_EINVAL. */
+/* Checks the further requirements of kernels: offset_alignment and max_binding. FERRY_EINVAL. */
 int sim_arena_bind(const struct sim_device *dev, ferry_cref ref, uint64_t bytes,
                    struct sim_why *why);
 
-/* ---- hostmem.c: host memory of the device's making ---- */
+/* ---- hostmem.c: host memory that the device allocates - */
 
 struct sim_host {
     struct sim_host *next;
@@ -126,14 +131,14 @@ struct sim_host {
 
 void sim_host_release(struct sim_host *host);
 
-/* ---- hostrange.c: ranges of it ---- */
+/* ---- hostrange.c: ranges of host memory ---- */
 
 #define SIM_PAGE UINT64_C(4096)
 
 uint64_t sim_whole_pages(uint64_t bytes);
-/* The block that those bytes are part of; NULL: it is none of the device's. (locked) */
+/* The block that contains those bytes; NULL if they do not belong to the device. (locked) */
 struct sim_host *sim_host_find(struct sim_device *dev, const void *ptr, uint64_t bytes);
-/* Whether the host's side of a copy can be touched now. (locked) FERRY_EINVAL. */
+/* Whether the host side of a copy can be accessed now. (locked) FERRY_EINVAL. */
 int sim_host_check(struct sim_device *dev, const void *ptr, uint64_t bytes, uint32_t access,
                    struct sim_why *why);
 
@@ -148,7 +153,7 @@ enum sim_engine { SIM_NO_ENGINE, SIM_TO_DEVICE, SIM_TO_HOST, SIM_WITHIN, SIM_COM
 
 /* An arithmetic operation with its operands resolved. */
 struct sim_op {
-    uint32_t op, dtype, dtype2; /* dtype2: what convert makes */
+    uint32_t op, dtype, dtype2; /* dtype2: the output of convert */
     bool trans_a, trans_b;
     int64_t n, m, k; /* vectors: n; gemv: m × n; gemm: m × n × k */
     int64_t lda, ldb, ldc, incx, incy;
@@ -167,7 +172,7 @@ struct sim_run {
     double scalars[UPDATE_SCALARS];
 };
 
-/* The most blocks that a command uses. */
+/* The maximum number of blocks that a command uses. */
 #define SIM_USES (FERRY_OP_INPUTS + FERRY_OP_OUTPUTS + 2)
 
 struct sim_failure {
@@ -178,10 +183,10 @@ struct sim_failure {
 struct sim_event {
     struct sim_device *dev;
     struct sim_queue *queue;   /* valid until done */
-    struct sim_queue *waiting; /* a heap: those whose head waits for it */
+    struct sim_queue *waiting; /* a heap: the queues whose head waits for it */
     struct sim_failure failure;
     int64_t finish; /* modelled time of completion */
-    uint32_t refs;  /* its handle, its mark, and the waits for it */
+    uint32_t refs;  /* its handle, its record command, and the waits for it */
     uint32_t slot;
     bool done;
 };
@@ -191,114 +196,120 @@ struct sim_command {
     uint64_t seq;
     enum sim_kind kind;
     enum sim_engine engine;
-    int fail;                        /* it shall fail with this code */
-    int64_t submitted, cost, finish; /* nanoseconds; finish once it is scheduled */
+    int fail;                        /* the code with which it is to fail */
+    int64_t submitted, cost, finish; /* nanoseconds; finish is valid once it is scheduled */
     bool scheduled;
-    bool moved; /* its bytes are where they belong, its time has not come */
+    bool moved; /* its bytes are copied, but its time has not come */
     struct sim_why why;
     struct sim_event *event;
     struct sim_block *uses[SIM_USES];
-    const void *host; /* the host's side of a copy, to be checked again when it runs */
+    const void *host; /* the host side of a copy, checked again when it runs */
     uint32_t host_access;
     uint32_t byte;
     unsigned char *dst;
     const unsigned char *src;
     uint64_t bytes; /* at dst */
     struct sim_op op;
-    struct sim_run *run; /* the command's own */
+    struct sim_run *run; /* owned by the command */
 };
 
 struct sim_queue {
-    struct sim_queue *next, **link; /* its device's queues, and who points here */
+    struct sim_queue *next, **link; /* its device's queues, and the pointer to this one */
     struct sim_queue *same_bucket;
     struct sim_device *dev;
     struct sim_command *head, **tail;
-    uint64_t number; /* of its creation */
-    bool running;    /* the head's bytes are being moved, without the lock */
-    /* Where it stands (place.c): */
-    struct sim_queue **heap;          /* NULL: nowhere */
-    struct sim_queue *under, *beside; /* the first one below, the next one on its level */
-    struct sim_queue **at;            /* who points here */
+    uint64_t number; /* the order of creation */
+    bool running;    /* the head's bytes are being copied, without the lock */
+    /* The set that the queue is in (place.c): */
+    struct sim_queue **heap;          /* NULL: in none */
+    struct sim_queue *under, *beside; /* the first child, the next sibling */
+    struct sim_queue **at;            /* the pointer to this queue */
     int64_t key;
     int64_t free_at;
-    struct sim_failure for_event; /* the first one since the latest event */
-    struct sim_failure for_sync;  /* the latest one, unless an event has reported it */
+    struct sim_failure for_event; /* the first failure since the latest event */
+    struct sim_failure for_sync;  /* the latest failure, unless an event has reported it */
 };
 
 struct sim_command *sim_command_create(enum sim_kind kind);
 void sim_queue_init(struct sim_queue *queue, struct sim_device *dev);
-/* Appends the command, which is the queue's from here on; on the sync clock runs it. (locked) */
+/* Appends the command and takes ownership of it; on the sync clock runs it. (locked) */
 void sim_queue_submit(struct sim_queue *queue, struct sim_command *command);
-/* Ends what is on the queue, unrun, with `code`. (locked) */
+/* Ends the commands of the queue with `code` without running them. (locked) */
 void sim_queue_drop(struct sim_queue *queue, int code, const char *text);
 /*
- * Runs the head, which is ready; the lock is released meanwhile. On the real clock it may be that
- * its bytes have moved but that it has to be run again to complete. (locked)
+ * Runs the head, which must be ready; the lock is released meanwhile. On the real clock the bytes
+ * may be copied although the command must run again to complete. (locked)
  */
 void sim_queue_run(struct sim_queue *queue);
-/* Blocks until no command up to `seq` is left. (locked) */
+/* Blocks until all commands up to `seq` have completed. (locked) */
 void sim_queue_drain(struct sim_queue *queue, uint64_t seq);
-/* The same for all queues of the device, of which some may come and go meanwhile. (locked) */
+/* The same for all queues of the device; queues may be created and destroyed meanwhile. (locked) */
 void sim_queue_drain_all(struct sim_device *dev, uint64_t seq);
 /* Blocks until the event is done. (locked) */
 void sim_queue_await(struct sim_event *event);
-/* Reports the latest failure, unless an event has done so. (locked) */
+/* Reports the latest failure, unless an event has reported it. (locked) */
 int sim_queue_take_failure(struct sim_queue *queue, struct sim_why *why);
-/* A command lets go of its event. (locked) */
+/* Drops a command's reference to its event. (locked) */
 void sim_event_release(struct sim_event *event);
 /* Wakes the device's thread, if it has one. (locked) */
 void sim_device_wake(struct sim_device *dev);
-/* Computes; no lock. (math.c) */
+/* Computes the operation, without the lock. (math.c) */
 void sim_op_run(const struct sim_op *op);
-/* The same (run.c); `fails`: what was to be written is rubbish. */
+/* The same for a prepared operation (run.c); `fails`: poisons the outputs. */
 void sim_run_run(const struct sim_run *run, bool fails);
 
-/* ---- place.c: which queue is next ---- */
+/* ---- place.c: selection of the next queue ---- */
 
 /* Whether the head waits for an event that is not done. (locked) */
 bool sim_queue_waits(const struct sim_queue *queue);
-/* Whether the head can run, in whatever time. (locked) */
+/* Whether the head can run, at any time. (locked) */
 bool sim_queue_ready(const struct sim_queue *queue);
-/* Gives the head, which is ready, its time. (locked) */
+/* Assigns the head, which is ready, its time. (locked) */
 void sim_queue_schedule(struct sim_queue *queue);
-/* When somebody has to run the scheduled head. (locked) */
+/* The time at which the scheduled head must run. (locked) */
 int64_t sim_queue_due(const struct sim_queue *queue);
-/* Puts the queue where it belongs, whenever its head is another or is another way. (locked) */
+/*
+ * Puts the queue into the right set; called whenever its head, or the head's state, changes.
+ * (locked)
+ */
 void sim_queue_place(struct sim_queue *queue);
-/* Takes it out of where it stands, before its head goes. (locked) */
+/* Removes the queue from its set, before its head is removed. (locked) */
 void sim_queue_lift(struct sim_queue *queue);
-/* The event is done: those that waited can run. (locked) */
+/* The event is done: the queues that waited for it become ready. (locked) */
 void sim_event_let_go(struct sim_event *event);
 /*
- * The queue whose head is due first; NULL: none can run. Heads that became ready together get their
- * engine in the order of their submission. (locked)
+ * The queue whose head is due first; NULL if none can run. Heads that became ready together get
+ * their engine in the order of their submission. (locked)
  */
 struct sim_queue *sim_queue_earliest(struct sim_device *dev);
 
-/* ---- path.c: what holds a queue up ---- */
+/* ---- path.c: chains of waiting queues ---- */
 
 struct sim_step {
-    struct sim_queue *queue, *behind; /* the one waits for an event of the other */
-    uint64_t seq;                     /* of the command that waits */
+    struct sim_queue *queue, *behind; /* `queue` waits for an event of `behind` */
+    uint64_t seq;                     /* of the waiting command */
 };
 
 struct sim_path {
     struct sim_queue *from;
     struct sim_step *steps;
     size_t count, room;
-    uint64_t broken; /* as sim_shared had it */
+    uint64_t broken; /* the value of sim_shared at the last walk */
 };
 
-/* A path of zeros, or one that has been started before, leads from that queue. (locked) */
+/* Starts a path from that queue; the path is zero, or was started before. (locked) */
 void sim_path_start(struct sim_path *path, struct sim_queue *from);
-/* The queue whose head has to run before `from` gets on; itself, if nothing holds it up. (locked) */
+/*
+ * The queue whose head has to run before `from` can advance; `from` itself if it is not blocked.
+ * (locked)
+ */
 struct sim_queue *sim_path_first(struct sim_path *path);
 void sim_path_end(struct sim_path *path);
 
 /* ---- handles.c: a device's queues ---- */
 
 struct sim_queues {
-    struct sim_queue *first;    /* all of them, the latest first */
+    struct sim_queue *first;    /* all queues, the latest first */
     struct sim_queue **buckets; /* by handle */
     size_t count, room;
     uint64_t created;
@@ -307,7 +318,7 @@ struct sim_queues {
 /* Adds it. (locked) FERRY_ENOMEM. */
 int sim_queues_add(struct sim_queues *queues, struct sim_queue *queue, struct sim_why *why);
 void sim_queues_remove(struct sim_queues *queues, struct sim_queue *queue); /* (locked) */
-/* The queue of that handle, which may be anything; NULL if none. (locked) */
+/* The queue of a handle, which may be any value; NULL if there is none. (locked) */
 struct sim_queue *sim_queues_at(const struct sim_queues *queues, const void *handle);
 
 /* ---- worker.c: the real clock ---- */
@@ -321,17 +332,21 @@ struct sim_worker {
 int sim_worker_init(struct sim_worker *worker, struct sim_why *why);
 /* Starts the device's thread unless it runs or the clock needs none. (locked) FERRY_ENOMEM. */
 int sim_worker_start(struct sim_device *dev, struct sim_why *why);
-/* Ends the thread after the command that it is running. Not locked. */
+/* Ends the thread after its current command. Not locked. */
 void sim_worker_finish(struct sim_device *dev);
-/* The queue behind a handle; the device lives and its thread runs. (locked) FERRY_EINVAL. */
+/*
+ * The queue of a handle; the device must be alive, and its thread is started. (locked)
+ * FERRY_EINVAL.
+ */
 int sim_queue_find(struct sim_device *dev, void *handle, struct sim_queue **out,
                    struct sim_why *why);
 
-/* ---- what a device is, and what all of them share ---- */
+/* ---- devices and shared state ---- */
 
 struct sim_fault {
     uint64_t calls;      /* so far */
-    uint64_t now, later; /* which call fails, or is to fail later; 0: none */
+    /* the number of the call that fails, or whose command fails later; 0: none */
+    uint64_t now, later;
     int now_code, later_code;
 };
 
@@ -339,35 +354,36 @@ struct sim_device {
     struct sim_device *next;
     uint32_t index;
     bool lost, unified;
-    bool held; /* its thread does nothing */
+    bool held; /* its thread runs no commands */
     struct sim_settings set;
     struct sim_arena arena;
     uint64_t used; /* bytes of device memory */
     struct sim_host *hosts;
     struct sim_queue main;
     struct sim_queues queues; /* `main` is the first that was created */
-    struct sim_queue *ready;  /* a heap: those whose head can run, in the order of submission */
-    struct sim_queue *due;    /* a heap: those whose head has its time, in that order */
+    struct sim_queue *ready;  /* a heap: the queues whose head can run, in the order of submission
+                               */
+    struct sim_queue *due;    /* a heap: the queues whose head has its time, in that order */
     int64_t engine_free[SIM_ENGINES];
     struct sim_fault faults[SIM_CALL_COUNT];
     struct {
         uint64_t bytes,
-            at; /* what fail_alloc has refused, at which call of all; 0 bytes: nothing */
+            at; /* the allocation that fail_alloc refused, and its call number; 0 bytes: none */
     } refused;
     ferry_plugin_counters counters;
     struct sim_list *lists; /* recorded, or being recorded */
     struct sim_worker worker;
 };
 
-/* What all devices share. */
+/* State shared by all devices. */
 struct sim_shared {
     const ferry_host *host;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* something completed */
+    pthread_cond_t changed; /* a command has completed */
     struct sim_device *devices;
     uint64_t seq;      /* of the latest command */
     uint64_t failures; /* serial of the latest failure */
-    uint64_t broken;   /* how often a queue has gone, or what was on it has been dropped */
+    uint64_t broken;   /* number of times that a queue was destroyed or its commands were dropped */
 };
 
 extern struct sim_shared sim_shared;
@@ -377,13 +393,13 @@ void sim_unlock(void);
 
 /* ---- fault.c ---- */
 
-/* Counts a call and fails it if it shall fail. (locked) */
+/* Counts a call, and fails it if that was requested. (locked) */
 int sim_fault(struct sim_device *dev, uint32_t call, struct sim_why *why);
-/* The code with which the call that was just counted shall fail when it runs; 0: it shall not. */
+/* The code with which the command of the call just counted must fail when it runs; or 0. */
 int sim_fault_later(struct sim_device *dev, uint32_t call);
-/* Ends the device and what is on its queues. (locked) */
+/* Loses the device and ends the commands of its queues. (locked) */
 void sim_lose(struct sim_device *dev);
-/* Whether the device is there at all. (locked) FERRY_ELOST. */
+/* Whether the device is open and not lost. (locked) FERRY_ELOST. */
 int sim_alive(const struct sim_device *dev, struct sim_why *why);
 
 /* ---- device.c ---- */
@@ -431,7 +447,7 @@ int sim_event_query(void *dev, void *event);
 int sim_event_synchronize(void *dev, void *event);
 int sim_event_destroy(void *dev, void *event);
 int sim_queue_wait(void *dev, void *queue, void *event);
-/* The device goes: its events are done, and their handles are no more. (locked) */
+/* When the device is closed, its events become done and their handles invalid. (locked) */
 void sim_event_forget(const struct sim_device *dev);
 
 /* ops.c */
@@ -470,17 +486,20 @@ void sim_list_end_all(struct sim_device *dev);
 
 /* ---- element.c: one element of any type ---- */
 
-uint64_t sim_element_size(uint32_t dtype); /* 0: no such type */
+uint64_t sim_element_size(uint32_t dtype); /* 0 for an invalid type */
 double sim_element_get(uint32_t dtype, const void *base, int64_t index);
 void sim_element_set(uint32_t dtype, void *base, int64_t index, double value);
-/* Converts as the ABI says. */
+/* Converts as the ABI specifies. */
 void sim_element_convert(uint32_t from, const void *x, uint32_t to, void *y, int64_t index);
 
 /* ---- control.c ---- */
 
 extern const struct sim_control sim_control;
 
-/* Bytes of fresh memory (NaN in every floating type), and of memory that was freed or never got. */
+/*
+ * Bytes of fresh memory (NaN in every floating type), and of memory that was freed or never
+ * written.
+ */
 #define SIM_POISON_FRESH 0xff
 #define SIM_POISON_FREED 0xa5
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The thread that runs a device's commands when their modelled time has come, and runs at all once
- * somebody asks for a queue.
+ * The thread that runs a device's commands at their modelled time. It starts when the first queue
+ * is used.
  */
 #define _GNU_SOURCE
 #include "sim.h"
@@ -64,7 +64,7 @@ int sim_worker_start(struct sim_device *dev, struct sim_why *why)
 
     if (dev->worker.started || dev->set.clock != SIM_CLOCK_REAL)
         return 0;
-    /* The program's signals are for the program's threads. */
+    /* The program's threads handle its signals. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     failed = pthread_create(&dev->worker.thread, NULL, work, dev);
@@ -86,7 +86,7 @@ void sim_worker_finish(struct sim_device *dev)
     sim_unlock();
     if (started)
         pthread_join(dev->worker.thread, NULL);
-    sim_lock(); /* other devices' threads wake those that have started */
+    sim_lock(); /* wakes the started threads of other devices */
     dev->worker.started = false;
     sim_unlock();
     pthread_cond_destroy(&dev->worker.wake);
@@ -101,7 +101,7 @@ int sim_queue_find(struct sim_device *dev, void *handle, struct sim_queue **out,
     if (err)
         return err;
     if (!queue)
-        return sim_why_set(why, FERRY_EINVAL, "%p is no queue of this device", handle);
+        return sim_why_set(why, FERRY_EINVAL, "%p is not a queue of this device", handle);
     err = sim_worker_start(dev, why);
     if (!err)
         *out = queue;

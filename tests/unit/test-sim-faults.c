@@ -161,7 +161,7 @@ static void every_kind_of_call_fails_when_told_and_changes_nothing(void)
         before = driver_count(sim, f.dev);
         pending = control->pending(f.dev);
         control->fail_next(f.dev, kind, 1, FERRY_EDEVICE);
-        CU_ASSERT(driver_failed(calls[kind](), FERRY_EDEVICE, "as asked"));
+        CU_ASSERT(driver_failed(calls[kind](), FERRY_EDEVICE, "as requested"));
         after = driver_count(sim, f.dev);
         CU_ASSERT(same_account(&before, &after));
         CU_ASSERT_EQUAL(control->pending(f.dev), pending);
@@ -200,7 +200,7 @@ static void calls_of_all_kinds_can_be_counted_together(void)
     CU_ASSERT_EQUAL(call_memcpy(), 0);
     CU_ASSERT_EQUAL(call_memset(), 0);
     CU_ASSERT_EQUAL(call_alloc(), 0);
-    CU_ASSERT(driver_failed(call_op(), FERRY_EDEVICE, "as asked"));
+    CU_ASSERT(driver_failed(call_op(), FERRY_EDEVICE, "as requested"));
     CU_ASSERT_EQUAL(call_op(), 0);
     CU_ASSERT_EQUAL(control->calls(f.dev, SIM_CALL_ANY) - before, 5);
     teardown();

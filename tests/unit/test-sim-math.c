@@ -475,7 +475,7 @@ static void operands_are_checked_as_memory_is(void)
     CU_ASSERT(driver_failed(sim->asum(dev, NULL, FERRY_F32, 4, x, driver_ref(block, 12)),
                             FERRY_EINVAL, "overlap"));
     CU_ASSERT(driver_failed(sim->scal(dev, NULL, FERRY_F32, 0, 1, driver_ref(block, 0)),
-                            FERRY_EINVAL, "without elements"));
+                            FERRY_EINVAL, "has no elements"));
     CU_ASSERT(
         driver_failed(sim->scal(dev, NULL, FERRY_I8, INT64_C(1) << 31, 1, driver_ref(block, 0)),
                       FERRY_EUNSUPPORTED, "type 4"));

@@ -194,7 +194,7 @@ static void a_handle_that_was_added_to_is_caught(void)
     CU_ASSERT(
         driver_failed(set_bytes(dev, block + 8, 0, 8), FERRY_EINVAL, "8 bytes into the block"));
     CU_ASSERT(driver_failed(set_bytes(dev, block + 999, 0, 1), FERRY_EINVAL, "999 bytes into"));
-    CU_ASSERT(driver_failed(set_bytes(dev, block + 1000, 0, 8), FERRY_EINVAL, "no block's"));
+    CU_ASSERT(driver_failed(set_bytes(dev, block + 1000, 0, 8), FERRY_EINVAL, "does not belong to a block"));
     CU_ASSERT(driver_failed(sim->free(dev, NULL, block + 8), FERRY_EINVAL, "8 bytes into"));
     sim_free_block(dev, block);
     sim_free_block(dev, next);
@@ -256,8 +256,8 @@ static void memory_of_another_place_is_called_by_its_name(void)
     block = sim_block(dev, 16, 0);
     theirs = sim_block(other, 16, 0);
     CU_ASSERT(driver_failed(set_bytes(dev, theirs, 0, 8), FERRY_EINVAL, "belongs to sim:1"));
-    CU_ASSERT(driver_failed(set_bytes(dev, bytes, 0, 8), FERRY_EINVAL, "no device memory"));
-    CU_ASSERT(driver_failed(set_bytes(dev, NULL, 0, 8), FERRY_EINVAL, "no device memory"));
+    CU_ASSERT(driver_failed(set_bytes(dev, bytes, 0, 8), FERRY_EINVAL, "is not device memory"));
+    CU_ASSERT(driver_failed(set_bytes(dev, NULL, 0, 8), FERRY_EINVAL, "is not device memory"));
     CU_ASSERT(driver_failed(
         sim->memcpy(dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 0), driver_cref(theirs, 0), 8),
         FERRY_EINVAL, "host side"));
@@ -395,7 +395,7 @@ static void memory_ends_where_it_was_configured_to_end(void)
     dev = sim_open(0);
     half = sim_block(dev, 1 << 19, 0);
     CU_ASSERT(driver_failed(sim->alloc(dev, NULL, (1 << 19) + 1, 0, &none, &flags), FERRY_ENOMEM,
-                            "524289 bytes wanted, 524288 of 1048576 bytes free"));
+                            "524289 bytes requested, 524288 of 1048576 bytes free"));
     CU_ASSERT_PTR_EQUAL(none, &dev);
     CU_ASSERT_EQUAL(flags, 77);
     rest = sim_block(dev, 1 << 19, 0);
@@ -463,15 +463,15 @@ static void the_call_that_an_option_names_fails_and_no_other(void)
     block = sim_block(dev, 64, FERRY_ALLOC_ZERO);
     for (int i = 0; i < 2; i++) /* the one that is named, and who asks for as much at once again */
         CU_ASSERT(
-            driver_failed(sim->alloc(dev, NULL, 64, 0, &none, &flags), FERRY_ENOMEM, "as asked"));
+            driver_failed(sim->alloc(dev, NULL, 64, 0, &none, &flags), FERRY_ENOMEM, "as requested"));
     sim_free_block(dev, sim_block(dev, 64, 0));
     CU_ASSERT(driver_failed(
         sim->memcpy(dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 0), driver_cref(&flags, 0), 4),
-        FERRY_EDEVICE, "as asked"));
+        FERRY_EDEVICE, "as requested"));
     sim_put(dev, block, &flags, 4);
     CU_ASSERT_EQUAL(sim->scal(dev, NULL, FERRY_F32, 1, 1, driver_ref(block, 4)), 0);
     CU_ASSERT(driver_failed(sim->scal(dev, NULL, FERRY_F32, 1, 1, driver_ref(block, 4)),
-                            FERRY_EDEVICE, "as asked"));
+                            FERRY_EDEVICE, "as requested"));
     CU_ASSERT_EQUAL(sim->scal(dev, NULL, FERRY_F32, 1, 1, driver_ref(block, 4)), 0);
     CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
     sim_free_block(dev, block);
@@ -512,7 +512,7 @@ static void host_memory_is_aligned_counted_and_known(void)
     CU_ASSERT_EQUAL(flags, FERRY_ALLOC_WAS_ZEROED);
     CU_ASSERT_EQUAL(zero[99], 0);
     CU_ASSERT_EQUAL(driver_count(sim, dev).live_host_blocks, 2);
-    CU_ASSERT(driver_failed(sim->host_free(dev, plain + 64), FERRY_EINVAL, "no host block"));
+    CU_ASSERT(driver_failed(sim->host_free(dev, plain + 64), FERRY_EINVAL, "is not a host block"));
     CU_ASSERT_EQUAL(sim->host_free(dev, plain), 0);
     CU_ASSERT_EQUAL(sim->host_free(dev, zero), 0);
     CU_ASSERT(driver_failed(sim->host_alloc(dev, 0, 0, (void **)&zero, &flags), FERRY_EINVAL, "0"));
