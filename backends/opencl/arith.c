@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The arithmetic entries: their operands, and whose kernels they are computed by.
+ * The arithmetic entries: they resolve the operands and choose between CLBlast's kernels and
+ * ferry's own.
  */
 #include "opencl.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- who can, and who does ---- */
+/* ---- choice of the implementation ---- */
 
 int ocl_supports(void *device, uint32_t op, uint32_t dtype)
 {
@@ -25,9 +26,9 @@ int ocl_supports(void *device, uint32_t op, uint32_t dtype)
 }
 
 /*
- * Whether CLBlast computes. It has no BF16, its F16 accumulates in F16, and its sums lose more than
- * 1e-6 of a long vector; so those are ours unless it is asked for by name. What it could not do once
- * it is not asked for again.
+ * Whether CLBlast computes the operation. CLBlast lacks BF16, accumulates F16 in F16, and its sums
+ * of long vectors have errors above 1e-6; ferry's own kernels do these unless CLBlast is selected
+ * by name. An operation that CLBlast failed at is not tried there again.
  */
 static bool by_clblast(struct ocl_device *dev, uint32_t op, uint32_t dtype)
 {
@@ -41,7 +42,7 @@ static bool by_clblast(struct ocl_device *dev, uint32_t op, uint32_t dtype)
            !(atomic_load_explicit(&dev->without_clblast, memory_order_relaxed) & bit);
 }
 
-/* Whether CLBlast's ints can number these elements. */
+/* Whether the elements' indices fit into CLBlast's ints. */
 static bool fits(uint64_t first, uint64_t extent)
 {
     return first <= INT32_MAX && extent <= (uint64_t)INT32_MAX - first;
@@ -61,7 +62,7 @@ static int begin(struct ocl_device *dev, uint32_t op, uint32_t dtype, int64_t n)
     return 0;
 }
 
-/* The buffer and element behind a reference to `extent` elements. */
+/* The buffer and first element of a reference to `extent` elements. */
 static int locate(const char *name, uint32_t dtype, const void *handle, uint64_t offset,
                   uint64_t extent, cl_mem *out_mem, uint64_t *out_first)
 {
@@ -69,8 +70,8 @@ static int locate(const char *name, uint32_t dtype, const void *handle, uint64_t
     int err = ocl_range_check(name, handle, offset, extent * size);
 
     if (!err && offset % size)
-        err = ocl_host->error(FERRY_EINVAL, "%s: byte %" PRIu64 " is no multiple of %" PRIu64, name,
-                              offset, size);
+        err = ocl_host->error(FERRY_EINVAL, "%s: byte %" PRIu64 " is not a multiple of %" PRIu64,
+                              name, offset, size);
     if (err)
         return err;
     *out_mem = (cl_mem)(uintptr_t)handle;
@@ -212,7 +213,7 @@ int ocl_sumsq(void *device, void *handle, uint32_t dtype, int64_t n, ferry_cref 
 
 /* ---- products ---- */
 
-/* Elements from a matrix's first to its last, as it is stored; sizes are those of op(A). */
+/* The number of stored elements from a matrix's first to its last; the sizes are those of op(A). */
 static uint64_t extent(const struct ocl_matrix *a, int64_t rows, int64_t columns)
 {
     int64_t stored_rows = a->trans ? columns : rows;
@@ -220,14 +221,14 @@ static uint64_t extent(const struct ocl_matrix *a, int64_t rows, int64_t columns
     return (uint64_t)stored_rows * (uint64_t)a->ld;
 }
 
-/* Where a vector with a negative increment starts, as BLAS has it: at its far end. */
+/* Moves the start of a vector with a negative increment to its far end, as BLAS defines it. */
 static void turn(struct ocl_vector *v, int64_t n)
 {
     if (v->inc < 0)
         v->first += (uint64_t)(n - 1) * (uint64_t)-v->inc;
 }
 
-/* Whether CLBlast computes this y = … in which alpha is not 0. */
+/* Whether CLBlast can compute this y = …; alpha is not 0. */
 static bool gemv_fits(struct ocl_device *dev, const struct ocl_product *p)
 {
     int64_t nx = p->a.trans ? p->m : p->n, ny = p->a.trans ? p->n : p->m;
@@ -259,7 +260,7 @@ int ocl_gemv(void *device, void *handle, uint32_t dtype, uint32_t trans, int64_t
     if (err)
         return err;
     if (gemv_fits(dev, &p)) {
-        if (beta == 0) /* it reads y all the same */
+        if (beta == 0) /* CLBlast reads y even then */
             err = ocl_memset(dev, handle, y, 0, (uint64_t)ny * ocl_element_size(dtype));
         if (!err)
             err = ocl_blas_gemv(queue, &p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CLBlast's routines for F32 and F64. It numbers elements with ints; arith.c keeps to what those
- * hold.
+ * CLBlast's routines for F32 and F64. CLBlast indexes elements with ints; arith.c checks that the
+ * indices fit.
  */
 #include "opencl.h"
 
@@ -9,8 +9,8 @@
 #include <inttypes.h>
 
 /*
- * Whether CLBlast says of itself that it cannot: its kernels do not compile, or want groups or local memory that the
- * device does not give. Ours want less.
+ * Whether the error is a limit of CLBlast itself: its kernels do not compile, or require
+ * work-groups or local memory that the device lacks. ferry's own kernels require less.
  */
 static bool is_its_own(int status)
 {
@@ -21,8 +21,9 @@ static bool is_its_own(int status)
 }
 
 /*
- * Whether it cannot this time: it wants a scratch buffer, which ours do without, or more of the device than there is
- * left. What ours lack as well they say themselves.
+ * Whether only this call fails: CLBlast needs a scratch buffer, which ferry's kernels do not, or
+ * more of the device's resources than are free. If ferry's kernels lack them too, those report the
+ * error.
  */
 static bool is_of_this_call(int status)
 {
@@ -31,27 +32,31 @@ static bool is_of_this_call(int status)
            status == CL_INVALID_GLOBAL_WORK_SIZE;
 }
 
-/* From here on the device does without it, for that operation; said once. */
+/* From here on the device does this operation without CLBlast; logged once. */
 static int do_without(struct ocl_queue *queue, uint32_t op, uint32_t dtype, const char *routine,
                       int status)
 {
     unsigned bit = 1u << (op + (dtype == FERRY_F64 ? 16 : 0));
 
     if (!(atomic_fetch_or(&queue->dev->without_clblast, bit) & bit))
-        ocl_host->log(FERRY_LOG_WARN,
-                      "opencl:%" PRIu32 ": %s: %s; ferry's own kernels take its place",
+        ocl_host->log(FERRY_LOG_WARN, "opencl:%" PRIu32 ": %s: %s; ferry's own kernels replace it",
                       queue->dev->index, routine, ocl_error_name(status));
     return FERRY_EUNSUPPORTED;
 }
 
-/* The event is a pointer, because a routine sets it while the arguments are being evaluated. */
+/*
+ * The event is passed as a pointer, because a routine sets it during the evaluation of the
+ * arguments.
+ */
 static int done(struct ocl_queue *queue, uint32_t op, uint32_t dtype, const char *routine,
                 CLBlastStatusCode status, const cl_event *event)
 {
     if (status && is_its_own((int)status))
         return do_without(queue, op, dtype, routine, (int)status);
     if (status && is_of_this_call((int)status)) {
-        ocl_host->log(FERRY_LOG_DEBUG, "opencl:%" PRIu32 ": %s: %s; ferry's own kernels compute it",
+        ocl_host->log(FERRY_LOG_DEBUG,
+                      "opencl:%" PRIu32 ": %s: %s; ferry's own kernels compute "
+                      "this call",
                       queue->dev->index, routine, ocl_error_name((int)status));
         return FERRY_EUNSUPPORTED;
     }
@@ -109,7 +114,7 @@ int ocl_blas_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, 
 {
     cl_event e = NULL;
 
-    if (k != OCL_K_ASUM) /* a sum of squares is the dot product with itself */
+    if (k != OCL_K_ASUM) /* a sum of squares is the dot product of the vector with itself */
         return dot(queue, dtype, n, x, y, result);
     if (dtype == FERRY_F64)
         return done(

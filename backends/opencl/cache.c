@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compiled programs on disk: $XDG_CACHE_HOME/ferry, else ~/.cache/ferry; a file each. What is
- * damaged, of somebody else or of another driver is as if it were not there, and nothing that goes
- * wrong here is an error.
+ * Compiled programs on disk, one file each, in $XDG_CACHE_HOME/ferry, else ~/.cache/ferry. A file
+ * that is damaged, belongs to another user or was made by another driver is ignored, and no failure
+ * of the cache is an error.
  */
 #define _GNU_SOURCE
 #include "cache.h"
@@ -17,12 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST      (UINT64_C(128) << 20) /* bytes of a binary that is kept */
+#define MOST      (UINT64_C(128) << 20) /* largest binary that is stored, in bytes */
 #define PATH_ROOM 4096
 
 /*
- * PoCL keeps what it compiled itself, and in a form that saves all of the work; its binaries save
- * little of it, and cost a second compilation to be had.
+ * PoCL has a cache of its own that saves the whole compilation; its binaries save little of it, and
+ * obtaining one costs a second compilation.
  */
 bool ocl_cache_wanted(cl_device_id id, enum ocl_switch option)
 {
@@ -38,7 +38,7 @@ bool ocl_cache_wanted(cl_device_id id, enum ocl_switch option)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* What a binary is good for: the device, its driver, what is compiled, and how. */
+/* The key of a binary: the device, its driver, the source, and the build options. */
 static void make_key(cl_device_id id, const char *const *lines, size_t count, const char *options,
                      char *key, size_t size)
 {
@@ -61,7 +61,7 @@ static void make_key(cl_device_id id, const char *const *lines, size_t count, co
              text[3], options, bytes, source);
 }
 
-/* Whether it is a folder of ours alone, which it becomes if it is not there. */
+/* Whether it is a folder that only this user can access; creates it if it does not exist. */
 static bool make_folder(const char *path)
 {
     struct stat s;
@@ -72,7 +72,7 @@ static bool make_folder(const char *path)
            !(s.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The folder, or false where there is none to be trusted. */
+/* The cache folder; false if there is none that can be trusted. */
 static bool find_folder(char *path, size_t size)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -87,11 +87,13 @@ static bool find_folder(char *path, size_t size)
     }
     if (n < 0 || (size_t)n + sizeof("/ferry") > size)
         return false;
-    (void)mkdir(path, 0700); /* as the specification of XDG_CACHE_HOME wants it */
+    (void)mkdir(path, 0700); /* the mode that the specification of XDG_CACHE_HOME requires */
     strcat(path, "/ferry");
     if (make_folder(path))
         return true;
-    ocl_host->log(FERRY_LOG_DEBUG, "compiled kernels are not kept: %s is no folder of ours alone",
+    ocl_host->log(FERRY_LOG_DEBUG,
+                  "compiled kernels are not kept: %s is not a folder that only "
+                  "this user can access",
                   path);
     return false;
 }
@@ -140,7 +142,7 @@ bool ocl_cache_load(const struct ocl_context *c, const char *const *lines, size_
         return false;
     why = store_read(path, key, &stored);
     if (!why && build(c, stored.binary, stored.bytes, options, out))
-        why = "the driver does not take it";
+        why = "the driver does not accept it";
     free(stored.file);
     if (!why || *why)
         ocl_host->log(FERRY_LOG_DEBUG, "%s: %s", path, why ? why : "taken");
@@ -149,7 +151,10 @@ bool ocl_cache_load(const struct ocl_context *c, const char *const *lines, size_
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* Which of the program's devices is ours; −1: none, or they are too many. */
+/*
+ * The index of the context's device among those of the program; −1 if it is missing or there are
+ * too many.
+ */
 static int place_of(cl_program program, cl_device_id id, cl_uint *out_count)
 {
     cl_device_id ids[OCL_CACHE_DEVICES];
@@ -164,7 +169,7 @@ static int place_of(cl_program program, cl_device_id id, cl_uint *out_count)
     return -1;
 }
 
-/* The program's binary for the device; NULL where the driver gives none. */
+/* The program's binary for the device; NULL if the driver provides none. */
 static unsigned char *binary_of(cl_program program, cl_device_id id, size_t *out_bytes)
 {
     size_t bytes[OCL_CACHE_DEVICES] = { 0 };

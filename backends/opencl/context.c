@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Contexts, and the programs that are built in them.
- */
+/* Contexts, and the programs built in them. */
 #include "cache.h"
 
 #include <clblast_c.h>
@@ -48,7 +46,7 @@ static int create(const struct ocl_unit *unit, struct ocl_context **out)
     c = context_new(context, unit->id);
     if (!c) {
         clReleaseContext(context);
-        return ocl_host->error(FERRY_ENOMEM, "no memory for the context");
+        return ocl_host->error(FERRY_ENOMEM, "out of memory for the context");
     }
     c->next = ours.first;
     ours.first = c;
@@ -77,7 +75,7 @@ int ocl_context_adopt(cl_context context, cl_device_id id, struct ocl_context **
     struct ocl_context *c = context_new(context, id);
 
     if (!c)
-        return ocl_host->error(FERRY_ENOMEM, "no memory for the context");
+        return ocl_host->error(FERRY_ENOMEM, "out of memory for the context");
     clRetainContext(context);
     c->adopted = true;
     *out = c;
@@ -102,7 +100,7 @@ void ocl_context_release(struct ocl_context *c)
     }
     for (unsigned few = 0; few < 2; few++)
         release_programs(c->operations[few], PROGRAM_COUNT);
-    /* what CLBlast keeps of the program's context would keep that context alive for good */
+    /* CLBlast's cache would keep the program's context alive permanently */
     (void)CLBlastClearCache();
     clReleaseContext(c->context);
     pthread_mutex_destroy(&c->build_lock);
@@ -111,7 +109,7 @@ void ocl_context_release(struct ocl_context *c)
 
 /* ---- programs ---- */
 
-/* The compiler's words, to the log; what it stumbled over first, to the error. */
+/* Logs the compiler's output; its first error becomes the error message. */
 static int build_failed(const struct ocl_context *c, cl_program program, int error)
 {
     size_t size = 0;

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Open devices: on a context of ours, or on the program's own.
- */
+/* Open devices, in a context of the plugin or of the program. */
 #include "cache.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define INFO_FREE_MEMORY_AMD 0x4039 /* KiB: what is free, and the largest block of it */
+#define INFO_FREE_MEMORY_AMD 0x4039 /* KiB: total free memory, and the largest free block */
 
 /* ---- opening ---- */
 
 /*
- * Devices that a program stands for: CLBlast's kernels, made for GPUs, take several times as long there as ours, and
- * some of them have llvmpipe's compiler warn that it may get them wrong (doc/design/opencl.md, "Workarounds
- * for Mesa's llvmpipe").
+ * Software devices: CLBlast's kernels, which are made for GPUs, take several times as long there as
+ * ferry's own, and llvmpipe's compiler warns that it may miscompile some of them
+ * (doc/design/opencl.md, "Workarounds for Mesa's llvmpipe").
  */
 static bool is_a_program(cl_device_id id)
 {
@@ -54,11 +52,14 @@ static void learn(struct ocl_device *dev)
     dev->max_group = group;
     dev->base_align = align_bits >= 512 ? align_bits / 8 : 64;
     ocl_target_of(dev, &dev->target);
-    /* a CPU takes any memory that its types may lie in; where a GPU shares it, it is by pages */
+    /*
+     * a CPU accepts memory with the alignment of its types; a GPU that shares memory does so by
+     * page
+     */
     dev->host_align = cpu || dev->base_align > OCL_PAGE ? dev->base_align : OCL_PAGE;
 }
 
-/* The two queues that every device has; `q` is the default one, or NULL for one of ours. */
+/* The two queues of every device; `q` becomes the default one, or NULL to create it. */
 static int open_queues(struct ocl_device *dev, cl_command_queue q)
 {
     cl_command_queue own = NULL;
@@ -81,7 +82,7 @@ static int open_queues(struct ocl_device *dev, cl_command_queue q)
     return err;
 }
 
-/* The context is the device's from here on, also on failure. */
+/* The device owns the context from here on, also after a failure. */
 static int open_on(struct ocl_context *context, const struct ocl_settings *set, cl_command_queue q,
                    struct ocl_device **out)
 {
@@ -90,7 +91,7 @@ static int open_on(struct ocl_context *context, const struct ocl_settings *set, 
 
     if (!dev) {
         ocl_context_release(context);
-        return ocl_host->error(FERRY_ENOMEM, "no memory for the device");
+        return ocl_host->error(FERRY_ENOMEM, "out of memory for the device");
     }
     context->cache = ocl_cache_wanted(context->id, set->cache);
     dev->context = context;
@@ -125,7 +126,7 @@ int ocl_device_open(void *plugin, uint32_t index, void **out_dev)
         return err;
     unit = ocl_unit_at(index);
     if (!unit)
-        return ocl_host->error(FERRY_EINVAL, "there is no device %" PRIu32, index);
+        return ocl_host->error(FERRY_EINVAL, "no device has the index %" PRIu32, index);
     err = ocl_context_of(unit, &context);
     if (!err)
         err = open_on(context, &set, NULL, &dev);
@@ -168,10 +169,10 @@ static int read_natives(const char *const *names, void *const *values, uint64_t 
             out->queue = values[i];
         else
             return ocl_host->error(FERRY_EINVAL,
-                                   "%.64s is none of cl_context, cl_device_id, cl_command_queue",
+                                   "%.64s is not one of cl_context, cl_device_id, cl_command_queue",
                                    names[i]);
     }
-    /* a queue knows the other two */
+    /* the other two are properties of a queue */
     if (out->queue && !out->context)
         (void)clGetCommandQueueInfo(out->queue, CL_QUEUE_CONTEXT, sizeof(out->context),
                                     &out->context, NULL);
@@ -196,7 +197,7 @@ static int check_natives(const struct natives *given)
     for (size_t i = 0; i < size / sizeof(ids[0]); i++)
         found = found || ids[i] == given->id;
     if (!found)
-        return ocl_host->error(FERRY_EINVAL, "cl_device_id: it is not in the context");
+        return ocl_host->error(FERRY_EINVAL, "cl_device_id: the device is not in the context");
     return given->queue ? ocl_queue_check(given->queue, given->context, given->id) : 0;
 }
 
@@ -225,7 +226,7 @@ int ocl_adopt(void *plugin, const char *const *names, void *const *values, uint6
     return 0;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 int ocl_memory_info(void *device, uint64_t *out_free, uint64_t *out_total)
 {
@@ -235,7 +236,7 @@ int ocl_memory_info(void *device, uint64_t *out_free, uint64_t *out_total)
 
     if (!ocl_has_extension(dev->id, "cl_amd_device_attribute_query") ||
         clGetDeviceInfo(dev->id, INFO_FREE_MEMORY_AMD, sizeof(kib), kib, NULL))
-        return ocl_host->error(FERRY_EUNSUPPORTED, "OpenCL does not tell how much memory is free");
+        return ocl_host->error(FERRY_EUNSUPPORTED, "OpenCL does not report free memory");
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(total), &total, NULL);
     *out_free = (uint64_t)kib[0] * 1024;
     *out_total = total;
@@ -276,5 +277,5 @@ int ocl_native(void *device, const char *what, void *out, uint64_t size)
         memcpy(out, &natives[i].value, sizeof(void *));
         return 0;
     }
-    return ocl_host->error(FERRY_EUNSUPPORTED, "there is no object \"%.64s\"", what);
+    return ocl_host->error(FERRY_EUNSUPPORTED, "unknown object \"%.64s\"", what);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * One element of any type, made on the host.
- */
+/* Encodes one element of any type on the host. */
 #include "opencl.h"
 
 #include <math.h>
@@ -15,9 +13,9 @@ uint64_t ocl_element_size(uint32_t dtype)
 }
 
 /*
- * A float of 16 bits with `fraction` bits of fraction and exponents from `least` (of the smallest
- * normal) on: the value in units of its last place, rounded to even, is the number but for the
- * exponent that it adds itself to.
+ * Encodes a 16-bit float with `fraction` bits of fraction; `least` is the exponent of the smallest
+ * normal. The value in units of its last place, rounded to even, is the encoding except for the
+ * exponent, which is added.
  */
 static uint16_t encode16(double value, int fraction, int least)
 {
@@ -53,7 +51,10 @@ union element {
     uint32_t u32;
 };
 
-/* The nearest one. False, and nothing is written, for a dtype that is none of theirs. */
+/*
+ * Rounds to the nearest integer. Returns false and writes nothing if the dtype is not an integer
+ * type.
+ */
 static bool encode_integer(uint32_t dtype, double value, union element *e)
 {
     switch (dtype) {

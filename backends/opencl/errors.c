@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Errors by name. CLBlast hands OpenCL's on, and its own numbers do not meet them.
+ * Error names. CLBlast passes OpenCL's errors on; its own numbers do not overlap them.
  */
 #include "opencl.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events: a marker, and the commands before it, whose failure it has to tell.
+ * An event: a marker, and the commands before it, whose failure the event reports.
  */
 #include "opencl.h"
 
@@ -36,8 +36,8 @@ static int status_of(cl_event marker)
 }
 
 /*
- * Whether the event is done; then it has let go of its commands, and of its queue, which keeps a
- * failure for its next wait. (locked)
+ * Whether the event is done. A done event releases its commands and leaves its queue's list; the
+ * queue keeps a failure for its next wait. (locked)
  */
 static bool settle(struct ocl_event *event)
 {
@@ -87,14 +87,14 @@ static int mark(struct ocl_queue *queue, cl_event *out)
 
     if (error)
         return ocl_fail("clEnqueueMarkerWithWaitList", error);
-    error = clFlush(queue->q); /* it has to complete without a further call */
+    error = clFlush(queue->q); /* the event must complete without a further call */
     if (!error)
         return 0;
     clReleaseEvent(*out);
     return ocl_fail("clFlush", error);
 }
 
-/* The commands of an event that nobody saw done are its queue's again. (locked) */
+/* Returns the commands of an event that is destroyed before it is done to its queue. (locked) */
 static void return_commands(struct ocl_event *event)
 {
     struct ocl_queue *queue = event->queue;
@@ -116,8 +116,11 @@ int ocl_event_record(void *device, void *handle, void **out_event)
     int err;
 
     if (!event)
-        return ocl_host->error(FERRY_ENOMEM, "no memory for the event");
-    /* the commands first: one that another thread adds behind the marker is not the event's to wait for */
+        return ocl_host->error(FERRY_ENOMEM, "out of memory for the event");
+    /*
+     * the commands are taken first: the event does not wait for one that another thread adds after
+     * the marker
+     */
     ocl_lock(dev);
     event->before = queue->pending;
     queue->pending = (struct ocl_list){ NULL, 0, 0 };
@@ -159,7 +162,7 @@ int ocl_event_query(void *device, void *handle)
     return failure.error ? ocl_fail(failure.what, failure.error) : 1;
 }
 
-/* A command of the event that is not over, retained; NULL if there is none. */
+/* A command of the event that has not ended, retained; NULL if there is none. */
 static cl_event one_pending(struct ocl_device *dev, struct ocl_event *event)
 {
     cl_event command = NULL;
@@ -179,7 +182,7 @@ int ocl_event_synchronize(void *device, void *handle)
     cl_event command;
     int answer;
 
-    (void)clWaitForEvents(1, &event->marker); /* whether it failed, its status says */
+    (void)clWaitForEvents(1, &event->marker); /* its status tells whether it failed */
     while ((answer = ocl_event_query(device, event)) == 0 &&
            (command = one_pending(device, event))) {
         (void)clWaitForEvents(1, &command);

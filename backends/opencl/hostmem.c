@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory that host and device share, or that copies fast.
+ * Memory that host and device share, and pinned memory.
  *
- * Where the host's processors compute, a host block is plain memory, aligned as they want to see it, and
- * an import is a buffer over it (CL_MEM_USE_HOST_PTR). Elsewhere a host block is a buffer of the driver's
- * own making (CL_MEM_ALLOC_HOST_PTR) that stays mapped: drivers pin those. With zero copy an import gives
- * that very buffer, since drivers of GPUs copy at each map what somebody else allocated; then it is mapped
- * and unmapped as ferry says, until the import ends. A driver whose buffers begin off a cache line gets plain
- * memory there as well: such a block could not be lent.
+ * On a device that is the host's processor, a host block is plain memory with the device's
+ * alignment, and an import is a buffer over it (CL_MEM_USE_HOST_PTR). On other devices a host block
+ * is a buffer that the driver allocates (CL_MEM_ALLOC_HOST_PTR) and that stays mapped: drivers pin
+ * those. With zero copy an import returns that same buffer, because drivers of GPUs copy memory
+ * that they did not allocate at each map; the buffer is then mapped and unmapped as ferry requests,
+ * until the import ends. If a driver's buffers do not begin at a cache line, host blocks are plain
+ * memory there too, because such a buffer could not be imported.
  */
 #define _GNU_SOURCE
 #include "opencl.h"
@@ -18,28 +19,29 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* From here on pages come from the system, as zeros. */
+/* Blocks of this size and above are pages from the system, which are zero. */
 #define LARGE (UINT64_C(1) << 20)
 
-/* What a host block is aligned to at the least; drivers align theirs as they like. */
+/* The minimum alignment of a host block; drivers may use a larger one. */
 #define LINE 64u
 
 /*
- * From here on blocks begin at different places of their pages, by turns, or a processor would hold what it
- * reads of one for what it has just written to another. They are an odd number of alignments apart.
+ * Blocks of this size and above start at rotating offsets in their pages: otherwise a processor
+ * would mistake reads of one block for the addresses of recent writes to another (4K aliasing). The
+ * offsets are an odd multiple of the alignment apart.
  */
 #define SPREAD_BYTES (UINT64_C(1) << 17)
 #define PLACES       7u
 #define PLACE        UINT64_C(576)
 
 struct host_block {
-    void *ptr; /* first: what the tree is sorted by */
+    void *ptr; /* first: the key of the tree */
     size_t span;
     cl_mem mem;   /* NULL: plain memory */
-    void *view;   /* where mem is mapped */
-    size_t place; /* of plain memory: how far behind its beginning ptr is */
-    bool pages;   /* of mmap */
-    bool lent;  /* imported: mapped only when ferry says so */
+    void *view;   /* the address at which mem is mapped */
+    size_t place; /* plain memory: the offset of ptr from its beginning */
+    bool pages;   /* allocated by mmap */
+    bool lent;    /* imported: mapped only when ferry requests it */
 };
 
 static int by_address(const void *a, const void *b)
@@ -56,7 +58,7 @@ static int by_buffer(const void *a, const void *b)
     return (x->mem > y->mem) - (x->mem < y->mem);
 }
 
-/* The block of ours that is lent as `mem`; NULL: the buffer lies over memory that is not. */
+/* The host block that was imported as `mem`; NULL if the buffer is over other memory. */
 static struct host_block *lender_of(struct ocl_device *dev, cl_mem mem)
 {
     struct host_block key = { .mem = mem }, **node;
@@ -149,7 +151,10 @@ static void give(struct ocl_device *dev, struct host_block *block)
     }
 }
 
-/* Whether an import of the block works does not depend on where the driver happens to put it. */
+/*
+ * The alignment is checked here, so that an import of the block never fails depending on the
+ * address that the driver chose.
+ */
 static int take(struct ocl_device *dev, struct host_block *block, uint64_t bytes)
 {
     if (!dev->plain && bytes <= dev->max_alloc - LINE) {
@@ -189,12 +194,12 @@ int ocl_host_alloc(void *device, uint64_t bytes, uint32_t flags, void **out_ptr,
     if (!block || bytes == 0) {
         free(block);
         return ocl_host->error(bytes ? FERRY_ENOMEM : FERRY_EINVAL,
-                               bytes ? "host memory is short" : "a block of 0 bytes");
+                               bytes ? "out of host memory" : "a block of 0 bytes");
     }
     err = take(dev, block, bytes);
     if (!err && !remember(dev, block)) {
         give(dev, block);
-        err = ocl_host->error(FERRY_ENOMEM, "host memory is short");
+        err = ocl_host->error(FERRY_ENOMEM, "out of host memory");
     }
     if (err) {
         free(block);
@@ -219,7 +224,7 @@ int ocl_host_free(void *device, void *ptr)
     }
     ocl_unlock(dev);
     if (!block)
-        return ocl_host->error(FERRY_EINVAL, "%p is no block of host_alloc", ptr);
+        return ocl_host->error(FERRY_EINVAL, "%p was not allocated by host_alloc", ptr);
     give(dev, block);
     free(block);
     return 0;
@@ -228,8 +233,7 @@ int ocl_host_free(void *device, void *ptr)
 /* ---- imports ---- */
 
 /*
- * Drivers that share memory do so by whole cache lines; a block of ours has room for the rest of
- * the last one.
+ * Drivers share memory by whole cache lines; a host block has room for the rest of its last line.
  */
 static uint64_t whole_lines(struct ocl_device *dev, void *ptr, uint64_t bytes)
 {
@@ -269,17 +273,20 @@ static bool note_lent(struct ocl_device *dev, struct host_block *block, bool len
     return done;
 }
 
-/* Our own buffer under a block of ours: the device's, until it is mapped again. */
+/*
+ * Imports a host block that is a buffer of the driver: unmaps it, so that the device owns it until
+ * the next map.
+ */
 static int lend(struct ocl_device *dev, struct host_block *block, uint64_t bytes, void **out_handle)
 {
     int error;
 
     if (block->lent || bytes > block->span)
         return ocl_host->error(FERRY_EUNSUPPORTED,
-                               "%" PRIu64 " bytes at %p are no import of this device's own", bytes,
+                               "%" PRIu64 " bytes at %p were not imported from this device", bytes,
                                block->ptr);
     if (!note_lent(dev, block, true))
-        return ocl_host->error(FERRY_ENOMEM, "no memory to note the import");
+        return ocl_host->error(FERRY_ENOMEM, "out of memory for the record of the import");
     error = clEnqueueUnmapMemObject(dev->setup.q, block->mem, block->view, 0, NULL, NULL);
     if (!error)
         error = clFinish(dev->setup.q);
@@ -292,7 +299,7 @@ static int lend(struct ocl_device *dev, struct host_block *block, uint64_t bytes
     return 0;
 }
 
-/* A buffer over memory that this device's driver did not allocate. */
+/* Creates a buffer over memory that this device's driver did not allocate. */
 static int wrap(struct ocl_device *dev, void *ptr, uint64_t bytes, void **out_handle)
 {
     int error;
@@ -335,7 +342,7 @@ int ocl_import_host(void *device, void *ptr, uint64_t bytes, uint32_t flags, voi
     return 0;
 }
 
-/* Where the host sees an imported buffer. */
+/* The host address of an imported buffer. */
 static int place_of(struct ocl_device *dev, cl_mem mem, void **out)
 {
     const struct host_block *block = lender_of(dev, mem);
@@ -381,8 +388,8 @@ static int enqueue_unmap(struct ocl_queue *queue, cl_mem mem)
 }
 
 /*
- * A last look by the host brings home what the driver may have kept elsewhere; a block of ours stays
- * mapped from then on.
+ * A last map by the host copies back bytes that the driver may have kept elsewhere; a host block
+ * stays mapped from then on.
  */
 int ocl_unimport_host(void *device, void *handle)
 {
@@ -413,7 +420,7 @@ static int by_value(const void *a, const void *b)
     return (a > b) - (a < b);
 }
 
-/* CL_MEM_MAP_COUNT lags behind what was enqueued, so this is our own account. */
+/* CL_MEM_MAP_COUNT is updated only when the command runs, so the plugin keeps its own record. */
 static bool is_mapped(struct ocl_device *dev, const void *block)
 {
     bool found;
@@ -463,12 +470,12 @@ int ocl_map(void *device, void *handle, void *block, uint64_t bytes, uint32_t ac
     cl_map_flags how = CL_MAP_READ | (access & FERRY_WRITE ? CL_MAP_WRITE : 0u);
     int err = ocl_range_check("block", block, 0, bytes);
 
-    if (!err && is_mapped(dev, block)) /* its bytes stay in place: the host can read them still */
+    if (!err && is_mapped(dev, block)) /* the bytes do not move: the host can still read them */
         err = ocl_unmap(dev, handle, block);
     if (!err)
         err = enqueue_map(queue, block, bytes, how);
     if (err || set_mapped(dev, block, true))
         return err;
     (void)enqueue_unmap(queue, block);
-    return ocl_host->error(FERRY_ENOMEM, "no memory to note the map");
+    return ocl_host->error(FERRY_ENOMEM, "out of memory for the record of the map");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the ICD loader keeps to itself: which drivers it was told of and could not load. This reads
- * the same files as the loader does, after it.
+ * Finds the drivers that the ICD loader was configured to load and could not; the loader does not
+ * report them. This reads the same files as the loader, after it.
  */
 #define _GNU_SOURCE
 #include "opencl.h"
@@ -34,7 +34,7 @@ static void broken(struct report *r, const char *file, const char *why)
         snprintf(r->first, r->size, "%s: %s", file, why);
 }
 
-/* The library that a file names in its first line. */
+/* Reads the library's name from the first line of a file. */
 static bool read_name(const char *file, char *out, int size)
 {
     FILE *f = fopen(file, "re");
@@ -50,15 +50,15 @@ static bool read_name(const char *file, char *out, int size)
 static void check_library(struct report *r, const char *file, const char *library)
 {
     void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-    /* what the loader has not got says why to whoever asks again */
+    /* dlopen again reports why the loader could not load it */
     void *handle = loaded ? loaded : dlopen(library, RTLD_LAZY | RTLD_LOCAL);
 
     if (!handle)
         broken(r, file, dlerror());
     else if (!dlsym(handle, "clGetExtensionFunctionAddress"))
-        broken(r, file, "the library is no OpenCL driver");
+        broken(r, file, "the library is not an OpenCL driver");
     else if (!loaded)
-        ocl_host->log(FERRY_LOG_INFO, "%s: the driver has no platform to offer", file);
+        ocl_host->log(FERRY_LOG_INFO, "%s: the driver offers no platform", file);
     if (handle)
         dlclose(handle);
 }
@@ -70,7 +70,7 @@ static void check_file(struct report *r, const char *file)
     if (read_name(file, library, (int)sizeof(library)))
         check_library(r, file, library);
     else
-        broken(r, file, "it names no library");
+        broken(r, file, "does not name a library");
 }
 
 static int is_icd(const struct dirent *entry)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ferry's own kernels (kernels.cl): finding them, and running them.
+ * ferry's own kernels (kernels.cl): their compilation and launches.
  */
 #include "opencl.h"
 
 #include <string.h>
 
-/* Groups of a reduction, each of which leaves a partial sum: a double, or two floats. */
+/* Number of groups of a reduction, each of which writes a partial sum: a double, or two floats. */
 #define PARTIALS      1024u
 #define PARTIAL_BYTES 8u
 
@@ -25,7 +25,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* ---- finding ---- */
+/* ---- compilation ---- */
 
 static int create(const struct ocl_device *dev, cl_program program, const char *name,
                   struct ocl_runnable *out)
@@ -43,7 +43,7 @@ static int create(const struct ocl_device *dev, cl_program program, const char *
     return 0;
 }
 
-/* Sums of anything but doubles do without them where they are slow. */
+/* The variant: sums of other types than F64 do not use doubles on devices where they are slow. */
 static unsigned variant_of(const struct ocl_device *dev, uint32_t dtype)
 {
     return dtype == FERRY_F64 || !dev->float_sums ? dev->variant
@@ -70,7 +70,7 @@ static int find(struct ocl_queue *queue, uint32_t dtype, enum ocl_kernel k,
     return err;
 }
 
-/* ---- running ---- */
+/* ---- launches ---- */
 
 static int set_args(cl_kernel kernel, const struct arg *args, cl_uint count)
 {
@@ -95,7 +95,7 @@ static int run(struct ocl_queue *queue, cl_kernel kernel, const char *what, cons
     return error ? ocl_fail("clEnqueueNDRangeKernel", error) : ocl_queue_note(queue, what, event);
 }
 
-/* The largest power of 2 that is neither beyond `most` nor beyond the kernel's. */
+/* The largest power of 2 that exceeds neither `most` nor the kernel's limit. */
 static size_t group_size(const struct ocl_runnable *r, size_t most)
 {
     size_t size = 1;
@@ -106,8 +106,8 @@ static size_t group_size(const struct ocl_runnable *r, size_t most)
 }
 
 /*
- * Items for n elements. A core of a CPU takes a few groups of one item with a long piece each;
- * other devices want so many items that they hide their latency.
+ * Chooses the work-items for n elements. Each core of a CPU gets a few groups of one item with a
+ * long range; other devices need enough items to hide their latency.
  */
 static void shape(const struct ocl_device *dev, const struct ocl_runnable *r, int64_t n,
                   size_t *global, size_t *local)
@@ -125,7 +125,7 @@ static void shape(const struct ocl_device *dev, const struct ocl_runnable *r, in
     *global = *local * least(want, least((size_t)dev->cores * 16, PARTIALS));
 }
 
-/* A scalar as the kernels of a dtype take it. */
+/* A scalar argument in the type that the kernels of a dtype expect. */
 union scalar {
     float f32;
     double f64;
@@ -222,7 +222,7 @@ int ocl_own_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, i
 
 /* ---- products ---- */
 
-/* How far op(matrix)'s next row and next column are. */
+/* The strides from one row and from one column of op(matrix) to the next. */
 static void strides(const struct ocl_matrix *a, cl_ulong *row, cl_ulong *column)
 {
     *row = a->trans ? 1 : (cl_ulong)a->ld;
@@ -234,7 +234,7 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* The side of a square of items that run together. */
+/* The side of the square of items in a group. */
 static size_t square_side(const struct ocl_runnable *r, size_t most)
 {
     size_t side = 1;
@@ -248,7 +248,8 @@ int ocl_own_gemv(struct ocl_queue *queue, const struct ocl_product *p)
 {
     bool trans = p->a.trans;
     cl_ulong rows = (cl_ulong)(trans ? p->n : p->m);
-    cl_ulong columns = p->alpha == 0 ? 0 : (cl_ulong)(trans ? p->m : p->n); /* that are read */
+    /* the columns that are read */
+    cl_ulong columns = p->alpha == 0 ? 0 : (cl_ulong)(trans ? p->m : p->n);
     cl_ulong a_first = p->a.first, a_row, a_column, x_first = p->x.first, y_first = p->y.first;
     cl_long x_step = p->x.inc, y_step = p->y.inc;
     bool along = !queue->dev->few && !trans && columns > 1;

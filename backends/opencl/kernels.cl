@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ferry's own kernels. Built with -DARITHMETIC for the floating dtype X, or with -DCONVERT from
- * dtype X to dtype Y; dtypes are ferry's numbers. FP64: the device has double. FEW: an item has one
- * long piece of memory, and goes through it by vectors, as CPUs like it; without, neighbours read
- * neighbours.
+ * dtype X to dtype Y; dtypes are ferry's numbers. FP64: the device supports double. FEW: each item
+ * processes one contiguous range with vector loads, which suits CPUs; otherwise adjacent items read
+ * adjacent elements.
  */
 
-/* A product is rounded before it is added, as on the host: the same numbers from every device. */
+/*
+ * A product is rounded before it is added, as on the host, so that every device computes the same
+ * numbers.
+ */
 #pragma OPENCL FP_CONTRACT OFF
 
 #ifdef FP64
@@ -14,7 +17,7 @@
 #endif
 
 /*
- * From `i` to `end` by STEP is this item's part of n elements: a piece in one, or every
+ * This item's elements run from `i` to `end` by STEP: a contiguous range, or every
  * get_global_size(0)th element.
  */
 #ifdef FEW
@@ -59,7 +62,7 @@ inline ushort16 bf16_round16(float16 value)
 
 #ifdef ARITHMETIC
 
-/* stored: in memory. real: what is computed with. wide: what sums are kept in. */
+/* stored: the type in memory. real: the type of the computation. wide: the type of sums. */
 #if X == 0
 typedef float stored;
 typedef float real;
@@ -138,8 +141,8 @@ kernel void scal(ulong n, real alpha, global const stored *unused, ulong unused_
 /* ---- reductions ---- */
 
 /*
- * Terms are added in pairs, eight at a time, and then to a sum that does not lose what they bring:
- * a double, or a float beside what it has rounded away. With doubles, products are doubles too.
+ * Terms are added in pairs, then in eights, and then to a sum that keeps their low bits: a double,
+ * or a float with a second float for the rounding error. With doubles, products are doubles too.
  */
 #ifdef FP64
 typedef double wide;
@@ -210,7 +213,7 @@ inline wide join(wide a, wide b)
 #define JOIN_LANES(sum)
 #endif
 
-/* One partial sum an item. */
+/* Computes one partial sum per item. */
 #define REDUCTION(name, TERM)                                                                    \
     kernel void name(ulong n, global const stored *x, ulong x_first, global const stored *y,     \
                      ulong y_first, global wide *partials)                                       \
@@ -243,7 +246,7 @@ kernel void finish(ulong parts, global const wide *partials, global real *result
 
 #else
 
-/* The sum of a group's sums, whose size is a power of 2, in cell 0. */
+/* Adds the items' sums of a group, whose size is a power of 2, into cell 0. */
 inline void join_group(local wide *cells, wide sum)
 {
     uint item = (uint)get_local_id(0);
@@ -257,7 +260,7 @@ inline void join_group(local wide *cells, wide sum)
     }
 }
 
-/* One partial sum a group. */
+/* Computes one partial sum per group. */
 #define REDUCTION(name, TERM)                                                                \
     kernel void name(ulong n, global const stored *x, ulong x_first, global const stored *y, \
                      ulong y_first, global wide *partials, local wide *cells)                \
@@ -304,7 +307,7 @@ REDUCTION(sum_square, SQUARE)
 
 /* ---- products ---- */
 
-/* An item an element of y; a's rows and columns are those of op(A). */
+/* One item per element of y; a's rows and columns are those of op(A). */
 kernel void gemv(ulong rows, ulong columns, real alpha, global const stored *a, ulong a_first,
                  ulong a_row, ulong a_column, global const stored *x, ulong x_first, long x_step,
                  real beta, global stored *y, ulong y_first, long y_step)
@@ -327,7 +330,7 @@ kernel void gemv(ulong rows, ulong columns, real alpha, global const stored *a, 
 
 #ifdef FEW
 
-/* An item an element of C; strides are those of op(A) and op(B). */
+/* One item per element of C; strides are those of op(A) and op(B). */
 kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, ulong a_first,
                  ulong a_row, ulong a_column, global const stored *b, ulong b_first, ulong b_row,
                  ulong b_column, real beta, global stored *c, ulong c_first, ulong c_row)
@@ -351,8 +354,8 @@ kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, 
 #else
 
 /*
- * The same where op(A)'s rows lie along memory, for which items with a row each would read in strides: a
- * group has the row, and neighbours read neighbours.
+ * The same for rows of op(A) that are contiguous in memory, which single items would read with a
+ * stride: a group processes each row, and adjacent items read adjacent elements.
  */
 kernel void gemv_along(ulong rows, ulong columns, real alpha, global const stored *a, ulong a_first,
                        ulong a_row, ulong a_column, global const stored *x, ulong x_first, long x_step,
@@ -383,8 +386,8 @@ kernel void gemv_along(ulong rows, ulong columns, real alpha, global const store
 }
 
 /*
- * An item an element of C, a group a square of them. Its items bring squares of op(A) and op(B) to local
- * memory, neighbours reading neighbours whichever way a matrix lies; each term is added as it comes, so
+ * One item per element of C, one group per square of them. The items copy squares of op(A) and
+ * op(B) to local memory with coalesced reads in either orientation; terms are added in order, so
  * that the size of a square does not change the sum.
  */
 kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, ulong a_first,
@@ -431,7 +434,7 @@ kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, 
 
 #ifdef CONVERT
 
-/* Whole numbers come in 32 bits where they have no more, the others as float or double. */
+/* Integers are converted in 32 bits if they have no more, other types as float or double. */
 #if X == 0
 typedef float from_stored;
 typedef float from;
@@ -471,8 +474,8 @@ typedef uint from;
 #endif
 
 /*
- * To a float whose last bit says whether anything was cut off, so that rounding it once more, to
- * fewer bits, rounds as if it were done once.
+ * Converts to a float with a sticky last bit, so that a second rounding to fewer bits gives the
+ * same result as a single one.
  */
 #if X == 0 || X == 2 || X == 3
 #define TO_ODD(v) (v)
@@ -497,7 +500,7 @@ inline float to_odd(from v)
 #endif
 
 #if X <= 3
-/* the choice is between floats: llvmpipe cannot choose between bytes */
+/* selects between floats: llvmpipe cannot select between bytes */
 #define WHOLE(v, type) convert_##type##_sat_rte(isnan(v) ? (from)0 : (v))
 #else
 #define WHOLE(v, type) convert_##type##_sat(v)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of commands that were enqueued and not yet seen to have ended.
+ * Lists of enqueued commands that are not known to have ended.
  */
 #include "opencl.h"
 

@@ -31,7 +31,7 @@ backends_ferry_opencl_la_CFLAGS = $(PLUGIN_CFLAGS)
 backends_ferry_opencl_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
 backends_ferry_opencl_la_LIBADD = kernels/libkernelplans.la $(CLBLAST_LIBS) $(OPENCL_LIBS) -ldl -lpthread -lm
 
-# The kernels' source as C strings, a line each.
+# The kernels' source as C strings, one per line.
 BUILT_SOURCES += %D%/kernels.cl.h
 CLEANFILES += %D%/kernels.cl.h
 %D%/kernels.cl.h: $(srcdir)/%D%/kernels.cl
@@ -39,7 +39,8 @@ CLEANFILES += %D%/kernels.cl.h
 	$(AM_V_GEN)$(SED) -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n",/' $(srcdir)/%D%/kernels.cl >$@
 endif
 
-# What was compiled for the tests, the benches and the demo (RUN_ENV), by PoCL and by the plugin.
+# Caches of compiled programs that PoCL and the plugin wrote for the tests, the benchmarks and the
+# demo (RUN_ENV).
 clean-local: clean-pocl-cache
 clean-pocl-cache:
 	rm -rf pocl-cache kernel-cache

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Device memory: blocks, copies, fills.
- */
+/* Device memory: blocks, copies, fills. */
 #include "opencl.h"
 
 #include <inttypes.h>
@@ -16,8 +14,8 @@ static cl_mem mem_of(const void *handle)
 /* ---- blocks ---- */
 
 /*
- * Drivers put off the allocation until a command needs the block, which would then fail for want of
- * memory; a command that needs it makes them do it now.
+ * Drivers defer the allocation to the first command that uses the block, which would then fail if
+ * memory is short; a command submitted here forces the allocation.
  */
 static int make_real(struct ocl_device *dev, cl_mem mem, const char **call)
 {
@@ -42,7 +40,7 @@ static int no_block(const struct ocl_device *dev, uint64_t bytes, const char *ca
     if (bytes > dev->max_alloc)
         return ocl_host->error(FERRY_ENOMEM,
                                "%s: %s: %" PRIu64
-                               " bytes wanted, the device's largest block is %" PRIu64 " bytes",
+                               " bytes requested, the device's largest block is %" PRIu64 " bytes",
                                call, ocl_error_name(error), bytes, dev->max_alloc);
     if (error == CL_OUT_OF_RESOURCES)
         return ocl_host->error(FERRY_ENOMEM, "%s: %s", call, ocl_error_name(error));
@@ -104,7 +102,7 @@ int ocl_range_check(const char *side, const void *handle, uint64_t offset, uint6
     int error;
 
     if (!handle)
-        return ocl_host->error(FERRY_EINVAL, "%s: a reference to nothing", side);
+        return ocl_host->error(FERRY_EINVAL, "%s: the reference is null", side);
     error = clGetMemObjectInfo(mem_of(handle), CL_MEM_SIZE, sizeof(size), &size, NULL);
     if (error)
         return ocl_host->error(FERRY_EINVAL, "%s: clGetMemObjectInfo: %s", side,
@@ -133,7 +131,7 @@ static int h2d(struct ocl_device *dev, struct ocl_queue *queue, ferry_ref dst, f
     int err = ocl_range_check("dst", dst.handle, dst.offset, bytes), error;
 
     if (!err && !src.handle)
-        err = ocl_host->error(FERRY_EINVAL, "src: the host's side is NULL");
+        err = ocl_host->error(FERRY_EINVAL, "src: the host pointer is NULL");
     if (err)
         return err;
     error = clEnqueueWriteBuffer(queue->q, dst.handle, CL_FALSE, (size_t)dst.offset, (size_t)bytes,
@@ -151,7 +149,7 @@ static int d2h(struct ocl_device *dev, struct ocl_queue *queue, ferry_ref dst, f
     int err = ocl_range_check("src", src.handle, src.offset, bytes), error;
 
     if (!err && !dst.handle)
-        err = ocl_host->error(FERRY_EINVAL, "dst: the host's side is NULL");
+        err = ocl_host->error(FERRY_EINVAL, "dst: the host pointer is NULL");
     if (err)
         return err;
     error = clEnqueueReadBuffer(queue->q, mem_of(src.handle), CL_FALSE, (size_t)src.offset,
@@ -202,7 +200,7 @@ int ocl_memcpy(void *device, void *handle, uint32_t kind, ferry_ref dst, ferry_c
     case FERRY_MEMCPY_D2D:
         return d2d(dev, queue, dst, src, bytes);
     default:
-        return ocl_host->error(FERRY_EINVAL, "there is no kind %" PRIu32 " of memcpy", kind);
+        return ocl_host->error(FERRY_EINVAL, "invalid kind %" PRIu32 " of memcpy", kind);
     }
 }
 
@@ -216,7 +214,7 @@ int ocl_copy(void *device, void *handle, uint32_t dtype, int64_t n, ferry_cref x
     return d2d(dev, ocl_queue_of(dev, handle), y, x, (uint64_t)n * size);
 }
 
-/* Two devices that were adopted in one context share its buffers. */
+/* Two devices that were adopted with one context share its buffers. */
 int ocl_peer_access(void *dst_dev, void *src_dev)
 {
     const struct ocl_device *dst = dst_dev, *src = src_dev;
@@ -234,7 +232,7 @@ int ocl_peer_copy(void *dst_dev, void *handle, ferry_ref dst, void *src_dev, fer
 
 /* ---- fills ---- */
 
-/* `bytes` from `offset` on with a pattern whose size divides both. */
+/* Fills `bytes` from `offset` on with a pattern whose size divides both. */
 static int fill(struct ocl_queue *queue, cl_mem mem, const void *pattern, size_t size,
                 uint64_t offset, uint64_t bytes)
 {
@@ -250,7 +248,7 @@ static int fill(struct ocl_queue *queue, cl_mem mem, const void *pattern, size_t
 }
 
 /*
- * The widest pattern serves best; what lies before and after its multiples is done with narrow
+ * The widest pattern is the fastest; bytes before and after its multiples are filled with narrow
  * ones, in order.
  */
 #define WIDEST 128u

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of the OpenCL plugin share.
+ * Declarations that the files of the OpenCL plugin share.
  *
- * A handle of this plugin is a cl_mem. One lock a device guards its queues' pending work, its
- * events and its accounts; nothing that may block and nothing of OpenCL that enqueues runs under
- * it.
+ * A handle of this plugin is a cl_mem. Each device has one lock, which guards its queues' pending
+ * work, its events and its counters; no call that may block, and no OpenCL call that enqueues, runs
+ * under it.
  */
 #ifndef FERRY_OPENCL_H
 #define FERRY_OPENCL_H
@@ -24,11 +24,11 @@
 
 extern const ferry_host *ocl_host; /* set by ferry_plugin_open */
 
-/* OpenCL's name of an error, or CLBlast's; "error -9999" for what neither knows. */
+/* The name of an error of OpenCL or CLBlast; "error -9999" for an unknown one. */
 const char *ocl_error_name(int error);
-/* Which of ferry's codes that error is, where `call` gave it. */
+/* The code of ferry for an error that `call` returned. */
 int ocl_error_code(int error);
-/* Tells the host that `call` gave `error`; returns the code. */
+/* Reports to the host that `call` returned `error`; returns the code. */
 int ocl_fail(const char *call, int error);
 
 /* ---- options.c ---- */
@@ -53,20 +53,20 @@ struct ocl_settings {
 
 extern const ferry_plugin_option ocl_options[OCL_OPTIONS];
 
-/* Reads them all from the host, which allows it in some entries only. FERRY_ECONF. */
+/* Reads all options from the host, which allows that in some entries only. FERRY_ECONF. */
 int ocl_settings_read(struct ocl_settings *out);
 
 /* ---- icd.c ---- */
 
 /*
- * Logs each driver that the ICD loader was told of and could not load; what is wrong with the first
- * goes to `first`. Returns how many there are.
+ * Logs each driver that the ICD loader was configured to load and could not; the reason of the
+ * first is copied to `first`. Returns their number.
  */
 unsigned ocl_icd_check(char *first, size_t size);
 
 /* ---- platform.c ---- */
 
-/* A device as enumeration found it. */
+/* A device that the enumeration found. */
 struct ocl_unit {
     cl_platform_id platform;
     cl_device_id id;
@@ -74,22 +74,23 @@ struct ocl_unit {
     char platform_name[64];
 };
 
-/* Enumerates, once in a process. */
+/* Enumerates the devices, once per process. */
 int ocl_units_find(void);
 const struct ocl_unit *ocl_unit_at(uint32_t index);        /* NULL beyond the last */
-uint32_t ocl_unit_index(cl_device_id id);                  /* UINT32_MAX: not among them */
+uint32_t ocl_unit_index(cl_device_id id);                  /* UINT32_MAX if it was not enumerated */
 bool ocl_has_extension(cl_device_id id, const char *name); /* of the device */
-/* A string of a device or platform, cut to fit, "" where there is none. */
+/* A string of a device or platform, truncated to fit; "" if there is none. */
 void ocl_device_string(cl_device_id id, cl_device_info what, char *out, size_t size);
 void ocl_platform_string(cl_platform_id id, cl_platform_info what, char *out, size_t size);
-bool ocl_is_called(cl_device_id id, const char *name); /* whether the device's name begins so */
+bool ocl_is_called(cl_device_id id, const char *name); /* whether the device's name begins with it
+                                                        */
 
 int ocl_device_count(void *plugin, uint32_t *out);
 int ocl_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out);
 
 /* ---- context.c: contexts, and the programs built in them ---- */
 
-#define OCL_FLOATS 4u /* F32, F64, F16, BF16: their dtypes are 0 to 3 */
+#define OCL_FLOATS 4u /* F32, F64, F16, BF16: dtypes 0 to 3 */
 
 /* Variants of the kernels: for few work-items, and with doubles. */
 #define OCL_FEW_ITEMS 1u
@@ -97,31 +98,31 @@ int ocl_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_propert
 #define OCL_VARIANTS  4u
 
 /*
- * The program's own context, or one of ours. Ours live as long as the process: what was compiled in
- * them is found again when the device is opened again, by us and by CLBlast.
+ * A context of the program or of the plugin. The plugin's contexts live as long as the process, so
+ * that the plugin and CLBlast find compiled programs when the device is opened again.
  */
 struct ocl_context {
     struct ocl_context *next;
     cl_context context;
     cl_device_id id;
     bool adopted;
-    bool cache; /* what is compiled is kept on disk */
+    bool cache; /* compiled programs are stored on disk */
     pthread_mutex_t build_lock;
     cl_program arithmetic[OCL_VARIANTS][OCL_FLOATS];
     cl_program convert[OCL_VARIANTS][FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
     cl_program operations[2][PROGRAM_COUNT]; /* for many items, for few */
 };
 
-/* Ours for a device, created if need be. */
+/* The plugin's context for a device, created if necessary. */
 int ocl_context_of(const struct ocl_unit *unit, struct ocl_context **out);
 int ocl_context_adopt(cl_context context, cl_device_id id, struct ocl_context **out);
-void ocl_context_release(struct ocl_context *context); /* those of ours stay */
-/* The program with a dtype's arithmetic, or with one conversion; built on first use. */
+void ocl_context_release(struct ocl_context *context); /* the plugin's own stay */
+/* The program for a dtype's arithmetic, or for one conversion; built on first use. */
 int ocl_program_arithmetic(struct ocl_context *c, unsigned variant, uint32_t dtype,
                            cl_program *out);
 int ocl_program_convert(struct ocl_context *c, unsigned variant, uint32_t from, uint32_t to,
                         cl_program *out);
-/* Builds a text, or finds it on disk; what the compiler says of a mistake goes to the log. */
+/* Builds a source, or loads its binary from disk; the compiler's errors go to the log. */
 int ocl_program_build(const struct ocl_context *c, const char *const *lines, size_t count,
                       const char *options, cl_program *out);
 
@@ -140,14 +141,14 @@ enum ocl_kernel {
     OCL_KERNELS
 };
 
-/* A command that was enqueued and not yet seen to have ended. */
+/* An enqueued command that is not known to have ended. */
 struct ocl_pending {
     cl_event event;
     const char *what;
 };
 
 struct ocl_failure {
-    int error; /* of OpenCL; 0: none */
+    int error; /* an OpenCL error; 0: none */
     const char *what;
 };
 
@@ -157,58 +158,58 @@ struct ocl_list {
 };
 
 struct ocl_event {
-    struct ocl_event *next, **link; /* among its queue's, until it is settled */
-    struct ocl_queue *queue;        /* NULL once it is settled */
+    struct ocl_event *next, **link; /* in its queue's list, until it is done */
+    struct ocl_queue *queue;        /* NULL once it is done */
     cl_event marker;
     struct ocl_list before; /* the queue's commands since the event before this one */
     struct ocl_failure failure;
 };
 
 /*
- * A kernel, and the largest group that the driver runs it in: registers and local memory may make that
- * less than the device's.
+ * A kernel, and the largest group that the driver runs it in: its registers and local memory may
+ * make that less than the device's limit.
  */
 struct ocl_runnable {
-    cl_kernel kernel; /* NULL: not made yet */
+    cl_kernel kernel; /* NULL: not created yet */
     size_t most;
 };
 
-/* An in-order queue, with kernels of its own: clSetKernelArg is not thread-safe. */
+/* An in-order queue with kernels of its own, because clSetKernelArg is not thread-safe. */
 struct ocl_queue {
     struct ocl_queue *next;
     struct ocl_device *dev;
     cl_command_queue q;
     struct ocl_list pending;
     unsigned gathered;            /* commands since the latest flush */
-    struct ocl_event *events;     /* not settled yet */
-    struct ocl_failure for_event; /* of a command that is no longer pending */
+    struct ocl_event *events;     /* not done yet */
+    struct ocl_failure for_event; /* of commands that are no longer pending */
     struct ocl_failure for_sync;
     struct ocl_runnable kernels[OCL_FLOATS][OCL_KERNELS];
     struct ocl_runnable convert[FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
     cl_kernel operations[KERNEL_COUNT];
-    cl_mem partials; /* of reductions */
+    cl_mem partials; /* partial sums of reductions */
 };
 
-/* Whether the command is over; what it failed with, if it did, to *error. */
+/* Whether the command has ended; *error is its failure, if it failed. */
 bool ocl_command_ended(cl_event event, int *error);
-/* What has ended goes; the first failure among it is kept in *failure. (locked) */
+/* Removes commands that have ended; the first failure among them is stored in *failure. (locked) */
 void ocl_list_reap(struct ocl_device *dev, struct ocl_list *list, struct ocl_failure *failure);
-/* Room for one more. */
+/* Makes room for one more. */
 bool ocl_list_grow(struct ocl_list *list);
 
 /* A queue around `q`, which is retained. */
 int ocl_queue_init(struct ocl_queue *queue, struct ocl_device *dev, cl_command_queue q);
 void ocl_queue_fini(struct ocl_queue *queue);
-/* Minds a command that was enqueued, until an event or a wait takes account of it. */
+/* Keeps an enqueued command until an event or a wait examines it. */
 int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event);
-/* Creates a cl_command_queue as the device's settings want it. */
+/* Creates a cl_command_queue with the device's settings. */
 int ocl_queue_new(struct ocl_device *dev, cl_command_queue *out);
 /* Whether `q` is an in-order queue of that context and device; FERRY_EINVAL. */
 int ocl_queue_check(cl_command_queue q, cl_context context, cl_device_id id);
 
-/* Settles those of the queue's events that are done. (locked) */
+/* Releases those of the queue's events that are done. (locked) */
 void ocl_events_settle(struct ocl_queue *queue);
-/* The queue goes; its work is done. (locked) */
+/* Detaches the events of a queue that is destroyed, whose work is done. (locked) */
 void ocl_events_forget(struct ocl_queue *queue);
 
 int ocl_synchronize(void *dev);
@@ -233,21 +234,23 @@ struct ocl_device {
     cl_device_id id;
     struct ocl_settings set;
     bool fp64, f16, zero_copy;
-    bool plain; /* host blocks are plain memory, which the device computes on where it lies */
-    bool float_sums; /* of what is no F64 */
-    bool few; /* work-items, each with a long piece of memory: what CPUs like */
+    bool plain;      /* host blocks are plain memory, which the device accesses in place */
+    bool float_sums; /* sums of types other than F64 are floats */
+    bool few;        /* work-items that each process a long range, for CPUs */
     unsigned variant;
     uint32_t index, cores;
     uint64_t max_alloc, max_group, base_align, host_align;
-    atomic_uint next_place;      /* of a large host block, in turn */
-    atomic_uint without_clblast; /* bit op, + 16 for F64: it has failed at what ours may do */
+    atomic_uint next_place;      /* the offset of the next large host block, rotating */
+    atomic_uint without_clblast; /* bit op, + 16 for F64: CLBlast failed, ferry's own kernels are
+                                  * used */
     pthread_mutex_t lock;
     struct kernel_target target;  /* of operations */
-    struct ocl_queue main, setup; /* the default one, and one for what waits for nobody */
+    struct ocl_queue main, setup; /* the default queue, and one for commands that do not wait for
+                                   * others */
     struct ocl_queue *queues;
-    void *host_blocks; /* a tree of them, by address */
-    void *lent_blocks; /* a tree of those that are imported, by buffer */
-    void *mapped;      /* a tree of the imported buffers that are */
+    void *host_blocks; /* a tree of all host blocks, by address */
+    void *lent_blocks; /* a tree of the imported ones, by buffer */
+    void *mapped;      /* a tree of the imported buffers that are mapped */
     ferry_plugin_counters counters;
 };
 
@@ -261,14 +264,14 @@ static inline void ocl_unlock(struct ocl_device *dev)
     pthread_mutex_unlock(&dev->lock);
 }
 
-/* The queue behind the ABI's handle. */
+/* The queue of a handle of the ABI. */
 static inline struct ocl_queue *ocl_queue_of(struct ocl_device *dev, void *handle)
 {
     return handle ? handle : &dev->main;
 }
 
-/* Whether memory is shared with the host, as far as the device and the option say. */
-/* Whether it computes on the host's processors. */
+/* Whether host and device share memory, according to the device and the option. */
+/* Whether the device is the host's processor. */
 bool ocl_is_processor(cl_device_id id);
 bool ocl_is_unified(cl_device_id id, cl_device_type type, enum ocl_switch zero_copy);
 
@@ -282,7 +285,7 @@ int ocl_adopt(void *plugin, const char *const *names, void *const *values, uint6
 
 /* ---- memory.c ---- */
 
-/* Whether `bytes` from the reference on lie inside its buffer. FERRY_EINVAL. */
+/* Checks that `bytes` from the reference on are inside its buffer. FERRY_EINVAL. */
 int ocl_range_check(const char *side, const void *handle, uint64_t offset, uint64_t bytes);
 
 int ocl_alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
@@ -308,11 +311,11 @@ int ocl_unmap(void *dev, void *queue, void *handle);
 
 /* ---- element.c ---- */
 
-uint64_t ocl_element_size(uint32_t dtype); /* 0: no such type */
-/* `value` as one element, rounded to nearest even; returns its size. */
+uint64_t ocl_element_size(uint32_t dtype); /* 0 for an invalid type */
+/* Encodes `value` as one element, rounded to nearest even; returns its size. */
 size_t ocl_element_encode(uint32_t dtype, double value, void *out);
 
-/* ---- arith.c: what each operation is done by;  kernels.c: our own;  blas.c: CLBlast's ---- */
+/* ---- arith.c: the choice of the implementation;  kernels.c: ferry's;  blas.c: CLBlast's -- */
 
 struct ocl_vector {
     cl_mem mem;
@@ -373,7 +376,7 @@ int ocl_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t 
 
 /* ---- operation.c: prepared operations ---- */
 
-/* What the kernels of kernels/ are compiled with for this device. */
+/* The parameters with which the kernels of kernels/ are compiled for this device. */
 void ocl_target_of(const struct ocl_device *dev, struct kernel_target *out);
 int ocl_extension(void *dev, const char *name, const void **out_table);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prepared operations, the table "ferry.op/1": an operation is a few launches of the kernels in
- * kernels/, as its plan says.
+ * Prepared operations, the table "ferry.op/1": an operation is a sequence of launches of the
+ * kernels in kernels/, according to its plan.
  */
 #include "opencl.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what kernels are compiled with --------------------------------------------------------- */
+/* ---- parameters of the compilation ---------------------------------------------------------- */
 
 void ocl_target_of(const struct ocl_device *dev, struct kernel_target *out)
 {
@@ -26,7 +26,10 @@ void ocl_target_of(const struct ocl_device *dev, struct kernel_target *out)
     out->busy = (uint32_t)dev->cores * (dev->few ? 4 : 32);
 }
 
-/* Kernels are compiled without contraction: where a product and a sum may be one, they say so. */
+/*
+ * Kernels are compiled without contraction: they call fma explicitly where a product and a sum may
+ * be fused.
+ */
 static bool is_fused(const struct ocl_device *dev)
 {
     cl_device_fp_config config = 0;
@@ -36,8 +39,8 @@ static bool is_fused(const struct ocl_device *dev)
 }
 
 /*
- * Mesa's llvmpipe ends the process where a kernel reads its arguments at an index that is not known when it is compiled:
- * there they are copied first.
+ * Mesa's llvmpipe aborts the process if a kernel indexes its arguments with a value that is unknown
+ * at compile time: on that device the arguments are copied first.
  */
 static bool reads_arguments_by_index(const struct ocl_device *dev)
 {
@@ -52,7 +55,7 @@ static int build(const struct ocl_device *dev, enum kernel_program program, cl_p
     int err;
 
     if (!lines)
-        return ocl_host->error(FERRY_ENOMEM, "no memory for the text of kernels");
+        return ocl_host->error(FERRY_ENOMEM, "out of memory for the source of the kernels");
     (void)kernel_program_lines(program, lines);
     snprintf(options, sizeof(options), " -cl-std=CL1.2 -w -DVEC=%u -DGROUP=%u%s%s",
              (unsigned)dev->target.vec, (unsigned)dev->target.group,
@@ -78,7 +81,7 @@ static int program_of(const struct ocl_device *dev, enum kernel_program program,
     return err;
 }
 
-/* The queue's own: clSetKernelArg is not thread-safe. */
+/* The queue's own kernel object: clSetKernelArg is not thread-safe. */
 static int kernel_of(struct ocl_queue *queue, uint32_t kernel, cl_kernel *out)
 {
     cl_kernel *slot = &queue->operations[kernel];
@@ -118,7 +121,7 @@ static int set_args(cl_kernel kernel, const struct kernel_launch *l,
     return error ? ocl_fail("clSetKernelArg", error) : 0;
 }
 
-/* `run`: of what; NULL for packing. */
+/* `run`: the arguments of the run; NULL for packing. */
 static int launch(struct ocl_queue *queue, const struct kernel_launch *l,
                   const struct kernel_place *places, const ferry_op_run_args *run)
 {
@@ -160,7 +163,7 @@ static int query(void *device, const ferry_op_desc *op, ferry_op_answer *out)
     return err;
 }
 
-/* Whether the driver runs the kernel in groups of the size that it was compiled for. */
+/* Checks that the driver can run the kernel in groups of the compiled size. */
 static int check_group(const struct ocl_device *dev, cl_program program, uint32_t kernel)
 {
     size_t most = dev->target.group;
@@ -175,7 +178,7 @@ static int check_group(const struct ocl_device *dev, cl_program program, uint32_
     if (most >= dev->target.group)
         return 0;
     return ocl_host->error(FERRY_EUNSUPPORTED,
-                           "%s runs in groups of %zu here; %" PRIu32 " are wanted",
+                           "%s runs in groups of %zu here; %" PRIu32 " are required",
                            kernel_function(kernel), most, dev->target.group);
 }
 
@@ -187,7 +190,7 @@ static int compile_kernel(const struct ocl_device *dev, uint32_t kernel)
     return err ? err : check_group(dev, program, kernel);
 }
 
-/* What a launch needs is compiled now. */
+/* Compiles the programs that the launches need. */
 static int compile(const struct ocl_device *dev, const struct kernel_plan *p)
 {
     int err = 0;
@@ -206,7 +209,7 @@ static int create(void *device, const ferry_op_desc *op, void **out_prepared)
     int err;
 
     if (!p)
-        return ocl_host->error(FERRY_ENOMEM, "no memory for a prepared operation");
+        return ocl_host->error(FERRY_ENOMEM, "out of memory for a prepared operation");
     err = kernel_plan_make(&dev->target, op, p);
     if (err)
         (void)ocl_host->error(err, "operation %" PRIu32 ", pass %" PRIu32, op->kind, op->pass);
@@ -271,7 +274,7 @@ int ocl_extension(void *dev, const char *name, const void **out_table)
 {
     (void)dev;
     if (strcmp(name, FERRY_OP_EXTENSION) != 0)
-        return ocl_host->error(FERRY_EUNSUPPORTED, "there is no extension \"%.64s\"", name);
+        return ocl_host->error(FERRY_EUNSUPPORTED, "unknown extension \"%.64s\"", name);
     *out_table = &table;
     return 0;
 }

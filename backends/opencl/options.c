@@ -2,37 +2,37 @@
 #include "opencl.h"
 
 const ferry_plugin_option ocl_options[OCL_OPTIONS] = {
-    { "platform", "", "only platforms whose name has this in it, in any case of letters", NULL,
+    { "platform", "", "only platforms whose name contains this text, ignoring case", NULL,
       FERRY_OPTION_STRING, 0 },
-    { "type", "all", "which devices are enumerated", "all|gpu|cpu|accelerator", FERRY_OPTION_ENUM,
-      0 },
+    { "type", "all", "type of the devices to enumerate", "all|gpu|cpu|accelerator",
+      FERRY_OPTION_ENUM, 0 },
     { "zero_copy", "auto",
-      "whether blobs are shared with the host: where the device says so, always if a test of it "
-      "passes, or never",
+      "whether blobs are shared with the host: if the device reports shared memory, whenever a "
+      "test passes, or never",
       "auto|on|off", FERRY_OPTION_ENUM, 0 },
     { "f16", "auto",
-      "arithmetic on F16: where the device has cl_khr_fp16, on any by conversion to F32, or never",
+      "arithmetic on F16: if the device has cl_khr_fp16, on any device by conversion to F32, or "
+      "never",
       "auto|on|off", FERRY_OPTION_ENUM, 0 },
-    { "f64", "auto", "arithmetic on F64: where the device has cl_khr_fp64, or never", "auto|off",
+    { "f64", "auto", "arithmetic on F64: if the device has cl_khr_fp64, or never", "auto|off",
       FERRY_OPTION_ENUM, 0 },
     { "arithmetic", "auto",
-      "whose kernels compute: those that did better, ferry's own, or CLBlast's, whose sums of "
-      "long vectors are less exact",
+      "which kernels compute: the faster ones, ferry's own, or CLBlast's, whose sums of long "
+      "vectors are less exact",
       "auto|own|clblast", FERRY_OPTION_ENUM, 0 },
     { "sums", "auto",
-      "what sums of F32 and narrower types are kept in: doubles on a CPU, on others a float beside "
-      "what it has rounded away, or one of them",
+      "type of sums of F32 and narrower types: double on a CPU and a float with its rounding error "
+      "elsewhere, or one of the two",
       "auto|double|float", FERRY_OPTION_ENUM, 0 },
     { "items", "auto",
-      "how ferry's own kernels divide a vector: as suits the type of the device, among few "
-      "work-items, or among many",
+      "how ferry's own kernels divide a vector: by the type of the device, over few work-items, or "
+      "over many",
       "auto|few|many", FERRY_OPTION_ENUM, 0 },
     { "cache", "auto",
-      "whether compiled kernels are kept on disk, in $XDG_CACHE_HOME/ferry or ~/.cache/ferry: "
-      "where "
-      "the driver is not known to do so itself, always, or never",
+      "whether compiled kernels are stored on disk, in $XDG_CACHE_HOME/ferry or ~/.cache/ferry: "
+      "unless the driver is known to do so itself, always, or never",
       "auto|on|off", FERRY_OPTION_ENUM, 0 },
-    { "profiling", "no", "whether queues measure, and each command's time is logged (debug)", NULL,
+    { "profiling", "no", "whether queues measure the time of each command and log it (debug)", NULL,
       FERRY_OPTION_BOOL, 0 },
 };
 
@@ -43,7 +43,7 @@ static const char *text_of(unsigned option)
     return text ? text : ocl_options[option].default_value;
 }
 
-/* Which of the words; where nobody said one, the first, which is the default of each. */
+/* The index of the option's word; 0, the default, if it is not set. */
 static int read_word(unsigned option, uint32_t *out)
 {
     const ferry_plugin_option *o = &ocl_options[option];

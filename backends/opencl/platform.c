@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Which devices there are. No context is created here.
- */
+/* Enumerates the devices. No context is created here. */
 #define _GNU_SOURCE
 #include "opencl.h"
 
@@ -11,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of extensions, whose headers may be missing. */
+/* Constants of extensions, which headers may lack. */
 #define INFO_UUID_KHR      0x106A
 #define INFO_PCI_KHR       0x410F
 #define INFO_PCI_BUS_NV    0x4008
@@ -97,11 +95,11 @@ static const char *why_not(cl_device_id id)
     cl_bool available = CL_FALSE, compiler = CL_FALSE;
 
     if (clGetDeviceInfo(id, CL_DEVICE_AVAILABLE, sizeof(available), &available, NULL) || !available)
-        return "it is not available";
+        return "the device is not available";
     if (clGetDeviceInfo(id, CL_DEVICE_COMPILER_AVAILABLE, sizeof(compiler), &compiler, NULL) ||
         !compiler)
-        return "it has no compiler";
-    return is_too_old(id) ? "its OpenCL is older than 1.2" : NULL;
+        return "the device has no compiler";
+    return is_too_old(id) ? "its OpenCL version is below 1.2" : NULL;
 }
 
 static int add_unit(cl_platform_id platform, const char *platform_name, cl_device_id id)
@@ -117,7 +115,7 @@ static int add_unit(cl_platform_id platform, const char *platform_name, cl_devic
     }
     grown = realloc(units.at, (units.count + 1) * sizeof(*grown));
     if (!grown)
-        return ocl_host->error(FERRY_ENOMEM, "no memory for the list of devices");
+        return ocl_host->error(FERRY_ENOMEM, "out of memory for the list of devices");
     units.at = grown;
     memset(&grown[units.count], 0, sizeof(*grown));
     grown[units.count].platform = platform;
@@ -129,7 +127,7 @@ static int add_unit(cl_platform_id platform, const char *platform_name, cl_devic
     return 0;
 }
 
-/* A platform that fails is said, and skipped. */
+/* Adds a platform's devices; a platform that fails is logged and skipped. */
 static int add_platform(cl_platform_id platform, const struct ocl_settings *set)
 {
     cl_uint count = 0;
@@ -168,8 +166,8 @@ static bool is_before(const struct ocl_unit *a, const struct ocl_unit *b)
 }
 
 /*
- * The loader's order is that of a folder's files, which is anyone's guess: GPUs come first, then
- * the platforms by name, each one's devices as it gives them.
+ * The loader's order is the undefined order of files in a folder, so devices are sorted: GPUs
+ * first, then the platforms by name; a platform's devices keep their order.
  */
 static void sort_units(void)
 {
@@ -195,7 +193,7 @@ static int no_platform(int error)
                                          "driver is installed (an ICD, such as pocl-opencl-icd)");
 }
 
-/* There are platforms, and no device came of them. */
+/* The error if there are platforms but no usable device. */
 static int no_unit(const cl_platform_id *platforms, cl_uint count, const struct ocl_settings *set)
 {
     char first[64];
@@ -206,8 +204,8 @@ static int no_unit(const cl_platform_id *platforms, cl_uint count, const struct 
         return ocl_host->error(FERRY_ENODEV, "no device on %u platform%s (%s%s) can be used", count,
                                count > 1 ? "s" : "", first, count > 1 ? ", …" : "");
     return ocl_host->error(FERRY_ENODEV,
-                           "no device on %u platform%s (%s%s) is what option.platform = %.64s and "
-                           "option.type = %s ask for",
+                           "no device on %u platform%s (%s%s) matches option.platform = %.64s and "
+                           "option.type = %s",
                            count, count > 1 ? "s" : "", first, count > 1 ? ", …" : "",
                            *set->platform ? set->platform : "(any)", set->type_name);
 }
@@ -227,7 +225,7 @@ static int find_locked(void)
         return no_platform(error);
     platforms = calloc(count, sizeof(*platforms));
     if (!platforms)
-        return ocl_host->error(FERRY_ENOMEM, "no memory for the list of platforms");
+        return ocl_host->error(FERRY_ENOMEM, "out of memory for the list of platforms");
     error = clGetPlatformIDs(count, platforms, NULL);
     if (error)
         err = ocl_fail("clGetPlatformIDs", error);
@@ -247,8 +245,8 @@ static int find_locked(void)
 }
 
 /*
- * Drivers have been loaded, and end by what they have registered; CLBlast, which has been loaded before
- * them, would release its programs later than that.
+ * The drivers loaded now run their exit handlers before those of CLBlast, which was loaded earlier
+ * and would release its programs too late; so they are released here.
  */
 static void forget_programs(void)
 {
@@ -290,7 +288,7 @@ int ocl_device_count(void *plugin, uint32_t *out)
     return err;
 }
 
-/* ---- describing ---- */
+/* ---- description ---- */
 
 static void set_uuid(cl_device_id id, ferry_plugin_properties *out)
 {
@@ -312,7 +310,7 @@ static void set_pci(cl_device_id id, ferry_plugin_properties *out)
 
     if (ocl_has_extension(id, "cl_khr_pci_bus_info") &&
         !clGetDeviceInfo(id, INFO_PCI_KHR, sizeof(p), &p, NULL)) {
-        /* all four are there */
+        /* the device has all four */
     } else if (ocl_has_extension(id, "cl_nv_device_attribute_query") &&
                !clGetDeviceInfo(id, INFO_PCI_BUS_NV, sizeof(p.bus), &p.bus, NULL) &&
                !clGetDeviceInfo(id, INFO_PCI_SLOT_NV, sizeof(slot), &slot, NULL)) {
@@ -370,7 +368,7 @@ int ocl_properties(void *plugin, uint32_t index, void *device, ferry_plugin_prop
 
     (void)plugin;
     if (!dev && !unit)
-        return ocl_host->error(FERRY_EINVAL, "there is no device %" PRIu32, index);
+        return ocl_host->error(FERRY_EINVAL, "no device has the index %" PRIu32, index);
     if (unit) {
         err = ocl_settings_read(&set);
         if (err)

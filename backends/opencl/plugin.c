@@ -63,7 +63,7 @@ FERRY_API int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops *
     int err;
 
     ocl_host = host;
-    err = ocl_settings_read(&settings); /* what is wrong in them is said early */
+    err = ocl_settings_read(&settings); /* errors in the options are reported early */
     if (!err)
         *out = &ops;
     return err;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * In-order queues, and the account of what was enqueued on them.
+ * In-order queues, and the record of their enqueued commands.
  *
- * A command that fails once it runs tells nobody but its own event: an in-order queue goes on, and
- * a marker behind it completes. So each command's event is kept until an event of ours, or a wait,
- * has looked at it.
+ * The failure of a running command is only visible in its own event: the in-order queue continues,
+ * and a marker after the command completes. So the event of each command is kept until an event of
+ * the plugin, or a wait, has examined it.
  */
 #include "opencl.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- pending commands ---- */
 
-/* What was found out on the way belongs to the next event, and to the next wait. (locked) */
+/* A failure found here is kept for the next event and for the next wait. (locked) */
 static void reap_pending(struct ocl_queue *queue)
 {
     struct ocl_failure failure = { 0, NULL };
@@ -27,7 +27,10 @@ static void reap_pending(struct ocl_queue *queue)
     queue->for_sync = failure;
 }
 
-/* Drivers gather commands until somebody waits or flushes: with so many the device has work to do. */
+/*
+ * Drivers batch commands until a wait or a flush; after this many the plugin flushes, so that the
+ * device starts.
+ */
 #define BATCH 32u
 
 int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event)
@@ -49,10 +52,10 @@ int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event)
     }
     ocl_unlock(dev);
     if (flush)
-        (void)clFlush(queue->q); /* a queue that is beyond it tells who waits */
+        (void)clFlush(queue->q); /* if the queue has failed, the next wait reports it */
     if (kept)
         return 0;
-    (void)clWaitForEvents(1, &event); /* no memory to remember it by */
+    (void)clWaitForEvents(1, &event); /* out of memory for the record */
     (void)ocl_command_ended(event, &error);
     clReleaseEvent(event);
     return error ? ocl_fail(what, error) : 0;
@@ -88,10 +91,10 @@ int ocl_queue_check(cl_command_queue q, cl_context context, cl_device_id id)
         return ocl_host->error(FERRY_EINVAL, "cl_command_queue: clGetCommandQueueInfo: %s",
                                ocl_error_name(error));
     if (its_context != context || its_id != id)
-        return ocl_host->error(FERRY_EINVAL, "cl_command_queue: it is of another %s",
+        return ocl_host->error(FERRY_EINVAL, "cl_command_queue: the queue belongs to another %s",
                                its_context != context ? "context" : "device");
     if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
-        return ocl_host->error(FERRY_EINVAL, "cl_command_queue: it executes out of order");
+        return ocl_host->error(FERRY_EINVAL, "cl_command_queue: the queue executes out of order");
     return 0;
 }
 
@@ -143,7 +146,7 @@ static int add_queue(struct ocl_device *dev, cl_command_queue q, void **out)
     int err;
 
     if (!queue)
-        return ocl_host->error(FERRY_ENOMEM, "no memory for the queue");
+        return ocl_host->error(FERRY_ENOMEM, "out of memory for the queue");
     err = ocl_queue_init(queue, dev, q);
     if (err) {
         free(queue);
@@ -196,12 +199,13 @@ int ocl_queue_destroy(void *device, void *handle)
         return 0;
     }
     ocl_unlock(dev);
-    return ocl_host->error(FERRY_EINVAL, "%p is no queue of queue_create or queue_wrap", handle);
+    return ocl_host->error(FERRY_EINVAL, "%p was not created by queue_create or queue_wrap",
+                           handle);
 }
 
 /* ---- waiting ---- */
 
-/* What has failed on the queue, if nobody else has waited for it. (locked) */
+/* The failure of the queue that no other wait has reported. (locked) */
 static struct ocl_failure take_failure(struct ocl_queue *queue)
 {
     struct ocl_failure failure;
@@ -213,10 +217,10 @@ static struct ocl_failure take_failure(struct ocl_queue *queue)
     return failure;
 }
 
-/* A queue to wait for, and the event that was recorded last on it; both are kept meanwhile. */
+/* A queue to wait for, and its latest event; both are retained meanwhile. */
 struct waited {
     cl_command_queue q;
-    cl_event marker; /* NULL: all are settled */
+    cl_event marker; /* NULL if all events are done */
 };
 
 /* (locked) */
@@ -230,7 +234,7 @@ static struct waited to_wait_for(struct ocl_queue *queue)
     return w;
 }
 
-/* Rusticl's clFinish comes back before its events say that they are done. */
+/* Rusticl's clFinish can return before the events are complete. */
 static int finish(struct waited w)
 {
     cl_int status = CL_COMPLETE;
@@ -272,7 +276,7 @@ int ocl_queue_synchronize(void *device, void *handle)
     return verdict(error, failure);
 }
 
-/* Waits for all queues; others may destroy them meanwhile. */
+/* Waits for all queues; other threads may destroy them meanwhile. */
 static int finish_all(struct ocl_device *dev)
 {
     struct waited *all;
@@ -320,8 +324,7 @@ int ocl_queue_native(void *device, void *handle, const char *what, void *out, ui
     struct ocl_queue *queue = ocl_queue_of(device, handle);
 
     if (!what || strcmp(what, "cl_command_queue") != 0)
-        return ocl_host->error(FERRY_EUNSUPPORTED, "there is no object \"%.64s\"",
-                               what ? what : "");
+        return ocl_host->error(FERRY_EUNSUPPORTED, "unknown object \"%.64s\"", what ? what : "");
     if (size != sizeof(queue->q))
         return ocl_host->error(FERRY_EINVAL, "%s is a pointer, not %" PRIu64 " bytes", what, size);
     memcpy(out, &queue->q, sizeof(queue->q));

@@ -60,9 +60,9 @@ else
     err=$(cat "$folder/err")
     says and_one_that_cannot_be_loaded_is_named "$err" \
         "$folder/among/absent.icd: the driver is skipped: libferry-no-such-driver.so.1"
-    says and_one_that_names_nothing "$err" "$folder/among/empty.icd: the driver is skipped: it names"
+    says and_one_that_names_nothing "$err" "$folder/among/empty.icd: the driver is skipped: does not name"
     says and_one_that_is_something_else "$err" \
-        "$folder/among/wrong.icd: the driver is skipped: the library is no OpenCL driver"
+        "$folder/among/wrong.icd: the driver is skipped: the library is not an OpenCL driver"
 fi
 
 # devices VENDORS OPTIONS: the devices that `ferry devices` lists there, a line each.
@@ -154,6 +154,6 @@ is a_platform_is_chosen_by_a_part_of_its_name "$(devices ab platform=PORTABLE | 
 says and_it_is_that_one "$(devices ab platform=PORTABLE)" '(Portable Computing Language)'
 is a_type_that_no_device_has_leaves_none "$(devices ab 'platform=portable type=accelerator')" ''
 says and_the_options_are_why "$(cat "$folder/err")" \
-    'is what option.platform = portable and option.type = accelerator ask for'
+    'matches option.platform = portable and option.type = accelerator'
 says a_type_that_one_has_leaves_it "$(devices ab 'platform=portable type=cpu')" 'opencl:0'
 finish opencl-drivers

@@ -220,7 +220,7 @@ static void what_clblast_cannot_run_is_run_without_it(void)
     lie.answer = CLBlastInvalidLocalNumDimensions;
     CU_ASSERT_EQUAL(axpy(block, 8, 0, 8), 0);
     CU_ASSERT_EQUAL(lie.clblast, 1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(driver_logged(), "ferry's own kernels take its place"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(driver_logged(), "ferry's own kernels replace it"));
     ocl_get(block, 32, y, sizeof(y));
     CU_ASSERT_EQUAL(memcmp(eight, y, sizeof(y)), 0);
     CU_ASSERT_EQUAL(axpy(block, 8, 0, 8), 0); /* it is not asked a second time */
@@ -394,7 +394,7 @@ static void an_operation_whose_groups_are_too_large_is_refused(void)
     table = found;
     lie.group = 32;
     CU_ASSERT(driver_failed(table->create(dev, &op, &prepared), FERRY_EUNSUPPORTED,
-                            "in groups of 32 here; 64 are wanted"));
+                            "in groups of 32 here; 64 are required"));
     lie.group = 64;
     CU_ASSERT_EQUAL(table->create(dev, &op, &prepared), 0);
     lie.group = 0;

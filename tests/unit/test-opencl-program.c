@@ -361,7 +361,7 @@ static void objects_that_do_not_fit_are_refused_by_name(void)
         strstr(ferry_last_error(), "opencl:adopted: adopt: cl_queue is none of"));
     CU_ASSERT_PTR_NULL(none);
     FX_FAILS(FERRY_EINVAL, ferry_queue_wrap(fx_device(), o.q, &q)); /* of another context */
-    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "it is of another context"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "the queue belongs to another context"));
     CU_ASSERT_PTR_NULL(q);
     destroy_own(&o);
 }
@@ -446,7 +446,7 @@ static void a_block_beyond_the_largest_says_device_bytes_and_both_numbers(void)
     FX_FAILED(FERRY_ENOMEM, !ferry_memory_overwrite_device_data(m).handle);
     snprintf(text, sizeof(text),
              "%s: alloc of %" PRIu64 " bytes: clCreateBuffer: CL_INVALID_BUFFER_SIZE: %" PRIu64
-             " bytes wanted, the device's largest block is %" PRIu64 " bytes",
+             " bytes requested, the device's largest block is %" PRIu64 " bytes",
              ferry_device_name(dev), want, want, most);
     CU_ASSERT_STRING_EQUAL(ferry_last_error(), text);
     ferry_memory_release(m);

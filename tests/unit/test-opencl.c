@@ -94,7 +94,7 @@ static void a_block_beyond_the_largest_is_refused_with_both_numbers(void)
     if (!ocl_open(0, NULL))
         return;
     p = properties(0, dev);
-    snprintf(both[0], sizeof(both[0]), "%" PRIu64 " bytes wanted", p.max_alloc + 1);
+    snprintf(both[0], sizeof(both[0]), "%" PRIu64 " bytes requested", p.max_alloc + 1);
     snprintf(both[1], sizeof(both[1]), "largest block is %" PRIu64 " bytes", p.max_alloc);
     for (int i = 0; i < 2; i++)
         CU_ASSERT(driver_failed(ocl->alloc(dev, NULL, p.max_alloc + 1, 0, &handle, &flags),
