@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cuBLAS: hundreds of megabytes, so loaded only when a device is opened, and one handle a queue,
- * made when the queue first computes.
+ * cuBLAS has hundreds of megabytes, so it is loaded only when a device is opened. Each queue has
+ * one handle, created at its first BLAS call.
  */
 #include "cuda.h"
 
@@ -21,10 +21,10 @@ static int load_locked(void)
 
     if (!library)
         return cuda_host->error(FERRY_ENODEV,
-                                "%s; it is part of the CUDA toolkit, and LD_LIBRARY_PATH or "
-                                "ldconfig says where",
+                                "%s; it is part of the CUDA toolkit: add its folder to "
+                                "LD_LIBRARY_PATH or ldconfig",
                                 dlerror());
-        /* The headers give most of these their names by macros, hence TEXT. */
+        /* The headers define most of these names as macros, hence TEXT. */
 #define LOAD(member, function)                                                    \
     *(void **)(void *)&table.member = dlsym(library, TEXT(function));             \
     if (!table.member) {                                                          \
@@ -49,8 +49,8 @@ int cuda_blas_load(void)
 }
 
 /*
- * Left to itself, cuBLAS may add the parts of a product of halves up in halves, and overflow where
- * the sum does not.
+ * By default cuBLAS may add partial sums of a product of halves in half precision, which can
+ * overflow although the sum does not.
  */
 static const cublasMath_t whole_sums = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which handles exist, and how large: a hash table with open addressing. The caller holds the lock.
+ * The live handles and their sizes: a hash table with open addressing. The caller holds the lock.
  */
 #include "cuda.h"
 
@@ -46,7 +46,7 @@ bool cuda_blocks_add(struct cuda_blocks *blocks, struct cuda_block block)
     return true;
 }
 
-/* Those behind a gap move up, so that each is still found from its home. */
+/* Moves the entries after a gap up, so that each is still found by probing from its hash. */
 static void close_gap(struct cuda_blocks *blocks, size_t gap)
 {
     size_t mask = blocks->room - 1;

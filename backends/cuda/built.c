@@ -3,7 +3,7 @@
 
 #ifdef CUDA_FATBIN
 
-/* As nvcc wrote it, aligned as the driver wants it. */
+/* The fatbin that nvcc wrote, aligned as the driver requires. */
 __asm__(".section .rodata\n"
         ".balign 16\n"
         ".hidden cuda_fatbin\n"

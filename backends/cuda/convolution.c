@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Convolutions by cuDNN: of F32, in whatever order their planes lie, forward and backward. It is asked for
- * algorithms by what it expects of them, without a trial; taken is the first that gives the same bits every time,
- * computes in the arithmetic that the operation allows, and needs no more memory than ferry has set aside.
+ * Convolutions by cuDNN: F32, planes in any order, forward and backward. cuDNN ranks algorithms by
+ * its estimates, without trial runs; the first is used that is deterministic, computes in the
+ * arithmetic that the operation allows, and fits into the workspace limit.
  */
 #include "dnn.h"
 
@@ -11,17 +11,20 @@
 #include <stdlib.h>
 
 #define AXES       (2 + FERRY_OP_SPATIAL)
-#define MOST_ROOM  (UINT64_C(64) << 20) /* of a workspace */
+#define MOST_ROOM  (UINT64_C(64) << 20) /* limit of a workspace */
 #define ALIGNMENT  256u
 #define ALGORITHMS 8
 
 /*
- * The three things that cuDNN does: a transposed convolution is the way back to another one's data, and its own
- * way back to the data is that other one.
+ * The three functions of cuDNN. A transposed convolution is another convolution's backward to the
+ * data, and its own backward to the data is that convolution's forward.
  */
 enum way { FORWARD, DATA, WEIGHTS };
 
-/* What takes part: the image that a window is moved over, the one with an element for each of its places. */
+/*
+ * The operands: `wide` is the image that the window moves over, `narrow` the image with one element
+ * per window.
+ */
 struct sides {
     enum way way;
     const ferry_operand *wide, *narrow, *w;
@@ -29,8 +32,8 @@ struct sides {
 
 struct cuda_convolution {
     enum way way;
-    uint32_t wide_in;                        /* which input is the wide image, of WEIGHTS */
-    void *wide, *narrow, *w, *window, *bias; /* cuDNN's descriptors; without a bias it is NULL */
+    uint32_t wide_in;                        /* of WEIGHTS: the input that is the wide image */
+    void *wide, *narrow, *w, *window, *bias; /* cuDNN's descriptors; the bias may be NULL */
     bool has_bias;
     int algorithm;
     size_t memory;
@@ -47,7 +50,7 @@ static struct sides sides_of(const ferry_op_desc *op)
     return (struct sides){ FORWARD, &op->in[0], &op->out[0], &op->in[1] };
 }
 
-/* ---- what it is asked for ------------------------------------------------------------------- */
+/* ---- supported operations ------------------------------------------------------------------- */
 
 static bool is_float(const ferry_operand *o)
 {
@@ -69,7 +72,7 @@ static bool is_dense(const ferry_operand *o)
     return true;
 }
 
-/* Whether something else may lie between its elements, as between those of a part of a concatenation. */
+/* Whether other data may be between its elements, as between those of a part of a concatenation. */
 static bool has_gaps(const ferry_operand *o)
 {
     int64_t elements = 1, reach = 1;
@@ -82,15 +85,15 @@ static bool has_gaps(const ferry_operand *o)
 }
 
 /*
- * Whether one image may be written between the elements of the other, both being parts of one value: that
- * cuDNN lets them is written nowhere.
+ * Whether one image may be between the elements of the other, as parts of one value; cuDNN's
+ * documentation does not allow that.
  */
 static bool may_interleave(const struct sides *of)
 {
     return of->way != WEIGHTS && has_gaps(of->wide) && has_gaps(of->narrow);
 }
 
-/* It pads both sides alike: what it then has of windows is what there is. */
+/* cuDNN pads both sides equally: its number of windows must be the operation's. */
 static bool is_symmetric(const ferry_op_window *v, const struct sides *of)
 {
     for (uint32_t i = 0; i < v->axes; i++) {
@@ -114,7 +117,7 @@ static bool has_bias(const ferry_op_desc *op)
     return own > 2;
 }
 
-/* Whether planes are convolved each for itself: the kernels keep those, unless they are asked not to. */
+/* Whether each plane is convolved separately: the kernels compute those by default. */
 static bool is_depthwise(const ferry_op_desc *op, const struct sides *of)
 {
     return op->params.window.group > 1 && of->w->shape[1] == 1;
@@ -141,8 +144,8 @@ static uint64_t room_of(const ferry_op_desc *op)
 }
 
 /*
- * Steps behind it are ferry's, a ReLU among them: cudnnConvolutionBiasActivationForward has only one that makes zeros
- * of what is no number.
+ * ferry's kernels compute the steps after the convolution, including a ReLU: that of
+ * cudnnConvolutionBiasActivationForward turns NaN into 0.
  */
 bool cuda_convolution_query(const struct cuda_device *dev, const ferry_op_desc *op,
                             ferry_op_answer *out)
@@ -156,7 +159,10 @@ bool cuda_convolution_query(const struct cuda_device *dev, const ferry_op_desc *
 
 /* ---- descriptors ---------------------------------------------------------------------------- */
 
-/* Along an axis of one element a stride means nothing to ferry; cuDNN wants one as of a dense tensor. */
+/*
+ * The stride of an axis of one element is arbitrary in ferry; cuDNN requires that of a dense
+ * tensor.
+ */
 static int describe(const ferry_operand *o, void **out)
 {
     int shape[AXES], stride[AXES], status = cuda_dnn.tensor_create(out);
@@ -179,7 +185,7 @@ static int describe_weights(const ferry_operand *o, void **out)
     return status ? status : cuda_dnn.filter_set(*out, DNN_FLOAT, DNN_NCHW, (int)o->rank, shape);
 }
 
-/* As a tensor of the output's rank, with its channels alone. */
+/* Describes the bias as a tensor of the output's rank, with only the channels. */
 static int describe_bias(const ferry_operand *y, void **out)
 {
     ferry_operand bias = { .rank = y->rank };
@@ -245,7 +251,10 @@ void cuda_convolution_destroy(struct cuda_convolution *c)
 
 /* ---- the algorithm -------------------------------------------------------------------------- */
 
-/* By way, a bit for each number that cuDNN gives an algorithm: by tiles, and by Fourier transforms. */
+/*
+ * Per function, a bit for each number of an algorithm of cuDNN that is accepted: by tiles, and by
+ * Fourier transforms.
+ */
 static const struct {
     unsigned turns, fourier;
 } kinds[] = {
@@ -281,7 +290,7 @@ static int ask(void *handle, const struct cuda_convolution *c, int *count,
     }
 }
 
-/* A handle is for one thread at a time; the choosing one is the device's. */
+/* A handle is used by one thread at a time; the device has one for choosing algorithms. */
 static int choose(struct cuda_device *dev, const ferry_op_desc *op, struct cuda_convolution *c)
 {
     struct dnn_choice choice[ALGORITHMS];
@@ -312,7 +321,7 @@ int cuda_convolution_create(struct cuda_device *dev, const ferry_op_desc *op,
     int status, err;
 
     if (!c)
-        return cuda_host->error(FERRY_ENOMEM, "no host memory for a convolution");
+        return cuda_host->error(FERRY_ENOMEM, "out of host memory for a convolution");
     c->way = sides_of(op).way;
     c->wide_in = !op->params.window.transposed;
     c->has_bias = has_bias(op);
@@ -341,7 +350,7 @@ struct run {
     const void *in[3];
 };
 
-/* Weights are added to what is there. */
+/* The diffs of weights are added to their previous values. */
 static int run_one(const struct cuda_convolution *c, const struct run *r, const char **call)
 {
     const float one = 1, zero = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bytes on the move: to and from the host, within a device, between two, and set.
+ * Copies to and from the host, within a device and between two, and memsets.
  */
 #include "cuda.h"
 
@@ -14,7 +14,7 @@ static bool overlap(const void *a, const void *b, uint64_t bytes)
     return first < second ? second - first < bytes : first - second < bytes;
 }
 
-/* Pinned memory makes this asynchronous; for any other the runtime copies to and fro itself. */
+/* Asynchronous for pinned memory; for other memory the runtime stages the copy itself. */
 int cuda_memcpy(void *device, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                 uint64_t bytes)
 {
@@ -25,7 +25,7 @@ int cuda_memcpy(void *device, void *queue, uint32_t kind, ferry_ref dst, ferry_c
     int err;
 
     if (kind < FERRY_MEMCPY_H2D || kind > FERRY_MEMCPY_D2D)
-        return cuda_host->error(FERRY_EINVAL, "%" PRIu32 " is no kind of copy", kind);
+        return cuda_host->error(FERRY_EINVAL, "%" PRIu32 " is not a kind of copy", kind);
     if (kind == FERRY_MEMCPY_D2D && overlap(cuda_at(dst), cuda_at_const(src), bytes))
         return cuda_host->error(FERRY_EINVAL, "source and destination overlap");
     err = cuda_enter_on(dev, queue, &scope);
@@ -74,7 +74,7 @@ int cuda_copy(void *device, void *queue, uint32_t dtype, int64_t n, ferry_cref x
 
 /* ---- peers ---- */
 
-/* With the context of `dev` current: it may read and write what is on `peer`. */
+/* With the context of `dev` current: allows it to access the memory of `peer`. */
 static cudaError_t open_way(struct cuda_device *dev, struct cuda_device *peer)
 {
     struct cudaMemAccessDesc access = { .location = { .type = cudaMemLocationTypeDevice,
@@ -91,7 +91,7 @@ static cudaError_t open_way(struct cuda_device *dev, struct cuda_device *peer)
         cuda_forget(error);
         error = cudaSuccess;
     }
-    if (error == cudaSuccess && peer->pool) /* whose memory peer access leaves alone */
+    if (error == cudaSuccess && peer->pool) /* peer access does not cover its pool */
         error = cudaMemPoolSetAccess(peer->pool, &access, 1);
     cuda_forget(error);
     return error;
@@ -112,15 +112,15 @@ static bool connect(struct cuda_device *dev, struct cuda_device *peer)
     return error == cudaSuccess;
 }
 
-/* Two of ferry's devices on one GPU, of which one has the program's stream. */
+/* Whether two of ferry's devices are one GPU, as when one was adopted with the program's stream. */
 static bool are_one(const struct cuda_device *a, const struct cuda_device *b)
 {
     return a->context == b->context;
 }
 
 /*
- * Asked once a pair. cudaMemcpyPeerAsync knows devices by their primary contexts: one that was
- * adopted with another goes through the host.
+ * Asked once per pair. cudaMemcpyPeerAsync identifies devices by their primary contexts: a device
+ * that was adopted with another context is copied through the host.
  */
 int cuda_peer_access(void *dst_dev, void *src_dev)
 {

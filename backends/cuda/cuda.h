@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of the CUDA plugin share.
+ * Declarations that the files of the CUDA plugin share.
  *
- * Every call into the runtime that needs a device goes between cuda_enter and cuda_leave: the
- * context of the device is made current, and the caller's own put back. cudaSetDevice is never
- * called, so no context comes into being but the one that device_open retains.
+ * Every call of the runtime that needs a device is between cuda_enter and cuda_leave, which make
+ * the device's context current and restore the caller's. cudaSetDevice is never called, so that no
+ * context is created except the one that device_open retains.
  */
 #ifndef FERRY_CUDA_H
 #define FERRY_CUDA_H
@@ -82,26 +82,26 @@ struct cuda_blas_table {
 
 /* ---- objects ---- */
 
-/* A queue is a stream; with it goes what its reductions need. */
+/* A queue: a stream, and the buffers that its reductions need. */
 struct cuda_queue {
     cudaStream_t stream;
-    bool owned;        /* the stream is the plugin's own */
-    atomic_bool known; /* and the program has been told it, so that it can capture it */
+    bool owned;        /* the plugin created the stream */
+    atomic_bool known; /* the program has got its handle, so that it can capture it */
     cublasHandle_t blas;
     void *dnn;             /* the handle of cuDNN, dnn.h */
-    void *sums;            /* of reductions by kernels, on the device; NULL until one needs it */
-    float *scratch, *room; /* the same, of those by cuBLAS */
+    void *sums;            /* of reductions by kernels, on the device; NULL until first needed */
+    float *scratch, *room; /* the same for reductions by cuBLAS */
     struct cuda_queue *next;
 };
 
-/* What was allocated or imported: by its handle. */
+/* An allocation or import, by its handle. */
 struct cuda_block {
     void *handle;
     uint64_t bytes;
     void *registered; /* of an import: the host memory that was registered for it */
 };
 
-/* A block that was given back while the stream that frees it was captured. */
+/* A block that was freed while the stream that frees it was captured. */
 struct cuda_late {
     struct cuda_late *next;
     void *handle;
@@ -112,33 +112,33 @@ struct cuda_blocks {
     size_t room, count;
 };
 
-/* Whether another device can be reached, which has to be asked anew when it is opened again. */
+/* Whether another device can be reached; asked again after that device is reopened. */
 struct cuda_way {
-    uint64_t serial; /* of the device that was asked about; 0: none was */
+    uint64_t serial; /* of the device that was asked about; 0: none */
     bool open;
 };
 
 struct cuda_device {
-    uint64_t serial; /* its number among all that were ever opened, from 1 */
+    uint64_t serial; /* its number among all devices ever opened, from 1 */
     uint32_t index;
     int ordinal; /* the runtime's number for it */
     CUdevice cu;
     CUcontext context;
-    bool primary;          /* the context is the device's primary one, retained here */
+    bool primary;          /* the context is the primary one, retained by the plugin */
     bool unified;          /* shares physical memory with the host */
-    bool host_page_tables; /* and sees all of it, registered or not */
+    bool host_page_tables; /* accesses all host memory, registered or not */
     bool plain;            /* host blocks are ordinary memory: pinned memory would not be cached */
-    cudaMemPool_t pool;    /* NULL: plain cudaMalloc */
+    cudaMemPool_t pool;    /* NULL: cudaMalloc is used */
     uint64_t memory_total;
     struct cuda_modules *modules; /* kernels.h */
-    bool dnn;                     /* cuDNN is there, and let */
-    bool dnn_depthwise;           /* also of planes that are convolved each for itself */
+    bool dnn;                     /* cuDNN is available and enabled */
+    bool dnn_depthwise;           /* also for depthwise convolutions */
     struct cuda_queue
-        chooser; /* for a handle of cuDNN's that chooses; its stream is none of its own */
+        chooser; /* for a cuDNN handle that chooses algorithms; it has no stream of its own */
     struct cuda_queue main, *queues; /* `queues`: the others */
-    pthread_mutex_t lock;            /* for what follows, and `queues` */
+    pthread_mutex_t lock;            /* guards the members below, and `queues` */
     struct cuda_blocks blocks, imports;
-    _Atomic(struct cuda_late *) late; /* blocks in no table any more, and still to be freed */
+    _Atomic(struct cuda_late *) late; /* blocks that are in no table and not freed yet */
     cudaEvent_t spare[CUDA_SPARE_EVENTS];
     unsigned spares;
     struct cuda_way peers[CUDA_MAX_DEVICES]; /* by ordinal */
@@ -155,13 +155,13 @@ extern struct cuda_driver cuda_driver;
 extern struct cuda_blas_table cuda_blas;
 extern const ferry_plugin_option cuda_options[CUDA_OPTIONS];
 
-/* As option.unified has it, in the order of its words. */
+/* Values of option.unified, in the order of its words. */
 enum cuda_unified { CUDA_UNIFIED_AUTO, CUDA_UNIFIED_OFF, CUDA_UNIFIED_ON };
 
-/* As option.kernels has it. */
+/* Values of option.kernels. */
 enum cuda_source { CUDA_KERNELS_AUTO, CUDA_KERNELS_COMPILE, CUDA_KERNELS_OFF };
 
-/* As option.cudnn has it. */
+/* Values of option.cudnn. */
 enum cuda_dnn_use { CUDA_DNN_AUTO, CUDA_DNN_OFF, CUDA_DNN_ALL };
 
 struct cuda_settings {
@@ -169,40 +169,40 @@ struct cuda_settings {
     enum cuda_unified unified;
     enum cuda_source kernels;
     enum cuda_dnn_use dnn;
-    uint64_t pool_limit; /* UINT64_MAX: not said */
+    uint64_t pool_limit; /* UINT64_MAX: not set */
 };
 int cuda_settings_read(struct cuda_settings *out);
 
-/* The driver's entries, fetched once. */
+/* Fetches the driver's entries, once. */
 int cuda_driver_load(void);
-/* Runtime ordinals in ferry's order. */
+/* The runtime's ordinals in ferry's order. */
 int cuda_ordinals(int *out, uint32_t *out_count);
 
-/* ---- what a device is, without a context (properties.c) ---- */
+/* ---- device properties, without a context (properties.c) --- */
 
 int cuda_find_ordinal(uint32_t index, int *out);
 int cuda_attribute(enum cudaDeviceAttr which, int ordinal, int *out);
 int cuda_pinned_is_cached(int ordinal, bool *out);
 int cuda_properties_of(int ordinal, const struct cuda_settings *set, ferry_plugin_properties *out);
 
-/* ---- errors (error.c): each says the vendor's name and returns ferry's code ---- */
+/* ---- errors (error.c): each function reports the vendor's name and returns ferry's code  */
 
 /*
- * Takes what a call of ferry's has just left for cudaGetLastError, if it has left it; what a call of the program's own
- * left before stays. With the context current.
+ * Removes an error that a call of ferry's has just left for cudaGetLastError; an earlier error of
+ * the program's own call is kept. With the context current.
  */
 void cuda_forget(cudaError_t error);
-/* Bytes free and in all, for a message. */
+/* The bytes of memory, free and total, for a message. */
 bool cuda_memory_left(size_t *out_left, size_t *out_total);
 
 int cuda_fail(const char *call, cudaError_t error);
 int cuda_fail_driver(const char *call, CUresult error);
 /*
- * With the context current. cuBLAS has a runtime of its own, and a status says little: where it may
- * stand for a device that is lost, the stream is asked.
+ * With the context current. cuBLAS has a runtime of its own and its statuses are vague: if one may
+ * mean a lost device, the stream is queried.
  */
 int cuda_fail_blas(const char *call, cublasStatus_t status, cudaStream_t stream);
-/* Of cublasCreate, which says that it is not initialized where memory is short. */
+/* For cublasCreate, which returns NOT_INITIALIZED if memory is short. */
 int cuda_fail_handle(cublasStatus_t status, cudaStream_t stream);
 int cuda_fail_count(cudaError_t error);
 bool cuda_is_lost(cudaError_t error);
@@ -211,45 +211,47 @@ bool cuda_is_lost(cudaError_t error);
 
 struct cuda_scope {
     CUcontext before;
-    CUstreamCaptureMode mode; /* the thread's */
+    CUstreamCaptureMode mode; /* that of the thread */
     bool changed;
 };
 /*
- * What ferry does on its streams is no part of what the program captures on others: in between the thread may do what
- * "is potentially unsafe" to those (cudaThreadExchangeStreamCaptureMode), and ends no capture by it.
+ * ferry's work on its streams is not part of the program's captures on other streams: in between,
+ * the thread may make calls that are "potentially unsafe" for those without invalidating a capture
+ * (cudaThreadExchangeStreamCaptureMode).
  */
 int cuda_enter(struct cuda_device *dev, struct cuda_scope *scope);
 /*
- * With the context current: FERRY_EINVAL where the program is capturing the stream, which would record work in place of
- * doing it.
+ * With the context current: FERRY_EINVAL if the program is capturing the stream, which would record
+ * the work instead of executing it.
  */
 int cuda_refuse_capture(cudaStream_t stream);
 int cuda_refuse_queue(const struct cuda_queue *queue);
-/* To submit to a queue, with that looked at. */
+/* Enters to submit to a queue, after the check for a capture. */
 int cuda_enter_on(struct cuda_device *dev, void *queue, struct cuda_scope *scope);
 void cuda_leave(struct cuda_scope *scope);
-/* Leaves, and says the error of the call in between, if it was one. */
+/* Leaves, and reports the error of the call in between, if it failed. */
 int cuda_end(struct cuda_scope *scope, const char *call, cudaError_t error);
 
 /* ---- within ---- */
 
-/* The queue behind the ABI's handle. */
+/* The queue of a handle of the ABI. */
 static inline struct cuda_queue *cuda_queue_of(struct cuda_device *dev, void *handle)
 {
     return handle ? handle : &dev->main;
 }
-/* With the context current: what a queue's objects need before its stream goes. */
+/* With the context current: frees the objects of a queue before its stream is destroyed. */
 void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue);
 /* The program's stream as a queue; `dev` has its context. */
-int cuda_stream_refuse(cudaStream_t stream); /* what no queue can be, without a context */
+int cuda_stream_refuse(cudaStream_t stream); /* refuses streams that cannot be a queue; needs no
+                                              * context */
 int cuda_stream_check(struct cuda_device *dev, cudaStream_t stream);
 
 int cuda_blas_load(void);
-/* With the context current: the handle of a queue, made at the first call. */
+/* With the context current: the cuBLAS handle of a queue, created at the first call. */
 int cuda_blas_handle(struct cuda_queue *queue, cublasPointerMode_t mode, cublasHandle_t *out);
 /*
- * Around a call of cuBLAS with scalars of the host: the context and the queue's handle, and the
- * call's failure. EUNSUPPORTED where there is no arithmetic on the dtype.
+ * The state around a call of cuBLAS with host scalars: the context, the queue's handle, and the
+ * call's error. FERRY_EUNSUPPORTED if cuBLAS does not support the dtype.
  */
 struct cuda_blas_call {
     struct cuda_device *dev;
@@ -261,17 +263,17 @@ int cuda_blas_begin(void *device, void *queue, uint32_t dtype, struct cuda_blas_
 int cuda_blas_end(struct cuda_blas_call *call, const char *name, cublasStatus_t status);
 
 /*
- * With the context current: by a kernel of ferry's own (launch.c). FERRY_EUNSUPPORTED where there are none, for
- * good.
+ * With the context current: sums by a kernel (launch.c). FERRY_EUNSUPPORTED if there are no
+ * kernels, permanently.
  */
 int cuda_vector_sum(struct cuda_device *dev, struct cuda_queue *queue, uint32_t op, uint32_t dtype,
                     int64_t n, const void *x, const void *y, void *result);
 int cuda_vector_fill(struct cuda_device *dev, const struct cuda_queue *queue, uint64_t size,
                      uint64_t bits, int64_t n, void *y);
-/* Whether conversions have one. */
+/* Whether there is a kernel for conversions. */
 bool cuda_converts(struct cuda_device *dev);
 
-/* With the context current: frees what could not be freed before, if it can be now. */
+/* With the context current: frees the deferred blocks that can be freed now. */
 void cuda_free_late(struct cuda_device *dev);
 void cuda_late_clear(struct cuda_device *dev);
 
@@ -279,7 +281,7 @@ bool cuda_blocks_add(struct cuda_blocks *blocks, struct cuda_block block);
 bool cuda_blocks_take(struct cuda_blocks *blocks, const void *handle, struct cuda_block *out);
 void cuda_blocks_clear(struct cuda_blocks *blocks);
 
-/* Bytes of an element; 0 for what is no dtype. */
+/* Bytes of an element; 0 for an invalid dtype. */
 static inline uint64_t cuda_element_size(uint32_t dtype)
 {
     static const uint8_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A device as a whole: how it is opened, adopted and closed. Opening retains the primary context,
- * which the program's own runtime calls share.
+ * A device: opening, adoption and closing. Opening retains the primary context, which the program's
+ * own runtime calls share.
  */
 #include "dnn.h"
 #include "kernels.h"
@@ -12,8 +12,8 @@
 /* ---- opening ---- */
 
 /*
- * ferry's cache limit for this plugin is what the pool keeps; its default is the core's for a device
- * that has its memory to itself, and for one that shares the host's.
+ * The pool keeps as much as ferry's cache limit for this plugin; the default is that of the core,
+ * for a device with memory of its own or for one that shares the host's.
  */
 static uint64_t threshold(const struct cuda_settings *set, const struct cuda_device *dev)
 {
@@ -25,7 +25,7 @@ static uint64_t threshold(const struct cuda_settings *set, const struct cuda_dev
     return dev->unified || part < least ? least : part;
 }
 
-/* A pool of the plugin's own: the device's default one is the program's to tune. */
+/* A pool of the plugin's own, because the device's default pool belongs to the program. */
 static int open_pool(struct cuda_device *dev, const struct cuda_settings *set)
 {
     struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned,
@@ -45,7 +45,7 @@ static int open_pool(struct cuda_device *dev, const struct cuda_settings *set)
     return cuda_fail("cudaMemPoolSetAttribute", error);
 }
 
-/* With the context current: the stream that is its default queue, unless it has one, and its pool. */
+/* With the context current: creates the default queue's stream, unless it has one, and the pool. */
 static int furnish(struct cuda_device *dev)
 {
     ferry_plugin_properties p = { 0 };
@@ -105,7 +105,7 @@ static struct cuda_device *device_new(void)
     struct cuda_device *dev = calloc(1, sizeof(*dev));
 
     if (!dev) {
-        (void)cuda_host->error(FERRY_ENOMEM, "no host memory for a device");
+        (void)cuda_host->error(FERRY_ENOMEM, "out of host memory for a device");
         return NULL;
     }
     dev->serial = ++opened;
@@ -169,7 +169,7 @@ err_delete:
 
 /* ---- the program's own stream ---- */
 
-/* What the stream's context is, and whether that is the primary one of its device. */
+/* Finds the stream's context, and whether that is its device's primary one. */
 static int adopt_context(struct cuda_device *dev)
 {
     struct cuda_scope scope;
@@ -227,7 +227,7 @@ int cuda_adopt(void *plugin, const char *const *names, void *const *values, uint
     if (err)
         return err;
     if (n != 1 || strcmp(names[0], "cuda_stream") != 0)
-        return cuda_host->error(FERRY_EINVAL, "a \"cuda_stream\" is needed, and nothing else; %s",
+        return cuda_host->error(FERRY_EINVAL, "expected exactly one object, a \"cuda_stream\"; %s",
                                 n ? names[n - 1] : "there is none");
     dev = device_new();
     if (!dev)

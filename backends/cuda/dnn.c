@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cuDNN as a library: hundreds of megabytes in parts that it opens itself, when it needs them; opened with the first
- * device. A queue has a handle of its own, made when it first convolves.
+ * Loads cuDNN: hundreds of megabytes in parts that it loads itself when it needs them. It is opened
+ * with the first device. Each queue has a handle of its own, created at its first convolution.
  */
 #include "dnn.h"
 
@@ -19,7 +19,7 @@ static bool load(void)
     void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
 
     if (!library) {
-        cuda_host->log(FERRY_LOG_DEBUG, "convolutions are kernels': %s", dlerror());
+        cuda_host->log(FERRY_LOG_DEBUG, "kernels compute convolutions: %s", dlerror());
         return false;
     }
 #define LOAD(member, function, ...)                                   \
@@ -49,7 +49,7 @@ bool cuda_dnn_load(void)
 
 /* ---- failures ---- */
 
-/* Of its parts it opens the one it needs when it needs it: where that fails there is no cuDNN, for all that matters. */
+/* cuDNN loads its parts on demand: if one cannot be loaded, cuDNN counts as missing. */
 static int code_of(int status)
 {
     if (status == DNN_NO_PART || status == DNN_PART_OF_ANOTHER_VERSION)
@@ -61,7 +61,10 @@ static int code_of(int status)
                                                        : FERRY_EDEVICE;
 }
 
-/* What could be the end of the device is asked of the device: cuDNN has a runtime of its own. */
+/*
+ * If the status may mean a lost device, the stream is queried, because cuDNN has a runtime of its
+ * own.
+ */
 int cuda_fail_dnn(const char *call, int status, cudaStream_t stream)
 {
     cudaError_t behind = cudaSuccess;
@@ -78,12 +81,12 @@ int cuda_fail_dnn(const char *call, int status, cudaStream_t stream)
 
 /* ---- handles ---- */
 
-/* More than a handle and its code take. */
+/* More than a handle and its code need. */
 #define PLENTY ((size_t)256 << 20)
 
 /*
- * As cublasCreate, it says that it is not initialized where memory is short; where it is not, cuDNN does not suit the
- * driver or the device.
+ * Like cublasCreate, cudnnCreate returns NOT_INITIALIZED if memory is short; otherwise that means
+ * that cuDNN does not fit the driver or the device.
  */
 static int fail_handle(int status, cudaStream_t stream)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cuDNN, for convolutions, where it can be opened and option.cudnn lets it. What it does not take is
- * the kernels'.
+ * cuDNN, for convolutions, if it can be loaded and option.cudnn allows it. Kernels compute the
+ * convolutions that it does not support.
  */
 #ifndef FERRY_CUDA_DNN_H
 #define FERRY_CUDA_DNN_H
@@ -12,7 +12,7 @@
 
 /* ---- the library (dnn.c) ---- */
 
-/* The numbers of cuDNN 9 that are used; its header need not be installed. */
+/* The constants of cuDNN 9 that are used; its header need not be installed. */
 enum {
     DNN_SUCCESS = 0,
     DNN_NOT_INITIALIZED = 1001,
@@ -30,7 +30,7 @@ enum {
 enum { DNN_FLOAT = 0, DNN_NCHW = 0, DNN_CROSS_CORRELATION = 1 };
 enum { DNN_DEFAULT_MATH = 0, DNN_FMA_MATH = 3, DNN_DETERMINISTIC = 1 };
 
-/* What it says of an algorithm, the likely fastest first. */
+/* cuDNN's result for an algorithm, the fastest by its estimate first. */
 struct dnn_choice {
     int algorithm, status;
     float time;
@@ -76,11 +76,11 @@ struct cuda_dnn_table {
 };
 extern struct cuda_dnn_table cuda_dnn;
 
-/* Opens it, once a process. */
+/* Loads it, once per process. */
 bool cuda_dnn_load(void);
-/* With the context current: says what failed, in cuDNN's words, and returns ferry's code. */
+/* With the context current: reports the failure in cuDNN's words and returns ferry's code. */
 int cuda_fail_dnn(const char *call, int status, cudaStream_t stream);
-/* With the context current: the handle of a queue, made at the first call. */
+/* With the context current: the cuDNN handle of a queue, created at the first call. */
 int cuda_dnn_handle(struct cuda_queue *queue, void **out);
 /* With the context current. */
 void cuda_dnn_release(void *handle);
@@ -89,10 +89,12 @@ void cuda_dnn_release(void *handle);
 
 struct cuda_convolution;
 
-/* Whether cuDNN is asked to do `op`, and which answer goes with it. Nothing is allocated. */
+/*
+ * Whether cuDNN is used for `op`, and the answer to the query in that case. Nothing is allocated.
+ */
 bool cuda_convolution_query(const struct cuda_device *dev, const ferry_op_desc *op,
                             ferry_op_answer *out);
-/* With the context current. FERRY_EUNSUPPORTED: it has no algorithm that is wanted. */
+/* With the context current. FERRY_EUNSUPPORTED: it has no suitable algorithm. */
 int cuda_convolution_create(struct cuda_device *dev, const ferry_op_desc *op,
                             struct cuda_convolution **out);
 int cuda_convolution_run(struct cuda_queue *queue, const struct cuda_convolution *c,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The few calls of the driver itself, which the runtime looks up: there is no libcuda to link on a
- * machine without a driver. They make contexts current without cudaSetDevice.
+ * The driver's own calls, which the runtime looks up, because a machine without a driver has no
+ * libcuda to link. They make contexts current without cudaSetDevice.
  */
 #include "cuda.h"
 
@@ -12,9 +12,9 @@ static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
 
 /*
- * By version, where the runtime has that: it would otherwise give the newest of a name, and that of
- * cuStreamGetCtx takes an argument more since 12.5. A plugin built with an older 12 may find a newer
- * one in the process, hence the weak reference.
+ * Entries are looked up by version if the runtime supports it: otherwise the newest variant of a
+ * name is returned, and cuStreamGetCtx has one more argument since 12.5. A plugin built with an
+ * older 12 may run with a newer runtime, hence the weak reference.
  */
 #if CUDART_VERSION >= 12000 && CUDART_VERSION < 12050
 extern cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **out,
@@ -85,7 +85,7 @@ int cuda_enter(struct cuda_device *dev, struct cuda_scope *scope)
         scope->changed = true;
     }
     scope->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    (void)cuda_driver.capture_mode(&scope->mode); /* which knows every mode */
+    (void)cuda_driver.capture_mode(&scope->mode); /* which accepts every mode */
     return 0;
 }
 
@@ -103,7 +103,7 @@ int cuda_refuse_capture(cudaStream_t stream)
     return 0;
 }
 
-/* What nobody was told nobody captures. */
+/* A program cannot capture a stream whose handle it was not given. */
 int cuda_refuse_queue(const struct cuda_queue *queue)
 {
     if (queue->owned && !atomic_load_explicit(&queue->known, memory_order_relaxed))
@@ -138,7 +138,7 @@ int cuda_end(struct cuda_scope *scope, const char *call, cudaError_t error)
     return err;
 }
 
-/* ---- which devices, in which order ---- */
+/* ---- the devices and their order ---- */
 
 struct place {
     char pci[32];

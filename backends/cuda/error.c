@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Failures in the vendor's words. The runtime keeps the latest failure of a thread for
- * cudaGetLastError; what ferry has reported is taken from there, and nothing else, so that a program
- * which checks it after its own launch finds its own and not ferry's.
+ * Errors in the vendor's words. The runtime keeps the latest error of a thread for
+ * cudaGetLastError. An error that ferry has reported is removed from there, and no other, so that a
+ * program that checks it after its own launch finds its own error only.
  */
 #include "cuda.h"
 
-/* After these the context is of no use any more: every later call fails too. */
+/* After these errors the context is unusable: every later call fails too. */
 bool cuda_is_lost(cudaError_t error)
 {
     switch ((int)error) {
@@ -58,35 +58,39 @@ static int code_of(cudaError_t error)
     }
 }
 
-/* By number where a name is newer than the oldest headers. */
+/* By number, because the oldest supported headers lack some names. */
 static const char *hint_of(int code, cudaError_t error)
 {
     if (code == FERRY_ELOST)
-        return "; nothing on this device can be saved, and its context lasts as long as the "
-               "process";
+        return "; the data on this device are lost, and its context stays unusable until the "
+               "process ends";
     switch ((int)error) {
     case cudaErrorMemoryAllocation:
-        return "; nvidia-smi shows who holds the memory of the device";
+        return "; nvidia-smi shows which processes use the device's memory";
     case 34: /* cudaErrorStubLibrary */
-        return "; the toolkit's stub of libcuda.so.1 hides the driver's: LD_LIBRARY_PATH names it";
+        return "; the toolkit's stub of libcuda.so.1 hides the driver's: remove its folder from "
+               "LD_LIBRARY_PATH";
     case 46: /* cudaErrorDevicesUnavailable */
-        return "; another process has the device to itself (nvidia-smi -q shows its compute mode)";
+        return "; another process has exclusive use of the device (nvidia-smi -q shows its compute "
+               "mode)";
     case cudaErrorSystemNotReady:
-        return "; see that nvidia-fabricmanager runs";
+        return "; check that nvidia-fabricmanager runs";
     case cudaErrorSystemDriverMismatch:
-        return "; the driver was replaced and its old kernel module still runs: restart";
+        return "; the driver was updated but its old kernel module is loaded: restart";
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
     case cudaErrorStreamCaptureImplicit:
         return "; the program is capturing a stream of this device (cudaStreamBeginCapture)";
     case cudaErrorUnknown:
-        return "; see that nvidia-smi runs, and that the module nvidia_uvm is loaded";
+        return "; check that nvidia-smi runs, and that the module nvidia_uvm is loaded";
     default:
         return "";
     }
 }
 
-/* cudaErrorNotReady is no failure, and the guide has it that it is not kept; with some drivers it is. */
+/*
+ * cudaErrorNotReady is not a failure, and the guide says that it is not kept; some drivers keep it.
+ */
 void cuda_forget(cudaError_t error)
 {
     if (error != cudaSuccess && cudaPeekAtLastError() == error)
@@ -110,7 +114,7 @@ int cuda_fail(const char *call, cudaError_t error)
                             cudaGetErrorString(error), hint_of(code, error));
 }
 
-/* The driver's numbers are the runtime's, its names are not. */
+/* The driver's error numbers are those of the runtime; its names differ. */
 int cuda_fail_driver(const char *call, CUresult error)
 {
     int code = code_of((cudaError_t)error);
@@ -134,7 +138,7 @@ int cuda_fail_driver(const char *call, CUresult error)
     X(NOT_SUPPORTED, FERRY_EUNSUPPORTED) \
     X(LICENSE_ERROR, FERRY_EDEVICE)
 
-/* What the device has to say of itself, where the status could be its end. */
+/* Queries the device if the status may mean that it is lost. */
 static cudaError_t ask(cublasStatus_t status, cudaStream_t stream)
 {
     cudaError_t error = cudaSuccess;
@@ -176,12 +180,12 @@ int cuda_fail_handle(cublasStatus_t status, cudaStream_t stream)
         return cuda_fail_blas("cublasCreate", status, stream);
     return cuda_host->error(
         FERRY_ENOMEM,
-        "cublasCreate: CUBLAS_STATUS_NOT_INITIALIZED, which is how it says that "
-        "memory is short: %zu of %zu bytes are free",
+        "cublasCreate: CUBLAS_STATUS_NOT_INITIALIZED, which it returns if memory is short: %zu of "
+        "%zu bytes are free",
         left, total);
 }
 
-/* Why there is no device: the cases that a user can mend are told apart. */
+/* The reason why there is no device; causes that a user can fix have messages of their own. */
 int cuda_fail_count(cudaError_t error)
 {
     const char *name = cudaGetErrorName(error), *text = cudaGetErrorString(error);
@@ -190,7 +194,7 @@ int cuda_fail_count(cudaError_t error)
     cuda_forget(error);
     if (error == cudaErrorNoDevice)
         return cuda_host->error(FERRY_ENODEV,
-                                "cudaGetDeviceCount: %s (%s): the driver is there, a GPU is not; "
+                                "cudaGetDeviceCount: %s (%s): the driver works but finds no GPU; "
                                 "CUDA_VISIBLE_DEVICES may hide it",
                                 name, text);
     if (error != cudaErrorInsufficientDriver)
@@ -198,10 +202,10 @@ int cuda_fail_count(cudaError_t error)
     if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
         return cuda_host->error(FERRY_ENODEV,
                                 "cudaGetDeviceCount: %s: no NVIDIA driver (libcuda.so.1); install "
-                                "it, and see that nvidia-smi runs",
+                                "it, and check that nvidia-smi runs",
                                 name);
     return cuda_host->error(FERRY_ENODEV,
-                            "cudaGetDeviceCount: %s: the driver is too old: it is good for CUDA "
+                            "cudaGetDeviceCount: %s: the driver is too old: it supports CUDA "
                             "%d.%d, and this plugin was built with %d.%d; install a newer driver",
                             name, driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
                             CUDART_VERSION % 1000 / 10);

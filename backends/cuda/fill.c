@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fill. Without a kernel the driver sets 8, 16 and 32 bits at a time; 64 bits grow from one element by
- * copying what is there behind itself.
+ * Fill. Without a kernel the driver sets 8, 16 and 32 bits at a time; 64-bit elements are written
+ * once and doubled by copies.
  */
 #include "cuda.h"
 
 #include <string.h>
 
-/* ---- the value as bits; to nearest even where the dtype is shorter ---- */
+/* ---- the value as bits; to nearest even if the dtype is narrower ------ */
 
-/* `bits` below the leading one of a binary32's 24, rounded away. */
+/* Rounds away all but the `bits` leading bits below the leading one of a binary32's 24. */
 static uint32_t shift_to_even(uint32_t significand, unsigned bits)
 {
     uint32_t kept = significand >> bits, half = UINT32_C(1) << (bits - 1);
@@ -19,8 +19,8 @@ static uint32_t shift_to_even(uint32_t significand, unsigned bits)
 }
 
 /*
- * A double as a float whose last bit says whether anything was cut off, so that rounding it again
- * rounds the double.
+ * A double as a float with a sticky last bit, so that rounding it again gives the rounding of the
+ * double.
  */
 static uint32_t float_to_odd(double value)
 {
@@ -62,7 +62,7 @@ static uint16_t bf16_bits(double value)
     return (uint16_t)((f + 0x7fff + ((f >> 16) & 1)) >> 16);
 }
 
-/* ferry has checked that an integer dtype holds the value. */
+/* ferry has checked that the value fits an integer dtype. */
 static uint64_t bits_of(uint32_t dtype, double value)
 {
     uint64_t bits = 0;

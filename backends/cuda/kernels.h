@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernels of kernels/ on a device: built in by nvcc, or compiled here by libnvrtc and kept on
- * disk.
+ * The kernels of kernels/ on a device: built in by nvcc, or compiled at run time by libnvrtc and
+ * stored on disk.
  */
 #ifndef FERRY_CUDA_KERNELS_H
 #define FERRY_CUDA_KERNELS_H
@@ -11,25 +11,25 @@
 #include "backends/cuda/target.h"
 #include "kernels/plan.h"
 
-/* ---- what nvcc has made (built.c) ---- */
+/* ---- nvcc's output (built.c) ---- */
 
-/* A fatbin with every kernel; NULL where there was no nvcc. */
+/* A fatbin with every kernel; NULL if the build had no nvcc. */
 const void *cuda_built(void);
 
 /* ---- libnvrtc (nvrtc.c) ---- */
 
-/* Opens it, once a process. FERRY_EUNSUPPORTED, and why, where it is not there. */
+/* Loads it, once per process. FERRY_EUNSUPPORTED, with the reason, if it is missing. */
 int cuda_nvrtc_load(void);
 
-/* What it makes for a device of that compute capability, as 90 for 9.0. */
+/* The output of libnvrtc for a device of that compute capability, 90 for 9.0. */
 struct cuda_form {
     int version[2]; /* libnvrtc's */
-    int arch;       /* the device's, or the newest before it that libnvrtc knows */
-    bool ptx;       /* for the driver to finish, where it is not the device's */
+    int arch;       /* the device's, or the newest before it that libnvrtc supports */
+    bool ptx;       /* PTX, which the driver compiles, if `arch` is not the device's */
 };
 int cuda_nvrtc_form(int capability, struct cuda_form *out);
 
-/* An image of the program, the caller's to free. */
+/* An image of the program, which the caller frees. */
 int cuda_nvrtc_compile(enum kernel_program program, const struct cuda_form *form, void **out_image,
                        size_t *out_bytes);
 
@@ -37,37 +37,42 @@ int cuda_nvrtc_compile(enum kernel_program program, const struct cuda_form *form
 
 #define CUDA_FOLDER_ROOM 4096
 
-/* A device's modules; `lock` guards them, and is held while one is compiled. */
+/* A device's modules; `lock` guards them and is held during a compilation. */
 struct cuda_modules {
     pthread_mutex_t lock;
-    enum cuda_source source;       /* as option.kernels has it */
-    int capability;                /* as 90 for 9.0 */
-    int built_err;                 /* why what was built in is not taken */
-    char folder[CUDA_FOLDER_ROOM]; /* for what libnvrtc makes; "": nothing is kept */
+    enum cuda_source source;       /* the value of option.kernels */
+    int capability;                /* 90 for 9.0 */
+    int built_err;                 /* the reason why the built-in image is not used */
+    char folder[CUDA_FOLDER_ROOM]; /* for images from libnvrtc; "": they are not stored */
     CUmodule built, program[PROGRAM_COUNT];
-    CUfunction vector[KERNEL_COUNT]; /* of the program VECTOR, once they were asked for */
-    bool without_vector;             /* there are none, and that has been said */
+    CUfunction vector[KERNEL_COUNT]; /* kernels of the program VECTOR, once requested */
+    bool without_vector;             /* there are none, and that was logged */
     struct kernel_target target;
 };
 
-/* With the context current, while the device is opened. What is missing is said when it is asked for. */
+/*
+ * With the context current, when the device is opened. Missing parts are reported when they are
+ * needed.
+ */
 int cuda_modules_create(const struct cuda_device *dev, enum cuda_source source,
                         struct cuda_modules **out);
 void cuda_modules_destroy(struct cuda_modules *modules);
 
-/* With the context current: whether there are kernels. FERRY_EUNSUPPORTED, and why there are none. */
+/*
+ * With the context current: whether there are kernels. FERRY_EUNSUPPORTED, with the reason, if not.
+ */
 int cuda_modules_check(struct cuda_modules *modules);
-/* With the context current: a kernel, compiled now if it was not before. */
+/* With the context current: a kernel, which is compiled if it was not before. */
 int cuda_modules_function(struct cuda_modules *modules, uint32_t kernel, CUfunction *out);
 /*
- * The same for plain arithmetic, which cuBLAS and the host can do as well: what does not compile is not tried
- * again. FERRY_EUNSUPPORTED: do without.
+ * The same for vector arithmetic, for which cuBLAS and the host are alternatives: a failed
+ * compilation is not retried. FERRY_EUNSUPPORTED: use the alternative.
  */
 int cuda_modules_vector(struct cuda_modules *modules, uint32_t kernel, CUfunction *out);
 
 /* ---- launches (launch.c) ---- */
 
-/* With the context current: BUFFERS pointers, and the launch's numbers as they are to be. */
+/* With the context current: launches with BUFFERS pointers and the launch's numbers unchanged. */
 int cuda_launch(CUstream stream, CUfunction function, const struct kernel_launch *l,
                 void *const base[BUFFERS], const union kernel_args *numbers);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Launches of kernels; and ferry's own arithmetic on vectors, which is one launch each. Where there are no
- * kernels it is cuBLAS's and the driver's, and conversions are the host's.
+ * Launches of kernels, and ferry's own vector arithmetic, one launch per operation. Without
+ * kernels, cuBLAS and the driver do the arithmetic, and the host converts.
  */
 #include "kernels.h"
 
@@ -26,7 +26,7 @@ int cuda_launch(CUstream stream, CUfunction function, const struct kernel_launch
 
 /* ---- sums ---- */
 
-/* Of a queue: the sums of groups, and before them how many have come. */
+/* The buffers of a queue: the sums of groups, preceded by the count of completed groups. */
 static int sums_of(const struct kernel_target *target, struct cuda_queue *queue, char **out)
 {
     size_t bytes = sizeof(uint64_t) + VECTOR_SUMS_BYTES(target);

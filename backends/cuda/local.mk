@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The CUDA plugin. It links the runtime, which loads on any machine and says that there is no
-# driver; cuBLAS it loads itself, once there is one.
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The CUDA plugin. It links the runtime, which loads on any machine and reports a missing driver; it
+# loads cuBLAS itself if there is a driver.
 
 if BUILD_CUDA
 plugin_LTLIBRARIES += backends/ferry_cuda.la
@@ -37,7 +39,7 @@ backends_ferry_cuda_la_CFLAGS = $(PLUGIN_CFLAGS)
 backends_ferry_cuda_la_LDFLAGS = $(PLUGIN_LINK_FLAGS) $(CUDA_LDFLAGS)
 backends_ferry_cuda_la_LIBADD = kernels/libkernelplans.la -lcudart -lpthread $(CORE_SYSTEM_LIBS)
 
-# What nvcc makes of the kernels goes into the plugin as it is (built.c).
+# The output of nvcc for the kernels is included in the plugin (built.c).
 if BUILD_CUDA_KERNELS
 CUDA_BUILT = -DCUDA_FATBIN='"%D%/kernels.fatbin"'
 CLEANFILES += %D%/kernels.fatbin
@@ -46,7 +48,8 @@ CLEANFILES += %D%/kernels.fatbin
 	@$(MKDIR_P) %D%
 	$(AM_V_GEN)$(NVCC) -fatbin -O3 -diag-suppress 177 -I'$(srcdir)' $(CUDA_CODE) \
 	    -o $@ '$(srcdir)/%D%/kernels.cu'
-# By a name, as automake would take a rule of its target's own for all that there is.
+# By a name of its own, because automake would take a rule for its own target as a replacement of
+# all its rules.
 CUDA_BUILT_OBJECT = %D%/ferry_cuda_la-built.lo
 $(CUDA_BUILT_OBJECT): %D%/kernels.fatbin
 endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Matrices. cuBLAS stores them by columns: a row-major matrix is its transpose there, so products
- * are written the other way round.
+ * Matrices. cuBLAS is column-major: a row-major matrix is its transpose there, so the operands of
+ * products are swapped.
  */
 #include "cuda.h"
 
@@ -26,8 +26,8 @@ struct gemv {
 };
 
 /*
- * Of halves, as a product of matrices: a vector with gaps is a row of one element a column. What
- * runs backwards is no matrix.
+ * gemv of halves, as a product of matrices: a vector with a stride is a matrix with one element per
+ * column. A vector with a negative stride cannot be expressed as a matrix.
  */
 static cublasStatus_t gemv_halves(cublasHandle_t blas, const struct gemv *g)
 {

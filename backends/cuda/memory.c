@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory: of the device, pinned, and the host's own where a device can use it.
+ * Memory: of the device, pinned, and host memory that the device can access.
  */
 #include "cuda.h"
 
@@ -16,7 +16,8 @@ static int remember(struct cuda_device *dev, struct cuda_blocks *blocks, struct 
     pthread_mutex_lock(&dev->lock);
     done = cuda_blocks_add(blocks, block);
     pthread_mutex_unlock(&dev->lock);
-    return done ? 0 : cuda_host->error(FERRY_ENOMEM, "no host memory to note a block");
+    return done ? 0
+                : cuda_host->error(FERRY_ENOMEM, "out of host memory for the record of a block");
 }
 
 static bool forget(struct cuda_device *dev, struct cuda_blocks *blocks, const void *handle,
@@ -30,7 +31,7 @@ static bool forget(struct cuda_device *dev, struct cuda_blocks *blocks, const vo
     return found;
 }
 
-/* Says how much there was, since the vendor does not. */
+/* Reports the amount of free memory, which the vendor's message lacks. */
 static int fail_alloc(const struct cuda_device *dev, const char *call, cudaError_t error)
 {
     size_t available = 0, total = 0;
@@ -41,8 +42,8 @@ static int fail_alloc(const struct cuda_device *dev, const char *call, cudaError
     if (!cuda_memory_left(&available, &total))
         return cuda_fail(call, error);
     return cuda_host->error(FERRY_ENOMEM,
-                            "%s: %s (%s): %zu of %" PRIu64 " bytes are free; nvidia-smi shows who "
-                            "holds the others",
+                            "%s: %s (%s): %zu of %" PRIu64 " bytes are free; nvidia-smi shows "
+                            "which processes use the others",
                             call, cudaGetErrorName(error), cudaGetErrorString(error), available,
                             dev->memory_total);
 }
@@ -82,7 +83,7 @@ int cuda_alloc(void *device, void *queue, uint64_t bytes, uint32_t flags, void *
 
     (void)flags;
     if (bytes > dev->memory_total)
-        return cuda_host->error(FERRY_ENOMEM, "%" PRIu64 " bytes of a device that has %" PRIu64,
+        return cuda_host->error(FERRY_ENOMEM, "%" PRIu64 " bytes exceed the device's %" PRIu64,
                                 bytes, dev->memory_total);
     err = cuda_enter_on(dev, queue, &scope);
     if (err)
@@ -97,7 +98,7 @@ int cuda_alloc(void *device, void *queue, uint64_t bytes, uint32_t flags, void *
     return 0;
 }
 
-/* ---- what is freed while its stream is captured ---- */
+/* ---- deferred frees during a capture ---- */
 
 static bool is_captured(const struct cuda_queue *queue)
 {
@@ -122,7 +123,7 @@ static bool put_off(struct cuda_device *dev, void *handle)
     return true;
 }
 
-/* Behind all that the default queue had when they were given back, as the ABI wants it. */
+/* Freed after all work that the default queue had when they were returned, as the ABI requires. */
 void cuda_free_late(struct cuda_device *dev)
 {
     struct cuda_late *next;
@@ -136,7 +137,7 @@ void cuda_free_late(struct cuda_device *dev)
     }
 }
 
-/* What could not be freed to the end goes with the context. */
+/* Blocks that cannot be freed are freed with the context. */
 void cuda_late_clear(struct cuda_device *dev)
 {
     struct cuda_late *next;
@@ -147,7 +148,10 @@ void cuda_late_clear(struct cuda_device *dev)
     }
 }
 
-/* With the context current. ferry frees in the order of the default queue, which can be put off; another's cannot. */
+/*
+ * With the context current. ferry frees in the order of the default queue, which can be deferred;
+ * frees on other queues cannot.
+ */
 static int free_here(struct cuda_device *dev, struct cuda_queue *queue, void *handle)
 {
     cudaError_t error;
@@ -169,7 +173,7 @@ int cuda_free(void *device, void *queue, void *handle)
     int err;
 
     if (!forget(dev, &dev->blocks, handle, &block))
-        return cuda_host->error(FERRY_EINVAL, "%p is no block of this device", handle);
+        return cuda_host->error(FERRY_EINVAL, "%p is not a block of this device", handle);
     dev->counters.live_bytes -= block.bytes;
     err = cuda_enter(dev, &scope);
     if (err)
@@ -180,7 +184,7 @@ int cuda_free(void *device, void *queue, void *handle)
     return err;
 }
 
-/* Addresses are of one space, so the runtime can tell, of the program's own allocations too. */
+/* The address space is unified, so the runtime also identifies the program's own allocations. */
 int cuda_owns(void *device, const void *handle)
 {
     struct cuda_device *dev = device;
@@ -225,7 +229,8 @@ int cuda_trim(void *device)
     if (err)
         return err;
     cuda_free_late(dev);
-    if (!is_captured(&dev->main)) /* what ferry frees is free only when this queue gets there */
+    if (!is_captured(&dev->main)) /* memory that ferry frees is available when this queue reaches
+                                   * the free */
         error = cudaStreamSynchronize(dev->main.stream);
     if (error != cudaSuccess)
         return cuda_end(&scope, "cudaStreamSynchronize", error);
@@ -260,8 +265,7 @@ static int take_plain(uint64_t bytes, void **out)
     *out = bytes <= SIZE_MAX - LINE ? aligned_alloc(LINE, ((size_t)bytes + LINE - 1) / LINE * LINE)
                                     : NULL;
     return *out ? 0
-                : cuda_host->error(FERRY_ENOMEM, "no memory on the host for %" PRIu64 " bytes",
-                                   bytes);
+                : cuda_host->error(FERRY_ENOMEM, "out of host memory for %" PRIu64 " bytes", bytes);
 }
 
 int cuda_host_alloc(void *device, uint64_t bytes, uint32_t flags, void **out_ptr,
@@ -302,9 +306,11 @@ int cuda_host_free(void *device, void *ptr)
     return err;
 }
 
-/* ---- the host's, used by the device ---- */
+/* ---- host memory that the device accesses ---- */
 
-/* With the context current: the device's address of host memory, registering it where need be. */
+/*
+ * With the context current: the device's address of host memory, which is registered if necessary.
+ */
 static int import_here(const struct cuda_device *dev, void *ptr, uint64_t bytes,
                        struct cuda_block *out)
 {
@@ -367,7 +373,7 @@ int cuda_unimport_host(void *device, void *handle)
     int err;
 
     if (!forget(dev, &dev->imports, handle, &block))
-        return cuda_host->error(FERRY_EINVAL, "%p is no import of this device", handle);
+        return cuda_host->error(FERRY_EINVAL, "%p is not an import of this device", handle);
     err = cuda_enter(dev, &scope);
     if (err)
         return err;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Modules: kernels as the driver has loaded them. What nvcc built in is one for all kernels; what
- * libnvrtc compiles is one a program, made when a kernel of it is first asked for, and kept on disk.
+ * Modules: kernels that the driver has loaded. The built-in image is one module with all kernels;
+ * libnvrtc compiles one module per program, when one of its kernels is first requested, and stores
+ * it on disk.
  */
 #define _GNU_SOURCE
 #include "kernels.h"
@@ -16,7 +17,7 @@
 #define KEY_ROOM  160
 #define PATH_ROOM (CUDA_FOLDER_ROOM + 32)
 
-/* ---- a device's ----------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 static int ask(const struct cuda_device *dev, int *out_capability, int *out_processors)
 {
@@ -31,7 +32,10 @@ static int ask(const struct cuda_device *dev, int *out_capability, int *out_proc
     return err;
 }
 
-/* While the device is opened, as ferry says it only then; "" where nothing is to be kept. */
+/*
+ * Called while the device is opened, the only time when ferry provides the folder; "" if images are
+ * not stored.
+ */
 static void find_folder(struct cuda_modules *m)
 {
     if (!cuda_host->cache_folder(m->folder, sizeof(m->folder)))
@@ -50,7 +54,7 @@ int cuda_modules_create(const struct cuda_device *dev, enum cuda_source source,
         return err;
     m = calloc(1, sizeof(*m));
     if (!m)
-        return cuda_host->error(FERRY_ENOMEM, "no host memory for a device");
+        return cuda_host->error(FERRY_ENOMEM, "out of host memory for a device");
     pthread_mutex_init(&m->lock, NULL);
     m->source = source;
     if (source == CUDA_KERNELS_COMPILE || (source == CUDA_KERNELS_AUTO && !cuda_built()))
@@ -77,9 +81,9 @@ void cuda_modules_destroy(struct cuda_modules *m)
     free(m);
 }
 
-/* ---- what was built in ---------------------------------------------------------------------- */
+/* ---- the built-in image --------------------------------------------------------------------- */
 
-/* An image for other devices, or a PTX newer than the driver, is nothing to fail of. */
+/* An image for other devices, or a PTX version newer than the driver, is not an error. */
 static bool is_for_others(CUresult failed)
 {
     return failed == CUDA_ERROR_NO_BINARY_FOR_GPU || failed == CUDA_ERROR_INVALID_IMAGE ||
@@ -87,7 +91,7 @@ static bool is_for_others(CUresult failed)
            failed == CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
 }
 
-/* Tried once. FERRY_EUNSUPPORTED: libnvrtc has to do it. (locked) */
+/* Tried once. FERRY_EUNSUPPORTED: libnvrtc has to compile. (locked) */
 static int load_built(struct cuda_modules *m)
 {
     CUresult failed;
@@ -102,7 +106,7 @@ static int load_built(struct cuda_modules *m)
     m->built = NULL;
     if (!is_for_others(failed))
         return cuda_fail_driver("cuModuleLoadData", failed);
-    cuda_host->log(FERRY_LOG_DEBUG, "the kernels that are built in do not suit this device");
+    cuda_host->log(FERRY_LOG_DEBUG, "the built-in kernels do not support this device");
     return m->built_err = FERRY_EUNSUPPORTED;
 }
 
@@ -118,9 +122,9 @@ int cuda_modules_check(struct cuda_modules *m)
     return err == FERRY_EUNSUPPORTED ? cuda_nvrtc_load() : err;
 }
 
-/* ---- what is compiled ----------------------------------------------------------------------- */
+/* ---- compiled images ------------------------------------------------------------------------ */
 
-/* What an image is good for: libnvrtc, the architecture, what is compiled, and how. */
+/* The key of an image: libnvrtc's version, the architecture, the source, and the options. */
 static bool make_key(enum kernel_program program, const struct cuda_form *form, char *key)
 {
     size_t count = kernel_program_lines(program, NULL);
@@ -139,7 +143,7 @@ static bool make_key(enum kernel_program program, const struct cuda_form *form, 
     return true;
 }
 
-/* The program's file. */
+/* The name of the program's file. */
 static void find_file(const struct cuda_modules *m, const char *key, char *path)
 {
     snprintf(path, PATH_ROOM, "%s/%016" PRIx64, m->folder,
@@ -153,7 +157,7 @@ static bool load_stored(const char *path, const char *key, CUmodule *out)
 
     if (!why && cuda_driver.module_load(out, stored.binary)) {
         *out = NULL;
-        why = "the driver does not take it";
+        why = "the driver does not accept it";
     }
     free(stored.file);
     if (!why || *why)
@@ -196,7 +200,7 @@ static int load_program(struct cuda_modules *m, enum kernel_program program)
     if (err)
         return err;
     if (!make_key(program, &form, key))
-        return cuda_host->error(FERRY_ENOMEM, "no host memory for the text of kernels");
+        return cuda_host->error(FERRY_ENOMEM, "out of host memory for the source of the kernels");
     find_file(m, key, path);
     if (kept && load_stored(path, key, &m->program[program]))
         return 0;
@@ -221,7 +225,10 @@ int cuda_modules_function(struct cuda_modules *m, uint32_t kernel, CUfunction *o
     return failed ? cuda_fail_driver("cuModuleGetFunction", failed) : 0;
 }
 
-/* Where memory is short, or the device is lost, there may be one later, or nothing is to be done. (locked) */
+/*
+ * Whether the failure is permanent: memory may be available later, and a lost device needs no
+ * decision. (locked)
+ */
 static bool is_for_good(int err)
 {
     return err && err != FERRY_ENOMEM && err != FERRY_ELOST;
@@ -244,7 +251,7 @@ int cuda_modules_vector(struct cuda_modules *m, uint32_t kernel, CUfunction *out
     if (!err)
         m->vector[kernel] = *out;
     if (is_for_good(err) && !m->without_vector)
-        cuda_host->log(FERRY_LOG_DEBUG, "sums, conversions and fills are done without kernels");
+        cuda_host->log(FERRY_LOG_DEBUG, "sums, conversions and fills do not use kernels");
     m->without_vector |= is_for_good(err);
     pthread_mutex_unlock(&m->lock);
     return is_for_good(err) ? FERRY_EUNSUPPORTED : err;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libnvrtc, which compiles kernels where no nvcc was: tens of megabytes, so loaded when the first
- * program is asked for. Its few calls are declared here, as its header need not be installed.
+ * libnvrtc, which compiles kernels if the build had no nvcc. It has tens of megabytes, so it is
+ * loaded when the first program is requested. Its few functions are declared here, because its
+ * header need not be installed.
  */
 #define _GNU_SOURCE
 #include "kernels.h"
@@ -39,11 +40,11 @@ static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
 
 #define MOST_ARCHS 64
-#define LOG_SHOWN  400 /* bytes of a compiler's log in an error */
+#define LOG_SHOWN  400 /* bytes of the compiler's log in an error */
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
-/* CUDA 11's calls itself by the minor version with which its interface settled. */
+/* CUDA 11's library is named after the minor version in which its interface became stable. */
 static void library_name(char *out, size_t size)
 {
     int major = CUDART_VERSION / 1000;
@@ -63,7 +64,7 @@ static int load_locked(void)
     library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return cuda_host->error(FERRY_EUNSUPPORTED,
-                                "no kernels are built in for this device, and %s", dlerror());
+                                "there are no built-in kernels for this device, and %s", dlerror());
 #define LOAD(member, function, ...)                                                \
     *(void **)(void *)&nvrtc.member = dlsym(library, #function);                   \
     if (!nvrtc.member) {                                                           \
@@ -93,9 +94,12 @@ static int fail(const char *call, int result)
                             nvrtc.error(result));
 }
 
-/* ---- what for ------------------------------------------------------------------------------- */
+/* ---- the architecture ----------------------------------------------------------------------- */
 
-/* The device's own if it is known; else the newest before it, whose PTX later devices run. */
+/*
+ * The device's own architecture if it is supported; else the newest before it, whose PTX later
+ * devices run.
+ */
 static void choose(int capability, const int *archs, int count, struct cuda_form *out)
 {
     out->arch = 0;
@@ -121,14 +125,14 @@ int cuda_nvrtc_form(int capability, struct cuda_form *out)
     choose(capability, archs, count, out);
     if (!out->arch)
         return cuda_host->error(FERRY_EUNSUPPORTED,
-                                "libnvrtc %d.%d compiles nothing for compute capability %d.%d",
+                                "libnvrtc %d.%d does not support compute capability %d.%d",
                                 out->version[0], out->version[1], capability / 10, capability % 10);
     return 0;
 }
 
 /* ---- compiling ------------------------------------------------------------------------------ */
 
-/* The program's lines in one; NULL where memory is short. */
+/* The program's lines as one string; NULL if memory is short. */
 static char *text_of(enum kernel_program program)
 {
     size_t count = kernel_program_lines(program, NULL), bytes = 1;
@@ -187,7 +191,8 @@ static int fetch(nvrtc_program p, bool ptx, void **out_image, size_t *out_bytes)
         return fail(ptx ? "nvrtcGetPTXSize" : "nvrtcGetCUBINSize", result);
     image = malloc(bytes);
     if (!image)
-        return cuda_host->error(FERRY_ENOMEM, "no host memory for %zu bytes of a program", bytes);
+        return cuda_host->error(FERRY_ENOMEM, "out of host memory for %zu bytes of a program",
+                                bytes);
     result = ptx ? nvrtc.ptx(p, image) : nvrtc.cubin(p, image);
     if (result) {
         free(image);
@@ -206,7 +211,7 @@ int cuda_nvrtc_compile(enum kernel_program program, const struct cuda_form *form
     int result, err;
 
     if (!text)
-        return cuda_host->error(FERRY_ENOMEM, "no host memory for the text of kernels");
+        return cuda_host->error(FERRY_ENOMEM, "out of host memory for the source of the kernels");
     result = nvrtc.create(&p, text, "ferry.cu", 0, NULL, NULL);
     err = result ? fail("nvrtcCreateProgram", result) : compile(p, form);
     if (!err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prepared operations, the table "ferry.op/1": an operation is a few launches of the kernels in
- * kernels/, as its plan says, or a call of cuDNN.
+ * Prepared operations, the table "ferry.op/1": an operation is a sequence of launches of the
+ * kernels in kernels/, according to its plan, or a call of cuDNN.
  */
 #include "dnn.h"
 #include "kernels.h"
@@ -15,12 +15,12 @@
 
 struct prepared {
     struct cuda_convolution *convolution; /* NULL: launches */
-    atomic_bool taken_over;               /* and since cuDNN has refused a run: launches too */
+    atomic_bool taken_over;               /* cuDNN has failed at a run: launches are used instead */
     struct kernel_plan plan;
     CUfunction launch[KERNEL_LAUNCHES], pack;
 };
 
-/* A grid has as many blocks in its first direction. */
+/* Checks the limit of a grid's first dimension. */
 static bool fits(const struct kernel_launch *l)
 {
     return l->groups <= INT32_MAX;
@@ -38,8 +38,9 @@ static int make_plan(const struct cuda_device *dev, const ferry_op_desc *op, str
 }
 
 /*
- * Whether cuDNN is asked, for what and with which answer. In `out` is how the kernels would do it with the same
- * answer, so that they can take it over: nothing is packed for good, and only the steps that are taken are there.
+ * Whether cuDNN is used, for which operation, and the query's answer. *out is the kernels' plan
+ * with the same answer, so that they can replace cuDNN: constants are not packed, and only the
+ * steps in the answer are included.
  */
 static bool ask_dnn(const struct cuda_device *dev, const ferry_op_desc *op, ferry_op_desc *same,
                     struct kernel_plan *out, ferry_op_answer *answer)
@@ -75,7 +76,7 @@ static int query(void *device, const ferry_op_desc *op, ferry_op_answer *out)
     return err;
 }
 
-/* What its launches need is compiled now. */
+/* Compiles the programs that the launches need. */
 static int find_functions(struct cuda_device *dev, struct prepared *p)
 {
     int err = 0;
@@ -87,7 +88,10 @@ static int find_functions(struct cuda_device *dev, struct prepared *p)
     return err;
 }
 
-/* With the context current: as query has answered. What cuDNN then does not take is the kernels'. */
+/*
+ * With the context current: creates the operation that query announced. If cuDNN then fails,
+ * kernels are used.
+ */
 static int make(struct cuda_device *dev, const ferry_op_desc *op, struct prepared *p)
 {
     ferry_op_answer answer;
@@ -99,7 +103,7 @@ static int make(struct cuda_device *dev, const ferry_op_desc *op, struct prepare
         if (err != FERRY_EUNSUPPORTED)
             return err;
         cuda_host->log(FERRY_LOG_DEBUG,
-                       "cuDNN has nothing for a convolution, which is the kernels'");
+                       "cuDNN has no algorithm for a convolution; kernels compute it");
         return find_functions(dev, p);
     }
     err = make_plan(dev, op, &p->plan);
@@ -116,7 +120,7 @@ static int create(void *device, const ferry_op_desc *op, void **out_prepared)
     int err;
 
     if (!p)
-        return cuda_host->error(FERRY_ENOMEM, "no memory for a prepared operation");
+        return cuda_host->error(FERRY_ENOMEM, "out of memory for a prepared operation");
     err = cuda_enter(dev, &scope);
     if (!err) {
         err = make(dev, op, p);
@@ -146,11 +150,11 @@ static int check_places(const struct kernel_place *places)
 {
     for (uint32_t i = 0; i < FROM_COUNT; i++)
         if (places[i].what && places[i].bytes && !places[i].ref.handle)
-            return cuda_host->error(FERRY_EINVAL, "%s: a reference to nothing", places[i].what);
+            return cuda_host->error(FERRY_EINVAL, "%s: the reference is null", places[i].what);
     return 0;
 }
 
-/* With the context current. `run`: of what; NULL for packing. */
+/* With the context current. `run`: the arguments of the run; NULL for packing. */
 static int launch(CUstream stream, CUfunction function, const struct kernel_launch *l,
                   const struct kernel_place *places, const ferry_op_run_args *run)
 {
@@ -198,8 +202,8 @@ static int launch_all(CUstream stream, const struct prepared *p, const struct ke
 }
 
 /*
- * cuDNN may refuse a run that it has an algorithm for, as a part of it that cannot be opened is missed only then.
- * From here on the operation is the kernels'.
+ * cuDNN can fail at a run although it has an algorithm, because a missing part of it is noticed
+ * only then. From here on kernels compute the operation.
  */
 static int take_over(struct cuda_device *dev, struct prepared *p)
 {
@@ -214,7 +218,7 @@ static int take_over(struct cuda_device *dev, struct prepared *p)
     pthread_mutex_unlock(&lock);
     if (!err)
         cuda_host->log(FERRY_LOG_WARN,
-                       "cuDNN does not run a convolution, which is now the kernels'");
+                       "cuDNN does not run a convolution; kernels compute it from now on");
     return err;
 }
 
@@ -273,7 +277,7 @@ int cuda_extension(void *device, const char *name, const void **out_table)
     int err;
 
     if (strcmp(name, FERRY_OP_EXTENSION) != 0)
-        return cuda_host->error(FERRY_EUNSUPPORTED, "there is no extension \"%.64s\"", name);
+        return cuda_host->error(FERRY_EUNSUPPORTED, "unknown extension \"%.64s\"", name);
     err = cuda_enter(dev, &scope);
     if (err)
         return err;

@@ -3,26 +3,26 @@
 
 const ferry_plugin_option cuda_options[CUDA_OPTIONS] = {
     { "device_order", "cuda",
-      "how devices are numbered: as the CUDA runtime does (CUDA_DEVICE_ORDER), or by PCI address",
+      "order of the devices: that of the CUDA runtime (CUDA_DEVICE_ORDER), or by PCI address",
       "cuda|pci", FERRY_OPTION_ENUM, 0 },
     { "ordered_alloc", "on",
-      "memory from a cudaMallocAsync pool where the device has one; off: ferry's own pool",
+      "allocates from a cudaMallocAsync pool if the device supports it; off: ferry's own pool",
       "on|off", FERRY_OPTION_ENUM, 0 },
     { "unified", "auto",
-      "whether a device that shares the host's memory is used that way: an integrated one, if it "
-      "keeps the host's caches; on: also one that sees the host's pages beside memory of its own",
+      "whether blobs share the host's memory: on an integrated device that keeps host memory "
+      "cached; on: also on a device with memory of its own that can access the host's pages",
       "auto|off|on", FERRY_OPTION_ENUM, 0 },
     { "kernels", "auto",
-      "where the kernels come from: those that are built in, where they suit the "
-      "device, else libnvrtc; libnvrtc alone; off: ferry does without them",
+      "source of the kernels: the built-in ones if they support the device, else libnvrtc; only "
+      "libnvrtc; off: no kernels",
       "auto|compile|off", FERRY_OPTION_ENUM, 0 },
     { "cudnn", "auto",
-      "whether convolutions are cuDNN's, where libcudnn.so.9 is found and kernels are; "
-      "all: also those of each channel for itself",
+      "whether cuDNN computes convolutions, if libcudnn.so.9 is found and there are kernels; all: "
+      "also depthwise convolutions",
       "auto|off|all", FERRY_OPTION_ENUM, 0 },
 };
 
-/* Which of its words the option has, from 0, which is the default. */
+/* The index of the option's word; 0 is the default. */
 static int read_choice(size_t index, uint32_t *out)
 {
     *out = 0;

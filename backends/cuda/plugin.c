@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The plugin: its descriptor and its table. Opening it touches no driver.
+ * The plugin: its descriptor and its table. Opening it does not call the driver.
  */
 #include "cuda.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the plugin has once in a process: the host's services, set by ferry_plugin_open, and the
- * entries of the driver and of cuBLAS, filled in by driver.c and blas.c.
+ * The state of the process: the host's services, set by ferry_plugin_open, and the entries of the
+ * driver and of cuBLAS, filled in by driver.c and blas.c.
  */
 #include "cuda.h"
 

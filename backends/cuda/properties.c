@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What a device is, asked without a context.
- */
+/* The properties of a device, queried without a context. */
 #include "cuda.h"
 
 #include <stdio.h>
@@ -23,17 +21,19 @@ int cuda_find_ordinal(uint32_t index, int *out)
     int err = cuda_ordinals(ordinals, &count);
 
     if (!err && index >= count)
-        err = cuda_host->error(FERRY_ENODEV, "there is no device %u of %u", index, count);
+        err =
+            cuda_host->error(FERRY_ENODEV, "device %u does not exist, there are %u", index, count);
     if (!err)
         *out = ordinals[index];
     return err;
 }
 
-/* ---- what it is ---- */
+/* ---- properties ---- */
 
 /*
- * Before compute capability 7.2 an integrated device takes what it shares out of the host's caches (CUDA for Tegra, "Memory
- * Management"): pinned memory too, which the host then reads many times as slowly.
+ * Below compute capability 7.2 an integrated device disables the host's caches for shared memory
+ * (CUDA for Tegra, "Memory Management"), including pinned memory, which makes host reads many times
+ * slower.
  */
 static bool is_coherent(int major, int minor)
 {
@@ -41,9 +41,9 @@ static bool is_coherent(int major, int minor)
 }
 
 /*
- * An integrated device has no memory but the host's. One that merely walks the host's page tables
- * (Grace and Hopper) has faster memory of its own: its blobs belong there. Where sharing costs the
- * caches copies are the lesser evil.
+ * An integrated device has only the host's memory. One that accesses the host's page tables (Grace
+ * and Hopper) has faster memory of its own, where its blobs belong. If sharing disables the caches,
+ * copies are faster.
  */
 static bool is_unified(const struct cudaDeviceProp *prop, bool host_page_tables,
                        enum cuda_unified wanted)
@@ -113,7 +113,7 @@ int cuda_properties_of(int ordinal, const struct cuda_settings *set, ferry_plugi
     return 0;
 }
 
-/* Of an open device: what it was opened with, whatever the options say by now. */
+/* Of an open device: the settings it was opened with, even if the options have changed since. */
 static void settle(const struct cuda_device *dev, ferry_plugin_properties *out)
 {
     out->flags = FERRY_DEVICE_POINTERS | (dev->unified ? FERRY_DEVICE_UNIFIED : 0) |

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Queues are streams, events are events without timing. A stream of the plugin's own does not wait
- * for the legacy default stream, nor that one for it.
+ * Queues are streams, and events are created without timing. A stream of the plugin and the legacy
+ * default stream do not synchronize with each other.
  */
 #include "dnn.h"
 
@@ -61,7 +61,7 @@ int cuda_queue_create(void *device, uint32_t flags, void **out_queue)
 
     (void)flags;
     if (!queue)
-        return cuda_host->error(FERRY_ENOMEM, "no host memory for a queue");
+        return cuda_host->error(FERRY_ENOMEM, "out of host memory for a queue");
     err = cuda_enter(dev, &scope);
     if (!err)
         err = cuda_end(&scope, "cudaStreamCreateWithFlags",
@@ -85,7 +85,7 @@ int cuda_queue_destroy(void *device, void *handle)
     int err;
 
     if (!remove_from(dev, queue))
-        return cuda_host->error(FERRY_EINVAL, "%p is no queue of this device", handle);
+        return cuda_host->error(FERRY_EINVAL, "%p is not a queue of this device", handle);
     dev->counters.live_queues--;
     err = cuda_enter(dev, &scope);
     if (!err) {
@@ -100,8 +100,8 @@ int cuda_stream_refuse(cudaStream_t stream)
 {
     if (stream == cudaStreamPerThread)
         return cuda_host->error(
-            FERRY_EINVAL, "cudaStreamPerThread is another stream in each thread; a queue is one "
-                          "that the program has created");
+            FERRY_EINVAL, "cudaStreamPerThread is a different stream in each thread; a queue must "
+                          "be a stream that the program created");
     return 0;
 }
 
@@ -137,7 +137,7 @@ int cuda_queue_wrap(void *device, void *native, void **out_queue)
         return err;
     queue = calloc(1, sizeof(*queue));
     if (!queue)
-        return cuda_host->error(FERRY_ENOMEM, "no host memory for a queue");
+        return cuda_host->error(FERRY_ENOMEM, "out of host memory for a queue");
     queue->stream = native;
     *out_queue = add(dev, queue);
     return 0;
@@ -154,7 +154,7 @@ int cuda_queue_synchronize(void *device, void *handle)
                           cudaStreamSynchronize(cuda_queue_of(dev, handle)->stream));
 }
 
-/* The handle may not be there yet: it comes with the first BLAS call, and this is one. */
+/* The handle is created at the first BLAS call, which this request counts as. */
 static int native_blas(struct cuda_device *dev, struct cuda_queue *queue, void *out)
 {
     cublasHandle_t handle;
@@ -177,7 +177,7 @@ int cuda_queue_native(void *device, void *handle, const char *what, void *out, u
     bool stream = !strcmp(what, "cuda_stream");
 
     if (!stream && strcmp(what, "cublas_handle") != 0)
-        return cuda_host->error(FERRY_EUNSUPPORTED, "there is no object \"%s\"", what);
+        return cuda_host->error(FERRY_EUNSUPPORTED, "unknown object \"%s\"", what);
     if (size != sizeof(void *))
         return cuda_host->error(FERRY_EINVAL, "%s is a pointer", what);
     if (!stream)
@@ -187,7 +187,7 @@ int cuda_queue_native(void *device, void *handle, const char *what, void *out, u
     return 0;
 }
 
-/* ---- events: those destroyed are kept for the next to be recorded ---- */
+/* ---- events: destroyed ones are kept and reused ---------------------- */
 
 static cudaEvent_t take_spare(struct cuda_device *dev)
 {
@@ -248,7 +248,7 @@ int cuda_event_record(void *device, void *queue, void **out_event)
 
 /* ---- waiting for all ---- */
 
-/* Behind everything on the queue; NULL where none can be had. (locked) */
+/* An event after all work on the queue; NULL if none can be created. (locked) */
 static cudaEvent_t event_behind(struct cuda_device *dev, const struct cuda_queue *queue)
 {
     cudaEvent_t event = dev->spares ? dev->spare[--dev->spares] : NULL;
@@ -270,7 +270,7 @@ static bool is_idle(const struct cuda_queue *queue)
 {
     cudaError_t error = cudaStreamQuery(queue->stream);
 
-    cuda_forget(error); /* that it is not ready: some drivers keep it */
+    cuda_forget(error); /* the status NotReady, which some drivers keep */
     return error == cudaSuccess;
 }
 
@@ -283,8 +283,8 @@ static int wait_here(const struct cuda_queue *queue)
 }
 
 /*
- * An event for each queue that is at work, but the default one; where there is none the queue is waited for at once.
- * Under the lock, which who destroys a queue takes first.
+ * Records an event on each busy queue except the default one; without an event, the queue is
+ * synchronized at once. Called under the lock, which a thread that destroys a queue takes first.
  */
 static int mark_others(struct cuda_device *dev, cudaEvent_t **out_events, size_t *out_count)
 {
@@ -316,8 +316,8 @@ static int mark_others(struct cuda_device *dev, cudaEvent_t **out_events, size_t
 }
 
 /*
- * cudaDeviceSynchronize would wait for the program's streams too, and end a capture on any of them. Whichever queue cannot
- * be waited for, the others are; the latest failure is what is said.
+ * cudaDeviceSynchronize would also wait for the program's streams, and invalidate captures on them.
+ * If a wait fails, the other queues are still waited for; the latest failure is reported.
  */
 static int wait_for_all(struct cuda_device *dev)
 {

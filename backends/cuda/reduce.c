@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reductions, whose result stays on the device. F32 and halves are a kernel's (launch.c); F64, and all
- * where there are no kernels, are cuBLAS's. It adds up in the operand's own precision, many elements a
- * thread: long vectors go in pieces, whose sums are added last, so that no float takes thousands of
- * others one by one. Halves go through 1×1 matrix products with F32 results, since cublasDotEx rounds
- * its result to a half; for asum a product with one makes floats of them.
+ * Reductions, whose result stays on the device. A kernel reduces F32 and halves (launch.c); cuBLAS
+ * reduces F64, and all types if there are no kernels. cuBLAS accumulates in the operand's own
+ * precision, many elements per thread: long vectors are divided into pieces whose sums are added
+ * last, so that a float never accumulates thousands of others one by one. Halves are reduced by 1×1
+ * matrix products with F32 results, because cublasDotEx rounds its result to a half; for asum a
+ * product with one converts them to floats.
  */
 #include "cuda.h"
 
-#define PIECE INT64_C(1048576) /* elements a call */
-#define ROW   64               /* halves that one product adds up */
+#define PIECE INT64_C(1048576) /* elements per call */
+#define ROW   64               /* halves that one product sums */
 #define ROWS  (PIECE / ROW)
-#define SUMS  1024 /* pieces of 2^30 elements, the most there are */
+#define SUMS  1024 /* pieces of 2^30 elements, the maximum */
 
 /*
- * Of a queue, on the device: sums of rows, sums of pieces, ones to multiply either with, and one as
- * an F16 and as a BF16.
+ * Buffers of a queue on the device: sums of rows, sums of pieces, ones to multiply either with, and
+ * one as F16 and as BF16.
  */
 struct scratch {
     float *rows, *pieces, *ones;
@@ -66,7 +67,7 @@ static int scratch_of(struct cuda_queue *queue, struct scratch *out)
     return 0;
 }
 
-/* Room for a piece of halves as floats, which only asum needs. */
+/* The buffer for a piece of halves converted to floats, which only asum needs. */
 static int room_of(struct cuda_queue *queue, float **out)
 {
     cudaError_t error = cudaSuccess;
@@ -88,7 +89,7 @@ static int set_mode(const struct reduction *r, cublasPointerMode_t mode)
                : cuda_fail_blas("cublasSetPointerMode", status, r->queue->stream);
 }
 
-/* ---- one piece, to one float or double of the device ---- */
+/* ---- one piece, into one float or double on the device -- */
 
 static int sum_plain(const struct reduction *r, const void *x, const void *y, int n, void *out)
 {
@@ -109,7 +110,7 @@ static int sum_plain(const struct reduction *r, const void *x, const void *y, in
     return 0;
 }
 
-/* `count` floats of the device, added up. */
+/* Sums `count` floats on the device. */
 static int add_up(const struct reduction *r, const float *values, const float *ones, int count,
                   float *out)
 {
@@ -123,7 +124,7 @@ static int add_up(const struct reduction *r, const float *values, const float *o
                                            : cuda_fail_blas("cublasSdot", status, r->queue->stream);
 }
 
-/* `rows` dot products of `length` halves each, side by side. */
+/* `rows` dot products of `length` halves each, in one batch. */
 static int multiply_rows(const struct reduction *r, const char *x, const char *y, int length,
                          int rows, float *out)
 {
@@ -153,7 +154,7 @@ static int sum_halves(const struct reduction *r, const struct scratch *s, const 
     return err ? err : add_up(r, s->rows, s->ones, rows + (rest != 0), out);
 }
 
-/* Absolute values, which no product has: of floats. */
+/* Sums absolute values, which a product cannot: the halves are converted to floats first. */
 static int sum_absolute_halves(const struct reduction *r, const struct scratch *s, const char *x,
                                int n, float *out)
 {
@@ -176,7 +177,7 @@ static int sum_absolute_halves(const struct reduction *r, const struct scratch *
     return sum_plain(r, floats, NULL, n, out);
 }
 
-/* ---- the whole ---- */
+/* ---- all pieces ---- */
 
 static int sum_piece(const struct reduction *r, const struct scratch *s, const char *x,
                      const char *y, int n, float *out)
@@ -214,7 +215,7 @@ static int by_blas(struct reduction *r, int64_t n)
         err = sum_plain(r, r->x, r->y, (int)n, r->result);
     else if (!err)
         err = sum_pieces(r, n);
-    if (r->blas) /* as a program that shares the handle expects it */
+    if (r->blas) /* restores the mode that a program with the same handle expects */
         (void)cuda_blas.set_pointer_mode(r->blas, CUBLAS_POINTER_MODE_HOST);
     return err;
 }

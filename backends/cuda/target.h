@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernels are compiled with for CUDA: lanes of a vector, threads of a block. The plugin's own
- * text, its build and the double of the driver include this.
+ * The parameters with which the kernels are compiled for CUDA: lanes of a vector, threads of a
+ * block. Included by the plugin's source, its build and the double of the driver.
  */
 #ifndef FERRY_CUDA_TARGET_H
 #define FERRY_CUDA_TARGET_H

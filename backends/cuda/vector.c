@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Vectors: axpy and scal as cuBLAS has them, and which operations there are at all.
+ * Vectors: axpy and scal by cuBLAS, and the list of supported operations.
  */
 #include "cuda.h"
 
@@ -14,7 +14,7 @@ static cudaDataType type_of(uint32_t dtype)
     return dtype == FERRY_F16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-/* Conversions take a kernel; without one they are left to ferry's fallback. */
+/* Conversions need a kernel; without one ferry's fallback converts. */
 int cuda_supports(void *dev, uint32_t op, uint32_t dtype)
 {
     switch (op) {

@@ -206,7 +206,7 @@ static void what_cublas_says_is_looked_into(void)
     block = cuda_block(dev, 64);
     control->fail("cublasCreate", 1, CUDA_MEMORY_ALLOCATION);
     CU_ASSERT(driver_failed(cuda->scal(dev, NULL, FERRY_F32, 8, 2, driver_ref(block, 0)),
-                            FERRY_ENOMEM, "which is how it says that memory is short"));
+                            FERRY_ENOMEM, "which it returns if memory is short"));
     CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 8, 2, driver_ref(block, 0)), 0);
     control->fail("cublasSscal", 1, CUDA_UNKNOWN);
     CU_ASSERT(driver_failed(cuda->scal(dev, NULL, FERRY_F32, 8, 2, driver_ref(block, 0)),

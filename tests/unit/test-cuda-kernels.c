@@ -377,7 +377,7 @@ static void a_launch_that_fails_says_so(void)
     args.in = &nothing;
     args.out = &out;
     CU_ASSERT(driver_failed(r.table->run(r.dev, NULL, r.prepared, &args), FERRY_EINVAL,
-                            "an input: a reference to nothing"));
+                            "an input: the reference is null"));
     CU_ASSERT_EQUAL(run(&r), 0);
     CU_ASSERT(is_right(&r));
     end(&r);

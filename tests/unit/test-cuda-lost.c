@@ -111,7 +111,7 @@ static int lose(void)
     step = launch_fault(stream);
     if (step)
         return step;
-    if (!driver_failed(cuda->synchronize(dev), FERRY_ELOST, "nothing on this device can be saved"))
+    if (!driver_failed(cuda->synchronize(dev), FERRY_ELOST, "the data on this device are lost"))
         return 3;
     step = all_say_lost(dev, block);
     (void)cuda->free(dev, NULL, block);

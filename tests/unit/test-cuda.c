@@ -52,7 +52,7 @@ static void no_driver_an_old_one_and_no_device_are_told_apart(void)
     CU_ASSERT(driver_failed(cuda->device_count(NULL, &count), FERRY_ENODEV, "no NVIDIA driver"));
     CU_ASSERT_PTR_NOT_NULL(strstr(driver_error(), "cudaErrorInsufficientDriver"));
     setenv("CUDA_DOUBLE_DRIVER", "old", 1);
-    CU_ASSERT(driver_failed(cuda->device_count(NULL, &count), FERRY_ENODEV, "good for CUDA 11.2"));
+    CU_ASSERT(driver_failed(cuda->device_count(NULL, &count), FERRY_ENODEV, "supports CUDA 11.2"));
     CU_ASSERT_PTR_NOT_NULL(strstr(driver_error(), "install a newer driver"));
     setenv("CUDA_DOUBLE_DRIVER", "no-device", 1);
     CU_ASSERT(driver_failed(cuda->device_count(NULL, &count), FERRY_ENODEV, "cudaErrorNoDevice"));
@@ -303,7 +303,7 @@ static void memory_that_is_short_says_how_much_there_was(void)
             strstr(driver_error(), "1072693248 of 1073741824 bytes are free; nvidia-smi"));
         CU_ASSERT(driver_failed(cuda->alloc(dev, NULL, UINT64_C(1) << 40, 0, &none, &flags),
                                 FERRY_ENOMEM,
-                                "1099511627776 bytes of a device that has 1073741824"));
+                                "1099511627776 bytes exceed the device's 1073741824"));
         CU_ASSERT_PTR_NULL(none);
         CU_ASSERT_EQUAL(rt.last_error(), 0);
         cuda_free_block(dev, block);
@@ -336,10 +336,10 @@ static void a_foreign_block_is_refused(void)
     if (!cuda_load(1, false))
         return;
     dev = cuda_open(0);
-    CU_ASSERT(
-        driver_failed(cuda->free(dev, NULL, &local), FERRY_EINVAL, "no block of this device"));
-    CU_ASSERT(
-        driver_failed(cuda->unimport_host(dev, &local), FERRY_EINVAL, "no import of this device"));
+    CU_ASSERT(driver_failed(cuda->free(dev, NULL, &local), FERRY_EINVAL,
+                            "is not a block of this device"));
+    CU_ASSERT(driver_failed(cuda->unimport_host(dev, &local), FERRY_EINVAL,
+                            "is not an import of this device"));
     cuda_close(dev);
 }
 
@@ -466,7 +466,7 @@ static void a_copy_onto_itself_is_refused(void)
                                 FERRY_EINVAL, "overlap"));
     CU_ASSERT(
         driver_failed(cuda->memcpy(dev, NULL, 4, driver_ref(block, 0), driver_cref(block, 32), 32),
-                      FERRY_EINVAL, "4 is no kind of copy"));
+                      FERRY_EINVAL, "4 is not a kind of copy"));
     cuda_free_block(dev, block);
     cuda_close(dev);
 }
