@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The installed headers keep the rules of doc/design/api.md: each function has a noun of its table and
-# stands in that noun's header, counts and lookups have their endings, predicates are bool, and no
-# header exceeds 300 lines. A made-up header first shows that each fault is found.
+# The installed headers follow the rules of doc/design/api.md: each function has a noun of its table
+# and is declared in that noun's header, counts and lookups have their suffixes, predicates are
+# bool, and no header exceeds 300 lines. First a made-up header shows that each kind of error is
+# found.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${AWK:=awk}"
 # shellcheck source=tests/scripts/lib.sh
@@ -29,7 +30,7 @@ functions() {
     done
 }
 
-# faults NOUNS HEADER…: a line for each.
+# faults NOUNS HEADER…: prints one line per fault.
 faults() {
     faults_nouns=$1
     shift

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# C++ in Caffe's own style, by the include path alone, as C++11: tests/cxx on two devices, and the example.
+# Programs in Caffe's style in C++11 compile with only the include path changed: tests/cxx on two
+# devices, and the example.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${CXX:=c++}" "${CFLAGS=}" "${LDFLAGS=}"
 # shellcheck source=tests/scripts/lib.sh
@@ -16,7 +17,8 @@ trap 'exit 1' HUP INT TERM
 include=$FERRY_TEST_SRCDIR/include
 libraries=$FERRY_TEST_BUILDDIR/.libs
 
-# compiled SOURCE PROGRAM. Of CFLAGS what the libraries are linked with matters: sanitizers.
+# compiled SOURCE PROGRAM. Passes the flags of CFLAGS that the libraries are linked with:
+# sanitizers.
 compiled() {
     # shellcheck disable=SC2046,SC2086
     $CXX -std=c++11 -g -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
@@ -25,7 +27,7 @@ compiled() {
         -L"$libraries" -lferrynet -lferryio -lferry -Wl,-rpath,"$libraries" $LDFLAGS -lpthread
 }
 
-# The header of ferry's own message classes is what libferrynet's schema makes of it.
+# The header of ferry's message classes matches the schema of libferrynet.
 messages() {
     python3 "$FERRY_TEST_SRCDIR/net/proto/caffe-messages.py" "$libraries" |
         cmp - "$include/ferry/compat/caffe/proto/caffe.pb.h"
@@ -41,7 +43,8 @@ check layers_and_solvers_in_caffes_style_compile compiled "$FERRY_TEST_SRCDIR/te
 check the_example_compiles compiled "$FERRY_TEST_SRCDIR/examples/classify.cpp" "$work/classify"
 check a_wrong_call_is_an_error_with_its_line sh -c \
     "! '$work/classify' 2>'$work/said' && grep -q 'Check failed: .*(1 vs. 4) NET WEIGHTS PICTURE' '$work/said'"
-# The program's own classes of protoc's beside ferry's headers: included before them, or named to them.
+# A program's own protoc classes work beside ferry's headers, included before them or selected by a
+# macro.
 protobuf() {
     mkdir -p "$work/own" &&
         python3 "$FERRY_TEST_SRCDIR/net/proto/caffe-messages.py" "$libraries" --proto >"$work/own/caffe.proto" &&

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Caffe's own tests, as they are, against ferry's C++ headers alone, on the devices cpu and sim: a table by file, and
-# each failure that caffe-tests.list does not explain is a failure here, and each line of that list without a failure.
-# Usage: check-caffe-tests.sh CAFFE_TREE [FILE…]    default: all files; FILE is "net" for test_net.cpp
+# Runs Caffe's own tests, unchanged, with ferry's C++ headers on the devices cpu and sim, and prints
+# a table by file. A failure that caffe-tests.list does not explain is a failure here, and so is a
+# line of that list without a failure. Usage: check-caffe-tests.sh CAFFE_TREE [FILE…] default: all
+# files; FILE is "net" for test_net.cpp
 #
-# It wants the development files of gtest, glog, protobuf and its compiler, Boost, OpenCV, HDF5, LMDB and LevelDB.
-# Objects stay in FERRY_TEST_BUILDDIR/caffe-tests, so that a second run builds what has changed. FERRY_TEST_JOBS
-# says how many compilers run at once (2).
+# Requires the development files of gtest, glog, protobuf and its compiler, Boost, OpenCV, HDF5,
+# LMDB and LevelDB. Objects are kept in FERRY_TEST_BUILDDIR/caffe-tests, so that a second run only
+# builds changed files. FERRY_TEST_JOBS is the number of concurrent compilers (2).
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${CXX:=c++}" "${FERRY_TEST_JOBS:=2}"
 # shellcheck source=tests/scripts/lib.sh
@@ -61,10 +62,10 @@ all.hpp.gch: all.hpp caffe/proto/caffe.pb.cc \$(HEADERS)
 %.exe: %.o main.o cpu-device.o caffe.pb.o
 	\$(CXX) -o \$@ \$^ \$(LIBS) 2>\$*.errors
 EOF
-# Compiled once for all files. Each of ferry's headers is compiled alone by check-headers.sh.
+# Compiled once for all files. check-headers.sh compiles each of ferry's headers alone.
 printf '#include <%s>\n' caffe/caffe.hpp caffe/util/db.hpp gtest/gtest.h >"$work/all.new"
 cmp -s "$work/all.new" "$work/all.hpp" || mv "$work/all.new" "$work/all.hpp"
-# Of Caffe's headers those of its tests alone are to be found.
+# Of Caffe's headers only those of its tests are on the include path.
 mkdir -p "$work/theirs/caffe" && ln -sfn "$caffe/include/caffe/test" "$work/theirs/caffe/test" || exit 1
 targets=
 for name in $files; do
@@ -73,7 +74,7 @@ done
 # shellcheck disable=SC2086
 nice -n 5 make -s -k -C "$work" -j"$FERRY_TEST_JOBS" CXX="$CXX" $targets >"$work/make.log" 2>&1
 
-# explained FILE CASE DEVICE: whether the list has a reason.
+# explained FILE CASE DEVICE: whether the list has the case.
 explained() {
     grep -qE "^$1 +$2 +(both|$3) " "$known"
 }
@@ -116,7 +117,8 @@ printf '%-32s %-6s %9s/%-4s %9s/%-4s\n' all '' $all_cpu $bad_cpu $all_sim $bad_s
 sed 's/^/unexplained: /' "$work/unexplained"
 check every_failure_has_a_reason test ! -s "$work/unexplained"
 
-# stale: the lines of the list, of the files that were run, whose case has not failed on one of their devices.
+# stale: prints the lines of the list, for the files that were run, whose case did not fail on one
+# of their devices.
 stale() {
     grep -v '^#' "$known" | while read -r name case device reason; do
         case " $files " in *" $name "*) ;; *) continue ;; esac

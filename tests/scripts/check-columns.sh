@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# No line of a C, header or kernel file ends after column 100, but for the folders in prose.todo.
+# No line of a C, header or kernel file exceeds 100 columns, except in the folders of prose.todo.
 # First a made-up file shows that such a line is found.
 set -u
 : "${FERRY_TEST_SRCDIR:?}"
@@ -11,7 +11,7 @@ scripts=$FERRY_TEST_SRCDIR/tests/scripts
 # shellcheck source=tests/scripts/text.sh
 . "$scripts/text.sh"
 
-# wide FILE…: a line for each that is too long. Bytes that continue a character of UTF-8 do not count.
+# wide FILE…: prints one line per line that is too long. Continuation bytes of UTF-8 do not count.
 # shellcheck disable=SC2016
 wide() {
     LC_ALL=C "$AWK" '{ line = $0; gsub(/[\200-\277]/, "", line) }

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# What the libraries and the plugins open is closed in a program that theirs starts: each call that
-# opens something says so, on its own line.
+# Descriptors that the libraries and plugins open are closed in programs that their process starts:
+# each call that opens one sets close-on-exec on the same line.
 set -u
 : "${FERRY_TEST_SRCDIR:?}"
 # shellcheck source=tests/scripts/lib.sh
 . "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
 
-# left_open FOLDER…: the calls there that do not.
+# left_open FOLDER…: prints the calls there that do not.
 left_open() {
     grep -rnE --include='*.c' '(^|[^A-Za-z0-9_.>"])(open|openat|mkostemp|pipe2)\(' "$@" | grep -v O_CLOEXEC
     grep -rnE --include='*.c' '(^|[^A-Za-z0-9_])fopen\(' "$@" | grep -vE '"[arw+b]*e[+b]*"'

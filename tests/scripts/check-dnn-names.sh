@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# OpenCV's dnn by its names in C++ (tests/cxx/dnn.cpp): over bare pointers, and over OpenCV's matrices if its headers
-# are installed.
+# OpenCV's dnn names in C++ (tests/cxx/dnn.cpp): with plain pointers, and with OpenCV's matrices if
+# its headers are installed.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${CXX:=c++}" "${CFLAGS=}" "${LDFLAGS=}"
 # shellcheck source=tests/scripts/lib.sh
@@ -18,7 +18,8 @@ include=$FERRY_TEST_SRCDIR/include
 libraries=$FERRY_TEST_BUILDDIR/.libs
 source=$FERRY_TEST_SRCDIR/tests/cxx/dnn.cpp
 
-# compiled PROGRAM STANDARD OPTION…. Of CFLAGS what the libraries are linked with matters: sanitizers.
+# compiled PROGRAM STANDARD OPTION…. Passes the flags of CFLAGS that the libraries are linked with:
+# sanitizers.
 compiled() {
     program=$1 standard=$2
     shift 2
@@ -28,7 +29,8 @@ compiled() {
         -L"$libraries" -lferrynet -lferryio -lferry -Wl,-rpath,"$libraries" $LDFLAGS -lpthread
 }
 
-# with_opencv PROGRAM: by the include path, as <opencv2/dnn.hpp>; OpenCV's own headers give no warnings.
+# with_opencv PROGRAM: included by the include path, as <opencv2/dnn.hpp>; OpenCV's own headers
+# cause no warnings.
 with_opencv() {
     compiled "$1" c++11 -DWITH_OPENCV -I"$include/ferry/opencv" -isystem "$opencv" -lopencv_core
 }
@@ -46,7 +48,8 @@ run() {
     done
 }
 
-# The nets of OpenCV's tests of its importer in Python and by the program, beside a cv2 that reads Caffe models.
+# Nets of the tests of OpenCV's importer, in Python and by the program, compared with a cv2 that
+# reads Caffe models.
 importer() {
     if ! python=$(python_with numpy,pytest,cv2) || [ -z "${FERRY_TEST_DATA-}" ] ||
         ! "$python" -c 'import cv2; cv2.dnn.readNetFromCaffe' 2>/dev/null; then

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Every function of the installed headers has its comment right above it, each citation of a section of
-# doc/design finds that section, and Doxygen makes pages of all headers without a warning.
+# Every function of the installed headers has a comment directly above it, each citation of a
+# section of doc/design names an existing section, and Doxygen makes pages of all headers without a
+# warning.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -9,7 +10,7 @@ set -u
 # shellcheck source=tests/scripts/text.sh
 . "$FERRY_TEST_SRCDIR/tests/scripts/text.sh"
 
-# bare: the functions and types that stand below no comment.
+# bare: prints the functions and types without a comment above them.
 bare() {
     awk '/^(FERRY_API|typedef|static inline) / && before !~ /\*\/ *$/ { print FILENAME ":" FNR ": " $0; bare = 1 }
         { before = $0 }
@@ -22,9 +23,9 @@ else
     pass every_declaration_has_a_comment_above_it
 fi
 
-# dangling FILE…: the citations of a page of doc/design and its section, as
-#     doc/design/files.md, "DLPack"        design/files.md#dlpack
-# where there is no such section. The beginning of a title is enough.
+# dangling FILE…: prints the citations of a page of doc/design and a section, in the form
+#     doc/design/files.md, "DLPack" design/files.md#dlpack
+# whose section does not exist. The beginning of a title is enough.
 # shellcheck disable=SC2016
 dangling() {
     LC_ALL=C "${AWK:-awk}" -v folder="$FERRY_TEST_SRCDIR/doc/design/" '

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The examples of a topic print what examples/expected says, on a device of the host's memory and on
-# one with memory of its own.
+# The examples of a topic print the text of examples/expected, on a device with the host's memory
+# and on one with memory of its own.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -14,7 +14,7 @@ built() {
     esac
 }
 
-# prints BACKEND TOPIC: what it prints is what is expected, and it ends with 0.
+# prints BACKEND TOPIC: its output matches the expected one, and its exit status is 0.
 prints() {
     printed=$(FERRY_BACKEND=$1 "$FERRY_TEST_BUILDDIR/examples/$2" 2>&1) || {
         echo "$printed"

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# What the shared objects let out: the libraries ferry_… and no ferry__…, each with the version that
-# brought it, a plugin its two symbols.
+# The exported symbols of the shared objects: the libraries export ferry_… with the version that
+# introduced it and no ferry__…, a plugin exports its two symbols.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${NM:=nm}"
 # shellcheck source=tests/scripts/lib.sh
 . "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
 
-# exports FILE: its defined dynamic symbols, one a line, sorted. Version nodes and what a sanitizer
-# or a profiler defines for itself are not ours.
+# exports FILE: its defined dynamic symbols, one per line, sorted, without version nodes and the
+# symbols that a sanitizer or a profiler defines.
 exports() {
     # shellcheck disable=SC2086
     $NM -D --defined-only "$1" | awk '$2 != "A" { print $NF }' | sed 's/@.*//' |
@@ -34,7 +34,7 @@ check_library() {
     fi
 }
 
-# nodes FILE: the version nodes that its names belong to; "none" for a name without one.
+# nodes FILE: the version nodes of its names; "none" for a name without one.
 nodes() {
     # shellcheck disable=SC2086
     $NM -D --defined-only --with-symbol-versions "$1" |
@@ -56,19 +56,19 @@ check_nodes() {
     fi
 }
 
-# Plugins keep pointers into it: dlclose of it must not unmap them.
+# Plugins keep pointers into the library: dlclose must not unmap it.
 check_stays() {
     if ! command -v readelf >/dev/null; then
-        skip libferry_stays_where_it_is 'no readelf'
+        skip libferry_is_never_unmapped 'no readelf'
     elif readelf -d "$1" | grep -q NODELETE; then
-        pass libferry_stays_where_it_is
+        pass libferry_is_never_unmapped
     else
-        fail libferry_stays_where_it_is "$1 is not linked with -z nodelete"
+        fail libferry_is_never_unmapped "$1 is not linked with -z nodelete"
     fi
 }
 
-# Python, and whoever else opens it late, has a few hundred bytes left for the variables of threads that
-# have their place at the start (the model initial-exec), and ferry's lines are longer.
+# Python, and any program that opens the library late, has only a few hundred bytes left for
+# thread-local variables of the initial-exec model, and ferry's buffers are larger.
 check_late() {
     if ! command -v readelf >/dev/null; then
         skip "$2_can_be_opened_by_a_program_that_runs" 'no readelf'
@@ -107,7 +107,7 @@ for backend in ${FERRY_TEST_PLUGINS:-}; do
     check_plugin "$FERRY_TEST_BUILDDIR/backends/.libs/ferry_$backend.so"
 done
 
-# libferry needs libc, libdl, pthreads and inih, and nothing else.
+# libferry requires libc, libdl, pthreads and inih, and nothing else.
 needed=$(readelf -d "$FERRY_TEST_BUILDDIR/.libs/libferry.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p')
 strays=$(echo "$needed" | grep -v -E '^(libc|libdl|libpthread|libinih|ld-linux.*|lib[atu]b?san)\.so')
 if [ -z "$strays" ]; then

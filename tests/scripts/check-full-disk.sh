@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Every format written to a disk with too little room, be it for the values or for the first header:
-# one line that says so, no crash, the old file still there, nothing beside it. The disk is a small
-# tmpfs in a mount namespace of its own.
+# Every format is written to a disk with too little room for the values, or for the first header:
+# each fails with a one-line message, without a crash, keeps the old file and leaves no other file.
+# The disk is a small tmpfs in a mount namespace of its own.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_COMMAND:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -39,14 +39,14 @@ save("large.npy", 1 << 17)
 save("small.npy", 1)
 END
 
-# room KIB: leaves that much of the disk.
+# room KIB: fills the disk except for that much.
 room() {
     rm -f fill
     free=$(df -k --output=avail . | tail -1)
     head -c $(((free - $1) * 1024)) /dev/zero >fill
 }
 
-# refused NAME IN OUT: as it says above.
+# refused NAME IN OUT: checks the failure described above.
 refused() {
     echo old >"$3"
     before=$(ls -A)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# A unary function whose number, formula or reference is missing does not compile, nor a kind of operation
-# without its row: each is taken out of a copy of its list, and the compiler has to fail.
+# A unary function that lacks its number, formula or reference does not compile, nor does a kind of
+# operation that lacks its row: each is removed from a copy of its list, and the compiler must fail.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${CC:=cc}" "${AWK:=awk}"
 # shellcheck source=tests/scripts/lib.sh
@@ -16,13 +16,13 @@ mkdir -p "$scratch/include/ferry" "$scratch/tests/unit"
     cp -R tests/conform "$scratch/tests" && cp tests/unit/*.h "$scratch/tests/unit") || exit 1
 chmod -R u+w "$scratch"
 
-# restore FILE: as it is in the tree.
+# restore FILE: copies the file from the tree again.
 restore() {
     cp "$FERRY_TEST_SRCDIR/$1" "$scratch/$1"
 }
 
-# A row may span lines. `what` is the part to remove: row, value or slope, the last two of five parts;
-# or none.
+# A row may span lines. `what` is the part to remove: the row, the value or the slope (the last two
+# of five parts), or none.
 # shellcheck disable=SC2016
 remove='
 function parts(row, part,    i, c, n, depth) {
@@ -58,7 +58,7 @@ index($0, "X(" name ",") { row = ""; inside = 1 }
 }
 END { exit !found }'
 
-# compile FILE…: those of the copy.
+# compile FILE…: compiles files of the copy.
 compile() {
     for file in "$@"; do
         # shellcheck disable=SC2086
@@ -66,7 +66,7 @@ compile() {
     done
 }
 
-# refuses NAME FILE: the compiler fails.
+# refuses NAME FILE: the compiler must fail.
 refuses() {
     if compile "$2" >"$scratch/output" 2>&1; then
         fail "$1" "$2 compiles"
@@ -111,6 +111,6 @@ sed "s/^#define FERRY_OP_LAST .*/#define FERRY_OP_LAST (FERRY_OP_UPDATE + 1)/" \
 refuses a_kind_without_a_row op/check.c
 restore include/ferry/op_types.h
 grep -v 'X(SOFTMAX, FORWARD' "$FERRY_TEST_SRCDIR/kernels/kinds.h" >"$scratch/kernels/kinds.h"
-refuses a_row_of_kinds_less op/check.c
+refuses a_missing_row_of_kinds op/check.c
 
 finish functions

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# A debugger finds a plugin's symbols, though ferry loads it by a descriptor's name, and does not hang on
-# that name: a breakpoint that is set before there is a plugin is hit in it, and the plugin has its path
-# once gdb has looked again. Skipped where there is no gdb, or where it may not trace a program.
+# A debugger finds a plugin's symbols although ferry loads it by the name of a descriptor, and does
+# not hang on that name: a breakpoint set before the plugin is loaded is hit, and the plugin has its
+# path after gdb has updated its list. Skipped without gdb, or if gdb may not trace a program.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${CC:=cc}" "${CFLAGS=}" "${LDFLAGS=}"
 # shellcheck source=tests/scripts/lib.sh
@@ -18,14 +18,14 @@ skip_all() {
     finish gdb
 }
 
-# debug COMMAND… runs gdb's commands on `ferry devices`; what both say is in $said.
+# debug COMMAND… runs gdb's commands on `ferry devices`; $output has the output of both.
 debug() {
     set -- "$@" kill
     for command; do
         set -- "$@" -ex "$command"
         shift
     done
-    said=$(LD_LIBRARY_PATH="$FERRY_TEST_BUILDDIR/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+    output=$(LD_LIBRARY_PATH="$FERRY_TEST_BUILDDIR/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
         FERRY_BACKEND=sim DEBUGINFOD_URLS='' \
         timeout -s KILL 60 gdb -nx -batch -ex 'set breakpoint pending on' -ex 'set pagination off' "$@" \
         --args "$program" devices 2>&1 </dev/null)
@@ -42,16 +42,16 @@ timeout 60 gdb -nx -batch -ex run --args "$(command -v true)" 2>&1 </dev/null | 
 
 debug 'break sim_device_open' run backtrace sharedlibrary 'info sharedlibrary ferry_sim'
 if [ $status -eq 137 ]; then
-    fail a_pending_breakpoint_in_a_plugin_is_hit "gdb was not done after 60 s" "$said"
-elif echo "$said" | grep -q '^Breakpoint 1, .*sim_device_open' &&
-    echo "$said" | grep -q '^#0 .*sim_device_open'; then
+    fail a_pending_breakpoint_in_a_plugin_is_hit "gdb was not done after 60 s" "$output"
+elif echo "$output" | grep -q '^Breakpoint 1, .*sim_device_open' &&
+    echo "$output" | grep -q '^#0 .*sim_device_open'; then
     pass a_pending_breakpoint_in_a_plugin_is_hit
 else
-    fail a_pending_breakpoint_in_a_plugin_is_hit "$said"
+    fail a_pending_breakpoint_in_a_plugin_is_hit "$output"
 fi
-if echo "$said" | grep -F " $plugin" | grep -q ' Yes '; then
+if echo "$output" | grep -F " $plugin" | grep -q ' Yes '; then
     pass a_plugin_has_its_path_in_a_debugger
 else
-    fail a_plugin_has_its_path_in_a_debugger "$said"
+    fail a_plugin_has_its_path_in_a_debugger "$output"
 fi
 finish gdb

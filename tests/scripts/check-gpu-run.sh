@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# What goes to a machine with a GPU, run on the doubles: packed, moved elsewhere, and started as it would
-# be there. Its report has to tell a trial from the truth, and what failed.
+# The package for a machine with a GPU, run on the doubles: packed, moved to another folder, and
+# started as it would be there. Its report must distinguish a trial on doubles from a real run, and
+# list the failures.
 set -u
 . "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
 
@@ -17,7 +18,7 @@ folder=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT # make distcheck's sources are read-only
 unset CUDA_DOUBLE_DEVICES CUDA_DOUBLE_DRIVER
 
-# run STATUS TEXT…: that exit status, and each text in the report.
+# run STATUS TEXT…: checks the exit status, and that each text is in the report.
 run() {
     wanted=$1
     shift

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Each installed header compiles alone, as C11 and as C++17, those for C++ as C++11, without a warning.
-# Caffe's layer classes, which are alike, compile together.
-# Usage: check-headers.sh [INCLUDE_FOLDER]    default: the source tree's
+# Each installed header compiles alone without a warning, as C11 and as C++17, or, for those for
+# C++, as C++11. Caffe's layer classes compile together, because they are alike. Usage:
+# check-headers.sh [INCLUDE_FOLDER] default: the source tree's
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${CC:=cc}" "${CXX:=c++}"
 # shellcheck source=tests/scripts/lib.sh
@@ -11,14 +11,15 @@ set -u
 include=${1:-$FERRY_TEST_SRCDIR/include}
 warnings='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
 
-# compile COMPILER LANGUAGE STANDARD HEADER; the compiler may be several words, warnings are.
+# compile COMPILER LANGUAGE STANDARD HEADER; the compiler and the warnings may be several words.
 compile() {
     # shellcheck disable=SC2086
     echo "#include <ferry/$4>" |
         $1 -x "$2" -std="$3" $warnings -I"$include" -fsyntax-only -
 }
 
-# What a plugin begins with. -S, because some warnings come late.
+# The beginning of a plugin's source. -S, because some warnings are only issued during code
+# generation.
 # shellcheck disable=SC2086
 begin_plugin() {
     printf '#include <ferry/plugin.h>\nFERRY_PLUGIN(.name = "a", .version = "1", .vendor = "b");\n' |

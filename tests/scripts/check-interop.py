@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Files and memory shared with the libraries that others use: NumPy, protobuf, safetensors, h5py,
-OpenCV. What is not installed is skipped. Run by check-interop.sh."""
+OpenCV. Libraries that are not installed are skipped. Run by check-interop.sh."""
 
 import ctypes
 import json
@@ -47,7 +47,7 @@ def data(name):
 
 
 def ferry(*arguments, status=0):
-    """Runs it; what it printed, or said where a failure was expected."""
+    """Runs the command; returns its output, or its errors where a failure was expected."""
     done = subprocess.run([FERRY, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == status, (arguments, done.returncode, done.stderr)
     return done.stderr if status else done.stdout
@@ -75,7 +75,7 @@ def all_same(left, right):
 
 
 def load_safetensors(path):
-    """Bytes only: NumPy has no bfloat16."""
+    """Compares bytes, because NumPy lacks bfloat16."""
     with open(path, "rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(size))
@@ -140,7 +140,7 @@ def the_mean_image_is_numpys():
 
 
 def caffe_messages():
-    """NetParameter and BlobProto, as far as weights go, without a compiler."""
+    """The fields of NetParameter and BlobProto that weights use, declared without a compiler."""
     need("google.protobuf")
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
@@ -287,7 +287,7 @@ def a_compressed_array_is_not_larger_than_the_limit():
     np.savez("plain.npz", x=np.zeros(1 << 20, "f4"))
     ferry("run", "net.prototxt", "--input", "x=plain.npz", "--max-bytes", "1")
     ferry("run", "net.prototxt", "--input", "x=plain.npz", "--max-bytes", "0", status=2)
-    # 2 GiB of zeros, of which the file has 2 MB: an error at once.
+    # 2 GiB of zeros, of which the file has 2 MB: must fail at once.
     with zipfile.ZipFile("huge.npz", "w", zipfile.ZIP_DEFLATED) as archive, \
             archive.open("x.npy", "w", force_zip64=True) as member:
         np.lib.format.write_array_header_1_0(
@@ -417,7 +417,7 @@ def opencv_imports_what_ferry_wrote():
 
 
 class Capsule:
-    """What numpy.from_dlpack asks an array for."""
+    """The interface of an array that numpy.from_dlpack uses."""
 
     def __init__(self, pointer):
         new = ctypes.pythonapi.PyCapsule_New
@@ -433,7 +433,7 @@ class Capsule:
 
 
 class Ferry:
-    """As much of the libraries as sharing memory takes."""
+    """The functions of the libraries that sharing memory needs."""
 
     def __init__(self):
         core = ctypes.CDLL(os.path.join(BUILD, ".libs/libferry.so"), ctypes.RTLD_GLOBAL)
@@ -522,7 +522,7 @@ def torch_shares_both_ways():
 
 
 def flatten(value, path, out):
-    """The names that ferry gives to what torch.save was given."""
+    """The names that ferry gives to the arrays that torch.save stored."""
     import torch
     if isinstance(value, torch.Tensor):
         out[path] = value.detach().numpy()
@@ -581,7 +581,7 @@ def merges_are_numpys_to_the_last_bit_of_the_dtype():
                     assert (np.abs(got[c] - want) <= 4 * np.finfo("f8").eps * terms).all()
                     continue
                 exact = np.rint(want) if c == "<i4" else want.astype(c)
-                # where the sum is a tie but for its own last bit, either neighbour is right
+                # the sum is a tie except for its own last bit: either neighbour is correct
                 off = got[c].astype("f8") != exact.astype("f8")
                 step = 1 if c == "<i4" else np.spacing(np.abs(exact[off]))
                 apart = np.abs(got[c][off].astype("f8") - want[off]) / step
@@ -589,7 +589,7 @@ def merges_are_numpys_to_the_last_bit_of_the_dtype():
 
 
 def each_backend():
-    """Each that is there, in force."""
+    """Runs every test whose libraries are installed."""
     before = os.environ.get("FERRY_BACKEND")
     try:
         for name in ("cpu", "sim", "opencl"):

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# `mpirun -n N ferry train`: N ranks with a batch of b beside one process with N * b, iteration by iteration; what
-# becomes of all of them when one is killed, fails, or is asked to stop; and that the command needs no MPI.
+# `mpirun -n N ferry train`: N ranks with a batch of b are compared with one process with N * b in
+# each iteration; the other ranks end when one is killed, fails, or is asked to stop; and the
+# command does not link MPI.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_COMMAND:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -32,7 +33,8 @@ if [ -n "$why" ]; then
     finish mpi-train
 fi
 
-# ---- what is trained --------------------------------------------------------------------------------
+# ---- training
+# ---------------------------------------------------------------------------------------
 
 i=0
 for picture in "$FERRY_TEST_SRCDIR"/tests/data/images/*.png; do
@@ -40,7 +42,7 @@ for picture in "$FERRY_TEST_SRCDIR"/tests/data/images/*.png; do
     i=$((i + 1))
 done >list
 
-# solver NAME BATCH TEXT: NAME.prototxt, which writes NAME_iter_N.
+# solver NAME BATCH TEXT: writes NAME.prototxt, a solver whose snapshots are NAME_iter_N.
 solver() {
     cat >"$1.net" <<END
 name: 'pictures'
@@ -65,7 +67,7 @@ losses() {
     sed 's/.*"iter":\([0-9]*\),.*"loss":\([^,]*\),"smoothed.*/\1 \2/' "$1"
 }
 
-# same_losses A B N: N iterations, equal within 1e-5.
+# same_losses A B N: whether N iterations are equal within 1e-5.
 same_losses() {
     losses "$1" >a
     losses "$2" >b
@@ -75,7 +77,7 @@ same_losses() {
         END { if (NR != n) print NR " lines"; exit bad || NR != n }'
 }
 
-# same_weights A B: the models of each iteration.
+# same_weights A B: compares the models of each iteration.
 same_weights() {
     for k in 1 2 3 4; do
         "$FERRY_TEST_COMMAND" diff --tolerance 1e-5 "$1_iter_$k.caffemodel" "$2_iter_$k.caffemodel" || return 1
@@ -129,7 +131,7 @@ mv pid.tmp.$$ "pid.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-x}}"
 exec "$@"
 END
 
-# start NAME N: N endless ranks in the background; waits for the first snapshot.
+# start NAME N: starts N endless ranks in the background and waits for the first snapshot.
 start() {
     rm -f pid.*
     solver "$1" 2 'max_iter: 100000000 snapshot: 5'
@@ -142,7 +144,7 @@ start() {
     done
 }
 
-# ended: whether no rank is left; waits 5 s for that.
+# ended: whether all ranks have ended within 5 s.
 ended() {
     tries=0
     while [ $tries -lt 50 ]; do
@@ -161,7 +163,8 @@ ended() {
     return 1
 }
 
-# whole NAME: every .solverstate has its model and sidecar, and the latest, during which it ended, goes on.
+# whole NAME: whether every .solverstate has its model and sidecar, and training resumes from the
+# latest, during which the ranks ended.
 whole() {
     for state in "$1"_iter_*.solverstate; do
         [ -s "${state%.solverstate}.caffemodel" ] && [ -s "${state%.solverstate}.ferrystate" ] || return 1
@@ -174,40 +177,40 @@ whole() {
 
 start killed 3
 kill -9 "$(cat pid.1)"
-check all_end_within_5_s_when_one_is_killed ended
+check all_ranks_end_within_5_s_when_one_is_killed ended
 wait "$launched"
 status=$?
-check a_killed_rank_is_no_success test "$status" -ne 0
+check a_killed_rank_is_a_failure test "$status" -ne 0
 check the_snapshot_is_whole whole killed
 
 start asked 2
 kill -TERM "$(cat pid.1)"
-check all_end_when_one_is_asked_to ended
+check all_ranks_end_when_one_is_asked_to ended
 wait "$launched"
 status=$?
 if [ "$status" -eq 0 ] && grep -q 'Optimization stopped early' out; then
-    pass and_that_is_a_success_with_a_snapshot
+    pass a_requested_end_is_a_success_with_a_snapshot
 else
-    fail and_that_is_a_success_with_a_snapshot "status $status" "$(tail -5 out)"
+    fail a_requested_end_is_a_success_with_a_snapshot "status $status" "$(tail -5 out)"
 fi
 
-# The tenth picture of the list is nowhere; without shuffling it is rank 1's.
+# The tenth picture of the list does not exist; without shuffling rank 1 reads it.
 awk 'NR == 10 { print "nowhere.png 1"; next } { print }' list >broken
 rm -f pid.*
 solver fails 2 'max_iter: 1000 snapshot: 1' broken
 sed -i 's/shuffle: true/shuffle: false/' fails.net
 launch 2 sh rank.sh "$FERRY_TEST_COMMAND" train fails.prototxt >out 2>&1
 status=$?
-check all_end_when_one_fails ended
-check a_failed_rank_is_no_success test "$status" -ne 0
+check all_ranks_end_when_one_fails ended
+check a_failed_rank_is_a_failure test "$status" -ne 0
 if grep -q 'ferry: .*nowhere.png' out && grep -q 'ferry: rank 1: .*nowhere.png' out; then
-    pass each_says_which_one_failed_and_why
+    pass each_rank_reports_the_failed_rank_and_its_error
 else
-    fail each_says_which_one_failed_and_why "$(cat out)"
+    fail each_rank_reports_the_failed_rank_and_its_error "$(cat out)"
 fi
-check and_the_snapshot_is_whole whole fails
+check the_snapshot_of_failed_ranks_is_whole whole fails
 
-# Which device a rank has is said where its plugin cannot compute a layer.
+# A rank's device is in the error message if its plugin cannot compute a layer.
 printf '[plugin sim]\noption.devices = 2\noption.ops = minimal\n' >two.conf
 case " ${FERRY_TEST_PLUGINS-} " in
 *' sim '*)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Several ranks on this machine: collective operations on blobs (tests/mpi).
+# Collective operations on blobs with several ranks on this machine (tests/mpi).
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -19,7 +19,7 @@ if [ -n "$why" ]; then
     finish mpi
 fi
 
-# cases WORD RANKS BACKEND: the lines of the cases count; a run without any has failed.
+# cases WORD RANKS BACKEND: counts the lines of the cases; a run without any has failed.
 cases() {
     FERRY_BACKEND=$3 launch "$2" "$program" "$1" >"$scratch/out" 2>"$scratch/err"
     status=$?
@@ -54,28 +54,28 @@ case " ${FERRY_TEST_PLUGINS-} " in
 *) skip an_mpi_that_takes_device_memory_is_handed_it 'the CUDA plugin is not built' ;;
 esac
 
-# What a wire could hide at all: communication behind the backward pass, by layers that sleep.
+# The share of communication that is hidden behind the backward pass of layers that sleep.
 FERRY_BACKEND=cpu launch 2 "$FERRY_TEST_BUILDDIR/tests/mpi/overlap" >"$scratch/out" 2>"$scratch/err"
 if awk '/^hidden: / { found = 1; good = $2 >= 0.8 } END { exit !(found && good) }' "$scratch/out"; then
-    pass sums_go_by_while_the_backward_pass_computes
+    pass sums_overlap_the_backward_pass
 else
-    fail sums_go_by_while_the_backward_pass_computes "$(cat "$scratch/out" "$scratch/err")"
+    fail sums_overlap_the_backward_pass "$(cat "$scratch/out" "$scratch/err")"
 fi
 
 FERRY_BACKEND=sim launch 3 "$program" broken >"$scratch/out" 2>"$scratch/err"
-says what_mpi_fails_with_names_rank_call_and_blob "$scratch/out" \
+says an_error_of_mpi_names_rank_call_and_blob "$scratch/out" \
     '^1: -16 rank 1 of 3: MPI_Iallreduce of 8 x F32, diff of "numbers": .'
-says what_failed_is_lost "$scratch/out" '^1: lost 1$'
+says the_contents_of_a_failed_operation_are_lost "$scratch/out" '^1: lost 1$'
 says later_operations_fail_at_once "$scratch/out" '^1: later -16$'
-says what_never_began_is_as_it_was "$scratch/out" '^1: untouched 1$'
-says the_others_hear_why "$scratch/out" '^2: -16 rank 1: a plug was pulled$'
+says an_operation_that_never_began_changes_nothing "$scratch/out" '^1: untouched 1$'
+says the_other_ranks_report_the_reason "$scratch/out" '^2: -16 rank 1: a plug was pulled$'
 FERRY_BACKEND=sim launch 2 "$program" told >"$scratch/out" 2>"$scratch/err"
 status=$?
-says who_waits_for_a_rank_that_ends_has_its_line "$scratch/out" '^1: -16 rank 0: the data are not there$'
-check and_the_exit_status_is_not_zero test "$status" -ne 0
+says a_rank_that_waits_for_an_ended_rank_has_its_message "$scratch/out" '^1: -16 rank 0: the data are not there$'
+check the_exit_status_is_not_zero test "$status" -ne 0
 FERRY_BACKEND=cpu launch 2 "$program" apart >"$scratch/out" 2>"$scratch/err"
-says what_mpi_tells_the_world_is_an_error_too "$scratch/out" '^1: -16 rank 1 of 2: MPI_[A-Za-z]* of 700 x F32, data of "numbers": .'
+says an_error_on_the_world_communicator_is_an_error_too "$scratch/out" '^1: -16 rank 1 of 2: MPI_[A-Za-z]* of 700 x F32, data of "numbers": .'
 FERRY_BACKEND=cpu launch 2 "$program" twice >"$scratch/out" 2>"$scratch/err"
-says mpi_is_not_finalised_behind_a_failure "$scratch/out" '^1: finalized 0$'
+says mpi_is_not_finalised_after_a_failure "$scratch/out" '^1: finalized 0$'
 
 finish mpi

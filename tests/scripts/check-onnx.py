@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exports nets and layer cases and runs them in other runtimes beside the stored numbers of real Caffe (or, for nets
-without any, beside ferry's own). A row for each: the largest difference over the largest value.
+"""Exports nets and layer cases, runs them in other runtimes, and compares them with stored numbers of Caffe (or, for nets
+without any, with ferry's own). Prints a row for each: the largest difference over the largest value.
 
     check-onnx.py [--engines NAME,…] [--opset N] [--only WORD] [--table FILE] [--extra] FOLDER
 
@@ -22,7 +22,7 @@ LIMIT = 1e-5
 # ---- runtimes ------------------------------------------------------------------------------------
 
 
-# Each takes a model and its inputs and returns its outputs in the model's order.
+# Each function takes a model and its inputs and returns its outputs in the model's order.
 
 
 def onnxruntime(path, feeds):
@@ -67,7 +67,7 @@ def importable(name):
 # ---- cases ---------------------------------------------------------------------------------------
 
 class Case:
-    """A net that is open, its inputs, and what its outputs are to be."""
+    """An open net, its inputs, and the expected outputs."""
 
     def __init__(self, name, net, feeds, wanted):
         self.name, self.net, self.feeds, self.wanted = name, net, feeds, wanted
@@ -124,7 +124,7 @@ def own_numbers(name, net, feeds):
 
 
 def reference_cases(device, folder):
-    """OpenCV's inputs for nets with SSD's end, and its outputs."""
+    """The inputs and outputs of OpenCV for nets that end like SSD."""
     at = os.path.join(folder, "wechat_detect")
     stored = np.load(os.path.join(at, "detect.opencv_ref.npz"))
     net = ferry.Net(device, os.path.join(at, "detect.prototxt"), os.path.join(at, "detect.caffemodel"), keep="*")
@@ -138,7 +138,7 @@ def reference_cases(device, folder):
     yield Case("ultraface/RFB-320 opencv", net, feeds, {k: stored[k] for k in net.outputs if k in stored.files})
 
 
-# Layers of forks, for which there are no stored numbers: a text, the inputs' shapes, and their ranges.
+# Layers of Caffe's forks without stored numbers: a text, the inputs' shapes, and their ranges.
 FORKS = {
     "Axpy": ('type: "Axpy"', [(2, 3), (2, 3, 4, 5), (2, 3, 4, 5)]),
     "BN inference": ('type: "BN" bn_param { bn_mode: INFERENCE }', [(2, 3, 4, 5)]),
@@ -189,7 +189,7 @@ FORKS = {
 
 
 def fork_inputs(name, shapes):
-    """Numbers that suit the layer: boxes with corners in order, masks of distinct places."""
+    """Valid inputs of the layer: boxes with ordered corners, masks of distinct indices."""
     random = np.random.RandomState(len(name))
     values = [random.uniform(-1, 1, shape).astype("f4") for shape in shapes]
     if name.startswith("DetectionOutput"):
@@ -222,7 +222,7 @@ def fork_cases(device, _):
 
 
 def seeded_cases(device, folder):
-    """Definitions without weights: with ferry's fillers and its own outputs."""
+    """Definitions without weights, with the weights of ferry's fillers and ferry's own outputs."""
     at = os.path.join(folder, "prototxt")
     for file in sorted(os.listdir(at)):
         if not file.endswith(".prototxt"):

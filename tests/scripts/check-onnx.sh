@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Exported nets in other programs' runtimes, held to the numbers of real Caffe: check-onnx.py, for each of onnxruntime,
-# OpenVINO and OpenCV that the Python of FERRY_TEST_ONNX (or python3) can import.
+# Runs exported nets in other runtimes and compares them with Caffe's numbers: check-onnx.py, for
+# each of onnxruntime, OpenVINO and OpenCV that the Python of FERRY_TEST_ONNX (or python3) can
+# import.
 set -u
 
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}"

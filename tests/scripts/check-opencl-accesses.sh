@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The OpenCL plugin's kernels and copies under Oclgrind, which sees each access to memory.
+# Runs the OpenCL plugin's kernels and copies in Oclgrind, which checks each memory access.
 set -u
 : "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_SRCDIR:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -33,22 +33,23 @@ silent() {
     }
 }
 
-# under PROGRAM [OPTION…]: that it passes there, and that the simulator has nothing to say.
+# under PROGRAM [OPTION…]: the program passes in the simulator, which reports nothing.
 under() {
     name=$1
     shift
     : >"$log"
     check "${name}_passes" env FERRY_TEST_NO_HANDLERS=1 oclgrind --log "$log" --data-races "$@" "$programs/$name"
-    check "${name}_touches_only_what_is_its_own" silent
+    check "${name}_accesses_only_its_own_memory" silent
 }
 
 # with small groups a reduction of a few thousand elements takes every path
 under test-opencl-kernels --max-wgsize 16 --compute-units 2
 under test-opencl
 
-# Of ferry check the groups that take seconds here; with FERRY_TEST_LONG all (minutes), but for three: threads, as
-# Oclgrind's queues are not safe from more than one, which OpenCL wants; peer, which wants two devices; and ops, of which
-# nobody has waited for the end (the kernels' own test, above, runs operations).
+# The groups of ferry check that take seconds in the simulator; with FERRY_TEST_LONG all (minutes)
+# except three: threads, because Oclgrind's queues are not thread-safe as OpenCL requires; peer,
+# which requires two devices; and ops, which takes too long (the kernels' own test, above, runs
+# operations).
 groups=descriptor,memory,copy,memset,scal,copy-op,fill,gemv,import,failure,fork,exit,coherence
 passes=13
 if [ -n "${FERRY_TEST_LONG:-}" ]; then
@@ -56,7 +57,7 @@ if [ -n "${FERRY_TEST_LONG:-}" ]; then
     passes=22
 fi
 
-# all_pass: every group does, and none is left out as not offered
+# all_pass: whether every group passes, and none is reported as not offered
 all_pass() {
     out=$(oclgrind --log "$log" "$FERRY_TEST_COMMAND" check opencl --timeout 1200 --only "$groups" 2>&1)
     case $out in
@@ -70,5 +71,5 @@ all_pass() {
 
 : >"$log"
 check groups_of_ferry_check_pass all_pass
-check groups_of_ferry_check_touch_only_what_is_theirs silent
+check groups_of_ferry_check_access_only_their_own_memory silent
 finish opencl-accesses

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Which OpenCL drivers are there: one, one beside others that are broken, broken ones alone, none.
+# Sets of OpenCL drivers: one driver, one beside broken ones, only broken ones, none.
 set -u
 : "${FERRY_TEST_COMMAND:?}" "${FERRY_TEST_SRCDIR:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -22,7 +22,8 @@ echo libferry-no-such-driver.so.1 >"$folder/broken/absent.icd"
 cp "$folder/broken/"*.icd "$folder/among"
 echo libc.so.6 >"$folder/among/wrong.icd"
 
-# with FOLDER BACKEND: what `ferry devices` prints there; the log and the errors in $folder/err.
+# with FOLDER BACKEND: the output of `ferry devices` there; the log and the errors are in
+# $folder/err.
 with() {
     OCL_ICD_VENDORS="$folder/$1" FERRY_BACKEND="$2" "$FERRY_TEST_COMMAND" devices 2>"$folder/err"
 }
@@ -36,9 +37,9 @@ says() {
 }
 
 out=$(with none 'opencl, cpu')
-says no_driver_at_all_is_told_beside_the_other_devices "$out" \
+says a_missing_driver_is_reported_beside_other_devices "$out" \
     'opencl has no device: clGetPlatformIDs: CL_PLATFORM_NOT_FOUND_KHR: no OpenCL driver'
-says and_another_device_is_selected "$out" '*  cpu:0'
+says another_device_is_selected "$out" '*  cpu:0'
 if with none opencl >/dev/null; then
     fail a_choice_of_opencl_alone_fails_without_a_driver
 else
@@ -47,7 +48,7 @@ else
 fi
 
 out=$(with broken 'opencl, cpu')
-says a_driver_that_cannot_be_loaded_is_why_there_is_no_device "$out" \
+says a_driver_that_cannot_be_loaded_is_the_reason_for_no_device "$out" \
     "no OpenCL driver works: $folder/broken/absent.icd: libferry-no-such-driver.so.1"
 
 pocl=/etc/OpenCL/vendors/pocl.icd
@@ -58,14 +59,14 @@ else
     out=$(with among opencl)
     says a_driver_that_works_is_used_beside_broken_ones "$out" '*  opencl:0'
     err=$(cat "$folder/err")
-    says and_one_that_cannot_be_loaded_is_named "$err" \
+    says a_driver_that_cannot_be_loaded_is_named "$err" \
         "$folder/among/absent.icd: the driver is skipped: libferry-no-such-driver.so.1"
-    says and_one_that_names_nothing "$err" "$folder/among/empty.icd: the driver is skipped: does not name"
-    says and_one_that_is_something_else "$err" \
+    says an_empty_driver_file_is_named "$err" "$folder/among/empty.icd: the driver is skipped: does not name"
+    says a_library_that_is_not_a_driver_is_named "$err" \
         "$folder/among/wrong.icd: the driver is skipped: the library is not an OpenCL driver"
 fi
 
-# devices VENDORS OPTIONS: the devices that `ferry devices` lists there, a line each.
+# devices VENDORS OPTIONS: the devices that `ferry devices` lists, one per line.
 devices() {
     printf '[plugin opencl]\n' >"$folder/conf"
     for option in $2; do
@@ -89,13 +90,14 @@ if [ -f "$pocl" ]; then
     times=$(FERRY_LOG=debug FERRY_CONF="$folder/conf" FERRY_BACKEND=opencl \
         "$FERRY_TEST_COMMAND" devices 2>&1)
     says profiling_logs_how_long_a_copy_took "$times" 'clEnqueueWriteBuffer: '
-    says and_how_long_it_waited "$times" ' us, after waiting '
+    says profiling_logs_how_long_a_copy_waited "$times" ' us, after waiting '
 fi
 
-# What ferry check tries on every driver that is there. On PoCL test-check runs it whole; on rusticl's llvmpipe what
-# takes seconds, and with FERRY_TEST_LONG the whole, with no cache: what Mesa's compiler says would be printed then.
-# Oclgrind's own test is check-opencl-accesses.sh.
-# on_rusticl COMMAND…: with empty caches; what Mesa itself has not given back at the end is not asked
+# Runs ferry check on the other installed drivers. test-check runs all of it on PoCL; on rusticl's
+# llvmpipe only the groups that take seconds run, and with FERRY_TEST_LONG all, without a cache,
+# because the warnings of Mesa's compiler are only printed by a compilation.
+# check-opencl-accesses.sh covers Oclgrind. on_rusticl COMMAND…: with empty caches; leaks of Mesa
+# itself are ignored
 on_rusticl() {
     rm -rf "$folder/cache"
     mkdir "$folder/cache"
@@ -127,8 +129,8 @@ END
     on_rusticl env FERRY_STRICT=1 FERRY_BACKEND=opencl "$FERRY_TEST_COMMAND" run "$folder/net.prototxt" \
         -o "$folder/rusticl.npz" >/dev/null 2>"$folder/err"
     apart=$("$FERRY_TEST_COMMAND" diff "$folder/cpu.npz" "$folder/rusticl.npz" --tolerance 1e-5 2>&1)
-    says a_net_on_rusticl_computes_what_it_does_on_the_cpu "$apart$(cat "$folder/err")" '1 array: 1 equal'
-    is and_the_driver_s_compiler_says_nothing '' "$(cat "$folder/err")"
+    says a_net_on_rusticl_computes_the_same_as_on_the_cpu "$apart$(cat "$folder/err")" '1 array: 1 equal'
+    is the_driver_s_compiler_prints_nothing '' "$(cat "$folder/err")"
 else
     skip ferry_check_on_rusticl 'rusticl is not installed (Debian: mesa-opencl-icd)'
 fi
@@ -140,7 +142,7 @@ if [ ! -f "$pocl" ] || [ ! -f "$second" ]; then
     finish opencl-drivers
 fi
 
-# the loader gives platforms as it finds the files, which is not to matter
+# the loader lists platforms in the order of the files, which must not matter
 mkdir "$folder/ab" "$folder/ba"
 cp "$pocl" "$folder/ab/a.icd"
 echo "$second" >"$folder/ab/b.icd"
@@ -148,12 +150,12 @@ cp "$pocl" "$folder/ba/z.icd"
 echo "$second" >"$folder/ba/b.icd"
 both=$(devices ab '')
 says two_drivers_are_side_by_side "$both" '(Portable Computing Language)'
-says and_both_are_listed "$both" '(Oclgrind)'
-is in_an_order_that_does_not_depend_on_files "$both" "$(devices ba '')"
+says both_platforms_are_listed "$both" '(Oclgrind)'
+is the_order_of_platforms_does_not_depend_on_files "$both" "$(devices ba '')"
 is a_platform_is_chosen_by_a_part_of_its_name "$(devices ab platform=PORTABLE | wc -l)" 1
-says and_it_is_that_one "$(devices ab platform=PORTABLE)" '(Portable Computing Language)'
-is a_type_that_no_device_has_leaves_none "$(devices ab 'platform=portable type=accelerator')" ''
-says and_the_options_are_why "$(cat "$folder/err")" \
+says the_named_platform_is_chosen "$(devices ab platform=PORTABLE)" '(Portable Computing Language)'
+is a_type_that_no_device_has_selects_none "$(devices ab 'platform=portable type=accelerator')" ''
+says options_without_a_device_are_the_reason "$(cat "$folder/err")" \
     'matches option.platform = portable and option.type = accelerator'
-says a_type_that_one_has_leaves_it "$(devices ab 'platform=portable type=cpu')" 'opencl:0'
+says a_type_that_one_device_has_selects_it "$(devices ab 'platform=portable type=cpu')" 'opencl:0'
 finish opencl-drivers

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# OpenCV's own samples for Caffe models, with the include of dnn.hpp changed, beside themselves unchanged: the same
-# pictures and lines. Models have random weights, but for the texts in FERRY_TEST_DATA/nets/prototxt.
-# Usage: check-opencv-samples.sh FOLDER    a folder with classification.cpp and the others: samples/dnn of OpenCV 4
+# Compares OpenCV's own samples for Caffe models, with only the include of dnn.hpp changed, with the
+# unchanged samples: pictures and output must be equal. Models have random weights and the texts in
+# FERRY_TEST_DATA/nets/prototxt. Usage: check-opencv-samples.sh FOLDER a folder with
+# classification.cpp and the others: samples/dnn of OpenCV 4
 #
-# It wants OpenCV 4's development files, with those of its dnn module, and Python with NumPy.
+# Requires OpenCV 4's development files, including those of its dnn module, and Python with NumPy.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${CXX:=c++}"
 # shellcheck source=tests/scripts/lib.sh
@@ -45,7 +46,7 @@ moved() {
         compiled "$work/$1.cpp" "$work/$1" -L"$libraries" -lferrynet -lferryio -lferry -Wl,-rpath,"$libraries"
 }
 
-# arguments NAME: what the sample is run with.
+# arguments NAME: the arguments of the sample.
 arguments() {
     net="$work/$1.caffemodel $work/$1.prototxt"
     files="--model=${net% *} --config=${net#* } --input=$work/picture.ppm --rgb=false"

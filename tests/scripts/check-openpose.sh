@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# OpenPose's Caffe files compile with -DUSE_CAFFE and no changed line, and its NetCaffe gives OpenCV 4's numbers for
-# the texts BODY_25 and COCO in FERRY_TEST_DATA/nets/prototxt, with random weights.
+# OpenPose's Caffe files compile unchanged with -DUSE_CAFFE, and its NetCaffe gives OpenCV 4's
+# numbers for the texts BODY_25 and COCO in FERRY_TEST_DATA/nets/prototxt, with random weights.
 # Usage: check-openpose.sh OPENPOSE_TREE
 #
-# It wants the development files of OpenCV (libopencv-dev), Boost and glog, and Python with NumPy; the numbers are
-# compared where that Python's cv2 reads Caffe models (PYTHON names another one).
+# Requires the development files of OpenCV (libopencv-dev), Boost and glog, and Python with NumPy;
+# the numbers are compared if that Python's cv2 reads Caffe models (PYTHON names another one).
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${CXX:=c++}"
 # shellcheck source=tests/scripts/lib.sh

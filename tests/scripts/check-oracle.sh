@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The oracle of nets in tests/oracle: its own tests. It needs nothing that was built.
+# Runs the tests of the oracle of nets in tests/oracle. They need no build.
 set -u
 : "${FERRY_TEST_SRCDIR:?}"
 # shellcheck source=tests/scripts/lib.sh

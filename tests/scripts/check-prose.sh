@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Comments, strings and documents are plain technical English: no sentence has a construction of
-# prose.patterns, but for the folders in prose.todo. First each pattern is shown to match.
+# prose.patterns, except in the folders of prose.todo. First each pattern is shown to match.
 set -u
 : "${FERRY_TEST_SRCDIR:?}"
 : "${AWK:=awk}"
@@ -11,7 +11,7 @@ scripts=$FERRY_TEST_SRCDIR/tests/scripts
 # shellcheck source=tests/scripts/text.sh
 . "$scripts/text.sh"
 
-# found FILE…: a line for each such sentence; fails if there is one.
+# found FILE…: prints one line per such sentence; fails if there is one.
 found() {
     "$AWK" -v patterns="$scripts/prose.patterns" -f "$scripts/prose.awk" "$@" >"$scratch/found"
     cat "$scratch/found"
@@ -21,7 +21,7 @@ found() {
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-# finds NAME TEXT: exactly one sentence of a file x.c of that text is found.
+# finds NAME TEXT: exactly one sentence of a file x.c with that text is found.
 finds() {
     printf '%s\n' "$2" >"$scratch/x.c"
     found "$scratch/x.c" >/dev/null

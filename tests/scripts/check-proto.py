@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""prototxt beside protobuf's own reader: the tables of caffe.proto become a descriptor, with which
+"""Compares the reader of prototxt with protobuf's own: the tables of caffe.proto become a descriptor, with which
 protobuf reads every text that ferry reads. Run by check-proto.sh."""
 
 import glob
@@ -17,15 +17,15 @@ DATA = os.environ.get("FERRY_TEST_DATA", "")
 SEED = int(os.environ.get("FERRY_TEST_SEED", "20140901"))
 MUTANTS = 400 if os.environ.get("FERRY_TEST_QUICK") else 4000
 
-# What ferry refuses and Python's reader does not, though protobuf's C++ reader refuses it too; and
-# what is ferry's own: misspellings, and strings with a NUL inside.
+# Texts that ferry and protobuf's C++ reader refuse but Python's reader accepts; and texts that only
+# ferry refuses: misspellings, and strings that contain a NUL.
 STRICTER = re.compile(
     r"did you mean|NUL byte|control character|not ASCII|is octal|decimal number was expected|"
     r"a space has to be|cannot go on in the next|half of a surrogate|no such escape|has no |"
     r"was expected, not [-+]|a field's name was expected|second point|hexadecimal|an exponent|extensions and Any")
 
-# What Python's reader refuses and protobuf's C++ reader does not: a space behind a minus, and strings
-# that are no UTF-8.
+# Texts that Python's reader refuses but protobuf's C++ reader accepts: a space after a minus, and
+# strings that are not UTF-8.
 LAXER = re.compile(r"-\s|\\[0-7x]")
 
 TEXTS = [
@@ -51,7 +51,7 @@ def report(name, failures):
 
 
 def message_classes():
-    """Of each type, made of ferry's tables."""
+    """A descriptor of each type, made from ferry's tables."""
     schema = subprocess.run([TOOL, "schema"], check=True, capture_output=True, text=True).stdout
     file = text_format.Parse(schema, descriptor_pb2.FileDescriptorProto())
     pool = descriptor_pool.DescriptorPool()
@@ -71,7 +71,7 @@ def python_reads(cls, text):
 
 
 def has_made_up_number(message):
-    """A field whose number the descriptor had to make up, so that bytes cannot be compared."""
+    """Whether a field has a number that the descriptor invented, so that bytes cannot be compared."""
     for field, value in message.ListFields():
         if field.number >= 900000:
             return True
@@ -83,7 +83,7 @@ def has_made_up_number(message):
 
 
 def compare(cls, path, text):
-    """What is wrong with ferry's reading of a text, or None."""
+    """The difference in ferry's reading of a text, or None."""
     theirs = python_reads(cls, text)
     if os.path.exists(path + ".err"):
         error = open(path + ".err", errors="replace").read()
@@ -121,7 +121,7 @@ def compare_all(cls, type_name, texts):
 
 
 def mutants(texts, count):
-    """Texts with a piece taken out, doubled, or put where another was."""
+    """Texts with a piece removed, doubled, or replaced by another."""
     chance = random.Random(SEED)
     pieces = [re.findall(r"\w+|\s+|.", text, re.S) for text in texts if text]
     for _ in range(count):

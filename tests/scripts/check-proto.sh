@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# prototxt beside protobuf's own reader: check-proto.py.
+# Compares the reader of prototxt with protobuf's own reader: check-proto.py.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -11,7 +11,7 @@ if [ ! -x "$FERRY_TEST_BUILDDIR/tests/unit/proto-tool" ]; then
     skip proto 'tests/unit/proto-tool is not built'
     finish proto
 fi
-# The system's Python has the system's packages; another on PATH may have none.
+# The system's Python has the system's packages; another Python on PATH may lack them.
 for candidate in "$PYTHON" /usr/bin/python3; do
     if "$candidate" -c 'import google.protobuf' 2>/dev/null; then
         exec "$candidate" "$FERRY_TEST_SRCDIR/tests/scripts/check-proto.py"

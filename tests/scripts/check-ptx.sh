@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# `ferry check cuda` on the executor of tests/ptx: the doubles run the PTX that nvcc makes of the kernels. One
-# architecture with the checks of races and of bytes never written, and the orders of threads on sums; with
-# FERRY_TEST_LONG every architecture, every order, and the edges of approximations.
+# `ferry check cuda` on the executor of tests/ptx: the doubles run the PTX that nvcc makes of the
+# kernels. One architecture runs with checks for data races and uninitialised reads, and with
+# several orders of threads for sums; with FERRY_TEST_LONG every architecture, every order, and the
+# limits of approximations.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_COMMAND:?}" "${FERRY_TEST_PLUGINS:?}"
 # shellcheck source=tests/scripts/lib.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The package in python/: its tests, on what they say is there, and an installation of it by pip.
+# The package in python/: its tests, with every backend that was built, and its installation by pip.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_BACKENDS:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -11,7 +11,7 @@ skip_all() {
     finish python
 }
 
-# A sanitizer has to be in the program, and Python's has none.
+# A sanitizer must be linked into the program, and Python is not.
 if ${NM:-nm} -D "$FERRY_TEST_BUILDDIR/.libs/libferry.so" 2>/dev/null |
     grep -q -E ' __(asan|tsan|msan|ubsan_handle)_'; then
     skip_all 'Python cannot load a libferry that was built with a sanitizer'
@@ -25,7 +25,7 @@ FERRY_LIBRARY_PATH=$FERRY_TEST_BUILDDIR/.libs
 PYTHONDONTWRITEBYTECODE=1
 export FERRY_LIBRARY_PATH PYTHONDONTWRITEBYTECODE
 
-# run KIND BACKEND OPTIONS ARGUMENT…: pytest, on that backend with those options.
+# run KIND BACKEND OPTIONS ARGUMENT…: runs pytest on that backend with those options.
 run() {
     kind=$1 backend=$2 options=$3 before=$((passed + failed))
     shift 3
@@ -35,7 +35,7 @@ run() {
     status=$?
     pytest_results "$kind" "$work/out"
     [ "$status" -eq 0 ] || sed 's/^/     /' "$work/out"
-    # A crash has no line of its own.
+    # A crash leaves no line of its own.
     case $status in
     0 | 1) [ $((passed + failed)) -gt "$before" ] || fail "$kind/there_are_tests" ;;
     *) fail "$kind/pytest_comes_to_its_end" "exit status $status" ;;
@@ -55,9 +55,9 @@ for name in $FERRY_TEST_BACKENDS; do
     esac
 done
 
-# ---- as it is installed --------------------------------------------------------------------------
+# ---- installation --------------------------------------------------------------------------------
 
-# By pip from a copy, since it writes into its source's folder; without a network.
+# By pip from a copy, because pip writes into the source folder; without a network.
 installs() {
     cp -R "$FERRY_TEST_SRCDIR/python" "$work/source" && chmod -R u+w "$work/source" &&
         "$python" -m pip install -q --no-index --no-build-isolation --no-deps \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Random nets and solvers on every device beside the oracle of tests/oracle: FERRY_TEST_SECONDS of them (60), half with
-# the same seeds, half with new ones.
+# Compares random nets and solvers on every device with the oracle of tests/oracle for
+# FERRY_TEST_SECONDS (60), half with fixed seeds, half with new ones.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_PLUGINS:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -22,7 +22,7 @@ trap 'exit 1' HUP INT TERM
 
 devices=$(echo "$FERRY_TEST_PLUGINS" | tr -s ' ' ',')
 seconds=${FERRY_TEST_SECONDS:-${FERRY_TEST_QUICK:+10}}
-# NumPy's and ferry's own threads would wait for each other over arrays of some hundred elements.
+# The threads of NumPy and of ferry would wait for each other on arrays of a few hundred elements.
 PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=1 "$python" "$FERRY_TEST_SRCDIR/tests/random/nets" \
     --build "$FERRY_TEST_BUILDDIR" --devices "$devices" --seconds "${seconds:-60}" >"$work/out" 2>&1
 status=$?

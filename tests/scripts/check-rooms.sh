@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# No file includes a file of a room above its own, of another house, or one that leads back to itself
-# (the order is that of rooms.list), and the files of a folder call each other without a circle, but for
-# the circles that calls.list names with their reasons. A made-up tree shows first that each of these
-# errors is found. Each room has a README.md.
+# No file includes a file of a room above its own or of another house, or one that leads back to
+# itself (rooms.list has the order), and the files of a folder call each other without a circle,
+# except the circles that calls.list names with their reasons. First a made-up tree shows that each
+# of these errors is found. Each room has a README.md.
 set -u
 : "${FERRY_TEST_SRCDIR:?}"
 : "${AWK:=awk}" "${NM:=nm}"
@@ -14,7 +14,7 @@ scripts=$FERRY_TEST_SRCDIR/tests/scripts
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-# look TREE LIST: a line for each include that may not be; fails if there is one.
+# look TREE LIST: prints one line per include that is not allowed; fails if there is one.
 look() {
     (cd "$1" && find backends bench core examples include io kernels mpi net op triton solver tests/conform \
         tests/unit tools -type f \( -name '*.[chk]' -o -name '*.c[lcu]' -o -name '*.inc' \) 2>/dev/null | sort) \
@@ -36,8 +36,8 @@ symbols='{ of = $0; sub(/:.*/, "", of); of = substr(of, length(top) + 1); sub(/\
 users='NR == FNR { if ($1 ~ /^[TDBRVW]$/) of[$2] = $3; next }
        $1 == "U" && $2 in of { print $3, of[$2], $2 }'
 
-# calls TOP LIST OBJECT…: a line for each circle of calls among the objects, which are below TOP, that is
-# not in LIST. Those that are in LIST are added to $scratch/met.
+# calls TOP LIST OBJECT…: prints one line per circle of calls among the objects, which are below
+# TOP, that is not in LIST. Those that are in LIST are added to $scratch/met.
 calls() {
     calls_top=$1 calls_list=$2
     shift 2
@@ -50,7 +50,7 @@ calls() {
     [ ! -s "$scratch/found" ]
 }
 
-# objects FOLDER: the objects of its files. Objects whose source was removed are left out.
+# objects FOLDER: the objects of its files, without those whose source was removed.
 objects() {
     find "$build/$1" -path '*/.libs/*_la-*.o' -o -path '*/tools/ferry/ferry-*.o' | while read -r object; do
         source=$(echo "${object#"$build/"}" | sed 's/\.libs\/.*_la-//; s/\/ferry-/\//; s/o$/c/')
@@ -61,8 +61,8 @@ objects() {
     done
 }
 
-# reasons LIST: a line for each circle of the list without a reason, for each duplicate, and for each that
-# was not found though its folder is built.
+# reasons LIST: prints one line per circle of the list without a reason, per duplicate, and per
+# circle that was not found although its folder is built.
 reasons() {
     "$AWK" '/^#/ || !NF { next }
             /^ / { open = ""; next }
@@ -77,7 +77,7 @@ reasons() {
 
 # ---- a made-up tree ----
 
-# put PATH LINE…: a file of those lines.
+# put PATH LINE…: writes a file with those lines.
 put() {
     mkdir -p "$scratch/tree/$(dirname "$1")"
     put_path=$1
@@ -98,7 +98,7 @@ build_tree() {
     put tools/tool.c '#include "low.h"'
 }
 
-# finds NAME LINE: the tree as it is now gives that one line.
+# finds NAME LINE: the current tree gives that one line.
 finds() {
     look "$scratch/tree" "$scratch/tree/list" >"$scratch/said"
     if [ "$(cat "$scratch/said")" = "$2" ]; then
@@ -119,25 +119,25 @@ put op/op.c '#include "core/low/low.h"'
 finds an_include_of_another_house_is_found \
     "op/op.c:1: core/low/low.h: lib's own, which net knows by installed headers"
 put op/op.c '#include <core/low/low.h>'
-finds angle_brackets_hide_nothing \
+finds an_include_in_angle_brackets_is_found \
     "op/op.c:1: core/low/low.h: lib's own, which net knows by installed headers"
 put op/op.c '#include "../core/low/low.h"'
 finds a_path_with_dots_is_found \
     "op/op.c:1: core/low/low.h: lib's own, which net knows by installed headers"
 put op/op.c '#include "config.h"'
-finds what_is_generated_for_others_is_found 'op/op.c:1: config.h: generated for lib'
+finds an_include_of_a_header_generated_for_another_house_is_found 'op/op.c:1: config.h: generated for lib'
 put op/op.c '#include "gone.h"'
-finds a_header_that_is_nowhere_is_found 'op/op.c:1: gone.h: no file of the tree, and not generated'
+finds a_missing_header_is_found 'op/op.c:1: gone.h: no file of the tree, and not generated'
 put core/high/high.h '#include "core/high/other.h"'
 put core/high/other.c '#include "core/high/other.h"' '#include "core/high/high.h"'
 put core/high/other.h ''
 finds a_circle_of_files_within_a_room_is_found \
     'core/high/other.c:2: a circle: core/high/high, core/high/other, core/high/high'
 put core/attic/old.c ''
-finds a_folder_that_is_no_room_is_found 'core/attic/old.c:1: its folder is no room'
+finds a_folder_that_is_not_a_room_is_found 'core/attic/old.c:1: its folder is no room'
 put list 'installed include/ferry' 'lib core/low core/high' 'lib core/high' 'net op' 'tool tools core/low' \
     'generated config.h lib'
-finds a_list_that_looks_up_is_found \
+finds a_list_that_names_a_higher_room_is_found \
     "$scratch/tree/list:2: core/low sees core/high, which does not stand before it"
 lend() {
     put list 'installed include/ferry' 'lib core/low' 'lib core/high' 'net op core/low/lent.h' \
@@ -148,10 +148,10 @@ lend() {
 lend '#include <ferry/a.h>' '#include "core/low/lent.h"'
 finds a_header_that_the_list_names_may_be_included ''
 lend '' '#include "core/low/low.h"'
-finds another_header_of_its_room_may_not \
+finds another_header_of_its_room_may_not_be_included \
     "op/op.c:1: core/low/low.h: lib's own, which net knows by installed headers"
 lend '#include "core/low/low.h"' '#include "core/low/lent.h"'
-finds such_a_header_shows_nothing_of_its_house \
+finds a_named_header_includes_nothing_of_its_house \
     'core/low/lent.h:1: core/low/low.h: core/low/lent.h is for other houses, and includes installed headers only'
 
 # ---- the tree itself ----
@@ -160,7 +160,7 @@ check every_include_of_the_tree_goes_down look "$FERRY_TEST_SRCDIR" "$scripts/ro
 
 for room in $(sed -n '/^[a-z]* [a-z]/s/^[a-z]* \([^ ]*\).*/\1/p' "$scripts/rooms.list" |
     grep -v -e '^include/' -e '^examples$' -e '^tests/unit$' -e '^config.h$' -e '\.h$'); do
-    check "${room}_says_what_it_knows" test -s "$FERRY_TEST_SRCDIR/$room/README.md"
+    check "${room}_has_a_readme" test -s "$FERRY_TEST_SRCDIR/$room/README.md"
 done
 
 build=${FERRY_TEST_BUILDDIR:-.}
@@ -198,12 +198,13 @@ if $NM --version >/dev/null 2>&1; then
         [ $# -eq 0 ] || check "the_files_of_$(basename "$folder")_call_without_a_circle" \
             calls "$build/" "$scripts/calls.list" "$@"
     done
-    check every_listed_circle_is_one_and_has_a_reason reasons "$scripts/calls.list"
+    check every_listed_circle_exists_and_has_a_reason reasons "$scripts/calls.list"
 else
     skip the_files_of_a_plugin_call_without_a_circle "$NM cannot be run"
 fi
 
-# prints: where a subcommand prints by itself, past what makes names harmless to a terminal.
+# prints: the places where a subcommand prints directly instead of by the functions that replace
+# control characters.
 prints() {
     grep -nE '(^|[^[:alnum:]_])(v?printf|puts|vfprintf)\(' "$FERRY_TEST_SRCDIR"/tools/ferry/*.c |
         grep -v -e '/output\.c:' -e '/text\.c:'

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The backend in the real Triton server: tests/triton/served.py; and ferry.mlserver in MLServer. FERRY_TEST_TRITON names a
-# folder with a virtual environment that has nvidia-pytriton, tritonclient[all], NumPy and OpenCV, and another, mlserver,
-# in it. `check-triton.sh fetch FOLDER` makes them by pip.
+# Runs the backend in the real Triton server (tests/triton/served.py), and ferry.mlserver in
+# MLServer. FERRY_TEST_TRITON names a folder with a virtual environment that has nvidia-pytriton,
+# tritonclient[all], NumPy and OpenCV, and in it another one, mlserver. `check-triton.sh fetch
+# FOLDER` creates them with pip.
 set -u
 
 if [ "${1-}" = fetch ]; then
@@ -26,7 +27,7 @@ skip_all() {
 
 [ -n "${FERRY_TEST_TRITON-}" ] || skip_all 'FERRY_TEST_TRITON names no environment with the Triton server'
 [ -d "${FERRY_TEST_DATA-}/nets" ] || skip_all 'FERRY_TEST_DATA has no nets'
-# AddressSanitizer has to be the server's first library; the others cannot be preloaded.
+# AddressSanitizer must be the server's first library; the other sanitizers cannot be preloaded.
 sanitizers=$(${NM:-nm} -D "$FERRY_TEST_BUILDDIR/.libs/libferry.so" 2>/dev/null |
     grep -o -E ' __(asan|tsan|msan|ubsan_handle)_' | sort -u)
 if [ -n "$sanitizers" ]; then
@@ -46,7 +47,7 @@ packages=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"
 server=$packages/pytriton/tritonserver/bin/tritonserver
 [ -x "$server" ] || skip_all "there is no $server"
 
-# The server's own libraries are beside the package.
+# The server's own libraries are next to the package.
 TRITON_LIBRARY_PATH=$packages/nvidia_pytriton.libs
 PYTHONDONTWRITEBYTECODE=1
 export TRITON_LIBRARY_PATH PYTHONDONTWRITEBYTECODE

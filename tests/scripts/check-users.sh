@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# A set-user-ID program, and two users of one group, each a real one that is made for this: what one of
-# them leaves about is never run with the rights of another. It takes root, and is skipped without.
+# A set-user-ID program, and two real users of one group that are created for this test: files that
+# one of them prepares are never executed with the rights of another. Requires root; skipped
+# otherwise.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${CC:=cc}" "${CFLAGS=}" "${LDFLAGS=}"
 # shellcheck source=tests/scripts/lib.sh
@@ -12,7 +13,7 @@ attacker=ferry-a$$ victim=ferry-v$$
 starts=${FERRY_TEST_STARTS:-60}
 
 skip_all() {
-    skip what_a_user_leaves_about_is_not_run_by_another "$1"
+    skip files_of_one_user_are_not_executed_by_another "$1"
     finish users
 }
 
@@ -36,7 +37,7 @@ trap 'exit 1' HUP INT TERM
 groupadd "$attacker" && useradd -M -N -g "$attacker" "$attacker" &&
     useradd -M -N -g "$attacker" "$victim" || skip_all 'no user can be added here'
 
-# A ferry of its own, whose folders are below $work: two files of the core know where they are.
+# A build of ferry whose folders are below $work; two files of the core contain the paths.
 # shellcheck disable=SC2086
 build() {
     mkdir -p "$work/etc/ferry" "$work/lib/ferry" "$work/attack" "$work/shared" "$work/trace" || return 1
@@ -58,14 +59,14 @@ build() {
         chmod 4755 "$work/setuid"
 }
 
-# as USER COMMAND…: with no right of root's left.
+# as USER COMMAND…: without any of root's rights.
 as() {
     as_user=$1
     shift
     setpriv --reuid="$as_user" --regid="$attacker" --clear-groups "$@"
 }
 
-# ran UID: whether something of the attacker's was run by that user.
+# ran UID: whether code of the attacker was executed by that user.
 ran() {
     ls "$work/trace" | grep -q "^evil\.$1\."
 }
@@ -74,35 +75,35 @@ check_setuid() {
     output=$(VENDOR_DRIVER=$work/attack/driver.so as "$attacker" "$work/setuid" 2>&1)
     case $output in
     *"no section of $work/etc/ferry/plugins.conf names the plugin"*)
-        pass a_setuid_program_opens_no_plugin_that_the_system_does_not_name ;;
-    *) fail a_setuid_program_opens_no_plugin_that_the_system_does_not_name "$output" ;;
+        pass a_setuid_program_opens_only_plugins_of_the_system ;;
+    *) fail a_setuid_program_opens_only_plugins_of_the_system "$output" ;;
     esac
     printf '[plugin alpha]\n' >"$work/etc/ferry/plugins.conf"
     output=$(VENDOR_DRIVER=$work/attack/driver.so as "$attacker" "$work/setuid" 2>/dev/null)
     if [ "$output" = 'alpha works' ]; then
-        pass a_setuid_program_opens_what_the_system_names
+        pass a_setuid_program_opens_a_plugin_of_the_system
     else
-        fail a_setuid_program_opens_what_the_system_names "$output"
+        fail a_setuid_program_opens_a_plugin_of_the_system "$output"
     fi
     if ran 0; then
-        fail no_driver_of_the_caller_s_runs_with_root_s_rights "$(ls "$work/trace")"
+        fail a_driver_of_the_caller_never_runs_as_root "$(ls "$work/trace")"
     else
-        pass no_driver_of_the_caller_s_runs_with_root_s_rights
+        pass a_driver_of_the_caller_never_runs_as_root
     fi
-    # the same program without the bit: the attack is one, and would be seen
+    # the same program without the set-user-ID bit: shows that the attack would be detected
     VENDOR_DRIVER=$work/attack/driver.so as "$attacker" "$work/program" >/dev/null 2>&1
     if ran "$(id -u "$attacker")"; then
-        pass the_driver_runs_where_the_rights_are_the_caller_s
+        pass the_driver_runs_with_the_rights_of_the_caller
     else
-        fail the_driver_runs_where_the_rights_are_the_caller_s "$(ls "$work/trace")"
+        fail the_driver_runs_with_the_rights_of_the_caller "$(ls "$work/trace")"
     fi
 }
 
-# OpenCL's own loader, where ferry has its plugin: a driver that the caller names.
+# OpenCL's own loader, in the place of ferry's plugin: a driver that the caller names.
 check_opencl() {
     plugin=$FERRY_TEST_BUILDDIR/backends/.libs/ferry_opencl.so
     if [ ! -f "$plugin" ]; then
-        skip no_opencl_driver_of_the_caller_s_runs_with_root_s_rights 'no OpenCL plugin was built'
+        skip an_opencl_driver_of_the_caller_never_runs_as_root 'no OpenCL plugin was built'
         return
     fi
     cp "$plugin" "$work/lib/ferry/" && printf '[plugin opencl]\n' >"$work/etc/ferry/plugins.conf"
@@ -111,19 +112,19 @@ check_opencl() {
     OCL_ICD_VENDORS=$work/attack OPENCL_VENDOR_PATH=$work/attack \
         OCL_ICD_FILENAMES=$work/attack/driver.so as "$attacker" "$work/setuid" >/dev/null 2>&1
     if ran 0; then
-        fail no_opencl_driver_of_the_caller_s_runs_with_root_s_rights
+        fail an_opencl_driver_of_the_caller_never_runs_as_root
     else
-        pass no_opencl_driver_of_the_caller_s_runs_with_root_s_rights
+        pass an_opencl_driver_of_the_caller_never_runs_as_root
     fi
 }
 
-# One of a group exchanges the file in a folder that the group may write, while another loads it.
+# A member of the group exchanges the file in a group-writable folder while another loads it.
 check_race() {
     cp "$work/lib/ferry/ferry_alpha.so" "$work/shared/" && chown -R "$victim" "$work/shared" &&
         chgrp "$attacker" "$work/shared" && chmod 0775 "$work/shared" || return 1
     rm -f "$work/trace"/*
     as "$attacker" cp "$work/attack/alpha.so" "$work/shared/mine" || return 1
-    # not by `as`: what is killed below has to be the program itself
+    # not by `as`: the program itself is killed below
     setpriv --reuid="$attacker" --regid="$attacker" --clear-groups "$work/exchange" \
         "$work/shared/mine" "$work/shared/ferry_alpha.so" 2>/dev/null &
     exchanging=$!
@@ -134,16 +135,16 @@ check_race() {
         n=$((n + 1))
     done
     if ! kill $exchanging 2>/dev/null; then
-        fail a_file_exchanged_by_one_of_the_group_never_runs 'nobody exchanged it'
+        fail a_file_exchanged_by_a_group_member_never_runs 'nobody exchanged it'
         return
     fi
     wait $exchanging 2>/dev/null
     taken_in=$(ls "$work/trace" | grep -c "^evil\.$(id -u "$victim")\.")
     echo "$starts starts, of which $(grep -c works "$work/out") loaded; $taken_in ran the attacker's file"
     if [ "$taken_in" -eq 0 ]; then
-        pass a_file_exchanged_by_one_of_the_group_never_runs
+        pass a_file_exchanged_by_a_group_member_never_runs
     else
-        fail a_file_exchanged_by_one_of_the_group_never_runs "$taken_in of $starts"
+        fail a_file_exchanged_by_a_group_member_never_runs "$taken_in of $starts"
     fi
 }
 

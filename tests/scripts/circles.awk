@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Reads lines "FROM TO WHERE" and prints a line "! WHERE: a circle: A, B, A" for each circle that a
-# walk along them closes; those that begin with ! it hands on.
+# Reads lines "FROM TO WHERE" and prints a line "! WHERE: a circle: A, B, A" for each circle that
+# they form; lines that begin with ! are copied.
 
 function visit(node,    i) {
     state[node] = 1

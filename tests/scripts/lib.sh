@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=sh
-# Counting for the tests that are scripts, in the form of the unit tests' frame (ferry-test.h).
+# Counting for script tests, in the format of the unit tests' framework (ferry-test.h).
 
 passed=0
 failed=0
@@ -26,7 +26,7 @@ skip() {
     echo "SKIP $1: $2"
 }
 
-# check NAME COMMAND… passes if the command does; what it printed is the detail where it does not.
+# check NAME COMMAND… passes if the command succeeds; its output is the detail of a failure.
 check() {
     check_name=$1
     shift
@@ -37,8 +37,8 @@ check() {
     fi
 }
 
-# python_with MODULES prints a Python that has them, comma-separated. The system's Python has the system's packages;
-# another on PATH may have none.
+# python_with MODULES prints a Python that has these modules, separated by commas. The system's
+# Python has the system's packages; another Python on PATH may lack them.
 python_with() {
     for candidate in "${PYTHON:-python3}" /usr/bin/python3; do
         if "$candidate" -c "import $1" 2>/dev/null; then
@@ -49,7 +49,8 @@ python_with() {
     return 1
 }
 
-# pytest_results PREFIX FILE: each test of what `pytest -v` printed, with its reason for what was skipped.
+# pytest_results PREFIX FILE: reports each test in the output of `pytest -v`, with the reason for
+# skipped ones.
 pytest_results() {
     while read -r test verdict rest; do
         name=$1/${test##*::}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """For check-opencv-samples.sh. `nets FOLDER DATA`: texts and random weights for the samples, and a picture;
-`same FOLDER FOLDER`: whether two runs of a sample have shown the same pictures and printed the same lines."""
+`same FOLDER FOLDER`: whether two runs of a sample showed the same pictures and printed the same lines."""
 
 import os
 import re
@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-# What a sample is run with: the text in DATA/prototxt.
+# The arguments of a sample: its text is in DATA/prototxt.
 TEXTS = {"classification": "squeezenet_v1.1", "object_detection": "mobilenet_ssd_voc", "segmentation": None,
          "colorization": "colorization_v2", "openpose": "openpose_coco"}
 SEGMENTATION = """
@@ -22,12 +22,12 @@ layer { name: "b" type: "Deconvolution" bottom: "a" top: "b"
 """
 
 
-# The layers whose weights a sample brings itself: the file has none of their names.
+# Layers whose weights the sample sets itself; the file lacks their names.
 UNSAVED = {"colorization": ("class8_ab", "conv8_313_rh")}
 
 
 def without(path, layers):
-    """The path of a text with other names for those layers."""
+    """Writes the text with other names for those layers; returns its path."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     for layer in layers:
@@ -39,7 +39,7 @@ def without(path, layers):
 
 
 def fill(net, random):
-    """Weights that keep the size of what goes through; statistics of normal data, and shifts of its size."""
+    """Weights that preserve the magnitude of activations; statistics of normal data, and shifts of that magnitude."""
     kinds = dict(zip(net._layer_names, (layer.type for layer in net.layers)))
     for name, blobs in net.params.items():
         if kinds[name] == "BatchNorm":
@@ -77,7 +77,7 @@ def pixels(path):
 
 
 def alike(one, other):
-    """Whether two lines differ in the last digit of their numbers at most."""
+    """Whether two lines differ at most in the last digit of their numbers."""
     number = re.compile(r"\d+\.\d+")
     return number.sub("", one) == number.sub("", other) and all(
         abs(float(a) - float(b)) <= 1.01 * 10.0 ** -len(a.split(".")[1])
@@ -91,7 +91,7 @@ def same(one, other):
     for name in shown:
         a, b = pixels(os.path.join(one, name)), pixels(os.path.join(other, name))
         assert a.shape == b.shape, (a.shape, b.shape)
-        # A number in the last digit moves a corner by a pixel, or a byte by one.
+        # A difference in the last digit moves a corner by a pixel, or a byte by one.
         differs = (np.abs(a - b) > 1).any(2).mean()
         worst = max(worst, differs)
         assert differs <= 2e-3, f"{name}: {differs:.2%} of the pixels differ"

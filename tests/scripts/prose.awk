@@ -105,7 +105,7 @@ is_document {
     next
 }
 
-/^[ \t]*#/ {
+/^[ \t]*#/ && !/^#include/ {
     sub(/^[ \t]*#+!?/, "")
     add($0)
     next

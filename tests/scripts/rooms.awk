@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Reads the rooms (LIST), the names of all files below TREE, and those files. Prints a line
-# "! PATH:LINE: what is wrong" for each include that may not be, and "FROM TO PATH:LINE" for each
-# that may, for circles.awk. There a .c file and the header of its name, where it includes it, are
-# one.
+# Reads the rooms (LIST), the names of all files below TREE, and those files. Prints a line "!
+# PATH:LINE: error" for each include that is not allowed, and "FROM TO PATH:LINE" for each other
+# one, for circles.awk, in which a .c file and the header of its name count as one if it includes
+# it.
 #
 #     awk -v tree=TREE -f rooms.awk LIST NAMES
 
@@ -12,10 +12,10 @@ function folder(path) { return path ~ /\// ? substr(path, 1, match(path, /\/[^\/
 
 function stem(path) { return substr(path, 1, length(path) - 2) }
 
-# What the file is called where circles are looked for.
+# The name of a file in the search for circles.
 function node(path) { return stem(path) in whole ? stem(path) : path }
 
-# A line of LIST.
+# Parses a line of LIST.
 function enter(    i) {
     if ($1 == "generated") {
         generated[$2] = $3
@@ -44,7 +44,7 @@ function may(from, to) {
            (house[from] == house[to] && place[to] < place[from])
 }
 
-# The path without its dots.
+# The path without "." and "..".
 function plain(path) {
     while (sub(/\/\.\//, "/", path))
         ;
@@ -53,7 +53,7 @@ function plain(path) {
     return path
 }
 
-# The file of the tree that the name means; "" if it is none of it.
+# The file of the tree that the name refers to; "" if there is none.
 function meant(path, form, name,    i, n, list) {
     if (form == "<")
         return ("include/" name) in files ? "include/" name : name in files ? name : ""

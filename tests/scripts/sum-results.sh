@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Adds up what tests reported: sum-results.sh PLACE… prints "P passed, F failed, S skipped".
-# A place is a build folder after `make check`, or a file with the output of a script test. Each
-# program reports a line a suite, some with their seconds; one that failed without reporting a failure (it crashed, or hung)
-# counts as one.
+# Adds up the results of tests: sum-results.sh PLACE… prints "P passed, F failed, S skipped". A
+# place is a build folder after `make check`, or a file with the output of a script test. Each
+# program reports one line per suite, some with their seconds; a program that failed without
+# reporting a failure (it crashed or hung) counts as one failure.
 set -u
 
-# suites FILE: P F S of each suite that the file reports.
+# suites FILE: P F S of each suite in the file.
 suites() {
     sed -n 's/^ferry-test: .*: \([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped\(, [0-9.]* s\)\{0,1\}$/\1 \2 \3/p' \
         "$1"

@@ -3,8 +3,8 @@
 # The files of the tree that a check of text applies to.
 
 # shellcheck disable=SC2016
-# files_done CHECK FIND-EXPRESSION…: the files below the working folder that the expression matches
-# and that prose.todo does not except from CHECK; not what a build or an editor has left.
+# files_done CHECK FIND-EXPRESSION…: the files below the working folder that match the expression
+# and that prose.todo does not exclude from CHECK, without the output of builds and editors.
 files_done() {
     done_check=$1
     shift

@@ -322,7 +322,7 @@ static void each_error_has_a_code_of_ferrys(void)
     for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         control->fail("cudaStreamSynchronize", 1, row[i].number);
         CU_ASSERT(driver_failed(cuda->synchronize(dev), row[i].code, "cudaStreamSynchronize"));
-        CU_ASSERT_EQUAL(strstr(driver_error(), "can be saved") != NULL, row[i].code == FERRY_ELOST);
+        CU_ASSERT_EQUAL(strstr(driver_error(), "unusable until the process ends") != NULL, row[i].code == FERRY_ELOST);
         CU_ASSERT_EQUAL(strstr(driver_error(), "nvidia-smi shows") != NULL,
                         row[i].code == FERRY_ENOMEM);
     }

@@ -280,7 +280,7 @@ static void native_objects_are_asked_for_by_name_and_size(void)
     CU_ASSERT(
         driver_failed(cuda->native(dev, "cuda_stream", &object, 4), FERRY_EINVAL, "a pointer"));
     CU_ASSERT(driver_failed(cuda->native(dev, "cl_context", &object, 8), FERRY_EUNSUPPORTED,
-                            "no object \"cl_context\""));
+                            "unknown object \"cl_context\""));
     cuda_close(dev);
 }
 

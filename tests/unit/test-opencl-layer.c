@@ -45,7 +45,7 @@ static void a_host_block_of_a_gpu_is_the_drivers_own(void)
     CU_ASSERT_EQUAL(byte, 3);
     CU_ASSERT_EQUAL(ocl_layer.copies, 0);
     CU_ASSERT(
-        driver_failed(ocl->import_host(dev, p, BYTES, 0, &again), FERRY_EUNSUPPORTED, "no import"));
+        driver_failed(ocl->import_host(dev, p, BYTES, 0, &again), FERRY_EUNSUPPORTED, "cannot be imported"));
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 0), 9, BYTES), 0);
     CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
     CU_ASSERT(p[0] == 9 && p[BYTES - 1] == 9); /* the host's again, with what the device had */

@@ -358,7 +358,7 @@ static void objects_that_do_not_fit_are_refused_by_name(void)
 
     FX_FAILS(FERRY_EINVAL, ferry_device_adopt(o.rt, "opencl", items, 2, &none));
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(ferry_last_error(), "opencl:adopted: adopt: cl_queue is none of"));
+        strstr(ferry_last_error(), "opencl:adopted: adopt: cl_queue is not one of"));
     CU_ASSERT_PTR_NULL(none);
     FX_FAILS(FERRY_EINVAL, ferry_queue_wrap(fx_device(), o.q, &q)); /* of another context */
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "the queue belongs to another context"));

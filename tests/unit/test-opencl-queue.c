@@ -90,7 +90,7 @@ static void a_queue_waits_for_the_event_of_another(void)
     CU_ASSERT_EQUAL(ocl->queue_destroy(dev, queue), 0);
     CU_ASSERT_EQUAL(ocl->event_query(dev, after), 1); /* an event outlives its queue */
     CU_ASSERT_EQUAL(ocl->event_destroy(dev, after), 0);
-    CU_ASSERT(driver_failed(ocl->queue_destroy(dev, &back), FERRY_EINVAL, "no queue"));
+    CU_ASSERT(driver_failed(ocl->queue_destroy(dev, &back), FERRY_EINVAL, "was not created"));
     ocl_free_block(block);
     ocl_close();
 }

@@ -154,7 +154,7 @@ static void what_is_outside_a_block_is_refused(void)
     CU_ASSERT(driver_failed(ocl->memset(dev, NULL, driver_ref(block, UINT64_MAX), 0, 2),
                             FERRY_EINVAL, "of a buffer of 100 bytes"));
     CU_ASSERT(
-        driver_failed(ocl->memset(dev, NULL, driver_ref(NULL, 0), 0, 2), FERRY_EINVAL, "nothing"));
+        driver_failed(ocl->memset(dev, NULL, driver_ref(NULL, 0), 0, 2), FERRY_EINVAL, "is null"));
     CU_ASSERT(driver_failed(
         ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2D, driver_ref(block, 0), driver_cref(block, 9), 10),
         FERRY_EINVAL, "overlap"));
@@ -166,7 +166,7 @@ static void what_is_outside_a_block_is_refused(void)
         FERRY_EINVAL, "x: 104 bytes at 0"));
     CU_ASSERT(driver_failed(
         ocl->axpy(dev, NULL, FERRY_F32, 2, 1, driver_cref(block, 0), driver_ref(block, 2)),
-        FERRY_EINVAL, "y: byte 2 is no multiple of 4"));
+        FERRY_EINVAL, "y: byte 2 is not a multiple of 4"));
     ocl_free_block(block);
     ocl_close();
 }
@@ -197,7 +197,7 @@ static void host_blocks_are_aligned_and_copy(void)
             CU_ASSERT_EQUAL(ocl->host_free(dev, p), 0);
             ocl_free_block(block);
         }
-        CU_ASSERT(driver_failed(ocl->host_free(dev, &mode), FERRY_EINVAL, "no block"));
+        CU_ASSERT(driver_failed(ocl->host_free(dev, &mode), FERRY_EINVAL, "was not allocated"));
         ocl_close();
     }
 }

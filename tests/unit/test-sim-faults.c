@@ -297,12 +297,12 @@ static void a_destroyed_event_or_queue_is_known_for_what_it_is(void)
     CU_ASSERT(driver_failed(sim->event_destroy(f.dev, event), FERRY_EINVAL, "destroyed"));
     CU_ASSERT(driver_failed(sim->event_query(f.dev, event), FERRY_EINVAL, "destroyed"));
     CU_ASSERT(driver_failed(sim->queue_wait(f.dev, NULL, event), FERRY_EINVAL, "destroyed"));
-    CU_ASSERT(driver_failed(sim->event_synchronize(f.dev, &f), FERRY_EINVAL, "no event"));
+    CU_ASSERT(driver_failed(sim->event_synchronize(f.dev, &f), FERRY_EINVAL, "is not an event"));
     CU_ASSERT_EQUAL(sim->event_destroy(f.dev, next), 0);
     CU_ASSERT_EQUAL(sim->queue_create(f.dev, 0, &queue), 0);
     CU_ASSERT_EQUAL(sim->queue_destroy(f.dev, queue), 0);
-    CU_ASSERT(driver_failed(sim->queue_destroy(f.dev, queue), FERRY_EINVAL, "no queue"));
-    CU_ASSERT(driver_failed(sim->queue_synchronize(f.dev, queue), FERRY_EINVAL, "no queue"));
+    CU_ASSERT(driver_failed(sim->queue_destroy(f.dev, queue), FERRY_EINVAL, "was not created"));
+    CU_ASSERT(driver_failed(sim->queue_synchronize(f.dev, queue), FERRY_EINVAL, "is not a queue"));
     teardown();
 }
 

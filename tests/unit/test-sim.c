@@ -86,7 +86,7 @@ static void as_many_devices_as_configured_and_no_more(void)
     driver_set("devices", "3");
     CU_ASSERT_EQUAL(sim->device_count(sim->plugin, &count), 0);
     CU_ASSERT_EQUAL(count, 3);
-    CU_ASSERT(driver_failed(sim->device_open(sim->plugin, 3, &dev), FERRY_ENODEV, "no device 3"));
+    CU_ASSERT(driver_failed(sim->device_open(sim->plugin, 3, &dev), FERRY_ENODEV, "device 3 does not exist"));
     CU_ASSERT_PTR_NULL(dev);
 }
 
