@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
-/* Operations on blobs: their results, what they copy, what they refuse. */
+/* Operations on blobs: results, copies, errors. */
 #include "ranks.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static void nap(int ms)
     nanosleep(&t, NULL);
 }
 
-/* What rank r has at i. */
+/* The number of rank r at i. */
 static int number(int r, int i)
 {
     return (r + 1) * 3 + i * (r % 2 ? -1 : 2);
@@ -43,7 +43,7 @@ static void *half(ferry_blob *b, unsigned which)
     return at;
 }
 
-/* Integers of all sizes as doubles. */
+/* Reads integers of all sizes as doubles. */
 static double get(ferry_dtype t, const void *at, int i)
 {
     switch (t) {
@@ -147,7 +147,7 @@ static void halves_are_gathered_by_rank(void)
     ferry_blob_destroy(into);
 }
 
-/* The same on an end whose pieces are short: as counts beyond 2^31 go. */
+/* The same with a limit on the length of pieces, as for counts beyond 2^31. */
 static void long_halves_go_in_pieces(void)
 {
     const ferry_mpi_options o = { .struct_size = sizeof o, .piece = 3 };
@@ -178,12 +178,13 @@ static void nothing_is_copied_where_the_hosts_copy_is_the_newest(void)
     CHECK(ferry_memory_head(ferry_blob_diff_memory(b)) == FERRY_HEAD_AT_HOST);
     CHECK(ferry_blob_device_diff(b).handle);
     CHECK(ranks_copies() == before + 1);
-    CHECK(!ferry_mpi_allreduce(mpi, b, FERRY_DIFF, FERRY_MPI_SUM, NULL, NULL)); /* both have it */
+    /* both copies are valid */
+    CHECK(!ferry_mpi_allreduce(mpi, b, FERRY_DIFF, FERRY_MPI_SUM, NULL, NULL));
     CHECK(ranks_copies() == before + 1);
     CHECK(ferry_blob_mutable_device_diff(b).handle);
     CHECK(ranks_copies() == before + 2);
     CHECK(
-        !ferry_mpi_allreduce(mpi, b, FERRY_DIFF, FERRY_MPI_SUM, NULL, NULL)); /* the device alone */
+        !ferry_mpi_allreduce(mpi, b, FERRY_DIFF, FERRY_MPI_SUM, NULL, NULL)); /* only the device */
     CHECK(ranks_copies() == before + 3);
     CHECK(get(FERRY_F32, half(b, FERRY_DIFF), 0) == 2 * ranks * ranks * ranks);
     ferry_blob_destroy(b);
@@ -239,7 +240,7 @@ static void a_thread_takes_it_forward_while_the_program_computes(void)
     interposed.delay = 0.05;
     CHECK(!ferry_mpi_allreduce(mpi, b, FERRY_DIFF, FERRY_MPI_SUM, NULL, &e));
     CHECK(ferry_mpi_event_query(e) == 0);
-    for (i = 0; i < 200 && !done; i++) { /* of which none takes it forward */
+    for (i = 0; i < 200 && !done; i++) { /* polling alone does not advance it */
         nap(25);
         done = ferry_mpi_event_query(e);
     }
@@ -251,7 +252,7 @@ static void a_thread_takes_it_forward_while_the_program_computes(void)
     ferry_blob_destroy(b);
 }
 
-/* Events in any order, and one that nobody keeps. */
+/* Events in any order, one of which is never waited for. */
 static void many_are_under_way_at_once(void)
 {
     ferry_blob *b[16];

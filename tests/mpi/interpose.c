@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 /*
- * MPI's calls on their way from libferrympi: the program's own definitions are found first, and PMPI_… are
- * the real ones.
+ * Wraps MPI's functions between libferrympi and MPI: the program's own definitions are found first
+ * and call PMPI_….
  */
 #include "ranks.h"
 
@@ -21,7 +21,7 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* What is on its way: the wire has one operation at a time. */
+/* The operations on the simulated wire, which transfers one at a time. */
 static struct {
     MPI_Request request;
     double ready;
@@ -29,7 +29,7 @@ static struct {
 static int n_wire;
 static double free_at;
 
-/* Short sums, which belong to who measures, are not kept. */
+/* Short sums belong to the measurement itself and are not delayed. */
 static void put_on_wire(MPI_Request request, int n, MPI_Datatype type)
 {
     int size = 0;
@@ -44,7 +44,7 @@ static void put_on_wire(MPI_Request request, int n, MPI_Datatype type)
     wire[n_wire++].ready = free_at;
 }
 
-/* Whether it is on its way yet. */
+/* Whether it is still being transferred. */
 static bool is_on_wire(MPI_Request request)
 {
     int i = 0;
@@ -59,14 +59,14 @@ static bool is_on_wire(MPI_Request request)
     return false;
 }
 
-/* Whether this call is to fail. */
+/* Counts the call; returns whether it is to fail. */
 static bool counts(void)
 {
     interposed.calls++;
     return interposed.fails && --interposed.fails == 0;
 }
 
-/* What the CUDA plugin's runtime has under that name. */
+/* The function of that name in the CUDA plugin's runtime. */
 static void *cuda(const char *name)
 {
     void *cudart = dlopen("libcudart.so." CUDART_MAJOR, RTLD_NOW | RTLD_NOLOAD);
@@ -74,7 +74,10 @@ static void *cuda(const char *name)
     return cudart ? dlsym(cudart, name) : NULL;
 }
 
-/* As an MPI that knows CUDA: the bytes of the device are brought, summed and taken back, each 4 of them. */
+/*
+ * Acts like a CUDA-aware MPI: copies the device's bytes to the host, sums them, 4 bytes each, and
+ * copies them back.
+ */
 static int sum_on_device(void *at, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     int (*copy)(void *, const void *, size_t, int, void *), (*wait)(void);

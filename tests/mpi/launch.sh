@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=sh
-# Starting ranks on this machine, with what Open MPI and MPICH each want for it.
+# Starts ranks on this machine, with the options that Open MPI and MPICH require.
 
-# Why no ranks can be started here; nothing where they can.
+# Prints the reason why no ranks can be started here; nothing if they can.
 cannot_launch() {
     case "${CC-} ${CFLAGS-} ${LDFLAGS-}" in
     *-fsanitize=*) echo "MPI's own leaks and races are not ours to report" ;;
@@ -14,7 +14,8 @@ cannot_launch() {
     fi
 }
 
-# launch RANKS COMMAND…: its ranks, more than there are processors if need be, 60 s at most.
+# launch RANKS COMMAND…: starts its ranks, more than there are processors if necessary, for at most
+# 60 s.
 launch() {
     launch_ranks=$1
     shift

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an MPI of fewer threads allows; device memory; and ranks that end in an error. */
+/*
+ * The operations that an MPI with fewer threads allows; device memory; and ranks that end with an
+ * error.
+ */
 #include "ranks.h"
 
 #include "backends/sim/control.h"
@@ -10,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- MPI_THREAD_FUNNELED ---------------------------------------------------------------------------- */
+/* ---- MPI_THREAD_FUNNELED --------------------------------------------------------------------- */
 
 static void a_thread_is_refused_below_multiple(void)
 {
@@ -62,7 +65,7 @@ static void another_thread_is_refused(void)
     ferry_blob_destroy(b);
 }
 
-/* The device stands still until both are over. */
+/* The device is held until both calls have returned. */
 static void neither_a_begin_nor_a_query_waits_for_the_device(void)
 {
     ferry_blob *b = ranks_blob(FERRY_F32, 100);
@@ -114,7 +117,7 @@ const struct ranks_case held_cases[] = {
     { NULL, NULL },
 };
 
-/* ---- device memory ---------------------------------------------------------------------------------- */
+/* ---- device memory --------------------------------------------------------------------------- */
 
 static void an_mpi_that_takes_device_memory_is_handed_it(void)
 {
@@ -139,9 +142,9 @@ const struct ranks_case device_cases[] = {
     { NULL, NULL },
 };
 
-/* ---- failures --------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
-/* MPI fails at rank 1, which says what it has then, and tells the others. */
+/* MPI fails on rank 1, which reports the state of its blobs, and informs the other ranks. */
 int ranks_broken(void)
 {
     ferry_blob *b = ranks_blob(FERRY_F32, 8), *c = ranks_blob(FERRY_F32, 8);
@@ -165,7 +168,7 @@ int ranks_broken(void)
     return 0;
 }
 
-/* All but rank 0 find that it ends, with its line. */
+/* All ranks except rank 0 find that it has ended, and print its message. */
 int ranks_told(void)
 {
     ferry_blob *b = ranks_blob(FERRY_F32, 8);
@@ -181,7 +184,10 @@ int ranks_told(void)
     return 0;
 }
 
-/* What MPI_COMM_WORLD is told, where ferry has initialised MPI: a root that sends more than there is room for. */
+/*
+ * An error on MPI_COMM_WORLD, where ferry has initialised MPI: the root sends more than the
+ * receiver expects.
+ */
 int ranks_apart(void)
 {
     ferry_blob *b;
@@ -197,7 +203,7 @@ int ranks_apart(void)
     return 0;
 }
 
-/* One of two ends fails; the other, which did not, is closed after it. */
+/* One of two communicators fails; the other one, which did not, is closed after it. */
 int ranks_twice(void)
 {
     ferry_mpi *other;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs as several ranks, started by check-mpi.sh: `ranks collective|levels|held|device` prints a line for each
- * case, from rank 0, that has passed on all ranks or failed on one; `ranks broken|told|apart|twice` ends in an error,
- * the last two without having initialised MPI.
+ * Runs as several ranks, started by check-mpi.sh: `ranks collective|levels|held|device` prints from
+ * rank 0 a line for each case that passed on all ranks or failed on one; `ranks
+ * broken|told|apart|twice` ends with an error, the last two without having initialised MPI.
  */
 #include "ranks.h"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 /*
- * How much of the sums goes by while the backward pass computes: ranks that train over a wire on which a sum takes
- * DELAY microseconds and a byte more than its part of GBYTE/S (interpose.c), beside what a wire that is never idle
- * without need would hide. Rank 0 prints a line for each iteration, and the largest share.
+ * The share of communication that overlaps the backward pass: ranks train over a simulated wire on
+ * which a sum takes DELAY microseconds and its bytes divided by GBYTE/S (interpose.c); the share is
+ * relative to the most that a wire could hide that idles only when no sum is waiting. Rank 0 prints
+ * a line for each iteration, and the largest share.
  *
  *     overlap [SOLVER DELAY GBYTE/S]
  *
- * Without arguments the layers sleep, each 20 ms forward and back, and a sum takes 15 ms: no processor is wanted.
+ * Without arguments the layers sleep 20 ms each, forward and backward, and a sum takes 15 ms, so
+ * that no processor is needed.
  */
 #include "ranks.h"
 
@@ -20,11 +22,11 @@
 
 #define NAP        20 /* ms */
 #define ITERATIONS 6
-#define MOST       512 /* sums of an iteration */
+#define MOST       512 /* sums per iteration */
 
-int rank; /* as ranks.h has it */
+int rank; /* like ranks.h */
 
-/* ---- layers that sleep -------------------------------------------------------------------------------- */
+/* ---- layers that sleep ----------------------------------------------------------------------- */
 
 static int setup(ferry_layer *layer)
 {
@@ -87,12 +89,13 @@ static const char sleeping[] =
     "layer { name: 'l' type: 'EuclideanLoss' bottom: 'g' bottom: 't' top: 'l' } }\n"
     "base_lr: 0 lr_policy: 'fixed' snapshot_after_train: false\n";
 
-/* ---- a team that looks at the clock --------------------------------------------------------------------- */
+/* ---- a communicator that measures ------------------------------------------------------------ */
 
 static ferry_comm inner;
-static double begun[MOST], cost[MOST]; /* of the running iteration */
+static double begun[MOST], cost[MOST]; /* of the current iteration */
 static int n_begun;
-static bool sleeps; /* the layers do: when each is through is known, whenever its sum was begun */
+static bool sleeps; /* with sleeping layers the time at which each is done is known, whenever its
+                     * sum was begun */
 static double best;
 
 static double seconds(void)
@@ -113,7 +116,7 @@ static int begin_sum(void *arg, ferry_blob *b, unsigned which)
     return inner.begin_sum(arg, b, which);
 }
 
-/* When a wire would be done that is idle only where nothing was begun. */
+/* The time at which a wire would be done that idles only while no sum has begun. */
 static double least_end(double all_begun)
 {
     double at = 0;
@@ -138,14 +141,14 @@ static int finish(void *arg, double *values, int n)
     share = all - least > 0 ? (all - over) / (all - least) : 0;
     best = share > best ? share : best;
     if (!rank)
-        printf("%d sums, %.1f ms on the wire: %.1f ms behind the backward pass, %.1f at the least: "
+        printf("%d sums, %.1f ms on the wire: %.1f ms after the backward pass, minimum %.1f: "
                "hidden %.3f\n",
                n_begun, all * 1e3, over * 1e3, least * 1e3, share);
     n_begun = 0;
     return err ? err : inner.finish(arg, values, n);
 }
 
-/* ---- the program ---------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static int fail(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the cases of a program that runs as several ranks share. Its calls of MPI come past interpose.c, which
- * counts them, has them fail, or takes addresses of device memory, as a test asks.
+ * Declarations that the cases of a program with several ranks share. interpose.c wraps its MPI
+ * calls: it counts them, makes them fail, or accepts addresses of device memory, as a test
+ * requests.
  */
 #ifndef FERRY_TEST_RANKS_H
 #define FERRY_TEST_RANKS_H
@@ -12,17 +13,17 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-/* What interpose.c sees and does. */
+/* The state of interpose.c. */
 struct interposed {
-    int calls;       /* of collective operations that do not block */
+    int calls;       /* number of non-blocking collective operations */
     int fails;       /* the call that fails, counted down: 1 is the next; 0: none */
-    bool takes_cuda; /* addresses of the CUDA plugin's memory are taken */
-    double delay;    /* seconds that a sum takes at the least; one goes behind the other */
+    bool takes_cuda; /* addresses of the CUDA plugin's memory are accepted */
+    double delay;    /* minimum seconds of a sum; sums follow one another */
     double per_byte; /* and seconds more for each byte */
 };
 extern struct interposed interposed;
 
-/* Notes that the running case has failed, and where. */
+/* Records that the current case has failed, and where. */
 void ranks_fail(const char *file, int line, const char *what);
 #define CHECK(x)                                \
     do {                                        \
@@ -36,23 +37,23 @@ struct ranks_case {
 };
 
 extern ferry_device *dev;
-extern ferry_mpi *mpi; /* of the running case, opened by it or by ranks_open */
+extern ferry_mpi *mpi; /* of the current case, opened by it or by ranks_open */
 extern int rank, ranks;
 
 /* Opens `mpi` for all further cases of the run. */
 void ranks_open(const ferry_mpi_options *o);
-/* A blob on the device, or the end. */
+/* A blob on the device; exits on failure. */
 ferry_blob *ranks_blob(ferry_dtype dtype, int64_t count);
-/* Copies to and from the device so far. */
+/* Number of copies to and from the device so far. */
 uint64_t ranks_copies(void);
 
-/* The cases that a word of the command line stands for. */
+/* The cases of a word of the command line. */
 extern const struct ranks_case collective_cases[], level_cases[], held_cases[], device_cases[];
 
-/* Runs that end in an error: what they say is looked at by who started them. */
+/* Runs that end with an error; the script that starts them checks their output. */
 int ranks_broken(void);
 int ranks_told(void);
-/* The same where ferry initialises MPI. */
+/* The same if ferry initialises MPI. */
 int ranks_apart(void);
 int ranks_twice(void);
 
