@@ -36,7 +36,7 @@ void model_init(struct model *m, bool peer)
 
 /* ---- copies --------------------------------------------------------------------------------- */
 
-/* The design's "cheapest": a peer before the host's bus, once before twice. */
+/* The design's "cheapest": a peer copy before the host bus, one transfer before two. */
 static unsigned price(const struct model *m, unsigned from, unsigned to)
 {
     if (from == HOST || to == HOST)
@@ -44,7 +44,9 @@ static unsigned price(const struct model *m, unsigned from, unsigned to)
     return m->peer ? 1 : 4;
 }
 
-/* The cheapest valid copy; of two that cost the same the home's, else the lowest slot's. */
+/*
+ * The cheapest valid copy; of two with equal cost that of the home, else that of the lowest slot.
+ */
 static unsigned cheapest(const struct model *m, unsigned to)
 {
     static const unsigned order[MODEL_SLOTS] = { 1, HOST, 2 };
@@ -61,7 +63,7 @@ static unsigned cheapest(const struct model *m, unsigned to)
     return best;
 }
 
-/* Room for a copy, if there is none. */
+/* Allocates a copy, if there is none. */
 static void make_room(struct model *m, unsigned slot)
 {
     if (!(m->adopted & BIT(slot)))
@@ -75,8 +77,8 @@ static void count(unsigned *copies, unsigned *bytes, unsigned cells)
 }
 
 /*
- * One leg: the cells in use that hold something go from one place to another, which is then valid.
- * Those beyond are zeros there as they are here.
+ * One transfer: copies the cells in use that have contents from one slot to another, which is then
+ * valid. Cells beyond are zero in both.
  */
 static void copy(struct model *m, unsigned from, unsigned to)
 {
@@ -110,7 +112,7 @@ static void zero(struct model *m, unsigned slot)
     m->valid = BIT(slot);
 }
 
-/* From wherever it is cheapest to a place that has no valid copy. */
+/* Copies from the cheapest valid slot to a slot without a valid copy. */
 static void fetch(struct model *m, unsigned slot)
 {
     unsigned from = cheapest(m, slot);
@@ -126,7 +128,7 @@ static void fetch(struct model *m, unsigned slot)
     copy(m, from, slot);
 }
 
-/* Whoever looks at cells in use that hold nothing yet finds zeros, which are contents from then on. */
+/* Cells in use without contents read as zeros, which are contents from then on. */
 static void fill_up(struct model *m, unsigned slot)
 {
     if (m->length[slot] < m->used)
@@ -140,7 +142,7 @@ static void read_at(struct model *m, unsigned slot)
     fill_up(m, slot);
 }
 
-/* The only valid copy, and all of what is in use is the program's. */
+/* This is the only valid copy, and the program has written all cells in use. */
 static void written(struct model *m, unsigned slot)
 {
     if (!(m->valid & BIT(slot)))
@@ -158,7 +160,7 @@ static void mutate(struct model *m, unsigned slot, uint8_t value)
             m->cell[slot][i] = value;
 }
 
-/* What lies beyond the cells in use stays as new as it was. */
+/* Cells beyond those in use still have no contents. */
 static void overwrite(struct model *m, unsigned slot, uint8_t value)
 {
     make_room(m, slot);
@@ -172,16 +174,16 @@ static void prefetch(struct model *m, unsigned slot)
 
     if (m->valid & BIT(slot) || from == NOBODY)
         return;
-    make_room(m, slot); /* so that want of room shows at once */
+    make_room(m, slot); /* allocated first, so that lack of memory is detected at once */
     if (needs_the_host(m, from, slot)) {
-        copy(m, from, HOST); /* the first leg; the next touch brings the second */
+        copy(m, from, HOST); /* the first transfer; the next access makes the second */
         return;
     }
     copy(m, from, slot);
     fill_up(m, slot);
 }
 
-/* The program's memory holds the value in all of its cells. */
+/* The program's memory contains the value in all of its cells. */
 static void adopt(struct model *m, unsigned slot, uint8_t value)
 {
     m->allocated &= ~BIT(slot);
@@ -191,7 +193,7 @@ static void adopt(struct model *m, unsigned slot, uint8_t value)
     memset(m->cell[slot], value, MODEL_CELLS);
 }
 
-/* The library takes its own block on a device back; the last copy goes to the host first. */
+/* The library frees its own block on a device; the last valid copy is copied to the host first. */
 static void evict(struct model *m, unsigned slot)
 {
     if (!(m->allocated & BIT(slot)))
@@ -202,7 +204,10 @@ static void evict(struct model *m, unsigned slot)
     m->allocated &= ~BIT(slot);
 }
 
-/* Copies that are too short go if one is long enough; if none is, the rest of each is zeros. */
+/*
+ * Copies that are too short are dropped if another is long enough; otherwise the rest of each is
+ * zeros.
+ */
 static void regrow(struct model *m)
 {
     unsigned enough = 0;
@@ -253,7 +258,7 @@ void model_step(struct model *m, const struct model_op *op, uint8_t value)
     }
 }
 
-/* ---- what can be said of a state ------------------------------------------------------------ */
+/* ---- predicates on a state ------------------------------------------------------------------ */
 
 unsigned model_state(const struct model *m)
 {

@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 /*
- * What a memory with copies on the host and two devices has to do, by the design's words alone: no
- * line of it is shared with the library. It knows no time. A copy has happened as soon as it was
- * asked for, since nobody may ever see that it has not.
+ * The specified behaviour of a memory with copies on the host and two devices, written from the
+ * design document alone: it shares no line with the library. The model has no time: a copy takes
+ * effect when it is requested, because no program can observe otherwise.
  *
- * A memory has four cells, two of them in use while it is shrunk; each holds a small number.
+ * A memory has four cells, two of them in use while it is shrunk; each contains a small number.
  */
 
 #define MODEL_SLOTS 3 /* the host, device 0 (the home), device 1 */
@@ -28,7 +28,7 @@ enum model_kind {
     MODEL_REGROW
 };
 
-/* An operation at a place; the last three have none. */
+/* An operation on a slot; the last three have none. */
 struct model_op {
     enum model_kind kind;
     unsigned slot;
@@ -38,26 +38,31 @@ struct model_op {
 extern const struct model_op model_ops[MODEL_OPS];
 const char *model_op_name(unsigned op);
 
-/* Copies by direction: counts for each device, at the far end or where it is received. */
+/*
+ * Copies by direction: counts for each device, on the device that is not the host or that receives.
+ */
 struct model_traffic {
     unsigned h2d[2], d2h[2], d2d[2];
     unsigned bytes_h2d[2], bytes_d2h[2], bytes_d2d[2]; /* in cells */
 };
 
 struct model {
-    bool peer;                    /* the devices copy to one another */
-    unsigned valid;               /* V, bit 0 the host */
-    unsigned allocated;           /* the library's own blocks */
-    unsigned adopted;             /* the program's */
+    bool peer;                    /* the devices can copy to each other */
+    unsigned valid;               /* the set of valid copies, bit 0 the host */
+    unsigned allocated;           /* allocated by the library */
+    unsigned adopted;             /* adopted from the program */
     unsigned used;                /* cells in use: 2 or 4 */
-    unsigned length[MODEL_SLOTS]; /* how many cells of a valid copy hold something */
+    unsigned length[MODEL_SLOTS]; /* number of cells of a valid copy that have contents */
     uint8_t cell[MODEL_SLOTS][MODEL_CELLS];
     struct model_traffic traffic;
 };
 
 void model_init(struct model *m, bool peer);
 
-/* Does it. A write brings the value: to all cells in use, to every other one if mutable. */
+/*
+ * Performs it. A write stores the value: in all cells in use, or, for mutable access, in every
+ * other one.
+ */
 void model_step(struct model *m, const struct model_op *op, uint8_t value);
 
 /* Whether a mutable access writes that cell. */
@@ -67,13 +72,13 @@ static inline bool model_mutates(unsigned cell)
 }
 
 /*
- * Everything that decides what later operations do, contents apart, as one number below
+ * All state that decides what later operations do, except the contents, as one number below
  * MODEL_STATES.
  */
 unsigned model_state(const struct model *m);
 #define MODEL_STATES (2u * 8u * 8u * 8u * 8u)
 
-/* Whether what must always hold does. */
+/* Whether the invariants hold. */
 bool model_is_sound(const struct model *m);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Steps in which a call of the plugin's fails, at once or when its work is done. */
+/* Steps in which a call of the plugin fails, at once or when its work runs. */
 
-/* Where no peer copy is possible, the host's copy may have come about on the way. */
+/* Without peer copies, the staged copy may have made the host's copy valid before the failure. */
 static void admit_staged_copy(void)
 {
     unsigned from = rig.model.valid & 2 ? 1 : 2;
@@ -23,7 +23,7 @@ static void admit_staged_copy(void)
         rig.model.allocated |= 1;
 }
 
-/* Nothing happened, by its own account; it is done again, undisturbed. */
+/* The library reports no change; the operation is repeated without a failure. */
 static bool again(unsigned index)
 {
     admit_staged_copy();
@@ -35,7 +35,7 @@ static bool again(unsigned index)
     return rig_step(index);
 }
 
-/* An eviction that fails is none, and no error either. */
+/* A failed eviction has no effect and is not an error. */
 static bool was_skipped(const struct model_op *op)
 {
     return op->kind == MODEL_EVICT && wx_valid(rig.m) == rig.model.valid &&
@@ -64,14 +64,14 @@ enum rig_outcome rig_step_failing(unsigned index, int dev, unsigned nth)
     return !ok ? RIG_WRONG : fired ? RIG_WITHSTOOD : RIG_UNREACHED;
 }
 
-/* The bytes as they were, at whichever place. */
+/* The bytes are unchanged, in every slot. */
 static void same_everywhere(unsigned from)
 {
     for (unsigned s = 0; s < MODEL_SLOTS; s++)
         memcpy(rig.model.cell[s], rig.model.cell[from], MODEL_CELLS);
 }
 
-/* `lost`: none may succeed; else each must at the second attempt. */
+/* `lost`: no read may succeed; otherwise each must succeed at the second attempt. */
 static bool read_around(unsigned first, bool lost)
 {
     for (unsigned i = 0; i < 2 * MODEL_SLOTS; i++) {
@@ -80,7 +80,7 @@ static bool read_around(unsigned first, bool lost)
         int err = ferry_memory_access(rig.m, rig_device(slot), FERRY_READ, rig_queue(slot), &ref);
 
         if (!err && lost)
-            return rig_fail("a read at %u of what was lost succeeds", slot);
+            return rig_fail("a read at %u of lost contents succeeds", slot);
         if (err && !lost && i % 2)
             return rig_failed("a second read");
         if (!err && !(slot ? rig_kernel_reads(slot, rig_queue(slot), ref, &rig.model)
@@ -91,7 +91,7 @@ static bool read_around(unsigned first, bool lost)
     return true;
 }
 
-/* A place to take the right bytes from, after the step. */
+/* A slot with the correct bytes, after the step. */
 static unsigned a_valid_slot(void)
 {
     return rig.model.valid & 1 ? 0 : rig.model.valid & 2 ? 1 : 2;
@@ -120,7 +120,7 @@ enum rig_outcome rig_step_failing_later(unsigned index, int dev, unsigned nth, u
     lost = !err && op->kind == MODEL_MUTABLE;
     rig.model = before;
     same_everywhere(a_valid_slot());
-    rig.model.valid = 0; /* the order of reads decides, and has been compared elsewhere */
+    rig.model.valid = 0; /* the order of reads decides, and was compared before */
     if (!read_around(first, lost))
         return RIG_WRONG;
     rig_count_from_here();

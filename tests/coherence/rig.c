@@ -95,13 +95,13 @@ ferry_device *rig_device(unsigned slot)
     return slot ? wx_dev((int)slot - 1) : NULL;
 }
 
-/* Odd steps go through a queue of the program's own. */
+/* Odd steps use a queue of the program. */
 ferry_queue *rig_queue(unsigned slot)
 {
     return slot ? rig.queue[slot - 1][rig.nops % 2] : NULL;
 }
 
-/* Blocks that exist now, on all devices and the host. */
+/* The number of blocks on all devices and the host. */
 uint64_t rig_blocks(void)
 {
     uint64_t live = 0;
@@ -149,9 +149,9 @@ const struct model *rig_model(void)
     return &rig.model;
 }
 
-/* ---- kernels and the host's hands ------------------------------------------------------------ */
+/* ---- kernels and host accesses --------------------------------------------------------------- */
 
-/* A kernel that reads the cells in use, into a place of the log that is its own. */
+/* A kernel that copies the cells in use to a slot of its own in the log. */
 bool rig_kernel_reads(unsigned slot, ferry_queue *q, ferry_ref from, const struct model *model)
 {
     struct expected *e = &rig.expected[rig.expectations];
@@ -169,7 +169,7 @@ bool rig_host_reads(const float *p, const struct model *model)
 {
     for (unsigned i = 0; i < model->used * CELL; i++)
         if (p[i] != model->cell[0][i / CELL])
-            return rig_fail("the host reads %g in place of %u in cell %u", (double)p[i],
+            return rig_fail("the host reads %g instead of %u in cell %u", (double)p[i],
                             model->cell[0][i / CELL], i / CELL);
     return true;
 }
@@ -195,7 +195,10 @@ static bool write_cells(enum model_kind kind, ferry_queue *q, ferry_ref at, unsi
     return true;
 }
 
-/* Adopted memory is the program's again: any work that still wanted it will not find it. */
+/*
+ * Adopted memory belongs to the program again: it is overwritten, so that a late access is
+ * detected.
+ */
 static void take_back(void *arg)
 {
     struct spare *spare = arg;
@@ -209,7 +212,7 @@ static void take_back(void *arg)
             ((float *)spare->ref.handle)[i] = POISON;
 }
 
-/* ---- operations: the call, then what the program does with what it got ------------------------ */
+/* ---- operations: the call, then the program's use of the result ------------------------------ */
 
 static const unsigned access_of[] = { FERRY_READ, FERRY_READ | FERRY_WRITE, FERRY_WRITE };
 
@@ -228,7 +231,7 @@ static int evict(unsigned slot)
     return err;
 }
 
-/* What is to be adopted is filled first, on the default queue, of which ferry has to be told. */
+/* Memory to adopt is filled first, on the default queue, and its producer is reported to ferry. */
 bool rig_get_ready(const struct model_op *op)
 {
     ferry_queue *q = op->slot ? rig.queue[op->slot - 1][0] : NULL;
@@ -256,7 +259,7 @@ static int reshape(unsigned cells)
     int err = ferry_blob_reshape(rig.blob, (int64_t[]){ cells * CELL }, 1, &grew);
 
     if (!err && grew)
-        rig_fail("within the capacity, and yet it grew");
+        rig_fail("grew although it fits the capacity");
     return err;
 }
 
@@ -284,7 +287,7 @@ int rig_call(const struct model_op *op, ferry_ref *out)
     return FERRY_EINVAL;
 }
 
-/* What the program does at `ref`, the model being as it will be. */
+/* The program's accesses at `ref`; the model has the state after the operation. */
 static bool use(const struct model_op *op, ferry_ref ref)
 {
     ferry_queue *q = rig_queue(op->slot);
@@ -300,7 +303,7 @@ static bool use(const struct model_op *op, ferry_ref ref)
     return true;
 }
 
-/* ---- comparing -------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool same(const char *what, int dev, uint64_t is, uint64_t was, uint64_t should)
 {
@@ -310,7 +313,7 @@ static bool same(const char *what, int dev, uint64_t is, uint64_t was, uint64_t 
                     (unsigned long long)(is - was), (unsigned long long)should);
 }
 
-/* By ferry's account and by the plugin's. */
+/* By ferry's counters and by the plugin's. */
 static bool same_traffic(int i)
 {
     const struct model_traffic *t = &rig.model.traffic;
@@ -365,7 +368,7 @@ static bool same_validity(unsigned should)
 bool rig_compare(void)
 {
     if (!model_is_sound(&rig.model))
-        return rig_fail("the model has lost its senses");
+        return rig_fail("the model violates its invariants");
     if (!same_validity(rig.model.valid))
         return false;
     if (rig_blocks() - rig.live != rig_bits(rig.model.allocated))
@@ -373,12 +376,12 @@ bool rig_compare(void)
                         (unsigned long long)(rig_blocks() - rig.live),
                         rig_bits(rig.model.allocated));
     if (rig.adopted - rig.deleted != rig_bits(rig.model.adopted))
-        return rig_fail("%u adoptions, %u deleters run, by the model %u are left", rig.adopted,
+        return rig_fail("%u adoptions, %u deleters run, %u remain by the model", rig.adopted,
                         rig.deleted, rig_bits(rig.model.adopted));
     return same_traffic(0) && same_traffic(1);
 }
 
-/* Both have done it: the program goes on to use what it got. */
+/* After both have performed the step, the program uses the result. */
 bool rig_follow(const struct model_op *op, ferry_ref ref)
 {
     model_step(&rig.model, op, rig.value);
@@ -414,7 +417,7 @@ void rig_mislead(void)
     rig.quiet = true;
 }
 
-/* What was asked for last runs first, where it may. */
+/* Runs the commands in the reverse order of their submission, where possible. */
 static void run_backwards(void)
 {
     for (int k = 1; k >= 0; k--)
@@ -423,7 +426,7 @@ static void run_backwards(void)
     wx_run_all();
 }
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static bool check_log(int i)
 {
@@ -438,7 +441,7 @@ static bool check_log(int i)
 
         for (unsigned c = 0; e->dev == (unsigned)i && c < e->cells * CELL; c++)
             if (log[k * FLOATS + c] != e->cell[c / CELL])
-                return rig_fail("kernel %u of dev%d read %g in place of %u in cell %u", k, i,
+                return rig_fail("kernel %u of dev%d read %g instead of %u in cell %u", k, i,
                                 (double)log[k * FLOATS + c], e->cell[c / CELL], c / CELL);
     }
     return true;

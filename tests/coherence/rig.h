@@ -6,58 +6,61 @@
 #include "world.h"
 
 /*
- * A blob on two devices of the running world that is put through the model's operations, with kernels on both
- * queues of each device that read and write what the accesses give them. Where it and the model
- * part, the rig says where.
+ * Applies the model's operations to a blob on two devices of the current world, with kernels on
+ * both queues of each device that read and write the references that the accesses return. A
+ * difference between the library and the model is printed.
  */
 
 #define RIG_STEPS 16
 
-/* Opens the running world's devices, once; `peer`: they copy to one another. */
+/* Opens the current world's devices, once; `peer`: they can copy to each other. */
 bool rig_open(bool peer);
-/* Whether all blocks, events and queues of the plugin's were given back. */
+/* Whether all blocks, events and queues of the plugin were freed. */
 bool rig_close(void);
 
 /*
- * A new blob, and a new model of it. `settle`: all work is done after each step, else it stays
- * pending until somebody waits for it.
+ * Creates a blob and its model. `settle`: all work completes after each step; otherwise it stays
+ * pending until an access waits for it.
  */
 bool rig_begin(bool settle);
 
-/* The model as it should be, to be looked at. */
+/* The expected state. */
 const struct model *rig_model(void);
 
-/* Does one operation on both and compares them; false: a line has been printed. */
+/* Performs one operation on both and compares them; returns false after printing a line. */
 bool rig_step(unsigned op);
 
-/* What came of an operation one of whose calls was to fail. */
+/* The result of an operation with an injected failure. */
 enum rig_outcome {
-    RIG_WRONG,     /* not as it should; a line has been printed */
-    RIG_UNREACHED, /* it makes fewer calls than that */
-    RIG_WITHSTOOD  /* a call did fail */
+    RIG_WRONG,     /* a difference; a line has been printed */
+    RIG_UNREACHED, /* the operation makes fewer calls */
+    RIG_WITHSTOOD  /* the call failed and the result is correct */
 };
 
 /*
  * The same while the `nth` call of device `dev` fails, whatever its kind. Either the operation
- * succeeds and all is as if nothing had failed, or nothing has changed, but that a staged copy may
- * have gained the host's bit; done again, it then succeeds.
+ * succeeds as without a failure, or the state is unchanged, except that a staged copy may have made
+ * the host's copy valid; then the repeated operation succeeds.
  */
 enum rig_outcome rig_step_failing(unsigned op, int dev, unsigned nth);
 
 /*
- * The same while the `nth` copy of device `dev` is accepted and fails when it runs. Every later read
- * fails or gives the right bytes, never others; it fails for good only where no other copy was
- * left. `first` is the place that is read first.
+ * The same while the `nth` copy of device `dev` is accepted and fails when it runs. Every later
+ * read fails or gives the correct bytes, never others; it keeps failing only if no other valid copy
+ * was left. `first` is the slot that is read first.
  */
 enum rig_outcome rig_step_failing_later(unsigned op, int dev, unsigned nth, unsigned first);
 
-/* Makes the model expect copies that it should not; for a test of the test. Prints nothing then. */
+/* Makes the model expect wrong copies, to test the test. Prints nothing from then on. */
 void rig_mislead(void);
 
-/* What all valid copies hold, and all kernels have read, is right. Reads them; the last thing. */
+/* Reads all valid copies and the values that kernels have read, and checks them; called last. */
 bool rig_check_contents(void);
 
-/* Gives the blob back; nothing may be left. `ok`: so far; the result includes it. */
+/*
+ * Destroys the blob and checks that nothing is left. `ok`: the result so far, which the return
+ * value includes.
+ */
 bool rig_end(bool ok);
 
 /* Prints a failure with the operations since rig_begin. */

@@ -9,15 +9,15 @@
 #include <unistd.h>
 
 /*
- * The library against the model: every sequence of operations up to FERRY_TEST_LENGTH (4), every
- * state that can be reached by any sequence at all, and each call that can fail, failed at each of
- * those states. Says how much it walked.
+ * Compares the library with the model: every sequence of operations up to FERRY_TEST_LENGTH (4),
+ * every state that any sequence can reach, and every call that can fail in each of those states.
+ * Prints the numbers of sequences and states.
  */
 
-#define ENOUGH 10 /* failures to print */
+#define ENOUGH 10 /* maximum number of failures to print */
 
-static bool peer;    /* of the running world */
-static bool threads; /* its streams are threads: fewer steps a second */
+static bool peer;    /* of the current world */
+static bool threads; /* its streams are threads: fewer steps per second */
 static bool settle;
 static unsigned bad;
 
@@ -46,7 +46,7 @@ static bool walk(const unsigned *ops, unsigned length)
     return rig_end(ok && rig_check_contents());
 }
 
-/* The sequence after this one, of the same length, like a number with MODEL_OPS digits. */
+/* The next sequence of the same length, as a number with MODEL_OPS digits. */
 static bool advance(unsigned *ops, unsigned length)
 {
     while (length && ++ops[length - 1] == MODEL_OPS)
@@ -106,7 +106,7 @@ static void a_model_that_is_wrong_is_found_out(void)
 
 /* ---- states --------------------------------------------------------------------------------- */
 
-/* How to get to a state. */
+/* The sequence that leads to a state. */
 struct path {
     bool known;
     unsigned length, ops[RIG_STEPS];
@@ -160,7 +160,7 @@ static bool go_to(const struct path *p)
     return ok;
 }
 
-/* Calls `act` for each state and operation until it has seen enough failures. */
+/* Calls `act` for each state and operation until enough failures were seen. */
 static unsigned long long at_every_state(unsigned long long (*act)(const struct path *, unsigned))
 {
     unsigned long long n = 0;
@@ -284,7 +284,7 @@ static void nothing_is_left_at_the_end(void)
     CU_ASSERT(rig_close());
 }
 
-/* Where memory is allocated in a queue's order: the doubles end the program that uses it before. */
+/* Memory allocated in a queue's order: the doubles end a program that uses it too early. */
 static void a_prefetch_behind_slow_work_is_used_elsewhere(void)
 {
     const int64_t n = INT64_C(1) << 22;
@@ -308,8 +308,8 @@ static void a_prefetch_behind_slow_work_is_used_elsewhere(void)
 }
 
 /*
- * Memory that is allocated in the order of a queue and freed in that of the default one: the double
- * reports a block that is freed before its queue has come to its allocation.
+ * Memory allocated in the order of a queue and freed in that of the default queue: the double
+ * reports a block that is freed before its queue has reached the allocation.
  */
 static void an_access_that_fails_behind_slow_work_frees_its_block_in_order(void)
 {
@@ -341,7 +341,7 @@ static void an_access_that_fails_behind_slow_work_frees_its_block_in_order(void)
     end();
 }
 
-/* Its cell may not go to anybody else before the queue is done with it. */
+/* Its cell must not be reused before the queue is done with it. */
 static void a_reduction_that_fails_leaves_nothing_behind(void)
 {
     const int64_t n = INT64_C(1) << 20;
@@ -375,7 +375,7 @@ static void a_reduction_that_fails_leaves_nothing_behind(void)
 
 static char trace_path[] = "/tmp/ferry-test-coherence-XXXXXX";
 
-/* Adds an event's bytes, if it is of that name. One event is a line. */
+/* Adds the bytes of an event of that name. Each event is a line. */
 static void add_event(const char *line, const char *name, uint64_t *copies, uint64_t *bytes)
 {
     const char *at = strstr(line, "\"bytes\":");
@@ -410,7 +410,7 @@ static void check_trace(const ferry_device_stats *moved)
     CU_ASSERT_EQUAL(traced.bytes_d2d, moved->bytes_d2d);
 }
 
-/* Of both devices, since they were opened. */
+/* The statistics of both devices since they were opened. */
 static ferry_device_stats all_moved(void)
 {
     ferry_device_stats sum = { 0 };
@@ -429,7 +429,7 @@ static ferry_device_stats all_moved(void)
     return sum;
 }
 
-/* In a process of its own, since the trace is whole when the process is over. */
+/* Runs in a process of its own, because the trace is only complete when the process ends. */
 static int traced_program(int out)
 {
     ferry_device_stats moved;
@@ -443,7 +443,7 @@ static int traced_program(int out)
     return 0;
 }
 
-/* The steps themselves hold ferry's account against sim's and the model's. */
+/* The steps themselves compare ferry's counters with those of sim and the model. */
 static void the_trace_has_every_byte_that_was_counted(void)
 {
     ferry_device_stats moved = { 0 };
@@ -483,7 +483,7 @@ static const ferry_test_case traced[] = {
     FERRY_TEST(the_trace_has_every_byte_that_was_counted),
 };
 
-/* What a stream's failure later on does is the fault tests': it ends the whole context. */
+/* Failures of queued work are left to the fault tests, because they end the whole context. */
 static const ferry_test_case doubles[] = {
     FERRY_TEST(a_model_that_is_wrong_is_found_out),
     FERRY_TEST(every_reachable_state_agrees_with_the_model),

@@ -10,23 +10,23 @@
 #include <unistd.h>
 
 /*
- * Every short sequence of operations on two blobs, in worlds of devices of different kinds, beside
- * the oracle of the random programs: adoption, sharing, slices, moves, evictions, work that fails
- * when it runs, and devices that are lost. test-coherence is sharper (it counts copies and blocks)
- * about less. All short sequences of two, and of three one in so many; `test-walk --more` takes each
- * second.
+ * Every short sequence of operations on two blobs, in worlds of devices of different kinds,
+ * compared with the oracle of the random programs: adoption, sharing, slices, moves, evictions,
+ * queued work that fails, and lost devices. test-coherence checks more (it counts copies and
+ * blocks) of fewer operations. All sequences of two operations run, and a fraction of those of
+ * three; `test-walk --more` runs every second one.
  */
 
 #define COUNT 8
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
-/* What the dice of a step show; a step's own file says what it asks them. */
+/* The random numbers of a step; the file of the step documents them. */
 struct op {
     const char *name;
     void (*step)(struct dice *d);
     unsigned char script[8];
-    unsigned place; /* there has to be one of that number */
+    unsigned place; /* there must be a device of that number */
 };
 
 static void evict(struct dice *d)
@@ -104,7 +104,10 @@ static void do_op(const struct op *op, unsigned *values)
 struct sequence {
     const struct op *op[LONGEST_WALK];
     unsigned length;
-    /* before operation `fault_at` (LONGEST_WALK: none) work is made to fail, or a device is lost */
+    /*
+     * before operation `fault_at` (LONGEST_WALK: none) the next work is made to fail, or a device
+     * is lost
+     */
     unsigned fault_at, fault_place;
     uint32_t late; /* 0: a loss */
 };
@@ -123,7 +126,7 @@ static void add_blob(unsigned i, unsigned home)
     half_set(&o->half[DATA], store_create(COUNT), 0, -1);
 }
 
-/* Losses: each place twice, once with all work done and once at once. */
+/* Losses: each slot twice, once with all work done and once immediately. */
 static void strike(const struct sequence *s)
 {
     const unsigned char which[] = { (unsigned char)((s->fault_place - 1) / 2),
@@ -134,7 +137,7 @@ static void strike(const struct sequence *s)
         run.late_at = s->fault_place;
         run.late = s->late;
     } else {
-        run.step = LONGEST; /* it may be lost now */
+        run.step = LONGEST; /* the device may be lost now */
         step_lose(&d);
     }
 }
@@ -169,7 +172,7 @@ static void print(const struct sequence *s)
     }
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- all sequences -------------------------------------------------------------------------- */
 
 static const struct world walked[] = {
     { "two unified and cpu", { "clock", "manual", "unified", "on" }, 2, true, 0 },
@@ -188,7 +191,7 @@ static const struct world losing[] = {
 static unsigned longest, stride;
 static unsigned long long walks;
 
-/* A sequence from `index`, like a number with OPS digits; false when there are no more. */
+/* The sequence of number `index`, with OPS digits; false after the last. */
 static bool nth_sequence(unsigned long long index, unsigned length, struct sequence *s)
 {
     s->length = length;
@@ -243,7 +246,7 @@ static bool walk_late(const struct world *w)
     return true;
 }
 
-/* A process for each, since what is lost does not come back. */
+/* One process for each, because a lost device cannot be reopened. */
 static bool walk_lost_apart(const struct world *w, const struct sequence *s)
 {
     int status = 1;
@@ -263,7 +266,7 @@ static bool walk_lost_apart(const struct world *w, const struct sequence *s)
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* One operation, the loss of either device, all work done or not, and one more. */
+/* One operation, the loss of either device, with all work done or not, and one more operation. */
 static bool walk_lost(const struct world *w)
 {
     struct sequence s = { .fault_at = 1 };
@@ -291,7 +294,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* In a process of its own; `open`: with the world open from first to last. */
+/* Runs in a process of its own; `open`: the world stays open for all sequences. */
 static void run_world(const struct world *w, bool (*all)(const struct world *), bool open)
 {
     double start = now();
