@@ -14,7 +14,7 @@ const char fuzz_name[] = "env";
 static const char *const variables[] = { "FERRY_BACKEND", "FERRY_STRICT", "FERRY_LOG",
                                          "FERRY_PLUGIN_PATH" };
 
-/* Words, as a value may have them. */
+/* Calls the parsers of words that a variable's value can contain. */
 static void read_words(const char *text)
 {
     struct ferry__choice choice;
@@ -33,8 +33,8 @@ static void read_words(const char *text)
 }
 
 /*
- * Lines: the first four are the values of the variables above, and a runtime is opened with them.
- * Folders that exist may be listed, nothing of them is loaded.
+ * The first four lines are the values of the variables above, with which a runtime is opened.
+ * Existing folders may be listed, but no file of them is loaded.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

@@ -7,7 +7,7 @@
 
 const char fuzz_name[] = "image";
 
-/* Any bytes as a picture: an error, or as many pixels as it says, all of them written. */
+/* Any bytes as a picture: an error, or as many pixels as reported, all of them written. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     for (int channels = 0; channels <= 3; channels += channels ? 2 : 1) {

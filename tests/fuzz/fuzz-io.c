@@ -6,10 +6,10 @@
 
 const char fuzz_name[] = "io";
 
-/* Elements a piece: small, so that every array is read in many. */
+/* Elements per piece: small, so that every array is read in many pieces. */
 #define PIECE 1021
 
-/* Of an array that claims to be larger than any input, no more than this is read. */
+/* The limit for an array that claims to be larger than any input. */
 #define MOST (1 << 20)
 
 static void read_array(ferry_io *io, const ferry_io_entry *entry)
@@ -27,7 +27,7 @@ static void read_array(ferry_io *io, const ferry_io_entry *entry)
     }
 }
 
-/* Any bytes are opened as a file, whatever the format, and all that is in it is read. */
+/* Opens any bytes as a file of any format and reads all of it. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     const ferry_io_entry *entry, *found;

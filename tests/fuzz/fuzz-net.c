@@ -13,7 +13,7 @@
 
 const char fuzz_name[] = "net";
 
-/* A device that is always there; nothing is computed on it. */
+/* A device that every build has; nothing is computed on it. */
 static ferry_device *device(void)
 {
     static ferry_runtime *rt;
@@ -30,7 +30,7 @@ static ferry_device *device(void)
     return dev;
 }
 
-/* Numbers of so many digits make blobs that no machine has memory for; and nothing is to write files. */
+/* Long numbers make blobs that exceed any machine's memory; and layers must not write files. */
 static bool is_sensible(const uint8_t *bytes, size_t size)
 {
     int digits = 0;
@@ -43,7 +43,10 @@ static bool is_sensible(const uint8_t *bytes, size_t size)
     return !memmem(bytes, size, "HDF5", 4);
 }
 
-/* Any bytes as a file of a net, text or caffemodel: an error with words, or a net that says its shapes. */
+/*
+ * Any bytes as a file of a net, text or caffemodel: an error with a message, or a net that reports
+ * its shapes.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     ferry_device *dev = device();

@@ -20,7 +20,7 @@ static int write_bytes(void *arg, const void *bytes, size_t size)
     struct written *w = arg;
 
     if (size > w->capacity - w->size)
-        abort(); /* ferry__proto_wire_size said less */
+        abort(); /* ferry__proto_wire_size returned less */
     if (size > 0)
         memcpy(w->bytes + w->size, bytes, size);
     w->size += size;
@@ -57,7 +57,7 @@ static ferry_proto *read_bytes(const uint8_t *bytes, size_t size)
     return NULL;
 }
 
-/* Any bytes as a caffemodel: what is written of it reads as the same, and can be upgraded. */
+/* Any bytes as a caffemodel: its written form reads as the same message, and can be upgraded. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     ferry_proto *p = read_bytes(bytes, size), *again;

@@ -7,7 +7,7 @@
 
 const char fuzz_name[] = "prototxt";
 
-/* Of a LayerParameter, whatever begins with "acme". */
+/* Claims the fields of a LayerParameter that begin with "acme". */
 static int claims(void *arg, const char *name)
 {
     (void)arg;
@@ -36,7 +36,7 @@ static char *print(const ferry_proto *p, size_t *size)
     return text;
 }
 
-/* What is printed of a tree can be read, and is printed so again. */
+/* The printed form of a message can be read, and is printed identically. */
 static void check_print(const ferry_proto *p, const char *type)
 {
     size_t size, size_again;
@@ -59,7 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const char *type = size > 0 && bytes[0] == ';' ? "SolverParameter" : "NetParameter";
     size_t skip = size > 0 && bytes[0] == ';';
     ferry_proto *p = open_text(type, (const char *)bytes + skip, size - skip);
-    bool strange = ferry_proto_note_count(p) > 0; /* a stranger of V1 may resemble a name of V2 */
+    bool strange = ferry_proto_note_count(p) > 0; /* an unknown field of V1 may have the name of a
+                                                   * field of V2 */
 
     if (!p)
         return 0;

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Each fuzz-NAME.c is libFuzzer's entry for one reader, and, linked with replay.c, a test that runs
- * the corpus through it. tests/fuzz/run.sh does the fuzzing.
+ * Each fuzz-NAME.c defines libFuzzer's entry for one reader, and, linked with replay.c, becomes a
+ * test that runs the corpus through it. tests/fuzz/run.sh runs the fuzzer.
  */
 
 extern const char fuzz_name[];
@@ -23,13 +23,13 @@ static inline void fuzz_drop_line(void *arg, int level, const char *line)
     (void)line;
 }
 
-/* The log is written, but nobody reads it. */
+/* Discards the log. */
 static inline void fuzz_quiet(void)
 {
     ferry_log_set_handler(fuzz_drop_line, NULL);
 }
 
-/* What was computed was computed. */
+/* Keeps the compiler from removing the computation. */
 static inline void fuzz_use(bool value)
 {
     static volatile bool sink;

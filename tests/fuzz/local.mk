@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What fuzzing has found worth keeping, run through the readers again. run.sh does the fuzzing.
+# Runs the stored corpus of the fuzzers through the readers. run.sh runs the fuzzers.
 
 FUZZ_TESTS = %D%/replay-conf %D%/replay-env %D%/replay-image %D%/replay-io %D%/replay-net %D%/replay-netproto %D%/replay-note \
 	%D%/replay-prototxt

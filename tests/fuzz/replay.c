@@ -9,7 +9,7 @@
 
 #define MAX_FILE (1u << 20)
 
-/* Runs one file through the reader, in a block of just its size for a sanitizer to watch. */
+/* Runs one file through the reader, in a block of exactly its size for a sanitizer to check. */
 static bool replay(const char *folder, const char *name)
 {
     char path[4096];
@@ -20,7 +20,7 @@ static bool replay(const char *folder, const char *name)
     snprintf(path, sizeof(path), "%s/%s", folder, name);
     file = fopen(path, "rb");
     if (!file || !bytes) {
-        printf("FAIL %s: it cannot be read\n", path);
+        printf("FAIL %s: cannot be read\n", path);
         return false;
     }
     size = fread(bytes, 1, MAX_FILE, file);

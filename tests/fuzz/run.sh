@@ -11,15 +11,15 @@ build=${BUILD:-$top/build}
 work=${TMPDIR:-/tmp}/ferry-fuzz-$name
 corpus=$top/tests/fuzz/corpus/$name
 
-# Files of arrays are libferryio's; their limit is twice the input and 64 MiB.
+# Files of arrays are read by libferryio; their limit is twice the input and 64 MiB.
 sources="$top/core/*/*.c" libs='-linih -ldl -lpthread -lm' most=64 words= defines=
 case $name in
 prototxt | netproto)
-    # of the core, errors alone
+    # of the core, only the errors
     sources="$top/core/base/*.c $top/net/proto/*.c"
     ;;
 net)
-    # all but HDF5; a plugin from the build, which is not instrumented
+    # all formats except HDF5; a plugin from the build, which is not instrumented
     sources="$top/core/*/*.c $top/net/*.c $top/net/model/*.c $top/net/passes/*.c $top/net/exec/*.c $top/net/proto/*.c $top/net/data/*.c $top/op/*.c"
     for source in "$top"/net/layers/*.c "$top"/io/*.c; do
         case $source in
@@ -34,7 +34,7 @@ net)
     words=-dict=$top/tests/fuzz/prototxt.dict
     ;;
 image)
-    # few pixels, so that a header cannot claim much memory
+    # few pixels, so that a header cannot request much memory
     sources="$top/core/*/*.c $top/net/data/image*.c"
     defines='-DFERRY_NET_HAVE_PNG -DFERRY_NET_HAVE_JPEG -DFERRY__IMAGE_PIXELS=65536'
     libs="$libs -lpng -ljpeg"
@@ -42,7 +42,7 @@ image)
 esac
 [ ! -f "$top/tests/fuzz/$name.dict" ] || words=-dict=$top/tests/fuzz/$name.dict
 if [ "$name" = io ]; then
-    # libhdf5 reads files alone, no bytes
+    # libhdf5 reads files only, not bytes
     for source in "$top"/io/*.c; do
         case $source in
         */io/hdf5_none.c | */io/hdf5_family.c) sources="$sources $source" ;;
@@ -54,7 +54,7 @@ if [ "$name" = io ]; then
 fi
 
 mkdir -p "$work/corpus" "$work/crashes" "$corpus"
-# Nothing that is installed or configured here is to play a part.
+# Files that are installed or configured on this machine must not matter.
 cat >"$work/defines.h" <<END
 #define FERRY_SYSCONFDIR "/nonexistent"
 #define FERRY_PLUGINDIR "/nonexistent"
@@ -66,7 +66,7 @@ ${CLANG:-clang} -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitiz
     -include "$work/defines.h" -I"$build" -I"$top" -I"$top/include" -I"$top/tests/fuzz" \
     -DFERRY_IO_HAVE_ZLIB $defines $sources "$top/tests/fuzz/fuzz-$name.c" -o "$work/fuzz" ${LIBS-$libs}
 cd "$work/crashes"
-# shellcheck disable=SC2086 # no dictionary is no word
+# shellcheck disable=SC2086 # an empty option is removed
 "$work/fuzz" $words -max_total_time="$seconds" -timeout=10 -rss_limit_mb=512 -malloc_limit_mb=$most \
     -max_len=4096 -print_final_stats=1 "$work/corpus" "$corpus"
 "$work/fuzz" -set_cover_merge=1 -use_counters=0 "$corpus" "$work/corpus"
