@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Addresses of devices, behind which nothing is for the host to touch, and what is really there. The
- * lock is held throughout.
+ * Addresses of devices, which the host cannot access, and the storage behind them. The lock is held
+ * throughout.
  */
 #define _GNU_SOURCE
 #include "double.h"
@@ -16,13 +16,13 @@
 #define ALIGN ((size_t)256)
 #define FRESH 0xcb
 
-/* All blocks, of devices and of the host, by address. */
+/* All blocks, of devices and of the host, sorted by address. */
 static struct {
     struct block **at;
     size_t room, count;
 } table;
 
-/* The first block that does not end before the address. */
+/* The first block that ends after the address. */
 static size_t position(const unsigned char *address)
 {
     size_t low = 0, high = table.count;
@@ -66,7 +66,10 @@ static void take_out(struct block *block)
     memmove(table.at + at, table.at + at + 1, (table.count - at) * sizeof(*table.at));
 }
 
-/* Addresses that no block has: behind the latest, so that a freed one is not met again soon. */
+/*
+ * An unused range of addresses after the latest block, so that addresses of freed blocks are reused
+ * late.
+ */
 static unsigned char *free_range(struct device *device, size_t size)
 {
     for (int turn = 0; turn < 2; turn++) {
@@ -208,7 +211,9 @@ void use(struct command *command, struct block *block)
     block->users++;
 }
 
-/* Host memory by the device's own means: where they share it, or the memory was mapped. */
+/*
+ * Host memory that the device can access: it shares memory with the host, or the block is mapped.
+ */
 static unsigned char *resolve_host(const char *call, struct command *command, const void *address,
                                    size_t size)
 {
@@ -220,7 +225,7 @@ static unsigned char *resolve_host(const char *call, struct command *command, co
     }
     if (settings.page_tables)
         return (unsigned char *)(uintptr_t)address;
-    (void)misuse("%s: %p is host memory, and a device pointer is meant", call,
+    (void)misuse("%s: %p is host memory, a device pointer is required", call,
                  (void *)(uintptr_t)address);
     return NULL;
 }
@@ -239,7 +244,7 @@ unsigned char *resolve(const char *call, struct command *command, struct device 
         return NULL;
     }
     if (block->device != device) {
-        (void)misuse("%s: %p is of device %d, the call of device %d", call,
+        (void)misuse("%s: %p belongs to device %d, the call to device %d", call,
                      (void *)(uintptr_t)address, block->device->ordinal, device->ordinal);
         return NULL;
     }

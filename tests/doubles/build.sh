@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds libcudart, libcublas, libnvrtc and libcudnn as the plugin looks for them: by their sonames, and with the version
-# node that the real ones give their symbols.
-# usage: build.sh SOURCES TOP FOLDER CUDART CUBLAS; CUDART and CUBLAS are the numbers in the sonames,
-# the compiler is $CC with $CPPFLAGS, $CFLAGS and $LDFLAGS.
+# Builds libcudart, libcublas, libnvrtc and libcudnn with the sonames that the plugin looks for, and
+# with the version node of the real libraries' symbols. usage: build.sh SOURCES TOP FOLDER CUDART
+# CUBLAS; CUDART and CUBLAS are the numbers in the sonames, the compiler is $CC with $CPPFLAGS,
+# $CFLAGS and $LDFLAGS.
 set -eu
 
 sources=$1 top=$2 folder=$3
@@ -12,7 +12,7 @@ cudart=libcudart.so.$4 cublas=libcublas.so.$5 nvrtc=libnvrtc.so.${4%%.*}
 
 mkdir -p "$folder"
 
-# library SONAME PREFIX OPTION…: exports PREFIX*, and to its neighbour ferry_cuda_double*.
+# library SONAME PREFIX OPTION…: exports PREFIX*, and ferry_cuda_double* to the other library.
 library() {
     soname=$1 prefix=$2
     shift 2
@@ -24,8 +24,8 @@ library() {
         -o "$folder/$soname" -lpthread
 }
 
-# The executor of PTX gives the same on any processor, and is fast where the processor has vectors and fma. With a
-# sanitizer the compiler would take minutes.
+# The executor of PTX gives the same results on any processor, and is fast on one with vectors and
+# fma. With a sanitizer this compilation would take minutes.
 fast=-O3
 if grep -qw fma /proc/cpuinfo 2>/dev/null && grep -qw avx2 /proc/cpuinfo; then
     fast='-O3 -mavx2 -mfma'

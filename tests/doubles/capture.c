@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Capture of streams, as far as others meet it: what is submitted to the stream is an error of use (stream_of), and what
- * a thread may do meanwhile depends on how the capture was begun, and on the mode of the thread. The graph is empty.
+ * Capture of streams, as far as it affects other calls: work submitted to the stream is an error of
+ * use (stream_of), and the calls that a thread may make meanwhile depend on the mode of the capture
+ * and of the thread. The graph is empty.
  */
 #include "double.h"
 
@@ -27,7 +28,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode
     return (cudaError_t)failed;
 }
 
-/* Whether this capture keeps the calling thread from what is unsafe. */
+/* Whether this capture forbids unsafe calls of the calling thread. */
 static bool forbids(const struct capture *c)
 {
     bool own = pthread_equal(c->by, pthread_self()) != 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The arithmetic behind the double of cuBLAS: plain loops over elements as doubles, rounded once.
+ * The arithmetic of the double of cuBLAS: plain loops over elements as doubles, rounded once.
  */
 #include "cublas.h"
 
@@ -57,8 +57,8 @@ static void run_vector(const struct work *w)
 }
 
 /*
- * Floats are added up in floats, by so many threads side by side: long vectors lose what a caller
- * who wants 1e-6 must not let them lose.
+ * Floats are accumulated as floats, in this many parallel sums: the errors of long vectors are
+ * those of a real device, so that a caller who needs 1e-6 must split them.
  */
 #define LANES 16384
 
@@ -81,7 +81,7 @@ static void run_reduction(const struct work *w)
     store(w->result, w->c, 0, sum);
 }
 
-/* With beta 0 what was there is not read. */
+/* With beta 0 the previous value is not read. */
 static void finish(const struct work *w, unsigned char *c, int64_t at, double sum)
 {
     double old = w->beta == 0 ? 0 : w->beta * load(w->result, c, at);
@@ -115,7 +115,7 @@ static void run_gemm(const struct work *w, int64_t batch)
         }
 }
 
-/* Of n elements with an increment, which may run backwards: where element i is. */
+/* The position of element i of a vector of n with an increment, which may be negative. */
 static int64_t element(int64_t i, int64_t n, int64_t increment)
 {
     return increment < 0 ? (i - n + 1) * increment : i * increment;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Devices, their contexts, which of them is current on each thread, and the driver's few calls.
+ * Devices, their contexts, the current context of each thread, and the driver's calls.
  */
 #define _GNU_SOURCE
 #include "double.h"
@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SPAN ((size_t)1 << 33) /* addresses of a device */
+#define SPAN ((size_t)1 << 33) /* size of a device's address range */
 
 static struct device devices[MOST_DEVICES];
-static pid_t owner; /* a driver does not outlive fork */
+static pid_t owner; /* the process that initialised CUDA, which does not survive fork */
 
 static _Thread_local struct context *bound;
 static _Thread_local int chosen; /* by cudaSetDevice, or the first */
@@ -53,7 +53,10 @@ unsigned count_blocks(const struct device *device);
 unsigned count_modules(const struct context *context);
 void drop_blocks(const struct device *device);
 
-/* The last reference is gone: so is everything in it, which its owners should have freed. */
+/*
+ * Called after the last release: frees all objects of the context, which their owners should have
+ * freed.
+ */
 static void destroy(struct context *context)
 {
     struct device *device = context->device;
@@ -91,8 +94,8 @@ cudaError_t current(const char *call, struct context **out)
     if (bound && !bound->references)
         return misuse("%s: the current context has been destroyed", call);
     if (!bound) {
-        cudaError_t error = misuse("%s: no context is current, and one on device %d, that nobody "
-                                   "asked for, would come into being",
+        cudaError_t error = misuse("%s: no context is current, and the call would create one on "
+                                   "device %d",
                                    call, chosen);
 
         if (devices[chosen].primary.references == 0)
@@ -252,7 +255,7 @@ void *driver_entry(const char *name)
     return NULL;
 }
 
-/* ---- the runtime's view of the same ---- */
+/* ---- the runtime's calls ---- */
 
 static cudaError_t find_entry(const char *name, void **out)
 {
@@ -276,7 +279,10 @@ static cudaError_t find_and_say(const char *name, void **out,
 }
 #endif
 
-/* Of every 12 the newest, which has both; the older call gives what the newest header describes. */
+/*
+ * Of all versions 12 the latest one, which has both calls; the older call returns the functions of
+ * the latest header.
+ */
 #if CUDART_VERSION >= 12000
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned version,
                                              unsigned long long flags,
@@ -311,7 +317,7 @@ cudaError_t cudaGetDriverEntryPoint(const char *name, void **out, unsigned long 
 cudaError_t cudaSetDevice(int ordinal)
 {
     lock();
-    if (!settings.memory) /* nobody has counted yet */
+    if (!settings.memory) /* the devices have not been counted yet */
         settings_read();
     if (ordinal < 0 || ordinal >= settings.devices)
         return leave(cudaErrorInvalidDevice);

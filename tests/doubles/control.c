@@ -107,7 +107,7 @@ void settings_read(void)
     plan_from_environment();
 }
 
-/* ---- calls, and those that fail ---- */
+/* ---- calls and their injected failures ---- */
 
 static bool is_order(const char *call)
 {
@@ -200,7 +200,7 @@ cudaError_t cudaPeekAtLastError(void)
     return last_error;
 }
 
-/* ---- names: of what is produced here, and of what tests ask for ---- */
+/* ---- names of the errors that the doubles produce or tests inject -- */
 
 #define ERRORS(X)                                                                                  \
     X(cudaSuccess, "no error")                                                                     \

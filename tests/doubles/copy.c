@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Copies and sets. Of pinned memory they are asynchronous to the last: it is read and written when
- * the command runs. Unpinned memory is staged on its way in, and waited for on its way out.
+ * Copies and sets. Copies of pinned memory are fully asynchronous: it is read or written when the
+ * command runs. Unpinned memory is staged on the way to the device, and a copy to it waits.
  */
 #define _GNU_SOURCE
 #include "double.h"
@@ -13,7 +13,7 @@ struct move {
     unsigned char *to;
     const unsigned char *from;
     size_t size;
-    unsigned char *to_written; /* NULL: not tracked, and so of from_written */
+    unsigned char *to_written; /* NULL: not tracked, and from_written too */
     const unsigned char *from_written;
 };
 
@@ -29,14 +29,16 @@ static int run_move(void *argument)
     return cudaSuccess;
 }
 
-/* The host's side: NULL where it is none. *out_pinned: it is as good as the device's. */
+/*
+ * The host side; NULL if the pointer is not valid. *out_pinned: the device can access it directly.
+ */
 static unsigned char *host_side(struct command *command, const void *address, size_t size,
                                 bool *out_pinned)
 {
     struct block *block = host_find(address, size);
 
     if (is_device_address(address)) {
-        (void)misuse("%s: %p is a device pointer, and host memory is meant", command->call,
+        (void)misuse("%s: %p is a device pointer, host memory is required", command->call,
                      (void *)(uintptr_t)address);
         return NULL;
     }
@@ -57,7 +59,7 @@ static cudaError_t copy_in(struct stream *stream, struct command *command, void 
     move->from = host_side(command, from, size, &pinned);
     if (!move->to || !move->from)
         return cudaErrorInvalidValue;
-    if (!pinned) { /* a copy of it goes with the command */
+    if (!pinned) { /* the command owns a copy of it */
         move = realloc(command->argument, sizeof(*move) + size);
         if (!move)
             return cudaErrorMemoryAllocation;
@@ -195,7 +197,7 @@ static int run_set(void *argument)
     return cudaSuccess;
 }
 
-/* Little-endian, as every machine that CUDA runs on. (locked; unlocks) */
+/* Little-endian, as on every machine with CUDA. (locked; unlocks) */
 static cudaError_t submit_set(const char *call, struct context *context, void *to, unsigned value,
                               unsigned width, size_t n, cudaStream_t handle)
 {
@@ -292,14 +294,15 @@ int ferry_cuda_double_submit(const char *call, void *context_handle, cudaStream_
     command->run = run;
     memcpy(command->argument, argument, size);
     for (unsigned i = 0; i < count && error == cudaSuccess; i++) {
-        unsigned char *bytes = operands[i].bytes; /* the host's own, where it is said */
+        unsigned char *bytes = operands[i].bytes; /* the host memory itself, if the operand says so
+                                                   */
 
         if (operands[i].size && !bytes)
             bytes = resolve(call, command, context->device, operands[i].address, operands[i].size);
         if (operands[i].size && !bytes)
             error = cudaErrorInvalidValue;
         else if (operands[i].size && written_at(operands[i].address))
-            /* Inputs too, as they are not marked as such. */
+            /* Inputs as well, because operands do not distinguish them. */
             memset(written_at(operands[i].address), 1, operands[i].size);
         memcpy((char *)command->argument + places[i], &bytes, sizeof(bytes));
     }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The double of cuBLAS: matrices, by columns.
- */
+/* The double of cuBLAS: matrices, column-major. */
 #include "cublas.h"
 
 #include <stdlib.h>
@@ -68,7 +66,10 @@ static cublasStatus_t product(const char *call, cublasHandle_t handle, struct wo
 GEMM(cublasSgemm, float, CUDA_R_32F)
 GEMM(cublasDgemm, double, CUDA_R_64F)
 
-/* As cublasGemmEx and its strided sibling have them, of real floats that are added up as floats or doubles. */
+/*
+ * The types of cublasGemmEx and its strided variant for real floats accumulated as floats or
+ * doubles.
+ */
 static bool has_types(cudaDataType ab, cudaDataType c, cublasComputeType_t compute)
 {
     if (compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC)
@@ -105,7 +106,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
 
     (void)algorithm;
     if (a_type != b_type || !has_types(a_type, c_type, compute))
-        return refuse("cublasGemmStridedBatchedEx", "a combination that it does not have");
+        return refuse("cublasGemmStridedBatchedEx", "an unsupported combination of types");
     return product("cublasGemmStridedBatchedEx", handle, &work, alpha, beta, a, b, c);
 }
 
@@ -130,7 +131,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta, cublasO
 
     (void)algorithm;
     if (a_type != b_type || !has_types(a_type, c_type, compute))
-        return refuse("cublasGemmEx", "a combination that it does not have");
+        return refuse("cublasGemmEx", "an unsupported combination of types");
     return product("cublasGemmEx", handle, &work, alpha, beta, a, b, c);
 }
 

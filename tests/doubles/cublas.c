@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The double of cuBLAS: what each call is given is checked when it is made, and computed on the
- * stream later, by plain loops.
+ * The double of cuBLAS: the arguments of a call are checked when it is made; plain loops compute it
+ * later on the stream.
  */
 #include "cublas.h"
 
@@ -29,7 +29,7 @@ cublasStatus_t refuse(const char *call, const char *what)
     return CUBLAS_STATUS_INVALID_VALUE;
 }
 
-/* The status that stands for a failure of the runtime below. */
+/* The status for an error of the runtime. */
 static cublasStatus_t status_of(int error)
 {
     if (error > CUDA_DOUBLE_STATUS)
@@ -62,7 +62,7 @@ cublasStatus_t cublasCreate(cublasHandle_t *out)
     status = begin("cublasCreate", handle);
     if (status != CUBLAS_STATUS_SUCCESS) {
         free(handle);
-        /* as the real one, which takes memory before it can say so */
+        /* like the real one, which allocates memory before it can report the status */
         return status == CUBLAS_STATUS_ALLOC_FAILED ? CUBLAS_STATUS_NOT_INITIALIZED : status;
     }
     ferry_cuda_double_handle(handle->context, 1);
@@ -108,7 +108,7 @@ cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t math)
     return status;
 }
 
-/* Unless it is told not to, it adds the parts of a product up in the type of the result. */
+/* By default it adds partial sums of a product in the type of the result. */
 bool adds_in_parts(cublasHandle_t handle)
 {
     return !(handle->math & CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
@@ -138,12 +138,12 @@ cublasStatus_t submit_work(const char *call, cublasHandle_t handle, const struct
                                               sizeof(*work), operands, places, 3));
 }
 
-/* A scalar of the host, which is where the plugin's are. */
+/* Loads a scalar from the host, which is where the plugin's are. */
 cublasStatus_t scalar(const char *call, cublasHandle_t handle, const void *value, cudaDataType type,
                       double *out)
 {
     if (handle->mode != CUBLAS_POINTER_MODE_HOST)
-        return refuse(call, "scalars of the host, and the pointer mode is the device's");
+        return refuse(call, "scalars on the host, and the pointer mode is the device's");
     if (ferry_cuda_double_is_device(value))
         return refuse(call, "a scalar on the device, and the pointer mode is the host's");
     *out = type == CUDA_R_64F ? *(const double *)value : (double)*(const float *)value;
@@ -167,7 +167,7 @@ static cublasStatus_t vectors(const char *call, cublasHandle_t handle, enum oper
     return submit_work(call, handle, &work, addresses, sizes, NULL);
 }
 
-/* As cublasAxpyEx and cublasScalEx have them, of real numbers. */
+/* The types of cublasAxpyEx and cublasScalEx for real numbers. */
 static bool has_types(cudaDataType alpha, cudaDataType x, cudaDataType execution)
 {
     cudaDataType wide = x == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F;
@@ -197,7 +197,7 @@ cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void *alpha,
                             void *y, cudaDataType y_type, int incy, cudaDataType execution)
 {
     if (incx != 1 || incy != 1 || x_type != y_type || !has_types(alpha_type, x_type, execution))
-        return refuse("cublasAxpyEx", "a combination that it does not have");
+        return refuse("cublasAxpyEx", "an unsupported combination of types");
     return vectors("cublasAxpyEx", handle, AXPY, x_type, n, alpha, alpha_type, x, y);
 }
 
@@ -220,7 +220,7 @@ cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const void *alpha,
                             cudaDataType execution)
 {
     if (incx != 1 || !has_types(alpha_type, type, execution))
-        return refuse("cublasScalEx", "a combination that it does not have");
+        return refuse("cublasScalEx", "an unsupported combination of types");
     return vectors("cublasScalEx", handle, SCAL, type, n, alpha, alpha_type, NULL, x);
 }
 

@@ -8,20 +8,23 @@
 
 enum operation { AXPY, SCAL, DOT, ASUM, GEMV_, GEMM_ };
 
-/* One call, as its stream runs it; a, b and c are filled in when it is submitted. */
+/* The arguments of a call for its stream; a, b and c are filled in at the submission. */
 struct work {
     enum operation operation;
     cudaDataType type, result; /* of the operands, of c */
     int m, n, k, lda, ldb, ldc, batch;
     int64_t stride_a, stride_b, stride_c;
     bool trans_a, trans_b;
-    bool in_parts; /* of two halves of k, each rounded to the result's type */
+    bool in_parts; /* in two halves of k, each rounded to the result's type */
     double alpha, beta;
     const unsigned char *a, *b;
     unsigned char *c;
 };
 
-/* cublas.c: an error of use; the start of a call; a scalar's value; the work on its stream. */
+/*
+ * cublas.c: reports an error of use; starts a call; loads a scalar's value; submits the work to the
+ * stream.
+ */
 cublasStatus_t refuse(const char *call, const char *what);
 cublasStatus_t begin(const char *call, cublasHandle_t handle);
 cublasStatus_t scalar(const char *call, cublasHandle_t handle, const void *value, cudaDataType type,
@@ -32,7 +35,7 @@ cublasStatus_t submit_work(const char *call, cublasHandle_t handle, const struct
 size_t size_of(cudaDataType type);
 bool adds_in_parts(cublasHandle_t handle);
 
-/* Takes a struct work; gives a cudaError_t. */
+/* Takes a struct work; returns a cudaError_t. */
 int work_run(void *argument);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the double of cuDNN computes: convolutions forward, backward to their data and to their weights, and a bias.
- * What the documentation merely allows, less exact arithmetic and other bits from run to run, it does, so
- * that a test sees who has let it.
+ * The computations of the double of cuDNN: convolutions forward, backward to the data and to the
+ * weights, and a bias. It makes full use of what the documentation merely allows, less exact
+ * arithmetic and different bits from run to run, so that a test detects a caller that permits them.
  */
 #include "cudnn.h"
 
 #include <string.h>
 
-/* What a call makes of the other two: y, x or w. */
+/* The tensor that a call computes from the other two: y, x or w. */
 enum way { FORWARD, DATA, WEIGHTS };
 
-/* Every algorithm of every way, as far as they differ in what is allowed of them. */
+/* The algorithms, as far as the arithmetic that they are allowed differs. */
 enum trait { PLAIN, LOOSE, TURNED, FOURIER };
 
 typedef struct {
@@ -21,17 +21,17 @@ typedef struct {
     int determinism, math, reserved[3];
 } choice_t;
 
-/* x is what the window is moved over, y has an element for each place of it. */
+/* The window moves over x; y has one element for each of its positions. */
 struct work {
     enum way way;
     struct shape x_shape, w_shape, v, y_shape;
     bool is_short, is_loose, is_turned; /* turned: Winograd's rounding */
     float beta;
-    float *x, *w, *y; /* that of them which is made is written */
+    float *x, *w, *y; /* the computed one is written */
     unsigned char *room;
 };
 
-/* ---- what an algorithm takes ---------------------------------------------------------------- */
+/* ---- arguments of an algorithm -------------------------------------------------------------- */
 
 static bool are_set(const struct shape *x, const struct shape *w, const struct shape *v,
                     const struct shape *y)
@@ -40,7 +40,7 @@ static bool are_set(const struct shape *x, const struct shape *w, const struct s
            x->kind == TENSOR && w->kind == FILTER && v->kind == WINDOW && y->kind == TENSOR;
 }
 
-/* As cudnnGetConvolutionNdForwardOutputDim has it; of two spatial axes or three. */
+/* As cudnnGetConvolutionNdForwardOutputDim computes it, for two or three spatial axes. */
 static bool fits(const struct shape *x, const struct shape *w, const struct shape *v,
                  const struct shape *y)
 {
@@ -56,7 +56,10 @@ static bool fits(const struct shape *x, const struct shape *w, const struct shap
     return good;
 }
 
-/* By way and number, as cuDNN numbers them; those that it names and does not have are FOURIER too. */
+/*
+ * By function and number, as cuDNN numbers them; algorithms that it names and lacks are FOURIER
+ * too.
+ */
 static enum trait trait_of(enum way way, int algorithm)
 {
     static const enum trait trait[][8] = {
@@ -69,7 +72,7 @@ static enum trait trait_of(enum way way, int algorithm)
 
 static size_t memory_of(enum way way, int algorithm, const struct shape *w, const struct shape *y)
 {
-    if (way == FORWARD && algorithm == 2) /* GEMM: more than anybody has */
+    if (way == FORWARD && algorithm == 2) /* GEMM: more than any caller has */
         return (size_t)1 << 40;
     if (trait_of(way, algorithm) == LOOSE && algorithm > 0)
         return 64 * (size_t)y->size[1] * (size_t)w->size[1];
@@ -90,7 +93,7 @@ static cudnnStatus_t choices(const char *call, struct handle *h, enum way way,
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     if (!are_set(x, w, v, y) || !fits(x, w, v, y) || most < 1)
-        return refuse(call, "shapes that do not fit");
+        return refuse(call, "shapes that do not match");
     for (*count = 0; *count < all && *count < most; ++*count)
         out[*count] = (choice_t){ .algorithm = known[*count].algorithm,
                                   .status = known[*count].status,
@@ -102,7 +105,7 @@ static cudnnStatus_t choices(const char *call, struct handle *h, enum way way,
 
 #define COUNT(known) ((int)(sizeof(known) / sizeof((known)[0])))
 
-/* In each of the three lists what a program might be tempted by comes first. */
+/* In each of the three lists an unsuitable algorithm comes first. */
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(struct handle *h, struct shape *x,
                                                      struct shape *w, struct shape *v,
                                                      struct shape *y, int most, int *count,
@@ -168,7 +171,7 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(struct handle *h, st
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
-/* Of TF32: ten bits behind the point. */
+/* A float of TF32: ten fraction bits. */
 static float cut(float v)
 {
     uint32_t bits;
@@ -193,7 +196,7 @@ static int64_t count_of(const struct shape *s, int from)
     return count;
 }
 
-/* Element `k`, counted from axis `from` on, as indices; where it lies. */
+/* The indices of element `k`, counted from axis `from` on; returns its offset. */
 static int64_t at_of(const struct shape *s, int from, int64_t k, int *at)
 {
     int64_t place = 0;
@@ -205,7 +208,7 @@ static int64_t at_of(const struct shape *s, int from, int64_t k, int *at)
     return place;
 }
 
-/* Where x lies under tap `k` at y's spatial place; -1: in the padding. */
+/* The offset of x under tap `k` at y's spatial position; -1: in the padding. */
 static int64_t under(const struct work *t, const int *y_at, const int *k)
 {
     int64_t place = 0;
@@ -221,7 +224,7 @@ static int64_t under(const struct work *t, const int *y_at, const int *k)
     return place;
 }
 
-/* Where y lies whose tap `k` is over x's spatial place; -1: there is none. */
+/* The offset of the y whose tap `k` is over x's spatial position; -1 if there is none. */
 static int64_t over(const struct work *t, const int *x_at, const int *k)
 {
     int64_t place = 0;
@@ -312,7 +315,7 @@ static int run_convolution(void *argument)
 
         if (t->is_turned)
             value *= 1 + 1e-6f;
-        if (t->is_loose) /* as whoever adds in another order each time */
+        if (t->is_loose) /* like an algorithm that adds in a different order each time */
             value *= 1 + (float)(runs % 7) * 1e-6f;
         if (t->beta != 0)
             value += t->beta * result[to];
@@ -360,7 +363,7 @@ static cudnnStatus_t submit_convolution(const struct call *c, struct work *t)
     size_t needed = memory_of(t->way, c->algorithm, &t->w_shape, &t->y_shape);
 
     if (*c->alpha != 1 || (*c->beta != 0 && (*c->beta != 1 || t->way != WEIGHTS)))
-        return refuse(c->name, "scalars that are not 1 and 0 are not computed here");
+        return refuse(c->name, "scalars other than 1 and 0 are not supported here");
     if (c->memory < needed || (needed && !c->room))
         return refuse(c->name, "a workspace smaller than the algorithm needs");
     if ((uintptr_t)c->room % 16)
@@ -385,7 +388,7 @@ static cudnnStatus_t convolve(const struct call *c, enum way way, const struct s
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     if (!are_set(xs, ws, v, ys) || !fits(xs, ws, v, ys))
-        return refuse(c->name, "shapes that do not fit");
+        return refuse(c->name, "shapes that do not match");
     memset(&t, 0, sizeof(t));
     t.way = way;
     t.x_shape = *xs, t.w_shape = *ws, t.v = *v, t.y_shape = *ys;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The double of cuDNN 9, as far as convolutions go: handles and descriptors. What its documentation forbids ends
- * the program.
+ * The double of cuDNN 9 for convolutions: handles and descriptors. Uses that its documentation
+ * forbids end the program.
  */
 #include "cudnn.h"
 
@@ -162,7 +162,7 @@ cudnnStatus_t cudnnSetTensorNdDescriptor(struct shape *s, int type, int rank, co
                                          const int *stride)
 {
     if (type != 0 || !s || s->kind != TENSOR)
-        return refuse("cudnnSetTensorNdDescriptor", "not floats, or no tensor");
+        return refuse("cudnnSetTensorNdDescriptor", "not floats, or not a tensor");
     return set_shape("cudnnSetTensorNdDescriptor", s, rank, size, stride);
 }
 
@@ -172,7 +172,7 @@ cudnnStatus_t cudnnSetFilterNdDescriptor(struct shape *s, int type, int format, 
                                          const int *size)
 {
     if (type != 0 || format != 0 || !s || s->kind != FILTER)
-        return refuse("cudnnSetFilterNdDescriptor", "not floats, not NCHW, or no filter");
+        return refuse("cudnnSetFilterNdDescriptor", "not floats, not NCHW, or not a filter");
     return set_shape("cudnnSetFilterNdDescriptor", s, rank, size, NULL);
 }
 
@@ -184,7 +184,8 @@ cudnnStatus_t cudnnSetConvolutionNdDescriptor(struct shape *s, int axes, const i
                                               int type)
 {
     if (axes < 2 || axes > AXES - 2 || mode != 1 || type != 0 || !s || s->kind != WINDOW)
-        return refuse("cudnnSetConvolutionNdDescriptor", "axes, mode, type, or no window");
+        return refuse("cudnnSetConvolutionNdDescriptor",
+                      "wrong axes, mode or type, or not a window");
     s->rank = axes;
     s->math = DEFAULT_MATH;
     s->is_set = true;

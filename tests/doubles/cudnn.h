@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the two files of cuDNN's double share. Its calls are declared there: the vendor's header need not be installed. */
+/*
+ * Declarations that the two files of cuDNN's double share. cuDNN's calls are declared in the files:
+ * the vendor's header need not be installed.
+ */
 #ifndef FERRY_CUDA_DOUBLE_CUDNN_H
 #define FERRY_CUDA_DOUBLE_CUDNN_H
 
@@ -35,7 +38,10 @@ struct shape {
     bool is_set;
 };
 
-/* cudnn.c: an error of use; a status for a code of the runtime; the start of a call that takes a handle. */
+/*
+ * cudnn.c: reports an error of use; converts a code of the runtime to a status; starts a call with
+ * a handle.
+ */
 cudnnStatus_t refuse(const char *call, const char *what);
 cudnnStatus_t status_of(int error);
 cudnnStatus_t begin(const char *call, struct handle *h);

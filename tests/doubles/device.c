@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What the runtime says of devices without a context.
- */
+/* The runtime's calls on devices without a context. */
 #define _GNU_SOURCE
 #include "double.h"
 
@@ -35,7 +33,7 @@ cudaError_t cudaRuntimeGetVersion(int *out)
     return cudaSuccess;
 }
 
-/* The first device sits at the highest address. */
+/* The first device has the highest bus address. */
 static int bus_of(int ordinal)
 {
     return 0x80 - 0x10 * ordinal;
@@ -100,7 +98,7 @@ cudaError_t cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr which, int ordi
     else if (which == cudaDevAttrMultiProcessorCount)
         *out = 2;
     else
-        error = misuse("cudaDeviceGetAttribute: attribute %d is not known here", (int)which);
+        error = misuse("cudaDeviceGetAttribute: attribute %d is not supported here", (int)which);
     return leave(error);
 }
 
@@ -132,8 +130,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
     if (!settings.peers || peer == context->device->ordinal)
         return leave(cudaErrorInvalidDevice);
     if (!device_at(peer)->primary.references)
-        return leave(misuse("cudaDeviceEnablePeerAccess: device %d has no context, and nobody "
-                            "asked for one",
+        return leave(misuse("cudaDeviceEnablePeerAccess: device %d has no context, and the call "
+                            "would create one",
                             peer));
     if (context->device->peers & 1u << peer)
         return leave(cudaErrorPeerAccessAlreadyEnabled);

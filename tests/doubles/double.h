@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of the doubles share. One lock guards everything; a stream is a thread that runs
- * its commands in order, without the lock.
+ * Declarations that the files of the doubles share. One lock guards everything; a stream is a
+ * thread that runs its commands in order, without the lock.
  */
 #ifndef FERRY_CUDA_DOUBLE_H
 #define FERRY_CUDA_DOUBLE_H
@@ -24,23 +24,23 @@ struct stream;
 struct context {
     struct device *device;
     unsigned references; /* of the primary one; 0: it does not exist */
-    cudaError_t sticky;  /* what has ended it */
+    cudaError_t sticky;  /* the error that ended it */
     struct stream *main; /* the legacy default stream */
-    int handles;         /* of cuBLAS and cuDNN, made while it was current */
+    int handles;         /* handles of cuBLAS and cuDNN created while it was current */
 };
 
 struct device {
     int ordinal;
     struct context primary;
-    unsigned char *base, *cursor; /* its addresses, which nobody can touch */
+    unsigned char *base, *cursor; /* its address range, without access permission */
     uint64_t used, memory;
     uint64_t threshold;
-    unsigned peers; /* mask of devices that it may reach */
+    unsigned peers; /* mask of devices that it can reach */
 };
 
 struct pool {
     struct device *device;
-    unsigned access; /* mask of devices, besides its own */
+    unsigned access; /* mask of further devices with access */
     unsigned live;
 };
 
@@ -48,38 +48,38 @@ struct pool {
 struct block {
     unsigned char *address;
     size_t size;
-    unsigned char *bytes;  /* what is really there; of host memory, the address */
-    unsigned char *written; /* 1 for each byte that has a defined value; NULL: it is not tracked */
-    struct device *device; /* NULL: host */
+    unsigned char *bytes;   /* the storage; for host memory, the address */
+    unsigned char *written; /* 1 for each byte with a defined value; NULL: not tracked */
+    struct device *device;  /* NULL: host memory */
     struct pool *pool;
-    unsigned users; /* commands that name it and are not done */
-    bool ready;     /* its allocation has been reached by its stream */
-    bool freed;     /* nothing may name it any more */
-    bool orphan;    /* freed while it had users, the last of which takes it along */
-    bool allocated; /* of host memory: by cudaHostAlloc, not registered */
+    unsigned users; /* commands that use it and are not done */
+    bool ready;     /* its stream has reached the allocation */
+    bool freed;     /* no new command may use it */
+    bool orphan;    /* freed while in use; the last user frees it */
+    bool allocated; /* of host memory: allocated by cudaHostAlloc, not registered */
 };
 
-/* One recording of an event: who waits for it waits for no later one. */
+/* One recording of an event: a thread that waits for it does not wait for later ones. */
 struct mark {
     bool done;
-    unsigned references; /* the event's, while it is its latest; each command's */
+    unsigned references; /* held by the event, while it is the latest, and by each command */
 };
 
 #define MOST_USES 6
 struct command {
     struct command *next;
-    int (*run)(void *argument); /* NULL: nothing to run; else a cudaError_t */
+    int (*run)(void *argument); /* NULL: no function; returns a cudaError_t */
     void *argument;             /* freed with the command */
     struct block *uses[MOST_USES];
     unsigned used;
-    struct mark *mark, *await; /* to complete, or to wait for */
+    struct mark *mark, *await; /* the mark to complete, or to wait for */
     struct block *release;     /* a block of a pool to free */
-    struct block *prepare;     /* a block of a pool that is there from now on */
+    struct block *prepare;     /* a block of a pool that is valid from then on */
     cudaError_t fails;
     const char *call;
 };
 
-/* Of a stream that is captured: as it was begun, and whether something has spoilt it. */
+/* The capture of a stream: its mode, and whether it was invalidated. */
 struct capture {
     enum cudaStreamCaptureMode mode;
     pthread_t by;
@@ -108,13 +108,14 @@ struct settings {
     uint64_t memory;
     int capability; /* 90 for 9.0 */
     char driver[16];
-    bool pools, integrated, tegra, page_tables, peers; /* `tegra`: an integrated one of old */
-    bool keeps_not_ready;                              /* as if it were a failure */
+    bool pools, integrated, tegra, page_tables, peers; /* `tegra`: an early integrated device */
+    bool keeps_not_ready;                              /* cudaErrorNotReady is kept like a failure
+                                                        */
     unsigned late;                                     /* microseconds */
 };
 extern struct settings settings;
 extern bool held;
-extern unsigned waiting; /* callers that block */
+extern unsigned waiting; /* number of blocked callers */
 extern uint64_t staged_bytes, direct_bytes, indirect_bytes;
 extern unsigned live_pools;
 
@@ -124,17 +125,19 @@ void unlock(void);
 void wait_for_change(void);
 void announce(void);
 
-/* Counts a call and says whether it is to fail. (locked) */
+/* Counts a call and returns its injected error. (locked) */
 cudaError_t enter(const char *call);
-/* Whether the command of the call that was just entered is to fail when it runs. (locked) */
+/* The error that the command of the call just entered is to end with when it runs. (locked) */
 cudaError_t fails_later(const char *call);
-/* An error of use; ends the program unless tolerated. Returns cudaErrorInvalidValue. */
+/*
+ * Reports an error of use, which ends the program unless tolerated. Returns cudaErrorInvalidValue.
+ */
 cudaError_t misuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Leaves a runtime call: unlocks, and notes the error for cudaGetLastError. */
+/* Leaves a runtime call: unlocks, and records the error for cudaGetLastError. */
 cudaError_t leave(cudaError_t error);
 /*
- * The same for cuBLAS, whose runtime is linked into it and keeps its errors to itself:
- * cudaGetLastError of the plugin's runtime knows nothing of them.
+ * The same for cuBLAS, which has a runtime of its own linked in: cudaGetLastError of the plugin's
+ * runtime does not return its errors.
  */
 cudaError_t leave_apart(cudaError_t error);
 
@@ -142,11 +145,11 @@ cudaError_t leave_apart(cudaError_t error);
 
 struct device *device_at(int ordinal);
 /*
- * The current context; one that nobody asked for is an error of use. Where it has ended in a failure
- * that is the answer, and what is given back is taken all the same. (locked)
+ * The current context; a call that would create one is an error of use. If the context has ended
+ * with an error, that error is returned, but objects are still freed. (locked)
  */
 cudaError_t current(const char *call, struct context **out);
-/* How a call of the runtime that needs a context begins: locked, with `context` and `error`. */
+/* The start of a runtime call that needs a context: takes the lock, sets `context` and `error`. */
 #define BEGIN(call)                       \
     struct context *context = NULL;       \
     cudaError_t error;                    \
@@ -162,26 +165,26 @@ void *driver_entry(const char *name);
 
 struct block *block_new(struct device *device, size_t size);
 void block_delete(struct block *block);
-/* Blocks that a pool leaves behind, in a context that has ended. */
+/* Forgets blocks that a pool leaves behind, in a context that has ended. */
 void forget_pool(const struct pool *pool);
 struct block *block_find(const void *address);
-/* The live block, of a device or the host, that an address lies in. */
+/* The live block, of a device or the host, that contains an address. */
 struct block *block_at(const void *address);
-/* Whether it lies in a block of a device whose free has been submitted, and not reached. */
+/* Whether it is in a device block whose free was submitted and not reached. */
 bool is_leaving(const void *address);
-/* Whether a block, or a part of one, lies within the range. */
+/* Whether the range contains a block or a part of one. */
 bool block_within(const void *address, size_t size);
 struct block *host_add(void *address, size_t size, bool allocated);
 struct block *host_find(const void *address, size_t size);
 /*
- * What is at an address of a device's memory, `size` bytes of it, for a command to use later; NULL,
- * and an error of use, if it is none that the device may touch.
+ * The storage of `size` bytes at an address of a device's memory, for a command to use later; NULL,
+ * after an error of use, if the device may not access it.
  */
 unsigned char *resolve(const char *call, struct command *command, struct device *device,
                        const void *address, size_t size);
-/* The bytes of `written` of a device's address; NULL: they are not tracked. */
+/* The bytes of `written` for a device's address; NULL: not tracked. */
 unsigned char *written_at(const void *address);
-/* Whether the address is one of any device's. */
+/* Whether the address belongs to a device. */
 bool is_device_address(const void *address);
 void use(struct command *command, struct block *block);
 
@@ -203,28 +206,28 @@ bool is_stream(const void *handle);
 /* ---- capture.c; all locked ---- */
 
 /*
- * For calls that are "potentially unsafe" while a stream is captured: whether the calling thread may do them. If not, the
- * capture that forbids it is spoilt.
+ * For calls that are "potentially unsafe" while a stream is captured: an error if the calling
+ * thread may not make them, which also invalidates the capture.
  */
 cudaError_t capture_minds(void);
-/* For calls that wait for all of a context, which spoils what is captured there. */
+/* For calls that wait for a whole context, which invalidates captures in it. */
 cudaError_t capture_ends(const struct context *context);
 CUresult capture_exchange(CUstreamCaptureMode *mode);
 
-/* ---- for the double of cuBLAS, which is another shared object ---- */
+/* ---- for the double of cuBLAS, which is a separate shared object - */
 
 struct ferry_cuda_double_operand {
     const void *address;
-    size_t size; /* bytes; 0: not touched */
+    size_t size; /* bytes; 0: not accessed */
     unsigned char *bytes;
 };
 
-/* A context to compare with, or NULL: the one that is current. */
+/* A context to compare with, or NULL for the current one. */
 __attribute__((visibility("default"))) int ferry_cuda_double_enter(const char *call,
                                                                    void **context);
 /*
- * Work on a stream of that context: a copy of the argument is run later, its pointers at `places`
- * filled in with what is behind the operands.
+ * Submits work to a stream of that context: a copy of the argument is run later, with the storage
+ * of the operands filled in at the offsets `places`.
  */
 __attribute__((visibility("default"))) int
 ferry_cuda_double_submit(const char *call, void *context, cudaStream_t stream, int (*run)(void *),
@@ -233,10 +236,10 @@ ferry_cuda_double_submit(const char *call, void *context, cudaStream_t stream, i
                          unsigned count);
 __attribute__((visibility("default"))) void ferry_cuda_double_wait(cudaStream_t stream,
                                                                    void *context);
-/* A call that needs no context, as libnvrtc's; the code that it is to fail with. */
+/* Starts a call that needs no context, as libnvrtc's do; returns its injected error. */
 __attribute__((visibility("default"))) int ferry_cuda_double_note(const char *call);
 __attribute__((visibility("default"))) void ferry_cuda_double_misuse(const char *text);
-/* Of a context; NULL: an object that has none, as a descriptor. */
+/* Counts objects of a context; NULL: objects without one, such as descriptors. */
 __attribute__((visibility("default"))) void ferry_cuda_double_handle(void *context, int change);
 __attribute__((visibility("default"))) int ferry_cuda_double_is_device(const void *address);
 

@@ -16,7 +16,7 @@ static struct {
     unsigned count;
 } executor;
 
-/* ---- what is executed ---- */
+/* ---- executed kernels ---- */
 
 struct ptx_module *executor_parse(const char *image)
 {
@@ -70,7 +70,7 @@ static void read_settings(void)
     executor.is_read = true;
     executor.is_on = files && *files;
     if (!ptx_options_parse(run ? run : "", &executor.options))
-        (void)misuse("CUDA_DOUBLE_PTX_RUN: \"%s\" has a word that is not known", run);
+        (void)misuse("CUDA_DOUBLE_PTX_RUN: \"%s\" contains an unknown word", run);
     for (; files && *files; files += strcspn(files, ":"), files += *files == ':') {
         snprintf(path, sizeof(path), "%.*s", (int)strcspn(files, ":"), files);
         add_file(path);
@@ -114,8 +114,8 @@ size_t executor_launch_size(const struct ptx_kernel *kernel)
 }
 
 /*
- * Host memory that is not registered, where the device reads page tables: its size is not known,
- * and is not checked.
+ * Unregistered host memory, on a device that reads page tables: its size is unknown and not
+ * checked.
  */
 static struct ptx_window open_window(unsigned char *bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Kernels that tests/ptx executes in place of those that the host's compiler made: all of the
- * files that CUDA_DOUBLE_PTX names (separated by colons; the first that has a kernel provides
- * it), and those of an image that is itself PTX.
+ * Kernels that tests/ptx executes instead of those compiled by the host's compiler: all kernels of
+ * the files that CUDA_DOUBLE_PTX names (separated by colons; the first file that has a kernel
+ * provides it), and those of an image that is itself PTX.
  */
 #ifndef FERRY_CUDA_DOUBLE_EXECUTOR_H
 #define FERRY_CUDA_DOUBLE_EXECUTOR_H
@@ -13,14 +13,14 @@
 
 /* Whether CUDA_DOUBLE_PTX is set. (locked) */
 bool executor_is_on(void);
-/* Whether CUDA_DOUBLE_PTX_RUN asks for reports of bytes that were never written. (locked) */
+/* Whether CUDA_DOUBLE_PTX_RUN requests reports of uninitialised bytes. (locked) */
 bool executor_tracks(void);
 /*
- * From the files of CUDA_DOUBLE_PTX; NULL: in no file for this capability. A file that is not
+ * From the files of CUDA_DOUBLE_PTX; NULL if no file has it for this capability. A file that is not
  * PTX is a misuse. (locked)
  */
 const struct ptx_kernel *executor_kernel(const char *name);
-/* Parses an image that is PTX with entries. NULL, with a misuse, if it is not. (locked) */
+/* Parses an image that is PTX with entries. NULL, after a misuse, if it is not. (locked) */
 struct ptx_module *executor_parse(const char *image);
 
 struct executor_launch;

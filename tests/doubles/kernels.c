@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernels' text as the host's compiler makes it: what a module's functions do when they run. No
- * compiler of the vendor's is there to be stood in for.
+ * The kernels compiled by the host's compiler: the functions that a module's kernels run. The
+ * vendor's compiler need not be installed.
  */
 #include "module.h"
 
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* Some are for wider vectors than these. */
+/* Some kernels are for wider vectors than these. */
 #define DECLARE(kernel, function, program, numbers) \
     __attribute__((weak)) void double_##function(int64_t, uint8_t *const *, const void *);
 KERNEL_LIST(DECLARE)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Stand-ins for the CUDA runtime, cuBLAS, libnvrtc and cuDNN, on which the CUDA plugin runs where there is no GPU. The
-# plugin is the one that is installed: LD_LIBRARY_PATH decides what it finds.
+# Stand-ins for the CUDA runtime, cuBLAS, libnvrtc and cuDNN, with which the CUDA plugin runs on
+# machines without a GPU. The plugin is the installed one: LD_LIBRARY_PATH selects the libraries.
 
 DOUBLES_FROM = \
 	%D%/README.md \

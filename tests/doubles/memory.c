@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Allocation: of devices, at once or in a stream's order, and of pinned host memory.
+ * Allocation: device memory, immediately or in a stream's order, and pinned host memory.
  */
 #define _GNU_SOURCE
 #include "double.h"
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- at once ---- */
+/* ---- immediate ---- */
 
 cudaError_t cudaMalloc(void **out, size_t size)
 {
@@ -29,7 +29,10 @@ cudaError_t cudaMalloc(void **out, size_t size)
     return leave(cudaSuccess);
 }
 
-/* It "may" wait for a block's work, and of a pool's block does not: who relies on it has a race. */
+/*
+ * It "may" wait for a block's work, and does not for a pool's block: a caller that relies on it has
+ * a race.
+ */
 cudaError_t cudaFree(void *address)
 {
     struct block *block;
@@ -39,7 +42,7 @@ cudaError_t cudaFree(void *address)
     if (!block)
         return leave(misuse("cudaFree: %p was freed, or never allocated", address));
     if (block->device != context->device)
-        return leave(misuse("cudaFree: a block of device %d, and device %d is current",
+        return leave(misuse("cudaFree: a block of device %d, while device %d is current",
                             block->device->ordinal, context->device->ordinal));
     if (block->users)
         return leave(misuse("cudaFree: %p is freed while %u commands still use it", address,
@@ -75,7 +78,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *out, const struct cudaMemPoolProps 
     if (props->allocType != cudaMemAllocationTypePinned ||
         props->location.type != cudaMemLocationTypeDevice || props->location.id < 0 ||
         props->location.id >= settings.devices)
-        return leave(misuse("cudaMemPoolCreate: properties that no pool has"));
+        return leave(misuse("cudaMemPoolCreate: unsupported properties of a pool"));
     pool = calloc(1, sizeof(*pool));
     if (!pool)
         return leave(cudaErrorMemoryAllocation);
@@ -90,7 +93,8 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t handle)
     struct pool *pool = (struct pool *)(void *)handle;
 
     lock();
-    drain_context(&pool->device->primary); /* what was freed is freed when its stream gets there */
+    drain_context(&pool->device->primary); /* freed blocks are released when their stream reaches
+                                            * the free */
     if (pool->live && pool->device->primary.sticky == cudaSuccess)
         (void)misuse("cudaMemPoolDestroy: %u blocks are left", pool->live);
     forget_pool(pool);
@@ -107,7 +111,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, enum cudaMemPoolAttr w
     lock();
     error = enter("cudaMemPoolSetAttribute");
     if (error == cudaSuccess && which != cudaMemPoolAttrReleaseThreshold)
-        error = misuse("cudaMemPoolSetAttribute: %d is not known here", (int)which);
+        error = misuse("cudaMemPoolSetAttribute: attribute %d is not supported here", (int)which);
     if (error == cudaSuccess)
         memcpy(&pool->device->threshold, value, sizeof(uint64_t));
     return leave(error);
@@ -153,7 +157,7 @@ cudaError_t cudaMallocFromPoolAsync(void **out, size_t size, cudaMemPool_t handl
     if (error != cudaSuccess)
         return leave(error);
     block = block_new(context->device, size);
-    if (!block) { /* what is being freed may be enough */
+    if (!block) { /* blocks that are being freed may be enough */
         drain_context(context);
         block = block_new(context->device, size);
     }
@@ -185,7 +189,7 @@ cudaError_t cudaFreeAsync(void *address, cudaStream_t handle)
         return leave(error);
     block = block_find(address);
     if (!block || !block->pool)
-        return leave(misuse("cudaFreeAsync: %p is no live block of a pool", address));
+        return leave(misuse("cudaFreeAsync: %p is not a live block of a pool", address));
     command = command_new("cudaFreeAsync", 0);
     if (!command)
         return leave(cudaErrorMemoryAllocation);
@@ -195,7 +199,7 @@ cudaError_t cudaFreeAsync(void *address, cudaStream_t handle)
     return leave(cudaSuccess);
 }
 
-/* ---- the host's ---- */
+/* ---- host memory ---- */
 
 cudaError_t cudaHostAlloc(void **out, size_t size, unsigned flags)
 {
@@ -205,7 +209,7 @@ cudaError_t cudaHostAlloc(void **out, size_t size, unsigned flags)
 
     BEGIN(cudaHostAlloc);
     if (!(flags & cudaHostAllocPortable))
-        return leave(misuse("cudaHostAlloc: pinned for one context alone"));
+        return leave(misuse("cudaHostAlloc: pinned for one context only"));
     error = capture_minds();
     if (error != cudaSuccess)
         return leave(error);
@@ -241,7 +245,7 @@ static cudaError_t unpin(const char *call, void *address, bool allocated)
     return cudaSuccess;
 }
 
-/* In a context that has ended too. */
+/* Succeeds in a context that has ended too. */
 cudaError_t cudaFreeHost(void *address)
 {
     struct context *context = NULL;

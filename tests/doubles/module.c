@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Modules, their functions, and the launch of one. An image is told by its first bytes: a fatbin, an
- * ELF file, or PTX; of the last two, which are not compressed, the names of functions are looked for.
+ * Modules, their functions, and launches. The first bytes of an image tell its kind: a fatbin, an
+ * ELF file, or PTX; the names of functions are searched in the last two, which are not compressed.
  */
 #define _GNU_SOURCE
 #include "double.h"
@@ -19,7 +19,7 @@
 #define MOST_FUNCTIONS 64
 
 struct function {
-    const struct module_kernel *kernel; /* made by the host's compiler */
+    const struct module_kernel *kernel; /* compiled by the host's compiler */
     const struct ptx_kernel *ptx;       /* executed; one of the two is NULL */
     struct module *module;
 };
@@ -27,7 +27,7 @@ struct function {
 struct module {
     struct module *next;
     struct context *context;
-    char *image; /* what is looked for names in; NULL: it cannot be */
+    char *image; /* the text in which names are searched; NULL for a fatbin */
     size_t size;
     struct ptx_module *ptx; /* NULL: the image has no PTX of entries */
     struct function functions[MOST_FUNCTIONS];
@@ -46,7 +46,7 @@ unsigned count_modules(const struct context *context)
     return count;
 }
 
-/* How calls of the driver begin, which leave no error for cudaGetLastError. (locked) */
+/* The start of the driver's calls, which leave no error for cudaGetLastError. (locked) */
 static CUresult begin(const char *call, struct context **out)
 {
     cudaError_t error;
@@ -66,7 +66,7 @@ static CUresult end(CUresult failed)
 
 /* ---- modules -------------------------------------------------------------------------------- */
 
-/* Bytes of an ELF file, whose table of sections is its end. */
+/* The size of an ELF file, which ends with its table of sections. */
 static size_t elf_size(const unsigned char *image)
 {
     uint64_t sections;
@@ -98,8 +98,8 @@ static bool take_image(struct module *m, const void *image)
 }
 
 /*
- * Code is for one major number, from its minor one on; PTX for whatever is newer. In code of the double of libnvrtc the
- * flags of the ELF file are the architecture.
+ * Code runs on one major number, from its minor number on; PTX on anything newer. In code of the
+ * double of libnvrtc the flags of the ELF file are the architecture.
  */
 static bool is_for_device(const struct module *m)
 {
@@ -123,7 +123,7 @@ static void delete_module(struct module *m)
     free(m);
 }
 
-/* What libnvrtc compiled is executed; the double of it makes names without entries. */
+/* Whether PTX that libnvrtc compiled can be executed; its double makes names without entries. */
 static bool has_entries(const struct module *m)
 {
     return m->image && *m->image != 0x7f && strstr(m->image, ".entry");
@@ -181,8 +181,8 @@ CUresult module_unload(CUmodule handle)
         return end(failed);
     if (!m || m->context != context)
         return end(
-            (CUresult)misuse("cuModuleUnload: %p is no module of this context", (void *)handle));
-    drain_context(context); /* as the real one does */
+            (CUresult)misuse("cuModuleUnload: %p is not a module of this context", (void *)handle));
+    drain_context(context); /* like the real one */
     *link = m->next;
     delete_module(m);
     return end(failed);
@@ -215,7 +215,7 @@ CUresult module_function(CUfunction *out, CUmodule handle, const char *name)
     if (failed)
         return end(failed);
     if (!m || m->context != context)
-        return end((CUresult)misuse("cuModuleGetFunction: %p is no module of this context",
+        return end((CUresult)misuse("cuModuleGetFunction: %p is not a module of this context",
                                     (void *)handle));
     f = function_in(m, name);
     while (i < m->count && (m->functions[i].kernel != f.kernel || m->functions[i].ptx != f.ptx))
@@ -256,20 +256,20 @@ static struct function *function_of(CUfunction handle, const struct context *con
 }
 
 /*
- * Why the device would not take a block of threads; NULL: it does. Kernels that the host compiled
- * have one size; of PTX the text bounds it.
+ * The reason why the device rejects a block size; NULL if it accepts it. Kernels compiled by the
+ * host's compiler have one size; PTX declares the largest.
  */
 static const char *wrong_block(const struct function *f, const uint32_t *block)
 {
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
 
     if (threads == 0 || threads > MOST_THREADS)
-        return "a block that no device has";
+        return "a block beyond the device's limit";
     if (f->ptx)
         return threads > ptx_kernel_threads(f->ptx) ? "the kernel was compiled for smaller blocks"
                                                     : NULL;
     return block[0] != module_block || threads != module_block
-               ? "the kernel was compiled for other blocks"
+               ? "the kernel was compiled for another block size"
                : NULL;
 }
 
@@ -280,19 +280,22 @@ static const char *wrong(const struct function *f, const uint32_t *grid, const u
 
     if (!grid[0] || !grid[1] || !grid[2] || grid[0] > MOST_GRID || grid[1] > 65535 ||
         grid[2] > 65535)
-        return "a grid that no device has";
+        return "a grid beyond the device's limit";
     if (what)
         return what;
     if (f->kernel && (grid[1] != 1 || grid[2] != 1))
-        return "the kernel was compiled for one direction";
+        return "the kernel was compiled for one-dimensional grids";
     if (shared > 49152)
-        return "more shared memory than a block has";
+        return "more shared memory than the limit of a block";
     if (extra || (!params && (f->kernel || ptx_kernel_params(f->ptx))))
-        return "parameters that are not one by one";
+        return "parameters in the packed form";
     return NULL;
 }
 
-/* Pointers as the device has them; one beyond a block's bytes shows where the kernel uses it. */
+/*
+ * Pointers in the device's form; an access past a block's bytes is detected when the kernel makes
+ * it.
+ */
 static cudaError_t take_params(struct launch *l, struct command *command, struct device *device,
                                void **params)
 {
@@ -300,7 +303,7 @@ static cudaError_t take_params(struct launch *l, struct command *command, struct
         void *address;
 
         if (!params[i])
-            return misuse("cuLaunchKernel: parameter %d is not there", i);
+            return misuse("cuLaunchKernel: parameter %d is missing", i);
         memcpy(&address, params[i], sizeof(address));
         if (!address)
             continue;
@@ -309,14 +312,14 @@ static cudaError_t take_params(struct launch *l, struct command *command, struct
             return cudaErrorInvalidValue;
     }
     if (!params[MODULE_BUFFERS])
-        return misuse("cuLaunchKernel: the numbers are not there");
+        return misuse("cuLaunchKernel: the numbers are missing");
     memcpy(l->numbers, params[MODULE_BUFFERS], l->kernel->size);
     return cudaSuccess;
 }
 
 /*
- * The command's argument for a kernel of the host's compiler, or for one that is executed. A kernel
- * that is not ferry's is the program's own.
+ * The command's argument, for a kernel of the host's compiler or an executed one. A kernel that is
+ * not ferry's belongs to the program.
  */
 static cudaError_t take_launch(const struct function *f, struct command *command,
                                struct device *device, const uint32_t *grid, const uint32_t *block,
@@ -374,7 +377,7 @@ CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, un
     if (failed)
         return end(failed);
     if (!f)
-        return end((CUresult)misuse("cuLaunchKernel: %p is no function of this context",
+        return end((CUresult)misuse("cuLaunchKernel: %p is not a function of this context",
                                     (void *)function));
     if (what)
         return end((CUresult)misuse("cuLaunchKernel of %s: %s",

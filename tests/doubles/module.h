@@ -7,16 +7,16 @@
 
 #define MODULE_BUFFERS 6
 
-/* A kernel: six pointers and a structure of so many bytes, a group at a time. */
+/* A kernel: six pointers and a structure of that many bytes; called once per group. */
 struct module_kernel {
     const char *name;
     void (*run)(int64_t group, uint8_t *const *buffers, const void *numbers);
     size_t size;
 };
 
-/* By name; NULL: there is none. */
+/* By name; NULL if there is none. */
 const struct module_kernel *module_kernel(const char *name);
-/* Threads of a block that they were compiled for. */
+/* The block size that kernels were compiled for. */
 extern const unsigned module_block;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The double of libnvrtc: it takes the options and the text as the real one would, and makes an image
- * that names the text's kernels, for the double of the driver to find. Its calls are declared here:
- * the vendor's header need not be installed.
+ * The double of libnvrtc: it accepts the options and the source like the real one, and makes an
+ * image with the names of the source's kernels, which the double of the driver finds. Its calls are
+ * declared here: the vendor's header need not be installed.
  */
 #define _GNU_SOURCE
 #include "double.h"
@@ -50,7 +50,7 @@ struct _nvrtcProgram {
 static const int archs[] = { 75, 80, 86, 89, 90, 100 };
 #define ARCHS ((int)(sizeof(archs) / sizeof(archs[0])))
 
-/* The device has no part in it: no context, no driver. */
+/* No device is involved: neither a context nor the driver. */
 static nvrtcResult refuse(const char *what)
 {
     ferry_cuda_double_misuse(what);
@@ -94,7 +94,7 @@ nvrtcResult nvrtcCreateProgram(nvrtcProgram *out, const char *text, const char *
 
     (void)name, (void)header_texts, (void)header_names;
     if (headers || strstr(text, "\n#include \""))
-        return refuse("nvrtcCreateProgram: a text that includes files");
+        return refuse("nvrtcCreateProgram: a source that includes files");
     p = calloc(1, sizeof(*p));
     if (p)
         p->text = strdup(text);
@@ -126,7 +126,7 @@ static bool is_arch(const char *number)
     return false;
 }
 
-/* Whether the real one has that option, and what it says. */
+/* Whether the real one supports that option; applies it. */
 static bool take_option(nvrtcProgram p, const char *option)
 {
     if (!strncmp(option, "-D", 2))
@@ -147,7 +147,10 @@ static void add(nvrtcProgram p, const char *bytes, size_t n)
     p->size += n;
 }
 
-/* Every KERNEL(name, …) of the text, and KERNEL(PASTE(name, LANES), …) for each number of lanes. */
+/*
+ * Adds every KERNEL(name, …) of the source, and KERNEL(PASTE(name, LANES), …) for each number of
+ * lanes.
+ */
 static void add_names(nvrtcProgram p)
 {
     static const char key[] = "\nKERNEL(", paste[] = "PASTE(";
@@ -202,7 +205,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int count, const char *const *op
     return NVRTC_SUCCESS;
 }
 
-/* ---- what came of it ------------------------------------------------------------------------ */
+/* ---- results -------------------------------------------------------------------------------- */
 
 nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram p, size_t *out)
 {
@@ -219,8 +222,8 @@ nvrtcResult nvrtcGetProgramLog(nvrtcProgram p, char *out)
 }
 
 /*
- * A cubin is there only for a real architecture, and else has 0 bytes; a PTX always, here for a virtual one. Who asks
- * before anything was compiled has made a mistake.
+ * A cubin exists only for a real architecture, and otherwise has 0 bytes; PTX always exists, here
+ * for a virtual one. A request before a compilation is an error of use.
  */
 static nvrtcResult size_of(nvrtcProgram p, bool ptx, size_t *out)
 {

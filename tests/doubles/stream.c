@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Streams: each a thread that runs its commands later, one after the other; and events.
+ * Streams, each a thread that runs its commands later, one after the other; and events.
  */
 #define _GNU_SOURCE
 #include "double.h"
@@ -41,12 +41,12 @@ static void mark_release(struct mark *mark)
         free(mark);
 }
 
-/* A block that is used before its stream has come to its allocation is a race. */
+/* Using a block before its stream has reached the allocation is a race. */
 static void check_uses(const struct command *command)
 {
     for (unsigned i = 0; i < command->used; i++)
         if (!command->uses[i]->ready)
-            (void)misuse("%s: %p is used before the stream that allocates it has come so far",
+            (void)misuse("%s: %p is used before its stream has reached the allocation",
                          command->call, (void *)command->uses[i]->address);
 }
 
@@ -60,7 +60,9 @@ static void release_block(const struct command *command)
         block_delete(command->release);
 }
 
-/* A block that was freed on another stream before its own came here is a race that was reported. */
+/*
+ * If the block was freed on another stream before its own reached this point, the race was reported.
+ */
 static void prepare_block(const struct command *command)
 {
     struct block *block = command->prepare;
@@ -70,7 +72,7 @@ static void prepare_block(const struct command *command)
         block_delete(block);
 }
 
-/* Without the lock: what the command does to bytes. */
+/* The command's effect on bytes, without the lock. */
 static cudaError_t run(const struct command *command)
 {
     if (settings.late)
@@ -140,7 +142,7 @@ struct stream *stream_new(struct context *context)
     stream->context = context;
     stream->tail = &stream->head;
     pthread_attr_init(&small);
-    pthread_attr_setstacksize(&small, 1 << 22); /* a kernel keeps a group on it */
+    pthread_attr_setstacksize(&small, 1 << 22); /* a kernel keeps a group on its stack */
     if (pthread_create(&stream->thread, &small, worker, stream) != 0) {
         free(stream);
         stream = NULL;
@@ -186,11 +188,11 @@ cudaError_t stream_of(const char *call, struct context *context, cudaStream_t ha
         return cudaSuccess;
     }
     if (!is_stream(handle)) {
-        (void)misuse("%s: %p is no stream", call, (void *)handle);
+        (void)misuse("%s: %p is not a stream", call, (void *)handle);
         return cudaErrorInvalidResourceHandle;
     }
     if (stream->context != context) {
-        (void)misuse("%s: the stream is of device %d, and device %d is current", call,
+        (void)misuse("%s: the stream belongs to device %d, while device %d is current", call,
                      stream->context->device->ordinal, context->device->ordinal);
         return cudaErrorInvalidResourceHandle;
     }
@@ -226,9 +228,9 @@ void drain_context(struct context *context)
             drain(stream);
 }
 
-/* The runtime's own; each in the context that is current. */
+/* The runtime's own functions; each works in the current context. */
 
-/* BEGIN for what gives back: it does so in a context that has ended too. */
+/* BEGIN for functions that free: they succeed in a context that has ended too. */
 #define BEGIN_BACK(call)                  \
     struct context *context = NULL;       \
     cudaError_t error;                    \
@@ -245,7 +247,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
 
     BEGIN(cudaStreamCreateWithFlags);
     if (flags != cudaStreamNonBlocking)
-        return leave(misuse("cudaStreamCreateWithFlags: a stream that waits for the default one"));
+        return leave(misuse("cudaStreamCreateWithFlags: a stream that synchronizes with the "
+                            "default one"));
     stream = stream_new(context);
     if (!stream)
         return leave(cudaErrorMemoryAllocation);
@@ -329,7 +332,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t handle)
     return leave(error);
 }
 
-/* A command that completes a recording, or waits for it. */
+/* A command that completes a recording, or waits for one. */
 static cudaError_t submit_mark(const char *call, struct stream *stream, struct mark *mark,
                                bool completes)
 {

@@ -254,9 +254,9 @@ static void files_come_and_go_through_pipes(void)
     CU_ASSERT_EQUAL(ferry("merge -o - --json a.npz b.npz"), 2);
     CU_ASSERT_EQUAL(ferry("convert a.npz - -f safetensors --shard 5GB"), 2);
     CU_ASSERT_EQUAL(shell("TMPDIR=$PWD/nowhere \"$FERRY_TEST_COMMAND\" convert a.npz - -f npz"), 1);
-    REFUSES("standard output: a temporary file for it: No such file or directory");
+    REFUSES("standard output: creating a temporary file for it: No such file or directory");
     CU_ASSERT_EQUAL(shell("cat a.npz | TMPDIR=$PWD/nowhere \"$FERRY_TEST_COMMAND\" inspect -"), 1);
-    REFUSES("standard input: a temporary file for it: No such file or directory");
+    REFUSES("standard input: creating a temporary file for it: No such file or directory");
     clean();
     fx_end();
 }

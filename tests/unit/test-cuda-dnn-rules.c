@@ -102,7 +102,7 @@ static void the_double_finds_what_cudnn_forbids(void)
         l.tensor(&x) || l.filter(&w) || l.window(&v) || l.tensor(&y) || l.handle(&h), 0);
     control->tolerate(1);
 #define FORWARD(to, room, bytes) l.forward(h, &one, x, r.x, w, r.w, v, 1, room, bytes, &zero, y, to)
-    CU_ASSERT(is_found(FORWARD(r.y, r.room, 4096), "shapes that do not fit")); /* none is set */
+    CU_ASSERT(is_found(FORWARD(r.y, r.room, 4096), "shapes that do not match")); /* none is set */
     CU_ASSERT(is_found(l.set(x, 0, 3, two, two), "fewer than four dimensions"));
     CU_ASSERT(is_found(l.set(x, 0, 4, wrong, two), "a dimension or a stride below 1"));
     CU_ASSERT(is_found(l.set_window(v, 2, two, wrong, two, 1, 0), "a stride below 1"));
@@ -112,7 +112,7 @@ static void the_double_finds_what_cudnn_forbids(void)
     CU_ASSERT(is_found(FORWARD(r.x, r.room, 4096), "an output over an input"));
     CU_ASSERT(is_found(l.end_tensor(w), "no such descriptor"));
     CU_ASSERT_EQUAL(l.set(y, 0, 4, two, two), 0);
-    CU_ASSERT(is_found(FORWARD(r.y, r.room, 4096), "shapes that do not fit"));
+    CU_ASSERT(is_found(FORWARD(r.y, r.room, 4096), "shapes that do not match"));
 #undef FORWARD
     control->tolerate(0);
     CU_ASSERT_EQUAL(l.end_tensor(x) || l.end_filter(w) || l.end_window(v) || l.end_tensor(y) ||
@@ -136,7 +136,7 @@ static void break_groups(const struct library *l, void *h, const struct blocks *
     CU_ASSERT_EQUAL(l->set_filter(shape[1], 0, 0, 4, of_w), 0);
     CU_ASSERT(is_found(l->forward(h, &one, shape[0], r->x, shape[1], r->w, shape[2], 1, r->room,
                                   4096, &zero, shape[3], r->y),
-                       "shapes that do not fit"));
+                       "shapes that do not match"));
     CU_ASSERT_EQUAL(group(shape[2], 1), 0);
 }
 
@@ -154,7 +154,7 @@ static void break_windows(const struct library *l, void *h, const struct blocks 
     CU_ASSERT_EQUAL(l->set_window(shape[2], 2, none, twos, ones, 1, 0), 0);
     CU_ASSERT(is_found(l->forward(h, &one, shape[0], r->x, shape[1], r->w, shape[2], 1, r->room,
                                   4096, &zero, shape[3], r->y),
-                       "shapes that do not fit"));
+                       "shapes that do not match"));
 }
 
 /* Of four spatial axes there are descriptors, and no convolutions. */
@@ -168,7 +168,7 @@ static void break_axes(const struct library *l, void *h, const struct blocks *r,
     CU_ASSERT_EQUAL(l->set_window(shape[2], 4, none, size, size, 1, 0), 0);
     CU_ASSERT(is_found(l->forward(h, &one, shape[0], r->x, shape[1], r->w, shape[2], 1, r->room,
                                   4096, &zero, shape[3], r->y),
-                       "shapes that do not fit"));
+                       "shapes that do not match"));
 }
 
 /* A bias of as many channels as outputs, and no output over what it is made of. */

@@ -416,7 +416,7 @@ static void the_double_looks_at_a_launch(void)
     control->tolerate(1);
     other.x = on_the_host;
     CU_ASSERT_EQUAL(run(&other), FERRY_EINVAL);
-    CU_ASSERT_PTR_NOT_NULL(strstr(control->misuse(), "a device pointer is meant"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(control->misuse(), "a device pointer is required"));
     other.x = cuda_block(r.dev, 64);
     cuda_free_block(r.dev, other.x);
     CU_ASSERT_EQUAL(run(&other), FERRY_EINVAL);

@@ -58,9 +58,9 @@ static void a_stream_that_each_thread_has_is_refused(void)
         return;
     dev = cuda_open(0);
     CU_ASSERT(driver_failed(cuda->queue_wrap(dev, per_thread, &queue), FERRY_EINVAL,
-                            "another stream in each thread"));
+                            "a different stream in each thread"));
     CU_ASSERT(driver_failed(cuda->adopt(NULL, names, &per_thread, 1, &adopted, &index),
-                            FERRY_EINVAL, "another stream in each thread"));
+                            FERRY_EINVAL, "a different stream in each thread"));
     CU_ASSERT_PTR_NULL(queue);
     CU_ASSERT_PTR_NULL(adopted);
     cuda_close(dev);

@@ -159,7 +159,7 @@ static void a_pools_block_out_of_its_order(void)
     CU_ASSERT_EQUAL_FATAL(call.pool_malloc(&block, 64, pool, first), 0);
     CU_ASSERT_EQUAL(rt.memset_async(block, 0, 64, second), 0);
     CU_ASSERT_EQUAL(rt.stream_sync(second), 0);
-    CU_ASSERT(cuda_said("is used before the stream that allocates it has come so far"));
+    CU_ASSERT(cuda_said("is used before its stream has reached the allocation"));
     control->hold_stream(first, 0);
     CU_ASSERT_EQUAL(rt.stream_sync(first), 0);
 
@@ -268,7 +268,7 @@ static void a_context_that_nobody_asked_for(void)
     CU_ASSERT(cuda_said("no context is current"));
     CU_ASSERT_EQUAL(rt.set_device(0), 0);
     CU_ASSERT_NOT_EQUAL(call.enable_peer(2, 0), 0);
-    CU_ASSERT(cuda_said("device 2 has no context, and nobody asked for one"));
+    CU_ASSERT(cuda_said("device 2 has no context, and the call would create one"));
     CU_ASSERT_EQUAL(call.enable_peer(2, 1), CUDA_INVALID_VALUE);
     CU_ASSERT_EQUAL(call.enable_peer(0, 0), CUDA_INVALID_DEVICE);
     cuda_misuse_end();
@@ -457,12 +457,12 @@ static void a_launch_that_no_device_takes(void)
         unsigned grid[3], block, shared;
         const char *what;
     } row[] = {
-        { { 0x80000000u, 1, 1 }, BLOCK, 0, "a grid that no device has" },
-        { { 1, 65536, 1 }, BLOCK, 0, "a grid that no device has" },
-        { { 0, 1, 1 }, BLOCK, 0, "a grid that no device has" },
-        { { 1, 1, 1 }, 1025, 0, "a block that no device has" },
-        { { 1, 1, 1 }, BLOCK / 2, 0, "the kernel was compiled for other blocks" },
-        { { 1, 1, 1 }, BLOCK, 49153, "more shared memory than a block has" },
+        { { 0x80000000u, 1, 1 }, BLOCK, 0, "a grid beyond the device's limit" },
+        { { 1, 65536, 1 }, BLOCK, 0, "a grid beyond the device's limit" },
+        { { 0, 1, 1 }, BLOCK, 0, "a grid beyond the device's limit" },
+        { { 1, 1, 1 }, 1025, 0, "a block beyond the device's limit" },
+        { { 1, 1, 1 }, BLOCK / 2, 0, "the kernel was compiled for another block size" },
+        { { 1, 1, 1 }, BLOCK, 49153, "more shared memory than the limit of a block" },
     };
     void *module = NULL, *f = NULL, *nothing = NULL, *params[NUMBERS + 1];
 
@@ -479,15 +479,15 @@ static void a_launch_that_no_device_takes(void)
         CU_ASSERT(cuda_said(row[i].what));
     }
 #define LAUNCH(with) call.launch(f, 1, 1, 1, BLOCK, 1, 1, 0, NULL, with, NULL)
-    CU_ASSERT(LAUNCH(NULL) != 0 && cuda_said("parameters that are not one by one"));
+    CU_ASSERT(LAUNCH(NULL) != 0 && cuda_said("parameters in the packed form"));
     params[2] = NULL;
-    CU_ASSERT(LAUNCH(params) != 0 && cuda_said("parameter 2 is not there"));
+    CU_ASSERT(LAUNCH(params) != 0 && cuda_said("parameter 2 is missing"));
     params[2] = &nothing;
     params[NUMBERS] = NULL;
-    CU_ASSERT(LAUNCH(params) != 0 && cuda_said("the numbers are not there"));
+    CU_ASSERT(LAUNCH(params) != 0 && cuda_said("the numbers are missing"));
     params[NUMBERS] = &nothing;
     params[0] = &module;
-    CU_ASSERT(LAUNCH(params) != 0 && cuda_said("a device pointer is meant"));
+    CU_ASSERT(LAUNCH(params) != 0 && cuda_said("a device pointer is required"));
     CU_ASSERT_EQUAL(call.unload(module), 0);
     cuda_misuse_end();
 }
@@ -503,9 +503,9 @@ static void a_module_of_another_context(void)
     CU_ASSERT_EQUAL_FATAL(call.load(&module, fatbin), 0);
     CU_ASSERT_EQUAL_FATAL(call.function(&f, module, "unary"), 0);
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
-    CU_ASSERT(LAUNCH(params) != 0 && cuda_said("is no function of this context"));
+    CU_ASSERT(LAUNCH(params) != 0 && cuda_said("is not a function of this context"));
     CU_ASSERT(call.function(&other, module, "unary") != 0);
-    CU_ASSERT(cuda_said("is no module of this context"));
+    CU_ASSERT(cuda_said("is not a module of this context"));
     CU_ASSERT(call.unload(module) != 0 && cuda_said("cuModuleUnload"));
     (void)call.release(1);
     CU_ASSERT_EQUAL(rt.set_device(0), 0);

@@ -350,7 +350,7 @@ static void what_cannot_be_adopted_is_named(void)
     values[1] = ocl_id();
     values[2] = ocl_queue();
     CU_ASSERT(driver_failed(ocl->adopt(ocl->plugin, names, values, 3, &none, &index), FERRY_EINVAL,
-                            "cl_queue is none of"));
+                            "cl_queue is not one of"));
     CU_ASSERT(driver_failed(ocl->adopt(ocl->plugin, names, values, 1, &none, &index), FERRY_EINVAL,
                             "cl_device_id is missing"));
     CU_ASSERT(driver_failed(ocl->adopt(ocl->plugin, names, values, 0, &none, &index), FERRY_EINVAL,
