@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Binaries of yesterday and of tomorrow: plugins built against the first and second headers, a shorter
-# one and a longer one, load and work; nothing that two binaries agree on has moved; and what the
-# libraries export is what tests/abi/*.abi says, or more.
+# Binary compatibility: plugins built against the first and second headers, against a shorter one and a
+# longer one load and work; no layout that two binaries share has changed; and the libraries export at
+# least the symbols of tests/abi/*.abi.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_COMMAND:?}" "${CC:=cc}"
 # shellcheck source=tests/scripts/lib.sh
@@ -48,7 +48,7 @@ passes() {
         --only descriptor,memory,copy,copy-op,fill,convert,queues,events,threads,leaks,fork,coherence$1
 }
 
-# of_age AGE INCLUDE NAME SOURCE…: the plugin is built against that header, and passes.
+# of_age AGE INCLUDE NAME SOURCE…: the plugin is built against that header, and its tests pass.
 of_age() {
     folder=$1 age_include=$2 name=$3
     shift 3
@@ -62,7 +62,7 @@ good=$FERRY_TEST_SRCDIR/tests/plugins/good-sync.c
 for age in first newer; do
     include=$work/newer
     [ "$age" = newer ] || include=$here/1.0
-    # The templates show an operation and a typed option, which the first header did not have.
+    # The templates use an operation and a typed option, which the first header did not have.
     if [ "$age" = newer ]; then
         of_age "$age" "$include" acme "$template/acme.c" "$template/acme_driver.c"
         of_age "$age" "$include" acme_queues "$template/acme_queues.c" "$template/acme_driver.c"
@@ -76,10 +76,10 @@ of_age second "$here/1.1" good_sync "$good"
 of_age second "$here/1.1" good_ops "$FERRY_TEST_SRCDIR/tests/plugins/good-ops.c"
 of_age older "$work/older" good_sync "$good"
 
-# ---- what is exported ---------------------------------------------------------------------------
+# ---- exported symbols ---------------------------------------------------------------------------
 
-# Whether the dumps, which were made of gcc's debugging information on this machine's kind, can be
-# compared with what was built here.
+# Whether the dumps, which were made from gcc's debugging information on one kind of machine, can be
+# compared with this build.
 cannot_compare() {
     library=$FERRY_TEST_BUILDDIR/.libs/libferry.so
     if ! command -v abidiff >/dev/null 2>&1; then
@@ -96,7 +96,7 @@ cannot_compare() {
     fi
 }
 
-# same_as_dump DUMP BINARY: nothing of the dump has gone or changed; more is welcome.
+# same_as_dump DUMP BINARY: nothing in the dump was removed or changed; additions are allowed.
 same_as_dump() {
     abidiff --suppressions "$here/suppress.ini" --no-added-syms "$here/$1.abi" "$2"
 }

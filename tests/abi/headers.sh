@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Makes the header of an earlier day, and of a later one, out of today's.
-# usage: headers.sh older|newer INCLUDE FOLDER
+# Makes the header of an earlier version, and of a later one, from the current one. usage:
+# headers.sh older|newer INCLUDE FOLDER
 set -eu
 
 age=$1 include=$2 folder=$3
@@ -11,13 +11,13 @@ cp "$include/ferry/types.h" "$include/ferry/status.h" "$folder/ferry/"
 cp "$include/ferry/descriptor.h" "$include/ferry/plugin_types.h" "$folder/ferry/"
 case $age in
 older)
-    # A table that ends before what its minor did not have.
+    # A table that ends before the members that its minor version did not have.
     awk '/-- memory shared with the host --/ { skip = 1 }
         /^} ferry_plugin_ops;/ { skip = 0 }
         !skip' "$include/ferry/plugin.h" >"$folder/ferry/plugin.h"
     ;;
 newer)
-    # A minor on: every structure has grown at its end.
+    # The next minor version: every structure has a new member at its end.
     cp "$include/ferry/op_plugin.h" "$include/ferry/op_types.h" "$include/ferry/op_params.h" "$folder/ferry/"
     for header in plugin plugin_types; do
         awk '/^} ferry_plugin_ops;/ { print "    int (*later)(void *dev);\n    int (*latest)(void *dev, double);" }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The interfaces between binaries: check-abi.sh says what is looked at.
+# The interfaces between binaries; check-abi.sh lists the checks.
 
 TESTS += %D%/check-abi.sh
 
@@ -26,8 +26,8 @@ EXTRA_DIST += \
 	%D%/plugin.abi \
 	%D%/suppress.ini
 
-# At each release, and when something that was never released has changed: writes the dumps that
-# check-abi.sh compares with. Needs abidw (Debian: abigail-tools), gcc and -g.
+# Writes the dumps that check-abi.sh compares with; run at each release, and after a change of an
+# unreleased interface. Needs abidw (Debian: abigail-tools), gcc and -g.
 ABIDW = abidw --exported-interfaces-only --drop-undefined-syms --no-show-locs --no-comp-dir-path \
 	--no-corpus-path --no-elf-needed
 abi-dump: all

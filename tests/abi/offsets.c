@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where everything is that two binaries have to agree on. Compiled, never run: against the header of
- * today, against the first one, and against one of tomorrow. What is here never changes within a
- * major; a minor adds lines at the end of a group.
+ * The layout that two binaries must agree on. Compiled, never run: with the current header, with
+ * the first one, and with one of a later version. Lines never change within a major version; a
+ * minor version adds lines at the end of a group.
  */
 #include <ferry/plugin.h>
 
@@ -15,7 +15,7 @@ _Static_assert(sizeof(void *) == 8, "the numbers are those of 64-bit machines");
 #define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " has another size")
 #define AT_LEAST(type, size) _Static_assert(sizeof(type) >= (size), #type " has shrunk")
 
-/* Frozen: passed by value, or laid out in files. */
+/* Frozen: passed by value, or stored in files. */
 SIZE(ferry_ref, 16);
 AT(ferry_ref, handle, 0);
 AT(ferry_ref, offset, 8);
@@ -97,7 +97,7 @@ AT(ferry_plugin_counters, unmaps, 120);
 AT(ferry_plugin_counters, memsets, 128);
 AT(ferry_plugin_counters, ops, 136);
 
-/* The table: a head, and then entries of one pointer each, in this order. */
+/* The table: a header, and then entries of one pointer each, in this order. */
 AT(ferry_plugin_ops, struct_size, 0);
 AT(ferry_plugin_ops, option_count, 4);
 AT(ferry_plugin_ops, options, 8);
@@ -158,7 +158,7 @@ AT_LEAST(ferry_plugin_ops, 32 + 8 * 46);
 #endif
 #endif
 
-/* Constants that are in plugins' binaries. */
+/* Constants that are compiled into plugins. */
 #define IS(constant, value) _Static_assert((constant) == (value), #constant " has changed")
 IS(FERRY_ABI_MAJOR, 1);
 IS(FERRY_PLUGIN_MAGIC, 0x31595246);
