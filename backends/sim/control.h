@@ -48,7 +48,8 @@
 #define SIM_CALL_CREATE  12u
 #define SIM_CALL_PREPARE 13u
 #define SIM_CALL_RUN     14u
-#define SIM_CALL_LIST    15u /* a list replayed, or submitted by end; its runs are not RUN's */
+/* a list replayed, or submitted by `end`; its runs do not count as RUN */
+#define SIM_CALL_LIST    15u
 #define SIM_CALL_COUNT   16u
 
 struct sim_control {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of runs that repeat: recorded at their second announcement, replayed from the third on. A
- * list belongs to one queue, whose calls ferry makes one at a time, so that only the lists' chain
- * needs the lock.
+ * Lists of repeated runs: a list is recorded when it is announced for the second time, and replayed
+ * from the third time on. A list belongs to one queue, whose calls ferry makes one at a time, so
+ * that only the chain of lists needs the lock.
  */
 #include "sim.h"
 
@@ -22,7 +22,7 @@ struct sim_list {
     struct sim_list *next;
     uint64_t id;
     const void *queue;
-    bool open; /* it is being recorded */
+    bool open; /* being recorded */
     struct call *calls;
     size_t count, room;
 };
@@ -40,7 +40,7 @@ static struct sim_list *find(struct sim_device *dev, uint64_t id)
     return list;
 }
 
-/* The recording on that queue; NULL: none. */
+/* The list that is being recorded on that queue; NULL if there is none. */
 static struct sim_list *recording(struct sim_device *dev, const void *queue)
 {
     struct sim_list *list;
@@ -88,7 +88,7 @@ static int no_memory(void)
 {
     struct sim_why why = { 0 };
 
-    sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+    sim_why_set(&why, FERRY_ENOMEM, "out of host memory");
     return sim_why_tell(&why);
 }
 

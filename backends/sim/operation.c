@@ -14,7 +14,7 @@
 
 /* ---- preparing ------------------------------------------------------------------------------ */
 
-/* Whether the kind is one of an option's. */
+/* Whether the set of an option contains the kind. */
 static bool is_among(uint64_t kinds, const ferry_op_desc *op)
 {
     return op->kind >= FERRY_OP_CONVOLUTION && op->kind - FERRY_OP_CONVOLUTION < 64 &&

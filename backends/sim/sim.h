@@ -474,14 +474,14 @@ int sim_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t 
 int sim_extension(void *dev, const char *name, const void **out_table);
 int sim_operation_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args);
 
-/* list.c: lists of runs that repeat; entries of "ferry.op/1" */
+/* list.c: lists of repeated runs; entries of "ferry.op/1" */
 int sim_list_begin(void *dev, void *queue, const ferry_op_list *list, uint32_t *out_action);
 int sim_list_end(void *dev, void *queue, uint64_t id, uint32_t discard);
 void sim_list_forget(void *dev, uint64_t id);
-/* Whether a recording on that queue took the run; FERRY_ENOMEM. */
+/* Whether a list that is being recorded on that queue took the run; FERRY_ENOMEM. */
 int sim_list_take(struct sim_device *dev, const void *queue, void *prepared,
                   const ferry_op_run_args *args, bool *out_taken);
-/* The device goes. */
+/* Frees the lists when the device is closed. */
 void sim_list_end_all(struct sim_device *dev);
 
 /* ---- element.c: one element of any type ---- */

@@ -28,14 +28,14 @@ struct executor_launch;
 /*
  * The argument of a command that runs the kernel: resolves the first `pointers` parameters,
  * which may be NULL, and copies all. A kernel that is the program's own may access an address
- * where nothing is, which is no misuse and ends the context. (locked)
+ * that no block has, which ends the context and is not a misuse. (locked)
  */
 size_t executor_launch_size(const struct ptx_kernel *kernel);
 cudaError_t executor_launch_take(struct executor_launch *l, const struct ptx_kernel *kernel,
                                  const uint32_t *grid, const uint32_t *block,
                                  struct command *command, struct device *device, void **params,
                                  unsigned pointers, bool is_own);
-/* A command's `run`; a fault ends the context, and is a misuse but for the exception above. */
+/* A command's `run`; a fault ends the context, and is a misuse except in the case above. */
 int executor_launch_run(void *argument);
 
 #endif
