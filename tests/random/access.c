@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-/* Steps that get at a blob's bytes. */
+/* Steps that access a blob's bytes. */
 
 #define MUTABLE (FERRY_READ | FERRY_WRITE)
 
 ferry_memory *memory_of(const struct obj *o, unsigned half)
 {
     if (!o->half[half].store)
-        return NULL; /* asking would make it */
+        return NULL; /* the query would create it */
     return half == DATA ? ferry_blob_data_memory(o->blob) : ferry_blob_diff_memory(o->blob);
 }
 
@@ -32,14 +32,14 @@ bool touch(struct obj *o, unsigned half)
         return true;
     m = ferry_blob_diff_memory(o->blob);
     if (!m) {
-        wrong("diff cannot be had: %s", ferry_last_error());
+        wrong("diff cannot be accessed: %s", ferry_last_error());
         return false;
     }
     half_set(&o->half[half], store_create((int64_t)ferry_memory_size(m) / element_size(o)), 0, -1);
     return o->half[half].store != NULL;
 }
 
-/* V is as an access to that place leaves it. */
+/* Checks that V is as an access to that place leaves it. */
 static void check_valid(const struct obj *o, unsigned half, unsigned access, unsigned place)
 {
     unsigned v = valid_at(o, half);
@@ -51,20 +51,20 @@ static void check_valid(const struct obj *o, unsigned half, unsigned access, uns
 
     if (!(v & (1u << place)) || (access & FERRY_WRITE && v != 1u << place))
         wrong("after access %u at place %u the valid copies are %#x", access, place, v);
-    if (head != should && !run.threaded) /* others read it, and evict it, meanwhile */
+    if (head != should && !run.threaded) /* other threads read and evict it meanwhile */
         wrong("the head is %d, the valid copies %#x", (int)head, v);
 }
 
-/* ---- what the host does with a pointer ------------------------------------------------------ */
+/* ---- host accesses through a pointer -------------------------------------------------------- */
 
-/* `p` is the half's first element. What was in doubt is so no more once it was seen. */
+/* `p` is the half's first element. An element that was in doubt has the value read from now on. */
 static void look(struct obj *o, unsigned half, const void *p)
 {
     for (int64_t i = 0; i < o->count; i++) {
         double seen = element_get(o->dtype, p, i);
 
         if (!is_right(o, half, i, seen)) {
-            wrong("blob %d, %s, element %d of %d: the host reads %g in place of %g",
+            wrong("blob %d, %s, element %d of %d: the host reads %g instead of %g",
                   (int)(o - run.obj), half ? "diff" : "data", (int)i, (int)o->count, seen,
                   value_of(o, half, i));
             return;
@@ -137,7 +137,7 @@ static ferry_ref device_place(struct obj *o, unsigned half, unsigned access)
     return ref;
 }
 
-/* What the library makes of it: where not everything is written, the rest has to be kept. */
+/* The access that the library performs: if the write is partial, the rest must be kept. */
 static unsigned real_access(const struct obj *o, unsigned half, unsigned access)
 {
     return access == FERRY_WRITE && !half_covers(o, half, run.obj) ? MUTABLE : access;
@@ -196,7 +196,7 @@ void step_device(struct dice *d)
 
 /* ---- a memory's ------------------------------------------------------------------------------ */
 
-/* The reference of the half's first element in what the memory gave. */
+/* The reference of the half's first element within the memory's. */
 static ferry_ref shifted(const struct obj *o, unsigned half, ferry_ref at)
 {
     at.offset += (uint64_t)(o->half[half].offset * element_size(o));
@@ -206,7 +206,7 @@ static ferry_ref shifted(const struct obj *o, unsigned half, ferry_ref at)
 static void use(struct obj *o, unsigned half, unsigned place, ferry_queue *q, ferry_ref at,
                 unsigned access, struct dice *d)
 {
-    struct obj whole = *o; /* to write all of the memory is to write what others have there too */
+    struct obj whole = *o; /* a write of the whole memory also overwrites elements of other blobs */
 
     if (access == FERRY_WRITE) {
         whole.half[half].offset = 0;
@@ -248,7 +248,7 @@ void step_access(struct dice *d)
                               access | (nowait ? FERRY_NOWAIT : 0), q, &at);
     if (!act_end(&a, err)) {
         if (err && (at.handle != run.obj || at.offset != 77))
-            wrong("refused, and yet *out is another");
+            wrong("refused, but *out has changed");
         return;
     }
     check_valid(o, half, access, place);
@@ -268,15 +268,15 @@ void step_prefetch(struct dice *d)
     tell("prefetch %s of blob %d to place %u", half ? "diff" : "data", (int)(o - run.obj), place);
     a = act_on(o, half, FERRY_READ, place);
     if (o->half[half].store->state == LOST)
-        a.touched[0].access = 0, a.allowed = FERRY_ELOST; /* there may be nothing to bring */
+        a.touched[0].access = 0, a.allowed = FERRY_ELOST; /* there may be nothing to copy */
     act_begin(&a, d);
     idle = o->half[half].store->idle;
     (void)act_end(&a, ferry_memory_prefetch(memory_of(o, half), run.place[place].dev,
                                             place == HOST ? NULL : q));
-    o->half[half].store->idle = idle; /* there may have been nothing to bring */
+    o->half[half].store->idle = idle; /* there may have been nothing to copy */
 }
 
-/* Work on another queue than that of the access, of which ferry is told afterwards. */
+/* Submits work to a queue other than that of the access, and reports it to ferry afterwards. */
 void step_record(struct dice *d)
 {
     struct obj *o = some_obj(d);
@@ -289,7 +289,7 @@ void step_record(struct dice *d)
 
     if (!o || !own || !touch(o, half))
         return;
-    tell("%s of blob %d at place %u, the work on a queue of which ferry is told",
+    tell("%s of blob %d at place %u, the work on a queue that is reported to ferry",
          write ? "mutable" : "read", (int)(o - run.obj), place);
     a = act_on(o, half, write ? MUTABLE : FERRY_READ, place);
     act_begin(&a, d);
@@ -300,7 +300,7 @@ void step_record(struct dice *d)
         ferry_event_destroy(e);
         if (!world_has(WORLD_LATE))
             wrong("queues cannot be ordered: %s", ferry_last_error());
-        return; /* what failed before is told here; nothing was done */
+        return; /* an earlier failure is reported here; nothing was done */
     }
     ferry_event_destroy(e);
     use_device(o, half, place, own, shifted(o, half, at), a.touched[0].access, d);
@@ -344,5 +344,5 @@ void step_invalidate(struct dice *d)
         return;
     store_forget(o->half[half].store);
     if (valid_at(o, half))
-        wrong("invalidated, and yet copies are valid: %#x", valid_at(o, half));
+        wrong("invalidated, but copies are valid: %#x", valid_at(o, half));
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A call of the library's, the fault that it may meet, and whether it is refused as it should be. */
+/* A call of the library, the fault that may affect it, and whether it is refused correctly. */
 
 #define BIT(p) (1u << (p))
 
@@ -43,7 +43,7 @@ static unsigned a_sim(struct dice *d)
     return run.place[p].sim ? p : 0;
 }
 
-/* What can go wrong at once, and how likely it is to be chosen. */
+/* Faults that take effect immediately, and their probabilities. */
 static const struct {
     uint32_t kind;
     int code;
@@ -56,7 +56,7 @@ static const struct {
     { SIM_CALL_WAIT, FERRY_EDEVICE },      { SIM_CALL_UNMAP, FERRY_EDEVICE },
 };
 
-/* As a walk of all sequences wants it. */
+/* Arms the fault that a walk of all sequences requests. */
 static void arm_as_told(struct act *a)
 {
     a->armed = run.late_at;
@@ -117,7 +117,7 @@ static void disarm(struct act *a)
 
 /* ---- refusals ------------------------------------------------------------------------------- */
 
-/* The library may have had to go to a device that is lost. */
+/* Whether the library may have used a lost device. */
 static bool meets_lost(const struct act *a)
 {
     if (!run.lost)
@@ -136,7 +136,7 @@ static bool meets_lost(const struct act *a)
     return false;
 }
 
-/* Contents that are lost, or may be; a store found lost stays so. */
+/* Contents that are lost, or may be; a store that was found lost stays lost. */
 static bool meets_loss(const struct act *a, int err)
 {
     for (unsigned i = 0; i < a->ntouched; i++) {
@@ -144,7 +144,7 @@ static bool meets_loss(const struct act *a, int err)
 
         if (!s || !a->touched[i].access)
             continue;
-        if (s->state == SHAKY && err == FERRY_EDEVICE) /* told once, to whoever comes first */
+        if (s->state == SHAKY && err == FERRY_EDEVICE) /* reported once, to the first access */
             return true;
         if (!(a->touched[i].access & FERRY_READ))
             continue;
@@ -198,9 +198,9 @@ static bool shares_store(const struct act *a)
 }
 
 /*
- * A copy may have been staged on the host, and a read operand may have been copied to the place
- * where the call was refused afterwards. Of a read-only adoption, host and device may have got
- * storage of their own, and one copy remains. Otherwise V is as it was.
+ * A copy may have been staged on the host, and an operand that is read may have been copied to the
+ * place where the call then was refused. After a refused access to a read-only adoption, host and
+ * device may have storage of their own, and one copy remains. Otherwise V is unchanged.
  */
 static bool same_valid(const struct act *a, unsigned i)
 {
@@ -236,42 +236,42 @@ static void judge_refusal(const struct act *a, int err)
 {
     tell("    refused: %s", ferry_last_error());
     if (!is_excused(a, err)) {
-        wrong("refused with %d, for no reason that is known: %s", err, ferry_last_error());
+        wrong("refused with %d for an unknown reason: %s", err, ferry_last_error());
         return;
     }
     for (unsigned i = 0; i < a->ntouched && !run.threaded; i++) {
         if (!is_as_before(a, i))
-            wrong("refused, and yet the blob is not as before");
+            wrong("refused, but the blob has changed");
         if (!same_valid(a, i))
-            wrong("refused, and yet other copies are valid: %#x before, %#x now",
-                  a->before[i].valid, valid_at(a->touched[i].obj, a->touched[i].half));
+            wrong("refused, but other copies are valid: %#x before, %#x now", a->before[i].valid,
+                  valid_at(a->touched[i].obj, a->touched[i].half));
     }
 }
 
 /* ---- success -------------------------------------------------------------------------------- */
 
-/* What must have been refused was not. */
+/* Reports a success where the call should have been refused. */
 static void judge_success(const struct act *a)
 {
     bool certain = false;
 
     if (a->expected)
-        wrong("done, and was to be refused with %d", a->expected);
+        wrong("done, but should have been refused with %d", a->expected);
     for (unsigned i = 0; i < a->ntouched; i++) {
         const struct touched *t = &a->touched[i];
         const struct store *s = t->obj->half[t->half].store;
 
         if (s && s->state == LOST && (t->access & FERRY_READ) && t->obj->count > 0)
             wrong("lost contents were read");
-        /* where another thread's eviction gave it up, that one's deleter may be to come */
+        /* if another thread's eviction released it, its deleter may still have to run */
         if (s && (t->access & FERRY_WRITE) && a->place < PLACES && !run.threaded &&
             (a->before[i].valid & BIT(a->place)) && adoption_readonly(s, a->place, &certain) &&
             certain)
-            wrong("read-only memory was given out to be written");
+            wrong("read-only memory was returned for writing");
     }
 }
 
-/* What was computed from contents that may be lost may be so itself. */
+/* A result computed from contents that may be lost may be lost itself. */
 static bool reads_shaky(const struct act *a)
 {
     const struct store *s = a->ntouched > 1 && a->touched[1].access & FERRY_READ
@@ -282,8 +282,8 @@ static bool reads_shaky(const struct act *a)
 }
 
 /*
- * Of a blob of no elements nothing is lost: its copy is made elsewhere, and is all there is when the
- * blob grows back, unless the lost one is still believed in.
+ * A blob without elements loses no contents: a copy is created elsewhere, and is the only one when
+ * the blob grows back, unless the lost one is still taken for valid.
  */
 static void read_nothing(struct store *s)
 {
@@ -292,7 +292,7 @@ static void read_nothing(struct store *s)
     s->may_be_lost = true;
 }
 
-/* What the call did to what is known of the contents. */
+/* Updates the knowledge of the contents after the call. */
 static void follow(const struct act *a, bool done)
 {
     for (unsigned i = 0; i < a->ntouched && !run.threaded; i++) {
@@ -327,8 +327,8 @@ static void follow(const struct act *a, bool done)
 }
 
 /*
- * A settled reference to a device of which nobody knows yet that it is lost: whatever is done with it
- * fails, and what was written there is lost.
+ * A settled reference to a device that is not yet known to be lost: every use of it fails, and what
+ * was written there is lost.
  */
 static bool is_on_lost_device(const struct act *a)
 {
@@ -349,7 +349,7 @@ bool act_end(struct act *a, int err)
     disarm(a);
     if (a->nowait && !a->fired && !run.threaded && !world_has(WORLD_BUDGETS) &&
         world_pending() + adoptions_waited() - a->waited < a->pending)
-        wrong("asked not to wait, it did");
+        wrong("waited although requested not to");
     if (err) {
         judge_refusal(a, err);
         follow(a, false);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The program's own memory, lent to a blob or given away. */
+/* Adoption of the program's own memory by a blob, borrowed or owned. */
 
 #define ADOPTIONS 256
 #define NUMBER(o) ((int)((o)-run.obj))
@@ -14,9 +14,9 @@ struct adoption {
     unsigned place;
     bool readonly, owned;
     atomic_int deleted;
-    unsigned char *block; /* on the host; what is adopted begins `offset` bytes further on */
-    unsigned char *copy;  /* of what it must go on holding */
-    ferry_memory *lent;   /* on a device: what it is a part of */
+    unsigned char *block; /* on the host; the adopted range starts `offset` bytes later */
+    unsigned char *copy;  /* the contents that it must keep */
+    ferry_memory *lent;   /* on a device: the memory that it is a part of */
     double value;         /* of all of its elements there */
     ferry_dtype dtype;
     size_t offset, bytes;
@@ -54,14 +54,14 @@ bool adoption_readonly(const struct store *s, unsigned place, bool *certain)
     return any;
 }
 
-/* ---- letting go ----------------------------------------------------------------------------- */
+/* ---- release -------------------------------------------------------------------------------- */
 
 static void check_untouched(struct adoption *a)
 {
     if (a->block && memcmp(a->block, a->copy, a->offset) != 0)
-        wrong("memory before what was adopted has been written");
+        wrong("memory before the adopted range was written");
     if (a->block && a->readonly && memcmp(a->block, a->copy, a->offset + a->bytes) != 0)
-        wrong("memory that was adopted read-only has been written");
+        wrong("memory that was adopted read-only was written");
 }
 
 static void let_go(void *arg)
@@ -70,7 +70,7 @@ static void let_go(void *arg)
     uint64_t before, after;
 
     if (atomic_fetch_add(&a->deleted, 1) != 0) {
-        wrong("a deleter has run twice");
+        wrong("a deleter ran twice");
         return;
     }
     check_untouched(a);
@@ -92,7 +92,7 @@ static void check_lent(struct adoption *a)
     p = ferry_memory_host_data(a->lent);
     for (int64_t i = 0; p && i < (int64_t)(a->bytes / ferry_dtype_size(a->dtype)); i++)
         if (element_get(a->dtype, p + a->offset, i) != a->value) {
-            wrong("device memory that was adopted read-only has been written");
+            wrong("device memory that was adopted read-only was written");
             return;
         }
 }
@@ -103,7 +103,7 @@ void adoptions_check(void)
         struct adoption *a = &adoptions[i];
 
         if (a->owned && a->deleted != 1)
-            wrong("a deleter has not run");
+            wrong("a deleter did not run");
         if (!a->owned && a->block)
             check_untouched(a);
         if (!a->owned && a->lent)
@@ -117,9 +117,9 @@ void adoptions_check(void)
     used = 0;
 }
 
-/* ---- giving --------------------------------------------------------------------------------- */
+/* ---- adoption ------------------------------------------------------------------------------- */
 
-/* Host memory with a value of its own in each element. */
+/* Creates host memory with a different value in each element. */
 static bool make_block(struct adoption *a, const struct obj *o, int64_t n, struct dice *d,
                        double *value)
 {
@@ -137,7 +137,7 @@ static bool make_block(struct adoption *a, const struct obj *o, int64_t n, struc
     return true;
 }
 
-/* Device memory, filled by a kernel on the default queue. */
+/* Creates device memory, which a kernel on the default queue fills. */
 static bool make_lent(struct adoption *a, const struct obj *o, int64_t n, struct dice *d,
                       double *value, ferry_ref *at)
 {
@@ -163,17 +163,17 @@ static void discard(struct adoption *a)
     memset(a, 0, sizeof(*a));
 }
 
-/* What a former adoption at that place comes to. */
+/* Checks the previous adoption at that place. */
 static void check_succession(const struct adoption *now)
 {
     for (struct adoption *a = adoptions; a < now; a++)
         if (a->store == now->store && a->place == now->place && a->owned && !a->deleted)
-            wrong("other memory was adopted, and the deleter of the former has not run");
+            wrong("other memory was adopted, but the deleter of the previous one did not run");
         else if (a->store == now->store && a->place == now->place)
-            a->store = NULL; /* given up */
+            a->store = NULL; /* released */
 }
 
-/* What the library has to refuse it with: as too short, or as a slice's of now or before. */
+/* The expected refusal: the memory is too short, or belongs to a slice. */
 static void expect(struct act *a, const struct store *s, int64_t n)
 {
     if (n >= store_reach(s, run.obj))
@@ -216,12 +216,12 @@ void step_adopt(struct dice *d)
     a = act_on(o, half, FERRY_WRITE, place);
     expect(&a, s, n);
     act_begin(&a, d);
-    /* what is adopted takes the place of what could not be written */
+    /* the adopted memory replaces the read-only one */
     if (!act_end(&a, ferry_memory_adopt(memory_of(o, half), run.place[place].dev, at, mine->bytes,
                                         mine->readonly ? FERRY_ADOPT_READONLY : 0,
                                         mine->owned ? let_go : NULL, mine))) {
         if (mine->deleted)
-            wrong("refused, and yet the deleter has run");
+            wrong("refused, but the deleter ran");
         else
             discard(mine);
         return;
@@ -232,10 +232,10 @@ void step_adopt(struct dice *d)
     store_forget(s);
     memcpy(s->value, value, (size_t)n * sizeof(value[0]));
     if (valid_at(o, half) != 1u << place)
-        wrong("adopted at place %u, and yet the valid copies are %#x", place, valid_at(o, half));
+        wrong("adopted at place %u, but the valid copies are %#x", place, valid_at(o, half));
     if (ferry_memory_size(memory_of(o, half)) != mine->bytes)
-        wrong("adopted, and yet the capacity is another");
-    /* the kernel that filled it was on the default queue */
+        wrong("adopted, but the capacity has changed");
+    /* the kernel that filled it ran on the default queue */
     if (place != HOST &&
         ferry_memory_record(memory_of(o, half), run.place[place].queue[0], FERRY_WRITE))
         wrong("record: %s", ferry_last_error());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "random.h"
 
-/* Steps of time, of room, and of loss. */
+/* Steps that advance time, change budgets, and lose devices. */
 
 #define BIT(p) (1u << (p))
 
@@ -26,14 +26,14 @@ void step_clock(struct dice *d)
         err = ferry_queue_synchronize(run.place[p].queue[0]);
     else
         world_run_all();
-    if (err && !world_has(WORLD_LATE)) /* which told what was made to fail */
+    if (err && !world_has(WORLD_LATE)) /* which reported an injected failure */
         wrong("waiting for place %u: %s", p, ferry_last_error());
 }
 
 void step_check_kernels(struct dice *d)
 {
     (void)d;
-    tell("all kernels are waited for");
+    tell("waiting for all kernels");
     kernels_check();
 }
 
@@ -47,7 +47,7 @@ void step_queue(struct dice *d)
     ferry_queue_destroy(run.place[p].queue[1]);
     run.place[p].queue[1] = NULL;
     if (ferry_queue_create(run.place[p].dev, &run.place[p].queue[1]))
-        wrong("no queue: %s", ferry_last_error());
+        wrong("cannot create a queue: %s", ferry_last_error());
 }
 
 void step_budget(struct dice *d)
@@ -64,9 +64,9 @@ void step_budget(struct dice *d)
         wrong("trim: %s", ferry_last_error());
 }
 
-/* ---- what is left of contents whose work was made to fail ------------------------------------ */
+/* ---- remaining contents after failed work ---------------------------------------------------- */
 
-/* One read; what it says of the contents. */
+/* Reads once; returns the state of the contents. */
 static int try_read(struct obj *o, unsigned half, unsigned place)
 {
     ferry_ref at = { NULL, 0 };
@@ -77,15 +77,15 @@ static int try_read(struct obj *o, unsigned half, unsigned place)
 }
 
 /*
- * Each place is read twice: what failed is told at the first attempt, and at the second the contents
- * are there, or they are lost for good.
+ * Reads each place twice: a failure is reported at the first attempt; at the second the contents
+ * are valid, or they are lost permanently.
  */
 void resolve(struct obj *o, unsigned half)
 {
     struct store *s = o->half[half].store;
     bool lost = false;
 
-    tell("    what is left of %s of blob %d", half ? "diff" : "data", (int)(o - run.obj));
+    tell("    remaining contents of %s of blob %d", half ? "diff" : "data", (int)(o - run.obj));
     world_run_all();
     for (unsigned p = 0; p < run.places && !run.failed; p++) {
         int err;
@@ -98,9 +98,10 @@ void resolve(struct obj *o, unsigned half)
         if (err && err != FERRY_ELOST && !(err == FERRY_ENOMEM && world_has(WORLD_BUDGETS)))
             wrong("a second read at place %u: %s", p, ferry_last_error());
         if (err == FERRY_ELOST && !s->may_be_lost)
-            wrong("what was valid elsewhere is lost at place %u: %s", p, ferry_last_error());
+            wrong("contents that are valid elsewhere are lost at place %u: %s", p,
+                  ferry_last_error());
         if (lost && err != FERRY_ELOST)
-            wrong("what was lost is there again at place %u", p);
+            wrong("lost contents are valid again at place %u", p);
         lost |= err == FERRY_ELOST;
     }
     s->state = lost ? LOST : SAFE;
@@ -124,7 +125,7 @@ void step_resolve(struct dice *d)
 
 /* ---- losses --------------------------------------------------------------------------------- */
 
-/* Whether all that the blobs can reach may be zeros that nobody ever wrote. */
+/* Whether all elements that the blobs can reach may be zeros that were never written. */
 static bool may_be_nothing(const struct store *s)
 {
     for (int64_t i = 0; i < store_reach(s, run.obj); i++)
@@ -133,7 +134,7 @@ static bool may_be_nothing(const struct store *s)
     return true;
 }
 
-/* Whatever was still on its way from the device may have been lost as well. */
+/* Copies that were still being made from the device may be lost as well. */
 static void lose_store(struct obj *o, unsigned half, unsigned lost, bool quiet)
 {
     struct store *s = o->half[half].store;
@@ -142,7 +143,7 @@ static void lose_store(struct obj *o, unsigned half, unsigned lost, bool quiet)
     for (unsigned p = 0; p < run.places; p++)
         if (run.place[p].lost)
             left &= ~BIT(p);
-    /* what is beyond all blobs' reach may have been there alone */
+    /* elements beyond the reach of all blobs may have been valid only there */
     bool whole = store_reach(s, run.obj) == s->room;
 
     if (!(v & BIT(lost)) && quiet)
@@ -159,7 +160,7 @@ static void lose_store(struct obj *o, unsigned half, unsigned lost, bool quiet)
     }
 }
 
-/* What is done is known to be: whoever may still be asked about it is asked before it is too late. */
+/* Completes all work and lets every waiting call report it, before a device is lost. */
 static void settle_all(void)
 {
     ferry_ref at;

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-/* Elements of any type, without the library's help. */
+/* Elements of any type, computed without the library. */
 
 int64_t element_size(const struct obj *o)
 {
     return (int64_t)ferry_dtype_size(o->dtype);
 }
 
-/* Small integers, in the two types of 16 bits as well, by the upper half of a binary32. */
+/* Small integers, in the two 16-bit types too, by the upper half of a binary32. */
 static float wide(uint16_t bits, ferry_dtype dtype)
 {
     uint32_t word = (uint32_t)bits << 16;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * The program's own work on a device. A kernel that reads copies what it finds into a place of its
- * own, and what is there is compared later, when all of it has run.
+ * The program's own work on a device. A kernel that reads copies the values into a buffer of its
+ * own, which is compared later, when all of it has run.
  */
 
 #define ENTRIES 64
@@ -16,7 +16,7 @@ struct entry {
     unsigned place;
     int64_t n;
     ferry_dtype dtype;
-    bool unsure; /* it may have read what was lost meanwhile */
+    bool unsure; /* it may have read contents that were lost meanwhile */
     unsigned step;
     double value[ROOM];
     unsigned char doubt[ROOM];
@@ -102,7 +102,7 @@ static void check_entry(const struct entry *e, const void *seen, unsigned index)
 
         if (e->doubt[i] == ANY || got == e->value[i] || (e->doubt[i] == OR_ZERO && got == 0))
             continue;
-        wrong("the kernel of step %u on place %u read %g in place of %g in element %d", e->step,
+        wrong("the kernel of step %u on place %u read %g instead of %g in element %d", e->step,
               e->place, got, e->value[i], (int)i);
         return;
     }
@@ -112,9 +112,9 @@ static void check_place(unsigned p)
 {
     ferry_ref seen = { NULL, 0 };
 
-    (void)ferry_device_synchronize(run.place[p].dev); /* it may tell what was made to fail */
+    (void)ferry_device_synchronize(run.place[p].dev); /* it may report an injected failure */
     if (ferry_memory_access(notes.memory[p], NULL, FERRY_READ, NULL, &seen)) {
-        wrong("what kernels saw on place %u: %s", p, ferry_last_error());
+        wrong("values that kernels read on place %u: %s", p, ferry_last_error());
         return;
     }
     for (unsigned i = 0; i < notes.used; i++)
@@ -164,7 +164,7 @@ void kernel_changes(ferry_queue *q, ferry_ref at, struct obj *o, unsigned half, 
         set_value(o, half, i, value);
 }
 
-/* `n` elements from the half's offset on. */
+/* Fills `n` elements from the half's offset on. */
 void kernel_fills(ferry_queue *q, ferry_ref at, struct obj *o, unsigned half, int64_t n,
                   struct dice *d)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Random programs of the public interface beside an oracle, all short sequences, and random nets; `make
-# check` runs them for seconds, `make check-random` for ten minutes and more.
+# Random programs of the public interface compared with an oracle, all short sequences, and random
+# nets; `make check` runs them for seconds, `make check-random` for ten minutes and more.
 
 RANDOM_TESTS = %D%/test-random
 WALK_TEST = tests/coherence/test-walk
@@ -8,7 +8,7 @@ SOAK_TEST = tests/unit/test-soak
 check_PROGRAMS += $(RANDOM_TESTS) $(WALK_TEST)
 TESTS += $(RANDOM_TESTS) $(WALK_TEST)
 
-# The oracle and the steps, which the walk of all short sequences takes as well.
+# The oracle and the steps, which the walk of all short sequences uses as well.
 RANDOM_STEPS = \
 	%D%/access.c \
 	%D%/act.c \
@@ -30,7 +30,7 @@ RANDOM_STEPS = \
 	%D%/program.c \
 	%D%/shrink.c \
 	$(RANDOM_STEPS)
-# What the library exports, and the simulated device's levers.
+# The exported symbols of the library, and the control table of the simulated device.
 %C%_test_random_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir)
 %C%_test_random_LDADD = libferry.la $(CORE_SYSTEM_LIBS)
 
@@ -38,7 +38,7 @@ tests_coherence_test_walk_SOURCES = tests/coherence/test-walk.c $(RANDOM_STEPS)
 tests_coherence_test_walk_CPPFLAGS = $(%C%_test_random_CPPFLAGS)
 tests_coherence_test_walk_LDADD = $(%C%_test_random_LDADD)
 
-# Random nets, planned and fused beside plain.
+# Random nets, planned and fused, compared with unplanned ones.
 if HAVE_CUNIT
 NETS_TEST = %D%/test-random-nets
 check_PROGRAMS += $(NETS_TEST)
@@ -51,7 +51,7 @@ TESTS += $(NETS_TEST)
 %C%_test_random_nets_LDADD = $(NET_LIBS)
 endif
 
-# Operations and their backward passes, many of each.
+# Random operations and their backward passes.
 RANDOM_OPS = tests/unit/test-op-random tests/unit/test-op-backward
 
 check-random: $(RANDOM_TESTS) $(WALK_TEST) $(SOAK_TEST) $(RANDOM_OPS) $(NETS_TEST) all
@@ -61,8 +61,8 @@ check-random: $(RANDOM_TESTS) $(WALK_TEST) $(SOAK_TEST) $(RANDOM_OPS) $(NETS_TES
 	for t in $(RANDOM_OPS); do ./$$t || exit 1; done
 	$(RUN_ENV); for t in $(NETS_TEST); do ./$$t --seconds 60 || exit 1; done
 
-# Random nets beside the oracle of tests/oracle, in Python: check-random-nets.sh runs a minute of them, this ten, with all
-# the devices that were built.
+# Random nets compared with the oracle of tests/oracle, in Python: check-random-nets.sh runs them
+# for a minute, this target for ten, with all devices that were built.
 check-oracle: $(check_DATA) all
 	$(AM_TESTS_ENVIRONMENT) FERRY_TEST_SECONDS=600 \
 	    $(SHELL) '$(srcdir)/tests/scripts/check-random-nets.sh'

@@ -10,12 +10,12 @@
 /*
  * test-random [--seconds N] [--steps N] [--world NAME] [--seed N] [--only I,J,…] [--verbose]
  *
- * Runs one random program after another in each world, for N seconds in all (15; FERRY_TEST_QUICK: 6),
- * and makes the first that fails short. With a seed it runs that one program. A world begins with
- * programs that are always the same; then FERRY_TEST_SEED is the first seed, else the time of day is.
+ * Runs random programs in each world, for N seconds in all (15; FERRY_TEST_QUICK: 6), and reduces
+ * the first that fails. With a seed it runs that one program. A world begins with programs that are
+ * always the same; after these, FERRY_TEST_SEED or the time of day is the first seed.
  */
 
-#define ALWAYS 20 /* programs of the first seeds, in half of the time at most */
+#define ALWAYS 20 /* programs of the first seeds, for at most half of the time */
 
 static struct {
     unsigned seconds, steps;
@@ -78,7 +78,7 @@ static void report_failure(struct program *p, unsigned step)
     shrink(p, asked.one ? 120 : 30);
 }
 
-/* Adds the steps that it came to. */
+/* Adds the number of steps that were run. */
 static enum outcome run_one(const struct world *w, uint64_t seed, unsigned long long *steps)
 {
     struct program p = program(w, seed);
@@ -91,7 +91,7 @@ static enum outcome run_one(const struct world *w, uint64_t seed, unsigned long 
     return outcome;
 }
 
-/* Programs until the time is over; the first that fails ends it. */
+/* Runs programs until the time is over or one fails. */
 static enum outcome run_world(const struct world *w, double seconds)
 {
     double start = now();

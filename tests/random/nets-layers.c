@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The kinds of layers that random nets have, each as its shapes allow. */
+/* The kinds of layers of random nets, each as its shapes allow. */
 
 static bool is_image(const struct net_blob *b)
 {
@@ -36,7 +36,7 @@ static bool same_but(const struct net_blob *a, const struct net_blob *b, int axi
     return same;
 }
 
-/* Any blob of that shape, but for one axis; `b` itself is one. */
+/* Any blob of that shape except along one axis; possibly `b` itself. */
 static int some_like(struct net_maker *m, int b, int axis)
 {
     int at = net_roll(m, 0, m->blobs - 1);
@@ -112,7 +112,7 @@ static void global_pooling(struct net_maker *m, int b)
               net_word(m, "MAX|AVE"));
 }
 
-/* Rounded up, but no window begins in the padding behind. */
+/* Rounded up, but no window begins in the padding at the end. */
 static int64_t pooled(int64_t n, int kernel, int stride, int pad)
 {
     int64_t out = (n + 2 * pad - kernel + stride - 1) / stride + 1;
@@ -237,7 +237,7 @@ static void concat(struct net_maker *m, int b)
         bottoms[i] = some_like(m, b, axis);
         top.shape[axis] += m->blob[bottoms[i]].shape[axis];
     }
-    if (first < n) { /* the blob itself is anywhere */
+    if (first < n) { /* the blob itself is at a random position */
         bottoms[0] = bottoms[first];
         bottoms[first] = b;
     }
@@ -271,7 +271,7 @@ static void flatten(struct net_maker *m, int b)
     net_layer(m, "Flatten", &b, 1, &top, "%s", "");
 }
 
-/* Into 2 to 5 axes: divisors of what is left, one after another. */
+/* Reshapes to 2 to 5 axes: successive divisors of the remaining count. */
 static void reshape(struct net_maker *m, int b)
 {
     struct net_blob top = m->blob[b];
@@ -359,7 +359,7 @@ static void reduction(struct net_maker *m, int b)
               net_word(m, "SUM|MEAN|ASUM|SUMSQ"), top.axes);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- all kinds ------------------------------------------------------------------------------ */
 
 static const struct {
     void (*make)(struct net_maker *m, int bottom);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The text of a random net, and the dice it is thrown with. */
+/* The text of a random net, and its random numbers. */
 
-#define LARGEST 20000 /* elements of a blob */
+#define LARGEST 20000 /* maximum number of elements of a blob */
 
 int net_roll(struct net_maker *m, int low, int high)
 {

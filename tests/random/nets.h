@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Random nets: directed graphs of layers whose shapes fit, each made from a seed alone. Axis 0 of every
- * blob is a multiple of the batch, so that a net can be run with other batches.
+ * Random nets: directed graphs of layers with matching shapes, each determined by a seed. Axis 0 of
+ * every blob is a multiple of the batch, so that a net can run with other batches.
  */
 
 #define NET_BLOBS 64
@@ -21,45 +21,51 @@ struct net_blob {
     char name[8];
     int axes;
     int64_t shape[NET_AXES];
-    bool used; /* by a layer, since it was written last */
+    bool used; /* by a layer, since it was last written */
 };
 
 struct net_maker {
-    uint64_t state; /* of the dice */
+    uint64_t state; /* of the random numbers */
     int blobs, layers;
-    int favourite[NET_FAVOURITES]; /* kinds of layers that half of the net is made of */
+    int favourite[NET_FAVOURITES]; /* the kinds of layers that half of the net is made of */
     size_t length;
     struct net_blob blob[NET_BLOBS];
     char text[NET_TEXT]; /* the prototxt */
 };
 
-/* The net of a seed, of at most that many layers: fewer of them make a part of the same net. */
+/*
+ * Makes the net of a seed, of at most that many layers: fewer layers give the beginning of the same
+ * net.
+ */
 void net_make(struct net_maker *m, uint64_t seed, int most);
 
-/* ---- what the layers are made with (nets-make.c) ---- */
+/* ---- helpers of the layers (nets-make.c) ---- */
 
-/* In low … high, both among them. */
+/* A random number in low … high, inclusive. */
 int net_roll(struct net_maker *m, int low, int high);
-/* One of the words, which are separated by '|'; static storage. */
+/* A random one of the words, which are separated by '|'; static storage. */
 const char *net_word(struct net_maker *m, const char *words);
 int64_t net_count(const struct net_blob *b, int from);
-/* A layer of `bottoms` blobs, by index, and one top of that shape, or in place: it is a copy of `top`. */
+/*
+ * Adds a layer with `bottoms` blobs, by index, and one top of that shape, or in place: then it is a
+ * copy of `top`.
+ */
 void net_layer(struct net_maker *m, const char *type, const int *bottom, int bottoms,
                const struct net_blob *top, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
-/* The same of one bottom and two tops. */
+/* The same with one bottom and two tops. */
 void net_layer_of_two(struct net_maker *m, const char *type, int bottom, const struct net_blob *top,
                       const struct net_blob *second, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
-/* The same of one bottom, whose shape is the top's: in place now and then, where nobody else reads it. */
+/* The same with one bottom of the top's shape: sometimes in place, if no other layer reads it. */
 void net_layer_like(struct net_maker *m, const char *type, int bottom, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* ---- the layers (nets-layers.c) ---- */
 
-/* Each net has its favourites, so that what goes wrong with a few kinds only meets them together. */
+/* Each net prefers some kinds, so that errors that need several layers of these kinds are found. */
 void net_choose_favourites(struct net_maker *m);
-/* Adds a random layer that reads the blob; nothing where the kind does not go with its shape. */
+/* Adds a random layer that reads the blob; nothing if the kind does not support its shape. */
 void net_some_layer(struct net_maker *m, int bottom);
 
 #endif

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- dice ----------------------------------------------------------------------------------- */
+/* ---- random numbers ------------------------------------------------------------------------- */
 
-/* splitmix64, so that neighbouring seeds and steps have nothing in common. */
+/* splitmix64, so that consecutive seeds and steps are unrelated. */
 static uint64_t mix(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);

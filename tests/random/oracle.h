@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 /*
- * What each blob must hold: plain arrays, shared where blobs share. The oracle knows no copies, no
- * queues and no time. It knows that contents can be lost, and that those which hang on work that was
- * made to fail may turn out to be.
+ * The expected contents of each blob: plain arrays, shared where blobs share. The oracle models
+ * neither copies nor queues nor time. It models that contents can be lost, and that contents that
+ * depend on failed work may turn out to be lost.
  */
 
 #define OBJECTS 10
@@ -16,15 +16,15 @@
 #define AXES    4
 #define DATA    0u
 #define DIFF    1u
-#define LARGEST 100 /* of any value: every dtype in use has it exactly */
+#define LARGEST 100 /* of any value: every dtype in use represents it exactly */
 
 /*
- * Dice that are thrown the same everywhere, or that show what they are told to: first the script's
- * numbers, then ones, and for values a new one each time.
+ * Random numbers that are the same on every machine, or given: first the script's numbers, then
+ * ones, and for values a new one each time.
  */
 struct dice {
     uint64_t state;
-    const unsigned char *script; /* NULL: none */
+    const unsigned char *script; /* NULL: random */
     unsigned at, length;
 };
 
@@ -33,12 +33,12 @@ unsigned roll(struct dice *d, unsigned n); /* 0 … n − 1 */
 bool one_in(struct dice *d, unsigned n);
 
 enum state {
-    SAFE,  /* a read succeeds and finds the values */
+    SAFE,  /* a read succeeds and returns the values */
     SHAKY, /* or it fails, and may succeed elsewhere or later */
-    LOST   /* it fails with FERRY_ELOST until all is written anew */
+    LOST   /* it fails with FERRY_ELOST until all elements are written again */
 };
 
-/* How much is known of an element. */
+/* The certainty of an element's value. */
 enum doubt { SURE, OR_ZERO, ANY };
 
 /* The contents of one memory. */
@@ -46,21 +46,22 @@ struct store {
     unsigned users; /* halves */
     int64_t room;   /* elements */
     enum state state;
-    bool may_be_lost; /* SHAKY, and no other copy is sure to be there */
-    bool failed; /* some work on it was made to fail: the first access to that copy has its code */
-    bool idle;   /* the program has promised not to use it */
+    bool may_be_lost; /* SHAKY, and no other copy is certain to be valid */
+    bool failed; /* some work on it was made to fail: the first access to that copy returns its code
+                  */
+    bool idle;   /* under wont_use */
     double value[ROOM];
     unsigned char doubt[ROOM];
 };
 
 struct half {
     struct store *store;   /* NULL: not used so far */
-    int64_t offset, limit; /* elements; a limit below 0: none */
+    int64_t offset, limit; /* elements; a negative limit: none */
 };
 
-/* A blob and what is known of it. */
+/* A blob and its expected state. */
 struct obj {
-    ferry_blob *blob; /* NULL: there is none */
+    ferry_blob *blob; /* NULL: it does not exist */
     ferry_dtype dtype;
     int rank; /* FERRY_UNSHAPED: no shape */
     int64_t shape[AXES], count;
@@ -68,14 +69,14 @@ struct obj {
     bool slice;
 };
 
-/* A store of zeros with no user; NULL without memory. */
+/* A store of zeros without a user; NULL if out of memory. */
 struct store *store_create(int64_t room);
-/* The half lets go of its store, and takes the other. */
+/* Releases the half's store and uses the other. */
 void half_set(struct half *h, struct store *s, int64_t offset, int64_t limit);
-/* Elements of the store that its blobs can reach as they are. */
+/* The elements of the store that its blobs can reach with their current shapes. */
 int64_t store_reach(const struct store *s, const struct obj *objects);
 
-/* Whether an access to the half to write it whole writes all of the store that is in use. */
+/* Whether a write of the whole half writes all of the store that is in use. */
 bool half_covers(const struct obj *o, unsigned half, const struct obj *objects);
 int64_t half_room(const struct obj *o, unsigned half);
 
@@ -86,11 +87,11 @@ void set_value(struct obj *o, unsigned half, int64_t i, double value);
 void set_doubt(struct obj *o, unsigned half, int64_t i, enum doubt doubt);
 bool is_right(const struct obj *o, unsigned half, int64_t i, double seen);
 
-/* Something was written: what lies beyond all blobs' reach may have been left behind. */
+/* After a write: elements beyond the reach of all blobs may not have been copied. */
 void store_written(struct store *s, const struct obj *objects);
-/* Zeros, as never written. */
+/* Zeros, as if never written. */
 void store_forget(struct store *s);
-/* The whole of it was written. */
+/* All of it was written. */
 void store_renewed(struct store *s);
 
 int64_t count_of(int rank, const int64_t *shape);

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-/* A random program: which step comes how often. */
+/* A random program: the steps and their frequencies. */
 
 static const struct {
     void (*run)(struct dice *d);
     unsigned weight;
-    unsigned flag; /* only in worlds with one of them; 0: in all */
+    unsigned flag; /* only in worlds with one of these flags; 0: in all */
 } steps[] = {
     { step_host, 60, 0 },
     { step_device, 60, 0 },

@@ -9,13 +9,14 @@
 #include <stdint.h>
 
 /*
- * Random programs of the public interface beside an oracle (oracle.h) that says what each blob must
- * hold. A program is a seed, a number of steps and a world, which is a set of devices. Each step
- * throws dice of its own, which depend on the seed and on the step's number alone, so that a program
- * from which steps are left out does the others as before: that is how a failure is made short.
+ * Random programs of the public interface, compared with an oracle (oracle.h) that defines the
+ * contents of each blob. A program is a seed, a number of steps and a world, which is a set of
+ * devices. Each step has random numbers of its own, which depend only on the seed and on the step's
+ * number, so that a program without some of its steps performs the others unchanged: that is how a
+ * failing program is reduced.
  *
- * Nothing here knows the library from the inside. What it may know is what it could ask: which
- * copies are valid, where a blob lives, how much a memory holds.
+ * This code does not know the library's internals. It only uses results of public queries: valid
+ * copies, a blob's device, a memory's capacity.
  */
 
 #define PLACES  5 /* the host and up to four devices */
@@ -24,39 +25,42 @@
 
 /* ---- worlds (worlds.c) ---- */
 
-#define WORLD_FAILS   1u  /* calls of the plugin's fail at once */
-#define WORLD_LATE    2u  /* they are accepted, and their work fails */
+#define WORLD_FAILS   1u  /* calls of the plugin fail immediately */
+#define WORLD_LATE    2u  /* calls succeed, and their work fails */
 #define WORLD_LOSES   4u  /* a device is lost */
-#define WORLD_BUDGETS 8u  /* there is not room for all on the devices */
-#define WORLD_THREADS 16u /* threads often */
+#define WORLD_BUDGETS 8u  /* the devices cannot hold all blobs */
+#define WORLD_THREADS 16u /* threads are frequent */
 
 struct world {
     const char *name;
     const char *options[8]; /* of sim: key, value, …, NULL */
-    unsigned sims;          /* how many of sim's devices */
-    bool cpu;               /* and cpu:0 */
+    unsigned sims;          /* number of sim's devices */
+    bool cpu;               /* also cpu:0 */
     unsigned flags;
 };
 
 extern const struct world worlds[];
 extern const unsigned nworlds;
 
-/* A device of the running world, by its place. */
+/* A device of the current world, by its place. */
 struct place {
     ferry_device *dev;     /* NULL: the host */
-    ferry_queue *queue[2]; /* the default one, and one of the program's own if there can be one */
-    void *sim;             /* NULL: not sim's */
+    ferry_queue *queue[2]; /* the default one, and one of the program if the plugin supports it */
+    void *sim;             /* NULL: not a device of sim */
     bool lost;
 };
 
-/* Opens the world's devices; false with a line of why. 77 in run.skip where a plugin was not built. */
+/*
+ * Opens the world's devices; false after printing the reason. run.skip is 77 if a plugin was not
+ * built.
+ */
 bool world_open(const struct world *w);
-/* Gives them back; nothing may be left on them. */
+/* Closes the devices, and checks that nothing is left on them. */
 void world_close(void);
 bool world_has(unsigned flag);
-/* A place that is no lost device; the host as likely as each device. */
+/* A place other than a lost device; the host is as likely as each device. */
 unsigned world_place(struct dice *d);
-/* A device; the host only where there is none left. */
+/* A device; the host only if all devices are lost. */
 unsigned world_device(struct dice *d);
 unsigned world_place_of(const ferry_device *dev);
 uint64_t world_pending(void);
@@ -75,37 +79,37 @@ struct run {
     unsigned step;
     bool verbose, skip;
     atomic_bool failed;
-    atomic_bool threaded; /* threads are running: no faults, no changes of what they share */
-    bool lost;            /* a device was */
-    unsigned late_at;     /* a place: the next call's work there fails, of the kind `late` */
+    atomic_bool threaded; /* threads are running: no faults, and no changes of shared blobs */
+    bool lost;            /* a device was lost */
+    unsigned late_at;     /* a place: the next call's work there fails, with the kind `late` */
     uint32_t late;
-    volatile unsigned *progress; /* the step, for the process that started this one */
+    volatile unsigned *progress; /* the step number, for the process that started this one */
 };
 
 extern struct run run;
 
-/* Nothing is there yet. */
+/* Starts without blobs. */
 void run_begin(uint64_t seed);
-/* After each step. */
+/* Called after each step. */
 void run_note_idle(void);
-/* Looks at everything once more, lets go of it, and looks whether the library has. */
+/* Checks everything once more, destroys it, and checks that the library has freed it. */
 void run_finish(void);
 
-#define LONGEST 4096 /* steps of a program */
+#define LONGEST 4096 /* the maximum number of steps of a program */
 
 struct program {
     const struct world *world;
     uint64_t seed;
     unsigned steps;
-    bool kept[LONGEST]; /* which of them are done */
+    bool kept[LONGEST]; /* the steps that are performed */
 };
 
-/* Runs it in this process; run.failed says what came of it. */
+/* Runs it in this process; run.failed has the result. */
 void program_run(const struct program *p);
 
-/* One line about the step, if the run is to tell. */
+/* Prints one line about the step, if the run is verbose. */
 void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* What is not as it should be; ends the run. */
+/* Reports a deviation, which ends the run. */
 void wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- one call (act.c) ---- */
@@ -124,13 +128,14 @@ struct before {
     int64_t shape[AXES], count, capacity;
 };
 
-/* A call, what it may touch, and what it may be refused with. */
+/* A call, the halves that it may access, and its possible refusals. */
 struct act {
     struct touched touched[2];
     unsigned ntouched;
-    unsigned place;    /* the explicit one; NOWHERE: where the data are, the library says */
-    int expected;      /* what it has to be refused with; 0: it need not be */
-    int allowed, also; /* further codes that are no surprise */
+    unsigned place;    /* the explicit one; NOWHERE: the device of the data, which the library
+                        * reports */
+    int expected;      /* the code that it must be refused with; 0: none */
+    int allowed, also; /* further codes that are accepted */
     bool nowait;
     struct before before[2];
     unsigned armed; /* a device's place; 0: no fault */
@@ -140,11 +145,11 @@ struct act {
     int code;
 };
 
-/* Arms a fault, perhaps, and remembers how things are. */
+/* Arms a fault, perhaps, and saves the state. */
 void act_begin(struct act *a, struct dice *d);
 /*
- * Judges what the call gave. True: it was done, and what it read may be looked at. Else it was
- * refused, for a reason that is one, and all is as it was.
+ * Checks the result of the call. True: it succeeded, and the values that it read may be checked.
+ * False: it was refused for a valid reason, and the state is unchanged.
  */
 bool act_end(struct act *a, int err);
 
@@ -155,32 +160,35 @@ struct act act_on(struct obj *o, unsigned half, unsigned access, unsigned place)
 
 bool kernels_open(void);
 void kernels_close(void);
-/* Work of the program's on `q` that reads the elements; what it has seen is looked at later. */
+/* Submits work of the program to `q` that reads the elements; the values are checked later. */
 void kernel_reads(unsigned place, ferry_queue *q, ferry_ref at, const struct obj *o, unsigned half);
-/* Writes elements first … of the object's half by a kernel, and the oracle. */
+/* Writes elements first … of the object's half by a kernel, and in the oracle. */
 void kernel_changes(ferry_queue *q, ferry_ref at, struct obj *o, unsigned half, struct dice *d);
 void kernel_fills(ferry_queue *q, ferry_ref at, struct obj *o, unsigned half, int64_t n,
                   struct dice *d);
-/* Waits for all kernels and looks. */
+/* Waits for all kernels and checks the values that they read. */
 void kernels_check(void);
 void kernels_forget(unsigned place);
 
 /* ---- the program's own memory (adopt.c) ---- */
 
 void adoptions_init(void);
-/* Everything was let go of: deleters have run, and nothing was written that was not to be. */
+/* Called when everything is destroyed: deleters have run, and read-only memory is unchanged. */
 void adoptions_check(void);
-/* Commands for which deleters have waited, so far: whoever lets go of a memory in one waits there, not ferry. */
+/*
+ * The number of commands that deleters have waited for: a call that releases a memory in a deleter
+ * waits there, not in ferry.
+ */
 uint64_t adoptions_waited(void);
-/* Whether a read-only block of that store may still be in place at `place` (NOWHERE: at any). */
+/* Whether a read-only block of that store may still be adopted at `place` (NOWHERE: anywhere). */
 bool adoption_readonly(const struct store *s, unsigned place, bool *certain);
 
 /* ---- steps ---- */
 
-struct obj *some_obj(struct dice *d); /* one that exists; NULL if none does */
+struct obj *some_obj(struct dice *d); /* an existing one; NULL if there is none */
 struct obj *free_obj(void);
 ferry_memory *memory_of(const struct obj *o, unsigned half);
-/* Makes sure that the half exists, for the oracle too. False: it cannot be had. */
+/* Makes sure that the half exists, in the oracle too. False: it cannot be created. */
 bool touch(struct obj *o, unsigned half);
 unsigned valid_at(const struct obj *o, unsigned half);
 int64_t element_size(const struct obj *o);
@@ -226,15 +234,17 @@ void step_lose(struct dice *d);
 void step_readers(struct dice *d);
 void step_workers(struct dice *d);
 
-/* ---- a failing program made short (shrink.c) ---- */
+/* ---- reduction of a failing program (shrink.c) ---- */
 
 enum outcome { OUTCOME_RIGHT, OUTCOME_WRONG, OUTCOME_SKIPPED };
 enum how { PLAINLY, QUIETLY, VERBOSELY };
 
-/* Runs a program in a process of its own; *out_step (may be NULL) is how far it came. */
+/*
+ * Runs a program in a process of its own; *out_step (may be NULL) is the last step that it reached.
+ */
 enum outcome run_apart(const struct program *p, enum how how, unsigned *out_step);
 
-/* Leaves out of a program that fails what it fails without, and prints the rest. */
+/* Removes the steps without which a failing program still fails, and prints the rest. */
 void shrink(struct program *p, unsigned seconds);
 
 #endif

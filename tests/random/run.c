@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What steps tell, and what is looked at in the end. */
+/* Messages of the steps, and the final checks. */
 
 struct run run;
 
-/* ---- telling -------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------- */
 
 void tell(const char *fmt, ...)
 {
@@ -47,7 +47,7 @@ void run_begin(uint64_t seed)
     adoptions_init();
 }
 
-/* An eviction may lose what lies beyond all blobs' reach. */
+/* An eviction may drop elements beyond the reach of all blobs. */
 void run_note_idle(void)
 {
     for (int i = 0; i < OBJECTS; i++)
@@ -58,7 +58,7 @@ void run_note_idle(void)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-/* Each half is read on the host, and all kernels are waited for. */
+/* Reads each half on the host, and waits for all kernels. */
 static void check_all(void)
 {
     struct dice d = dice_for(run.seed, UINT64_MAX);
@@ -85,7 +85,7 @@ static void lift_budgets(void)
         (void)ferry_device_set_budget(run.place[p].dev, 0);
 }
 
-/* Lets go of everything, and looks whether the library has. */
+/* Destroys everything, and checks that the library has freed it. */
 void run_finish(void)
 {
     lift_budgets();

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Steps that make blobs, shape them, and let them share. */
+/* Steps that create, reshape and share blobs. */
 
 #define NUMBER(o) ((int)((o)-run.obj))
 
@@ -30,7 +30,7 @@ static const ferry_dtype dtypes[] = {
     FERRY_F16, FERRY_BF16, FERRY_I8,  FERRY_I32, FERRY_I64,
 };
 
-/* A shape of at most ROOM / 2 elements; rarely an odd one. */
+/* A shape of at most ROOM / 2 elements; rarely an unusual one. */
 static int some_shape(struct dice *d, int64_t *shape)
 {
     unsigned kind = roll(d, 24);
@@ -47,7 +47,7 @@ static int some_shape(struct dice *d, int64_t *shape)
     return kind < 8 ? 3 : kind < 12 ? 2 : 1;
 }
 
-/* ---- life ----------------------------------------------------------------------------------- */
+/* ---- creation and destruction --------------------------------------------------------------- */
 
 void step_create(struct dice *d)
 {
@@ -69,7 +69,7 @@ void step_create(struct dice *d)
     err = ferry_blob_create(run.place[home].dev, made.dtype, shape, rank, &b);
     if (!act_end(&none, err)) {
         if (b)
-            wrong("refused, and yet there is a blob");
+            wrong("refused, but there is a blob");
         return;
     }
     made.blob = b;
@@ -104,7 +104,7 @@ static bool grows(const struct obj *o, unsigned half, int64_t count)
     return o->half[half].store && count > half_room(o, half);
 }
 
-/* The oracle's reshape; what has to grow is zeros of its own then. */
+/* The oracle's reshape; a store that must grow is replaced by zeros. */
 static void follow_reshape(struct obj *o, int rank, const int64_t *shape)
 {
     int64_t count = count_of(rank, shape);
@@ -119,11 +119,11 @@ static void check_shape(const struct obj *o)
 {
     if (ferry_blob_rank(o->blob) != (o->rank < 0 ? 0 : o->rank) ||
         ferry_blob_element_count(o->blob) != o->count)
-        wrong("blob %d has %d axes and %d elements in place of %d and %d", NUMBER(o),
+        wrong("blob %d has %d axes and %d elements instead of %d and %d", NUMBER(o),
               ferry_blob_rank(o->blob), (int)ferry_blob_element_count(o->blob), o->rank,
               (int)o->count);
     if (ferry_blob_capacity(o->blob) != half_room(o, DATA))
-        wrong("blob %d has a capacity of %d in place of %d", NUMBER(o),
+        wrong("blob %d has a capacity of %d instead of %d", NUMBER(o),
               (int)ferry_blob_capacity(o->blob), (int)half_room(o, DATA));
 }
 
@@ -137,7 +137,7 @@ void step_reshape(struct dice *d)
 
     if (!o)
         return;
-    if (one_in(d, 2)) { /* back to all there is room for */
+    if (one_in(d, 2)) { /* back to the full capacity */
         rank = 1;
         shape[0] = half_room(o, DATA);
     }
@@ -151,7 +151,7 @@ void step_reshape(struct dice *d)
     err = ferry_blob_reshape(o->blob, shape, rank, &grew);
     if (!act_end(&a, err)) {
         if (grew != was)
-            wrong("refused, and yet *out_grew is another");
+            wrong("refused, but *out_grew has changed");
         return;
     }
     if (grew != should)
@@ -162,7 +162,7 @@ void step_reshape(struct dice *d)
 
 /* ---- sharing -------------------------------------------------------------------------------- */
 
-/* What shares data with another lives where that does, and slices do. */
+/* A blob that shares data with another has the same home, and so do slices. */
 static void check_home(const struct obj *o, const struct obj *p)
 {
     const ferry_device *home = ferry_blob_home(o->blob), *theirs = ferry_blob_home(p->blob);
@@ -205,7 +205,7 @@ void step_share(struct dice *d)
     else if (o->slice)
         a.expected = FERRY_EPERM;
     if (run.lost && run.place[world_place_of(ferry_blob_home(p->blob))].lost)
-        a.allowed = FERRY_ELOST; /* it would have to live there */
+        a.allowed = FERRY_ELOST; /* its home would have to be there */
     act_begin(&a, d);
     if (!act_end(&a, half ? ferry_blob_share_diff(o->blob, p->blob)
                           : ferry_blob_share_data(o->blob, p->blob)))
@@ -236,7 +236,7 @@ void step_slice(struct dice *d)
     act_begin(&a, d);
     if (!act_end(&a, ferry_blob_slice(o->blob, start, count, &b))) {
         if (b)
-            wrong("refused, and yet there is a slice");
+            wrong("refused, but there is a slice");
         return;
     }
     if (!touch(o, DIFF))
@@ -273,7 +273,7 @@ void step_move(struct dice *d)
         wrong("blob %d does not live there", NUMBER(o));
 }
 
-/* ---- what no program should do --------------------------------------------------------------- */
+/* ---- invalid calls --------------------------------------------------------------------------- */
 
 void step_nonsense(struct dice *d)
 {
@@ -286,7 +286,7 @@ void step_nonsense(struct dice *d)
     if (!o)
         return;
     a = act_on(o, DATA, 0, NOWHERE);
-    tell("nonsense %u with blob %d", which, NUMBER(o));
+    tell("invalid call %u with blob %d", which, NUMBER(o));
     a.expected = which == 3 ? FERRY_EOVERFLOW : FERRY_EINVAL;
     act_begin(&a, d);
     switch (which) {

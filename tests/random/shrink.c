@@ -11,7 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Programs run in processes of their own, since a world is opened once a process and may crash. */
+/*
+ * Programs run in processes of their own, because a world is opened once per process and the
+ * process may crash.
+ */
 
 #define SLOWEST 60 /* seconds for one program */
 
@@ -26,7 +29,7 @@ static void be_quiet(void)
     close(null);
 }
 
-/* How far the child came, known of one that crashed too. */
+/* The last step of the child, shared memory that survives its crash. */
 static volatile unsigned *progress(void)
 {
     static volatile unsigned *at;
@@ -72,14 +75,14 @@ enum outcome run_apart(const struct program *p, enum how how, unsigned *out_step
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? OUTCOME_RIGHT : OUTCOME_WRONG;
 }
 
-/* ---- making it short ------------------------------------------------------------------------ */
+/* ---- reduction ------------------------------------------------------------------------------ */
 
 static bool fails(const struct program *p)
 {
     return run_apart(p, QUIETLY, NULL) == OUTCOME_WRONG;
 }
 
-/* The shortest prefix that fails, if a longer one always fails as well. */
+/* The shortest failing prefix, assuming that longer ones fail as well. */
 static void shorten(struct program *p, time_t end)
 {
     unsigned least = 0, most = p->steps;
@@ -94,7 +97,7 @@ static void shorten(struct program *p, time_t end)
     p->steps = most;
 }
 
-/* Drops `n` steps from `first` on, for good if the program fails without them. */
+/* Drops `n` steps from `first` on, and keeps them dropped if the program still fails. */
 static bool drop(struct program *p, unsigned first, unsigned n)
 {
     bool before[LONGEST];
@@ -117,7 +120,7 @@ static void print(const struct program *p)
 
     for (unsigned i = 0; i < p->steps; i++)
         n += p->kept[i];
-    printf("     of which these %u are enough:\n", n);
+    printf("     of which these %u suffice:\n", n);
     (void)run_apart(p, VERBOSELY, NULL);
     printf("     repeat it: test-random --verbose --world %s --seed %llu --steps %u --only ",
            p->world->name, (unsigned long long)p->seed, p->steps);
@@ -135,7 +138,7 @@ void shrink(struct program *p, unsigned seconds)
     bool again = false;
 
     if (!fails(p)) {
-        printf("     a second run of it does not fail\n");
+        printf("     a second run does not fail\n");
         return;
     }
     shorten(p, end);

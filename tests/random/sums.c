@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Steps that compute, and that copy from blob to blob. */
+/* Steps that compute, and that copy between blobs. */
 
 #define MUTABLE   (FERRY_READ | FERRY_WRITE)
 #define NUMBER(o) ((int)((o)-run.obj))
@@ -74,7 +74,7 @@ void step_scale(struct dice *d)
             set_doubt(o, half, i, ANY);
 }
 
-/* Whether every element is known, and no difference beyond what all dtypes have exactly. */
+/* Whether every element is certain, and no difference exceeds the exact range of all dtypes. */
 static bool may_subtract(const struct obj *o)
 {
     for (int64_t i = 0; i < o->count; i++) {
@@ -104,7 +104,7 @@ void step_update(struct dice *d)
     else if (is_uninit(o, DATA))
         a.allowed = FERRY_EUNINIT;
     if (o->count == 0 && !a.expected && is_lost(o, DATA))
-        a.also = FERRY_ELOST; /* no element of it shows which */
+        a.also = FERRY_ELOST; /* the oracle cannot tell which element */
     if (a.expected == FERRY_EUNINIT || o->count == 0)
         a.touched[0].access = a.touched[1].access = 0;
     act_begin(&a, d);
@@ -150,11 +150,11 @@ void step_sum(struct dice *d)
     act_begin(&a, d);
     if (!act_end(&a, sums[squares][half](o->blob, &is))) {
         if (is != -1)
-            wrong("refused, and yet *out is %g", is);
+            wrong("refused, but *out is %g", is);
         return;
     }
     if (sum_of(o, half, squares, &should) && is != should)
-        wrong("the sum is %g in place of %g", is, should);
+        wrong("the sum is %g instead of %g", is, should);
 }
 
 void step_element(struct dice *d)
@@ -178,7 +178,7 @@ void step_element(struct dice *d)
     if (act_end(&a, half ? ferry_blob_diff_at(o->blob, index, o->rank < 0 ? 0 : o->rank, &is)
                          : ferry_blob_data_at(o->blob, index, o->rank < 0 ? 0 : o->rank, &is)) &&
         !is_right(o, half, at, is))
-        wrong("the element is %g in place of %g", is, value_of(o, half, at));
+        wrong("the element is %g instead of %g", is, value_of(o, half, at));
 }
 
 /* ---- copy_from ------------------------------------------------------------------------------ */
@@ -189,7 +189,7 @@ static bool same_shape(const struct obj *o, const struct obj *p)
            (o->rank <= 0 || memcmp(o->shape, p->shape, (size_t)o->rank * sizeof(o->shape[0])) == 0);
 }
 
-/* Elements that both have, in one memory, but not the same ones. */
+/* Whether both have elements of one memory in common, but not exactly the same ones. */
 static bool overlap(const struct obj *o, const struct obj *p, unsigned half, int64_t n)
 {
     const struct half *x = &o->half[half], *y = &p->half[half];
@@ -218,7 +218,7 @@ static void follow_copy(struct obj *o, const struct obj *p, unsigned half, bool 
     }
 }
 
-/* What grows is a new memory before it is written. */
+/* A blob that grows gets a new memory before it is written. */
 static void grow_for(struct obj *o, const struct obj *p)
 {
     for (unsigned k = 0; k < 2; k++)
@@ -257,7 +257,7 @@ void step_copy(struct dice *d)
     if (!same_shape(o, p) && (!reshape || (o->slice && must_grow(o, p))))
         a.expected = FERRY_ESHAPE;
     if (!a.expected && !same_shape(o, p) && overlap(o, p, half, p->count))
-        return; /* a reshape of what it overlaps: it is not said what comes of it */
+        return; /* a reshape of a blob that it overlaps: the result is undefined */
     act_begin(&a, d);
     if (!act_end(&a, ferry_blob_copy_from(o->blob, p->blob,
                                           (half ? FERRY_COPY_DIFF : 0) |

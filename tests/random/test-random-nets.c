@@ -14,11 +14,11 @@
 /*
  * test-random-nets [--seconds N] [--seed N] [--layers N]
  *
- * Random nets on each backend: planned and fused beside the same net, with the same parameters, of which
- * every layer computes into memory of its own. For N seconds on each backend (0.3; FERRY_TEST_QUICK:
- * 0.15), in half of which nets are always the same; then FERRY_TEST_SEED is the first seed, else the time
- * of day is. The first net that fails is cut to as few layers as fail, and printed. With a seed it is
- * that one net, with --layers the beginning of it.
+ * Random nets on each backend: a planned and fused net is compared with the same net with the same
+ * parameters, in which every layer computes into memory of its own. N seconds on each backend (0.3;
+ * FERRY_TEST_QUICK: 0.15), half of them with fixed nets; after these, FERRY_TEST_SEED or the time
+ * of day is the first seed. The first net that fails is reduced to as few layers as fail, and
+ * printed. With a seed it is that one net, with --layers the beginning of it.
  */
 
 #define LAYERS 20
@@ -30,7 +30,7 @@ static struct {
     bool one;
 } asked = { .layers = LAYERS };
 
-/* One net, open twice. */
+/* One net, opened twice. */
 struct pair {
     struct net_maker made;
     ferry_net *plain, *planned;
@@ -49,7 +49,7 @@ static void fill(struct net_maker *dice, ferry_blob *b, double low, double high)
         to[i] = (float)(low + (high - low) * net_roll(dice, 0, 65535) / 65535);
 }
 
-/* Matrices keep what they are multiplied with as large as it was; the rest may be a variance. */
+/* Matrices that preserve the magnitude of their operand; other parameters may be variances. */
 static void fill_params(struct net_maker *dice, ferry_net *net)
 {
     for (int i = 0; i < ferry_net_layer_count(net); i++)
@@ -80,12 +80,12 @@ static int fill_inputs(struct pair *p, int round)
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
-/* What has become too large to say anything is left alone. */
+/* Values that are too large for a meaningful comparison are skipped. */
 static bool same_contents(ferry_blob *a, ferry_blob *b)
 {
     const float *x = a ? ferry_blob_host_data(a) : NULL;
     const float *y = b ? ferry_blob_host_data(b) : NULL;
-    double most = 0.1, worst = 0; /* of sums of about 1, rounding may be all that is left */
+    double most = 0.1, worst = 0; /* only rounding errors may be left of sums of about 1 */
 
     if (!x || !y || !ferry_blob_shape_equals(a, b)) {
         printf("     %s: %s\n", a ? ferry_blob_name(a) : "?", ferry_last_error());
@@ -97,7 +97,7 @@ static bool same_contents(ferry_blob *a, ferry_blob *b)
         if (!(fabs((double)x[i]) < 1e15))
             return true;
         most = fmax(most, fabs((double)x[i]));
-        worst = far <= worst ? worst : far; /* no number is the worst */
+        worst = far <= worst ? worst : far; /* NaN counts as the worst */
     }
     if (worst <= 1e-4 * most)
         return true;
@@ -165,7 +165,7 @@ static void describe(const struct pair *p, uint64_t seed, int layers, int round)
         layers);
 }
 
-/* How many layers the net had; 0 where something differed. */
+/* Returns the number of layers of the net; 0 if a value differed. */
 static int run_net(uint64_t seed, int layers, bool print)
 {
     struct pair p = { .plain = NULL };
@@ -187,7 +187,7 @@ static int run_net(uint64_t seed, int layers, bool print)
     return good ? p.made.layers : 0;
 }
 
-/* The shortest beginning that fails, too; the whole net does, unless the device was to blame. */
+/* The shortest beginning that also fails; the whole net, unless the device caused the failure. */
 static bool check_net(uint64_t seed, int *layers)
 {
     int had = run_net(seed, asked.layers, false);
@@ -202,7 +202,7 @@ static bool check_net(uint64_t seed, int *layers)
     return had > 0;
 }
 
-/* ---- many ----------------------------------------------------------------------------------- */
+/* ---- many nets ------------------------------------------------------------------------------ */
 
 static double now(void)
 {

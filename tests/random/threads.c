@@ -4,8 +4,8 @@
 #include <pthread.h>
 
 /*
- * Steps of several threads: readers of the same blobs, and workers each of which has blobs of its
- * own. Which blobs hang together is known by the stores that they share.
+ * Steps of several threads: readers of the same blobs, and workers, each with blobs of its own.
+ * Blobs that share a store are related.
  */
 
 #define THREADS 3
@@ -95,7 +95,7 @@ void step_readers(struct dice *d)
 
 static unsigned group[OBJECTS];
 
-/* Blobs that share a store are one group, and a group is one thread's. */
+/* Blobs that share a store form one group, and a group belongs to one thread. */
 static void find_groups(void)
 {
     bool again = true;
@@ -172,7 +172,7 @@ static void *worker(void *arg)
     return NULL;
 }
 
-/* What follow() would have noted, had it been alone. */
+/* Records the writes that follow() would have recorded for a single thread. */
 static void note_writes(void)
 {
     for (unsigned i = 0; i < OBJECTS; i++)

@@ -65,7 +65,7 @@ static bool open_place(const char *name)
         (ferry_device_native(p->dev, "sim_device", &p->sim, sizeof(p->sim)) ||
          ferry_device_native(p->dev, "sim_control", (void *)&run.control, sizeof(run.control))))
         return false;
-    (void)ferry_queue_create(p->dev, &p->queue[1]); /* not where the plugin has none */
+    (void)ferry_queue_create(p->dev, &p->queue[1]); /* fails if the plugin has no queues */
     run.places++;
     return true;
 }
@@ -165,7 +165,7 @@ static bool is_manual(void)
     return run.world->sims && strcmp(run.world->options[1], "manual") == 0;
 }
 
-/* Only where nothing passes but by our hands. */
+/* Only on a clock that the test controls. */
 uint64_t world_pending(void)
 {
     uint64_t pending = 0;
@@ -187,5 +187,5 @@ void world_run_all(void)
                 ran += run.control->run_all(run.place[p].sim);
     }
     for (unsigned p = 1; p < run.places && !is_manual(); p++)
-        (void)ferry_device_synchronize(run.place[p].dev); /* it may tell what was made to fail */
+        (void)ferry_device_synchronize(run.place[p].dev); /* it may report an injected failure */
 }

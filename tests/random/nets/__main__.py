@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random nets on ferry's devices beside the oracle of tests/oracle: python3 tests/random/nets --help."""
+"""Compares random nets on ferry's devices with the oracle of tests/oracle: python3 tests/random/nets
+--help."""
 
 import argparse
 import itertools
@@ -21,7 +22,7 @@ from shrink import shrink
 
 
 def arguments():
-    """What the command line says."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(prog="nets", description=__doc__)
     parser.add_argument("--build", default=".", help="the build folder (.)")
     parser.add_argument("--devices", default="cpu,sim,opencl,cuda", help="backends; cuda runs on the doubles")
@@ -31,7 +32,7 @@ def arguments():
     parser.add_argument("--net", type=int, help="the net of this seed alone, on every device")
     parser.add_argument("--solver", type=int, help="the solver of this seed alone, on every device")
     parser.add_argument("--case", type=pathlib.Path, help="this case alone, on every device")
-    parser.add_argument("--seed", type=int, help="the first seed in place of a new one")
+    parser.add_argument("--seed", type=int, help="the first seed instead of a new one")
     parser.add_argument("--every", action="store_true", help="every net on every device, not its share")
     parser.add_argument("--keep-going", action="store_true", help="go on after a finding")
     parser.add_argument("--print", action="store_true", help="with --net: print the net")
@@ -39,7 +40,7 @@ def arguments():
 
 
 def stream(first, fixed, end, most):
-    """Seeds: half of the time the same ones from 1 on, then others from `first` on."""
+    """Seeds: for half of the time fixed ones from 1 on, then others from `first` on."""
     begin = time.monotonic()
     half = begin + (end - begin) / 2 if fixed else begin
     seeds = itertools.count(1 if fixed else first)
@@ -52,14 +53,14 @@ def stream(first, fixed, end, most):
 
 
 class Report:
-    """Findings as they are printed: each kind once, made small, with the line that repeats it."""
+    """Prints findings: each kind once, reduced, with the command that repeats it."""
 
     def __init__(self, runner, build):
         self.runner, self.build, self.seen, self.count = runner, build, {}, 0
         self.begin = time.monotonic()
 
     def add(self, net, findings):
-        """Prints what is new among the findings of a net."""
+        """Prints the new kinds among the findings of a net."""
         self.count += 1
         finding, after = findings[0], time.monotonic() - self.begin
         small = net
@@ -78,7 +79,7 @@ class Report:
 
 
     def add_solver(self, seed, finding, text):
-        """Prints what a solver's run differs in, each kind once."""
+        """Prints the differences of a solver's run, each kind once."""
         self.count += 1
         key = (finding.way, finding.kind.split()[0], text.split('"')[1])
         self.seen[key] = self.seen.get(key, 0) + 1
@@ -88,7 +89,7 @@ class Report:
 
 
 def cases(paths):
-    """Kept cases, by path."""
+    """Runs stored cases, by path."""
     for path in paths:
         case = model.Case(path.read_text())
         case.path = path
@@ -96,7 +97,7 @@ def cases(paths):
 
 
 def train(runner, report, fixed, first, end, keep_going, most):
-    """Solvers, until the time ends: one with a seed from 1 on, one with a new seed, and so on."""
+    """Runs solvers until the time ends, alternately with a fixed seed from 1 on and with a new one."""
     for n in itertools.count() if most is None else range(most):
         seed = 1 + n // 2 if fixed and n % 2 else first + n // 2
         if time.monotonic() > end or (report.count and not keep_going):
@@ -106,7 +107,7 @@ def train(runner, report, fixed, first, end, keep_going, most):
 
 
 def finish(runner, report, begin, first):
-    """The last lines; the exit status."""
+    """Prints the last lines; returns the exit status."""
     counts = runner.judge.counts
     nets = ", ".join(f"{name} {n}" for name, n in sorted(runner.nets.items()))
     runs = ", ".join(f"{name} {n}" for name, n in sorted(runner.solvers.items()))
@@ -117,12 +118,12 @@ def finish(runner, report, begin, first):
     print(f"nets and solvers with findings: {report.count}; kinds of findings: {len(report.seen)}")
     for key, n in sorted(report.seen.items(), key=lambda item: -item[1]):
         print(f"  {n} × {' '.join(map(str, key))}")
-    # The CPU has no driver that could be missing: its process has to start.
+    # The CPU needs no driver: its process must start.
     return 1 if report.count or not runner.nets + runner.solvers or "cpu" in runner.absent else 0
 
 
 def main():
-    """Cases first, then random nets."""
+    """Runs the stored cases, then random nets."""
     options = arguments()
     begin = time.monotonic()
     single = any(given is not None for given in (options.net, options.case, options.solver))

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ferry's arrays beside the oracle's: shapes and NaNs exactly, values within the oracle's bounds."""
+"""Compares ferry's arrays with the oracle's: shapes and NaNs exactly, values within the oracle's bounds."""
 
 import re
 from collections import Counter
 
 import numpy as np
 
-#: A refusal of ferry's that is no finding: part of its message, and why.
+#: Refusals by ferry that are not findings: part of the message, and the reason.
 ALLOWED = ()
 
 
 class Finding:
-    """One difference: on which device, in which way, what it is about, and the numbers."""
+    """One difference: the device, the run, the array, and the numbers."""
 
     def __init__(self, device, way, kind, what, detail):
         self.device, self.way, self.kind, self.what, self.detail = device, way, kind, what, detail
 
     @property
     def key(self):
-        """What a smaller net has to show for it to be the same defect, as far as can be said."""
+        """The properties that a smaller net must share to count as the same defect."""
         text = re.sub(r"\"[^\"]*\"|[\d.]+|bottom .*", "", self.detail) if self.kind == "refusal" else ""
         return self.device, self.way, self.kind, text
 
@@ -27,7 +27,7 @@ class Finding:
 
 
 def difference(got, want, bound):
-    """What is wrong with an array, or None; and of how many elements the bound says nothing."""
+    """The difference of an array, or None; and the number of elements without a meaningful bound."""
     want = np.asarray(want, float)
     if got.shape != want.shape:
         return f"shape {got.shape}, expected {want.shape}", 0
@@ -46,7 +46,7 @@ def difference(got, want, bound):
 
 
 class Judge:
-    """Compares results and counts what was compared, and what was not."""
+    """Compares results and counts the compared and the skipped elements."""
 
     def __init__(self):
         self.counts = Counter()
@@ -83,7 +83,7 @@ class Judge:
             if name in truth.blobs:
                 hold("data", name, got, truth.blobs[name], truth.bounds[name], name in truth.fragile)
         for layer, blobs in arrays.get("params", {}).items():
-            # Of statistics that move, a mean may cancel: the scale is that of all of the layer's parameters.
+            # A running mean may cancel: the scale is that of all of the layer's parameters.
             largest = max(np.max(np.abs(p), initial=0) for p in truth.params_after[layer])
             for i, got in enumerate(blobs):
                 bound = 1e-5 * largest + truth.params_slack[layer][i]

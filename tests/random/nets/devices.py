@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The processes that run ferry, one a device, from the side that gives them jobs."""
+"""The processes that run ferry, one per device, as seen by the process that gives them jobs."""
 
 import os
 import select
@@ -9,23 +9,23 @@ import tempfile
 
 import ferry_side
 
-#: Seconds that a job may take before its process is taken to hang.
+#: Seconds after which the process of a job counts as hanging.
 PATIENCE = 120
 
 
 class Gone(Exception):
-    """The process crashed, or hangs."""
+    """The process has crashed or hangs."""
 
 
 class Device:
-    """One device's process, which is started anew after a crash."""
+    """The process of one device, which is restarted after a crash."""
 
     def __init__(self, name, build):
         self.name, self.build = name, os.path.abspath(build)
         self.process = self.errors = None
 
     def start(self):
-        """Starts it; the device's name, or Gone where there is none."""
+        """Starts it; returns the device's name, or raises Gone if there is none."""
         env = dict(os.environ, FERRY_LIBRARY_PATH=f"{self.build}/.libs",
                    FERRY_PLUGIN_PATH=f"{self.build}/backends/.libs", FERRY_LOG="error")
         env["PYTHONPATH"] = os.path.join(os.path.dirname(ferry_side.__file__), *[".."] * 3, "python")
@@ -37,7 +37,7 @@ class Device:
         return self._read()
 
     def send(self, job):
-        """Gives it a job."""
+        """Sends a job."""
         if not self.process:
             self.start()
         self.errors.truncate(0)
@@ -47,11 +47,11 @@ class Device:
             pass  # which receive finds out
 
     def receive(self):
-        """The result of the job that was sent; Gone, with what it wrote last, where it crashed."""
+        """Returns the result of the job; raises Gone, with the last output, if the process crashed."""
         return self._read()
 
     def run(self, job):
-        """A job from start to end."""
+        """Sends a job and returns its result."""
         self.send(job)
         return self.receive()
 
@@ -68,7 +68,7 @@ class Device:
         raise Gone(f"exit status {status}: {last}" if ready else f"no answer in {PATIENCE} s")
 
     def stop(self):
-        """Ends it."""
+        """Ends the process."""
         if self.process:
             self.process.stdin.close()
             self.process.stdout.close()

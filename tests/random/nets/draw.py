@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A net while it is being drawn: the blobs so far, and how a layer finds its bottoms."""
+"""A net under construction: the blobs so far, and the choice of a layer's bottoms."""
 
 import copy
 import random
 
 import model
 
-#: No blob is larger.
+#: The maximum size of a blob.
 LARGEST = 1500
 
 
 def count(shape):
-    """Elements of a shape."""
+    """The number of elements of a shape."""
     out = 1
     for dim in shape:
         out *= dim
@@ -19,11 +19,11 @@ def count(shape):
 
 
 class Refused(Exception):
-    """The layer that is being drawn does not fit what there is; another one is drawn."""
+    """The current layer does not fit the blobs; another one is drawn."""
 
 
 class Blob:
-    """A blob that later layers may have as bottom. `values` is what its elements are, in values.draw's words."""
+    """A blob that later layers can use as bottom. `values` describes its elements, in values.draw's words."""
 
     def __init__(self, name, shape, values="values"):
         self.name, self.shape, self.values = name, list(shape), values
@@ -31,12 +31,12 @@ class Blob:
 
     @property
     def rank(self):
-        """Axes."""
+        """A number of axes."""
         return len(self.shape)
 
 
 class Draw:
-    """What a net is drawn with."""
+    """The random choices of a net."""
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
@@ -45,22 +45,22 @@ class Draw:
         self.names = 0
         self.shared, self.shapes = {}, {}
 
-    # ---- numbers ---------------------------------------------------------------------------------
+    # ---- random numbers --------------------------------------------------------------------------
 
     def chance(self, p):
-        """True in p of all cases."""
+        """True with probability p."""
         return self.rng.random() < p
 
     def integer(self, low, high):
-        """From low to high, both possible."""
+        """A number from low to high, inclusive."""
         return self.rng.randint(low, high)
 
     def one(self, *choices):
-        """One of them."""
+        """A random element of the sequence."""
         return self.rng.choice(choices)
 
     def real(self, low, high):
-        """A number with few digits, which a prototxt and a float hold alike."""
+        """A number with few digits, which a prototxt and a float represent equally."""
         return round(self.rng.uniform(low, high) * 64) / 64
 
     def size(self):
@@ -77,18 +77,18 @@ class Draw:
                 return shape
 
     def axis(self, axis, rank):
-        """The axis as itself or counted from the end."""
+        """The axis, sometimes counted from the end."""
         return axis - rank if self.chance(0.3) else axis
 
     # ---- blobs and layers ------------------------------------------------------------------------
 
     def name(self, prefix):
-        """A name that nothing else has."""
+        """An unused name."""
         self.names += 1
         return f"{prefix}{self.names}"
 
     def input(self, shape, values="values", prefix="x"):
-        """A new input."""
+        """Adds an input."""
         if count(shape) > LARGEST:
             raise Refused
         name = self.name(prefix)
@@ -108,7 +108,7 @@ class Draw:
         return self.rng.choice(found[-5:] if self.chance(0.6) else found)
 
     def bottom(self, low, high, fits=lambda blob: True):
-        """A blob of low to high axes that fits, or a new input of so many."""
+        """A blob of low to high axes that fits, or a new input of that rank."""
         try:
             return self.pick(lambda blob: low <= blob.rank <= high and fits(blob))
         except Refused:
@@ -121,15 +121,15 @@ class Draw:
         return blob
 
     def other(self, shape, values="values"):
-        """A second bottom of a shape: a blob that has it, or a new input."""
+        """A second bottom of a shape: an existing blob or a new input."""
         found = [blob for blob in self.blobs if blob.shape == list(shape) and blob.values == "values"]
         if values == "values" and found and self.chance(0.7):
             return self.rng.choice(found)
         return self.input(shape, values)
 
     def layer(self, kind, bottoms, shapes, fields=(), in_place=False, name=None):
-        """Appends a layer whose tops have these shapes; the new blobs. In place: the top is the first bottom,
-        unless that one has another user, or is nothing that a layer may write."""
+        """Appends a layer whose tops have these shapes; returns the new blobs. In place: the top is the first
+        bottom, unless another layer uses that one or a layer may not write it."""
         if any(count(shape) > LARGEST or (shape and min(shape) < 1) for shape in shapes):
             raise Refused
         name = name or self.name("l")
@@ -151,7 +151,7 @@ class Draw:
         return tops
 
     def may_write(self, blob):
-        """A layer in place is an error in Caffe where another layer reads the blob before it."""
+        """A layer in place is an error in Caffe if another layer reads the blob before it."""
         return blob.users == 0
 
     def latest(self):
@@ -159,8 +159,8 @@ class Draw:
         return self.net.layers[-1]
 
     def params(self, *shapes):
-        """param messages for parameters of these shapes: rates, and now and then names that other layers have,
-        which fit in most cases."""
+        """param messages for parameters of these shapes: rates, and sometimes names of other layers'
+        parameters, which mostly fit."""
         if not self.chance(0.35):
             return []
         key = str(shapes)
@@ -175,7 +175,7 @@ class Draw:
         return [["param", [["name", f"{group}_{i}"]] + mode] for i in range(len(shapes))]
 
     def again(self):
-        """A second layer with the parameters of an earlier one, by name, over a bottom of the same shape."""
+        """A second layer with the parameters of an earlier one, by name, on a bottom of the same shape."""
         found = [layer for layer in self.net.layers if layer.name in self.shapes
                  and any(f[0] == "param" and f[1][0][0] == "name" for f in layer.fields)]
         if not found:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A solver and a smooth net for it, from a seed alone: every type, policy, regularization, and what scales gradients."""
+"""A solver and a smooth net for it, determined by a seed: every type, policy and regularization, and all
+options that scale gradients."""
 
 import model
 from draw import Draw
@@ -12,13 +13,13 @@ ITERATIONS = 20
 
 
 class Solver:
-    """A solver's prototxt, the net in it, and what decides the values of both."""
+    """A solver's prototxt, its net, and the seeds of both their values."""
 
     def __init__(self, seed, fields, net):
         self.seed, self.fields, self.net = seed, fields, net
 
     def text(self):
-        """The solver's prototxt, its net inside."""
+        """The solver's prototxt, including its net."""
         inner = [["layer", _pairs(layer)] for layer in self.net.layers]
         return model.message_text(self.fields + [["net_param", inner]])
 
@@ -89,7 +90,7 @@ def _scaling(d):
 
 
 def _params(d, shared):
-    """Rates and decays of weights and bias; both layers of a pair have the same ones."""
+    """Rates and decays of weights and bias, equal for both layers of a pair."""
     out = []
     for i in range(2):
         message = [["name", f"{shared}_{i}"]] if shared else []
@@ -114,7 +115,7 @@ def _weighted(d, blob, n_out, more):
 
 
 def _pair(d, x):
-    """Two layers over two inputs, with one set of parameters."""
+    """Two layers on two inputs with shared parameters."""
     n_out, more = d.integer(1, 4), _params(d, d.name("w"))
     other = d.input(x.shape)
     fields = [["inner_product_param", [["num_output", n_out]]]] + more

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The process that runs nets with ferry on one device: jobs come pickled on stdin, results go out on stdout.
-
-A process of its own, so that a crash is a result as well; one process for many nets, so that a net costs
+"""The process that runs nets with ferry on one device: jobs are pickled to stdin, results to stdout. It is a
+separate process so that a crash is a result too, and one process for many nets, so that a net takes
 milliseconds."""
 
 import os
@@ -26,7 +25,8 @@ def write(stream, value):
 
 
 def _fill(net, job):
-    """Inputs and parameters. Those of a layer whose name begins with "filled" stay as its filler left them."""
+    """Fills inputs and parameters. Parameters of a layer whose name begins with "filled" keep their filler's
+    values."""
     for name, array in job["inputs"].items():
         blob = net.inputs[name]
         if blob.shape != array.shape:
@@ -49,7 +49,7 @@ def _net(ferry, device, job, **options):
 
 
 def plain(ferry, device, job):
-    """Everything kept, nothing planned or fused; backward where it can."""
+    """Runs with all blobs kept, without planning or fusion; backward if possible."""
     net = _net(ferry, device, job, keep="*", backward=job["backward"])
     _fill(net, job)
     net.forward()
@@ -66,7 +66,8 @@ def plain(ferry, device, job):
 
 
 def planned(ferry, device, job):
-    """As a user runs a net: only outputs, and what `keep` names; twice where a second pass is the same again."""
+    """Runs the net as users do: only outputs, and the blobs that `keep` names; twice if a second pass gives
+    the same result."""
     net = _net(ferry, device, job, **job["planned"])
     _fill(net, job)
     net.forward()
@@ -79,13 +80,13 @@ def planned(ferry, device, job):
 
 
 def _state(solver, net):
-    """Parameters and histories as they are now."""
+    """The current parameters and histories."""
     return {"params": {layer: [np.array(b.data) for b in held] for layer, held in net.params.items()},
             "histories": [np.array(b.data) for b in solver.histories]}
 
 
 def solve(ferry, device, job):
-    """A solver's run, a step for each batch: the state before the first one and after each, losses and rates."""
+    """Runs a solver, one step per batch: the state before the first and after each, losses and rates."""
     solver = ferry.Solver(device, "solver.prototxt", text=job["text"])
     net = solver.net
     _fill(net, dict(job, inputs={}))
@@ -106,14 +107,15 @@ WAYS = {"plain": plain, "planned": planned, "solve": solve}
 
 
 def main():
-    """Runs jobs until stdin ends. What the libraries print goes to stderr."""
+    """Runs jobs until stdin ends. Output of the libraries goes to stderr."""
     jobs, results = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     import ferry  # after the descriptors, for a loader may print
 
     runtime = ferry.Runtime(sys.argv[1])
     if sys.argv[1] == "cuda":
-        # The double of cuDNN rounds any convolution as Winograd's algorithm may; the kernels do not.
+        # The double of cuDNN rounds every convolution as Winograd's algorithm may; the kernels do
+        # not.
         runtime.set_option("cuda", "cudnn", "off")
     device = runtime.device()
     write(results, device.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A net of 1 to 15 layers from a seed alone."""
+"""A net of 1 to 15 layers, determined by a seed."""
 
 import kinds_loss
 import kinds_other
@@ -14,13 +14,14 @@ KINDS = {}
 for _module in (kinds_loss, kinds_other, kinds_pairs, kinds_shape, kinds_unary, kinds_window):
     KINDS.update(_module.KINDS)
 
-#: Those that share their bottom's memory, in Caffe and here: what comes behind them in place writes it too.
+#: Layers that share their bottom's memory, in Caffe and here: a layer in place after them writes
+# it too.
 ALIASES = ("Split", "Flatten", "Reshape", "Slice", "Concat", "Permute", "Dropout", "Silence")
 ACTIVATIONS = ("ReLU", "ELU", "Sigmoid", "TanH", "PReLU", "Power", "Clip", "Swish", "AbsVal", "BNLL",
                "GELU", "HardSigmoid", "HardSwish", "Mish", "Softplus", "Softsign")
 WEIGHTED = ("Convolution", "Deconvolution", "InnerProduct", "ConvolutionDepthwise", "DepthwiseConvolution")
 SOURCES = ("Input", "MemoryData", "DummyData", "Parameter")
-#: What a net of few kinds is drawn from: kinds that fuse, alias and add up.
+#: The kinds of a net of few kinds: kinds that are fused, aliased and accumulated.
 THEMES = (ALIASES + ACTIVATIONS, WEIGHTED + ("Scale", "Bias", "BatchNorm", "Again") + ACTIVATIONS,
           WEIGHTED + ("Excite", "Widen", "Operand", "Scale", "Bias"), WEIGHTED + ("Eltwise", "Concat", "Split"),
           ("Kept", "Likeness", "Weighed") + WEIGHTED,
@@ -62,7 +63,7 @@ def _layers(d, kinds, n):
 
 
 def _layer(d, kind):
-    """One layer, and those that it needs; nothing where it does not fit."""
+    """One layer and the layers that it needs; nothing if it does not fit."""
     blobs = [(blob, list(blob.shape), blob.users, blob.values) for blob in d.blobs]
     n = len(d.net.layers)
     try:
@@ -75,7 +76,7 @@ def _layer(d, kind):
 
 
 def _ends(d):
-    """What to do with blobs that have no user: a loss, a weight, Silence, or nothing."""
+    """Consumes blobs without a user: a loss, a loss weight, Silence, or nothing."""
     for blob in [b for b in d.blobs if not b.users and b.values == "values"]:
         way = d.rng.random()
         if way < 0.25:
@@ -90,7 +91,7 @@ def _ends(d):
 
 
 def _weighted_sum(d, blob):
-    """Its product with weights, each its own, as a loss: a gradient that is another in every element."""
+    """Its product with distinct weights as a loss: a gradient that differs in every element."""
     top = d.layer("Eltwise", [blob, d.input(blob.shape)], [blob.shape],
                   [["eltwise_param", [["operation", Word("PROD")]]]])[0]
     if blob.rank:
@@ -123,7 +124,7 @@ def _options(d):
 
 
 def _rule(d, layer):
-    """A rule that the net's state meets; a layer in place may also be left out by one."""
+    """A rule that the net's state meets; a layer in place may also be excluded by one."""
     droppable = layer.tops and layer.tops == layer.bottoms[:1]
     met = not droppable or d.chance(0.5)
     true = [["phase", Word(d.net.phase)], ["min_level", d.net.level], ["max_level", d.net.level + 1]]

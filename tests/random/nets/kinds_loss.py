@@ -12,7 +12,7 @@ def _weight(d):
 
 
 def _loss(d, kind, bottoms, fields=(), more=()):
-    """A loss with a top, or without one, which it then makes itself."""
+    """A loss with a top, or without one, which is then added by ferry."""
     tops = [[]] if d.chance(0.85) else []
     weight = _weight(d)
     for top in d.layer(kind, bottoms, tops + list(more), list(fields) + weight):
@@ -20,7 +20,7 @@ def _loss(d, kind, bottoms, fields=(), more=()):
 
 
 def _normalized(d):
-    """loss_param: what is ignored, and the divisor."""
+    """loss_param: the ignored label and the divisor."""
     fields = []
     if d.chance(0.4):
         fields.append(["ignore_label", d.integer(0, 2)])
@@ -74,7 +74,7 @@ def _hinge(d):
 
 
 def _probabilities(d, bottom):
-    """A Softmax in front: what the logarithm of a loss needs."""
+    """A Softmax before the loss, whose logarithm needs probabilities."""
     return d.layer("Softmax", [bottom], [bottom.shape])[0]
 
 

@@ -29,7 +29,7 @@ def _memory(d):
 
 
 def _recurrent(kind, states):
-    """`states`: how many blobs a step hands to the next one."""
+    """`states`: the number of blobs that a step passes to the next one."""
     def make(d):
         steps, streams, n_out = d.integer(1, 5), d.integer(1, 3), d.integer(1, 4)
         x = d.input([steps, streams] + [d.size() for _ in range(d.integer(1, 2))])

@@ -45,7 +45,7 @@ def _with_operand(d, kind, message, bottom):
 
 
 def _made(d, shape):
-    """A blob of this shape that layers make from another: the branch of a squeeze or of a condition."""
+    """A blob of this shape that layers compute from another: the branch of a squeeze or of a condition."""
     size = count(shape)
     source = d.pick(lambda b: 1 < b.rank <= 4)
     if d.chance(0.5):
@@ -76,8 +76,8 @@ def _span_layer(kind, message):
 
 
 def _excite(d):
-    """Squeeze and excitation, or a condition (FiLM), behind a layer with weights: the channels of each image are
-    scaled or shifted by what a branch of the net computes."""
+    """Squeeze and excitation, or a condition (FiLM), after a layer with weights: the output of a branch of
+    the net scales or shifts the channels of each image."""
     bottom = d.bottom(4, 4)
     kind = d.one("Convolution", "Deconvolution", "InnerProduct")
     out = d.integer(1, 5)
@@ -102,7 +102,7 @@ def _excite(d):
 
 
 def _widen(d):
-    """A two-bottom Scale or Bias whose first bottom is small, and the layer with weights the operand."""
+    """A two-bottom Scale or Bias whose first bottom is small and whose operand is the layer with weights."""
     bottom = d.bottom(4, 4)
     out = d.integer(1, 4)
     operand = d.layer("Convolution", [bottom], [[bottom.shape[0], out] + bottom.shape[2:]],
@@ -132,7 +132,7 @@ def _axpy(d):
 
 
 def _operand(d):
-    """A two-bottom layer right behind a blob that a layer in place has written."""
+    """A two-bottom layer directly after a blob that a layer in place has written."""
     bottom = d.bottom(2, 6)
     if not d.may_write(bottom):
         raise Refused
@@ -141,8 +141,8 @@ def _operand(d):
 
 
 def _kept(d):
-    """A layer whose backward pass reads its result, behind one with parameters, and a layer in place
-    that overwrites that result."""
+    """A layer whose backward pass reads its result, after one with parameters, and a layer in place that
+    overwrites that result."""
     bottom = d.bottom(4, 4)
     if d.chance(0.7):
         bottom = d.layer("Convolution", [bottom], [[bottom.shape[0], 3] + bottom.shape[2:]],
@@ -164,7 +164,7 @@ def _overwrite(d, blob):
 
 
 def _likeness(d):
-    """A Crop whose second bottom alone has parameters below it."""
+    """A Crop of which only the second bottom depends on parameters."""
     bottom = d.input(d.shape(4))
     like = d.layer("Scale", [d.input(bottom.shape)], [bottom.shape])[0]
     bottoms = [bottom, like] if d.chance(0.8) else [like, bottom]
@@ -172,7 +172,7 @@ def _likeness(d):
 
 
 def _weighed(d):
-    """A loss of a top whose memory a layer in place overwrites."""
+    """A loss weight on a top whose memory a layer in place overwrites."""
     bottom = d.bottom(1, 4)
     tops = d.layer("Split", [bottom], [bottom.shape] * 2)
     if d.chance(0.5):

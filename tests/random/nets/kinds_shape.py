@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers that move elements: parts, joins, other shapes; and those that choose among them."""
+"""Layers that move elements: parts, joins, other shapes, and selections."""
 
 from draw import Refused, count
 from model import Word

@@ -16,7 +16,7 @@ def _unary(kind, message=None, fields=None, in_place=True, low=0, high=10):
 
 
 def _some(d, **choices):
-    """A field each, most of the time; what is left out has its default."""
+    """Each field with a high probability; omitted fields have their defaults."""
     return [[name, make()] for name, make in choices.items() if d.chance(0.7)]
 
 
@@ -26,7 +26,7 @@ def _clip(d, _bottom):
 
 
 def _positive(d, low, high):
-    """An input of positive values, or an AbsVal's top raised from 0: what Log and odd powers need."""
+    """An input of positive values, or an AbsVal's top raised above 0, which Log and odd powers need."""
     if d.chance(0.5):
         return d.input(d.shape(d.integer(low, high)), "positive")
     bottom = d.bottom(low, high)

@@ -8,7 +8,7 @@ NAMES = {"kernel": "kernel_size", "stride": "stride", "pad": "pad", "dilation": 
 
 
 def _window(d, sides, transposed=False):
-    """Kernel, stride, pad and dilation for these sides, and the sides that come out."""
+    """Kernel, stride, pad and dilation for these sides, and the resulting sides."""
     kernel, stride, pad, dilation, outs = [], [], [], [], []
     for side in sides:
         k, s, t = d.one(1, 1, 2, 3, 3, 4, 5), d.one(1, 1, 1, 2, 3), d.one(1, 1, 1, 1, 2, 3)
@@ -22,7 +22,7 @@ def _window(d, sides, transposed=False):
 
 
 def _even(window, sides, transposed):
-    """The same window on every axis, that of the first, where it fits; the sides that come out."""
+    """The same window on every axis, that of the first, if it fits; returns the resulting sides."""
     k, s, p, t = (window[name][0] for name in ("kernel", "stride", "pad", "dilation"))
     reach = t * (k - 1) + 1
     outs = [s * (n - 1) + reach - 2 * p if transposed else (n + 2 * p - reach) // s + 1 for n in sides]
@@ -48,7 +48,7 @@ def _fields(d, window, n):
 
 
 def convolve(d, bottom, axis, transposed=False):
-    """A window over the axes behind `axis`; its fields and the sides that come out."""
+    """A window over the axes after `axis`; returns its fields and the resulting sides."""
     sides = bottom.shape[axis + 1:]
     window, outs = _window(d, sides, transposed)
     if sides and d.chance(0.5):
@@ -63,7 +63,7 @@ def convolve(d, bottom, axis, transposed=False):
 
 
 def _where(d):
-    """A bottom for a convolution, and its channels' axis: images mostly, any number of axes now and then."""
+    """A bottom for a convolution, and its channel axis: mostly images, sometimes any number of axes."""
     if d.chance(0.75):
         return d.bottom(4, 4), 1
     bottom = d.bottom(1, 6)
@@ -101,7 +101,7 @@ def _convolution(kind, transposed=False):
 
 
 def _filler(d):
-    """Now and then parameters stay as their filler leaves them, which the layer's name says."""
+    """Sometimes parameters keep their filler's values, which the layer's name indicates."""
     if not d.chance(0.08):
         return None, []
     return d.name("filled"), [["weight_filler", [["type", "constant"], ["value", d.real(-1, 1)]]],
@@ -109,7 +109,7 @@ def _filler(d):
 
 
 def _bilinear(d):
-    """The deconvolution that enlarges, with its weights as the bilinear filler leaves them."""
+    """An upsampling deconvolution with the weights of the bilinear filler."""
     bottom = d.bottom(4, 4)
     k, s = d.integer(1, 8), d.integer(1, 3)
     channels = bottom.shape[1]
@@ -144,7 +144,7 @@ def _depthwise(kind):
 
 
 def _params(d, weight, bias):
-    """param messages for weights, and for a bias where there is one."""
+    """param messages for weights, and for a bias if there is one."""
     return d.params(weight, "bias") if bias else d.params(weight)
 
 

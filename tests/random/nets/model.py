@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A net as data: layers, inputs and the state that it runs in; and its prototxt."""
+"""A net as data: layers, inputs and state; and its prototxt."""
 
 import copy
 
 
 class Word(str):
-    """A value that a prototxt has without quotes: an enum's."""
+    """A value that a prototxt writes without quotes: that of an enum."""
 
 
 class Layer:
@@ -24,7 +24,7 @@ class Layer:
 
 
 class Input(Layer):
-    """An Input layer of one top, and the values that the top gets: see values.draw."""
+    """An Input layer with one top, and the kind of its values: see values.draw."""
 
     def __init__(self, name, shape, values):
         super().__init__("Input", name, [], [name])
@@ -37,7 +37,8 @@ class Input(Layer):
 
 
 class Net:
-    """A net with all that decides what it computes: the text, phase, stages, level and the seed of its values."""
+    """A net with everything that determines its results: text, phase, stages, level and the seed of its
+    values."""
 
     def __init__(self, seed):
         self.seed, self.phase, self.stages, self.level = seed, "TEST", [], 0
@@ -46,12 +47,12 @@ class Net:
         self.shapes = {}  # of the blobs, from the oracle's run
 
     def copy(self):
-        """A net that can be changed without changing this one."""
+        """A deep copy of the net."""
         return copy.deepcopy(self)
 
     @property
     def inputs(self):
-        """The inputs: what their values are, by name."""
+        """The kinds of the inputs' values, by name."""
         return {layer.name: layer.values for layer in self.layers if isinstance(layer, Input)}
 
     def text(self):
@@ -60,7 +61,7 @@ class Net:
         return head + "".join(layer.text() for layer in self.layers)
 
     def case(self, sentence):
-        """The text of a case: a comment for the sentence and for all that the prototxt does not say."""
+        """The text of a case: a comment with the description and all state that the prototxt lacks."""
         lines = [f"# {sentence}", f"# seed {self.seed}", f"# phase {self.phase}", f"# level {self.level}"]
         lines += [f"# stage {stage}" for stage in self.stages]
         lines += [f"# input {name} {values}" for name, values in self.inputs.items()]
@@ -68,7 +69,7 @@ class Net:
 
 
 class Case:
-    """A net of a case's text, which runs as a Net does."""
+    """A net with the text of a case, which runs like a Net."""
 
     def __init__(self, text):
         self.phase, self.level, self.seed, self.stages, self.inputs = "TEST", 0, 1, [], {}

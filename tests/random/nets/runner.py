@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nets on devices beside the oracle: one after another, and the smaller ones of a net that fails."""
+"""Compares nets on devices with the oracle: one net after another, and smaller versions of a net that
+fails."""
 
 from collections import Counter
 
@@ -7,15 +8,15 @@ import compare
 import devices
 import truth
 
-#: Every how many nets a device runs one, by what a net costs there.
+#: Interval of nets at which a device runs one, by the cost of a net there.
 EVERY = {"cpu": 1, "sim": 2, "cuda": 4, "opencl": 8}
 
 
 class Runner:
-    """The devices' processes, and what they came to."""
+    """The devices' processes, and their statistics."""
 
     def __init__(self, names, build, every=True):
-        """`every`: each device runs its share of the nets, else all of them."""
+        """`every`: each device runs its share of the nets, otherwise all of them."""
         self.judge = compare.Judge()
         self.every = every
         self.devices = {name: devices.Device(name, build) for name in names}
@@ -37,7 +38,8 @@ class Runner:
         return [name for name in self.devices if not self.every or number % EVERY.get(name, 1) == 0]
 
     def stream(self, nets):
-        """For each net of an iterable: the net and its findings. Devices run while the oracle computes the next."""
+        """For each net of an iterable: the net and its findings. Devices run while the oracle computes the
+        next net."""
         waiting = None
         for number, net in enumerate(nets):
             answer = self.ask(net)
@@ -56,7 +58,7 @@ class Runner:
 
     @staticmethod
     def ask(net):
-        """The truth of a net, or the exception that says why there is none."""
+        """The truth of a net, or the exception that explains why there is none."""
         try:
             answer = truth.Truth(net)
             net.shapes = {blob: list(array.shape) for blob, array in answer.blobs.items()}
@@ -65,7 +67,7 @@ class Runner:
             return refused
 
     def _without(self, why):
-        """What to say of a net that the oracle has no answer for: nothing, unless the oracle failed."""
+        """The findings of a net for which the oracle has no answer: none, unless the oracle failed."""
         self.judge.counts["nets that the oracle refuses"] += 1
         if isinstance(why, truth.Broken):
             return [compare.Finding("oracle", "-", "failure", "the oracle", str(why))]

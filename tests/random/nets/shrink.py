@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes a failing net smaller as long as it fails in the same way."""
+"""Reduces a failing net as long as it fails in the same way."""
 
 import time
 
@@ -19,7 +19,7 @@ def shrink(net, fails, seconds=60):
 
 
 def _pass(net, candidates, fails, end):
-    """Takes every candidate of one kind that still fails; begins anew from it."""
+    """Accepts every candidate of one kind that still fails, and continues from it."""
     better, skip = False, 0
     while time.monotonic() < end:
         for i, smaller in enumerate(candidates(net)):
@@ -34,7 +34,7 @@ def _pass(net, candidates, fails, end):
 
 
 def _tidy(net):
-    """Drops inputs without a reader and layers without their bottoms; False where nothing is left."""
+    """Drops inputs without a reader and layers without their bottoms; False if nothing is left."""
     while True:
         made, kept, read = set(), [], {name for layer in net.layers for name in layer.bottoms}
         for layer in net.layers:
@@ -48,7 +48,7 @@ def _tidy(net):
 
 
 def _without_tails(net):
-    """The first layers alone, then all but one layer and those that depend on it."""
+    """Only the first layers, then all but one layer and those that depend on it."""
     n = len(net.layers)
     for keep in (n // 4, n // 2, 3 * n // 4):
         out = net.copy()
@@ -61,7 +61,7 @@ def _without_tails(net):
 
 
 def _bypassed(net):
-    """A layer out of the way: those behind it read its first bottom."""
+    """Removes a layer: the layers after it read its first bottom."""
     for i, layer in enumerate(net.layers):
         if not layer.bottoms or not layer.tops:
             continue
@@ -75,7 +75,7 @@ def _bypassed(net):
 
 
 def _made_inputs(net):
-    """A layer replaced by inputs of the shapes that its tops have; net.shapes knows them."""
+    """Replaces a layer by inputs of the shapes of its tops, which net.shapes has."""
     for i, layer in enumerate(net.layers):
         if isinstance(layer, model.Input) or set(layer.tops) & set(layer.bottoms):
             continue
@@ -95,7 +95,7 @@ def _simpler_state(net):
 
 
 def _paths(pairs, at=()):
-    """The places of all fields of a message, those of messages in it too."""
+    """The paths of all fields of a message, including nested messages."""
     for i, (_, value) in enumerate(pairs):
         yield at + (i,)
         if isinstance(value, list):
@@ -140,7 +140,7 @@ def _less(value):
 
 
 def _smaller_shapes(net):
-    """Inputs with fewer axes or smaller shape; all inputs at once where they have that dim at that axis."""
+    """Inputs with fewer axes or a smaller shape; all inputs with the same dim at an axis change together."""
     inputs = [i for i, layer in enumerate(net.layers) if isinstance(layer, model.Input)]
     for axis, dim in sorted({(a, n) for i in inputs for a, n in enumerate(net.layers[i].shape) if n > 1}):
         for less in sorted({1, dim // 2, dim - 1}):
@@ -160,7 +160,7 @@ def _smaller_shapes(net):
 
 
 def _one_user(net):
-    """A repeated bottom of layers that take any number of them left out."""
+    """Removes a repeated bottom of a layer with any number of bottoms."""
     for i, layer in enumerate(net.layers):
         for k in range(len(layer.bottoms) if len(layer.bottoms) > 1 else 0):
             out = net.copy()

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A solver's run on ferry beside the oracle's, iteration by iteration.
-
-Each iteration of the oracle begins from ferry's parameters and histories, so that a bound need not grow: it is that of
-the gradients, which the oracle gives, carried through the update by computing it at the bounds' corners too, and some
-roundings of a float (ROUNDINGS) for the update itself."""
+"""Compares a solver's run on ferry with the oracle's, iteration by iteration. Each iteration of the oracle
+starts from ferry's parameters and histories, so that the bounds do not grow: they are the gradients' bounds,
+which the oracle gives, propagated through the update by computing it at the corners too, plus some roundings
+of a float (ROUNDINGS) for the update itself."""
 
 import itertools
 
@@ -20,7 +19,7 @@ ROUNDINGS = 16
 
 
 class Run:
-    """The job of a solver, and what the oracle says of its result."""
+    """The job of a solver, and the oracle's comparison of its result."""
 
     def __init__(self, solver):
         self.given, self.seed = solver, solver.seed
@@ -40,7 +39,7 @@ class Run:
         return {"ways": ("solve",), "text": self.given.text(), "params": self.params, "batches": self.batches}
 
     def judge(self, result, device):
-        """The first difference, in a list, or none; and how many arrays were compared."""
+        """The first difference, in a list, or an empty list; and the number of compared arrays."""
         out = result["solve"]
         if isinstance(out, str):
             return [compare.Finding(device, "solve", "refusal", "the solver", out)], 0
@@ -54,7 +53,7 @@ class Run:
         return [], n
 
     def _step(self, t, batch, out):
-        """What iteration t comes to: names, ferry's arrays, the oracle's, and bounds."""
+        """The results of iteration t: names, ferry's arrays, the oracle's, and bounds."""
         before, after = out["states"][t], out["states"][t + 1]
         self._set(before)
         for name, array in batch.items():
@@ -80,7 +79,8 @@ class Run:
                                for h, old in zip(state["histories"], self.solver.history)]
 
     def _update(self, t, before):
-        """The state after the update, and its bounds: from the gradients and histories at their bounds' corners."""
+        """The state after the update, and its bounds: from the gradients and histories at the corners of
+        their bounds."""
         learned = self.net.learnable
         gradients = self.solver.gradients()
         decay = self.solver.p.float("weight_decay", 0)
@@ -98,7 +98,8 @@ class Run:
         return states[0], _spread(states, before)
 
     def _clip_error(self, gradients, slack):
-        """How far clip_gradients' factor may be off, of itself: by the length's error, to which all gradients add."""
+        """The error of clip_gradients' factor: it follows from the error of the length, to which all
+        gradients contribute."""
         if self.solver.p.float("clip_gradients", -1) < 0:
             return 0.0
         square = sum((g * g).sum() for g in gradients)

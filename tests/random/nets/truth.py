@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The oracle's run of a net, and the job that ferry gets for the same one."""
+"""The oracle's run of a net, and ferry's job for the same net."""
 
 import warnings
 
@@ -8,24 +8,25 @@ import numpy as np
 import oracle
 import values
 
-#: Past this a float overflows in one order of adding and not in another.
+#: Above this a float overflows in one order of addition and not in another.
 LARGEST = 1e30
-#: Layers whose contents are not written anew before each pass, so that a layer in place behind them adds up.
+#: Layers whose contents are not rewritten before each pass, so that a layer in place after them
+# accumulates.
 CONSTANT = ("DummyData", "Parameter")
-#: What makes a second pass another one: statistics that move.
+#: Layers that make a second pass differ: running statistics.
 MOVING = ("BatchNorm",)
 
 
 class Refused(Exception):
-    """The oracle has no answer for the net: it is not counted."""
+    """The oracle has no answer for the net, which is not counted."""
 
 
 class Broken(Exception):
-    """The oracle itself failed: a defect of the oracle's."""
+    """The oracle itself failed, which is a defect of the oracle."""
 
 
 class Truth:
-    """What ferry's answers are held to."""
+    """The expected results of ferry."""
 
     def __init__(self, net):
         """Runs a net (a model.Net or a model.Case) forward and, where all its layers can, backward."""
@@ -40,7 +41,7 @@ class Truth:
         self._keep()
 
     def _keep(self):
-        """What the oracle makes anew at each look."""
+        """Results that the oracle recomputes at each access."""
         net = self.net
         self.bounds, self.fragile = net.bounds, net.fragile_values
         self.params_after = {layer.name: layer.params for layer in net.layers}
@@ -94,8 +95,9 @@ class Truth:
         return out
 
     def _backward(self):
-        """Goes backward. False where Caffe ends, as a layer has no diff for a bottom that needs one, and where a
-        layer in place wrote what another one's backward pass reads: see oracle.Net.begin."""
+        """Runs backward. Returns False where Caffe aborts because a layer has no diff for a bottom that needs
+        one, and where a layer in place overwrote an operand of another's backward pass: see
+        oracle.Net.begin."""
         try:
             self.net.backward()
         except (oracle.Unsupported, oracle.NetError):
@@ -114,7 +116,7 @@ class Truth:
                 "params": self.params, "backward": self.backward, "planned": self._planned(), "again": again and self.given.phase == "TEST"}
 
     def _planned(self):
-        """How the planned net is opened: as most users do, or with one of the options."""
+        """How the planned net is opened: with the defaults, or with one of the options."""
         way = (self.options >> 1) % 8
         names = sorted(self.blobs)
         kept = [name for i, name in enumerate(names) if self.options >> (4 + i % 20) & 1]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The values of inputs and parameters: from a seed and a few words that say what they are.
-
-Plain values have distinct magnitudes of at least 0.1, so that maxima have one place, and so that an activation's
-corner at 0 is far away."""
+"""The values of inputs and parameters: from a seed and a few words for their kind. Plain values have distinct
+magnitudes of at least 0.1, so that maxima are unique and the kink of an activation at 0 is far away."""
 
 import zlib
 
@@ -10,18 +8,18 @@ import numpy as np
 
 
 def source(seed, *names):
-    """A generator of its own for each name, so that a net made smaller keeps the values of its other parts."""
+    """A separate generator for each name, so that a reduced net keeps the values of its other parts."""
     return np.random.RandomState([seed & 0x7fffffff, zlib.crc32("/".join(map(str, names)).encode())])
 
 
 def distinct(rng, shape, low, high):
-    """Magnitudes from low to high, no two alike."""
+    """Distinct magnitudes from low to high."""
     n = int(np.prod(shape))
     return (low + (high - low) * (rng.permutation(n) + rng.uniform(0.25, 0.75, n)) / max(n, 1)).reshape(shape)
 
 
 def draw(what, shape, rng):
-    """An array of this shape, in float32, of what an input's words say."""
+    """A float32 array of this shape, of the kind that an input's words describe."""
     words = what.split()
     make = MAKERS[words[0]]
     return make(rng, tuple(shape), *map(float, words[1:])).astype(np.float32)
@@ -44,7 +42,7 @@ def _binary(rng, shape, ones=0.5):
 
 
 def _selector(rng, shape, ones):
-    """Zeros, and so many ones."""
+    """Zeros, and that many ones."""
     out = np.arange(int(np.prod(shape))) < ones
     return rng.permutation(out).reshape(shape).astype(float)
 
@@ -54,14 +52,14 @@ def _probability(rng, shape):
 
 
 def _continued(rng, shape):
-    """A recurrent layer's sequence marks: each stream begins at the first step."""
+    """A recurrent layer's continuation flags: each stream begins at the first step."""
     out = _binary(rng, shape, 0.7)
     out[0] = 0
     return out
 
 
 def _rois(rng, shape, batch, height, width):
-    """Rows of image, x1, y1, x2, y2, away from the halves that rounding decides on."""
+    """Rows of image, x1, y1, x2, y2, away from halves, which rounding would decide."""
     rows = shape[0]
     out = np.zeros((rows, 5))
     out[:, 0] = rng.randint(int(batch), size=rows)
@@ -72,7 +70,7 @@ def _rois(rng, shape, batch, height, width):
 
 
 def _picture(_rng, shape, height, width):
-    """What Proposal's third bottom is: height, width and scale of the image."""
+    """Proposal's third bottom: height, width and scale of the image."""
     return np.array([height, width, 1.0]).reshape(shape)
 
 
