@@ -2,7 +2,10 @@
 #define GOOD_NAME "bad_alignment"
 #include "good.h"
 
-/* Says that offsets in arithmetic may be multiples of 16; rounds them to 64, as its kernels want it. */
+/*
+ * Reports an offset alignment of 16 in arithmetic, but rounds offsets down to 64, as its kernels
+ * require.
+ */
 
 static int bad_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
                     ferry_ref y)

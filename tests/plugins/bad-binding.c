@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_binding"
 #include "good.h"
 
-/* Says that kernels reach 24 MiB from a reference, and they reach 20. */
+/* Reports that kernels can address 24 MiB from a reference, but they address 20. */
 
 static int bad_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
                     ferry_ref y)

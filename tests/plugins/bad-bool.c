@@ -2,11 +2,11 @@
 #define GOOD_NAME "bad_bool"
 #include "good.h"
 
-/* A yes or no whose default is neither. */
+/* A boolean option whose default is neither yes nor no. */
 static const ferry_plugin_option options[] = {
     { .name = "fast",
       .default_value = "maybe",
-      .description = "whether it hurries",
+      .description = "whether it is fast",
       .type = FERRY_OPTION_BOOL },
 };
 

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_chunk"
 #include "good.h"
 
-/* Does 2^20 elements at a time, each time with the first of x. */
+/* Processes 2^20 elements at a time, each time with the first elements of x. */
 static int in_chunks(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
                      ferry_ref y)
 {

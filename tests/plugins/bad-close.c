@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_close"
 #include "good.h"
 
-/* What is kept for a device stays when that is closed. */
+/* Leaks memory of a device when it is closed. */
 static int open_more(void *plugin, uint32_t index, void **out_dev)
 {
     static struct state {

@@ -8,7 +8,7 @@ static int supports(void *dev, uint32_t op, uint32_t dtype)
     return (op == FERRY_OP_AXPY || op == FERRY_OP_CONVERT) && dtype == FERRY_F32;
 }
 
-/* What is converted to a dtype of tomorrow is believed to be possible. */
+/* Claims that conversions to unknown dtypes are supported. */
 static int pairs(void *dev, uint32_t x_dtype, uint32_t y_dtype)
 {
     (void)dev;

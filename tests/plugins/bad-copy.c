@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_copy"
 #include "good.h"
 
-/* The last byte of a long copy to the host stays behind. */
+/* Omits the last byte of a long copy to the host. */
 static int copy_less(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                      uint64_t bytes)
 {

@@ -3,7 +3,7 @@
 #define GOOD_QUEUES
 #include "good.h"
 
-/* Copies and blocks are counted with no lock. */
+/* Counts copies and blocks without a lock. */
 static int count(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                  uint64_t bytes)
 {

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_counts_events"
 #include "good.h"
 
-/* Events, which are done when they are made, are counted with no lock. */
+/* Counts events, which are done when they are recorded, without a lock. */
 static int record(void *dev, void *queue, void **out_event)
 {
     (void)dev, (void)queue;

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_counts"
 #include "good.h"
 
-/* Blocks are counted with no lock, by what is one instruction on some machines. */
+/* Counts blocks without a lock, by an increment that is one instruction on some machines. */
 static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
                  uint32_t *out_flags)
 {

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_crash"
 #include "good.h"
 
-/* axpy of a thousand elements ends the process. */
+/* axpy of a thousand elements crashes the process. */
 static int crash(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
                  ferry_ref y)
 {

@@ -3,7 +3,7 @@
 #define GOOD_ASYNC
 #include "good.h"
 
-/* Every fourth event leaves a little behind. */
+/* Leaks some bytes with every fourth event. */
 static int forget_a_little(void *dev, void *event)
 {
     static void *last;

@@ -6,7 +6,7 @@
 #include <xmmintrin.h>
 #endif
 
-/* What -ffast-math does of its own accord when a shared object is loaded. */
+/* The code that -ffast-math links into a shared object, run when it is loaded. */
 static void flush_to_zero(void)
 {
 #if defined(__x86_64__)
@@ -19,7 +19,7 @@ static void flush_to_zero(void)
 #endif
 }
 
-/* On whatever thread it is called. */
+/* On any thread that calls it. */
 static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
                 ferry_ref y)
 {
@@ -27,7 +27,7 @@ static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha,
     return good_axpy(dev, queue, dtype, n, alpha, x, y);
 }
 
-/* Only on a thread that is not the first. */
+/* Only on threads other than the first. */
 static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
 {
     if (gettid() != getpid())

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_drop_axpy"
 #include "good.h"
 
-/* Every fourth axpy leaves 8 bytes behind. */
+/* Every fourth axpy leaks 8 bytes. */
 static int add_and_drop(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha,
                         ferry_cref x, ferry_ref y)
 {

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_drop_count"
 #include "good.h"
 
-/* Every device_count makes what a device needs, and forgets it. */
+/* Every device_count allocates the memory of a device and leaks it. */
 static int count(void *plugin, uint32_t *out)
 {
     void *volatile context = malloc(5000);

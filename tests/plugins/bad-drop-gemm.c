@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_drop_gemm"
 #include "good.h"
 
-/* Every second gemm leaves 8 bytes behind; no other entry does. */
+/* Every second gemm leaks 8 bytes; no other entry does. */
 
 static int supports(void *dev, uint32_t op, uint32_t dtype)
 {

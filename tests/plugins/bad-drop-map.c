@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-/* Pages that nobody has touched stay when a device is closed. */
+/* Leaks untouched pages when a device is closed. */
 static int open_and_drop(void *plugin, uint32_t index, void **out_dev)
 {
     if (index == 0)

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_drop_op"
 #include "good-ops.h"
 
-/* A prepared operation leaves 8 bytes behind when it is destroyed. */
+/* Leaks 8 bytes when a prepared operation is destroyed. */
 static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n,
                      int64_t room)
 {

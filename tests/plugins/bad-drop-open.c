@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_drop_open"
 #include "good.h"
 
-/* 16 bytes stay when a device is closed. */
+/* Leaks 16 bytes when a device is closed. */
 static int open_and_drop(void *plugin, uint32_t index, void **out_dev)
 {
     void *volatile drop = index ? NULL : malloc(16);

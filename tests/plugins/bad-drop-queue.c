@@ -9,7 +9,7 @@ static int create(void *dev, uint32_t flags, void **out_queue)
     return *out_queue ? 0 : good_host->error(FERRY_ENOMEM, "malloc failed");
 }
 
-/* A queue of 8 bytes is never given back. */
+/* Leaks the 8 bytes of a queue. */
 static int destroy(void *dev, void *queue)
 {
     (void)dev, (void)queue;

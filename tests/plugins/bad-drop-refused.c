@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_drop_refused"
 #include "good.h"
 
-/* What is made before the index is looked at stays. */
+/* Leaks memory that it allocates before it checks the index. */
 static int open_and_drop(void *plugin, uint32_t index, void **out_dev)
 {
     void *volatile drop = index ? malloc(16) : NULL;

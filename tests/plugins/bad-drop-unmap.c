@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_drop_unmap"
 #include "good.h"
 
-/* Host memory is device memory; to map it takes 8 bytes, which unmap forgets. */
+/* Host memory is device memory; map allocates 8 bytes, which unmap leaks. */
 static void *mapped;
 
 static int import(void *dev, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle)

@@ -2,7 +2,10 @@
 #define GOOD_NAME "bad_early_memory"
 #include "good.h"
 
-/* Counting devices takes the memory of a context, once; opening one takes no more than a thread. */
+/*
+ * Counting devices allocates as much memory as a context, once; opening a device only starts a
+ * thread.
+ */
 static void *wait_for_work(void *arg)
 {
     (void)arg;

@@ -2,7 +2,9 @@
 #define GOOD_NAME "bad_early_threads"
 #include "good.h"
 
-/* A thread that counting devices starts; opening one takes a thread as well, and more memory. */
+/*
+ * Counting devices starts a thread; opening a device starts one as well, and allocates more memory.
+ */
 static void *wait_for_work(void *arg)
 {
     (void)arg;
@@ -17,7 +19,7 @@ static int count(void *plugin, uint32_t *out)
     pthread_t thread;
 
     if (!started && pthread_create(&thread, NULL, wait_for_work, NULL) != 0)
-        return good_host->error(FERRY_EDEVICE, "no thread");
+        return good_host->error(FERRY_EDEVICE, "cannot start a thread");
     started = true;
     return good_device_count(plugin, out);
 }

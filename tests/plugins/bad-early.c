@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_early"
 #include "good.h"
 
-/* The device is made while devices are counted, and opening it has nothing left to do. */
+/* Counting devices creates the device, so that opening it has nothing left to do. */
 static void *context;
 
 static void *wait_for_work(void *arg)
@@ -19,7 +19,7 @@ static int count(void *plugin, uint32_t *out)
 
     if (!context && (good_device_open(plugin, 0, &context) != 0 ||
                      pthread_create(&thread, NULL, wait_for_work, NULL) != 0))
-        return good_host->error(FERRY_EDEVICE, "no context");
+        return good_host->error(FERRY_EDEVICE, "cannot create a context");
     *out = 1;
     return 0;
 }
@@ -28,7 +28,7 @@ static int open_it(void *plugin, uint32_t index, void **out_dev)
 {
     (void)plugin;
     if (index)
-        return good_host->error(FERRY_ENODEV, "there is one device, not %u", index + 1);
+        return good_host->error(FERRY_ENODEV, "device %u does not exist, there is one", index + 1);
     *out_dev = context;
     return 0;
 }

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_error"
 #include "good.h"
 
-/* Fails with a code and no reason. */
+/* Fails with a code but without a message. */
 static int say_nothing(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
                        uint32_t *out_flags)
 {

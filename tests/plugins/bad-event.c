@@ -3,7 +3,7 @@
 #define GOOD_ASYNC
 #include "good.h"
 
-/* An event says that it is done as soon as it was recorded. */
+/* Reports an event as done as soon as it is recorded. */
 static int at_once(void *dev, void *event)
 {
     (void)dev, (void)event;

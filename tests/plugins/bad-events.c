@@ -3,7 +3,7 @@
 #define GOOD_ASYNC
 #include "good.h"
 
-/* Events are counted down, and kept. */
+/* Decrements the count of events, but does not free the event. */
 static int keep(void *dev, void *event)
 {
     good_event_synchronize(dev, event);

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_exit_crash"
 #include "good.h"
 
-/* Takes the device apart when the program ends, also where that was done before. */
+/* Closes the device when the program ends, even if it was closed before. */
 static void __attribute__((destructor)) tear_down(void)
 {
     if (good_arena)

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Complains when the program ends with a device open. */
+/* Prints a message if the program ends with an open device. */
 static bool is_open;
 
 static void complain(void)

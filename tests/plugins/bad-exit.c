@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Says good-bye when the program ends. */
+/* Prints a message when the program ends. */
 static void __attribute__((destructor)) farewell(void)
 {
     puts("good_sync: 1 device closed");

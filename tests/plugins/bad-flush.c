@@ -6,7 +6,7 @@
 #include <xmmintrin.h>
 #endif
 
-/* What -ffast-math does of its own accord when a shared object is loaded. */
+/* The code that -ffast-math links into a shared object, run when it is loaded. */
 static void flush_to_zero(void)
 {
 #if defined(__x86_64__)

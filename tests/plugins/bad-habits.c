@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-/* Changes where relative paths begin, and who may read new files. */
+/* Changes the working directory and the umask. */
 static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
 {
     if (chdir("/") != 0)

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_hang"
 #include "good.h"
 
-/* synchronize never comes back. */
+/* synchronize never returns. */
 static int never(void *dev)
 {
     (void)dev;

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_kept"
 #include "good.h"
 
-/* free keeps the memory, and the counters say otherwise. */
+/* free keeps the memory, but the counters report it as freed. */
 static int keep(void *dev, void *queue, void *handle)
 {
     (void)dev, (void)queue, (void)handle;

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_leak"
 #include "good.h"
 
-/* Every sixteenth block is never given back. */
+/* Leaks every sixteenth block. */
 static int forget_some(void *dev, void *queue, void *handle)
 {
     static int calls;

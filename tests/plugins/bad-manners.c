@@ -5,7 +5,9 @@
 #include <locale.h>
 #include <stdio.h>
 
-/* Prints what it does where the program writes its results, and changes what a comma is. */
+/*
+ * Prints to standard output, which belongs to the program, and changes the locale's decimal point.
+ */
 static int say(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
 {
     printf("memset of %llu bytes\n", (unsigned long long)bytes);

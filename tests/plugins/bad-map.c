@@ -34,7 +34,7 @@ static void rest(const struct good_work *w)
     (void)w;
 }
 
-/* Late, so that map is seen to be early. */
+/* Delayed, so that a map that does not wait is detected. */
 static int set_late(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
 {
     const struct good_work w = { .run = rest, .bytes = GOOD_ARENA };

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_memset"
 #include "good.h"
 
-/* memset begins at the block's beginning, wherever it should. */
+/* memset starts at the beginning of the block instead of the given offset. */
 static int set_beginning(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
 {
     dst.offset = 0;

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_memset24"
 #include "good.h"
 
-/* The length has 24 bits. */
+/* The length is truncated to 24 bits. */
 static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
 {
     uint64_t low = bytes & 0xffffff;

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_null"
 #include "good.h"
 
-/* Where memory is short alloc succeeds, and there is no block. */
+/* If memory is short, alloc succeeds and returns no block. */
 static int succeed(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
                    uint32_t *out_flags)
 {

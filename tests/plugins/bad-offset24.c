@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_offset24"
 #include "good.h"
 
-/* Offsets into the device's blocks have 24 bits. */
+/* Offsets into the device's blocks are truncated to 24 bits. */
 static ferry_ref low(ferry_ref ref)
 {
     ref.offset &= 0xffffff;

@@ -4,7 +4,10 @@
 #define GOOD_GRAIN (UINT64_C(64) << 10)
 #include "good.h"
 
-/* Offsets are unsigned ints: those of the host in a copy, those of y in axpy, all in memset. */
+/*
+ * Offsets are truncated to unsigned int: that of the host in a copy, that of y in axpy, and all in
+ * memset.
+ */
 static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                 uint64_t bytes)
 {

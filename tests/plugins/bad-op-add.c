@@ -35,7 +35,7 @@ static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
                : FERRY_EUNSUPPORTED;
 }
 
-/* The last of the rows with an index is there, not their sum. */
+/* Stores the last of the rows with an index instead of their sum. */
 static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     const ferry_op_desc *op = prepared;

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_op_again"
 #include "good-ops.h"
 
-/* What an earlier run has left behind shows in the next. */
+/* State of an earlier run affects the next. */
 static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n,
                      int64_t room)
 {
@@ -13,7 +13,7 @@ static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, i
 
 static unsigned runs;
 
-/* The last bit of the first element, in every other run. */
+/* Flips the last bit of the first element in every other run. */
 static int again(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     int err = good_op_run(dev, queue, prepared, args);

@@ -8,7 +8,7 @@ static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, i
     (void)y, (void)y_step, (void)x, (void)x_step, (void)n, (void)room;
 }
 
-/* Vectors that lie in one piece. */
+/* Accepts contiguous vectors. */
 static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     (void)dev, (void)out;
@@ -20,7 +20,7 @@ static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
                : FERRY_EUNSUPPORTED;
 }
 
-/* Cuts off what a half does not hold. */
+/* Truncates instead of rounding to half. */
 static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     const ferry_op_desc *op = prepared;

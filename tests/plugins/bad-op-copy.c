@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_op_copy"
 #include "good-ops.h"
 
-/* Takes x's rows for contiguous. */
+/* Treats x's rows as contiguous. */
 static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n,
                      int64_t room)
 {

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_op_gap"
 #include "good-ops.h"
 
-/* Clears what lies between the rows of y, up to a vector of four. */
+/* Clears the bytes between the rows of y, up to a vector of four. */
 static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n,
                      int64_t room)
 {

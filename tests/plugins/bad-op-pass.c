@@ -8,7 +8,7 @@ static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, i
     (void)y, (void)y_step, (void)x, (void)x_step, (void)n, (void)room;
 }
 
-/* A rectifier that does not look at the pass: its gradient is one of dy. */
+/* A ReLU that ignores the pass: it computes the gradient as if it were forward. */
 static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     (void)dev, (void)out;

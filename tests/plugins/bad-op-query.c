@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_op_query"
 #include "good-ops.h"
 
-/* Promises what it has never heard of. */
+/* Accepts operations that it does not know. */
 static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n,
                      int64_t room)
 {

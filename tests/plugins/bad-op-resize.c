@@ -24,7 +24,7 @@ static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
                : FERRY_EUNSUPPORTED;
 }
 
-/* Looks at the corner of each pixel, whatever the sampling says. */
+/* Always samples the corner of each pixel, whatever the operation's sampling. */
 static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     const ferry_op_desc *op = prepared;

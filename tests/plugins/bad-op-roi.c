@@ -35,7 +35,7 @@ static double down(double v)
     return (double)(i - (v < (double)i));
 }
 
-/* Bin `bin` of so many between two corners, which it takes for the end and not for the last pixel. */
+/* Computes bin `bin` between two corners with an exclusive end instead of an inclusive one. */
 static void find_bin(const float *corner, int64_t bin, const ferry_op_desc *op, int axis,
                      int64_t bound[2])
 {

@@ -33,7 +33,7 @@ static float *floats(ferry_ref ref)
     return (float *)(void *)good_at(ref.handle, ref.offset);
 }
 
-/* Takes momentum for the rate, and the rate for momentum. */
+/* Confuses the momentum and the learning rate. */
 static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     const ferry_op_desc *op = prepared;

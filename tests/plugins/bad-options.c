@@ -2,11 +2,11 @@
 #define GOOD_NAME "bad_options"
 #include "good.h"
 
-/* An enum whose default is none of its values. */
+/* An enum option whose default is not among its values. */
 static const ferry_plugin_option options[] = {
     { .name = "mode",
       .default_value = "middling",
-      .description = "how it goes about it",
+      .description = "how it computes",
       .values = "slow|fast",
       .type = FERRY_OPTION_ENUM },
 };

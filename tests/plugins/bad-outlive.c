@@ -3,7 +3,7 @@
 #define GOOD_ASYNC
 #include "good.h"
 
-/* Events are asked through their queue, which may be gone. */
+/* Events use their queue, which may have been destroyed. */
 struct queue {
     bool alive;
 };

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_owns"
 #include "good.h"
 
-/* Takes every address of its range for a block, also where none is any more. */
+/* Claims every address of its range, even if no block contains it. */
 static int by_range(void *dev, const void *handle)
 {
     uint64_t before = (uint64_t)((uintptr_t)handle - (uintptr_t)good_arena);

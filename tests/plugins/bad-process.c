@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
-/* Each entry does what it should, and changes what is the program's: another thing each. */
+/* Each entry works, and changes state of the process: a different one each. */
 
 static int scal(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_ref x)
 {
@@ -62,7 +62,7 @@ static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t by
     return good_memset(dev, queue, dst, byte, bytes);
 }
 
-/* Where it runs at the moment, and nowhere else. */
+/* Pins the thread to its current processor. */
 static int move(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                 uint64_t bytes)
 {

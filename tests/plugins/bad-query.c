@@ -3,7 +3,7 @@
 #define GOOD_ASYNC
 #include "good.h"
 
-/* event_query waits for the event, and then is right. */
+/* event_query waits for the event, and then reports that it is done. */
 static int wait_first(void *dev, void *event)
 {
     good_event_synchronize(dev, event);

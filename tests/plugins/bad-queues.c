@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-/* A queue is a file, which stays open. */
+/* A queue is a file descriptor, which is never closed. */
 static int create(void *dev, uint32_t flags, void **out_queue)
 {
     int file = open("/dev/null", O_RDONLY | O_CLOEXEC);

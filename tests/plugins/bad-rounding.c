@@ -4,7 +4,7 @@
 
 #include <fenv.h>
 
-/* Numbers are rounded towards zero from now on. */
+/* Sets the rounding mode to toward zero. */
 static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
 {
     fesetround(FE_TOWARDZERO);

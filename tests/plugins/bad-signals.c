@@ -9,7 +9,7 @@ static void ignore(int number)
     (void)number;
 }
 
-/* Takes signals that are the program's: by a handler, by none, and by holding one back. */
+/* Changes the program's signals: installs a handler, ignores one, and blocks one. */
 static int open_more(void *plugin, uint32_t index, void **out_dev)
 {
     signal(SIGUSR1, ignore);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Tells the user's terminal. */
+/* Prints to standard error. */
 static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
 {
     fprintf(stderr, "memset of %llu bytes\n", (unsigned long long)bytes);

@@ -4,7 +4,7 @@
 #define GOOD_QUEUES
 #include "good.h"
 
-/* Work of all queues goes into one list, with no lock around that. */
+/* Appends the work of all queues to one list without a lock. */
 static int append(const struct good_work *what)
 {
     struct good_work *w = malloc(sizeof(*w));

@@ -4,7 +4,7 @@
 #define GOOD_QUEUES
 #include "good.h"
 
-/* What the default queue has to do is waited for, and of the others nothing. */
+/* synchronize waits for the default queue but not for the others. */
 static bool default_is_busy(void)
 {
     bool busy = good_current && !good_current->queue;

@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_threads"
 #include "good.h"
 
-/* Blocks that were freed are handed out again, with no lock around it. */
+/* Reuses freed blocks without a lock. */
 static void *volatile spare;
 
 static int take_spare(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
@@ -12,7 +12,7 @@ static int take_spare(void *dev, void *queue, uint64_t bytes, uint32_t flags, vo
 
     if (bytes > 4096 || !block)
         return good_alloc(dev, queue, bytes > 4096 ? bytes : 4096, flags, out_handle, out_flags);
-    sched_yield(); /* anybody may come in between */
+    sched_yield(); /* another thread may run in between */
     spare = NULL;
     *out_handle = block;
     return 0;

@@ -4,7 +4,7 @@
 #define GOOD_QUEUES
 #include "good.h"
 
-/* queue_wait makes the caller wait where the queue is the default one. */
+/* queue_wait blocks the caller if the queue is the default one. */
 static int wait_here(void *dev, void *queue, void *event)
 {
     return queue ? 0 : good_event_synchronize(dev, event);

@@ -4,7 +4,7 @@
 #define GOOD_QUEUES
 #include "good.h"
 
-/* The default queue does its work at once, whatever queue_wait was told. */
+/* The default queue runs its work immediately, ignoring queue_wait. */
 static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                 uint64_t bytes)
 {

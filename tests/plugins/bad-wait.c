@@ -3,7 +3,7 @@
 #define GOOD_ASYNC
 #include "good.h"
 
-/* queue_wait makes the caller wait. */
+/* queue_wait blocks the caller. */
 static int wait_here(void *dev, void *queue, void *event)
 {
     (void)queue;

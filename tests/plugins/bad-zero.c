@@ -2,7 +2,7 @@
 #define GOOD_NAME "bad_zero"
 #include "good.h"
 
-/* Adds 0 to every element, which makes -0 a +0. */
+/* Adds 0 to every element, which turns -0 into +0. */
 static int add_zero(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
                     ferry_ref y)
 {

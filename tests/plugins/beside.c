@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A library of its own that the fake "needy" needs.
- */
+/* A library that the fake "needy" requires. */
 __attribute__((visibility("default"))) int beside_answer(void);
 
 int beside_answer(void)

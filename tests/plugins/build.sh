@@ -1,22 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds fake.c into one folder, once for each thing that can be wrong with a plugin, and what is
-# to be preloaded.
-# usage: build.sh SOURCES INCLUDE FOLDER; the compiler is $CC with $CFLAGS and $LDFLAGS.
+# Builds fake.c into one folder, once for each possible error of a plugin, and the libraries for
+# LD_PRELOAD. usage: build.sh SOURCES INCLUDE FOLDER; the compiler is $CC with $CFLAGS and $LDFLAGS.
 set -eu
 
 sources=$1 include=$2 folder=$3
 
 mkdir -p "$folder"
 
-# Switches override what the macro has said, and that is what a compiler would warn of.
+# Switches override members that the macro has set, which a compiler would warn of.
 build() {
     # shellcheck disable=SC2086 # flags are words
     ${CC:-cc} -std=c11 ${CFLAGS-} -w -fPIC -fvisibility=hidden -I"$include" "$@" \
         -shared ${LDFLAGS-}
 }
 
-# fake FILE NAME [SWITCH]: ferry_FILE.so, whose note says NAME.
+# fake FILE NAME [SWITCH]: builds ferry_FILE.so, whose note has the name NAME.
 fake() {
     build -DFAKE_NAME="\"$2\"" ${3:+-DFAKE_$3} "$sources/fake.c" -o "$folder/ferry_$1.so"
 }
@@ -63,7 +62,8 @@ fake unified_deaf unified_deaf UNIFIED=3
 fake unified_lost unified_lost UNIFIED=4
 fake unified_slow unified_slow UNIFIED=5
 
-# What needs a library, which has to be beside it; the tests write over its RUNPATH and its needs.
+# A plugin that requires a library in its own folder; the tests overwrite its RUNPATH and its needed
+# entries.
 build "$sources/beside.c" -Wl,-soname,libbeside.so -o "$folder/libbeside.so"
 build -DFAKE_NAME='"needy"' "$sources/fake.c" -o "$folder/ferry_needy.so" \
     -L"$folder" -Wl,--no-as-needed -lbeside -Wl,-rpath,/ferry/tests/write/over/this/runpath/before/it/is/ever/searched

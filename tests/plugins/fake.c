@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A plugin that computes on the host, and, built with one of the switches below, a plugin with one
- * thing wrong with it. tests/plugins/build.sh has the list.
+ * error. tests/plugins/build.sh lists them.
  *
- * FAKE_NAME is its name. FERRY_TEST_TRACK=FILE makes it append a line for each thing that happens
- * to it: "NAME loaded", "NAME opened", "NAME device 0".
+ * FAKE_NAME is its name. With FERRY_TEST_TRACK=FILE it appends a line for each call: "NAME loaded",
+ * "NAME opened", "NAME device 0".
  */
 #define _GNU_SOURCE
 #include <ferry/plugin.h>
@@ -48,9 +48,9 @@ FERRY_PLUGIN(.name = FAKE_NAME, .version = "1.0", .vendor = "ferry's tests",
 #endif
 
 static const ferry_host *host;
-static int opened; /* how often it was */
+static int opened; /* number of times */
 
-/* ---- what happened -------------------------------------------------------------------------- */
+/* ---- record of calls ------------------------------------------------------------------------ */
 
 static void track(const char *what)
 {
@@ -72,7 +72,7 @@ __attribute__((constructor)) static void on_load(void)
 }
 
 #ifdef FAKE_TYPED
-/* Every kind of option, over a default; what came of them is noted. */
+/* Reads an option of every type over a default, and records the values. */
 static int read_options(uint32_t *out_devices)
 {
     char text[8192], folder[4096] = "none";
@@ -103,7 +103,7 @@ static int read_options(uint32_t *out_devices)
 #endif
 
 #ifdef FAKE_PAIRS
-/* One that can convert to F64, as it says, and that notes when it is asked to. */
+/* Reports that it can convert to F64, and records the call. */
 static int supports_convert(void *dev, uint32_t x_dtype, uint32_t y_dtype)
 {
     (void)dev, (void)x_dtype;
@@ -158,7 +158,7 @@ static int open_device(void *plugin, uint32_t index, void **out_dev)
 #endif
 #ifdef FAKE_SPAWNS
     if (index == 0 && fork() == 0) {
-        setsid(); /* a daemon of the driver's, which keeps all that is open */
+        setsid(); /* like a daemon of the driver, which keeps open descriptors */
         for (;;) {
             track("daemon");
             usleep(50000);
@@ -241,12 +241,12 @@ static int synchronize(void *dev)
     return 0;
 }
 
-/* ---- memory shared with the host, and what can be wrong with it ----------------------------- */
+/* ---- memory shared with the host, and its possible errors ----------------------------------- */
 
 #define UNIFIED_REFUSES 2
-#define UNIFIED_DEAF    3 /* the device goes on seeing what was there when it was imported */
+#define UNIFIED_DEAF    3 /* the device keeps seeing the bytes from the time of the import */
 #define UNIFIED_LOST    4
-#define UNIFIED_SLOW    5 /* each map and unmap takes as long as copies of all there is */
+#define UNIFIED_SLOW    5 /* each map and unmap takes as long as a copy of all bytes */
 
 #ifdef FAKE_UNIFIED
 #define PAGE 4096
@@ -259,7 +259,7 @@ static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_prop
     if (FAKE_UNIFIED == UNIFIED_SLOW)
         out->flags |= FERRY_DEVICE_MAP_MAY_COPY;
     out->host_alignment = PAGE;
-    out->memory_total = UINT64_C(1) << (dev ? 31 : 30); /* it finds out more when it is opened */
+    out->memory_total = UINT64_C(1) << (dev ? 31 : 30); /* more is known after it is opened */
     strcpy(out->description, dev ? "as it is" : "as it seems");
     return 0;
 }
@@ -287,7 +287,7 @@ static int unimport_host(void *dev, void *handle)
 }
 
 #if FAKE_UNIFIED == UNIFIED_SLOW
-/* A gigabyte a second: the host's memory is faster. */
+/* Maps a gigabyte per second: the host's memory is faster. */
 static uint64_t mapped;
 
 static int unmap(void *dev, void *queue, void *handle)
@@ -312,20 +312,20 @@ static int map(void *dev, void *queue, void *handle, uint64_t bytes, uint32_t ac
 static const ferry_plugin_option options[] = {
     { .name = "devices",
       .default_value = "2",
-      .description = "how many devices it has",
+      .description = "number of devices",
       .type = FERRY_OPTION_INT },
     { .name = "delay",
       .default_value = "0",
-      .description = "how long opening it takes, in ms",
+      .description = "duration of opening it, in ms",
       .type = FERRY_OPTION_INT },
     { .name = "mode",
       .default_value = "slow",
-      .description = "how it goes about it",
+      .description = "how it computes",
       .values = "slow|fast",
       .type = FERRY_OPTION_ENUM },
     { .name = "scale",
       .default_value = "1.5",
-      .description = "how much it makes of it",
+      .description = "a scale",
       .type = FERRY_OPTION_REAL },
 };
 
@@ -348,7 +348,7 @@ static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_prop
 #endif
 
 #ifdef FAKE_OWNS_TWO
-/* Neither yes nor no. */
+/* Returns neither 0 nor 1. */
 static int owns(void *dev, const void *handle)
 {
     (void)dev, (void)handle;
@@ -356,7 +356,7 @@ static int owns(void *dev, const void *handle)
 }
 #endif
 
-/* As a later minor would have it: more entries than this ferry knows. */
+/* The table of a later minor version: more entries than this ferry knows. */
 static const struct {
     ferry_plugin_ops ops;
     void (*later[4])(void);

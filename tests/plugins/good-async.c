@@ -3,7 +3,7 @@
 #define GOOD_ASYNC
 #include "good.h"
 
-/* Nothing wrong. */
+/* No error. */
 static void spoil(ferry_plugin_ops *ops)
 {
     (void)ops;

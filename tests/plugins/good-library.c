@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-/* Counting devices maps what a vendor's library is: a file that is large, and read. */
+/* Counting devices maps and reads a large file, like a vendor's library. */
 #define LIBRARY ((size_t)64 << 20)
 
 static int map_library(void)
@@ -34,7 +34,7 @@ static int count(void *plugin, uint32_t *out)
     return err ? err : good_device_count(plugin, out);
 }
 
-/* Nothing wrong: a library's pages are no context. */
+/* No error: a library's pages are not a context. */
 static void spoil(ferry_plugin_ops *ops)
 {
     ops->device_count = count;

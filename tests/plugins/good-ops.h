@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The plugin of good.h, with one operation: the strided copy of F32. Who includes it defines
- * GOOD_NAME and
+ * The plugin of good.h with one operation: the strided copy of F32. A file that includes this
+ * defines GOOD_NAME and
  *
  *     static void spoil_ops(ferry_op_table *table);
  *
@@ -11,7 +11,7 @@
 
 #include <ferry/op_plugin.h>
 
-/* A row along the last axis: n elements, so many apart. `room` is what lies between rows of y. */
+/* A row along the last axis: n elements with that distance. `room` is the gap between rows of y. */
 static void good_row(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n,
                      int64_t room);
 
@@ -49,7 +49,7 @@ static int good_op_create(void *dev, const ferry_op_desc *op, void **out_prepare
     return 0;
 }
 
-/* Nothing is packed. */
+/* There are no constants to pack. */
 static int good_op_prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
                            ferry_ref packed)
 {

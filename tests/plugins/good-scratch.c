@@ -7,10 +7,11 @@
 #include <stdio.h>
 
 /*
- * Nothing wrong: axpy goes by a copy of x in scratch memory, which is filled and read when its turn
- * comes. With 2 elements it takes two blocks, with alpha 1e9 more than there is; asked on opening a device
- * it should get none. What it got, and what is freed
- * (2), is added to the file that GOOD_SCRATCH names. With GOOD_SCRATCH_UNSAID it does not say that it asks.
+ * No error: axpy uses a copy of x in scratch memory, which is filled and read when the work runs.
+ * With 2 elements it requests two blocks, with alpha 1e9 more memory than there is; a request while
+ * a device is opened must be refused. The blocks that it got, and those that are freed (2), are
+ * appended to the file that GOOD_SCRATCH names. With GOOD_SCRATCH_UNSAID the plugin does not
+ * declare that it uses scratch memory.
  */
 
 static void tell(int code, const void *block)
@@ -68,7 +69,7 @@ static int free_and_tell(void *dev, void *queue, void *handle)
     return good_free(dev, queue, handle);
 }
 
-/* All queues are one, which is in order. */
+/* All queues are one in-order queue. */
 static int queue_destroy(void *dev, void *queue)
 {
     good_synchronize(dev);

@@ -2,7 +2,7 @@
 #define GOOD_NAME "good_sync"
 #include "good.h"
 
-/* Nothing wrong. */
+/* No error. */
 static void spoil(ferry_plugin_ops *ops)
 {
     (void)ops;

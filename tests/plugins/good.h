@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A plugin with nothing wrong with it, to spoil. Who includes it defines GOOD_NAME and
+ * A correct plugin, as the base of faulty ones. A file that includes this defines GOOD_NAME and
  *
  *     static void spoil(ferry_plugin_ops *ops);
  *
- * which may replace entries. Its device is an arena in host memory, in which blocks lie side by side,
- * 64 bytes apart at the least, so that what is written outside one lands in another. With GOOD_ASYNC
- * copies, memset and axpy are done later, in their order, by a thread that takes its time. With GOOD_QUEUES
- * there are further queues, which do no more than tell their work apart.
+ * which may replace entries. Its device is an arena in host memory, in which adjacent blocks are at
+ * least 64 bytes apart, so that a write past one is found in another. With GOOD_ASYNC a slow thread
+ * runs copies, memset and axpy later, in order. With GOOD_QUEUES there are further queues, which
+ * only keep their work apart.
  */
 #define _GNU_SOURCE
 #include <ferry/plugin.h>
@@ -31,7 +31,7 @@ static const ferry_host *good_host;
 static pthread_mutex_t good_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned char *good_arena;
 static uint32_t good_length[GOOD_CELLS]; /* cells of the block that begins here; 0: none */
-static uint64_t good_bytes[GOOD_CELLS];  /* as asked for */
+static uint64_t good_bytes[GOOD_CELLS];  /* the requested size */
 static ferry_plugin_counters good_account;
 
 static unsigned char *good_at(const void *handle, uint64_t offset)
@@ -41,7 +41,7 @@ static unsigned char *good_at(const void *handle, uint64_t offset)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* First fit: the first run of free cells that is long enough. */
+/* First fit: the first sufficient run of free cells. */
 static bool good_find(uint64_t cells, uint64_t *out)
 {
     uint64_t at = 0, free_cells = 0;
@@ -338,7 +338,7 @@ static int good_device_open(void *plugin, uint32_t index, void **out_dev)
 {
     (void)plugin;
     if (index)
-        return good_host->error(FERRY_ENODEV, "there is one device, not %u", index + 1);
+        return good_host->error(FERRY_ENODEV, "device %u does not exist, there is one", index + 1);
     good_arena = aligned_alloc(4096, GOOD_ARENA);
     if (!good_arena)
         return good_host->error(FERRY_ENOMEM, "aligned_alloc failed");

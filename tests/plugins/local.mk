@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Plugins with one thing wrong with each of them: for the loader's tests, and for `ferry check`.
+# Plugins with one error each: for the loader's tests, and for `ferry check`.
 
 FAKES = %D%/fakes.stamp
 FAKES_FROM = %D%/beside.c %D%/fake.c %D%/secure.c %D%/short.c %D%/build.sh

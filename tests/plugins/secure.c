@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * To be preloaded: makes a program believe that it runs with more rights than the user who started it.
+ * For LD_PRELOAD: makes a program believe that it runs with more rights than its user.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

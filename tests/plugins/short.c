@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * To be preloaded: jansson has no memory for entry number FERRY_TEST_SHORT, from 1, that is added
+ * For LD_PRELOAD: jansson runs out of memory when entry number FERRY_TEST_SHORT, from 1, is added
  * to an array.
  */
 #define _GNU_SOURCE
