@@ -5,19 +5,19 @@
 #include <time.h>
 
 /*
- * Calls while the device is at work: those that have to come back, and those that have to wait. It is
- * kept busy for a while that is measured. A call has blocked if it took most of that while, however
- * often it is tried: on a machine with other work to do any call may take long once. Where the device
- * cannot be kept busy nothing can be seen, and the report says so.
+ * Calls while the device is busy: those that must return, and those that must wait. The device is
+ * kept busy for a measured time. A call has blocked if it took most of that time at every attempt,
+ * because on a busy machine any single call may take long. If the device cannot be kept busy,
+ * blocking cannot be observed, and the report says so.
  */
 
 #define LEAST_BYTES (UINT64_C(4) << 20)
 #define MOST_BYTES  (UINT64_C(256) << 20)
 #define BUSY        0.02 /* seconds */
-#define PATIENCE    0.5  /* seconds in which the work is given to the queue */
+#define PATIENCE    0.5  /* maximum seconds in which the work is submitted */
 #define MOST_COPIES 512
 #define TRIES       5
-#define QUERIES     8 /* one in a few may be answered in another way */
+#define QUERIES     8 /* fewer answers than this may differ */
 #define BYTES       4096
 
 struct work {
@@ -37,7 +37,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Gives the queue its work; an event behind it. */
+/* Submits the work, and records an event after it. */
 static void *begin_work(const struct work *w)
 {
     void *event = NULL;
@@ -58,7 +58,7 @@ static void end_work(const struct work *w, void *event)
     kit_wait(w->other);
 }
 
-/* How long the call took, of how long it all took. */
+/* The call's share of the time of the work. */
 static double share_of(const struct work *w, call_fn call, double *out_all)
 {
     void *event = begin_work(w);
@@ -72,7 +72,7 @@ static double share_of(const struct work *w, call_fn call, double *out_all)
     return (called - begin) / *out_all;
 }
 
-/* ---- enough to do --------------------------------------------------------------------------- */
+/* ---- amount of work ------------------------------------------------------------------------- */
 
 static void *try_alloc(uint64_t bytes)
 {
@@ -106,7 +106,10 @@ static bool alloc_blocks(struct work *w, uint64_t bytes)
     return w->b != NULL;
 }
 
-/* More copies of a size; true once they take long enough. *out_slow: they take long to be given. */
+/*
+ * Doubles the number of copies until they take long enough; true if they do. *out_slow: submitting
+ * them takes too long.
+ */
 static bool find_copies(struct work *w, bool *out_slow)
 {
     for (w->copies = 4; w->copies <= MOST_COPIES && !*out_slow; w->copies *= 2) {
@@ -125,7 +128,7 @@ static bool find_copies(struct work *w, bool *out_slow)
     return false;
 }
 
-/* More copies, and larger ones; false where the device is too fast, or copies when it is told to. */
+/* Tries more and larger copies; false if the device is too fast, or copies synchronously. */
 static bool find_work(struct work *w)
 {
     bool slow = false;
@@ -141,7 +144,7 @@ static bool find_work(struct work *w)
     return false;
 }
 
-/* ---- calls that come back ------------------------------------------------------------------- */
+/* ---- calls that return at once -------------------------------------------------------------- */
 
 static void query(const struct work *w, void *event)
 {
@@ -164,7 +167,7 @@ static void comes_back(const struct work *w, const char *name, call_fn call)
     double all = 0, share;
     bool seen = false;
 
-    kit_case("%s behind %d copies of %u MiB", name, w->copies, (unsigned)(w->bytes >> 20));
+    kit_case("%s after %d copies of %u MiB", name, w->copies, (unsigned)(w->bytes >> 20));
     for (int i = 0; i < TRIES; i++) {
         share = share_of(w, call, &all);
         if (all >= BUSY / 4 && share < 0.5)
@@ -172,7 +175,7 @@ static void comes_back(const struct work *w, const char *name, call_fn call)
         seen |= all >= BUSY / 4;
     }
     if (seen)
-        kit_fail("it came back after %.0f ms, when the work before the event was done: it blocks",
+        kit_fail("it returned after %.0f ms, when the work before the event was done: it blocks",
                  all * 1e3);
     kit_skipped("the copies were done before the call");
 }
@@ -182,7 +185,7 @@ void kit_calls_come_back(void *queue, void *other)
     struct work w = { .queue = queue, .other = other };
 
     if (!find_work(&w)) {
-        kit_case("event_query and queue_wait behind a busy queue");
+        kit_case("event_query and queue_wait with a busy queue");
         kit_skipped("the device was never busy for %.0f ms; whether they block cannot be seen",
                     BUSY * 1e3);
         return;
@@ -199,7 +202,7 @@ static const char *name_of(const void *queue)
     return queue ? "a queue of queue_create" : "the default queue";
 }
 
-/* What the busy queue writes last, the other reads: `from` to `to`, and back. */
+/* The busy queue writes last what the other queue reads: `from` to `to`, and back. */
 static void write_and_read(const struct work *w, void *from, void *to)
 {
     unsigned char back[BYTES] = { 0 };
@@ -233,7 +236,7 @@ void kit_queue_waits(void *busy, void *waiting)
         kit_skipped("the device was never busy for %.0f ms", BUSY * 1e3);
         return;
     }
-    kit_case("queue_wait: %s waits for %s, behind %d copies of %u MiB", name_of(waiting),
+    kit_case("queue_wait: %s waits for %s, after %d copies of %u MiB", name_of(waiting),
              name_of(busy), w.copies, (unsigned)(w.bytes >> 20));
     from = kit_alloc(BYTES);
     to = kit_alloc(BYTES);
@@ -254,8 +257,8 @@ static void expect_done(const struct work *w, const char *name, int code, void *
     if (code < 0)
         kit_ok(code, "event_query");
     if (code == 0)
-        kit_fail("it came back, and an event of the busy queue is not done: it waits for another "
-                 "queue than that");
+        kit_fail("it returned although an event of the busy queue is not done: it waits for "
+                 "another queue");
     end_work(w, event);
 }
 
@@ -269,13 +272,13 @@ void kit_queue_is_waited_for(void *queue)
         kit_skipped("the device was never busy for %.0f ms", BUSY * 1e3);
         return;
     }
-    kit_case("synchronize behind %d copies of %u MiB on a queue of queue_create, the default queue "
+    kit_case("synchronize after %d copies of %u MiB on a queue of queue_create, the default queue "
              "being idle",
              w.copies, (unsigned)(w.bytes >> 20));
     event = begin_work(&w);
     expect_done(&w, "synchronize", kit.ops.synchronize(kit.dev), event);
     if (kit.ops.queue_synchronize) {
-        kit_case("queue_synchronize behind %d copies of %u MiB", w.copies,
+        kit_case("queue_synchronize after %d copies of %u MiB", w.copies,
                  (unsigned)(w.bytes >> 20));
         event = begin_work(&w);
         expect_done(&w, "queue_synchronize", kit.ops.queue_synchronize(kit.dev, queue), event);

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Each entry again and again, by itself: what it leaves behind, however little, adds up. */
+/* Calls each entry many times by itself, so that a leak of any size adds up. */
 
 enum { TIMES = 100, CREATED = 12, N = 64, SIDE = 4, BYTES = N * 4, SHARED = 65536 };
 
 static void *block, *second;
 static unsigned char host[BYTES];
-static unsigned char *shared; /* SHARED bytes, at a page */
+static unsigned char *shared; /* SHARED bytes, aligned to a page */
 static void *imported;
-static uint32_t converted; /* what F32 can become */
+static uint32_t converted; /* the dtypes that F32 can be converted to */
 static ferry_op_desc op;
 
 static void wait_for_all(void)
@@ -136,7 +136,7 @@ static void convert(void)
     wait_for_all();
 }
 
-/* Half as many elements: of F64 they fill the block. */
+/* Half as many elements, because F64 elements fill the block. */
 static bool can_convert(void)
 {
     for (converted = FERRY_F32 + 1; converted < FERRY_DTYPE_COUNT; converted++)
@@ -157,7 +157,7 @@ static void wait_for_event(void)
     wait_for_all();
 }
 
-/* ---- what is lent --------------------------------------------------------------------------- */
+/* ---- imports -------------------------------------------------------------------------------- */
 
 static bool import(void)
 {
@@ -224,13 +224,16 @@ static void prepare_run_and_destroy(void)
     ferry_op_answer answer;
 
     if (op_ask(&op, &answer) != 0)
-        kit_fail("query answered otherwise when it was asked again");
+        kit_fail("query gave a different answer when asked again");
     kit_ok(op_table->create(kit.dev, &op, &prepared), "create");
     run_prepared(prepared, &answer);
     op_table->destroy(kit.dev, prepared);
 }
 
-/* One that nearly every table has; the group `ops` looks at the others, and at what a table must have. */
+/*
+ * An operation that nearly every table has; the group `ops` tests the others, and the requirements
+ * on a table.
+ */
 static void what_is_prepared(void)
 {
     const void *found = NULL;
@@ -246,7 +249,7 @@ static void what_is_prepared(void)
         kit_does_not_grow("an operation: create, run, destroy", prepare_run_and_destroy, CREATED);
 }
 
-/* ---- what is asked -------------------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------------------------- */
 
 static void open_what_there_is_not(void)
 {
@@ -265,7 +268,7 @@ static void properties(void)
     kit_properties(kit.dev, kit.target->device, &p);
 }
 
-/* A vendor may not tell: refused it leaves nothing, either. */
+/* A vendor may not provide it: a refusal must not leak either. */
 static void memory_info(void)
 {
     uint64_t available = 0, total = 0;
@@ -314,7 +317,7 @@ void kit_calls_leave_nothing(void)
         kit_does_not_grow("queue_wait", wait_for_event, TIMES);
     what_is_lent();
     what_is_prepared();
-    kit_does_not_grow("device_open of a device that there is not", open_what_there_is_not, TIMES);
+    kit_does_not_grow("device_open of a device that does not exist", open_what_there_is_not, TIMES);
     kit_does_not_grow("properties", properties, TIMES);
     if (kit.ops.memory_info)
         kit_does_not_grow("memory_info", memory_info, TIMES);

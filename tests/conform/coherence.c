@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * Every head state and operation, through ferry: where the newest bytes are, what they are, and
- * what bringing them there cost. Caffe's own table, whatever the device.
+ * Every head state and operation, through ferry: the location of the newest bytes, their contents,
+ * and the cost of the copies. The table is Caffe's, whatever the device.
  */
 
 #define BYTES 4096
@@ -34,7 +34,7 @@ static const void *not_null(const void *p, const char *what)
     return p;
 }
 
-/* ---- bytes, without moving the head --------------------------------------------------------- */
+/* ---- contents, read without changing the head ----------------------------------------------- */
 
 static ferry_memory *memory(size_t bytes)
 {
@@ -60,7 +60,7 @@ static void expect_all(const unsigned char *bytes, int value, const char *where)
                      value);
 }
 
-/* Looks only at copies that are valid, so that looking changes nothing. */
+/* Reads only valid copies, so that reading changes nothing. */
 static void expect_contents(ferry_memory *m, int value)
 {
     if (ferry_memory_is_valid_at(m, NULL))
@@ -105,7 +105,7 @@ static void write_device(ferry_memory *m, int value)
     device_set(ref, BYTES, value);
 }
 
-/* A memory in that state that holds OLD; `warm` if both sides have been allocated on the way. */
+/* A memory in that state with the contents OLD; `warm`: both sides have been allocated before. */
 static ferry_memory *memory_in(ferry_memory_head_state head, bool warm)
 {
     ferry_memory *m = memory(BYTES);
@@ -152,7 +152,7 @@ static const char *const ops[] = {
 static const struct cell {
     ferry_memory_head_state to;
     unsigned h2d, d2h;
-    int holds; /* −1: nothing to look at */
+    int holds; /* −1: not checked */
 } table[4][OPS] = {
     [U] = { { H, 0, 0, 0 },
             { H, 0, 0, 0 },
@@ -220,7 +220,7 @@ static ferry_device_stats stats(void)
     return s;
 }
 
-/* Where the memory is shared a copy is nothing, or a map. */
+/* For shared memory a copy costs nothing, or a map. */
 static void expect_price(const struct cell *cell, const ferry_device_stats *before)
 {
     ferry_device_stats now = stats();
@@ -235,7 +235,7 @@ static void expect_price(const struct cell *cell, const ferry_device_stats *befo
         kit_fail("%" PRIu64 " bytes were moved by copies of %d", bytes, BYTES);
 }
 
-/* A block of the device that holds NEW, to be adopted. */
+/* A block of the device with the contents NEW, to be adopted. */
 static ferry_memory *donor(ferry_ref *out)
 {
     ferry_memory *m = memory(BYTES);
@@ -278,7 +278,7 @@ static void whole_table(void)
 
 /* ---- a long walk ---------------------------------------------------------------------------- */
 
-/* The host's idea of what the bytes are; odd sizes, so that nothing is a multiple of anything. */
+/* The expected bytes; the sizes are odd, so that they are multiples of nothing. */
 static void random_walk(size_t bytes, int steps)
 {
     unsigned char *want = kit_host(bytes);
@@ -311,21 +311,21 @@ static void random_walk(size_t bytes, int steps)
             memset(want + at, value, n);
         } else if (what == 2) {
             if (memcmp(not_null(ferry_memory_host_data(m), "host_data"), want, bytes) != 0)
-                kit_fail("the host does not read what was written last");
+                kit_fail("the host does not read the last written bytes");
         } else {
             through_ok(ferry_memory_prefetch(m, what == 3 ? dev : NULL, NULL), "prefetch");
         }
     }
-    kit_case("a walk over %zu bytes: what is there at its end", bytes);
+    kit_case("a walk over %zu bytes: the contents at its end", bytes);
     if (memcmp(not_null(ferry_memory_host_data(m), "host_data"), want, bytes) != 0)
-        kit_fail("the host does not read what was written last");
+        kit_fail("the host does not read the last written bytes");
     ferry_memory_release(m);
     free(want);
 }
 
 /* ---- blobs ---------------------------------------------------------------------------------- */
 
-/* data −= diff, and sums, in each dtype: by the plugin where it can, by ferry where it cannot. */
+/* data −= diff, and sums, in each dtype: computed by the plugin if it can, otherwise by ferry. */
 static void blob_of(ferry_dtype dtype)
 {
     const int64_t shape[] = { 3, 37 };

@@ -7,26 +7,26 @@
 #include <stdint.h>
 
 /*
- * The conformance suite: whether a plugin's binary keeps to the contract of <ferry/plugin.h>.
+ * The conformance suite, which checks a plugin's binary against the contract of <ferry/plugin.h>.
  *
- * Each group runs in a child process of its own, which loads the plugin, so that one that crashes or
- * hangs is a failed group and nothing else. Most groups talk to the plugin's table directly, with
- * nothing of ferry in between; `descriptor` and `coherence` go through libferry as well.
+ * Each group runs in a child process of its own, which loads the plugin, so that a crash or a hang
+ * only fails its group. Most groups call the plugin's table directly, without ferry; `descriptor`
+ * and `coherence` also use libferry.
  */
 
 #define CONFORM_PASS        0
 #define CONFORM_FAIL        1
 #define CONFORM_NOT_OFFERED 2
 
-/* What host->option answers. */
+/* An answer of host->option. */
 struct conform_option {
     const char *key, *value;
 };
 
 struct conform_target {
     const char *path; /* of the shared object, absolute */
-    const char *name; /* as its note has it */
-    uint32_t device;  /* which of its devices */
+    const char *name; /* as in its note */
+    uint32_t device;  /* index of the device to check */
     const struct conform_option *options;
     size_t option_count;
     unsigned timeout; /* seconds that a group may take */
@@ -34,25 +34,25 @@ struct conform_target {
 
 struct conform_report {
     int result;
-    char
-        detail[1024]; /* one line: the first case that failed, why it is not offered, or what ran */
-    char skipped[1024]; /* a line for each case that could not be tried: which, and why */
+    char detail[1024];  /* one line: the first failed case, the reason why it is not offered, or a
+                       * summary */
+    char skipped[1024]; /* a line for each skipped case: its name and the reason */
     double seconds;
-    int devices;  /* how many the plugin counted; −1 if it did not come to that */
-    bool refused; /* ferry's loader will not have the file: nothing else of it should be run */
+    int devices;  /* number of devices that the plugin counted; −1 if it did not get that far */
+    bool refused; /* ferry's loader refuses the file: no other group should be run */
 };
 
-/* The groups, in the order in which they are run; NULL past the last. */
+/* The groups, in the order in which they run; NULL after the last. */
 const char *conform_name(size_t group);
 const char *conform_about(size_t group); /* one line */
 
-/* Runs one group. 0, or −1 with errno if no process could be made. */
+/* Runs one group. Returns 0, or −1 with errno if no process could be started. */
 int conform_run(const struct conform_target *target, size_t group, struct conform_report *out);
 
 /*
- * The name in the note of a plugin's file, "" if it has none; and what ferry would answer it for
- * options, given its configuration: opened in a child process, and written to `out`. The strings live
- * in *out_text (may come out NULL), which the caller frees. Returns how many.
+ * The name in the note of a plugin's file, "" if it has none; and the options that ferry would pass
+ * to it with the current configuration, which a child process opens; they are written to `out`. The
+ * strings are in *out_text (may be NULL), which the caller frees. Returns their number.
  */
 void conform_plugin_name(const char *path, char *out, size_t size);
 size_t conform_options(const char *plugin, struct conform_option *out, size_t most,

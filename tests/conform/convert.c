@@ -13,7 +13,7 @@
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 #define GUARD         8
 
-/* Where operands begin, in elements. */
+/* The position of operands, in elements. */
 static int64_t first(ferry_dtype t)
 {
     return kit_first(GUARD, arith_size(t));
@@ -24,7 +24,10 @@ static bool is_real(ferry_dtype t)
     return arith_is_real(t) != 0;
 }
 
-/* Numbers that a device may take for zero on the way: denormal in a format that has them in F32. */
+/*
+ * Numbers that a device may flush to zero on the way: denormal in a format that it processes in
+ * F32.
+ */
 static long double flush_room(ferry_dtype from, ferry_dtype to, long double x)
 {
     bool f32 = from == FERRY_F32 || to == FERRY_F32 || from == FERRY_BF16 || to == FERRY_BF16;
@@ -49,7 +52,7 @@ static void check_element(ferry_dtype from, ferry_dtype to, const struct mirror 
         kit_fail("element %" PRId64 ", %s0, lost its sign", i, signbit(value) ? "-" : "+");
 }
 
-/* Whether ferry would have it convert: for anything more than 0. */
+/* Whether supports offers it: any value above 0. */
 static bool is_offered(ferry_dtype from, ferry_dtype to)
 {
     return kit.ops.supports_convert ? kit.ops.supports_convert(kit.dev, from, to) > 0
@@ -72,7 +75,7 @@ static bool convert_case(ferry_dtype from, ferry_dtype to, int64_t n, bool speci
     code = kit.ops.convert(kit.dev, NULL, n, from,
                            mirror_cref(&x, (uint64_t)first(from) * arith_size(from)), to,
                            mirror_ref(&y, (uint64_t)first(to) * arith_size(to)));
-    /* a dtype may be younger than the plugin */
+    /* the plugin may be older than a dtype */
     done = (code != FERRY_EUNSUPPORTED || is_offered(from, to)) &&
            kit_done(code, FERRY_OP_CONVERT, from, "convert");
     if (done) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* memcpy and memset: every size and offset, and nothing beyond. */
+/* memcpy and memset: every size and offset, and no byte outside the range. */
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -14,10 +14,10 @@ static const uint64_t sizes[] = { 1,   2,    3,    4,    5,    7,     8,     9, 
                                   257, 1000, 4095, 4096, 4097, 65536, 65537, 1000003 };
 static const uint64_t offsets[] = { 0, 1, 3, 8, 63, 64, 4095 };
 
-/* Whole blocks, so that what goes over the edge lands in another. */
+/* Whole blocks, so that a write past the end changes another block. */
 static const uint64_t whole[] = { 1, 3, 64, 65, 100, 128, 256, 1000, 4096, 65536 };
 
-#define ROOM (1000003 + 2 * 4096) /* the largest at the largest offset, and a guard */
+#define ROOM (1000003 + 2 * 4096) /* the largest size at the largest offset, and a guard */
 
 /* ---- between host and device ---------------------------------------------------------------- */
 
@@ -82,7 +82,7 @@ static void host_and_device(void)
     mirror_destroy(&m);
 }
 
-/* Pinned memory goes another way in most drivers. */
+/* Most drivers copy pinned memory in a different way. */
 static void pinned_and_device(void)
 {
     struct mirror m;
@@ -142,7 +142,7 @@ static void between_blocks(void)
             if (sizes[i] > 5000 && k > 2)
                 continue;
             within(&b, &a, offsets[k], offsets[LENGTH(offsets) - 1 - k], sizes[i]);
-            kit_pattern(a.want, 64, (unsigned)(i * 16 + k)); /* something new */
+            kit_pattern(a.want, 64, (unsigned)(i * 16 + k)); /* new contents */
             mirror_upload(&a);
         }
     kit_case("the source of these copies");
@@ -159,7 +159,7 @@ static void send_all(struct mirror *m)
     send(m, 0, m->bytes, 3, 8);
 }
 
-/* Refused with FERRY_EINVAL, nothing done; or as memmove. */
+/* Must be refused with FERRY_EINVAL without effect, or behave like memmove. */
 static void overlapping(uint64_t to_at, uint64_t from_at, uint64_t bytes)
 {
     struct mirror m;
@@ -176,7 +176,8 @@ static void overlapping(uint64_t to_at, uint64_t from_at, uint64_t bytes)
         m.begin = to_at;
         m.end = to_at + bytes;
     } else if (kit_refused(code, "memcpy") != FERRY_EINVAL) {
-        kit_fail("refused with %s; FERRY_EINVAL, or what memmove does", kit_code_name(code));
+        kit_fail("refused with %s; allowed are FERRY_EINVAL, or the result of memmove",
+                 kit_code_name(code));
     }
     mirror_check(&m);
     mirror_destroy(&m);

@@ -9,23 +9,23 @@
 #include <unistd.h>
 
 /*
- * Threads that do nothing but take and give back, as often as there is time for: a count that is
- * changed with no lock is off by some then, where there is more than one processor, and chance. Where
- * a thread can be stopped after each of its instructions that is done first, and leaves no chance.
+ * Threads that only allocate and free, as often as time permits: with several processors and some
+ * luck, a counter that is changed without a lock is then wrong. Where a thread can be stopped after
+ * each of its instructions, that is done first and needs no luck.
  */
 
 enum { THREADS = 4, BYTES = 64, LOOK = 64 /* times, between looks at the clock */, STEPPED = 20 };
 
 #define SECONDS      0.2
 #define MOST_SECONDS 0.9
-#define SEEN_SECONDS 0.1   /* where all changes have been seen */
-#define MET          20000 /* times that another thread had been at work just before */
+#define SEEN_SECONDS 0.1   /* once all changes have been seen */
+#define MET          20000 /* times that another thread had just been running */
 
 typedef void (*once_fn)(unsigned time);
 
 static pthread_barrier_t together;
-static bool seen;        /* each change, and that it is safe */
-static const void *last; /* the thread that was at work last */
+static bool seen;        /* each change was seen, and is safe */
+static const void *last; /* the thread that ran last */
 static unsigned met;
 
 static double now(void)
@@ -46,7 +46,7 @@ static void block(unsigned time)
     kit_ok(kit.ops.free(kit.dev, NULL, handle), "free");
 }
 
-/* Now and then it is waited for, so that there are never many. */
+/* Sometimes waits for it, so that there are never many. */
 static void event(unsigned time)
 {
     void *handle = NULL;
@@ -57,7 +57,7 @@ static void event(unsigned time)
     kit_ok(kit.ops.event_destroy(kit.dev, handle), "event_destroy");
 }
 
-/* On a machine with other work to do the threads seldom run at the same time: longer then. */
+/* On a busy machine the threads seldom run at the same time, so the loop runs longer. */
 static bool is_enough(double begin)
 {
     if (seen)
@@ -88,7 +88,7 @@ static void run(once_fn once)
     pthread_barrier_init(&together, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, work, &once) != 0)
-            kit_fail("the check itself can make no thread");
+            kit_fail("the check itself cannot start a thread");
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&together);
@@ -98,7 +98,7 @@ static void counted(const char *what, once_fn once)
 {
     ferry_plugin_counters before, after;
 
-    kit_case("%d threads, %s and no more", THREADS, what);
+    kit_case("%d threads, only %s", THREADS, what);
     if (!kit_counters(&before))
         return;
     run(once);
@@ -159,7 +159,10 @@ static bool step_through(const char *what, void (*once)(void), void (*another)(v
     return kit_is_counted_safely(once, another);
 }
 
-/* In a process of its own: what takes no signal in between, or comes back never, ends it. */
+/*
+ * Runs in a process of its own, because an entry that does not survive the signals, or never
+ * returns, ends it.
+ */
 static void step_and_leave(void)
 {
     ferry_plugin_counters counts;

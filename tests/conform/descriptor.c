@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the loader sees, and what the table says of itself. */
+/* The file as the loader sees it, and the properties of its table. */
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* The loader has looked at the note, and run no line of the plugin. */
+/* The loader has checked the note without running code of the plugin. */
 static void loader_takes_it(void)
 {
     const ferry_runtime_candidate_info *c;
     ferry_runtime *rt;
 
-    kit_case("what ferry's loader says");
+    kit_case("the result of ferry's loader");
     rt = through_open();
     c = through_candidate(rt);
     if (c->ok) {
@@ -35,7 +35,7 @@ static void look_at_symbol(void *arg, const char *name, bool defined)
     unsigned *found = arg;
 
     if (!defined && strncmp(name, "ferry_", 6) == 0)
-        kit_fail("it wants %s of libferry; every service comes in the ferry_host table", name);
+        kit_fail("it imports %s from libferry; every service is in the ferry_host table", name);
     if (!defined)
         return;
     if (strcmp(name, "ferry_plugin") == 0)
@@ -44,7 +44,8 @@ static void look_at_symbol(void *arg, const char *name, bool defined)
         *found |= 2;
     else if (strncmp(name, "__", 2) != 0 && strcmp(name, "_init") != 0 &&
              strcmp(name, "_fini") != 0 && strcmp(name, "_edata") != 0 && strcmp(name, "_end") != 0)
-        kit_fail("it exports %s; two symbols and no more: build with -fvisibility=hidden", name);
+        kit_fail("it exports %s; only two symbols are allowed: build with -fvisibility=hidden",
+                 name);
 }
 
 static void symbols(void)
@@ -60,14 +61,14 @@ static void symbols(void)
         kit_fail("it exports no ferry_plugin_open; define it with default visibility");
 }
 
-/* A library of ferry's comes with the program, whose other version need not be there. */
+/* libferry belongs to the program, whose version of it may differ. */
 static void look_at_needed(void *arg, const char *name)
 {
     (void)arg;
     if (strncmp(name, "libferry.so", 11) == 0 || strncmp(name, "libferryio.so", 13) == 0 ||
         strncmp(name, "libferrynet.so", 14) == 0)
-        kit_fail("it is linked with %s; every service comes in the ferry_host table, so leave "
-                 "-lferry out",
+        kit_fail("it is linked with %s; every service is in the ferry_host table, so leave -lferry "
+                 "out",
                  name);
 }
 
@@ -112,7 +113,7 @@ static void note(void)
     if (file && strncmp(file, "/ferry_", 7) == 0 &&
         (strncmp(file + 7, d->name, strlen(d->name)) != 0 ||
          strcmp(file + 7 + strlen(d->name), ".so") != 0))
-        kit_fail("the note says \"%s\", and the file is called %s; it should be ferry_%s.so",
+        kit_fail("the note has the name \"%s\", but the file is %s; it should be ferry_%s.so",
                  d->name, file + 1, d->name);
 }
 
@@ -126,20 +127,20 @@ static void groups_of_entries(void)
 
     kit_case("the table");
     if (!o->host_alloc != !o->host_free)
-        kit_fail("host_alloc and host_free go together");
+        kit_fail("host_alloc and host_free require each other");
     if (!o->import_host != !o->unimport_host)
-        kit_fail("import_host and unimport_host go together");
+        kit_fail("import_host and unimport_host require each other");
     if (!o->map != !o->unmap)
-        kit_fail("map and unmap go together");
+        kit_fail("map and unmap require each other");
     if (o->map && !o->import_host)
-        kit_fail("map without import_host has nothing to map");
+        kit_fail("map requires import_host");
     if (!o->peer_access != !o->peer_copy)
-        kit_fail("peer_access and peer_copy go together");
+        kit_fail("peer_access and peer_copy require each other");
     if ((o->queue_create || o->queue_wrap) && !o->queue_destroy)
-        kit_fail("queue_create and queue_wrap need queue_destroy");
+        kit_fail("queue_create and queue_wrap require queue_destroy");
     if (events != 0 && events != 5)
-        kit_fail("event_record, event_query, event_synchronize, event_destroy and queue_wait go "
-                 "together");
+        kit_fail("event_record, event_query, event_synchronize, event_destroy and queue_wait "
+                 "require each other");
 }
 
 static bool is_word_of(const char *value, const char *words)
@@ -152,12 +153,12 @@ static bool is_word_of(const char *value, const char *words)
     return false;
 }
 
-/* Kernels that reach less are no use, and the check would have to try less. */
+/* A smaller limit is useless for kernels, and the check would have to use smaller sizes. */
 #define LEAST_BINDING (UINT64_C(16) << 20)
 
 static const char *const type_names[] = { "string", "int", "real", "bool", "size", "enum" };
 
-/* Whether ferry could read it as a value of that type: one that is not "" is what users copy. */
+/* Whether ferry can parse it as a value of that type; users copy defaults other than "". */
 static bool fits(const ferry_plugin_option *o)
 {
     static const char words[] = "yes|no|true|false|on|off|1|0";
@@ -168,7 +169,7 @@ static bool fits(const ferry_plugin_option *o)
     case FERRY_OPTION_INT:
         return (strtoll(text, &end, 0), !*end);
     case FERRY_OPTION_REAL:
-    case FERRY_OPTION_SIZE: /* with a unit, and what a plugin puts behind that */
+    case FERRY_OPTION_SIZE: /* with a unit, and a suffix that the plugin defines */
         return (strtod(text, &end), end != text && (o->type == FERRY_OPTION_SIZE || !*end));
     case FERRY_OPTION_BOOL:
         return is_word_of(text, words);
@@ -194,7 +195,7 @@ static void one_option(const ferry_plugin_option *o, uint32_t index)
     if (o->type == FERRY_OPTION_ENUM && (!o->values || !o->values[0]))
         kit_fail("an enum without values");
     if (o->default_value[0] && !fits(o))
-        kit_fail("the default \"%s\" is no value of its type, %s", o->default_value,
+        kit_fail("the default \"%s\" is not a value of its type, %s", o->default_value,
                  o->type == FERRY_OPTION_ENUM ? o->values : type_names[o->type]);
 }
 
@@ -204,7 +205,7 @@ static void options(void)
 
     kit_case("the option table");
     if (kit.ops.option_count && !base)
-        kit_fail("option_count is %u and options NULL", kit.ops.option_count);
+        kit_fail("option_count is %u but options is NULL", kit.ops.option_count);
     if (kit.ops.option_count && kit.ops.option_size < offsetof(ferry_plugin_option, reserved))
         kit_fail("option_size is %u; it is sizeof(ferry_plugin_option)", kit.ops.option_size);
     for (uint32_t i = 0; i < kit.ops.option_count; i++) {
@@ -216,7 +217,7 @@ static void options(void)
                 (const void *)(base + (size_t)k * kit.ops.option_size);
 
             if (strcmp(o->name, other->name) == 0)
-                kit_fail("there are two of that name");
+                kit_fail("the name occurs twice");
         }
     }
 }
@@ -234,9 +235,9 @@ static void one_properties(void *dev, uint32_t index)
     kit_properties(dev, index, &out.p);
     for (size_t i = 0; i < sizeof(out.guard); i++)
         if (out.guard[i] != 0xee)
-            kit_fail("it wrote beyond struct_size");
+            kit_fail("it wrote past struct_size");
     if (out.p.struct_size != sizeof(out.p))
-        kit_fail("struct_size, which is ferry's to set, became %u", out.p.struct_size);
+        kit_fail("struct_size, which only ferry sets, became %u", out.p.struct_size);
     if (!ends(out.p.description, sizeof(out.p.description)) ||
         !ends(out.p.uuid, sizeof(out.p.uuid)) || !ends(out.p.pci, sizeof(out.p.pci)))
         kit_fail("description, uuid or pci does not end within its array");
@@ -244,15 +245,15 @@ static void one_properties(void *dev, uint32_t index)
         kit_fail("max_alloc %" PRIu64 " is more than memory_total %" PRIu64, out.p.max_alloc,
                  out.p.memory_total);
     if (out.p.host_alignment & (out.p.host_alignment - 1))
-        kit_fail("host_alignment %" PRIu64 " is no power of two", out.p.host_alignment);
+        kit_fail("host_alignment %" PRIu64 " is not a power of two", out.p.host_alignment);
     if (out.p.offset_alignment & (out.p.offset_alignment - 1) || out.p.offset_alignment > 65536)
-        kit_fail("offset_alignment %" PRIu64 " is no power of two, or more than 65536",
+        kit_fail("offset_alignment %" PRIu64 " is not a power of two, or exceeds 65536",
                  out.p.offset_alignment);
     if (out.p.max_binding && out.p.max_binding < LEAST_BINDING)
         kit_fail("max_binding %" PRIu64 " is less than 16 MiB", out.p.max_binding);
 }
 
-/* Asked where supports says 1 for the source; a target may be younger than the plugin. */
+/* Asked if supports returns 1 for the source; a target may be newer than the plugin. */
 static void pairs_of_dtypes(void)
 {
     static const uint32_t unknown[] = {
@@ -269,7 +270,7 @@ static void pairs_of_dtypes(void)
 
             if (answer != 0 && (answer != 1 || !known))
                 kit_fail("%s to dtype %u: %d; %s", kit_dtype_name(from), to, answer,
-                         known ? "it is 1 or 0" : "what was not known then is 0");
+                         known ? "it must be 1 or 0" : "unknown dtypes must give 0");
         }
 }
 
@@ -285,10 +286,10 @@ static void answers_of_the_device(void)
 
             if (answer != 0 && (answer != 1 || !known))
                 kit_fail("op %u, dtype %u: %d; %s", op, t, answer,
-                         known ? "it is 1 or 0" : "what was not known then is 0");
+                         known ? "it must be 1 or 0" : "unknown dtypes must give 0");
         }
     if (kit.ops.supports && kit.ops.supports(kit.dev, FERRY_OP_AXPY, FERRY_F32) != 1)
-        kit_fail("axpy of F32 is mandatory, and supports says 0");
+        kit_fail("axpy of F32 is mandatory, but supports returned 0");
     pairs_of_dtypes();
     kit_case("memory_info");
     if (kit.ops.memory_info) {

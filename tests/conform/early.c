@@ -4,11 +4,12 @@
 #include <inttypes.h>
 
 /*
- * Listing devices creates no context. What one is nobody can see from outside; but what it takes, in
- * memory and threads, has to be taken by device_open. A vendor's library may take something of its own
- * when devices are counted, threads above all; then opening one takes more. A plugin that has brought no
- * library takes nothing to speak of, and none has threads that run its own code. What counting takes is
- * without the pages of files: a driver's library is read then, with a compiler in it.
+ * Listing devices must not create a context. A context is not visible from outside, but the memory
+ * and threads that it needs must be allocated by device_open. A vendor's library may allocate
+ * something, above all threads, when devices are counted; then opening one must allocate more. A
+ * plugin without libraries of its own must allocate almost nothing, and no thread may run its code.
+ * Pages of files do not count, because a driver's library, which contains a compiler, is read at
+ * that time.
  */
 
 #define MUCH  (INT64_C(8) << 20) /* bytes */
@@ -32,9 +33,9 @@ void kit_counts_without_threads(void)
 {
     int threads = kit_threads_of_the_plugin();
 
-    kit_case("the threads that there are before a device is opened");
+    kit_case("the threads before a device is opened");
     if (threads)
-        kit_fail("%d run%s the plugin's own code: the context is made before a device is opened",
+        kit_fail("%d run%s the plugin's own code: the context is created before a device is opened",
                  threads, threads == 1 ? "s" : "");
 }
 
@@ -45,7 +46,7 @@ void kit_counts_without_context(const struct kit_footprint *loaded,
     struct cost counting, opening;
 
     kit_footprint(&opened);
-    kit_case("what ferry_plugin_open, device_count and properties take, and what device_open does");
+    kit_case("resources of ferry_plugin_open, device_count and properties, and of device_open");
     counting = cost_of(loaded, counted, (int64_t)counted->memory - (int64_t)loaded->memory);
     opening = cost_of(counted, &opened, (int64_t)opened.resident - (int64_t)counted->resident);
     if (counting.threads <= 0 && counting.bytes < MUCH)
@@ -53,7 +54,7 @@ void kit_counts_without_context(const struct kit_footprint *loaded,
     if (!alone && (opening.threads > 0 || opening.files > 0 || opening.bytes > counting.bytes / 16))
         return;
     kit_fail("%d threads and %" PRId64 " KiB, and then %d threads, %d files and %" PRId64
-             " KiB: the context is made before a device is opened",
+             " KiB: the context is created before a device is opened",
              counting.threads, counting.bytes >> 10, opening.threads, opening.files,
              opening.bytes >> 10);
 }
@@ -67,7 +68,7 @@ static void count_again(void)
     kit_ok(kit.ops.device_count(kit.ops.plugin, &devices), "device_count");
     kit_options_allowed(false);
     if (devices != kit.devices)
-        kit_fail("%u devices, and %u before", devices, kit.devices);
+        kit_fail("%u devices, but %u before", devices, kit.devices);
     for (uint32_t i = 0; i < devices; i++)
         kit_properties(NULL, i, &p);
 }

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Offsets in a file are believed once they were found to lie in it. */
+/* Offsets in a file are only used after a check that they are inside it. */
 
 struct file {
     const char *bytes;
@@ -23,7 +23,7 @@ static bool inside(const struct file *f, uint64_t offset, uint64_t size)
     return offset <= f->size && size <= f->size - offset;
 }
 
-/* A string of a table that ends within it. */
+/* A string of a table, which must end within the table. */
 static const char *string_at(const struct file *f, const Elf64_Shdr *table, uint64_t offset)
 {
     if (offset >= table->sh_size || !inside(f, table->sh_offset, table->sh_size) ||

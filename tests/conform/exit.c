@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 
 /*
- * How a program ends that has used the plugin: exit handlers and destructors of the plugin and of its
- * vendor's libraries run. What they print is found with what the group printed.
+ * The end of a program that has used the plugin: exit handlers and destructors of the plugin and of
+ * its vendor's libraries run. Their output is checked like the group's.
  */
 
 static void work(void)
@@ -27,7 +27,7 @@ static void close_and_exit(void)
     kit_case("a program that exits, its device closed");
 }
 
-/* As programs do that have had an error, or no patience. */
+/* Like programs that exit early after an error. */
 static void leave_and_exit(void)
 {
     static struct mirror m;
@@ -50,7 +50,7 @@ void group_exit(void)
 {
     if (KIT_SANITIZED) {
         kit_case("exit");
-        kit_skipped("a sanitizer has its say when a program ends");
+        kit_skipped("a sanitizer prints a report when a program ends");
     } else {
         judge(kit_program(close_and_exit));
         judge(kit_program(leave_and_exit));

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What cannot be done is refused, with a reason, and changes nothing. */
+/* Impossible requests are refused with a message and change nothing. */
 
 enum { MOST_BLOCKS = 64 };
 
-/* Host memory is not for the check to use up. */
+/* The check does not exhaust host memory. */
 static uint64_t bytes_to_exhaust(void)
 {
     uint64_t available = 0, total = 0;
@@ -21,7 +21,7 @@ static uint64_t bytes_to_exhaust(void)
     return available;
 }
 
-/* Takes blocks until there are no more; every one of them is whole, and all can be given back. */
+/* Allocates blocks until memory is short; all of them are usable and can be freed. */
 static void exhaust(uint64_t available)
 {
     uint64_t bytes = available / 16 + 64;
@@ -39,10 +39,10 @@ static void exhaust(uint64_t available)
         if (code)
             break;
         if (!blocks[n])
-            kit_fail("returned 0 and a handle of NULL; FERRY_ENOMEM says that memory is short");
+            kit_fail("returned 0 and a NULL handle; FERRY_ENOMEM reports that memory is short");
     }
     if (code && kit_refused(code, "alloc") != FERRY_ENOMEM)
-        kit_fail("returned %s; FERRY_ENOMEM says that memory is short", kit_code_name(code));
+        kit_fail("returned %s; FERRY_ENOMEM reports that memory is short", kit_code_name(code));
     while (n-- > 0)
         kit_free(blocks[n]);
     kit_still_works("memory was short and all of it was freed");
@@ -59,13 +59,13 @@ static void no_such_device(void)
     kit_still_works("that");
 }
 
-/* FERRY_EUNSUPPORTED has done nothing at all. */
+/* FERRY_EUNSUPPORTED means that nothing was done. */
 static void integer_arithmetic(void)
 {
     struct mirror x, y;
     int code;
 
-    kit_case("axpy I32, which nobody has to offer");
+    kit_case("axpy I32, which is optional");
     mirror_create(&x, 400, 1);
     mirror_create(&y, 400, 2);
     code = kit.ops.axpy(kit.dev, NULL, FERRY_I32, 100, 2, mirror_cref(&x, 0), mirror_ref(&y, 0));
@@ -82,7 +82,7 @@ static void integer_arithmetic(void)
     code = kit_refused(
         kit.ops.axpy(kit.dev, NULL, 1000, 1, 1, mirror_cref(&y, 0), mirror_ref(&y, 0)), "axpy");
     if (code != FERRY_EUNSUPPORTED)
-        kit_fail("returned %s; a dtype of tomorrow is FERRY_EUNSUPPORTED", kit_code_name(code));
+        kit_fail("returned %s; an unknown dtype must give FERRY_EUNSUPPORTED", kit_code_name(code));
     mirror_check(&y);
     mirror_destroy(&y);
 }
@@ -97,7 +97,7 @@ static void vendor_objects(void)
     kit_case("native(\"no such object\")");
     code = kit_refused(kit.ops.native(kit.dev, "no such object", out, sizeof(void *)), "native");
     if (code != FERRY_EUNSUPPORTED)
-        kit_fail("returned %s; an unknown name is FERRY_EUNSUPPORTED", kit_code_name(code));
+        kit_fail("returned %s; an unknown name must give FERRY_EUNSUPPORTED", kit_code_name(code));
 }
 
 void group_failure(void)
@@ -112,6 +112,6 @@ void group_failure(void)
     no_such_device();
     integer_arithmetic();
     vendor_objects();
-    kit_remark("%s", available ? "memory was used up and given back"
-                               : "host memory is not used up for it");
+    kit_remark("%s",
+               available ? "memory was exhausted and freed" : "host memory was not exhausted");
 }

@@ -7,8 +7,9 @@
 #include <sys/mman.h>
 
 /*
- * References so far into a block that an offset of 24 or 32 bits would lead elsewhere: to the same
- * place near the block's begin, which is looked at as well. Little of the block is ever touched.
+ * References so far into a block that an offset truncated to 24 or 32 bits leads to another
+ * position: to the same one near the block's beginning, which is checked as well. Only a little of
+ * the block is ever accessed.
  */
 
 enum { NEAR = 64, BYTES = 1000, FLOATS = 250 };
@@ -18,7 +19,9 @@ static const struct {
     const char *name;
 } far[] = { { UINT64_C(1) << 24, "2^24" }, { UINT64_C(1) << 32, "2^32" } };
 
-/* What is tried at one distance: a block, NEAR and NEAR + distance, and what should be there. */
+/*
+ * The test at one distance: a block, the offsets NEAR and NEAR + distance, and the expected bytes.
+ */
 struct span {
     void *block;
     uint64_t at[2];
@@ -47,7 +50,7 @@ static void expect(const struct span *s)
         for (unsigned i = 0; i < BYTES; i++)
             if (got[i] != s->want[which][i])
                 kit_fail("byte %u from offset %" PRIu64 " on is 0x%02x, should be 0x%02x: are "
-                         "offsets cut to fewer bits?",
+                         "offsets truncated to fewer bits?",
                          i, s->at[which], got[i], s->want[which][i]);
     }
 }
@@ -64,7 +67,7 @@ static void *try_alloc(uint64_t bytes)
     return handle;
 }
 
-/* Tries it at each distance, in a block that is long enough. */
+/* Runs the test at each distance, in a block that is long enough. */
 static void at_each_distance(const char *what, void (*one)(struct span *s, const char *name))
 {
     for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
@@ -74,7 +77,7 @@ static void at_each_distance(const char *what, void (*one)(struct span *s, const
         kit_case("%s at offset %s and beyond", what, far[i].name);
         s.block = try_alloc(bytes);
         if (!s.block) {
-            kit_skipped("the device gives no block of %" PRIu64 " MiB and a page",
+            kit_skipped("the device cannot allocate a block of %" PRIu64 " MiB and a page",
                         far[i].distance >> 20);
             continue;
         }
@@ -100,7 +103,7 @@ static void d2d(struct span *s, int to, const char *name)
     expect(s);
 }
 
-/* The host's side has offsets, too: memory there costs nothing until it is touched. */
+/* Host pointers have offsets, too; untouched memory on the host costs nothing. */
 static void from_host(struct span *s, unsigned char *host, const char *name)
 {
     kit_case("memcpy H2D from host offset %s", name);
@@ -126,7 +129,7 @@ static void to_host(struct span *s, unsigned char *host, const char *name)
            "memcpy D2H");
     kit_wait(NULL);
     if (memcmp(host + s->at[1], s->want[0], BYTES) != 0)
-        kit_fail("the bytes are not there: are the host's offsets cut to fewer bits?");
+        kit_fail("the bytes are missing: are the host's offsets truncated to fewer bits?");
     if (memcmp(host + s->at[0], near, BYTES) != 0)
         kit_fail("wrote outside: at host offset %d", NEAR);
 }
@@ -141,7 +144,7 @@ static void copies(struct span *s, const char *name)
     d2d(s, 0, name);
     kit_case("memcpy from and to host offset %s", name);
     if (host == MAP_FAILED) {
-        kit_skipped("the host has not so much address space");
+        kit_skipped("the host's address space is too small");
         return;
     }
     from_host(s, host, name);
@@ -170,7 +173,7 @@ void kit_far_memset(void)
     at_each_distance("memset", set);
 }
 
-/* y at one end, x at the other. */
+/* y at one end of the block, x at the other. */
 static void add(struct span *s, int y, const char *name)
 {
     float values[2][FLOATS];

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 /*
- * After fork ferry calls nothing of the plugin in the child but, on host-memory devices, free and
- * host_free; the parent goes on as if nothing had happened.
+ * After a fork ferry calls no entry of the plugin in the child except, on host-memory devices, free
+ * and host_free; the parent continues as if nothing had happened.
  */
 
 static void run_child(struct mirror *m, void *pinned)
@@ -28,7 +28,7 @@ static void run_child(struct mirror *m, void *pinned)
 
 static void judge_child(int status)
 {
-    static const char *const meaning[] = { "", "", "the block's bytes are not there", "free failed",
+    static const char *const meaning[] = { "", "", "the block's bytes are missing", "free failed",
                                            "host_free failed" };
 
     kit_case("the child of a fork, on a host-memory device");

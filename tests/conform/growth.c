@@ -12,23 +12,26 @@
 #include <malloc.h>
 #endif
 
-/* What a process has, and whether it grows. */
+/* The resources of a process, and whether they grow. */
 
-/* Few, but where it grows: chance, and what is made once for many calls, leave one of them out. */
+/*
+ * Few rounds, but each must grow: by chance, or through allocations that serve many calls, one of
+ * them does not.
+ */
 #define ROUNDS 24
 
 /*
- * Rounds whose growth is taken as it is seen. Some drivers give back on threads of their own, a moment after they were
- * told to: from then on what has grown is looked at again, LOOKS times, milliseconds apart.
+ * The number of rounds whose growth counts immediately. Some drivers free on threads of their own,
+ * shortly after the call; in later rounds growth is measured up to LOOKS times, milliseconds apart.
  */
 #define HASTY 8
 #define LOOKS 4
 #define PAUSE 10000 /* microseconds */
 
-/* Of a sanitizer's malloc, where there is one. */
+/* Of a sanitizer's malloc, if there is one. */
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
-/* Bytes that are allocated and not freed: a leak of one byte shows. */
+/* Bytes that are allocated and not freed: a leak of one byte is visible. */
 static uint64_t heap_bytes(void)
 {
     if (__sanitizer_get_current_allocated_bytes)
@@ -42,7 +45,7 @@ static uint64_t heap_bytes(void)
 #endif
 }
 
-/* Pages: of the address space, and of those the ones that were touched. */
+/* Pages of the address space, and the resident ones. */
 static void pages(struct kit_footprint *out)
 {
     FILE *file = fopen("/proc/self/statm", "re");
@@ -77,7 +80,7 @@ void kit_footprint(struct kit_footprint *out)
     out->memory = 0;
 }
 
-/* A mapping's name, as /proc/self/smaps has it: of a file on a disk, and no name of shared memory. */
+/* A mapping's name in /proc/self/smaps: true for a file on a disk, not for shared memory. */
 static bool is_on_disk(const char *name)
 {
     static const char *const memory[] = { "/memfd:", "/dev/", "/SYSV", "/anon_hugepage" };
@@ -88,7 +91,9 @@ static bool is_on_disk(const char *name)
     return name[0] == '/';
 }
 
-/* Bytes that are resident, but for what is on a disk; `otherwise` where the system does not say. */
+/*
+ * Resident bytes, except those of files on a disk; `otherwise` if the system does not report them.
+ */
 static uint64_t memory_bytes(uint64_t otherwise)
 {
     FILE *file = fopen("/proc/self/smaps", "re");
@@ -117,7 +122,7 @@ void kit_footprint_with_memory(struct kit_footprint *out)
     out->memory = memory_bytes(out->resident);
 }
 
-/* What is more than it was. */
+/* The increase. */
 static struct kit_footprint growth(const struct kit_footprint *before,
                                    const struct kit_footprint *after)
 {
@@ -127,7 +132,9 @@ static struct kit_footprint growth(const struct kit_footprint *before,
 #undef MORE
 }
 
-/* A byte of the heap, or a page, for each time. A sanitizer keeps what was freed, and maps more. */
+/*
+ * A byte of the heap, or a page, for each iteration. A sanitizer keeps freed memory, and maps more.
+ */
 static bool is_leak(const struct kit_footprint *grown, uint64_t times)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -136,7 +143,7 @@ static bool is_leak(const struct kit_footprint *grown, uint64_t times)
            (!KIT_SANITIZED && (grown->resident >= times * page || grown->mapped >= times * page));
 }
 
-/* A round: whether it has grown by what a leak leaves. */
+/* One round: whether the growth is that of a leak. */
 static bool grows(void (*once)(void), int times, int looks, struct kit_footprint *grown)
 {
     struct kit_footprint before, after;
@@ -155,7 +162,10 @@ static bool grows(void (*once)(void), int times, int looks, struct kit_footprint
     return true;
 }
 
-/* Whatever grows but once is no leak: caches, and what a vendor's library makes when first used. */
+/*
+ * Growth in only some rounds is not a leak: caches, and allocations of a vendor's library at its
+ * first use.
+ */
 void kit_does_not_grow(const char *what, void (*once)(void), int times)
 {
     struct kit_footprint grown = { .heap = 0 };
@@ -166,8 +176,8 @@ void kit_does_not_grow(const char *what, void (*once)(void), int times)
     for (int round = 0; round < ROUNDS; round++)
         if (!grows(once, times, round < HASTY ? 1 : LOOKS, &grown))
             return;
-    kit_fail("the process has grown by %" PRIu64 " bytes of the heap, %" PRIu64
+    kit_fail("the process grew by %" PRIu64 " bytes of the heap, %" PRIu64
              " KiB of its address space, %" PRIu64 " KiB of them touched, %d threads and %d open "
-             "files, each time that was done",
+             "files, in each round",
              grown.heap, grown.mapped >> 10, grown.resident >> 10, grown.threads, grown.files);
 }

@@ -17,10 +17,10 @@
 #endif
 
 /*
- * Short calls, as many as there is time for, from several threads at once: a list that is changed or
- * a number that is counted with no lock around it goes wrong where another thread comes in between. So
- * that one does, also on a machine with one processor, the threads are stopped for a moment again and
- * again, by a signal, wherever they are. The table says which entries may run at the same time.
+ * As many short calls as time permits, from several threads at once: a list or a counter that is
+ * changed without a lock becomes wrong if another thread runs in between. To make that happen, even
+ * with one processor, a signal stops the threads for a moment again and again, wherever they are.
+ * The table defines which entries may run concurrently.
  */
 
 enum { THREADS = 4, BYTES = 64, WRITES = 20, ENOUGH = 500 /* rounds */ };
@@ -37,7 +37,7 @@ struct striker {
     pthread_t thread;
     unsigned number;
     void *queue, *block;
-    bool alone;      /* nobody else uses the queue */
+    bool alone;      /* no other thread uses the queue */
     uint64_t copies; /* in each direction */
 };
 
@@ -49,7 +49,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* With patience that ends: of work that was lost no event is ever done. */
+/* With a time limit, because an event after lost work is never done. */
 static void wait_for(struct striker *s)
 {
     double deadline = now() + PATIENCE;
@@ -79,7 +79,7 @@ static void allocate_and_free(struct striker *s)
     kit_ok(kit.ops.free(kit.dev, s->queue, handle), "free");
 }
 
-/* The last of many writes is what is there. */
+/* The last of many writes must be read back. */
 static void strike(struct striker *s, unsigned round)
 {
     unsigned char sent[BYTES], back[BYTES];
@@ -102,8 +102,8 @@ static void strike(struct striker *s, unsigned round)
     s->copies++;
     wait_for(s);
     if (memcmp(sent, back, sizeof(back)) != 0)
-        kit_fail("thread %u: 64 bytes came back as 0x%02x…, were sent as 0x%02x…: work that is put "
-                 "on several queues at the same time disturbs each other",
+        kit_fail("thread %u: read 64 bytes of 0x%02x…, wrote 0x%02x…: work submitted to several "
+                 "queues at the same time interferes",
                  s->number, back[0], sent[0]);
 }
 
@@ -119,7 +119,7 @@ static void pause_here(int number)
     errno = saved;
 }
 
-/* Has the calling thread interrupted again and again, until the timer is deleted. */
+/* Interrupts the calling thread again and again, until the timer is deleted. */
 static bool disturb(timer_t *out)
 {
     const struct itimerspec often = { { 0, 3 * MOMENT }, { 0, 3 * MOMENT } };
@@ -156,12 +156,12 @@ static void run(struct striker *strikers)
     struct sigaction action = { .sa_handler = pause_here, .sa_flags = SA_RESTART }, before;
     int slack = prctl(PR_GET_TIMERSLACK);
 
-    prctl(PR_SET_TIMERSLACK, 1UL); /* a moment is one */
+    prctl(PR_SET_TIMERSLACK, 1UL); /* short sleeps are precise */
     sigaction(SIGNAL, &action, &before);
     pthread_barrier_init(&together, NULL, THREADS);
     for (unsigned i = 0; i < THREADS; i++)
         if (pthread_create(&strikers[i].thread, NULL, work, &strikers[i]) != 0)
-            kit_fail("the check itself can make no thread");
+            kit_fail("the check itself cannot start a thread");
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(strikers[i].thread, NULL);
     pthread_barrier_destroy(&together);

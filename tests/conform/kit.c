@@ -32,7 +32,7 @@ void kit_case(const char *fmt, ...)
     pthread_mutex_unlock(&lock);
 }
 
-/* A line is a line: what the plugin told may have had more. */
+/* Joins a message into one line: the plugin's may have several. */
 static void one_line(char *text)
 {
     for (; *text; text++)
@@ -41,8 +41,8 @@ static void one_line(char *text)
 }
 
 /*
- * Ends the process at once: other threads may hang in the plugin, and its state is of no use. The
- * first thread that comes here has the word. A child that the group has forked only exits.
+ * Ends the process immediately: other threads may hang in the plugin, and its state is invalid. The
+ * first thread that gets here reports. A child that the group has forked only exits.
  */
 static _Noreturn void end(int result, const char *before, const char *fmt, va_list args)
 {
@@ -116,11 +116,11 @@ const char *kit_code_name(int code)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (names[i].code == code)
             return names[i].name;
-    snprintf(other, sizeof(other), "%d, no code of ferry's", code);
+    snprintf(other, sizeof(other), "%d, which is not a code of ferry", code);
     return other;
 }
 
-/* ---- what the plugin gets ------------------------------------------------------------------- */
+/* ---- the host table ------------------------------------------------------------------------- */
 
 static _Thread_local char told[512];
 static _Thread_local bool options_allowed;
@@ -144,8 +144,9 @@ static void host_log(int level, const char *fmt, ...)
 static const char *host_option(const char *key)
 {
     if (!options_allowed)
-        kit_fail("host->option(\"%s\") was called where it may not be: only ferry_plugin_open, "
-                 "device_count, properties, device_open and adopt may, on the calling thread",
+        kit_fail("host->option(\"%s\") was called from a wrong entry: only ferry_plugin_open, "
+                 "device_count, properties, device_open and adopt may call it, on the calling "
+                 "thread",
                  key);
     for (size_t i = 0; i < kit.target->option_count; i++)
         if (strcmp(kit.target->options[i].key, key) == 0)
@@ -181,17 +182,17 @@ void kit_ok(int code, const char *entry)
     if (code == 0)
         return;
     kit_fail("%s returned %s (%s)", entry, kit_code_name(code),
-             told[0] ? told : "and told host->error nothing");
+             told[0] ? told : "without calling host->error");
 }
 
 int kit_refused(int code, const char *entry)
 {
     if (code == 0)
-        kit_fail("%s returned 0 for what it cannot have done", entry);
+        kit_fail("%s returned 0 for an impossible request", entry);
     if (code > 0 || code < -17)
         kit_fail("%s returned %s", entry, kit_code_name(code));
     if (!told[0] && code != FERRY_EUNSUPPORTED)
-        kit_fail("%s returned %s and told host->error nothing", entry, kit_code_name(code));
+        kit_fail("%s returned %s without calling host->error", entry, kit_code_name(code));
     told[0] = '\0';
     return code;
 }
@@ -237,7 +238,10 @@ static const char *missing_entry(const ferry_plugin_ops *o)
                               : NULL;
 }
 
-/* What is set for nobody is a mistake of whoever set it; keys of the core are anybody's. */
+/*
+ * An option that the plugin does not have is the user's mistake; the core's keys are valid for any
+ * plugin.
+ */
 static void check_options_known(void)
 {
     for (size_t i = 0; i < kit.target->option_count; i++) {
@@ -268,8 +272,8 @@ void kit_open_plugin(void)
         kit_fail("it returned 0 and stored no table");
     size = kit.table->struct_size;
     if (size < offsetof(ferry_plugin_ops, properties))
-        kit_fail("the table's struct_size is %u, less than the mandatory entries take (%zu)", size,
-                 offsetof(ferry_plugin_ops, properties));
+        kit_fail("the table's struct_size is %u, less than the size of the mandatory entries (%zu)",
+                 size, offsetof(ferry_plugin_ops, properties));
     memcpy(&kit.ops, kit.table, size < sizeof(kit.ops) ? size : sizeof(kit.ops));
     missing = missing_entry(&kit.ops);
     if (missing)
@@ -312,7 +316,7 @@ void kit_properties(void *dev, uint32_t index, ferry_plugin_properties *out)
 void kit_open_target(void)
 {
     if (kit.target->device >= kit.devices)
-        kit_fail("there is no device %u to check: the plugin finds %u here", kit.target->device,
+        kit_fail("device %u does not exist: the plugin finds %u here", kit.target->device,
                  kit.devices);
     kit_case("device_open(%u)", kit.target->device);
     kit.dev = kit_open_device(kit.target->device);
@@ -358,7 +362,7 @@ bool kit_counters(ferry_plugin_counters *out)
     kit_ok(kit.ops.counters(kit.dev, &room.counters), "counters");
     for (size_t i = 0; i < sizeof(room.guard); i++)
         if (room.guard[i] != 0xee)
-            kit_fail("counters wrote beyond struct_size");
+            kit_fail("counters wrote past struct_size");
     *out = room.counters;
     return true;
 }

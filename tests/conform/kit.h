@@ -7,16 +7,16 @@
 #include <ferry/plugin.h>
 
 /*
- * What the groups share. A group is a function that runs in a process of its own: it returns if all
- * is well, and does not return from kit_fail. It need not clean up after a failure.
+ * Functions that the groups share. A group is a function that runs in a process of its own: it
+ * returns on success, and kit_fail does not return. It need not clean up after a failure.
  */
 
 struct kit {
     const struct conform_target *target;
     void *library; /* of dlopen */
     const ferry_plugin_descriptor *note;
-    const ferry_plugin_ops *table; /* the plugin's own */
-    ferry_plugin_ops ops;          /* what both sides know of it; absent entries are NULL */
+    const ferry_plugin_ops *table; /* the table that the plugin returned */
+    ferry_plugin_ops ops;          /* the entries that both sides know; absent ones are NULL */
     uint32_t devices;
     void *dev; /* the device under test, open */
     ferry_plugin_properties properties;
@@ -26,94 +26,97 @@ extern struct kit kit;
 
 /* ---- results (kit.c) ------------------------------------------------------------------------ */
 
-/* Says what is tried next; a failure, a crash or a timeout quotes it. One thread at a time. */
+/*
+ * Names the next case, which the report of a failure, a crash or a timeout quotes. One thread at a
+ * time.
+ */
 void kit_case(const char *fmt, ...) FERRY_PRINTF(1, 2);
 /* Ends the group: "case: message". Any thread. */
 _Noreturn void kit_fail(const char *fmt, ...) FERRY_PRINTF(1, 2);
 _Noreturn void kit_not_offered(const char *fmt, ...) FERRY_PRINTF(1, 2);
-/* What a group that passes has to say. */
+/* The summary of a group that passes. */
 void kit_remark(const char *fmt, ...) FERRY_PRINTF(1, 2);
-/* The case could not be tried, and why: a line of its own in the report. The group goes on. */
+/* Reports that the current case is skipped, and why, on a line of its own. The group continues. */
 void kit_skipped(const char *fmt, ...) FERRY_PRINTF(1, 2);
 
-/* The entry should have succeeded. */
+/* Fails the group if the entry did not succeed. */
 void kit_ok(int code, const char *entry);
 /*
- * The entry should have failed, with a code of ferry's and, unless that is FERRY_EUNSUPPORTED,
- * having told why. Returns the code.
+ * Fails the group unless the entry failed, with a code of ferry and, unless that is
+ * FERRY_EUNSUPPORTED, after reporting a message. Returns the code.
  */
 int kit_refused(int code, const char *entry);
-/* What the plugin last told host->error on this thread. */
+/* The plugin's latest message to host->error on this thread. */
 const char *kit_told(void);
 const char *kit_code_name(int code); /* "FERRY_ENOMEM" */
 
 /* ---- the plugin (kit.c) --------------------------------------------------------------------- */
 
-/* dlopen, and no more; kit_open_plugin does it otherwise. */
+/* Only calls dlopen; kit_open_plugin does so by default. */
 void kit_load(void);
-/* Loads the plugin and takes its table. */
+/* Loads the plugin and gets its table. */
 void kit_open_plugin(void);
 /* Opens the device under test. */
 void kit_open_target(void);
-/* Both: what most groups begin with. The plugin is opened once in a process. */
+/* Both, for most groups. The plugin is opened once per process. */
 void kit_open(void);
 void *kit_open_device(uint32_t index);
 void kit_properties(void *dev, uint32_t index, ferry_plugin_properties *out);
 bool kit_is(uint32_t flag); /* FERRY_DEVICE_… of the device under test */
-/* Does without event_record: everything is done when an entry returns. */
+/* Lacks event_record: all work is done when an entry returns. */
 bool kit_synchronous(void);
-/* 1 or 0; true where the plugin does not say. */
+/* 1 or 0; true if the plugin does not report it. */
 bool kit_supports(uint32_t op, uint32_t dtype);
 /* False if the plugin has no counters. */
 bool kit_counters(ferry_plugin_counters *out);
 
 /*
- * Whether that address is code of the plugin's file, which no system call is needed for from the second
- * time on; how many other threads run such (own.c).
+ * Whether the address is code of the plugin's file (only the first call needs system calls); and
+ * the number of other threads that run such code (own.c).
  */
 bool kit_is_code(uintptr_t address);
 int kit_threads_of_the_plugin(void);
-/* How many files are loaded besides those that every program has. */
+/* The number of loaded files besides those of every program. */
 int kit_libraries(void);
 
-/* What the report says besides. */
+/* Notes for the report. */
 void kit_refused_by_loader(void);
 
-/* Groups that make the plugin's entries answer options use this around its calls. */
+/* Groups that let the plugin's entries query options enclose its calls in these. */
 void kit_options_allowed(bool allowed);
 
-/* host->scratch, and what ends it: this thread has waited for all (scratch.c). */
+/* host->scratch, and its release: this thread has waited for all work (scratch.c). */
 int kit_scratch(uint64_t bytes, void **out_handle);
 void kit_scratch_end(void);
 
-/* Waits, as ferry does, until the queue's work so far is done: by an event. */
+/* Waits, as ferry does, by an event until the queue's work so far is done. */
 void kit_wait(void *queue);
 
 /*
- * A process that ends as a program does, by exit(): its status, as waitpid has it. A failure in it is
- * one of the group.
+ * Runs a process that ends like a program, by exit(); returns its status as of waitpid. A failure
+ * in it fails the group.
  */
 int kit_program(void (*body)(void));
 
-/* What was printed meanwhile, and what became of what is the program's (manners.c). */
+/* Checks for output, and for changes of state that belongs to the program (manners.c). */
 void kit_manners_begin(int errors);
 void kit_manners_opened(void);
 void kit_manners_end(void);
-/* What each thread has of its own; those that call entries look at it before they end. */
+/* Checks of per-thread state, which threads that call entries make before they end. */
 void kit_thread_manners(void);
-/* Where the log of libferry goes: what was standard error before it was looked at. */
+/* Receives the log of libferry: the original standard error. */
 void kit_log(void *arg, int level, const char *line);
 
-/* event_query, and queue_wait of another queue, do not wait for a busy one (busy.c). */
+/* event_query, and queue_wait of another queue, must not wait for a busy one (busy.c). */
 void kit_calls_come_back(void *queue, void *other);
-/* queue_wait: the one does not go on before an event of the other, which is busy. */
+/* queue_wait: `waiting` must not continue before an event of `busy` is done. */
 void kit_queue_waits(void *busy, void *waiting);
-/* synchronize, and queue_synchronize, wait for a busy queue while the default one is idle. */
+/* synchronize and queue_synchronize must wait for a busy queue while the default one is idle. */
 void kit_queue_is_waited_for(void *queue);
 
-/* ---- what it takes (growth.c) --------------------------------------------------------------- */
+/* ---- resources (growth.c) ------------------------------------------------------------------- */
 
-/* A sanitizer keeps what was freed, and has something to say when a process ends. */
+/* A sanitizer keeps freed memory, and prints a report when a process ends. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KIT_SANITIZED 1
 #elif defined(__has_feature)
@@ -125,79 +128,81 @@ void kit_queue_is_waited_for(void *queue);
 #define KIT_SANITIZED 0
 #endif
 
-/* What the process has. */
+/* The resources of the process. */
 struct kit_footprint {
-    uint64_t heap; /* bytes of malloc and the like that are in use, to the byte; 0 if unknown */
+    uint64_t heap;             /* bytes of malloc in use, exact; 0 if unknown */
     uint64_t mapped, resident; /* bytes */
-    uint64_t memory; /* bytes that are resident and of no file; of kit_footprint_with_memory only */
+    uint64_t memory; /* resident bytes that belong to no file; only of kit_footprint_with_memory */
     int threads, files;
 };
 
 void kit_footprint(struct kit_footprint *out);
 void kit_footprint_with_memory(struct kit_footprint *out);
 /*
- * Does that many times in each of a few rounds, after as many beforehand; the process may not grow in
- * all of them: by a byte of the heap or a page each time, by a thread or an open file.
+ * Runs `once` that many times in each of a few rounds, after as many calls beforehand; the process
+ * must not grow in all of them by a byte of the heap or a page per call, by a thread or an open
+ * file.
  */
 void kit_does_not_grow(const char *what, void (*once)(void), int times);
-/* The same of each entry by itself that is called again and again (calls.c). */
+/* The same for each repeatable entry by itself (calls.c). */
 void kit_calls_leave_nothing(void);
-/* Devices that are counted again are as many, and nothing more is taken for it (early.c). */
+/* Counting devices again gives the same number, and allocates nothing (early.c). */
 void kit_counts_once(void);
 /* Before a device is opened no thread runs the plugin's code (early.c). */
 void kit_counts_without_threads(void);
 /*
- * Counting devices makes no context: not what opening one has to make; what is taken then is no vendor's
- * library's if the plugin is `alone` (early.c). Both are of kit_footprint_with_memory.
+ * Counting devices must not create a context: it must allocate less than opening one; `alone`: the
+ * plugin has no libraries to which allocations could belong (early.c). Both are of
+ * kit_footprint_with_memory.
  */
 void kit_counts_without_context(const struct kit_footprint *loaded,
                                 const struct kit_footprint *counted, bool alone);
 
-/* ---- blocks and what should be in them (mirror.c) ------------------------------------------- */
+/* ---- blocks and their expected contents (mirror.c) ------------------------------------------ */
 
 void *kit_alloc(uint64_t bytes);
 void kit_free(void *handle);
 
-/* alloc of more than there can be is refused, and changes nothing (memory.c). */
+/* alloc of more than the device's memory is refused and changes nothing (memory.c). */
 void kit_too_much(void);
 void kit_still_works(const char *after);
 
-/* owns knows the device's blocks and no others; where it is offered (owns.c). */
+/* owns recognises the device's blocks and no others; if it is offered (owns.c). */
 void kit_owns(void);
 
-/* Memory of the host, or the group ends. */
+/* Host memory; ends the group if there is none. */
 void *kit_host(size_t bytes);
 /* Bytes that differ from their neighbours and from those of another seed. */
 void kit_pattern(void *to, size_t bytes, unsigned seed);
 uint64_t kit_random(uint64_t *state);
 
-/* A device block beside what it should hold. */
+/* A device block and its expected contents. */
 struct mirror {
     void *handle;
     uint64_t bytes;
     unsigned char *want;
-    unsigned char *got;  /* what was there when it was last looked at */
-    uint64_t begin, end; /* what the operation under test was to write */
+    unsigned char *got;  /* the contents when it was last read */
+    uint64_t begin, end; /* the range that the operation under test writes */
 };
 
-/* A block that holds the pattern of that seed; uploaded and waited for. */
+/* A block with the pattern of that seed, uploaded and waited for. */
 void mirror_create(struct mirror *m, uint64_t bytes, unsigned seed);
-/* Nothing is uploaded yet: for who writes something else into `want`. */
+/* Without an upload: the caller writes other contents into `want`. */
 void mirror_make(struct mirror *m, uint64_t bytes, unsigned seed);
 void mirror_destroy(struct mirror *m);
 /* Writes `want` to the device again. */
 void mirror_upload(struct mirror *m);
-/* Brings the block to `got`. */
+/* Reads the block into `got`. */
 void mirror_download(struct mirror *m);
-/* The block holds `want`; if not, the group ends and says where. */
+/* Checks that the block contains `want`; otherwise ends the group with the position. */
 void mirror_check(struct mirror *m);
 /*
- * Runs an operation on all of every second of a dozen blocks of that size; the others, which lie
- * between them in most allocators, stay as they are. The operation updates `want`.
+ * Runs an operation on every second of a dozen blocks of that size; the others, which are between
+ * them in most allocators, must not change. The operation updates `want`.
  */
 void mirror_crowd(uint64_t bytes, void (*operation)(struct mirror *m));
 
-/* References far into a block, on either side (far.c); 2^24 elements and more (large.c). */
+/* References far into a block, in either direction (far.c); 2^24 elements and more (large.c). */
 void kit_far_copies(void);
 void kit_far_memset(void);
 void kit_far_axpy(void);
@@ -207,23 +212,26 @@ void kit_large_scal(void);
 void kit_large_copy(void);
 void kit_large_fill(void);
 
-/* Many short calls from several threads at a time (hammer.c). */
+/* Many short calls from several threads at once (hammer.c). */
 void kit_hammer(bool own_queues);
-/* Threads that do nothing but take and give back: the counters are exact (counts.c). */
+/* Threads that only allocate and free: the counters are exact (counts.c). */
 void kit_counts_are_exact(void);
-/* Before the plugin is opened: one thread stopped while it counts (counts.c, steps.c). */
+/* Before the plugin is opened: one thread is stopped while it counts (counts.c, steps.c). */
 void kit_counts_are_stepped_through(void);
 /*
- * Fails the group if another thread can come between while one does `once` and counts. False if not
- * all that was counted there has been seen.
+ * Fails the group if another thread can interfere while one runs `once` and counts. False if not
+ * all changes of the counters were observed.
  */
 bool kit_is_counted_safely(void (*once)(void), void (*another)(void));
 /*
- * Where an operand may begin that is to begin at that element, of `size` bytes: so many times as far
- * in as offset_alignment wants. What lies around it is nobody's to touch.
+ * The offset in elements for an operand that should start at that element, of `size` bytes: a
+ * multiple of offset_alignment. No entry may access the surrounding elements.
  */
 int64_t kit_first(int64_t element, uint64_t size);
-/* A block of that many bytes can be made, and reached as a whole, as far as the device says. */
+/*
+ * Whether a block of that many bytes can be allocated, and bound as a whole, according to the
+ * device.
+ */
 bool kit_can_bind(uint64_t bytes);
 ferry_ref mirror_ref(const struct mirror *m, uint64_t offset);
 ferry_cref mirror_cref(const struct mirror *m, uint64_t offset);
@@ -232,32 +240,33 @@ ferry_cref mirror_cref(const struct mirror *m, uint64_t offset);
 
 const char *kit_dtype_name(uint32_t dtype);
 
-/* Half-way cases, the edges of every format and of every integer, and a little beyond them. */
+/* Half-way cases, the limits of every format and integer type, and numbers just beyond them. */
 extern const long double kit_special[];
 extern const int64_t kit_special_count;
 
-/* How far off a result may be. */
+/* The largest permitted error of a result. */
 long double kit_tolerance(ferry_dtype dtype, long double magnitude);
-/* Below this a device may take a number for zero. */
+/* A device may flush smaller numbers to zero. */
 long double kit_least_normal(ferry_dtype dtype);
 
 /*
- * Element by element, elements from byte `offset` on are as near to `want` as `tolerance` says; no
- * other byte of the block has changed. Afterwards the mirror has taken over what was found.
+ * Checks that elements from byte `offset` on are within `tolerance` of `want`, and that no other
+ * byte of the block has changed. The mirror then has the actual contents.
  */
 void mirror_check_numbers(struct mirror *m, ferry_dtype dtype, uint64_t offset, int64_t n,
                           const long double *want, const long double *tolerance);
 
-/* "n = 1000, offset 12" and the like are worth trying: what most loops cut at. */
+/* Counts worth testing: the sizes at which most loops are split. */
 extern const int64_t kit_counts[];
 extern const size_t kit_count_count;
 
 /*
- * Whether an operation on that dtype is to be tested: not if `supports` says 0. After a call, whether
- * it was done: false for FERRY_EUNSUPPORTED, which is a failure where `supports` said 1.
+ * Whether an operation on that dtype is to be tested: not if `supports` returns 0. After a call,
+ * whether it was performed: false for FERRY_EUNSUPPORTED, which is a failure if `supports` returned
+ * 1.
  */
 bool kit_done(int code, uint32_t op, uint32_t dtype, const char *entry);
-/* "F32 F64" of a bit each; in static storage. */
+/* The names of a mask of dtypes, "F32 F64", in static storage. */
 const char *kit_dtype_list(uint32_t mask);
 
 /* ---- the groups ----------------------------------------------------------------------------- */
@@ -300,7 +309,7 @@ struct kit_account {
     char skipped[1024];
 };
 
-/* `errors`: a file that takes what is printed on standard error, or −1. */
+/* `errors`: a file that receives standard error, or −1. */
 _Noreturn void kit_run(const struct conform_target *target, void (*group)(void),
                        struct kit_account *account, int errors);
 

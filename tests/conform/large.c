@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * So many elements that work is cut in pieces, a grid has more blocks than one of its dimensions may,
- * or an index no longer fits a float. The numbers are whole and small, so that every device has them
- * exactly, and nowhere periodic in what work may be cut at.
+ * So many elements that work is split, that a grid exceeds the limit of a dimension, or that an
+ * index no longer fits a float. The numbers are small integers, which every device represents
+ * exactly, and have no period at which work may be split.
  */
 
 static const struct {
@@ -17,7 +17,7 @@ static const struct {
 } counts[] = { { (INT64_C(1) << 20) + 1027, "2^20 + 1027" },
                { (INT64_C(1) << 24) + 1027, "2^24 + 1027" } };
 
-/* Bytes of the largest block that is tried because the device says that it can be bound. */
+/* Bytes of the largest block that is tested because the device reports that it can be bound. */
 #define MOST_BOUND (UINT64_C(256) << 20)
 
 struct floats {
@@ -26,7 +26,7 @@ struct floats {
     uint64_t bytes;
 };
 
-/* 0, 1, … 1008 and again, times that. */
+/* 0, 1, … 1008 repeated, multiplied by `times`. */
 static void count_up(float *to, int64_t n, float times)
 {
     float value = 0;
@@ -37,7 +37,7 @@ static void count_up(float *to, int64_t n, float times)
     }
 }
 
-/* False if there is no memory for so many. */
+/* False if memory for so many is lacking. */
 static bool floats_create(struct floats *f, int64_t n)
 {
     uint32_t flags = 0;
@@ -64,7 +64,7 @@ static void floats_destroy(struct floats *f)
     free(f->got);
 }
 
-/* What is on the device, byte by byte. */
+/* The contents on the device. */
 static unsigned char *floats_get(struct floats *f)
 {
     kit_wait(NULL);
@@ -89,7 +89,10 @@ static void floats_check(struct floats *f)
                      (double)f->got[i], (double)f->want[i]);
 }
 
-/* On the first counts, of which there should be room for `blocks` blocks; the second may be empty. */
+/*
+ * Runs the test on the first counts for which the device has room for `blocks` blocks; the second
+ * may be empty.
+ */
 static void for_large_counts(const char *op, size_t how_many, int blocks,
                              void (*one)(struct floats *x, struct floats *y, int64_t n))
 {
@@ -98,20 +101,20 @@ static void for_large_counts(const char *op, size_t how_many, int blocks,
 
         kit_case("%s F32, n = %s", op, counts[i].name);
         if (!floats_create(&x, counts[i].n)) {
-            kit_skipped("the device has no room for so many");
+            kit_skipped("the device lacks memory for so many");
             continue;
         }
         if (blocks == 1 || floats_create(&y, counts[i].n))
             one(&x, &y, counts[i].n);
         else
-            kit_skipped("the device has no room for two blocks of so many");
+            kit_skipped("the device lacks memory for two blocks of so many");
         floats_destroy(&x);
         if (y.block)
             floats_destroy(&y);
     }
 }
 
-/* A length that 24 bits do not hold. */
+/* A length that does not fit into 24 bits. */
 void kit_large_memset(void)
 {
     struct floats x;
@@ -121,7 +124,7 @@ void kit_large_memset(void)
 
     kit_case("memset of %s bytes", counts[1].name);
     if (!floats_create(&x, n)) {
-        kit_skipped("the device has no room for so many");
+        kit_skipped("the device lacks memory for so many");
         return;
     }
     kit_ok(kit.ops.memset(kit.dev, NULL, (ferry_ref){ x.block, 0 }, 0xa7, bytes), "memset");
@@ -143,7 +146,7 @@ static void axpy(struct floats *x, struct floats *y, int64_t n)
     floats_check(y);
 }
 
-/* What a kernel reaches, it reaches to its last element. */
+/* A kernel must reach the last element of a range of max_binding bytes. */
 static void axpy_of_all_bound(void)
 {
     uint64_t bytes = kit.properties.max_binding;
@@ -153,14 +156,14 @@ static void axpy_of_all_bound(void)
         return;
     kit_case("axpy F32 of max_binding, %" PRIu64 " bytes", bytes);
     if (bytes > MOST_BOUND || !floats_create(&x, (int64_t)(bytes / sizeof(float)))) {
-        kit_skipped("the device, or the check, has no room for so much");
+        kit_skipped("the device, or the check, lacks memory for so much");
         return;
     }
     if (floats_create(&y, (int64_t)(bytes / sizeof(float)))) {
         axpy(&x, &y, (int64_t)(bytes / sizeof(float)));
         floats_destroy(&y);
     } else {
-        kit_skipped("the device has no room for two blocks of so much");
+        kit_skipped("the device lacks memory for two blocks of so much");
     }
     floats_destroy(&x);
 }

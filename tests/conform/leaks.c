@@ -5,17 +5,17 @@
 #include <inttypes.h>
 #include <time.h>
 
-/* Everything is given back, by the plugin's own account and by the system's. */
+/* Everything is freed, according to the plugin's counters and to the system. */
 
 #define BLOCK      (UINT64_C(64) << 10)
 #define CYCLES     1000
 #define EVENTS     4000
 #define QUEUES     20
-#define OPENS      4 /* at the least; as many more as there is time for */
+#define OPENS      4 /* at least; more if time permits */
 #define MOST_OPENS 40
 #define SECONDS    0.04
 
-/* ---- by the plugin's own account ------------------------------------------------------------ */
+/* ---- according to the plugin's counters ----------------------------------------------------- */
 
 static void one_of_everything(void)
 {
@@ -44,12 +44,12 @@ static void one_of_everything(void)
     mirror_destroy(&m);
 }
 
-#define SAME(member)                                                                        \
-    do {                                                                                    \
-        if (after.member != before.member)                                                  \
-            kit_fail(#member " is %" PRIu64 ", was %" PRIu64 " before: not given back, or " \
-                             "not counted",                                                 \
-                     after.member, before.member);                                          \
+#define SAME(member)                                                                   \
+    do {                                                                               \
+        if (after.member != before.member)                                             \
+            kit_fail(#member " is %" PRIu64 ", was %" PRIu64 " before: not freed, or " \
+                             "not counted",                                            \
+                     after.member, before.member);                                     \
     } while (0)
 
 static bool accounts_return(void)
@@ -103,13 +103,13 @@ static void copies_are_counted(void)
     mirror_destroy(&m);
 }
 
-/* ---- by the system's ------------------------------------------------------------------------ */
+/* ---- according to the system ---------------------------------------------------------------- */
 
 static uint64_t device_bytes_used(void)
 {
     uint64_t available = 0, total = 0;
 
-    /* On a device in host memory others' use would count. */
+    /* On a device in host memory the use by other programs would count. */
     if (!kit.ops.memory_info || kit_is(FERRY_DEVICE_HOST_MEMORY) || kit_is(FERRY_DEVICE_UNIFIED) ||
         kit.ops.memory_info(kit.dev, &available, &total) != 0)
         return 0;
@@ -140,13 +140,13 @@ static void memory_comes_back(void)
     kit_footprint(&after);
     grown = after.resident - before.resident;
     if (!KIT_SANITIZED && after.resident > before.resident && grown > CYCLES * BLOCK / 2)
-        kit_fail("the process has grown by %" PRIu64 " MiB", grown >> 20);
+        kit_fail("the process grew by %" PRIu64 " MiB", grown >> 20);
     grown = device_bytes_used() - used;
     if (device_bytes_used() > used && grown > CYCLES * BLOCK / 2)
         kit_fail("memory_info says that %" PRIu64 " MiB more are in use", grown >> 20);
 }
 
-/* Small as they are, there is one for each copy. */
+/* Events are small, but there is one for each copy. */
 static void one_event(void)
 {
     kit_wait(NULL);
@@ -157,7 +157,7 @@ static void open_and_close(void)
     kit.ops.device_close(kit_open_device(kit.target->device));
 }
 
-/* With work, for which it may have made something that goes with it. */
+/* With work, for which the plugin may have allocated something. */
 static void open_work_and_close(void)
 {
     kit.dev = kit_open_device(kit.target->device);
@@ -174,8 +174,8 @@ static double now(void)
 }
 
 /*
- * How often a device is opened in a round: of a fast one a little that it leaves shows, too. It is fast if it
- * was once: on a machine with other work to do any may take long.
+ * The number of times that a device is opened in a round: a small leak of a fast device is visible,
+ * too. A device counts as fast if it was fast once: on a busy machine any call may take long.
  */
 static int opens(void)
 {
@@ -201,7 +201,10 @@ static void create_and_destroy_queue(void)
     kit_ok(kit.ops.queue_destroy(kit.dev, queue), "queue_destroy");
 }
 
-/* Threads and files that come with it go with it. The first time a vendor's library may keep some. */
+/*
+ * Threads and files that opening creates must be closed. A vendor's library may keep some the first
+ * time.
+ */
 static void come_and_go(const char *what, void (*both)(void))
 {
     enum { TIMES = 12 };
@@ -241,7 +244,7 @@ void group_leaks(void)
     come_and_go("device_open and device_close", open_and_close);
     kit_does_not_grow("device_open, work and device_close", open_work_and_close, opens());
     if (!counted)
-        kit_not_offered("no counters: leaks inside the plugin cannot be seen; the process does not "
-                        "grow");
+        kit_not_offered("no counters: leaks inside the plugin cannot be detected; the process does "
+                        "not grow");
     kit_remark("by counters, and by the process's size");
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The conformance suite: `ferry check` is made of it.
+# The conformance suite, which `ferry check` runs.
 
 noinst_LTLIBRARIES += %D%/libferryconform.la
 %C%_libferryconform_la_SOURCES = \

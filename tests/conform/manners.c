@@ -21,20 +21,21 @@
 #include <unistd.h>
 
 /*
- * What belongs to the program and to no plugin: its output, its signals, its folder, how numbers are
- * computed and written. It is looked at when a group is done, and on each of its threads.
+ * State that belongs to the program and not to a plugin: its output, signals, working folder, and
+ * the modes of arithmetic and formatting. It is checked at the end of a group, and on each of its
+ * threads.
  */
 
 static const char *const stream_names[] = { "standard output", "standard error" };
-static int streams[2] = { -1, -1 }; /* what is printed there goes here */
-static int report = -1;             /* what was standard error */
+static int streams[2] = { -1, -1 }; /* the file that receives the output */
+static int report = -1;             /* the original standard error */
 
 static char folder[PATH_MAX];
 static mode_t mask;
 static struct sigaction actions[NSIG];
 static char **variables; /* copies */
 
-/* Constants, since the type that they are taken as is a C library's own. */
+/* Macros, because a C library declares a type of its own for them. */
 #define LIMITS(X)  \
     X(RLIMIT_AS)   \
     X(RLIMIT_CORE) \
@@ -48,7 +49,7 @@ static struct rlimit limits[LIMIT_COUNT];
 static struct stat input; /* standard input */
 static cpu_set_t processors;
 
-/* ---- what is printed ------------------------------------------------------------------------ */
+/* ---- output --------------------------------------------------------------------------------- */
 
 static void catch_output(int i, int fd, int file)
 {
@@ -68,7 +69,7 @@ static void expect_silence(int i)
     char text[100];
     ssize_t n;
 
-    kit_case("%s, which is the program's", stream_names[i]);
+    kit_case("%s, which belongs to the program", stream_names[i]);
     fflush(NULL);
     n = streams[i] < 0 ? 0 : pread(streams[i], text, sizeof(text) - 1, 0);
     if (n <= 0)
@@ -81,8 +82,8 @@ static void expect_silence(int i)
 /* ---- signals -------------------------------------------------------------------------------- */
 
 /*
- * Compilers inside vendors' drivers take signals, and a plugin cannot help that: a handler fails the
- * group where it is code of the plugin's file.
+ * Compilers inside vendors' drivers install signal handlers, which a plugin cannot prevent: a
+ * handler fails the group if it is code of the plugin's file.
  */
 static bool is_of_the_plugin(const struct sigaction *action)
 {
@@ -100,11 +101,11 @@ static void look_at_handler(int number, const struct sigaction *was)
 
     if (sigaction(number, NULL, &is) != 0 || is.sa_handler == was->sa_handler)
         return;
-    kit_case("signal %d (%s), which is the program's", number, strsignal(number));
+    kit_case("signal %d (%s), which belongs to the program", number, strsignal(number));
     if (is.sa_handler == SIG_IGN || is.sa_handler == SIG_DFL)
         kit_fail("it is %s now", is.sa_handler == SIG_IGN ? "ignored" : "back to its default");
     if (is_of_the_plugin(&is))
-        kit_fail("the plugin has taken it");
+        kit_fail("the plugin has installed a handler");
 }
 
 static void signals_are_the_program_s(void)
@@ -113,31 +114,31 @@ static void signals_are_the_program_s(void)
         look_at_handler(i, &actions[i]);
 }
 
-/* ---- of each thread ------------------------------------------------------------------------- */
+/* ---- per-thread state ----------------------------------------------------------------------- */
 
 static void expect_no_signal_held_back(void)
 {
     sigset_t set;
 
-    kit_case("the signals that the calling thread holds back");
+    kit_case("the signals that the calling thread blocks");
     pthread_sigmask(SIG_SETMASK, NULL, &set);
     for (int i = 1; i < NSIG; i++)
         if (sigismember(&set, i) == 1)
-            kit_fail("signal %d (%s) has become one of them", i, strsignal(i));
+            kit_fail("signal %d (%s) is blocked now", i, strsignal(i));
 }
 
-/* Tried, rather than read from a register: so it is the same on every processor. */
+/* Tested by computing rather than by reading a register, which works on every processor. */
 static void expect_plain_arithmetic(void)
 {
     volatile float denormal = FLT_MIN / 1024, least = FLT_MIN, many = 0x1p30f, half = 0.5f;
 
     kit_case("the calling thread's arithmetic");
     if (denormal * many == 0)
-        kit_fail("denormal numbers count as 0 now, in the whole program: -ffast-math does that "
+        kit_fail("denormal numbers count as 0 now, in the whole program: -ffast-math causes that "
                  "when the plugin is loaded");
     if (least * half * many == 0)
         kit_fail("results below the least normal number become 0 now, in the whole program: "
-                 "-ffast-math does that when the plugin is loaded");
+                 "-ffast-math causes that when the plugin is loaded");
     if (fegetround() != FE_TONEAREST)
         kit_fail("the rounding mode has changed");
     if (fegetexcept() != 0)
@@ -161,10 +162,10 @@ void kit_thread_manners(void)
     expect_the_same_processors();
     kit_case("the calling thread's locale");
     if (uselocale((locale_t)0) != LC_GLOBAL_LOCALE)
-        kit_fail("it has one of its own now");
+        kit_fail("the thread has one of its own now");
 }
 
-/* ---- of the process ------------------------------------------------------------------------- */
+/* ---- process state -------------------------------------------------------------------------- */
 
 static size_t count_variables(char **list)
 {
@@ -175,7 +176,7 @@ static size_t count_variables(char **list)
     return n;
 }
 
-/* The program's; vendors' libraries set some of their own, up to when a device is open. */
+/* The program's variables; vendors' libraries set some of their own until a device is open. */
 static void keep_variables(void)
 {
     size_t n = count_variables(environ);
@@ -194,7 +195,10 @@ static bool has_variable(char **list, const char *wanted)
     return false;
 }
 
-/* Another thread's getenv reads what setenv frees: only the program can know that there is none. */
+/*
+ * setenv frees strings that another thread's getenv may be reading: only the program can know that
+ * no other thread does.
+ */
 static void expect_variables(char **wanted, char **list, const char *what)
 {
     kit_case("the program's environment");
@@ -222,7 +226,7 @@ static void expect_the_same_limits(void)
     for (int i = 0; i < LIMIT_COUNT; i++) {
         kit_case("the program's limit %s", limit_names[i]);
         if (now[i].rlim_cur != limits[i].rlim_cur)
-            kit_fail("it has become %lld, was %lld", (long long)now[i].rlim_cur,
+            kit_fail("it became %lld, was %lld", (long long)now[i].rlim_cur,
                      (long long)limits[i].rlim_cur);
     }
 }
@@ -231,13 +235,13 @@ static void expect_the_same_input(void)
 {
     struct stat now;
 
-    kit_case("standard input, which is the program's");
+    kit_case("standard input, which belongs to the program");
     if (input.st_ino && (fstat(STDIN_FILENO, &now) != 0 || now.st_ino != input.st_ino ||
                          now.st_dev != input.st_dev))
-        kit_fail("it has been closed, or is another file");
+        kit_fail("it was closed, or is a different file");
 }
 
-/* The program's own wait would find it; and a signal that it does not expect comes. */
+/* The program's own wait would find the child; and an unexpected signal would arrive. */
 static void expect_no_child_and_no_timer(void)
 {
     struct itimerval timers[3] = { { .it_value = { 0, 0 } } };
@@ -245,14 +249,14 @@ static void expect_no_child_and_no_timer(void)
 
     kit_case("the program's children");
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
-        kit_fail("it has one now");
+        kit_fail("there is one now");
     kit_case("the program's timers, of setitimer and alarm");
     getitimer(ITIMER_REAL, &timers[0]);
     getitimer(ITIMER_VIRTUAL, &timers[1]);
     getitimer(ITIMER_PROF, &timers[2]);
     for (int i = 0; i < 3; i++)
         if (timers[i].it_value.tv_sec || timers[i].it_value.tv_usec)
-            kit_fail("one runs now");
+            kit_fail("one is running now");
 }
 
 static void expect_the_same_process(void)
@@ -263,14 +267,14 @@ static void expect_the_same_process(void)
 
     kit_case("the program's locale");
     if (strcmp(locale, "C") != 0)
-        kit_fail("it has become \"%s\"", locale);
+        kit_fail("it became \"%s\"", locale);
     kit_case("the program's working folder");
     if (folder[0] && (!getcwd(now, sizeof(now)) || strcmp(now, folder) != 0))
-        kit_fail("it has become %.200s", now);
+        kit_fail("it became %.200s", now);
     kit_case("the program's umask");
     mask = umask(then);
     if (mask != then)
-        kit_fail("it has become %03o, was %03o", (unsigned)mask, (unsigned)then);
+        kit_fail("it became %03o, was %03o", (unsigned)mask, (unsigned)then);
     expect_variables(variables, environ, "lost");
     expect_variables(environ, variables, "has got");
     expect_the_same_limits();
@@ -304,7 +308,7 @@ void kit_manners_begin(int errors)
 void kit_manners_end(void)
 {
     expect_silence(0);
-    if (!KIT_SANITIZED) /* which has its say there, and need not mean the plugin */
+    if (!KIT_SANITIZED) /* which prints a report there that need not concern the plugin */
         expect_silence(1);
     expect_the_same_process();
     signals_are_the_program_s();

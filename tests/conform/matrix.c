@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* gemv, gemm: row-major, with rows longer than they need be, transposed and not. */
+/* gemv, gemm: row-major, with rows longer than necessary, transposed and not. */
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-#define FIRST         5 /* where operands begin, in elements: not at the block's own beginning */
+#define FIRST         5 /* the offset of operands in elements: not the block's beginning */
 
-/* A matrix of rows × columns, `ld` elements from row to row; a vector is one column. */
+/* A matrix of rows × columns, with row stride `ld`; a vector is one column. */
 struct matrix {
     ferry_dtype t;
     int64_t rows, columns, ld, first;
@@ -50,7 +50,7 @@ static ferry_cref cref(const struct matrix *a)
     return ferry_ref_const(ref(a));
 }
 
-/* One operation: C = alpha op(A) op(B) + beta C, of which y = … is the case of one column. */
+/* One operation: C = alpha op(A) op(B) + beta C; y = … is the case of one column. */
 struct product {
     struct matrix a, b, c;
     bool trans_a, trans_b;
@@ -59,7 +59,7 @@ struct product {
     long double *want, *tolerance; /* of m × n */
 };
 
-/* What the element should be. Products of F16 and BF16 are summed in F32. */
+/* The expected element. Products of F16 and BF16 are accumulated in F32. */
 static void expect(struct product *p, int64_t i, int64_t j)
 {
     long double sum = 0, magnitude = 0, old = p->beta != 0 ? at(&p->c, false, i, j) : 0;
@@ -87,7 +87,7 @@ static void expect_all(struct product *p)
             expect(p, i, j);
 }
 
-/* C row by row; what lies between the rows stays. */
+/* Checks C row by row; bytes between the rows must not change. */
 static void check_result(struct product *p)
 {
     size_t size = arith_size(p->c.t);
@@ -124,7 +124,7 @@ static void product_destroy(struct product *p)
     free(p->tolerance);
 }
 
-/* With beta 0 what was there is not read: NaN must not come through. */
+/* With beta 0 the old contents are not read: NaN must not propagate. */
 static void fill_with_nan(struct product *p)
 {
     for (int64_t i = 0; i < p->m; i++)
@@ -203,7 +203,7 @@ void group_gemm(void)
 
 /* ---- gemv ----------------------------------------------------------------------------------- */
 
-/* A vector is a matrix of one column whose rows are `inc` long. */
+/* A vector is a matrix of one column with row stride `inc`. */
 static bool gemv(ferry_dtype t, int64_t rows, int64_t columns, bool transposed, int64_t wider,
                  int64_t incx, int64_t incy, double alpha, double beta)
 {

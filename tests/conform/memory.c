@@ -29,7 +29,7 @@ static const uint64_t sizes[] = { 1,
                                   (1u << 20) + 1,
                                   (8u << 20) + 64 };
 
-/* A block must be the plugin's to the last byte, and zero if it says so. */
+/* A block must be usable to the last byte, and zero if the plugin reports that. */
 static void *alloc_checked(uint64_t bytes, uint32_t flags)
 {
     void *handle = NULL;
@@ -37,7 +37,7 @@ static void *alloc_checked(uint64_t bytes, uint32_t flags)
 
     kit_ok(kit.ops.alloc(kit.dev, NULL, bytes, flags, &handle, &out_flags), "alloc");
     if (!handle)
-        kit_fail("returned 0 and a handle of NULL");
+        kit_fail("returned 0 and a NULL handle");
     if ((kit_is(FERRY_DEVICE_POINTERS) || kit_is(FERRY_DEVICE_HOST_MEMORY)) &&
         (uintptr_t)handle % 64 != 0)
         kit_fail("%p is not aligned to 64 bytes; a plugin whose handles are objects, not pointers, "
@@ -55,7 +55,7 @@ static void *alloc_checked(uint64_t bytes, uint32_t flags)
         kit_wait(NULL);
         for (uint64_t i = 0; i < bytes; i++)
             if (bytes_there[i])
-                kit_fail("said FERRY_ALLOC_WAS_ZEROED, and byte %" PRIu64 " is 0x%02x", i,
+                kit_fail("reported FERRY_ALLOC_WAS_ZEROED, but byte %" PRIu64 " is 0x%02x", i,
                          bytes_there[i]);
         free(bytes_there);
     }
@@ -81,13 +81,13 @@ static void every_size_is_there_to_its_last_byte(void)
         }
 }
 
-/* Zeroing one block, or handing it out, must not touch another. */
+/* Zeroing or allocating one block must not change another. */
 static void neighbours_stay_as_they_are(void)
 {
     enum { BLOCKS = 48 };
     struct mirror blocks[BLOCKS];
 
-    kit_case("%d blocks side by side", BLOCKS);
+    kit_case("%d blocks at once", BLOCKS);
     for (unsigned i = 0; i < BLOCKS; i++) {
         mirror_create(&blocks[i], 1 + i * 67 % 700, i);
         for (unsigned k = 0; k < i; k++)
@@ -105,7 +105,7 @@ static void neighbours_stay_as_they_are(void)
         mirror_check(&blocks[i]);
     }
     for (unsigned i = 0; i < BLOCKS; i++)
-        mirror_destroy(&blocks[(i * 7) % BLOCKS]); /* in another order */
+        mirror_destroy(&blocks[(i * 7) % BLOCKS]); /* in a different order */
 }
 
 static void blocks_are_counted(void)
@@ -134,7 +134,7 @@ static void blocks_are_counted(void)
                  now.live_blocks, now.live_bytes, before.live_blocks, before.live_bytes);
 }
 
-/* Blocks of a host-memory device are the program's to touch. */
+/* The program may access blocks of a host-memory device. */
 static void host_memory_is_host_memory(void)
 {
     struct mirror m;
@@ -144,10 +144,10 @@ static void host_memory_is_host_memory(void)
     mirror_create(&m, 10000, 5);
     kit_case("FERRY_DEVICE_HOST_MEMORY: reading a block of 10000 bytes through its handle");
     if (memcmp(m.handle, m.want, m.bytes) != 0)
-        kit_fail("what memcpy H2D wrote is not there");
+        kit_fail("the bytes that memcpy H2D wrote are missing");
     kit_pattern(m.want, m.bytes, 6);
     memcpy(m.handle, m.want, m.bytes);
-    kit_case("FERRY_DEVICE_HOST_MEMORY: what the host wrote through the handle");
+    kit_case("FERRY_DEVICE_HOST_MEMORY: bytes that the host wrote through the handle");
     mirror_check(&m);
     mirror_destroy(&m);
 }
@@ -166,7 +166,7 @@ static void pinned_memory(uint64_t bytes, uint32_t flags)
         kit_fail("%p is not aligned to 64 bytes", (void *)p);
     for (uint64_t i = 0; i < bytes && (out_flags & FERRY_ALLOC_WAS_ZEROED); i++)
         if (p[i])
-            kit_fail("said FERRY_ALLOC_WAS_ZEROED, and byte %" PRIu64 " is 0x%02x", i, p[i]);
+            kit_fail("reported FERRY_ALLOC_WAS_ZEROED, but byte %" PRIu64 " is 0x%02x", i, p[i]);
     memset(p, 0x5a, bytes);
     kit_ok(kit.ops.host_free(kit.dev, p), "host_free");
 }
@@ -189,15 +189,15 @@ static void too_much(uint64_t bytes, bool host)
     uint32_t flags = 0;
     int code;
 
-    kit_case("%s of %" PRIu64 " bytes, more than there can be", entry, bytes);
+    kit_case("%s of %" PRIu64 " bytes, more than the device's memory", entry, bytes);
     kit_counters(&before);
     code = kit_refused(host ? kit.ops.host_alloc(kit.dev, bytes, 0, &handle, &flags)
                             : kit.ops.alloc(kit.dev, NULL, bytes, 0, &handle, &flags),
                        entry);
     if (code != FERRY_ENOMEM)
-        kit_fail("returned %s; FERRY_ENOMEM says that memory is short", kit_code_name(code));
+        kit_fail("returned %s; FERRY_ENOMEM reports that memory is short", kit_code_name(code));
     if (handle != untouched)
-        kit_fail("wrote its result though it failed");
+        kit_fail("wrote its result although it failed");
     if (kit_counters(&after) &&
         (after.live_blocks != before.live_blocks || after.live_bytes != before.live_bytes))
         kit_fail("counters: %" PRIu64 " blocks of %" PRIu64 " bytes are live, were %" PRIu64

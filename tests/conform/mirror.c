@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Device blocks, and what the host knows should be in them. */
+/* Device blocks, and their expected contents on the host. */
 
 void *kit_alloc(uint64_t bytes)
 {
@@ -14,8 +14,10 @@ void *kit_alloc(uint64_t bytes)
 
     kit_ok(kit.ops.alloc(kit.dev, NULL, bytes, 0, &handle, &flags), "alloc");
     if (!handle)
-        kit_fail("alloc of %" PRIu64 " bytes returned 0 and a handle of NULL", bytes);
-    /* Ordered on the default queue; any may use it once that has come so far. */
+        kit_fail("alloc of %" PRIu64 " bytes returned 0 and a NULL handle", bytes);
+    /*
+     * Ordered on the default queue; other queues may use it once that has reached the allocation.
+     */
     if (kit_is(FERRY_DEVICE_ORDERED_ALLOC))
         kit_ok(kit.ops.synchronize(kit.dev), "synchronize");
     return handle;
@@ -54,7 +56,7 @@ uint64_t kit_random(uint64_t *state)
     return *state >> 33;
 }
 
-/* Four at a time: there are many. */
+/* Four bytes at a time, for speed. */
 void kit_pattern(void *to, size_t bytes, unsigned seed)
 {
     unsigned char *p = to;
@@ -111,7 +113,7 @@ void mirror_upload(struct mirror *m)
     kit_wait(NULL);
 }
 
-/* `mask`: what of each byte is wrong beforehand, so that a byte that does not come shows. */
+/* `mask`: bits that are flipped beforehand, so that a byte that is not copied is detected. */
 static void download(struct mirror *m, unsigned char mask)
 {
     for (uint64_t i = 0; i < m->bytes; i++)
@@ -127,14 +129,14 @@ void mirror_download(struct mirror *m)
     download(m, 0xff);
 }
 
-/* It may be that the block is right, and the copy that looks at it is not. */
+/* The block may be correct, and the copy that reads it wrong. */
 static void suspect_the_copy(struct mirror *m, uint64_t i)
 {
     unsigned char first = m->got[i];
 
     download(m, 0x5a);
     if (m->got[i] != first)
-        kit_fail("memcpy D2H of %" PRIu64 " bytes does not bring byte %" PRIu64, m->bytes, i);
+        kit_fail("memcpy D2H of %" PRIu64 " bytes does not copy byte %" PRIu64, m->bytes, i);
 }
 
 void mirror_check(struct mirror *m)

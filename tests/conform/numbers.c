@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Elements of every dtype, and how far off they may be. */
+/* Elements of every dtype, and the permitted errors. */
 
 const int64_t kit_counts[] = { 1,   2,   3,   4,   5,   6,    7,    8,    9,    12,   15,   16,
                                17,  31,  32,  33,  63,  64,   65,   100,  127,  128,  129,  255,
@@ -65,7 +65,7 @@ long double kit_least_normal(ferry_dtype dtype)
     return dtype <= FERRY_BF16 ? least[dtype] : 0;
 }
 
-/* One rounding of something of that size, with a little room for the reference's own. */
+/* One rounding of a value of that magnitude, with a small margin for the reference's own. */
 long double kit_tolerance(ferry_dtype dtype, long double magnitude)
 {
     return 0.51L * (long double)arith_epsilon(dtype) * fabsl(magnitude) +
@@ -82,7 +82,7 @@ void mirror_check_numbers(struct mirror *m, ferry_dtype dtype, uint64_t offset, 
     for (int64_t i = 0; i < n; i++) {
         long double got;
 
-        /* A reference need not be aligned on the host's side of the mirror. */
+        /* An element in the mirror need not be aligned on the host. */
         char one[8];
 
         memcpy(one, m->got + offset + (size_t)i * size, size);
@@ -101,7 +101,7 @@ bool kit_done(int code, uint32_t op, uint32_t dtype, const char *entry)
 {
     if (code == FERRY_EUNSUPPORTED) {
         if (kit.ops.supports && kit_supports(op, dtype))
-            kit_fail("supports says 1, and the call FERRY_EUNSUPPORTED");
+            kit_fail("supports returned 1, but the call FERRY_EUNSUPPORTED");
         return false;
     }
     kit_ok(code, entry);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ops: the table "ferry.op/1", and every kind beside the kit's own reference. */
+/* ops: the table "ferry.op/1", and every kind compared with the kit's own reference. */
 
 static void take_table(void)
 {
@@ -16,7 +16,7 @@ static void take_table(void)
 
     kit_case("extension");
     if (kit.ops.extension(kit.dev, "acme.nonesuch/1", &found) != FERRY_EUNSUPPORTED)
-        kit_fail("extension of a name that there cannot be is not FERRY_EUNSUPPORTED");
+        kit_fail("extension of an invalid name is not FERRY_EUNSUPPORTED");
     code = kit.ops.extension(kit.dev, FERRY_OP_EXTENSION, &found);
     if (code == FERRY_EUNSUPPORTED)
         kit_not_offered("no extension \"" FERRY_OP_EXTENSION "\"; ferry computes on the host");
@@ -25,11 +25,11 @@ static void take_table(void)
         kit_fail("it returned 0 and stored no table");
     op_table = found;
     if (op_table->struct_size < sizeof(*op_table))
-        kit_fail("the table's struct_size is %" PRIu32 ", less than its entries take (%zu)",
+        kit_fail("the table's struct_size is %" PRIu32 ", less than the size of its entries (%zu)",
                  op_table->struct_size, sizeof(*op_table));
     if (!op_table->query || !op_table->create || !op_table->prepare || !op_table->run ||
         !op_table->destroy)
-        kit_fail("an entry of the table is NULL; all must be there");
+        kit_fail("an entry of the table is NULL; all are mandatory");
 }
 
 static void refused(const ferry_op_desc *op, const char *what)
@@ -41,7 +41,7 @@ static void refused(const ferry_op_desc *op, const char *what)
         kit_fail("query returned 0");
 }
 
-/* What a later ferry may ask for, and one that is larger. */
+/* Operations of a later version of ferry, and a larger structure. */
 static void unknown(void)
 {
     struct {
@@ -61,7 +61,7 @@ static void unknown(void)
     memset(later.more, 0xee, sizeof(later.more));
     op->struct_size = sizeof(later);
     if (op_ask(op, &answer) != before)
-        kit_fail("query answered otherwise than for one of today's size");
+        kit_fail("query gave another answer than for the current size");
     op->struct_size = sizeof(*op);
     op->kind = 60;
     refused(op, "an unknown kind");
@@ -79,9 +79,9 @@ static void unknown(void)
     op->kind = FERRY_OP_NAMED;
     memset(&op->params, 0, sizeof(op->params));
     strcpy(op->params.named.name, "acme.nonesuch/1");
-    refused(op, "an operation with a name that there cannot be");
+    refused(op, "an operation with an invalid name");
     memset(op->params.named.name, 'n', sizeof(op->params.named.name));
-    refused(op, "an operation whose name does not end");
+    refused(op, "an operation whose name lacks a NUL");
 }
 
 static void remark(uint32_t mask)
@@ -117,8 +117,8 @@ void group_ops(void)
     }
     op_conversion_trials();
     if (!op_tally.taken)
-        kit_not_offered("its table takes none of %d operations", op_tally.tried);
-    kit_case("the account after %d operations", op_tally.taken);
+        kit_not_offered("its table accepts none of %d operations", op_tally.tried);
+    kit_case("counters after %d operations", op_tally.taken);
     if (counts && kit_counters(&after) && after.live_blocks != before.live_blocks)
         kit_fail("live_blocks was %" PRIu64 ", is %" PRIu64, before.live_blocks, after.live_blocks);
     remark(mask);

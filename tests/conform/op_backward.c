@@ -4,20 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-/* The reference of the backward passes that have no window: in[0] is dy. */
+/* The reference of the backward passes without a window: in[0] is dy. */
 
-#define SOME 24 /* roundings that a transcendental function may cost */
+#define SOME 24 /* permitted roundings of a transcendental function */
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
-/* What dy is multiplied by. */
+/* The factor of dy. */
 static long double slope(const ferry_op_desc *op, long double r)
 {
     return op_unary_slope(op->params.unary.function, r, op->params.unary.a, op->params.unary.b,
                           op->params.unary.c);
 }
 
-/* The element at dy's index; an axis of 1 is repeated. */
+/* The element at dy's index; an axis of 1 is broadcast. */
 static long double repeated(const struct op_block *b, const int64_t *i)
 {
     int64_t at[FERRY_OP_AXES] = { 0 };
@@ -37,7 +37,7 @@ static void binary_data(const struct op_scene *s, const int64_t *i, struct op_nu
         op_set(out, x > 0 ? dy : u * dy, u * dy, 1);
 }
 
-/* What one place of dy adds to du, or to dv. */
+/* The contribution of one element of dy to du, or to dv. */
 static long double share(const struct op_scene *s, const int64_t *at, const int64_t *i)
 {
     long double dy = op_get(&s->in[0], at);
@@ -78,7 +78,7 @@ static void binary_share(const struct op_scene *s, const int64_t *i, struct op_n
 
 /* ---- matrices and channels ------------------------------------------------------------------ */
 
-/* dy's sums over all but channel i. */
+/* The sums of dy over all axes but the channel i. */
 static void channel_sums(const struct op_scene *s, const int64_t *i, struct op_number *out)
 {
     int64_t at[FERRY_OP_AXES] = { 0 };
@@ -92,7 +92,7 @@ static void channel_sums(const struct op_scene *s, const int64_t *i, struct op_n
     while (op_next(&s->in[0].o, at));
 }
 
-/* The column of w that an element of x meets. */
+/* The column of w for an element of x. */
 static int64_t column_of(const ferry_operand *x, const int64_t *i)
 {
     int64_t column = 0;

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operands of operations in blocks that are larger than they. */
+/* Operands of operations in blocks that are larger than the operands. */
 
-#define FIRST 5 /* elements before an operand's first: not at the block's own beginning */
+#define FIRST 5 /* elements before an operand's first, which is not at the block's beginning */
 #define TAIL  9
 
-/* ---- where elements lie --------------------------------------------------------------------- */
+/* ---- layouts -------------------------------------------------------------------------------- */
 
 /*
- * The axes from the innermost outwards: a matrix with its strides exchanged where channels would be
+ * The axes from the innermost outwards; a matrix has its strides exchanged where channels would be
  * last. A slice leaves room for three more channels.
  */
 void op_lay(ferry_operand *o, enum op_lie lie)
@@ -38,7 +38,7 @@ void op_lay(ferry_operand *o, enum op_lie lie)
     for (uint32_t k = 0; k < n; k++) {
         int64_t room = o->shape[order[k]] + (order[k] == wider ? 3 : 0);
 
-        /* where there is one element, the stride says nothing */
+        /* the stride of an axis of one element is arbitrary */
         o->stride[order[k]] = lie == OP_WIDE && o->shape[order[k]] == 1 ? 10007 : run;
         run *= room > 1 ? room : 1;
     }
@@ -102,7 +102,7 @@ static void open_block(struct op_block *b, const ferry_operand *o, unsigned seed
     b->m->end = b->m->bytes - TAIL * arith_size((ferry_dtype)o->dtype);
 }
 
-/* Every element of the operand, or of the block, becomes the value that `from` has for it. */
+/* Sets every element of the operand, or of the block, to the value of `from`. */
 static void put_all(struct op_block *b, const void *from)
 {
     ferry_dtype t = (ferry_dtype)b->o.dtype;
@@ -142,7 +142,10 @@ void op_block_output(struct op_block *b, const ferry_operand *o, unsigned seed)
     mirror_upload(b->m);
 }
 
-/* Regions of images of 9 × 8 as roi.spatial_scale has them: a part, a point, beyond the edge, the wrong way round. */
+/*
+ * Regions of images of 9 × 8, scaled by roi.spatial_scale: a part, a point, beyond the edge, with
+ * swapped corners.
+ */
 static long double region(const int64_t *i)
 {
     static const int boxes[][5] = {
@@ -152,7 +155,7 @@ static long double region(const int64_t *i)
     return boxes[i[0] % 4][i[1]];
 }
 
-/* Each second stretch of numbers is random: vectors of one kind alone come with it. */
+/* Every second stretch of numbers is random, so that whole vectors of one kind occur. */
 static long double suited(const struct op_block *b, const int64_t *i, int64_t k)
 {
     return k / kit_special_count % 2 ? op_get(b, i) : kit_special[k % kit_special_count];
@@ -221,7 +224,7 @@ static void check_element(struct op_block *b, const char *what, const int64_t *i
     long double got = arith_get(t, b->m->got, at);
     unsigned char as[8];
 
-    arith_put(t, as, 0, want->value); /* where it has to be exact, in what the output can hold */
+    arith_put(t, as, 0, want->value); /* if it must be exact: rounded to the output's dtype */
     if (!arith_near(got, want->roundings == 0 ? arith_get(t, as, 0) : want->value,
                     tolerance(t, want)))
         kit_fail("%s(%s) is %.9Lg, should be %.9Lg", what, index_text(&b->o, i), got, want->value);

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /*
- * Strided copies from each dtype to each other. A plugin that computes in F32 alone is given halves by way of
- * those that it takes.
+ * Strided copies from each dtype to each other. If a plugin computes only in F32, its halves are
+ * made by dtypes that it accepts.
  */
 
 static void copy(uint32_t from, uint32_t to, const int64_t *shape)

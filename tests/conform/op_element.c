@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The reference of what has no window. */
+/* The reference of the kinds without a window. */
 
-#define SOME 24 /* roundings that a transcendental function may cost */
+#define SOME 24 /* permitted roundings of a transcendental function */
 
 void op_set(struct op_number *out, long double value, long double magnitude, double roundings)
 {
@@ -20,7 +20,7 @@ void op_add(struct op_number *out, long double term)
 
 /* ---- one element of each input -------------------------------------------------------------- */
 
-/* The input at y's index; an axis of 1 is repeated. */
+/* The input at y's index; an axis of 1 is broadcast. */
 static long double repeated(const struct op_block *b, const int64_t *i)
 {
     int64_t at[FERRY_OP_AXES] = { 0 };
@@ -91,7 +91,7 @@ static void gemm(const struct op_scene *s, const int64_t *i, struct op_number *o
 
 struct sums {
     long double n, sum, squares, absolute, most;
-    int64_t where; /* of the last of the largest, along the last axis that is reduced */
+    int64_t where; /* the index of the last of the largest, along the last reduced axis */
 };
 
 /* Over the axes of `mask`, at y's index. */

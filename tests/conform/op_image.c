@@ -3,11 +3,11 @@
 
 #include <math.h>
 
-/* The reference of what looks at images by coordinates: RESIZE and ROI_POOL. */
+/* The reference of the kinds that access images by coordinates: RESIZE and ROI_POOL. */
 
 /* ---- resize --------------------------------------------------------------------------------- */
 
-/* How much element `x` of `in` gives to element `y` of `out`, along one axis. */
+/* The weight of element `x` of `in` in element `y` of `out`, along one axis. */
 static long double weight_of(const ferry_op_desc *op, int64_t in, int64_t out, int64_t x, int64_t y)
 {
     uint32_t sampling = op->params.resize.sampling;
@@ -31,7 +31,7 @@ static long double weight_of(const ferry_op_desc *op, int64_t in, int64_t out, i
     return (long double)weight;
 }
 
-/* All places of `from` that have to do with place i of the other image; `is_data`: i is of x. */
+/* All elements of `from` that contribute to element i of the other image; `is_data`: i is of x. */
 static void resized(const struct op_scene *s, const int64_t *i, bool is_data, struct op_number *out)
 {
     const int64_t *from = s->in[0].o.shape, *to = s->out[0].o.shape;
@@ -68,7 +68,7 @@ struct bin {
     int64_t first, end;
 };
 
-/* Fast R-CNN rounds what the region is, R-FCN the places where bins begin and end. */
+/* Fast R-CNN rounds the region's corners, R-FCN the ends of the bins. */
 static struct bin bin_of(const struct op_scene *s, int axis, const int64_t *y)
 {
     int64_t region[2] = { y[0], 2 - axis }, bins = s->out[0].o.shape[2 + axis];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
-/* What is tried of kinds that look at images by coordinates, and of those that change what is there. */
+/* Trials of the kinds that access images by coordinates, and of those that modify data. */
 
 static void resize(uint32_t dtype, uint32_t method, uint32_t sampling)
 {

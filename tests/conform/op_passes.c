@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* Backward passes, as the forward operation has them: dy is in out[0]'s shape, dx in in[0]'s. */
+/* Backward passes, derived from the forward operation: dy has out[0]'s shape, dx in[0]'s. */
 
-/* One whose first inputs are the operands that there are; NULL ends them. */
+/* An operation whose first inputs are the given operands, ended by NULL. */
 static ferry_op_desc pass_of(const ferry_op_desc *forward, uint32_t pass,
                              const ferry_operand *const *in, const ferry_operand *out)
 {

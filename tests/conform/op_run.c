@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One prepared operation, run: once, again, on two queues, with other constants. */
+/* Runs a prepared operation: once, again, on two queues, and with other constants. */
 
-/* Bytes around packed constants and workspaces, which begin where they may. */
+/* Bytes around packed constants and workspaces, which keep their alignment. */
 static uint64_t margin(void)
 {
     return (uint64_t)kit_first(64, 1);
 }
 
-/* ---- words ---------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 static size_t put_numbers(char *text, size_t size, const int64_t *numbers, uint32_t n)
 {
@@ -73,7 +73,7 @@ void op_say(const ferry_op_desc *op, const char *note, const char *doing)
 
 /* ---- a run ---------------------------------------------------------------------------------- */
 
-/* One prepared operation and all that it needs. */
+/* One prepared operation and its buffers. */
 struct run {
     const ferry_op_desc *op;
     ferry_op_answer answer;
@@ -84,7 +84,7 @@ struct run {
     struct op_number *want[FERRY_OP_OUTPUTS];
 };
 
-/* NaN, unless the operation reads it, too: what a pass adds to, what an update changes. */
+/* NaN, unless the operation also reads it: a pass that accumulates, or an update. */
 static void create_output(const ferry_op_desc *op, uint32_t n, struct op_block *out)
 {
     if (op->pass >= FERRY_PASS_BACKWARD_WEIGHTS || op->kind == FERRY_OP_SCATTER_ADD ||
@@ -126,7 +126,7 @@ static void destroy_blocks(struct run *r)
         mirror_destroy(&r->packed);
 }
 
-/* Before anything has run: what is in place is its own input. */
+/* Computed before the run: an operation in place overwrites its input. */
 static void expect_all(struct run *r)
 {
     const struct op_scene s = { r->op, r->in, r->out };
@@ -138,12 +138,12 @@ static void expect_all(struct run *r)
         r->want[n] = kit_host((size_t)op_count(&r->op->out[n]) * sizeof(**r->want));
         do
             if (!op_expect(&s, n, i, &r->want[n][k++]))
-                kit_fail("the check itself knows no such kind");
+                kit_fail("the check itself does not know the kind");
         while (op_next(&r->op->out[n], i));
     }
 }
 
-/* All of a block but its guards may change. */
+/* All of a block except its guards may change. */
 static void check_guards(struct mirror *m, const char *what)
 {
     mirror_download(m);
@@ -167,7 +167,7 @@ static void prepare(struct run *r)
     check_guards(&r->packed, "packed constants");
 }
 
-/* Enqueues one run into these outputs. */
+/* Submits one run with these outputs. */
 static void enqueue(struct run *r, void *queue, struct op_block *outputs, struct mirror *workspace)
 {
     ferry_cref in[FERRY_OP_INPUTS];
@@ -229,7 +229,7 @@ static void run_once(struct run *r)
 
 /* ---- again ---------------------------------------------------------------------------------- */
 
-/* Other outputs, into which the same has to come, bit by bit: on one queue, or on two at a time. */
+/* Runs into other outputs, which must be identical, on one queue, or on two at once. */
 static void run_again(struct run *r, int queues)
 {
     struct op_block out[2][FERRY_OP_OUTPUTS];
@@ -249,7 +249,7 @@ static void run_again(struct run *r, int queues)
         for (uint32_t i = 0; i < r->op->n_out; i++) {
             mirror_download(out[q][i].m);
             if (memcmp(out[q][i].m->got, r->out[i].m->got, out[q][i].m->bytes) != 0)
-                kit_fail("out[%" PRIu32 "] has other bits than after the first run", i);
+                kit_fail("out[%" PRIu32 "] differs in bits from the first run", i);
             op_block_destroy(&out[q][i]);
         }
         if (queue[q])
@@ -257,7 +257,7 @@ static void run_again(struct run *r, int queues)
     }
 }
 
-/* The constants have been written: ferry has them packed once more. */
+/* The constants have been rewritten: they are packed again, as ferry does. */
 static void run_rewritten(struct run *r)
 {
     for (uint32_t i = 0; i < r->op->n_in; i++)

@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-/* The reference of SCATTER_ADD and UPDATE, which change what is there, and of RANDOM. */
+/* The reference of SCATTER_ADD and UPDATE, which modify data, and of RANDOM. */
 
-#define SOME 24 /* roundings that a root or a transcendental function may cost */
+#define SOME 24 /* permitted roundings of a root or a transcendental function */
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
@@ -77,7 +77,7 @@ void op_expect_random(const struct op_scene *s, const int64_t *i, struct op_numb
 /* scale, l2, l1, rate, momentum, decay, delta */
 const double op_scalars[FERRY_UPDATE_SCALARS] = { 0.5, 0.0625, 0.03125, 0.25, 0.75, 0.875, 0.125 };
 
-/* What becomes of a parameter and its histories. */
+/* The updated parameter and histories. */
 static void updated(uint32_t solver, long double grad, long double *w, long double *h,
                     long double *k)
 {

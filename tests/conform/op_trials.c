@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What is tried: shapes that loops cut at, in small. */
+/* The trials: small shapes with the sizes at which loops are split. */
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -144,7 +144,7 @@ static int64_t windows_along(const ferry_op_window *w, uint32_t i, int64_t in)
                          : (in + w->pad[i] + w->pad_end[i] - extent) / w->stride[i] + 1;
 }
 
-/* (n, c, image…) or, with a window, (n, c, as many as there are windows…). */
+/* (n, c, image…) or, with a window, (n, c, number of windows…). */
 static void image(ferry_operand *o, uint32_t dtype, const struct windowed *t, int64_t c,
                   const ferry_op_window *w)
 {
@@ -170,7 +170,7 @@ static void convolution(const struct windowed *t, uint32_t dtype, bool constant)
     image(&op.in[0], dtype, t, t->c, NULL);
     op_shape(&op.in[1], dtype, shape);
     image(&op.out[0], dtype, t, t->o, w);
-    if (constant) { /* weights and bias that may be packed, and a rectifier behind */
+    if (constant) { /* weights and bias that may be packed, followed by a ReLU */
         OP_SHAPE(&op.in[2], dtype, t->o);
         op.constants = 6;
         op.n_epilogue = 1;
@@ -418,7 +418,7 @@ static void gather(uint32_t dtype, uint32_t index)
 {
     ferry_op_desc op = op_begin(FERRY_OP_GATHER, 2, 1);
 
-    OP_SHAPE(&op.in[0], dtype, 7, 5); /* indices are from −9 to 9: some name no row */
+    OP_SHAPE(&op.in[0], dtype, 7, 5); /* indices from −9 to 9, some of which are out of range */
     OP_SHAPE(&op.in[1], index, 4, 6);
     OP_SHAPE(&op.out[0], dtype, 4, 6, 5);
     op_try(&op, "indices in and out of the table", false);
@@ -445,7 +445,7 @@ static void axes(uint32_t dtype)
         lrn(dtype, FERRY_LRN_ACROSS, shape[i], 3, 2);
         lrn(dtype, FERRY_LRN_WITHIN, shape[i], 3, 1);
     }
-    reduce(dtype, FERRY_REDUCE_SUM, none, 2); /* a sum of nothing */
+    reduce(dtype, FERRY_REDUCE_SUM, none, 2); /* an empty sum */
     gather(dtype, FERRY_I32);
     gather(dtype, FERRY_I64);
 }

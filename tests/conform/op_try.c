@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A trial: what query says of an operation, in each layout, and whether it is so. */
+/* A trial: the answer of query for an operation, in each layout, and whether it holds. */
 
 const ferry_op_table *op_table;
 struct op_tally op_tally;
@@ -30,20 +30,21 @@ static void check_answer(const ferry_op_desc *op, const ferry_op_answer *a)
     if (a->struct_size != sizeof(*a))
         kit_fail("query changed the answer's struct_size to %" PRIu32, a->struct_size);
     if (a->epilogue > op->n_epilogue)
-        kit_fail("query takes %" PRIu32 " epilogue steps of %" PRIu32, a->epilogue, op->n_epilogue);
+        kit_fail("query accepts %" PRIu32 " epilogue steps of %" PRIu32, a->epilogue,
+                 op->n_epilogue);
     if (!is_order(a->order, op->in[0].rank))
-        kit_fail("query's order is no order of the %" PRIu32 " axes", op->in[0].rank);
+        kit_fail("query's order is not a permutation of the %" PRIu32 " axes", op->in[0].rank);
     if (a->packed_inputs & ~op->constants)
         kit_fail("query packs inputs 0x%" PRIx32 ", of which only 0x%" PRIx32 " are constants",
                  a->packed_inputs, op->constants);
     if (a->packed_inputs && !a->packed_bytes)
         kit_fail("query packs inputs 0x%" PRIx32 " into 0 bytes", a->packed_inputs);
     if (a->packed_bytes > UINT64_C(1) << 30 || a->workspace_bytes > UINT64_C(1) << 30)
-        kit_fail("query wants %" PRIu64 " bytes packed and %" PRIu64 " of workspace for this",
+        kit_fail("query requires %" PRIu64 " bytes packed and %" PRIu64 " of workspace for this",
                  a->packed_bytes, a->workspace_bytes);
 }
 
-/* The answer, with what it may not write behind it. FERRY_EUNSUPPORTED, or 0. */
+/* The answer, checked for writes past it. FERRY_EUNSUPPORTED, or 0. */
 int op_ask(const ferry_op_desc *op, ferry_op_answer *out)
 {
     struct {
@@ -58,7 +59,7 @@ int op_ask(const ferry_op_desc *op, ferry_op_answer *out)
     code = op_table->query(kit.dev, op, &room.answer);
     for (size_t i = 0; i < sizeof(room.guard); i++)
         if (room.guard[i] != 0xee)
-            kit_fail("query wrote beyond the answer's struct_size");
+            kit_fail("query wrote past the answer's struct_size");
     *out = room.answer;
     if (code != FERRY_EUNSUPPORTED)
         kit_ok(code, "query");
@@ -71,7 +72,7 @@ static bool query(const ferry_op_desc *op, ferry_op_answer *out)
     int code = op_ask(op, out);
 
     if (code != op_ask(op, &again) || (code == 0 && memcmp(out, &again, sizeof(again)) != 0))
-        kit_fail("query answered otherwise when it was asked again");
+        kit_fail("query gave a different answer when asked again");
     if (code == 0)
         check_answer(op, out);
     return code == 0;
@@ -79,7 +80,7 @@ static bool query(const ferry_op_desc *op, ferry_op_answer *out)
 
 /* ---- a trial -------------------------------------------------------------------------------- */
 
-/* False if the plugin does not take it. */
+/* False if the plugin does not accept it. */
 static bool try_one(const ferry_op_desc *op, const char *note, bool in_place, bool queues)
 {
     ferry_op_desc cut = *op;
@@ -91,13 +92,14 @@ static bool try_one(const ferry_op_desc *op, const char *note, bool in_place, bo
         kit_fail("the check itself is wrong: %s", ferry_last_error());
     if (!query(op, &answer))
         return false;
-    if (answer.epilogue < op->n_epilogue) { /* ferry does the others, by operations of their own */
+    if (answer.epilogue < op->n_epilogue) { /* ferry computes the other steps by operations of their
+                                             * own */
         cut.n_epilogue = answer.epilogue;
         if (!query(&cut, &answer))
-            kit_fail("query refuses the operation without the epilogue that it did not take");
+            kit_fail("query refuses the operation without the epilogue that it did not accept");
     }
     kit_ok(op_table->create(kit.dev, &cut, &prepared), "create");
-    if (op_count(&op->out[0])) /* ferry runs nothing that writes nothing */
+    if (op_count(&op->out[0])) /* ferry does not run operations with empty outputs */
         op_run(&cut, &answer, prepared, note, in_place, queues);
     op_table->destroy(kit.dev, prepared);
     op_tally.kinds |= op->kind >= 32 && op->kind < 64 ? UINT64_C(1) << (op->kind - 32) : 0;
@@ -125,7 +127,7 @@ void op_try(const ferry_op_desc *op, const char *note, bool in_place)
             continue;
         done = try_one(&laid, note, in_place, i % 3 == 0);
         if (done && i && !plain)
-            kit_fail("query takes these strides and refuses the same operation plain");
+            kit_fail("query accepts these strides but refuses the same operation with plain ones");
         plain = plain || done;
         op_tally.tried++;
         op_tally.taken += done;

@@ -5,11 +5,11 @@
 
 /* The reference of the unary functions. */
 
-#define SOME 24 /* roundings that a transcendental function may cost */
+#define SOME 24 /* permitted roundings of a root or a transcendental function */
 
 /*
  * X(NAME, PARAMETERS(a, b, c), value, magnitude, roundings, slope): the parameters of its trials;
- * the value at x and how sensitive it is (struct op_number); the derivative, by r as op_params.h
+ * the value at x and its sensitivity (struct op_number); the derivative, by r as op_params.h
  * defines it.
  */
 /* clang-format off */

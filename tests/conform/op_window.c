@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The reference of what has a window: one element of the output at a time. */
+/* The reference of the kinds with a window: one element of the output at a time. */
 
-/* The next element of the kernel; false past the last. */
+/* The next element of the kernel; false after the last. */
 static bool kernel_next(const ferry_op_window *w, int64_t *k)
 {
     for (uint32_t axis = w->axes; axis-- > 0; k[axis] = 0)
@@ -16,7 +16,7 @@ static bool kernel_next(const ferry_op_window *w, int64_t *k)
     return false;
 }
 
-/* The element of the image that kernel element k of window y sees; false in the padding. */
+/* The element of the image under kernel element k of window y; false in the padding. */
 static bool seen(const ferry_op_window *w, const int64_t *shape, const int64_t *y, const int64_t *k,
                  int64_t *x)
 {
@@ -28,7 +28,7 @@ static bool seen(const ferry_op_window *w, const int64_t *shape, const int64_t *
     return true;
 }
 
-/* The reverse: which window has x under its kernel element k; false where none has. */
+/* The reverse: the window that has x under its kernel element k; false if there is none. */
 static bool seen_by(const ferry_op_window *w, const int64_t *shape, const int64_t *x,
                     const int64_t *k, int64_t *y)
 {
@@ -69,7 +69,7 @@ void op_expect_convolution(const struct op_scene *s, const int64_t *i, struct op
         op_add(out, op_get(&s->in[2], &i[1]));
 }
 
-/* Into x, from what it gave to y; a transposed one the other way. */
+/* The gradient of x from that of y; of a transposed convolution the reverse. */
 void op_expect_convolution_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
 {
     const ferry_op_window *w = &s->op->params.window;
@@ -93,7 +93,7 @@ void op_expect_convolution_data(const struct op_scene *s, const int64_t *i, stru
     }
 }
 
-/* Of the two images the narrow one has the weights' first axis: y, or x where it is transposed. */
+/* The narrow one of the two images has the weights' first axis: y, or x if it is transposed. */
 void op_expect_convolution_weights(const struct op_scene *s, const int64_t *i,
                                    struct op_number *out)
 {
@@ -106,7 +106,7 @@ void op_expect_convolution_weights(const struct op_scene *s, const int64_t *i,
     op_add(out, op_get(&s->out[0], i));
     if (op_count(&narrow->o) == 0)
         return;
-    all.shape[1] = i[0] + 1; /* so that the walk goes on with the next image */
+    all.shape[1] = i[0] + 1; /* so that the walk continues with the next image */
     do {
         at[1] = i[0];
         from[0] = at[0];

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 /*
- * What the user's configuration says of a plugin's options. ferry has to open the plugin to answer
- * that, so it is asked in a child process, which sends key and value of each.
+ * The plugin's options in the user's configuration. ferry must open the plugin to determine them,
+ * so a child process does so and sends the key and value of each.
  */
 
 static bool send_text(int fd, const char *text)

@@ -12,15 +12,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What is the plugin's own, and not a library's that it uses: its code, and the threads that run it. */
+/*
+ * Distinguishes the plugin's own code, and threads that run it, from those of the libraries that it
+ * uses.
+ */
 
-enum { MOMENTS = 20 }; /* for which a thread is waited for */
+enum { MOMENTS = 20 }; /* number of waits for a thread */
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
 static uintptr_t base, code_begin, code_end;
 
-/* Of several segments that are run, which no linker makes, from the first to the last. */
+/* From the first to the last executable segment; linkers only make one. */
 static int look_at_file(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size, (void)arg;
@@ -50,7 +53,7 @@ bool kit_is_code(uintptr_t address)
 
 /* ---- libraries ------------------------------------------------------------------------------ */
 
-/* What every program has, or every one in C++: of glibc, and of compilers. */
+/* Libraries that every program has, or every one in C++: those of glibc and of compilers. */
 static bool is_plain(const char *path)
 {
     static const char *const plain[] = { "ld-",         "libc.",      "libm.",     "libdl.",
@@ -82,7 +85,7 @@ int kit_libraries(void)
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
-/* Where a thread's stack is in use: from where it waits to the end of the mapping. */
+/* The used part of a thread's stack: from its stack pointer to the end of the mapping. */
 static bool stack_of(const char *thread, uintptr_t *out_from, uintptr_t *out_to)
 {
     char path[64], line[512], *last[2] = { NULL, NULL }, *rest = NULL;
@@ -109,7 +112,7 @@ static bool stack_of(const char *thread, uintptr_t *out_from, uintptr_t *out_to)
     return at && at >= from && at < to;
 }
 
-/* A thread has the function that it began with, and all that it will return to, on its stack. */
+/* A thread has the function that it started with, and all return addresses, on its stack. */
 static bool runs_the_plugin(const char *thread)
 {
     const struct timespec moment = { 0, 1000000 };
@@ -122,7 +125,7 @@ static bool runs_the_plugin(const char *thread)
                     return true;
             return false;
         }
-        nanosleep(&moment, NULL); /* it runs: until it waits */
+        nanosleep(&moment, NULL); /* it is running: wait until it sleeps */
     }
     return false;
 }

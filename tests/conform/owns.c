@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* owns: which addresses are the device's. */
+/* owns: which addresses belong to the device. */
 
 #define BYTES 5000
 
@@ -17,7 +17,7 @@ static void says(void *dev, const void *handle, int want)
         kit_fail("owns returned %d, should be %d", said, want);
 }
 
-/* Blocks of two devices of the plugin: each knows its own. */
+/* Blocks of two devices of the plugin: each only recognises its own. */
 static void another_device_s_block_is_not_its_own(const void *ours)
 {
     uint32_t index = kit.target->device == 0 ? 1 : 0, flags = 0;
@@ -37,10 +37,10 @@ static void another_device_s_block_is_not_its_own(const void *ours)
     kit.ops.device_close(other);
 }
 
-/* A number that is no address of anything, at both ends; the entry must not follow it. */
+/* Numbers that are not addresses, at both ends; the entry must not dereference them. */
 static void no_address(void)
 {
-    kit_case("owns of numbers that are no addresses");
+    kit_case("owns of numbers that are not addresses");
     says(kit.dev, (const void *)(uintptr_t)8, 0);
     says(kit.dev, (const void *)UINTPTR_MAX, 0);
 }
@@ -82,7 +82,7 @@ void kit_owns(void)
     another_device_s_block_is_not_its_own(block);
     kit_free(block);
     kit_ok(kit.ops.synchronize(kit.dev), "synchronize");
-    if (kit_is(FERRY_DEVICE_ORDERED_ALLOC)) /* the vendor may keep it, and know it */
+    if (kit_is(FERRY_DEVICE_ORDERED_ALLOC)) /* the vendor may keep it, and still recognise it */
         return;
     kit_case("owns of a block that was freed");
     says(kit.dev, block, 0);

@@ -45,7 +45,10 @@ static void move(struct end *e, uint32_t kind, void *host, uint64_t bytes)
     kit_ok(kit.ops.memcpy(e->dev, NULL, kind, dst, src, bytes), "memcpy");
 }
 
-/* ferry waits for the source's work first, by an event of the other device or on the host. */
+/*
+ * As in ferry, the source's work is waited for first, by an event of the other device or on the
+ * host.
+ */
 static void order(struct end *after, struct end *before)
 {
     uint64_t domain = after->properties.sync_domain;
@@ -99,7 +102,7 @@ static bool direction(struct end *to, struct end *from, const char *way)
     if (can < 0)
         kit_ok(can, "peer_access");
     if (can > 1)
-        kit_fail("returned %d: neither 1 nor 0", can);
+        kit_fail("returned %d, which is neither 1 nor 0", can);
     for (size_t i = 0; can && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         copy(to, from, 0, sizes[i], way);
         copy(to, from, 77, sizes[i], way);
@@ -117,7 +120,7 @@ void group_peer(void)
     if (!kit.ops.peer_copy || !kit.ops.peer_access)
         kit_not_offered("no peer_copy; ferry goes through the host");
     if (kit.devices < 2)
-        kit_not_offered("the plugin finds one device here, and it takes two");
+        kit_not_offered("the plugin finds one device here, two are required");
     index = kit.target->device == 0 ? 1 : 0;
     kit_case("device_open(%u)", index);
     open_end(&a, kit.dev, kit.target->device);
@@ -128,7 +131,7 @@ void group_peer(void)
     kit_ok(kit.ops.free(b.dev, NULL, b.block), "free");
     kit.ops.device_close(b.dev);
     if (!any)
-        kit_not_offered("peer_access says 0 in both directions");
+        kit_not_offered("peer_access returns 0 in both directions");
     kit_remark("devices %u and %u, sync_domain %s", kit.target->device, index,
                a.properties.sync_domain && a.properties.sync_domain == b.properties.sync_domain
                    ? "shared"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Queues and events: order, waits, and nothing done before it is. */
+/* Queues and events: order, waits, and completion. */
 
 #define LARGE (UINT64_C(4) << 20)
 
@@ -42,7 +42,7 @@ static void event_destroy(void *event)
     kit_ok(kit.ops.event_destroy(kit.dev, event), "event_destroy");
 }
 
-/* Polls, as a program does that has other things to do. */
+/* Polls like a program that has other work. */
 static void poll_event(void *event)
 {
     double deadline = now() + 20;
@@ -50,11 +50,11 @@ static void poll_event(void *event)
 
     while ((done = kit.ops.event_query(kit.dev, event)) == 0)
         if (now() > deadline)
-            kit_fail("event_query says 0 for 20 s; event_record has to flush the queue");
+            kit_fail("event_query returned 0 for 20 s; event_record must flush the queue");
     if (done < 0)
         kit_ok(done, "event_query");
     if (done != 1)
-        kit_fail("event_query returned %d: neither 0, 1 nor a negative code", done);
+        kit_fail("event_query returned %d, which is neither 0, 1 nor a negative code", done);
 }
 
 static void h2d(void *queue, void *to, uint64_t at, const void *from, uint64_t bytes)
@@ -101,7 +101,7 @@ static void queue_synchronize(void *queue)
         kit_ok(kit.ops.synchronize(kit.dev), "synchronize");
 }
 
-/* A chain in which each step needs the one before it, with no wait between them. */
+/* A chain in which each step needs the one before it, without a wait between them. */
 static void chain(void *queue, const char *which)
 {
     enum { N = 100000 };
@@ -109,7 +109,7 @@ static void chain(void *queue, const char *which)
     void *a = kit_alloc(N * sizeof(*x)), *b = kit_alloc(N * sizeof(*x));
 
     for (int round = 0; round < 8; round++) {
-        kit_case("%s: memcpy, memset, axpy, memcpy D2D, axpy, memcpy, with no wait between them",
+        kit_case("%s: memcpy, memset, axpy, memcpy D2D, axpy, memcpy, without a wait between them",
                  which);
         for (int i = 0; i < N; i++)
             x[i] = (float)(i % 1000 + round);
@@ -126,7 +126,7 @@ static void chain(void *queue, const char *which)
         queue_synchronize(queue);
         for (int i = 0; i < N; i++)
             if (y[i] != 4 * x[i])
-                kit_fail("element %d is %g, should be %g: the work was not done in its order", i,
+                kit_fail("element %d is %g, should be %g: the work was not done in order", i,
                          (double)y[i], 4.0 * (double)x[i]);
     }
     kit_free(a);
@@ -135,14 +135,14 @@ static void chain(void *queue, const char *which)
     free(y);
 }
 
-/* Work of one queue waits for an event of another; the caller does not. */
+/* Work of one queue waits for an event of another; the caller does not wait. */
 static void wait_across(void *first, void *second, int round)
 {
     unsigned char *host = kit_host(LARGE), *back = kit_host(LARGE);
     void *a = kit_alloc(LARGE), *b = kit_alloc(LARGE);
     void *event;
 
-    kit_case("queue_wait: a queue reads what another has written, round %d", round);
+    kit_case("queue_wait: a queue reads bytes that another wrote, round %d", round);
     memset(host, 0x30 + round, LARGE);
     memset(back, 0, LARGE);
     set(second, b, 0, LARGE);
@@ -150,7 +150,7 @@ static void wait_across(void *first, void *second, int round)
     h2d(first, a, 0, host, LARGE);
     event = event_record(first);
     kit_ok(kit.ops.queue_wait(kit.dev, second, event), "queue_wait");
-    event_destroy(event); /* at once, as ferry does */
+    event_destroy(event); /* immediately, as ferry does */
     d2d(second, b, a, LARGE);
     d2h(second, back, b, 0, LARGE);
     kit_wait(second);
@@ -162,7 +162,7 @@ static void wait_across(void *first, void *second, int round)
     free(back);
 }
 
-/* synchronize is for all queues; the other for its own. */
+/* synchronize waits for all queues; queue_synchronize for one. */
 static void synchronize_all(void *queues[], int n)
 {
     unsigned char *back[4];
@@ -229,15 +229,15 @@ void group_queues(void)
 /* ---- events --------------------------------------------------------------------------------- */
 
 /*
- * The moment the event says it is done, the host has the bytes: looked at with no further call that
- * could bring them.
+ * When the event is reported as done, the host has the bytes, without a further call that could
+ * copy them.
  */
 static void fetched_when_done(void *queue, bool by_query, int round)
 {
     unsigned char *host = kit_host(LARGE), value = (unsigned char)(0x20 + round);
     void *block = kit_alloc(LARGE), *event;
 
-    kit_case("memcpy D2H of 4 MiB, then an event: the host's bytes when %s says it is done",
+    kit_case("memcpy D2H of 4 MiB, then an event: the host's bytes when %s reports it as done",
              by_query ? "event_query" : "event_synchronize");
     memset(host, 0, LARGE);
     set(queue, block, value, LARGE);
@@ -249,15 +249,17 @@ static void fetched_when_done(void *queue, bool by_query, int round)
         kit_ok(kit.ops.event_synchronize(kit.dev, event), "event_synchronize");
     for (uint64_t i = 0; i < LARGE; i++)
         if (host[i] != value)
-            kit_fail("byte %" PRIu64 " was not there yet: the event is complete too early", i);
+            kit_fail("byte %" PRIu64 " was missing: the event is complete too early", i);
     if (kit.ops.event_query(kit.dev, event) != 1)
-        kit_fail("event_query does not say 1 after that");
+        kit_fail("event_query does not return 1 after that");
     event_destroy(event);
     kit_free(block);
     free(host);
 }
 
-/* The source of a copy is the program's again: what it writes there then must not be copied. */
+/*
+ * The source of a copy belongs to the program again: bytes that it writes then must not be copied.
+ */
 static void source_is_free_when_done(void *queue)
 {
     unsigned char *host = kit_host(LARGE), *back = kit_host(LARGE);
@@ -282,7 +284,7 @@ static void source_is_free_when_done(void *queue)
     free(back);
 }
 
-/* What a queue did before a complete event, another queue may use with no further wait. */
+/* After a complete event, another queue may use the results without a further wait. */
 static void device_has_it_when_done(void *first, void *second)
 {
     enum { N = 1 << 20, ROUNDS = 4 };
@@ -313,7 +315,7 @@ static void device_has_it_when_done(void *first, void *second)
     free(back);
 }
 
-/* The copy has to happen though nobody asks. */
+/* The copy must happen without a further call. */
 static void completes_without_a_call(void *queue)
 {
     enum { BYTES = 4096 };
@@ -322,14 +324,14 @@ static void completes_without_a_call(void *queue)
     double deadline = now() + 20;
     const struct timespec pause = { 0, 1000000 };
 
-    kit_case("event_record has to flush: memcpy D2H, event_record, and no further call");
+    kit_case("event_record must flush: memcpy D2H, event_record, and no further call");
     memset(host, 0, BYTES);
     set(queue, block, 0x77, BYTES);
     d2h(queue, host, block, 0, BYTES);
     event = event_record(queue);
     while (__atomic_load_n(&host[BYTES - 1], __ATOMIC_ACQUIRE) != 0x77) {
         if (now() > deadline)
-            kit_fail("the bytes have not come after 20 s");
+            kit_fail("the bytes are missing after 20 s");
         nanosleep(&pause, NULL);
     }
     kit_ok(kit.ops.event_synchronize(kit.dev, event), "event_synchronize");
@@ -338,7 +340,7 @@ static void completes_without_a_call(void *queue)
     free(host);
 }
 
-/* Many at a time, destroyed in another order, done or not. */
+/* Many at a time, destroyed in a different order, done or not. */
 static void many_events(void *queue)
 {
     enum { EVENTS = 300 };
@@ -357,7 +359,7 @@ static void many_events(void *queue)
     kit_ok(kit.ops.event_synchronize(kit.dev, events[EVENTS - 1]), "event_synchronize");
     for (int i = 0; i < EVENTS; i++)
         if (kit.ops.event_query(kit.dev, events[i]) != 1)
-            kit_fail("event %d of %d is not done though the last one is", i, EVENTS);
+            kit_fail("event %d of %d is not done although the last one is", i, EVENTS);
     for (int i = 0; i < EVENTS; i++)
         event_destroy(events[i * 7 % EVENTS]);
     kit_case("events destroyed before they are done");
@@ -372,7 +374,7 @@ static void many_events(void *queue)
                  before.live_events);
 }
 
-/* As ferry's are: what a memory waits for may be older than the queue's end. */
+/* As in ferry: an event that a memory waits for may outlive its queue. */
 static void outlives_its_queue(void)
 {
     void *queue = queue_create(), *block = kit_alloc(LARGE), *event;

@@ -12,7 +12,7 @@
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-/* Enough ones for a sum that keeps one F32 for all of them to go wrong in the sixth digit. */
+/* Enough ones that a single F32 sum of all of them is wrong in the sixth digit. */
 #define MANY (INT64_C(1) << 22)
 
 struct reduction {
@@ -61,7 +61,7 @@ static const struct reduction dot = { "dot", FERRY_OP_DOT, call_dot, term_dot, t
 static const struct reduction asum = { "asum", FERRY_OP_ASUM, call_asum, term_asum, false };
 static const struct reduction sumsq = { "sumsq", FERRY_OP_SUMSQ, call_sumsq, term_sumsq, false };
 
-/* The element that a reduction of that dtype writes. */
+/* The dtype of the result of a reduction on that dtype. */
 static ferry_dtype result_dtype(ferry_dtype t)
 {
     return t == FERRY_F64 ? FERRY_F64 : FERRY_F32;
@@ -73,7 +73,7 @@ static long double sum_of(const struct reduction *r, ferry_dtype t, const struct
     long double sum = 0;
 
     *magnitude = 0;
-    if (n == MANY) { /* of the same each, and that is exact */
+    if (n == MANY) { /* equal values, whose sum is exact */
         sum = MANY * r->term(arith_get(t, x->want, at), arith_get(t, y->want, at));
         *magnitude = fabsl(sum);
         return sum;
@@ -98,7 +98,7 @@ static bool reduce(const struct reduction *r, ferry_dtype t, struct mirror *x, s
     bool done;
 
     want = sum_of(r, t, x, y, n, at, &magnitude);
-    /* F64 may be added one after another; what has less may not. */
+    /* F64 may be accumulated sequentially; narrower types may not */
     tolerance = magnitude * (t == FERRY_F64 ? 0x1p-53L * (long double)(n + 4) : 1e-6L);
     if (!isfinite(want))
         tolerance = 0;
@@ -148,7 +148,7 @@ static void special_value(const struct reduction *r, ferry_dtype t, struct mirro
     mirror_upload(x);
 }
 
-/* A long sum of one sign: a device that adds one after another in F32 fails here. */
+/* A long sum of one sign: a device that accumulates sequentially in F32 fails here. */
 static void long_sum(const struct reduction *r, ferry_dtype t)
 {
     struct mirror x;

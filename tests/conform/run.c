@@ -35,15 +35,15 @@ static const struct {
     { "gemv", group_gemv, "matrix by vector" },
     { "gemm", group_gemm, "matrix by matrix" },
     { "ops", group_ops, "prepared operations, each kind" },
-    { "queues", group_queues, "work of a queue in its order" },
-    { "events", group_events, "done when they say so, never before" },
+    { "queues", group_queues, "order of the work on a queue" },
+    { "events", group_events, "completion of events" },
     { "import", group_import, "host memory as device memory; map and unmap" },
     { "peer", group_peer, "copies between two devices" },
-    { "threads", group_threads, "entries at the same time" },
-    { "failure", group_failure, "what cannot be done, and the state after it" },
-    { "leaks", group_leaks, "everything is given back" },
-    { "fork", group_fork, "a child process does no harm" },
-    { "exit", group_exit, "a program ends in silence, its device closed or not" },
+    { "threads", group_threads, "concurrent calls" },
+    { "failure", group_failure, "impossible requests, and the state after them" },
+    { "leaks", group_leaks, "everything is freed" },
+    { "fork", group_fork, "child processes" },
+    { "exit", group_exit, "the end of a program, with its device closed or not" },
     { "coherence", group_coherence, "every head state and operation, through ferry" },
 };
 
@@ -112,7 +112,7 @@ static void judge(const struct kit_account *account, bool in_time, int status, u
                  WEXITSTATUS(status));
 }
 
-/* What a group has printed on standard error: its last words, or a sanitizer's. */
+/* Forwards the group's standard error: its last output, or a sanitizer's report. */
 static void pass_on(int errors)
 {
     char text[4096];

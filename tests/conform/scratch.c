@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
-/* host->scratch: blocks of the device under test, which live until this thread has waited for all. */
+/*
+ * host->scratch: blocks of the device under test, freed when this thread has waited for all work.
+ */
 
 struct lent {
     struct lent *next;

@@ -18,7 +18,7 @@ struct shared {
     uint64_t bytes;
 };
 
-/* False for FERRY_EUNSUPPORTED, the answer for memory that cannot be taken. */
+/* False for FERRY_EUNSUPPORTED, the answer for memory that cannot be imported. */
 static bool import(struct shared *s, void *host, uint64_t bytes)
 {
     int code;
@@ -31,11 +31,11 @@ static bool import(struct shared *s, void *host, uint64_t bytes)
         return false;
     kit_ok(code, "import_host");
     if (!s->handle)
-        kit_fail("import_host returned 0 and a handle of NULL");
+        kit_fail("import_host returned 0 and a NULL handle");
     return true;
 }
 
-/* Without map the queue's work has to be done, and that is all. */
+/* Without map it is sufficient that the queue's work is done. */
 static void map(struct shared *s, uint64_t bytes, uint32_t access)
 {
     if (kit.ops.map)
@@ -55,7 +55,7 @@ static void device_set(struct shared *s, uint64_t at, uint32_t byte, uint64_t by
     kit_ok(kit.ops.memset(kit.dev, NULL, (ferry_ref){ s->handle, at }, byte, bytes), "memset");
 }
 
-/* What the device sees, brought by a copy. */
+/* The device's view of the bytes, read by a copy. */
 static void device_get(struct shared *s, unsigned char *to, uint64_t bytes)
 {
     kit_ok(kit.ops.memcpy(kit.dev, NULL, FERRY_MEMCPY_D2H, (ferry_ref){ to, 0 },
@@ -71,7 +71,7 @@ static void expect(const unsigned char *got, const unsigned char *want, uint64_t
             kit_fail("byte %" PRIu64 " is 0x%02x, should be 0x%02x", i, got[i], want[i]);
 }
 
-/* Arithmetic takes imported memory as it takes any. */
+/* Arithmetic on imported memory works as on any other. */
 static void compute(struct shared *s, const char *what)
 {
     float *numbers = (float *)(void *)s->host;
@@ -95,7 +95,7 @@ static void there_and_back(struct shared *s, const char *what, unsigned char *wa
 {
     unsigned char *seen = kit_host(s->bytes);
 
-    kit_case("import_host of %s: what the host had written before", what);
+    kit_case("import_host of %s: bytes that the host wrote before", what);
     device_get(s, seen, s->bytes);
     expect(seen, want, s->bytes);
 
@@ -121,7 +121,7 @@ static void there_and_back(struct shared *s, const char *what, unsigned char *wa
     expect(s->host, want, 100);
     unmap(s);
 
-    kit_case("import_host of %s: map behind %d times memset", what, BEHIND);
+    kit_case("import_host of %s: map after %d times memset", what, BEHIND);
     for (unsigned i = 0; i < BEHIND; i++)
         device_set(s, 0, i, s->bytes);
     memset(want, BEHIND - 1, s->bytes);
@@ -134,14 +134,14 @@ static void there_and_back(struct shared *s, const char *what, unsigned char *wa
     device_set(s, 0, 0x23, s->bytes);
     memset(want, 0x23, s->bytes);
     kit_wait(NULL); /* as ferry does before it ends an import */
-    kit_case("unimport_host of %s: the host has what the device had", what);
+    kit_case("unimport_host of %s: the host has the device's bytes", what);
     kit_ok(kit.ops.unimport_host(kit.dev, s->handle), "unimport_host");
     expect(s->host, want, s->bytes);
-    memset(s->host, 1, s->bytes); /* it is the host's again */
+    memset(s->host, 1, s->bytes); /* it belongs to the host again */
     free(seen);
 }
 
-/* True if the plugin took the memory. */
+/* True if the plugin imported the memory. */
 static bool try_memory(unsigned char *host, uint64_t bytes, const char *what)
 {
     struct shared s;
@@ -169,14 +169,14 @@ static bool try_ordinary(void)
     if (!host)
         kit_fail("the check itself is out of memory");
     taken = try_memory(host, BYTES, "64 KiB of ordinary memory, aligned to a page");
-    /* Memory that does not suit is refused or works; it is never half right. */
+    /* Unsuitable memory is refused or works completely. */
     try_memory(host + 1, 1001, "1001 bytes at an odd address");
     try_memory(host + 64, 4097, "4097 bytes, aligned to 64");
     free(host);
     return taken;
 }
 
-/* A part of a block: what lies around it is the host's all the while. */
+/* A part of a block: the host may always access the bytes around it. */
 static void try_middle(unsigned char *host)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -185,7 +185,7 @@ static void try_middle(unsigned char *host)
     kit_pattern(host, BYTES, 11);
     memcpy(around, host, BYTES);
     try_memory(host + 2 * page, BYTES - 4 * page, "the middle of 64 KiB of host_alloc");
-    kit_case("import_host of the middle of 64 KiB of host_alloc: what is before and behind it");
+    kit_case("import_host of the middle of 64 KiB of host_alloc: the bytes before and after it");
     expect(host, around, 2 * page);
     expect(host + BYTES - 2 * page, around + BYTES - 2 * page, 2 * page);
     free(around);
@@ -220,7 +220,7 @@ void group_import(void)
     ordinary = try_ordinary();
     pinned = try_pinned();
     if (!ordinary && !pinned)
-        kit_not_offered("import_host takes no memory here (FERRY_EUNSUPPORTED)");
+        kit_not_offered("import_host accepts no memory here (FERRY_EUNSUPPORTED)");
     kit_case("live_imports and live_maps after all of it");
     if (kit_counters(&after) &&
         (after.live_imports != before.live_imports || after.live_maps != before.live_maps))

@@ -13,19 +13,20 @@
 #include <unistd.h>
 
 /*
- * Counts that threads change: one thread is stopped after each instruction of the plugin's, and
- * another reads the counters. An instruction after which one of them is another has changed it. If the
- * processor does that instruction at once for all, or others are kept out meanwhile, it is well; if
- * another thread, too, can do what the first is just doing, then sooner or later one change is lost.
+ * Counters that threads change: one thread is stopped after each instruction of the plugin, and
+ * another reads the counters. An instruction after which a counter differs has changed it. This is
+ * safe if the processor executes the instruction atomically, or if other threads are locked out
+ * meanwhile; if another thread can execute the same instructions at that moment, a change will be
+ * lost sooner or later.
  */
 
 #if defined(__x86_64__) && !KIT_SANITIZED
 
-#define STEP_FLAG  0x100 /* of the processor's flags: a signal after each instruction */
+#define STEP_FLAG  0x100 /* of the processor's flags: a trap after each instruction */
 #define MOST_STEPS 200000
-#define PATIENCE   1.0   /* seconds for another thread, whatever it does */
-#define AT_WORK    0.002 /* of a processor's time: it spins */
-#define WAKES      2     /* looks at which it slept */
+#define PATIENCE   1.0   /* seconds for the other thread, whatever it does */
+#define AT_WORK    0.002 /* of CPU time: it spins */
+#define WAKES      2     /* number of checks at which it slept */
 
 enum { NOTHING, READ, DO, END };
 
@@ -34,15 +35,15 @@ static struct {
     clockid_t clock;
     char stat[64]; /* of /proc */
     void (*once)(void);
-    int asked; /* what it is to do; NOTHING once it has */
+    int asked; /* its request; NOTHING when it is done */
     ferry_plugin_counters counts;
 } other;
 
 static struct {
     pid_t thread;
-    bool on, known; /* the counts before the last instruction are `counts` */
-    bool pending;   /* the other was kept out, and has not come back */
-    uintptr_t at;   /* the instruction that comes next */
+    bool on, known; /* the counters before the last instruction are `counts` */
+    bool pending;   /* the other thread was locked out, and has not returned */
+    uintptr_t at;   /* the next instruction */
     unsigned steps, judged;
     bool unsafe;
     ferry_plugin_counters counts;
@@ -82,7 +83,7 @@ static bool is_back(void)
     return __atomic_load_n(&other.asked, __ATOMIC_ACQUIRE) == NOTHING;
 }
 
-/* In a signal handler: no more than system calls. */
+/* In a signal handler: only system calls. */
 static bool is_asleep(void)
 {
     int fd = open(other.stat, O_RDONLY | O_CLOEXEC);
@@ -96,7 +97,7 @@ static bool is_asleep(void)
     return state && state[1] == ' ' && state[2] == 'S';
 }
 
-/* False if it does not come back while this thread stands here. */
+/* False if it does not return while this thread is stopped. */
 static bool ask(int what)
 {
     double begin = seconds_of(CLOCK_MONOTONIC), before = seconds_of(other.clock);
@@ -115,9 +116,9 @@ static bool ask(int what)
     return true;
 }
 
-/* ---- the one that is stopped ---------------------------------------------------------------- */
+/* ---- the stopped thread --------------------------------------------------------------------- */
 
-/* Whether it has the prefix `lock`, or is an exchange with memory, which needs none. */
+/* Whether it has the prefix `lock`, or is an exchange with memory, which does not need it. */
 static bool is_at_once(const unsigned char *code)
 {
     static const unsigned char prefixes[] = {
@@ -138,10 +139,10 @@ static bool has_changed(void)
     return memcmp(&stepped.counts, &other.counts, sizeof(other.counts)) != 0;
 }
 
-/* The counts are now what they are: by an instruction, or by what was done elsewhere. */
+/* Records the current counters: they were changed by an instruction, or by other code. */
 static void look(const unsigned char *instruction)
 {
-    if (stepped.pending) { /* kept out by what this thread has, or had */
+    if (stepped.pending) { /* locked out by this thread's lock, now or before */
         stepped.pending = !is_back();
         stepped.judged += !stepped.pending && stepped.known && has_changed();
         stepped.known &= stepped.pending;
@@ -170,7 +171,8 @@ static void step(int number, siginfo_t *info, void *context)
 
     (void)number, (void)info;
     if (gettid() != stepped.thread || !stepped.on || ++stepped.steps > MOST_STEPS) {
-        registers[REG_EFL] &= ~(greg_t)STEP_FLAG; /* a thread that was made meanwhile has it, too */
+        registers[REG_EFL] &= ~(greg_t)STEP_FLAG; /* a thread that was started meanwhile has the
+                                                   * flag, too */
         return;
     }
     registers[REG_EFL] |= STEP_FLAG;
@@ -181,7 +183,7 @@ static void step(int number, siginfo_t *info, void *context)
         look(NULL);
 }
 
-/* ---- both ----------------------------------------------------------------------------------- */
+/* ---- both threads --------------------------------------------------------------------------- */
 
 static void go(void (*once)(void))
 {
@@ -204,7 +206,7 @@ bool kit_is_counted_safely(void (*once)(void), void (*another)(void))
     other.once = another;
     other.asked = READ;
     if (pthread_create(&other.thread, NULL, work, NULL) != 0)
-        kit_fail("the check itself can make no thread");
+        kit_fail("the check itself cannot start a thread");
     while (!is_back())
         sched_yield();
     go(once);
@@ -221,7 +223,7 @@ bool kit_is_counted_safely(void (*once)(void), void (*another)(void))
 
 #else
 
-/* Instructions cannot be stopped at here, or are not the plugin's alone. */
+/* Instructions cannot be stopped at here, or belong to shared code. */
 bool kit_is_counted_safely(void (*once)(void), void (*another)(void))
 {
     (void)once, (void)another;

@@ -8,20 +8,20 @@
 #include <string.h>
 
 /*
- * Entries at the same time, as ferry calls them: those of one queue one at a time, unless the device
- * is FERRY_DEVICE_CONCURRENT; alloc, free, host_alloc, host_free and events without a lock.
+ * Concurrent calls, as ferry makes them: those of one queue one at a time, unless the device is
+ * FERRY_DEVICE_CONCURRENT; alloc, free, host_alloc, host_free and events without a lock.
  */
 
 enum { THREADS = 4, ROUNDS = 600, LIVE = 12 };
 
-static bool several; /* threads, for now */
+static bool several; /* whether there are several threads */
 static pthread_mutex_t default_queue = PTHREAD_MUTEX_INITIALIZER;
 
 struct worker {
     pthread_t thread;
     unsigned number;
     void *queue;
-    bool alone; /* nobody else uses the queue: no lock is needed */
+    bool alone; /* no other thread uses the queue: no lock is needed */
 };
 
 static void lock(struct worker *w)
@@ -56,7 +56,7 @@ static void transfer(struct worker *w, uint32_t kind, ferry_ref dst, ferry_cref 
     unlock(w);
 }
 
-/* y = 2y + y of small whole numbers, which every device gets right. */
+/* y = 2y + y of small integers, which every device computes exactly. */
 static void compute(struct worker *w, void *block, int n)
 {
     lock(w);
@@ -80,13 +80,11 @@ static void round_trip(struct worker *w, void *block, int n, int round)
     wait_for(w);
     for (int i = 0; i < n; i++)
         if (back[i] != 3 * sent[i])
-            kit_fail(
-                "thread %u: element %d of %d is %g, should be %g: entries that run at the same "
-                "time disturb each other",
-                w->number, i, n, (double)back[i], 3.0 * (double)sent[i]);
+            kit_fail("thread %u: element %d of %d is %g, should be %g: concurrent calls interfere",
+                     w->number, i, n, (double)back[i], 3.0 * (double)sent[i]);
 }
 
-/* Each thread keeps some blocks alive, so that a block handed out twice shows. */
+/* Each thread keeps some blocks alive, so that a block that is returned twice is detected. */
 struct kept {
     void *handle;
     uint64_t bytes;
@@ -101,7 +99,7 @@ static void keep(struct worker *w, struct kept *k, int round)
     k->byte = (unsigned char)(w->number * 60 + (unsigned)round % 60);
     kit_ok(kit.ops.alloc(kit.dev, w->queue, k->bytes, 0, &k->handle, &flags), "alloc");
     if (!k->handle)
-        kit_fail("alloc returned 0 and a handle of NULL");
+        kit_fail("alloc returned 0 and a NULL handle");
     lock(w);
     kit_ok(kit.ops.memset(kit.dev, w->queue, (ferry_ref){ k->handle, 0 }, k->byte, k->bytes),
            "memset");
@@ -165,7 +163,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* What goes wrong here has nothing to do with threads. */
+/* A failure here has nothing to do with threads. */
 static void run_one(void)
 {
     struct worker w = { .number = 0, .alone = true };
@@ -189,7 +187,7 @@ static void run(bool own_queues, const char *how)
     }
     for (unsigned i = 0; i < THREADS; i++)
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
-            kit_fail("the check itself can make no thread");
+            kit_fail("the check itself cannot start a thread");
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(workers[i].thread, NULL);
     for (unsigned i = 0; i < THREADS; i++)
@@ -211,10 +209,10 @@ void group_threads(void)
         kit_hammer(true);
     kit_counts_are_exact();
     kit_counters(&before);
-    run(false, kit_is(FERRY_DEVICE_CONCURRENT) ? "all on the default queue, with no lock"
+    run(false, kit_is(FERRY_DEVICE_CONCURRENT) ? "all on the default queue, without a lock"
                                                : "their work on the default queue one at a time");
     if (queues)
-        run(true, "each with a queue of its own, with no lock");
+        run(true, "each with a queue of its own, without a lock");
     kit_case("counters after the threads");
     if (kit_counters(&after) &&
         (after.live_blocks != before.live_blocks || after.live_bytes != before.live_bytes ||

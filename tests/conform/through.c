@@ -30,12 +30,12 @@ ferry_runtime *through_open(void)
     ferry_runtime *rt = NULL;
     int err;
 
-    ferry_log_set_handler(kit_log, NULL); /* standard error is looked at */
+    ferry_log_set_handler(kit_log, NULL); /* standard error is checked */
     write_conf(path);
-    unsetenv("FERRY_PLUGIN_PATH"); /* the file, and no other of its name */
+    unsetenv("FERRY_PLUGIN_PATH"); /* the file, and no other with its name */
     options.conf = path;
     options.backend = kit.target->name;
-    options.strict = FERRY_STRICT_OFF; /* what a plugin leaves out is no fault of its */
+    options.strict = FERRY_STRICT_OFF; /* optional entries may be missing */
     err = ferry_runtime_open(&options, &rt);
     unlink(path);
     if (folders)

@@ -4,13 +4,13 @@
 
 #include <ferry/ferry.h>
 
-/* libferry, told to use the file under test and nothing else. The groups that look from above. */
+/* libferry, configured to use only the file under test, for groups that test through it. */
 
-/* A runtime whose configuration names the file; options are set. */
+/* A runtime whose configuration names the file and sets its options. */
 ferry_runtime *through_open(void);
 /* The file's line of the load report. */
 const ferry_runtime_candidate_info *through_candidate(ferry_runtime *rt);
-/* The device under test, or the group ends. */
+/* The device under test; ends the group if there is none. */
 ferry_device *through_device(ferry_runtime *rt);
 
 #endif

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* axpy, scal, copy, fill: one result an element. */
+/* axpy, scal, copy, fill: one result per element. */
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-#define GUARD         8 /* elements on either side that nobody may touch */
+#define GUARD         8 /* elements on either side that must not change */
 
 static const int64_t offsets[] = { 0, 1, 3, 8 }; /* elements */
 
-/* Operands on both sides: values, their mirrors, and room for what should come of them. */
+/* Operands on both sides: values, their mirrors, and buffers for the expected results. */
 struct operands {
     ferry_dtype t;
     int64_t n, at;
@@ -39,7 +39,7 @@ static void operands_create(struct operands *o, ferry_dtype t, int64_t n, int64_
     o->at = first;
     mirror_make(&o->x, bytes, 1);
     mirror_make(&o->y, bytes, 2);
-    /* Numbers throughout: a pattern of bytes has signalling NaNs, which no copy may change. */
+    /* Only numbers: a pattern of bytes contains signalling NaNs, which a copy must not change. */
     arith_random(t, o->x.want, all, 2, (unsigned)n);
     arith_random(t, o->y.want, all, 3, (unsigned)n + 1);
     o->want = kit_host((size_t)n * sizeof(*o->want));
@@ -70,7 +70,7 @@ static long double y_of(const struct operands *o, int64_t i)
     return arith_get(o->t, o->y.want, o->at + i);
 }
 
-/* Special values: what one operand gets from `table` by turns. */
+/* Special values: one operand gets them from `table` in rotation. */
 static void put_specials(struct operands *o, struct mirror *m, int stride)
 {
     long double least = kit_least_normal(o->t);
@@ -81,7 +81,7 @@ static void put_specials(struct operands *o, struct mirror *m, int stride)
         arith_put(o->t, m->want, o->at + i, table[(i / stride) % LENGTH(table)]);
 }
 
-/* A zero that is exact has a sign. Products and sums of zeros are. */
+/* An exact zero has a sign, which products and sums of zeros define. */
 static void check_zero_signs(const struct operands *o, const struct mirror *m)
 {
     for (int64_t i = 0; i < o->n; i++) {
@@ -94,7 +94,7 @@ static void check_zero_signs(const struct operands *o, const struct mirror *m)
     }
 }
 
-/* Numbers so small that a device may flush them, coming or going. */
+/* Numbers so small that a device may flush them, as operand or result. */
 static long double flush_room(const struct operands *o, long double a, long double b)
 {
     long double least = kit_least_normal(o->t);
@@ -129,7 +129,7 @@ static bool axpy_case(ferry_dtype t, int64_t n, int64_t at, double alpha)
         long double product = (long double)alpha * x_of(&o, i);
 
         o.want[i] = y_of(&o, i) + product;
-        /* alpha may be rounded to the dtype first, then the product, then the sum */
+        /* the dtype rounds alpha, then the product, then the sum */
         o.tolerance[i] = kit_tolerance(t, o.want[i]) + 2 * kit_tolerance(t, product);
     }
     done = axpy(&o, alpha);
@@ -142,7 +142,7 @@ static bool axpy_case(ferry_dtype t, int64_t n, int64_t at, double alpha)
     return done;
 }
 
-/* NaN, infinities, zeros of both signs, the smallest numbers: each with each. */
+/* NaN, infinities, zeros of both signs, the smallest numbers: every combination. */
 static void axpy_specials(ferry_dtype t, double alpha)
 {
     struct operands o;
@@ -203,7 +203,7 @@ static void axpy_whole(struct mirror *m)
     mirror_check(m);
 }
 
-/* Whatever 0·x is, a finite y stays what it was. */
+/* axpy with alpha 0 must not change a finite y, whatever x is. */
 static void axpy_by_zero(ferry_dtype t)
 {
     struct operands o;
@@ -219,7 +219,10 @@ static void axpy_by_zero(ferry_dtype t)
     operands_destroy(&o);
 }
 
-/* Runs an operation's cases on each dtype with arithmetic; those that were done, as a mask. */
+/*
+ * Runs an operation's cases on each dtype with arithmetic; returns the mask of those that were
+ * performed.
+ */
 static uint32_t for_real_dtypes(uint32_t op, bool (*every_size)(ferry_dtype t),
                                 void (*more)(ferry_dtype t))
 {
@@ -247,7 +250,7 @@ static bool axpy_sizes(ferry_dtype t)
 
 static void axpy_more(ferry_dtype t)
 {
-    axpy_case(t, 1000, 0, 0.1); /* no dtype holds it exactly */
+    axpy_case(t, 1000, 0, 0.1); /* not exact in any dtype */
     axpy_specials(t, 1);
     axpy_specials(t, -2);
     axpy_with_itself(t);
@@ -262,7 +265,7 @@ void group_axpy(void)
     done = for_real_dtypes(FERRY_OP_AXPY, axpy_sizes, axpy_more);
     kit_case("axpy F32");
     if (!(done & 1))
-        kit_fail("not supported, and it is mandatory");
+        kit_fail("not supported although it is mandatory");
     for (uint64_t bytes = 4; bytes <= 4096; bytes *= 4)
         mirror_crowd(bytes, axpy_whole);
     kit_large_axpy();
@@ -318,7 +321,7 @@ static bool scal_sizes(ferry_dtype t)
     return true;
 }
 
-/* NaN and infinity by 0 are NaN: x *= alpha, and no special case. */
+/* NaN and infinity times 0 are NaN: x *= alpha has no special case. */
 static void scal_more(ferry_dtype t)
 {
     scal_case(t, 107, 0, -2, true);
@@ -349,7 +352,7 @@ static bool copy_case(ferry_dtype t, int64_t n, int64_t at)
 
     operands_create(&o, t, n, at);
     from = o.at - kit_first(2, arith_size(t));
-    kit_pattern(o.x.want, o.x.bytes, (unsigned)n); /* NaNs of every kind; a copy keeps them */
+    kit_pattern(o.x.want, o.x.bytes, (unsigned)n); /* NaNs of every kind, which a copy preserves */
     operands_upload(&o);
     kit_case("copy %s, n = %" PRId64 ", at element %" PRId64, kit_dtype_name(t), n, o.at);
     done = kit_done(kit.ops.copy(kit.dev, NULL, t, n, mirror_cref(&o.x, byte_at(&o, from)),

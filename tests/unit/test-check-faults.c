@@ -5,7 +5,7 @@
 
 static void a_default_queue_that_makes_the_caller_wait_is_caught(void)
 {
-    caught("bad_wait_default", "events", "queue_wait of the default queue behind ");
+    caught("bad_wait_default", "events", "queue_wait of the default queue after ");
 }
 
 static void a_default_queue_that_waits_for_nothing_is_caught(void)
@@ -15,7 +15,7 @@ static void a_default_queue_that_waits_for_nothing_is_caught(void)
 
 static void a_query_that_waits_now_and_then_is_caught(void)
 {
-    caught("bad_query_third", "events", "event_query behind ");
+    caught("bad_query_third", "events", "event_query after ");
 }
 
 static void pairs_of_dtypes_that_there_are_not_are_caught(void)
@@ -30,7 +30,7 @@ static void a_memset_of_24_bits_is_caught(void)
 
 static void a_few_bytes_that_stay_after_device_close_are_caught(void)
 {
-    caught("bad_drop_open", "leaks", "device_close: the process has grown by ");
+    caught("bad_drop_open", "leaks", "device_close: the process grew by ");
 }
 
 static void pages_that_stay_after_device_close_are_caught(void)
@@ -38,42 +38,42 @@ static void pages_that_stay_after_device_close_are_caught(void)
     if (ferry_test_is_slow())
         ferry_test_skip("a sanitizer maps memory of its own");
     else
-        caught("bad_drop_map", "leaks", "device_close: the process has grown by 0 bytes of the ");
+        caught("bad_drop_map", "leaks", "device_close: the process grew by 0 bytes of the ");
 }
 
 static void eight_bytes_of_a_queue_are_caught(void)
 {
-    caught("bad_drop_queue", "leaks", "queue_destroy: the process has grown by ");
+    caught("bad_drop_queue", "leaks", "queue_destroy: the process grew by ");
 }
 
 static void what_a_refused_device_open_leaves_is_caught(void)
 {
-    caught("bad_drop_refused", "leaks", "a device that there is not: the process has grown by ");
+    caught("bad_drop_refused", "leaks", "a device that does not exist: the process grew by ");
 }
 
 static void what_every_fourth_axpy_leaves_is_caught(void)
 {
-    caught("bad_drop_axpy", "leaks", "times axpy: the process has grown by ");
+    caught("bad_drop_axpy", "leaks", "times axpy: the process grew by ");
 }
 
 static void a_context_for_each_count_is_caught(void)
 {
-    caught("bad_drop_count", "descriptor", "device_count and properties: the process has grown");
+    caught("bad_drop_count", "descriptor", "device_count and properties: the process grew");
 }
 
 static void what_every_second_gemm_leaves_is_caught(void)
 {
-    caught("bad_drop_gemm", "leaks", "times gemm: the process has grown by ");
+    caught("bad_drop_gemm", "leaks", "times gemm: the process grew by ");
 }
 
 static void what_an_operation_leaves_when_it_is_destroyed_is_caught(void)
 {
-    caught("bad_drop_op", "leaks", "an operation: create, run, destroy: the process has grown by ");
+    caught("bad_drop_op", "leaks", "an operation: create, run, destroy: the process grew by ");
 }
 
 static void what_map_takes_and_unmap_forgets_is_caught(void)
 {
-    caught("bad_drop_unmap", "leaks", "map and unmap: the process has grown by ");
+    caught("bad_drop_unmap", "leaks", "map and unmap: the process grew by ");
 }
 
 static void a_thread_of_its_own_before_a_device_is_opened_is_caught(void)
@@ -83,7 +83,7 @@ static void a_thread_of_its_own_before_a_device_is_opened_is_caught(void)
 
 static void a_context_s_memory_before_a_device_is_opened_is_caught(void)
 {
-    caught("bad_early_memory", "descriptor", "the context is made before a device is opened");
+    caught("bad_early_memory", "descriptor", "the context is created before a device is opened");
 }
 
 static void a_library_s_pages_are_no_context(void)
@@ -95,12 +95,13 @@ static void a_library_s_pages_are_no_context(void)
 static void what_is_the_program_s_is_looked_at(void)
 {
     caught("bad_process", "scal", "environment: it has got \"BAD_PROCESS=1\"");
-    caught("bad_process", "fill", "the program's limit RLIMIT_NOFILE: it has become 200");
-    caught("bad_process", "copy-op", "standard input, which is the program's: it has been closed");
-    caught("bad_process", "axpy", "the program's children: it has one now");
+    caught("bad_process", "fill", "the program's limit RLIMIT_NOFILE: it became 200");
+    caught("bad_process", "copy-op", "standard input, which belongs to the program: it was closed");
+    caught("bad_process", "axpy", "the program's children: there is one now");
     if (ferry_test_processors() > 1)
         caught("bad_process", "copy", "the processors that the calling thread may run on: 1 now");
-    caught("bad_process", "memset", "the program's timers, of setitimer and alarm: one runs now");
+    caught("bad_process", "memset",
+           "the program's timers, of setitimer and alarm: one is running now");
 }
 
 static void counters_that_threads_change_with_no_lock_are_caught(void)

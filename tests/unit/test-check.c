@@ -111,7 +111,7 @@ static void the_plugins_that_are_spoiled_pass_before(void)
 
 static void a_memcpy_that_is_off_by_one_is_caught(void)
 {
-    caught("bad_copy", "copy", "does not bring byte");
+    caught("bad_copy", "copy", "does not copy byte");
 }
 
 static void a_memset_that_ignores_the_offset_is_caught(void)
@@ -139,7 +139,7 @@ static void a_leak_that_is_not_counted_is_caught(void)
     if (ferry_test_is_slow())
         ferry_test_skip("a sanitizer keeps what was freed");
     else
-        caught("bad_kept", "leaks", "the process has grown");
+        caught("bad_kept", "leaks", "the process grew");
 }
 
 static void an_alloc_that_is_not_safe_from_threads_is_caught(void)
@@ -149,12 +149,12 @@ static void an_alloc_that_is_not_safe_from_threads_is_caught(void)
 
 static void a_query_that_waits_is_caught(void)
 {
-    caught("bad_query", "events", "event_query behind ");
+    caught("bad_query", "events", "event_query after ");
 }
 
 static void a_queue_wait_that_makes_the_caller_wait_is_caught(void)
 {
-    caught("bad_wait", "events", "queue_wait behind ");
+    caught("bad_wait", "events", "queue_wait after ");
 }
 
 static void a_map_that_does_not_wait_is_caught(void)
@@ -164,17 +164,17 @@ static void a_map_that_does_not_wait_is_caught(void)
 
 static void an_event_that_is_kept_and_not_counted_is_caught(void)
 {
-    caught("bad_events", "leaks", "event_destroy: the process has grown");
+    caught("bad_events", "leaks", "event_destroy: the process grew");
 }
 
 static void a_little_that_an_event_leaves_behind_is_caught(void)
 {
-    caught("bad_crumbs", "leaks", "event_destroy: the process has grown");
+    caught("bad_crumbs", "leaks", "event_destroy: the process grew");
 }
 
 static void memory_that_device_close_keeps_is_caught(void)
 {
-    caught("bad_close", "leaks", "device_close: the process has grown");
+    caught("bad_close", "leaks", "device_close: the process grew");
 }
 
 static void offsets_of_24_bits_are_caught(void)
@@ -212,7 +212,7 @@ static void a_second_chunk_of_axpy_that_is_wrong_is_caught(void)
 
 static void a_synchronize_of_the_default_queue_alone_is_caught(void)
 {
-    caught("bad_synchronize", "queues", "it waits for another queue than that");
+    caught("bad_synchronize", "queues", "it waits for another queue");
 }
 
 static void counters_and_lists_without_a_lock_are_caught(void)
@@ -238,16 +238,17 @@ static void arithmetic_that_is_changed_for_the_program_is_caught(void)
 static void signals_that_are_taken_are_caught(void)
 {
     caught("bad_signals", "memory",
-           "signal 10 (User defined signal 1), which is the program's: "
-           "the plugin has taken it");
-    caught("bad_signals", "axpy", "signal 13 (Broken pipe), which is the program's: it is ignored");
-    caught("bad_signals", "memset", "signal 2 (Interrupt) has become one of them");
+           "signal 10 (User defined signal 1), which belongs to the program: "
+           "the plugin has installed a handler");
+    caught("bad_signals", "axpy",
+           "signal 13 (Broken pipe), which belongs to the program: it is ignored");
+    caught("bad_signals", "memset", "signal 2 (Interrupt) is blocked now");
 }
 
 static void another_folder_and_umask_are_caught(void)
 {
-    caught("bad_habits", "memset", "the program's working folder: it has become /");
-    caught("bad_habits", "axpy", "the program's umask: it has become 000");
+    caught("bad_habits", "memset", "the program's working folder: it became /");
+    caught("bad_habits", "axpy", "the program's umask: it became 000");
 }
 
 static void words_on_standard_error_are_caught(void)
@@ -256,13 +257,13 @@ static void words_on_standard_error_are_caught(void)
         ferry_test_skip("a sanitizer has its say on standard error");
     else
         caught("bad_stderr", "memset",
-               "standard error, which is the program's: something was printed");
+               "standard error, which belongs to the program: something was printed");
 }
 
 static void what_is_done_when_a_program_ends_is_caught(void)
 {
     if (ferry_test_is_slow()) {
-        ferry_test_skip("a sanitizer has its say when a program ends");
+        ferry_test_skip("a sanitizer prints a report when a program ends");
         return;
     }
     caught("bad_exit", "exit", "\"good_sync: 1 device closed\"");
@@ -278,7 +279,7 @@ static void an_event_that_needs_its_queue_is_caught(void)
 
 static void a_context_that_is_made_too_early_is_caught(void)
 {
-    caught("bad_early", "descriptor", "the context is made");
+    caught("bad_early", "descriptor", "the context is created");
 }
 
 static void a_plugin_that_is_linked_with_libferry_is_caught(void)
@@ -302,7 +303,7 @@ static void a_queue_that_leaves_a_file_open_is_caught(void)
 static void printing_and_changing_the_locale_are_caught(void)
 {
     caught("bad_manners", "memset", "\"memset of 1 bytes\"");
-    caught("bad_manners", "axpy", "locale: it has become");
+    caught("bad_manners", "axpy", "locale: it became");
 }
 
 static void a_negative_zero_that_is_lost_is_caught(void)
@@ -312,8 +313,8 @@ static void a_negative_zero_that_is_lost_is_caught(void)
 
 static void an_alloc_that_succeeds_without_a_block_is_caught(void)
 {
-    caught("bad_null", "memory", "returned 0 for what it cannot have done");
-    caught("bad_null", "failure", "returned 0 for what it cannot have done");
+    caught("bad_null", "memory", "returned 0 for an impossible request");
+    caught("bad_null", "failure", "returned 0 for an impossible request");
 }
 
 static void an_owner_of_what_was_freed_is_caught(void)
@@ -348,7 +349,7 @@ static void a_query_that_promises_an_unknown_kind_is_caught(void)
 
 static void a_run_that_leaves_something_behind_is_caught(void)
 {
-    caught("bad_op_again", "ops", "once more: out[0] has other bits than after the first run");
+    caught("bad_op_again", "ops", "once more: out[0] differs in bits from the first run");
 }
 
 static void a_gradient_that_is_a_forward_pass_is_caught(void)
@@ -367,13 +368,13 @@ static void one_kind_alone_that_is_wrong_is_caught(void)
 
 static void a_failure_without_a_reason_is_caught(void)
 {
-    caught("bad_error", "memory", "told host->error nothing");
+    caught("bad_error", "memory", "without calling host->error");
 }
 
 static void an_option_table_that_contradicts_itself_is_caught(void)
 {
     caught("bad_options", "descriptor", "\"middling\"");
-    caught("bad_bool", "descriptor", "\"maybe\" is no value of its type, bool");
+    caught("bad_bool", "descriptor", "\"maybe\" is not a value of its type, bool");
 }
 
 static void a_crash_is_a_failed_group_and_the_rest_goes_on(void)
