@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every text, for who compiles all of them at once: nvcc, and the double of the CUDA driver. VEC and
- * GROUP are theirs to define.
+ * Every source, for compilations of all of them at once: by nvcc, and for the double of the CUDA
+ * driver. The includer defines VEC and GROUP.
  */
 #include "kernels/args.h"
 #include "kernels/dialect.h"

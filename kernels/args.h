@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The numbers that kernels take, filled in by the plans (plan.h). Every structure begins with where
- * each buffer's first element is, in bytes; strides are in elements. Each kernel's structure is in
+ * The arguments of kernels, filled in by the plans (plan.h). Every structure begins with the offset
+ * of each buffer's first element, in bytes; strides are in elements. Each kernel's structure is in
  * the union below.
  */
 #ifndef FERRY_KERNELS_ARGS_H
@@ -13,7 +13,7 @@
 #define WALK_OPERANDS 4
 #define STEPS         5
 
-/* ferry_dtype's, which never change. */
+/* The values of ferry_dtype, which never change. */
 #define DTYPE_F32  0
 #define DTYPE_F64  1
 #define DTYPE_F16  2
@@ -24,15 +24,15 @@
 #define DTYPE_I64  7
 #define DTYPE_U32  8
 
-/* Two of them as one number. */
+/* Two dtypes as one number. */
 #define DTYPE_PAIR(from, to) (16 * (from) + (to))
 
-/* Strides along a walk's axes: no array of arrays, dialect.h says why. */
+/* Strides along a walk's axes; a structure, because dialect.h forbids arrays of arrays. */
 struct along {
     i64 axis[WALK_AXES];
 };
 
-/* Elements of operands of one shape, the innermost axis last; a group does `piece` of them. */
+/* Elements of operands of one shape, the innermost axis last; a group processes `piece` of them. */
 struct walk {
     i64 count, piece;
     i64 rank, operands;
@@ -40,54 +40,54 @@ struct walk {
     struct along stride[WALK_OPERANDS];
 };
 
-/* A window over three spatial axes; what an operation lacks comes first, and is 1 wide. */
+/* A window over three spatial axes; missing axes come first and have size 1. */
 struct window {
     i64 images, channels;
     i64 in[3], out[3], size[3], stride[3], dilation[3], pad[3], pad_end[3];
     i64 x[5], y[5]; /* strides: image, channel, spatial */
 };
 
-/* What is done to an element of an output before it is stored (FERRY_STEP_…). */
+/* A step that is applied to an element of an output before it is stored (FERRY_STEP_…). */
 struct step {
     i32 step, function;
     i32 buffer, reserved;
-    f32 a, b, c, scale;                    /* scale: of what ADD adds */
+    f32 a, b, c, scale;                    /* scale: of ADD's operand */
     i64 group, image, channel, spatial[3]; /* strides of the operand */
 };
 
-/* Copies, functions of elements: operand 0 of the walk is y, in buffer 0; the inputs follow. */
+/* Copies and functions of elements: operand 0 of the walk is y, in buffer 0; the inputs follow. */
 struct element_args {
     i64 at[BUFFERS];
     struct walk walk;
-    i32 function, inputs; /* function of what is converted: a pair of dtypes */
+    i32 function, inputs; /* function of a conversion: a pair of dtypes */
     f32 a, b, c;
-    i32 size; /* of an element that is copied, in bytes */
+    i32 size; /* bytes of an element that is copied */
 };
 
 struct pool_args {
     i64 at[BUFFERS]; /* x, y, mask */
     struct window window;
     i64 mask[5];
-    i64 piece; /* windows to a group */
+    i64 piece; /* windows per group */
     i32 is_average, counts_padding, has_mask, mask_is_i32;
     i32 last, reserved;
 };
 
 /*
- * A convolution, and what is one: an inner product, a product of matrices. Weights are packed in
- * blocks of LANES · VEC outputs: group, block, tap, channel, output.
+ * A convolution, and operations computed as one: an inner product, a product of matrices. Weights
+ * are packed in blocks of LANES · VEC outputs: group, block, tap, channel, output.
  */
 struct convolution_args {
     i64 at[BUFFERS]; /* x, packed weights, y, operands of steps */
     struct window window;
-    i64 pixels, channels, outputs; /* of all images; of a group */
-    i64 x_group, w_group, y_group; /* from a group to the next; w: packed elements */
-    i64 pixel_groups, tiles;       /* groups of items side by side; tiles that an item does */
+    i64 pixels, channels, outputs; /* pixels of all images; channels and outputs of a group */
+    i64 x_group, w_group, y_group; /* from one group to the next; w: packed elements */
+    i64 pixel_groups, tiles;       /* groups of items over the pixels; tiles per item */
     i64 blocks, steps;
-    i64 run;                 /* that an item does: of `slide`, pixels of a line; of `depthwise`, channels */
-    i64 lines;               /* that an item of `slide` does side by side: 1 or 2 */
-    i64 w[5];                /* strides of weights as they are: output, channel, kernel */
-    i64 is_transposed, last; /* last: y's channels lie side by side */
+    i64 run;                 /* per item: of `slide`, pixels of a line; of `depthwise`, channels */
+    i64 lines;               /* that an item of `slide` processes in parallel: 1 or 2 */
+    i64 w[5];                /* strides of the unpacked weights: output, channel, kernel */
+    i64 is_transposed, last; /* last: y's channels are contiguous */
     struct step step[STEPS];
 };
 
@@ -96,12 +96,15 @@ struct pack_args {
     i64 groups, blocks, taps, channels, outputs, lanes;
     i64 size[3];                        /* of the kernel */
     i64 group, output, channel, tap[3]; /* strides of the weights */
-    i64 first;                          /* the first element, where strides are negative */
+    i64 first;                          /* the first element, which differs with negative strides */
     f32 scale;
     i32 reserved;
 };
 
-/* Sums, largest, softmax: `rows` over what is kept, `part` over what goes into a row's one element. */
+/*
+ * Sum, maximum, softmax: `rows` walks over the kept axes, `part` over the elements that are reduced
+ * to a row's element.
+ */
 struct row_args {
     i64 at[BUFFERS];
     struct walk rows, part;
@@ -109,7 +112,10 @@ struct row_args {
     f32 scale, count;
 };
 
-/* What a place of dy adds to the gradient of an operand that is repeated: `function` of share and share_each. */
+/*
+ * The contribution of an element of dy to the gradient of a broadcast operand: `function` of share
+ * and share_each.
+ */
 #define SHARE_SCALED  0 /* scale · dy */
 #define SHARE_PRODUCT 1 /* x · dy */
 #define SHARE_MAX     2 /* x > u ? 0 : dy */
@@ -138,9 +144,10 @@ struct lrn_data_args {
 };
 
 /*
- * The gradient of weights: x is the wider of the two images, y the narrower one, whose channels are
- * `outputs`. Rows are elements of the weights for an output: channel, kernel. Pixels of y are in `lines` of
- * `run`; a segment of them has sums of its own, segment, group, block, row, output, which are added then.
+ * The gradient of weights: x is the wider of the two images, y the narrower one, with `outputs`
+ * channels. Rows are the elements of the weights of an output: channel, kernel. Pixels of y are in
+ * `lines` of `run`; each segment of them has sums of its own (segment, group, block, row, output),
+ * which are then added.
  */
 struct gradient_args {
     i64 at[BUFFERS]; /* y, x, sums; sums, weights */
@@ -166,19 +173,22 @@ struct roi_args {
     i32 last;
 };
 
-/* im2col and col2im; y of the window is the columns. */
+/* im2col and col2im; the window's y is the columns. */
 struct columns_args {
     i64 at[BUFFERS]; /* from, to */
     struct window window;
     i64 piece;
 };
 
-/* The rows of a table: `places` over the index and the first axes of rows, `row` over one row. */
+/*
+ * The rows of a table: `places` walks over the index and the first axes of rows, `row` over one
+ * row.
+ */
 struct table_args {
     i64 at[BUFFERS]; /* table, index, rows */
     struct walk places, row;
     i64 table_rows, table_stride;
-    i32 index_size, index_is_float; /* an element of the index, in bytes */
+    i32 index_size, index_is_float; /* bytes of an element of the index */
 };
 
 struct random_args {
@@ -189,7 +199,7 @@ struct random_args {
     f32 a, b;
 };
 
-/* `scalars` come with a run, in the order of FERRY_OP_UPDATE's. */
+/* `scalars` belong to a run, in the order of FERRY_OP_UPDATE's. */
 #define UPDATE_SCALARS 7
 
 struct update_args {
@@ -200,9 +210,9 @@ struct update_args {
     i32 reserved;
 };
 
-/* Vectors that lie in one piece, of which a group does `piece` elements. */
+/* Contiguous vectors, of which a group processes `piece` elements. */
 struct sum_args {
-    i64 at[BUFFERS]; /* x, y, sums of groups, how many have come, result */
+    i64 at[BUFFERS]; /* x, y, sums of groups, number of completed groups, result */
     i64 count, piece, groups;
     i32 function, dtype;
 };
@@ -213,7 +223,7 @@ struct convert_args {
     i32 from, to;
 };
 
-/* Words of eight bytes, and elements before and from `after` on. */
+/* Words of eight bytes, and elements before them and from `after` on. */
 struct fill_args {
     i64 at[BUFFERS]; /* y, its first word */
     i64 words, piece, before, after, count;
@@ -244,12 +254,12 @@ union kernel_args {
 
 /*
  * Pixels that an item of `convolve` computes at once, with `lanes` vectors of outputs each: as many
- * as registers hold, of which there are 32 of 16 lanes and 16 of fewer.
+ * as fit into the registers, of which there are 32 of 16 lanes and 16 of fewer.
  */
 #define TILE_PIXELS(vec, lanes) \
     ((vec) >= 16 ? ((lanes) == 4 ? 6 : (lanes) == 2 ? 12 : 14) : (lanes) == 2 ? 6 : 8)
 
-/* Pixels side by side that an item of `depthwise` computes at once: images are often 7 · 2^n wide. */
+/* Pixels of a row that an item of `depthwise` computes at once: image widths are often 7 · 2^n. */
 #define ROW_PIXELS 7
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What every plugin does with an operation's descriptor and its answer, whatever it computes with.
- * ferry has checked the shapes; both structures are as long as whoever made them says.
+ * The processing of an operation's descriptor and its answer that every plugin needs. ferry has
+ * checked the shapes; both structures have the length that their creators set.
  */
 #ifndef FERRY_KERNELS_DESCRIPTOR_H
 #define FERRY_KERNELS_DESCRIPTOR_H
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Along an axis of one element nothing is stepped: its stride may be any number, and is 0 here. */
+/* The stride of an axis of one element is never used and may be any number; it is set to 0. */
 static inline void descriptor_forget_strides(ferry_operand *operands, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++)
@@ -19,7 +19,10 @@ static inline void descriptor_forget_strides(ferry_operand *operands, uint32_t n
                 operands[k].stride[i] = 0;
 }
 
-/* A copy, in today's length. Returns how many inputs are the kind's own: no step of the epilogue names them. */
+/*
+ * Copies a descriptor to the current length. Returns the number of the kind's own inputs, which no
+ * step of the epilogue names.
+ */
 static inline uint32_t descriptor_take(const ferry_op_desc *from, ferry_op_desc *to)
 {
     uint32_t own;
@@ -35,7 +38,7 @@ static inline uint32_t descriptor_take(const ferry_op_desc *from, ferry_op_desc 
     return own;
 }
 
-/* As much of the answer as the asker knows. */
+/* Copies as much of the answer as the caller's structure holds. */
 static inline void descriptor_answer(const ferry_op_answer *from, ferry_op_answer *out)
 {
     uint32_t size = out->struct_size;

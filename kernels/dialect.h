@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The language of the kernels: one text for OpenCL C 1.2, CUDA C++ and the host's C11.
+ * The language of the kernels: one source for OpenCL C 1.2, CUDA C++ and the host's C11.
  *
- *     KERNEL(name, name_args)        buffers are bytes, numbers are one structure (args.h)
+ *     KERNEL(name, name_args)        buffers are bytes, arguments are one structure (args.h)
  *     {
- *         ARGS(name_args);           a: the numbers
+ *         ARGS(name_args);           a: the arguments
  *         GLOBAL const f32 *x = AT(const f32, 0);
  *         SHARED f32 cells[GROUP];
  *         ITEM_ARRAY(f32, sum, 1);
  *
- *         ITEMS                      each item of the group does this block
+ *         ITEMS                      each item of the group executes this block
  *         {
  *             sum(0) = x[group() * GROUP + item];
  *             cells[item] = sum(0);
  *         }
- *         PHASE                      the same, once all of them have done the one before
+ *         PHASE                      the same, after all items have executed the previous one
  *         {
  *             …
  *         }
  *     }
  *
- * A launch is a number of groups of GROUP items, in one row. On a GPU an item is a thread, PHASE is
- * a barrier, `SHARED` is the group's memory; on the host both are loops over the items, and a group
- * runs on one thread. Declarations stand before the first block, and what is declared by
- * ITEM_ARRAY is each item's own through all phases. `continue` ends an item's part of a block.
- * Blocks do not nest. No atomics: what is added up is gathered by who stores it, so that a run
- * gives the same bits again.
+ * A launch is a number of groups of GROUP items, in one dimension. On a GPU an item is a thread,
+ * PHASE is a barrier, and `SHARED` is the group's memory; on the host ITEMS and PHASE are loops
+ * over the items, and a group runs on one thread. Declarations precede the first block, and
+ * variables of ITEM_ARRAY belong to each item through all phases. `continue` ends an item's part of
+ * a block. Blocks do not nest. There are no atomics: a sum is gathered by the item that stores it,
+ * so that runs are deterministic.
  *
- * GROUP and VEC, the lanes of `vec`, come from whoever compiles. Numbers are i32, u32, i64, u64 and
- * f32, memory besides u8, i8, u16; int, long and size_t are not used, as they are not the same
- * everywhere. Functions are INLINE, what points into a buffer is GLOBAL.
+ * GROUP and VEC, the lanes of `vec`, are defined by the compilation. Arguments are i32, u32, i64,
+ * u64 and f32, memory also u8, i8, u16; int, long and size_t are not used, because their sizes
+ * differ between compilers. Functions are INLINE, pointers into a buffer are GLOBAL.
  *
- * Structures of numbers have no array of arrays and nothing to be padded at their end, and a function changes no
- * structure that it was given by value, or gives it back: some drivers get these wrong (doc/design/opencl.md,
- * "Workarounds for Mesa's llvmpipe"). One that has to be in memory is a copy of a function's result, which Oclgrind
- * cannot run otherwise.
+ * Structures of arguments contain neither arrays of arrays nor padding at the end, and a function
+ * modifies a structure passed by value only to return it, because some drivers miscompile other
+ * uses (doc/design/opencl.md, "Workarounds for Mesa's llvmpipe"). A structure that must be in memory
+ * is a copy of a function's result; Oclgrind does not run other forms.
  *
- * CUDA and the host have two things more, for texts that OpenCL is not given: f64, and LAST_GROUP(flag,
- * counter, groups) between two blocks, which sets `flag` in the group that comes to it last: all that the other
- * groups have stored is there for it. The counter is 0 before and after.
+ * CUDA and the host also have, for sources that OpenCL does not compile: f64, and LAST_GROUP(flag,
+ * counter, groups) between two blocks, which sets `flag` in the last group to reach it, which sees
+ * all values that the other groups have stored. The counter is 0 before and after.
  */
 #ifndef FERRY_KERNELS_DIALECT_H
 #define FERRY_KERNELS_DIALECT_H
@@ -59,7 +59,7 @@
 
 /* ---- OpenCL C -------------------------------------------------------------------------------- */
 
-/* A product is rounded before it is added, but where vec_multiply_add stands: as in the host's C. */
+/* A product is rounded before it is added, except in vec_multiply_add: as in the host's C. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #define INLINE                    inline
@@ -74,7 +74,10 @@
         GLOBAL u8 *b0, GLOBAL u8 *b1, GLOBAL u8 *b2, GLOBAL u8 *b3, GLOBAL u8 *b4, GLOBAL u8 *b5, \
         const struct args numbers)
 #ifdef ARGS_COPIED /* for Mesa's llvmpipe: doc/design/opencl.md, "Workarounds" */
-/* Functions have tables. Where the tables are is asked for here, and not in a branch first; no offset is below 0. */
+/*
+ * Functions have lookup tables. Their addresses are computed here, not first in a branch; no offset
+ * is negative.
+ */
 constant i64 no_offset[2] = { 0, 1 };
 #define ARGS(args)                  \
     struct args copied = numbers;   \
@@ -121,7 +124,7 @@ typedef float vec;
 #else
 typedef PASTE(float, VEC) vec;
 #define vec_load(p) PASTE(vload, VEC)(0, p)
-#if GROUP == 1 /* a processor, for which some compile vstore to several narrower ones */
+#if GROUP == 1 /* a CPU, for which some drivers compile vstore to several narrower stores */
 typedef struct __attribute__((packed, aligned(4))) {
     vec v;
 } vec_anywhere;
@@ -133,7 +136,7 @@ typedef struct __attribute__((packed, aligned(4))) {
 #define vec_set(x)                ((vec)(x))
 #define vec_add(x, y)             ((x) + (y))
 #define vec_multiply(x, y)        ((x) * (y))
-#ifdef FUSED /* the device multiplies and adds with one rounding as fast as with two */
+#ifdef FUSED /* the device's fused multiply-add is as fast as separate operations */
 #define vec_multiply_add(x, y, z) fma(x, y, z)
 #else
 #define vec_multiply_add(x, y, z) ((x) * (y) + (z))
@@ -177,10 +180,10 @@ typedef struct __attribute__((packed, aligned(4))) {
     __syncthreads();                                          \
     __threadfence()
 #define multiply_high(x, y) __umulhi(x, y)
-#define product1(x, y)      __fmul_rn(x, y) /* which is not made one with a sum */
+#define product1(x, y)      __fmul_rn(x, y) /* never fused with a sum */
 #define bits_of_f32(x)      __float_as_uint(x)
 #define f32_of_bits(x)      __uint_as_float(x)
-#ifndef INFINITY /* libnvrtc has no headers of the host's */
+#ifndef INFINITY /* libnvrtc lacks the host's headers */
 #define INFINITY __int_as_float(0x7f800000)
 #endif
 #ifndef NAN
@@ -201,7 +204,7 @@ typedef struct __attribute__((packed, aligned(4))) {
 #define ITEM_ARRAY(type, name, n) type name##_of_items[GROUP][n]
 #define OF_ITEM(name)             name##_of_items[item]
 
-/* `group_number`: which group; `buffer`: BUFFERS of them; `numbers`: the structure. */
+/* `group_number`: index of the group; `buffer`: BUFFERS of them; `numbers`: the structure. */
 #define KERNEL(name, args)                                                                   \
     void PASTE(HOST_PREFIX, name)(i64 group_number, u8 *const *buffer, const void *numbers); \
     void PASTE(HOST_PREFIX, name)(i64 group_number, u8 *const *buffer, const void *numbers)
@@ -262,7 +265,7 @@ typedef struct vec {
     f32 lane[VEC];
 } vec;
 
-/* v: what becomes of lane i. */
+/* v: lane i of the result. */
 #define VEC_FUNCTION(name, parameters, value)                     \
     INLINE vec name parameters                                    \
     {                                                             \

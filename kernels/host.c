@@ -14,7 +14,7 @@
 
 const struct kernel_target kernel_host_target = { .vec = VEC, .group = GROUP, .busy = 3 };
 
-/* Four vectors of outputs are for devices with more lanes than there are here. */
+/* Four vectors of outputs are for devices with more lanes than the host target. */
 static host_kernel *const functions[KERNEL_COUNT] = {
     [KERNEL_COPY] = host_copy,
     [KERNEL_CONVERT_COPY] = host_convert_copy,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the texts are compiled with on the host; host*.c include them behind it, and may set
- * HOST_PREFIX before.
+ * The definitions for compiling the sources on the host; host*.c include the sources after it, and
+ * may set HOST_PREFIX before.
  */
 #ifndef FERRY_KERNELS_HOST_TEXT_H
 #define FERRY_KERNELS_HOST_TEXT_H
@@ -12,7 +12,7 @@
 #include "kernels/args.h"
 #include "kernels/dialect.h"
 
-/* How host.c knows them: group, buffers, numbers. */
+/* The type by which host.c calls them: group, buffers, arguments. */
 typedef void host_kernel(i64, u8 *const *, const void *);
 
 extern host_kernel host_convolve_1, host_convolve_2, host_depthwise, host_slide, host_direct;

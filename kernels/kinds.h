@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kinds of operations and their backward passes, by which the tables of op/, of the kernels and
- * of the cpu plugin are made. FERRY_OP_NAMED is not among them.
+ * The kinds of operations and their backward passes, from which the tables of op/, of the kernels
+ * and of the cpu plugin are generated. FERRY_OP_NAMED is not among them.
  *
  *     X(KIND, PASS, id, name, min_in, max_in, min_out, max_out, repeats, aliases)
  *
  * KIND and PASS are those of FERRY_OP_… and FERRY_PASS_…. A row needs the functions
  * ferry__check_<id> and oracle_<id> of op/, plan_<id> of the kernels and cpu_op_<id> of the cpu
- * plugin, and nothing links without them. min_in to max_out count the operands of the kind itself, without
- * an epilogue. repeats: bit i is set if in[i] may have strides of 0. aliases: bit i is set
+ * plugin, and nothing links without them. min_in to max_out count the operands of the kind itself,
+ * without an epilogue. repeats: bit i is set if in[i] may have strides of 0. aliases: bit i is set
  * if out[0] may be in[i].
  */
 #ifndef FERRY_KERNELS_KINDS_H
 #define FERRY_KERNELS_KINDS_H
 
-/* clang-format off: a pass a line */
+/* clang-format off: one pass per line */
 #define KIND_LIST(X)                                                                         \
     X(CONVOLUTION, FORWARD, convolution, "convolution", 2, 3, 1, 1, 0, 0)                    \
     X(INNER_PRODUCT, FORWARD, inner_product, "inner product", 2, 3, 1, 1, 0, 0)              \

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every kernel, and the programs that they are compiled in: texts, with numbers that are defined
- * for them.
+ * Every kernel, and the programs that they are compiled in: sources, with the constants that are
+ * defined for them.
  */
 #ifndef FERRY_KERNELS_LIST_H
 #define FERRY_KERNELS_LIST_H
 
 /*
- * X(program). Each program that is compiled costs its compiler's start, even where a cache has what
- * comes of it: so what a net's forward pass needs is one, and what training adds is another. VECTOR is not for
- * OpenCL, whose dialect lacks what it needs.
+ * X(program). Each program costs the start of its compiler, even if its binary is cached: the
+ * kernels of a net's forward pass form one program, and those of training a second one. VECTOR is not
+ * for OpenCL, whose dialect lacks features that it needs.
  */
 #define KERNEL_PROGRAMS(X) \
     X(FORWARD)             \
@@ -18,7 +18,7 @@
     X(RANDOM)              \
     X(VECTOR)
 
-/* X(program, text, LANES): the texts that it is made of, in their order. */
+/* X(program, text, LANES): the sources of the program, in their order. */
 #define KERNEL_TEXTS(X)         \
     X(FORWARD, element, 1)      \
     X(FORWARD, pool, 1)         \

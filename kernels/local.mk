@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Kernels: their texts, the plans that launch them, and all of it compiled for the host.
+# Kernels: their sources, the plans that launch them, and all of it compiled for the host.
 
 KERNEL_FRONT = %D%/types.h %D%/args.h %D%/dialect.h %D%/unary_impl.h %D%/step.h %D%/walk.h \
 	%D%/pixel.h %D%/sample.h %D%/sum.h %D%/share.h %D%/number.h
@@ -21,7 +21,7 @@ KERNEL_TEXTS = \
 	%D%/update.k \
 	%D%/vector.k
 
-# What a plugin needs that compiles the texts itself.
+# For plugins that compile the sources themselves.
 noinst_LTLIBRARIES += %D%/libkernelplans.la
 %C%_libkernelplans_la_SOURCES = \
 	%D%/args.h \
@@ -55,7 +55,8 @@ nodist_%C%_libkernelplans_la_SOURCES = %D%/texts.h
 %C%_libkernelplans_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) -I$(top_builddir)/%D%
 %C%_libkernelplans_la_CFLAGS = $(PLUGIN_CFLAGS)
 
-# The texts as C strings, a line each, and the headers, which a program has in front once; without their includes.
+# The sources as C strings, one per line, and the headers, which a program includes once at its
+# beginning; without #include lines.
 BUILT_SOURCES += %D%/texts.h
 CLEANFILES += %D%/texts.h
 %D%/texts.h: $(KERNEL_FRONT) $(KERNEL_TEXTS)
@@ -70,7 +71,7 @@ CLEANFILES += %D%/texts.h
 	    done; \
 	    echo '};'; } >$@.new && mv $@.new $@
 
-# The texts as the host's compiler takes them.
+# The sources compiled by the host's compiler.
 noinst_LTLIBRARIES += %D%/libkernelhost.la
 %C%_libkernelhost_la_SOURCES = \
 	%D%/all.h \

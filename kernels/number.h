@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers of every dtype, from one to another: rounded once, to nearest even; integers saturate, and what is
- * no number is 0 in them. OpenCL has the halves alone: the others take doubles.
+ * Conversions between all dtypes: rounded once, to nearest even; integers saturate, and NaN becomes
+ * 0 in them. OpenCL has only the halves: the other conversions use doubles.
  */
 #ifndef FERRY_KERNELS_NUMBER_H
 #define FERRY_KERNELS_NUMBER_H
@@ -9,14 +9,16 @@
 #include "kernels/args.h"
 #include "kernels/dialect.h"
 
-/* ---- halves: F32 as bits, since a device may take a subnormal number for 0 ---- */
+/* ---- halves: F32 as bits, because a device may flush subnormal numbers -------- */
 
 INLINE u32 bits_of_bf16(u16 v)
 {
     return (u32)v << 16;
 }
 
-/* What is subnormal counts the last place, 2^-24; the exponents of what is no number are the largest. */
+/*
+ * A subnormal is a multiple of the last place, 2^-24; infinities and NaN have the largest exponent.
+ */
 INLINE u32 bits_of_f16(u16 v)
 {
     u32 magnitude = (u32)v & 0x7fff, exponents = magnitude >= 0x7c00 ? 2 * 112u << 23 : 112u << 23;
@@ -33,7 +35,7 @@ INLINE u16 bf16_of_bits(u32 bits)
     return (u16)((bits & 0x7fffffff) > 0x7f800000 ? bits >> 16 | 0x40 : rounded);
 }
 
-/* Half of one has its last place where a subnormal number of F16 has it: the sum is rounded there. */
+/* The last place of 0.5 as F32 is that of a subnormal F16: the addition rounds there. */
 INLINE u16 f16_of_bits(u32 bits)
 {
     u32 magnitude = bits & 0x7fffffff;
@@ -80,7 +82,7 @@ INLINE u16 f16_of_f32(f32 v)
 }
 
 /*
- * With a last bit that says whether anything was cut off, so that rounding it again rounds what it was made of.
+ * With a sticky last bit, so that rounding again gives the rounding of the original value.
  */
 INLINE f32 odd_of_f64(f64 v)
 {
@@ -95,7 +97,7 @@ INLINE f32 odd_of_f64(f64 v)
     return f32_of_bits(bits | 1);
 }
 
-/* The same of an integer of more than 53 bits. */
+/* The same for an integer of more than 53 bits. */
 INLINE f32 odd_of_i64(i64 v)
 {
     const i64 limit = (i64)1 << 53, low = 0x7ff;
@@ -105,7 +107,7 @@ INLINE f32 odd_of_i64(i64 v)
     return odd_of_f64((f64)v);
 }
 
-/* ---- elements of any dtype, as a double or an i64, which hold them ---- */
+/* ---- elements of any dtype, as a double or an i64, which represent them exactly  */
 
 #define PUT(type, p, i) (((GLOBAL type *)(GLOBAL void *)(p))[i])
 #define GET(type, p, i) (((GLOBAL const type *)(GLOBAL const void *)(p))[i])
@@ -160,7 +162,7 @@ INLINE i64 most_of(i32 dtype)
                                 : 4294967295LL;
 }
 
-/* An integer that is within the dtype. */
+/* Stores an integer that is within the dtype's range. */
 INLINE void put_whole(i32 dtype, GLOBAL u8 *p, i64 i, i64 v)
 {
     switch (dtype) {
@@ -181,7 +183,10 @@ INLINE void put_whole(i32 dtype, GLOBAL u8 *p, i64 i, i64 v)
     }
 }
 
-/* 2^63 is the only limit that a double does not hold as it is: nothing lies between it and the one above. */
+/*
+ * 2^63 - 1 is the only limit that a double does not represent; its rounded value, 2^63, compares
+ * correctly, because no double is between the two.
+ */
 INLINE i64 whole_of_f64(i32 dtype, f64 v)
 {
     i64 least = least_of(dtype), most = most_of(dtype);

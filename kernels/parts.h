@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files that plan share, and the kinds by file: each adds its launches to the plan, whose
- * operation is filled in, and says what query answers. 0 or FERRY_EUNSUPPORTED.
+ * Declarations that the plan files share, and the kinds by file: each function adds its launches to
+ * the plan, whose operation is filled in, and sets the answer of query. Returns 0 or
+ * FERRY_EUNSUPPORTED.
  */
 #ifndef FERRY_KERNELS_PARTS_H
 #define FERRY_KERNELS_PARTS_H
@@ -13,60 +14,70 @@
 #define PLAN(kind, pass, id, ...) int plan_##id(struct kernel_plan *p);
 KIND_LIST(PLAN)
 #undef PLAN
-/* plan_direct.c: convolutions that are no products; dtypes and order are seen to. */
+/*
+ * plan_direct.c: convolutions that are not computed as products; dtypes and order have been
+ * checked.
+ */
 int plan_direct(struct kernel_plan *p);
 
-/* plan_weights.c: weights as they are given. */
+/* plan_weights.c: the unpacked weights. */
 struct plan_weights {
     int64_t group, output, channel, tap[3]; /* strides */
-    int64_t first;                          /* the first element, where strides are negative */
+    int64_t first;                          /* the first element, which differs with negative
+                                             * strides */
     double scale;
-    bool is_shared; /* by all groups */
+    bool is_shared; /* shared by all groups */
 };
 
 /*
- * Packs in[1] for `user`, `lanes` outputs to a block: once where it is a constant, else before each
- * run, in the workspace.
+ * Packs in[1] for `user`, with `lanes` outputs per block: once if it is a constant, else before
+ * each run, in the workspace.
  */
 void plan_pack(struct kernel_plan *p, const struct convolution_args *c, int64_t lanes,
                const struct plan_weights *w, struct kernel_launch *user);
-/* An operand of a step gets a buffer; false: there is none left. */
+/* Binds a buffer to the operand of a step; false if there is none left. */
 bool plan_bind(struct kernel_launch *l, uint32_t input, struct step *s);
-/* The bias, which is a shift; then as many steps of the epilogue as there are buffers for. */
+/* Adds the bias as a shift, then as many steps of the epilogue as there are buffers. */
 void plan_bias(struct kernel_plan *p, struct kernel_launch *l);
 void plan_steps(struct kernel_plan *p, struct kernel_launch *l);
 
-/* plan_walk.c: adds an operand, which is repeated along axes where it is 1. The first decides the order. */
+/*
+ * plan_walk.c: adds an operand, which is broadcast along axes where it is 1. The first operand
+ * determines the order.
+ */
 void plan_walk_add(struct walk *w, const ferry_operand *o);
-/* The walk over all of `o`, without operands yet. */
+/* A walk over all of `o`, without operands yet. */
 void plan_walk_begin(struct walk *w, const ferry_operand *o);
-/* Axes that follow on each other become one; before that, unless as given, they are put in order. */
+/* Merges axes that are contiguous; before that, sorts them unless `as_given`. */
 void plan_walk_end(struct walk *w, bool as_given);
 
-/* plan_element.c: adds a launch over out[0] and the first inputs, which may be repeated where they are 1. */
+/*
+ * plan_element.c: adds a launch over out[0] and the first inputs, which are broadcast where they
+ * are 1.
+ */
 struct element_args *plan_elements(struct kernel_plan *p, uint32_t kernel, uint32_t inputs);
-/* plan_row.c: the operand with 1 on the axes in `axes`, or on all others. */
+/* plan_row.c: the operand with size 1 on the axes in `axes`, or on all others. */
 ferry_operand plan_cut(const ferry_operand *o, uint32_t axes, bool others);
 /* plan_image.c: two sizes, and all four strides. */
 void plan_image(const ferry_operand *o, int64_t *along, int64_t *stride);
 
-/* Adds a launch, without buffers and groups, of zeroed numbers. */
+/* Adds a launch with zeroed arguments, without buffers and groups. */
 struct kernel_launch *plan_launch(struct kernel_plan *p, uint32_t kernel);
 
-/* Whether all operands are of that dtype. */
+/* Whether all operands have that dtype. */
 bool plan_is_all(const struct kernel_plan *p, uint32_t dtype);
-/* Elements of an operand. */
+/* Number of elements of an operand. */
 int64_t plan_count(const ferry_operand *o);
 /* ⌈a / b⌉ */
 int64_t plan_parts(int64_t a, int64_t b);
-/* Elements of a group, where each is little work. */
+/* Elements per group, for kernels with little work per element. */
 int64_t plan_piece(const struct kernel_plan *p, int64_t all, int64_t least);
-/* Says that x and y are best with their channels last. */
+/* Reports that x and y are best with channels last. */
 void plan_prefer_channels_last(struct kernel_plan *p);
-/* What a window over x and y is, in three axes. */
+/* The window over x and y, in three axes. */
 void plan_window(const ferry_op_window *window, const ferry_operand *x, const ferry_operand *y,
                  struct window *out);
-/* Strides of three axes, of which the operand has the last. */
+/* Strides of three axes, of which the operand has the last ones. */
 void plan_spatial(const ferry_operand *o, uint32_t first, int64_t *stride);
 
 #endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Pixels of an output, and what is done to one before it is stored.
- */
+/* Pixels of an output, and the steps before one is stored. */
 #ifndef FERRY_KERNELS_PIXEL_H
 #define FERRY_KERNELS_PIXEL_H
 
 #include "kernels/step.h"
 
-/* Pixel number `pixel`: its image, and its place along three axes. */
+/* Pixel number `pixel`: its image, and its position along three axes. */
 struct pixel {
     i64 image, at[3];
 };
@@ -25,7 +23,7 @@ INLINE struct pixel pixel_of(const struct window *w, i64 number)
     return p;
 }
 
-/* The one behind it. */
+/* The next one. */
 INLINE struct pixel pixel_next(const struct window *w, struct pixel p)
 {
     p.at[2]++;
@@ -44,7 +42,7 @@ INLINE struct pixel pixel_next(const struct window *w, struct pixel p)
     return p;
 }
 
-/* Whether `pixels` from p on lie along a row of y, and all that they see of a row of x is there. */
+/* Whether `pixels` from p on are along one row of y, with their windows inside the image. */
 INLINE bool is_along(const struct window *w, struct pixel p, i64 pixels)
 {
     i64 from = p.at[2] * w->stride[2] - w->pad[2];
@@ -53,7 +51,7 @@ INLINE bool is_along(const struct window *w, struct pixel p, i64 pixels)
            from + (pixels - 1) * w->stride[2] + (w->size[2] - 1) * w->dilation[2] < w->in[2];
 }
 
-/* Where a step's operand has what it does to `output` of a pixel. */
+/* The operand's element of a step for `output` of a pixel. */
 INLINE GLOBAL const f32 *operand_at(const struct step *s, GLOBAL const f32 *u, struct pixel p,
                                     i64 group_at, i64 output)
 {
@@ -61,7 +59,7 @@ INLINE GLOBAL const f32 *operand_at(const struct step *s, GLOBAL const f32 *u, s
            p.at[0] * s->spatial[0] + p.at[1] * s->spatial[1] + p.at[2] * s->spatial[2];
 }
 
-/* What is done to the `n` outputs of a pixel from `output` on before they are stored. */
+/* Applies the steps to the `n` outputs of a pixel from `output` on before they are stored. */
 INLINE void finish(const struct step *s, GLOBAL const f32 *u, struct pixel p, i64 group_at,
                    i64 output, f32 *v, i64 n)
 {
@@ -71,11 +69,11 @@ INLINE void finish(const struct step *s, GLOBAL const f32 *u, struct pixel p, i6
         operand_lanes(s, operand_at(s, u, p, group_at, output), v, n);
 }
 
-/* The buffer of a step's operand; any for one that has none. */
+/* The buffer of a step's operand; any buffer if it has none. */
 #define STEP_OPERAND(s) \
     ((s)->buffer == 3 ? AT(const f32, 3) : (s)->buffer == 4 ? AT(const f32, 4) : AT(const f32, 5))
 
-/* `n` outputs go to y, `stride` from one to the next. */
+/* Stores `n` outputs to y, `stride` apart. */
 #define STORE(y, stride, v, n, whole, vectors)         \
     if ((whole) && (stride) == 1) {                    \
         UNROLLED for (i32 l = 0; l < (vectors); l++)   \
@@ -87,7 +85,7 @@ INLINE void finish(const struct step *s, GLOBAL const f32 *u, struct pixel p, i6
             (y)[o * (stride)] = ((const f32 *)(v))[o]; \
     }
 
-/* One element of an image: element `i` in the order in which they lie. */
+/* One element of an image: element `i` in memory order. */
 struct spot {
     i64 image, channel, at[3];
 };
@@ -113,7 +111,7 @@ INLINE struct spot spot_of(i64 channels, const i64 *along, i64 axes, bool last, 
     return s;
 }
 
-/* Where it is. */
+/* Its offset. */
 INLINE i64 spot_place(struct spot s, const i64 *stride, i64 axes)
 {
     i64 offset = s.image * stride[0] + s.channel * stride[1];
@@ -123,7 +121,7 @@ INLINE i64 spot_place(struct spot s, const i64 *stride, i64 axes)
     return offset;
 }
 
-/* The elements i of a group's `piece` of `all` that are this item's. */
+/* The elements i of a group's `piece` of `all` that belong to this item. */
 #define EACH_OF(i, piece, all) \
     for (i64 i = group() * (piece) + item; i < (group() + 1) * (piece) && i < (all); i += GROUP)
 

@@ -76,7 +76,7 @@ uint64_t kernel_operand_bytes(const ferry_operand *o)
     return (last + 1) * sizes[o->dtype];
 }
 
-/* ---- what plans share ----------------------------------------------------------------------- */
+/* ---- shared functions ----------------------------------------------------------------------- */
 
 struct kernel_launch *plan_launch(struct kernel_plan *p, uint32_t kernel)
 {
@@ -168,8 +168,8 @@ uint32_t kernel_kind_named(const char *name, size_t length)
 }
 
 /*
- * Where there is nothing to store, or to add to what is there, nothing is done; other sums over nothing are
- * for others.
+ * Without outputs, or without terms to accumulate, there are no launches; other sums over nothing
+ * are not supported.
  */
 static int by_kind(struct kernel_plan *p, int (*plan)(struct kernel_plan *p))
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From an operation to launches of kernels: what a plugin that compiles kernels/ needs besides a way
- * to launch them. Every function may be called from any thread; nothing is allocated.
+ * Turns an operation into launches of kernels: everything that a plugin that compiles kernels/
+ * needs except launching them. Every function may be called from any thread; nothing is allocated.
  */
 #ifndef FERRY_KERNELS_PLAN_H
 #define FERRY_KERNELS_PLAN_H
@@ -14,12 +14,12 @@
 
 #include <stdbool.h>
 
-/* What the kernels were compiled with, and how many groups keep the device busy. */
+/* The parameters of the compilation, and the number of groups that keep the device busy. */
 struct kernel_target {
     uint32_t vec, group, busy;
 };
 
-/* Where a buffer of a launch comes from. */
+/* The source of a launch's buffer. */
 #define FROM_NOTHING   0u
 #define FROM_IN(i)     (1u + (i))
 #define FROM_OUT(i)    (1u + FERRY_OP_INPUTS + (i))
@@ -30,45 +30,45 @@ struct kernel_target {
 struct kernel_launch {
     uint32_t kernel; /* KERNEL_… */
     uint32_t from[BUFFERS];
-    int64_t groups; /* 0: nothing is to be done */
-    uint64_t size;  /* of the numbers */
+    int64_t groups; /* 0: no work */
+    uint64_t size;  /* of the arguments */
     union kernel_args args;
 };
 
 #define KERNEL_LAUNCHES 2
 
 struct kernel_plan {
-    ferry_op_desc op; /* strides of dimensions that are 1 are 0 */
+    ferry_op_desc op; /* strides of dimensions of size 1 are 0 */
     uint32_t own_in;
     struct kernel_target target;
     ferry_op_answer answer;
-    uint32_t launches; /* 0: there is nothing to do */
+    uint32_t launches; /* 0: no work */
     struct kernel_launch launch[KERNEL_LAUNCHES], pack;
 };
 
-/* 0, or FERRY_EUNSUPPORTED where the kernels cannot do it. */
+/* Returns 0, or FERRY_EUNSUPPORTED if the kernels cannot compute it. */
 int kernel_plan_make(const struct kernel_target *target, const ferry_op_desc *op,
                      struct kernel_plan *out);
 
-/* Bytes that the operand reaches over. */
+/* The bytes that the operand spans. */
 uint64_t kernel_operand_bytes(const ferry_operand *o);
 
-/* The kind of that name, as ferry_op_kind_name has it; 0 for one that has no kernels. */
+/* The kind of that name, as in ferry_op_kind_name; 0 for one without kernels. */
 uint32_t kernel_kind_named(const char *name, size_t length);
 
-/* Gives the numbers of a run of `l` its seed, if it has use for one. */
+/* Sets the seed in the arguments of a run of `l`, if it uses one. */
 void kernel_seed(const struct kernel_launch *l, uint64_t seed, uint64_t offset,
                  union kernel_args *args);
 
-/* Gives them its scalars, UPDATE_SCALARS of them, if it has use for them. */
+/* Sets the scalars, UPDATE_SCALARS of them, if it uses them. */
 void kernel_scalars(const struct kernel_launch *l, const double *scalars, union kernel_args *args);
 
-/* How a kernel is called, and which program it is in. */
+/* The name of a kernel's function, and its program. */
 const char *kernel_function(uint32_t kernel);
 enum kernel_program kernel_program_of(uint32_t kernel);
 /*
- * A program's text, to be compiled with -DVEC and -DGROUP: lines that belong to the library. Returns how many
- * there are, and writes them to `out` unless it is NULL.
+ * The source of a program, to be compiled with -DVEC and -DGROUP: lines that the library owns.
+ * Returns their number, and writes them to `out` unless it is NULL.
  */
 size_t kernel_program_lines(enum kernel_program program, const char **out);
 

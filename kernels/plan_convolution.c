@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CONVOLUTION; INNER_PRODUCT, a convolution with a kernel as large as the image; BATCHED_GEMM, whose
- * rows are pixels and whose batches are groups.
+ * CONVOLUTION; INNER_PRODUCT, as a convolution with a kernel as large as the image; BATCHED_GEMM,
+ * with rows as pixels and batches as groups.
  */
 #include "kernels/parts.h"
 
 #include <string.h>
 
-#define TILE_WORK 65536 /* multiplications of vectors that a group does at least */
+#define TILE_WORK 65536 /* minimum number of vector multiplications per group */
 
-/* ---- outputs to a block --------------------------------------------------------------------- */
+/* ---- outputs per block ---------------------------------------------------------------------- */
 
-/* Of 1, 2, 4 vectors the number that costs least: few are dear, and so are those beyond the outputs. */
+/* The cheapest of 1, 2 and 4 vectors: few are inefficient, and so are lanes beyond the outputs. */
 static uint32_t kernel_for(const struct kernel_target *t, int64_t outputs, uint32_t *out_lanes)
 {
     static const int64_t cost[] = { 20, 14, 13 };
@@ -29,7 +29,7 @@ static uint32_t kernel_for(const struct kernel_target *t, int64_t outputs, uint3
 
 /* ---- the launch ----------------------------------------------------------------------------- */
 
-/* Divides the work; window, channels, outputs are there. */
+/* Divides the work; window, channels and outputs are set. */
 static struct kernel_launch *divide(struct kernel_plan *p, const struct convolution_args *c,
                                     int64_t groups, const struct plan_weights *w)
 {
@@ -57,7 +57,7 @@ static struct kernel_launch *divide(struct kernel_plan *p, const struct convolut
     return &p->launch[p->launches++];
 }
 
-/* A transposed convolution without strides is one whose kernel is turned round. */
+/* A transposed convolution without strides is a convolution with a flipped kernel. */
 static bool is_turned(const ferry_op_window *window, const ferry_operand *w)
 {
     bool turned = window->transposed && (w->shape[1] > 1 || window->group == 1);
@@ -67,7 +67,7 @@ static bool is_turned(const ferry_op_window *window, const ferry_operand *w)
     return turned;
 }
 
-/* What is packed of the weights, turned round or as they are; the window changes its padding with them. */
+/* The weights to pack, flipped or not; the window's padding changes with them. */
 static struct plan_weights weights_of(const ferry_operand *w, struct convolution_args *c,
                                       bool turned)
 {
@@ -111,7 +111,7 @@ int plan_convolution(struct kernel_plan *p)
     return 0;
 }
 
-/* Strides of w (N, K) as if K were the axes of x behind the first, which are at most four. */
+/* Strides of w (N, K) as if K were the axes of x from the second on, at most four. */
 int plan_inner_product(struct kernel_plan *p)
 {
     const ferry_operand *x = &p->op.in[0], *w = &p->op.in[1], *y = &p->op.out[0];

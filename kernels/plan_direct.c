@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Convolutions that are no products: each channel by itself, or transposed. */
+/* Convolutions that are not computed as products: depthwise, or transposed. */
 #include "kernels/parts.h"
 
-#define LEAST      16   /* elements that an item does at least */
-#define LEAST_WORK 8192 /* multiplications of vectors that it does, in rows of pixels */
+#define LEAST      16   /* minimum number of elements per item */
+#define LEAST_WORK 8192 /* vector multiplications per item, in rows of pixels */
 
-#define LEAST_RUN 8 /* pixels along a line, unless it is shorter */
+#define LEAST_RUN 8 /* minimum number of pixels along a line, unless it is shorter */
 
 static bool is_depthwise(const struct kernel_plan *p, const struct convolution_args *c)
 {
@@ -39,7 +39,7 @@ static struct kernel_launch *by_channels(struct kernel_plan *p, struct convoluti
     return &p->launch[p->launches++];
 }
 
-/* Three taps by three of an image, and at most a bias and one bound or slope behind it. */
+/* A kernel of 3 × 3, followed by at most a bias and one bound or slope. */
 static bool can_slide(const struct kernel_plan *p, const struct convolution_args *a)
 {
     const struct window *w = &a->window;
@@ -57,15 +57,15 @@ static bool can_slide(const struct kernel_plan *p, const struct convolution_args
              (last->function == FERRY_UNARY_RELU || last->function == FERRY_UNARY_CLIP)));
 }
 
-/* What an item does at least: a processor has to start each, elsewhere there cannot be too many. */
+/* The minimum per item: a CPU has a cost for starting each, other devices profit from many. */
 static int64_t least_of(const struct kernel_plan *p, int64_t work)
 {
     return p->target.group > 1 ? 1 : plan_parts(LEAST_WORK, work);
 }
 
 /*
- * Two lines at once share what both see, where there is work for all even so; where there is too little, lines
- * are cut.
+ * Two lines at once share their inputs if there is enough work; with too little work, lines are
+ * split.
  */
 static void divide_slide(struct kernel_plan *p, struct kernel_launch *l)
 {
@@ -85,7 +85,10 @@ static void divide_slide(struct kernel_plan *p, struct kernel_launch *l)
     divide(p, l, vectors * plan_parts(w->out[2], a->run), least_of(p, 9 * a->run * a->lines));
 }
 
-/* A processor's item does all channels of a row; elsewhere neighbours have neighbouring ones. */
+/*
+ * On a CPU an item computes all channels of a row; on other devices adjacent items compute adjacent
+ * ones.
+ */
 static void divide_rows(struct kernel_plan *p, struct kernel_launch *l)
 {
     struct convolution_args *a = &l->args.convolution;

@@ -2,7 +2,7 @@
 /* STRIDED_COPY, UNARY, BINARY, RANDOM, UPDATE: a walk over y. */
 #include "kernels/parts.h"
 
-#define LEAST 1024 /* elements to a group's item */
+#define LEAST 1024 /* elements per item of a group */
 
 struct element_args *plan_elements(struct kernel_plan *p, uint32_t kernel, uint32_t inputs)
 {
@@ -24,7 +24,7 @@ struct element_args *plan_elements(struct kernel_plan *p, uint32_t kernel, uint3
     return a;
 }
 
-/* F32 and what it holds. */
+/* F32, or a dtype whose values it represents. */
 static bool is_half_or_f32(uint32_t dtype)
 {
     return dtype == FERRY_F32 || dtype == FERRY_F16 || dtype == FERRY_BF16;
@@ -98,7 +98,7 @@ int plan_random(struct kernel_plan *p)
     return 0;
 }
 
-/* The histories go where UNARY has further inputs. */
+/* The histories use the buffers of UNARY's further inputs. */
 int plan_update(struct kernel_plan *p)
 {
     uint32_t histories = p->op.n_out - 1;

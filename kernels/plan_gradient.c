@@ -5,12 +5,12 @@
 #include <string.h>
 
 #define LANES      2   /* as the program is compiled */
-#define LEAST      512 /* pixels of a segment */
-#define MOST_TILES 16  /* of a part: fewer where there is work for few groups */
+#define LEAST      512 /* minimum number of pixels of a segment */
+#define MOST_TILES 16  /* maximum per part: fewer if there are few groups */
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
-/* Divides the work; what the images are is there. */
+/* Divides the work; the images are set. */
 static int divide(struct kernel_plan *p, const struct gradient_args *g, uint32_t narrow,
                   uint32_t wide)
 {
@@ -109,14 +109,14 @@ int plan_inner_product_weights(struct kernel_plan *p)
 
 /* ---- data ----------------------------------------------------------------------------------- */
 
-/* What dy spreads by the kernel: a convolution transposed once more. */
+/* dy is spread by the kernel: a transposed convolution. */
 int plan_convolution_data(struct kernel_plan *p)
 {
     p->op.params.window.transposed = !p->op.params.window.transposed;
     return plan_convolution(p);
 }
 
-/* Whether the axes from 1 on are one axis, and its stride. */
+/* Whether the axes from 1 on can be merged into one, and its stride. */
 static bool is_one_axis(const ferry_operand *o, int64_t *out_stride)
 {
     int64_t stride = 0, next = 0;
@@ -156,7 +156,7 @@ static int by_matrices(struct kernel_plan *p, int64_t stride)
     return plan_batched_gemm(p);
 }
 
-/* A transposed convolution from one pixel to all, where K is spread over axes that are not one. */
+/* A transposed convolution from one pixel to all, for a K whose axes cannot be merged. */
 static int by_places(struct kernel_plan *p)
 {
     ferry_operand *dy = &p->op.in[0], *w = &p->op.in[1];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* REDUCE, MOMENTS, SOFTMAX: rows of what is kept, and in each the part that becomes one. */
+/*
+ * REDUCE, MOMENTS, SOFTMAX: rows over the kept axes, and in each the part that is reduced to one.
+ */
 #include "kernels/parts.h"
 
 ferry_operand plan_cut(const ferry_operand *o, uint32_t axes, bool others)
@@ -14,12 +16,13 @@ ferry_operand plan_cut(const ferry_operand *o, uint32_t axes, bool others)
     return c;
 }
 
-/* Rows over y and x (and more of y's shape), parts over x. */
+/* Rows over y and x (and further operands of y's shape), parts over x. */
 static struct row_args *launch(struct kernel_plan *p, uint32_t kernel, uint32_t axes)
 {
     struct kernel_launch *l = plan_launch(p, kernel);
     struct row_args *a = &l->args.row;
-    ferry_operand kept = plan_cut(&p->op.in[0], axes, false), part = plan_cut(&p->op.in[0], axes, true);
+    ferry_operand kept = plan_cut(&p->op.in[0], axes, false);
+    ferry_operand part = plan_cut(&p->op.in[0], axes, true);
 
     plan_walk_begin(&a->rows, &kept);
     plan_walk_begin(&a->part, &part);
@@ -36,7 +39,7 @@ static struct row_args *launch(struct kernel_plan *p, uint32_t kernel, uint32_t 
     plan_walk_add(&a->part, &part);
     l->from[0] = FROM_IN(0);
     plan_walk_end(&a->rows, false);
-    a->count = a->part.count > 0 ? (float)a->part.count : 1; /* the mean of none is 0 */
+    a->count = a->part.count > 0 ? (float)a->part.count : 1; /* the mean of an empty part is 0 */
     a->rows.piece = plan_parts(a->rows.count, p->target.busy);
     l->groups = plan_parts(a->rows.count, a->rows.piece);
     return a;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Backward passes of functions of elements, and those that sum rows of them. */
+/* Backward passes of element-wise functions, and those that sum rows of them. */
 #include "kernels/parts.h"
 
 /* ---- element by element --------------------------------------------------------------------- */
@@ -41,8 +41,8 @@ int plan_reduce_data(struct kernel_plan *p)
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 /*
- * Rows over what is kept of `all`, with every operand, the output first; parts over `axes` of it, with those
- * from `first` on and before `end`.
+ * Rows over the kept axes of `all`, with every operand, the output first; parts over its `axes`,
+ * with the operands from `first` to `end` − 1.
  */
 static struct row_args *rows(struct kernel_plan *p, uint32_t kernel, const ferry_operand *all,
                              uint32_t axes, uint32_t first, uint32_t end)
@@ -92,7 +92,9 @@ int plan_softmax_data(struct kernel_plan *p)
     return 0;
 }
 
-/* What is repeated gets the sum over its repetitions; where nothing is, no rows are needed. */
+/*
+ * A broadcast operand gets the sum over its repetitions; without broadcasting no rows are needed.
+ */
 static int share(struct kernel_plan *p, int32_t function, double scale)
 {
     const ferry_operand *dy = &p->op.in[0], *to = &p->op.out[0];
@@ -131,7 +133,7 @@ int plan_binary_weights(struct kernel_plan *p)
     }
 }
 
-/* A bias is repeated along all axes but the channel. */
+/* A bias is broadcast along all axes except the channel. */
 int plan_convolution_bias(struct kernel_plan *p)
 {
     const ferry_operand *dy = &p->op.in[0];

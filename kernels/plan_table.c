@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GATHER, SCATTER_ADD: a table, an index, and rows that it names. */
+/* GATHER, SCATTER_ADD: a table, an index, and the indexed rows. */
 #include "kernels/parts.h"
 
-/* The axes of an operand from `first` to before `end`. */
+/* The axes of an operand from `first` to `end` − 1. */
 static ferry_operand axes(const ferry_operand *o, uint32_t first, uint32_t end)
 {
     ferry_operand part = { .dtype = o->dtype, .rank = end - first };

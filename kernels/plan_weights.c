@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What convolutions have besides the image: weights, bias, the steps of an epilogue. */
+/* The other operands of convolutions: weights, bias, the steps of an epilogue. */
 #include "kernels/parts.h"
 
 #include <string.h>
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
-/* Of all numbers of the packing, which decide how constants lie (FNV-1a, by words). */
+/* A hash of all numbers that determine the packed layout (FNV-1a, by words). */
 static uint64_t packed_key(const struct pack_args *a)
 {
     uint64_t word[sizeof(*a) / sizeof(uint64_t)], key = UINT64_C(14695981039346656037);
@@ -69,14 +69,14 @@ bool plan_bind(struct kernel_launch *l, uint32_t input, struct step *s)
     return false;
 }
 
-/* One element for each channel. */
+/* One element per channel. */
 static void per_channel(const struct convolution_args *c, const ferry_operand *o, struct step *s)
 {
     s->channel = o->shape[0] == 1 ? 0 : o->stride[0];
     s->group = c->outputs * s->channel;
 }
 
-/* The bias, which is a shift. */
+/* Adds the bias as a shift. */
 void plan_bias(struct kernel_plan *p, struct kernel_launch *l)
 {
     struct convolution_args *c = &l->args.convolution;
@@ -91,7 +91,7 @@ void plan_bias(struct kernel_plan *p, struct kernel_launch *l)
     c->steps++;
 }
 
-/* As many steps of the epilogue as there are buffers for; with a convolution's strides. */
+/* As many steps of the epilogue as there are buffers, with a convolution's strides. */
 void plan_steps(struct kernel_plan *p, struct kernel_launch *l)
 {
     struct convolution_args *c = &l->args.convolution;

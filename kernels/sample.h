@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Where resized images have their elements from, and LRN's power.
- */
+/* The source positions of resized images, and LRN's power. */
 #ifndef FERRY_KERNELS_SAMPLE_H
 #define FERRY_KERNELS_SAMPLE_H
 
 #include "kernels/pixel.h"
 
-/* s to the power of −beta, of which three quarters are the usual ones. */
+/* s to the power of −beta; three quarters is the usual one. */
 INLINE f32 damped(f32 s, f32 beta)
 {
     return beta == 0.75f ? 1.0f / (sqrt1(s) * sqrt1(sqrt1(s))) : pow1(s, -beta);
@@ -16,7 +14,7 @@ INLINE f32 damped(f32 s, f32 beta)
 #define RESIZE_ALIGN_CORNERS 1
 #define RESIZE_ASYMMETRIC    2
 
-/* The sample of output i lies at over / under. */
+/* The source position of output i is over / under. */
 struct sample {
     i64 over, under;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a place of dy adds to the gradient of an operand that is repeated.
+ * The contribution of an element of dy to the gradient of a broadcast operand.
  */
 #ifndef FERRY_KERNELS_SHARE_H
 #define FERRY_KERNELS_SHARE_H

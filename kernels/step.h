@@ -9,14 +9,14 @@
 #include "kernels/dialect.h"
 #include "kernels/unary_impl.h"
 
-/* The numbers of FERRY_STEP_…, which never change. */
+/* The values of FERRY_STEP_…, which never change. */
 #define STEP_UNARY 0
 #define STEP_ADD   1
 #define STEP_SCALE 2
 #define STEP_SHIFT 3
 #define STEP_PRELU 4
 
-/* A function of `n` elements side by side, in place. */
+/* A function of `n` adjacent elements, in place. */
 INLINE void unary_lanes(const struct step *s, f32 *v, i64 n)
 {
     for (i64 i = 0; i < n; i++)
@@ -35,13 +35,13 @@ INLINE void operand_lanes(const struct step *s, GLOBAL const f32 *u, f32 *v, i64
     }
 }
 
-/* Whether a step can be done to whole vectors. */
+/* Whether a step can be applied to whole vectors. */
 INLINE bool is_wide(const struct step *s)
 {
     return s->step == STEP_UNARY ? s->function == UNARY_RELU : s->channel == 1;
 }
 
-/* One that can; `u` is where its operand has the vector's first element. */
+/* Such a step; `u` is the operand's element for the vector's first. */
 INLINE vec wide_step(const struct step *s, GLOBAL const f32 *u, vec v)
 {
     if (s->step == STEP_UNARY)

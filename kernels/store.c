@@ -12,10 +12,10 @@
 
 #define MAGIC     "ferry cl"
 #define VERSION   1u
-#define MOST      (UINT64_C(256) << 20) /* bytes of a file that is looked at */
+#define MOST      (UINT64_C(256) << 20) /* maximum size of a file, in bytes */
 #define PATH_ROOM 4096
 
-/* Then the key, then the binary. */
+/* Followed by the key, then the binary. */
 struct header {
     char magic[8];
     uint32_t version, key_bytes;
@@ -50,22 +50,22 @@ static bool read_all(int fd, void *out, size_t bytes)
     return true;
 }
 
-/* Why the file is not to be trusted; NULL: it may be. */
+/* The reason why the file is not trusted; NULL if it is. */
 static const char *distrust(int fd, uint64_t *out_bytes)
 {
     struct stat s;
 
     if (fstat(fd, &s) || !S_ISREG(s.st_mode))
-        return "it is no file";
+        return "it is not a file";
     if (s.st_uid != geteuid() || s.st_mode & (S_IWGRP | S_IWOTH))
-        return "others can write it";
+        return "other users can write it";
     if ((uint64_t)s.st_size < sizeof(struct header) || (uint64_t)s.st_size > MOST)
-        return "its size makes no sense";
+        return "its size is not valid";
     *out_bytes = (uint64_t)s.st_size;
     return NULL;
 }
 
-/* What is wrong with the file's content; NULL and where the binary is. */
+/* The error in the file's content; NULL, and the position of the binary, if it is valid. */
 static const char *parse(const char *key, uint64_t bytes, struct stored *out)
 {
     const unsigned char *body = out->file + sizeof(struct header);
@@ -74,13 +74,13 @@ static const char *parse(const char *key, uint64_t bytes, struct stored *out)
 
     memcpy(&h, out->file, sizeof(h));
     if (memcmp(h.magic, MAGIC, sizeof(h.magic)) != 0 || h.version != VERSION)
-        return "it is of something else";
+        return "it has another format";
     if (h.key_bytes > body_bytes || h.binary_bytes != body_bytes - h.key_bytes)
-        return "it is cut off";
+        return "it is truncated";
     if (store_hash(STORE_HASH, body, (size_t)body_bytes) != h.checksum)
         return "it is damaged";
     if (h.key_bytes != strlen(key) || memcmp(body, key, h.key_bytes) != 0)
-        return "it is of another driver";
+        return "it was made by another driver";
     out->binary = body + h.key_bytes;
     out->bytes = (size_t)h.binary_bytes;
     return NULL;

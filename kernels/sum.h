@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sums of rows: the items of a group share a row, and add what they found.
+ * Sums of rows: the items of a group share a row and add their partial sums.
  */
 #ifndef FERRY_KERNELS_SUM_H
 #define FERRY_KERNELS_SUM_H
 
 #include "kernels/walk.h"
 
-/* A sum that keeps what rounding took (Neumaier's). */
+/* A sum that keeps its rounding error (Neumaier's). */
 struct exact {
     f32 sum, rest;
 };
@@ -21,13 +21,13 @@ INLINE struct exact exact_add(struct exact e, f32 x)
     return r;
 }
 
-/* Where there is an infinity, the rest is none. */
+/* With an infinity the rounding error is NaN and is dropped. */
 INLINE f32 exact_value(struct exact e)
 {
     return abs1(e.sum) <= 3.402823466e+38f ? e.sum + e.rest : e.sum;
 }
 
-/* The group's sum `e` from what its items found; `left` is what rounding took from each. */
+/* The group's sum `e` of its items' sums; `left` is the rounding error of each. */
 #define JOINED(e, found, left)            \
     do {                                  \
         e.sum = found[0];                 \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernels/plan.h"
 
-/* Every text, a line a string: what a program has in front, and text_NAME. */
+/* Every source, one string per line: the beginning of every program, and text_NAME. */
 #include "texts.h"
 
 #define LINES(text) text, sizeof(text) / sizeof((text)[0])
@@ -17,7 +17,7 @@ static const struct part {
     KERNEL_TEXTS(PART)
 };
 
-/* Behind `n` lines. */
+/* Appends after `n` lines. */
 static size_t add(const char **out, size_t n, const char *const *lines, size_t count)
 {
     for (size_t i = 0; i < count && out; i++)

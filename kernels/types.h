@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The numbers of the kernels, of the same widths in OpenCL C, in CUDA C++ and on the host.
+ * The types of the kernels, with the same widths in OpenCL C, in CUDA C++ and on the host.
  */
 #ifndef FERRY_KERNELS_TYPES_H
 #define FERRY_KERNELS_TYPES_H
@@ -47,7 +47,7 @@ typedef double f64;
 
 typedef float f32;
 
-/* The most buffers of a kernel. */
+/* The maximum number of buffers of a kernel. */
 #define BUFFERS 6
 
 #endif

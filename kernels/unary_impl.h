@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The unary functions, and their derivatives: one text for OpenCL C, CUDA C++ and C, for float and
- * for double. FERRY_UNARY_… in ferry/op_params.h has the same numbers, which op/unary.c compares.
+ * The unary functions, and their derivatives: one source for OpenCL C, CUDA C++ and C, for float
+ * and for double. FERRY_UNARY_… in ferry/op_params.h has the same numbers, which op/unary.c
+ * compares.
  *
  *     X(NAME, number, gradient, value, slope)
  *
@@ -14,13 +15,13 @@
  *
  * The file has no guard: C code includes it for each type. It defines T, the type, NAME, which adds
  * the suffix of the type to a name, and MATH, which names a function of <math.h> for the type. The
- * texts of the kernels define none of them and get f32.
+ * sources of the kernels define none of them and get f32.
  */
 #ifndef UNARY_LIST
 
 #include "kernels/types.h"
 
-/* clang-format off: a function a line */
+/* clang-format off: one function per line */
 #define UNARY_LIST(X)                                                                          \
     X(RELU, 0, EITHER, x > 0 ? x : a * x, r > 0 ? 1 : a)                                       \
     X(ELU, 1, RESULT, x > 0 ? x : a * expm11(x), r > 0 ? 1 : r + a)                            \
@@ -152,7 +153,7 @@ INLINE T NAME(gelu_slope)(T r)
     case number:                                          \
         return (slope);
 
-/* Function number `function` of x. NaN for a number that the list lacks. */
+/* Function number `function` of x. NaN for a number that is not in the list. */
 INLINE T NAME(unary_of)(i32 function, T x, T a, T b, T c)
 {
     switch (function) {
@@ -162,7 +163,7 @@ INLINE T NAME(unary_of)(i32 function, T x, T a, T b, T c)
     }
 }
 
-/* Its derivative, by which dy is multiplied; the list defines r. NaN as above. */
+/* Its derivative, the factor of dy; the list defines r. NaN as above. */
 INLINE T NAME(slope_of)(i32 function, T r, T a, T b, T c)
 {
     switch (function) {

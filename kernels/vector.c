@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define LEAST 16 /* elements to a group's item */
+#define LEAST 16 /* minimum number of elements per item of a group */
 
 static void begin(uint32_t kernel, uint64_t size, struct kernel_launch *out)
 {
@@ -14,7 +14,7 @@ static void begin(uint32_t kernel, uint64_t size, struct kernel_launch *out)
     out->size = size;
 }
 
-/* How many elements a group does; 0 groups where there are none. */
+/* The number of elements per group; 0 groups if there are no elements. */
 static int64_t divide(const struct kernel_target *target, int64_t n, struct kernel_launch *out)
 {
     int64_t least = LEAST * (int64_t)target->group, piece = plan_parts(n, target->busy);
@@ -49,7 +49,7 @@ void kernel_vector_convert(const struct kernel_target *target, uint32_t from, ui
     a->to = (int32_t)to;
 }
 
-/* The element over and over. */
+/* The element repeated to fill a word. */
 static uint64_t word_of(uint64_t bits, uint32_t size)
 {
     uint64_t word = size == 8 ? bits : bits & ((UINT64_C(1) << 8 * size) - 1);
@@ -75,6 +75,6 @@ void kernel_vector_fill(const struct kernel_target *target, uintptr_t address, u
     a->word = word_of(bits, size);
     a->piece = divide(target, a->words, out);
     if (!out->groups)
-        out->groups = 1; /* for what is before and after the words */
+        out->groups = 1; /* for the elements before and after the words */
     a->at[1] = a->before * (int64_t)size;
 }

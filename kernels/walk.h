@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Walking over the elements of operands of one shape, row by row.
+ * Walks over the elements of operands of one shape, row by row.
  */
 #ifndef FERRY_KERNELS_WALK_H
 #define FERRY_KERNELS_WALK_H
@@ -8,7 +8,10 @@
 #include "kernels/args.h"
 #include "kernels/dialect.h"
 
-/* Where element i is in each operand; returns how many are left in its row, itself among them. */
+/*
+ * The offset of element i in each operand; returns the number of elements from it to the end of its
+ * row.
+ */
 INLINE i64 walk_to(const struct walk *w, i64 i, i64 *offset)
 {
     i64 left = w->shape[w->rank - 1] - i % w->shape[w->rank - 1];
@@ -25,19 +28,19 @@ INLINE i64 walk_to(const struct walk *w, i64 i, i64 *offset)
     return left;
 }
 
-/* Behind the last element that this group does. */
+/* The end of this group's elements. */
 #define WALK_END(w) \
     ((group() + 1) * (w)->piece < (w)->count ? (group() + 1) * (w)->piece : (w)->count)
 
 /*
- * The item's elements, in parts of rows: after it, `offset[k]` is where a part begins and `n` how far
- * it goes; the item does elements 0, GROUP, 2 · GROUP, … of it.
+ * The item's elements, in parts of rows: `offset[k]` is the beginning of a part and `n` its length;
+ * the item processes its elements 0, GROUP, 2 · GROUP, …
  */
 #define EACH_PART(w)                                                                           \
     for (i64 end = WALK_END(w), i = group() * (w)->piece + item, n = 0, offset[WALK_OPERANDS]; \
          i < end && (n = walk_part(w, i, end, offset)) > 0; i += (n + GROUP - 1) / GROUP * GROUP)
 
-/* The same for all elements of a walk that the whole group does. */
+/* The same for all elements of a walk that the whole group processes. */
 #define EACH_PART_OF_ALL(w)                                            \
     for (i64 end = (w)->count, i = item, n = 0, offset[WALK_OPERANDS]; \
          i < end && (n = walk_part(w, i, end, offset)) > 0; i += (n + GROUP - 1) / GROUP * GROUP)
@@ -49,7 +52,7 @@ INLINE i64 walk_part(const struct walk *w, i64 i, i64 end, i64 *offset)
     return left < end - i ? left : end - i;
 }
 
-/* How far operand k's elements are from one another in a row. */
+/* The distance of operand k's elements in a row. */
 #define WALK_STEP(w, k) ((w)->stride[k].axis[(w)->rank - 1])
 
 #endif

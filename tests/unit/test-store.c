@@ -71,8 +71,8 @@ static void what_was_written_is_read(void)
     CU_ASSERT_EQUAL(stat(path, &s), 0);
     CU_ASSERT_EQUAL(s.st_mode & 07777, 0600);
     CU_ASSERT_STRING_EQUAL(said(KEY), "taken");
-    CU_ASSERT_STRING_EQUAL(said("device|driver|other"), "it is of another driver");
-    CU_ASSERT_STRING_EQUAL(said("device|driver|tex"), "it is of another driver");
+    CU_ASSERT_STRING_EQUAL(said("device|driver|other"), "it was made by another driver");
+    CU_ASSERT_STRING_EQUAL(said("device|driver|tex"), "it was made by another driver");
     end();
 }
 
@@ -99,7 +99,7 @@ static void no_end_can_be_missing_nor_follow(void)
     }
     whole[bytes] = 0;
     put(whole, bytes + 1);
-    CU_ASSERT_STRING_EQUAL(said(KEY), "it is cut off");
+    CU_ASSERT_STRING_EQUAL(said(KEY), "it is truncated");
     end();
 }
 
@@ -107,9 +107,9 @@ static void what_others_can_write_is_not_read(void)
 {
     begin();
     CU_ASSERT_EQUAL(chmod(path, 0620), 0);
-    CU_ASSERT_STRING_EQUAL(said(KEY), "others can write it");
+    CU_ASSERT_STRING_EQUAL(said(KEY), "other users can write it");
     CU_ASSERT_EQUAL(chmod(path, 0602), 0);
-    CU_ASSERT_STRING_EQUAL(said(KEY), "others can write it");
+    CU_ASSERT_STRING_EQUAL(said(KEY), "other users can write it");
     CU_ASSERT_EQUAL(chmod(path, 0644), 0);
     CU_ASSERT_STRING_EQUAL(said(KEY), "taken");
     end();
@@ -121,7 +121,7 @@ static void what_somebody_else_owns_is_not_read(void)
     if (chown(path, 65534, 65534) != 0) {
         ferry_test_skip("only root can give a file away");
     } else {
-        CU_ASSERT_STRING_EQUAL(said(KEY), "others can write it");
+        CU_ASSERT_STRING_EQUAL(said(KEY), "other users can write it");
         CU_ASSERT_TRUE(store_write(path, KEY, binary, sizeof(binary))); /* takes its place */
         CU_ASSERT_STRING_EQUAL(said(KEY), "taken");
     }
@@ -140,10 +140,10 @@ static void what_is_no_file_is_not_read(void)
     CU_ASSERT_STRING_EQUAL(said(KEY), "");
     CU_ASSERT_EQUAL(unlink(path), 0);
     CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
-    CU_ASSERT_STRING_EQUAL(said(KEY), "it is no file");
+    CU_ASSERT_STRING_EQUAL(said(KEY), "it is not a file");
     CU_ASSERT_EQUAL(unlink(path), 0);
     CU_ASSERT_EQUAL(mkdir(path, 0700), 0);
-    CU_ASSERT_STRING_EQUAL(said(KEY), "it is no file");
+    CU_ASSERT_STRING_EQUAL(said(KEY), "it is not a file");
     CU_ASSERT_FALSE(store_write(path, KEY, binary, sizeof(binary)));
     CU_ASSERT_EQUAL(rmdir(path), 0);
     CU_ASSERT_EQUAL(rename(other, path), 0);
