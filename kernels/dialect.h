@@ -33,8 +33,8 @@
  *
  * Structures of arguments contain neither arrays of arrays nor padding at the end, and a function
  * modifies a structure passed by value only to return it, because some drivers miscompile other
- * uses (doc/design/opencl.md, "Workarounds for Mesa's llvmpipe"). A structure that must be in memory
- * is a copy of a function's result; Oclgrind does not run other forms.
+ * uses (doc/design/opencl.md, "Workarounds for Mesa's llvmpipe"). A structure that must be in
+ * memory is a copy of a function's result; Oclgrind does not run other forms.
  *
  * CUDA and the host also have, for sources that OpenCL does not compile: f64, and LAST_GROUP(flag,
  * counter, groups) between two blocks, which sets `flag` in the last group to reach it, which sees

@@ -8,8 +8,8 @@
 
 /*
  * X(program). Each program costs the start of its compiler, even if its binary is cached: the
- * kernels of a net's forward pass form one program, and those of training a second one. VECTOR is not
- * for OpenCL, whose dialect lacks features that it needs.
+ * kernels of a net's forward pass form one program, and those of training a second one. VECTOR is
+ * not for OpenCL, whose dialect lacks features that it needs.
  */
 #define KERNEL_PROGRAMS(X) \
     X(FORWARD)             \

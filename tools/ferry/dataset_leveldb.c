@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LevelDB, with the sizes of blocks and buffers that Caffe's tools use, and blocks compressed by snappy.
+ * LevelDB, with the block and buffer sizes of Caffe's tools, and blocks compressed by snappy.
  */
 #include "dataset_store.h"
 
@@ -52,7 +52,7 @@ static int open_store(const char *fresh, const char *folder, void **out)
     int err;
 
     if (!s)
-        return ferry_error_set(FERRY_ENOMEM, "%.400s: no memory", folder);
+        return ferry_error_set(FERRY_ENOMEM, "%.400s: out of memory", folder);
     s->folder = folder;
     s->options = leveldb_options_create();
     s->how = leveldb_writeoptions_create();
@@ -89,7 +89,7 @@ static int put(void *store, const char *key, const void *record, size_t size)
     return s->pending < BATCH_BYTES ? FERRY_OK : flush(s);
 }
 
-/* The latest writes are in a log, which reaches the disk with a last batch. */
+/* The latest writes are in a log; the last batch forces it to the disk. */
 static int sync_store(void *store)
 {
     struct store *s = store;
@@ -104,17 +104,17 @@ static int open_store(const char *fresh, const char *folder, void **out)
 {
     (void)fresh;
     (void)out;
-    return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: this ferry was built without libleveldb",
+    return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: ferry was built without libleveldb",
                            folder);
 }
 
-/* There is never a store. */
+/* Never called: there is no store. */
 static int put(void *store, const char *key, const void *record, size_t size)
 {
     (void)store;
     (void)record;
     (void)size;
-    return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: no libleveldb", key);
+    return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: ferry was built without libleveldb", key);
 }
 
 static int sync_store(void *store)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LMDB. Its map grows before it is full: a transaction is lost if the map is full before its end.
+ * LMDB. Its map grows before it is full, because a transaction that fills the map is lost.
  */
 #include "dataset_store.h"
 
@@ -22,7 +22,7 @@ struct store {
     MDB_env *env;
     MDB_txn *txn;
     MDB_dbi dbi;
-    size_t map, used; /* bytes; an upper bound of those in use */
+    size_t map, used; /* bytes; used: an upper bound of those in use */
     int pending;      /* records of the transaction */
 };
 
@@ -58,7 +58,7 @@ static int open_store(const char *fresh, const char *folder, void **out)
     int code, err;
 
     if (!s)
-        return ferry_error_set(FERRY_ENOMEM, "%.400s: no memory", folder);
+        return ferry_error_set(FERRY_ENOMEM, "%.400s: out of memory", folder);
     s->folder = folder;
     s->map = FIRST_MAP;
     code = mdb_env_create(&s->env);
@@ -83,7 +83,7 @@ static int end_transaction(struct store *s)
     return code ? failed(s, code) : 0;
 }
 
-/* A record takes its own pages, or a part of one; twice a page more covers the tree above. */
+/* A record takes pages of its own, or part of one; two more pages cover the tree above it. */
 static int make_room(struct store *s, size_t size)
 {
     size_t wanted = s->used + size + 2 * 4096;
@@ -136,17 +136,16 @@ static int open_store(const char *fresh, const char *folder, void **out)
 {
     (void)fresh;
     (void)out;
-    return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: this ferry was built without liblmdb",
-                           folder);
+    return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: ferry was built without liblmdb", folder);
 }
 
-/* There is never a store. */
+/* Never called: there is no store. */
 static int put(void *store, const char *key, const void *record, size_t size)
 {
     (void)store;
     (void)record;
     (void)size;
-    return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: no liblmdb", key);
+    return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: ferry was built without liblmdb", key);
 }
 
 static int sync_store(void *store)

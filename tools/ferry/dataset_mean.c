@@ -14,13 +14,13 @@ int dataset_mean_add(struct dataset_mean *m, const struct dataset_datum *d)
     if (!m->sums) {
         m->sums = calloc(d->size, sizeof *m->sums);
         if (!m->sums)
-            return ferry_error_set(FERRY_ENOMEM, "no memory for a mean of %zu values", d->size);
+            return ferry_error_set(FERRY_ENOMEM, "out of memory for a mean of %zu values", d->size);
         memcpy(m->shape, shape, sizeof shape);
     }
     if (memcmp(m->shape, shape, sizeof shape) != 0)
         return ferry_error_set(FERRY_ESHAPE,
-                               "%lld x %lld x %lld, and those before it are %lld x %lld x %lld: a "
-                               "mean is of pictures of one size (--resize)",
+                               "%lld x %lld x %lld, but the previous ones are %lld x %lld x %lld: "
+                               "a mean requires pictures of one size (--resize)",
                                (long long)shape[0], (long long)shape[1], (long long)shape[2],
                                (long long)m->shape[0], (long long)m->shape[1],
                                (long long)m->shape[2]);
@@ -30,7 +30,7 @@ int dataset_mean_add(struct dataset_mean *m, const struct dataset_datum *d)
     return FERRY_OK;
 }
 
-/* A BlobProto of 1 x channels x height x width, as compute_image_mean writes it. */
+/* Writes a BlobProto of 1 x channels x height x width, like compute_image_mean. */
 int dataset_mean_write(const struct dataset_mean *m, const char *path)
 {
     int64_t shape[4] = { 1, m->shape[0], m->shape[1], m->shape[2] };
@@ -43,7 +43,7 @@ int dataset_mean_write(const struct dataset_mean *m, const char *path)
     float *values = calloc(n, sizeof *values);
     ferry_io_writer *w = NULL;
     int err = values ? ferry_io_writer_create(path, FERRY_IO_BLOBPROTO, &w)
-                     : ferry_error_set(FERRY_ENOMEM, "no memory for a mean of %zu values", n);
+                     : ferry_error_set(FERRY_ENOMEM, "out of memory for a mean of %zu values", n);
 
     for (i = 0; !err && i < n; i++)
         values[i] = (float)(m->sums[i] / (double)m->count);

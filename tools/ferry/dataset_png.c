@@ -33,8 +33,8 @@ int dataset_png(const struct dataset_datum *d, unsigned char **out, size_t *out_
     free(pixels);
     if (!made) {
         free(bytes);
-        return ferry_error_set(FERRY_ENOMEM, "no PNG: %s",
-                               image.message[0] ? image.message : "no memory");
+        return ferry_error_set(FERRY_ENOMEM, "encoding a PNG: %s",
+                               image.message[0] ? image.message : "out of memory");
     }
     *out = bytes;
     *out_size = size;
@@ -48,7 +48,7 @@ int dataset_png(const struct dataset_datum *d, unsigned char **out, size_t *out_
     (void)d;
     (void)out;
     (void)out_size;
-    return ferry_error_set(FERRY_EUNSUPPORTED, "this ferry was built without libpng");
+    return ferry_error_set(FERRY_EUNSUPPORTED, "ferry was built without libpng");
 }
 
 #endif

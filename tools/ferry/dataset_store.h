@@ -5,22 +5,23 @@
 #include <stddef.h>
 
 /*
- * The databases that `ferry dataset` writes, one file each. A failure is a ferry error that names `folder`, the name that
- * the user gave; a database that ferry was built without has functions that are FERRY_EUNSUPPORTED.
+ * The databases that `ferry dataset` writes, one file each. A failure is a ferry error that names
+ * `folder`, the name that the user gave; the functions of a database that ferry was built without
+ * return FERRY_EUNSUPPORTED.
  */
 struct dataset_backend {
     const char *name; /* of --backend */
 
-    /* Creates a database in `fresh`, which is an empty folder. `folder` must live until close. */
+    /* Creates a database in `fresh`, an empty folder. `folder` must live until close. */
     int (*open)(const char *fresh, const char *folder, void **out);
 
-    /* Adds a record. Keys come in their order. */
+    /* Adds a record. Keys must be in ascending order. */
     int (*put)(void *store, const char *key, const void *record, size_t size);
 
-    /* Writes what was added to the disk; once, before close. */
+    /* Writes the added records to the disk; called once, before close. */
     int (*sync)(void *store);
 
-    /* Closes it. What sync did not write may be lost. */
+    /* Closes it. Records that sync did not write may be lost. */
     void (*close)(void *store);
 };
 
