@@ -18,13 +18,13 @@
 #include <unistd.h>
 
 static struct {
-    char name[512]; /* as ld.so is to look for it */
+    char name[512]; /* the name that ld.so looks for */
     pthread_once_t once;
     struct cpu_blas functions;
-    char why[1024]; /* it cannot be used; "" if it can */
+    char why[1024]; /* the reason why it cannot be used; "" if it can */
 } blas = { .name = CPU_BLAS_SONAME, .once = PTHREAD_ONCE_INIT };
 
-/* ---- is it there? --------------------------------------------------------------------------- */
+/* ---- search --------------------------------------------------------------------------------- */
 
 static bool is_in_folder(const char *folder)
 {
@@ -34,7 +34,10 @@ static bool is_in_folder(const char *folder)
     return access(path, R_OK) == 0;
 }
 
-/* In one of ld.so's folders: LD_LIBRARY_PATH's, the program's own, the system's. */
+/*
+ * Whether it is in one of ld.so's folders: those of LD_LIBRARY_PATH, of the program and of the
+ * system.
+ */
 static bool is_in_search_path(void)
 {
     void *program = dlopen(NULL, RTLD_LAZY);
@@ -54,10 +57,13 @@ static bool is_in_search_path(void)
     return found;
 }
 
-/* Whether a path in there ends in "/NAME" and is a file. Whatever its format, it holds the paths. */
+/*
+ * Whether a path in the cache ends in "/NAME" and is a file. The paths are stored as text in every
+ * format.
+ */
 static bool is_listed(const char *cache, size_t size)
 {
-    size_t length = strlen(blas.name) + 1; /* with its end */
+    size_t length = strlen(blas.name) + 1; /* including the NUL */
     const char *at = cache, *end = cache + size, *path;
 
     while ((at = memmem(at, (size_t)(end - at), blas.name, length))) {
@@ -70,7 +76,7 @@ static bool is_listed(const char *cache, size_t size)
     return false;
 }
 
-/* Among what ldconfig has found in the folders that it was told of. */
+/* Whether it is in ldconfig's cache of the configured folders. */
 static bool is_in_cache(void)
 {
     int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
@@ -101,13 +107,15 @@ int cpu_blas_find(void)
     if (strchr(blas.name, '/') ? access(blas.name, R_OK) == 0
                                : is_in_search_path() || is_in_cache())
         return 0;
-    library = dlopen(blas.name, RTLD_NOW | RTLD_LOCAL); /* who knows where; it says if not */
-    return library ? 0 : cpu_host->error(FERRY_EPLUGIN, "%s; matrices need it", dlerror());
+    library = dlopen(blas.name, RTLD_NOW | RTLD_LOCAL); /* in an unknown folder; dlopen reports an
+                                                         * error */
+    return library ? 0
+                   : cpu_host->error(FERRY_EPLUGIN, "%s; it is required for matrices", dlerror());
 }
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
-/* As many as OpenBLAS will have, the caller's among them. */
+/* The number of threads that OpenBLAS will use, including the caller's. */
 static unsigned threads_wanted(void)
 {
     static const char *const names[] = { "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS",
@@ -135,7 +143,7 @@ static unsigned tasks(void)
     return n;
 }
 
-/* A thread that has been joined counts for a moment longer with those who limit them. */
+/* A joined thread counts for a moment longer against the system's limits. */
 static void wait_for_tasks(unsigned most)
 {
     const struct timespec moment = { 0, 100000 };
@@ -151,7 +159,7 @@ static void *wait_for_gate(void *gate)
     return NULL;
 }
 
-/* How many of `n` further threads can be had at once. */
+/* The number of `n` further threads that can be started at once. */
 static unsigned try_threads(unsigned n)
 {
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -162,7 +170,7 @@ static unsigned try_threads(unsigned n)
     if (!threads)
         return 0;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask); /* signals are the program's business */
+    pthread_sigmask(SIG_SETMASK, &all, &mask); /* the program handles its signals */
     pthread_mutex_lock(&gate);
     while (had < n && pthread_create(&threads[had], NULL, wait_for_gate, &gate) == 0)
         had++;
@@ -176,12 +184,12 @@ static unsigned try_threads(unsigned n)
 }
 
 /*
- * Address space of each thread that calls OpenBLAS: a buffer of 128 MiB, a stack, what malloc sets aside;
- * for the first, the library. Where a buffer cannot be had, OpenBLAS tries again for ever.
+ * Address space of each thread that calls OpenBLAS: a buffer of 128 MiB, a stack, and malloc's
+ * arena; for the first, the library. If a buffer cannot be allocated, OpenBLAS retries forever.
  */
 #define THREAD_BYTES ((size_t)208 << 20)
 
-/* For how many of `n` threads there is so much at once. */
+/* The number of `n` threads for which there is enough at once. */
 static unsigned try_room(unsigned n)
 {
     void *room = MAP_FAILED;
@@ -220,8 +228,8 @@ static void load(void)
 }
 
 /*
- * OpenBLAS starts its threads as it is loaded, and sends the process SIGINT if it cannot have one;
- * it can be told to do without by its variable alone, which is then as it was before.
+ * OpenBLAS starts its threads when it is loaded, and sends the process SIGINT if one cannot be
+ * started. Only its environment variable prevents that; the variable is restored afterwards.
  */
 static void load_on_one_thread(void)
 {
@@ -238,12 +246,12 @@ static void load_on_one_thread(void)
     free(before);
 }
 
-/* How many threads it can have, the caller's among them; 0: not even that. */
+/* The number of threads it can use, including the caller's; 0: not even that one. */
 static unsigned try_all(unsigned further)
 {
     unsigned had = further ? try_threads(further) : 0;
 
-    return try_room(1 + had); /* last: what was a thread's is not all given back */
+    return try_room(1 + had); /* last: the memory of the threads is not freed completely */
 }
 
 static void open_blas(void)
@@ -255,8 +263,9 @@ static void open_blas(void)
         dlclose(already);
     had = try_all(already ? 0 : further);
     if (!had) {
-        snprintf(blas.why, sizeof(blas.why), "%s would wait for memory: %zu MiB cannot be had",
-                 blas.name, THREAD_BYTES >> 20);
+        snprintf(blas.why, sizeof(blas.why),
+                 "%s would wait for memory: %zu MiB cannot be allocated", blas.name,
+                 THREAD_BYTES >> 20);
         cpu_host->log(FERRY_LOG_WARN, "%s; matrices are computed without it", blas.why);
         return;
     }
@@ -264,9 +273,10 @@ static void open_blas(void)
         load();
         return;
     }
-    cpu_host->log(FERRY_LOG_WARN,
-                  "%u of %u further threads can be had: %s computes matrices on one thread",
-                  had - 1, further, blas.name);
+    cpu_host->log(
+        FERRY_LOG_WARN,
+        "only %u of %u further threads can be started: %s computes matrices on one thread", had - 1,
+        further, blas.name);
     load_on_one_thread();
 }
 

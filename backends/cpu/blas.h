@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The library that multiplies matrices, OpenBLAS unless option.blas names another with its
- * functions. Loading it takes longer than everything else at a program's start, and starts threads:
- * it is opened by the first call that needs it.
+ * The library that multiplies matrices: OpenBLAS, unless option.blas names another library with its
+ * functions. Loading it takes longer than the rest of a program's start and starts threads, so the
+ * first call that needs it loads it.
  */
 #ifndef FERRY_CPU_BLAS_H
 #define FERRY_CPU_BLAS_H
@@ -17,12 +17,14 @@ struct cpu_blas {
 };
 
 /*
- * Whether the library is there to be opened, which is asked when the plugin opens: 0, or
- * FERRY_EPLUGIN, said. Reads the option.
+ * Looks for the library without loading it, when the plugin is opened: 0, or FERRY_EPLUGIN after
+ * reporting it. Reads the option.
  */
 int cpu_blas_find(void);
 
-/* Its functions, opened if need be; NULL, said, if that fails. From any thread. */
+/*
+ * Its functions; loads it if necessary. NULL, after reporting it, if that fails. From any thread.
+ */
 const struct cpu_blas *cpu_blas(void);
 
 #endif

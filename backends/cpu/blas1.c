@@ -4,23 +4,26 @@
 #include <string.h>
 
 /*
- * BLAS-1 on loops of our own rather than OpenBLAS's: those of single precision sum in F32, which is
- * not exact enough, cost more to call than 120 elements take, and use half of what the memory gives
- * where they run on several threads.
+ * BLAS-1 with loops of the plugin instead of OpenBLAS's, which accumulate single precision in F32
+ * and are not accurate enough, whose calls take longer than 120 elements, and which reach half of
+ * the memory bandwidth with several threads.
  */
 
-/* F16 and BF16 elements that are widened at a time: what fits into the first cache three times. */
+/*
+ * F16 and BF16 elements that are widened at a time: three such blocks fit into the first-level
+ * cache.
+ */
 #define HALF_BLOCK 1024
 
-/* Elements of any dtype below which a loop is one piece. */
+/* A loop over fewer elements, of any dtype, is not divided. */
 #define SMALL_LOOP 16384
 
 typedef double (*sum_fn)(int64_t n, const void *x, const void *y);
 
-/* A loop over x and y that is to be cut into pieces. */
+/* A loop over x and y that can be divided into pieces. */
 struct call {
     const struct cpu_kernels *kernels;
-    const sum_fn *sum; /* of the kernels, F32's and F64's */
+    const sum_fn *sum; /* of the kernels for F32 and F64 */
     uint32_t dtype;
     double alpha;
     int64_t size; /* of an element */
@@ -118,8 +121,8 @@ static void scal_large(struct cpu_device *d, uint32_t dtype, int64_t n, double a
 }
 
 /*
- * With alpha 0, y stays as it is whatever x holds, as BLAS defines it. A hundred elements take less
- * time than a few calls do: those of the usual types go straight to the loop.
+ * With alpha 0, y is unchanged whatever x contains, as BLAS defines it. A hundred elements take
+ * less time than a few calls, so the common types call the loop directly.
  */
 int cpu_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
              ferry_ref y)
@@ -139,7 +142,7 @@ int cpu_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, fe
     return 0;
 }
 
-/* By multiplication for every alpha: NaN and Inf times 0 are NaN. */
+/* Multiplies for every alpha: NaN and infinity times 0 are NaN. */
 int cpu_scal(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_ref x)
 {
     struct cpu_device *d = dev;
@@ -206,7 +209,7 @@ static void put_sum(uint32_t dtype, double sum, ferry_ref result)
         memcpy(cpu_pointer(result), &(float){ (float)sum }, sizeof(float));
 }
 
-/* The pieces depend on n alone, and so does the order in which their sums are added. */
+/* The pieces depend only on n, and therefore the order in which their sums are added. */
 static void reduce(struct cpu_device *d, struct call *c, int64_t n, ferry_ref result)
 {
     double sums[WORKERS_MAX_PIECES]; /* each piece writes its own */
@@ -228,7 +231,7 @@ int cpu_dot(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, fer
             ferry_ref result)
 {
     struct cpu_device *d = dev;
-    /* The one loop that takes two operands to read; it leaves the second alone as well. */
+    /* The only loop with two read operands; it does not modify the second either. */
     struct call c = { .sum = d->kernels->dot,
                       .dtype = dtype,
                       .x = cpu_const_pointer(x),

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * Between any two dtypes a block at a time, through the widest type of the source's kind: F32 where
- * nothing wider is on either side, else F64, and I64 for integers. Rounded once.
+ * Converts between any two dtypes, one block at a time, through the widest type of the source's
+ * kind: F32 if neither side is wider, else F64, and I64 for integers. Values are rounded once.
  */
 
 #define BLOCK 512
@@ -25,7 +25,7 @@ struct conversion {
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
-/* A double as odd_f64 makes floats (kernels.h), for an integer of more than 53 bits. */
+/* The integer counterpart of odd_f64 (kernels.h): a double for an integer of more than 53 bits. */
 static double to_odd_double(int64_t value)
 {
     const int64_t low = 0x7ff;
@@ -39,7 +39,7 @@ static double round_to_even(double value)
 {
     double magnitude = __builtin_fabs(value);
 
-    if (!(magnitude < 0x1p52)) /* whole already, or no number */
+    if (!(magnitude < 0x1p52)) /* already an integer, or not finite */
         return value;
     return __builtin_copysign((magnitude + 0x1p52) - 0x1p52, value);
 }
@@ -163,7 +163,7 @@ static void store_integer(const struct cpu_kernels *k, uint32_t dtype, int64_t n
     }
 }
 
-/* Both sides F32 or shorter, and floating: no need for doubles. */
+/* Both sides are floating types of at most 32 bits, so doubles are not needed. */
 static void convert_short(const struct conversion *c, int64_t n, const void *x, void *y)
 {
     float block[BLOCK];
@@ -244,7 +244,7 @@ int cpu_convert(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref 
 /* ---- fill ----------------------------------------------------------------------------------- */
 
 struct filling {
-    char pattern[64]; /* elements side by side */
+    char pattern[64]; /* several adjacent elements */
     int64_t size;
     char *y;
 };

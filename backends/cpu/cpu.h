@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The CPU plugin's one device, and its entries by file. What an entry does is said in
- * <ferry/plugin.h>.
+ * The CPU plugin's device, and its entries by file. <ferry/plugin.h> specifies the entries.
  */
 #ifndef FERRY_CPU_CPU_H
 #define FERRY_CPU_CPU_H
@@ -14,10 +13,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* The plugin's own account; each word is for itself, and read without a lock. */
+/* The plugin's counters; each word is independent, and read without a lock. */
 struct cpu_counts {
     _Atomic uint64_t live_blocks, live_bytes;
-    _Atomic uint64_t copies[3], bytes[3]; /* by kind, less one */
+    _Atomic uint64_t copies[3], bytes[3]; /* by kind, minus one */
     _Atomic uint64_t memsets, ops;
 };
 
@@ -27,7 +26,7 @@ struct cpu_device {
     struct workers *workers;
     uint64_t max_alloc;
     struct cpu_counts counts;
-    _Atomic uint32_t next_place; /* in its page, of the next block that has more than one */
+    _Atomic uint32_t next_place; /* the offset in its page of the next block of several pages */
 };
 
 /* ferry's services; set before any entry is called. */
@@ -50,8 +49,8 @@ static inline void cpu_count(_Atomic uint64_t *counter, uint64_t by)
 }
 
 /*
- * Of operations at the very same time on two threads one may be missed: an addition under the bus's
- * lock would cost what 120 elements do.
+ * A simultaneous operation on another thread may not be counted: an atomic increment would cost as
+ * much as 120 elements.
  */
 static inline void cpu_count_op(struct cpu_device *d)
 {
@@ -60,13 +59,13 @@ static inline void cpu_count_op(struct cpu_device *d)
     atomic_store_explicit(&d->counts.ops, ops + 1, memory_order_relaxed);
 }
 
-/* A dtype that arithmetic is done in. */
+/* Whether arithmetic supports the dtype. */
 static inline bool cpu_is_real(uint32_t dtype)
 {
     return dtype <= FERRY_BF16;
 }
 
-/* Bytes of an element; 0 for what is no dtype. */
+/* Bytes of an element; 0 for an invalid dtype. */
 static inline int64_t cpu_dtype_size(uint32_t dtype)
 {
     static const uint8_t size[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
@@ -74,7 +73,7 @@ static inline int64_t cpu_dtype_size(uint32_t dtype)
     return dtype < FERRY_DTYPE_COUNT ? size[dtype] : 0;
 }
 
-/* FERRY_EUNSUPPORTED, said: `what` is the operation. */
+/* Reports FERRY_EUNSUPPORTED: `what` is the operation. */
 int cpu_unsupported(const char *what, uint32_t dtype);
 
 /* memory.c */
@@ -84,7 +83,7 @@ int cpu_free(void *dev, void *queue, void *handle);
 int cpu_memcpy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                uint64_t bytes);
 int cpu_memset(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes);
-/* Bytes that do not overlap, on all threads where there are many. */
+/* Copies bytes that do not overlap, on all threads if there are many. */
 void cpu_copy_bytes(struct cpu_device *d, void *dst, const void *src, int64_t bytes);
 
 /* blas1.c */
@@ -102,7 +101,7 @@ int cpu_fill(void *dev, void *queue, uint32_t dtype, int64_t n, double value, fe
 int cpu_convert(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref x, uint32_t y_dtype,
                 ferry_ref y);
 
-/* Contiguous elements of different dtypes, on this thread. */
+/* Converts contiguous elements between different dtypes, on this thread. */
 void cpu_convert_some(const struct cpu_device *d, int64_t n, uint32_t x_dtype, const void *x,
                       uint32_t y_dtype, void *y);
 

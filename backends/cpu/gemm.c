@@ -7,15 +7,15 @@
 #include <string.h>
 
 /*
- * OpenBLAS for F32 and F64. F16 and BF16 are widened a tile at a time and multiplied in F32, sums
- * and all, so that a matrix of any size takes a few MiB besides.
+ * OpenBLAS for F32 and F64. F16 and BF16 are widened one tile at a time and multiplied in F32,
+ * including the sums, so that a matrix of any size needs only a few MiB.
  */
 
 #define TILE_ROWS    256
 #define TILE_COLUMNS 512
 #define TILE_INNER   512
 
-/* A matrix of F16 or BF16 as an operation sees it: element (i, j) is at i·row + j·column. */
+/* A matrix of F16 or BF16 as the operation accesses it: element (i, j) is at i·row + j·column. */
 struct half_matrix {
     const struct cpu_kernels *kernels;
     const struct cpu_blas *blas;
@@ -29,7 +29,9 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* OpenBLAS wants one of at least 1, even of a matrix that has no elements, and prints if it is not. */
+/*
+ * OpenBLAS requires at least 1, even for a matrix without elements, and prints an error otherwise.
+ */
 static blasint leading(int64_t elements)
 {
     return elements < 1 ? 1 : (blasint)elements;
@@ -57,13 +59,13 @@ static void widen_strided(const struct half_matrix *m, int64_t n, const uint16_t
 }
 
 /*
- * Rows i … i + rows − 1, columns j … of the matrix, row by row and without a gap; read along the
- * direction in which it is stored.
+ * Widens rows i … i + rows − 1, columns j … of the matrix to contiguous rows; reads along the
+ * direction in which the matrix is stored.
  */
 static void widen_tile(const struct half_matrix *m, int64_t i, int64_t j, int64_t rows,
                        int64_t columns, float *out)
 {
-    float line[TILE_INNER]; /* the most rows that a tile has */
+    float line[TILE_INNER]; /* the maximum number of rows of a tile */
 
     if (m->column == 1) {
         for (int64_t r = 0; r < rows; r++)
@@ -77,7 +79,10 @@ static void widen_tile(const struct half_matrix *m, int64_t i, int64_t j, int64_
     }
 }
 
-/* y = sums + beta·y, `sums` being n of F32 that already hold alpha's share; y is not read for 0. */
+/*
+ * y = sums + beta·y; `sums` are n of F32 that already include alpha's term; y is not read if beta
+ * is 0.
+ */
 static void narrow_result(const struct half_matrix *m, int64_t n, float *sums, double beta,
                           uint16_t *y, int64_t step)
 {
@@ -121,7 +126,7 @@ static void gemv_tile(const struct half_matrix *a, int64_t i, int64_t rows, int6
     }
 }
 
-/* y and x begin at their first element, whatever the sign of their steps. */
+/* y and x start at their first element, whatever the sign of their strides. */
 static int gemv_half(const struct half_matrix *a, int64_t outer, int64_t inner, double alpha,
                      const uint16_t *x, int64_t incx, double beta, uint16_t *y, int64_t incy)
 {

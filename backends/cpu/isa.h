@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The instruction sets that some loops are compiled for. Which one is used is decided when the
- * device is opened, by what the CPU has or by option.isa.
+ * The instruction sets that some loops are compiled for. One is selected when the device is opened,
+ * by the CPU's features or by option.isa.
  */
 #ifndef FERRY_CPU_ISA_H
 #define FERRY_CPU_ISA_H
@@ -9,13 +9,13 @@
 enum cpu_set { CPU_PORTABLE, CPU_AVX2, CPU_AVX512, CPU_SETS };
 
 struct cpu_isa {
-    const char *name; /* as option.isa has it */
+    const char *name; /* as in option.isa */
     enum cpu_set set;
 };
 
 /*
- * The set of that name, "auto" for the best that the CPU has. NULL: there is none of that name, or
- * the CPU lacks it.
+ * The set of that name, "auto" for the best that the CPU supports. NULL if the name is unknown or
+ * the CPU lacks the set.
  */
 const struct cpu_isa *cpu_isa_find(const char *name);
 

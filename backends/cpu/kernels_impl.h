@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The loops of kernels.h for one kind of CPU: kernels.c includes this once for each, having defined
- * NAME, TARGET, VECTOR_BYTES and HAVE_AVX2. No guard, therefore.
+ * The loops of kernels.h for one kind of CPU: kernels.c includes this once for each, after defining
+ * NAME, TARGET, VECTOR_BYTES and HAVE_AVX2. Therefore there is no include guard.
  */
 
 /* ---- vectors -------------------------------------------------------------------------------- */
 
-/* In memory a vector is aligned as its elements are, and may lie over anything. */
+/* In memory a vector has the alignment of its elements and may alias anything. */
 #define VECTOR(type, bytes) \
     type __attribute__((vector_size(bytes), aligned(__alignof__(type)), may_alias))
 
@@ -16,7 +16,7 @@ typedef VECTOR(uint16_t, VECTOR_BYTES / 2) NAME(v_u16);
 typedef VECTOR(double, VECTOR_BYTES) NAME(v_double);
 typedef VECTOR(uint64_t, VECTOR_BYTES) NAME(v_u64);
 typedef VECTOR(float, VECTOR_BYTES / 2) NAME(v_float_half); /* as many as v_double has */
-typedef VECTOR(float, 16) NAME(v_float_short);              /* for what is left of a loop */
+typedef VECTOR(float, 16) NAME(v_float_short);              /* for the remainder of a loop */
 typedef VECTOR(double, 16) NAME(v_double_short);
 
 #define FLOATS  (VECTOR_BYTES / 4)
@@ -80,7 +80,7 @@ SCAL(scal_f64, double, NAME(v_double), DOUBLES, NAME(v_double_short))
 INLINE NAME(v_double) NAME(load_f32)(const float *p)
 {
 #if HAVE_AVX2
-    /* gcc makes two conversions and an insertion of the general form below. */
+    /* gcc generates two conversions and an insertion for the general form below. */
     return (NAME(v_double))_mm256_cvtps_pd(_mm_loadu_ps(p));
 #else
     return __builtin_convertvector(AT(const NAME(v_float_half), p, 0), NAME(v_double));
@@ -97,7 +97,7 @@ INLINE NAME(v_double) NAME(magnitude)(NAME(v_double) v)
     return (NAME(v_double))((NAME(v_u64))v & UINT64_C(0x7fffffffffffffff));
 }
 
-/* Four running sums of vectors, so that one addition need not wait for the last. */
+/* Four independent sums of vectors, so that an addition does not wait for the previous one. */
 #define REDUCE(function, type, VECTOR_TERM, SCALAR_TERM)                           \
     TARGET static double NAME(function)(int64_t n, const void *xp, const void *yp) \
     {                                                                              \
@@ -169,7 +169,7 @@ INLINE NAME(v_float) NAME(widen_f16_vector)(NAME(v_u16) h)
     NAME(v_u32) bits = NAME(select)((NAME(v_u32))(magnitude < 0x7c00u), normal, special);
 
     bits = NAME(select)((NAME(v_u32))(magnitude < 0x0400u), (NAME(v_u32))(whole * 0x1p-24f), bits);
-    bits |= (NAME(v_u32))(magnitude > 0x7c00u) & 0x00400000u; /* NaN comes out quiet */
+    bits |= (NAME(v_u32))(magnitude > 0x7c00u) & 0x00400000u; /* NaN becomes quiet */
     return (NAME(v_float))(bits | sign);
 }
 
@@ -178,7 +178,7 @@ INLINE NAME(v_u16) NAME(narrow_f16_vector)(NAME(v_float) v)
     NAME(v_u32) magnitude = (NAME(v_u32))v & 0x7fffffffu;
     NAME(v_u32) sign = ((NAME(v_u32))v & 0x80000000u) >> 16;
     NAME(v_u32) normal = (magnitude - (112u << 23) + 0x0fffu + (magnitude >> 13 & 1u)) >> 13;
-    /* One unit in the last place of 0.5 is 2^-24, what the denormals of F16 are multiples of. */
+    /* One unit in the last place of 0.5 is 2^-24, of which the denormals of F16 are multiples. */
     NAME(v_u32) tiny = (NAME(v_u32))((NAME(v_float))magnitude + 0.5f) - 0x3f000000u;
     NAME(v_u32) nan = (magnitude >> 13 & 0x03ffu) | 0x7e00u;
     NAME(v_u32) half = NAME(select)((NAME(v_u32))(magnitude < 0x38800000u), tiny, normal);
@@ -204,7 +204,7 @@ INLINE NAME(v_u16) NAME(narrow_bf16_vector)(NAME(v_float) v)
     return __builtin_convertvector(rounded, NAME(v_u16));
 }
 
-/* The last few go through a vector of their own. */
+/* The last elements use a vector of their own. */
 #define HALF(format)                                                                               \
     TARGET static void NAME(widen_##format)(int64_t n, const void *xp, float *y)                   \
     {                                                                                              \
@@ -265,7 +265,7 @@ TARGET static void NAME(from_f64)(int64_t n, const double *x, float *y)
         y[i] = (float)x[i];
 }
 
-/* Without branches, which would be taken at random. */
+/* Without branches, which would be unpredictable. */
 INLINE float NAME(odd_float)(double value)
 {
     float near = (float)value;
@@ -281,7 +281,7 @@ INLINE float NAME(odd_float)(double value)
 }
 
 #if HAVE_AVX2
-/* Cut off to an odd last bit in the double already; a float that is normal holds the rest. */
+/* Truncates to an odd last bit in the double; a normal float represents the rest exactly. */
 INLINE __m128i NAME(odd_floats)(const double *x)
 {
     const __m256i below = _mm256_set1_epi64x(0x1fffffff);
@@ -292,7 +292,10 @@ INLINE __m128i NAME(odd_floats)(const double *x)
     return _mm_castps_si128(_mm256_cvtpd_ps(_mm256_castsi256_pd(bits)));
 }
 
-/* Of 8 doubles; which floats are denormal, and so may be rounded twice, is added to *denormal. */
+/*
+ * For 8 doubles; lanes whose float is denormal, and so may be rounded twice, are added to
+ * *denormal.
+ */
 INLINE __m256i NAME(odd_vector)(const double *x, __m256i *denormal)
 {
     __m256i near = _mm256_set_m128i(NAME(odd_floats)(x + DOUBLES), NAME(odd_floats)(x));

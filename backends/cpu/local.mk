@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The CPU plugin: device memory is host memory, matrices are OpenBLAS's, the rest its own loops.
+# The CPU plugin: device memory is host memory, OpenBLAS multiplies matrices, the plugin's own loops
+# compute the rest.
 
 if BUILD_CPU
 plugin_LTLIBRARIES += backends/ferry_cpu.la

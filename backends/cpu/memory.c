@@ -9,29 +9,36 @@
 
 #define ALIGNMENT 64u
 
-/* From here on a block is fresh pages of the kernel's, zero without anybody writing zeros. */
+/*
+ * Blocks of this size and above are fresh pages of the kernel, which are zero without being
+ * written.
+ */
 #define LARGE_BYTES (UINT64_C(1) << 20)
-/* From here on it asks for huge pages, and begins in one. */
+/* Blocks of this size and above request huge pages, and start at one. */
 #define HUGE_BYTES (UINT64_C(8) << 20)
 #define HUGE_PAGE  (UINT64_C(2) << 20)
 #define PAGE       UINT64_C(4096)
 
 /*
- * From here on malloc maps a block by itself, as we do, so that all blocks would begin at one place of their
- * pages; then a processor holds what is read of one for what was just written of another. So they begin at
- * different ones, by turns. 576 is nine lines of the cache.
+ * Blocks of this size and above start at rotating offsets in their pages: malloc would map each
+ * separately, as this file does, so that all blocks would start at the same offset, and a processor
+ * would mistake reads of one block for the addresses of recent writes to another (4K aliasing). 576
+ * is nine cache lines.
  */
 #define SPREAD_BYTES (UINT64_C(1) << 17)
 #define PLACES       7u
 #define PLACE        UINT64_C(576)
 
-/* What lies just below a block: free is told nothing but where it begins. */
+/* Stored directly before a block, because free only gets the block's address. */
 struct header {
-    void *base;     /* what malloc or mmap returned */
-    uint64_t bytes; /* of the block, as asked for */
+    void *base;     /* the pointer from malloc or mmap */
+    uint64_t bytes; /* the requested size of the block */
 };
 
-/* malloc's own alignment is enough for a header to fit before the first multiple of ours. */
+/*
+ * With malloc's own alignment there is room for a header before the first multiple of the block's
+ * alignment.
+ */
 _Static_assert(sizeof(struct header) == 16 && _Alignof(max_align_t) >= 16, "room for a header");
 
 static struct header *header_of(void *handle)
@@ -57,7 +64,7 @@ static uint64_t mapped_bytes(uint64_t bytes)
     return (bytes + large_alignment(bytes) + PLACES * PLACE + PAGE - 1) / PAGE * PAGE;
 }
 
-/* How far from where it could begin a block does. */
+/* The offset of a block from the first possible position. */
 static uint64_t next_place(struct cpu_device *d, uint64_t bytes)
 {
     if (bytes < SPREAD_BYTES)
@@ -87,7 +94,7 @@ static void *alloc_large(uint64_t bytes, uint64_t place)
     if (base == MAP_FAILED)
         return NULL;
     handle = first_aligned(base, alignment);
-    if (alignment == HUGE_PAGE) /* where it is refused, small pages do */
+    if (alignment == HUGE_PAGE) /* if it is refused, small pages are used */
         (void)madvise(handle, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     handle += place;
     *header_of(handle) = (struct header){ base, bytes };
@@ -105,8 +112,9 @@ int cpu_alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out
     (void)queue;
     (void)flags;
     if (bytes > d->max_alloc)
-        return cpu_host->error(FERRY_ENOMEM, "%" PRIu64 " bytes; this machine's memory is %" PRIu64,
-                               bytes, d->max_alloc);
+        return cpu_host->error(FERRY_ENOMEM,
+                               "%" PRIu64 " bytes; this machine's memory has %" PRIu64, bytes,
+                               d->max_alloc);
     place = next_place(d, bytes);
     handle = large ? alloc_large(bytes, place) : alloc_small(bytes, place);
     if (!handle)
@@ -178,7 +186,7 @@ int cpu_memcpy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref 
 
     (void)queue;
     if (kind < FERRY_MEMCPY_H2D || kind > FERRY_MEMCPY_D2D)
-        return cpu_host->error(FERRY_EINVAL, "%" PRIu32 " is no kind of memcpy", kind);
+        return cpu_host->error(FERRY_EINVAL, "%" PRIu32 " is not a kind of memcpy", kind);
     if (overlap(to, from, bytes))
         memmove(to, from, (size_t)bytes);
     else

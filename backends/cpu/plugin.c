@@ -41,7 +41,7 @@ static int read_line(const char *path, const char *key, char *out, size_t size)
     return err;
 }
 
-/* What the CPU calls itself; asking it is quicker than the kernel's page-long account of it. */
+/* The CPU's own name; cpuid is faster than the kernel's page of text. */
 static void describe(char *out, size_t size)
 {
     snprintf(out, size, "CPU");
@@ -68,7 +68,9 @@ static uint64_t memory_total(void)
     return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 }
 
-/* What can be had without swapping; the free pages alone where the kernel does not say. */
+/*
+ * Memory that is available without swapping; only the free pages if the kernel does not report it.
+ */
 static uint64_t memory_available(void)
 {
     long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -106,9 +108,10 @@ static int option_isa(const struct cpu_isa **out)
     *out = cpu_isa_find(text && *text ? text : "auto");
     if (*out)
         return 0;
-    return cpu_host->error(
-        FERRY_ECONF, "option.isa = %s: auto, or avx512, avx2 or portable where the CPU has it",
-        text);
+    return cpu_host->error(FERRY_ECONF,
+                           "option.isa = %s: expected auto, or avx512, avx2 or portable if the CPU "
+                           "supports it",
+                           text);
 }
 
 static int device_count(void *plugin, uint32_t *out)
@@ -161,7 +164,7 @@ static void device_close(void *dev)
 
 static int synchronize(void *dev)
 {
-    (void)dev; /* every entry has done its work when it returns */
+    (void)dev; /* every entry has completed its work when it returns */
     return 0;
 }
 
@@ -225,7 +228,7 @@ static int native(void *dev, const char *what, void *out, uint64_t size)
 
     (void)dev;
     if (strcmp(what, "cpu_limit_threads") != 0)
-        return cpu_host->error(FERRY_EUNSUPPORTED, "there is no \"%s\"", what);
+        return cpu_host->error(FERRY_EUNSUPPORTED, "unknown object \"%s\"", what);
     if (size != sizeof(limit))
         return cpu_host->error(FERRY_EINVAL, "\"%s\" has %zu bytes, not %" PRIu64, what,
                                sizeof(limit), size);
@@ -238,16 +241,18 @@ static int native(void *dev, const char *what, void *out, uint64_t size)
 static const ferry_plugin_option options[] = {
     { .name = "threads",
       .default_value = "0",
-      .description = "threads for one large loop; 0: as many CPUs as the process may run on",
+      .description =
+          "number of threads for one large loop; 0: the CPUs that the process may run on",
       .type = FERRY_OPTION_INT },
     { .name = "kernels",
       .default_value = "best",
-      .description = "loops for this CPU, or those that any CPU of its kind can run",
+      .description = "loops for this CPU, or those for any CPU of its architecture",
       .values = "best|base",
       .type = FERRY_OPTION_ENUM },
     { .name = "isa",
       .default_value = "auto",
-      .description = "instruction set of convolutions and other operations; auto: the CPU's best",
+      .description = "instruction set of convolutions and other operations; auto: the best of the "
+                     "CPU",
       .values = "auto|avx512|avx2|portable",
       .type = FERRY_OPTION_ENUM },
     { .name = "blas",

@@ -14,31 +14,36 @@
 #include <unistd.h>
 
 /*
- * The word that a loop is run by: its number, whether it still takes helpers, and how many are in
- * it. A helper enters only while it is open, so that its owner waits for those who came, never for
- * one that the system has not woken yet.
+ * The word that controls a loop: its number, whether it accepts helper threads, and how many are in
+ * it. A helper enters only while it is open, so that the owner waits for helpers that entered,
+ * never for one that the system has not woken yet.
  */
 #define LOOP_OPEN         (UINT64_C(1) << 31)
 #define LOOP_INSIDE       (LOOP_OPEN - 1)
 #define LOOP_NUMBER(word) ((word) >> 32)
 
 /*
- * How often a thread looks for work before it sleeps: some ten microseconds by itself; then as many
- * times again, with short looks, it lets others have the processor first, which costs a microsecond
- * where there are none. To be woken takes tens of them, and a net is back after its small layers.
+ * The number of times that a thread looks for work before it sleeps: first by spinning, some ten
+ * microseconds; then as many times with sched_yield between looks, which takes a microsecond if no
+ * other thread is waiting. Waking a thread takes tens of microseconds, and the next loop of a net
+ * with small layers comes sooner.
  */
 #define SPINS  2000
 #define YIELDS 100
 #define LOOKS  20
 
-/* Bytes below which a second thread costs more than it helps, and those of a piece above. */
+/*
+ * With fewer bytes a second thread costs more than it helps; and the bytes of a piece of a larger
+ * loop.
+ */
 #define SMALL_BYTES (512 * 1024)
 #define PIECE_BYTES (256 * 1024)
 /* Pieces are whole cache lines of any type, and whole pages of most. */
 #define PIECE_MULTIPLE 1024
 
 #if defined(__x86_64__)
-typedef unsigned mode; /* how the floating-point unit rounds, and what it does with the smallest */
+typedef unsigned mode; /* the rounding mode of the floating-point unit, and its handling of
+                        * denormals */
 
 static void get_mode(mode *m)
 {
@@ -64,19 +69,19 @@ static void set_mode(const mode *m)
 #endif
 
 struct loop {
-    mode mode; /* of whoever has the loop done */
+    mode mode; /* of the thread that owns the loop */
     int64_t n, piece, pieces;
     workers_body body;
-    workers_task task; /* in place of the body, if not NULL: a piece is a task */
+    workers_task task; /* instead of the body, if not NULL: a piece is a task */
     void *arg;
     _Atomic uint64_t taken; /* pieces: from the beginning, and times FROM_END, from the end */
-    _Atomic unsigned slots; /* threads that have come */
+    _Atomic unsigned slots; /* number of threads that have entered */
 };
 
 /* Threads of one loop at a time. */
 struct pool {
     struct pool *next; /* set before the pool is in the list */
-    unsigned threads;  /* wanted, the caller's among them */
+    unsigned threads;  /* requested, including the caller's */
     unsigned started;
     pid_t owner; /* process that has the threads; 0 before they start */
     pthread_t *thread;
@@ -86,7 +91,7 @@ struct pool {
     _Atomic bool ending;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    struct loop loop; /* written by whoever has `busy` while the word is not open */
+    struct loop loop; /* written by the thread that holds `busy` while the word is not open */
 };
 
 struct workers {
@@ -121,14 +126,17 @@ int64_t workers_piece(int64_t n, int64_t bytes)
 }
 
 /*
- * The caller's pieces are the first ones, in their order, and the helpers' the last: so a thread mostly has those that it
- * had the last time, and in the next loop what it has written in this one. What another has written has to come
- * from its cache.
+ * The caller takes pieces from the beginning, in order, and the helpers from the end: so a thread
+ * mostly gets the same pieces in each loop, which are still in its cache. Data that another thread
+ * has written must come from that thread's cache.
  */
 #define FROM_BEGINNING UINT64_C(1)
 #define FROM_END       (UINT64_C(1) << 32)
 
-/* A piece that nobody has taken; negative: there is none. `from` is which end it is taken from. */
+/*
+ * A piece that no thread has taken; negative: there is none. `from` is the end from which it is
+ * taken.
+ */
 static int64_t next_piece(struct loop *loop, uint64_t from)
 {
     uint64_t taken = atomic_fetch_add_explicit(&loop->taken, from, memory_order_relaxed);
@@ -210,7 +218,7 @@ static void *help(void *arg)
     }
 }
 
-/* As many as the system gives; the loop is done with those. Signals are the program's business. */
+/* As many as the system allows; the loop works with those. The program handles its signals. */
 static void start(struct pool *p)
 {
     sigset_t all, before;
@@ -225,7 +233,7 @@ static void start(struct pool *p)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* ---- for the entries ------------------------------------------------------------------------ */
+/* ---- interface ------------------------------------------------------------------------------ */
 
 unsigned workers_allowed(void)
 {
@@ -305,7 +313,7 @@ static void publish(struct pool *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* No piece is left; those inside are at their last ones. */
+/* No piece is left; the threads inside are processing their last ones. */
 static void wait_for_helpers(struct pool *p)
 {
     atomic_fetch_and(&p->word, ~LOOP_OPEN);
@@ -316,7 +324,7 @@ static void wait_for_helpers(struct pool *p)
     }
 }
 
-/* A pool that the caller has to itself; its threads start later. NULL: out of memory. */
+/* A pool that only the caller uses; its threads start later. NULL: out of memory. */
 static struct pool *new_pool(unsigned threads)
 {
     struct pool *p = calloc(1, sizeof(*p));
@@ -336,7 +344,7 @@ static struct pool *new_pool(unsigned threads)
     return p;
 }
 
-/* Takes a pool that is idle; otherwise *count is how many pools of that size there are. */
+/* Takes an idle pool; otherwise *count is the number of pools of that size. */
 static struct pool *take_idle(struct workers *w, unsigned threads, unsigned *count)
 {
     *count = 0;
@@ -350,7 +358,10 @@ static struct pool *take_idle(struct workers *w, unsigned threads, unsigned *cou
     return NULL;
 }
 
-/* Adds a pool while those of its size have no more threads than the device. NULL: it does not. */
+/*
+ * Adds a pool while the pools of its size have no more threads than the device. NULL: it is not
+ * added.
+ */
 static struct pool *add(struct workers *w, unsigned threads)
 {
     struct pool *p;
@@ -370,7 +381,7 @@ static struct pool *add(struct workers *w, unsigned threads)
     return p;
 }
 
-/* Threads that the caller has to itself now; NULL: it does its loop alone. */
+/* A pool for the caller; NULL: the caller runs its loop alone. */
 static struct pool *take(struct workers *w)
 {
     unsigned threads = most_threads && most_threads < w->threads ? most_threads : w->threads, count;
@@ -391,7 +402,7 @@ static struct pool *take(struct workers *w)
     return NULL;
 }
 
-/* The caller has the threads, and the loop is filled in. */
+/* The caller holds the pool, and the loop is filled in. */
 static void run_together(struct pool *p)
 {
     atomic_store(&p->loop.taken, 0);

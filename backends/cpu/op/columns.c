@@ -11,7 +11,7 @@ struct columns {
     bool is_f32;
 };
 
-/* Whether tap `k` at position `at` of an axis sees the image; where. */
+/* Whether tap `k` at position `at` of an axis is inside the image; and its position. */
 static bool see(const struct cpu_window *w, int axis, int64_t at, int64_t k, int64_t *out)
 {
     *out = at * w->stride[axis] - w->pad[axis] + k * w->dilation[axis];
@@ -54,7 +54,7 @@ static void col2im_planes(void *arg, int64_t first, int64_t count, int64_t piece
     }
 }
 
-/* The image's side and the columns' side of either kind. */
+/* The operands of either kind: the image and the columns. */
 static int plan(struct cpu_op *p, const ferry_operand *image, const ferry_operand *columns)
 {
     struct cpu_window *w = &p->plan.window;

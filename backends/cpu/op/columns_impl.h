@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A row or a plane of the columns, of type T: columns.c includes this once for each. No guard. */
+/*
+ * A row or a plane of the columns, of type T: columns.c includes this once for each type. No
+ * include guard.
+ */
 
-/* Row `row` of the columns of an image: what one tap sees of one channel. */
+/* Row `row` of the columns of an image: the elements of one channel under one tap. */
 static void NAME(im2col_row)(const struct columns *c, int64_t image, int64_t row)
 {
     const struct cpu_window *w = c->window;
@@ -24,7 +27,7 @@ static void NAME(im2col_row)(const struct columns *c, int64_t image, int64_t row
         }
 }
 
-/* What a channel of an image gets from row `tap` of its columns. */
+/* Adds row `tap` of the columns to a channel of an image. */
 static void NAME(col2im_tap)(const struct columns *c, const T *x, T *y, const int64_t *k)
 {
     const struct cpu_window *w = c->window;

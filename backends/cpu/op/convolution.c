@@ -6,7 +6,7 @@
 
 /*
  * CONVOLUTION as products, F32: the rows of a are patches of the input (patches.h), the columns of
- * b the kernels of the outputs, each group a batch.
+ * b are the kernels of the outputs, and each group is a batch.
  */
 
 static int64_t least(int64_t a, int64_t b)
@@ -16,7 +16,7 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-/* Whether pixels, of images one after the other, follow one another at one distance. */
+/* Whether pixels of consecutive images have one constant distance. */
 static bool is_one_row(int64_t images, const int64_t *length, const int64_t *stride,
                        int64_t *out_distance)
 {
@@ -38,7 +38,7 @@ static bool is_one_row(int64_t images, const int64_t *length, const int64_t *str
     return true;
 }
 
-/* Rows at such distances share few lines of the first cache. */
+/* Rows at such distances compete for few sets of the first-level cache. */
 static bool is_crowded(int64_t distance, int64_t rows)
 {
     return rows > 4 && distance % 512 == 0;
@@ -77,7 +77,7 @@ static void plan_product(struct cpu_op *p)
     cpu_op_pack_or_not(p, 1, packed, cpu_gemm_workspace(g));
 }
 
-/* How the weights lie: as each output of a group wants them. */
+/* The layout of the weights that each output of a group needs. */
 static void find_weights(struct cpu_op *p)
 {
     const ferry_op_window *window = &p->op.params.window;
@@ -94,8 +94,8 @@ static void find_weights(struct cpu_op *p)
 }
 
 /*
- * A transposed convolution with strides of 1 is another one, with its kernels backwards and as much
- * padding as they reach beyond.
+ * A transposed convolution with strides of 1 is a convolution with flipped kernels and
+ * complementary padding.
  */
 static void turn(struct cpu_op *p)
 {
@@ -146,7 +146,7 @@ static int convolution_plan(struct cpu_op *p)
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
-/* Rows of b in the order of a patch: tap by tap, and of each all channels. */
+/* Rows of b in the order of a patch: tap by tap, and all channels of each. */
 static void pack_weights(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
@@ -194,12 +194,15 @@ struct places {
     const struct cpu_op *op;
     const struct cpu_window *window;
     struct cpu_patches patches;
-    struct cpu_span inner; /* pixels of a line that see no padding at its ends */
-    bool is_flat;          /* one plane, and a window's lines are k's one after the other */
-    int64_t add[5];        /* strides of what is added */
+    struct cpu_span inner; /* pixels of a line whose windows are inside the image */
+    bool is_flat;          /* one plane, and a window's lines are consecutive in k */
+    int64_t add[5];        /* strides of the added operand */
 };
 
-/* Lines of x with their padding, as far as the rows' windows reach: for rows of one line of y. */
+/*
+ * Copies lines of x with their padding, as far as the windows of the rows reach, for rows of one
+ * line of y.
+ */
 static void bring_window(const struct places *s, const float *image, int64_t top, int64_t left,
                          int64_t lines, int64_t pixels, float *to)
 {
@@ -244,7 +247,9 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
                  at * w->stride[2] - w->pad[2], tile->spans, pixels, to);
 }
 
-/* Whether rows of a line of y can be brought as one piece of x, lines of taps being whole. */
+/*
+ * Whether rows of a line of y can be copied as one piece of x, because lines of taps are complete.
+ */
 static bool brings_windows(const struct places *s, const struct cpu_gemm *g)
 {
     const struct cpu_window *w = s->window;
@@ -254,8 +259,8 @@ static bool brings_windows(const struct places *s, const struct cpu_gemm *g)
 }
 
 /*
- * Pixels of one line of y whose lines of taps all see the image, and lie in it as they are wanted,
- * need not be brought together; nor need those that see nothing but padding, which adds nothing.
+ * Pixels of one line of y whose lines of taps are all inside the image, with the required layout,
+ * are read in place; pixels that see only padding, which adds nothing, are skipped.
  */
 static int64_t reach(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                      int64_t k, int64_t depth, struct cpu_tile *tile)
@@ -363,7 +368,7 @@ static int64_t floats_packed(const struct cpu_op *p)
     return (points ? points : g->batches) * cpu_gemm_packed(g);
 }
 
-/* Where the product's sides can be taken as they lie, without `place` or a packed copy. */
+/* Uses the product's operands in place, without `place` or a packed copy, where possible. */
 static void take_in_place(const struct cpu_op *p, const struct cpu_op_args *args,
                           const struct places *places, struct cpu_gemm_run *r)
 {
@@ -434,7 +439,7 @@ static void convolution_run(struct cpu_device *d, const struct cpu_op *p,
         product_run(d, p, args);
 }
 
-/* The gradient of x is what dy spreads by the kernels: a convolution transposed once more. */
+/* The gradient of x is dy spread by the kernels: a transposed convolution. */
 static int data_plan(struct cpu_op *p)
 {
     p->op.params.window.transposed = !p->op.params.window.transposed;

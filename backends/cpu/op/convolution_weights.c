@@ -2,17 +2,18 @@
 #include "lines.h"
 
 /*
- * CONVOLUTION, the gradient of its weights. Two images are joined: a wide one that the window slides
- * on (x, or dy of a transposed one), and a narrow one with an element for each place of the window.
+ * CONVOLUTION, the gradient of its weights. Two images are combined: a wide one over which the
+ * window moves (x, or dy of a transposed convolution), and a narrow one with an element for each
+ * position of the window.
  *
- * F32: products, whose rows are what a tap sees of a channel of the wide image, whose columns are the
- * channels of the narrow one, and whose depth are the places, a block of lines at a time. Lines are cut
- * into chunks, each with sums of its own, which are added up in their order.
+ * F32: products whose rows are the elements of a channel of the wide image under one tap, whose
+ * columns are the channels of the narrow one, and whose depth is the positions, a block of lines at
+ * a time. Lines are divided into chunks with separate sums, which are added in order.
  */
 
-/* Places of a block, about: their packed columns are to stay near. */
+/* Approximate number of positions of a block: its packed columns should stay in the cache. */
 #define BLOCK_PLACES 512
-/* Floats of sums beyond which there are not several of them. */
+/* Floats of sums above which there is only one chunk. */
 #define MOST_SUMS (1024 * 1024)
 
 static int64_t least(int64_t a, int64_t b)
@@ -29,7 +30,7 @@ static int64_t sums_of(const struct cpu_op *p)
     return p->op.params.window.group * g->m * g->n;
 }
 
-/* In floats, each at a multiple of a cache line. */
+/* In floats, each rounded to a multiple of a cache line. */
 static int64_t rounded(int64_t floats)
 {
     return (floats + 15) / 16 * 16;
@@ -90,8 +91,8 @@ static int weights_plan(struct cpu_op *p)
 struct joining {
     const struct cpu_op *op;
     const struct cpu_window *window;
-    const float *wide, *narrow; /* of the group at hand */
-    int64_t line, lines;        /* of the block at hand, and those that it has */
+    const float *wide, *narrow; /* of the current group */
+    int64_t line, lines;        /* of the current block: its first line and its number of lines */
     float *room;
 };
 
@@ -101,7 +102,7 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
     const struct joining *s = r->arg;
     const struct cpu_window *w = s->window;
     int64_t line = k / w->out[2], at = k % w->out[2], width = least(w->out[2] - at, depth);
-    int64_t lines = least(depth / width, s->lines - line); /* whole ones, or a part of one */
+    int64_t lines = least(depth / width, s->lines - line); /* complete lines, or a part of one */
     const struct cpu_places places = places_of(w, s->line + line);
     struct cpu_tap tap = tap_of(w, first);
 
@@ -113,7 +114,7 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
     }
 }
 
-/* The block's places of the narrow image as columns; 0 behind the last line. */
+/* The block's positions of the narrow image as columns; 0 after the last line. */
 static void pack_block(const struct joining *s, float *packed)
 {
     const struct cpu_window *w = s->window;
@@ -134,7 +135,7 @@ static void pack_block(const struct joining *s, float *packed)
 
 /* ---- chunks --------------------------------------------------------------------------------- */
 
-/* One block of one group, onto what is in its sums already. */
+/* Adds one block of one group to its sums. */
 static void join_block(struct workers *workers, const struct joining *s, float *sums, bool is_first)
 {
     const struct cpu_gemm *g = &s->op->plan.weights.gemm;
@@ -178,7 +179,7 @@ static void join_lines(struct workers *workers, const struct joining *all, int64
         }
 }
 
-/* From which line on the lines are those of chunk i. */
+/* The first line of chunk i. */
 static int64_t chunk_begin(const struct cpu_op *p, int64_t i)
 {
     const struct cpu_window *w = &p->plan.weights.window;
@@ -195,7 +196,7 @@ static void join_chunk(void *arg, int64_t i, unsigned slot)
     join_lines(NULL, &s, chunk_begin(s.op, i), chunk_begin(s.op, i + 1));
 }
 
-/* ---- the sums, turned ------------------------------------------------------------------------ */
+/* ---- the transposed sums --------------------------------------------------------------------- */
 
 struct adding {
     const struct cpu_op *op;
@@ -203,7 +204,7 @@ struct adding {
     float *w;
 };
 
-/* Rows of the weights: a channel of the narrow image each. */
+/* Rows of the weights: one channel of the narrow image each. */
 static void add_rows(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct adding *a = arg;

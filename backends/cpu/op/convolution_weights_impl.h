@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gradients of weights of type T, one by one: convolution_weights.c includes this twice. No guard. */
+/*
+ * Gradients of weights of type T, one by one: convolution_weights.c includes this twice. No include
+ * guard.
+ */
 
-/* What one tap joins of one channel of either image. */
+/* The contribution of one channel of either image to one tap. */
 static double NAME(joined)(const struct cpu_window *v, const T *wide, const T *narrow,
                            const int64_t *tap)
 {

@@ -4,12 +4,12 @@
 #include <string.h>
 
 /*
- * STRIDED_COPY. Rows that lie side by side in both operands are moved as bytes or converted by the
- * plugin's own conversion; others go element by element, by way of a block where dtypes differ.
+ * STRIDED_COPY. Rows that are contiguous in both operands are copied as bytes or converted by the
+ * plugin's conversion; others are copied element by element, through a block if the dtypes differ.
  */
 
 #define BLOCK 64
-/* Elements of a row below which to come to it takes longer than to move it. */
+/* In a row of fewer elements, finding the row takes longer than copying it. */
 #define SHORT_ROW 16
 
 struct copy {
@@ -29,7 +29,7 @@ struct copy {
             to[i * y_step] = from[i * x_step];            \
     } while (0)
 
-/* n elements of `size` bytes, whatever they are. */
+/* Copies n elements of `size` bytes. */
 static void move(int64_t size, int64_t n, const char *x, int64_t x_step, char *y, int64_t y_step)
 {
     if (x_step == 1 && y_step == 1) {
@@ -82,7 +82,10 @@ static void convert_row(void *arg, const int64_t *offset, int64_t n)
     }
 }
 
-/* In y's order; or in x's, whose rows are longer where y's are the few channels of an image, say. */
+/*
+ * In y's order; or in x's, if its rows are longer, for example when y's are the few channels of an
+ * image.
+ */
 static void order(struct cpu_walk *w)
 {
     struct cpu_walk by_x = *w;

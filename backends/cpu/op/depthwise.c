@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-/* Bytes of lines that are gone through for some channels before it is the next ones' turn. */
+/* Bytes of lines that are processed for some channels before the next channels. */
 #define SLIDE_BYTES (64 * 1024)
-/* Multiplications below which a second thread costs more than it helps. */
+/* With fewer multiplications a second thread costs more than it helps. */
 #define SMALL_SLIDE (512 * 1024)
 
-/* CONVOLUTION where each channel is a group and has one output. */
+/* CONVOLUTION in which each channel is a group with one output. */
 
 bool cpu_depthwise_can(const struct cpu_op *p)
 {
@@ -23,7 +23,7 @@ bool cpu_depthwise_can(const struct cpu_op *p)
            !p->plan.convolution.is_transposed;
 }
 
-/* Steps after a bias that the store does not do are taken by ferry. */
+/* ferry computes the steps after a bias that the store does not support. */
 static uint32_t steps_taken(const struct cpu_op *p)
 {
     uint32_t function = p->op.epilogue[0].function;
@@ -32,13 +32,13 @@ static uint32_t steps_taken(const struct cpu_op *p)
            (function == FERRY_UNARY_RELU || function == FERRY_UNARY_CLIP);
 }
 
-/* Channels that slide_impl.h goes by. */
+/* The number of channels that slide_impl.h processes at a time. */
 static int64_t slide_width(const struct cpu_loops *loops)
 {
     return loops->lanes == 16 ? 16 : 2 * loops->lanes;
 }
 
-/* Three taps by three of an image with its channels last, and pixels one or two apart. */
+/* A kernel of 3 × 3, channels last, stride 1 or 2. */
 static bool can_slide(const struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
@@ -61,7 +61,10 @@ void cpu_depthwise_plan(struct cpu_op *p)
     cpu_op_pack_or_not(p, 1, (uint64_t)(channels * w->taps) * sizeof(float), 0);
 }
 
-/* Tap by tap, all channels of each; or so of as many as slide_impl.h goes by, the last of them twice. */
+/*
+ * Tap by tap, all channels of each; or, for slide_impl.h, in groups of its width, of which the last
+ * overlaps the one before.
+ */
 void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
@@ -87,7 +90,7 @@ void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
 struct lines {
     const struct cpu_op *op;
     struct cpu_depthwise depthwise;
-    bool is_last; /* channels side by side in x and y */
+    bool is_last; /* channels are contiguous in x and y */
 };
 
 static int64_t up(int64_t a, int64_t b)
@@ -95,7 +98,7 @@ static int64_t up(int64_t a, int64_t b)
     return a <= 0 ? 0 : (a + b - 1) / b;
 }
 
-/* Taps of an axis that position `at` sees. */
+/* The taps of an axis that are inside the image at position `at`. */
 static void see(const struct cpu_window *w, int axis, int64_t at, int64_t *first, int64_t *end)
 {
     int64_t begin = at * w->stride[axis] - w->pad[axis], step = w->dilation[axis];
@@ -106,7 +109,7 @@ static void see(const struct cpu_window *w, int axis, int64_t at, int64_t *first
         *end = w->kernel[axis];
 }
 
-/* Lines, or lines of each plane where channels are not side by side. */
+/* Lines, or lines of each plane if channels are not contiguous. */
 static void do_lines(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct lines *s = arg;
@@ -131,7 +134,7 @@ static void do_lines(void *arg, int64_t first, int64_t count, int64_t piece)
     }
 }
 
-/* Few lines at a time, so that what two of them see, and all their pages, are at hand. */
+/* Few lines at a time, so that their common inputs and pages stay in the caches. */
 static void slide_lines(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct lines *s = arg;
@@ -151,7 +154,9 @@ static void slide_lines(void *arg, int64_t first, int64_t count, int64_t piece)
     }
 }
 
-/* Lines of a piece: all threads get as many, several times if that comes out even. */
+/*
+ * Lines per piece: an equal number for each thread, or several pieces each if they divide evenly.
+ */
 static int64_t even_piece(int64_t lines, int64_t cost, int64_t threads)
 {
     if (threads < 2 || lines * cost <= SMALL_SLIDE)

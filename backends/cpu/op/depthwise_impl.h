@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines of depthwise.h, for an instruction set: see vector.h. No guard. */
+/* Lines of depthwise.h, for an instruction set: see vector.h. No include guard. */
 
-/* ---- channels side by side ------------------------------------------------------------------ */
+/* ---- contiguous channels -------------------------------------------------------------------- */
 
 /* Taps first … end − 1 of the innermost axis of one pixel, one channel. */
 INLINE float NAME(depthwise_one)(const struct cpu_depthwise *d, const struct cpu_line *l,
@@ -50,7 +50,7 @@ INLINE float NAME(depthwise_finish)(const struct cpu_depthwise *d, float sum, in
         STORE(y + (at), v);                             \
     } while (0)
 
-/* So many pixels and one vector of channels. */
+/* That many pixels and one vector of channels. */
 #define PIXELS_1(X)       X(0)
 #define PIXELS_7(X)       X(0) X(1) X(2) X(3) X(4) X(5) X(6)
 #define SUM_PIXEL(n)      vec sum##n = { 0 };
@@ -58,13 +58,13 @@ INLINE float NAME(depthwise_finish)(const struct cpu_depthwise *d, float sum, in
 #define FINISH_PIXEL(n)   FINISH(sum##n, at + (n)*t.y_next, c);
 
 /*
- * What the innermost loops need, in the compiler's own hands: a store of a vector may lie over
- * anything that has an address.
+ * Copies of the values for the innermost loops whose address is never taken, because a store of a
+ * vector may alias anything that has an address.
  */
 struct NAME(taps) {
-    int64_t planes, lines, taps;           /* of each axis, how many */
-    int64_t plane, line, tap, next;        /* steps in x; from a pixel to the next */
-    int64_t w_plane, w_line, w_tap, first; /* steps in w; where it begins */
+    int64_t planes, lines, taps;           /* number of each axis */
+    int64_t plane, line, tap, next;        /* strides in x; from one pixel to the next */
+    int64_t w_plane, w_line, w_tap, first; /* strides in w, and the first element */
     int64_t y_next;
 };
 
@@ -94,7 +94,7 @@ struct NAME(taps) {
 DEPTHWISE_PIXELS(1)
 DEPTHWISE_PIXELS(7)
 
-/* The taps of the innermost axis that pixel `pixel` sees. */
+/* The taps of the innermost axis that are inside the image at pixel `pixel`. */
 INLINE void NAME(depthwise_taps)(const struct cpu_window *w, int64_t pixel, int64_t *first,
                                  int64_t *end)
 {
@@ -129,14 +129,14 @@ INLINE struct NAME(taps) NAME(depthwise_find)(const struct cpu_depthwise *d,
     };
 }
 
-/* The loop over all channels; the last vector may lie over the one before. */
+/* The loop over all channels; the last vector may overlap the previous one. */
 #define EACH_CHANNEL(function)                                    \
     for (int64_t c = 0; c < channels; c += LANES) {               \
         c = c + LANES > channels ? channels - LANES : c;          \
         NAME(function)(s, t, x + c, w + c, d->add, y, at + c, c); \
     }
 
-/* All channels of one pixel, or of seven that see the same taps. */
+/* All channels of one pixel, or of seven with the same taps. */
 INLINE void NAME(depthwise_pixels)(const struct cpu_depthwise *d, const struct cpu_line *l,
                                    int64_t pixel, bool is_one)
 {
@@ -159,7 +159,7 @@ INLINE void NAME(depthwise_pixels)(const struct cpu_depthwise *d, const struct c
         EACH_CHANNEL(depthwise_7)
 }
 
-/* Fewer channels than a vector has. */
+/* Fewer channels than lanes of a vector. */
 INLINE void NAME(depthwise_few)(const struct cpu_depthwise *d, const struct cpu_line *l,
                                 int64_t pixel)
 {
@@ -173,7 +173,10 @@ INLINE void NAME(depthwise_few)(const struct cpu_depthwise *d, const struct cpu_
             NAME(depthwise_finish)(d, NAME(depthwise_one)(d, l, x, c, first, end), c, at + c);
 }
 
-/* Where the block with `pixel` begins: the last one lies over the one before. −1: there is none. */
+/*
+ * The beginning of the block that contains `pixel`: the last one overlaps the previous one. −1:
+ * there is none.
+ */
 INLINE int64_t NAME(depthwise_begin)(const struct cpu_depthwise *d, int64_t pixel)
 {
     const int64_t first = d->inner[0], end = d->inner[1];
@@ -199,9 +202,12 @@ TARGET static void NAME(depthwise_last)(const struct cpu_depthwise *d, const str
     }
 }
 
-/* ---- pixels side by side -------------------------------------------------------------------- */
+/* ---- contiguous pixels ---------------------------------------------------------------------- */
 
-/* LANES pixels from `pixel` on, a stride of 1 apart, that see all taps of their line. */
+/*
+ * LANES pixels from `pixel` on, with stride 1, for which all taps of their line are inside the
+ * image.
+ */
 INLINE void NAME(depthwise_run)(const struct cpu_depthwise *d, const struct cpu_line *l, int64_t c,
                                 int64_t pixel)
 {

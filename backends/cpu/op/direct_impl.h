@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* CONVOLUTION element by element, of type T: direct.c includes this once for each. No guard. */
+/*
+ * CONVOLUTION element by element, of type T: direct.c includes this once for each type. No include
+ * guard.
+ */
 
-/* What input channels first … first + count − 1 give to one element of y. */
+/* The contribution of input channels first … first + count − 1 to one element of y. */
 static double NAME(gather_taps)(const struct direct *c, const T *x, const T *w, int64_t count,
                                 const int64_t *at)
 {

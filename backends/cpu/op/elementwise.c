@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* UNARY and BINARY: a walk over y, rows by the instruction set's loops where they are contiguous. */
+/* UNARY and BINARY: a walk over y; contiguous rows use the instruction set's loops. */
 
 struct unary {
     uint32_t function;
@@ -18,7 +18,7 @@ struct unary {
 struct binary {
     uint32_t function;
     double a, b;
-    double v;        /* in place of in[2] where there is none */
+    double v;        /* the value of in[2] if there is none */
     int64_t step[4]; /* y, x, u, v */
     const void *in[3];
     void *y;
@@ -48,7 +48,7 @@ void cpu_unary_row(uint32_t function, double a, double b, double c, int64_t n, c
     unary_row_f32(&u, at, n);
 }
 
-/* ---- rows side by side ---------------------------------------------------------------------- */
+/* ---- contiguous rows ------------------------------------------------------------------------ */
 
 static void unary_vectors(void *arg, const int64_t *offset, int64_t n)
 {
@@ -80,7 +80,7 @@ static void binary_vectors(void *arg, const int64_t *offset, int64_t n)
     f->loops->binary(&r, n);
 }
 
-/* Whether y's elements lie side by side, and each input's too or there is one for all. */
+/* Whether y's elements are contiguous, and each input's too or constant. */
 static bool is_row(const int64_t *step, uint32_t operands)
 {
     for (uint32_t i = 1; i < operands; i++)
@@ -132,7 +132,7 @@ const struct cpu_op_kind cpu_op_unary = {
 
 /* ---- binary --------------------------------------------------------------------------------- */
 
-/* The strides of an input that is repeated along the axes where it is 1. */
+/* The strides of an input that is broadcast along the axes where it is 1. */
 static void add_repeated(struct cpu_walk *w, const ferry_operand *o, uint32_t rank)
 {
     int64_t stride[FERRY_OP_AXES];

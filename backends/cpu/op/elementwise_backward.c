@@ -7,7 +7,7 @@
 
 struct slopes {
     const struct cpu_op *op;
-    int64_t step[4];   /* dx, dy, and what more there is */
+    int64_t step[4];   /* dx, dy, and further operands */
     const void *in[3]; /* dy first */
     void *dx;
 };
@@ -24,7 +24,7 @@ struct slopes {
 #define MATH(name) name
 #include "elementwise_backward_impl.h"
 
-/* Elements side by side in all of them. */
+/* Elements that are contiguous in all operands. */
 static void unary_vectors(void *arg, const int64_t *offset, int64_t n)
 {
     const struct slopes *s = arg;
@@ -36,7 +36,7 @@ static void unary_vectors(void *arg, const int64_t *offset, int64_t n)
         unary_row_f32(arg, offset, n);
 }
 
-/* An input that is 1 along an axis is repeated there. */
+/* An input of size 1 along an axis is broadcast there. */
 static void add_repeated(struct cpu_walk *w, const ferry_operand *o, const ferry_operand *whole)
 {
     int64_t stride[FERRY_OP_AXES];

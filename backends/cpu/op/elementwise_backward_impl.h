@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gradients of elements one by one, of type T: elementwise_backward.c includes this once for each,
- * having defined T, NAME and MATH, as elementwise_impl.h has them. No guard, therefore.
+ * Gradients of elements one by one, of type T: elementwise_backward.c includes this once for each
+ * type, after defining T, NAME and MATH as for elementwise_impl.h. No include guard.
  */
 
 #include "kernels/unary_impl.h"

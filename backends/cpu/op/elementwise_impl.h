@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Elements one by one, of type T: elementwise.c includes this once for each, having defined T,
- * NAME and MATH, which names a function of <math.h> for T. No guard, therefore.
+ * Elements one by one, of type T: elementwise.c includes this once for each type, after defining T,
+ * NAME and MATH, which names a function of <math.h> for T. No include guard.
  */
 
 #include "kernels/unary_impl.h"

@@ -7,14 +7,14 @@
 
 struct rows {
     const struct cpu_op *op;
-    const void *x, *index; /* the table, or what is added to it */
+    const void *x, *index; /* the table, or the rows to add to it */
     void *y;
     struct cpu_walk row; /* over one row: y, and x */
     bool is_f32;
-    bool is_known; /* the index at hand names a row */
+    bool is_known; /* the current index names a row */
 };
 
-/* The index at an offset; −1 for what names no row of `rows`. */
+/* The index at an offset; −1 if it does not name one of `rows` rows. */
 static int64_t read_index(const ferry_operand *o, const void *index, int64_t at, int64_t rows)
 {
     double real;
@@ -69,7 +69,7 @@ static const char *advance(const void *p, int64_t elements, bool is_f32)
     return (const char *)p + elements * (is_f32 ? 4 : 8);
 }
 
-/* Indices side by side in a walk over them: y's rows and the index. */
+/* Contiguous indices of a walk over them: y's rows and the index. */
 static void gather_rows(void *arg, const int64_t *offset, int64_t n)
 {
     struct rows r = *(const struct rows *)arg;
@@ -89,7 +89,7 @@ static void gather_rows(void *arg, const int64_t *offset, int64_t n)
     }
 }
 
-/* Likewise x's rows and the index. */
+/* Likewise for x's rows and the index. */
 static void scatter_rows(void *arg, const int64_t *offset, int64_t n)
 {
     struct rows r = *(const struct rows *)arg;
@@ -167,7 +167,7 @@ static int scatter_plan(struct cpu_op *p)
     return plan(p, &p->op.out[0], &p->op.in[0]);
 }
 
-/* On one thread: two indices may name one row, and sums are made in their order. */
+/* On one thread: two indices may name one row, and sums are accumulated in order. */
 static void scatter_run(struct cpu_device *d, const struct cpu_op *p,
                         const struct cpu_op_args *args)
 {

@@ -3,18 +3,21 @@
 
 #include <string.h>
 
-/* Multiplications below which a second thread costs more than it helps: some ten microseconds. */
+/* With fewer multiplications a second thread costs more than it helps: some ten microseconds. */
 #define SMALL_PRODUCT (512 * 1024)
-/* Floats of b below which the same is so of reading it, where it is read once. */
+/* The same for the floats of b, if b is only read once. */
 #define SMALL_PANELS (128 * 1024)
-/* What a task's sums and its panels of b should take at most, in floats, so that they stay near. */
+/* Maximum floats of a task's sums and of its panels of b, so that they stay in the cache. */
 #define MOST_SUMS   (48 * 1024)
 #define MOST_PANELS (128 * 1024)
-/* Columns below which a task is not cut for the sake of more tasks than threads: each brings its rows anew. */
+/*
+ * A task with fewer columns is not divided to get more tasks than threads, because each part would
+ * gather its rows again.
+ */
 #define FEW_COLUMNS 256
-/* Products that an element of y is the sum of, up to which it counts how a row is brought. */
+/* In sums of up to this many products the cost of gathering a row matters. */
 #define SHORT_SUMS 64
-/* Floats of a, and of y, that stay in the first cache while the panels go over them. */
+/* Floats of a, and of y, that stay in the first-level cache during the panels. */
 #define MOST_NEAR (4 * 1024)
 
 static int64_t cut(int64_t n, int64_t most)
@@ -29,7 +32,7 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-/* Whole lines to a block of k, or whole blocks to a line. */
+/* Complete lines per block of k, or complete blocks per line. */
 static int64_t depth_of(const struct cpu_gemm *g)
 {
     int64_t lines;
@@ -45,9 +48,9 @@ static int64_t depth_of(const struct cpu_gemm *g)
 }
 
 /*
- * Whether tiles that end where a line does are filled well enough: or it takes longer to bring rows. Half of
- * one is, where windows have several lines: with lines that short there are few of them, and much of what the
- * first and the last see is padding, which such tiles leave out.
+ * Whether tiles that end at the end of a line are filled well enough, because gathering rows is
+ * expensive otherwise. Half is enough if windows have several lines: there are few lines that
+ * short, and much of the first and last one's input is padding, which such tiles skip.
  */
 static bool fills_tiles(const struct cpu_gemm *g, int64_t rows)
 {
@@ -82,7 +85,8 @@ static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t
     }
     g->row_unit = 2 * cut(g->m, g->row_blocks) >= g->m_line && g->m_line ? g->m_line : 1;
     g->row_blocks = least(g->row_blocks, cut(g->m, g->row_unit));
-    while (g->batches * g->row_blocks * g->panel_blocks % g->slots && /* as many for each thread */
+    /* equal numbers for each thread */
+    while (g->batches * g->row_blocks * g->panel_blocks % g->slots &&
            g->row_blocks < cut(g->m, g->row_unit))
         g->row_blocks++;
     g->row_block = cut(cut(g->m, g->row_unit), g->row_blocks) * g->row_unit;
@@ -114,7 +118,7 @@ uint64_t cpu_gemm_workspace(const struct cpu_gemm *g)
     return (uint64_t)g->slot_floats * g->slots * sizeof(float);
 }
 
-/* Columns that panel p takes in memory: those of one vector where that is enough. */
+/* The columns that panel p occupies in memory: those of one vector if that is enough. */
 static int64_t width_of(const struct cpu_gemm *g, int64_t p)
 {
     return g->n - p * g->panel > g->panel / 2 ? g->panel : g->panel / 2;
@@ -140,10 +144,10 @@ int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column)
     __builtin_shuffle(a, b, (int32_t __attribute__((vector_size(16)))){ __VA_ARGS__ })
 #endif
 
-/* Four floats, anywhere. */
+/* Four floats at any alignment. */
 typedef float __attribute__((vector_size(16), aligned(4), may_alias)) four;
 
-/* Four rows of four columns, whose elements lie side by side along k. */
+/* Four rows of four columns, whose elements are contiguous along k. */
 static void pack_turned(const float *from, int64_t column, float *to, int64_t width)
 {
     const four a = *(const four *)from, b = *(const four *)(from + column);
@@ -157,7 +161,7 @@ static void pack_turned(const float *from, int64_t column, float *to, int64_t wi
     *(four *)(to + 3 * width) = PICK(ba, dc, 2, 3, 6, 7);
 }
 
-/* Columns of one panel, as they lie along k. */
+/* Columns of one panel that are contiguous along k. */
 static void pack_columns(const float *from, int64_t column, int64_t depth, int64_t columns,
                          int64_t width, float *to)
 {
@@ -220,7 +224,7 @@ void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, f
 
 /* ---- the store ------------------------------------------------------------------------------ */
 
-/* The clamp of a step, if the micro-kernel knows it. */
+/* The clamp of a step, if the micro-kernel supports it. */
 static bool make_clamp(const struct cpu_step *s, struct cpu_store *out)
 {
     if (s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_RELU) {
@@ -256,7 +260,7 @@ bool cpu_gemm_make_store(struct cpu_gemm_run *r)
     return s == end && r->y_column == 1;
 }
 
-/* What has been brought together for a tile. */
+/* The gathered rows of a tile. */
 struct place {
     int64_t batch, rows;
     float *y[TILE_MOST_ROWS];
@@ -279,7 +283,7 @@ static void step_row(const struct cpu_gemm_run *r, const struct place *p, int64_
     }
 }
 
-/* The steps and the store of what the micro-kernel has left in the tile's sums. */
+/* The steps and the store of the tile's sums that the micro-kernel left. */
 static void finish(const struct cpu_gemm_run *r, const struct place *p, const struct cpu_tile *t,
                    int64_t columns)
 {
@@ -295,7 +299,7 @@ static void finish(const struct cpu_gemm_run *r, const struct place *p, const st
 struct task {
     const struct cpu_gemm_run *run;
     int64_t batch, first, rows;
-    int64_t panel, full, end; /* panels of it, the full ones first */
+    int64_t panel, full, end; /* its panels, the full ones first */
     int64_t k, depth;
     float *a, *sums;
     /* Of its batch. */
@@ -304,8 +308,8 @@ struct task {
 };
 
 /*
- * The last panel, where it is wider than there are columns: its rows go to a place of their own, and
- * what bias and slopes there are is filled up.
+ * The last panel, if it is wider than the remaining columns: its rows are stored to a buffer, and
+ * bias and slopes are padded.
  */
 struct narrow {
     struct cpu_store store;
@@ -338,7 +342,7 @@ static void end_narrow(const struct narrow *n, const struct place *place, int64_
             place->y[i][column + j] = n->row[i][j];
 }
 
-/* Panels that are full, where the micro-kernel does all there is to do; returns the first that is not. */
+/* Full panels, for which the micro-kernel does everything; returns the first that is not full. */
 static int64_t multiply_full(const struct task *task, int64_t rows, struct cpu_tile *tile)
 {
     const struct cpu_gemm *g = task->run->plan;
@@ -411,7 +415,7 @@ static void find_place(const struct task *task, int64_t first, struct place *pla
         place->add[i] = r->add + task->batch * r->add_batch + (first + i) * r->add_row;
 }
 
-/* How many of the rows from `first` on lie as they are wanted, or, negative, do not. */
+/* The number of rows from `first` on that can be read in place, or, negative, that cannot. */
 static int64_t find_rows(const struct task *task, int64_t first, int64_t rows,
                          struct cpu_tile *tile)
 {
@@ -437,7 +441,10 @@ static void bring_rows(const struct task *task, int64_t first, int64_t rows, str
     r->bring(r, task->batch, first, rows, task->k, task->depth, task->a, tile);
 }
 
-/* Rows that are cut into tiles as even as can be: so many tiles of so many rows, then of one more. */
+/*
+ * Rows divided into tiles as evenly as possible: some tiles of equal size, then some with one more
+ * row.
+ */
 struct cutting {
     int64_t small, rows, tiles;
 };
@@ -450,8 +457,8 @@ static struct cutting cut_rows(int64_t rows, int64_t most)
 }
 
 /*
- * Whether the micro-kernel may go from tile to tile by itself: where sums are short, to be called takes
- * a tenth of them.
+ * Whether the micro-kernel may process several tiles per call: for short sums a call takes a tenth
+ * of the time.
  */
 static bool can_go_on(const struct cpu_gemm_run *r)
 {
@@ -461,7 +468,7 @@ static bool can_go_on(const struct cpu_gemm_run *r)
            (!r->place || g->m_line > 0);
 }
 
-/* Of `tiles` of one line as many as fit into the first cache go together. */
+/* As many of `tiles` of one line as fit into the first-level cache are processed together. */
 static void go_on(const struct task *task, const struct place *place, int64_t tiles,
                   struct cpu_tile *tile)
 {
@@ -476,8 +483,8 @@ static void go_on(const struct task *task, const struct place *place, int64_t ti
 }
 
 /*
- * Tiles of the rows from `first` on, of which `lie` lie as they are wanted; those that do not are
- * brought, with their neighbours in the same tile.
+ * Tiles of the rows from `first` on, of which `lie` can be read in place; others are gathered, with
+ * their neighbours in the same tile.
  */
 static void do_tiles(const struct task *task, int64_t first, int64_t rows, int64_t lie,
                      struct place *place, struct cpu_tile *tile)
@@ -510,9 +517,9 @@ static void do_tiles(const struct task *task, int64_t first, int64_t rows, int64
 }
 
 /*
- * The rows of a task in one block of k, a line's for themselves. Where the sums are short, rows that
- * lie and rows that do not are told apart, for bringing them takes as long: unless they are brought as
- * they lie in x, which takes little.
+ * The rows of a task in one block of k, each line separately. If the sums are short, rows that can
+ * be read in place and rows that cannot are distinguished, because gathering takes as long as the
+ * sums; unless whole windows are copied, which is fast.
  */
 static void do_rows(const struct task *task)
 {
@@ -540,7 +547,7 @@ static void do_rows(const struct task *task)
     }
 }
 
-/* Where block `i` of the rows begins: whole lines where they are short, as even as can be. */
+/* The beginning of block `i` of the rows: complete lines if they are short, as even as possible. */
 static int64_t begin_of(const struct cpu_gemm *g, int64_t i)
 {
     return least(i * cut(g->m, g->row_unit) / g->row_blocks * g->row_unit, g->m);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Products of matrices, F32: what convolution, inner product and gemm are made of. y (m × n) =
- * a (m × k) · b (k × n), `batches` times.
+ * Products of matrices, F32, for convolution, inner product and gemm: y (m × n) = a (m × k) · b (k
+ * × n), `batches` times.
  *
  * b is packed into panels of one or two vectors' width. A task is a block of rows by a block of
- * panels; it goes through k in blocks, brings the rows of one tile of a together, and lets the
- * micro-kernel run over the panels. Each element of y is one chain of multiplications and additions
- * in the order of k, so that neither tiles nor tasks nor threads change a bit of it. (Zeros beside an image
- * may be left out: they change a sum only where weights are infinite or no numbers.)
+ * panels; it processes k in blocks, gathers the rows of one tile of a, and runs the micro-kernel
+ * over the panels. Each element of y is one chain of multiplications and additions in the order of
+ * k, so that tiles, tasks and threads do not change a bit of it. (Zeros of the padding may be
+ * skipped: they change a sum only if weights are infinite or NaN.)
  */
 #ifndef FERRY_CPU_OP_GEMM_H
 #define FERRY_CPU_OP_GEMM_H
@@ -15,16 +15,17 @@
 #include "../workers.h"
 #include "loops.h"
 
-/* How a product is cut; of shapes, instruction set and number of threads alone. */
+/* The division of a product; it depends on shapes, instruction set and number of threads only. */
 struct cpu_gemm {
     int64_t batches, m, n, k;
-    int64_t m_line, k_line;        /* rows and elements that lie close in a; 0: all do, or none */
-    int64_t panel, panels;         /* columns of one, and how many there are */
+    int64_t m_line, k_line;        /* rows and elements that are adjacent in a; 0: all, or none */
+    int64_t panel, panels;         /* columns of one, and their number */
     int64_t depth;                 /* of a block of k */
-    int64_t row_block, row_blocks; /* rows of a task at most, and how many tasks share the rows */
-    int64_t row_unit;              /* of which a task has whole ones: a row, or a line of them */
+    int64_t row_block, row_blocks; /* maximum rows of a task, and the number of tasks that share the
+                                    * rows */
+    int64_t row_unit;              /* a task has whole units of it: a row, or a line of rows */
     int64_t panel_block, panel_blocks;              /* panels of a task */
-    int64_t a_row, sums_row, a_floats, slot_floats; /* of the scratch of one thread */
+    int64_t a_row, sums_row, a_floats, slot_floats; /* of the scratch memory of one thread */
     unsigned slots;                                 /* threads that share the tasks */
 };
 
@@ -33,28 +34,31 @@ struct cpu_gemm_run {
     const struct cpu_loops *loops;
     const float *b;  /* packed */
     int64_t b_batch; /* from a batch's panels to the next one's; 0: the same for all */
-    /* a, either as it lies or brought together. */
+    /* a, either in place or gathered. */
     const float *a;         /* NULL: see `reach` and `bring` */
-    int64_t a_batch, a_row; /* strides; columns lie side by side */
+    int64_t a_batch, a_row; /* strides; columns are contiguous */
     /*
-     * How many of these rows, from the first on, can be read as they lie, and a, a_row, spans, span
-     * and jump of a tile of them, no spans where they add nothing; or, negative, how many cannot. May be
-     * NULL.
+     * The number of these rows, from the first on, that can be read in place, and a, a_row, spans,
+     * span and jump of a tile of them, with no spans if they add nothing; or, negative, the number
+     * that cannot. May be NULL.
      */
     int64_t (*reach)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                      int64_t k, int64_t depth, struct cpu_tile *tile);
     /*
-     * Brings rows together in `to`, plan->a_row apart, where the tile expects them; or otherwise, if it
-     * tells the tile, within rows · depth floats.
+     * Gathers rows into `to`, plan->a_row apart, where the tile expects them; or in another form,
+     * which it sets in the tile, within rows · depth floats.
      */
     void (*bring)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                   int64_t k, int64_t depth, float *to, struct cpu_tile *tile);
-    bool brings_windows; /* `bring` takes little time */
-    /* Where rows of y, and of what is added, begin: at column 0 of the batch. NULL: by strides. */
+    bool brings_windows; /* `bring` is fast */
+    /*
+     * The beginning of rows of y, and of the added operand: column 0 of the batch. NULL: by
+     * strides.
+     */
     void (*place)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                   int64_t *y_at, int64_t *add_at);
     int64_t y_batch, y_row, add_batch, add_row;
-    const void *arg; /* of these */
+    const void *arg; /* of these functions */
     float *y;
     int64_t y_column;
     const float *add; /* of the ADD step */
@@ -63,36 +67,37 @@ struct cpu_gemm_run {
     uint32_t steps;
     int64_t step_batch; /* columns of the steps' operands from a batch to the next */
     float *scratch;     /* cpu_gemm_workspace bytes */
-    /* Made of the steps by cpu_gemm_do. */
+    /* cpu_gemm_do makes it from the steps. */
     struct cpu_store store;
-    bool stores; /* the micro-kernel does all the steps */
+    bool stores; /* the micro-kernel performs all the steps */
 };
 
-/* What product it is is filled in; this decides the rest. */
+/* The shape of the product is filled in; this decides the rest. */
 void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned threads);
 uint64_t cpu_gemm_workspace(const struct cpu_gemm *g);
 /* Floats of one batch's packed b. */
 int64_t cpu_gemm_packed(const struct cpu_gemm *g);
 
-/* Where element (k, column) of packed b is. */
+/* The offset of element (k, column) of packed b. */
 int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column);
 
 /*
- * Whether the steps are what the micro-kernel does, a bias, something added, a clamp, and columns of y
- * lie side by side; fills in the store.
+ * Whether the micro-kernel supports the steps, a bias, an addition and a clamp, and y's columns are
+ * contiguous; fills in the store.
  */
 bool cpu_gemm_make_store(struct cpu_gemm_run *r);
 
-/* Does it. */
+/* Computes the product. */
 void cpu_gemm_do(struct workers *w, struct cpu_gemm_run *r);
 
 /*
- * Packs rows k … k + depth − 1 of b's columns: element (k, j) is at from[j·column], and `from` moves
- * on by `row` for each k. For batch 0; a batch is cpu_gemm_packed floats behind the one before.
+ * Packs rows k … k + depth − 1 of b's columns: element (k, j) is at from[j·column], and `from`
+ * advances by `row` for each k. For batch 0; each further batch is cpu_gemm_packed floats after the
+ * previous one.
  */
 void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
                    int64_t row, int64_t column, float *packed);
-/* Row k of b, whose columns lie side by side. */
+/* Packs row k of b, whose columns are contiguous. */
 void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, float *packed);
 
 #endif

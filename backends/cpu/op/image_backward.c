@@ -5,8 +5,8 @@
 #include <math.h>
 
 /*
- * The data passes of LRN, pixel by pixel or by blocks of pixels that lie side by side, and of RESIZE,
- * plane by plane.
+ * The data passes of LRN, pixel by pixel or by blocks of contiguous pixels, and of RESIZE, plane by
+ * plane.
  */
 
 struct neighbours {
@@ -21,7 +21,7 @@ struct neighbours {
     struct cpu_pixels pixels;
 };
 
-/* scale^−beta; the usual one by roots. */
+/* scale^−beta; the usual one by square roots. */
 static double damping(double scale, double beta)
 {
     if (beta == 0.75 && scale > 0)
@@ -57,7 +57,7 @@ static int lrn_plan(struct cpu_op *p)
     return 0;
 }
 
-/* Whether loops for an instruction set do it. */
+/* Whether the instruction set's loops support it. */
 static bool is_usual(const struct neighbours *s)
 {
     return s->is_across && s->beta == 0.75 && s->half < LRN_RING / 2 && s->pixels.run > 1;

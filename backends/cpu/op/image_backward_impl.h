@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LRN and RESIZE backward, of type T: image_backward.c includes this once for each. No guard. */
+/*
+ * LRN and RESIZE backward, of type T: image_backward.c includes this once for each type. No include
+ * guard.
+ */
 
 /* An operand of LRN at a channel of a pixel. */
 static double NAME(at)(const struct neighbours *s, int operand, int64_t image, int64_t channel,
@@ -30,7 +33,7 @@ static double NAME(across)(const struct neighbours *s, int64_t image, int64_t ch
     return sum;
 }
 
-/* Along the last two axes. */
+/* Over the last two axes. */
 static double NAME(within)(const struct neighbours *s, int64_t image, int64_t channel,
                            const int64_t *at)
 {
@@ -73,7 +76,7 @@ static void NAME(lrn_rows)(void *arg, int64_t first, int64_t count, int64_t piec
     }
 }
 
-/* One row of dy onto a plane of dx. */
+/* Adds one row of dy to a plane of dx. */
 static void NAME(spread_row)(const struct spreading *s, const T *dy, int64_t row, T *dx)
 {
     const struct cpu_window *w = s->window;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines of an image under a window, of floats: what one tap sees along the places of a line, where
- * places of a line follow one another in memory as they are wanted.
+ * Lines of an image under a window, of floats: the elements under one tap along the positions of a
+ * line, where consecutive positions are adjacent in memory in the required layout.
  */
 #ifndef FERRY_CPU_OP_LINES_H
 #define FERRY_CPU_OP_LINES_H
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* A line of places: of which image, and where on the two outer axes. */
+/* A line of positions: its image, and its position on the two outer axes. */
 struct cpu_places {
     int64_t image, at[2];
 };
@@ -22,7 +22,7 @@ static inline struct cpu_places places_of(const struct cpu_window *w, int64_t li
     return (struct cpu_places){ plane / w->out[0], { plane % w->out[0], line % w->out[1] } };
 }
 
-/* So many lines further, which are not beyond the plane. */
+/* Advances by that many lines, which must be inside the plane. */
 static inline void places_skip(const struct cpu_window *w, struct cpu_places *p, int64_t lines)
 {
     p->at[1] += lines;
@@ -59,8 +59,8 @@ static inline void tap_next(const struct cpu_window *w, struct cpu_tap *t)
 }
 
 /*
- * Which of n places of an axis, from `first` on, see the image by a tap: those from *from to before
- * *end. Where the first one looks, which may be beside it.
+ * The range of n positions of an axis, from `first` on, for which a tap is inside the image: those
+ * from *from to *end − 1. Returns the position of the first one's tap, which may be outside.
  */
 static inline int64_t places_seen(const struct cpu_window *w, const struct cpu_tap *t, int axis,
                                   int64_t first, int64_t n, int64_t *from, int64_t *end)
@@ -80,13 +80,14 @@ static inline int64_t places_seen(const struct cpu_window *w, const struct cpu_t
 }
 
 /*
- * What an element of the kernel sees of some lines of one plane, and of places of each: lines and
- * places from `from` to before `end`, counted from the first of them; the others are beside the image.
+ * The elements under a tap for some lines of one plane, and for positions of each: lines and
+ * positions from `from` to `end` − 1, counted from the first of them; the others are outside the
+ * image.
  */
 struct cpu_sight {
     int64_t lines, from_line, end_line, n, from, end;
-    int64_t at, pitch, step; /* from x to what is seen first, without the channel; to the next */
-    bool is_whole;           /* all is seen, side by side */
+    int64_t at, pitch, step; /* from x to the first element, without the channel; to the next */
+    bool is_whole;           /* all elements are inside and contiguous */
 };
 
 static inline struct cpu_sight sight_of(const struct cpu_window *w, const struct cpu_places *p,
@@ -111,7 +112,7 @@ static inline struct cpu_sight sight_of(const struct cpu_window *w, const struct
     return s;
 }
 
-/* What it sees of a channel at x; 0 beside the image. */
+/* Reads the elements of a channel at x; 0 outside the image. */
 static inline void sight_see(const struct cpu_loops *loops, const struct cpu_sight *s,
                              const float *x, float *to)
 {
@@ -127,7 +128,7 @@ static inline void sight_see(const struct cpu_loops *loops, const struct cpu_sig
             inside[k * s->n + i] = x[s->at + k * s->pitch + i * s->step];
 }
 
-/* The reverse: each place is added to what is seen. */
+/* The reverse: adds each position to its element. */
 static inline void sight_spread(const struct cpu_loops *loops, const struct cpu_sight *s,
                                 const float *from, float *x)
 {
@@ -141,7 +142,7 @@ static inline void sight_spread(const struct cpu_loops *loops, const struct cpu_
             x[s->at + k * s->pitch + i * s->step] += inside[k * s->n + i];
 }
 
-/* Of the lines that follow: where both are a whole plane, the same of the next image. */
+/* Advances to the following lines: the same of the next image if both are a whole plane. */
 static inline void sight_next(const struct cpu_window *w, const struct cpu_places *p, int64_t lines,
                               const struct cpu_tap *t, int64_t first, struct cpu_sight *s)
 {
@@ -151,7 +152,10 @@ static inline void sight_next(const struct cpu_window *w, const struct cpu_place
         *s = sight_of(w, p, lines, t, first, s->n);
 }
 
-/* What a tap sees along places first … first + n − 1 of lines that may be of many planes. */
+/*
+ * The elements under a tap for positions first … first + n − 1 of lines that may belong to several
+ * planes.
+ */
 static inline void lines_see(const struct cpu_loops *loops, const struct cpu_window *w,
                              const float *x, struct cpu_places places, int64_t lines,
                              const struct cpu_tap *t, int64_t first, int64_t n, float *to)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Short lines, far apart, for an instruction set: see vector.h. No guard. */
+/* Short lines, far apart, for an instruction set: see vector.h. No include guard. */
 
 TARGET static void NAME(move_lines)(int64_t lines, int64_t n, const float *from, int64_t from_pitch,
                                     float *to, int64_t to_pitch)

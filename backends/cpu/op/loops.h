@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is compiled once for each instruction set, from the sources that vector.h names. */
+/*
+ * The functions that are compiled once for each instruction set, from the sources that vector.h
+ * names.
+ */
 #ifndef FERRY_CPU_OP_LOOPS_H
 #define FERRY_CPU_OP_LOOPS_H
 
@@ -20,57 +23,65 @@ struct cpu_winograd_patch;
 struct cpu_winograd_sums;
 
 struct cpu_loops {
-    int64_t rows;  /* the most of a tile */
+    int64_t rows;  /* maximum of a tile */
     int64_t lanes; /* floats of a vector; a panel has twice as many columns, or as many */
-    cpu_micro micro[2][TILE_MOST_ROWS + 1]; /* by vectors of the panel less one, and rows */
-    /* Rows first … first + rows − 1 of a convolution's patches, elements k … k + depth − 1 of each. */
+    cpu_micro micro[2][TILE_MOST_ROWS + 1]; /* by vectors of the panel minus one, and rows */
+    /*
+     * Rows first … first + rows − 1 of a convolution's patches, elements k … k + depth − 1 of each.
+     */
     void (*patches)(const struct cpu_patches *p, int64_t first, int64_t rows, int64_t k,
                     int64_t depth, float *to, int64_t to_row);
-    /* A line of a depthwise convolution: of all channels, side by side, or of one. */
+    /* A line of a depthwise convolution: of all channels, contiguous, or of one. */
     void (*depthwise_last)(const struct cpu_depthwise *d, const struct cpu_line *line);
-    /* Lines first … first + count − 1 of an image's, of 3 × 3 taps: x and y of its line 0. */
+    /* Lines first … first + count − 1 of an image, kernel 3 × 3; x and y of its line 0. */
     void (*depthwise_slide)(const struct cpu_depthwise *d, const float *x, int64_t y, int64_t first,
                             int64_t count);
     void (*depthwise_plane)(const struct cpu_depthwise *d, const struct cpu_line *line,
                             int64_t channel);
-    /* A function of UNARY on n elements side by side; false: nothing was done. x may be y. */
+    /* A function of UNARY on n contiguous elements; false: nothing was done. x may be y. */
     bool (*unary)(uint32_t function, double a, double b, double c, int64_t n, const float *x,
                   float *y);
     /* Its data pass; c is not needed. dx may be dy. */
     bool (*slope)(uint32_t function, double a, double b, int64_t n, const float *dy, const float *r,
                   float *dx);
-    /* One of BINARY. */
+    /* A function of BINARY. */
     void (*binary)(const struct cpu_binary_row *r, int64_t n);
-    /* The sum of a row, and of the products of two: a block at a time, and those in doubles. */
+    /* The sum of a row, and of the products of two: by blocks, whose sums are doubles. */
     double (*sum)(const float *x, int64_t n);
     double (*dot)(const float *x, const float *y, int64_t n);
-    /* Lines of n elements that do not overlap, each a pitch behind the one before: moved, and added. */
+    /*
+     * Lines of n elements that do not overlap, each a pitch after the previous one: copied, and
+     * added.
+     */
     void (*move_lines)(int64_t lines, int64_t n, const float *from, int64_t from_pitch, float *to,
                        int64_t to_pitch);
     void (*add_lines)(int64_t lines, int64_t n, const float *from, int64_t from_pitch, float *to,
                       int64_t to_pitch);
-    /* POOL: a window of channels side by side, without a mask; windows of lines, and back. */
+    /* POOL: a window of contiguous channels, without a mask; windows of lines, and backward. */
     void (*pool)(const struct cpu_pool_window *w);
     void (*pool_lines)(const struct cpu_pool_lines *l);
     void (*give_lines)(const struct cpu_given_lines *l);
-    /* LRN across channels: a pixel, a block of them, and back. */
+    /* LRN across channels: a pixel, a block of them, and backward. */
     void (*lrn)(const struct cpu_lrn_pixel *p);
     void (*lrn_block)(const struct cpu_lrn_block *b);
     void (*lrn_back)(const struct cpu_lrn_back *b);
-    /* A step but ADD on `columns` sums of a row; the operand is that of column 0. */
+    /* A step other than ADD on `columns` sums of a row; the operand is that of column 0. */
     void (*step)(const struct cpu_step *s, int64_t columns, float *sums);
-    /* A row of sums, read by whole vectors, with what the store does; pointers are those of column 0. */
+    /* A row of sums, read by whole vectors, with the store; pointers are those of column 0. */
     void (*store)(const struct cpu_store *s, int64_t column, int64_t columns, const float *sums,
                   const float *add, float *y);
-    /* A tile's patch at its points; the products at its points as a tile, by whole vectors. */
+    /*
+     * Transforms a tile's patch to its points; and the products at its points to a tile, by whole
+     * vectors.
+     */
     void (*winograd_in)(const struct cpu_winograd_patch *p);
     void (*winograd_out)(const struct cpu_winograd_sums *s);
 };
 
-/* Those of a set; they exist where the set can be found. */
+/* Those of a set; they exist for every set that can be found. */
 const struct cpu_loops *cpu_loops_of(const struct cpu_isa *isa);
 
-/* One a file; NULL where the compiler does not know the set. */
+/* One per file; NULL if the compiler does not support the set. */
 extern const struct cpu_loops *const cpu_loops_avx512, *const cpu_loops_avx2,
                                                            *const cpu_loops_portable;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All that is compiled for an instruction set, and its table: see vector.h. No guard. */
+/*
+ * All functions that are compiled for an instruction set, and their table: see vector.h. No include
+ * guard.
+ */
 
 #include "vector.h"
 

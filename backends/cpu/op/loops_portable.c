@@ -5,7 +5,7 @@
 #include "rows.h"
 #include "winograd.h"
 
-/* Any CPU of the architecture: vectors of 16 bytes are in all that matter. */
+/* Any CPU of the architecture: all common ones have vectors of 16 bytes. */
 #define NAME(function) function##_portable
 #define TARGET
 #define LANES       4

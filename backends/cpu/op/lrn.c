@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* LRN: pixel by pixel, or by blocks of pixels where those lie side by side. */
+/* LRN: pixel by pixel, or by blocks of contiguous pixels. */
 
 struct lrn {
     const struct cpu_loops *loops;
@@ -18,7 +18,7 @@ struct lrn {
     struct cpu_pixels pixels;
 };
 
-/* The part of the image around a pixel, and how many elements it counts as. */
+/* The part of the image around a pixel, and the number of elements that it counts as. */
 struct around {
     int64_t first[3], end[3], elements;
 };
@@ -35,7 +35,7 @@ static struct around around(const struct lrn *l, const int64_t *at)
 
         a.first[i] = at[i] > reach ? at[i] - reach : 0;
         a.end[i] = end < w->in[i] ? end : w->in[i];
-        /* Padding counts up to `half` behind the image, as it does where an average is pooled. */
+        /* Padding counts up to `half` after the image, as in average pooling. */
         a.elements *= (end < w->in[i] + reach ? end : w->in[i] + reach) - (at[i] - reach);
     }
     return a;
@@ -56,13 +56,13 @@ static int64_t scale_at(const struct lrn *l, int64_t image, int64_t channel, con
 #define NAME(name) name##_f64
 #include "lrn_impl.h"
 
-/* Whether loops for an instruction set do it: most LRN there is. */
+/* Whether the instruction set's loops support it, as they do most uses of LRN. */
 static bool is_usual(const struct lrn *l)
 {
     return l->is_across && l->beta == 0.75 && l->k > 0 && l->alpha >= 0;
 }
 
-/* ... and the channels of a pixel lie side by side. */
+/* The same with the channels of a pixel contiguous. */
 static bool is_channels_last(const struct lrn *l)
 {
     return is_usual(l) && !l->scale && l->window->x[1] == 1 && l->window->y[1] == 1;

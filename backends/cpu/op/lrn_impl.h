@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One element of LRN, of type T: lrn.c includes this once for each. No guard, therefore. */
+/* One element of LRN, of type T: lrn.c includes this once for each type. No include guard. */
 
 /* The sum of squares over `size` channels around channel c of a pixel. */
 static double NAME(across)(const struct lrn *l, const T *x, int64_t c)

@@ -2,7 +2,7 @@
 #include "op.h"
 
 /*
- * INNER_PRODUCT and BATCHED_GEMM: products of gemm.h where they are F32, else row by row.
+ * INNER_PRODUCT and BATCHED_GEMM: products of gemm.h for F32, else row by row.
  */
 
 struct product {
@@ -11,7 +11,7 @@ struct product {
     double alpha, beta;
     int64_t m, n, k;
     int64_t a_step[3], b_step[3], c_step[3], y_step[3]; /* batch, row, column */
-    const struct cpu_walk *a_at;                        /* in place of its columns' step */
+    const struct cpu_walk *a_at;                        /* instead of its columns' stride */
 };
 
 #define T          float
@@ -35,12 +35,12 @@ static void run_product(struct cpu_device *d, const struct cpu_op *p, const stru
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* What a product needs to find the rows of a. */
+/* The data with which a product finds the rows of a. */
 struct rows {
     const struct cpu_op *op;
     const float *a;
     int64_t a_batch, a_row, a_column;
-    const struct cpu_walk *columns; /* of a, where they are not at one distance */
+    const struct cpu_walk *columns; /* of a, if they are not at one distance */
 };
 
 static int64_t a_at(const struct rows *s, int64_t k)
@@ -72,7 +72,7 @@ static void plan_product(struct cpu_op *p, uint32_t epilogue, int64_t packed_bat
                        cpu_gemm_workspace(g));
 }
 
-/* Where b is to be packed by the run itself. */
+/* Memory for b if the run itself packs it. */
 static float *room_for_b(const struct cpu_op *p, const struct cpu_op_args *args)
 {
     return (float *)args->workspace + cpu_gemm_workspace(&p->plan.matrix.gemm) / sizeof(float);
@@ -81,8 +81,8 @@ static float *room_for_b(const struct cpu_op *p, const struct cpu_op_args *args)
 /* ---- INNER_PRODUCT -------------------------------------------------------------------------- */
 
 /*
- * A row of x in another order, channels last behind a convolution, say: w is packed in that order, and
- * x stays as it is.
+ * A row of x in another order, for example channels last after a convolution: w is packed in that
+ * order, and x is not copied.
  */
 static void find_turn(const ferry_operand *x, struct cpu_turn *out)
 {

@@ -2,11 +2,11 @@
 #include "op.h"
 
 /*
- * INNER_PRODUCT backward, as BATCHED_GEMM: a batch is what of a row of x lies at one distance, and
- * what lies further apart than that is one product after the other.
+ * INNER_PRODUCT backward, as BATCHED_GEMM: a batch is a part of a row of x with one constant
+ * distance; parts with other distances are separate products, one after the other.
  */
 
-/* A row of x: `repeats` times `batches` times `length` elements, and from one to the next. */
+/* A row of x: `repeats` times `batches` times `length` elements, and their distances. */
 struct row {
     int64_t repeats, batches, length, far, near, step;
 };
@@ -40,7 +40,7 @@ static ferry_operand matrix(uint32_t dtype, const int64_t *shape, const int64_t 
     return o;
 }
 
-/* A batch's columns of w or of its gradient, and those of x or of its. */
+/* A batch's columns of w or of its gradient, and of x or of its gradient. */
 static ferry_operand columns_of_w(const ferry_operand *w, const struct row *r)
 {
     return matrix(w->dtype, (int64_t[]){ r->batches, w->shape[0], r->length },

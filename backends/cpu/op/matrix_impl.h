@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A row of a product of matrices, of type T: matrix.c includes this once for each. No guard. */
+/*
+ * A row of a product of matrices, of type T: matrix.c includes this once for each type. No include
+ * guard.
+ */
 
-/* A row of a walk over y; the index within K is walked inside. */
+/* A row of a walk over y; the index within K is an inner loop. */
 static void NAME(product_row)(const struct product *m, int64_t batch, int64_t row)
 {
     const T *a = (const T *)m->a + batch * m->a_step[0] + row * m->a_step[1];

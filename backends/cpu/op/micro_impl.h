@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The micro-kernels: up to MOST_ROWS rows of a, times a panel of b that is one or two vectors wide,
- * in registers over all of the depth. An instruction set's file includes this once, having defined
- * what vector.h says. No guard, therefore.
+ * The micro-kernels: up to MOST_ROWS rows of a, times a panel of b of one or two vectors' width, in
+ * registers over the whole depth. An instruction set's file includes this once, after defining the
+ * macros of vector.h. No include guard.
  *
- * A pointer serves three rows of a. The compiler is kept from knowing how one pointer follows from
- * another, or it would want a register for each row; and from folding the load of an element of a
- * into both of the multiplications that it is for.
+ * A pointer is used for three rows of a. The compiler is prevented from deriving one pointer from
+ * another, which would make it use a register for each row, and from folding the load of an element
+ * of a into both of its multiplications.
  */
 
-/* Row i: its pointer, and how many rows behind it. */
+/* Row i: its pointer, and the number of rows after it. */
 #define ROWS_1(X)  X(0, 0, 0)
 #define ROWS_2(X)  ROWS_1(X) X(1, 0, 1)
 #define ROWS_3(X)  ROWS_2(X) X(2, 0, 2)
@@ -25,7 +25,10 @@
 #define ROWS_13(X) ROWS_12(X) X(12, 4, 0)
 #define ROWS_14(X) ROWS_13(X) X(13, 4, 1)
 
-/* Of b, which may come from the third cache, some rows ahead: a panel's first tile waits for it. */
+/*
+ * Rows of b to prefetch ahead, which may come from the third-level cache: a panel's first tile
+ * waits for them.
+ */
 #define AHEAD 24
 #if LANES == 16
 #define AHEAD_2(b)                                 \
@@ -42,7 +45,7 @@
 #define LOAD_2(i, p, r)                   \
     c##i##_0 = LOAD(sums + i * sums_row); \
     c##i##_1 = LOAD(sums + i * sums_row + LANES);
-/* What will be stored to is on its way while the sums are made. */
+/* Prefetches the store's destination while the sums are computed. */
 #define FETCH_2(i, p, r)                  \
     __builtin_prefetch(y[i] + column, 1); \
     if (LANES > 8)                        \
@@ -103,7 +106,7 @@
 
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
-/* A formatter would take the rows for expressions. */
+/* A formatter would treat the rows as expressions. */
 /* clang-format off */
 #define MICRO(m, wide)                                                                           \
     TARGET static void NAME(micro_##wide##_##m)(const struct cpu_tile *t)                        \

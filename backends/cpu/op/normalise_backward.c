@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* The data passes of MOMENTS and SOFTMAX: two sums over what goes together, then each element. */
+/* The data passes of MOMENTS and SOFTMAX: two sums over the reduced axes, then each element. */
 
 struct normal {
     const struct cpu_op *op;
@@ -11,7 +11,7 @@ struct normal {
     void *dx;
 };
 
-/* What goes together: where it begins, and its means. */
+/* The elements of one result: their beginning, and the means. */
 struct part {
     const struct normal *n;
     int64_t dy, dx, y;
@@ -32,7 +32,7 @@ struct part {
 
 /* ---- moments -------------------------------------------------------------------------------- */
 
-/* Sums of rows side by side. */
+/* Sums of contiguous rows. */
 static void sum_vectors(void *arg, const int64_t *offset, int64_t n)
 {
     struct part *part = arg;
@@ -58,7 +58,7 @@ static void moments_part(const struct normal *n, struct part *part)
     walk_some(inner, 0, inner->count, is_f32 ? center_row_f32 : center_row_f64, part);
 }
 
-/* A row of what stays. */
+/* A row of the kept axes. */
 static void moments_row(void *arg, const int64_t *offset, int64_t n)
 {
     const struct normal *m = arg;
@@ -80,7 +80,7 @@ static void moments_row(void *arg, const int64_t *offset, int64_t n)
     }
 }
 
-/* The axes that stay, or those that go: dy, dx, y and the scale. */
+/* The kept axes, or the reduced ones: dy, dx, y and the scale. */
 static void walk_axes(const struct cpu_op *p, bool stay, struct cpu_walk *w)
 {
     const ferry_operand *operands[] = { &p->op.in[0], &p->op.out[0], &p->op.in[1], &p->op.in[2] };

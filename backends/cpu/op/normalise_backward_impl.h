@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows of MOMENTS and SOFTMAX backward, of type T: normalise_backward.c includes this twice. No guard. */
+/*
+ * Rows of MOMENTS and SOFTMAX backward, of type T: normalise_backward.c includes this twice. No
+ * include guard.
+ */
 
 static void NAME(sum_row)(void *arg, const int64_t *offset, int64_t n)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The CPU plugin's prepared operations, the table "ferry.op/1". What a kind computes is said in
- * <ferry/op_types.h>, what an entry does in <ferry/op_plugin.h>.
+ * The CPU plugin's prepared operations, the table "ferry.op/1". <ferry/op_types.h> specifies the
+ * kinds, <ferry/op_plugin.h> the entries.
  *
- * A kind is a cpu_op_kind, one file each or a few; table.c finds it by its number. `plan` looks at
- * an operation and writes down how it would be done; query and create are a plan each, run follows
- * it. A plan is a value without pointers to anything but static tables.
+ * A kind is a cpu_op_kind, in one file or a few; table.c finds it by its number. `plan` examines an
+ * operation and records how to compute it; query and create make a plan, run executes it. A plan is
+ * a value without pointers except to static tables.
  */
 #ifndef FERRY_CPU_OP_OP_H
 #define FERRY_CPU_OP_OP_H
@@ -21,7 +21,7 @@
 
 struct cpu_op;
 
-/* What a run is given, as pointers. */
+/* The arguments of a run, as pointers. */
 struct cpu_op_args {
     const void *in[FERRY_OP_INPUTS];
     void *out[FERRY_OP_OUTPUTS];
@@ -32,16 +32,19 @@ struct cpu_op_args {
 
 struct cpu_op_kind {
     uint32_t kind, pass;
-    /* 0 and p->answer and p->plan, or FERRY_EUNSUPPORTED. p is otherwise filled in. */
+    /*
+     * Returns 0 and sets p->answer and p->plan, or returns FERRY_EUNSUPPORTED. The rest of p is
+     * filled in.
+     */
     int (*plan)(struct cpu_op *p);
-    /* Packs the constants. NULL where no plan has packed_bytes. */
+    /* Packs the constants. NULL if no plan has packed_bytes. */
     void (*prepare)(struct cpu_device *d, const struct cpu_op *p, const void *const *in,
                     void *packed);
     /* Cannot fail. No dimension of an output is 0. */
     void (*run)(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 };
 
-/* A window with three spatial axes: those that an operation lacks come first, and are 1 wide. */
+/* A window with three spatial axes: missing axes come first and have size 1. */
 struct cpu_window {
     int64_t images, channels, outputs; /* N, C, O */
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
@@ -51,20 +54,20 @@ struct cpu_window {
 };
 
 /*
- * A row of x that lies without gaps, its axes in another order than the logical one: from the
- * innermost in memory on, how many elements, and how far apart they are in the logical order.
+ * A row of x without gaps whose axes are in another order than the logical one: from the innermost
+ * in memory on, their sizes, and their distances in the logical order.
  */
 struct cpu_turn {
-    uint32_t rank; /* 0: it does not */
+    uint32_t rank; /* 0: the order is the logical one */
     int64_t shape[FERRY_OP_AXES], step[FERRY_OP_AXES];
 };
 
-/* How a convolution is cut into the tiles of winograd.h. */
+/* The division of a convolution into the tiles of winograd.h. */
 struct cpu_winograd {
-    int64_t side, points; /* side 0: it is done otherwise */
+    int64_t side, points; /* side 0: Winograd is not used */
     int64_t lines, line;  /* lines of tiles of an image, and tiles of a line */
     int64_t tiles;        /* in all */
-    int64_t block;        /* tiles whose patches are there at a time, in the workspace */
+    int64_t block;        /* tiles whose patches are in the workspace at a time */
     int64_t rows;         /* tiles of a task */
     int64_t panel_block;  /* panels of a task */
     int64_t v_row;        /* floats from a tile's channels to the next one's */
@@ -75,97 +78,100 @@ struct cpu_op {
     const struct cpu_op_kind *kind;
     const struct cpu_loops *loops;
     unsigned threads;
-    ferry_op_desc op; /* strides of dimensions that are 1 are 0 */
+    ferry_op_desc op; /* strides of dimensions of size 1 are 0 */
     ferry_op_answer answer;
     uint32_t own_in; /* inputs of the kind itself; those of the epilogue follow */
-    uint32_t given;  /* inputs that a run is given: `op` may have more, made of outputs */
+    uint32_t given;  /* inputs that a run gets: `op` may have more, made from outputs */
     bool is_empty;   /* an output has no element */
     union {
         struct cpu_walk walk;
         struct {
             struct cpu_walk outer, inner;
-            int64_t count; /* elements that go into one of the output */
+            int64_t count; /* elements that are reduced to one of the output */
         } reduce;
         struct {
             struct cpu_window window;
-            int64_t w[5]; /* strides of the weights: O, C, kernel; backwards where turned */
+            int64_t w[5]; /* strides of the weights: O, C, kernel; negative if flipped */
             int64_t w_first, w_group;  /* the first tap; from a group to the next */
-            bool is_transposed;        /* and not turned into one that is not */
+            bool is_transposed;        /* and not converted to a convolution */
             bool is_f32;               /* else element by element */
-            bool is_depthwise;         /* each channel by itself */
-            bool is_slide;             /* ... by lines of 3 × 3 taps: slide_impl.h */
-            bool is_in_place;          /* the rows of the product's a are x's pixels as they lie */
+            bool is_depthwise;         /* depthwise */
+            bool is_slide;             /* depthwise by lines, kernel 3 × 3: slide_impl.h */
+            bool is_in_place;          /* the rows of the product's a are x's pixels in place */
             bool is_planes, is_spread; /* products of row-major images */
             struct cpu_gemm gemm;
             struct cpu_winograd winograd;
             struct cpu_gemm blocks[2]; /* of planes: `block` lines or channels, and the last */
-            int64_t block, aside;      /* floats beside the packed columns */
+            int64_t block, aside;      /* floats in addition to the packed columns */
         } convolution;
         struct {
             struct cpu_walk walk; /* INNER_PRODUCT: over a row of x */
             struct cpu_turn turn;
             bool is_product, is_in_place;
             struct cpu_gemm gemm;
-            int64_t repeats, x_far, w_far; /* INNER_PRODUCT backward: so many products */
+            int64_t repeats, x_far, w_far; /* INNER_PRODUCT backward: that many products */
         } matrix;
         struct {
             struct cpu_window window; /* x is the wide image, y the narrow one */
             int64_t w[5];             /* strides of the gradient */
             bool is_product;
-            int64_t block, chunks; /* lines of a block, and how many parts they are cut into */
+            int64_t block, chunks; /* lines of a block, and the number of chunks */
             struct cpu_gemm gemm;
         } weights;
         struct cpu_window window;
     } plan;
 };
 
-/* table.c: NULL for a kind or a pass that the plugin does not know. */
+/* table.c: NULL for a kind or pass that the plugin lacks. */
 const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind, uint32_t pass);
 
-/* operand.c: whether the operands from in[0] and out[0] on, `n_in` and `n_out` of them, are of one dtype. */
+/*
+ * operand.c: whether the operands from in[0] and out[0] on, `n_in` and `n_out` of them, have that
+ * dtype.
+ */
 bool cpu_op_is_all(const struct cpu_op *p, uint32_t dtype, uint32_t n_in, uint32_t n_out);
 /* Whether all operands are F32, or all F64. */
 bool cpu_op_is_real(const struct cpu_op *p);
-/* Elements of an operand. */
+/* Number of elements of an operand. */
 int64_t cpu_operand_count(const ferry_operand *o);
 
 /*
- * Answers for an input that is packed: into memory of ferry's where it is a constant, else by each
- * run, in the workspace behind what the run needs besides.
+ * Sets the answer for a packed input: stored by ferry if it is a constant, else packed by each run
+ * into the workspace, after the run's other buffers.
  */
 void cpu_op_pack_or_not(struct cpu_op *p, uint32_t input, uint64_t packed, uint64_t workspace);
-/* Says that x and y are best with their channels last. */
+/* Reports that x and y are best with channels last. */
 void cpu_op_prefer_channels_last(struct cpu_op *p);
 
-/* window.c: what a window over x and y is, in three axes. */
+/* window.c: the window over x and y, in three axes. */
 void cpu_window_make(const ferry_op_window *window, const ferry_operand *x, const ferry_operand *y,
                      struct cpu_window *out);
-/* Which windows are not clipped along an axis; first = end where there is none. */
+/* The windows that are not clipped along an axis; first = end if there is none. */
 struct cpu_span {
     int64_t first, end;
 };
 
 struct cpu_span cpu_window_whole(const struct cpu_window *w, int axis);
 
-/* The pixels of x in blocks, each of pixels that lie side by side in all operands that were added. */
+/* The pixels of x in blocks, whose pixels are contiguous in all operands that were added. */
 struct cpu_pixels {
     const struct cpu_window *window;
-    int64_t run, most; /* pixels side by side, 1 where none are; pixels of a block */
+    int64_t run, most; /* contiguous pixels, 1 if none; maximum pixels of a block */
 };
 
 struct cpu_pixel_block {
-    int64_t image, at[3], pixels; /* where the first of them is */
+    int64_t image, at[3], pixels; /* the position of the first of them */
 };
 
 void cpu_pixels_begin(const struct cpu_window *w, int64_t most, struct cpu_pixels *out);
 /* Adds an operand of x's shape, by its strides. */
 void cpu_pixels_add(struct cpu_pixels *p, const int64_t *stride);
-/* Does all blocks, by their numbers; on all threads where pixels cost `bytes` each, as in walk_all. */
+/* Processes all blocks, by number; on all threads if pixels cost `bytes` each, as in walk_all. */
 void cpu_pixels_all(const struct cpu_pixels *p, struct workers *workers, int64_t bytes,
                     workers_body body, void *arg);
 struct cpu_pixel_block cpu_pixels_block(const struct cpu_pixels *p, int64_t i);
 
-/* Where the block begins in an operand, in its first channel. */
+/* The offset of the block in an operand, in its first channel. */
 static inline int64_t cpu_pixels_at(const struct cpu_pixel_block *b, const int64_t *stride)
 {
     return b->image * stride[0] + b->at[0] * stride[2] + b->at[1] * stride[3] +
@@ -177,8 +183,8 @@ void cpu_unary_row(uint32_t function, double a, double b, double c, int64_t n, c
                    float *y);
 
 /*
- * epilogue.c: how many steps of the epilogue a product takes, and those steps, behind those that
- * are there already. With columns that are no channels, only what needs none.
+ * epilogue.c: the number of steps of the epilogue that a product supports, and those steps,
+ * appended to the existing ones. If columns are not channels, only steps without an operand.
  */
 uint32_t cpu_epilogue_taken(const struct cpu_op *p, bool columns_are_channels);
 void cpu_epilogue_steps(const struct cpu_op *p, const struct cpu_op_args *args,
@@ -198,14 +204,16 @@ void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_spread_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 
-/* depthwise.c: a convolution of each channel by itself. F32, and a bias whose elements lie close. */
+/* depthwise.c: a depthwise convolution. F32, and a contiguous bias. */
 bool cpu_depthwise_can(const struct cpu_op *p);
 void cpu_depthwise_plan(struct cpu_op *p);
 void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_depthwise_run(struct cpu_device *d, const struct cpu_op *p,
                        const struct cpu_op_args *args);
 
-/* resize.c: two neighbours along an axis, and the weight of the second; nearest: the first twice. */
+/*
+ * resize.c: two neighbours along an axis, and the weight of the second; nearest: the first twice.
+ */
 struct cpu_sample {
     int64_t at[2];
     double weight;
@@ -214,8 +222,8 @@ struct cpu_sample {
 struct cpu_sample cpu_sample_of(const ferry_op_params *params, int64_t i, int64_t in, int64_t out);
 
 /*
- * winograd.c: takes a convolution that is planned as a product, if its points are fewer than its
- * patches' elements, and it may. A run's steps and y are those of the product.
+ * winograd.c: replaces a convolution that is planned as a product, if it needs fewer
+ * multiplications and is allowed. A run's steps and y are those of the product.
  */
 void cpu_winograd_plan(struct cpu_op *p);
 void cpu_winograd_pack(const struct cpu_op *p, const float *w, float *packed);

@@ -40,7 +40,7 @@ void cpu_op_prefer_channels_last(struct cpu_op *p)
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
-/* Of what decides how constants lie when they are packed (FNV-1a, by words). */
+/* A hash of everything that determines the layout of packed constants (FNV-1a, by words). */
 static uint64_t packed_key(const struct cpu_op *p, uint32_t input)
 {
     const ferry_operand *o = &p->op.in[input];

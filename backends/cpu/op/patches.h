@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A convolution's input as the rows of a matrix, which is never there as a whole: a row a pixel of
- * the output, whose elements are what the window sees of the input, tap by tap (the outermost axis
- * first), and of each tap all channels of the group.
+ * A convolution's input as the rows of a matrix, which is never stored as a whole: one row per
+ * pixel of the output, whose elements are the input under the window, tap by tap (the outermost
+ * axis first), and all channels of the group for each tap.
  */
 #ifndef FERRY_CPU_OP_PATCHES_H
 #define FERRY_CPU_OP_PATCHES_H
@@ -17,7 +17,7 @@ struct cpu_patches {
     const float *x;   /* the group's first channel of image 0 */
     int64_t channels; /* of a group */
     bool is_transposed;
-    bool is_dense; /* channels side by side, pixels of a row too, taps without dilation */
+    bool is_dense; /* channels and pixels of a row are contiguous, taps without dilation */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows of patches.h, for an instruction set: see vector.h. No guard. */
+/* Rows of patches.h, for an instruction set: see vector.h. No include guard. */
 
-/* Channels c … c + n − 1 of a tap that sees the image, or not. */
+/* Channels c … c + n − 1 of a tap, which is inside the image or not. */
 INLINE void NAME(patch_tap)(const float *from, int64_t step, int64_t n, float *to)
 {
     if (!from) {
@@ -14,7 +14,7 @@ INLINE void NAME(patch_tap)(const float *from, int64_t step, int64_t n, float *t
     }
 }
 
-/* Where tap k sees an axis, from where tap 0 would; −1 for the padding. */
+/* The position of tap k along an axis, relative to tap 0; −1 in the padding. */
 INLINE int64_t NAME(patch_see)(const struct cpu_patches *p, int axis, int64_t begin, int64_t k)
 {
     const struct cpu_window *w = p->window;
@@ -46,11 +46,11 @@ INLINE void NAME(patch_line)(const struct cpu_patches *p, const float *x, int64_
     }
 }
 
-/* A pixel of the output: its image, and where tap 0 of each axis would see it. */
+/* A pixel of the output: its image, and the position of tap 0 along each axis. */
 struct NAME(pixel) {
     const float *image;
     int64_t begin[3];
-    bool is_dense; /* its lines of taps lie in memory as they are wanted */
+    bool is_dense; /* its lines of taps have the required layout in memory */
 };
 
 INLINE void NAME(patch_pixels)(const struct cpu_patches *p, int64_t first, int64_t rows,

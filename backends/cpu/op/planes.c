@@ -3,17 +3,17 @@
 #include "rows.h"
 
 /*
- * CONVOLUTION where the pixels of a plane follow one another: row-major images. The rows of a product
- * are outputs, its columns places, so that weights and results stay as they lie.
+ * CONVOLUTION of row-major images, whose pixels of a plane are contiguous. The rows of a product
+ * are outputs, its columns positions, so that weights and results keep their layouts.
  *
  * Planes: y = w · columns, a block of lines at a time, whose columns are packed as they are made.
- * Spread, which is transposed: columns = wᵀ · x, some channels at a time, each added to its place. A
- * block is a task, and never shares what it writes with another.
+ * Spread, which is transposed: columns = wᵀ · x, some channels at a time, each added to its
+ * positions. A block is a task, and no two tasks write the same elements.
  */
 
-/* Floats of the columns of a block, about. */
+/* Approximate floats of the columns of a block. */
 #define MOST_COLUMNS (96 * 1024)
-/* Multiplications below which other threads are not asked. */
+/* With fewer multiplications other threads are not used. */
 #define SMALL (512 * 1024)
 
 static int64_t least(int64_t a, int64_t b)
@@ -28,7 +28,7 @@ static int64_t rounded(int64_t floats)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-/* Whether places of a plane follow one another without gaps, along these strides. */
+/* Whether the positions of a plane are contiguous, along these strides. */
 static bool is_plane(const int64_t *length, const int64_t *stride)
 {
     return (length[2] == 1 || stride[4] == 1) && (length[1] == 1 || stride[3] == length[2]) &&
@@ -48,7 +48,7 @@ bool cpu_planes_can(const struct cpu_op *p)
            w->out[1] * w->out[2] >= 8;
 }
 
-/* The weights' rows, each a multiple of a line and no power of two apart. */
+/* The weights' rows, each a multiple of a cache line and not a power of two apart. */
 static int64_t weights_row(int64_t k)
 {
     return rounded(k) + 16;
@@ -76,7 +76,7 @@ static void plan_blocks(struct cpu_op *p, int64_t m, int64_t n, int64_t k, bool 
     }
 }
 
-/* How many of `all` go at a time, evenly, if `most` may. */
+/* The number of `all` to process at a time, evenly divided, at most `most`. */
 static int64_t evenly(int64_t all, int64_t most)
 {
     int64_t parts = (all + (most > 1 ? most : 1) - 1) / (most > 1 ? most : 1);
@@ -101,8 +101,8 @@ void cpu_planes_plan(struct cpu_op *p)
 }
 
 /*
- * Transposed, where that multiplies less than the same turned: here the window slides on y, and x has
- * its places.
+ * Transposed, if that needs fewer multiplications than the flipped form: here the window moves over
+ * y, and x has its positions.
  */
 bool cpu_spread_can(const struct cpu_op *p)
 {
@@ -151,7 +151,7 @@ void cpu_spread_plan(struct cpu_op *p)
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
-/* A row of a product's a each; `taps` and what they are of along it. */
+/* One row of a product's a each, with the taps of its channels. */
 void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
@@ -170,7 +170,7 @@ void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed)
     }
 }
 
-/* A row each channel of y and tap; along it the channels of x. */
+/* One row for each channel of y and tap, with the channels of x. */
 void cpu_spread_pack(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
@@ -198,7 +198,7 @@ struct blocks {
     int64_t w_row, blocks; /* of a group of an image */
 };
 
-/* A task's image, group and block, and its thread's room. */
+/* A task's image, group and block, and its thread's memory. */
 struct block {
     int64_t image, group, number;
     bool is_last;
@@ -229,7 +229,7 @@ static struct cpu_gemm_run product_of(const struct blocks *s, const struct block
                                   .scratch = b->scratch };
 }
 
-/* Bias and functions of one row of results, while it is near. */
+/* Applies bias and functions to one row of results, while it is in the cache. */
 static void finish_row(const struct blocks *s, int64_t output, int64_t n, float *y)
 {
     const ferry_op_desc *op = &s->op->op;
@@ -253,7 +253,7 @@ static void finish_row(const struct blocks *s, int64_t output, int64_t n, float 
     }
 }
 
-/* Columns of some lines of a plane, element by element of the kernel, each of every channel. */
+/* Columns of some lines of a plane, each element of the kernel and channel. */
 static void bring(const struct blocks *s, const struct block *b, int64_t first, int64_t lines)
 {
     const struct cpu_window *w = &s->op->plan.convolution.window;
@@ -293,7 +293,7 @@ static void do_planes(void *arg, int64_t task, unsigned slot)
         finish_row(s, b.group * g->m + i, g->n, r.y + i * r.y_row);
 }
 
-/* Columns of some channels of one image, to where they belong. */
+/* Adds the columns of some channels of one image to their positions. */
 static void spread(const struct cpu_op *p, const float *columns, int64_t channels, int64_t image,
                    float *wide)
 {

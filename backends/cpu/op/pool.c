@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-/* POOL: window by window; where channels lie side by side, all channels of a window at once. */
+/* POOL: window by window; with contiguous channels, all channels of a window at once. */
 
 struct pool {
     const struct cpu_op *op;
@@ -15,10 +15,10 @@ struct pool {
     int64_t mask_stride[5];
     bool is_f32, mask_is_i32;
     struct cpu_span whole[3]; /* windows that are not clipped along an axis */
-    bool has_edges;           /* others, along the last one */
+    bool has_edges;           /* there are clipped ones along the last axis */
 };
 
-/* What of the input one window sees. */
+/* The part of the input under one window. */
 struct range {
     int64_t first[3], end[3], divisor;
     int64_t mask_at; /* of channel 0 */
@@ -62,7 +62,7 @@ static void clip(const struct pool *p, const int64_t *at, struct range *out)
     out->divisor = p->divisor == FERRY_POOL_DIVISOR_VALID ? valid : padded;
 }
 
-/* Windows of a line, as many as see what this one does, of every channel, side by side in x and y. */
+/* Windows of a line with the same extent as this one, of every channel, contiguous in x and y. */
 static void pool_vectors(const struct pool *p, const struct range *r, int64_t windows,
                          const float *x, int64_t y_at)
 {
@@ -128,9 +128,9 @@ static void pool_rows(void *arg, int64_t first, int64_t count, int64_t piece)
     }
 }
 
-/* ---- lines of planes -------------------------------------------------------------------------- */
+/* ---- lines of planes ------------------------------------------------------------------------- */
 
-/* Whether what the windows of a line see lies side by side, and so does what they write. */
+/* Whether the inputs and outputs of the windows of a line are contiguous. */
 static bool goes_by_lines(const struct pool *p)
 {
     const struct cpu_window *w = p->window;
@@ -141,7 +141,10 @@ static bool goes_by_lines(const struct pool *p)
            p->whole[2].first < p->whole[2].end;
 }
 
-/* Windows of some lines from `row` on that see as many rows, those that are not clipped along it. */
+/*
+ * Windows of some lines from `row` on with the same number of rows, which are not clipped along the
+ * line.
+ */
 static void pool_inside(const struct pool *p, int64_t row, int64_t lines, const float *x, float *y,
                         int64_t mask_at)
 {

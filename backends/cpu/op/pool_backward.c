@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * POOL backward: plane by plane. Each window gives to what it holds of a plane that is 0 at first, in
- * their order, so that no plane's sums depend on threads.
+ * POOL backward: plane by plane. Each window adds to its elements of a plane that is initially 0,
+ * in order, so that a plane's sums do not depend on threads.
  */
 
 struct giving {
@@ -14,13 +14,13 @@ struct giving {
     const struct cpu_window *window; /* x is dx, y is dy */
     bool is_max, is_padded, mask_is_i32;
     struct cpu_span whole[3]; /* windows that are not clipped along an axis */
-    bool is_disjoint, covers; /* those go by vectors, and are all */
+    bool is_disjoint, covers; /* those are processed by vectors, and are all windows */
     const void *dy, *mask;
     void *dx;
     int64_t mask_stride[5];
 };
 
-/* One window: what it holds, clipped, and what its average's divisor counts. */
+/* One window: its clipped extent, and the average's divisor. */
 struct held {
     int64_t first[3], end[3], padded, valid;
 };
@@ -36,7 +36,7 @@ static void hold(const struct cpu_window *w, int axis, int64_t at, struct held *
     h->valid *= h->end[axis] > h->first[axis] ? h->end[axis] - h->first[axis] : 0;
 }
 
-/* The place in its plane that a mask names; −1 for none. */
+/* The position in its plane that a mask names; −1 for none. */
 static int64_t mask_at(const struct giving *g, int64_t at, int64_t plane)
 {
     float real;
@@ -48,8 +48,8 @@ static int64_t mask_at(const struct giving *g, int64_t at, int64_t plane)
 }
 
 /*
- * Whether whole windows go by vectors: they are 2 wide and 2 apart, rows of dx lie side by side, and no
- * element is in two of them. F32.
+ * Whether unclipped windows are processed by vectors: size 2, stride 2, contiguous rows of dx, no
+ * overlap. F32.
  */
 static bool is_disjoint(const struct giving *g, const struct cpu_window *of_mask)
 {
@@ -61,7 +61,7 @@ static bool is_disjoint(const struct giving *g, const struct cpu_window *of_mask
            w->in[1] * w->in[2] <= 1 << 24;
 }
 
-/* Whether they have every element of the plane. */
+/* Whether they cover every element of the plane. */
 static bool covers(const struct giving *g)
 {
     const struct cpu_window *w = g->window;
@@ -71,7 +71,7 @@ static bool covers(const struct giving *g)
            w->out[1] * w->stride[1] == w->in[1] && w->out[2] * w->stride[2] == w->in[2];
 }
 
-/* The windows of a plane that are clipped along neither axis; the others' elements stay. */
+/* The windows of a plane that are clipped along neither axis; other elements are not written. */
 static void give_inside(const struct giving *g, const void *dy, int64_t mask, void *dx)
 {
     const struct cpu_window *w = g->window;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A plane of POOL backward, of type T: pool_backward.c includes this once for each. No guard. */
+/*
+ * A plane of POOL backward, of type T: pool_backward.c includes this once for each type. No include
+ * guard.
+ */
 
-/* To the element that the mask names, if the window holds it. */
+/* Adds to the element that the mask names, if the window contains it. */
 static void NAME(give_one)(const struct cpu_window *w, const struct held *h, int64_t named, T dy,
                            T *dx)
 {
@@ -22,7 +25,7 @@ static void NAME(give_all)(const struct cpu_window *w, const struct held *h, T s
                 dx[i * w->x[2] + j * w->x[3] + k * w->x[4]] += share;
 }
 
-/* Windows of a line, whose two outer axes are held already. */
+/* Windows of a line, whose range on the two outer axes is set. */
 static void NAME(give_line)(const struct giving *g, const struct held *line, const T *dy,
                             int64_t mask, int64_t first, int64_t end, T *dx)
 {
@@ -42,8 +45,8 @@ static void NAME(give_line)(const struct giving *g, const struct held *line, con
 }
 
 /*
- * Maxima of a line onto a plane whose rows lie side by side, where nothing is clipped along the line:
- * what a mask names is where it is added.
+ * Adds the maxima of a line to a plane with contiguous rows; no window is clipped along the line,
+ * and each mask names the element.
  */
 static void NAME(give_maxima)(const struct giving *g, const struct held *line, const T *dy,
                               int64_t mask, int64_t first, int64_t end, T *dx)
@@ -67,8 +70,8 @@ static void NAME(give_maxima)(const struct giving *g, const struct held *line, c
 }
 
 /*
- * The first and the last windows of a line may be clipped; those between are not, and may have been
- * given to already.
+ * The first and the last windows of a line may be clipped; those between are not, and may already
+ * be processed.
  */
 static void NAME(give_some)(const struct giving *g, const struct held *line, const T *dy,
                             int64_t mask, bool is_given, T *dx)

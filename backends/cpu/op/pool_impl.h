@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One window of POOL, of type T: pool.c includes this once for each. No guard, therefore. */
+/* One window of POOL, of type T: pool.c includes this once for each type. No include guard. */
 
 static T NAME(most)(const struct pool *p, const struct range *r, const T *x, int64_t *out_where)
 {
@@ -20,7 +20,7 @@ static T NAME(most)(const struct pool *p, const struct range *r, const T *x, int
     return most;
 }
 
-/* The same in a plane whose rows lie side by side, without more axes. */
+/* The same for a plane with contiguous rows, without further axes. */
 static T NAME(most_flat)(const struct pool *p, const struct range *r, const T *x,
                          int64_t *out_where)
 {
@@ -32,7 +32,7 @@ static T NAME(most_flat)(const struct pool *p, const struct range *r, const T *x
         for (int64_t k = 0; k < width; k++, at++) {
             const T value = x[at];
 
-            where = value > most ? at : where; /* a selection, no branch that is guessed wrong */
+            where = value > most ? at : where; /* a select instead of an unpredictable branch */
             most = value > most ? value : most;
         }
     *out_where = where;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Windows of lines of POOL, there and back, for an instruction set: see vector.h. No guard. */
+/*
+ * Windows of lines of POOL, forward and backward, for an instruction set: see vector.h. No include
+ * guard.
+ */
 
 INLINE ivec NAME(lane_numbers)(void)
 {
@@ -10,7 +13,7 @@ INLINE ivec NAME(lane_numbers)(void)
     return lanes;
 }
 
-/* Elements of n windows, 0 < n ≤ LANES, at one place of each. */
+/* Elements of n windows, 0 < n ≤ LANES, at one position of each. */
 INLINE vec NAME(window_elements)(const float *x, int64_t step, int64_t n)
 {
     int64_t all = 2 * n - 1;
@@ -78,7 +81,7 @@ TARGET static void NAME(pool_lines)(const struct cpu_pool_lines *l)
         }
 }
 
-/* Numbers are below 2^24: floats say them without rounding. */
+/* Indices are below 2^24: floats represent them exactly. */
 TARGET static void NAME(give_some)(const struct cpu_given_lines *l, int64_t line, int64_t at,
                                    int64_t n)
 {

@@ -5,8 +5,8 @@
 
 /*
  * RANDOM. Philox 4×32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
- * 3", 2011): block b of four words is a function of the seed and of b. Element i of a run is made
- * of word i mod 4 of block offset + i / 4; of a pair of Gaussians from words 2j and 2j + 1.
+ * 3", 2011): block b of four words is a function of the seed and of b. Element i of a run comes
+ * from word i mod 4 of block offset + i / 4; a pair of Gaussians comes from words 2j and 2j + 1.
  */
 
 struct random {
@@ -35,7 +35,7 @@ static void philox(uint64_t seed, uint64_t block, uint32_t *out)
         out[i] = c[i];
 }
 
-/* In [0, 1): 24 bits, so that a float holds it. */
+/* In [0, 1): 24 bits, so that a float represents it. */
 static double uniform(uint32_t word)
 {
     return (double)(word >> 8) * 0x1p-24;
@@ -76,7 +76,7 @@ static float below(const struct random *r, double value)
     return near;
 }
 
-/* Blocks of four elements, counted along y's logical order. */
+/* Blocks of four elements, counted in y's logical order. */
 static void random_blocks(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct random *r = arg;

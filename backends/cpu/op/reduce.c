@@ -5,8 +5,9 @@
 #include <math.h>
 
 /*
- * REDUCE and MOMENTS. The axes that stay are walked outside, those that go inside; sums are made in
- * doubles. Up to BLOCK results are made at once, so that rows of what stays are read as they lie.
+ * REDUCE and MOMENTS. The kept axes are the outer loops, the reduced axes the inner ones; sums are
+ * accumulated in doubles. Up to BLOCK results are computed at once, so that rows of the kept axes
+ * are read in memory order.
  */
 
 #define BLOCK 64
@@ -20,7 +21,7 @@ struct reduction {
     bool is_f32;
 };
 
-/* What a block of results has come to; the element `seen` of those that go into each. */
+/* The state of a block of results; `seen` counts the elements reduced so far. */
 struct block {
     const struct reduction *r;
     int64_t base, step; /* of x: the first result's, and from one to the next */
@@ -34,7 +35,7 @@ static double load(const struct reduction *r, int64_t at)
     return r->is_f32 ? (double)((const float *)r->x)[at] : ((const double *)r->x)[at];
 }
 
-#define SQUARED_DEVIATION 100u /* a function of MOMENTS alone */
+#define SQUARED_DEVIATION 100u /* a function of MOMENTS only */
 
 static void take(struct block *b, int64_t j, double x)
 {
@@ -59,7 +60,7 @@ static void take(struct block *b, int64_t j, double x)
     }
 }
 
-/* A row of what goes. */
+/* A row of the reduced axes. */
 static void take_row(void *arg, const int64_t *offset, int64_t n)
 {
     struct block *b = arg;
@@ -92,7 +93,7 @@ static void store(const struct reduction *r, void *y, int64_t at, double value)
         ((double *)y)[at] = value;
 }
 
-/* A row of what stays. */
+/* A row of the kept axes. */
 static void reduce_row(void *arg, const int64_t *offset, int64_t n)
 {
     const struct reduction *r = arg;
@@ -122,7 +123,7 @@ static void moments_row(void *arg, const int64_t *offset, int64_t n)
     const struct reduction *r = arg;
     const struct cpu_walk *outer = &r->op->plan.reduce.outer;
     int64_t elements = r->op->plan.reduce.count;
-    double count = elements > 0 ? (double)elements : 1; /* of none: 0 */
+    double count = elements > 0 ? (double)elements : 1; /* of an empty part: 0 */
     struct reduction pass = *r;
     struct block b = { .step = walk_step(outer, 0) };
 
@@ -145,7 +146,7 @@ static void moments_row(void *arg, const int64_t *offset, int64_t n)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-/* The axes that stay, or those that go, as a walk over x and the outputs. */
+/* The kept axes, or the reduced ones, as a walk over x and the outputs. */
 static void walk_axes(const struct cpu_op *p, bool stay, struct cpu_walk *w)
 {
     const ferry_operand *x = &p->op.in[0];

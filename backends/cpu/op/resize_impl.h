@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RESIZE of one row of an output, of type T: resize.c includes this once for each. No guard. */
+/*
+ * RESIZE of one row of an output, of type T: resize.c includes this once for each type. No include
+ * guard.
+ */
 
 static void NAME(resize_row)(const struct resize *r, int64_t plane, int64_t row)
 {

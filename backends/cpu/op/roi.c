@@ -6,8 +6,8 @@
 
 /*
  * ROI_POOL: Fast R-CNN's ROIPooling (Girshick 2015), whose regions are rounded to pixels, and
- * R-FCN's PSROIPooling (Dai et al. 2016), whose bins are fractions of pixels. An image that is none
- * is the one next to it.
+ * R-FCN's PSROIPooling (Dai et al. 2016), whose bins are fractions of pixels. An invalid image
+ * index is clamped to the nearest valid one.
  */
 
 struct regions {

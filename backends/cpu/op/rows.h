@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the loops over rows of each instruction set (loops.h) are given. */
+/* The arguments of the loops over rows of each instruction set (loops.h). */
 #ifndef FERRY_CPU_OP_ROWS_H
 #define FERRY_CPU_OP_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Elements side by side in y; in an input side by side, or one for all: a step of 1 or 0. */
+/* Elements that are contiguous in y; in an input contiguous, or one for all: a step of 1 or 0. */
 struct cpu_binary_row {
     uint32_t function; /* FERRY_BINARY_… */
     float a, b;
@@ -15,36 +15,36 @@ struct cpu_binary_row {
     float *y;
 };
 
-/* One window of all channels, which lie side by side. */
+/* One window of all channels, which are contiguous. */
 struct cpu_pool_window {
     const float *x;            /* its first element */
-    int64_t count[3], step[3]; /* elements of each axis, and from one to the next */
+    int64_t count[3], step[3]; /* elements of each axis, and their distance */
     int64_t channels;
     bool is_average;
-    float divisor; /* 0: nothing is seen */
+    float divisor; /* 0: the window is empty */
     float *y;
-    int64_t windows, next, y_next; /* of a line, that see as many elements; from one to the next */
+    int64_t windows, next, y_next; /* of a line, with equal extents; from one to the next */
 };
 
 /*
- * Windows of some lines of POOL, side by side in y, none of which is clipped along its line. What each
- * finds is the number of an element of its plane, below 2^24, or −1; the mask may be NULL.
+ * Windows of some lines of POOL, contiguous in y, none of which is clipped along its line. The mask
+ * of each is the index of an element of its plane, below 2^24, or −1; the mask may be NULL.
  */
 struct cpu_pool_lines {
     int64_t lines, windows; /* of each */
     int64_t rows, columns;  /* of a window */
     const float *x;         /* the first element of the first window */
     int64_t row, step;      /* from a row to the next, and from a window: 1 or 2 */
-    int64_t number, width;  /* the number of that element, and how many a row of the plane has */
+    int64_t number, width;  /* the index of that element, and the length of a row of the plane */
     int64_t down;           /* from a line's windows to the next one's, in rows */
     bool is_average, mask_is_i32;
-    float divisor; /* 0: nothing is seen */
+    float divisor; /* 0: the window is empty */
     float *y;
     void *mask;
     int64_t y_line, mask_line;
 };
 
-/* Such windows of POOL backward, 2 wide and 2 apart, whose elements no others have: dx is written. */
+/* Such windows of POOL backward, size 2 and stride 2, which do not overlap: dx is written. */
 struct cpu_given_lines {
     int64_t lines, windows, rows;
     const float *dy;
@@ -52,21 +52,21 @@ struct cpu_given_lines {
     int64_t dy_line, mask_line;
     bool mask_is_i32;
     int64_t number, width, down;
-    float *dx; /* rows follow one another */
+    float *dx; /* rows are contiguous */
 };
 
-/* A pixel of LRN across channels that lie side by side, with a beta of 3/4. x is not y. */
+/* A pixel of LRN across contiguous channels, with a beta of 3/4. x is not y. */
 struct cpu_lrn_pixel {
     const float *x;
     float *y;
-    int64_t channels, half; /* channels to either side that count */
-    float k, alpha;         /* of the sum itself: over the size */
+    int64_t channels, half; /* channels on either side that count */
+    float k, alpha;         /* of the sum itself: divided by the size */
 };
 
-#define LRN_BLOCK 256 /* the most pixels of a block */
+#define LRN_BLOCK 256 /* maximum pixels of a block */
 #define LRN_RING  16  /* backward: more channels than a sum has */
 
-/* Such pixels side by side, from a channel to the next one's so far apart; the scale may be NULL. */
+/* Contiguous pixels, with that distance between channels; the scale may be NULL. */
 struct cpu_lrn_block {
     const float *x;
     float *y, *scale;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows of elements side by side, for an instruction set: see vector.h. No guard. */
+/* Rows of contiguous elements, for an instruction set: see vector.h. No include guard. */
 
 /* ---- exp ------------------------------------------------------------------------------------ */
 
 /*
- * e^x = 2^n · e^r, |r| ≤ ln 2 / 2: the first terms of the series, to 1 in the last place but for
- * rounding. 2^n is made in two halves, so that the ends are reached: 0 and infinity as they should.
+ * e^x = 2^n · e^r, |r| ≤ ln 2 / 2: the first terms of the series, accurate to 1 in the last place
+ * apart from rounding. 2^n is the product of two halves, so that the limits 0 and infinity are
+ * reached correctly.
  */
 INLINE vec NAME(exp)(vec x)
 {
-    const vec magic = SPLAT(0x1.8p23f); /* a sum with it is whole */
+    const vec magic = SPLAT(0x1.8p23f); /* adding it rounds to an integer */
     vec bounded = CLIP(x, SPLAT(-104.0f), SPLAT(89.0f)), n, r, y;
     ivec whole, half;
 
@@ -33,7 +34,7 @@ INLINE vec NAME(exp)(vec x)
 
 /* ---- unary ---------------------------------------------------------------------------------- */
 
-/* The last few go through a vector of their own. */
+/* The last elements use a vector of their own. */
 #define EACH(expression)                                     \
     do {                                                     \
         int64_t i = 0;                                       \
@@ -92,7 +93,7 @@ TARGET static bool NAME(unary)(uint32_t function, double da, double db, double d
 
 #undef EACH
 
-/* dy by the slope at r; the last few as above. */
+/* dy times the slope at r; the last elements as above. */
 #define EACH(expression)                                       \
     do {                                                       \
         int64_t i = 0;                                         \
@@ -112,7 +113,7 @@ TARGET static bool NAME(unary)(uint32_t function, double da, double db, double d
             memcpy(dx + i, &v, (size_t)(n - i) * sizeof(*dx)); \
         }                                                      \
     } while (0)
-/* Vectors by a mask of lanes. */
+/* Selects lanes by a mask. */
 #define EITHER(mask, a, b) ((vec)(((ivec)(a) & (mask)) | ((ivec)(b) & ~(mask))))
 
 TARGET static bool NAME(slope)(uint32_t function, double da, double db, int64_t n, const float *dy,
@@ -152,7 +153,7 @@ TARGET static bool NAME(slope)(uint32_t function, double da, double db, int64_t 
 
 /* ---- binary --------------------------------------------------------------------------------- */
 
-/* An operand that is the same for the whole row has a step of 0. */
+/* An operand that is constant along the row has a step of 0. */
 #define AT(p, step) ((step) ? LOAD((p) + i) : SPLAT(*(p)))
 
 #define EACH(vector, scalar)                                        \
@@ -216,7 +217,7 @@ INLINE double NAME(lanes)(vec a)
     return sum;
 }
 
-/* `term` is a vector of element i and those behind it, `one` a single one. */
+/* `term` is a vector of element i and the following ones, `one` a single one. */
 #define BLOCKS(term, one)                                       \
     do {                                                        \
         double sum = 0;                                         \
@@ -256,7 +257,7 @@ TARGET static double NAME(dot)(const float *x, const float *y, int64_t n)
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-/* Channels by vectors, or one by one where there are fewer than a vector has. */
+/* Channels by vectors, or one by one if there are fewer than lanes. */
 INLINE vec NAME(pool_column)(const float *x, int64_t rows, int64_t row)
 {
     vec most = SPLAT(-3.402823466e38f);
@@ -266,8 +267,12 @@ INLINE vec NAME(pool_column)(const float *x, int64_t rows, int64_t row)
     return most;
 }
 
-/* The maximum of three columns, a stride of 1 or 2 apart: those that two windows see are made once. */
-INLINE void NAME(pool_three)(const struct cpu_pool_window *w, int64_t rows, bool is_close, int64_t c)
+/*
+ * The maximum of three columns, with stride 1 or 2: columns that two windows share are computed
+ * once.
+ */
+INLINE void NAME(pool_three)(const struct cpu_pool_window *w, int64_t rows, bool is_close,
+                             int64_t c)
 {
     const int64_t row = w->step[1], step = w->step[2];
     const float *x = w->x + c;
@@ -334,7 +339,7 @@ TARGET static void NAME(pool)(const struct cpu_pool_window *w)
     bool is_few = w->channels < LANES;
 
     for (int64_t c = 0; c < w->channels && !is_few; c += LANES) {
-        if (c + LANES > w->channels) /* the last vector lies over the one before */
+        if (c + LANES > w->channels) /* the last vector overlaps the previous one */
             c = w->channels - LANES;
         NAME(pool_vector)(w, c);
     }
@@ -345,7 +350,7 @@ TARGET static void NAME(pool)(const struct cpu_pool_window *w)
 
 /* ---- lrn ------------------------------------------------------------------------------------- */
 
-/* A channel near the first or the last, which sees fewer. */
+/* A channel near the first or the last, which has fewer neighbours. */
 INLINE float NAME(lrn_edge)(const struct cpu_lrn_pixel *p, int64_t c)
 {
     int64_t end = c + p->half < p->channels ? c + p->half + 1 : p->channels;
@@ -357,7 +362,7 @@ INLINE float NAME(lrn_edge)(const struct cpu_lrn_pixel *p, int64_t c)
     return p->x[c] / (root * __builtin_sqrtf(root));
 }
 
-/* scale^−3/4 is 1 / (√scale · √√scale). The last vector may lie over the one before. */
+/* scale^−3/4 is 1 / (√scale · √√scale). The last vector may overlap the previous one. */
 TARGET static void NAME(lrn)(const struct cpu_lrn_pixel *p)
 {
     const int64_t half = p->half, inner = p->channels - half;

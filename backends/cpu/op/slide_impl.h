@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Depthwise convolutions of 3 × 3 taps, channels side by side, for an instruction set: see vector.h.
- * No guard.
+ * Depthwise convolutions of 3 × 3, contiguous channels, for an instruction set: see vector.h. No
+ * include guard.
  *
- * A line is gone through once, as many channels wide as a cache line has. A column of three pixels is
- * loaded and given to the sums of all that see it; the leftmost of these is complete then. Nothing is
- * loaded twice, however long the line is, and how far apart its pixels lie is no matter: where that
- * is a power of two they meet in a few sets of the first cache, and have gone before the next
- * channels are asked for.
+ * A line is processed once, as many channels wide as a cache line. A column of three pixels is
+ * loaded and added to all sums that use it; the leftmost sum is then complete. Nothing is loaded
+ * twice, however long the line is, and the distance of its pixels does not matter: if that is a
+ * power of two, they compete for a few sets of the first-level cache, but are no longer needed
+ * before the next channels are loaded.
  */
 
 /*
- * Sums a, and sums b: of the vector of channels behind, or of the line below. Wide: channels go by two
- * cache lines, as they do where pixels are two apart. Next to nothing is read twice there, and if the
- * pixels' distance is a power of two, twice as many of those on their way have a place in the first
+ * Sums a, and sums b: of the next vector of channels, or of the line below. Wide: channels are
+ * processed by two cache lines, as with stride 2. Almost nothing is read twice there, and if the
+ * pixels' distance is a power of two, twice as many loads in flight have a place in the first-level
  * cache. Narrow vectors have sums c and d for it.
  */
 #if LANES == 16
@@ -35,11 +35,11 @@
 #define TAP(j, k, half) \
     LOAD(w + ((half) / 2 * 9 + 3 * (j) + (k)) * SLIDE_WIDE + (half) % 2 * LANES)
 #define TAPS
-#define TAPS_AGAIN OPAQUE(w); /* there are no registers for them */
+#define TAPS_AGAIN OPAQUE(w); /* there are not enough registers for them */
 #endif
 
 struct NAME(slide) {
-    const float *x[4]; /* the lines that are read, from column 0 on */
+    const float *x[4]; /* the input lines, from column 0 on */
     int64_t step[4];   /* from a column to the next */
     int64_t pad, in, out, y_line, y_next;
 };
@@ -48,7 +48,10 @@ struct NAME(slide) {
 static const float NAME(slide_zero)[2 * SLIDE_WIDE];
 
 /* clang-format off */
-/* What v gives, by line j of the taps: to three pixels, 1 apart; where they are 2 apart, to one or two. */
+/*
+ * The contributions of v, by line j of the taps: to three pixels with stride 1; to one or two with
+ * stride 2.
+ */
 #define GIVE_ALL(s, half, j)                                                    \
     s##0 = FMA(v, TAP(j, 2, half), s##0); s##1 = FMA(v, TAP(j, 1, half), s##1); \
     s##2 = FMA(v, TAP(j, 0, half), s##2)
@@ -56,7 +59,7 @@ static const float NAME(slide_zero)[2 * SLIDE_WIDE];
 #define GIVE_EVEN(s, half, j) \
     s##0 = FMA(v, TAP(j, 2, half), s##0); s##1 = FMA(v, TAP(j, 0, half), s##1)
 
-/* A column, and on to the next. */
+/* Processes a column, and moves to the next. */
 #if LANES == 16
 #define SEE(GIVE)                                                               \
     v = LOAD(x0); GIVE(a, 0, 0);                                                \
@@ -79,7 +82,7 @@ static const float NAME(slide_zero)[2 * SLIDE_WIDE];
         v = LOAD(x + 3 * LANES); GIVE(d, 3, j);                                 \
     }
 #endif
-/* The leftmost pixel goes out, and another one comes in. */
+/* Stores the leftmost pixel, and starts another one. */
 #define SHIFT                                                                   \
     a0 = a1, a1 = a2, a2 = a_new, b0 = b1, b1 = b2, b2 = b_new;                 \
     c0 = c1, c1 = c2, c2 = c_new, d0 = d1, d1 = d2, d2 = d_new
@@ -103,8 +106,8 @@ static const float NAME(slide_zero)[2 * SLIDE_WIDE];
     } while (0)
 
 /*
- * A line of y, or two; pixels that begin before the line are summed in part, and not stored. Plain:
- * sums begin at the bias, and what is left to do is to keep them in bounds.
+ * A line of y, or two; pixels that begin before the line are partly summed and not stored. Plain:
+ * sums start with the bias and only need to be clamped.
  */
 INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, int stride, int lines,
                         bool wide, bool is_plain, const float *w, const float *add, float *y,
@@ -121,7 +124,7 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
     const vec d_new = is_begun && has_cd ? LOAD(s.bias + c + 3 * LANES) : zero;
     vec a0 = a_new, a1 = a_new, a2 = a_new, b0 = b_new, b1 = b_new, b2 = b_new;
     vec c0 = c_new, c1 = c_new, c2 = c_new, d0 = d_new, d1 = d_new, d2 = d_new, v;
-    int64_t pixel = 0, whole; /* pixels whose last column is there */
+    int64_t pixel = 0, whole; /* pixels whose last column exists */
     TAPS
 
     (void)x3;
@@ -157,7 +160,7 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
     }
 }
 
-/* Whether all that a store does behind the bias is to keep sums in bounds; says which. */
+/* Whether the store only clamps after the bias; returns the limits. */
 INLINE bool NAME(slide_plain)(struct cpu_store *s)
 {
     if (s->clamp != CPU_CLAMP_CLIP) {
@@ -167,7 +170,7 @@ INLINE bool NAME(slide_plain)(struct cpu_store *s)
     return !s->adds && s->clamp != CPU_CLAMP_RELU;
 }
 
-/* The lines that `lines` of y see, from its line `at` on. */
+/* The input lines of `lines` of y, from its line `at` on. */
 INLINE void NAME(slide_find)(const struct cpu_window *w, const float *x, int64_t at, int64_t lines,
                              struct NAME(slide) * out)
 {
@@ -197,7 +200,7 @@ TARGET static void NAME(depthwise_slide)(const struct cpu_depthwise *d, const fl
 
         width = wide ? 2 * SLIDE_WIDE : SLIDE_WIDE;
         if (c + width > v->channels)
-            c = v->channels - width; /* over those before */
+            c = v->channels - width; /* overlapping the previous ones */
         for (int64_t i = first, lines; i < first + count; i += lines) {
             int64_t at = y + i * v->y[3] + c;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines of SOFTMAX, of type T: softmax.c includes this once for each. No guard, therefore. */
+/* Lines of SOFTMAX, of type T: softmax.c includes this once for each type. No include guard. */
 
 static void NAME(softmax_line)(const struct softmax *s, const T *x, T *y)
 {

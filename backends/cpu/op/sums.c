@@ -2,20 +2,21 @@
 #include "op.h"
 
 /*
- * Gradients that are sums: the bias of CONVOLUTION and INNER_PRODUCT, u and v of BINARY. What stays is
- * walked outside, what is repeated inside, and each sum is added to what is there.
+ * Gradients that are sums: the bias of CONVOLUTION and INNER_PRODUCT, u and v of BINARY. The kept
+ * axes are the outer loops, the broadcast axes the inner ones, and each sum is added to the
+ * previous gradient.
  */
 
 struct sums {
     const struct cpu_op *op;
-    uint32_t share; /* a function of BINARY that says what a place adds; BINARY_SUM: dy */
+    uint32_t share; /* the function of BINARY that determines an element's term; BINARY_SUM: dy */
     double scale;
     const void *dy, *x, *u;
     void *out;
     bool is_f32;
 };
 
-/* One sum: where its operands begin, and what they have come to. */
+/* One sum: the beginning of its operands, and its value. */
 struct sum {
     const struct sums *s;
     int64_t dy, x;
@@ -31,7 +32,7 @@ struct sum {
 #define NAME(name) name##_f64
 #include "sums_impl.h"
 
-/* ---- rows side by side ---------------------------------------------------------------------- */
+/* ---- contiguous rows ------------------------------------------------------------------------ */
 
 static void sum_vectors(void *arg, const int64_t *offset, int64_t n)
 {
@@ -62,7 +63,7 @@ static walk_body body_of(const struct sums *s)
     return sum_row_f32;
 }
 
-/* A row of what stays. */
+/* A row of the kept axes. */
 static void add_sums(void *arg, const int64_t *offset, int64_t n)
 {
     const struct sums *s = arg;
@@ -87,7 +88,10 @@ static void add_sums(void *arg, const int64_t *offset, int64_t n)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-/* Axes of dy that stay, or those that go; x may be repeated. Operands: dy, out, x, u; or dy, x. */
+/*
+ * The kept axes of dy, or the broadcast ones; x may be broadcast. Operands: dy, out, x, u; or dy,
+ * x.
+ */
 static void walk_axes(const struct cpu_op *p, uint32_t stays, bool stay, struct cpu_walk *w)
 {
     const ferry_operand *dy = &p->op.in[0], *x = &p->op.in[1], *out = &p->op.out[0];

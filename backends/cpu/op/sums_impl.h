@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A row of what is summed, of type T: sums.c includes this once for each. No guard, therefore. */
+/* A row of terms, of type T: sums.c includes this once for each type. No include guard. */
 
 static double NAME(share)(const struct sum *m, T dy, T x)
 {

@@ -8,14 +8,14 @@
 struct update {
     uint32_t solver;
     const void *g;
-    void *w, *h, *k; /* k: NULL where there is one history */
+    void *w, *h, *k; /* k: NULL if there is one history */
     int64_t step[4]; /* w, g, h, k */
     const double *scalars;
 };
 
 /*
- * Rows of one type. The branch on the solver is outside of the loop, so that each loop is vectors where
- * elements lie side by side.
+ * Rows of one type. The branch on the solver is outside of the loop, so that contiguous elements
+ * are vectorised.
  */
 #define ROWS(name, real, root)                                                                   \
     static void name(void *arg, const int64_t *offset, int64_t n)                                \

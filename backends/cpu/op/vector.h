@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Vectors of floats for the sources *_impl.h. The file that includes this has defined:
- * NAME(function), TARGET, LANES (floats of a vector), MOST_ROWS (of a tile), and HAVE_AVX512 or
- * HAVE_AVX2 as 1 or 0.
+ * Vectors of floats for the sources *_impl.h. The includer must define NAME(function), TARGET,
+ * LANES (floats of a vector), MOST_ROWS (of a tile), and HAVE_AVX512 or HAVE_AVX2 as 1 or 0.
  */
 #ifndef FERRY_CPU_OP_VECTOR_H
 #define FERRY_CPU_OP_VECTOR_H
@@ -10,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* In memory a vector is aligned as a float is, and may lie over anything. */
+/* In memory a vector has the alignment of a float and may alias anything. */
 typedef float __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) vec;
 typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) ivec;
 
@@ -32,7 +31,7 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define MORE(a, b) ((vec)_mm512_max_ps((__m512)(a), (__m512)(b)))
 /* The larger one; a if either is NaN. */
 #define MOST(a, b) ((vec)_mm512_max_ps((__m512)(b), (__m512)(a)))
-/* Not below `least`, nor above `most`; NaN stays, being the second operand. */
+/* Clamps to least … most; NaN is kept, because it is the second operand. */
 #define CLIP(a, least, most) \
     ((vec)_mm512_min_ps((__m512)(most), _mm512_max_ps((__m512)(least), (__m512)(a))))
 #define SQRT(a) ((vec)_mm512_sqrt_ps((__m512)(a)))
@@ -44,7 +43,10 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define IF_SAME(a, b, c)                                                                \
     ((vec)_mm512_maskz_mov_ps(_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_EQ_OQ), \
                               (__m512)(c)))
-/* Every second element of a and b; one of a and one of b in turn, of their first and second halves. */
+/*
+ * Every second element of a and b; elements of a and b interleaved, of their first and second
+ * halves.
+ */
 #define EVENS(a, b)                                                                                \
     ((vec)_mm512_permutex2var_ps(                                                                  \
         (__m512)(a), _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), \
@@ -58,7 +60,7 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
         (__m512)(a),                                                                     \
         _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), \
         (__m512)(b)))
-/* The first n elements, 0 ≤ n ≤ LANES; the others are 0, and stay as they are. */
+/* The first n elements, 0 ≤ n ≤ LANES; the others are 0, and are not written. */
 #define LOAD_SOME(p, n)     ((vec)_mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), (p)))
 #define STORE_SOME(p, n, v) _mm512_mask_storeu_ps((p), (__mmask16)((1u << (n)) - 1), (__m512)(v))
 #elif HAVE_AVX2
@@ -119,7 +121,7 @@ static inline void NAME(store_some)(float *p, int64_t n, vec v)
 #define IF_SAME(a, b, c)    ((vec)((ivec)(c) & (ivec)((a) == (b))))
 #endif
 
-/* The compiler forgets what it knows of a pointer, or keeps a vector in a register. */
+/* Hides a pointer's value from the compiler, or keeps a vector in a register. */
 #define OPAQUE(p) __asm__("" : "+r"(p))
 #if HAVE_AVX512
 #define OPAQUE_VECTOR(v) __asm__("" : "+v"(v))
@@ -130,8 +132,8 @@ static inline void NAME(store_some)(float *p, int64_t n, vec v)
 #endif
 
 /*
- * c = FMA(a, b, c) where c is. Left to itself gcc has the sum in the register of a factor that is done with, and
- * moves all sums on by one in each turn of a loop.
+ * c = FMA(a, b, c) in c's register. By default gcc puts the sum into the register of a factor that
+ * is no longer needed, and moves all sums by one in each iteration.
  */
 #if HAVE_AVX512
 #define FMA_ONTO(a, b, c) __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
@@ -141,11 +143,11 @@ static inline void NAME(store_some)(float *p, int64_t n, vec v)
 #define FMA_ONTO(a, b, c) ((c) = FMA(a, b, c))
 #endif
 
-/* A piece of 8 or 4 floats, for what is shorter than a vector. */
+/* A piece of 8 or 4 floats, for lengths below a vector. */
 typedef float __attribute__((vector_size(32), aligned(4), may_alias)) vec_8;
 typedef float __attribute__((vector_size(16), aligned(4), may_alias)) vec_4;
 
-/* n ≥ 0 floats that do not overlap: the last vector may lie over the one before. */
+/* n ≥ 0 floats that do not overlap: the last vector may overlap the previous one. */
 INLINE void NAME(move)(float *to, const float *from, int64_t n)
 {
     int64_t i = 0;

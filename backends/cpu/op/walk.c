@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What a piece of a walk on several threads moves. */
+/* Bytes of a piece of a walk on several threads. */
 #define PIECE_BYTES (256 * 1024)
 
 void walk_begin(struct cpu_walk *w, uint32_t rank, const int64_t *shape)
@@ -54,7 +54,7 @@ static void drop_ones(struct cpu_walk *w)
     w->rank = rank;
 }
 
-/* Whether axis `outer` goes on where `inner` ends, in every operand. */
+/* Whether axis `outer` continues where `inner` ends, in every operand. */
 static bool is_one_axis(const struct cpu_walk *w, uint32_t outer, uint32_t inner)
 {
     for (uint32_t k = 0; k < w->operands; k++)
@@ -107,7 +107,7 @@ void walk_end_by(struct cpu_walk *w, uint32_t operand)
     walk_end_as_given(w);
 }
 
-/* ---- doing it ------------------------------------------------------------------------------- */
+/* ---- iteration ------------------------------------------------------------------------------ */
 
 static void locate(const struct cpu_walk *w, int64_t element, int64_t *index, int64_t *offset)
 {
@@ -129,7 +129,7 @@ int64_t walk_at(const struct cpu_walk *w, uint32_t operand, int64_t element)
     return at;
 }
 
-/* To the beginning of the next row. */
+/* Moves to the beginning of the next row. */
 static void next_row(const struct cpu_walk *w, int64_t *index, int64_t *offset)
 {
     uint32_t i = w->rank - 1;
@@ -153,7 +153,7 @@ void walk_some(const struct cpu_walk *w, int64_t first, int64_t count, walk_body
     int64_t index[FERRY_OP_AXES], offset[WALK_OPERANDS];
     int64_t row = w->shape[w->rank - 1];
 
-    if (count == 0) /* an axis may have no elements, and nothing is at a remainder of 0 */
+    if (count == 0) /* an axis may be empty, and the offsets of a remainder of 0 are not used */
         return;
     locate(w, first, index, offset);
     while (count > 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A loop over the elements of operands of one shape, whatever their strides: axes that lie behind
- * one another in all of them become one, and the innermost is the one that the first operand has
- * closest together. What is done a row at a time.
+ * A loop over the elements of operands of one shape with any strides: axes that are contiguous in
+ * all of them are merged, and the innermost axis is the one with the smallest stride of the first
+ * operand. The body processes one row at a time.
  */
 #ifndef FERRY_CPU_OP_WALK_H
 #define FERRY_CPU_OP_WALK_H
@@ -22,18 +22,18 @@ struct cpu_walk {
     int64_t stride[WALK_OPERANDS][FERRY_OP_AXES]; /* elements */
 };
 
-/* Does n elements from offset[] on, in elements of each operand; strides: walk_step. */
+/* Processes n elements from offset[] on, in elements of each operand; strides: walk_step. */
 typedef void (*walk_body)(void *arg, const int64_t *offset, int64_t n);
 
 /* Begins a walk over that shape, without operands. */
 void walk_begin(struct cpu_walk *w, uint32_t rank, const int64_t *shape);
-/* Adds an operand. The first decides the order. */
+/* Adds an operand. The first determines the order. */
 void walk_add(struct cpu_walk *w, const int64_t *stride);
-/* Orders and merges axes: there is at least one then. */
+/* Sorts and merges axes: there is at least one then. */
 void walk_end(struct cpu_walk *w);
-/* The same in the order of another operand than the first. */
+/* The same in the order of an operand other than the first. */
 void walk_end_by(struct cpu_walk *w, uint32_t operand);
-/* As walk_end, but the axes stay in their order. */
+/* Like walk_end, but keeps the order of the axes. */
 void walk_end_as_given(struct cpu_walk *w);
 
 /* The stride of an operand within a row. */
@@ -42,17 +42,17 @@ static inline int64_t walk_step(const struct cpu_walk *w, uint32_t operand)
     return w->stride[operand][w->rank - 1];
 }
 
-/* Where element `element` of the walk lies in an operand. */
+/* The offset of element `element` of the walk in an operand. */
 int64_t walk_at(const struct cpu_walk *w, uint32_t operand, int64_t element);
 
 /*
- * Elements to a piece of a loop over `count`, all where it is not worth cutting: as workers_piece,
- * but they may be few, and dear.
+ * Elements per piece of a loop over `count`, all if dividing it does not pay: like workers_piece,
+ * but for few, expensive elements.
  */
 int64_t walk_piece_of(int64_t count, int64_t bytes);
-/* Does elements first … first + count − 1, row by row, on this thread. */
+/* Processes elements first … first + count − 1, row by row, on this thread. */
 void walk_some(const struct cpu_walk *w, int64_t first, int64_t count, walk_body body, void *arg);
-/* Does all of it; on all threads where elements cost `bytes` each to move, or as much time as that. */
+/* Processes all of it; on all threads if elements take the time of moving `bytes` each. */
 void walk_all(const struct cpu_walk *w, struct workers *workers, int64_t bytes, walk_body body,
               void *arg);
 

@@ -6,15 +6,15 @@
 #include <string.h>
 
 /*
- * CONVOLUTION as products at the points of winograd.h, F32. Patches of a block of tiles become
- * points in the workspace, all threads together; then a task makes some tiles of some panels.
+ * CONVOLUTION as products at the points of winograd.h, F32. All threads transform the patches of a
+ * block of tiles to points in the workspace; then each task computes some tiles of some panels.
  */
 
-/* Rows of a product that take as long as it takes to bring a row of weights near. */
+/* Rows of a product that take as long as loading a row of weights into the cache. */
 #define ROWS_PER_WEIGHT 20
-/* Multiplications that take as long as one element of a patch, or of a tile, to change its form. */
+/* Multiplications that take as long as transforming one element of a patch, or of a tile. */
 #define CHANGE 8
-/* Floats of points that are there at a time, tiles of a task, and multiplications worth a thread. */
+/* Maximum floats of points at a time, tiles of a task, and multiplications worth a thread. */
 #define MOST_POINTS   (1024 * 1024)
 #define MOST_ROWS     28
 #define SMALL_PRODUCT (512 * 1024)
@@ -79,7 +79,8 @@ static void cut_tasks(struct cpu_op *p)
     int64_t rows = MOST_ROWS / p->loops->rows * p->loops->rows, wanted, blocks;
 
     c->v_row = (g->k + 15) / 16 * 16;
-    c->v_row += c->v_row % 512 == 0 ? 16 : 0; /* rows would share lines of the first cache */
+    c->v_row += c->v_row % 512 == 0 ? 16 : 0; /* rows would compete for lines of the first-level
+                                               * cache */
     c->block = most(MOST_POINTS / (c->points * c->v_row) / rows, 1) * rows;
     blocks = cut(c->tiles, c->block);
     c->block = cut(c->tiles, blocks);
@@ -115,7 +116,7 @@ void cpu_winograd_plan(struct cpu_op *p)
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
-/* Three taps along an axis, `step` apart, at the points. */
+/* Transforms three taps along an axis, `step` apart, to the points. */
 static void change_taps(int64_t side, const double *g, int64_t step, double *to, int64_t to_step)
 {
     const double a = WINOGRAD_A, b = WINOGRAD_B, a2 = a * a, b2 = b * b;
@@ -177,12 +178,12 @@ struct pass {
     const struct cpu_winograd *cut;
     struct cpu_gemm_run *run;
     const float *x;
-    const int64_t *add; /* strides of what is added */
+    const int64_t *add; /* strides of the added operand */
     float *v;           /* points of the block */
     int64_t first, tiles, v_point;
 };
 
-/* Where a tile is: its image, line and pixel of y. */
+/* The position of a tile: its image, line and pixel of y. */
 static void find_tile(const struct pass *s, int64_t tile, int64_t at[3])
 {
     at[0] = tile / s->cut->line / s->cut->lines;
@@ -216,7 +217,7 @@ static void change_patches(void *arg, int64_t first, int64_t count, int64_t piec
     }
 }
 
-/* Steps that the store of an instruction set does not do. */
+/* Steps that the instruction set's store does not support. */
 static void store_slowly(const struct pass *s, int64_t column, int64_t columns, float *sums,
                          int64_t add_at, float *y)
 {

@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Winograd's convolutions (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks"):
- * F(2 × 2, 3 × 3) and F(4 × 4, 3 × 3). The image is cut into tiles of y; the patch that a tile sees
- * becomes (side + 2)² points, at each of which there is a product of matrices, tiles by channels by
- * outputs, and what comes of them becomes the tile. 2.25 or 4 times fewer multiplications.
+ * F(2 × 2, 3 × 3) and F(4 × 4, 3 × 3). The image is divided into tiles of y; the patch under a tile
+ * is transformed to (side + 2)² points; at each point there is a product of matrices, tiles by
+ * channels by outputs, and the results are transformed to the tile. This needs 2.25 or 4 times
+ * fewer multiplications.
  */
 #ifndef FERRY_CPU_OP_WINOGRAD_H
 #define FERRY_CPU_OP_WINOGRAD_H
 
 #include <stdint.h>
 
-/* Points of the larger tile: 0, ±A, ±B and infinity. With 1 and 2 errors are four times as large. */
+/*
+ * Points of the larger tile: 0, ±A, ±B and infinity. With 1 and 2 errors are four times as large.
+ */
 #define WINOGRAD_A 0.75f
 #define WINOGRAD_B 1.5f
 
 #define WINOGRAD_MOST_SIDE   4
 #define WINOGRAD_MOST_POINTS 36
 
-/* What a tile sees of one image. */
+/* The part of one image under a tile. */
 struct cpu_winograd_patch {
-    const float *x;           /* where the first of its pixels would be, were there no padding */
-    int64_t line, pixel;      /* strides; channels lie side by side, a vector's at the least */
-    int64_t first[2], end[2]; /* lines, and pixels of each, that lie in the image */
+    const float *x;           /* the position of the first of its pixels, ignoring padding */
+    int64_t line, pixel;      /* strides; channels are contiguous, at least a vector's */
+    int64_t first[2], end[2]; /* lines, and pixels of each, that are inside the image */
     int64_t side, channels;
     float *v;
     int64_t v_point; /* floats from a point to the next */
 };
 
-/* What the products have made of a tile, one or two vectors wide. */
+/* The products of a tile, one or two vectors wide. */
 struct cpu_winograd_sums {
     const float *m;
     int64_t m_point, side, columns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Patches and tiles of winograd.h, for an instruction set: see vector.h. No guard. */
+/* Patches and tiles of winograd.h, for an instruction set: see vector.h. No include guard. */
 
 /* ---- along one axis ------------------------------------------------------------------------- */
 
@@ -50,9 +50,9 @@ INLINE void NAME(winograd_out_2)(const vec *m, int64_t step, vec *to)
     to[1] = m[step] - m[2 * step] - m[3 * step];
 }
 
-/* ---- along both ----------------------------------------------------------------------------- */
+/* ---- along both axes ------------------------------------------------------------------------ */
 
-/* One vector of channels from c on; `inside`: no padding is seen. */
+/* One vector of channels from c on; `inside`: there is no padding. */
 INLINE void NAME(winograd_patch)(const struct cpu_winograd_patch *p, int64_t side, bool inside,
                                  int64_t c)
 {
@@ -80,7 +80,7 @@ INLINE void NAME(winograd_patch)(const struct cpu_winograd_patch *p, int64_t sid
     }
 }
 
-/* The last vector lies over the one before. */
+/* The last vector overlaps the previous one. */
 #define EACH_VECTOR(side, inside)                              \
     for (int64_t c = 0; c < p->channels; c += LANES) {         \
         c = c + LANES > p->channels ? p->channels - LANES : c; \
@@ -154,7 +154,7 @@ INLINE vec NAME(clamp)(const struct cpu_store *s, vec v, vec slopes)
     }
 }
 
-/* What a vector has of a row that ends within it, and all of it elsewhere. */
+/* The elements of a vector at the end of a row, and all of them elsewhere. */
 INLINE vec NAME(some)(const float *from, int64_t n)
 {
     vec v = { 0 };
