@@ -31,19 +31,19 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/numbers.c \
 	%D%/op.c \
 	%D%/op.h \
-	%D%/op_backward.c \
+	tests/reference/backward.c \
 	%D%/op_block.c \
 	%D%/op_convert.c \
-	%D%/op_element.c \
-	%D%/op_image.c \
+	tests/reference/element.c \
+	tests/reference/image.c \
 	%D%/op_others.c \
 	%D%/op_passes.c \
 	%D%/op_run.c \
-	%D%/op_state.c \
+	tests/reference/state.c \
 	%D%/op_trials.c \
 	%D%/op_try.c \
-	%D%/op_unary.c \
-	%D%/op_window.c \
+	tests/reference/unary.c \
+	tests/reference/window.c \
 	%D%/options.c \
 	%D%/own.c \
 	%D%/owns.c \
@@ -60,7 +60,7 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/vector.c \
 	tests/unit/arith.c \
 	tests/unit/arith.h
-%C%_libferryconform_la_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/unit
+%C%_libferryconform_la_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/unit -iquote $(top_srcdir)/tests/conform
 %C%_libferryconform_la_CFLAGS = $(STD_CFLAGS)
 %C%_libferryconform_la_LIBADD = $(CORE_SYSTEM_LIBS) -lm
 

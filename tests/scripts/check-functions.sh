@@ -13,7 +13,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$scratch/include/ferry" "$scratch/tests/unit"
 (cd "$FERRY_TEST_SRCDIR" && cp -R kernels op "$scratch" && cp include/ferry/*.h "$scratch/include/ferry" &&
-    cp -R tests/conform "$scratch/tests" && cp tests/unit/*.h "$scratch/tests/unit") || exit 1
+    cp -R tests/conform tests/reference "$scratch/tests" && cp tests/unit/*.h "$scratch/tests/unit") || exit 1
 chmod -R u+w "$scratch"
 
 # restore FILE: copies the file from the tree again.
@@ -62,7 +62,7 @@ END { exit !found }'
 compile() {
     for file in "$@"; do
         # shellcheck disable=SC2086
-        (cd "$scratch" && $CC -std=c11 -I. -Iinclude -Itests/unit -fsyntax-only "$file") || return 1
+        (cd "$scratch" && $CC -std=c11 -I. -Iinclude -Itests/unit -Itests/conform -fsyntax-only "$file") || return 1
     done
 }
 
@@ -75,7 +75,7 @@ refuses() {
     fi
 }
 
-check the_functions_of_the_tree_compile compile op/unary.c tests/conform/op_unary.c
+check the_functions_of_the_tree_compile compile op/unary.c tests/reference/unary.c
 names=$(sed -n 's/^    X(\([A-Z0-9_]*\), [0-9].*/\1/p' "$FERRY_TEST_SRCDIR/$list")
 for what in none row; do
     "$AWK" -v name=RELU -v what=$what "$remove" "$FERRY_TEST_SRCDIR/$list" >"$scratch/$list"
@@ -100,7 +100,7 @@ count=$(sed -n 's/^#define FERRY_UNARY_COUNT *\([0-9]*\)u.*/\1/p' "$FERRY_TEST_S
 sed "s/^#define FERRY_UNARY_COUNT .*/#define FERRY_UNARY_NEW ${count}u\\
 #define FERRY_UNARY_COUNT $((count + 1))u/" "$FERRY_TEST_SRCDIR/$numbers" >"$scratch/$numbers"
 refuses a_number_without_a_row op/unary.c
-refuses a_number_without_a_reference tests/conform/op_unary.c
+refuses a_number_without_a_reference tests/reference/unary.c
 sed "s/^#define FERRY_UNARY_RELU .*/#define FERRY_UNARY_RELU ${count}u/" "$FERRY_TEST_SRCDIR/$numbers" \
     >"$scratch/$numbers"
 refuses a_number_that_differs_from_the_list op/unary.c
