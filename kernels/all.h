@@ -7,6 +7,7 @@
 #include "kernels/dialect.h"
 
 #define LANES 1
+#include "kernels/convert.k"
 #include "kernels/direct.k"
 #include "kernels/element.k"
 #include "kernels/image.k"

@@ -4,6 +4,7 @@
 #include "kernels/host_text.h"
 
 #define HOST_PREFIX host_
+#include "kernels/convert.k"
 #include "kernels/element.k"
 #include "kernels/pack.k"
 #include "kernels/pool.k"
@@ -12,12 +13,15 @@
 #include "kernels/table.k"
 #include "kernels/update.k"
 
-const struct kernel_target kernel_host_target = { .vec = VEC, .group = GROUP, .busy = 3 };
+const struct kernel_target kernel_host_target = {
+    .vec = VEC, .group = GROUP, .busy = 3, .has_f64 = true, .sums_nothing = true
+};
 
 /* Four vectors of outputs are for devices with more lanes than the host target. */
 static host_kernel *const functions[KERNEL_COUNT] = {
     [KERNEL_COPY] = host_copy,
     [KERNEL_CONVERT_COPY] = host_convert_copy,
+    [KERNEL_CONVERT_ANY] = host_convert_any,
     [KERNEL_UNARY] = host_unary,
     [KERNEL_BINARY] = host_binary,
     [KERNEL_POOL] = host_pool,
@@ -54,9 +58,15 @@ static host_kernel *const functions[KERNEL_COUNT] = {
     [KERNEL_GRADIENT_SUM] = host_gradient_sum,
 };
 
-void kernel_host_run(const struct kernel_launch *launch, const union kernel_args *args,
-                     unsigned char *const buffers[BUFFERS])
+void kernel_host_run(const struct kernel_launch *l, const struct kernel_host_run *run)
 {
-    for (int64_t group = 0; group < launch->groups; group++)
-        functions[launch->kernel](group, buffers, args);
+    union kernel_args args = l->args;
+    unsigned char *buffers[BUFFERS];
+
+    for (int i = 0; i < BUFFERS; i++)
+        buffers[i] = run->buffer[l->from[i]];
+    kernel_seed(l, run->seed, run->offset, &args);
+    kernel_scalars(l, run->scalars, &args);
+    for (int64_t group = 0; group < l->groups; group++)
+        functions[l->kernel](group, buffers, &args);
 }

@@ -6,9 +6,9 @@
  *     X(KIND, PASS, id, name, min_in, max_in, min_out, max_out, repeats, aliases)
  *
  * KIND and PASS are those of FERRY_OP_… and FERRY_PASS_…. A row needs the functions
- * ferry__check_<id> and oracle_<id> of op/, plan_<id> of the kernels and cpu_op_<id> of the cpu
- * plugin, and nothing links without them. min_in to max_out count the operands of the kind itself,
- * without an epilogue. repeats: bit i is set if in[i] may have strides of 0. aliases: bit i is set
+ * ferry__check_<id> of op/, plan_<id> of the kernels and cpu_op_<id> of the cpu plugin, and nothing
+ * links without them. min_in to max_out count the operands of the kind itself, without an epilogue.
+ * repeats: bit i is set if in[i] may have strides of 0. aliases: bit i is set
  * if out[0] may be in[i].
  */
 #ifndef FERRY_KERNELS_KINDS_H

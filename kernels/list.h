@@ -8,14 +8,15 @@
 
 /*
  * X(program). Each program costs the start of its compiler, even if its binary is cached: the
- * kernels of a net's forward pass form one program, and those of training a second one. VECTOR is
- * not for OpenCL, whose dialect lacks features that it needs.
+ * kernels of a net's forward pass form one program, and those of training a second one. CONVERT and
+ * VECTOR are not for OpenCL, whose dialect lacks doubles.
  */
 #define KERNEL_PROGRAMS(X) \
     X(FORWARD)             \
     X(TRAINING)            \
     X(TABLE)               \
     X(RANDOM)              \
+    X(CONVERT)             \
     X(VECTOR)
 
 /* X(program, text, LANES): the sources of the program, in their order. */
@@ -37,12 +38,14 @@
     X(TRAINING, update, 1)      \
     X(TABLE, table, 1)          \
     X(RANDOM, random, 1)        \
+    X(CONVERT, convert, 1)      \
     X(VECTOR, vector, 1)
 
 /* X(kernel, function, program, numbers) */
 #define KERNEL_LIST(X)                                  \
     X(COPY, copy, FORWARD, element)                     \
     X(CONVERT_COPY, convert_copy, FORWARD, element)     \
+    X(CONVERT_ANY, convert_any, CONVERT, element)       \
     X(UNARY, unary, FORWARD, element)                   \
     X(BINARY, binary, FORWARD, element)                 \
     X(POOL, pool, FORWARD, pool)                           \

@@ -5,6 +5,7 @@ KERNEL_FRONT = %D%/types.h %D%/args.h %D%/dialect.h %D%/unary_impl.h %D%/step.h 
 	%D%/pixel.h %D%/sample.h %D%/sum.h %D%/share.h %D%/number.h
 KERNEL_TEXTS = \
 	%D%/convolution.k \
+	%D%/convert.k \
 	%D%/direct.k \
 	%D%/element.k \
 	%D%/gradient.k \
@@ -21,7 +22,7 @@ KERNEL_TEXTS = \
 	%D%/update.k \
 	%D%/vector.k
 
-# For plugins that compile the sources themselves.
+# From an operation to launches.
 noinst_LTLIBRARIES += %D%/libkernelplans.la
 %C%_libkernelplans_la_SOURCES = \
 	%D%/args.h \
@@ -45,21 +46,29 @@ noinst_LTLIBRARIES += %D%/libkernelplans.la
 	%D%/plan_walk.c \
 	%D%/plan_weights.c \
 	%D%/plan_window.c \
-	%D%/store.c \
-	%D%/store.h \
-	%D%/texts.c \
 	%D%/types.h \
 	%D%/vector.c \
 	%D%/vector.h
-nodist_%C%_libkernelplans_la_SOURCES = %D%/texts.h
-%C%_libkernelplans_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) -I$(top_builddir)/%D%
+%C%_libkernelplans_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir)
 %C%_libkernelplans_la_CFLAGS = $(PLUGIN_CFLAGS)
+
+# For a plugin that compiles the sources: the same, the sources, and compiled programs on disk.
+noinst_LTLIBRARIES += %D%/libkerneltexts.la
+%C%_libkerneltexts_la_SOURCES = \
+	%D%/store.c \
+	%D%/store.h \
+	%D%/texts.c
+nodist_%C%_libkerneltexts_la_SOURCES = %D%/texts.h
+%C%_libkerneltexts_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) -I$(top_builddir)/%D%
+%C%_libkerneltexts_la_CFLAGS = $(PLUGIN_CFLAGS)
+%C%_libkerneltexts_la_LIBADD = %D%/libkernelplans.la
 
 # The sources as C strings, one per line, and the headers, which a program includes once at its
 # beginning; without #include lines.
 BUILT_SOURCES += %D%/texts.h
 CLEANFILES += %D%/texts.h
-%D%/texts.h: $(KERNEL_FRONT) $(KERNEL_TEXTS)
+$(%C%_libkerneltexts_la_OBJECTS): %D%/texts.h
+%D%/texts.h: $(KERNEL_FRONT) $(KERNEL_TEXTS) %D%/local.mk
 	@$(MKDIR_P) %D%
 	$(AM_V_GEN){ echo 'static const char *const text_front[] = {'; \
 	    for part in $(KERNEL_FRONT) $(KERNEL_TEXTS); do \

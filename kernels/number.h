@@ -239,6 +239,15 @@ INLINE void store_whole(i32 dtype, GLOBAL u8 *p, i64 i, i64 v)
     }
 }
 
+/* Element i of x becomes element k of y. */
+INLINE void convert_element(i32 from, GLOBAL const u8 *x, i64 i, i32 to, GLOBAL u8 *y, i64 k)
+{
+    if (from <= DTYPE_BF16)
+        store_real(to, y, k, real_at(from, x, i));
+    else
+        store_whole(to, y, k, whole_at(from, x, i));
+}
+
 #endif
 
 #endif

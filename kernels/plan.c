@@ -179,8 +179,10 @@ static int by_kind(struct kernel_plan *p, int (*plan)(struct kernel_plan *p))
             return 0;
         }
     for (uint32_t i = 0; i < p->op.n_in; i++)
-        if (plan_count(&p->op.in[i]) == 0)
-            return p->op.pass >= FERRY_PASS_BACKWARD_WEIGHTS ? 0 : FERRY_EUNSUPPORTED;
+        if (plan_count(&p->op.in[i]) == 0 && p->op.pass >= FERRY_PASS_BACKWARD_WEIGHTS)
+            return 0;
+        else if (plan_count(&p->op.in[i]) == 0 && !p->target.sums_nothing)
+            return FERRY_EUNSUPPORTED;
     return plan(p);
 }
 

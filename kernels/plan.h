@@ -17,6 +17,8 @@
 /* The parameters of the compilation, and the number of groups that keep the device busy. */
 struct kernel_target {
     uint32_t vec, group, busy;
+    bool has_f64;      /* the program CONVERT can be compiled */
+    bool sums_nothing; /* inputs may have no elements, nor memory */
 };
 
 /* The source of a launch's buffer. */

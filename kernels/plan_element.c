@@ -35,12 +35,14 @@ int plan_strided_copy(struct kernel_plan *p)
     static const int32_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
     uint32_t from = p->op.in[0].dtype, to = p->op.out[0].dtype;
 
-    if (from >= FERRY_DTYPE_COUNT)
+    if (from >= FERRY_DTYPE_COUNT || to >= FERRY_DTYPE_COUNT)
         return FERRY_EUNSUPPORTED;
     if (from == to)
         plan_elements(p, KERNEL_COPY, 1)->size = sizes[from];
     else if (is_half_or_f32(from) && is_half_or_f32(to))
         plan_elements(p, KERNEL_CONVERT_COPY, 1)->function = (int32_t)DTYPE_PAIR(from, to);
+    else if (p->target.has_f64)
+        plan_elements(p, KERNEL_CONVERT_ANY, 1)->function = (int32_t)DTYPE_PAIR(from, to);
     else
         return FERRY_EUNSUPPORTED;
     return 0;

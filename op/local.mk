@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Operations: tiers, composition, the oracle. The lowest room of libferrynet.
+# Operations: tiers and composition. The lowest room of libferrynet.
 
 noinst_LTLIBRARIES += %D%/libferryopobjs.la
 
@@ -13,22 +13,13 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 	%D%/compose_backward.c \
 	%D%/compose_conv.c \
 	%D%/compose_half.c \
-	%D%/element.c \
-	%D%/element.h \
+	%D%/host.c \
+	%D%/host.h \
 	%D%/kind.h \
 	%D%/operand.c \
 	%D%/operand.h \
 	%D%/operation.c \
 	%D%/operation.h \
-	%D%/oracle.c \
-	%D%/oracle.h \
-	%D%/oracle_backward.c \
-	%D%/oracle_backward_window.c \
-	%D%/oracle_image.c \
-	%D%/oracle_kinds.c \
-	%D%/oracle_parts.h \
-	%D%/oracle_update.c \
-	%D%/oracle_window.c \
 	%D%/packed.c \
 	%D%/packed.h \
 	%D%/places.c \
@@ -49,5 +40,6 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 	%D%/workspace.h
 %C%_libferryopobjs_la_CPPFLAGS = $(NET_CPPFLAGS)
 %C%_libferryopobjs_la_CFLAGS = $(NET_CFLAGS)
+%C%_libferryopobjs_la_LIBADD = kernels/libkernelhost.la
 
 EXTRA_DIST += %D%/README.md

@@ -2,7 +2,6 @@
 #include "op/plan.h"
 
 #include "op/kind.h"
-#include "op/oracle.h"
 
 #include <ferry/blob.h>
 #include <ferry/status.h>
@@ -95,7 +94,7 @@ int ferry__plan_take(struct ferry__plan *plan, const struct ferry__step *step)
 /* What all steps together need; each has its workspace to itself while it runs. */
 static void add_up(struct ferry__plan *plan)
 {
-    uint64_t alignment = plan->target.alignment ? plan->target.alignment : 1;
+    uint64_t alignment = plan->target.alignment ? plan->target.alignment : 64;
     uint32_t i;
 
     plan->temporary_bytes = (plan->temporary_bytes + alignment - 1) / alignment * alignment;
@@ -252,26 +251,37 @@ static ferry_op_desc settled(const ferry_op_desc *op)
     return copy;
 }
 
-/* The cpu plugin, and what it cannot do either the oracle. */
-static int plan_on_host(struct ferry__plan *plan, ferry_device *dev, const ferry_op_desc *op)
+/* With as much temporary memory as it takes, if it cannot do with less. */
+static int plan_on_target(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     ferry_operation_tier tier;
+    int can = ferry__plan_by(plan, op, &tier);
+
+    if (can)
+        return can;
+    plan->target.temporary = INT64_MAX;
+    return ferry__plan_by(plan, op, &tier);
+}
+
+/* The cpu plugin, or the kernels for an operation that it cannot compute. */
+static int plan_on_host(struct ferry__plan *plan, ferry_device *dev, const ferry_op_desc *op)
+{
     int can = ferry__target_host(dev, &plan->target);
 
     if (can)
         return can;
     plan->tier = FERRY_TIER_HOST;
-    can = ferry__plan_by(plan, op, &tier);
+    can = plan_on_target(plan, op);
     if (!can && plan->target.device) {
         ferry__target_release_host(&plan->target);
-        ferry__target_oracle(&plan->target);
-        can = ferry__plan_by(plan, op, &tier);
+        ferry__target_kernels(&plan->target);
+        can = plan_on_target(plan, op);
     }
     memset(plan->order, 0, sizeof plan->order);
     if (can > 0)
         return 0;
     ferry__target_release_host(&plan->target);
-    return can ? can : refuse(dev, op, "nobody can compute it");
+    return can ? can : refuse(dev, op, "neither the cpu plugin nor the kernels of libferrynet compute it");
 }
 
 static int finish(struct ferry__plan *plan, int err, struct ferry__plan *out)

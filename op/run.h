@@ -23,7 +23,7 @@ struct ferry__run {
 };
 
 /*
- * Takes packed constants, inputs and outputs for a run on `q`, the target's queue (NULL: the oracle).
+ * Takes packed constants, inputs and outputs for a run on `q`, the target's queue (NULL: the kernels on the host).
  * out->taken is right also after a failure.
  */
 int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_operation_args *args,

@@ -8,7 +8,9 @@
 #include <ferry/blob.h>
 #include <ferry/status.h>
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 void ferry__segment_init(struct ferry__segment *s, struct ferry__run *runs, size_t room_runs,
@@ -198,6 +200,21 @@ static int submit_or_make_room(struct ferry__segment *s, ferry_ref workspace, si
     return err;
 }
 
+/* The kernels of op/host.h, which have no queue: their workspace is the run's own. */
+static int submit_without_queue(struct ferry__segment *s)
+{
+    void *space = s->space ? malloc(s->space) : NULL;
+    size_t next = 0;
+    int err;
+
+    if (s->space && !space)
+        return ferry_error_set(FERRY_ENOMEM, "no host memory for a workspace of %" PRIu64 " bytes",
+                               s->space);
+    err = submit_runs(s, (ferry_ref){ space, 0 }, &next);
+    free(space);
+    return err;
+}
+
 /* On the host's copies: the target is synchronous, and there is nothing to note. */
 static int submit(struct ferry__segment *s)
 {
@@ -206,7 +223,9 @@ static int submit(struct ferry__segment *s)
     size_t next = 0;
     int err = 0;
 
-    if (s->space && s->queue)
+    if (!s->queue)
+        return submit_without_queue(s);
+    if (s->space)
         err = ferry__workspace_take(s->queue, s->space, &w, &workspace);
     if (!err)
         err = s->host ? submit_runs(s, workspace, &next)

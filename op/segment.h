@@ -9,7 +9,7 @@
 #include "op/repeat.h"
 
 struct ferry__segment {
-    ferry_queue *queue; /* the target's; NULL: the oracle */
+    ferry_queue *queue; /* the target's; NULL: the kernels on the host */
     bool host;          /* operands are the host's copies */
     struct ferry__run *runs;
     size_t n_runs, room_runs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op/target.h"
 
-#include "op/oracle.h"
+#include "op/host.h"
 
 #include <ferry/op.h>
 #include <ferry/status.h>
@@ -54,9 +54,9 @@ int ferry__target_own(ferry_device *dev, struct ferry__target *out)
     return 0;
 }
 
-void ferry__target_oracle(struct ferry__target *out)
+void ferry__target_kernels(struct ferry__target *out)
 {
-    *out = (struct ferry__target){ .table = &ferry__oracle,
+    *out = (struct ferry__target){ .table = &ferry__host_table,
                                    .temporary = FERRY__TEMPORARY_MAX,
                                    .host = true };
 }
@@ -98,10 +98,10 @@ static int without_plugin(const char *why, struct ferry__target *out)
 
     if (!atomic_flag_test_and_set(&is_told))
         ferry_log_write(FERRY_LOG_WARN,
-                        "%s: what devices leave to the host is computed by plain loops, many times "
-                        "slower",
+                        "%s: libferrynet's own kernels compute what devices leave to the host, many "
+                        "times slower",
                         why);
-    ferry__target_oracle(out);
+    ferry__target_kernels(out);
     return 0;
 }
 

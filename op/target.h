@@ -16,7 +16,7 @@
 struct ferry__target {
     const ferry_op_table *table;
     void *ctx;            /* what the table's entries take as their device */
-    ferry_device *device; /* whose queue the entries run on; NULL: the oracle, which has none */
+    ferry_device *device; /* whose queue the entries run on; NULL: the kernels, which need none */
     uint64_t alignment;   /* of the offsets that its entries get, in bytes; 0: any */
     uint64_t temporary;   /* the most memory that a composition takes besides, in bytes */
     uint64_t largest;     /* block that its entries reach the end of, in bytes; 0: any */
@@ -30,8 +30,8 @@ struct ferry__target {
 int ferry__target_own(ferry_device *dev, struct ferry__target *out);
 
 /*
- * The cpu plugin's device in dev's runtime; where that has none, or one without operations, the oracle, with a
- * warning. To be given back. Any thread. Fails as opening the device does.
+ * The cpu plugin's device in dev's runtime; if there is none, or one without operations, the kernels, with a
+ * warning. To be released. Any thread. Fails as opening the device does.
  */
 int ferry__target_host(ferry_device *dev, struct ferry__target *out);
 /* A target that retains nothing is accepted. */
@@ -40,7 +40,7 @@ void ferry__target_release_host(struct ferry__target *target);
 /* Prepares an operation; what the plugin says is in the error. */
 int ferry__target_create(const struct ferry__target *target, const ferry_op_desc *op, void **out);
 
-/* The host target's last resort: the oracle whatever plugins there are. */
-void ferry__target_oracle(struct ferry__target *out);
+/* The host target's last resort: the kernels compiled for the host (op/host.h), whatever plugins there are. */
+void ferry__target_kernels(struct ferry__target *out);
 
 #endif

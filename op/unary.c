@@ -31,13 +31,3 @@ const char *ferry__unary_name(uint32_t function)
 
     return function < FERRY_UNARY_COUNT ? names[function] : "unknown";
 }
-
-double ferry__unary_value(uint32_t function, double x, double a, double b, double c)
-{
-    return unary_of((i32)function, x, a, b, c);
-}
-
-double ferry__unary_slope(uint32_t function, double r, double a, double b, double c)
-{
-    return slope_of((i32)function, r, a, b, c);
-}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The unary functions in double, and their properties, by number.
+ * Properties of the unary functions, by number.
  */
 #ifndef FERRY_OP_UNARY_H
 #define FERRY_OP_UNARY_H
@@ -20,9 +20,5 @@ const char *ferry__unary_name(uint32_t function);
 
 /* NONE for an unknown number. */
 enum ferry__gradient ferry__unary_gradient(uint32_t function);
-
-/* The function of x and its derivative at r, with the parameters a, b, c. NaN for an unknown number. */
-double ferry__unary_value(uint32_t function, double x, double a, double b, double c);
-double ferry__unary_slope(uint32_t function, double r, double a, double b, double c);
 
 #endif

@@ -37,7 +37,7 @@ backends_ferry_cuda_la_SOURCES = \
 backends_ferry_cuda_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) $(CUDA_CPPFLAGS) $(CUDA_BUILT)
 backends_ferry_cuda_la_CFLAGS = $(PLUGIN_CFLAGS)
 backends_ferry_cuda_la_LDFLAGS = $(PLUGIN_LINK_FLAGS) $(CUDA_LDFLAGS)
-backends_ferry_cuda_la_LIBADD = kernels/libkernelplans.la -lcudart -lpthread $(CORE_SYSTEM_LIBS)
+backends_ferry_cuda_la_LIBADD = kernels/libkerneltexts.la -lcudart -lpthread $(CORE_SYSTEM_LIBS)
 
 # The output of nvcc for the kernels is included in the plugin (built.c).
 if BUILD_CUDA_KERNELS

@@ -62,7 +62,8 @@ int cuda_modules_create(const struct cuda_device *dev, enum cuda_source source,
     m->capability = capability;
     m->target = (struct kernel_target){ .vec = CUDA_VEC,
                                         .group = CUDA_GROUP,
-                                        .busy = 16 * (uint32_t)processors };
+                                        .busy = 16 * (uint32_t)processors,
+                                        .has_f64 = true };
     m->without_vector = source == CUDA_KERNELS_OFF;
     *out = m;
     return 0;

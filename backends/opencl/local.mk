@@ -29,7 +29,7 @@ backends_ferry_opencl_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) -I$(top_b
 	$(CLBLAST_CFLAGS)
 backends_ferry_opencl_la_CFLAGS = $(PLUGIN_CFLAGS)
 backends_ferry_opencl_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
-backends_ferry_opencl_la_LIBADD = kernels/libkernelplans.la $(CLBLAST_LIBS) $(OPENCL_LIBS) -ldl -lpthread -lm
+backends_ferry_opencl_la_LIBADD = kernels/libkerneltexts.la $(CLBLAST_LIBS) $(OPENCL_LIBS) -ldl -lpthread -lm
 
 # The kernels' source as C strings, one per line.
 BUILT_SOURCES += %D%/kernels.cl.h

@@ -6,7 +6,6 @@
 #include "sim.h"
 
 #include "kernels/descriptor.h"
-#include "kernels/host.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -88,7 +87,7 @@ static void resolve(struct resolving *r, uint32_t from, ferry_cref ref, uint64_t
 {
     if (bytes && !r->why.code && !sim_arena_bind(r->dev, ref, bytes, &r->why))
         (void)sim_arena_resolve(r->dev, ref, bytes, access, &r->c->uses[r->uses++],
-                                &r->c->run->buffer[from], &r->why);
+                                &r->c->run->on.buffer[from], &r->why);
 }
 
 /* Resolves the buffers that a run reads and writes. (locked) */
@@ -107,7 +106,7 @@ static void resolve_run(struct resolving *r, const ferry_op_run_args *args)
     resolve(r, FROM_PACKED, ferry_ref_const(args->packed), p->answer.packed_bytes, FERRY_READ);
     resolve(r, FROM_WORKSPACE, ferry_ref_const(args->workspace), p->answer.workspace_bytes,
             FERRY_READ | FERRY_WRITE);
-    r->c->dst = r->c->run->buffer[FROM_OUT(0)];
+    r->c->dst = r->c->run->on.buffer[FROM_OUT(0)];
 }
 
 /* Resolves the buffers that packing reads and writes. (locked) */
@@ -120,7 +119,7 @@ static void resolve_packing(struct resolving *r, const ferry_cref *in, ferry_ref
             resolve(r, FROM_IN(i), in[i], kernel_operand_bytes(&p->op.in[i]), FERRY_READ);
     r->c->run->bytes[0] = p->answer.packed_bytes;
     resolve(r, FROM_PACKED, ferry_ref_const(packed), p->answer.packed_bytes, FERRY_WRITE);
-    r->c->dst = r->c->run->buffer[FROM_PACKED];
+    r->c->dst = r->c->run->on.buffer[FROM_PACKED];
 }
 
 static struct sim_command *command_of(const struct sim_device *dev, const struct kernel_plan *p)
@@ -134,6 +133,7 @@ static struct sim_command *command_of(const struct sim_device *dev, const struct
         return NULL;
     }
     run->plan = p;
+    run->on.scalars = run->scalars;
     c->run = run;
     c->engine = SIM_COMPUTE;
     c->cost = dev->set.op_latency_ns;
@@ -165,8 +165,8 @@ static int enqueue(struct sim_device *dev, void *handle, const struct kernel_pla
     if (!sim_queue_find(dev, handle, &queue, &r.why))
         (void)sim_fault(dev, call, &r.why);
     if (!r.why.code && args) {
-        r.c->run->seed = args->seed;
-        r.c->run->offset = args->offset;
+        r.c->run->on.seed = args->seed;
+        r.c->run->on.offset = args->offset;
         for (uint32_t i = 0; i < args->scalar_count && i < UPDATE_SCALARS; i++)
             r.c->run->scalars[i] = args->scalars[i];
         resolve_run(&r, args);

@@ -12,7 +12,7 @@
 #include <ferry/op_plugin.h>
 #include <ferry/plugin.h>
 #include "control.h"
-#include "kernels/plan.h"
+#include "kernels/host.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -166,9 +166,8 @@ struct sim_op {
 struct sim_run {
     const struct kernel_plan *plan;
     bool packs;
-    unsigned char *buffer[FROM_COUNT];
+    struct kernel_host_run on;
     uint64_t bytes[FERRY_OP_OUTPUTS]; /* of the outputs; of `packed`: the first */
-    uint64_t seed, offset;
     double scalars[UPDATE_SCALARS];
 };
 

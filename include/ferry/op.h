@@ -11,10 +11,12 @@
  *   device. Examples: a convolution as im2col and gemm; an F16 or BF16 operation as its F32 form
  *   between copies that convert.
  * - host: the cpu plugin computes on the host's copies, and coherence copies the operands. Without
- *   a cpu plugin, ferry's own loops compute.
+ *   a cpu plugin, kernels of libferrynet compute in F32, many times slower, and conversions between
+ *   all dtypes; an operation in F64 is FERRY_EUNSUPPORTED then.
  *
- * So every operation runs on every device. With FERRY_STRICT=1 the host tier is FERRY_EUNSUPPORTED,
- * and the message names the kind, the shape and the plugin.
+ * So every operation runs on every device beside which the cpu plugin is available. With
+ * FERRY_STRICT=1 the host tier is FERRY_EUNSUPPORTED, and the message names the kind, the shape and
+ * the plugin.
  *
  * F32: the tier depends on the plugin. F64: own on cpu, host tier on all other devices. F16 and
  * BF16: composed on cpu, cuda, opencl and sim; sums accumulate in F32 or wider, and each output is

@@ -31,19 +31,13 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/numbers.c \
 	%D%/op.c \
 	%D%/op.h \
-	tests/reference/backward.c \
 	%D%/op_block.c \
 	%D%/op_convert.c \
-	tests/reference/element.c \
-	tests/reference/image.c \
 	%D%/op_others.c \
 	%D%/op_passes.c \
 	%D%/op_run.c \
-	tests/reference/state.c \
 	%D%/op_trials.c \
 	%D%/op_try.c \
-	tests/reference/unary.c \
-	tests/reference/window.c \
 	%D%/options.c \
 	%D%/own.c \
 	%D%/owns.c \
@@ -60,8 +54,8 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/vector.c \
 	tests/unit/arith.c \
 	tests/unit/arith.h
-%C%_libferryconform_la_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/unit -iquote $(top_srcdir)/tests/conform
+%C%_libferryconform_la_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -iquote $(top_srcdir)/tests/unit
 %C%_libferryconform_la_CFLAGS = $(STD_CFLAGS)
-%C%_libferryconform_la_LIBADD = $(CORE_SYSTEM_LIBS) -lm
+%C%_libferryconform_la_LIBADD = tests/reference/libreference.la $(CORE_SYSTEM_LIBS) -lm
 
 EXTRA_DIST += %D%/README.md

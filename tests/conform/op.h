@@ -4,12 +4,11 @@
 
 #include "kit.h"
 
+#include "tests/reference/reference.h"
+
 #include <ferry/op_plugin.h>
 
-/*
- * Declarations that the files of the group `ops` share. The reference is the kit's own: it computes
- * an element at a time, from the definitions of <ferry/op_types.h>, in long double.
- */
+/* Declarations that the files of the group `ops` share. */
 
 /* The storage of an operand: a block of its own, larger than the operand on both sides. */
 struct op_block {
@@ -18,28 +17,14 @@ struct op_block {
     struct mirror own;
 };
 
-struct op_scene {
-    const ferry_op_desc *op;
-    const struct op_block *in, *out;
-};
-
-/* The expected element. Each of `roundings` may have the error of one rounding of `magnitude`. */
-struct op_number {
-    long double value, magnitude;
-    double roundings; /* 0: exactly that */
-};
-
 /* Layouts of operands: row-major, channels innermost, part of a larger tensor. */
 enum op_lie { OP_PLAIN, OP_LAST, OP_SLICE, OP_LAST_SLICE, OP_WIDE };
 
 /* ---- operands and their blocks (op_block.c) ------------------------------------------------- */
 
 void op_lay(ferry_operand *o, enum op_lie lie);
-int64_t op_count(const ferry_operand *o);
-/* The next index in logical order; false after the last. */
-bool op_next(const ferry_operand *o, int64_t *i);
-/* Its element, from the host's copy. */
-long double op_get(const struct op_block *b, const int64_t *i);
+/* Its elements in the host's copy. */
+struct op_view op_block_view(const struct op_block *b);
 /* Fills it with random numbers and surrounds it with NaN; an output is filled with NaN, too. */
 void op_block_create(struct op_block *b, const ferry_operand *o, unsigned seed);
 void op_block_output(struct op_block *b, const ferry_operand *o, unsigned seed);
@@ -53,43 +38,6 @@ void op_block_destroy(struct op_block *b);
 ferry_ref op_block_ref(const struct op_block *b);
 /* Checks the elements, and that nothing around them has changed; `what` is "out[0]". */
 void op_block_check(struct op_block *b, const char *what, const struct op_number *want);
-
-/* ---- the reference (op_window.c, op_element.c, op_backward.c, op_image.c, op_state.c) ------- */
-
-/* out[n] at index i. False if the kit does not know the kind. */
-bool op_expect(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out);
-void op_expect_convolution(const struct op_scene *s, const int64_t *i, struct op_number *out);
-void op_expect_im2col(const struct op_scene *s, const int64_t *i, struct op_number *out);
-void op_expect_col2im(const struct op_scene *s, const int64_t *i, struct op_number *out);
-void op_expect_pool(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out);
-/* The backward passes, without and with a window; false if the kit does not know the kind. */
-bool op_expect_backward(const struct op_scene *s, const int64_t *i, struct op_number *out);
-void op_expect_convolution_data(const struct op_scene *s, const int64_t *i, struct op_number *out);
-void op_expect_convolution_weights(const struct op_scene *s, const int64_t *i,
-                                   struct op_number *out);
-void op_expect_pool_data(const struct op_scene *s, const int64_t *i, struct op_number *out);
-void op_expect_resize(const struct op_scene *s, const int64_t *i, struct op_number *out);
-void op_expect_resize_data(const struct op_scene *s, const int64_t *i, struct op_number *out);
-void op_expect_roi_pool(const struct op_scene *s, const int64_t *i, struct op_number *out);
-void op_expect_scatter_add(const struct op_scene *s, const int64_t *i, struct op_number *out);
-void op_expect_random(const struct op_scene *s, const int64_t *i, struct op_number *out);
-void op_expect_update(const struct op_scene *s, uint32_t n, const int64_t *i,
-                      struct op_number *out);
-void op_set(struct op_number *out, long double value, long double magnitude, double roundings);
-/* Adds one term to a sum. */
-void op_add(struct op_number *out, long double term);
-
-/* ---- unary functions, by number (op_unary.c) ------------------------------------------------ */
-
-/* "RELU"; "unknown". */
-const char *op_unary_name(uint32_t function);
-/* a, b and c of each function's trials. */
-extern const double op_unary_trials[FERRY_UNARY_COUNT][3];
-/* function(x; a, b, c) and its sensitivity. */
-void op_unary(uint32_t function, long double x, double a, double b, double c,
-              struct op_number *out);
-/* Its derivative at r. */
-long double op_unary_slope(uint32_t function, long double r, double a, double b, double c);
 
 /* The seed and counter with which RANDOM and UPDATE run. */
 #define OP_SEED   UINT64_C(0x0123456789abcdef)

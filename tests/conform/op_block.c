@@ -44,23 +44,6 @@ void op_lay(ferry_operand *o, enum op_lie lie)
     }
 }
 
-int64_t op_count(const ferry_operand *o)
-{
-    int64_t n = 1;
-
-    for (uint32_t axis = 0; axis < o->rank; axis++)
-        n *= o->shape[axis];
-    return n;
-}
-
-bool op_next(const ferry_operand *o, int64_t *i)
-{
-    for (uint32_t axis = o->rank; axis-- > 0; i[axis] = 0)
-        if (++i[axis] < o->shape[axis])
-            return true;
-    return false;
-}
-
 static int64_t first(const ferry_operand *o)
 {
     return kit_first(FIRST, arith_size((ferry_dtype)o->dtype));
@@ -68,14 +51,17 @@ static int64_t first(const ferry_operand *o)
 
 static int64_t place(const ferry_operand *o, const int64_t *i)
 {
-    int64_t at = first(o);
-
-    for (uint32_t axis = 0; axis < o->rank; axis++)
-        at += o->shape[axis] > 1 ? i[axis] * o->stride[axis] : 0;
-    return at;
+    return first(o) + op_place(o, i);
 }
 
-long double op_get(const struct op_block *b, const int64_t *i)
+struct op_view op_block_view(const struct op_block *b)
+{
+    return (struct op_view){
+        b->o, b->m->want + (size_t)first(&b->o) * arith_size((ferry_dtype)b->o.dtype)
+    };
+}
+
+static long double get(const struct op_block *b, const int64_t *i)
 {
     return arith_get((ferry_dtype)b->o.dtype, b->m->want, place(&b->o, i));
 }
@@ -158,7 +144,7 @@ static long double region(const int64_t *i)
 /* Every second stretch of numbers is random, so that whole vectors of one kind occur. */
 static long double suited(const struct op_block *b, const int64_t *i, int64_t k)
 {
-    return k / kit_special_count % 2 ? op_get(b, i) : kit_special[k % kit_special_count];
+    return k / kit_special_count % 2 ? get(b, i) : kit_special[k % kit_special_count];
 }
 
 void op_block_suit(struct op_block *b, const ferry_op_desc *op, bool is_output, uint32_t n)
@@ -176,7 +162,7 @@ void op_block_suit(struct op_block *b, const ferry_op_desc *op, bool is_output, 
         arith_put((ferry_dtype)b->o.dtype, b->m->want, place(&b->o, i),
                   is_region      ? region(i)
                   : is_converted ? suited(b, i, k++)
-                                 : fabsl(op_get(b, i)) + 0.5L);
+                                 : fabsl(get(b, i)) + 0.5L);
     while (op_next(&b->o, i));
     mirror_upload(b->m);
 }

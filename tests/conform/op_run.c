@@ -11,6 +11,9 @@
 
 /* Runs a prepared operation: once, again, on two queues, and with other constants. */
 
+/* scale, l2, l1, rate, momentum, decay, delta */
+const double op_scalars[FERRY_UPDATE_SCALARS] = { 0.5, 0.0625, 0.03125, 0.25, 0.75, 0.875, 0.125 };
+
 /* Bytes around packed constants and workspaces, which keep their alignment. */
 static uint64_t margin(void)
 {
@@ -129,8 +132,15 @@ static void destroy_blocks(struct run *r)
 /* Computed before the run: an operation in place overwrites its input. */
 static void expect_all(struct run *r)
 {
-    const struct op_scene s = { r->op, r->in, r->out };
+    struct op_view in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
+    const struct op_scene s = {
+        r->op, op_own_inputs(r->op), in, out, op_scalars, OP_SEED, OP_OFFSET
+    };
 
+    for (uint32_t n = 0; n < r->op->n_in; n++)
+        in[n] = op_block_view(&r->in[n]);
+    for (uint32_t n = 0; n < r->op->n_out; n++)
+        out[n] = op_block_view(&r->out[n]);
     for (uint32_t n = 0; n < r->op->n_out; n++) {
         int64_t i[FERRY_OP_AXES] = { 0 }, k = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "op.h"
+#include "tests/reference/reference.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,19 +17,10 @@ static long double slope(const ferry_op_desc *op, long double r)
                           op->params.unary.c);
 }
 
-/* The element at dy's index; an axis of 1 is broadcast. */
-static long double repeated(const struct op_block *b, const int64_t *i)
-{
-    int64_t at[FERRY_OP_AXES] = { 0 };
-
-    for (uint32_t axis = 0; axis < b->o.rank; axis++)
-        at[axis] = b->o.shape[axis] > 1 ? i[axis] : 0;
-    return op_get(b, at);
-}
-
 static void binary_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
 {
-    long double dy = op_get(&s->in[0], i), x = op_get(&s->in[1], i), u = repeated(&s->in[2], i);
+    long double dy = op_get(&s->in[0], i), x = op_get(&s->in[1], i);
+    long double u = op_get_repeated(&s->in[2], i);
 
     if (s->op->params.binary.function == FERRY_BINARY_MAX)
         op_set(out, x > u ? dy : 0, 0, 0);
@@ -41,7 +32,7 @@ static void binary_data(const struct op_scene *s, const int64_t *i, struct op_nu
 static long double share(const struct op_scene *s, const int64_t *at, const int64_t *i)
 {
     long double dy = op_get(&s->in[0], at);
-    long double x = s->op->n_in > 1 ? repeated(&s->in[1], at) : 0;
+    long double x = s->own_in > 1 ? op_get_repeated(&s->in[1], at) : 0;
 
     if (s->op->pass == FERRY_PASS_BACKWARD_BIAS)
         return dy;
@@ -129,8 +120,8 @@ static void inner_product_weights(const struct op_scene *s, const int64_t *i, st
 
 static void reduce_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
 {
-    long double dy = (long double)s->op->params.reduce.scale * repeated(&s->in[0], i);
-    long double x = s->op->n_in > 1 ? op_get(&s->in[1], i) : 0;
+    long double dy = (long double)s->op->params.reduce.scale * op_get_repeated(&s->in[0], i);
+    long double x = s->own_in > 1 ? op_get(&s->in[1], i) : 0;
 
     if (s->op->params.reduce.function == FERRY_REDUCE_SUM)
         op_set(out, dy, dy, 2);
@@ -152,7 +143,7 @@ static struct sums sums_at(const struct op_scene *s, uint32_t mask, const int64_
 
     do {
         long double dy = op_get(&s->in[0], at);
-        long double y = s->op->n_in > 1 ? op_get(&s->in[1], at) : 0;
+        long double y = s->own_in > 1 ? op_get(&s->in[1], at) : 0;
         bool mine = true;
 
         for (uint32_t axis = 0; axis < s->in[0].o.rank; axis++)
@@ -172,9 +163,9 @@ static void moments_data(const struct op_scene *s, const int64_t *i, struct op_n
     struct sums r = sums_at(s, s->op->params.reduce.axes, i);
     long double dy = op_get(&s->in[0], i), y = 0, scale = 1;
 
-    if (s->op->n_in > 1) {
+    if (s->own_in > 1) {
         y = op_get(&s->in[1], i);
-        scale = repeated(&s->in[2], i);
+        scale = op_get_repeated(&s->in[2], i);
     }
     op_set(out, scale * (dy - r.dy / r.n - y * r.product / r.n),
            fabsl(scale) * (fabsl(dy) + (1 + fabsl(y)) * r.size / r.n), (double)r.n + 8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "op.h"
+#include "tests/reference/reference.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,20 +20,10 @@ void op_add(struct op_number *out, long double term)
 
 /* ---- one element of each input -------------------------------------------------------------- */
 
-/* The input at y's index; an axis of 1 is broadcast. */
-static long double repeated(const struct op_block *b, const int64_t *i)
-{
-    int64_t at[FERRY_OP_AXES] = { 0 };
-
-    for (uint32_t axis = 0; axis < b->o.rank; axis++)
-        at[axis] = b->o.shape[axis] > 1 ? i[axis] : 0;
-    return op_get(b, at);
-}
-
 static void binary(const struct op_scene *s, const int64_t *i, struct op_number *out)
 {
-    long double x = repeated(&s->in[0], i), u = repeated(&s->in[1], i);
-    long double v = s->op->n_in > 2 ? repeated(&s->in[2], i) : 0;
+    long double x = op_get_repeated(&s->in[0], i), u = op_get_repeated(&s->in[1], i);
+    long double v = s->own_in > 2 ? op_get_repeated(&s->in[2], i) : 0;
     long double a = (long double)s->op->params.binary.a, b = (long double)s->op->params.binary.b;
 
     switch (s->op->params.binary.function) {
@@ -72,7 +62,7 @@ static void inner_product(const struct op_scene *s, const int64_t *i, struct op_
     row.shape[0] = i[0] + 1; /* so that the walk ends with the row */
     for (; wi[1] < s->in[1].o.shape[1]; wi[1]++, op_next(&row, xi))
         op_add(out, op_get(&s->in[0], xi) * op_get(&s->in[1], wi));
-    if (s->op->n_in > 2)
+    if (s->own_in > 2)
         op_add(out, op_get(&s->in[2], &i[1]));
 }
 
@@ -84,8 +74,8 @@ static void gemm(const struct op_scene *s, const int64_t *i, struct op_number *o
 
     for (; a[2] < s->in[0].o.shape[2]; a[2]++, b[1]++)
         op_add(out, alpha * op_get(&s->in[0], a) * op_get(&s->in[1], b));
-    if (s->op->n_in > 2)
-        op_add(out, (long double)s->op->params.gemm.beta * repeated(&s->in[2], i));
+    if (s->own_in > 2 && s->op->params.gemm.beta != 0)
+        op_add(out, (long double)s->op->params.gemm.beta * op_get_repeated(&s->in[2], i));
     out->roundings += 2;
 }
 
@@ -95,7 +85,7 @@ struct sums {
 };
 
 /* Over the axes of `mask`, at y's index. */
-static struct sums reduce_at(const struct op_block *b, uint32_t mask, const int64_t *i)
+static struct sums reduce_at(const struct op_view *b, uint32_t mask, const int64_t *i)
 {
     struct sums r = { .most = -INFINITY };
     int64_t at[FERRY_OP_AXES] = { 0 };
@@ -152,9 +142,11 @@ static void reduce(const struct op_scene *s, const int64_t *i, struct op_number 
 static void moments(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out)
 {
     struct sums r = reduce_at(&s->in[0], s->op->params.reduce.axes, i);
-    long double mean = r.sum / r.n;
+    long double mean = r.n > 0 ? r.sum / r.n : 0;
 
-    if (n == 0)
+    if (r.n == 0)
+        op_set(out, 0, 0, 0);
+    else if (n == 0)
         op_set(out, mean, r.absolute / r.n, (double)r.n + 2);
     else
         op_set(out, r.squares / r.n - mean * mean, r.squares / r.n, (double)r.n + 8);
@@ -270,6 +262,27 @@ static bool expect(const struct op_scene *s, uint32_t n, const int64_t *i, struc
     }
 }
 
+/* A step of the epilogue, whose operand is as large as y, or has an element for each channel. */
+static void step(const struct op_scene *s, const ferry_op_step *step, const int64_t *i,
+                 struct op_number *out)
+{
+    struct op_number before = *out;
+    long double u = 0;
+
+    if (step->step != FERRY_STEP_UNARY)
+        u = op_get(&s->in[step->operand], step->step == FERRY_STEP_ADD ? i : &i[1]);
+    if (step->step == FERRY_STEP_UNARY)
+        op_unary(step->function, before.value, step->a, step->b, step->c, out);
+    else if (step->step == FERRY_STEP_SCALE)
+        op_set(out, before.value * u, before.magnitude * u, 1);
+    else if (step->step == FERRY_STEP_PRELU)
+        op_set(out, before.value > 0 ? before.value : u * before.value, before.magnitude * u, 1);
+    else
+        op_set(out, before.value + u, before.magnitude + fabsl(u), 1);
+    out->magnitude = fmaxl(out->magnitude, before.magnitude);
+    out->roundings += before.roundings;
+}
+
 bool op_expect(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out)
 {
     *out = (struct op_number){ .value = 0 };
@@ -277,13 +290,7 @@ bool op_expect(const struct op_scene *s, uint32_t n, const int64_t *i, struct op
         return op_expect_backward(s, i, out);
     if (!expect(s, n, i, out))
         return false;
-    for (uint32_t k = 0; n == 0 && k < s->op->n_epilogue; k++) {
-        const ferry_op_step *step = &s->op->epilogue[k];
-        struct op_number before = *out;
-
-        op_unary(step->function, before.value, step->a, step->b, step->c, out);
-        out->magnitude = fmaxl(out->magnitude, before.magnitude);
-        out->roundings += before.roundings;
-    }
+    for (uint32_t k = 0; n == 0 && k < s->op->n_epilogue; k++)
+        step(s, &s->op->epilogue[k], i, out);
     return true;
 }

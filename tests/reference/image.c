@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "op.h"
+#include "tests/reference/reference.h"
 
 #include <math.h>
 

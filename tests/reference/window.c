@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "op.h"
+#include "tests/reference/reference.h"
 
 #include <float.h>
 #include <math.h>
@@ -16,9 +16,8 @@ static bool kernel_next(const ferry_op_window *w, int64_t *k)
     return false;
 }
 
-/* The element of the image under kernel element k of window y; false in the padding. */
-static bool seen(const ferry_op_window *w, const int64_t *shape, const int64_t *y, const int64_t *k,
-                 int64_t *x)
+bool op_covered(const ferry_op_window *w, const int64_t *shape, const int64_t *y, const int64_t *k,
+                int64_t *x)
 {
     for (uint32_t axis = 0; axis < w->axes; axis++) {
         x[axis] = y[axis] * w->stride[axis] - w->pad[axis] + k[axis] * w->dilation[axis];
@@ -29,8 +28,8 @@ static bool seen(const ferry_op_window *w, const int64_t *shape, const int64_t *
 }
 
 /* The reverse: the window that has x under its kernel element k; false if there is none. */
-static bool seen_by(const ferry_op_window *w, const int64_t *shape, const int64_t *x,
-                    const int64_t *k, int64_t *y)
+static bool covered_by(const ferry_op_window *w, const int64_t *shape, const int64_t *x,
+                       const int64_t *k, int64_t *y)
 {
     for (uint32_t axis = 0; axis < w->axes; axis++) {
         int64_t at = x[axis] + w->pad[axis] - k[axis] * w->dilation[axis];
@@ -60,12 +59,12 @@ void op_expect_convolution(const struct op_scene *s, const int64_t *i, struct op
             wi[1] = i[1] % mine;
         }
         do
-            if (w->transposed ? seen_by(w, &x->shape[2], &i[2], &wi[2], &xi[2])
-                              : seen(w, &x->shape[2], &i[2], &wi[2], &xi[2]))
+            if (w->transposed ? covered_by(w, &x->shape[2], &i[2], &wi[2], &xi[2])
+                              : op_covered(w, &x->shape[2], &i[2], &wi[2], &xi[2]))
                 op_add(out, op_get(&s->in[0], xi) * op_get(&s->in[1], wi));
         while (kernel_next(w, &wi[2]));
     }
-    if (s->op->n_in > 2)
+    if (s->own_in > 2)
         op_add(out, op_get(&s->in[2], &i[1]));
 }
 
@@ -86,8 +85,8 @@ void op_expect_convolution_data(const struct op_scene *s, const int64_t *i, stru
             wi[1] = o;
         }
         do
-            if (w->transposed ? seen(w, &dy->shape[2], &i[2], &wi[2], &yi[2])
-                              : seen_by(w, &dy->shape[2], &i[2], &wi[2], &yi[2]))
+            if (w->transposed ? op_covered(w, &dy->shape[2], &i[2], &wi[2], &yi[2])
+                              : covered_by(w, &dy->shape[2], &i[2], &wi[2], &yi[2]))
                 op_add(out, op_get(&s->in[0], yi) * op_get(&s->in[1], wi));
         while (kernel_next(w, &wi[2]));
     }
@@ -98,7 +97,7 @@ void op_expect_convolution_weights(const struct op_scene *s, const int64_t *i,
                                    struct op_number *out)
 {
     const ferry_op_window *w = &s->op->params.window;
-    const struct op_block *narrow = &s->in[w->transposed], *wide = &s->in[!w->transposed];
+    const struct op_view *narrow = &s->in[w->transposed], *wide = &s->in[!w->transposed];
     int64_t group = i[0] / (narrow->o.shape[1] / w->group);
     int64_t at[FERRY_OP_AXES] = { 0, i[0] }, from[FERRY_OP_AXES];
     ferry_operand all = narrow->o;
@@ -111,7 +110,7 @@ void op_expect_convolution_weights(const struct op_scene *s, const int64_t *i,
         at[1] = i[0];
         from[0] = at[0];
         from[1] = group * (wide->o.shape[1] / w->group) + i[1];
-        if (seen(w, &wide->o.shape[2], &at[2], &i[2], &from[2]))
+        if (op_covered(w, &wide->o.shape[2], &at[2], &i[2], &from[2]))
             op_add(out, op_get(narrow, at) * op_get(wide, from));
     } while (op_next(&all, at));
 }
@@ -135,7 +134,7 @@ void op_expect_im2col(const struct op_scene *s, const int64_t *i, struct op_numb
 
     for (uint32_t axis = w->axes; axis-- > 0; rest /= w->kernel[axis])
         k[axis] = rest % w->kernel[axis];
-    if (seen(w, &s->in[0].o.shape[2], &i[2], k, &x[2]))
+    if (op_covered(w, &s->in[0].o.shape[2], &i[2], k, &x[2]))
         out->value = op_get(&s->in[0], x);
 }
 
@@ -147,7 +146,7 @@ void op_expect_col2im(const struct op_scene *s, const int64_t *i, struct op_numb
     do {
         int64_t column[FERRY_OP_AXES] = { i[0], i[1] * kernel_count(w) + n++ };
 
-        if (seen_by(w, &s->in[0].o.shape[2], &i[2], k, &column[2]))
+        if (covered_by(w, &s->in[0].o.shape[2], &i[2], k, &column[2]))
             op_add(out, op_get(&s->in[0], column));
     } while (kernel_next(w, k));
 }
@@ -180,7 +179,7 @@ void op_expect_pool(const struct op_scene *s, uint32_t n, const int64_t *i, stru
     do {
         int64_t at = 0;
 
-        if (!seen(w, &shape[2], &i[2], k, &x[2]))
+        if (!op_covered(w, &shape[2], &i[2], k, &x[2]))
             continue;
         for (uint32_t axis = 0; axis < w->axes; axis++)
             at = at * shape[axis + 2] + x[axis + 2];
@@ -208,7 +207,7 @@ void op_expect_pool_data(const struct op_scene *s, const int64_t *i, struct op_n
     for (uint32_t axis = 0; axis < w->axes; axis++)
         at = at * shape[axis + 2] + i[axis + 2];
     do {
-        if (!seen_by(w, &s->in[0].o.shape[2], &i[2], k, &y[2]))
+        if (!covered_by(w, &s->in[0].o.shape[2], &i[2], k, &y[2]))
             continue;
         if (s->op->params.pool.method == FERRY_POOL_AVERAGE)
             op_add(out, op_get(&s->in[0], y) / (long double)divisor(s->op, shape, &y[2]));

@@ -283,12 +283,13 @@ static void take_note(const char *given, char *name, char *title, size_t size, c
 }
 
 /*
- * A file of configuration with the options of "opencl[zero_copy=off,type=cpu]", whose brackets go.
- * `path` is mkstemp's template.
+ * A file of configuration with the options of "opencl[zero_copy=off,type=cpu]", whose brackets go, and without the
+ * plugin of FERRY_TEST_WITHOUT=cpu. `path` is mkstemp's template.
  */
 static bool write_options(char *name, char *path)
 {
-    char *options = strchr(name, '['), *rest = NULL;
+    static const char without[] = "FERRY_TEST_WITHOUT=";
+    char *options = strchr(name, '['), *rest = NULL, *missing = NULL;
     int fd = mkstemp(path);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
@@ -299,6 +300,10 @@ static bool write_options(char *name, char *path)
     for (char *o = strtok_r(options, ",]", &rest); o; o = strtok_r(NULL, ",]", &rest))
         if (!is_variable(o))
             fprintf(f, "option.%s\n", o);
+        else if (!strncmp(o, without, sizeof(without) - 1))
+            missing = o + sizeof(without) - 1;
+    if (missing)
+        fprintf(f, "[plugin %s]\nenabled = no\n", missing);
     return fclose(f) == 0;
 }
 

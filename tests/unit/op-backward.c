@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op-backward.h"
 
-#include "op/element.h"
-#include "op/oracle_parts.h"
+#include "arith.h"
+
+#include "tests/reference/reference.h"
 
 #include <string.h>
 
@@ -155,20 +156,24 @@ void ob_make(struct om_numbers *n, const struct ob_pass *pass, ferry_op_desc *fo
 void ob_fill_mask(struct om_numbers *n, const ferry_op_desc *backward, void *mask)
 {
     const ferry_op_window *w = &backward->params.window;
-    const struct view v = { backward->in[1], mask };
-    struct walk at;
+    const ferry_operand *o = &backward->in[1], *image = &backward->out[0];
+    int64_t at[FERRY_OP_AXES] = { 0 };
 
-    for (at = walk_over(&v.o); at.left; walk_on(&at, &v.o)) {
-        int64_t image[FERRY_OP_AXES] = { 0 }, k[FERRY_OP_SPATIAL] = { 0 };
-        double place = -1;
+    if (op_count(o) == 0)
+        return;
+    do {
+        int64_t x[FERRY_OP_SPATIAL] = { 0 }, k[FERRY_OP_SPATIAL] = { 0 }, place = 0;
         uint32_t i;
 
         for (i = 0; i < w->axes; i++)
             k[i] = om_pick(n, w->kernel[i]);
         if (!om_pick(n, 10))
-            place = (double)om_pick(n, 200) - 2;
-        else if (oracle_inside(w, &backward->out[0], &at.i[2], k, &image[2]))
-            place = (double)oracle_in_plane(&backward->out[0], image);
-        view_set(&v, at.i, place);
-    }
+            place = om_pick(n, 200) - 2;
+        else if (!op_covered(w, &image->shape[2], &at[2], k, x))
+            place = -1;
+        else
+            for (i = 0; i < w->axes; i++)
+                place = place * image->shape[2 + i] + x[i];
+        arith_put((ferry_dtype)o->dtype, mask, op_place(o, at), (long double)place);
+    } while (op_next(o, at));
 }

@@ -5,7 +5,8 @@
 #include "ferry-test.h"
 #include "plugin-driver.h"
 
-#include "op/oracle.h"
+#include "tests/reference/reference.h"
+
 
 #include <math.h>
 #include <stdio.h>
@@ -353,7 +354,7 @@ static ferry_op_desc cut_epilogue(const ferry_op_desc *op, uint32_t steps)
     return cut;
 }
 
-/* What the oracle of op/ makes of it, with the first `steps` of the epilogue; into r->out. */
+/* The reference, with the first `steps` of the epilogue; into r->out. */
 static void run_reference(struct rig *r, uint32_t steps)
 {
     ferry_op_desc op = cut_epilogue(&r->op, steps);
@@ -372,9 +373,9 @@ static void run_reference(struct rig *r, uint32_t steps)
         make_plain(&op.out[i]);
         out[i] = (ferry_ref){ r->out[i], 0 };
     }
-    CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, &op, &prepared), 0);
-    CU_ASSERT_EQUAL(ferry__oracle.run(NULL, NULL, prepared, &args), 0);
-    ferry__oracle.destroy(NULL, prepared);
+    CU_ASSERT_EQUAL_FATAL(reference_table.create(NULL, &op, &prepared), 0);
+    CU_ASSERT_EQUAL(reference_table.run(NULL, NULL, prepared, &args), 0);
+    reference_table.destroy(NULL, prepared);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------ */

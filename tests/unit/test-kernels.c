@@ -3,14 +3,14 @@
  * The kernels' texts, compiled by the host's compiler, against the oracle: random operations, with
  * margins around every operand. FERRY_TEST_OPS: how many of a kind (100); FERRY_TEST_SEED.
  */
+#include "arith.h"
 #include "ferry-test.h"
 #include "op-backward.h"
 
 #include <ferry/blob.h>
 
 #include "kernels/host.h"
-#include "op/element.h"
-#include "op/oracle.h"
+#include "tests/reference/reference.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct trial {
     struct kernel_plan plan;
     unsigned char *theirs[OPERANDS], *ours[OPERANDS];
     size_t size[OPERANDS];
-    unsigned char *buffer[FROM_COUNT];
+    struct kernel_host_run on;
 };
 
 static const ferry_operand *operand_at(const ferry_op_desc *op, uint32_t i)
@@ -63,12 +63,12 @@ static void make_operands(struct om_numbers *n, struct trial *t)
         t->ours[i] = malloc(t->size[i]);
         memset(t->theirs[i], 0x3f, t->size[i]);
         for (int64_t k = 0; k < extent / size; k++)
-            ferry__element_set(o->dtype, t->theirs[i] + MARGIN, k, value_for(n, t, i, k));
+            arith_put((ferry_dtype)o->dtype, t->theirs[i] + MARGIN, k, value_for(n, t, i, k));
         if (t->op.kind == FERRY_OP_POOL && t->op.pass == FERRY_PASS_BACKWARD_DATA && i == 1 &&
             t->op.n_in > 1)
             ob_fill_mask(n, &t->op, t->theirs[i] + MARGIN);
         memcpy(t->ours[i], t->theirs[i], t->size[i]);
-        t->buffer[i < t->op.n_in ? FROM_IN(i) : FROM_OUT(i - t->op.n_in)] = t->ours[i] + MARGIN;
+        t->on.buffer[i < t->op.n_in ? FROM_IN(i) : FROM_OUT(i - t->op.n_in)] = t->ours[i] + MARGIN;
     }
 }
 
@@ -93,26 +93,14 @@ static void oracle_at(struct trial *t, uint64_t margin)
         in[i] = (ferry_cref){ t->theirs[i], margin };
     for (uint32_t i = 0; i < op.n_out; i++)
         out[i] = (ferry_ref){ t->theirs[t->op.n_in + i], margin };
-    CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, &op, &prepared), 0);
-    CU_ASSERT_EQUAL(ferry__oracle.run(NULL, NULL, prepared, &args), 0);
-    ferry__oracle.destroy(NULL, prepared);
+    CU_ASSERT_EQUAL_FATAL(reference_table.create(NULL, &op, &prepared), 0);
+    CU_ASSERT_EQUAL(reference_table.run(NULL, NULL, prepared, &args), 0);
+    reference_table.destroy(NULL, prepared);
 }
 
 static void ask_the_oracle(struct trial *t)
 {
     oracle_at(t, MARGIN);
-}
-
-static void launch(const struct trial *t, const struct kernel_launch *l)
-{
-    unsigned char *buffers[BUFFERS];
-    union kernel_args args = l->args;
-
-    kernel_seed(l, 7, 12, &args);
-    kernel_scalars(l, om_scalars, &args);
-    for (int i = 0; i < BUFFERS; i++)
-        buffers[i] = t->buffer[l->from[i]];
-    kernel_host_run(l, &args, buffers);
 }
 
 /* Memory of just that size, of which the sanitizer knows the end. */
@@ -127,14 +115,14 @@ static unsigned char *rubbish(uint64_t bytes)
 
 static void run(struct trial *t)
 {
-    t->buffer[FROM_PACKED] = rubbish(t->plan.answer.packed_bytes);
-    t->buffer[FROM_WORKSPACE] = rubbish(t->plan.answer.workspace_bytes);
+    t->on.buffer[FROM_PACKED] = rubbish(t->plan.answer.packed_bytes);
+    t->on.buffer[FROM_WORKSPACE] = rubbish(t->plan.answer.workspace_bytes);
     if (t->plan.answer.packed_bytes)
-        launch(t, &t->plan.pack);
+        kernel_host_run(&t->plan.pack, &t->on);
     for (uint32_t i = 0; i < t->plan.launches; i++)
-        launch(t, &t->plan.launch[i]);
-    free(t->buffer[FROM_PACKED]);
-    free(t->buffer[FROM_WORKSPACE]);
+        kernel_host_run(&t->plan.launch[i], &t->on);
+    free(t->on.buffer[FROM_PACKED]);
+    free(t->on.buffer[FROM_WORKSPACE]);
 }
 
 /* How far the furthest element is from the oracle's, relative to the largest; 1 where bytes differ. */
@@ -145,8 +133,8 @@ static double distance(const struct trial *t, uint32_t i)
     double largest = 1e-3, far = 0;
 
     for (int64_t k = 0; k < ferry_operand_extent(o) / size; k++) {
-        double a = ferry__element_get(o->dtype, t->theirs[i] + MARGIN, k);
-        double b = ferry__element_get(o->dtype, t->ours[i] + MARGIN, k);
+        double a = (double)arith_get((ferry_dtype)o->dtype, t->theirs[i] + MARGIN, k);
+        double b = (double)arith_get((ferry_dtype)o->dtype, t->ours[i] + MARGIN, k);
 
         if (isfinite(a))
             largest = fmax(largest, fabs(a));
@@ -194,6 +182,9 @@ static int try_one(struct trying what, uint64_t seed)
     int good = 1;
 
     memset(&t, 0, sizeof t);
+    t.on.seed = 7;
+    t.on.offset = 12;
+    t.on.scalars = om_scalars;
     make_operation(&n, what, &t.op);
     CU_ASSERT_EQUAL_FATAL(ferry_op_desc_check(&t.op), 0);
     if (kernel_plan_make(&kernel_host_target, &t.op, &t.plan))
@@ -218,12 +209,6 @@ static uint64_t number_of(const char *name, uint64_t usual)
     return value && *value ? strtoull(value, NULL, 10) : usual;
 }
 
-/* What the kernels leave to other tiers: conversions, and sums over nothing. */
-static uint64_t most_refused(uint32_t kind, uint64_t n)
-{
-    return kind == FERRY_OP_STRIDED_COPY ? n / 2 : n / 20;
-}
-
 static int try_many(struct trying what)
 {
     uint64_t n = number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 20 : 100);
@@ -236,7 +221,7 @@ static int try_many(struct trying what)
         bad += answer == 0;
         refused += answer < 0;
     }
-    if (refused > most_refused(what.kind, n)) {
+    if (refused > 0) {
         printf("kind %u pass %u: %llu of %llu refused\n", what.kind,
                what.pass ? what.pass->pass : 0, (unsigned long long)refused, (unsigned long long)n);
         CU_FAIL("the kernels refuse what they should do");
@@ -309,9 +294,9 @@ static void convert(ferry_dtype from, const void *x, ferry_dtype to, void *y, in
     t.op.out[0] = ferry_operand_make(to, &n, 1, NULL);
     t.op.in[0].stride[0] = t.op.out[0].stride[0] = step;
     CU_ASSERT_EQUAL_FATAL(kernel_plan_make(&kernel_host_target, &t.op, &t.plan), 0);
-    t.buffer[FROM_IN(0)] = (unsigned char *)(uintptr_t)x;
-    t.buffer[FROM_OUT(0)] = y;
-    launch(&t, &t.plan.launch[0]);
+    t.on.buffer[FROM_IN(0)] = (unsigned char *)(uintptr_t)x;
+    t.on.buffer[FROM_OUT(0)] = y;
+    kernel_host_run(&t.plan.launch[0], &t.on);
 }
 
 /* Whether elements are bit by bit what the oracle makes of them; of what is no number, the sign. */
@@ -320,10 +305,10 @@ static bool is_converted(ferry_dtype from, const void *x, ferry_dtype to, const 
     size_t size = ferry_dtype_size(to);
 
     for (int64_t i = 0; i < n; i++) {
-        double value = ferry__element_get(from, x, i), got = ferry__element_get(to, y, i);
+        double value = (double)arith_get(from, x, i), got = (double)arith_get(to, y, i);
         unsigned char want[8];
 
-        ferry__element_set(to, want, 0, value);
+        arith_put(to, want, 0, value);
         if (isnan(value) ? isnan(got) && !signbit(got) == !signbit(value)
                          : !memcmp(want, (const char *)y + (size_t)i * size, size))
             continue;
@@ -379,8 +364,8 @@ static void floats_around(ferry_dtype half, const uint16_t *halves, float *out)
 {
     for (int64_t i = 0; i < HALVES; i++) {
         int64_t next = (i & 0x7fff) == 0x7fff ? i : i + 1;
-        float at = (float)ferry__element_get(half, halves, i);
-        float towards = (float)ferry__element_get(half, halves, next);
+        float at = (float)arith_get(half, halves, i);
+        float towards = (float)arith_get(half, halves, next);
         float largest = isnan(at) ? at : INFINITY;
         float between = isinf(towards) && isfinite(at)
                             ? copysignf(half == FERRY_F16 ? 65520 : 0x1.ffp127f, at)

@@ -7,8 +7,8 @@
 
 #include "ferry-test.h"
 
-#include "op/oracle.h"
 #include "op/plan.h"
+#include "tests/reference/reference.h"
 
 #include <ferry/status.h>
 
@@ -110,14 +110,14 @@ static void ask(const ferry_op_desc *op, void *const *in, void *const *out)
     void *prepared;
     uint32_t i;
 
-    CU_ASSERT_EQUAL_FATAL(ferry__oracle.query(NULL, op, &answer), 0);
-    CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, op, &prepared), 0);
+    CU_ASSERT_EQUAL_FATAL(reference_table.query(NULL, op, &answer), 0);
+    CU_ASSERT_EQUAL_FATAL(reference_table.create(NULL, op, &prepared), 0);
     for (i = 0; i < op->n_in; i++)
         from[i] = (ferry_cref){ in[i], 0 };
     for (i = 0; i < op->n_out; i++)
         to[i] = (ferry_ref){ out[i], 0 };
-    CU_ASSERT_EQUAL_FATAL(ferry__oracle.run(NULL, NULL, prepared, &args), 0);
-    ferry__oracle.destroy(NULL, prepared);
+    CU_ASSERT_EQUAL_FATAL(reference_table.run(NULL, NULL, prepared, &args), 0);
+    reference_table.destroy(NULL, prepared);
 }
 
 /* The element of the means that element i of x belongs to. */
@@ -258,7 +258,7 @@ static int query_parts(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     if (op->kind == FERRY_OP_CONVOLUTION || op->kind == FERRY_OP_INNER_PRODUCT)
         return FERRY_EUNSUPPORTED;
-    return ferry_op_desc_check(op) ? FERRY_EUNSUPPORTED : ferry__oracle.query(dev, op, out);
+    return ferry_op_desc_check(op) ? FERRY_EUNSUPPORTED : reference_table.query(dev, op, out);
 }
 
 static void *bound(struct pair *p, void *temporary, const struct ferry__binding *b,
@@ -302,7 +302,7 @@ static int composes(struct pair *p)
     double *whole = malloc(sizeof(double) * (size_t)(count + 1)), far = 0, size = 1e-3;
     int can;
 
-    parts = ferry__oracle;
+    parts = reference_table;
     parts.query = query_parts;
     plan.target.table = &parts;
     plan.target.temporary = FERRY__TEMPORARY_MAX;

@@ -2,7 +2,7 @@
 #include "ferry-test.h"
 #include "oom.h"
 
-#include "op/oracle.h"
+#include "op/host.h"
 #include "op/target.h"
 
 #include <ferry/op.h>
@@ -318,7 +318,7 @@ static void an_order_that_names_an_axis_twice_gives_an_operand_that_is_refused(v
 }
 
 /* A cpu plugin that could not be opened for want of memory is no reason to do without it. */
-static void the_host_without_memory_is_not_the_oracle(void)
+static void without_memory_the_host_target_is_an_error(void)
 {
     const char *name = ferry_test_is_built("sim") ? "sim" : "cpu";
     struct ferry__target host;
@@ -347,7 +347,7 @@ static void the_host_without_memory_is_not_the_oracle(void)
     CU_ASSERT(failed > 0);
     CU_ASSERT_EQUAL_FATAL(ferry__target_host(dev, &host), 0);
     CU_ASSERT(host.host);
-    CU_ASSERT(host.table != &ferry__oracle);
+    CU_ASSERT(host.table != &ferry__host_table);
     ferry__target_release_host(&host);
     ferry_runtime_close(rt);
 }
@@ -365,7 +365,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_epilogue_that_does_not_fit_is_refused),
     FERRY_TEST(strides_beyond_63_bits_are_refused),
     FERRY_TEST(steps_are_of_the_results_dtype),
-    FERRY_TEST(the_host_without_memory_is_not_the_oracle),
+    FERRY_TEST(without_memory_the_host_target_is_an_error),
     FERRY_TEST(an_operand_knows_how_far_it_reaches),
     FERRY_TEST(an_order_that_names_an_axis_twice_gives_an_operand_that_is_refused),
 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random operations and backward passes on each backend, in F32 and in halves, against the oracle, which has
- * doubles for what it makes of halves. FERRY_TEST_OPS: how many
+ * Random operations and backward passes on each backend, in F32 and in halves, beside the reference, which
+ * computes results of halves in F64. FERRY_TEST_OPS: how many
  * of a kind or pass (100); FERRY_TEST_SEED: the first seed. A failure prints its seed, and the operation.
  */
+#include "arith.h"
 #include "fixture.h"
 #include "op-backward.h"
 
-#include "op/element.h"
 #include "op/operation.h"
-#include "op/oracle.h"
+#include "tests/reference/reference.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -72,8 +72,8 @@ static void share(struct trial *t, uint32_t i, const unsigned char *bytes)
         memcpy(t->bytes[i], bytes, size);
     else
         for (k = 0; k < n; k++)
-            ferry__element_set(exact->dtype, t->bytes[i] + MARGIN, k,
-                               ferry__element_get(o->dtype, bytes + MARGIN, k));
+            arith_put((ferry_dtype)exact->dtype, t->bytes[i] + MARGIN, k,
+                      arith_get((ferry_dtype)o->dtype, bytes + MARGIN, k));
 }
 
 static void make(struct om_numbers *n, struct trial *t)
@@ -98,7 +98,7 @@ static void make(struct om_numbers *n, struct trial *t)
         CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
         memset(bytes, 0x3f, t->size[i]);
         for (k = 0; k < extent / size; k++)
-            ferry__element_set(o->dtype, bytes + MARGIN, k, value_for(n, &t->op, i, k));
+            arith_put((ferry_dtype)o->dtype, bytes + MARGIN, k, value_for(n, &t->op, i, k));
         if (t->op.kind == FERRY_OP_POOL && t->op.pass == FERRY_PASS_BACKWARD_DATA && i == 1 &&
             t->op.n_in > 1)
             ob_fill_mask(n, &t->op, bytes + MARGIN);
@@ -132,9 +132,9 @@ static void ask_the_oracle(struct trial *t)
     args.offset = 12;
     args.scalars = om_scalars;
     args.scalar_count = FERRY_UPDATE_SCALARS;
-    CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, &t->exact, &prepared), 0);
-    CU_ASSERT_EQUAL(ferry__oracle.run(NULL, NULL, prepared, &args), 0);
-    ferry__oracle.destroy(NULL, prepared);
+    CU_ASSERT_EQUAL_FATAL(reference_table.create(NULL, &t->exact, &prepared), 0);
+    CU_ASSERT_EQUAL(reference_table.run(NULL, NULL, prepared, &args), 0);
+    reference_table.destroy(NULL, prepared);
 }
 
 /* How many were the plugin's own, how many stayed on the device, how many went by images. */
@@ -189,8 +189,8 @@ static bool agrees(struct trial *t, uint32_t i)
     if (!got)
         return false;
     for (k = 0; k < n; k++) {
-        double a = ferry__element_get(exact, t->bytes[i] + MARGIN, k);
-        double b = ferry__element_get(o->dtype, got + MARGIN, k);
+        double a = (double)arith_get((ferry_dtype)exact, t->bytes[i] + MARGIN, k);
+        double b = (double)arith_get((ferry_dtype)o->dtype, got + MARGIN, k);
 
         if (isfinite(a))
             largest = fmax(largest, fabs(a));
@@ -346,6 +346,49 @@ static void random_backward_passes_on_halves_agree_with_the_oracle(void)
     passes_agree(true);
 }
 
+/* Operands of reals in F64. */
+static void widen(ferry_op_desc *op)
+{
+    uint32_t i;
+
+    for (i = 0; i < op->n_in; i++)
+        op->in[i].dtype = op->in[i].dtype == FERRY_F32 ? FERRY_F64 : op->in[i].dtype;
+    for (i = 0; i < op->n_out; i++)
+        op->out[i].dtype = op->out[i].dtype == FERRY_F32 ? FERRY_F64 : op->out[i].dtype;
+}
+
+/* No other plugin computes in F64: an operation that the cpu plugin refused would fail everywhere. */
+static void every_kind_in_f64_is_the_cpus_own(void)
+{
+    ferry_device *dev = fx_device();
+    int k, bad = 0, made = 0;
+
+    for (k = 0; k < om_kind_count + ob_pass_count && !strcmp(ferry_test_backend(), "cpu"); k++) {
+        struct trying what = { .pass = k < om_kind_count ? NULL : &ob_passes[k - om_kind_count] };
+        uint64_t seed;
+
+        what.kind = what.pass ? what.pass->kind : om_kinds[k];
+        for (seed = 1; seed <= 50; seed++) {
+            struct om_numbers n = { seed * UINT64_C(0x9E3779B97F4A7C15) + what.kind };
+            ferry_operation_plan plan = { .struct_size = sizeof plan };
+            ferry_op_desc op;
+
+            make_operation(&n, what, &op);
+            widen(&op);
+            if (ferry_op_desc_check(&op)) /* a mask is F32 or I32 */
+                continue;
+            made++;
+            if (ferry_operation_query(dev, &op, &plan) || plan.tier != FERRY_TIER_OWN) {
+                printf("%s\n", om_text(&op));
+                bad++;
+            }
+        }
+    }
+    CU_ASSERT_EQUAL(bad, 0);
+    CU_ASSERT(strcmp(ferry_test_backend(), "cpu") || made >= 40 * (om_kind_count + ob_pass_count));
+    fx_end();
+}
+
 /* Temporary memory is half of a binding: much goes by images then, and some to the host. */
 static void halves_that_do_not_fit_go_by_images(void)
 {
@@ -372,6 +415,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(random_backward_passes_agree_with_the_oracle),
     FERRY_TEST(random_operations_on_halves_agree_with_the_oracle),
     FERRY_TEST(random_backward_passes_on_halves_agree_with_the_oracle),
+    FERRY_TEST(every_kind_in_f64_is_the_cpus_own),
 };
 
 static const ferry_test_case by_images[] = { FERRY_TEST(halves_that_do_not_fit_go_by_images) };
@@ -379,13 +423,13 @@ static const ferry_test_case by_images[] = { FERRY_TEST(halves_that_do_not_fit_g
 int main(int argc, char **argv)
 {
     static const ferry_test_set sets[] = {
+        { "sim[ops=arithmetic,FERRY_TEST_OPERATIONS=none,FERRY_TEST_WITHOUT=cpu]", cases,
+          FERRY_TEST_COUNT(cases) },
         { "sim[max_binding=32KiB]", by_images, FERRY_TEST_COUNT(by_images) },
     };
     int result =
         ferry_test_main_backends(argc, argv, "random operations", cases, FERRY_TEST_COUNT(cases));
 
-    if (!ferry_test_is_built("cpu")) /* then the oracle is the host, and rounds behind each step */
-        return result;
     return ferry_test_worse(result, ferry_test_main_sets(argc, argv, "random operations", sets,
                                                          FERRY_TEST_COUNT(sets)));
 }

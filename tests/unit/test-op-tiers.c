@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
+#include "arith.h"
 #include "fixture.h"
 
-#include "op/element.h"
 #include "op/operation.h"
 
 #include <ferry/op.h>
@@ -71,7 +71,7 @@ static ferry_memory *memory_of(ferry_dtype dtype, const double *values, int64_t 
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(to);
     for (int64_t i = 0; i < n; i++)
-        ferry__element_set((uint32_t)dtype, to, i, values ? values[i] : -77);
+        arith_put(dtype, to, i, values ? values[i] : -77);
     return m;
 }
 
@@ -80,7 +80,7 @@ static bool holds(ferry_memory *m, ferry_dtype dtype, const double *wanted, int6
     const unsigned char *got = ferry_memory_host_data(m);
 
     for (int64_t i = 0; got && i < n; i++)
-        if (ferry__element_get((uint32_t)dtype, got, i) != wanted[i])
+        if ((double)arith_get(dtype, got, i) != wanted[i])
             return false;
     return got != NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fixture.h"
 
-#include "op/oracle.h"
+#include "tests/reference/reference.h"
 
 #include <ferry/op.h>
 
@@ -378,10 +378,10 @@ static void a_copy_keeps_every_bit(void)
     o = made(dev, &op);
     FX_OK(run(o, NULL, x, NULL, y));
     CU_ASSERT(!memcmp(ferry_memory_host_data(y), odd, sizeof odd));
-    CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, &op, &prepared), 0);
-    CU_ASSERT_EQUAL(ferry__oracle.run(NULL, NULL, prepared, &args), 0);
+    CU_ASSERT_EQUAL_FATAL(reference_table.create(NULL, &op, &prepared), 0);
+    CU_ASSERT_EQUAL(reference_table.run(NULL, NULL, prepared, &args), 0);
     CU_ASSERT(!memcmp(copied, odd, sizeof odd));
-    ferry__oracle.destroy(NULL, prepared);
+    reference_table.destroy(NULL, prepared);
     ferry_operation_destroy(o);
     ferry_memory_release(x);
     ferry_memory_release(y);
