@@ -281,7 +281,7 @@ static int plan_on_host(struct ferry__plan *plan, ferry_device *dev, const ferry
     if (can > 0)
         return 0;
     ferry__target_release_host(&plan->target);
-    return can ? can : refuse(dev, op, "neither the cpu plugin nor the kernels of libferrynet compute it");
+    return can ? can : refuse(dev, op, "the host computes it without the cpu plugin in F32 alone");
 }
 
 static int finish(struct ferry__plan *plan, int err, struct ferry__plan *out)

@@ -18,6 +18,7 @@ TEXT_TESTS = \
 	%D%/scripts/check-columns.sh \
 	%D%/scripts/check-descriptors.sh \
 	%D%/scripts/check-docs.sh \
+	%D%/scripts/check-man.sh \
 	%D%/scripts/check-oracle.sh \
 	%D%/scripts/check-prose.sh \
 	%D%/scripts/check-rooms.sh
