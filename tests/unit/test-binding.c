@@ -46,7 +46,7 @@ static ferry_cref from(ferry_cref ref, uint64_t bytes)
 
 /* ---- where operands begin ------------------------------------------------------------------- */
 
-static void a_device_says_what_its_kernels_want(void)
+static void a_device_reports_the_requirements_of_its_kernels(void)
 {
     const ferry_device_properties *p;
 
@@ -185,7 +185,7 @@ static void a_block_beyond_the_largest_binding_is_refused_with_both_numbers(void
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_device_says_what_its_kernels_want),
+    FERRY_TEST(a_device_reports_the_requirements_of_its_kernels),
     FERRY_TEST(an_unaligned_slice_is_computed_on_the_host_and_counted),
     FERRY_TEST(a_slice_that_begins_elsewhere_is_computed_on_the_host),
     FERRY_TEST(strict_says_both_numbers),

@@ -307,7 +307,7 @@ static void a_small_sharer_does_not_cut_the_owners_values_short(void)
     fx_end();
 }
 
-static void a_copy_moves_what_the_sharers_need(void)
+static void a_copy_moves_the_bytes_that_the_sharers_need(void)
 {
     ferry_blob *a, *b;
     ferry_device_stats before = { .struct_size = sizeof before },
@@ -371,7 +371,7 @@ static void a_slice_is_a_window_on_its_parent(void)
     fx_end();
 }
 
-static void an_overwrite_through_a_slice_keeps_what_it_does_not_cover(void)
+static void an_overwrite_through_a_slice_keeps_the_other_elements(void)
 {
     ferry_blob *parent, *slice;
 
@@ -506,9 +506,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(sharing_needs_equal_counts_and_dtypes),
     FERRY_TEST(a_sharer_cannot_run_past_the_owners_buffer),
     FERRY_TEST(a_small_sharer_does_not_cut_the_owners_values_short),
-    FERRY_TEST(a_copy_moves_what_the_sharers_need),
+    FERRY_TEST(a_copy_moves_the_bytes_that_the_sharers_need),
     FERRY_TEST(a_slice_is_a_window_on_its_parent),
-    FERRY_TEST(an_overwrite_through_a_slice_keeps_what_it_does_not_cover),
+    FERRY_TEST(an_overwrite_through_a_slice_keeps_the_other_elements),
     FERRY_TEST(arithmetic_on_a_slice_stays_inside_it),
     FERRY_TEST(a_slice_outlives_its_parent_and_its_growth),
     FERRY_TEST(a_slice_reshapes_within_its_range_and_cannot_adopt),

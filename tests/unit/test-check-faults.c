@@ -46,12 +46,12 @@ static void eight_bytes_of_a_queue_are_caught(void)
     caught("bad_drop_queue", "leaks", "queue_destroy: the process grew by ");
 }
 
-static void what_a_refused_device_open_leaves_is_caught(void)
+static void a_leak_of_a_refused_device_open_is_caught(void)
 {
     caught("bad_drop_refused", "leaks", "a device that does not exist: the process grew by ");
 }
 
-static void what_every_fourth_axpy_leaves_is_caught(void)
+static void a_leak_of_every_fourth_axpy_is_caught(void)
 {
     caught("bad_drop_axpy", "leaks", "times axpy: the process grew by ");
 }
@@ -61,17 +61,17 @@ static void a_context_for_each_count_is_caught(void)
     caught("bad_drop_count", "descriptor", "device_count and properties: the process grew");
 }
 
-static void what_every_second_gemm_leaves_is_caught(void)
+static void a_leak_of_every_second_gemm_is_caught(void)
 {
     caught("bad_drop_gemm", "leaks", "times gemm: the process grew by ");
 }
 
-static void what_an_operation_leaves_when_it_is_destroyed_is_caught(void)
+static void a_leak_of_a_destroyed_operation_is_caught(void)
 {
     caught("bad_drop_op", "leaks", "an operation: create, run, destroy: the process grew by ");
 }
 
-static void what_map_takes_and_unmap_forgets_is_caught(void)
+static void a_leak_of_map_and_unmap_is_caught(void)
 {
     caught("bad_drop_unmap", "leaks", "map and unmap: the process grew by ");
 }
@@ -86,13 +86,13 @@ static void a_context_s_memory_before_a_device_is_opened_is_caught(void)
     caught("bad_early_memory", "descriptor", "the context is created before a device is opened");
 }
 
-static void a_library_s_pages_are_no_context(void)
+static void a_library_s_pages_do_not_count_as_a_context(void)
 {
     CU_ASSERT_EQUAL(check_bad("good_library", "--only descriptor"), 0);
 }
 
 /* Whatever else of the program's a plugin may change. */
-static void what_is_the_program_s_is_looked_at(void)
+static void the_program_s_state_is_checked(void)
 {
     caught("bad_process", "scal", "environment: it has got \"BAD_PROCESS=1\"");
     caught("bad_process", "fill", "the program's limit RLIMIT_NOFILE: it became 200");
@@ -123,16 +123,16 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_few_bytes_that_stay_after_device_close_are_caught),
     FERRY_TEST(pages_that_stay_after_device_close_are_caught),
     FERRY_TEST(eight_bytes_of_a_queue_are_caught),
-    FERRY_TEST(what_a_refused_device_open_leaves_is_caught),
-    FERRY_TEST(what_every_fourth_axpy_leaves_is_caught),
+    FERRY_TEST(a_leak_of_a_refused_device_open_is_caught),
+    FERRY_TEST(a_leak_of_every_fourth_axpy_is_caught),
     FERRY_TEST(a_context_for_each_count_is_caught),
-    FERRY_TEST(what_every_second_gemm_leaves_is_caught),
-    FERRY_TEST(what_an_operation_leaves_when_it_is_destroyed_is_caught),
-    FERRY_TEST(what_map_takes_and_unmap_forgets_is_caught),
+    FERRY_TEST(a_leak_of_every_second_gemm_is_caught),
+    FERRY_TEST(a_leak_of_a_destroyed_operation_is_caught),
+    FERRY_TEST(a_leak_of_map_and_unmap_is_caught),
     FERRY_TEST(a_thread_of_its_own_before_a_device_is_opened_is_caught),
     FERRY_TEST(a_context_s_memory_before_a_device_is_opened_is_caught),
-    FERRY_TEST(a_library_s_pages_are_no_context),
-    FERRY_TEST(what_is_the_program_s_is_looked_at),
+    FERRY_TEST(a_library_s_pages_do_not_count_as_a_context),
+    FERRY_TEST(the_program_s_state_is_checked),
     FERRY_TEST(counters_that_threads_change_with_no_lock_are_caught),
 };
 

@@ -260,7 +260,7 @@ static void words_on_standard_error_are_caught(void)
                "standard error, which belongs to the program: something was printed");
 }
 
-static void what_is_done_when_a_program_ends_is_caught(void)
+static void actions_at_a_program_s_end_are_caught(void)
 {
     if (ferry_test_is_slow()) {
         ferry_test_skip("a sanitizer prints a report when a program ends");
@@ -288,7 +288,7 @@ static void a_plugin_that_is_linked_with_libferry_is_caught(void)
 }
 
 /* A device that is never busy: whether a call waits for it cannot be seen. */
-static void what_cannot_be_tried_is_skipped_and_has_not_passed(void)
+static void an_untried_case_is_skipped_and_not_passed(void)
 {
     CU_ASSERT_EQUAL(check_bad("good_fast", "--only events"), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "\nskipped      events      event_query and queue_wait "));
@@ -317,7 +317,7 @@ static void an_alloc_that_succeeds_without_a_block_is_caught(void)
     caught("bad_null", "failure", "returned 0 for an impossible request");
 }
 
-static void an_owner_of_what_was_freed_is_caught(void)
+static void an_owner_of_freed_blocks_is_caught(void)
 {
     caught("bad_owns", "memory", "owns of a block that was freed: owns returned 1");
 }
@@ -332,7 +332,7 @@ static void an_operation_that_takes_strides_for_plain_ones_is_caught(void)
     caught("bad_op_copy", "ops", "strided copy F32, 3x5 by 1x3 to 3x5 by 1x3: out[0](0, 1) is ");
 }
 
-static void a_copy_that_cuts_off_what_it_should_round_is_caught(void)
+static void a_copy_that_truncates_instead_of_rounding_is_caught(void)
 {
     caught("bad_op_convert", "ops", "strided copy F32 to BF16, ");
 }
@@ -411,7 +411,7 @@ static int check_fake(const char *name)
     return check(arguments);
 }
 
-static void what_the_loader_refuses_is_not_run(void)
+static void plugins_that_the_loader_refuses_are_not_run(void)
 {
     CU_ASSERT_EQUAL(check_fake("other_major"), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "fail         descriptor"));
@@ -423,7 +423,7 @@ static void what_the_loader_refuses_is_not_run(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "memset is NULL"));
 }
 
-static void strict_is_no_matter_of_a_check(void)
+static void strict_does_not_affect_a_check(void)
 {
     setenv("FERRY_STRICT", "1", 1); /* a plugin may leave out what ferry then does on the host */
     passes("\"$FERRY_TEST_BUILDDIR\"/tests/plugins/bad/ferry_good_sync.so --only coherence");
@@ -509,19 +509,19 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(signals_that_are_taken_are_caught),
     FERRY_TEST(another_folder_and_umask_are_caught),
     FERRY_TEST(words_on_standard_error_are_caught),
-    FERRY_TEST(what_is_done_when_a_program_ends_is_caught),
+    FERRY_TEST(actions_at_a_program_s_end_are_caught),
     FERRY_TEST(an_event_that_needs_its_queue_is_caught),
     FERRY_TEST(a_context_that_is_made_too_early_is_caught),
     FERRY_TEST(a_plugin_that_is_linked_with_libferry_is_caught),
-    FERRY_TEST(what_cannot_be_tried_is_skipped_and_has_not_passed),
+    FERRY_TEST(an_untried_case_is_skipped_and_not_passed),
     FERRY_TEST(a_queue_that_leaves_a_file_open_is_caught),
     FERRY_TEST(printing_and_changing_the_locale_are_caught),
     FERRY_TEST(a_negative_zero_that_is_lost_is_caught),
     FERRY_TEST(an_alloc_that_succeeds_without_a_block_is_caught),
-    FERRY_TEST(an_owner_of_what_was_freed_is_caught),
+    FERRY_TEST(an_owner_of_freed_blocks_is_caught),
     FERRY_TEST(writing_outside_the_block_is_caught),
     FERRY_TEST(an_operation_that_takes_strides_for_plain_ones_is_caught),
-    FERRY_TEST(a_copy_that_cuts_off_what_it_should_round_is_caught),
+    FERRY_TEST(a_copy_that_truncates_instead_of_rounding_is_caught),
     FERRY_TEST(an_operation_that_writes_between_its_elements_is_caught),
     FERRY_TEST(a_query_that_promises_an_unknown_kind_is_caught),
     FERRY_TEST(a_run_that_leaves_something_behind_is_caught),
@@ -531,8 +531,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_option_table_that_contradicts_itself_is_caught),
     FERRY_TEST(a_crash_is_a_failed_group_and_the_rest_goes_on),
     FERRY_TEST(a_hang_is_a_failed_group_and_the_rest_goes_on),
-    FERRY_TEST(what_the_loader_refuses_is_not_run),
-    FERRY_TEST(strict_is_no_matter_of_a_check),
+    FERRY_TEST(plugins_that_the_loader_refuses_are_not_run),
+    FERRY_TEST(strict_does_not_affect_a_check),
     FERRY_TEST(a_command_line_that_makes_no_sense_is_status_2),
     FERRY_TEST(json_has_a_row_for_each_group),
 };

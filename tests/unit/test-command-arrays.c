@@ -378,7 +378,7 @@ static void weights_go_by_name(void)
 /* ---- what is said --------------------------------------------------------------------------- */
 
 /* Of a net: its definition is noted, but only where there is a file to have lost it. */
-static void notes_do_not_stand_before_errors(void)
+static void notes_do_not_precede_errors(void)
 {
     static const char net[] = "\x0a\1n\xa2\6\x14\x0a\1c\x22\1t\x3a\x0c\x2a\4\0\0\x80\x3f"
                               "\x3a\4\x0a\2\1\1";
@@ -568,7 +568,7 @@ static const ferry_test_case cases_once[] = {
     FERRY_TEST(a_cosine_is_at_most_one),
     FERRY_TEST(values_are_compared_whatever_their_dtypes),
     FERRY_TEST(the_worst_element_and_the_angle_are_shown),
-    FERRY_TEST(notes_do_not_stand_before_errors),
+    FERRY_TEST(notes_do_not_precede_errors),
     FERRY_TEST(one_long_name_does_not_pad_the_rest),
     FERRY_TEST(arrays_that_expand_are_measured_in_tiles),
     FERRY_TEST(words_are_completed),

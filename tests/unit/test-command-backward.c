@@ -84,7 +84,7 @@ static bool is_there(const char *name)
     return strstr(out, command) != NULL;
 }
 
-static void run_writes_the_diffs_of_what_it_writes(void)
+static void run_writes_the_diffs_of_its_blobs(void)
 {
     char arguments[1024];
 
@@ -128,7 +128,7 @@ static void a_file_of_diffs_is_taken_by_names(void)
     CU_ASSERT(has("x.diff", 6, (const double[]){ 26, 26, 26, 62, 62, 62 }));
 }
 
-static void what_cannot_be_differentiated_is_one_line(void)
+static void a_net_without_a_derivative_is_one_line(void)
 {
     char arguments[1024];
 
@@ -186,10 +186,10 @@ static void time_tells_backward_by_itself(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(run_writes_the_diffs_of_what_it_writes),
+    FERRY_TEST(run_writes_the_diffs_of_its_blobs),
     FERRY_TEST(with_all_blobs_parameters_have_theirs),
     FERRY_TEST(a_file_of_diffs_is_taken_by_names),
-    FERRY_TEST(what_cannot_be_differentiated_is_one_line),
+    FERRY_TEST(a_net_without_a_derivative_is_one_line),
     FERRY_TEST(two_things_of_one_name_are_an_error),
     FERRY_TEST(time_tells_backward_by_itself),
 };

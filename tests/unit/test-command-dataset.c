@@ -217,7 +217,7 @@ static void a_database_outgrows_its_first_map(void)
     CU_ASSERT_EQUAL(shell(HERE "rm -rf db"), 0);
 }
 
-static void what_cannot_be_is_one_line_and_leaves_nothing(void)
+static void an_impossible_request_is_one_line_and_leaves_nothing(void)
 {
     static const struct {
         const char *arguments;
@@ -287,7 +287,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(idx_files_come_back_from_the_database),
     FERRY_TEST(a_shuffled_order_is_its_seeds),
     FERRY_TEST(a_database_outgrows_its_first_map),
-    FERRY_TEST(what_cannot_be_is_one_line_and_leaves_nothing),
+    FERRY_TEST(an_impossible_request_is_one_line_and_leaves_nothing),
 };
 
 int main(int argc, char **argv)

@@ -110,7 +110,7 @@ static int check_with(const char *python)
     return status;
 }
 
-static void check_reports_what_the_other_runtime_does(void)
+static void check_reports_the_results_of_the_other_runtime(void)
 {
     CU_ASSERT_EQUAL(
         check_with("#!/bin/sh\ntest -s \"$4\" && test -s \"$3\" && echo \"$5: same\"\n"), 0);
@@ -128,7 +128,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(layers_without_a_meaning_are_named_with_their_lines),
     FERRY_TEST(wrong_arguments_are_refused),
     FERRY_TEST(weights_that_cannot_be_read_are_refused),
-    FERRY_TEST(check_reports_what_the_other_runtime_does),
+    FERRY_TEST(check_reports_the_results_of_the_other_runtime),
 };
 
 int main(int argc, char **argv)

@@ -31,7 +31,7 @@ static void arrays_go_from_format_to_format(void)
     fx_end();
 }
 
-static void what_cannot_be_expressed_is_an_error_and_nothing_is_written(void)
+static void inexpressible_data_are_an_error_and_nothing_is_written(void)
 {
     fx_device();
     MAKE("a.safetensors", { "w/0", FERRY_F32, 1, 1, false },
@@ -115,7 +115,7 @@ static void sums_are_weighted_and_rounded_once(void)
 }
 
 /* Names come from strangers' files, and so do files' names. */
-static void what_a_terminal_would_obey_is_not_printed(void)
+static void control_characters_are_not_printed(void)
 {
     fx_device();
     MAKE("e\xc2\x9b.npz", { "a\xe2\x80\xae\xc3\xa9", FERRY_F32, 3, 1, false });
@@ -413,7 +413,7 @@ static void put_file(const char *name, const char *header, const char *values, s
     CU_ASSERT_EQUAL(fclose(file), 0);
 }
 
-static void what_cannot_be_read_is_marked(void)
+static void unreadable_arrays_are_marked(void)
 {
     fx_device();
     put_file("odd.safetensors",
@@ -515,13 +515,13 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(help_version_and_weights_are_understood),
     FERRY_TEST(statistics_sorting_and_digests_are_shown),
     FERRY_TEST(statistics_of_the_largest_numbers_are_finite),
-    FERRY_TEST(what_cannot_be_read_is_marked),
+    FERRY_TEST(unreadable_arrays_are_marked),
     FERRY_TEST(arrays_go_from_format_to_format),
-    FERRY_TEST(what_cannot_be_expressed_is_an_error_and_nothing_is_written),
+    FERRY_TEST(inexpressible_data_are_an_error_and_nothing_is_written),
     FERRY_TEST(differences_are_measured_and_tell_in_the_status),
     FERRY_TEST(sums_are_weighted_and_rounded_once),
     FERRY_TEST(arrays_without_a_name_are_pairs),
-    FERRY_TEST(what_a_terminal_would_obey_is_not_printed),
+    FERRY_TEST(control_characters_are_not_printed),
     FERRY_TEST(errors_print_no_more_of_a_name_than_tables),
     FERRY_TEST(a_full_output_is_called_so),
     FERRY_TEST(errors_name_the_place_that_was_asked_for),

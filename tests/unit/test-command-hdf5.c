@@ -29,7 +29,7 @@ static void put(hid_t file, const char *name, hid_t type, hid_t memory, const vo
     H5Sclose(space);
 }
 
-static void links_are_told_wherever_arrays_are(void)
+static void links_are_reported_wherever_arrays_are(void)
 {
     static const float values[] = { 1, 2, 3 };
     char name[32];
@@ -89,7 +89,7 @@ static void a_value_beyond_marks_its_array_alone(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(links_are_told_wherever_arrays_are),
+    FERRY_TEST(links_are_reported_wherever_arrays_are),
     FERRY_TEST(a_value_beyond_marks_its_array_alone),
 };
 

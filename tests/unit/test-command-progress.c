@@ -128,7 +128,7 @@ static void make_input(size_t n, int count)
     make("a.npz", arrays, n);
 }
 
-static void the_line_has_part_rate_and_what_is_left(void)
+static void the_line_has_part_rate_and_remaining_time(void)
 {
     struct session s, quiet, narrow, narrower, dumb;
     double start;
@@ -190,7 +190,7 @@ static void inspect_has_a_line_too(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(inspect_has_a_line_too),
-    FERRY_TEST(the_line_has_part_rate_and_what_is_left),
+    FERRY_TEST(the_line_has_part_rate_and_remaining_time),
 };
 
 int main(int argc, char **argv)

@@ -117,7 +117,7 @@ static void a_crop_keeps_proportions(void)
     json_decref(whole);
 }
 
-static void what_cannot_be_an_input_is_one_line(void)
+static void an_invalid_input_is_one_line(void)
 {
     CU_ASSERT_EQUAL(run("--input nope=%s/rgb.png"), 1);
     CU_ASSERT(one_line_of_error("no blob \"nope\""));
@@ -567,7 +567,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_picture_becomes_an_input),
     FERRY_TEST(a_mean_may_be_a_picture_of_values),
     FERRY_TEST(a_crop_keeps_proportions),
-    FERRY_TEST(what_cannot_be_an_input_is_one_line),
+    FERRY_TEST(an_invalid_input_is_one_line),
     FERRY_TEST(an_array_of_another_kind_is_one_line_of_error),
     FERRY_TEST(options_that_would_do_nothing_are_one_line),
     FERRY_TEST(lists_have_lines_of_any_length),

@@ -59,7 +59,7 @@ static bool is_discrete(void)
     return discrete;
 }
 
-static void trace_sums_what_the_tour_moved(void)
+static void trace_sums_the_copies_of_the_tour(void)
 {
     char command[1024];
     json_t *document;
@@ -445,7 +445,7 @@ static void a_library_that_is_not_there_is_named(void)
 
 /* ---- the examples --------------------------------------------------------------------------- */
 
-static void the_tour_moves_what_caffe_would(void)
+static void the_tour_makes_caffe_s_copies(void)
 {
     static const char *const heads[] = { "AT_HOST", "SYNCED", "SYNCED",  "AT_DEVICE", "AT_DEVICE",
                                          "SYNCED",  "SYNCED", "AT_HOST", "AT_DEVICE", "AT_HOST" };
@@ -489,7 +489,7 @@ static void the_first_program_runs_and_is_the_readmes(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(trace_sums_what_the_tour_moved),
+    FERRY_TEST(trace_sums_the_copies_of_the_tour),
     FERRY_TEST(weights_make_the_round_trip_and_are_inspected),
     FERRY_TEST(integers_are_measured_as_doubles),
     FERRY_TEST(a_sum_that_is_not_finite_is_null),
@@ -504,7 +504,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(json_that_memory_is_short_for_is_status_1),
     FERRY_TEST(an_option_that_a_plugin_refuses_names_its_line),
     FERRY_TEST(a_library_that_is_not_there_is_named),
-    FERRY_TEST(the_tour_moves_what_caffe_would),
+    FERRY_TEST(the_tour_makes_caffe_s_copies),
     FERRY_TEST(the_first_program_runs_and_is_the_readmes),
 };
 

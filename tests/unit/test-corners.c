@@ -259,7 +259,7 @@ static void a_block_that_is_replaced_is_not_waited_for(void)
 }
 
 /* The nearest copy turns out to have failed, and to fetch another is to wait. */
-static void a_copy_that_failed_is_no_reason_to_wait(void)
+static void a_failed_copy_causes_no_wait(void)
 {
     ferry_device *cpu = NULL;
     ferry_memory *m, *busy;
@@ -286,7 +286,7 @@ static void a_copy_that_failed_is_no_reason_to_wait(void)
 }
 
 /* The same where it was the last: there are no zeros in its place. */
-static void contents_that_failed_are_lost_to_those_who_do_not_wait(void)
+static void failed_contents_are_lost_without_a_wait(void)
 {
     ferry_blob *b;
     ferry_ref at;
@@ -337,8 +337,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_failed_tail_is_not_contents_after_a_write),
     FERRY_TEST(a_short_copy_stays_until_the_longer_one_is_there),
     FERRY_TEST(work_on_no_bytes_is_not_waited_for),
-    FERRY_TEST(a_copy_that_failed_is_no_reason_to_wait),
-    FERRY_TEST(contents_that_failed_are_lost_to_those_who_do_not_wait),
+    FERRY_TEST(a_failed_copy_causes_no_wait),
+    FERRY_TEST(failed_contents_are_lost_without_a_wait),
 };
 
 static const ferry_test_case shared[] = {

@@ -256,7 +256,7 @@ static void a_blas_has_as_many_threads_as_there_is_memory_for(void)
     check_limited(without_much_memory, "setrlimit");
 }
 
-static void a_blas_that_is_not_there_is_said_when_the_plugin_opens(void)
+static void a_missing_blas_is_reported_when_the_plugin_opens(void)
 {
     CU_ASSERT_EQUAL(run(without_a_library), 0);
 }
@@ -268,7 +268,7 @@ int main(int argc, char **argv)
         FERRY_TEST(a_process_without_threads_computes_on_one),
         FERRY_TEST(a_blas_that_would_wait_for_memory_is_not_called),
         FERRY_TEST(a_blas_has_as_many_threads_as_there_is_memory_for),
-        FERRY_TEST(a_blas_that_is_not_there_is_said_when_the_plugin_opens),
+        FERRY_TEST(a_missing_blas_is_reported_when_the_plugin_opens),
     };
     if (!ferry_test_is_built("cpu")) {
         printf("ferry-test: cpu-blas: 0 passed, 0 failed, 1 skipped\n");

@@ -72,7 +72,7 @@ static void random_passes_in_doubles_agree_with_the_oracle(void)
 }
 
 /* Those whose dx may be dy: it has to lie likewise. */
-static void gradients_may_take_the_place_of_what_they_are_made_of(void)
+static void gradients_may_overwrite_their_operands(void)
 {
     for (int k = 0; k < ob_pass_count; k++) {
         uint32_t kind = ob_passes[k].kind;
@@ -241,7 +241,7 @@ static void lrn_finds_its_way_back_across_planes(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(random_passes_agree_with_the_oracle),
     FERRY_TEST(random_passes_in_doubles_agree_with_the_oracle),
-    FERRY_TEST(gradients_may_take_the_place_of_what_they_are_made_of),
+    FERRY_TEST(gradients_may_overwrite_their_operands),
     FERRY_TEST(nothing_gives_nothing),
     FERRY_TEST(an_image_of_padding_has_no_gradient),
     FERRY_TEST(maxima_find_their_way_back),

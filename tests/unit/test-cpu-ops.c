@@ -96,7 +96,7 @@ static void unary_functions_at_their_ends(void)
         }
 }
 
-static void binary_functions_repeat_what_is_one(void)
+static void binary_functions_broadcast_axes_of_size_one(void)
 {
     for (int i = 0; i < 7 * rounds(); i++) {
         uint32_t dtype = real(), rank = (uint32_t)(1 + rig_random(5)), function = (uint32_t)(i % 7);
@@ -534,7 +534,7 @@ static void the_first_block_of_philox_is_the_authors_own(void)
 
 /* ---- what is not done ----------------------------------------------------------------------- */
 
-static void what_is_unknown_is_unsupported(void)
+static void unknown_operations_are_unsupported(void)
 {
     static const uint32_t kinds[] = { 0, FERRY_OP_CONVOLUTION - 1, FERRY_OP_LAST + 1,
                                       FERRY_OP_NAMED, 1000 };
@@ -561,7 +561,7 @@ static void what_is_unknown_is_unsupported(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(unary_functions_of_any_strides),
     FERRY_TEST(unary_functions_at_their_ends),
-    FERRY_TEST(binary_functions_repeat_what_is_one),
+    FERRY_TEST(binary_functions_broadcast_axes_of_size_one),
     FERRY_TEST(copies_convert_and_tile),
     FERRY_TEST(reductions_over_any_axes),
     FERRY_TEST(moments_are_of_two_passes),
@@ -577,7 +577,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(rows_by_an_index_of_any_type),
     FERRY_TEST(random_numbers_are_philox_of_seed_and_offset),
     FERRY_TEST(the_first_block_of_philox_is_the_authors_own),
-    FERRY_TEST(what_is_unknown_is_unsupported),
+    FERRY_TEST(unknown_operations_are_unsupported),
 };
 
 int main(int argc, char **argv)

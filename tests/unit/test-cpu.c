@@ -230,7 +230,7 @@ static int count_threads(void)
     return count;
 }
 
-static void the_descriptor_asks_only_for_what_the_compiler_was_told(void)
+static void the_descriptor_requires_only_the_compiler_s_options(void)
 {
     CU_ASSERT_STRING_EQUAL(note->name, "cpu");
     CU_ASSERT_EQUAL(note->abi_major, FERRY_ABI_MAJOR);
@@ -255,7 +255,7 @@ static void there_is_one_device_and_it_is_host_memory(void)
     CU_ASSERT_PTR_NULL(out);
 }
 
-static void it_says_what_it_supports(void)
+static void it_reports_its_supported_operations(void)
 {
     for (uint32_t t = 0; t < FERRY_DTYPE_COUNT; t++) {
         CU_ASSERT_EQUAL(ops->supports(dev, FERRY_OP_GEMM, t), t <= FERRY_BF16);
@@ -342,7 +342,7 @@ static void blocks_of_many_pages_begin_at_different_places_of_them(void)
     }
 }
 
-static void what_is_said_to_be_zero_is(void)
+static void memory_reported_as_zero_is_zero(void)
 {
     static const uint64_t sizes[] = { 480, 1 << 20, (1 << 20) + 7, 8 << 20, (8 << 20) + 4097 };
 
@@ -540,14 +540,14 @@ static void no_block_is_left(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(the_descriptor_asks_only_for_what_the_compiler_was_told),
+    FERRY_TEST(the_descriptor_requires_only_the_compiler_s_options),
     FERRY_TEST(there_is_one_device_and_it_is_host_memory),
-    FERRY_TEST(it_says_what_it_supports),
+    FERRY_TEST(it_reports_its_supported_operations),
     FERRY_TEST(an_invalid_number_of_threads_is_refused),
     FERRY_TEST(kernels_of_another_name_are_refused),
     FERRY_TEST(every_block_is_aligned_its_own_and_given_back),
     FERRY_TEST(blocks_of_many_pages_begin_at_different_places_of_them),
-    FERRY_TEST(what_is_said_to_be_zero_is),
+    FERRY_TEST(memory_reported_as_zero_is_zero),
     FERRY_TEST(too_much_is_refused_with_both_numbers),
     FERRY_TEST(copies_go_all_ways_and_may_overlap),
     FERRY_TEST(memset_takes_the_low_byte_and_stops_at_the_end),

@@ -53,7 +53,7 @@ static void a_stream_of_ferrys_that_the_program_captures_takes_no_work(void)
 /* ---- freeing -------------------------------------------------------------------------------- */
 
 /* A block is given back all the same: when the stream takes work again, and at the latest when the device is closed. */
-static void what_is_freed_meanwhile_is_freed_later(void)
+static void blocks_freed_meanwhile_are_freed_later(void)
 {
     enum { CLOSE, TRIM, ALLOC, AT_ONCE };
     static const char *const names[] = { "cuda_stream" };
@@ -217,7 +217,7 @@ static void a_thread_that_captures_can_call_ferry(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_stream_of_ferrys_that_the_program_captures_takes_no_work),
-    FERRY_TEST(what_is_freed_meanwhile_is_freed_later),
+    FERRY_TEST(blocks_freed_meanwhile_are_freed_later),
     FERRY_TEST(a_capture_elsewhere_and_ferry_do_not_meet),
     FERRY_TEST(a_thread_that_captures_can_call_ferry),
 };

@@ -85,7 +85,7 @@ static void describe(const struct library *l, void *x, void *w, void *v, void *y
     CU_ASSERT_EQUAL(l->set_window(v, 2, ones, ones, ones, 1, 0), 0);
 }
 
-static void the_double_finds_what_cudnn_forbids(void)
+static void the_double_finds_forbidden_uses_of_cudnn(void)
 {
     const float one = 1, zero = 0;
     static const int wrong[] = { 1, 0, 1, 1 }, two[] = { 2, 2, 2, 2 };
@@ -198,7 +198,7 @@ static void break_ways(const struct library *l, void *h, const struct blocks *r,
     CU_ASSERT_EQUAL(l->end_tensor(bias), 0);
 }
 
-static void the_double_finds_what_else_cudnn_forbids(void)
+static void the_double_finds_further_forbidden_uses_of_cudnn(void)
 {
     void *shape[4] = { NULL }, *h = NULL;
     struct library l;
@@ -225,8 +225,8 @@ static void the_double_finds_what_else_cudnn_forbids(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(the_double_finds_what_cudnn_forbids),
-    FERRY_TEST(the_double_finds_what_else_cudnn_forbids),
+    FERRY_TEST(the_double_finds_forbidden_uses_of_cudnn),
+    FERRY_TEST(the_double_finds_further_forbidden_uses_of_cudnn),
 };
 
 int main(int argc, char **argv)

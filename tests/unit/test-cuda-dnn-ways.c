@@ -214,7 +214,7 @@ static void a_transposed_one_has_its_bias(void)
 }
 
 /* Each channel for itself: the kernels', unless somebody wants to see what cuDNN makes of them. */
-static void depthwise_is_for_who_asks(void)
+static void depthwise_is_computed_on_request(void)
 {
     struct rig r, without;
 
@@ -297,7 +297,7 @@ static void each_call_that_fails_can_be_tried_again(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(each_way_is_one_call_and_the_kernels_numbers),
     FERRY_TEST(a_transposed_one_has_its_bias),
-    FERRY_TEST(depthwise_is_for_who_asks),
+    FERRY_TEST(depthwise_is_computed_on_request),
     FERRY_TEST(bits_are_the_same_every_time_and_floats_whole),
     FERRY_TEST(each_call_that_fails_can_be_tried_again),
 };

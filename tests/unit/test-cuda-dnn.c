@@ -218,7 +218,7 @@ static void bits_are_the_same_every_time(void)
 }
 
 /* What an operation allows is what it gets: the double has it first. */
-static void short_arithmetic_is_for_who_asks(void)
+static void short_arithmetic_is_used_on_request(void)
 {
     struct rig r;
     ferry_op_desc op = convolution(1, false, false);
@@ -240,7 +240,7 @@ static void short_arithmetic_is_for_who_asks(void)
 
 /* ---- what is not ---------------------------------------------------------------------------- */
 
-static void what_it_does_not_take_is_the_kernels(void)
+static void kernels_compute_unsupported_convolutions(void)
 {
     /* parts of one value, channels last, that is as deep as both */
     static const int64_t deep[] = { SIDE * SIDE * (CHANNELS + OUTPUTS), 1,
@@ -325,7 +325,7 @@ static void each_call_that_fails_can_be_tried_again(void)
  * A cuDNN that is there and does not work is as one that is not: parts of it are missing, or of another version, or it
  * does not suit the driver. It says so when it has to do something, at the latest when it runs.
  */
-static void what_it_cannot_do_after_all_is_the_kernels(void)
+static void kernels_replace_failed_convolutions(void)
 {
     static const struct {
         const char *call;
@@ -403,11 +403,11 @@ static void a_device_that_is_lost_in_it_is_lost(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_convolution_is_one_call_and_whole_floats),
     FERRY_TEST(bits_are_the_same_every_time),
-    FERRY_TEST(short_arithmetic_is_for_who_asks),
-    FERRY_TEST(what_it_does_not_take_is_the_kernels),
+    FERRY_TEST(short_arithmetic_is_used_on_request),
+    FERRY_TEST(kernels_compute_unsupported_convolutions),
     FERRY_TEST(without_it_all_is_the_kernels),
     FERRY_TEST(each_call_that_fails_can_be_tried_again),
-    FERRY_TEST(what_it_cannot_do_after_all_is_the_kernels),
+    FERRY_TEST(kernels_replace_failed_convolutions),
     FERRY_TEST(it_lacks_memory_where_there_is_little),
     FERRY_TEST(a_device_that_is_lost_in_it_is_lost),
 };

@@ -196,7 +196,7 @@ static void a_kernel_that_faults_loses_the_device(void)
     give_back(&s);
 }
 
-static void what_cublas_says_is_looked_into(void)
+static void statuses_of_cublas_are_examined(void)
 {
     void *dev, *block;
 
@@ -466,7 +466,7 @@ static void the_doubles_find_wrong_streams_and_contexts(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(each_call_of_the_vendor_fails_once),
     FERRY_TEST(a_kernel_that_faults_loses_the_device),
-    FERRY_TEST(what_cublas_says_is_looked_into),
+    FERRY_TEST(statuses_of_cublas_are_examined),
     FERRY_TEST(a_status_is_the_devices_end_where_the_device_says_so),
     FERRY_TEST(each_error_has_a_code_of_ferrys),
     FERRY_TEST(a_failure_of_the_programs_own_stays),

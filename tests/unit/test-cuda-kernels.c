@@ -146,7 +146,7 @@ static void without_kernels_there_is_no_table(void)
     CU_ASSERT(driver_failed(cuda->device_open(NULL, 0, &dev), FERRY_ECONF, "auto|compile|off"));
 }
 
-static void what_does_not_compile_is_said_and_tried_again(void)
+static void failed_compilations_are_reported_and_retried(void)
 {
     struct rig r;
     ferry_op_desc op = absolute();
@@ -220,7 +220,7 @@ static void the_vendors_compiler_takes_every_program(void)
 }
 
 /* libnvrtc makes what the device runs: its own code, else PTX of what was before it; for what is too old, none. */
-static void what_is_compiled_is_for_the_device(void)
+static void kernels_are_compiled_for_the_device(void)
 {
     static const char *const capabilities[] = { "75", "80", "86", "87", "90", "100", "103", "121" };
     struct rig r;
@@ -241,7 +241,7 @@ static void what_is_compiled_is_for_the_device(void)
 }
 
 /* What nvcc has built in may be for other devices, or of another driver's time. */
-static void what_is_built_in_for_others_is_compiled(void)
+static void kernels_built_for_other_devices_are_compiled_again(void)
 {
     static const int codes[] = { 209, 200, 218, 222, 221 };
 
@@ -304,7 +304,7 @@ static void flip(long at)
     fclose(f);
 }
 
-static void what_is_compiled_is_kept_and_taken_again(void)
+static void compiled_kernels_are_stored_and_reused(void)
 {
     static const long places[] = { 0, 8, 12, 16, 24, 33, 60, -1 };
     struct stat s;
@@ -429,11 +429,11 @@ static void the_double_looks_at_a_launch(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_program_is_compiled_once_a_device),
     FERRY_TEST(without_kernels_there_is_no_table),
-    FERRY_TEST(what_does_not_compile_is_said_and_tried_again),
+    FERRY_TEST(failed_compilations_are_reported_and_retried),
     FERRY_TEST(the_vendors_compiler_takes_every_program),
-    FERRY_TEST(what_is_compiled_is_for_the_device),
-    FERRY_TEST(what_is_built_in_for_others_is_compiled),
-    FERRY_TEST(what_is_compiled_is_kept_and_taken_again),
+    FERRY_TEST(kernels_are_compiled_for_the_device),
+    FERRY_TEST(kernels_built_for_other_devices_are_compiled_again),
+    FERRY_TEST(compiled_kernels_are_stored_and_reused),
     FERRY_TEST(a_disk_that_is_full_keeps_nothing),
     FERRY_TEST(a_launch_that_fails_says_so),
     FERRY_TEST(a_kernel_that_faults_loses_the_device),

@@ -135,7 +135,7 @@ static void a_kernel_that_writes_nowhere_ends_the_device_for_its_process(void)
         CU_ASSERT_EQUAL(status, 0);
 }
 
-static void and_for_no_other(void)
+static void the_lost_device_affects_only_its_process(void)
 {
     float host[4] = { 0 };
     void *dev, *block;
@@ -153,7 +153,7 @@ static void and_for_no_other(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_kernel_that_writes_nowhere_ends_the_device_for_its_process),
-    FERRY_TEST(and_for_no_other),
+    FERRY_TEST(the_lost_device_affects_only_its_process),
 };
 
 int main(int argc, char **argv)

@@ -13,7 +13,7 @@
 
 /* ---- arithmetic that is not a call of cuBLAS and no more ---- */
 
-static void what_is_supported_is_arithmetic_on_floats_and_moving_all(void)
+static void supported_are_arithmetic_on_floats_and_copies_of_all_dtypes(void)
 {
     void *dev;
 
@@ -156,7 +156,7 @@ static void long_sums_are_not_biased(void)
     cuda_close(dev);
 }
 
-static void sums_of_halves_go_beyond_what_a_half_holds(void)
+static void sums_of_halves_exceed_the_range_of_a_half(void)
 {
     void *dev, *block, *result;
     float got[2] = { 0 };
@@ -272,12 +272,12 @@ static void a_reduction_leaves_the_handle_as_programs_expect_it(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_is_supported_is_arithmetic_on_floats_and_moving_all),
+    FERRY_TEST(supported_are_arithmetic_on_floats_and_copies_of_all_dtypes),
     FERRY_TEST(fill_sets_every_dtype),
     FERRY_TEST(fill_rounds_halves_once),
     FERRY_TEST(long_vectors_are_added_up_in_pieces),
     FERRY_TEST(long_sums_are_not_biased),
-    FERRY_TEST(sums_of_halves_go_beyond_what_a_half_holds),
+    FERRY_TEST(sums_of_halves_exceed_the_range_of_a_half),
     FERRY_TEST(products_of_halves_are_added_up_whole),
     FERRY_TEST(bf16_is_asked_of_cublas),
     FERRY_TEST(a_reduction_leaves_the_handle_as_programs_expect_it),

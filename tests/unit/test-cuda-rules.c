@@ -257,7 +257,7 @@ static void pinned_memory_that_is_in_use_or_another_ways(void)
 
 /* ---- contexts ------------------------------------------------------------------------------- */
 
-static void a_context_that_nobody_asked_for(void)
+static void an_implicitly_created_context_is_found(void)
 {
     void *block = NULL;
 
@@ -369,7 +369,7 @@ static int allocate_elsewhere(int mode)
 }
 
 /* By how the capture was begun and by the mode of the thread: another one, or its own. */
-static void what_no_stream_orders_while_one_is_captured(void)
+static void unordered_calls_while_a_stream_is_captured(void)
 {
     static const struct {
         int captured, elsewhere, result;
@@ -522,11 +522,11 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_block_that_is_freed_too_early),
     FERRY_TEST(memory_that_is_registered_twice_or_not_at_all),
     FERRY_TEST(pinned_memory_that_is_in_use_or_another_ways),
-    FERRY_TEST(a_context_that_nobody_asked_for),
+    FERRY_TEST(an_implicitly_created_context_is_found),
     FERRY_TEST(a_context_that_ends_with_something_in_it),
     FERRY_TEST(a_process_that_was_forked),
     FERRY_TEST(work_on_a_stream_that_is_captured),
-    FERRY_TEST(what_no_stream_orders_while_one_is_captured),
+    FERRY_TEST(unordered_calls_while_a_stream_is_captured),
     FERRY_TEST(a_capture_that_another_thread_ends),
     FERRY_TEST(an_entry_that_has_two_forms),
     FERRY_TEST(a_launch_that_no_device_takes),

@@ -250,7 +250,7 @@ static void without_kernels_cublas_adds_up_and_the_driver_fills(void)
 }
 
 /* A text that does not compile is tried once. */
-static void what_does_not_compile_is_done_without(void)
+static void operations_that_do_not_compile_are_computed_without_kernels(void)
 {
     struct vectors v;
     unsigned tried;
@@ -376,7 +376,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_infinity_is_a_sum),
     FERRY_TEST(a_fill_is_one_launch_wherever_it_begins),
     FERRY_TEST(without_kernels_cublas_adds_up_and_the_driver_fills),
-    FERRY_TEST(what_does_not_compile_is_done_without),
+    FERRY_TEST(operations_that_do_not_compile_are_computed_without_kernels),
     FERRY_TEST(a_sum_that_fails_can_be_tried_again),
     FERRY_TEST(conversions_that_lack_memory_are_tried_again),
     FERRY_TEST(a_conversion_does_not_leave_the_device),

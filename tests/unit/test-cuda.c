@@ -42,7 +42,7 @@ static void counting_and_describing_create_no_context(void)
     CU_ASSERT(driver_failed(cuda->properties(NULL, 3, NULL, &p), FERRY_ENODEV, "device 3 does not exist, there are 3"));
 }
 
-static void no_driver_an_old_one_and_no_device_are_told_apart(void)
+static void no_driver_an_old_one_and_no_device_have_different_errors(void)
 {
     uint32_t count = 7;
 
@@ -61,7 +61,7 @@ static void no_driver_an_old_one_and_no_device_are_told_apart(void)
     CU_ASSERT_EQUAL(rt.last_error(), 0);
 }
 
-static void what_else_keeps_the_driver_from_answering_has_a_hint(void)
+static void other_failures_of_the_driver_have_a_hint(void)
 {
     static const struct {
         int number, code;
@@ -217,7 +217,7 @@ static void *without_a_context(void *dev)
     return NULL;
 }
 
-static void a_thread_without_a_context_gets_none(void)
+static void a_thread_without_a_context_stays_without_one(void)
 {
     pthread_t thread;
     void *dev;
@@ -544,12 +544,12 @@ static void a_device_that_is_opened_again_is_reached_again(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(opening_the_plugin_touches_no_driver),
     FERRY_TEST(counting_and_describing_create_no_context),
-    FERRY_TEST(no_driver_an_old_one_and_no_device_are_told_apart),
-    FERRY_TEST(what_else_keeps_the_driver_from_answering_has_a_hint),
+    FERRY_TEST(no_driver_an_old_one_and_no_device_have_different_errors),
+    FERRY_TEST(other_failures_of_the_driver_have_a_hint),
     FERRY_TEST(devices_can_be_numbered_by_address),
     FERRY_TEST(opening_one_device_creates_a_context_there_alone),
     FERRY_TEST(no_entry_changes_the_callers_current_device),
-    FERRY_TEST(a_thread_without_a_context_gets_none),
+    FERRY_TEST(a_thread_without_a_context_stays_without_one),
     FERRY_TEST(blocks_come_from_a_pool_where_there_is_one),
     FERRY_TEST(the_pool_of_a_large_card_is_large),
     FERRY_TEST(memory_that_is_short_says_how_much_there_was),

@@ -152,7 +152,7 @@ static void a_failed_copy_that_was_read_already_is_reported_to_the_host(void)
     wx_end();
 }
 
-static void a_failed_copy_out_is_no_data_of_the_host(void)
+static void a_failed_copy_out_does_not_fill_the_host(void)
 {
     ferry_memory *m;
 
@@ -511,7 +511,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_last_release_waits_for_copies_from_its_host_block),
     FERRY_TEST(a_failed_prefetch_surfaces_at_the_next_access_there),
     FERRY_TEST(a_failed_copy_that_was_read_already_is_reported_to_the_host),
-    FERRY_TEST(a_failed_copy_out_is_no_data_of_the_host),
+    FERRY_TEST(a_failed_copy_out_does_not_fill_the_host),
     FERRY_TEST(the_last_copy_that_fails_is_lost_and_never_zeros),
     FERRY_TEST(lost_contents_can_be_invalidated),
     FERRY_TEST(lost_contents_can_be_replaced_by_adoption),

@@ -274,7 +274,7 @@ static void check_every_gradient(enum behind behind)
     CU_ASSERT_EQUAL(good, all);
 }
 
-static void every_gradient_is_what_differences_say(void)
+static void every_gradient_equals_its_finite_difference(void)
 {
     check_every_gradient(NOTHING);
 }
@@ -316,7 +316,7 @@ static void every_type_that_can_be_differentiated_is_here(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(every_gradient_is_what_differences_say),
+    FERRY_TEST(every_gradient_equals_its_finite_difference),
     FERRY_TEST(a_layer_in_place_behind_changes_no_gradient),
     FERRY_TEST(neither_does_one_on_another_name_of_the_top),
     FERRY_TEST(every_type_that_can_be_differentiated_is_here),

@@ -90,7 +90,7 @@ static void every_kind_of_picture_has_opencvs_pixels(void)
     ferry_blob_destroy(b);
 }
 
-static void a_picture_keeps_its_channels_where_none_are_asked_for(void)
+static void a_picture_keeps_its_channels_unless_a_number_is_requested(void)
 {
     ferry_blob *b = BLOB(FERRY_F32, 1);
 
@@ -192,7 +192,7 @@ static const struct {
     { "\xff\xd8\xff\xd9", 4, FERRY_EFORMAT, "JPEG: " },
 };
 
-static void what_is_no_picture_is_one_error(void)
+static void a_file_that_is_not_a_picture_is_one_error(void)
 {
     ferry_blob *b = BLOB(FERRY_U8, 2, 2), *wrong = BLOB(FERRY_F64, 2);
 
@@ -215,7 +215,7 @@ static void what_is_no_picture_is_one_error(void)
 }
 
 /* A header alone may claim anything: it is refused before there is memory for it. */
-static void dimensions_that_nobody_has_memory_for_are_refused(void)
+static void dimensions_beyond_any_memory_are_refused(void)
 {
     ferry_blob *b = BLOB(FERRY_U8, 2, 2);
     size_t size, at = 0;
@@ -325,7 +325,7 @@ static void the_mean_is_of_the_whole_picture_and_the_crop_comes_after_it(void)
     ferry_blob_destroy(out);
 }
 
-static void what_does_not_fit_is_refused(void)
+static void mismatches_are_refused(void)
 {
     ferry_blob *b = plane(), *out = BLOB(FERRY_F32, 2, 1, 2, 2), *mean = BLOB(FERRY_F32, 5);
     ferry_image_transform_options o = { .struct_size = sizeof o };
@@ -448,15 +448,15 @@ static void every_allocation_of_a_picture_may_fail(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_kind_of_picture_has_opencvs_pixels),
-    FERRY_TEST(a_picture_keeps_its_channels_where_none_are_asked_for),
+    FERRY_TEST(a_picture_keeps_its_channels_unless_a_number_is_requested),
     FERRY_TEST(a_picture_that_is_cut_off_is_an_error_at_every_byte),
     FERRY_TEST(one_changed_byte_is_an_error_or_a_picture),
-    FERRY_TEST(what_is_no_picture_is_one_error),
-    FERRY_TEST(dimensions_that_nobody_has_memory_for_are_refused),
+    FERRY_TEST(a_file_that_is_not_a_picture_is_one_error),
+    FERRY_TEST(dimensions_beyond_any_memory_are_refused),
     FERRY_TEST(resizing_is_opencvs),
     FERRY_TEST(mean_scale_cover_and_swap_are_opencvs),
     FERRY_TEST(the_mean_is_of_the_whole_picture_and_the_crop_comes_after_it),
-    FERRY_TEST(what_does_not_fit_is_refused),
+    FERRY_TEST(mismatches_are_refused),
     FERRY_TEST(no_image_is_decoded_above_the_limit),
     FERRY_TEST(every_allocation_of_a_picture_may_fail),
 };

@@ -177,7 +177,7 @@ static void attributes_come_along(void)
                                  "/other scale refers to a place in the old file\n");
 }
 
-static void what_stays_behind_is_told(void)
+static void dropped_data_are_reported(void)
 {
     make_file(false);
     FX_OK_FATAL(copy(FERRY_IO_HDF5, 1, 0));
@@ -278,7 +278,7 @@ static void every_allocation_may_fail(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(attributes_come_along),
-    FERRY_TEST(what_stays_behind_is_told),
+    FERRY_TEST(dropped_data_are_reported),
     FERRY_TEST(arrays_stay_where_they_are),
     FERRY_TEST(attributes_are_asked_for_in_time),
     FERRY_TEST(every_allocation_may_fail),

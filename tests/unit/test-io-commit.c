@@ -27,7 +27,7 @@ static void check_refused(ferry_io_format format, ferry_dtype dtype, const char 
     CU_ASSERT_EQUAL(files(), 0);
 }
 
-static void what_a_format_cannot_hold_is_named(void)
+static void data_that_a_format_cannot_hold_are_named(void)
 {
     fx_device();
     check_refused(FERRY_IO_CAFFEMODEL, FERRY_I32, "a/0", false, "dtype");
@@ -170,7 +170,7 @@ static void impossible_targets_are_refused(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_a_format_cannot_hold_is_named),
+    FERRY_TEST(data_that_a_format_cannot_hold_are_named),
     FERRY_TEST(an_unfinished_file_is_not_committed),
     FERRY_TEST(an_aborted_or_failed_write_leaves_the_old_file),
     FERRY_TEST(a_full_disk_is_an_error_and_leaves_the_old_file),

@@ -15,7 +15,7 @@ static const unsigned char two_layers[] = "\xa2\x06\x06\x0a\x01"
                                           "b\x12\x01T"
                                           "\x28\x01";
 
-static void a_definition_stands_around_its_layers_blobs(void)
+static void a_definition_is_written_around_its_layers_blobs(void)
 {
     ferry_io_writer *w = create("file", FERRY_IO_CAFFEMODEL);
     const ferry_io_entry *entry = NULL;
@@ -302,7 +302,7 @@ static void a_definition_that_cannot_be_copied_is_refused(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_definition_stands_around_its_layers_blobs),
+    FERRY_TEST(a_definition_is_written_around_its_layers_blobs),
     FERRY_TEST(a_definition_that_cannot_be_is_refused),
     FERRY_TEST(a_copied_definition_with_its_blobs_is_the_file_again),
     FERRY_TEST(a_copied_definition_takes_blobs_of_another_length),

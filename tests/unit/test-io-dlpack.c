@@ -284,7 +284,7 @@ static void make_versioned(struct versioned *v, void *data, uint32_t major, uint
     v->tensor.deleter = count_versioned;
 }
 
-static void a_versioned_tensor_says_what_may_be_done_with_it(void)
+static void a_versioned_tensor_carries_its_flags(void)
 {
     float data[6] = { 0, 1, 2, 3, 4, 5 };
     ferry_device *dev = fx_device();
@@ -359,7 +359,7 @@ static void a_copy_is_the_clients_alone(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_versioned_tensor_says_what_may_be_done_with_it),
+    FERRY_TEST(a_versioned_tensor_carries_its_flags),
     FERRY_TEST(a_read_only_export_takes_nothing_away),
     FERRY_TEST(a_copy_is_the_clients_alone),
     FERRY_TEST(a_blob_uses_the_tensors_memory_and_frees_it_once),

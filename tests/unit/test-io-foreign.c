@@ -50,7 +50,7 @@ static void check_all(const struct foreign *files, size_t n)
         check(&files[i], files[i].says);
 }
 
-static void others_are_named_by_what_they_begin_with(void)
+static void other_files_are_named_by_their_first_bytes(void)
 {
     static const struct foreign files[] = {
         F("a GGUF model (llama.cpp): save", "GGUF\3\0\0\0"),
@@ -166,7 +166,7 @@ static void a_net_may_be_called_as_others_begin(void)
 
 /* ---- folders ---------------------------------------------------------------------------------- */
 
-static void folders_are_named_for_what_they_hold(void)
+static void folders_are_named_by_their_contents(void)
 {
     static const struct {
         const char *member, *says;
@@ -209,7 +209,7 @@ static void check_zip(const struct member *members, int n, const char *says)
     check(&f, says);
 }
 
-static void archives_are_named_for_what_they_hold(void)
+static void archives_are_named_by_their_contents(void)
 {
     static const struct member keras[] = { { "config.json", "{}", 2 },
                                            { "model.weights.h5", "\x89HDF", 4 } },
@@ -226,7 +226,7 @@ static void archives_are_named_for_what_they_hold(void)
 }
 
 /* A text beside the arrays of a .npz is no reason to refuse them; an array may lack its suffix. */
-static void what_is_no_array_in_an_archive_is_marked(void)
+static void non_arrays_in_an_archive_are_marked(void)
 {
     static const float two[] = { 1, 2 };
     unsigned char npy[256];
@@ -254,13 +254,13 @@ static void what_is_no_array_in_an_archive_is_marked(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(others_are_named_by_what_they_begin_with),
+    FERRY_TEST(other_files_are_named_by_their_first_bytes),
     FERRY_TEST(pickles_are_named_in_all_their_protocols),
     FERRY_TEST(messages_of_others_are_named),
     FERRY_TEST(a_net_may_be_called_as_others_begin),
-    FERRY_TEST(folders_are_named_for_what_they_hold),
-    FERRY_TEST(archives_are_named_for_what_they_hold),
-    FERRY_TEST(what_is_no_array_in_an_archive_is_marked),
+    FERRY_TEST(folders_are_named_by_their_contents),
+    FERRY_TEST(archives_are_named_by_their_contents),
+    FERRY_TEST(non_arrays_in_an_archive_are_marked),
 };
 
 int main(int argc, char **argv)

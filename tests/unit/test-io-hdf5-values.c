@@ -89,7 +89,7 @@ static void chunks_are_decoded(void)
     ferry_io_close(io);
 }
 
-static void what_was_never_written_is_the_fill_value(void)
+static void unwritten_elements_have_the_fill_value(void)
 {
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE), set, space;
     const hsize_t chunk = 4, start = 4, count = 4;
@@ -116,7 +116,7 @@ static void what_was_never_written_is_the_fill_value(void)
 }
 
 /* As large as is read, in columns, and larger than that: listed, and no reason to refuse the others. */
-static void what_is_hardly_written_takes_little(void)
+static void sparse_data_take_little_memory(void)
 {
     const hsize_t column[] = { 20000, 1 };
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
@@ -371,8 +371,8 @@ static void large_chunks_go_through_each_order_of_filters(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(types_are_read_in_any_byte_order),
     FERRY_TEST(chunks_are_decoded),
-    FERRY_TEST(what_was_never_written_is_the_fill_value),
-    FERRY_TEST(what_is_hardly_written_takes_little),
+    FERRY_TEST(unwritten_elements_have_the_fill_value),
+    FERRY_TEST(sparse_data_take_little_memory),
     FERRY_TEST(lzf_is_undone_and_others_are_named),
     FERRY_TEST(damaged_chunks_are_errors),
     FERRY_TEST(large_chunks_stay_out_of_memory),

@@ -44,7 +44,7 @@ static void a_string_is_metadata(void)
     ferry_io_close(io);
 }
 
-static void links_are_followed_or_said(void)
+static void links_are_followed_or_reported(void)
 {
     ferry_io *io;
 
@@ -305,7 +305,7 @@ static void groups_are_not_followed_forever(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_string_is_metadata),
-    FERRY_TEST(links_are_followed_or_said),
+    FERRY_TEST(links_are_followed_or_reported),
     FERRY_TEST(a_diff_without_data_is_an_array),
     FERRY_TEST(arrays_keep_their_paths_when_written),
     FERRY_TEST(no_name_chooses_the_layout),

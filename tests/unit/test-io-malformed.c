@@ -150,7 +150,7 @@ static void malformed_nets_are_named(void)
     check_wrong(BYTES("\x0a\1n\xa2\6\4\x0a\x02x\0"), FERRY_EFORMAT, "has a NUL byte");
 }
 
-static void what_is_no_file_of_arrays_is_refused(void)
+static void files_without_arrays_are_refused(void)
 {
     ferry_io *io = NULL;
     char folder[] = "/tmp/ferry-test-io-XXXXXX", path[64];
@@ -207,12 +207,9 @@ static void truncation_at_every_byte_is_found(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(malformed_npy_is_named),
-    FERRY_TEST(malformed_safetensors_are_named),
-    FERRY_TEST(deeply_nested_json_is_refused),
-    FERRY_TEST(malformed_nets_are_named),
-    FERRY_TEST(what_is_no_file_of_arrays_is_refused),
-    FERRY_TEST(truncation_at_every_byte_is_found),
+    FERRY_TEST(malformed_npy_is_named),           FERRY_TEST(malformed_safetensors_are_named),
+    FERRY_TEST(deeply_nested_json_is_refused),    FERRY_TEST(malformed_nets_are_named),
+    FERRY_TEST(files_without_arrays_are_refused), FERRY_TEST(truncation_at_every_byte_is_found),
 };
 
 int main(int argc, char **argv)

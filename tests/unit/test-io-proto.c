@@ -227,7 +227,7 @@ static void a_missing_diff_leaves_the_old_one(void)
     fx_end();
 }
 
-static void extensions_are_told_apart_by_wire_type(void)
+static void extensions_are_distinguished_by_wire_type(void)
 {
     ferry_blob *b = unshaped(FERRY_F32);
 
@@ -494,7 +494,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(no_shape_at_all_is_a_scalar),
     FERRY_TEST(doubles_win_over_floats_and_are_converted),
     FERRY_TEST(a_missing_diff_leaves_the_old_one),
-    FERRY_TEST(extensions_are_told_apart_by_wire_type),
+    FERRY_TEST(extensions_are_distinguished_by_wire_type),
     FERRY_TEST(of_two_diffs_the_raw_one_counts),
     FERRY_TEST(without_reshape_the_shape_must_be_the_blobs),
     FERRY_TEST(legacy_shapes_are_compared_from_the_end),

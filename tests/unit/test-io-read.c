@@ -169,7 +169,7 @@ static void a_solverstate_has_a_history(void)
     ferry_io_close(io);
 }
 
-static void a_vector_of_blobs_is_told_from_a_net(void)
+static void a_vector_of_blobs_is_distinguished_from_a_net(void)
 {
     struct msg vector = { .size = 0 }, net = { .size = 0 }, layer = { .size = 0 };
     ferry_io *io;
@@ -485,7 +485,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(v1_layers_have_types_of_an_enum),
     FERRY_TEST(v0_layers_nest_in_v1),
     FERRY_TEST(a_solverstate_has_a_history),
-    FERRY_TEST(a_vector_of_blobs_is_told_from_a_net),
+    FERRY_TEST(a_vector_of_blobs_is_distinguished_from_a_net),
     FERRY_TEST(a_single_blob_is_named_after_its_file),
     FERRY_TEST(a_diff_is_read_with_its_data),
     FERRY_TEST(npy_headers_of_all_versions_and_spellings_are_read),

@@ -177,7 +177,7 @@ static void an_odd_tensor_is_marked_and_the_others_are_read(void)
 }
 
 /* {"a.b": t, "a": {"b": t}, 1: t, "1": t}, a dictionary in itself, a set of protocol 4. */
-static void two_of_one_name_are_told_apart(void)
+static void two_of_one_name_are_distinguished(void)
 {
 #define SOME TENSOR("FloatStorage") "K\0K\2\x85K\1\x85\x89}tR"
     static const char pickle[] = "\x80\4}q\0(X\3\0\0\0a.b" SOME "X\1\0\0\0a}X\1\0\0\0b" SOME
@@ -321,7 +321,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_number_has_a_point_in_every_locale),
     FERRY_TEST(no_tensor_is_dropped_silently),
     FERRY_TEST(an_odd_tensor_is_marked_and_the_others_are_read),
-    FERRY_TEST(two_of_one_name_are_told_apart),
+    FERRY_TEST(two_of_one_name_are_distinguished),
     FERRY_TEST(a_tensor_alone_has_the_files_name),
     FERRY_TEST(nothing_is_run),
     FERRY_TEST(malformed_archives_are_named),

@@ -135,7 +135,7 @@ static void numpys_types_are_read_in_any_byte_order(void)
     fx_end();
 }
 
-static void what_does_not_fit_is_an_error_with_its_place(void)
+static void mismatches_are_an_error_with_their_position(void)
 {
     static const uint64_t values[] = { 7, UINT64_C(1) << 63 };
     int64_t out[2];
@@ -303,7 +303,7 @@ static void eight_bits_are_rounded_to_nearest(void)
     free(back);
 }
 
-static void what_the_storage_has_no_room_for_is_refused(void)
+static void accesses_beyond_the_storage_are_refused(void)
 {
     static const uint32_t values[] = { 1, 65536 };
     int64_t shape[1] = { 2 };
@@ -326,11 +326,11 @@ static void what_the_storage_has_no_room_for_is_refused(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(types_that_another_dtype_holds_are_read_as_it),
     FERRY_TEST(numpys_types_are_read_in_any_byte_order),
-    FERRY_TEST(what_does_not_fit_is_an_error_with_its_place),
+    FERRY_TEST(mismatches_are_an_error_with_their_position),
     FERRY_TEST(other_types_are_listed_and_marked),
     FERRY_TEST(storage_is_kept_where_the_format_has_it),
     FERRY_TEST(eight_bits_are_rounded_to_nearest),
-    FERRY_TEST(what_the_storage_has_no_room_for_is_refused),
+    FERRY_TEST(accesses_beyond_the_storage_are_refused),
 };
 
 int main(int argc, char **argv)

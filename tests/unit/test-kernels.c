@@ -229,7 +229,7 @@ static int try_many(struct trying what)
     return bad;
 }
 
-static void what_the_host_compiles_agrees_with_the_oracle(void)
+static void kernels_compiled_by_the_host_agree_with_the_oracle(void)
 {
     int bad = 0;
 
@@ -400,7 +400,7 @@ static void conversions_of_halves_have_the_oracles_bits(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_the_host_compiles_agrees_with_the_oracle),
+    FERRY_TEST(kernels_compiled_by_the_host_agree_with_the_oracle),
     FERRY_TEST(depthwise_lines_agree_too),
     FERRY_TEST(so_do_the_backward_passes),
     FERRY_TEST(the_oracle_copies_every_dtype),

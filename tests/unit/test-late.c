@@ -223,7 +223,7 @@ static ferry_blob *lost_blob(void)
 }
 
 /* A fill that could be undone keeps what is there until it is accepted; then that is of no interest. */
-static void a_fill_of_a_longer_blob_is_not_lost_with_what_was_there(void)
+static void a_fill_of_a_longer_blob_survives_the_loss_of_old_contents(void)
 {
     const float *p;
     ferry_blob *b;
@@ -244,7 +244,7 @@ static void a_fill_of_a_longer_blob_is_not_lost_with_what_was_there(void)
     wx_end();
 }
 
-static void a_refused_fill_leaves_what_was_lost_lost(void)
+static void a_refused_fill_does_not_restore_lost_contents(void)
 {
     ferry_blob *b;
 
@@ -257,7 +257,7 @@ static void a_refused_fill_leaves_what_was_lost_lost(void)
     wx_end();
 }
 
-static void a_lost_source_or_diff_is_no_zeros(void)
+static void a_lost_source_or_diff_does_not_read_as_zeros(void)
 {
     ferry_blob *lost, *b, *slice = NULL;
 
@@ -496,9 +496,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(failed_arithmetic_is_reported_by_every_read),
     FERRY_TEST(arithmetic_on_a_copy_that_failed_has_failed_too),
     FERRY_TEST(many_scales_of_which_one_failed_are_lost),
-    FERRY_TEST(a_fill_of_a_longer_blob_is_not_lost_with_what_was_there),
-    FERRY_TEST(a_refused_fill_leaves_what_was_lost_lost),
-    FERRY_TEST(a_lost_source_or_diff_is_no_zeros),
+    FERRY_TEST(a_fill_of_a_longer_blob_survives_the_loss_of_old_contents),
+    FERRY_TEST(a_refused_fill_does_not_restore_lost_contents),
+    FERRY_TEST(a_lost_source_or_diff_does_not_read_as_zeros),
     FERRY_TEST(a_kernel_of_the_programs_takes_no_copy_of_ferrys_along),
     FERRY_TEST(a_failed_kernel_on_another_queue_is_reported_after_a_copy_of_ferrys),
     FERRY_TEST(a_wait_for_the_queue_takes_no_failure_from_a_section),

@@ -158,7 +158,7 @@ static bool check_case(const char *path)
     return c.good;
 }
 
-static void each_layer_computes_what_caffe_does(void)
+static void each_layer_computes_caffe_s_values(void)
 {
     const char *folder = getenv("FERRY_TEST_DATA");
     size_t good = 0;
@@ -179,7 +179,7 @@ static void each_layer_computes_what_caffe_does(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(each_layer_computes_what_caffe_does),
+    FERRY_TEST(each_layer_computes_caffe_s_values),
 };
 
 int main(int argc, char **argv)

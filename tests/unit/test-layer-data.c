@@ -77,7 +77,7 @@ static void check_shape(ferry_net *net, const char *name, const char *wanted)
 
 /* ---- MemoryData ------------------------------------------------------------------------------------ */
 
-static void what_the_program_writes_is_memory_data(void)
+static void memory_data_are_written_by_the_program(void)
 {
     ferry_net *net =
         TEST_NET("layer { name: 'm' type: 'MemoryData' top: 'data' top: 'label' "
@@ -131,7 +131,7 @@ static void a_list_is_read_in_its_order_and_begins_again(void)
 }
 
 /* Which has OpenCV's numbers. */
-static void images_become_what_ferry_transform_makes_of_them(void)
+static void images_are_transformed_as_by_ferry_image_transform(void)
 {
     ferry_net *net =
         TEST_NET(IMAGES "'%s' root_folder: '%s' new_height: 8 new_width: 7 is_color: false } "
@@ -269,7 +269,7 @@ static void records_are_read_in_the_order_of_their_keys_and_begin_again(void)
     ferry_net_close(second);
 }
 
-static void floats_stay_what_they_are(void)
+static void floats_do_not_change(void)
 {
     ferry_net *net =
         TEST_NET(DATA "'%s' batch_size: 1 } transform_param { scale: 2 } }", df_in("floats"));
@@ -467,7 +467,7 @@ static const char *parameters_of(const char *type)
 }
 
 /* Refused when the net is opened, or at its first forward pass; and again at the next one. */
-static void what_is_damaged_is_one_error_with_file_record_and_layer(void)
+static void damaged_data_are_one_error_with_file_record_and_layer(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(broken); i++) {
         ferry_net_options o = { .struct_size = sizeof o };
@@ -586,19 +586,19 @@ static void no_pipe_is_waited_for(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_the_program_writes_is_memory_data),
+    FERRY_TEST(memory_data_are_written_by_the_program),
     FERRY_TEST(a_list_is_read_in_its_order_and_begins_again),
-    FERRY_TEST(images_become_what_ferry_transform_makes_of_them),
+    FERRY_TEST(images_are_transformed_as_by_ferry_image_transform),
     FERRY_TEST(a_batch_takes_the_size_of_its_picture),
     FERRY_TEST(training_crops_and_mirrors_by_the_seed),
     FERRY_TEST(shuffling_has_every_picture_once_a_round),
     FERRY_TEST(records_are_read_in_the_order_of_their_keys_and_begin_again),
-    FERRY_TEST(floats_stay_what_they_are),
+    FERRY_TEST(floats_do_not_change),
     FERRY_TEST(encoded_records_are_decoded_and_cropped_in_the_middle),
     FERRY_TEST(a_batch_takes_the_size_of_its_record),
     FERRY_TEST(shuffled_rows_come_once_a_round),
     FERRY_TEST(rows_of_another_shape_are_named),
-    FERRY_TEST(what_is_damaged_is_one_error_with_file_record_and_layer),
+    FERRY_TEST(damaged_data_are_one_error_with_file_record_and_layer),
     FERRY_TEST(no_pipe_is_waited_for),
     FERRY_TEST(a_picture_is_not_larger_than_the_limit),
 };

@@ -204,7 +204,7 @@ static void proposals_are_the_best_regions_that_do_not_overlap(void)
     ferry_net_close(net);
 }
 
-static void an_average_without_padding_counts_what_is_there(void)
+static void an_average_without_padding_counts_elements_in_the_image(void)
 {
     ferry_net *net = open_text(X(
         "dim: 1 dim: 1 dim: 2 dim: 2") "layer { name: 'l' type: 'Pooling' bottom: 'x' top: 'y' "
@@ -378,7 +378,7 @@ static int open_output(const char *file, const char *allowed, ferry_net **out)
     return ferry_net_open(fx_device(), "layer.prototxt", &o, out);
 }
 
-static void what_is_put_out_can_be_read(void)
+static void written_files_can_be_read(void)
 {
     char folder[] = "/tmp/ferry-out-XXXXXX", path[64];
     const ferry_io_entry *entry;
@@ -679,7 +679,7 @@ static void a_unit_is_a_step_of_an_lstm(void)
     ferry_net_close(net);
 }
 
-static void a_label_that_is_no_class_is_an_error_that_names_it(void)
+static void a_label_that_is_not_a_class_is_an_error_that_names_it(void)
 {
     static const char *const types[] = { "SoftmaxWithLoss", "HingeLoss", "MultinomialLogisticLoss",
                                          "Accuracy" };
@@ -709,13 +709,13 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(regions_are_pooled),
     FERRY_TEST(interp_lays_corners_on_corners),
     FERRY_TEST(proposals_are_the_best_regions_that_do_not_overlap),
-    FERRY_TEST(an_average_without_padding_counts_what_is_there),
+    FERRY_TEST(an_average_without_padding_counts_elements_in_the_image),
     FERRY_TEST(a_last_window_may_begin_behind_the_image),
     FERRY_TEST(rows_go_on_from_file_to_file_and_begin_again),
     FERRY_TEST(a_training_net_begins_with_caffes_loss),
     FERRY_TEST(data_and_parameters_make_tops),
     FERRY_TEST(random_numbers_go_on),
-    FERRY_TEST(what_is_put_out_can_be_read),
+    FERRY_TEST(written_files_can_be_read),
     FERRY_TEST(no_file_makes_a_layer_write_elsewhere),
     FERRY_TEST(a_path_is_looked_at_before_each_file),
     FERRY_TEST(mvn_has_a_top_of_four_axes),
@@ -725,7 +725,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_recurrent_state_lives_until_cont_cuts_it),
     FERRY_TEST(exposed_states_come_and_go_by_blobs),
     FERRY_TEST(a_unit_is_a_step_of_an_lstm),
-    FERRY_TEST(a_label_that_is_no_class_is_an_error_that_names_it),
+    FERRY_TEST(a_label_that_is_not_a_class_is_an_error_that_names_it),
 };
 
 int main(int argc, char **argv)

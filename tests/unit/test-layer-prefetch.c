@@ -299,7 +299,7 @@ static void fails_with(ferry_net *net, int code, const char *word)
 }
 
 /* The third picture is missing; it is there in time for another try. */
-static void a_failure_is_told_when_its_batch_is_wanted(void)
+static void a_failure_is_reported_when_its_batch_is_requested(void)
 {
     ferry_net *net;
     char from[160], to[160];
@@ -383,7 +383,7 @@ static int read_up_to(int n)
 }
 
 /* Four ahead and the caller's: behind the fifth it rests until two are left, and then reads three. */
-static void who_reads_is_woken_when_half_is_gone(void)
+static void the_prefetch_thread_is_woken_when_half_is_consumed(void)
 {
     static const int read[] = { 5, 5, 5, 8, 8, 8, 11 };
     struct ferry__prefetch *p = NULL;
@@ -490,10 +490,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_position_is_gone_to_from_anywhere),
     FERRY_TEST(ranks_read_records_in_turn),
     FERRY_TEST(a_layer_without_records_has_no_position),
-    FERRY_TEST(a_failure_is_told_when_its_batch_is_wanted),
+    FERRY_TEST(a_failure_is_reported_when_its_batch_is_requested),
     FERRY_TEST(a_record_of_another_shape_is_named_by_its_key),
     FERRY_TEST(a_slip_of_a_prefetch_is_refused),
-    FERRY_TEST(who_reads_is_woken_when_half_is_gone),
+    FERRY_TEST(the_prefetch_thread_is_woken_when_half_is_consumed),
     FERRY_TEST(closing_waits_for_a_record_at_most),
     FERRY_TEST(a_child_of_fork_can_close_and_the_parent_goes_on),
 };

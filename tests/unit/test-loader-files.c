@@ -60,7 +60,7 @@ static void a_file_s_note_decides_before_a_line_of_it_runs(void)
     ferry_runtime_close(rt);
 }
 
-static void a_file_that_is_no_shared_object_for_this_machine_is_refused(void)
+static void a_file_that_is_not_a_shared_object_for_this_machine_is_refused(void)
 {
     const char *folder = fakes_folder();
     const char *good = fakes_put(folder, "alpha", NULL);
@@ -242,7 +242,7 @@ static void every_prefix_of_a_plugin_is_refused_or_read_without_harm(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_file_s_note_decides_before_a_line_of_it_runs),
-    FERRY_TEST(a_file_that_is_no_shared_object_for_this_machine_is_refused),
+    FERRY_TEST(a_file_that_is_not_a_shared_object_for_this_machine_is_refused),
     FERRY_TEST(a_file_without_a_readable_dynamic_section_is_refused),
     FERRY_TEST(a_feature_counts_only_if_the_os_saves_its_registers),
     FERRY_TEST(every_prefix_of_a_plugin_is_refused_or_read_without_harm),

@@ -72,7 +72,7 @@ static void a_library_that_is_missing_is_named(void)
     ferry_runtime_close(rt);
 }
 
-static void what_a_plugin_exports_is_nobody_else_s(void)
+static void symbols_of_a_plugin_do_not_reach_others(void)
 {
     const char *folder = fakes_folder();
     ferry_runtime *rt;
@@ -215,7 +215,7 @@ static void a_file_is_loaded_once_however_many_names_it_has(void)
     ferry_runtime_close(rt);
 }
 
-static void a_refused_file_does_not_stand_in_the_way_of_the_next(void)
+static void a_refused_file_does_not_prevent_the_next(void)
 {
     const char *first = fakes_folder(), *second = fakes_folder();
     const char *bad = fakes_put(first, "alpha", NULL);
@@ -327,7 +327,7 @@ static void a_configured_library_that_is_refused_is_not_replaced_by_another(void
     ferry_runtime_close(rt);
 }
 
-static void a_section_whose_file_is_another_plugin_is_an_error_with_its_line(void)
+static void a_section_whose_file_is_a_different_plugin_is_an_error_with_its_line(void)
 {
     static const char *const texts[] = { "[plugin alpha]\nlibrary = other.so\n",
                                          "[plugin alpha]\nenabled = yes\n" };
@@ -414,7 +414,7 @@ static void inner_secure(void)
     CU_ASSERT_PTR_NULL(strstr(said + 1, "are ignored"));
 }
 
-static void inner_secure_refuses_what_a_group_may_write(void)
+static void inner_secure_refuses_group_writable_files(void)
 {
     const char *path = getenv("FERRY_TEST_SECURE_PATH");
     ferry_runtime_options options = { .struct_size = sizeof(options) };
@@ -499,7 +499,7 @@ static void a_program_with_more_rights_ignores_the_environment_and_says_so_once(
 }
 
 static const ferry_test_case inner_cases[] = {
-    FERRY_TEST(inner_secure), FERRY_TEST(inner_secure_refuses_what_a_group_may_write),
+    FERRY_TEST(inner_secure), FERRY_TEST(inner_secure_refuses_group_writable_files),
     FERRY_TEST(
         inner_secure_takes_vendors_variables_out), /* the last: it takes those of the tests */
 };
@@ -507,19 +507,19 @@ static const ferry_test_case inner_cases[] = {
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_failure_to_open_is_in_its_line_and_in_the_error),
     FERRY_TEST(a_library_that_is_missing_is_named),
-    FERRY_TEST(what_a_plugin_exports_is_nobody_else_s),
+    FERRY_TEST(symbols_of_a_plugin_do_not_reach_others),
     FERRY_TEST(a_file_replaced_after_the_search_is_noticed),
     FERRY_TEST(a_file_or_folder_that_all_may_write_is_refused_with_the_chmod_that_mends_it),
     FERRY_TEST(the_real_path_counts_not_the_link),
     FERRY_TEST(a_stranger_s_file_is_refused),
     FERRY_TEST(the_first_of_a_name_wins_and_the_others_are_listed),
     FERRY_TEST(a_file_is_loaded_once_however_many_names_it_has),
-    FERRY_TEST(a_refused_file_does_not_stand_in_the_way_of_the_next),
+    FERRY_TEST(a_refused_file_does_not_prevent_the_next),
     FERRY_TEST(files_are_taken_bytewise),
     FERRY_TEST(unsearchable_folders_have_their_line_and_the_working_folder_is_not_searched),
     FERRY_TEST(a_configured_library_goes_before_all_others),
     FERRY_TEST(a_configured_library_that_is_refused_is_not_replaced_by_another),
-    FERRY_TEST(a_section_whose_file_is_another_plugin_is_an_error_with_its_line),
+    FERRY_TEST(a_section_whose_file_is_a_different_plugin_is_an_error_with_its_line),
     FERRY_TEST(a_section_without_a_file_has_its_line),
     FERRY_TEST(a_disabled_plugin_is_never_loaded),
     FERRY_TEST(a_program_with_more_rights_ignores_the_environment_and_says_so_once),

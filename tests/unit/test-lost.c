@@ -45,7 +45,7 @@ static void release_all(ferry_memory *m[MANY])
     wx_run_all();
 }
 
-static void the_host_reads_and_writes_what_the_other_device_has(void)
+static void the_host_reads_and_writes_contents_of_the_other_device(void)
 {
     ferry_memory *m[MANY];
 
@@ -64,7 +64,7 @@ static void the_host_reads_and_writes_what_the_other_device_has(void)
     release_all(m);
 }
 
-static void the_host_overwrites_what_the_other_device_has(void)
+static void the_host_overwrites_contents_of_the_other_device(void)
 {
     ferry_memory *m[MANY];
 
@@ -235,7 +235,7 @@ static void a_longer_copy_that_is_lost_takes_no_other_along(void)
     grow_after_a_loss(true);
 }
 
-static void nor_does_a_device_whose_loss_is_not_detected_yet(void)
+static void a_device_whose_loss_is_undetected_does_not_either(void)
 {
     grow_after_a_loss(false);
 }
@@ -312,8 +312,8 @@ static void a_side_that_went_is_fetched_elsewhere(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(the_host_reads_and_writes_what_the_other_device_has),
-    FERRY_TEST(the_host_overwrites_what_the_other_device_has),
+    FERRY_TEST(the_host_reads_and_writes_contents_of_the_other_device),
+    FERRY_TEST(the_host_overwrites_contents_of_the_other_device),
     FERRY_TEST(work_runs_where_a_copy_is_left),
     FERRY_TEST(lost_contents_can_be_written_on_the_host),
     FERRY_TEST(a_copy_that_went_with_a_device_is_fetched_elsewhere),
@@ -321,7 +321,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(invalidated_contents_are_not_reported_as_lost),
     FERRY_TEST(replaced_contents_are_not_reported_as_lost),
     FERRY_TEST(a_side_that_went_is_fetched_elsewhere),
-    FERRY_TEST(nor_does_a_device_whose_loss_is_not_detected_yet),
+    FERRY_TEST(a_device_whose_loss_is_undetected_does_not_either),
     FERRY_TEST(a_copy_whose_only_other_is_on_a_lost_device_is_not_evicted),
     FERRY_TEST(a_scale_goes_on_where_the_contents_are),
     FERRY_TEST(a_fill_goes_on_where_the_contents_are),

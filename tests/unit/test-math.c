@@ -174,7 +174,7 @@ static void copy_and_fill_take_every_dtype(void)
     fx_end();
 }
 
-static void fill_rounds_and_refuses_what_an_integer_cannot_hold(void)
+static void fill_rounds_and_refuses_values_beyond_an_integer(void)
 {
     struct array x;
 
@@ -360,7 +360,7 @@ static void gemm_multiplies_in_every_orientation(void)
     fx_end();
 }
 
-static void beta_zero_does_not_read_what_was_there(void)
+static void beta_zero_does_not_read_the_old_values(void)
 {
     start();
     for (size_t t = 0; t < FERRY_TEST_COUNT(fx_floats); t++) {
@@ -477,13 +477,13 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(scal_multiplies),
     FERRY_TEST(scal_by_zero_keeps_nan),
     FERRY_TEST(copy_and_fill_take_every_dtype),
-    FERRY_TEST(fill_rounds_and_refuses_what_an_integer_cannot_hold),
+    FERRY_TEST(fill_rounds_and_refuses_values_beyond_an_integer),
     FERRY_TEST(convert_rounds_to_nearest_even),
     FERRY_TEST(reductions_give_a_double),
     FERRY_TEST(long_reductions_stay_accurate),
     FERRY_TEST(gemv_multiplies_in_either_orientation_with_any_stride),
     FERRY_TEST(gemm_multiplies_in_every_orientation),
-    FERRY_TEST(beta_zero_does_not_read_what_was_there),
+    FERRY_TEST(beta_zero_does_not_read_the_old_values),
     FERRY_TEST(integers_have_no_arithmetic),
     FERRY_TEST(wrong_sizes_and_queues_are_refused),
     FERRY_TEST(matrices_beyond_int32_are_refused_before_anything_is_done),

@@ -32,7 +32,7 @@ static ferry_device *cpu_device(void)
 }
 
 /* On its way to the other device it is the host's copy that changes, on whatever storage. */
-static void a_read_only_block_is_no_staging_place(void)
+static void a_read_only_block_is_not_used_for_staging(void)
 {
     int calls = 0;
     ferry_memory *m;
@@ -251,7 +251,7 @@ static ferry_memory *stale_on_host(int *calls)
     return m;
 }
 
-static void an_eviction_runs_the_deleter_of_what_it_replaces(void)
+static void an_eviction_runs_the_deleter_of_the_replaced_block(void)
 {
     int calls = 0;
     ferry_memory *m;
@@ -310,9 +310,9 @@ static const ferry_test_case sync_cases[] = {
 };
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_read_only_block_is_no_staging_place),
+    FERRY_TEST(a_read_only_block_is_not_used_for_staging),
     FERRY_TEST(a_read_only_block_beside_a_shared_one_is_not_written),
-    FERRY_TEST(an_eviction_runs_the_deleter_of_what_it_replaces),
+    FERRY_TEST(an_eviction_runs_the_deleter_of_the_replaced_block),
 };
 
 static const ferry_test_case many_cases[] = {

@@ -181,7 +181,7 @@ static void a_peer_source_is_preferred_to_the_host(void)
     wx_end();
 }
 
-static void a_source_that_is_lost_is_no_source(void)
+static void a_lost_copy_is_not_used_as_a_source(void)
 {
     ferry_memory *m;
 
@@ -372,7 +372,7 @@ static void a_kernel_of_the_cpu_waits_for_copies_that_read_its_memory(void)
 }
 
 /* The cpu's access finds out, and the host's bytes are the same. */
-static void a_failed_copy_out_is_no_data_of_the_cpu_or_the_host(void)
+static void a_failed_copy_out_does_not_fill_the_cpu_or_the_host(void)
 {
     ferry_device *cpu;
     ferry_memory *m;
@@ -551,14 +551,14 @@ static const ferry_test_case manual_cases[] = {
     FERRY_TEST(devices_hand_a_memory_to_and_fro),
     FERRY_TEST(sim_and_cpu_share_a_memory),
     FERRY_TEST(a_kernel_of_the_cpu_waits_for_copies_that_read_its_memory),
-    FERRY_TEST(a_failed_copy_out_is_no_data_of_the_cpu_or_the_host),
+    FERRY_TEST(a_failed_copy_out_does_not_fill_the_cpu_or_the_host),
     FERRY_TEST(a_blob_moves_its_home),
     FERRY_TEST(a_deleter_runs_once_after_the_copies_from_its_memory),
     FERRY_TEST(a_deleter_runs_when_adopted_memory_is_replaced),
     FERRY_TEST(a_device_copy_is_adopted_beside_the_others),
     FERRY_TEST(a_failed_adoption_leaves_ownership_with_the_caller),
     FERRY_TEST(invalidate_forgets_on_all_devices),
-    FERRY_TEST(a_source_that_is_lost_is_no_source),
+    FERRY_TEST(a_lost_copy_is_not_used_as_a_source),
 };
 
 static const ferry_test_case no_peer_cases[] = {

@@ -174,7 +174,7 @@ static void check(const struct pattern *t, int fuse, int plan, int backward)
     fx_end();
 }
 
-static void layers_in_place_write_what_caffe_shares_alone(void)
+static void layers_in_place_write_only_blobs_that_caffe_shares(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(patterns); i++) {
         for (int fuse = -1; fuse <= 0; fuse++)
@@ -234,7 +234,7 @@ static void a_residual_net_is_the_same_in_place_or_not(void)
     }
 }
 
-static void an_output_of_dropout_is_no_other_blobs_memory(void)
+static void an_output_of_dropout_has_memory_of_its_own(void)
 {
     ferry_net *net = open_text(X DROPOUT("x", "y"), 0, 0, 0);
     float *y;
@@ -371,9 +371,9 @@ static void a_copy_that_nothing_sees_is_not_made(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(layers_in_place_write_what_caffe_shares_alone),
+    FERRY_TEST(layers_in_place_write_only_blobs_that_caffe_shares),
     FERRY_TEST(a_residual_net_is_the_same_in_place_or_not),
-    FERRY_TEST(an_output_of_dropout_is_no_other_blobs_memory),
+    FERRY_TEST(an_output_of_dropout_has_memory_of_its_own),
     FERRY_TEST(dropout_in_test_passes_its_gradient_on),
     FERRY_TEST(a_loss_is_of_the_contents_before_a_layer_in_place),
     FERRY_TEST(a_split_of_one_top_has_a_diff_of_its_own),

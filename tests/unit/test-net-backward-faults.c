@@ -207,7 +207,7 @@ static void fail_each(const struct sim_control *control, void *sim, fail fails, 
     fx_end();
 }
 
-static void what_the_device_fails_at_is_the_error_and_the_next_iteration_is_right(void)
+static void a_device_failure_is_the_error_and_the_next_iteration_is_right(void)
 {
     const struct sim_control *control;
     void *sim;
@@ -255,7 +255,7 @@ static void fail_each_late(const struct sim_control *control, void *sim, uint32_
     fx_end();
 }
 
-static void what_fails_late_is_told_and_no_gradient_is_wrong(void)
+static void a_late_failure_is_reported_and_no_gradient_is_wrong(void)
 {
     const struct sim_control *control;
     void *sim;
@@ -273,8 +273,8 @@ static const ferry_test_case memory[] = {
 };
 
 static const ferry_test_case failures[] = {
-    FERRY_TEST(what_the_device_fails_at_is_the_error_and_the_next_iteration_is_right),
-    FERRY_TEST(what_fails_late_is_told_and_no_gradient_is_wrong),
+    FERRY_TEST(a_device_failure_is_the_error_and_the_next_iteration_is_right),
+    FERRY_TEST(a_late_failure_is_reported_and_no_gradient_is_wrong),
 };
 
 int main(int argc, char **argv)

@@ -56,7 +56,7 @@ static bool needs(const ferry_net *net, const char *layer)
 /* ---- who is run ---------------------------------------------------------------------------------- */
 
 /* As Caffe's Net says of nets like these. */
-static void layers_are_run_from_what_learns_to_a_loss(void)
+static void layers_are_run_from_learned_parameters_to_a_loss(void)
 {
     static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2")
         IP("a", "x", "param { lr_mult: 0 } param { lr_mult: 0 }") IP("b", "a", "")
@@ -113,7 +113,7 @@ static void a_loss_without_a_top_has_the_weight_that_is_given(void)
     }
 }
 
-static void propagate_down_stops_what_is_before_it(void)
+static void propagate_down_stops_the_layers_before_it(void)
 {
     static const char text[] =
         INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2") IP("a", "x", "")
@@ -331,7 +331,7 @@ static void shared_parameters_sum_their_diffs(void)
 }
 
 /* Where Caffe writes before its plane: an input of −FLT_MAX is nobody's maximum, so the mask is −1. */
-static void a_pool_without_a_maximum_gives_its_gradient_to_none(void)
+static void a_pool_without_a_maximum_has_no_gradient(void)
 {
     static const char text[] = "force_backward: true\n" INPUT(
         "x", "dim: 1 dim: 2 dim: 2 dim: 2") "layer { name: 'p' type: 'Pooling' bottom: 'x' top: "
@@ -373,7 +373,7 @@ static const struct {
     { "HingeLoss", "bottom: 't'", true },
 };
 
-static void a_prediction_that_is_no_number_is_a_loss_that_is_none(void)
+static void a_nan_prediction_gives_a_nan_loss(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(losses); i++) {
         char text[1024];
@@ -551,7 +551,7 @@ static void probabilities_may_be_overwritten(void)
 }
 
 /* Once the images are there, gradients of a device that has the operations do not leave it. */
-static void the_counts_tell_what_backward_moves(void)
+static void the_counts_include_the_copies_of_backward(void)
 {
     static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2")
         IP("a", "x", "") "layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'a' }\n" IP(
@@ -600,11 +600,11 @@ static void means_are_logged_where_all_blobs_are_there(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(layers_are_run_from_what_learns_to_a_loss),
+    FERRY_TEST(layers_are_run_from_learned_parameters_to_a_loss),
     FERRY_TEST(a_loss_without_a_top_has_the_weight_that_is_given),
     FERRY_TEST(the_diffs_of_exposed_states_go_nowhere),
     FERRY_TEST(probabilities_may_be_overwritten),
-    FERRY_TEST(propagate_down_stops_what_is_before_it),
+    FERRY_TEST(propagate_down_stops_the_layers_before_it),
     FERRY_TEST(force_backward_stops_at_labels_and_says_so),
     FERRY_TEST(a_loss_through_labels_is_an_error_in_caffes_words),
     FERRY_TEST(backward_wants_a_forward_of_these_shapes_and_leave),
@@ -612,11 +612,11 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_part_of_other_shapes_goes_backward_by_itself),
     FERRY_TEST(a_split_sums_the_diffs_of_weighted_losses),
     FERRY_TEST(shared_parameters_sum_their_diffs),
-    FERRY_TEST(a_pool_without_a_maximum_gives_its_gradient_to_none),
-    FERRY_TEST(a_prediction_that_is_no_number_is_a_loss_that_is_none),
+    FERRY_TEST(a_pool_without_a_maximum_has_no_gradient),
+    FERRY_TEST(a_nan_prediction_gives_a_nan_loss),
     FERRY_TEST(dropouts_gradient_goes_where_its_values_went),
     FERRY_TEST(the_first_gradients_of_a_training_are_caffes),
-    FERRY_TEST(the_counts_tell_what_backward_moves),
+    FERRY_TEST(the_counts_include_the_copies_of_backward),
     FERRY_TEST(means_are_logged_where_all_blobs_are_there),
 };
 

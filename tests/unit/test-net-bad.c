@@ -70,7 +70,7 @@ static const struct {
       FERRY_EFORMAT, "layer \"a\": 2 loss_weights for 1 tops" },
 };
 
-static void what_cannot_be_is_one_error_with_its_place(void)
+static void an_impossible_definition_is_one_error_with_its_position(void)
 {
     size_t i;
 
@@ -578,7 +578,7 @@ static void blobs_without_elements_go_through(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(blobs_without_elements_go_through),
-    FERRY_TEST(what_cannot_be_is_one_error_with_its_place),
+    FERRY_TEST(an_impossible_definition_is_one_error_with_its_position),
     FERRY_TEST(a_text_cut_anywhere_is_an_error_or_a_net),
     FERRY_TEST(shapes_that_do_not_fit_are_named_with_their_layer),
     FERRY_TEST(a_bottom_and_the_parameters_that_it_does_not_fit_are_named),

@@ -199,7 +199,7 @@ static void a_plan_goes_on_in_another_block(void)
 }
 
 /* Columns of 162 KiB, for which no block is large enough: one channel's go at a time. */
-static void what_is_composed_keeps_to_the_largest_block(void)
+static void composed_operations_respect_the_largest_block(void)
 {
     static const char text[] =
         "input: 'x' input_shape { dim: 1 dim: 8 dim: 24 dim: 24 }\n"
@@ -268,7 +268,7 @@ static const ferry_test_case cases[] = {
 };
 
 static const ferry_test_case composed[] = {
-    FERRY_TEST(what_is_composed_keeps_to_the_largest_block),
+    FERRY_TEST(composed_operations_respect_the_largest_block),
 };
 
 static const ferry_test_case blocks[] = {

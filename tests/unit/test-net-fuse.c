@@ -277,7 +277,7 @@ static void check_pattern(const struct pattern *t)
     fx_end();
 }
 
-static void each_pattern_computes_what_its_layers_do(void)
+static void each_pattern_computes_the_same_as_its_layers(void)
 {
     for (size_t i = 0; i < FERRY_TEST_COUNT(patterns); i++)
         check_pattern(&patterns[i]);
@@ -286,7 +286,7 @@ static void each_pattern_computes_what_its_layers_do(void)
 static const char chain[] = X CONV BN("c", "d") SCALE("d", "e") RELU("e", "f")
     LAYER("pool", "Pooling", "f", "y", "pooling_param { kernel_size: 2 stride: 2 }");
 
-static void what_is_fused_or_planned_away_names_keep(void)
+static void reading_a_fused_or_planned_blob_names_keep(void)
 {
     const char *const keep[] = { "e" };
     ferry_net_options o = { .struct_size = sizeof o, .text = chain, .text_size = strlen(chain) };
@@ -311,7 +311,7 @@ static void what_is_fused_or_planned_away_names_keep(void)
     fx_end();
 }
 
-static void what_is_kept_holds_what_it_would_unfused(void)
+static void kept_blobs_have_their_unfused_values(void)
 {
     const char *const names[] = { "c", "d", "e", "f" };
     ferry_net_options o = { .struct_size = sizeof o, .text = chain, .text_size = strlen(chain) };
@@ -345,7 +345,7 @@ static void what_is_kept_holds_what_it_would_unfused(void)
     fx_end();
 }
 
-static void only_what_is_kept_is_computed(void)
+static void only_kept_blobs_are_computed(void)
 {
     const char *text =
         X CONV RELU("c", "r") LAYER("s", "Sigmoid", "r", "s", "") LAYER("t", "TanH", "r", "t", "");
@@ -425,10 +425,10 @@ static void parameters_in_other_memory_are_folded_anew(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(parameters_in_other_memory_are_folded_anew),
-    FERRY_TEST(each_pattern_computes_what_its_layers_do),
-    FERRY_TEST(what_is_fused_or_planned_away_names_keep),
-    FERRY_TEST(what_is_kept_holds_what_it_would_unfused),
-    FERRY_TEST(only_what_is_kept_is_computed),
+    FERRY_TEST(each_pattern_computes_the_same_as_its_layers),
+    FERRY_TEST(reading_a_fused_or_planned_blob_names_keep),
+    FERRY_TEST(kept_blobs_have_their_unfused_values),
+    FERRY_TEST(only_kept_blobs_are_computed),
     FERRY_TEST(a_part_needs_keep),
     FERRY_TEST(a_net_that_takes_anothers_parameters_folds_them),
 };

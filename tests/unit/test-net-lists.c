@@ -88,7 +88,7 @@ static void the_second_pass_is_recorded_and_later_ones_replayed(void)
     wx_end();
 }
 
-static void another_shape_is_another_list(void)
+static void a_different_shape_has_its_own_list(void)
 {
     static const int64_t two[] = { 2, 3, 6, 6 }, one[] = { 1, 3, 6, 6 };
     ferry_net *net;
@@ -167,7 +167,7 @@ static void a_replay_that_fails_is_the_passs_error(void)
     wx_end();
 }
 
-static void a_device_without_lists_gets_none(void)
+static void a_device_without_lists_gets_single_runs(void)
 {
     ferry_net *net;
 
@@ -195,7 +195,7 @@ static ferry_operation_tier tier_of(uint32_t kind)
     return plan.tier;
 }
 
-static void the_host_computes_what_it_is_faster_at(void)
+static void the_host_computes_operations_that_it_is_faster_at(void)
 {
     ferry_net *net;
 
@@ -211,13 +211,14 @@ static void the_host_computes_what_it_is_faster_at(void)
 
 static const ferry_test_case lists[] = {
     FERRY_TEST(the_second_pass_is_recorded_and_later_ones_replayed),
-    FERRY_TEST(another_shape_is_another_list),
+    FERRY_TEST(a_different_shape_has_its_own_list),
     FERRY_TEST(new_weights_are_in_a_replayed_pass),
     FERRY_TEST(a_recording_that_fails_is_run_instead),
     FERRY_TEST(a_replay_that_fails_is_the_passs_error),
 };
-static const ferry_test_case none[] = { FERRY_TEST(a_device_without_lists_gets_none) };
-static const ferry_test_case slow[] = { FERRY_TEST(the_host_computes_what_it_is_faster_at) };
+static const ferry_test_case none[] = { FERRY_TEST(a_device_without_lists_gets_single_runs) };
+static const ferry_test_case slow[] = { FERRY_TEST(
+    the_host_computes_operations_that_it_is_faster_at) };
 
 int main(int argc, char **argv)
 {

@@ -183,7 +183,7 @@ static bool check_fused(const struct model *m, const char *net, const char *weig
     return check_net(m, net, weights, io, false);
 }
 
-static void every_blob_of_a_model_is_what_caffe_computes(void)
+static void every_blob_of_a_model_has_caffe_s_values(void)
 {
     check_models(check_bare);
 }
@@ -275,15 +275,15 @@ static bool check_ten(const struct model *m, const char *path, const char *weigh
     return good;
 }
 
-static void ten_images_at_once_are_what_each_is_alone(void)
+static void ten_images_at_once_equal_each_alone(void)
 {
     check_models(check_ten);
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(every_blob_of_a_model_is_what_caffe_computes),
+    FERRY_TEST(every_blob_of_a_model_has_caffe_s_values),
     FERRY_TEST(planned_and_fused_it_computes_the_same),
-    FERRY_TEST(ten_images_at_once_are_what_each_is_alone),
+    FERRY_TEST(ten_images_at_once_equal_each_alone),
 };
 
 int main(int argc, char **argv)

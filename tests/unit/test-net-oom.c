@@ -254,7 +254,7 @@ static void every_allocation_of_saving_may_fail(void)
 }
 
 /* Settled passes, and shapes that come back, make none: the first one would fail. */
-static void what_was_run_before_allocates_nothing(void)
+static void a_repeated_pass_allocates_nothing(void)
 {
     static const int64_t sides[] = { 6, 3, 7, 5, 4, 8, 9, 10 };
     ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
@@ -289,7 +289,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(every_allocation_of_running_may_fail),
     FERRY_TEST(every_allocation_of_loading_may_fail),
     FERRY_TEST(every_allocation_of_saving_may_fail),
-    FERRY_TEST(what_was_run_before_allocates_nothing),
+    FERRY_TEST(a_repeated_pass_allocates_nothing),
 };
 
 int main(int argc, char **argv)

@@ -149,7 +149,7 @@ static bool check(const struct reference *r, const char *prototxt, const char *w
     return good;
 }
 
-static void what_others_computed_is_computed(void)
+static void published_results_are_reproduced(void)
 {
     size_t good = 0, tried = 0;
 
@@ -172,7 +172,7 @@ static void what_others_computed_is_computed(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_others_computed_is_computed),
+    FERRY_TEST(published_results_are_reproduced),
 };
 
 int main(int argc, char **argv)

@@ -164,7 +164,7 @@ static int fail_each(uint32_t call, int before)
     return failed;
 }
 
-static void what_the_device_fails_at_leaves_them_as_they_were(void)
+static void a_device_failure_leaves_them_unchanged(void)
 {
     begin();
     fx_sim(fx_device(), &control, &sim);
@@ -207,7 +207,7 @@ static void fail_each_late(uint32_t call)
     }
 }
 
-static void what_fails_late_costs_a_pass_and_no_statistics(void)
+static void a_late_failure_costs_a_pass_and_no_statistics(void)
 {
     begin();
     fx_sim(fx_device(), &control, &sim);
@@ -221,8 +221,8 @@ static const ferry_test_case memory[] = {
 };
 
 static const ferry_test_case failures[] = {
-    FERRY_TEST(what_the_device_fails_at_leaves_them_as_they_were),
-    FERRY_TEST(what_fails_late_costs_a_pass_and_no_statistics),
+    FERRY_TEST(a_device_failure_leaves_them_unchanged),
+    FERRY_TEST(a_late_failure_costs_a_pass_and_no_statistics),
 };
 
 int main(int argc, char **argv)

@@ -215,7 +215,7 @@ static void a_field_without_a_number_is_left_out_and_named(void)
     fx_end();
 }
 
-static void what_cannot_be_saved_leaves_what_was_there(void)
+static void a_failed_save_keeps_the_old_file(void)
 {
     float wanted[8], got[8];
     ferry_net *net, *other = NULL;
@@ -242,7 +242,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_caffemodel_is_a_net_without_its_prototxt),
     FERRY_TEST(the_definition_is_whole_but_for_second_layers_of_one_name),
     FERRY_TEST(a_field_without_a_number_is_left_out_and_named),
-    FERRY_TEST(what_cannot_be_saved_leaves_what_was_there),
+    FERRY_TEST(a_failed_save_keeps_the_old_file),
 };
 
 int main(int argc, char **argv)

@@ -429,7 +429,7 @@ static ferry_layer_type *type_of_size(size_t size)
     return types[made++];
 }
 
-static void what_a_shorter_structure_lacks_is_zero(void)
+static void missing_members_of_a_shorter_structure_are_zero(void)
 {
     static const char text[] = INPUT("dim: 2") "layer { name: 's' type: 'Shorter' bottom: 'x' top: "
                                                "'y' }";
@@ -461,7 +461,7 @@ static void what_a_shorter_structure_lacks_is_zero(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_a_shorter_structure_lacks_is_zero),
+    FERRY_TEST(missing_members_of_a_shorter_structure_are_zero),
     FERRY_TEST(a_chain_of_layers_computes),
     FERRY_TEST(another_shape_of_the_input_reshapes_the_rest_and_comes_back),
     FERRY_TEST(a_blob_with_two_consumers_is_split_by_caffes_names),

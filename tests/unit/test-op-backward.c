@@ -228,7 +228,7 @@ static bool agrees(struct om_numbers *n, const struct ob_pass *pass, struct pair
     return good;
 }
 
-static void gradients_are_what_moving_an_operand_shows(void)
+static void gradients_equal_finite_differences(void)
 {
     uint64_t first = om_number_of("FERRY_TEST_SEED", 1),
              count = om_number_of("FERRY_TEST_OPS", 100), seed;
@@ -436,7 +436,7 @@ static ferry_op_desc maximum(void)
     return op;
 }
 
-static void a_mask_outside_its_window_gives_to_none(void)
+static void a_mask_outside_its_window_contributes_nothing(void)
 {
     static const struct {
         int32_t mask[3];
@@ -557,7 +557,7 @@ static void inputs_outputs_and_steps_too_many_or_too_few_are_refused(void)
 }
 
 /* By kind: which passes there are is a table of its own here. */
-static void passes_that_a_kind_has_not_are_refused(void)
+static void passes_that_a_kind_lacks_are_refused(void)
 {
     static const uint8_t has[64] = {
         [FERRY_OP_CONVOLUTION] = 7, [FERRY_OP_INNER_PRODUCT] = 7, [FERRY_OP_POOL] = 1,
@@ -602,13 +602,13 @@ static void functions_without_the_pass_are_refused(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(gradients_are_what_moving_an_operand_shows),
+    FERRY_TEST(gradients_equal_finite_differences),
     FERRY_TEST(passes_can_be_made_of_products_and_columns),
     FERRY_TEST(slopes_at_the_edges_are_caffes),
-    FERRY_TEST(a_mask_outside_its_window_gives_to_none),
+    FERRY_TEST(a_mask_outside_its_window_contributes_nothing),
     FERRY_TEST(operands_that_do_not_fit_are_named),
     FERRY_TEST(inputs_outputs_and_steps_too_many_or_too_few_are_refused),
-    FERRY_TEST(passes_that_a_kind_has_not_are_refused),
+    FERRY_TEST(passes_that_a_kind_lacks_are_refused),
     FERRY_TEST(functions_without_the_pass_are_refused),
 };
 

@@ -71,7 +71,7 @@ static void refused(int code, const ferry_op_desc *op, const char *says)
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "convolution"));
 }
 
-static void what_fits_is_accepted(void)
+static void matching_weights_are_accepted(void)
 {
     ferry_op_desc op = convolution();
 
@@ -91,7 +91,7 @@ static void a_null_or_sizeless_operation_is_refused(void)
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EINVAL);
 }
 
-static void numbers_that_are_none_are_refused(void)
+static void invalid_numbers_are_refused(void)
 {
     ferry_op_desc op = convolution();
 
@@ -353,9 +353,9 @@ static void without_memory_the_host_target_is_an_error(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_fits_is_accepted),
+    FERRY_TEST(matching_weights_are_accepted),
     FERRY_TEST(a_null_or_sizeless_operation_is_refused),
-    FERRY_TEST(numbers_that_are_none_are_refused),
+    FERRY_TEST(invalid_numbers_are_refused),
     FERRY_TEST(operands_too_many_or_too_few_are_refused),
     FERRY_TEST(shapes_that_do_not_fit_name_both_numbers),
     FERRY_TEST(a_window_out_of_range_is_refused),

@@ -119,7 +119,7 @@ static ferry_operation_tier check(const ferry_op_desc *op, const double *wanted,
     return plan.tier;
 }
 
-static void halves_are_computed_and_what_that_moves_is_counted(void)
+static void halves_are_computed_and_their_copies_counted(void)
 {
     static const ferry_dtype dtypes[] = { FERRY_F16, FERRY_BF16, FERRY_F64, FERRY_F32 };
 
@@ -333,7 +333,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_host_is_that_of_the_devices_runtime),
     FERRY_TEST(a_host_that_cannot_be_opened_is_an_error),
     FERRY_TEST(a_sibling_is_of_the_same_runtime),
-    FERRY_TEST(halves_are_computed_and_what_that_moves_is_counted),
+    FERRY_TEST(halves_are_computed_and_their_copies_counted),
     FERRY_TEST(halves_are_computed_in_place),
     FERRY_TEST(transposed_operands_stay_where_they_are),
     FERRY_TEST(strict_names_kind_shape_and_plugin),

@@ -238,7 +238,7 @@ static void operands_that_overlap_are_refused_but_slices_are_not(void)
 }
 
 /* A product may take the place of its own c, not of what a step adds to it: that is read later. */
-static void what_a_step_adds_is_no_place_for_the_result(void)
+static void the_result_does_not_overwrite_an_operand_of_a_step(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *a = floats((float[]){ 1, 2, 3, 4 }, 4), *y = floats(six, 4);
@@ -270,7 +270,7 @@ static void what_a_step_adds_is_no_place_for_the_result(void)
 }
 
 /* Dimensions of 1 with strides that nobody steps, and a step's operand that nobody reads. */
-static void what_says_nothing_may_be_anything(void)
+static void ignored_strides_may_have_any_value(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *x = floats(six, 6), *w = floats((float[]){ 2, -1 }, 2), *y = floats(NULL, 6);
@@ -307,7 +307,7 @@ static ferry_operation *made(ferry_device *dev, const ferry_op_desc *op)
     return o;
 }
 
-static void the_mean_of_none_is_zero(void)
+static void the_mean_of_no_elements_is_zero(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *none = fx_memory(0), *mean = floats(six, 2), *variance = floats(six, 2);
@@ -405,7 +405,7 @@ static void an_empty_operation_does_nothing(void)
     fx_end();
 }
 
-static void lost_inputs_are_said_and_outputs_keep_theirs(void)
+static void lost_inputs_are_reported_and_outputs_are_kept(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *x = floats(six, 6), *y = floats(six, 6);
@@ -427,7 +427,7 @@ static void lost_inputs_are_said_and_outputs_keep_theirs(void)
     fx_end();
 }
 
-static void what_is_no_operation_is_refused_before_any_device(void)
+static void invalid_operations_are_refused_before_any_device(void)
 {
     ferry_device *dev = fx_device();
     ferry_op_desc op = relu();
@@ -522,14 +522,14 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(constants_are_packed_once_and_again_when_written),
     FERRY_TEST(places_that_cannot_be_are_refused_and_nothing_changes),
     FERRY_TEST(operands_that_overlap_are_refused_but_slices_are_not),
-    FERRY_TEST(what_a_step_adds_is_no_place_for_the_result),
-    FERRY_TEST(what_says_nothing_may_be_anything),
-    FERRY_TEST(the_mean_of_none_is_zero),
+    FERRY_TEST(the_result_does_not_overwrite_an_operand_of_a_step),
+    FERRY_TEST(ignored_strides_may_have_any_value),
+    FERRY_TEST(the_mean_of_no_elements_is_zero),
     FERRY_TEST(an_index_outside_names_no_row),
     FERRY_TEST(a_copy_keeps_every_bit),
     FERRY_TEST(an_empty_operation_does_nothing),
-    FERRY_TEST(lost_inputs_are_said_and_outputs_keep_theirs),
-    FERRY_TEST(what_is_no_operation_is_refused_before_any_device),
+    FERRY_TEST(lost_inputs_are_reported_and_outputs_are_kept),
+    FERRY_TEST(invalid_operations_are_refused_before_any_device),
     FERRY_TEST(shorter_structures_are_taken),
     FERRY_TEST(longer_structures_are_taken),
 };

@@ -218,7 +218,7 @@ static void write_file(const unsigned char *bytes, long n)
 
 /* ---- cases ---------------------------------------------------------------------------------- */
 
-static void what_was_compiled_is_taken_by_the_next_process(void)
+static void compiled_programs_are_reused_by_the_next_process(void)
 {
     struct stat s;
     int first;
@@ -298,7 +298,7 @@ static void the_file_of_another_driver_is_built_anew(void)
     end();
 }
 
-static void what_others_can_write_is_not_trusted(void)
+static void world_writable_files_are_not_trusted(void)
 {
     begin();
     if (process() != BUILT) {
@@ -365,10 +365,10 @@ static void a_forward_pass_is_one_program(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_was_compiled_is_taken_by_the_next_process),
+    FERRY_TEST(compiled_programs_are_reused_by_the_next_process),
     FERRY_TEST(a_damaged_file_is_built_anew),
     FERRY_TEST(the_file_of_another_driver_is_built_anew),
-    FERRY_TEST(what_others_can_write_is_not_trusted),
+    FERRY_TEST(world_writable_files_are_not_trusted),
     FERRY_TEST(without_a_folder_kernels_are_compiled_all_the_same),
     FERRY_TEST(two_processes_at_once_leave_one_good_file),
     FERRY_TEST(a_forward_pass_is_one_program),

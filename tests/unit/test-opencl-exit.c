@@ -6,14 +6,14 @@
 
 /* On a driver that exit() ends, and that ends who calls it afterwards: ferry, or CLBlast. */
 
-static void nobody_calls_a_driver_that_has_ended(void)
+static void a_driver_that_has_ended_is_not_called(void)
 {
     ocl_layer.ends = true;
     ax_run("opencl", false);
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(nobody_calls_a_driver_that_has_ended),
+    FERRY_TEST(a_driver_that_has_ended_is_not_called),
 };
 
 int main(int argc, char **argv)

@@ -97,7 +97,7 @@ static void a_host_block_is_shared_wherever_the_driver_puts_it(void)
 }
 
 /* Memory of the program's own can be shared all the same, at what the driver takes for it. */
-static void memory_of_somebody_else_is_copied_by_the_driver(void)
+static void memory_of_the_program_is_copied_by_the_driver(void)
 {
     static _Alignas(4096) unsigned char own[8192];
     unsigned char byte = 0;
@@ -121,7 +121,7 @@ static void memory_of_somebody_else_is_copied_by_the_driver(void)
 }
 
 /* What may copy is measured by ferry before it is shared; a processor's memory is the host's. */
-static void who_may_copy_at_a_map_says_so(void)
+static void a_device_that_may_copy_at_a_map_reports_it(void)
 {
     for (int gpu = 0; gpu < 2; gpu++) {
         ferry_plugin_properties p = { .struct_size = sizeof(p) };
@@ -219,7 +219,7 @@ static void many_commands_begin_by_themselves(void)
 }
 
 /* Rusticl's events are done a little later than their queue. */
-static void what_was_waited_for_is_done(void)
+static void awaited_work_is_done(void)
 {
     void *block, *queue = NULL, *event = NULL;
 
@@ -245,11 +245,11 @@ static void what_was_waited_for_is_done(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_host_block_of_a_gpu_is_the_drivers_own),
     FERRY_TEST(a_host_block_is_shared_wherever_the_driver_puts_it),
-    FERRY_TEST(memory_of_somebody_else_is_copied_by_the_driver),
-    FERRY_TEST(who_may_copy_at_a_map_says_so),
+    FERRY_TEST(memory_of_the_program_is_copied_by_the_driver),
+    FERRY_TEST(a_device_that_may_copy_at_a_map_reports_it),
     FERRY_TEST(a_gpu_adds_floats_up_without_doubles),
     FERRY_TEST(many_commands_begin_by_themselves),
-    FERRY_TEST(what_was_waited_for_is_done),
+    FERRY_TEST(awaited_work_is_done),
 };
 
 int main(int argc, char **argv)

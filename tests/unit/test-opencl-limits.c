@@ -209,7 +209,7 @@ static void *open_eight(void)
 }
 
 /* CLBlast is one way to compute, and not the only one. */
-static void what_clblast_cannot_run_is_run_without_it(void)
+static void operations_that_clblast_cannot_run_are_run_without_it(void)
 {
     float y[8];
     void *block;
@@ -444,7 +444,7 @@ static void elements_from_2_to_the_31_on_are_reached(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(elements_that_an_int_can_number_are_clblasts),
     FERRY_TEST(an_error_of_clblast_is_named),
-    FERRY_TEST(what_clblast_cannot_run_is_run_without_it),
+    FERRY_TEST(operations_that_clblast_cannot_run_are_run_without_it),
     FERRY_TEST(each_code_of_clblast_has_its_consequence),
     FERRY_TEST(every_routine_has_one_that_takes_its_place),
     FERRY_TEST(groups_are_as_small_as_their_kernels_want_them),

@@ -407,7 +407,7 @@ static void the_example_runs_a_kernel_of_its_own_on_a_blob(void)
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
-static void work_that_fails_later_is_told_at_the_next_access_by_name(void)
+static void a_later_failure_is_reported_at_the_next_access_by_name(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *m = fx_memory_in(FERRY_HEAD_AT_DEVICE, false);
@@ -488,7 +488,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(objects_that_do_not_fit_are_refused_by_name),
     FERRY_TEST(devices_in_one_context_copy_directly),
     FERRY_TEST(the_example_runs_a_kernel_of_its_own_on_a_blob),
-    FERRY_TEST(work_that_fails_later_is_told_at_the_next_access_by_name),
+    FERRY_TEST(a_later_failure_is_reported_at_the_next_access_by_name),
     FERRY_TEST(a_block_beyond_the_largest_says_device_bytes_and_both_numbers),
 };
 

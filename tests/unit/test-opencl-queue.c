@@ -154,7 +154,7 @@ static void enqueue_a_failure(void *block)
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, 0), 7, 1), 0);
 }
 
-static void a_failure_is_told_by_the_event_after_it_and_by_name(void)
+static void a_failure_is_reported_by_the_event_after_it_with_its_name(void)
 {
     void *block, *before, *event, *after;
 
@@ -179,7 +179,7 @@ static void a_failure_is_told_by_the_event_after_it_and_by_name(void)
     work_again();
 }
 
-static void a_failure_is_told_by_the_next_wait_too_and_once(void)
+static void a_failure_is_also_reported_by_the_next_wait_once(void)
 {
     void *block, *event;
 
@@ -337,7 +337,7 @@ static void a_device_around_the_programs_objects_uses_them_and_lets_them_go(void
     clReleaseContext(context);
 }
 
-static void what_cannot_be_adopted_is_named(void)
+static void an_object_that_cannot_be_adopted_is_named(void)
 {
     static const char *const names[] = { "cl_context", "cl_device_id", "cl_queue" };
     void *values[3];
@@ -388,13 +388,13 @@ static void native_objects_have_names_and_sizes(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_event_is_done_when_the_work_before_it_is),
     FERRY_TEST(a_queue_waits_for_the_event_of_another),
-    FERRY_TEST(a_failure_is_told_by_the_event_after_it_and_by_name),
-    FERRY_TEST(a_failure_is_told_by_the_next_wait_too_and_once),
+    FERRY_TEST(a_failure_is_reported_by_the_event_after_it_with_its_name),
+    FERRY_TEST(a_failure_is_also_reported_by_the_next_wait_once),
     FERRY_TEST(a_failure_long_ago_is_not_forgotten),
     FERRY_TEST(a_wrapped_queue_is_used_and_left_as_it_was),
     FERRY_TEST(a_queue_out_of_order_is_refused),
     FERRY_TEST(a_device_around_the_programs_objects_uses_them_and_lets_them_go),
-    FERRY_TEST(what_cannot_be_adopted_is_named),
+    FERRY_TEST(an_object_that_cannot_be_adopted_is_named),
     FERRY_TEST(native_objects_have_names_and_sizes),
 };
 

@@ -137,7 +137,7 @@ static void copies_and_memsets_keep_to_their_bytes(void)
     ocl_close();
 }
 
-static void what_is_outside_a_block_is_refused(void)
+static void ranges_outside_a_block_are_refused(void)
 {
     unsigned char byte = 0;
     void *block;
@@ -324,7 +324,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(zero_copy_is_an_option),
     FERRY_TEST(a_block_beyond_the_largest_is_refused_with_both_numbers),
     FERRY_TEST(copies_and_memsets_keep_to_their_bytes),
-    FERRY_TEST(what_is_outside_a_block_is_refused),
+    FERRY_TEST(ranges_outside_a_block_are_refused),
     FERRY_TEST(host_blocks_are_aligned_and_copy),
     FERRY_TEST(host_blocks_of_many_pages_begin_at_different_places_of_them),
     FERRY_TEST(an_imported_block_is_the_same_memory_on_both_sides),

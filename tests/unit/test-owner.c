@@ -44,7 +44,7 @@ static void each_device_knows_its_own(void)
 }
 
 /* What a device sees of the host's memory is the host's. */
-static void an_import_is_nobodys(void)
+static void an_import_belongs_to_no_device(void)
 {
     ferry_memory *m;
     ferry_ref ref;
@@ -177,7 +177,7 @@ static const ferry_test_case cases[] = {
 };
 
 static const ferry_test_case shared_cases[] = {
-    FERRY_TEST(an_import_is_nobodys),
+    FERRY_TEST(an_import_belongs_to_no_device),
 };
 
 int main(int argc, char **argv)

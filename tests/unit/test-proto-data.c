@@ -334,7 +334,7 @@ static void check_log(const char *log_path, const char *net_path)
     free(log);
 }
 
-static void what_is_printed_is_what_caffe_printed(void)
+static void the_printed_lines_are_caffe_s(void)
 {
     static const char *const nets[][2] = {
         { "cifar10_quick/cv.init.log", "cifar10_quick/cifar10_quick.prototxt" },
@@ -375,7 +375,7 @@ static int64_t field_of(const char *type, const char *name, ferry_proto_field *o
     return -1;
 }
 
-static void fields_say_what_their_binary_form_is_and_enums_their_values(void)
+static void fields_have_a_binary_form_and_enums_their_values(void)
 {
     ferry_proto_field field;
     const char *name = NULL;
@@ -397,13 +397,13 @@ static void fields_say_what_their_binary_form_is_and_enums_their_values(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(fields_say_what_their_binary_form_is_and_enums_their_values),
+    FERRY_TEST(fields_have_a_binary_form_and_enums_their_values),
     FERRY_TEST(nets_are_read),
     FERRY_TEST(solvers_are_read),
     FERRY_TEST(cut_nets_are_one_error_each),
     FERRY_TEST(models_are_read_without_their_weights),
     FERRY_TEST(models_are_written_as_caffe_wrote_them),
-    FERRY_TEST(what_is_printed_is_what_caffe_printed),
+    FERRY_TEST(the_printed_lines_are_caffe_s),
 };
 
 int main(int argc, char **argv)

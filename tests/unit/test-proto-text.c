@@ -110,7 +110,7 @@ static void messages_are_opened_in_every_way(void)
                "input: \"a\"\ninput: \"b\"\ninput: \"c\"\n");
 }
 
-static void what_protobuf_refuses_is_refused_with_its_place(void)
+static void texts_that_protobuf_refuses_are_refused_with_their_position(void)
 {
     static const char *const texts[][2] = {
         { "layer {", "1:8: } was expected for the message of line 1, not the end" },
@@ -253,7 +253,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(strings_are_unescaped_and_joined),
     FERRY_TEST(bytes_keep_their_nul),
     FERRY_TEST(messages_are_opened_in_every_way),
-    FERRY_TEST(what_protobuf_refuses_is_refused_with_its_place),
+    FERRY_TEST(texts_that_protobuf_refuses_are_refused_with_their_position),
     FERRY_TEST(depth_is_limited_and_costs_no_stack),
     FERRY_TEST(a_text_of_one_long_line_takes_no_longer),
     FERRY_TEST(the_locale_changes_no_number),

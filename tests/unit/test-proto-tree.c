@@ -7,7 +7,7 @@
 
 /* ---- values and defaults -------------------------------------------------------------------- */
 
-static void what_is_not_given_has_its_default(void)
+static void omitted_fields_have_their_defaults(void)
 {
     ferry_proto *net = net_of("layer { name: 'c' }");
     const ferry_proto *layer = ferry_proto_message(net, "layer", 0),
@@ -36,7 +36,7 @@ static void what_is_not_given_has_its_default(void)
     ferry_proto_close(net);
 }
 
-static void what_is_given_is_what_is_got(void)
+static void values_that_are_given_are_read_back(void)
 {
     ferry_proto *net = net_of("layer { name: 'p' top: 'a' top: 'b' phase: TRAIN loss_weight: .5\n"
                               "pooling_param { pool: AVE kernel_size: 3 global_pooling: f }\n"
@@ -218,7 +218,7 @@ static ferry_proto *claimed(const char *text, const char *name)
     return p;
 }
 
-static void what_a_layer_claims_is_taken_as_it_is(void)
+static void fields_that_a_layer_claims_are_kept_unchanged(void)
 {
     static const char text[] = "layer { type: 'Acme' acme_param {\n scale: 2 factor: 1.5 on: true "
                                "mode: FAST name: 'n' at { x: [1, 2] } big: inf\n } }\n"
@@ -297,7 +297,7 @@ static void a_claim_silences_a_fork_but_no_misspelling(void)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static void what_cannot_be_opened_is_said(void)
+static void files_that_cannot_be_opened_are_reported(void)
 {
     ferry_proto_options options = { .text = "" };
     ferry_proto *p = NULL;
@@ -315,7 +315,7 @@ static void what_cannot_be_opened_is_said(void)
     CU_ASSERT_PTR_NULL(p);
 }
 
-static void a_buffer_that_is_too_small_is_said(void)
+static void a_buffer_that_is_too_small_is_reported(void)
 {
     ferry_proto *net = net_of("name: 'abc'");
     char text[13];
@@ -338,8 +338,8 @@ static void a_buffer_that_is_too_small_is_said(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_is_not_given_has_its_default),
-    FERRY_TEST(what_is_given_is_what_is_got),
+    FERRY_TEST(omitted_fields_have_their_defaults),
+    FERRY_TEST(values_that_are_given_are_read_back),
     FERRY_TEST(nothing_is_asked_of_nothing),
     FERRY_TEST(every_value_knows_its_place),
     FERRY_TEST(a_misspelling_is_an_error_that_knows_better),
@@ -347,11 +347,11 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_forks_field_is_noted_once),
     FERRY_TEST(notes_are_not_without_number),
     FERRY_TEST(strangers_are_not_without_number),
-    FERRY_TEST(what_a_layer_claims_is_taken_as_it_is),
+    FERRY_TEST(fields_that_a_layer_claims_are_kept_unchanged),
     FERRY_TEST(a_value_of_another_kind_is_an_error_with_its_place),
     FERRY_TEST(a_claim_silences_a_fork_but_no_misspelling),
-    FERRY_TEST(what_cannot_be_opened_is_said),
-    FERRY_TEST(a_buffer_that_is_too_small_is_said),
+    FERRY_TEST(files_that_cannot_be_opened_are_reported),
+    FERRY_TEST(a_buffer_that_is_too_small_is_reported),
 };
 
 int main(int argc, char **argv)

@@ -249,7 +249,7 @@ static void padding_layers_fold_into_the_next(void)
                      "1:41: nobody makes the bottom \"p\"");
 }
 
-static void what_v0_does_not_know_is_said(void)
+static void fields_unknown_to_v0_are_reported(void)
 {
     ferry_proto *p = upgraded("NetParameter", "layers { layer { type: 'relu' k: 2 stride: 3 } }");
 
@@ -392,7 +392,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(v0_layers_become_layers),
     FERRY_TEST(every_v0_parameter_finds_its_place),
     FERRY_TEST(padding_layers_fold_into_the_next),
-    FERRY_TEST(what_v0_does_not_know_is_said),
+    FERRY_TEST(fields_unknown_to_v0_are_reported),
     FERRY_TEST(inputs_become_a_layer),
     FERRY_TEST(an_upgrade_of_inputs_is_noted_as_caffe_does),
     FERRY_TEST(three_params_of_a_batch_norm_do_not_learn),

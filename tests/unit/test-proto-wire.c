@@ -131,7 +131,7 @@ static void a_number_that_forks_share_is_the_layer_types(void)
     }
 }
 
-static void what_is_unknown_is_noted_once(void)
+static void unknown_fields_are_noted_once(void)
 {
     struct msg net = { .size = 0 }, state = { .size = 0 };
     ferry_proto *p;
@@ -170,7 +170,7 @@ static void notes_are_not_without_number(void)
     ferry_proto_close(p);
 }
 
-static void what_is_malformed_is_named(void)
+static void malformed_data_are_named(void)
 {
     static const struct {
         const char *bytes;
@@ -286,7 +286,7 @@ static void count_skipped(void *arg, const ferry_proto *p, const char *field)
     c->skipped++;
 }
 
-static void what_was_left_is_put_in_again(void)
+static void dropped_data_are_added_again(void)
 {
     struct msg layer = { .size = 0 }, net;
     struct collected c = { .skipped = 0 };
@@ -379,7 +379,7 @@ static void blobs_without_a_file_are_an_error(void)
     ferry_proto_close(p);
 }
 
-static void what_has_no_number_is_left_out_and_named(void)
+static void unrepresentable_values_are_omitted_and_named(void)
 {
     struct collected c = { .skipped = 0 };
     struct ferry__proto_sink sink = { collect, collect_left, count_skipped, &c };
@@ -453,15 +453,15 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(every_kind_of_value_is_read),
     FERRY_TEST(the_last_of_several_counts_and_messages_merge),
     FERRY_TEST(a_number_that_forks_share_is_the_layer_types),
-    FERRY_TEST(what_is_unknown_is_noted_once),
+    FERRY_TEST(unknown_fields_are_noted_once),
     FERRY_TEST(notes_are_not_without_number),
-    FERRY_TEST(what_is_malformed_is_named),
+    FERRY_TEST(malformed_data_are_named),
     FERRY_TEST(a_message_cut_at_every_byte_is_an_error_or_a_shorter_one),
     FERRY_TEST(blobs_are_left_in_the_file),
-    FERRY_TEST(what_was_left_is_put_in_again),
+    FERRY_TEST(dropped_data_are_added_again),
     FERRY_TEST(blobs_are_copied_from_the_file),
     FERRY_TEST(blobs_without_a_file_are_an_error),
-    FERRY_TEST(what_has_no_number_is_left_out_and_named),
+    FERRY_TEST(unrepresentable_values_are_omitted_and_named),
     FERRY_TEST(a_sink_that_fails_ends_the_writing),
     FERRY_TEST(a_text_survives_its_binary_form),
 };

@@ -151,7 +151,7 @@ static unsigned wanted(void)
     return getenv("FERRY_TEST_QUICK") ? 100000 : 1000000;
 }
 
-static void many_threads_read_what_one_wrote(void)
+static void many_threads_read_the_values_that_one_wrote(void)
 {
     pthread_t threads[THREADS];
     int64_t count = COUNT;
@@ -175,7 +175,7 @@ static void many_threads_read_what_one_wrote(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(many_threads_read_what_one_wrote),
+    FERRY_TEST(many_threads_read_the_values_that_one_wrote),
 };
 
 int main(int argc, char **argv)

@@ -113,7 +113,7 @@ static void a_segment_that_succeeds_is_waited_for_and_read(void)
 }
 
 /* The input is a copy under way, or the output of a segment under way. */
-static void a_segment_fails_with_what_it_read(void)
+static void a_segment_fails_with_the_data_that_it_read(void)
 {
     struct segment s;
     ferry_memory *next;
@@ -165,7 +165,7 @@ static void work_on_failed_contents_has_failed(void)
     wx_end();
 }
 
-static void failures_of_consecutive_segments_are_told_apart(void)
+static void failures_of_consecutive_segments_are_distinguished(void)
 {
     ferry_memory *m[40];
 
@@ -485,9 +485,9 @@ static void threads_keep_their_segments_apart(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_segment_that_fails_takes_all_it_wrote_and_nothing_else),
     FERRY_TEST(a_segment_that_succeeds_is_waited_for_and_read),
-    FERRY_TEST(a_segment_fails_with_what_it_read),
+    FERRY_TEST(a_segment_fails_with_the_data_that_it_read),
     FERRY_TEST(work_on_failed_contents_has_failed),
-    FERRY_TEST(failures_of_consecutive_segments_are_told_apart),
+    FERRY_TEST(failures_of_consecutive_segments_are_distinguished),
     FERRY_TEST(calls_that_a_reserved_queue_forbids_are_refused),
     FERRY_TEST(a_record_that_cannot_be_changes_nothing),
     FERRY_TEST(every_write_counts_and_nothing_else),

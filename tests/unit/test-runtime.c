@@ -10,7 +10,7 @@
 
 /* ---- enumerating ---------------------------------------------------------------------------- */
 
-static void enumerating_opens_what_the_choice_allows_and_no_device(void)
+static void enumerating_opens_the_allowed_plugins_and_no_device(void)
 {
     ferry_device *dev = NULL;
     ferry_runtime *rt;
@@ -286,7 +286,7 @@ static void null_is_refused_and_close_accepts_it(void)
     ferry_runtime_close(rt);
 }
 
-static void whatever_is_listed_has_a_count_and_an_at(void)
+static void every_list_has_a_count_and_an_at_function(void)
 {
     ferry_runtime *rt = fakes_open(fakes_five(), NULL, NULL);
     const ferry_runtime_candidate_info *line = NULL;
@@ -447,7 +447,7 @@ static void a_log_callback_may_ask_for_a_device(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(enumerating_opens_what_the_choice_allows_and_no_device),
+    FERRY_TEST(enumerating_opens_the_allowed_plugins_and_no_device),
     FERRY_TEST(enumerating_one_device_of_a_plugin_gives_that_one),
     FERRY_TEST(a_device_is_one_object_for_all_runtimes_while_it_lives),
     FERRY_TEST(a_plugin_is_opened_once_in_a_process_and_a_device_as_often_as_needed),
@@ -460,7 +460,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_plugin_that_is_tried_out_is_not_loaded_here),
     FERRY_TEST(all_plugins_are_probed_except_excluded_ones),
     FERRY_TEST(null_is_refused_and_close_accepts_it),
-    FERRY_TEST(whatever_is_listed_has_a_count_and_an_at),
+    FERRY_TEST(every_list_has_a_count_and_an_at_function),
     FERRY_TEST(many_threads_that_ask_at_once_get_the_same_device),
     FERRY_TEST(properties_stay_while_another_thread_opens_the_device),
     FERRY_TEST(a_log_callback_may_ask_for_a_device),

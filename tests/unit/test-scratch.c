@@ -134,7 +134,7 @@ static void each_queue_has_its_own_until_it_ends(void)
     end();
 }
 
-static void outside_an_entry_of_a_queue_there_is_no_scratch(void)
+static void scratch_is_refused_outside_an_entry_of_a_queue(void)
 {
     char block[64];
 
@@ -172,7 +172,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_queue_uses_its_block_again),
     FERRY_TEST(one_entry_takes_several),
     FERRY_TEST(each_queue_has_its_own_until_it_ends),
-    FERRY_TEST(outside_an_entry_of_a_queue_there_is_no_scratch),
+    FERRY_TEST(scratch_is_refused_outside_an_entry_of_a_queue),
     FERRY_TEST(a_device_without_the_flag_gets_no_scratch),
     FERRY_TEST(a_scratch_block_that_cannot_be_allocated_is_reported),
 };

@@ -145,7 +145,7 @@ static void steps_follow_submission_and_may_be_of_one_queue(void)
     sim_close(dev);
 }
 
-static void a_queue_that_waits_stands_back(void)
+static void a_queue_that_waits_is_skipped(void)
 {
     void *dev = device("manual");
     int one = 1, two = 2, seen = 0;
@@ -172,7 +172,7 @@ static void a_queue_that_waits_stands_back(void)
     sim_close(dev);
 }
 
-static void who_blocks_runs_just_what_he_waits_for(void)
+static void a_blocking_call_runs_only_the_work_it_waits_for(void)
 {
     void *dev = device("manual");
     int one = 1, seen = 0;
@@ -304,7 +304,7 @@ static unsigned threads(void)
     return count;
 }
 
-static void on_the_sync_clock_all_is_done_on_return_and_there_is_no_thread(void)
+static void on_the_sync_clock_all_work_is_done_on_return_without_a_thread(void)
 {
     unsigned before = threads();
     void *dev = device("sync");
@@ -508,12 +508,12 @@ static void a_copy_reads_its_source_at_its_time_not_when_it_is_submitted(void)
 
 /* The first one counts threads: one of another case's, which has been joined, may be listed a moment longer. */
 static const ferry_test_case cases[] = {
-    FERRY_TEST(on_the_sync_clock_all_is_done_on_return_and_there_is_no_thread),
+    FERRY_TEST(on_the_sync_clock_all_work_is_done_on_return_without_a_thread),
     FERRY_TEST(on_the_manual_clock_a_copy_reads_and_writes_when_it_is_stepped),
     FERRY_TEST(an_event_is_done_when_all_before_it_has_run),
     FERRY_TEST(steps_follow_submission_and_may_be_of_one_queue),
-    FERRY_TEST(a_queue_that_waits_stands_back),
-    FERRY_TEST(who_blocks_runs_just_what_he_waits_for),
+    FERRY_TEST(a_queue_that_waits_is_skipped),
+    FERRY_TEST(a_blocking_call_runs_only_the_work_it_waits_for),
     FERRY_TEST(a_block_that_commands_still_use_is_not_freed),
     FERRY_TEST(a_wait_for_another_devices_event_is_kept_on_every_clock),
     FERRY_TEST(peer_copies_can_be_switched_off),

@@ -150,7 +150,7 @@ static bool same_account(const ferry_plugin_counters *a, const ferry_plugin_coun
            a->live_events == b->live_events;
 }
 
-static void every_kind_of_call_fails_when_told_and_changes_nothing(void)
+static void every_kind_of_call_fails_on_request_and_changes_nothing(void)
 {
     for (uint32_t kind = 0; kind < SIM_CALL_ANY; kind++) {
         ferry_plugin_counters before, after;
@@ -239,7 +239,7 @@ static void an_accepted_copy_that_fails_tells_its_event_and_no_later_one(void)
 }
 
 /* And by the next event all the same: who synchronizes need not be who records it. */
-static void a_failure_that_no_event_told_is_told_by_synchronize_once(void)
+static void a_failure_that_no_event_reported_is_reported_by_synchronize_once(void)
 {
     static const uint32_t kinds[] = { SIM_CALL_MEMCPY, SIM_CALL_MEMSET, SIM_CALL_OP };
 
@@ -284,7 +284,7 @@ static void a_queue_that_waits_for_failed_work_does_not_fail_itself(void)
 
 /* ---- handles that are no more ---- */
 
-static void a_destroyed_event_or_queue_is_known_for_what_it_is(void)
+static void a_destroyed_event_or_queue_is_recognised(void)
 {
     void *event, *next, *queue;
 
@@ -400,7 +400,7 @@ static void on_a_lost_device_everything_is_lost_but_destroying(void)
     teardown();
 }
 
-static void who_waits_for_a_lost_device_is_let_go(void)
+static void a_wait_for_a_lost_device_ends(void)
 {
     void *other, *event;
 
@@ -439,17 +439,17 @@ static void a_device_is_lost_while_its_thread_works(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(every_kind_of_call_fails_when_told_and_changes_nothing),
+    FERRY_TEST(every_kind_of_call_fails_on_request_and_changes_nothing),
     FERRY_TEST(the_nth_call_fails_and_the_ones_around_it_do_not),
     FERRY_TEST(calls_of_all_kinds_can_be_counted_together),
     FERRY_TEST(an_accepted_copy_that_fails_tells_its_event_and_no_later_one),
-    FERRY_TEST(a_failure_that_no_event_told_is_told_by_synchronize_once),
+    FERRY_TEST(a_failure_that_no_event_reported_is_reported_by_synchronize_once),
     FERRY_TEST(a_queue_that_waits_for_failed_work_does_not_fail_itself),
-    FERRY_TEST(a_destroyed_event_or_queue_is_known_for_what_it_is),
+    FERRY_TEST(a_destroyed_event_or_queue_is_recognised),
     FERRY_TEST(a_thousand_live_events_are_told_apart),
     FERRY_TEST(events_beyond_the_table_are_refused_and_the_others_live_on),
     FERRY_TEST(on_a_lost_device_everything_is_lost_but_destroying),
-    FERRY_TEST(who_waits_for_a_lost_device_is_let_go),
+    FERRY_TEST(a_wait_for_a_lost_device_ends),
     FERRY_TEST(a_device_is_lost_while_its_thread_works),
 };
 

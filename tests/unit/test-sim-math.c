@@ -73,7 +73,7 @@ static bool expect(uint32_t dtype, const void *block, const double *wanted, int6
 
 /* ---- what it can do ---- */
 
-static void it_says_what_it_can_do_and_refuses_the_rest(void)
+static void it_reports_its_abilities_and_refuses_the_rest(void)
 {
     void *block;
 
@@ -314,7 +314,7 @@ static void gemv_is_right_for_every_stride(void)
     sim_close(dev);
 }
 
-static void with_beta_0_what_was_there_is_not_read(void)
+static void with_beta_0_the_old_values_are_not_read(void)
 {
     const double one = 1;
     void *a, *out;
@@ -494,13 +494,13 @@ static void operands_are_checked_as_memory_is(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(it_says_what_it_can_do_and_refuses_the_rest),
+    FERRY_TEST(it_reports_its_abilities_and_refuses_the_rest),
     FERRY_TEST(a_minimal_device_has_axpy_of_f32_and_nothing_else),
     FERRY_TEST(vectors_are_computed_in_every_floating_type),
     FERRY_TEST(reductions_leave_one_element_of_the_accumulating_type),
     FERRY_TEST(gemm_is_right_for_every_transposition_and_touches_no_padding),
     FERRY_TEST(gemv_is_right_for_every_stride),
-    FERRY_TEST(with_beta_0_what_was_there_is_not_read),
+    FERRY_TEST(with_beta_0_the_old_values_are_not_read),
     FERRY_TEST(conversion_rounds_to_even_and_saturates),
     FERRY_TEST(every_half_survives_a_round_trip),
     FERRY_TEST(a_large_integer_is_rounded_once),

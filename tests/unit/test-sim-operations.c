@@ -147,7 +147,7 @@ static void a_run_without_memory_is_tried_once_more(void)
     end();
 }
 
-static void what_cannot_be_prepared_is_no_operation(void)
+static void an_unpreparable_operation_is_not_created(void)
 {
     begin();
     CU_ASSERT_EQUAL(create(), FERRY_EDEVICE);
@@ -261,7 +261,7 @@ static const ferry_test_case plain[] = {
     FERRY_TEST(a_run_without_memory_is_tried_once_more),
 };
 static const ferry_test_case fail_create[] = {
-    FERRY_TEST(what_cannot_be_prepared_is_no_operation),
+    FERRY_TEST(an_unpreparable_operation_is_not_created),
 };
 static const ferry_test_case fail_prepare[] = {
     FERRY_TEST(constants_that_could_not_be_packed_are_packed_by_the_next_run),

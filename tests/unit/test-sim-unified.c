@@ -102,7 +102,7 @@ static void a_map_of_some_bytes_gives_no_page_beyond_them(void)
     teardown();
 }
 
-static void both_sides_see_what_the_other_wrote(void)
+static void both_sides_see_the_other_s_writes(void)
 {
     unsigned char *last;
 
@@ -149,7 +149,7 @@ static void maps_pair_and_are_counted(void)
     teardown();
 }
 
-static void a_map_of_a_mapped_block_changes_what_the_host_may_do(void)
+static void a_map_of_a_mapped_block_changes_the_host_s_access(void)
 {
     ferry_plugin_counters c;
 
@@ -170,7 +170,7 @@ static void a_map_of_a_mapped_block_changes_what_the_host_may_do(void)
     teardown();
 }
 
-static void the_device_leaves_alone_what_the_host_has_mapped(void)
+static void the_device_does_not_access_mapped_memory(void)
 {
     unsigned char byte = 0;
 
@@ -326,10 +326,10 @@ static void every_other_device_may_share_the_hosts_memory(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_imported_block_crashes_the_host_until_it_is_mapped),
     FERRY_TEST(a_map_of_some_bytes_gives_no_page_beyond_them),
-    FERRY_TEST(both_sides_see_what_the_other_wrote),
+    FERRY_TEST(both_sides_see_the_other_s_writes),
     FERRY_TEST(maps_pair_and_are_counted),
-    FERRY_TEST(a_map_of_a_mapped_block_changes_what_the_host_may_do),
-    FERRY_TEST(the_device_leaves_alone_what_the_host_has_mapped),
+    FERRY_TEST(a_map_of_a_mapped_block_changes_the_host_s_access),
+    FERRY_TEST(the_device_does_not_access_mapped_memory),
     FERRY_TEST(a_copy_from_host_memory_that_is_the_devices_is_refused_not_a_crash),
     FERRY_TEST(a_copy_that_lost_its_host_memory_before_it_ran_fails_then),
     FERRY_TEST(map_waits_for_the_work_of_its_queue),

@@ -478,7 +478,7 @@ static void the_call_that_an_option_names_fails_and_no_other(void)
     sim_close(dev);
 }
 
-static void closing_a_device_that_is_not_empty_logs_what_is_left(void)
+static void closing_a_device_that_is_not_empty_logs_the_leaks(void)
 {
     void *dev = quiet_device();
     void *ptr, *queue, *event;
@@ -538,7 +538,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(memory_ends_where_it_was_configured_to_end),
     FERRY_TEST(addresses_come_back_without_meeting_live_blocks),
     FERRY_TEST(the_call_that_an_option_names_fails_and_no_other),
-    FERRY_TEST(closing_a_device_that_is_not_empty_logs_what_is_left),
+    FERRY_TEST(closing_a_device_that_is_not_empty_logs_the_leaks),
     FERRY_TEST(host_memory_is_aligned_counted_and_known),
 };
 

@@ -217,7 +217,7 @@ static bool check(const struct row *r)
     return !r->file || !access(r->file, R_OK) || wrong(r, r->file);
 }
 
-static void every_field_does_what_it_says(void)
+static void every_field_has_its_effect(void)
 {
     enter();
     for (size_t i = 0; i < FERRY_TEST_COUNT(rows); i++)
@@ -243,7 +243,7 @@ static void every_field_has_a_row(void)
 /* ---- a gradient that is no number ------------------------------------------------------------------- */
 
 /* It is its own parameter's: clip_gradients, which has no norm then, leaves the others alone, as in Caffe. */
-static void a_gradient_that_is_no_number_stays_where_it_is(void)
+static void a_nan_gradient_does_not_spread(void)
 {
     static const char text[] = RATE STEPS
         "clip_gradients: 0.5 net_param { " LAYERS
@@ -317,7 +317,7 @@ static void debug_info_has_caffes_lines_in_caffes_order(void)
 }
 
 /* Texts that train nothing, or never test, by what they do not say. */
-static void what_a_text_lacks_is_one_warning(void)
+static void missing_parts_of_a_text_are_one_warning(void)
 {
     static const struct {
         const char *text, *said;
@@ -347,10 +347,10 @@ static void what_a_text_lacks_is_one_warning(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_a_text_lacks_is_one_warning),
-    FERRY_TEST(every_field_does_what_it_says),
+    FERRY_TEST(missing_parts_of_a_text_are_one_warning),
+    FERRY_TEST(every_field_has_its_effect),
     FERRY_TEST(every_field_has_a_row),
-    FERRY_TEST(a_gradient_that_is_no_number_stays_where_it_is),
+    FERRY_TEST(a_nan_gradient_does_not_spread),
     FERRY_TEST(debug_info_has_caffes_lines_in_caffes_order),
 };
 

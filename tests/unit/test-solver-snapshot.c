@@ -246,7 +246,7 @@ static void end_as(ferry_solver *s, int64_t iteration, struct result *expected)
     leave();
 }
 
-static void what_was_snapshotted_is_what_is_restored(void)
+static void a_restored_state_equals_its_snapshot(void)
 {
     struct result before;
     ferry_solver *s;
@@ -510,7 +510,7 @@ static void whenever_it_is_killed_a_whole_snapshot_is_there(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_exact_resume_gives_the_same_bits),
     FERRY_TEST(a_resume_as_caffes_begins_the_data_again),
-    FERRY_TEST(what_was_snapshotted_is_what_is_restored),
+    FERRY_TEST(a_restored_state_equals_its_snapshot),
     FERRY_TEST(a_ferrystate_of_others_is_refused),
     FERRY_TEST(a_ferrystate_of_another_seed_is_refused),
     FERRY_TEST(a_snapshot_without_a_layer_is_refused),

@@ -124,7 +124,7 @@ static int follow(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
     return 0;
 }
 
-static void solvers_do_what_doubles_do(void)
+static void solvers_agree_with_doubles(void)
 {
     dev = fx_device();
     for (size_t i = 0; i < FERRY_TEST_COUNT(hows); i++) {
@@ -290,7 +290,7 @@ static void texts_that_make_no_sense_are_refused_with_their_place(void)
     fx_end();
 }
 
-static void an_unwritable_prefix_is_said_at_once(void)
+static void an_unwritable_prefix_is_reported_at_once(void)
 {
     char text[2048] = NET LR "snapshot: 1";
     char *prefix = strstr(text, "'tiny' snapshot");
@@ -339,7 +339,7 @@ static void count_notes(void *arg, int level, const char *line)
     notes += strstr(line, arg) != NULL;
 }
 
-static void a_loss_that_is_no_number_is_said_once_and_training_goes_on(void)
+static void a_nan_loss_is_reported_once_and_training_continues(void)
 {
     char what[] = "the loss is";
     ferry_solver *s;
@@ -467,12 +467,12 @@ static void gradients_and_updates_stay_on_the_device(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(solvers_do_what_doubles_do),
+    FERRY_TEST(solvers_agree_with_doubles),
     FERRY_TEST(policies_give_their_rates),
     FERRY_TEST(texts_that_make_no_sense_are_refused_with_their_place),
-    FERRY_TEST(an_unwritable_prefix_is_said_at_once),
+    FERRY_TEST(an_unwritable_prefix_is_reported_at_once),
     FERRY_TEST(null_arguments_are_refused),
-    FERRY_TEST(a_loss_that_is_no_number_is_said_once_and_training_goes_on),
+    FERRY_TEST(a_nan_loss_is_reported_once_and_training_continues),
     FERRY_TEST(a_request_stops_it_and_so_does_a_callback),
     FERRY_TEST(one_seed_is_one_training),
     FERRY_TEST(gradients_and_updates_stay_on_the_device),

@@ -63,7 +63,7 @@ static void end(void)
     CU_ASSERT_EQUAL(rmdir(folder), 0); /* and nothing else was left */
 }
 
-static void what_was_written_is_read(void)
+static void written_values_are_read(void)
 {
     struct stat s;
 
@@ -103,7 +103,7 @@ static void no_end_can_be_missing_nor_follow(void)
     end();
 }
 
-static void what_others_can_write_is_not_read(void)
+static void world_writable_files_are_not_read(void)
 {
     begin();
     CU_ASSERT_EQUAL(chmod(path, 0620), 0);
@@ -115,7 +115,7 @@ static void what_others_can_write_is_not_read(void)
     end();
 }
 
-static void what_somebody_else_owns_is_not_read(void)
+static void files_of_another_user_are_not_read(void)
 {
     begin();
     if (chown(path, 65534, 65534) != 0) {
@@ -129,7 +129,7 @@ static void what_somebody_else_owns_is_not_read(void)
 }
 
 /* Opened without waiting, and never through a link. */
-static void what_is_no_file_is_not_read(void)
+static void non_files_are_not_read(void)
 {
     char other[80];
 
@@ -153,12 +153,12 @@ static void what_is_no_file_is_not_read(void)
 int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
-        FERRY_TEST(what_was_written_is_read),
+        FERRY_TEST(written_values_are_read),
         FERRY_TEST(no_bit_can_change_unseen),
         FERRY_TEST(no_end_can_be_missing_nor_follow),
-        FERRY_TEST(what_others_can_write_is_not_read),
-        FERRY_TEST(what_somebody_else_owns_is_not_read),
-        FERRY_TEST(what_is_no_file_is_not_read),
+        FERRY_TEST(world_writable_files_are_not_read),
+        FERRY_TEST(files_of_another_user_are_not_read),
+        FERRY_TEST(non_files_are_not_read),
     };
 
     return ferry_test_main(argc, argv, "store", cases, FERRY_TEST_COUNT(cases));

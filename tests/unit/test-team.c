@@ -294,7 +294,7 @@ static void begin(void)
 
 /* ---- cases ------------------------------------------------------------------------------------------- */
 
-static void ranks_do_what_one_does_with_all_of_their_records(void)
+static void ranks_compute_the_same_as_one_with_all_their_records(void)
 {
     static const char *const how[] = {
         "momentum: 0.9 weight_decay: 0.01",
@@ -341,7 +341,7 @@ static int on_layer(void *arg, int layer)
     return 0;
 }
 
-static void a_layer_is_told_of_when_its_own_diffs_are_final(void)
+static void a_layer_is_reported_when_its_own_diffs_are_final(void)
 {
     ferry_solver_options o = { .struct_size = sizeof o };
     ferry_solver *s = NULL;
@@ -450,9 +450,9 @@ static void a_team_that_is_not_filled_in_is_refused(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(ranks_do_what_one_does_with_all_of_their_records),
+    FERRY_TEST(ranks_compute_the_same_as_one_with_all_their_records),
     FERRY_TEST(all_begin_with_rank_0s_parameters),
-    FERRY_TEST(a_layer_is_told_of_when_its_own_diffs_are_final),
+    FERRY_TEST(a_layer_is_reported_when_its_own_diffs_are_final),
     FERRY_TEST(a_request_to_one_is_done_by_all_behind_one_iteration),
     FERRY_TEST(any_number_of_ranks_goes_on_from_a_snapshot),
     FERRY_TEST(ranks_that_train_otherwise_are_refused),

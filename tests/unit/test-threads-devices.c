@@ -240,7 +240,7 @@ static void threads_may_share_the_queues_of_three_devices(void)
 }
 
 /* A budget that another thread sets is met or not; what is being worked on has its room. */
-static void one_thread_may_evict_what_the_others_have_put_down(void)
+static void one_thread_may_evict_memory_that_the_others_released(void)
 {
     ferry_device_stats before[DEVICES], after = { .struct_size = sizeof after };
     uint64_t evictions = 0;
@@ -269,7 +269,7 @@ static void readers_meet_on_one_blob_beside_writers_of_others(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(threads_may_share_the_queues_of_three_devices),
-    FERRY_TEST(one_thread_may_evict_what_the_others_have_put_down),
+    FERRY_TEST(one_thread_may_evict_memory_that_the_others_released),
     FERRY_TEST(readers_meet_on_one_blob_beside_writers_of_others),
 };
 

@@ -390,7 +390,7 @@ static void a_full_disk_is_logged_once_and_leaves_a_readable_trace(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(said, "FERRY_TRACE: /dev/full: No space left on device\n"));
 }
 
-static void a_name_that_is_no_utf8_is_still_json(void)
+static void a_name_that_is_not_utf8_is_still_json(void)
 {
     int fd = mkstemp(path);
     unsigned named = 0;
@@ -427,7 +427,7 @@ int main(int argc, char **argv)
         FERRY_TEST(names_are_escaped),
         FERRY_TEST(a_fifo_is_refused),
         FERRY_TEST(a_full_disk_is_logged_once_and_leaves_a_readable_trace),
-        FERRY_TEST(a_name_that_is_no_utf8_is_still_json),
+        FERRY_TEST(a_name_that_is_not_utf8_is_still_json),
     };
 
     return ferry_test_main(argc, argv, "trace", cases, FERRY_TEST_COUNT(cases));

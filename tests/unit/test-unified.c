@@ -93,7 +93,7 @@ static void check_host_access(ferry_memory *m, unsigned access)
 
 static const unsigned host_accesses[] = { FERRY_READ, FERRY_READ | FERRY_WRITE, FERRY_WRITE };
 
-static void the_host_waits_for_what_the_device_writes(void)
+static void the_host_waits_for_the_device_s_writes(void)
 {
     for (int i = 0; i < 3; i++) {
         ferry_memory *m;
@@ -107,7 +107,7 @@ static void the_host_waits_for_what_the_device_writes(void)
     }
 }
 
-static void the_host_waits_for_what_the_device_reads(void)
+static void the_host_waits_for_the_device_s_reads(void)
 {
     for (int i = 1; i < 3; i++) {
         ferry_memory *m, *seen;
@@ -148,8 +148,8 @@ static const ferry_test_case shared_cases[] = {
 };
 
 static const ferry_test_case unmapped_cases[] = {
-    FERRY_TEST(the_host_waits_for_what_the_device_writes),
-    FERRY_TEST(the_host_waits_for_what_the_device_reads),
+    FERRY_TEST(the_host_waits_for_the_device_s_writes),
+    FERRY_TEST(the_host_waits_for_the_device_s_reads),
     FERRY_TEST(host_and_device_take_turns_without_maps),
 };
 
