@@ -96,7 +96,7 @@ void fill_is_right_at_every_size_and_offset(void)
 
 /* ---- convert -------------------------------------------------------------------------------- */
 
-/* What lies at the edges of some dtype, and in the middle between two of its values. */
+/* Values at the limits of a dtype, and half way between two of its values. */
 static const long double edges[] = { 0,
                                      0.5L,
                                      1.5L,
@@ -272,8 +272,8 @@ void half_precision_widens_exactly(void)
 }
 
 /*
- * Between each two neighbours, the last finite one and infinity among them: the middle goes to the
- * even one, and the next double on either side to the nearer one.
+ * Between each two neighbours, including the last finite value and infinity: the midpoint rounds to
+ * the even one, and the next double on either side to the nearer one.
  */
 static void check_middles(ferry_dtype t)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The cases of gemv and gemm, A and B being stored with some columns more than they have. */
+/* The cases of gemv and gemm; A and B are stored with some extra columns. */
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 #define EXTRA        3
@@ -39,7 +39,7 @@ static long double matrix_at(const struct matrix *m, int64_t i, int64_t j)
     return arith_get(m->t, m->p, m->trans == FERRY_NO_TRANS ? i * m->ld + j : j * m->ld + i);
 }
 
-/* Of a sum of `inner` products in F32 or F64, rounded to t in the end. */
+/* The tolerance of a sum of `inner` products in F32 or F64, finally rounded to t. */
 static long double tolerance(ferry_dtype t, int64_t inner)
 {
     double sum = t == FERRY_F64 ? 0x1p-52 : 0x1p-23;
@@ -164,7 +164,7 @@ static void check_gemv(ferry_dtype t, int trans, int64_t m, int64_t n, int64_t i
         arith_put(t, y.p, place, arith_get(t, before.p, place));
     }
     CU_ASSERT_EQUAL(wrong, 0);
-    /* What lies between the elements of y is as it was. */
+    /* Bytes between the elements of y have not changed. */
     CU_ASSERT_EQUAL(memcmp(y.p, before.p, (size_t)y.ld * arith_size(t)), 0);
     free(a.p);
     free(x.p);

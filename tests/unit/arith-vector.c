@@ -10,7 +10,7 @@
 
 /* The cases of vectors: axpy, scal, dot, asum, sumsq. */
 
-/* Around a vector, a block, and the pieces that a plugin may cut a loop into. */
+/* Sizes around a vector, a block, and the pieces that a plugin may divide a loop into. */
 static const int64_t sizes[] = { 1,     2,      3,      4,      5,      7,     8,     9,
                                  15,    16,     17,     31,     32,     33,    63,    64,
                                  65,    119,    120,    121,    255,    256,   257,   511,
@@ -21,7 +21,7 @@ static const int64_t offsets[] = { 0, 1, 2, 3, 5, 7 };
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 #define LARGEST      300001
-#define GUARD        8 /* elements on either side that nobody may touch */
+#define GUARD        8 /* elements on either side that must not change */
 
 struct vectors {
     ferry_dtype t;
@@ -145,7 +145,7 @@ void axpy_keeps_nan_and_infinity(void)
         arith_put(dtype, y, 18, NAN);
         arith_put(dtype, x, 19, -0.0L);
         arith_put(dtype, y, 19, -0.0L);
-        CU_ASSERT_EQUAL(arith->axpy(dtype, 20, 1, y, y), 0); /* 2y, to begin with */
+        CU_ASSERT_EQUAL(arith->axpy(dtype, 20, 1, y, y), 0); /* 2y, initially */
         CU_ASSERT_EQUAL(arith->axpy(dtype, 20, -1, x, y), 0);
         CU_ASSERT(isnan(arith_get(dtype, y, 3)));
         CU_ASSERT_EQUAL(arith_get(dtype, y, 4), -(long double)INFINITY);
@@ -221,7 +221,10 @@ void reductions_are_right_at_every_size_and_offset(void)
         for_all_vectors((ferry_dtype)t, check_reductions);
 }
 
-/* 0.1 sixteen million times over: a running sum in single precision is off by a tenth and more. */
+/*
+ * The sum of sixteen million times 0.1: a running sum in single precision is off by a tenth and
+ * more.
+ */
 void reductions_of_single_precision_sum_in_double(void)
 {
     int64_t n = ferry_test_is_slow() ? 1 << 20 : (1 << 24) + 300000;
@@ -237,7 +240,7 @@ void reductions_of_single_precision_sum_in_double(void)
     CU_ASSERT(arith_near(got, one * one * (double)n, one * one * (double)n * 1e-6));
     CU_ASSERT_EQUAL(arith->dot(FERRY_F32, n, x, x, &got), 0);
     CU_ASSERT(arith_near(got, one * one * (double)n, one * one * (double)n * 1e-6));
-    x[0] = 1e30f; /* squares that F32 cannot hold cancel */
+    x[0] = 1e30f; /* squares that exceed F32 cancel */
     x[1] = 1e30f;
     x[2] = -1e30f;
     CU_ASSERT_EQUAL(arith->dot(FERRY_F32, 2, x, x + 1, &got), 0);

@@ -49,7 +49,7 @@ static long double decode(struct format f, uint16_t half)
     return half & 0x8000 ? -value : value;
 }
 
-/* Scaled so that the last bit that is kept counts 1, rounded by the machine, and put together. */
+/* Scaled so that the last kept bit counts 1, rounded by the machine, and reassembled. */
 static uint16_t encode(struct format f, long double value)
 {
     int fraction_bits = f.bits - 1, exponent = 0;
@@ -68,7 +68,7 @@ static uint16_t encode(struct format f, long double value)
     if (exponent > f.all_ones - 1 + f.least - 1)
         return (uint16_t)(sign | f.all_ones << fraction_bits);
     whole = lrintl(ldexpl(value, fraction_bits - exponent));
-    /* A carry out of the fraction moves the exponent up by itself, to infinity at the top. */
+    /* A carry out of the fraction increments the exponent, up to infinity. */
     return (uint16_t)(sign | (((long)(exponent - f.least) << fraction_bits) + whole));
 }
 

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /*
- * The arithmetic of every dtype against long double, for whoever offers it on host pointers: the
- * core's loops and the CPU plugin are put to the same cases.
+ * Tests of the arithmetic of every dtype against long double, on host pointers: the core's loops
+ * and the CPU plugin run the same cases.
  */
 
 struct arith {
@@ -27,7 +27,7 @@ struct arith {
                 int64_t ldc);
 };
 
-/* Who is tested; set before the cases run. */
+/* The implementation under test; set before the cases run. */
 extern const struct arith *arith;
 
 /* ---- a second opinion ----------------------------------------------------------------------- */
@@ -38,11 +38,11 @@ int arith_is_real(ferry_dtype t);
 double arith_epsilon(ferry_dtype t);
 /* Element i, exactly. */
 long double arith_get(ferry_dtype t, const void *p, int64_t i);
-/* value in the dtype: to nearest even; integers saturate and take 0 for NaN. */
+/* Rounds a value to the dtype: to nearest even; integers saturate and NaN becomes 0. */
 void arith_put(ferry_dtype t, void *p, int64_t i, long double value);
 /* n elements between −range and range, the same for the same seed. */
 void arith_random(ferry_dtype t, void *p, int64_t n, double range, unsigned seed);
-/* |got − want| ≤ tolerance; NaN fits NaN, an infinity itself. */
+/* |got − want| ≤ tolerance; NaN equals NaN, an infinity equals itself. */
 int arith_near(long double got, long double want, long double tolerance);
 
 /* ---- the cases ------------------------------------------------------------------------------ */

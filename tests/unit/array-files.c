@@ -58,7 +58,7 @@ bool is_there(const char *name)
     return access(in_folder(name), F_OK) == 0;
 }
 
-/* Files but for the two that `ferry` leaves. */
+/* The files, except the two that `ferry` leaves. */
 int files(void)
 {
     DIR *dir = opendir(folder);
@@ -113,7 +113,7 @@ double value(const char *file, const char *name, int64_t i)
     return v;
 }
 
-/* On the first backend alone. */
+/* On the first backend only. */
 static int run_once(int argc, char **argv, const char *name, const ferry_test_case *cases,
                     size_t count)
 {

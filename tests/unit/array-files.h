@@ -7,13 +7,16 @@
 #include <ferry/io.h>
 #include <stdbool.h>
 
-/* What tests of the command that reads and writes files of arrays share; each has a folder of its own. */
+/*
+ * Functions that tests of the commands on files of arrays share; each program has a folder of its
+ * own.
+ */
 
-/* What the last command has said. */
+/* The output of the last command. */
 extern char out[16384], err[16384];
 extern char folder[];
 
-/* A path in the folder; one of four that take turns. */
+/* A path in the folder, in one of four rotating buffers. */
 const char *in_folder(const char *name);
 void slurp(const char *name, char *into, size_t size);
 
@@ -23,7 +26,7 @@ int ferry(const char *arguments);
 
 bool is_there(const char *name);
 
-/* How many files there are, but for what these functions leave. */
+/* The number of files, except those that these functions leave. */
 int files(void);
 void clean(void);
 
@@ -31,7 +34,7 @@ struct array {
     const char *name;
     ferry_dtype dtype;
     int n;
-    double first; /* then first + 1, … */
+    double first; /* values first, first + 1, … */
     bool diff;
 };
 
@@ -45,7 +48,9 @@ void make(const char *file, const struct array *arrays, size_t count);
 /* Element i of an array. */
 double value(const char *file, const char *name, int64_t i);
 
-/* Makes the folder, runs `once` on the first backend, `cases` on each, and removes it. */
+/*
+ * Creates the folder, runs `once` on the first backend and `cases` on each, and removes the folder.
+ */
 int array_files_main(int argc, char **argv, const char *name, const ferry_test_case *once,
                      size_t once_count, const ferry_test_case *cases, size_t count);
 

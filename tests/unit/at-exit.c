@@ -13,7 +13,7 @@
 
 #define N 1000
 
-/* The child has no CUnit: it says where it failed and ends. */
+/* The child has no CUnit: it prints where it failed and ends. */
 #define EXPECT(condition)                                                                     \
     do {                                                                                      \
         if (!(condition)) {                                                                   \
@@ -23,7 +23,7 @@
         }                                                                                     \
     } while (0)
 
-/* What a driver that is not called any more would have freed is not looked for. */
+/* Leaks of a driver that is no longer called are ignored. */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
@@ -49,7 +49,7 @@ static int open_device(void)
     return err ? err : ferry_runtime_get_device(left.rt, NULL, &left.dev);
 }
 
-/* The blob's newest bytes are on the device, added up there. */
+/* The blob's newest bytes are on the device, computed there. */
 static void work(float value)
 {
     ferry_ref y, x;
@@ -104,7 +104,7 @@ static void after_the_driver(void)
     ferry_runtime_close(left.rt);
 }
 
-/* Registered when the device was open: everything goes on as ever. */
+/* Registered when the device was open: everything still works. */
 static void before_the_driver(void)
 {
     EXPECT(reads(9));

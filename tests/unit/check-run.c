@@ -9,7 +9,7 @@
 
 char out[262144];
 
-/* Runs a command and keeps what it prints; returns its exit status. */
+/* Runs a command and stores its output; returns its exit status. */
 static int shell(const char *command)
 {
     FILE *pipe = popen(command, "r");
@@ -46,7 +46,7 @@ bool is_in_a_hurry(void)
     return ferry_test_is_slow() && getenv("FERRY_TEST_QUICK");
 }
 
-/* One of four then: what a sanitizer is there for, each of them does. */
+/* One of four then: each of them exercises the code for a sanitizer. */
 static bool is_left_out(void)
 {
     static unsigned n;

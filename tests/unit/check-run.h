@@ -6,24 +6,29 @@
 
 #include <stdbool.h>
 
-/* What the tests of `ferry check` share: it is run as a user runs it. */
+/* Functions that the tests of `ferry check` share, which run it like a user. */
 
-/* What the last run has printed. */
+/* The output of the last run. */
 extern char out[262144];
 
 /* `ferry check` with these arguments. Returns its exit status. */
 int check(const char *arguments);
 
-/* The same of one of the plugins that tests/plugins/build-bad.sh has made. */
+/* The same for one of the plugins of tests/plugins/build-bad.sh. */
 int check_bad(const char *name, const char *more);
 
-/* A sanitizer's run that has no time for what it cannot see: other options, a wait. */
+/*
+ * Skipped in a run with a sanitizer, which is too slow for cases that it cannot judge: other
+ * options, waits.
+ */
 bool is_in_a_hurry(void);
 
-/* The group fails, and says something that has these words in it. In a hurry, one of four is run. */
+/*
+ * The group fails with a message that contains these words. In a quick run only one of four runs.
+ */
 void caught(const char *name, const char *group, const char *words);
 
-/* Whether the environment says where the programs are; if not, tells so. */
+/* Whether the environment names the programs; if not, reports it. */
 bool check_can_run(void);
 
 #endif

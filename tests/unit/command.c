@@ -31,7 +31,7 @@ const char *in_folder(const char *name)
     return p;
 }
 
-/* Runs a shell command; what it says is in `out` and `err` afterwards. Returns its exit status. */
+/* Runs a shell command; its output is in `out` and `err` afterwards. Returns its exit status. */
 int shell(const char *command)
 {
     char line[8192];

@@ -7,12 +7,12 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* What the tests of the ferry command share: it is run as a user runs it. */
+/* Functions that the tests of the ferry command share, which run it like a user. */
 
-/* What the last command has said. */
+/* The output of the last command. */
 extern char out[1 << 18], err[65536];
 
-/* A path in the program's own folder; one of four that take turns. */
+/* A path in the program's own folder, in one of four rotating buffers. */
 const char *in_folder(const char *name);
 void slurp(const char *path, char *into, size_t size);
 
@@ -20,10 +20,10 @@ void slurp(const char *path, char *into, size_t size);
 int shell(const char *command);
 int ferry(const char *arguments);
 
-/* Whether it said one line on standard error, with that in it. */
+/* Whether it printed one line on standard error that contains the text. */
 bool one_line_of_error(const char *about);
 
-/* What it printed, as JSON; the case ends if it is none. */
+/* Its output parsed as JSON; ends the case if it is not valid. */
 json_t *parse_output(void);
 const char *text_of(const json_t *object, const char *key);
 

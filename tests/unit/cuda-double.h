@@ -4,10 +4,12 @@
 
 #include "tests/doubles/control.h"
 
-/* The library of that name, "libcudart", that this process has loaded; NULL if it has not. */
+/* The library of that name, "libcudart", that this process has loaded; NULL if it is not loaded. */
 void *cuda_library(const char *name);
 
-/* The control of the doubles; NULL on the real libraries, or before the plugin is loaded. */
+/*
+ * The control table of the doubles; NULL with the real libraries, or before the plugin is loaded.
+ */
 const struct cuda_double_control *cuda_double_find(void);
 
 #endif

@@ -23,7 +23,7 @@ static void *symbol(void *library, const char *name)
     return found;
 }
 
-/* The runtime that came with the plugin. */
+/* The runtime that the plugin has loaded. */
 static void bind_runtime(void)
 {
     void *library = cuda_library("libcudart");

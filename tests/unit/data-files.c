@@ -58,7 +58,7 @@ void df_write_text(const char *name, const char *text)
     fclose(f);
 }
 
-/* A list with a byte of 0 in it. */
+/* A list that contains a byte of 0. */
 static void write_zero(void)
 {
     FILE *f = fopen(df_in("zero"), "w");

@@ -5,11 +5,11 @@
 #include "ferry-test.h"
 
 /*
- * What layers that read data read: pictures, lists and databases, and damaged ones, in a folder of the
- * test's own. Only where there are libpng and liblmdb.
+ * Inputs of data layers: pictures, lists and databases, and damaged ones, in a folder of the test.
+ * Requires libpng and liblmdb.
  */
 
-/* A path in it; lives until the fourth call from now. */
+/* A path in it; valid until the fourth call from now. */
 const char *df_in(const char *name);
 
 /* Value of a channel, blue first, of picture `seed`. */
@@ -18,12 +18,12 @@ unsigned char df_pixel(int seed, int c, int y, int x);
 void df_write_text(const char *name, const char *text);
 
 /*
- * Pictures "0", "1", "2" of 4 x 6 and "odd" of 3 x 5, lists and databases of them, those that are damaged;
- * "written" comes last.
+ * Writes pictures "0", "1", "2" of 4 x 6 and "odd" of 3 x 5, lists and databases of them, and
+ * damaged ones; "written" is created last.
  */
 void df_write_files(void);
 
-/* As ferry_test_main_backends, in such a folder, which goes with it. */
+/* Like ferry_test_main_backends, in such a folder, which is removed at the end. */
 int df_main(int argc, char **argv, const char *name, const ferry_test_case *cases, size_t count);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define MAX_FILE (4u << 20)
 
-static char top[256]; /* all folders are in it */
+static char top[256]; /* contains all folders */
 static char track_path[300];
 static char logged[65536];
 
@@ -114,7 +114,7 @@ const char *fakes_write(const char *folder, const char *name, const char *text)
     return path;
 }
 
-/* As a new file: a loaded one is not written to. */
+/* Written as a new file, because a loaded one must not be overwritten. */
 static void rewrite(const char *path, char *bytes, size_t size)
 {
     CU_ASSERT_EQUAL_FATAL(unlink(path), 0);

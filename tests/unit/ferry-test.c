@@ -22,8 +22,8 @@ static struct {
     const char *suite;
     const char *backend;
     bool has_options; /* the backend was named with options */
-    const char *running; /* the case that runs now, for the alarm to name */
-    double begin;        /* when it began */
+    const char *running; /* the current case, for the message of the alarm */
+    double begin;        /* its start */
     char skip_reason[256];
     unsigned passed, failed, skipped;
 } state;
@@ -96,7 +96,10 @@ int ferry_test_processors(void)
     return (int)sysconf(_SC_NPROCESSORS_ONLN); /* more than fit into the set */
 }
 
-/* glibc's file of a locale's numbers: a magic word, how many strings, where each begins, and they. */
+/*
+ * glibc's file of a locale's numbers: a magic word, the number of strings, their offsets, and the
+ * strings.
+ */
 static bool write_numbers(const char *path)
 {
     static const uint32_t head[] = { 0x20031114, 6, 32, 34, 36, 40, 44, 48 };
@@ -203,7 +206,7 @@ static int die_of_cunit(const char *what)
     return 1;
 }
 
-/* CUnit keeps the cases, catches failed asserts and calls back; counting and printing are ours. */
+/* CUnit stores the cases, catches failed asserts and calls back; this file counts and prints. */
 static int run_table(const char *suite, const char *only, const ferry_test_case *cases,
                      size_t ncases)
 {
@@ -251,7 +254,7 @@ int ferry_test_worse(int so_far, int result)
     return so_far == 77 ? result : so_far;
 }
 
-/* What is in capitals is no option, but a variable of the environment. */
+/* A name in capitals is not an option, but an environment variable. */
 static bool is_variable(const char *setting)
 {
     return *setting >= 'A' && *setting <= 'Z';
@@ -269,7 +272,7 @@ static void set_variables(const char *given)
             putenv(strdup(o));
 }
 
-/* "cuda(double)": the title says "cuda (double)", the plugin is cuda. */
+/* "cuda(double)": the title is "cuda (double)", the plugin is cuda. */
 static void take_note(const char *given, char *name, char *title, size_t size, const char *suite)
 {
     size_t plain = strcspn(given, "([");
@@ -283,8 +286,8 @@ static void take_note(const char *given, char *name, char *title, size_t size, c
 }
 
 /*
- * A file of configuration with the options of "opencl[zero_copy=off,type=cpu]", whose brackets go, and without the
- * plugin of FERRY_TEST_WITHOUT=cpu. `path` is mkstemp's template.
+ * Writes a configuration file with the options of "opencl[zero_copy=off,type=cpu]" and without the
+ * plugin of FERRY_TEST_WITHOUT=cpu, and removes the brackets. `path` is mkstemp's template.
  */
 static bool write_options(char *name, char *path)
 {
@@ -321,7 +324,7 @@ static int wait_for(pid_t child, const char *title)
     return 1;
 }
 
-/* A suite may name a backend by itself, and run where that was not built. */
+/* A suite may name a backend itself, and run where that was not built. */
 static bool has_plugin(const char *given)
 {
     char plugin[64];
@@ -330,7 +333,9 @@ static bool has_plugin(const char *given)
     return ferry_test_is_built(plugin);
 }
 
-/* In a process of its own, because a plugin is opened, and its options are read, once in each. */
+/*
+ * In a process of its own, because a plugin is opened, and its options are read, once per process.
+ */
 static int run_on(const char *given, const char *suite, const char *only,
                   const ferry_test_case *cases, size_t ncases)
 {

@@ -6,11 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Layers of every type that has a backward, with what they take. */
+/* Layers of every type that has a backward, with their bottoms. */
 
 #define MOST 5 /* bottoms, tops */
 
-/* What an input holds. A grid's values are distinct and not near 0, so that no step passes a kink. */
+/*
+ * The values of an input. A grid's values are distinct and not near 0, so that no finite difference
+ * crosses a kink.
+ */
 enum kind { GRID, LABELS, CONTINUES, CHOSEN, INDICES, REGIONS, MASK, LIKELY };
 
 struct input {
@@ -22,7 +25,7 @@ struct gradient {
     const char *type, *parameters;
     struct input inputs[MOST];
     int tops;      /* 0: in place; −1: none */
-    bool constant; /* its parameters are not a solver's */
+    bool constant; /* the solver does not own its parameters */
 };
 
 #define IMAGE      \
@@ -302,7 +305,7 @@ static float value_of(const struct input *in, int64_t i, int64_t n, int seed)
     static const float mask[] = { 0, 3, 9, 14, 1, 6, 8, 15 };
 
     switch (in->kind) {
-    case GRID: /* 37 and 41 have no common factor with what there is of them */
+    case GRID: /* 37 and 41 are coprime to the numbers of elements used */
         i = 2 * ((i + seed) * (seed % 2 ? 37 : 41) % n) + 1 - n;
         return ((float)i + (n % 2 ? 0.5f : 0) + 0.25f * (float)seed) / (float)n;
     case LABELS:

@@ -14,7 +14,7 @@ hid_t made;
 void make_begin(void)
 {
     snprintf(path, sizeof(path), "%s/x.h5", folder);
-    unlink(path); /* one that a failed case has left open cannot be made anew */
+    unlink(path); /* a file that a failed case has left open cannot be created again */
     made = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     CU_ASSERT_FATAL(made >= 0);
 }

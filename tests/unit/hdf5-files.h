@@ -8,36 +8,39 @@
 
 #include <hdf5.h>
 
-/* HDF5 that others wrote, with all that the format has: made here by libhdf5 itself. */
+/*
+ * HDF5 files as other programs write them, with all features of the format: created here by libhdf5
+ * itself.
+ */
 
 extern char folder[]; /* each program's own */
-extern char path[64]; /* of the file that is being made, or was */
-extern hid_t made;    /* that file, while it is open */
+extern char path[64]; /* of the current file */
+extern hid_t made;    /* the current file, while it is open */
 
 void make_begin(void);
 
-/* Opens what was made; the first time as one that is trusted. */
+/* Opens the file; the first time as a trusted one. */
 ferry_io *make_end(void);
 
 #define DIMS(...) ((const hsize_t[]){ __VA_ARGS__, 0 })
 
-/* Dims end with a 0. `plist` and `values` may be left out. */
+/* Dims end with a 0. `plist` and `values` may be omitted. */
 hid_t put(const char *name, hid_t type, const hsize_t *shape, hid_t plist, hid_t memory,
           const void *values);
 
-/* So many F32: 1, 2, … */
+/* That many F32: 1, 2, … */
 void put_simple(const char *name, int n);
 
-/* Ends the case where there is none. */
+/* Ends the case if there is none. */
 const ferry_io_entry *find(ferry_io *io, const char *name);
 
 /* The file's string of that name; "(none)". */
 const char *about(ferry_io *io, const char *key);
 
-/* Reads it whole, and in tiles of several sizes; each has to be first + i · step. */
+/* Reads all of it, and reads it in tiles of several sizes; each value must be first + i · step. */
 void check_ramp(ferry_io *io, const char *name, double first, double step);
 
-/* Makes the folder, runs the cases, and removes it. */
+/* Creates the folder, runs the cases, and removes it. */
 int hdf5_main(int argc, char **argv, const char *name, const ferry_test_case *cases, size_t count);
 
 #endif

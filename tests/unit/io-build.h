@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-/* Files in the making, for the tests that read them. */
+/* Builds files for the tests that read them. */
 
 /* A string literal without its NUL, and its size. */
 #define BYTES(text) (text), sizeof(text) - 1
 
-/* A protobuf message in the making. */
+/* A protobuf message under construction. */
 struct msg {
     unsigned char at[2048];
     size_t size;

@@ -6,24 +6,27 @@
 
 #include <ferry/io.h>
 
-/* What tests that write files with libferryio share; each program has a folder of its own. */
+/*
+ * Functions that tests that write files with libferryio share; each program has a folder of its
+ * own.
+ */
 
 extern char folder[];
 
-/* A path in the folder; one of two that take turns. */
+/* A path in the folder, in one of two rotating buffers. */
 const char *in_folder(const char *name);
 
-/* How many files there are in the folder, hidden ones too. */
+/* The number of files in the folder, including hidden ones. */
 int files(void);
 
-/* These end the case where they fail. */
+/* These end the case on failure. */
 ferry_io_writer *create(const char *name, ferry_io_format format);
 ferry_io *open_file(const char *name);
 
 /* Element i is first + i % 50. */
 void fill(ferry_blob *b, double first);
 
-/* Makes the folder, runs the cases on each backend, and removes it. */
+/* Creates the folder, runs the cases on each backend, and removes it. */
 int io_folder_main(int argc, char **argv, const char *name, const ferry_test_case *cases,
                    size_t count);
 

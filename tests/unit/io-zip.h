@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Zip archives in the making, for the tests that read them. */
+/* Builds zip archives for the tests that read them. */
 
 struct member {
     const char *name;
@@ -41,7 +41,7 @@ static inline uint32_t zip_crc(const unsigned char *bytes, size_t size)
     return ~crc;
 }
 
-/* Version and flags, stored, no time; what local header and directory both say of a member. */
+/* Version and flags, stored, no time; the fields that the local header and the directory share. */
 static inline void zip_put_member(struct zip *zip, const struct member *m)
 {
     zip_put(zip, "\0\0\0\0\0\0\0\0\0\0", 10);

@@ -13,7 +13,7 @@ const ferry_io_entry *nd_find(ferry_io *io, const char *name)
     return entry;
 }
 
-/* An entry's values, to be freed. */
+/* An entry's values, which the caller frees. */
 static float *values_of(ferry_io *io, const ferry_io_entry *entry)
 {
     float *values = malloc((size_t)entry->count * sizeof(*values) + 1);
@@ -59,7 +59,7 @@ double nd_worst(void)
     return worst;
 }
 
-/* How far they are apart; infinite where one alone is NaN. */
+/* Their distance; infinite if only one is NaN. */
 static double apart(float a, float b)
 {
     if (isnan(a) || isnan(b))

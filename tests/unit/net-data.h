@@ -8,35 +8,38 @@
 #include <ferry/net.h>
 
 /*
- * Files of numbers that Caffe computed, beside what a net holds.
+ * Compares files of numbers that Caffe computed with the blobs of a net.
  */
 
-/* The entry of that name; NULL: there is none. */
+/* The entry of that name; NULL if there is none. */
 const ferry_io_entry *nd_find(ferry_io *io, const char *name);
 
 /* Gives a blob an entry's shape and values. */
 void nd_fill(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
 
 /*
- * Whether a blob has an entry's shape and its values, within `tolerance` of the largest one; NaN is
- * NaN. Else prints a line that begins with `what`.
+ * Whether a blob has an entry's shape and its values, within `tolerance` of the largest one; NaN
+ * equals NaN. Otherwise prints a line that begins with `what`.
  */
 bool nd_same(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, double tolerance,
              const char *what);
 
-/* The largest difference that nd_same has seen since the last call, by the largest value of its blob. */
+/*
+ * The largest difference that nd_same has found since the last call, relative to the largest value
+ * of its blob.
+ */
 double nd_worst(void);
 
-/* The same of its diff; and gives it an entry's values, of whose shape it is. */
+/* The same for its diff; and sets the diff to an entry's values, whose shape it has. */
 bool nd_same_diff(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, double tolerance,
                   const char *what);
 void nd_fill_diff(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
 
-/* Where the largest value of each row of the last axis is: the same in both. */
+/* Whether the index of the largest value in each row of the last axis is the same in both. */
 bool nd_same_argmax(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b,
                     const char *what);
 
-/* The number of the layer of that name; −1: there is none. */
+/* The index of the layer of that name; −1 if there is none. */
 int nd_layer(const ferry_net *net, const char *name);
 
 #endif

@@ -31,7 +31,7 @@ const struct ob_pass ob_passes[] = {
 };
 const int ob_pass_count = sizeof ob_passes / sizeof *ob_passes;
 
-/* Which inputs the pass has, behind dy; NULL: the function has no such pass. */
+/* The inputs of the pass after dy; NULL: the function lacks the pass. */
 static const char *unary_inputs(uint32_t function)
 {
     switch (function) {
@@ -103,12 +103,12 @@ static const ferry_operand *operand_of(const ferry_op_desc *f, enum ob_role role
         return &f->in[2];
     case OB_EXTRA:
         return &f->out[f->kind == FERRY_OP_MOMENTS ? 0 : 1];
-    default: /* what is normalised lies as x */
+    default: /* the normalised operand has x's layout */
         return f->kind == FERRY_OP_MOMENTS ? &f->in[0] : &f->out[0];
     }
 }
 
-/* What the forward operation lacks for the pass: a mask, a scale, a bias. */
+/* The operands that the pass needs and the forward operation lacks: a mask, a scale, a bias. */
 static void complete(struct om_numbers *n, const struct ob_pass *pass, ferry_op_desc *f)
 {
     if (f->kind == FERRY_OP_POOL && f->params.pool.method == FERRY_POOL_MAX) {
@@ -119,7 +119,7 @@ static void complete(struct om_numbers *n, const struct ob_pass *pass, ferry_op_
         f->n_out = 2;
         f->out[1] = f->out[0];
     } else if (f->kind == FERRY_OP_MOMENTS) {
-        f->math = (uint32_t)om_pick(n, 2); /* of no meaning here but ours: with the variance */
+        f->math = (uint32_t)om_pick(n, 2); /* a meaning of this file: with the variance */
     } else if (f->kind == FERRY_OP_BINARY && pass->pass == BIAS &&
                f->params.binary.function == FERRY_BINARY_SCALE && f->n_in < 3) {
         f->in[f->n_in++] = f->in[1];

@@ -6,31 +6,35 @@
 
 #include <stdbool.h>
 
-/*
- * Backward passes made of random forward operations.
- */
+/* Backward passes derived from random forward operations. */
 
-/* What an input of a backward pass is: an operand of the forward pass, or the gradient of its y. */
+/*
+ * The role of an input of a backward pass: an operand of the forward pass, or the gradient of its
+ * y.
+ */
 enum ob_role { OB_X, OB_U, OB_V, OB_Y, OB_EXTRA, OB_DY };
 
 struct ob_pass {
     uint32_t kind, pass;
-    enum ob_role of; /* what its output is the gradient of */
+    enum ob_role of; /* the operand that its output is the gradient of */
 };
 
-/* The passes that there are, and how many. */
+/* The passes, and their number. */
 extern const struct ob_pass ob_passes[];
 extern const int ob_pass_count;
 
 /*
- * A random forward operation that has this pass, and the pass. OB_EXTRA is its out[1], if it has one:
- * a mask, LRN's scale; with MOMENTS the scale, and Y what is normalised. `roles` has an entry for each
- * input of the pass.
+ * A random forward operation that has this pass, and the pass. OB_EXTRA is its out[1], if it has
+ * one: a mask, LRN's scale; with MOMENTS the scale, and Y is the normalised operand. `roles` has an
+ * entry for each input of the pass.
  */
 void ob_make(struct om_numbers *n, const struct ob_pass *pass, ferry_op_desc *forward,
              ferry_op_desc *backward, enum ob_role *roles);
 
-/* Masks for an operation with the pass of POOL: places in the windows, some of them none or strange. */
+/*
+ * Masks for an operation with the pass of POOL: indices in the windows, some of them none or
+ * invalid.
+ */
 void ob_fill_mask(struct om_numbers *n, const ferry_op_desc *backward, void *mask);
 
 #endif

@@ -35,7 +35,7 @@ double om_value(struct om_numbers *n)
     return (double)(om_pick(n, 2048) - 1024) / 1024;
 }
 
-/* A dimension: small, often 1, sometimes one that vectors do not divide. */
+/* A dimension: small, often 1, sometimes not a multiple of a vector. */
 static int64_t dim(struct om_numbers *n, int64_t most)
 {
     int64_t kind = om_pick(n, 8);
@@ -43,7 +43,7 @@ static int64_t dim(struct om_numbers *n, int64_t most)
     return kind == 0 ? 1 : kind == 1 && most >= 17 ? 17 : 1 + om_pick(n, most);
 }
 
-/* Row-major; else channels-last; else a slice of something wider in an inner axis. */
+/* Row-major; else channels-last; else a slice of a wider inner axis. */
 static ferry_operand operand(struct om_numbers *n, int rank, const int64_t *shape)
 {
     static const uint8_t last[3][5] = { { 0, 2, 1 }, { 0, 2, 3, 1 }, { 0, 2, 3, 4, 1 } };
@@ -54,7 +54,7 @@ static ferry_operand operand(struct om_numbers *n, int rank, const int64_t *shap
 
     if (how != 2 || rank < 2)
         return o;
-    axis = 1 + (int)om_pick(n, rank - 1); /* all axes outside it are further apart */
+    axis = 1 + (int)om_pick(n, rank - 1); /* all outer axes have larger strides */
     for (k = 0; k < axis; k++)
         o.stride[k] += o.stride[axis] * (o.shape[axis] > 0 ? o.shape[axis] : 1) * (k == 0 ? 3 : 2) *
                        (o.stride[k] / (o.stride[axis] ? o.stride[axis] : 1) + 1);
@@ -64,7 +64,7 @@ static ferry_operand operand(struct om_numbers *n, int rank, const int64_t *shap
     return o;
 }
 
-/* One number a channel; now and then every other element, or every third. */
+/* One number per channel; sometimes with a stride of two or three elements. */
 static ferry_operand vector(struct om_numbers *n, int64_t length)
 {
     ferry_operand o = ferry_operand_make(FERRY_F32, &length, 1, NULL);
@@ -110,7 +110,7 @@ static int64_t slid(const ferry_op_window *w, int i, int64_t in)
            1;
 }
 
-/* Three taps by three, one or two pixels apart: what plugins have loops of their own for. */
+/* Kernels of 3 × 3 with stride 1 or 2, for which plugins have special loops. */
 static void three_by_three(struct om_numbers *n, ferry_op_window *w, int64_t *image)
 {
     for (int i = 0; i < 2; i++) {
@@ -201,7 +201,7 @@ static void make_pool(struct om_numbers *n, ferry_op_desc *op)
     for (i = 0; i < spatial; i++) {
         y[2 + i] = slid(w, i, x[2 + i]);
         if (y[2 + i] * w->stride[i] - w->pad[i] < x[2 + i] && om_pick(n, 2))
-            y[2 + i]++; /* rounded up, as Caffe does */
+            y[2 + i]++; /* rounded up, as in Caffe */
     }
     op->in[0] = operand(n, spatial + 2, x);
     op->out[0] = operand(n, spatial + 2, y);
@@ -494,7 +494,10 @@ static void add_epilogue(struct om_numbers *n, ferry_op_desc *op)
     }
 }
 
-/* Those of products always do; of what has one F32 output of sums or choices, one in four. */
+/*
+ * Products always may have an epilogue; one in four of the other kinds with one F32 output of sums
+ * or selections.
+ */
 static bool takes_steps(struct om_numbers *n, const ferry_op_desc *op)
 {
     switch (op->kind) {
@@ -503,7 +506,7 @@ static bool takes_steps(struct om_numbers *n, const ferry_op_desc *op)
         return true;
     case FERRY_OP_STRIDED_COPY:
     case FERRY_OP_UPDATE:
-    case FERRY_OP_UNARY: /* a function's tolerance is too small for a step behind it */
+    case FERRY_OP_UNARY: /* a function's tolerance is too small for a step after it */
     case FERRY_OP_RANDOM:
         return false;
     default:

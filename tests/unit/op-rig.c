@@ -58,7 +58,7 @@ static void lay_out(ferry_operand *o, uint32_t dtype, int layout, uint32_t rank,
     for (uint32_t i = 0; i < rank; i++) {
         uint32_t axis = axis_of(layout, rank, i);
 
-        o->stride[axis] = shape[axis] == 1 ? 77 : stride; /* which says nothing */
+        o->stride[axis] = shape[axis] == 1 ? 77 : stride; /* which has no meaning */
         stride *= (shape[axis] > 0 ? shape[axis] : 1) + gap;
     }
 }
@@ -155,7 +155,7 @@ static double *get(const ferry_operand *o, const void *p)
     return v;
 }
 
-/* Whether what is between the elements is as it was. */
+/* Whether the bytes between the elements are unchanged. */
 static int gaps_are_left(const ferry_operand *o, const void *p)
 {
     size_t size = arith_size((ferry_dtype)o->dtype);
@@ -189,7 +189,8 @@ static void *aligned(uint64_t bytes)
 static int run_prepared(struct rig *r, const ferry_op_answer *answer, void *prepared,
                         struct buffers *b)
 {
-    ferry_cref *in = calloc(r->op.n_in, sizeof(*in)); /* no longer: a sanitizer sees who reads on */
+    ferry_cref *in = calloc(r->op.n_in, sizeof(*in)); /* exact size: a sanitizer detects reads past
+                                                       * the end */
     ferry_ref out[FERRY_OP_OUTPUTS];
     ferry_op_run_args args = { .struct_size = sizeof(args), .in = in, .out = out };
     int err = 0;
@@ -269,7 +270,7 @@ void rig_end(struct rig *r)
 /* ---- the plugin ----------------------------------------------------------------------------- */
 
 static const ferry_plugin_ops *plugin;
-static const char *set; /* at hand */
+static const char *set; /* the current one */
 
 static void set_options(const char *threads)
 {
@@ -343,7 +344,7 @@ static void make_plain(ferry_operand *o)
         o->stride[i] = stride;
 }
 
-/* The operation with the first `steps` of its epilogue alone, and their operands. */
+/* The operation with only the first `steps` of its epilogue, and their operands. */
 static ferry_op_desc cut_epilogue(const ferry_op_desc *op, uint32_t steps)
 {
     ferry_op_desc cut = *op;
@@ -354,7 +355,7 @@ static ferry_op_desc cut_epilogue(const ferry_op_desc *op, uint32_t steps)
     return cut;
 }
 
-/* The reference, with the first `steps` of the epilogue; into r->out. */
+/* The result of the reference with the first `steps` of the epilogue, into r->out. */
 static void run_reference(struct rig *r, uint32_t steps)
 {
     ferry_op_desc op = cut_epilogue(&r->op, steps);
@@ -406,7 +407,7 @@ static void describe_all(const struct rig *r)
     printf(" group %u, %u steps\n", w->group, r->op.n_epilogue);
 }
 
-/* The reference's values as the output's type can hold them. */
+/* The reference's values rounded to the output's type. */
 static void round_to(const ferry_operand *o, double *values)
 {
     char element[8];
@@ -426,8 +427,8 @@ static double largest(const ferry_operand *o, const double *values)
     return most;
 }
 
-/* `most` is the largest value that went into the epilogue or came out of it: a sum is rounded by its
- * own size, and no step of the rig's (factors up to 1, slopes up to 1) makes that error larger. */
+/* `most` is the largest value before or after the epilogue: a sum is rounded by its own magnitude,
+ * and no step of the rig (factors up to 1, slopes up to 1) increases that error. */
 static int compare(const struct rig *r, uint32_t o, const double *got, const double *want,
                    double most)
 {

@@ -8,17 +8,17 @@
 #include "ferry-test.h"
 
 /*
- * One operation, put to the plugin's table and to the oracle of op/: operands with layouts, their values
- * as doubles, and the comparison, gaps between elements included.
+ * Runs one operation by the plugin's table and by the oracle of op/: operands with layouts, their
+ * values as doubles, and the comparison, including gaps between elements.
  */
 
 enum rig_layout {
     RIG_PLAIN,
     RIG_LAST,  /* channels last */
-    RIG_SLICE, /* plain, as if a part of something larger along each axis */
+    RIG_SLICE, /* plain, as a part of something larger along each axis */
     RIG_LAST_SLICE,
-    RIG_TURNED, /* the axes in reverse */
-    RIG_APART,  /* plain, but every other element */
+    RIG_TURNED, /* the axes reversed */
+    RIG_APART,  /* plain, with a stride of two elements */
     RIG_LAYOUTS
 };
 
@@ -27,10 +27,11 @@ struct rig {
     uint64_t seed, offset;
     double tolerance; /* of the largest magnitude in an output; 0: 1e-5, F64 1e-12 */
     int in_place;     /* out[0] is in[in_place − 1] */
-    double *in[FERRY_OP_INPUTS], *out[FERRY_OP_OUTPUTS]; /* logical order; out: what was there */
+    double *in[FERRY_OP_INPUTS], *out[FERRY_OP_OUTPUTS]; /* logical order; out: the previous
+                                                          * contents */
 };
 
-/* What rig_run uses. NULL: a device of the set could not be opened. */
+/* The device of rig_run. NULL: a device of the set could not be opened. */
 extern const ferry_op_table *rig_table;
 extern void *rig_device;
 
@@ -40,24 +41,24 @@ extern void *rig_device;
  */
 int rig_main(int argc, char **argv, const char *suite, const ferry_test_case *cases, size_t ncases);
 
-/* Another device with the same instruction set and so many threads takes the place of rig_device. */
+/* Replaces rig_device by a device with the same instruction set and that many threads. */
 void rig_reopen(const char *threads);
 
-/* Random numbers of the tests' own: from 0 to n − 1. */
+/* The tests' own random numbers: from 0 to n − 1. */
 int64_t rig_random(int64_t n);
 
 void rig_begin(struct rig *r, uint32_t kind);
 /* Adds an operand with random values between −1 and 1, and returns them. */
 double *rig_in(struct rig *r, uint32_t dtype, int layout, uint32_t rank, const int64_t *shape);
 double *rig_out(struct rig *r, uint32_t dtype, int layout, uint32_t rank, const int64_t *shape);
-/* Adds a step of the epilogue, with an input of its own where it has one. */
+/* Adds a step of the epilogue, with an input of its own if it has an operand. */
 void rig_step(struct rig *r, uint32_t step, uint32_t function, double a, double b);
-/* Elements of an operand. */
+/* Number of elements of an operand. */
 int64_t rig_count(const ferry_operand *o);
 
-/* Runs it on both sides, compares, and frees. The answer is what query said; it may be NULL. */
+/* Runs it on both sides, compares, and frees. *answer is the answer of query; it may be NULL. */
 void rig_run(struct rig *r, ferry_op_answer *out_answer);
-/* Runs it on the plugin alone; out[i] is what came, to be freed by the caller. */
+/* Runs it on the plugin only; out[i] is the result, which the caller frees. */
 int rig_run_plugin(struct rig *r, double **out);
 void rig_end(struct rig *r);
 

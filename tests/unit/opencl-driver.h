@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The OpenCL plugin without ferry, and the vendor's objects behind it.
- */
+/* The OpenCL plugin without ferry, and its vendor objects. */
 #ifndef OPENCL_DRIVER_H
 #define OPENCL_DRIVER_H
 
@@ -11,25 +9,25 @@
 #include "plugin-driver.h"
 
 extern const ferry_plugin_ops *ocl;
-extern void *dev; /* the device that ocl_open has opened */
+extern void *dev; /* the device that ocl_open opened */
 
-/* Options for what is opened from here on, up to a NULL: ocl_open(0, "f64", "off", NULL). */
+/* Options for devices opened from here on, ended by NULL: ocl_open(0, "f64", "off", NULL). */
 bool ocl_open(uint32_t index, ...);
 /* With a check that nothing is left. */
 void ocl_close(void);
-/* Loads the plugin; false, and the case is skipped, where there is no device of it. */
+/* Loads the plugin; returns false, and skips the case, if it has no device. */
 bool ocl_load(void);
 
-/* A block; the counters. Failure is the test's. */
+/* A block; the counters. Failures fail the test. */
 void *ocl_block(uint64_t bytes);
 void ocl_free_block(void *handle);
 ferry_plugin_counters ocl_count(void);
 
-/* Copies on the default queue, waited for. */
+/* Synchronous copies on the default queue. */
 void ocl_put(void *handle, uint64_t offset, const void *bytes, uint64_t size);
 void ocl_get(const void *handle, uint64_t offset, void *bytes, uint64_t size);
 
-/* The vendor objects behind the device. */
+/* The vendor objects of the device. */
 cl_context ocl_context(void);
 cl_device_id ocl_id(void);
 cl_command_queue ocl_queue(void);

@@ -16,7 +16,7 @@ struct ocl_layer ocl_layer;
 
 static atomic_bool ended;
 
-/* The next `name` behind this one; a driver that has ended is called by nobody. */
+/* The next function `name` after this one; a driver that has ended must not be called. */
 #define FIND(next, name)      \
     __typeof__(&(name)) next; \
     *(void **)&(next) = found(#name)
@@ -25,7 +25,7 @@ static void *found(const char *name)
 {
     if (atomic_load(&ended)) {
         fprintf(stderr, "%s: the driver has ended\n", name);
-        _exit(1); /* PoCL survives signals */
+        _exit(1); /* PoCL handles signals */
     }
     return dlsym(RTLD_NEXT, name);
 }
@@ -73,7 +73,7 @@ cl_int clReleaseEvent(cl_event event)
     return next(event);
 }
 
-static bool is_behind; /* until somebody waits for an event */
+static bool is_behind; /* until a thread waits for an event */
 
 cl_int clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *value, size_t *out)
 {
@@ -119,14 +119,17 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *ids
 
 /* ---- copies at maps ------------------------------------------------------------------------- */
 
-/* Memory of the host's, and the buffer that stands for it. */
+/* Host memory, and the buffer over it. */
 static struct {
     cl_mem mem;
     void *ptr;
     size_t bytes;
 } over[64];
 
-/* What the driver allocates for the host, where a test says where; one block at a time. */
+/*
+ * Memory that the driver allocates for the host, at a position that a test sets; one block at a
+ * time.
+ */
 static _Alignas(4096) unsigned char shifted[1 << 14];
 
 #define OVERS (sizeof(over) / sizeof(over[0]))
@@ -167,7 +170,7 @@ cl_int clReleaseMemObject(cl_mem mem)
     FIND(next, clReleaseMemObject);
     size_t i = find_over(mem);
 
-    if (mem && i < OVERS) /* nobody retains those */
+    if (mem && i < OVERS) /* no test retains those */
         over[i].mem = NULL;
     return next(mem);
 }
@@ -183,7 +186,7 @@ cl_int clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t size, void *value
     return error;
 }
 
-/* What is mapped to be read alone, and what it was then; one at a time. */
+/* Memory that is mapped for reading only, and its contents then; one at a time. */
 static struct {
     cl_mem mem;
     void *ptr;
@@ -209,7 +212,7 @@ static void forget(cl_mem mem)
     looked.mem = NULL;
 }
 
-/* As a driver does that has to: all of it, also where a part is mapped. */
+/* Like a driver that must copy: all of it, even if only a part is mapped. */
 void *clEnqueueMapBuffer(cl_command_queue q, cl_mem mem, cl_bool blocking, cl_map_flags flags,
                          size_t offset, size_t size, cl_uint waits, const cl_event *wait,
                          cl_event *event, cl_int *error)
@@ -246,8 +249,8 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue q, cl_mem mem, void *ptr, cl_uin
 /* ---- commands that are gathered ------------------------------------------------------------- */
 
 /*
- * What the queue's commands wait for since the latest flush: a gate goes before the first of them. One
- * queue at a time, which is enough for a test.
+ * The event that the queue's commands wait for since the latest flush: a gate is submitted before
+ * the first of them. One queue at a time, which is enough for a test.
  */
 static struct {
     cl_command_queue q;

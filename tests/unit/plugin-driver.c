@@ -97,7 +97,7 @@ const ferry_plugin_ops *driver_load(const char *name, void **out_library)
 void driver_set(const char *key, const char *value)
 {
     if (options.count == sizeof(options.keys) / sizeof(options.keys[0]))
-        abort(); /* may be called outside a suite, where there are no assertions */
+        abort(); /* may be called outside a suite, without assertions */
     options.keys[options.count] = key;
     options.values[options.count++] = value;
 }

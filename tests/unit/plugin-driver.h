@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A plugin without ferry: its binary, a host table of the test's own, and what the tests of every
- * plugin do all the time.
+ * A plugin without ferry: its binary, a host table of the test's own, and common functions of all
+ * plugin tests.
  */
 #ifndef PLUGIN_DRIVER_H
 #define PLUGIN_DRIVER_H
@@ -13,20 +13,22 @@
 #include <stdbool.h>
 
 /*
- * The table of backends/NAME, opened; `out_library` may be NULL. NULL, and the case is skipped,
- * where it was not built.
+ * Opens the table of backends/NAME; `out_library` may be NULL. Returns NULL, and skips the case, if
+ * it was not built.
  */
 const ferry_plugin_ops *driver_load(const char *name, void **out_library);
 
-/* Options for what is opened from here on; the latest of a key counts. NULL: as if never set. */
+/*
+ * Options for devices opened from here on; the latest value of a key counts. NULL: as if never set.
+ */
 void driver_set(const char *key, const char *value);
-/* Forgets the options, and what was said. */
+/* Clears the options, and the recorded messages. */
 void driver_reset(void);
 
 /* The latest error of this thread, and the latest line of the log. */
 const char *driver_error(void);
 const char *driver_logged(void);
-/* Whether `result` is `code`, was said last, and its text has `part`; the code is forgotten. */
+/* Whether `result` is `code`, was reported last, and its text contains `part`; clears the code. */
 bool driver_failed(int result, int code, const char *part);
 
 ferry_ref driver_ref(void *handle, uint64_t offset);
@@ -36,7 +38,7 @@ ferry_plugin_counters driver_count(const ferry_plugin_ops *ops, void *dev);
 /* Closes the device, with a check that nothing of it is left. */
 void driver_close(const ferry_plugin_ops *ops, void *dev);
 
-/* Copies on the default queue, waited for. */
+/* Synchronous copies on the default queue. */
 void driver_put(const ferry_plugin_ops *ops, void *dev, ferry_ref to, const void *bytes,
                 uint64_t size);
 void driver_get(const ferry_plugin_ops *ops, void *dev, ferry_cref from, void *bytes,

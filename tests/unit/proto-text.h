@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Texts in and out of trees, for the tests of prototxt. */
+/* Parses and prints texts for the tests of prototxt. */
 
-/* A text of that type as "t.prototxt"; NULL where it is refused. */
+/* A text of that type as "t.prototxt"; NULL if it is refused. */
 static inline ferry_proto *proto_of(const char *type, const char *text, size_t size)
 {
     ferry_proto_options options = { .struct_size = sizeof(options),
@@ -44,7 +44,7 @@ static inline char *printed(const ferry_proto *p)
     return text;
 }
 
-/* Where two texts differ: the rest of the lines, and some before it. */
+/* The first difference of two texts: the rest of the lines, and some before it. */
 static inline void show_difference(const char *want, const char *got)
 {
     size_t same = 0, from;
@@ -66,7 +66,7 @@ static inline void check_printed(const ferry_proto *p, const char *want)
     free(text);
 }
 
-/* Opens a text and compares what is printed of it. */
+/* Opens a text and compares its printed form. */
 static inline void check_text(const char *type, const char *text, const char *want)
 {
     ferry_proto *p = proto_of(type, text, strlen(text));

@@ -8,10 +8,10 @@
 #include <string.h>
 
 /*
- * What tests/scripts/check-proto.py compares with protobuf:
+ * Prints the input of tests/scripts/check-proto.py, which compares it with protobuf:
  *
- *     proto-tool schema             the tables of caffe.proto, as the text of a FileDescriptorProto
- *     proto-tool read TYPE FILE…    each FILE as text in FILE.out and binary in FILE.bin; or FILE.err
+ *     proto-tool schema the tables of caffe.proto, as the text of a FileDescriptorProto
+ *     proto-tool read TYPE FILE… each FILE as text in FILE.out and binary in FILE.bin; or FILE.err
  */
 
 /* ---- tables --------------------------------------------------------------------------------- */
@@ -25,7 +25,7 @@ static void print_enum(const struct ferry__proto_enum *choices, const char *inde
     printf("%s}\n", indent);
 }
 
-/* A field without a number, or with one that a field before it has, gets one that nobody has. */
+/* A field without a number, or with the number of an earlier field, gets an unused one. */
 static unsigned number_of(const struct ferry__proto_message *m, size_t index)
 {
     unsigned number = m->fields[index].number;

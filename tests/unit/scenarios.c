@@ -7,7 +7,7 @@
 
 #define MUTABLE (FERRY_READ | FERRY_WRITE)
 
-/* The home: where only the second device shares the host's memory, that one. */
+/* The home: if only the second device shares the host's memory, that one. */
 static int near(void)
 {
     const char *const *o = wx_running()->options;
@@ -345,7 +345,7 @@ static void bring(struct scene *s, enum whereabouts where)
         (void)wx_access(m, wx_queue(far()), MUTABLE);
     else if (where == SC_HOST_DEV0)
         (void)wx_access(m, wx_queue(near()), FERRY_READ);
-    else if (where == SC_PENDING) /* a kernel that changes nothing, on a queue of the program's */
+    else if (where == SC_PENDING) /* a kernel that changes nothing, on a queue of the program */
         FX_OK(ferry_math_scal(s->own[1], FERRY_F32, SC_COUNT, 1, wx_access(m, s->own[1], MUTABLE)));
     if (where == SC_DEV0_DEV1) {
         (void)wx_access(m, wx_queue(near()), MUTABLE);

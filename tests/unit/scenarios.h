@@ -5,13 +5,13 @@
 #include "world.h"
 
 /*
- * One call of each kind that blobs, memories and queues have, on two devices of the running world:
- * what it is called on, and what it leaves. test-faults fails every call that a scenario makes.
+ * One call of each kind on blobs, memories and queues, with two devices of the current world: its
+ * objects, and its effects. test-faults fails every call that a scenario makes.
  */
 
 #define SC_COUNT 8 /* elements of `b` and of `other` */
 
-/* What a scenario may use. All of it is made anew for each run. */
+/* The objects of a scenario, created for each run. */
 struct scene {
     ferry_blob *b, *other; /* 1 … 8, diff 10 … 80; other: 101 … 108, diff 201 … 208 */
     ferry_queue *own[2];   /* of the home, and of the other device */
@@ -20,13 +20,13 @@ struct scene {
     ferry_memory *lent;    /* of the home, 8 times 7 */
     ferry_ref lent_at;
     int deleted;
-    /* what the call made; given back with the rest */
+    /* the result of the call; freed with the rest */
     ferry_blob *blob_made;
     ferry_queue *queue_made;
     ferry_event *event_made;
 };
 
-/* What the call leaves in the half that it is about. */
+/* The effect of the call on the half that it accesses. */
 enum effect {
     SC_SAME,
     SC_FILLED,
@@ -43,14 +43,14 @@ enum effect {
 struct scenario {
     const char *name;
     int (*run)(struct scene *s);
-    enum effect effect; /* on b's data; SC_WRITTEN: they are the program's to write */
+    enum effect effect; /* on b's data; SC_WRITTEN: the program writes them */
     bool may_move;      /* a refusal may leave further copies valid: several halves are read */
 };
 
 extern const struct scenario scenarios[];
 extern const unsigned nscenarios;
 
-/* Where b's data are before the call. */
+/* The place of b's data before the call. */
 enum whereabouts {
     SC_HOST,
     SC_DEV0,
@@ -61,9 +61,9 @@ enum whereabouts {
     SC_WHEREABOUTS
 };
 
-/* Makes a scene; a failed case where that fails. */
+/* Creates a scene; a failure fails the case. */
 void scene_set(struct scene *s, enum whereabouts where);
-/* Takes all of it away. */
+/* Destroys all of it. */
 void scene_clear(struct scene *s);
 
 #endif

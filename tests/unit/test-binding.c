@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * Devices whose kernels are bound to pieces of blocks: where a piece may begin (offset_alignment), and
- * how far it may reach (max_binding). sim refuses what ferry should have kept from it.
+ * Devices whose kernels are bound to ranges of blocks: the alignment of a range (offset_alignment),
+ * and its length (max_binding). sim refuses ranges that ferry must not pass.
  */
 
 #define N        3
@@ -57,7 +57,10 @@ static void a_device_reports_the_requirements_of_its_kernels(void)
     wx_end();
 }
 
-/* Every operation once where kernels can begin, once 12 bytes further, and what each has made of ones. */
+/*
+ * Every operation once where kernels can begin, once 12 bytes later, and the result of each on
+ * ones.
+ */
 static void operations(ferry_queue *q, ferry_cref x, ferry_ref y, uint64_t skip, double *out)
 {
     FX_OK(ferry_math_axpy(q, FERRY_F32, N, 2, x, at(y, skip)));

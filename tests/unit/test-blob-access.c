@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-/* ferry_blob_access: the primitive under a blob's accessors. */
+/* ferry_blob_access: the primitive used by a blob's accessors. */
 
 #define MUTABLE (FERRY_READ | FERRY_WRITE)
 
-/* The place as a pointer, where it is one; for comparing two of them on one device. */
+/* The reference as a pointer, if it is one; for comparing two on one device. */
 static uint64_t place(ferry_ref ref)
 {
     return (uint64_t)(uintptr_t)ref.handle + ref.offset;
@@ -23,7 +23,7 @@ static ferry_ref at_host(const void *p)
     return (ferry_ref){ (void *)(uintptr_t)p, 0 };
 }
 
-/* What the accessor of that half, place and mode gives. */
+/* The result of the accessor for that half, place and mode. */
 static ferry_ref by_accessor(ferry_blob *b, unsigned which, bool host, unsigned access)
 {
     if (which == FERRY_DATA && host)
@@ -43,7 +43,7 @@ static ferry_ref by_accessor(ferry_blob *b, unsigned which, bool host, unsigned 
                                    : ferry_blob_mutable_device_diff(b);
 }
 
-/* One blob by its accessors, its twin by the primitive: pointers, heads and copies are the same. */
+/* One blob by its accessors, its twin by the primitive: pointers, heads and copies are equal. */
 static void compare(ferry_device *dev, unsigned which, bool host, unsigned access)
 {
     ferry_blob *b = FX_BLOB(FERRY_F32, 3, 5);
@@ -52,7 +52,7 @@ static void compare(ferry_device *dev, unsigned which, bool host, unsigned acces
     uint64_t copies;
 
     for (int round = 0; round < 2; round++) {
-        /* elsewhere first, so that there is something to bring over */
+        /* valid elsewhere first, so that there is a copy to make */
         CU_ASSERT_PTR_NOT_NULL(by_accessor(b, which, !host, MUTABLE).handle);
         fx_mark();
         expected = by_accessor(b, which, host, access);
@@ -117,7 +117,7 @@ static void work_goes_on_the_queue_that_is_named(void)
     if (ferry_queue_create(dev, &q))
         q = ferry_device_queue(dev);
     FX_OK(ferry_blob_fill_data(b, 1));
-    for (int i = 0; i < 10; i++) { /* by turns on two queues, with no event of our own */
+    for (int i = 0; i < 10; i++) { /* alternately on two queues, without events of the test */
         FX_OK(ferry_blob_access(b, FERRY_DATA, dev, MUTABLE, q, &ref));
         FX_OK(ferry_math_scal(q, FERRY_F32, 64, 2, ref));
         FX_OK(ferry_blob_access(b, FERRY_DATA, dev, MUTABLE, NULL, &ref));
@@ -152,7 +152,8 @@ static void a_bare_place_is_written_and_read_on_a_queue(void)
     FX_FAILS(FERRY_EINVAL, ferry_queue_write(q, ref, NULL, 4));
     FX_FAILS(FERRY_EINVAL, ferry_queue_read(q, NULL, ferry_ref_const(ref), 4));
     FX_FAILS(FERRY_EINVAL, ferry_blob_canonical_axis(b, 9));
-    FX_FAILS(FERRY_EINVAL, ferry_queue_read(q, out, ferry_ref_const(none), 4)); /* that failure's */
+    /* the error of that failure */
+    FX_FAILS(FERRY_EINVAL, ferry_queue_read(q, out, ferry_ref_const(none), 4));
     ferry_blob_destroy(b);
     fx_end();
 }
@@ -172,7 +173,7 @@ static void a_place_is_a_pointer_where_it_can_be_one(void)
     fx_end();
 }
 
-/* The thread has failed at something else before, and that is not what comes back. */
+/* The thread has an earlier error of another call, which must not be returned. */
 static void the_code_is_the_call_s_own(void)
 {
     static const char readable[64];
@@ -194,7 +195,7 @@ static void the_code_is_the_call_s_own(void)
                                    FERRY_ADOPT_READONLY, NULL, NULL));
     FX_FAILS(FERRY_EINVAL, ferry_blob_canonical_axis(b, 9));
     FX_FAILS(FERRY_EPERM, ferry_blob_access(b, FERRY_DATA, NULL, MUTABLE, NULL, &ref));
-    CU_ASSERT(ref.handle == &dev && ref.offset == 77); /* as it was */
+    CU_ASSERT(ref.handle == &dev && ref.offset == 77); /* unchanged */
     FX_OK(ferry_blob_access(b, FERRY_DATA, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
     CU_ASSERT_PTR_EQUAL(ref.handle, readable);
     ferry_blob_destroy(other);
@@ -229,7 +230,9 @@ static void every_access_to_write_counts_as_a_version(void)
     fx_end();
 }
 
-/* From side to side, which on some devices moves nothing, and by arithmetic, which need not look. */
+/*
+ * Between the sides, which moves nothing on some devices, and by arithmetic, which need not check.
+ */
 static void writes_by_turns_count_as_versions(void)
 {
     const ferry_memory *m;
@@ -254,7 +257,7 @@ static void writes_by_turns_count_as_versions(void)
     fx_end();
 }
 
-/* Between begin and end what would need a lock is refused, and the blob is as it was. */
+/* Between begin and end, calls that need a lock are refused, and the blob is unchanged. */
 static void in_a_section_nothing_half_happens(void)
 {
     ferry_device *dev = fx_device();
@@ -265,7 +268,7 @@ static void in_a_section_nothing_half_happens(void)
 
     for (int i = 0; i < 4; i++)
         host[i] = (float)i + 1;
-    FX_OK(ferry_blob_asum_data(b, &sum)); /* what the device can is known by now */
+    FX_OK(ferry_blob_asum_data(b, &sum)); /* the device's abilities are known by now */
     FX_OK(ferry_blob_reshape(b, (int64_t[]){ 2 }, 1, NULL));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
     FX_OK_FATAL(ferry_queue_begin(ferry_device_queue(dev)));

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a blob computes: update, sums, scale, fill, single elements; where it does so, at what price. */
+/* A blob's computations: update, sums, scale, fill, single elements; their device and cost. */
 
 #define COUNT 24
 
-/* Puts one half of a blob into `head` with element i = first + i. */
+/* Puts one half of a blob into state `head` with element i = first + i. */
 static void put(ferry_blob *b, bool diff, ferry_memory_head_state head, double first)
 {
     ferry_memory *m = diff ? ferry_blob_diff_memory(b) : ferry_blob_data_memory(b);
@@ -97,7 +97,7 @@ static void every_cell_of_the_update_table_ends_in_its_states_at_its_price(void)
     fx_end();
 }
 
-/* Where host and device are the same bytes, data must not have changed sides by then. */
+/* If host and device share the bytes, the data must not have moved between them by then. */
 static void an_update_without_memory_for_diff_leaves_data_as_it_was(void)
 {
     ferry_device *dev = fx_device();
@@ -106,7 +106,7 @@ static void an_update_without_memory_for_diff_leaves_data_as_it_was(void)
 
     put(b, false, S, 20);
     FX_OK(ferry_device_set_budget(dev, 1));
-    err = ferry_blob_update(b); /* what is shared with the host may not count as the device's */
+    err = ferry_blob_update(b); /* bytes shared with the host may not count as the device's */
     FX_OK(ferry_device_set_budget(dev, 0));
     CU_ASSERT(err == 0 || err == FERRY_ENOMEM);
     CU_ASSERT_EQUAL(data_head(b), err ? S : D);
@@ -292,7 +292,7 @@ static void arithmetic_on_integers_is_unsupported(void)
     fx_end();
 }
 
-/* An operation on a blob of no elements is 0, nothing, or an error; never a crash. */
+/* An operation on a blob without elements returns 0, does nothing, or fails; it never crashes. */
 static void check_empty(ferry_blob *b)
 {
     double value = 7;

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* The shape of a blob: dims, counts, axes, offsets. Nothing here may allocate storage. */
+/* The shape of a blob: dims, counts, axes, offsets. No call here may allocate storage. */
 
 #define BIG ((int64_t)1 << 40)
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Blobs that have something to do with one another: copies, sharers, slices. */
+/* Related blobs: copies, sharers, slices. */
 
 static void fill_up(ferry_blob *b, bool diff, double first)
 {

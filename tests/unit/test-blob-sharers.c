@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fixture.h"
 
-/* How much of a memory is in use when several blobs share it. */
+/* The bytes in use of a memory that several blobs share. */
 
-/* What the memory's blobs need of it, by the least that it lets itself be adopted with. */
+/* The bytes of the memory that its blobs need, found by the smallest block that it adopts. */
 static void needs(ferry_blob *b, size_t bytes)
 {
     static _Alignas(64) float own[100];
@@ -77,7 +77,7 @@ static void a_slice_keeps_its_range_in_use(void)
 
 #define MANY 1500
 
-/* The bytes that the slices from `first` on need: each is of one float. */
+/* The bytes that the slices from `first` on need, each of one float. */
 static size_t furthest(const int *start, int first)
 {
     int end = 1;

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-/* The storage of a blob: when it is allocated, what survives a reshape, and how much is moved. */
+/*
+ * The storage of a blob: when it is allocated, which contents survive a reshape, and the number of
+ * copied bytes.
+ */
 
 static void write_floats(ferry_blob *b, float first)
 {
@@ -243,7 +246,7 @@ static void where_no_copy_covers_a_regrowth_the_tail_reads_as_zeros(void)
     fx_end();
 }
 
-/* Ways to write, or only to read, two elements of a blob that has room for four. */
+/* Ways to write, or only to read, two elements of a blob with a capacity of four. */
 static void by_reading(ferry_blob *b)
 {
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(b));
@@ -292,7 +295,9 @@ static void by_copy_on_the_host(ferry_blob *b)
     copy_from(b, true);
 }
 
-/* Four elements of the host's, or of the device's, of which the other side may have read the first two. */
+/*
+ * Four elements on the host, or on the device, of which the other side may have read the first two.
+ */
 static ferry_blob *shrunken(bool at_device, bool read)
 {
     ferry_blob *b = FX_BLOB(FERRY_F32, 4);
@@ -336,7 +341,10 @@ static void growing_back_shows_the_bytes_of_the_remaining_copy(void)
     }
 }
 
-/* Part of the way back: a copy that is too short for it goes, also where it has the other's bytes. */
+/*
+ * Part of the way back: a copy that is too short for it is dropped, even if it shares the other's
+ * bytes.
+ */
 static void growing_back_by_steps_is_one_rule_everywhere(void)
 {
     ferry_blob *b;
@@ -497,7 +505,7 @@ static void a_move_of_the_home_copies_nothing_until_the_next_access(void)
     CU_ASSERT_EQUAL(fx_copies(), 0);
     CU_ASSERT(ferry_memory_is_valid_at(ferry_blob_data_memory(b), dev));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
-    CU_ASSERT_EQUAL(fx_since().copies_d2h, fx_price(1)); /* what the host has is not fetched */
+    CU_ASSERT_EQUAL(fx_since().copies_d2h, fx_price(1)); /* the host's contents are not copied */
     CU_ASSERT(ferry_memory_is_valid_at(ferry_blob_data_memory(b), other));
     CU_ASSERT_FALSE(ferry_memory_is_valid_at(ferry_blob_data_memory(b), dev));
     CU_ASSERT(counts_up_from(b, 1));

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What Caffe tests of its Blob and SyncedMemory, in F32 and F64. */
+/* Caffe's own tests of its Blob and SyncedMemory, in F32 and F64. */
 
 static const ferry_dtype dtypes[] = { FERRY_F32, FERRY_F64 };
 
@@ -66,7 +66,7 @@ static void a_default_blob_can_be_reshaped(void)
     fx_end();
 }
 
-/* A BlobProto of nothing but num, channels, height, width (fields 1 to 4, below 128). */
+/* A BlobProto with only num, channels, height, width (fields 1 to 4, below 128). */
 static int equals_legacy(const ferry_blob *b, int n, int c, int h, int w)
 {
     const unsigned char proto[] = { 0x08, (unsigned char)n, 0x10, (unsigned char)c,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check-run.h"
 
-/* `ferry check`: faults that only a certain queue, a certain size or many calls bring out. */
+/* `ferry check`: faults that only a particular queue, size or number of calls reveals. */
 
 static void a_default_queue_that_makes_the_caller_wait_is_caught(void)
 {
@@ -91,7 +91,7 @@ static void a_library_s_pages_do_not_count_as_a_context(void)
     CU_ASSERT_EQUAL(check_bad("good_library", "--only descriptor"), 0);
 }
 
-/* Whatever else of the program's a plugin may change. */
+/* State of the program that a plugin may change. */
 static void the_program_s_state_is_checked(void)
 {
     caught("bad_process", "scal", "environment: it has got \"BAD_PROCESS=1\"");

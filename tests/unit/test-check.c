@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* `ferry check`: our own plugins pass, and each of the wrong ones is caught by the right group. */
+/* `ferry check`: the project's own plugins pass, and the right group catches each faulty one. */
 
-/* No group failed. What did is shown. */
+/* Checks that no group failed; prints failed ones. */
 static void passes(const char *arguments)
 {
     int status = check(arguments);
@@ -25,8 +25,8 @@ static void passes(const char *arguments)
 }
 
 /*
- * All groups once for each plugin. With a sanitizer, or other options, what it computes is left to
- * the tests of the plugins themselves.
+ * Runs all groups once for each plugin. With a sanitizer, or other options, the plugins' own tests
+ * cover the arithmetic.
  */
 static void one_of_our_own_passes(void)
 {
@@ -287,7 +287,7 @@ static void a_plugin_that_is_linked_with_libferry_is_caught(void)
     caught("bad_needed", "descriptor", "it is linked with libferry.so.0");
 }
 
-/* A device that is never busy: whether a call waits for it cannot be seen. */
+/* A device that is never busy: whether a call waits for it cannot be observed. */
 static void an_untried_case_is_skipped_and_not_passed(void)
 {
     CU_ASSERT_EQUAL(check_bad("good_fast", "--only events"), 0);
@@ -357,7 +357,10 @@ static void a_gradient_that_is_a_forward_pass_is_caught(void)
     caught("bad_op_pass", "ops", "unary backward data function RELU F32, ");
 }
 
-/* The last row in place of the sum; scalars in another order; corners for centres; an end too soon. */
+/*
+ * The last row instead of the sum; swapped scalars; corners instead of centres; an end that is one
+ * too early.
+ */
 static void one_kind_alone_that_is_wrong_is_caught(void)
 {
     caught("bad_op_add", "ops", "scatter-add F32 indices in and out of the table, 4x6x5");
@@ -425,7 +428,8 @@ static void plugins_that_the_loader_refuses_are_not_run(void)
 
 static void strict_does_not_affect_a_check(void)
 {
-    setenv("FERRY_STRICT", "1", 1); /* a plugin may leave out what ferry then does on the host */
+    setenv("FERRY_STRICT", "1", 1); /* a plugin may leave out operations, which ferry then computes
+                                     * on the host */
     passes("\"$FERRY_TEST_BUILDDIR\"/tests/plugins/bad/ferry_good_sync.so --only coherence");
     unsetenv("FERRY_STRICT");
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which device a program gets, by what the API, the environment and the file say. */
+/* The selection of a program's device by the API, the environment and the file. */
 
 static void one_name_means_that_and_nothing_else_is_opened(void)
 {
@@ -119,7 +119,7 @@ static void a_device_on_the_host_s_processors_is_the_last_choice(void)
 
     fakes_put(folder, "on_the_cpu", "ferry_opencl.so");
     rt = fakes_open(folder, "^cuda", NULL);
-    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), "opencl:0"); /* better than nothing */
+    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), "opencl:0"); /* better than no device */
     ferry_runtime_close(rt);
 
     fakes_put(folder, "cpu", NULL);
@@ -129,7 +129,7 @@ static void a_device_on_the_host_s_processors_is_the_last_choice(void)
     CU_ASSERT_EQUAL(ferry_device_get_properties(dev)->host_processors, 1);
     ferry_runtime_close(rt);
 
-    rt = fakes_open(folder, "opencl,cpu", NULL); /* who names it gets it */
+    rt = fakes_open(folder, "opencl,cpu", NULL); /* it is selected by name */
     CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), "opencl:0");
     ferry_runtime_close(rt);
 }
@@ -170,7 +170,7 @@ static void a_choice_that_cannot_be_read_is_an_error_that_names_its_source(void)
     CU_ASSERT_PTR_NULL(rt);
 }
 
-/* Whether arithmetic that the plugin cannot do is an error in a runtime so opened. */
+/* Whether arithmetic that the plugin lacks is an error in such a runtime. */
 static bool is_strict(const char *conf, const char *variable, int said)
 {
     ferry_runtime_options options = { .struct_size = sizeof(options), .conf = conf };

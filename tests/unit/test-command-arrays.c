@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 /*
- * What `ferry` does with arrays beside convert, diff and merge as such: shards, other names, parts,
- * pipes, dtypes that differ, weights by name, and what the shells complete.
+ * Functions of `ferry` on arrays besides convert, diff and merge: shards, renaming, splitting,
+ * pipes, differing dtypes, weights by name, and completion.
  */
 
 #define SAYS(text)    CU_ASSERT_PTR_NOT_NULL(strstr(out, text))
 #define REFUSES(text) CU_ASSERT_PTR_NOT_NULL(strstr(err, text))
 
-/* One line on standard error, and no more. */
+/* Exactly one line on standard error. */
 static void check_one_line(void)
 {
     const char *end = strchr(err, '\n');
@@ -34,7 +34,7 @@ static void weights_are_written_in_shards(void)
     MAKE("a.safetensors", { "a", FERRY_F32, 100, 1, false }, { "none", FERRY_F32, 0, 0, false },
          { "b", FERRY_F64, 100, 2, false }, { "c", FERRY_F32, 50, 3, false },
          { "d", FERRY_F32, 50, 4, false });
-    /* 400, 800 alone since it is too long, 200 and 200 */
+    /* 400, 800 alone because it is too long, 200 and 200 */
     CU_ASSERT_EQUAL(ferry("convert a.safetensors s.safetensors --shard 0.5KB"), 0);
     CU_ASSERT_STRING_EQUAL(err, "");
     CU_ASSERT(is_there("s-00001-of-00003.safetensors") && is_there("s-00003-of-00003.safetensors"));
@@ -47,7 +47,7 @@ static void weights_are_written_in_shards(void)
     SAYS("5 arrays: 5 equal, 0 different, 0 not compared");
     CU_ASSERT_EQUAL(ferry("inspect s.safetensors.index.json"), 0);
     SAYS("5 arrays");
-    /* shards in, shards out; other ones: the index knows which */
+    /* shards in, different shards out; the index maps them */
     CU_ASSERT_EQUAL(ferry("merge -o s.safetensors.index.json --shard 1KiB s.safetensors.index.json "
                           "a.safetensors"),
                     0);
@@ -74,12 +74,12 @@ static void shards_that_cannot_be_are_refused(void)
     CU_ASSERT_EQUAL(ferry("convert a.safetensors s.npz --shard 1KB"), 2);
     REFUSES("--shard requires safetensors, not npz");
     CU_ASSERT_EQUAL(files(), 1);
-    /* a folder stands where the second file would be: neither it nor an index is there then */
+    /* a folder has the name of the second file: neither it nor an index exists afterwards */
     CU_ASSERT_EQUAL(shell("mkdir s-00002-of-00002.safetensors"), 0);
     CU_ASSERT_EQUAL(ferry("convert a.safetensors s.safetensors --shard 400"), 1);
     REFUSES("s-00002-of-00002.safetensors: is a directory");
     CU_ASSERT_EQUAL(files(), 2);
-    /* and where the index would be */
+    /* and has the name of the index */
     CU_ASSERT_EQUAL(shell("rmdir s-*; mkdir s.safetensors.index.json"), 0);
     CU_ASSERT_EQUAL(ferry("convert a.safetensors s.safetensors --shard 400"), 1);
     check_one_line();
@@ -98,7 +98,7 @@ static void arrays_get_other_names(void)
          { "model.d.weight", FERRY_F32, 2, 5, false }, { "model.c.bias", FERRY_F32, 2, 7, false });
     CU_ASSERT_EQUAL(ferry("rename a.safetensors b.safetensors 'model.*=*'"), 0);
     CU_ASSERT_EQUAL(value("b.safetensors", "c.weight", 2), 3);
-    /* a layer's blobs come together where they have to */
+    /* a layer's blobs are grouped if the format requires it */
     CU_ASSERT_EQUAL(ferry("rename b.safetensors c.caffemodel '*.weight=*/0' '*.bias=*/1'"), 0);
     CU_ASSERT_EQUAL(value("c.caffemodel", "c/1", 1), 8);
     CU_ASSERT_EQUAL(value("c.caffemodel", "d/0", 0), 5);
@@ -207,7 +207,7 @@ static void notes_name_the_output_not_its_temporary_file(void)
     fx_end();
 }
 
-/* The sums of the products round otherwise than the roots of the sums of squares. */
+/* The sums of the products round differently than the roots of the sums of squares. */
 static void a_cosine_is_at_most_one(void)
 {
     fx_device();
@@ -238,7 +238,7 @@ static void files_come_and_go_through_pipes(void)
     CU_ASSERT_STRING_EQUAL(err, "");
     CU_ASSERT_EQUAL(value("m.npz", "z", 2999), 3001);
     CU_ASSERT_EQUAL(value("m.npz", "y", 1), 7);
-    CU_ASSERT_EQUAL(shell("rmdir t"), 0); /* nothing was left in it */
+    CU_ASSERT_EQUAL(shell("rmdir t"), 0); /* no file was left in it */
     CU_ASSERT_EQUAL(shell("\"$FERRY_TEST_COMMAND\" diff - a.npz < a.npz"), 0);
     CU_ASSERT_EQUAL(shell("cat a.npz | \"$FERRY_TEST_COMMAND\" diff - -"), 0);
     CU_ASSERT_EQUAL(ferry("inspect - < a.npz"), 0);
@@ -318,7 +318,7 @@ static void the_worst_element_and_the_angle_are_shown(void)
     CU_ASSERT_EQUAL(ferry("diff a.npy b.npy --json"), 1);
     SAYS("\"worst\": [\n        1,\n        1\n      ]");
     SAYS("\"not_compared\": 0");
-    /* what a double rounds is seen: two elements are 1 apart */
+    /* differences below a double's rounding are detected: two elements differ by 1 */
     CU_ASSERT_EQUAL(ferry("diff i.npy d.npy"), 1);
     SAYS("largest difference: i at 0 2, by 1\n");
     CU_ASSERT_EQUAL(ferry("diff d.npy i.npy"), 1);
@@ -377,7 +377,7 @@ static void weights_go_by_name(void)
 
 /* ---- what is said --------------------------------------------------------------------------- */
 
-/* Of a net: its definition is noted, but only where there is a file to have lost it. */
+/* Of a net: the loss of its definition is noted, but only if a file lost it. */
 static void notes_do_not_precede_errors(void)
 {
     static const char net[] = "\x0a\1n\xa2\6\x14\x0a\1c\x22\1t\x3a\x0c\x2a\4\0\0\x80\x3f"
@@ -427,13 +427,13 @@ static void words_are_completed(void)
     CU_ASSERT_STRING_EQUAL(out, "--allow-missing\n");
     CU_ASSERT_EQUAL(ferry("complete -- convert a.npz --dtype B"), 0);
     CU_ASSERT_STRING_EQUAL(out, "BF16\n");
-    CU_ASSERT_EQUAL(ferry("complete -- convert --format = np"), 0); /* as bash has it */
+    CU_ASSERT_EQUAL(ferry("complete -- convert --format = np"), 0); /* like bash */
     CU_ASSERT_STRING_EQUAL(out, "npy\nnpz\n");
     CU_ASSERT_EQUAL(ferry("complete -- convert a"), 0);
     CU_ASSERT_STRING_EQUAL(out, "");
     CU_ASSERT_EQUAL(ferry("complete -- help sp"), 0);
     CU_ASSERT_STRING_EQUAL(out, "split\n");
-    /* each option that is offered is one: the first unknown is ours */
+    /* each suggested option exists: the first unknown one is ours */
     CU_ASSERT_EQUAL(
         shell("f=$FERRY_TEST_COMMAND; for c in $(\"$f\" complete -- '' | grep -v -e help "
               "-e version); do \"$f\" $c $(\"$f\" complete -- $c -- | grep -v help | "
@@ -472,7 +472,7 @@ static void bash_and_zsh_ask_for_them(void)
     fx_end();
 }
 
-/* Sending an array of few elements takes longer than adding it up. */
+/* Transferring an array of few elements takes longer than summing it. */
 static void few_elements_in_many_arrays_are_summed_where_they_are(void)
 {
     static struct array arrays[80];
@@ -489,7 +489,7 @@ static void few_elements_in_many_arrays_are_summed_where_they_are(void)
     SAYS("x79   F32    20000  20000  2.0157e+08  ");
     CU_ASSERT_EQUAL(shell("test -s t.json && grep -c x79 t.json"), 1);
     CU_ASSERT_STRING_EQUAL(out, "0\n");
-    /* a file of one array shows that such a one is there otherwise */
+    /* a file of one array shows the other case */
     make("one.safetensors", arrays + 79, 1);
     CU_ASSERT_EQUAL(shell("FERRY_TRACE=t.json \"$FERRY_TEST_COMMAND\" inspect one.safetensors"), 0);
     CU_ASSERT_EQUAL(shell("grep -q x79 t.json || test $FERRY_BACKEND = cpu"), 0);
@@ -497,7 +497,7 @@ static void few_elements_in_many_arrays_are_summed_where_they_are(void)
     fx_end();
 }
 
-/* 96 MiB of bytes, a hole, which are 768 MiB of doubles. */
+/* A hole of 96 MiB of bytes, which are 768 MiB of doubles. */
 static void arrays_that_expand_are_measured_in_tiles(void)
 {
     struct rusage usage = { .ru_maxrss = 0 };
@@ -525,7 +525,7 @@ static void arrays_that_expand_are_measured_in_tiles(void)
     fx_end();
 }
 
-/* The squares are no numbers of F32: what the file's other arrays are has no part in it. */
+/* The squares exceed F32: the file's other arrays are not affected. */
 static void squares_beyond_f32_are_summed_in_doubles(void)
 {
     static const int others[] = { 3, 103 };
@@ -548,7 +548,7 @@ static void squares_beyond_f32_are_summed_in_doubles(void)
     fx_end();
 }
 
-/* What a device computes, on each of them. */
+/* Sums computed on a device, on each of them. */
 static const ferry_test_case cases[] = {
     FERRY_TEST(few_elements_in_many_arrays_are_summed_where_they_are),
     FERRY_TEST(squares_beyond_f32_are_summed_in_doubles),

@@ -25,7 +25,7 @@ static void write_file(const char *name, const char *text)
     fclose(file);
 }
 
-/* NumPy's format, version 1: a header of 118 bytes behind 10. */
+/* NumPy's format, version 1: a header of 118 bytes after 10. */
 static void write_array(const char *name, const char *shape, size_t n, const float *values)
 {
     FILE *file = fopen(in_folder(name), "wb");

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a caffemodel has besides its blobs, from file to file. */
+/* Metadata of a caffemodel besides its blobs, from file to file. */
 
 /* Name "n", a layer "c" with top "t" (4), and a blob [1]. */
 static void make_net(const char *name)
@@ -45,7 +45,7 @@ static void a_net_keeps_its_definition_from_caffemodel_to_caffemodel(void)
     fx_end();
 }
 
-/* Where there is no place for it, and where layers have other names or some are not there. */
+/* A format that cannot hold it, and layers with other names or missing layers. */
 static void a_definition_that_is_lost_is_noted(void)
 {
     fx_device();
@@ -60,7 +60,7 @@ static void a_definition_that_is_lost_is_noted(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
     CU_ASSERT_EQUAL(ferry("merge -o d.safetensors a.caffemodel a.caffemodel"), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
-    MAKE("e.caffemodel", { "e/0", FERRY_F32, 3, 1, false }); /* a layer that the first has not */
+    MAKE("e.caffemodel", { "e/0", FERRY_F32, 3, 1, false }); /* a layer that the first lacks */
     CU_ASSERT_EQUAL(ferry("merge --allow-missing -o f.caffemodel a.caffemodel e.caffemodel"), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
     clean();
@@ -80,7 +80,7 @@ static void put_layer(struct msg *net, const char *name, int blobs)
     put_bytes(net, 100, layer.at, layer.size);
 }
 
-/* Layers of these names, "relu" between them, which has no blobs. */
+/* Layers of these names, with "relu" between them, which has no blobs. */
 static void store_net(const char *file, const char *first, const char *second)
 {
     struct msg net = { .size = 0 };
@@ -96,7 +96,7 @@ static void store_net(const char *file, const char *first, const char *second)
     CU_ASSERT_EQUAL(fclose(to), 0);
 }
 
-/* The shapes are as ferry writes them once it has been converted. */
+/* The shapes are as ferry writes them after a conversion. */
 static void a_layer_of_the_definition_is_renamed_with_its_blobs(void)
 {
     static const char *const apart[] = {
@@ -115,7 +115,7 @@ static void a_layer_of_the_definition_is_renamed_with_its_blobs(void)
                     0);
     CU_ASSERT_STRING_EQUAL(err, "");
     CU_ASSERT_EQUAL(shell("cmp b.caffemodel want.caffemodel"), 0);
-    /* two layers that exchange their names, in place, and back */
+    /* two layers swap their names, in place, and back */
     CU_ASSERT_EQUAL(
         ferry("rename b.caffemodel b.caffemodel 'f/*=a longer name/*' 'a longer name/*=f/*'"), 0);
     CU_ASSERT_NOT_EQUAL(shell("cmp b.caffemodel want.caffemodel"), 0);
@@ -156,7 +156,7 @@ static void make_halves(const char *name, bool floats)
     CU_ASSERT_EQUAL(fclose(file), 0);
 }
 
-/* Both diffs are compared and kept, whatever they are beside the data. */
+/* Both diffs are compared and kept, whatever their dtype. */
 static void half_floats_keep_their_diffs(void)
 {
     fx_device();

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry dataset`, run as a user runs it: what a Data layer reads is what was put in. */
+/* `ferry dataset`, run like a user: a Data layer reads the data that were written. */
 #if defined(FERRY_NET_HAVE_PNG) && defined(FERRY_NET_HAVE_LMDB)
 
 static void write_file(const char *name, const void *bytes, size_t size)
@@ -23,7 +23,7 @@ static void write_text(const char *name, const char *text)
     write_file(name, text, strlen(text));
 }
 
-/* Shell commands begin here. */
+/* Prefix of the shell commands. */
 #define HERE "cd \"$FERRY_TEST_FOLDER\" && "
 #define CMD  HERE "\"$FERRY_TEST_COMMAND\" "
 
@@ -96,7 +96,7 @@ static double value_of(const char *blob, size_t i)
     return value;
 }
 
-/* Two databases of the same pictures, which Data reads alike, whatever its `backend` is. */
+/* Two databases of the same pictures, which Data reads identically, whatever its `backend` is. */
 static void both_backends_have_the_same_records(void)
 {
 #ifdef FERRY_NET_HAVE_LEVELDB
@@ -113,7 +113,7 @@ static void both_backends_have_the_same_records(void)
 #endif
 }
 
-/* The mean of 3 pictures as a mean_file: what Data subtracts from each sums to nothing over all of them. */
+/* The mean of 3 pictures as a mean_file: the differences from it sum to zero over all of them. */
 static void a_mean_is_that_of_the_pictures(void)
 {
     write_pictures();
@@ -203,7 +203,7 @@ static void a_shuffled_order_is_its_seeds(void)
     CU_ASSERT_NOT_EQUAL(memcmp(orders[1], orders[0], 40), 0);
 }
 
-/* Its map holds 64 MiB at first: 25 pictures of 3 MB do not fit. */
+/* Its map initially holds 64 MiB: 25 pictures of 3 MB exceed it. */
 static void a_database_outgrows_its_first_map(void)
 {
     char list[1024] = "";
@@ -292,7 +292,7 @@ static const ferry_test_case cases[] = {
 
 int main(int argc, char **argv)
 {
-    setenv("FERRY_TEST_BACKENDS", "cpu", 1); /* the host alone has a part in it */
+    setenv("FERRY_TEST_BACKENDS", "cpu", 1); /* only the host is involved */
     return command_main(argc, argv, "command-dataset", cases, FERRY_TEST_COUNT(cases));
 }
 

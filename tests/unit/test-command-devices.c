@@ -33,7 +33,9 @@ static void devices_names_the_selected_one(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "\n* "));
 }
 
-/* Where in a block kernels may begin, and how far they reach: 0 where the device has no such limit. */
+/*
+ * The alignment of kernels' ranges in a block, and their length: 0 if the device has no such limit.
+ */
 static void limits_of_a_device_are_in_json(void)
 {
     static const char command[] = "printf '[plugin sim]\noption.offset_alignment = 256\n"
@@ -93,7 +95,7 @@ static void devices_that_are_probed_may_crash_and_hang(void)
     CU_ASSERT(one_line_of_error("--timeout 0"));
 }
 
-/* Fakes whose second device hangs, or ends the process; and one that leaves a daemon behind. */
+/* Fakes whose second device hangs, or ends the process; and one that leaves a daemon running. */
 static void devices_that_are_probed_are_opened(void)
 {
     static const char command[] =
@@ -105,7 +107,7 @@ static void devices_that_are_probed_are_opened(void)
     char text[2048];
 
     snprintf(text, sizeof(text), command, track, track, track, track, track);
-    CU_ASSERT_EQUAL(shell(text), 0); /* the daemon writes no more */
+    CU_ASSERT_EQUAL(shell(text), 0); /* the daemon has stopped writing */
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "*  alpha:0"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "device_hangs has no device: no answer within 2000 ms when "
                                        "its device 1 was opened in a process of its own"));
@@ -149,7 +151,7 @@ static void plugins_reports_every_candidate(void)
             CU_ASSERT(json_is_string(json_object_get(candidate, keys[k])));
         CU_ASSERT(json_is_boolean(json_object_get(candidate, "ok")));
         if (strcmp(text_of(candidate, "name"), ferry_test_backend()) == 0 &&
-            json_is_true(json_object_get(candidate, "ok"))) { /* not one that it hides */
+            json_is_true(json_object_get(candidate, "ok"))) { /* not a device that it hides */
             usable++;
             CU_ASSERT_STRING_EQUAL(text_of(candidate, "stage"), "devices");
         }
@@ -212,7 +214,7 @@ static void choosing_one_backend_opens_no_other(void)
 
 /* ---- bench ---------------------------------------------------------------------------------- */
 
-/* A number, or null in each row that says why there is none. */
+/* A number, or null in a row with the reason why there is none. */
 static bool is_figure(const json_t *row, const char *key)
 {
     const json_t *value = json_object_get(row, key);
@@ -245,7 +247,7 @@ static void bench_has_a_row_for_each_figure(void)
         measured += json_is_number(json_object_get(row, "ratio"));
     }
     CU_ASSERT_EQUAL(json_array_size(rows), 12);
-    CU_ASSERT(measured >= 10); /* copies may be none */
+    CU_ASSERT(measured >= 10); /* there may be no copies */
     json_decref(document);
 }
 

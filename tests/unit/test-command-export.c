@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* `ferry export`; python/tests/test_onnx.py decodes what it writes. */
+/* `ferry export`; python/tests/test_onnx.py decodes the files that it writes. */
 
 #define NET                                                                                       \
     "name: 'n' layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 } } " \
@@ -26,7 +26,7 @@ static void put_text(const char *name, const char *text, mode_t mode)
     chmod(in_folder(name), mode);
 }
 
-/* Exports `text`; the exit status. */
+/* Exports `text`; returns the exit status. */
 static int export(const char *text, const char *options)
 {
     char line[1024];
@@ -92,7 +92,7 @@ static void weights_that_cannot_be_read_are_refused(void)
     CU_ASSERT(!is_written());
 }
 
-/* With a python3 that does what the script would after its end. */
+/* With a python3 that behaves like one killed at the script's end. */
 static int check_with(const char *python)
 {
     char *path = getenv("PATH"), *before = strdup(path ? path : ""), with[8192];

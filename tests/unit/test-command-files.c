@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* `ferry convert`, `diff` and `merge`, run as a user runs them. */
+/* `ferry convert`, `diff` and `merge`, run like a user. */
 
 /* ---- convert -------------------------------------------------------------------------------- */
 
@@ -21,7 +21,7 @@ static void arrays_go_from_format_to_format(void)
     fx_device();
     MAKE("a.safetensors", { "c/1", FERRY_F32, 3, 1, false }, { "d/0", FERRY_F64, 2, 7, false },
          { "c/0", FERRY_F16, 2, 5, false });
-    /* a layer's blobs come together, whatever order they were in */
+    /* a layer's blobs are grouped, whatever their order was */
     CU_ASSERT_EQUAL(ferry("convert a.safetensors b.caffemodel"), 0);
     CU_ASSERT_EQUAL(ferry("convert b.caffemodel c.npz"), 0);
     CU_ASSERT_EQUAL(ferry("convert c.npz d --format safetensors"), 0);
@@ -114,7 +114,7 @@ static void sums_are_weighted_and_rounded_once(void)
     fx_end();
 }
 
-/* Names come from strangers' files, and so do files' names. */
+/* Names may come from untrusted files, and so do files' names. */
 static void control_characters_are_not_printed(void)
 {
     fx_device();
@@ -133,7 +133,7 @@ static bool is_plain(const char *text)
     return !strpbrk(text, "\x1b\x9b\r") && !strstr(text, "\xe2\x80\xae");
 }
 
-/* Nor where something went wrong: each of these names the array, the file or both. */
+/* Nor after an error: each of these names the array, the file or both. */
 static void errors_print_no_more_of_a_name_than_tables(void)
 {
     static const char *const commands[] = {
@@ -172,7 +172,7 @@ static void a_full_output_is_called_so(void)
     char names[64][8];
 
     fx_device();
-    for (int i = 0; i < 64; i++) { /* more than a buffer's worth */
+    for (int i = 0; i < 64; i++) { /* more than a buffer holds */
         snprintf(names[i], sizeof(names[i]), "x%d", i);
         arrays[i] = (struct array){ names[i], FERRY_F32, 1, 1, false };
     }
@@ -181,7 +181,7 @@ static void a_full_output_is_called_so(void)
     CU_ASSERT_STRING_EQUAL(err, "ferry: standard output: No space left on device\n");
     MAKE("b.npz", { "x0", FERRY_F32, 1, 1, false });
     MAKE("c.npz", { "x0", FERRY_F32, 1, 2, false });
-    for (size_t i = 0; i < FERRY_TEST_COUNT(diffs); i++) { /* trouble, whatever was found */
+    for (size_t i = 0; i < FERRY_TEST_COUNT(diffs); i++) { /* an error, whatever was found */
         CU_ASSERT_EQUAL(ferry(diffs[i]), 2);
         CU_ASSERT_STRING_EQUAL(err, "ferry: standard output: No space left on device\n");
     }
@@ -189,7 +189,7 @@ static void a_full_output_is_called_so(void)
     fx_end();
 }
 
-/* Where the file was to go is what an error names, not the one it was made in. */
+/* An error names the requested file, not the temporary one. */
 static void errors_name_the_place_that_was_asked_for(void)
 {
     fx_device();
@@ -221,7 +221,7 @@ static void a_plot_is_written_over_no_weights(void)
     fx_end();
 }
 
-/* The files of one array have no name for it, and are called after themselves. */
+/* The arrays of these files have no name, and are called by their files' names. */
 static void arrays_without_a_name_are_pairs(void)
 {
     fx_device();
@@ -273,7 +273,7 @@ static void all_mismatches_are_listed_before_anything_is_written(void)
     fx_end();
 }
 
-/* A safetensors file of one array of zeros, a hole: made at once, whatever the size. */
+/* A safetensors file of one array of zeros, a hole: created at once, whatever its size. */
 static void make_hole(const char *name, const char *dtype, unsigned mib)
 {
     unsigned long long bytes = (unsigned long long)mib << 20;
@@ -312,8 +312,8 @@ static long merge_memory(const char *dtype, unsigned mib)
 }
 
 /*
- * Both are of more tiles than there are workers. With the large tiles of discrete devices it is a
- * matter of luck how many of them are held at once: one of those is enough to see, with some leeway.
+ * Both have more tiles than workers. With the large tiles of discrete devices it depends on timing
+ * how many of them exist at once: one of them is tested, with some margin.
  */
 static void the_memory_of_a_merge_does_not_grow_with_the_files(void)
 {
@@ -333,7 +333,7 @@ static void the_memory_of_a_merge_does_not_grow_with_the_files(void)
     fx_end();
 }
 
-/* The smallest file and one of many tiles, where room is short; on the simulated device. */
+/* The smallest file and one of many tiles, with little memory; on the simulated device. */
 static void tiles_fit_the_data_the_device_and_the_budget(void)
 {
     static const char *const rooms[] = { "option.memory = 128MiB", "budget = 16MiB",
@@ -366,7 +366,7 @@ static void tiles_fit_the_data_the_device_and_the_budget(void)
     fx_end();
 }
 
-/* An array of 64 MiB takes a while to merge with itself 16 times over. */
+/* An array of 64 MiB takes some time to merge with itself 16 times. */
 static void an_interrupt_leaves_no_half_file(void)
 {
     static const struct timespec moment = { 0, 30 * 1000 * 1000 };
@@ -390,7 +390,7 @@ static void an_interrupt_leaves_no_half_file(void)
     nanosleep(&moment, NULL);
     kill(child, SIGINT);
     CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-    /* where it was faster than we, or past the point where it looks for us, the file is whole */
+    /* if it was too fast, or beyond the point at which it checks, the file is complete */
     if ((WIFEXITED(status) && WEXITSTATUS(status) == 0) || files() != 1) {
         CU_ASSERT_EQUAL(files(), 2);
         CU_ASSERT_EQUAL(ferry("inspect m.npz"), 0);
@@ -446,7 +446,9 @@ static void statistics_sorting_and_digests_are_shown(void)
     MAKE("s.npz", { "small/w", FERRY_F32, 3, -1, false }, { "large/w", FERRY_F32, 16, 0, false },
          { "large/b", FERRY_F64, 2, 5, false });
     CU_ASSERT_EQUAL(ferry("inspect s.npz --stats"), 0);
-    /* least, greatest, mean, deviation, zeros, NaN, Inf; a block of the same height for each bin */
+    /*
+     * minimum, maximum, mean, deviation, zeros, NaN, Inf; a block of the same height for each bin
+     */
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "  0  0.8164966      1    0    0"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "7.5   4.609772      1    0    0"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "\xe2\x96\x88\xe2\x96\x88\xe2\x96\x88\xe2\x96\x88"
@@ -475,7 +477,7 @@ static void statistics_sorting_and_digests_are_shown(void)
     fx_end();
 }
 
-/* 1e308 and -1e308, whose sums and squares no double holds. */
+/* 1e308 and -1e308, whose sums and squares exceed a double. */
 static void statistics_of_the_largest_numbers_are_finite(void)
 {
     fx_device();

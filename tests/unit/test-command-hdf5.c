@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the command says of HDF5 files that hold more than arrays. */
+/* The command on HDF5 files that contain more than arrays. */
 
 static hid_t begin(const char *name)
 {
@@ -64,7 +64,7 @@ static void links_are_reported_wherever_arrays_are(void)
     fx_end();
 }
 
-/* No dtype has 2^63: that array says so, and the others are shown. */
+/* No dtype has 2^63: that array is marked, and the others are shown. */
 static void a_value_beyond_marks_its_array_alone(void)
 {
     static const uint64_t wide[] = { 1, UINT64_C(1) << 63, 3 }, fits[] = { 4, 5, 6 };

@@ -19,7 +19,7 @@ static const char net[] =
     "layer { name: 'deep' type: 'Silence' bottom: 'c' include { min_level: 2 } }\n"
     "layer { name: 'staged' type: 'Silence' bottom: 'c' include { stage: 'one' stage: 'two' } }\n";
 
-/* Runs a subcommand on the net, with what comes behind it. */
+/* Runs a subcommand on the net, followed by further arguments. */
 static int on_net(const char *command, const char *arguments)
 {
     FILE *file = fopen(in_folder("net.prototxt"), "w");
@@ -32,7 +32,7 @@ static int on_net(const char *command, const char *arguments)
     return ferry(line);
 }
 
-/* The layer of that name in a document; the case ends without it. */
+/* The layer of that name in a document; ends the case if there is none. */
 static json_t *layer_of(const json_t *document, const char *key, const char *name)
 {
     json_t *layer, *found = NULL;
@@ -76,7 +76,7 @@ static void time_has_a_line_for_each_layer_and_they_sum_up(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "; 1 passes"));
 }
 
-/* What NetStateRules are held against, by every command that opens a net. */
+/* NetStateRules are evaluated by every command that opens a net. */
 static void states_choose_layers(void)
 {
     static const struct {
@@ -129,7 +129,7 @@ static void a_drawing_has_layers_shapes_and_quotes(void)
     CU_ASSERT_PTR_NOT_NULL(
         strstr(dot, "a \\\"b\\\"\\nConvolution\\nnum_output: 4, kernel_size: 3"));
     CU_ASSERT_PTR_NOT_NULL(strstr(dot, "layer0 -> layer1 [label=\"x\\n2 x 3 x 8 x 8\"]"));
-    /* in place: ArgMax takes what the ReLU made */
+    /* in place: ArgMax has the ReLU's output */
     CU_ASSERT_PTR_NOT_NULL(strstr(dot, "layer2 -> layer3"));
     CU_ASSERT_PTR_NULL(strstr(dot, "layer1 -> layer3"));
     CU_ASSERT_PTR_NULL(strstr(dot, "train"));
@@ -150,7 +150,7 @@ static void a_drawing_needs_graphviz_or_says_so(void)
     CU_ASSERT(one_line_of_error("a .svg or a .dot"));
     CU_ASSERT_EQUAL(on_net("draw", "-o /nowhere/n.dot"), 1);
     CU_ASSERT(one_line_of_error("/nowhere/n.dot"));
-    /* a dot that only copies, one that fails, and none */
+    /* a dot that only copies, one that fails, and no dot */
     snprintf(arguments, sizeof(arguments),
              "mkdir -p %s && printf '#!/bin/sh\\ncp \"$4\" \"$3\"\\n' >%s/dot && chmod +x %s/dot",
              in_folder("bin"), in_folder("bin"), in_folder("bin"));
@@ -206,7 +206,7 @@ static void layers_are_listed_with_their_parameters_and_tiers(void)
     CU_ASSERT(one_line_of_error("did you mean \"Convolution\"?"));
 }
 
-/* Every type but those that want a file can be made by its example. */
+/* An example can be made of every type except those that need a file. */
 static void every_type_has_an_example(void)
 {
     json_t *document, *layer;

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The line that says how far a long command is: on a terminal, here one of the test's own. */
+/* The progress line of a long command on a terminal, here one of the test. */
 
-/* Of each input 1 MiB; a simulated device takes so few bytes a second that there is much left. */
+/* Each input has 1 MiB; a simulated device copies so few bytes per second that it takes long. */
 #define ARRAYS 64
 #define EACH   (4 << 10) /* elements */
 #define SLOW   "FERRY_BACKEND=sim FERRY_CONF=slow.conf TERM=xterm"
@@ -36,7 +36,9 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Runs ferry with its standard error on a terminal of its own, of so many columns; 0: it does not say. */
+/*
+ * Runs ferry with its standard error on a terminal of its own with that many columns; 0: unknown.
+ */
 static struct session begin(const char *variables, unsigned short columns, const char *arguments)
 {
     struct winsize window = { .ws_row = 24, .ws_col = columns };
@@ -60,7 +62,7 @@ static struct session begin(const char *variables, unsigned short columns, const
     return s;
 }
 
-/* Reads what it says until `text` is there; false after that many seconds, or at its end. */
+/* Reads its output until `text` appears; false after that many seconds, or at its end. */
 static bool wait_for(struct session *s, const char *text, double seconds)
 {
     double end = now() + seconds;
@@ -93,7 +95,10 @@ static void end(struct session *s)
     close(s->terminal);
 }
 
-/* "merging [###   ]  12%  40.0 KiB/s  0:22 left": the numbers agree with one another, and with the clock. */
+/*
+ * "merging [### ] 12% 40.0 KiB/s 0:22 left": the numbers are consistent with each other and with
+ * the clock.
+ */
 static void check_line(const char *line, double elapsed)
 {
     int percent, minutes, seconds, end = 0;
@@ -109,7 +114,7 @@ static void check_line(const char *line, double elapsed)
     CU_ASSERT(end > 0);
     CU_ASSERT_EQUAL(strspn(bar + 1, "#"), (size_t)percent * 30 / 100);
     CU_ASSERT(percent > 0 && percent < 90);
-    /* done in no less than a second, and in no more than the test has waited */
+    /* finished after at least a second, and no later than the test has waited */
     CU_ASSERT(rate <= (percent + 1) * 10.24 / 1.0 + 1);
     CU_ASSERT(rate >= percent * 10.24 / elapsed - 1);
     left = (100 - percent) * 10.24 / rate;
@@ -162,7 +167,7 @@ static void the_line_has_part_rate_and_remaining_time(void)
     end(&narrower);
     end(&dumb);
     CU_ASSERT(quiet.size == 0 && dumb.size == 0);
-    /* the line is gone in the end, and so is the file */
+    /* the line is removed at the end, and so is the file */
     CU_ASSERT(s.size > 4 && strcmp(s.said + s.size - 4, "\r\033[K") == 0);
     CU_ASSERT(!is_there("m.npz") && !is_there("b.npz"));
     clean();
@@ -179,7 +184,7 @@ static void inspect_has_a_line_too(void)
     }
     fx_device();
     CU_ASSERT_EQUAL(shell("printf '[plugin sim]\\noption.bandwidth = 200KiB/s\\n' > slow.conf"), 0);
-    make_input(12, 70000); /* of 16 s; it hears an interrupt behind each array */
+    make_input(12, 70000); /* of 16 s; it checks for an interrupt after each array */
     s = begin(SLOW, 80, "inspect a.npz");
     CU_ASSERT(wait_for(&s, "left\033[K", 60));
     CU_ASSERT_EQUAL(strncmp(s.said, "\rmeasuring [", 12), 0);

@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* `ferry run`, above all with pictures. */
+/* `ferry run`, mostly with pictures. */
 
-/* A net that shows its input, 9 x 13 pixels of three channels, and the sum of each. */
+/* A net that outputs its input, 9 x 13 pixels of three channels, and the sum of each. */
 static const char net[] =
     "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 dim: 9 dim: 13\n"
     "  } } }\n"
@@ -54,7 +54,7 @@ static void a_picture_becomes_an_input(void)
 {
     json_t *document;
 
-    /* the first pixel: no red, no green, blue 255; the one to its right has red 19 */
+    /* the first pixel: red 0, green 0, blue 255; the one to its right has red 19 */
     CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --json"), 0);
     document = parse_output();
     CU_ASSERT_EQUAL(value(document, 1, 0), 255);
@@ -90,7 +90,7 @@ static void a_mean_may_be_a_picture_of_values(void)
     remove(in_folder("y.npz"));
 }
 
-/* Of 9 x 13 pixels 9 x 9: the middle ones, where they are not pressed together. */
+/* Of 9 x 13 pixels 9 x 9: the middle ones, unless the picture is resized without cropping. */
 static void a_crop_keeps_proportions(void)
 {
     char command[1024];
@@ -137,7 +137,7 @@ static void an_invalid_input_is_one_line(void)
 
 /* ---- arrays ----------------------------------------------------------------------------------------- */
 
-/* A .npy of format 1.0: this dtype and shape, and so many bytes of zeros behind it. */
+/* A .npy of format 1.0: this dtype and shape, and that many bytes of zeros after it. */
 static void write_npy(const char *name, const char *dtype, const char *shape, size_t bytes)
 {
     FILE *file = fopen(in_folder(name), "wb");
@@ -156,7 +156,7 @@ static void write_npy(const char *name, const char *dtype, const char *shape, si
     fclose(file);
 }
 
-/* Runs a net that convolves three channels with such an array. */
+/* Runs a net that convolves three channels on such an array. */
 static int run_array(const char *dtype, const char *shape, size_t bytes)
 {
     char command[1024];
@@ -172,7 +172,7 @@ static int run_array(const char *dtype, const char *shape, size_t bytes)
     return ferry(command);
 }
 
-/* Numbers are converted, whatever they are stored as; a shape has to fit, and there is something in it. */
+/* Numbers are converted from any dtype; the shape must match, and the array must not be empty. */
 static void an_array_of_another_kind_is_one_line_of_error(void)
 {
     static const struct {
@@ -204,7 +204,7 @@ static void an_array_of_another_kind_is_one_line_of_error(void)
     }
 }
 
-/* What an option says is done, or said not to be. */
+/* An option has its effect, or is an error. */
 static void options_that_would_do_nothing_are_one_line(void)
 {
     static const struct {
@@ -240,7 +240,7 @@ static void options_that_would_do_nothing_are_one_line(void)
     }
 }
 
-/* A list may have lines of any length, and what is not text has no lines. */
+/* A list may have lines of any length, and a file that is not text is refused. */
 static void lists_have_lines_of_any_length(void)
 {
     char command[8192], name[5001];
@@ -257,7 +257,7 @@ static void lists_have_lines_of_any_length(void)
     CU_ASSERT(one_line_of_error("it is a device"));
 }
 
-/* Names are bytes; in JSON those that are no text are spelt. */
+/* Names are bytes; in JSON names that are not UTF-8 are escaped. */
 static void layers_of_any_name_are_reported(void)
 {
     json_t *document;
@@ -276,7 +276,10 @@ static void layers_of_any_name_are_reported(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "p\\\\xff"));
 }
 
-/* Weights of which no layer gets any are another net's; of which some do, they are not. */
+/*
+ * Weights without a layer of this net are refused as those of another net; with some layers they
+ * are accepted.
+ */
 static void weights_of_another_net_are_one_line_of_error(void)
 {
     char command[1024];
@@ -302,7 +305,7 @@ static void weights_of_another_net_are_one_line_of_error(void)
     CU_ASSERT_EQUAL(ferry(command), 0);
 }
 
-/* What a layer reads itself can be given in its place, whole; its files need not be there. */
+/* Arrays can replace all tops of a data layer; its files then need not exist. */
 static void an_input_takes_the_place_of_a_data_layer(void)
 {
     char command[1024];
@@ -331,7 +334,7 @@ static void an_input_takes_the_place_of_a_data_layer(void)
 
 /* ---- what comes out --------------------------------------------------------------------------------- */
 
-/* Blobs that nobody writes into a file are shown, and no others. */
+/* Blobs that are not written to a file are shown, and no others. */
 static void chosen_blobs_are_shown_where_no_file_is_given(void)
 {
     json_t *document, *outputs;
@@ -410,7 +413,7 @@ static void a_folder_is_gone_through_and_a_bad_file_has_its_line(void)
     shell(command);
 }
 
-/* A folder is for one input; another one is given no values by it. */
+/* A folder is for one input; another input cannot get values at the same time. */
 static void a_folder_leaves_no_input_without_values(void)
 {
     char command[1024];
@@ -483,8 +486,8 @@ static long milliseconds(void)
 }
 
 /*
- * How many files the case's folder has, but for hidden ones on their way to a name: HDF5's, and all where
- * the file system has no files without one.
+ * The number of files in the case's folder, except hidden temporary ones: those of HDF5, and all if
+ * the file system lacks unnamed files.
  */
 static int files(void)
 {
@@ -496,7 +499,7 @@ static int files(void)
     return atoi(out);
 }
 
-/* Whether the file is the one that was there before, or a whole new one. */
+/* Whether the file is the previous one, or a complete new one. */
 static bool is_old_or_whole(const char *name, bool *out_new)
 {
     char command[512], head[4] = "";
@@ -509,7 +512,7 @@ static bool is_old_or_whole(const char *name, bool *out_new)
     return !*out_new || ferry(command) == 0;
 }
 
-/* Killed at any time it leaves the file that was there, or all of its own, and nothing beside it. */
+/* Killed at any time it leaves the previous file, or the complete new one, and no other file. */
 static void killed_it_leaves_a_whole_file_or_the_one_before(const char *output)
 {
     long began = milliseconds(), whole;

@@ -45,7 +45,7 @@ static int here(const char *command)
     return shell(line);
 }
 
-/* How often a part of what was said on standard error is there. */
+/* The number of times that the text occurs on standard error. */
 static int said(const char *part)
 {
     int n = 0;
@@ -125,7 +125,7 @@ static void the_log_has_a_line_for_each_iteration(void)
     CU_ASSERT_EQUAL(tests, 3);
 }
 
-/* max_iter 8: its test has no iteration of its own. */
+/* max_iter 8: its test is not part of an iteration. */
 static void the_last_test_is_in_the_last_line(void)
 {
     char *rest = out;
@@ -180,7 +180,7 @@ static void signals_snapshot_and_stop(void)
         0);
 }
 
-/* The disk is full for the log alone, which has come to within a few lines of the limit. */
+/* The disk is only full for the log, which has come to within a few lines of the limit. */
 static void a_full_disk_names_the_latest_good_snapshot(void)
 {
     CU_ASSERT_EQUAL(here("$FERRY train solver.prototxt && truncate -s 67108000 l.jsonl &&"
@@ -232,7 +232,7 @@ static void arguments_that_make_no_sense_are_a_line(void)
 
 /* ---- weights ------------------------------------------------------------------------------------------ */
 
-/* Files of weights: of this net, of another one, of both, and arrays of no layer. */
+/* Files of weights: of this net, of another one, of both, and arrays that belong to no layer. */
 static void make_weights(void)
 {
     write_file("other.prototxt",

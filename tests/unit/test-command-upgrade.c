@@ -45,7 +45,7 @@ static void check_upgrade(const char *text, const char *options, const char *wan
         printf("  %s\n  got %s  want %s", err, got, want);
 }
 
-/* An error of one line with `about` in it, and no file. */
+/* An error of one line that contains `about`, and no output file. */
 static void check_refused(const char *text, const char *options, int status, const char *about)
 {
     CU_ASSERT_EQUAL(upgrade(text, options), status);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The ferry command and the examples, run as a user runs them; the README's program too. */
+/* The ferry command and the examples, run like a user; the README's program too. */
 
 static void write_file(const char *path, const void *bytes, size_t size)
 {
@@ -31,7 +31,7 @@ static int example(const char *name)
 
 /* ---- trace ----------------------------------------------------------------------------------- */
 
-/* What the trace's rows say of copies in that direction. */
+/* The copies in that direction in the rows of the trace. */
 static json_int_t copied(const json_t *document, const char *what, const char *key)
 {
     json_int_t sum = 0;
@@ -45,7 +45,7 @@ static json_int_t copied(const json_t *document, const char *what, const char *k
     return sum;
 }
 
-/* Whether copies to the selected device are copies. */
+/* Whether copies to the selected device are real. */
 static bool is_discrete(void)
 {
     json_t *document, *device;
@@ -111,7 +111,10 @@ static double number_of(const json_t *object, const char *key)
     return json_number_value(number);
 }
 
-/* What examples/weights.c fills an array of that length with, summed without ferry. */
+/*
+ * The sum of the values with which examples/weights.c fills an array of that length, computed
+ * without ferry.
+ */
 static void expected_norms(int64_t count, double *l1, double *sumsq)
 {
     uint32_t state = 12345;
@@ -160,7 +163,7 @@ static void weights_make_the_round_trip_and_are_inspected(void)
     json_decref(document);
 }
 
-/* A version 1.0 .npy of one axis, whose values follow the header. */
+/* A .npy of version 1.0 with one axis, whose values follow the header. */
 static void write_npy(const char *path, const char *descr, int count, const void *values,
                       size_t size)
 {
@@ -223,7 +226,7 @@ static void real_weights_are_inspected(void)
     json_decref(document);
 }
 
-/* What the CPU finds in a file; NULL for one that is not read. */
+/* The CPU's result for a file; NULL if it was not read. */
 static json_t *inspect_on_cpu(const char *path)
 {
     char line[4096];
@@ -276,7 +279,7 @@ static void real_files_have_the_norms_that_the_cpu_finds(void)
         files++;
     }
     closedir(dir);
-    CU_ASSERT(files >= 5); /* of six, HDF5 is not read by every build */
+    CU_ASSERT(files >= 5); /* of six; some builds lack HDF5 */
 }
 
 static void check_bad_file(const char *name)
@@ -352,7 +355,7 @@ static void a_new_plugin_is_the_template_under_its_name(void)
                                     "--template \"$FERRY_TEST_SRCDIR\"/examples/plugin-template";
 
     CU_ASSERT_EQUAL(ferry(arguments), 0);
-    CU_ASSERT_EQUAL(ferry(arguments), 1); /* nothing is written over */
+    CU_ASSERT_EQUAL(ferry(arguments), 1); /* no file is overwritten */
     CU_ASSERT(one_line_of_error("/new: "));
     CU_ASSERT_EQUAL(shell("cd \"$FERRY_TEST_FOLDER\"/new && ! grep -q acme_queues * && "
                           "grep -q ferry_my_plug_la_SOURCES Makefile.am && "
@@ -372,7 +375,7 @@ static void a_new_plugin_is_the_template_under_its_name(void)
                           "--template \"$FERRY_TEST_FOLDER\"/half"),
                     1);
     CU_ASSERT(one_line_of_error("/half/acme_driver.h: "));
-    CU_ASSERT_EQUAL(shell("test ! -e \"$FERRY_TEST_FOLDER\"/less"), 0); /* nothing is left */
+    CU_ASSERT_EQUAL(shell("test ! -e \"$FERRY_TEST_FOLDER\"/less"), 0); /* no file is left */
     CU_ASSERT_EQUAL(ferry("new-plugin My"), 2);
     CU_ASSERT(one_line_of_error("is no plugin's name"));
     CU_ASSERT_EQUAL(shell("rm -rf \"$FERRY_TEST_FOLDER\"/new \"$FERRY_TEST_FOLDER\"/half"), 0);
@@ -388,7 +391,7 @@ static void output_that_cannot_be_written_is_status_1(void)
     CU_ASSERT(one_line_of_error("standard output"));
 }
 
-/* Without an array that lacks what did not fit: half a shape would be a lie. */
+/* Without an array that lacks the part that did not fit: half a shape would be wrong. */
 static void json_that_memory_is_short_for_is_status_1(void)
 {
     char inspect[300], line[1024];

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "world.h"
 
-/* Corners that random programs (tests/random) came upon. */
+/* Corner cases that random programs (tests/random) found. */
 
 #define MUTABLE (FERRY_READ | FERRY_WRITE)
 
@@ -30,7 +30,7 @@ static void a_tail_is_filled_for_the_side_that_writes(void)
         } else {
             p = ferry_blob_mutable_host_data(b);
             CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-            p[11] = p[0] = 5; /* a crash, were it mapped for reading */
+            p[11] = p[0] = 5; /* would crash if it were mapped for reading */
         }
         CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[11], 5);
     }
@@ -38,7 +38,7 @@ static void a_tail_is_filled_for_the_side_that_writes(void)
     wx_end();
 }
 
-/* What the blob lost when it grew back may still be read there by work that was asked for before. */
+/* Work submitted earlier may still read the part that the blob lost when it grew back. */
 static void a_copy_too_short_is_left_to_its_readers(void)
 {
     ferry_memory *seen;
@@ -57,7 +57,7 @@ static void a_copy_too_short_is_left_to_its_readers(void)
     wx_reshape(b, 16);
     at = wx_access(ferry_blob_data_memory(b), q, FERRY_WRITE);
     FX_OK(ferry_math_fill(q, FERRY_F32, 16, 9, at));
-    wx_run_queue(q); /* first, if it may */
+    wx_run_queue(q); /* first, if possible */
     wx_run_all();
     CU_ASSERT_EQUAL(((const float *)ferry_memory_host_data(seen))[0], 1);
     ferry_blob_destroy(b);
@@ -66,7 +66,7 @@ static void a_copy_too_short_is_left_to_its_readers(void)
     wx_end();
 }
 
-/* The host's copy is still being read, by a copy to the device, when its tail is to be zeroed. */
+/* A copy to the device is still reading the host's copy when its tail is to be zeroed. */
 static void a_tail_on_the_host_is_left_to_its_readers(void)
 {
     ferry_memory *seen;
@@ -92,7 +92,7 @@ static void a_tail_on_the_host_is_left_to_its_readers(void)
     wx_end();
 }
 
-/* The same bytes are a host-memory device's, whose queue knows nothing of who reads them elsewhere. */
+/* A host-memory device has the same bytes, and its queue does not know of reads elsewhere. */
 static void a_tail_on_shared_bytes_is_left_to_its_readers(void)
 {
     ferry_device *cpu = NULL;
@@ -119,7 +119,7 @@ static void a_tail_on_shared_bytes_is_left_to_its_readers(void)
     wx_end();
 }
 
-/* The longer copy is on its way when the blob grows back, and does not arrive: the shorter one was good. */
+/* The longer copy is pending when the blob grows back, and fails: the shorter copy was valid. */
 static void a_short_copy_stays_until_the_longer_one_is_there(void)
 {
     ferry_blob *b;
@@ -138,7 +138,7 @@ static void a_short_copy_stays_until_the_longer_one_is_there(void)
     wx_end();
 }
 
-/* The tail is what a copy brought that has failed; what is written over the rest does not mend it. */
+/* The tail was part of a copy that failed; a write to the rest does not repair it. */
 static void a_failed_tail_is_not_contents_after_a_write(void)
 {
     ferry_blob *b;
@@ -161,7 +161,7 @@ static void a_failed_tail_is_not_contents_after_a_write(void)
 
 /* ---- shared bytes --------------------------------------------------------------------------- */
 
-/* There is nothing to map, and still the host has to wait: for a queue of the program's as well. */
+/* There is nothing to map, but the host must still wait, also for a queue of the program. */
 static void the_host_waits_for_every_queue_where_nothing_is_mapped(void)
 {
     ferry_queue *q;
@@ -190,7 +190,7 @@ static void the_host_waits_for_every_queue_where_nothing_is_mapped(void)
     wx_end();
 }
 
-/* The device zeroes a tail of bytes that are the host's as well, and fails when it comes to it. */
+/* The device zeroes a tail of bytes shared with the host, and the zeroing fails. */
 static void a_failed_tail_is_not_contents_on_either_side(void)
 {
     ferry_blob *b;
@@ -210,7 +210,7 @@ static void a_failed_tail_is_not_contents_on_either_side(void)
 
 /* ---- without waiting ------------------------------------------------------------------------ */
 
-/* A memory of no bytes was used on a queue with work on it, and then came to have some. */
+/* An empty memory was used on a queue with pending work, and then grew. */
 static void work_on_no_bytes_is_not_waited_for(void)
 {
     static _Alignas(64) float block[16];
@@ -232,7 +232,7 @@ static void work_on_no_bytes_is_not_waited_for(void)
     wx_end();
 }
 
-/* Its block on the host is too short for what was adopted elsewhere, and the device has it still. */
+/* Its block on the host is too short for the adopted memory, which the device still has. */
 static void a_block_that_is_replaced_is_not_waited_for(void)
 {
     static _Alignas(64) float block[16];
@@ -258,7 +258,7 @@ static void a_block_that_is_replaced_is_not_waited_for(void)
     wx_end();
 }
 
-/* The nearest copy turns out to have failed, and to fetch another is to wait. */
+/* The nearest copy turns out to have failed, and fetching another requires a wait. */
 static void a_failed_copy_causes_no_wait(void)
 {
     ferry_device *cpu = NULL;
@@ -285,7 +285,7 @@ static void a_failed_copy_causes_no_wait(void)
     wx_end();
 }
 
-/* The same where it was the last: there are no zeros in its place. */
+/* The same for the last copy: it is not replaced by zeros. */
 static void failed_contents_are_lost_without_a_wait(void)
 {
     ferry_blob *b;
@@ -303,7 +303,7 @@ static void failed_contents_are_lost_without_a_wait(void)
     wx_end();
 }
 
-/* It was asked for, it is done, and then another memory left an event behind on that queue. */
+/* It was requested and done, and then another memory left an event on that queue. */
 static void work_submitted_after_the_query_counts(void)
 {
     ferry_memory *m, *other;

@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* When the CPU plugin opens its BLAS, and what it does where that cannot have its threads. Each program
- * runs in a process of its own: a library is loaded for good. */
+/* When the CPU plugin loads its BLAS, and its behaviour if the BLAS cannot start its threads. Each
+ * program runs in a process of its own, because a library is loaded permanently. */
 
 #define N 200
 
@@ -43,7 +43,7 @@ static int open_cpu(void)
     return err ? err : ferry_runtime_get_device(rt, NULL, &dev);
 }
 
-/* Whether a library with that in its name is in this process. */
+/* Whether a library with that text in its name is loaded in this process. */
 static bool is_loaded(const char *name)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -67,7 +67,7 @@ static ferry_blob *ones(void)
     return b;
 }
 
-/* Whether c = a·b of ones is N throughout. */
+/* Whether every element of c = a·b of ones is N. */
 static bool multiplies(void)
 {
     ferry_blob *a = ones(), *b = ones(), *c = ones();
@@ -109,7 +109,7 @@ static int without_matrices(void)
     return 0;
 }
 
-/* From here on no thread and no process can be made, as under a limit of them. */
+/* From here on no thread and no process can be started, as under a limit. */
 static bool forbid_threads(void)
 {
     struct sock_filter code[] = {
@@ -141,10 +141,10 @@ static int without_threads(void)
         return 2;
     if (ferry_test_processors() > 1 && !strstr(heard, "computes matrices on one thread"))
         return 3;
-    return getenv("OPENBLAS_NUM_THREADS") ? 4 : 0; /* it is as the program left it */
+    return getenv("OPENBLAS_NUM_THREADS") ? 4 : 0; /* unchanged since the program set it */
 }
 
-/* From here on the process may have so many bytes more. */
+/* From here on the process can allocate that many bytes more. */
 static bool forbid_memory(size_t more)
 {
     const long page = sysconf(_SC_PAGESIZE);
@@ -159,7 +159,7 @@ static bool forbid_memory(size_t more)
     return known && setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
-/* Multiplies with so many bytes more to be had, and hears what is said; 0: it has come to its end. */
+/* Multiplies with a limit of that many further bytes, and checks the log; 0: success. */
 static int multiply_within(size_t more)
 {
     ferry_log_set_handler(hear, NULL);
@@ -171,7 +171,7 @@ static int multiply_within(size_t more)
     return multiplies() ? 0 : 2;
 }
 
-/* Room for the library, and none for what it wants once it is called. */
+/* Memory for the library, but not for its buffers when it is called. */
 static int without_memory(void)
 {
     int result = multiply_within((size_t)120 << 20);
@@ -181,7 +181,7 @@ static int without_memory(void)
     return strstr(heard, "matrices are computed without it") ? 0 : 3;
 }
 
-/* Room for the caller, and none for further threads. */
+/* Memory for the caller, but not for further threads. */
 static int without_much_memory(void)
 {
     int result = multiply_within((size_t)300 << 20);
@@ -207,7 +207,7 @@ static int without_a_library(void)
 
 /* ---- cases ---------------------------------------------------------------------------------- */
 
-/* In a process that is new: what it returned, or the signal that it died of, negative. */
+/* In a new process: its result, or the negative signal that ended it. */
 static int run(int (*program)(void))
 {
     int status = 0;

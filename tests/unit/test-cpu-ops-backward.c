@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The CPU plugin's backward passes against the oracle, with each instruction set: random ones, in
- * doubles too, in place where that is allowed, and the shapes without elements.
+ * The CPU plugin's backward passes against the oracle, with each instruction set: random ones, also
+ * in doubles and in place where allowed, and shapes without elements.
  */
 #include "op-backward.h"
 #include "op-rig.h"
@@ -18,7 +18,7 @@ static double *values(struct om_numbers *n, const ferry_operand *o, double about
     return v;
 }
 
-/* A mask's places as the rig's values. */
+/* A mask's indices as the rig's values. */
 static double *mask_values(struct om_numbers *n, const ferry_op_desc *op)
 {
     ferry_op_desc plain = *op;
@@ -71,7 +71,7 @@ static void random_passes_in_doubles_agree_with_the_oracle(void)
         run_many(&ob_passes[k], true, 8);
 }
 
-/* Those whose dx may be dy: it has to lie likewise. */
+/* Passes whose dx may be dy: both must have the same layout. */
 static void gradients_may_overwrite_their_operands(void)
 {
     for (int k = 0; k < ob_pass_count; k++) {
@@ -129,7 +129,7 @@ static void nothing_gives_nothing(void)
     }
 }
 
-/* An image without planes, whose padding alone the window saw. */
+/* An image without planes, of which the window sees only padding. */
 static void an_image_of_padding_has_no_gradient(void)
 {
     const ferry_op_window window = { 3,           1,           { 1, 1, 1 },
@@ -146,7 +146,7 @@ static void an_image_of_padding_has_no_gradient(void)
     rig_run(&r, NULL);
 }
 
-/* Planes of maxima in 2 x 2, with lines of more and of fewer windows than a vector has. */
+/* Planes of maxima in 2 x 2, with lines of more and of fewer windows than lanes. */
 static void maxima_find_their_way_back(void)
 {
     /* Width and height of x; the windows' height; the padding. */
@@ -179,7 +179,10 @@ static void maxima_find_their_way_back(void)
         }
 }
 
-/* Large enough for several threads, chunks and blocks: the same sums on any number of threads. */
+/*
+ * Large enough for several threads, chunks and blocks: the sums do not depend on the number of
+ * threads.
+ */
 static void convolutions_of_some_size_agree(void)
 {
     static const int64_t sizes[][6] = { { 3, 4, 33, 40, 17, 5 }, { 2, 20, 24, 24, 50, 3 } };
@@ -210,7 +213,10 @@ static void convolutions_of_some_size_agree(void)
         }
 }
 
-/* LRN of pixels side by side, about a block's 256 and a vector's few; a size that no ring holds. */
+/*
+ * LRN of contiguous pixels, around a block's 256 and a vector's lanes; and a size that the ring
+ * buffer cannot hold.
+ */
 static void lrn_finds_its_way_back_across_planes(void)
 {
     static const int64_t planes[][2] = { { 1, 2 },   { 3, 5 },   { 1, 17 },  { 15, 17 },

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The CPU plugin's convolutions, inner products and products of matrices, with each set. */
+/*
+ * The CPU plugin's convolutions, inner products and products of matrices, with each instruction
+ * set.
+ */
 
 static int rounds(void)
 {
@@ -20,7 +23,7 @@ static int layout(void)
     return (int)rig_random(RIG_LAYOUTS);
 }
 
-/* The axis of y that a window makes of an axis of x; below 1 if the kernel does not fit. */
+/* The output size of a window along an axis of x; below 1 if the kernel does not fit. */
 static int64_t axis_after(const ferry_op_window *w, uint32_t a, int64_t in)
 {
     int64_t reach = w->dilation[a] * (w->kernel[a] - 1) + 1;
@@ -121,7 +124,7 @@ static void convolutions_of_any_shape(void)
     }
 }
 
-/* One that is written down: axes 2, square. */
+/* A listed one: axes 2, square. */
 struct square {
     int64_t images, channels, outputs, in, kernel, stride, dilation, pad;
     uint32_t group, transposed;
@@ -155,17 +158,17 @@ static void convolutions_at_their_boundaries(void)
         { 1, 3, 5, 2, 7, 1, 1, 3, 1, 0 },     /* a kernel larger than the image */
         { 1, 4, 4, 9, 2, 5, 1, 0, 1, 0 },     /* strides over what no window sees */
         { 2, 17, 33, 1, 1, 1, 1, 0, 1, 0 },   /* one pixel */
-        { 1, 1, 1, 1, 1, 1, 1, 0, 1, 0 },     /* one of everything */
-        { 2, 33, 33, 7, 3, 1, 1, 1, 33, 0 },  /* a group a channel */
+        { 1, 1, 1, 1, 1, 1, 1, 0, 1, 0 },     /* size 1 in every dimension */
+        { 2, 33, 33, 7, 3, 1, 1, 1, 33, 0 },  /* one channel per group */
         { 1, 64, 64, 9, 3, 2, 1, 1, 64, 0 },  /* the same, with strides */
-        { 1, 48, 96, 5, 3, 1, 2, 2, 48, 0 },  /* two outputs a channel, dilated */
-        { 0, 8, 8, 5, 3, 1, 1, 1, 1, 0 },     /* no image */
+        { 1, 48, 96, 5, 3, 1, 2, 2, 48, 0 },  /* two outputs per channel, dilated */
+        { 0, 8, 8, 5, 3, 1, 1, 1, 1, 0 },     /* no images */
         { 1, 3, 64, 30, 7, 2, 1, 3, 1, 0 },   /* a first layer */
         { 1, 512, 40, 5, 3, 1, 1, 1, 1, 0 },  /* more to sum than one block */
         { 1, 300, 70, 13, 1, 1, 1, 0, 1, 0 }, /* the same, 1 × 1 */
         { 1, 1100, 33, 4, 1, 2, 1, 0, 1, 0 }, { 1, 16, 8, 6, 4, 2, 1, 1, 1, 1 },
         { 1, 16, 16, 6, 4, 2, 1, 1, 16, 1 },  { 2, 40, 24, 5, 3, 3, 2, 0, 2, 1 },
-        { 1, 6, 6, 5, 3, 1, 1, 4, 1, 0 }, /* windows that see padding alone */
+        { 1, 6, 6, 5, 3, 1, 1, 4, 1, 0 }, /* windows over padding only */
     };
 
     for (size_t i = 0; i < sizeof(squares) / sizeof(squares[0]); i++)
@@ -176,7 +179,7 @@ static void convolutions_at_their_boundaries(void)
         }
 }
 
-/* Lines of three taps, and blocks of seven pixels where taps lie farther apart. */
+/* Lines of three taps, and blocks of seven pixels with taps farther apart. */
 static void a_group_a_channel_at_every_stride_and_dilation(void)
 {
     for (int64_t step = 0; step < 16; step++) {
@@ -213,7 +216,7 @@ static void group_a_channel(int64_t lines, int64_t pixels, int64_t step, int64_t
     rig_run(&r, NULL);
 }
 
-/* Lines whose ends see padding, one by one and by twos, and what is done to their sums. */
+/* Lines whose ends see padding, singly and in pairs, and the steps on their sums. */
 static void a_group_a_channel_of_every_width_and_padding(void)
 {
     for (int64_t pixels = 1; pixels < 20; pixels++)
@@ -222,7 +225,10 @@ static void a_group_a_channel_of_every_width_and_padding(void)
                 group_a_channel(3 + pixels % 4, pixels, step, pad / 3, pad % 3);
 }
 
-/* Sums so short that pixels beside the padding are tiles of their own, and lines cut by a task's end. */
+/*
+ * Sums so short that pixels next to the padding are tiles of their own, and lines cut by a task's
+ * end.
+ */
 static void first_layers_of_every_width(void)
 {
     for (int64_t i = 0; i < 32; i++) {
@@ -232,7 +238,7 @@ static void first_layers_of_every_width(void)
     }
 }
 
-/* Sums so short that tiles of a line go on by themselves, with what is done to them; y side by side or not. */
+/* Sums so short that tiles of a line are processed in one call, with steps; y contiguous or not. */
 static void short_sums_of_many_tiles(void)
 {
     for (int64_t i = 0; i < 12; i++) {
@@ -364,7 +370,7 @@ static void no_number_of_threads_changes_a_bit(void)
     rig_reopen("3");
 }
 
-/* Threads were started in one mode, and compute in another: the caller's, each time. */
+/* Threads were started in one mode, and compute in another: each time in the caller's. */
 static void the_rounding_mode_is_the_callers_on_every_thread(void)
 {
     static const int modes[] = { FE_UPWARD, FE_TONEAREST, FE_TOWARDZERO };
@@ -394,7 +400,7 @@ static void the_rounding_mode_is_the_callers_on_every_thread(void)
     rig_end(&r);
 }
 
-/* Weights that were packed for one batch serve another, and another image. */
+/* Weights that were packed for one batch work for another batch and image size. */
 static void equal_keys_are_equal_packings(void)
 {
     const struct square squares[] = { { 1, 40, 50, 9, 3, 1, 1, 1, 1, 0 },

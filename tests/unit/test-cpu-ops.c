@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /*
- * The CPU plugin's operations but convolution and matrices, which have a program of their own:
+ * The CPU plugin's operations except convolution and matrices, which have a program of their own:
  * random shapes and strides of each kind against the reference, with each instruction set.
  */
 
@@ -28,7 +28,7 @@ static uint32_t real(void)
     return rig_random(4) ? FERRY_F32 : FERRY_F64;
 }
 
-/* A random shape of `rank` axes; the second is now and then larger than a vector. */
+/* A random shape of `rank` axes; the second is sometimes larger than a vector. */
 static void any_shape(uint32_t rank, int64_t *shape)
 {
     static const int64_t channels[] = { 1, 3, 8, 17, 33, 64 };
@@ -89,7 +89,7 @@ static void unary_functions_at_their_ends(void)
             r.op.params.unary.a = functions[f] == FERRY_UNARY_EXP ? 0.5 : 0.1;
             r.op.params.unary.b = 6 * (functions[f] == FERRY_UNARY_CLIP);
             if (isnan(ends[e]) && functions[f] == FERRY_UNARY_CLIP) {
-                rig_end(&r); /* fmin and fmax of the reference lose a NaN */
+                rig_end(&r); /* fmin and fmax of the reference drop a NaN */
                 continue;
             }
             rig_run(&r, NULL);
@@ -183,7 +183,7 @@ static void reductions_over_any_axes(void)
         r.op.params.reduce.scale = 0.25;
         rig_in(&r, dtype, layout(), rank, shape);
         for (int64_t k = 0; k < rig_count(&r.op.in[0]) && rig_random(2); k++)
-            r.in[0][k] = (double)rig_random(3); /* equal ones */
+            r.in[0][k] = (double)rig_random(3); /* equal values */
         for (uint32_t a = 0; a < rank; a++)
             shape[a] = axes >> a & 1u ? 1 : shape[a];
         if (r.op.params.reduce.function == FERRY_REDUCE_ARGMAX && dtype == FERRY_F32 &&
@@ -261,7 +261,7 @@ static void lrn_across_and_within(void)
     }
 }
 
-/* Pixels side by side, about a block's 256 and a vector's few, in planes and in parts of them. */
+/* Contiguous pixels, around a block's 256 and a vector's lanes, in planes and in parts of them. */
 static void lrn_across_planes(void)
 {
     static const int64_t planes[][2] = { { 1, 2 },   { 3, 5 },   { 1, 17 },  { 15, 17 },
@@ -317,7 +317,8 @@ static void pools_of_both_kinds_with_masks(void)
         r.op.params.pool.method = (uint32_t)rig_random(2);
         r.op.params.pool.divisor = (uint32_t)rig_random(2);
         rig_in(&r, dtype, layout(), 2 + axes, shape);
-        for (uint32_t a = 0; a < axes; a++) { /* as many as begin before in + pad_end: rounded up */
+        for (uint32_t a = 0; a < axes; a++) { /* windows that begin before in + pad_end: rounded up
+                                               */
             shape[2 + a] = (shape[2 + a] + w->pad_end[a] + w->pad[a] - 1) / w->stride[a] + 1;
             shape[2 + a] -= rig_random(2) && shape[2 + a] > 1;
         }
@@ -328,7 +329,10 @@ static void pools_of_both_kinds_with_masks(void)
     }
 }
 
-/* Channels side by side, vectors of them and less, of lines whose windows share columns, or do not. */
+/*
+ * Contiguous channels, multiples of a vector or not, of lines whose windows share columns or do
+ * not.
+ */
 static void pools_of_channels_side_by_side(void)
 {
     for (int64_t i = 0; i < 60; i++) {
@@ -355,7 +359,7 @@ static void pools_of_channels_side_by_side(void)
     }
 }
 
-/* Lines of more windows than a vector has, and rows that do not lie side by side. */
+/* Lines of more windows than lanes, and rows that are not contiguous. */
 static void pools_of_wide_planes(void)
 {
     for (int i = 0; i < 3 * rounds(); i++) {

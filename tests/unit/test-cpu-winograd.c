@@ -5,8 +5,9 @@
 #include <string.h>
 
 /*
- * Convolutions that the CPU plugin may do by Winograd's tiles, with each set, beside the oracle. What
- * it packs tells whether it does: 16 or 36 weights of a kernel in place of 9.
+ * Convolutions that the CPU plugin may compute by Winograd's tiles, with each instruction set,
+ * against the oracle. The size of the packed weights shows whether it does: 16 or 36 weights of a
+ * kernel instead of 9.
  */
 
 struct image {
@@ -39,7 +40,7 @@ static void convolution(struct rig *r, const struct image *m, int x_layout, int 
     r->op.constants = 2u;
 }
 
-/* Weights that are packed for each of a kernel's, and no padding of panels. */
+/* Packed weights per weight of a kernel, without the padding of panels. */
 static int64_t points(const ferry_op_answer *answer, const struct image *m)
 {
     return (int64_t)(answer->packed_bytes / sizeof(float)) / (m->channels * m->outputs);
@@ -95,7 +96,7 @@ static void both_sizes_of_tiles_are_chosen_by_the_image(void)
         { { 1, 32, 32, 40, 40, { 1, 1 }, { 1, 1 } }, 36 },
         { { 1, 64, 64, 14, 14, { 1, 1 }, { 1, 1 } }, 16 },
         { { 10, 64, 64, 14, 14, { 1, 1 }, { 1, 1 } }, 36 },
-        { { 1, 128, 128, 4, 4, { 1, 1 }, { 1, 1 } }, 9 }, /* weights would be the most of it */
+        { { 1, 128, 128, 4, 4, { 1, 1 }, { 1, 1 } }, 9 }, /* the weights would dominate */
     };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -108,7 +109,7 @@ static void both_sizes_of_tiles_are_chosen_by_the_image(void)
     }
 }
 
-/* A key stands for what was packed: never for both. */
+/* A key identifies one form of packed weights: never both. */
 static void nothing_is_changed_that_was_not_asked_for(void)
 {
     const struct image m = { 1, 64, 64, 28, 28, { 1, 1 }, { 1, 1 } };

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The CPU plugin's binary, driven through its table alone by a host of our own. */
+/* The CPU plugin's binary, tested by its table only, with a host of the test. */
 
 /* ---- the host ------------------------------------------------------------------------------- */
 
@@ -75,7 +75,7 @@ static void *device_with(const char *threads)
     return out;
 }
 
-/* 0, or why the plugin cannot be tested. */
+/* 0, or the reason why the plugin cannot be tested. */
 static const char *load(void)
 {
     const char *build = getenv("FERRY_TEST_BUILDDIR");
@@ -116,7 +116,7 @@ static void *alloc(uint64_t bytes)
 
 /* ---- the plugin as an arithmetic ------------------------------------------------------------ */
 
-/* Half of each address is handed over as an offset: what counts is their sum. */
+/* Half of each address is passed as an offset: only their sum matters. */
 static ferry_ref split(void *p)
 {
     return (ferry_ref){ (char *)p - 64, 64 };
@@ -137,7 +137,7 @@ static int plugin_scal(ferry_dtype t, int64_t n, double alpha, void *x)
     return ops->scal(dev, NULL, t, n, alpha, split(x));
 }
 
-/* ferry hands over only what an integer can hold; the plugin need not look again. */
+/* ferry passes only values that the integer type holds; the plugin need not check. */
 static int plugin_fill(ferry_dtype t, int64_t n, double value, void *y)
 {
     double whole = rint(value);
@@ -323,7 +323,7 @@ static void every_block_is_aligned_its_own_and_given_back(void)
     CU_ASSERT_EQUAL(counts().live_bytes, before.live_bytes);
 }
 
-/* Otherwise reading one waits for what was written to another, at the same place of its page. */
+/* Otherwise reads of one would wait for writes to another at the same offset in its page. */
 static void blocks_of_many_pages_begin_at_different_places_of_them(void)
 {
     static const uint64_t sizes[] = { 1 << 17, 401408, 1 << 20, 3 << 20, 8 << 20 };
@@ -436,7 +436,7 @@ static void threads_start_with_the_first_large_loop_and_end_with_the_device(void
     CU_ASSERT_EQUAL(ops->axpy(d, NULL, FERRY_F32, MANY, 2, cref(x), ref(x)), 0);
     CU_ASSERT_EQUAL(count_threads(), before + 3);
     ops->device_close(d);
-    /* A thread that was joined may be listed a moment longer. */
+    /* A joined thread may still be listed for a moment. */
     for (int i = 0; i < 10000 && count_threads() != before; i++)
         usleep(1000);
     CU_ASSERT_EQUAL(count_threads(), before);
@@ -470,7 +470,7 @@ struct worker {
     int number, wrong;
 };
 
-/* Large loops on memory of its own, checked; sizes differ, so that loops of all kinds meet. */
+/* Large loops on memory of its own, checked; sizes differ, so that different loops run at once. */
 static void *compute(void *arg)
 {
     struct worker *w = arg;
@@ -559,7 +559,7 @@ static const ferry_test_case cases[] = {
     ARITH_CASES(CASE) FERRY_TEST(no_block_is_left),
 };
 
-/* The loops for any CPU, which the one at hand would not use by itself. */
+/* The loops for any CPU, which would not be selected on this one. */
 static const ferry_test_case base_cases[] = { ARITH_CASES(CASE) };
 
 int main(int argc, char **argv)

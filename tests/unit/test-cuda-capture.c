@@ -7,15 +7,15 @@
 #include <string.h>
 
 /*
- * A program that captures a stream into a graph while ferry is at work: nothing of ferry's gets into the graph, and
- * nothing that ferry does elsewhere ends the capture.
+ * A program captures a stream into a graph while ferry is working: no work of ferry becomes part of
+ * the graph, and no call of ferry invalidates the capture.
  */
 
 enum { GLOBAL, THREAD_LOCAL, RELAXED };
 
 /* ---- ferry's own stream --------------------------------------------------------------------- */
 
-/* Who was told ferry's own stream can capture it. */
+/* A program that got the handle of ferry's own stream can capture it. */
 static void a_stream_of_ferrys_that_the_program_captures_takes_no_work(void)
 {
     void *dev, *queue, *block, *graph = NULL;
@@ -52,7 +52,10 @@ static void a_stream_of_ferrys_that_the_program_captures_takes_no_work(void)
 
 /* ---- freeing -------------------------------------------------------------------------------- */
 
-/* A block is given back all the same: when the stream takes work again, and at the latest when the device is closed. */
+/*
+ * A block is freed all the same: when the stream accepts work again, at the latest when the device
+ * is closed.
+ */
 static void blocks_freed_meanwhile_are_freed_later(void)
 {
     enum { CLOSE, TRIM, ALLOC, AT_ONCE };
@@ -73,7 +76,7 @@ static void blocks_freed_meanwhile_are_freed_later(void)
         CU_ASSERT_EQUAL_FATAL(rt.begin_capture(stream, GLOBAL), 0);
         CU_ASSERT_EQUAL(cuda->free(dev, NULL, blocks[0]), 0);
         CU_ASSERT_EQUAL(cuda->free(dev, NULL, blocks[1]), 0);
-        CU_ASSERT_EQUAL(cuda->free(dev, NULL, blocks[1]), FERRY_EINVAL); /* it is gone */
+        CU_ASSERT_EQUAL(cuda->free(dev, NULL, blocks[1]), FERRY_EINVAL); /* it is freed */
         if (way == CLOSE)
             CU_ASSERT_EQUAL(cuda->free(dev, NULL, blocks[2]), 0);
         CU_ASSERT_EQUAL(cuda->trim(dev), 0);
@@ -121,8 +124,8 @@ struct worker {
 };
 
 /*
- * All that ferry does, on streams that nobody captures, but for the end of queues that have computed: cublasDestroy
- * waits for the device.
+ * All of ferry's calls, on streams that are not captured, except the destruction of queues that
+ * have computed: cublasDestroy waits for the device.
  */
 static void work(struct worker *w)
 {
@@ -187,7 +190,7 @@ static void a_capture_elsewhere_and_ferry_do_not_meet(void)
             rest(&w);
             pthread_barrier_destroy(&c.meet);
             CU_ASSERT_EQUAL(c.begun, 0);
-            CU_ASSERT_EQUAL(c.ended, 0); /* a graph came of it */
+            CU_ASSERT_EQUAL(c.ended, 0); /* the capture produced a graph */
             CU_ASSERT_EQUAL(rt.stream_destroy(c.stream), 0);
         }
 }
@@ -211,7 +214,7 @@ static void a_thread_that_captures_can_call_ferry(void)
     work(&w);
     rest(&w);
     CU_ASSERT_EQUAL(rt.exchange_mode(&mode), 0);
-    CU_ASSERT_EQUAL(mode, THREAD_LOCAL); /* as the thread had it */
+    CU_ASSERT_EQUAL(mode, THREAD_LOCAL); /* as the thread had set it */
     CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
 }
 

@@ -5,7 +5,10 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* What cuDNN forbids its double finds. The rules and where they stand: tests/doubles/README.md. */
+/*
+ * The double of cuDNN detects forbidden uses. tests/doubles/README.md lists the rules and their
+ * sources.
+ */
 
 #define IMAGES   2
 #define CHANNELS 6
@@ -36,7 +39,7 @@ static void close_blocks(struct blocks *r)
     cuda_free_block(r->dev, r->y);
     cuda_free_block(r->dev, r->room);
     cuda_close(r->dev);
-    CU_ASSERT_EQUAL(control->live_handles(), 0); /* descriptors among them */
+    CU_ASSERT_EQUAL(control->live_handles(), 0); /* including descriptors */
 }
 
 struct library {
@@ -70,7 +73,7 @@ static bool is_found(int status, const char *what)
     return status == 2000 && strstr(control->misuse(), what);
 }
 
-/* x and y of as many rows, w of 3 × 3. */
+/* x and y of equal numbers of rows, w of 3 × 3. */
 static void describe(const struct library *l, void *x, void *w, void *v, void *y)
 {
     static const int ones[] = { 1, 1 };
@@ -102,7 +105,8 @@ static void the_double_finds_forbidden_uses_of_cudnn(void)
         l.tensor(&x) || l.filter(&w) || l.window(&v) || l.tensor(&y) || l.handle(&h), 0);
     control->tolerate(1);
 #define FORWARD(to, room, bytes) l.forward(h, &one, x, r.x, w, r.w, v, 1, room, bytes, &zero, y, to)
-    CU_ASSERT(is_found(FORWARD(r.y, r.room, 4096), "shapes that do not match")); /* none is set */
+    /* no descriptor is set */
+    CU_ASSERT(is_found(FORWARD(r.y, r.room, 4096), "shapes that do not match"));
     CU_ASSERT(is_found(l.set(x, 0, 3, two, two), "fewer than four dimensions"));
     CU_ASSERT(is_found(l.set(x, 0, 4, wrong, two), "a dimension or a stride below 1"));
     CU_ASSERT(is_found(l.set_window(v, 2, two, wrong, two, 1, 0), "a stride below 1"));
@@ -140,7 +144,7 @@ static void break_groups(const struct library *l, void *h, const struct blocks *
     CU_ASSERT_EQUAL(group(shape[2], 1), 0);
 }
 
-/* A window that reaches beyond what it is moved over: two steps behind the edge would still be one place. */
+/* A window larger than its padded image: with a stride of two there would still be one position. */
 static void break_windows(const struct library *l, void *h, const struct blocks *r, void **shape)
 {
     static const int small[] = { 1, CHANNELS, 2, 2 }, one_place[] = { 1, OUTPUTS, 1, 1 };
@@ -157,7 +161,7 @@ static void break_windows(const struct library *l, void *h, const struct blocks 
                        "shapes that do not match"));
 }
 
-/* Of four spatial axes there are descriptors, and no convolutions. */
+/* There are descriptors of four spatial axes, but no convolutions. */
 static void break_axes(const struct library *l, void *h, const struct blocks *r, void **shape)
 {
     static const int size[] = { 1, 1, 1, 1, 1, 1 }, none[] = { 0, 0, 0, 0 };
@@ -171,7 +175,7 @@ static void break_axes(const struct library *l, void *h, const struct blocks *r,
                        "shapes that do not match"));
 }
 
-/* A bias of as many channels as outputs, and no output over what it is made of. */
+/* A bias with as many channels as outputs, and no output that overlaps an input. */
 static void break_ways(const struct library *l, void *h, const struct blocks *r, void **shape)
 {
     static const int of_bias[] = { 1, OUTPUTS - 1, 1, 1 }, steps[] = { OUTPUTS, 1, 1, 1 };

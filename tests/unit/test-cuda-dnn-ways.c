@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * The ways back of a convolution by cuDNN, and transposed ones, on its double: beside the kernels, which
- * test-op-random holds to the oracle.
+ * Backward convolutions, and transposed ones, by cuDNN on its double: compared with the kernels,
+ * which test-op-random compares with the oracle.
  */
 
 #define IMAGES   2
@@ -20,7 +20,10 @@
 #define MOST     4096 /* elements of an operand */
 #define ROOM     (1 << 20)
 
-/* What the window is moved over, what it makes, and the weights; of a transposed one the first two change places. */
+/*
+ * The image that the window moves over, the output, and the weights; for a transposed one the first
+ * two are swapped.
+ */
 static ferry_op_desc convolution(uint32_t pass, uint32_t turned, uint32_t group, int64_t stride)
 {
     const int64_t side = 9, made = (side + 2 - 3) / stride + 1;
@@ -96,7 +99,7 @@ static void close_rig(struct rig *r)
     cuda_free_block(r->dev, r->out);
     cuda_free_block(r->dev, r->room);
     cuda_close(r->dev);
-    CU_ASSERT_EQUAL(control->live_handles(), 0); /* descriptors among them */
+    CU_ASSERT_EQUAL(control->live_handles(), 0); /* including descriptors */
 }
 
 static int create(struct rig *r, const ferry_op_desc *op, void **out)
@@ -120,7 +123,7 @@ static int run(struct rig *r, void *prepared)
     return r->table->run(r->dev, NULL, prepared, &args);
 }
 
-/* What a run of it makes of what is there, the same for each; returns how many elements. */
+/* The result of a run on the same data for each; returns the number of elements. */
 static int64_t result_of(struct rig *r, const ferry_op_desc *op, float *out)
 {
     static float there[MOST];
@@ -146,7 +149,7 @@ static double difference(int64_t n)
     return most;
 }
 
-/* The call that cuDNN has for it: a transposed one goes the other way. */
+/* cuDNN's call for it: for a transposed one the reverse. */
 static const char *call_for(const ferry_op_desc *op)
 {
     if (op->pass == FERRY_PASS_BACKWARD_WEIGHTS)
@@ -156,7 +159,7 @@ static const char *call_for(const ferry_op_desc *op)
                : "cudnnConvolutionForward";
 }
 
-/* Both devices are open, one without cuDNN; `calls`: how many cuDNN gets. */
+/* Both devices are open, one without cuDNN; `calls`: the number of calls to cuDNN. */
 static void compare(struct rig *r, struct rig *without, const ferry_op_desc *op, unsigned calls)
 {
     unsigned before = control->calls(call_for(op));
@@ -213,7 +216,7 @@ static void a_transposed_one_has_its_bias(void)
     close_rig(&without);
 }
 
-/* Each channel for itself: the kernels', unless somebody wants to see what cuDNN makes of them. */
+/* Depthwise: computed by kernels, unless option.cudnn is all. */
 static void depthwise_is_computed_on_request(void)
 {
     struct rig r, without;
@@ -239,7 +242,10 @@ static void depthwise_is_computed_on_request(void)
     }
 }
 
-/* The double has first what is loose, and what is short: neither is taken. */
+/*
+ * The double lists an inexact algorithm first, and then one without enough workspace: neither is
+ * used.
+ */
 static void bits_are_the_same_every_time_and_floats_whole(void)
 {
     static float again[MOST];
@@ -255,7 +261,7 @@ static void bits_are_the_same_every_time_and_floats_whole(void)
             (void)result_of(&r, &op, again);
             CU_ASSERT_EQUAL(memcmp(again, by_dnn, sizeof(again)), 0);
         }
-        op.math = FERRY_MATH_TF32; /* what is allowed is what it gets */
+        op.math = FERRY_MATH_TF32; /* the allowed arithmetic is used */
         (void)result_of(&r, &op, by_dnn);
         op.math = 0;
         (void)result_of(&without, &op, by_kernels);

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * Convolutions of the CUDA plugin by cuDNN, on its double, which is as inexact, as irregular and as greedy as it is
- * allowed to be. What they compute in every shape is test-op-random's.
+ * Convolutions of the CUDA plugin by cuDNN, on its double, which is as inexact, nondeterministic
+ * and memory-hungry as permitted. test-op-random tests the values for all shapes.
  */
 
 #define IMAGES   2
@@ -124,7 +124,7 @@ static int run(const struct rig *r)
     return r->table->run(r->dev, NULL, r->prepared, &args);
 }
 
-/* The largest error of what a run gives. */
+/* The largest error of a run's result. */
 static double error_of(const struct rig *r)
 {
     static float y[Y_COUNT];
@@ -157,7 +157,7 @@ static void close_rig(struct rig *r)
     cuda_free_block(r->dev, r->y);
     cuda_free_block(r->dev, r->room);
     cuda_close(r->dev);
-    CU_ASSERT_EQUAL(control->live_handles(), 0); /* descriptors among them */
+    CU_ASSERT_EQUAL(control->live_handles(), 0); /* including descriptors */
 }
 
 /* ---- what is cuDNN's ------------------------------------------------------------------------ */
@@ -167,7 +167,10 @@ static unsigned convolutions(void)
     return control->calls("cudnnConvolutionForward");
 }
 
-/* And its bias another; what comes behind is ferry's, a ReLU too, whose NaN cuDNN would make a zero of. */
+/*
+ * Its bias is a further call; ferry computes the following steps, including a ReLU, whose NaN cuDNN
+ * would turn into a zero.
+ */
 static void a_convolution_is_one_call_and_whole_floats(void)
 {
     struct rig r;
@@ -203,7 +206,7 @@ static void bits_are_the_same_every_time(void)
         ferry_op_desc op = convolution(1, true, true);
 
         op.math = turned ? FERRY_MATH_WINOGRAD
-                         : 0; /* the first that it names then is not the same twice */
+                         : 0; /* the first one listed then is nondeterministic */
         CU_ASSERT_EQUAL_FATAL(prepare(&r, op), 0);
         CU_ASSERT_EQUAL(run(&r), 0);
         cuda_get(r.dev, r.y, first, sizeof(first));
@@ -217,7 +220,7 @@ static void bits_are_the_same_every_time(void)
     close_rig(&r);
 }
 
-/* What an operation allows is what it gets: the double has it first. */
+/* The arithmetic that an operation allows is used: the double lists it first. */
 static void short_arithmetic_is_used_on_request(void)
 {
     struct rig r;
@@ -242,7 +245,7 @@ static void short_arithmetic_is_used_on_request(void)
 
 static void kernels_compute_unsupported_convolutions(void)
 {
-    /* parts of one value, channels last, that is as deep as both */
+    /* parts of one value, channels last, of equal depth */
     static const int64_t deep[] = { SIDE * SIDE * (CHANNELS + OUTPUTS), 1,
                                     SIDE * (CHANNELS + OUTPUTS), CHANNELS + OUTPUTS };
     ferry_op_desc apart = convolution(1, false, false), lopsided = apart, within = apart;
@@ -290,7 +293,7 @@ static void without_it_all_is_the_kernels(void)
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
-/* Each call of its on the way fails once: said, nothing is left, and the next time it works. */
+/* Each call to cuDNN fails once: reported, nothing is left, and the next attempt succeeds. */
 static void each_call_that_fails_can_be_tried_again(void)
 {
     static const char *const calls[] = {
@@ -305,7 +308,7 @@ static void each_call_that_fails_can_be_tried_again(void)
 
     if (!cuda_load(1, true))
         return;
-    setenv("CUDA_DOUBLE_MEMORY", "67108864", 1); /* so that memory is what can be short */
+    setenv("CUDA_DOUBLE_MEMORY", "67108864", 1); /* so that memory can be short */
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         open_rig(&r);
         control->fail(calls[i], 1, CUDA_MEMORY_ALLOCATION);
@@ -322,8 +325,9 @@ static void each_call_that_fails_can_be_tried_again(void)
 }
 
 /*
- * A cuDNN that is there and does not work is as one that is not: parts of it are missing, or of another version, or it
- * does not suit the driver. It says so when it has to do something, at the latest when it runs.
+ * A cuDNN that is installed but does not work counts as missing: parts of it are missing, or of
+ * another version, or it does not fit the driver. It reports that when it has work, at the latest
+ * when it runs.
  */
 static void kernels_replace_failed_convolutions(void)
 {
@@ -331,7 +335,7 @@ static void kernels_replace_failed_convolutions(void)
         const char *call;
         int status;
     } row[] = {
-        { "cudnnCreate", 1001 }, /* with memory to spare */
+        { "cudnnCreate", 1001 }, /* with enough memory */
         { "cudnnCreate", 1002 },
         { "cudnnCreate", 1008 },
         { "cudnnCreate", 3007 },
@@ -357,13 +361,13 @@ static void kernels_replace_failed_convolutions(void)
         calls = convolutions();
         if (r.prepared)
             CU_ASSERT(error_of(&r) < 2e-6);
-        CU_ASSERT_EQUAL(convolutions(), calls); /* it is not asked again */
+        CU_ASSERT_EQUAL(convolutions(), calls); /* it is not tried again */
         CU_ASSERT_PTR_NOT_NULL(strstr(driver_logged(), "kernels'"));
         close_rig(&r);
     }
 }
 
-/* A handle is what it asks memory for. */
+/* A handle allocates memory. */
 static void it_lacks_memory_where_there_is_little(void)
 {
     struct rig r;

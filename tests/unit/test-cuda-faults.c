@@ -8,12 +8,12 @@
 
 /*
  * The CUDA plugin when the vendor's calls fail, at once or later; and the doubles themselves, which
- * have to find what CUDA forbids.
+ * must detect forbidden uses of CUDA.
  */
 
 /* ---- each call, failed ---- */
 
-/* What a program does, step by step; the first that fails ends it, and all is given back. */
+/* A program, step by step; the first failure ends it, and everything is freed. */
 struct session {
     void *dev, *block, *pinned, *queue, *event;
 };
@@ -24,7 +24,7 @@ static int begin(struct session *s)
     int err = cuda->device_count(NULL, &count);
 
     if (!err)
-        err = cuda->device_open(NULL, 1, &s->dev); /* not the one that is current */
+        err = cuda->device_open(NULL, 1, &s->dev); /* not the current one */
     if (!err)
         err = cuda->alloc(s->dev, NULL, 256, 0, &s->block, &flags);
     if (!err)
@@ -114,7 +114,7 @@ static bool nothing_is_left(void)
     return nothing;
 }
 
-/* Everything, with the n-th call failing; how many calls there were. */
+/* Everything, with the n-th call failing; the number of calls. */
 static unsigned run_session(unsigned n, int *out_err)
 {
     struct session s = { 0 };
@@ -130,7 +130,8 @@ static unsigned run_session(unsigned n, int *out_err)
     control->fail("", 0, 0);
     before = control->calls("") - before;
     CU_ASSERT_EQUAL(rt.get_device(&ordinal), 0);
-    CU_ASSERT(!err || !ordinal); /* nothing failed: the n-th call was to put the context back */
+    CU_ASSERT(!err || !ordinal); /* no call failed: the n-th call was the one that restores the
+                                  * context */
     give_back(&s);
     CU_ASSERT(nothing_is_left());
     *out_err = err;
@@ -155,7 +156,7 @@ static void each_call_of_the_vendor_fails_once(void)
             CU_ASSERT_EQUAL(rt.last_error(), 0);
             failures += err < 0;
         }
-        CU_ASSERT(failures >= calls / 2); /* the others put the caller's context back */
+        CU_ASSERT(failures >= calls / 2); /* the others restore the caller's context */
     }
 }
 
@@ -170,7 +171,7 @@ static void a_kernel_that_faults_loses_the_device(void)
     if (!cuda_load(2, true))
         return;
     CU_ASSERT_EQUAL_FATAL(begin(&s), 0);
-    control->hold(1); /* until the event is recorded: a context that has ended records none */
+    control->hold(1); /* until the event is recorded: a context that has ended cannot record one */
     control->fail_later("cublasSscal", 1, CUDA_ILLEGAL_ADDRESS);
     CU_ASSERT_EQUAL(cuda->scal(s.dev, NULL, FERRY_F32, 8, 2, driver_ref(s.block, 0)), 0);
     CU_ASSERT_EQUAL(cuda->event_record(s.dev, NULL, &s.event), 0);
@@ -191,7 +192,7 @@ static void a_kernel_that_faults_loses_the_device(void)
     cuda->device_close(s.dev);
     CU_ASSERT_EQUAL(control->contexts(1), 0);
     s = (struct session){ 0 };
-    CU_ASSERT_EQUAL_FATAL(begin(&s), 0); /* a new context is as good as new */
+    CU_ASSERT_EQUAL_FATAL(begin(&s), 0); /* a new context works */
     CU_ASSERT_EQUAL(compute(&s), 0);
     give_back(&s);
 }
@@ -251,7 +252,7 @@ static int run_gemm(void *dev, void *block)
                       2);
 }
 
-/* Every status of every routine, on a device that is well and on one that is lost. */
+/* Every status of every routine, on a working device and on a lost one. */
 static void a_status_is_the_devices_end_where_the_device_says_so(void)
 {
     static const struct {
@@ -331,7 +332,7 @@ static void each_error_has_a_code_of_ferrys(void)
 
 /* ---- failures of the program's own ---- */
 
-/* One that it has not looked at yet. */
+/* An error that it has not fetched yet. */
 static void fail_apart(void)
 {
     void *block;
@@ -347,7 +348,7 @@ static void fail_apart(void)
         CU_ASSERT_EQUAL(rt.last_error(), CUDA_MEMORY_ALLOCATION); \
     } while (0)
 
-/* What is not done yet is no failure, and some drivers keep it as one. */
+/* NotReady is not a failure, although some drivers keep it as one. */
 static void ask_before_it_is_done(void *dev, void *block, bool kept)
 {
     void *event = NULL;
@@ -386,7 +387,7 @@ static void a_failure_of_the_programs_own_stays(void)
         STAYS(cuda_close(other));
         control->fail("cudaStreamSynchronize", 1, CUDA_UNKNOWN);
         CU_ASSERT_EQUAL(cuda->synchronize(dev), FERRY_EDEVICE);
-        CU_ASSERT_EQUAL(rt.last_error(), 0); /* what ferry has said itself does not */
+        CU_ASSERT_EQUAL(rt.last_error(), 0); /* an error that ferry has reported does not */
         cuda_close(dev);
     }
 }
@@ -412,7 +413,8 @@ static void the_doubles_find_wrong_pointers(void)
 
     if (!cuda_load(2, true))
         return;
-    CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0); /* where the doubles' settings are read */
+    CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0); /* at which the doubles read their
+                                                           * settings */
     control->tolerate(1);
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
     CU_ASSERT_EQUAL_FATAL(rt.malloc(&other, 64), 0);
@@ -440,7 +442,8 @@ static void the_doubles_find_wrong_streams_and_contexts(void)
 
     if (!cuda_load(2, true))
         return;
-    CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0); /* where the doubles' settings are read */
+    CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0); /* at which the doubles read their
+                                                           * settings */
     control->tolerate(1);
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
     CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);

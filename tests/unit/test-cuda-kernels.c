@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 /*
- * Where the CUDA plugin's kernels come from, and how they are launched: on the doubles. What they
- * compute is test-kernels', and test-op-random's.
+ * The source of the CUDA plugin's kernels, and their launches, on the doubles. test-kernels and
+ * test-op-random test the results.
  */
 
 #define COUNT 1000
@@ -94,7 +94,7 @@ static void end(const struct rig *r)
     cuda_close(r->dev);
 }
 
-/* A device on which they are compiled, or not; and how often libnvrtc was asked. */
+/* A device on which kernels are compiled, or not; and the number of calls of libnvrtc. */
 static void compute(unsigned compiled)
 {
     unsigned before = control->calls("nvrtcCompileProgram");
@@ -166,8 +166,7 @@ static void failed_compilations_are_reported_and_retried(void)
 }
 
 /*
- * Every program through the vendor's own compiler, which needs no device: the double looks at names
- * alone.
+ * Every program by the vendor's own compiler, which needs no device: the double only checks names.
  */
 static int compile_really(void *library, enum kernel_program program)
 {
@@ -219,7 +218,10 @@ static void the_vendors_compiler_takes_every_program(void)
         CU_ASSERT_EQUAL(compile_really(library, (enum kernel_program)i), 0);
 }
 
-/* libnvrtc makes what the device runs: its own code, else PTX of what was before it; for what is too old, none. */
+/*
+ * libnvrtc makes code that the device runs: its own, else PTX of an earlier architecture; for a
+ * device that is too old, none.
+ */
 static void kernels_are_compiled_for_the_device(void)
 {
     static const char *const capabilities[] = { "75", "80", "86", "87", "90", "100", "103", "121" };
@@ -240,7 +242,7 @@ static void kernels_are_compiled_for_the_device(void)
     end(&r);
 }
 
-/* What nvcc has built in may be for other devices, or of another driver's time. */
+/* The kernels that nvcc built in may be for other devices, or for a newer driver. */
 static void kernels_built_for_other_devices_are_compiled_again(void)
 {
     static const int codes[] = { 209, 200, 218, 222, 221 };
@@ -274,7 +276,7 @@ static void keep_in_a_folder(void)
     driver_set("kernels", "compile");
 }
 
-/* The one file that is kept. */
+/* The only stored file. */
 static bool find_file(void)
 {
     DIR *dir = opendir(folder);
@@ -319,7 +321,7 @@ static void compiled_kernels_are_stored_and_reused(void)
     compute(0);
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         flip(places[i]);
-        compute(1); /* and written anew */
+        compute(1); /* and written again */
         compute(0);
     }
     CU_ASSERT_EQUAL(truncate(file, s.st_size / 2), 0);
@@ -332,7 +334,7 @@ static void compiled_kernels_are_stored_and_reused(void)
     CU_ASSERT(find_file() && !unlink(file) && !rmdir(folder));
 }
 
-/* Half a file would be found to be damaged, but it would be there. */
+/* Half a file would be detected as damaged, but it would exist. */
 static void a_disk_that_is_full_keeps_nothing(void)
 {
     struct rlimit before, little;
@@ -402,7 +404,7 @@ static void a_kernel_that_faults_loses_the_device(void)
     CU_ASSERT_EQUAL(control->contexts(0), 0);
 }
 
-/* What the double of the driver says of pointers that no device would take. */
+/* The double of the driver detects pointers that no device accepts. */
 static void the_double_looks_at_a_launch(void)
 {
     struct rig r, other;

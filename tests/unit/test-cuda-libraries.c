@@ -5,7 +5,8 @@
 #include <dlfcn.h>
 
 /*
- * What cuBLAS and libnvrtc forbid, by the list of tests/doubles/README.md, each broken once: their doubles have to find it.
+ * Forbidden uses of cuBLAS and libnvrtc, by the list of tests/doubles/README.md, once each: their
+ * doubles must detect them.
  */
 
 #define BLAS_ON_DEVICE       1
@@ -161,7 +162,10 @@ static void break_combinations(void *blas, float *x)
     CU_ASSERT_EQUAL(rt.stream_sync(NULL), 0);
 }
 
-/* Every type of x, with the scalar's and the arithmetic's: those of the table, and each mistaken. */
+/*
+ * Every type of x, with that of the scalar and of the arithmetic: those of the table, and each with
+ * an error.
+ */
 static void break_vectors(void *blas, float *x)
 {
     static const int types[] = { F32_TYPE, F64_TYPE, F16_TYPE, BF16_TYPE, I8_TYPE };

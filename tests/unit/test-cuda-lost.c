@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 /*
- * A device that a kernel of the program's has really ended, in a process of its own, since nothing there can be
- * used any more: on a GPU by an address that nobody has, on the doubles by what they do in its place.
+ * A device that a kernel of the program has really ended, in a process of its own, because the
+ * process cannot use CUDA afterwards: on a GPU by an invalid address, on the doubles by their
+ * equivalent.
  */
 
 static const char faulty[] = ".version 7.3\n"
@@ -34,7 +35,7 @@ struct driver {
     launch_function *launch;
 };
 
-/* The driver's own, as the runtime has them; its call has changed its name and its arguments. */
+/* The driver's own functions, from the runtime's lookup, whose name and arguments have changed. */
 static int entry(const char *name, void **out)
 {
     int (*by_version)(const char *, void **, unsigned, unsigned long long, int *) = NULL;
@@ -56,7 +57,7 @@ static int bind_driver(struct driver *d)
            entry("cuLaunchKernel", (void **)(void *)&d->launch);
 }
 
-/* 0, or which step it was that did not go as it should. */
+/* 0, or the number of the step that failed. */
 static int launch_fault(void *stream)
 {
     void *module = NULL, *function = NULL;
@@ -71,7 +72,7 @@ static int launch_fault(void *stream)
     return d.launch(function, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL) ? 13 : 0;
 }
 
-/* What every entry says then, that asks for work or for its end. */
+/* The result of every entry that submits or waits then. */
 static int all_say_lost(void *dev, void *block)
 {
     float host[4] = { 0 };
@@ -115,7 +116,7 @@ static int lose(void)
         return 3;
     step = all_say_lost(dev, block);
     (void)cuda->free(dev, NULL, block);
-    cuda->device_close(dev); /* which must come back */
+    cuda->device_close(dev); /* which must return */
     return step;
 }
 
@@ -125,7 +126,7 @@ static void a_kernel_that_writes_nowhere_ends_the_device_for_its_process(void)
     pid_t child;
 
     fflush(stdout);
-    child = fork(); /* before CUDA has been heard of here, which does not outlive it */
+    child = fork(); /* before CUDA is initialised here, which does not survive a fork */
     if (child == 0)
         _exit(lose());
     CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);

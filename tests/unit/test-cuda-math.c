@@ -8,7 +8,7 @@
 #include <string.h>
 
 /*
- * The CUDA plugin's arithmetic, where it is not a call of cuBLAS and no more.
+ * The CUDA plugin's arithmetic where it is more than a call of cuBLAS.
  */
 
 /* ---- arithmetic that is not a call of cuBLAS and no more ---- */
@@ -17,7 +17,7 @@ static void supported_are_arithmetic_on_floats_and_copies_of_all_dtypes(void)
 {
     void *dev;
 
-    if (!cuda_load(1, true)) /* a GPU's may lack kernels */
+    if (!cuda_load(1, true)) /* a GPU's plugin may lack kernels */
         return;
     dev = cuda_open(0);
     for (uint32_t op = 0; op < 32; op++)
@@ -59,7 +59,7 @@ static void fill_sets_every_dtype(void)
     cuda_close(dev);
 }
 
-/* The double's own rounding twice: what fill must not do to halves. */
+/* The double's rounding, twice: which fill must not apply to halves. */
 static void fill_rounds_halves_once(void)
 {
     static const double values[] = { 1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-8 + 0x1p-40,
@@ -130,7 +130,7 @@ static void long_vectors_are_added_up_in_pieces(void)
     cuda_close(dev);
 }
 
-/* Each float that is added to many others of its sign is cut off the same way. */
+/* Each float that is added to many others of its sign is truncated in the same way. */
 static void long_sums_are_not_biased(void)
 {
     const int64_t n = INT64_C(1) << 22;
@@ -179,7 +179,7 @@ static void sums_of_halves_exceed_the_range_of_a_half(void)
     cuda_close(dev);
 }
 
-/* Half of the sum is beyond a half, the whole is not. */
+/* Half of the sum exceeds a half, the whole does not. */
 static void products_of_halves_are_added_up_whole(void)
 {
     uint16_t got = 0;
@@ -203,14 +203,15 @@ static void products_of_halves_are_added_up_whole(void)
 }
 
 /*
- * Which architectures have BF16 is cuBLAS's to say, at each call: what it does not do is left to ferry, whatever the
- * device is called, and what it does is the device's, on one that is old, too.
+ * cuBLAS reports at each call whether an architecture has BF16: unsupported calls are left to
+ * ferry, whatever the device's name, and supported ones run on the device, even an old one.
  */
 static void bf16_is_asked_of_cublas(void)
 {
     static const struct {
         const char *call;
-        int number; /* of the runtime's, which the double's cuBLAS says as ARCH_MISMATCH, NOT_SUPPORTED */
+        int number; /* of the runtime, which the double's cuBLAS reports as ARCH_MISMATCH,
+                     * NOT_SUPPORTED */
     } refusals[] = { { "cublasAxpyEx", 209 }, { "cublasAxpyEx", 801 }, { "cublasScalEx", 209 },
                      { "cublasScalEx", 801 }, { "cublasGemmEx", 209 }, { "cublasGemmEx", 801 } };
     void *dev, *block;
@@ -240,7 +241,7 @@ static void bf16_is_asked_of_cublas(void)
         CU_ASSERT_EQUAL(rt.last_error(), 0);
         if (last)
             cuda_get(dev, (char *)block + 2, got, 4);
-        CU_ASSERT(!last || (got[0] && got[0] == got[1])); /* once · what axpy and scal have left */
+        CU_ASSERT(!last || (got[0] && got[0] == got[1])); /* once · the result of axpy and scal */
     }
     cuda_free_block(dev, block);
     cuda_close(dev);

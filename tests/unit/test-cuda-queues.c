@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 /*
- * The CUDA plugin's queues, and what it shares with a program: streams, handles, contexts.
+ * The CUDA plugin's queues, and the objects that it shares with a program: streams, handles,
+ * contexts.
  */
 
 /* ---- queues and the program's own objects ---- */
@@ -47,7 +48,7 @@ static void a_stream_of_another_device_is_refused(void)
     cuda_close(dev);
 }
 
-/* cudaStreamPerThread is a number: what it means depends on who asks. */
+/* cudaStreamPerThread is a constant whose meaning depends on the calling thread. */
 static void a_stream_that_each_thread_has_is_refused(void)
 {
     static const char *const names[] = { "cuda_stream" };
@@ -66,7 +67,7 @@ static void a_stream_that_each_thread_has_is_refused(void)
     cuda_close(dev);
 }
 
-/* Zeros to a byte of each queue, but the one that is captured; then all are waited for. */
+/* Zeros a byte on each queue, except the captured one; then waits for all. */
 static void wait_in_trouble(void *dev, void *const queue[3], int captured, const char *failing)
 {
     void *block = cuda_block(dev, 64), *stream = NULL, *graph = NULL;
@@ -99,7 +100,7 @@ static void wait_in_trouble(void *dev, void *const queue[3], int captured, const
     cuda_free_block(dev, block);
 }
 
-/* Who is told of a failure may go on to free what the others' work used. */
+/* A caller that gets a failure may free memory that the other queues' work used. */
 static void all_queues_but_the_one_in_trouble_are_waited_for(void)
 {
     static const struct {
@@ -126,7 +127,7 @@ static void all_queues_but_the_one_in_trouble_are_waited_for(void)
     }
 }
 
-/* CAPTURE_MODE_RELAXED is 2: what other streams do meanwhile is allowed. */
+/* CAPTURE_MODE_RELAXED is 2: it allows other streams' calls meanwhile. */
 static void a_stream_that_is_captured_takes_no_work(void)
 {
     static const char *const names[] = { "cuda_stream" };
@@ -164,7 +165,7 @@ static void a_stream_that_is_captured_takes_no_work(void)
     cuda_close(dev);
 }
 
-/* From one to the other, while what there was is still to come. */
+/* From one to the other, while the previous contents are still being written. */
 static void copy_between(void *to_dev, void *from_dev)
 {
     void *from = cuda_block(from_dev, 16), *to = cuda_block(to_dev, 16);
@@ -182,7 +183,10 @@ static void copy_between(void *to_dev, void *from_dev)
     cuda_free_block(to_dev, to);
 }
 
-/* One of ferry's own, and one with the program's stream: what they copy stays on the GPU, and either can go first. */
+/*
+ * One device of ferry, and one with the program's stream: copies between them stay on the GPU, and
+ * either can be closed first.
+ */
 static void two_devices_on_one_gpu_reach_each_other(void)
 {
     static const char *const names[] = { "cuda_stream" };
@@ -192,7 +196,7 @@ static void two_devices_on_one_gpu_reach_each_other(void)
     for (int order = 0; order < 2; order++) {
         if (!cuda_load(1, false))
             return;
-        program = cuda_open(0); /* whose context lasts as long as its stream */
+        program = cuda_open(0); /* whose context lives as long as its stream */
         one = cuda_open(0);
         CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
         CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
@@ -201,7 +205,7 @@ static void two_devices_on_one_gpu_reach_each_other(void)
         copy_between(one, two);
         left = order ? two : one;
         cuda_close(order ? one : two);
-        cuda_free_block(left, cuda_block(left, 64)); /* whose context and pool are there still */
+        cuda_free_block(left, cuda_block(left, 64)); /* whose context and pool still exist */
         CU_ASSERT_EQUAL(cuda->synchronize(left), 0);
         cuda_close(left);
         CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
@@ -236,7 +240,7 @@ static void the_programs_stream_can_be_the_default_queue(void)
     CU_ASSERT_EQUAL(rt.set_device(0), 0);
 }
 
-/* Slow work, then what reads it elsewhere. */
+/* Slow work, then a read of its result elsewhere. */
 static void a_queue_waits_for_the_event_of_another(void)
 {
     char back[16] = { 0 };
@@ -248,7 +252,7 @@ static void a_queue_waits_for_the_event_of_another(void)
     dev = cuda_open(0);
     CU_ASSERT_EQUAL(cuda->queue_create(dev, 0, &queue), 0);
     block = cuda_block(dev, 16);
-    CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, NULL), 0); /* where the block comes to be */
+    CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, NULL), 0); /* on which the block is allocated */
     for (uint32_t byte = '0'; byte <= '9'; byte++)
         CU_ASSERT_EQUAL(cuda->memset(dev, queue, driver_ref(block, 0), byte, 16), 0);
     CU_ASSERT_EQUAL_FATAL(cuda->event_record(dev, queue, &event), 0);

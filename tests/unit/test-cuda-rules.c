@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 /*
- * The rules of tests/doubles/README.md, each broken once, as a program would: the double has to find it. What pointers,
- * streams and events may not be is in test-cuda-faults, what cuDNN forbids in test-cuda-dnn, what cuBLAS and libnvrtc do in
- * test-cuda-libraries.
+ * The rules of tests/doubles/README.md, each broken once like a program would: the double must
+ * detect it. test-cuda-faults tests pointers, streams and events, test-cuda-dnn cuDNN,
+ * test-cuda-libraries cuBLAS and libnvrtc.
  */
 
 #define CUDA_D2D                3
@@ -35,8 +35,8 @@
     {                          \
         0x50, 0xed, 0x55, 0xba \
     }
-#define BLOCK   128 /* of threads, as the plugin's kernels are compiled */
-#define NUMBERS 6   /* the parameter that comes after the pointers */
+#define BLOCK   128 /* number of threads for which the plugin's kernels are compiled */
+#define NUMBERS 6   /* the parameter after the pointers */
 
 struct pool_properties { /* cudaMemPoolProps */
     int type, handles, location, device;
@@ -48,7 +48,7 @@ struct attributes { /* cudaPointerAttributes */
     void *rest[16];
 };
 
-/* What the plugin has no need to be tested with; libraries are found by their names. */
+/* Functions that the plugin's tests do not need; libraries are found by name. */
 #define CALLS(X)                                                                            \
     X("libcudart", host_alloc, cudaHostAlloc, void **, size_t, unsigned)                    \
     X("libcudart", host_register, cudaHostRegister, void *, size_t, unsigned)               \
@@ -64,7 +64,7 @@ struct attributes { /* cudaPointerAttributes */
     X("libcublas", blas_create, cublasCreate_v2, void **)                                   \
     X("libcublas", blas_destroy, cublasDestroy_v2, void *)
 
-/* The driver's, by cudaGetDriverEntryPointByVersion or what came before it. */
+/* The driver's functions, by cudaGetDriverEntryPointByVersion or its predecessor. */
 #define DRIVER(X)                                                                                 \
     X(set_current, cuCtxSetCurrent, void *)                                                       \
     X(release, cuDevicePrimaryCtxRelease, int)                                                    \
@@ -96,7 +96,7 @@ static void *driver_entry(const char *name)
     return found;
 }
 
-/* Misuse is counted from here on. */
+/* From here on misuses are counted. */
 static bool begin(void)
 {
     if (!cuda_misuse_begin())
@@ -185,7 +185,7 @@ static void a_pools_block_out_of_its_order(void)
     cuda_misuse_end();
 }
 
-/* That it waits is nothing to rely on. */
+/* A program must not rely on its waiting. */
 static void a_block_that_is_freed_too_early(void)
 {
     void *block, *made;
@@ -204,7 +204,10 @@ static void a_block_that_is_freed_too_early(void)
     cuda_misuse_end();
 }
 
-/* Answers, no misuse: what is registered cannot be again, and of other memory it is said that it is none. */
+/*
+ * Errors, not misuses: registered memory cannot be registered again, and other memory is reported
+ * as unregistered.
+ */
 static void memory_that_is_registered_twice_or_not_at_all(void)
 {
     static _Alignas(4096) char own[3 * 4096];
@@ -283,12 +286,12 @@ static void a_context_that_ends_with_something_in_it(void)
     if (!begin())
         return;
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
-    (void)device_block(64); /* the context takes it with it */
+    (void)device_block(64); /* the context frees it */
     made = stream();
     CU_ASSERT_EQUAL_FATAL(call.load(&module, fatbin), 0);
     (void)call.release(1);
     CU_ASSERT(cuda_said("the context of device 1 ends with 1 streams, 1 blocks and 1 modules"));
-    CU_ASSERT_EQUAL(rt.set_device(1), 0); /* the same once more */
+    CU_ASSERT_EQUAL(rt.set_device(1), 0); /* the same again */
     CU_ASSERT(rt.stream_destroy(made) == 0 && call.unload(module) == 0);
     (void)call.release(1);
     CU_ASSERT_EQUAL(control->misuses(), 0);
@@ -368,7 +371,7 @@ static int allocate_elsewhere(int mode)
     return a.result;
 }
 
-/* By how the capture was begun and by the mode of the thread: another one, or its own. */
+/* By the mode of the capture and of the thread: another one, or its own. */
 static void unordered_calls_while_a_stream_is_captured(void)
 {
     static const struct {
@@ -512,7 +515,7 @@ static void a_module_of_another_context(void)
     CU_ASSERT_EQUAL(call.function(&other, module, "no_such_kernel"), CUDA_NOT_FOUND);
     CU_ASSERT_EQUAL(call.unload(module), 0);
     CU_ASSERT_EQUAL(call.load(&module, "nothing of CUDA's"), CUDA_INVALID_IMAGE);
-    CU_ASSERT_EQUAL(control->misuses(), 0); /* these two are answers */
+    CU_ASSERT_EQUAL(control->misuses(), 0); /* these two are errors */
     cuda_misuse_end();
 }
 

@@ -23,14 +23,14 @@ static void host_memory_is_imported_where_the_device_shares_it(void)
         dev = cuda_open(0);
         CU_ASSERT_EQUAL_FATAL(cuda->import_host(dev, plain, sizeof(plain), 0, &handle), 0);
         CU_ASSERT_EQUAL(control->live_pinned(),
-                        i == 0); /* whose page tables are the host's sees it */
+                        i == 0); /* a device that uses the host's page tables sees it */
         CU_ASSERT_EQUAL(cuda->memset(dev, NULL, driver_ref(handle, 0), 'x', 3), 0);
         CU_ASSERT_EQUAL(cuda->map(dev, NULL, handle, sizeof(plain), FERRY_READ), 0);
         CU_ASSERT_STRING_EQUAL(plain, "xxx host's");
         CU_ASSERT_EQUAL(cuda->unmap(dev, NULL, handle), 0);
         waits = control->calls("cudaDeviceSynchronize");
         CU_ASSERT_EQUAL(cuda->unimport_host(dev, handle), 0);
-        CU_ASSERT_EQUAL(control->calls("cudaDeviceSynchronize"), waits); /* nobody else waits */
+        CU_ASSERT_EQUAL(control->calls("cudaDeviceSynchronize"), waits); /* no other caller waits */
         memcpy(plain, "the", 3);
         pinned = cuda_pinned(dev, 64);
         CU_ASSERT_EQUAL(cuda->import_host(dev, pinned, 64, 0, &handle), 0);
@@ -41,7 +41,7 @@ static void host_memory_is_imported_where_the_device_shares_it(void)
     }
 }
 
-/* What the doubles are, what option.unified says, and whether that is a unified device. */
+/* The doubles' kind, option.unified, and whether that is a unified device. */
 static void memory_is_unified_where_it_is_the_only_one(void)
 {
     static const struct {
@@ -49,7 +49,7 @@ static void memory_is_unified_where_it_is_the_only_one(void)
         bool unified;
     } row[] = {
         { "integrated", NULL, NULL, true },
-        { "integrated", NULL, "72", true }, /* Xavier, whose caches know of each other */
+        { "integrated", NULL, "72", true }, /* Xavier, whose caches are coherent */
         { "integrated", NULL, "87", true },
         { "integrated", NULL, "62", false }, /* TX2 */
         { "integrated", "on", "62", true },
@@ -82,7 +82,7 @@ static void memory_is_unified_where_it_is_the_only_one(void)
     }
 }
 
-/* Pinned memory that the host's caches do not keep is no gain where blobs are copied. */
+/* Pinned memory that the host does not cache is not useful if blobs are copied. */
 static void host_blocks_are_cached_by_the_host(void)
 {
     static const struct {
@@ -112,7 +112,7 @@ static void host_blocks_are_cached_by_the_host(void)
         cuda_put(dev, block, host, 100);
         if (row[i].pinned)
             CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
-        memset(host, 0, 100); /* what is not pinned has been copied */
+        memset(host, 0, 100); /* unpinned memory has been copied */
         cuda_get(dev, block, host, 100);
         CU_ASSERT(host[0] == 7 && host[99] == 7);
         cuda_free_block(dev, block);

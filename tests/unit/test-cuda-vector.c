@@ -8,11 +8,11 @@
 #include <string.h>
 
 /*
- * Arithmetic of the CUDA plugin that is a kernel of ferry's own: sums, conversions and fills, and what takes their
- * place where there are none.
+ * Arithmetic of the CUDA plugin that ferry's kernels compute: sums, conversions and fills, and the
+ * alternatives without kernels.
  */
 
-#define LONG (1048576 + 101) /* elements: many groups, and a rest */
+#define LONG (1048576 + 101) /* elements: many groups, and a remainder */
 
 static const ferry_dtype sums[] = { FERRY_F32, FERRY_F16, FERRY_BF16 };
 
@@ -22,7 +22,7 @@ struct vectors {
     ferry_dtype dtype;
     int64_t n;
     void *dev, *x, *y, *result;
-    double want[3], magnitude; /* dot, asum, sumsq; of dot, sum of |x·y| */
+    double want[3], magnitude; /* of dot, asum, sumsq; magnitude: of dot, the sum of |x·y| */
 };
 
 static void make(struct vectors *v, void *dev, ferry_dtype dtype, int64_t n)
@@ -73,7 +73,7 @@ static void sum(const struct vectors *v, float out[3])
     cuda_get(v->dev, v->result, out, 3 * sizeof(*out));
 }
 
-/* `room` beside what is added up. */
+/* `room` in addition to the summed elements. */
 static void check_sums(const struct vectors *v, const float got[3], double room)
 {
     CU_ASSERT(fabs((double)got[0] - v->want[0]) <= room * v->magnitude + 6e-8 * fabs(v->want[0]));
@@ -183,7 +183,10 @@ static void an_infinity_is_a_sum(void)
 
 /* ---- fills ---- */
 
-/* From every place within a word, so that there is something before the words, after them, or no word at all. */
+/*
+ * From every position within a word, so that there are elements before the words, after them, or no
+ * word at all.
+ */
 static void a_fill_is_one_launch_wherever_it_begins(void)
 {
     unsigned char got[256], want[256];
@@ -249,7 +252,7 @@ static void without_kernels_cublas_adds_up_and_the_driver_fills(void)
     cuda_close(dev);
 }
 
-/* A text that does not compile is tried once. */
+/* A source that does not compile is tried once. */
 static void operations_that_do_not_compile_are_computed_without_kernels(void)
 {
     struct vectors v;
@@ -272,7 +275,10 @@ static void operations_that_do_not_compile_are_computed_without_kernels(void)
     cuda_close(dev);
 }
 
-/* Each call that can fail, failed: the answer is right, or the failure is said, and then it works again. */
+/*
+ * Each call that can fail, failed: the result is correct, or the failure is reported, and then it
+ * works again.
+ */
 static void a_sum_that_fails_can_be_tried_again(void)
 {
     struct vectors v;
@@ -298,7 +304,7 @@ static void a_sum_that_fails_can_be_tried_again(void)
         launches = control->calls("cuLaunchKernel");
         sum(&v, got);
         check_sums(&v, got, 1e-10);
-        CU_ASSERT_EQUAL(control->calls("cuLaunchKernel") - launches, 3); /* and by kernels still */
+        CU_ASSERT_EQUAL(control->calls("cuLaunchKernel") - launches, 3); /* and still by kernels */
         drop(&v);
         cuda_close(dev);
     }
@@ -307,7 +313,7 @@ static void a_sum_that_fails_can_be_tried_again(void)
 
 /* ---- conversions ---- */
 
-/* Where memory is short for their code they are the device's all the same, and fail now. */
+/* If memory is short for their code they are still computed on the device, and fail now. */
 static void conversions_that_lack_memory_are_tried_again(void)
 {
     struct vectors v;
@@ -332,7 +338,10 @@ static void conversions_that_lack_memory_are_tried_again(void)
     cuda_close(dev);
 }
 
-/* With a runtime around the plugin, as a program has it: what it counts. Last, as the plugin now has its host. */
+/*
+ * With a runtime around the plugin, as a program has it: its counters. Last, because the plugin has
+ * its host now.
+ */
 static void a_conversion_does_not_leave_the_device(void)
 {
     const ferry_runtime_options options = { .struct_size = sizeof(options), .backend = "cuda" };

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * The CUDA plugin through its binary alone, its devices and their memory: on the doubles of its
- * libraries, and what does not need them on a GPU too.
+ * The CUDA plugin by its binary only, its devices and their memory: on the doubles of its
+ * libraries, and cases that do not need them also on a GPU.
  */
 
 /* ---- the driver and the devices ---- */
@@ -18,7 +18,7 @@ static void opening_the_plugin_touches_no_driver(void)
 {
     if (!cuda_load(1, true))
         return;
-    CU_ASSERT_EQUAL(control->calls(""), 0); /* the first case: nothing was asked before */
+    CU_ASSERT_EQUAL(control->calls(""), 0); /* the first case: no call was made before */
 }
 
 static void counting_and_describing_create_no_context(void)
@@ -95,7 +95,7 @@ static void devices_can_be_numbered_by_address(void)
         return;
     driver_set("device_order", "pci");
     CU_ASSERT_EQUAL(cuda->properties(NULL, 0, NULL, &p), 0);
-    CU_ASSERT_STRING_EQUAL(p.pci, "0000:60:00.0"); /* the runtime's last */
+    CU_ASSERT_STRING_EQUAL(p.pci, "0000:60:00.0"); /* the runtime's last one */
     dev = cuda_open(0);
     CU_ASSERT_EQUAL(cuda->native(dev, "cuda_device", &ordinal, sizeof(ordinal)), 0);
     CU_ASSERT_EQUAL(ordinal, 2);
@@ -120,7 +120,7 @@ static void opening_one_device_creates_a_context_there_alone(void)
     CU_ASSERT_EQUAL(control->contexts(1), 0);
 }
 
-/* The runtime's first device is current, or none; the plugin's is another. */
+/* The runtime's first device is current, or none; the plugin's differs. */
 static bool first_is_current(void)
 {
     int ordinal = -1;
@@ -180,7 +180,7 @@ static void use_arithmetic(void *dev, void *block)
     STAYS(cuda->native(dev, "cublas_handle", &handle, sizeof(handle)));
 }
 
-/* One of every entry that runs in the device's context. */
+/* One call of every entry that runs in the device's context. */
 static void use_everything(void *dev, float *host)
 {
     void *block = NULL;
@@ -213,7 +213,7 @@ static void *without_a_context(void *dev)
 {
     float host[16] = { 0 };
 
-    use_everything(dev, host); /* the doubles end the program where one is created on the way */
+    use_everything(dev, host); /* the doubles end the program if a context is created meanwhile */
     return NULL;
 }
 
@@ -240,7 +240,7 @@ static void blocks_come_from_a_pool_where_there_is_one(void)
     if (!cuda_load(1, true))
         return;
     dev = cuda_open(0);
-    CU_ASSERT_EQUAL(control->threshold(0), 268435456); /* a quarter, as ferry's own pool */
+    CU_ASSERT_EQUAL(control->threshold(0), 268435456); /* a quarter, as for ferry's own pool */
     before = control->calls("cudaMalloc");
     block = cuda_block(dev, 1000);
     cuda_free_block(dev, block);
@@ -258,7 +258,7 @@ static void blocks_come_from_a_pool_where_there_is_one(void)
     cuda_close(dev);
 }
 
-/* A quarter, 1 GiB, or a sixteenth; where memory is the host's, too, 1 GiB is the most. */
+/* A quarter, 1 GiB, or a sixteenth; if memory is the host's, at most 1 GiB. */
 static void the_pool_of_a_large_card_is_large(void)
 {
     static const struct {
@@ -343,7 +343,7 @@ static void a_foreign_block_is_refused(void)
     cuda_close(dev);
 }
 
-/* Of the plugin's own blocks and the program's; nothing is left for cudaGetLastError. */
+/* Of the plugin's own blocks and the program's; cudaGetLastError returns nothing afterwards. */
 static void a_device_knows_its_memory_by_the_address(void)
 {
     char plain[64];
@@ -418,7 +418,7 @@ static void a_pinned_copy_goes_on_while_the_caller_does(void)
     cuda_put(dev, block, pinned, 16);
     CU_ASSERT_EQUAL(cuda->event_record(dev, NULL, &event), 0);
     CU_ASSERT_EQUAL(cuda->event_query(dev, event), 0);
-    CU_ASSERT_EQUAL(rt.last_error(), 0); /* not ready is no error */
+    CU_ASSERT_EQUAL(rt.last_error(), 0); /* NotReady is not an error */
     memcpy(pinned, "what came after ", 16);
     control->hold(0);
     CU_ASSERT_EQUAL(cuda->event_synchronize(dev, event), 0);
@@ -473,7 +473,7 @@ static void a_copy_onto_itself_is_refused(void)
 
 /* ---- two devices ---- */
 
-/* Copies a block; how much went directly, and how much did not. */
+/* Copies a block; the bytes copied directly, and through the host. */
 static void copy_over(void *one, void *two, uint64_t *direct, uint64_t *indirect)
 {
     void *from = cuda_block(one, 16), *to = cuda_block(two, 16);
@@ -500,7 +500,7 @@ static void peers(bool reach, uint64_t *direct, uint64_t *indirect)
 
     CU_ASSERT_EQUAL(cuda->peer_access(two, one), reach);
     CU_ASSERT_EQUAL(cuda->peer_access(two, one), reach);
-    copy_over(two, one, direct, indirect); /* the other way is open too */
+    copy_over(two, one, direct, indirect); /* the other direction is enabled too */
     CU_ASSERT_EQUAL(*direct, reach ? 16 : 0);
     copy_over(one, two, direct, indirect);
     cuda_close(one);

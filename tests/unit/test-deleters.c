@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 
-/* Deleters of adopted memory that do not return: a jump, and a thread that ends there. */
+/* Deleters of adopted memory that do not return: by longjmp, and by ending their thread. */
 
 /* A runtime of one plugin with two devices. */
 static ferry_runtime *open_alpha(void)
@@ -44,7 +44,7 @@ static ferry_memory *adopted_twice(ferry_device *dev, ferry_device *other, int *
 
 static void ferry_stays_consistent_if_a_deleter_jumps_away(void)
 {
-    static int left, called; /* of the function that is jumped out of */
+    static int left, called; /* of the function that is left by longjmp */
     static ferry_runtime *rt;
     ferry_device *dev = NULL, *other = NULL;
     ferry_memory *m;
@@ -71,7 +71,7 @@ void __asan_handle_no_return(void);
 #define __asan_handle_no_return() ((void)0)
 #endif
 
-/* AddressSanitizer marks the frames of those who return, and has to be told of all others. */
+/* AddressSanitizer marks the frames of functions that return, and must be informed of others. */
 static void be_cancelled(void *arg)
 {
     ++*(int *)arg;
@@ -105,7 +105,7 @@ static void ferry_stays_consistent_if_a_thread_is_cancelled_in_a_deleter(void)
     CU_ASSERT_PTR_EQUAL(end, PTHREAD_CANCELED);
     CU_ASSERT_EQUAL(calls, 1);
     CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &m), 0);
-    CU_ASSERT_PTR_NOT_NULL(ferry_memory_host_data(m)); /* no lock was left behind */
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_host_data(m)); /* no lock was left held */
     CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(m).handle);
     CU_ASSERT_EQUAL(ferry_device_trim(dev), 0);
     ferry_memory_release(m);

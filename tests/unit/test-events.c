@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * Events: what the host waits for, when it would have to, and what becomes of work that fails after
- * the call that started it has returned.
+ * Events: the waits of the host, and the result of work that fails after the call that submitted it
+ * has returned.
  */
 
 #define OLD 0x5a
@@ -133,7 +133,7 @@ static void a_failed_prefetch_surfaces_at_the_next_access_there(void)
     wx_end();
 }
 
-/* The access comes before the copy has run: what follows on the queue must not pass for data. */
+/* The access precedes the copy: later work on the queue must not take the old bytes for data. */
 static void a_failed_copy_that_was_read_already_is_reported_to_the_host(void)
 {
     ferry_memory *m, *seen;
@@ -167,7 +167,7 @@ static void a_failed_copy_out_does_not_fill_the_host(void)
     wx_end();
 }
 
-/* A mutable access takes the host's bit when it starts the copy. */
+/* A mutable access clears the host's bit when it starts the copy. */
 static ferry_memory *lost_memory(void)
 {
     ferry_memory *m = wx_memory_at_host(OLD);
@@ -249,7 +249,7 @@ static void a_failed_kernel_is_reported_to_the_host(void)
     wx_end();
 }
 
-/* The bytes are the host's own: no copy is there to bring the failure along. */
+/* The bytes are the host's own: there is no copy whose failure could be reported. */
 static void a_failed_kernel_is_reported_by_the_map(void)
 {
     ferry_memory *m;
@@ -261,7 +261,8 @@ static void a_failed_kernel_is_reported_by_the_map(void)
     wx_write_on(wx_queue(0), m, NEW);
     FX_FAILS(FERRY_EDEVICE, access_host(m, FERRY_READ, &ref));
     CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0));
-    FX_OK(access_host(m, FERRY_READ, &ref)); /* told once: it may have been another memory's */
+    FX_OK(access_host(m, FERRY_READ, &ref)); /* reported once: it may have belonged to another
+                                              * memory */
     wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
     wx_write_on(wx_queue(0), m, NEW);
     CU_ASSERT(access_host(m, FERRY_READ | FERRY_WRITE, &ref) < 0);
@@ -270,13 +271,13 @@ static void a_failed_kernel_is_reported_by_the_map(void)
     wx_end();
 }
 
-/* V={d} unmapped, {host,d} mapped for reading, {host} for writing: never more, never less. */
+/* V={d} unmapped, {host,d} mapped for reading, {host} for writing: exactly. */
 static void a_shared_block_is_mapped_as_its_valid_copies_say(void)
 {
     static const struct {
         bool on_host;
         unsigned access;
-        uint64_t maps, unmaps; /* in all, by the plugin's account */
+        uint64_t maps, unmaps; /* in all, by the plugin's counters */
         unsigned valid;
     } steps[] = {
         { true, FERRY_READ | FERRY_WRITE, 1, 0, WX_HOST },
@@ -314,7 +315,7 @@ static void a_shared_block_is_mapped_as_its_valid_copies_say(void)
     wx_end();
 }
 
-/* What was valid is so again, and on the side of it that the program may use. */
+/* Contents that were valid are valid again, on the side that the program may use. */
 static void a_kernel_that_is_refused_leaves_the_host_its_map(void)
 {
     ferry_blob *b = NULL;
@@ -329,7 +330,7 @@ static void a_kernel_that_is_refused_leaves_the_host_its_map(void)
     FX_FAILS(FERRY_EDEVICE, ferry_blob_scale_data(b, 2));
     CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)), WX_HOST | WX_DEV(0));
     CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[1023], 3);
-    wx_fail_next(0, SIM_CALL_MAP, 1, FERRY_EDEVICE); /* and where that fails, too */
+    wx_fail_next(0, SIM_CALL_MAP, 1, FERRY_EDEVICE); /* and if that fails, too */
     wx_fail_next(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
     FX_FAILS(FERRY_EDEVICE, ferry_blob_scale_data(b, 2));
     CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)), WX_DEV(0));
@@ -340,7 +341,10 @@ static void a_kernel_that_is_refused_leaves_the_host_its_map(void)
     wx_end();
 }
 
-/* Zeros behind what was there, and then the bytes are the writer's: mapped for nobody, or to write. */
+/*
+ * Zeros after the old contents, and then the bytes belong to the writer: unmapped, or mapped for
+ * writing.
+ */
 static void a_tail_that_is_filled_leaves_the_bytes_to_the_writer(void)
 {
     for (int host = 0; host < 2; host++) {
@@ -368,7 +372,7 @@ static void a_tail_that_is_filled_leaves_the_bytes_to_the_writer(void)
     }
 }
 
-/* ferry cannot know what the program's kernel wrote; the program can ask. */
+/* ferry cannot know which bytes the program's kernel wrote; the program can check. */
 static void a_failed_kernel_is_reported_by_synchronize(void)
 {
     ferry_memory *m;
@@ -388,7 +392,7 @@ static void a_failed_kernel_is_reported_by_synchronize(void)
     wx_end();
 }
 
-/* The copy to dev1 reads what another copy was to bring; that one fails. */
+/* The copy to dev1 reads contents that another copy was to bring; that one fails. */
 static void a_copy_from_a_copy_that_failed_is_not_valid_either(void)
 {
     ferry_memory *m;
@@ -461,7 +465,10 @@ static void an_event_that_cannot_be_recorded_is_an_error(void)
     wx_end();
 }
 
-/* What a lost device held is as if it were not there: the others may be written, or it forgotten. */
+/*
+ * Contents of a lost device are treated as missing: others may be written, or the lost copy
+ * dropped.
+ */
 static void write_beside(ferry_memory *both, ferry_memory *there, ferry_memory *gone)
 {
     ferry_ref ref;
@@ -474,7 +481,7 @@ static void write_beside(ferry_memory *both, ferry_memory *there, ferry_memory *
     CU_ASSERT_EQUAL(wx_valid(gone), 0);
 }
 
-/* Device 1 is lost for the rest of the process: last in its world. */
+/* Device 1 is lost for the rest of the process: the last case of its world. */
 static void a_lost_device_is_lost_and_everything_else_goes_on(void)
 {
     ferry_memory *there, *both, *home, *left[2];

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 /*
- * Evictions beside other threads: who has nothing to do with them does not wait for them, and who has
- * loses nothing.
+ * Evictions concurrent with other threads: unrelated threads do not wait for them, and related ones
+ * lose no contents.
  */
 
 #define OLD 0x5a
@@ -23,7 +23,7 @@ static void *evict_all(void *dev)
     return NULL;
 }
 
-/* A thread that is writing back what dev0 alone has: until dev0 is let go. */
+/* A thread that is writing back contents that only dev0 has: until dev0 is released. */
 static pthread_t begin_eviction(void)
 {
     uint64_t copies = wx_calls(0, SIM_CALL_MEMCPY);
@@ -75,7 +75,7 @@ static void no_thread_waits_for_an_eviction_of_others(void)
     FX_OK(ferry_memory_access(read, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
     ferry_memory_release(gone);
     FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
-    CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0)); /* it goes on */
+    CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0)); /* it continues */
     end_eviction(thread);
     CU_ASSERT_EQUAL(wx_valid(m), WX_HOST);
     CU_ASSERT(wx_host_reads(m, NEW));
@@ -85,7 +85,7 @@ static void no_thread_waits_for_an_eviction_of_others(void)
     wx_end();
 }
 
-/* Of the same device, while what it has cached may still be in use. */
+/* Of the same device, while its cached blocks may still be in use. */
 static void no_thread_waits_for_a_trim(void)
 {
     ferry_memory *m, *cached;
@@ -98,9 +98,9 @@ static void no_thread_waits_for_a_trim(void)
     wx_write_on(wx_queue(0), cached, OLD);
     ferry_memory_release(cached);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, evict_all, wx_dev(0)), 0);
-    usleep(100000); /* time to come to where it waits */
+    usleep(100000); /* time to reach the wait */
     ferry_memory_release(m);
-    CU_ASSERT(wx_pending(0) > 0); /* it goes on */
+    CU_ASSERT(wx_pending(0) > 0); /* it continues */
     end_eviction(thread);
     wx_end();
 }
@@ -157,7 +157,7 @@ static bool all(const unsigned char *p, unsigned char value)
     return p != NULL;
 }
 
-/* A value by the device or the host, a promise, and a look, which may come in the way. */
+/* A value written by the device or the host, a promise, and a read, which may interfere. */
 static bool play(struct worker *w, ferry_memory **m, unsigned char *value)
 {
     ferry_ref ref = { NULL, 0 };
@@ -176,7 +176,7 @@ static bool play(struct worker *w, ferry_memory **m, unsigned char *value)
         err = ref.handle
                   ? ferry_math_fill(ferry_device_queue(w->dev), FERRY_U8, WX_BYTES, *value, ref)
                   : FERRY_ENOMEM;
-        if (!ref.handle) /* it may be short: then the host has it */
+        if (!ref.handle) /* memory may be short: then the host has it */
             memset(ferry_memory_overwrite_host_data(*m), *value, WX_BYTES);
         err = 0;
     } else if (what == 3) {
@@ -205,7 +205,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* A budget that comes and goes. */
+/* A budget that changes. */
 static void *squeeze(void *arg)
 {
     struct worker *w = arg;
@@ -265,7 +265,7 @@ static ferry_blob *ones_at_device(void)
     return b;
 }
 
-/* Each is one entry of the plugin; whether it did what it should. */
+/* Each is one entry of the plugin; checks its result. */
 static int axpy_once(ferry_blob *b)
 {
     return ferry_math_axpy(wx_queue(0), FERRY_F32, COUNT, -1,
@@ -324,7 +324,7 @@ static int (*const once[])(ferry_blob *) = {
     axpy_once, scal_once, gemm_once, gemv_once, sum_once, ferry_blob_update, blob_scale, blob_asum,
 };
 
-/* The answer of the first arithmetic of its kind on a device that has no memory for it. */
+/* The result of the first arithmetic of its kind on a device that lacks memory for it. */
 static void without_memory(int (*compute)(ferry_blob *))
 {
     ferry_memory *idle;
@@ -356,7 +356,7 @@ static void arithmetic_without_memory_evicts_and_is_tried_again(void)
     }
 }
 
-/* Where the program keeps the queue no memory may be touched: what is cached goes, and that is all. */
+/* While the program reserves the queue no memory may be accessed: only cached blocks are freed. */
 static void a_section_of_the_program_is_tried_again_without_evictions(void)
 {
     ferry_event *e = NULL;
@@ -381,7 +381,7 @@ static void a_section_of_the_program_is_tried_again_without_evictions(void)
     wx_end();
 }
 
-/* What fails later, after it was tried again, is still the blob's. */
+/* A failure that occurs later, after a retry, still belongs to the blob. */
 static void a_repeated_operation_may_fail_later(void)
 {
     ferry_blob *b;
@@ -397,7 +397,9 @@ static void a_repeated_operation_may_fail_later(void)
     wx_end();
 }
 
-/* On a device of CUDA's a queue's first arithmetic makes a handle of cuBLAS, with memory of its own. */
+/*
+ * On a CUDA device a queue's first arithmetic creates a handle of cuBLAS, with memory of its own.
+ */
 static void a_handle_without_memory_evicts_and_is_tried_again(void)
 {
     without_memory(ferry_blob_update);

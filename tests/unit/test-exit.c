@@ -2,7 +2,7 @@
 #include "at-exit.h"
 #include "ferry-test.h"
 
-/* Programs that use ferry while they end; those of OpenCL are test-opencl-exit's. */
+/* Programs that use ferry while they end; test-opencl-exit has those of OpenCL. */
 
 static void a_device_with_memory_of_its_own_ends_when_its_driver_may(void)
 {

@@ -10,7 +10,7 @@
 /*
  * Every call that can fail is failed: from each state, the first plugin call of an operation fails,
  * then the second, and so on until the operation succeeds. After each failure the valid copies,
- * their bytes, pointers and shapes are as they were, and the same operation then succeeds.
+ * their bytes, pointers and shapes are unchanged, and the same operation then succeeds.
  */
 
 static const struct sim_control *control;
@@ -104,7 +104,7 @@ static const struct {
     { "invalidate", op_invalidate },
 };
 
-/* Before ⊆ after; only the host's bit may be new, gained by a copy that was staged there. */
+/* Before ⊆ after; only the host's bit may be added, by a staged copy. */
 static void check_valid(const ferry_memory *m, int host_before, int device_before)
 {
     CU_ASSERT(ferry_memory_is_valid_at(m, NULL) >= host_before);
@@ -159,7 +159,7 @@ static void a_failed_operation_leaves_a_memory_as_it_was(void)
                 if (CU_get_number_of_failures() != before)
                     printf("     in %s from head %d, warm %d\n", memory_ops[op].name, head, warm);
             }
-    CU_ASSERT(failures >= 20); /* else nothing was failed at all */
+    CU_ASSERT(failures >= 20); /* otherwise no call was failed at all */
     fx_end();
 }
 
@@ -244,7 +244,7 @@ static void put(ferry_memory *m, ferry_memory_head_state head, double first)
         CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(m).handle);
 }
 
-/* Bits that were there still are, and what they hold has not changed. */
+/* Bits that were set are still set, and their contents are unchanged. */
 static void check_half(const ferry_memory *m, ferry_memory_head_state head, double first)
 {
     const void *p;
@@ -395,7 +395,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_failed_operation_leaves_a_blob_as_it_was),
     FERRY_TEST(a_copy_that_failed_when_it_ran_surfaces_at_the_next_access),
     FERRY_TEST(a_late_failure_is_reported_with_its_place_bytes_and_cause),
-    /* The last one: the device is gone after it. */
+    /* The last one: the device is lost after it. */
     FERRY_TEST(a_lost_device_says_so_and_everything_can_still_be_destroyed),
 };
 

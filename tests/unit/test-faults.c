@@ -8,15 +8,15 @@
 #include <string.h>
 
 /*
- * Every scenario, from every place where its data may be, with every kind of call failing in it: the
- * first of them, then the second, and so on until the scenario makes fewer. After each failure all is
- * as it was, the same call then succeeds, and nothing is left behind.
+ * Every scenario, from every place of its data, with every kind of call failing in it: the first of
+ * them, then the second, and so on until the scenario makes fewer. After each failure everything is
+ * unchanged, the same call then succeeds, and nothing is left.
  */
 
 /* A kind of call that can fail, on one of the devices or in the core. */
 struct kind {
     const char *name;
-    int dev; /* below 0: malloc and its kin */
+    int dev; /* negative: malloc and related functions */
     uint32_t call;
     int code;
 };
@@ -63,7 +63,7 @@ static void arm(const struct kind *k, unsigned nth)
     wx_fail_next(k->dev, k->call, nth, k->code);
 }
 
-/* Whether it has struck. */
+/* Whether it has failed a call. */
 static bool disarm(const struct kind *k, unsigned nth)
 {
     if (k->dev < 0)
@@ -98,7 +98,10 @@ static struct state state_of(const struct scene *s)
     return now;
 }
 
-/* What is only read may have got a further copy on the way; else one was staged on the host, or none. */
+/*
+ * Contents that are only read may have been copied further; else one copy was staged on the host,
+ * or none.
+ */
 static bool same_valid(unsigned was, unsigned is, bool may_move)
 {
     return may_move ? (was & is) == was : is == was || is == (was | WX_HOST);
@@ -151,7 +154,7 @@ static void complain(const struct scenario *sc, enum whereabouts where, const st
            k->name, nth, k->dev, what, ferry_last_error());
 }
 
-/* The call failed: nothing has changed, and it is no different when it is made again. */
+/* The call failed: nothing has changed, and a repeated call has the same result. */
 static const char *after_failure(struct scene *s, const struct scenario *sc, int err,
                                  const struct kind *k, const struct state *was)
 {
@@ -210,7 +213,7 @@ static bool run_once(const struct scenario *sc, enum whereabouts where, const st
     return hit;
 }
 
-/* What was handed out is back, but what the pool caches; the case's end looks at that too. */
+/* All blocks are freed, except those that the pool caches; the end of the case checks that too. */
 static uint64_t live(void)
 {
     uint64_t bytes = 0;

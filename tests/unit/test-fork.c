@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 /*
- * A child of fork has the parent's blobs and none of its devices: what is settled on the host goes
- * on working, device calls say so, and everything can be destroyed.
+ * A child of fork has the parent's blobs and none of its devices: contents settled on the host stay
+ * usable, device calls return an error, and everything can be destroyed.
  */
 
 #define OLD 0x5a
 #define NEW 0x77
 
-/* The child has no CUnit: it says where it failed and ends. */
+/* The child has no CUnit: it prints where it failed and ends. */
 #define EXPECT(condition)                                                                 \
     do {                                                                                  \
         if (!(condition)) {                                                               \
@@ -122,7 +122,7 @@ static void write_what_is_shared(void *arg)
     EXPECT(holds(ferry_memory_host_data(t->both), OLD));
 }
 
-/* The host has them to read; to write there, the device would have to hand them over. */
+/* The host may read them; to write, it would need the device's permission. */
 static void shared_bytes_are_not_mapped_in_the_child(void)
 {
     struct things t;
@@ -232,7 +232,7 @@ static void scale_a_blob(void *arg)
     ferry_blob *b = arg;
     double sum = 0;
 
-    wx_close(); /* the devices but the blob's own are gone: whoever looks for one finds none of them */
+    wx_close(); /* the devices except the blob's own are closed: searches find none of them */
     EXPECT(ferry_blob_scale_data(b, 2) == 0);
     EXPECT(ferry_blob_asum_data(b, &sum) == 0 && sum == 32);
     ferry_blob_destroy(b);
@@ -278,7 +278,7 @@ static void a_child_does_not_wait_for_the_parents_work(void)
     wx_end();
 }
 
-/* A copy that the parent waits for is neither there nor lost. */
+/* A copy that the parent waits for is neither valid nor lost. */
 static void use_what_is_on_its_way(void *arg)
 {
     struct things *t = arg;
@@ -311,7 +311,7 @@ static void *read_it(void *m)
     return (void *)ferry_memory_host_data(m);
 }
 
-/* What the thread was about to change is as nobody knows; all of it can be let go. */
+/* Contents that the thread was about to change are undefined; all of it can be released. */
 static void use_what_was_being_used(void *arg)
 {
     ferry_blob *b = arg, *other = NULL;
@@ -366,7 +366,7 @@ static void promise(void *arg)
     ferry_memory_release(t->host);
 }
 
-/* The parent's promises are between the two that the child lets go. */
+/* The parent's promises are between the two that the child releases. */
 static void promises_of_the_parent_are_not_the_childs(void)
 {
     struct things t;
@@ -403,7 +403,7 @@ static void *keep_busy(void *arg)
     return NULL;
 }
 
-/* A thread that keeps a queue to itself: nobody else gets its lock. */
+/* A thread that reserves a queue: no other thread gets its lock. */
 static void *keep_a_queue(void *arg)
 {
     pthread_barrier_t *turn = arg;

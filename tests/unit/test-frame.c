@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 /*
- * The frame that all other tests stand in, tested on itself: this program runs itself again with
- * cases that fail, skip and hang, and reads what the run reports.
+ * The framework of all other tests, tested on itself: this program runs itself again with cases
+ * that fail, skip and hang, and reads the report.
  */
 
 static void inner_passes(void)
@@ -43,7 +43,7 @@ static const ferry_test_case inner_cases[] = {
 
 static char output[8192];
 
-/* Runs this program's inner table, one case of it, and keeps what it prints. */
+/* Runs one case of this program's inner table and stores its output. */
 static int run_inner(const char *only)
 {
     char command[4096];

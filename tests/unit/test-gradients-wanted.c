@@ -10,9 +10,9 @@
 #include <string.h>
 
 /*
- * Every type that has a backward where only one of its bottoms wants a gradient, as where a net is trained
- * above weights that are fixed: what Caffe differentiates is no error, and the gradient is the one that the
- * layer gives when all of its bottoms want theirs.
+ * Every type with a backward where only one of its bottoms needs a gradient, as in a net that is
+ * trained above fixed weights: differentiations that Caffe performs are not errors, and the
+ * gradient equals the one with gradients for all bottoms.
  */
 
 #define TOLERANCE 1e-5

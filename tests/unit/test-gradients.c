@@ -10,15 +10,18 @@
 #include <string.h>
 
 /*
- * Every type that has a backward, against differences: the sum of its tops, each element times a number
- * of its own, a little to either side of elements of each bottom and parameter. Each pass draws the same
- * random numbers.
+ * Every type with a backward, against finite differences: the sum of its tops, each element times a
+ * number of its own, on either side of elements of each bottom and parameter. Each pass draws the
+ * same random numbers.
  */
 
 #define STEP      (1.0 / 256)
 #define TOLERANCE 5e-3 /* of the largest gradient of a blob */
 
-/* What works in place on the layer's tops behind it: nothing, or a Power that changes size and sign, there or through a Reshape. */
+/*
+ * A layer in place after the layer's tops: none, or a Power that changes size and sign, directly or
+ * through a Reshape.
+ */
 enum behind { NOTHING, POWER, RESHAPED };
 
 /* ---- a net of one layer ---------------------------------------------------------------------------- */
@@ -34,7 +37,7 @@ struct trial {
     bool good;
 };
 
-/* The layers behind top `top`; its characters. */
+/* The layers after top `top`; returns the characters. */
 static int put_behind(char *text, enum behind behind, const char *top)
 {
     int used = 0;
@@ -109,7 +112,7 @@ static bool open_trial(struct trial *t)
     return true;
 }
 
-/* By what element i of a top is multiplied in the sum. */
+/* The factor of element i of a top in the sum. */
 static double factor_of(const struct trial *t, int top, int64_t i)
 {
     double weight = ferry_layer_loss_weight(t->layer, top);
@@ -117,7 +120,7 @@ static double factor_of(const struct trial *t, int top, int64_t i)
     return weight != 0 ? weight : 1 - 0.37 * (double)((i + top) % 6);
 }
 
-/* The sum of the tops; in place they take the inputs' place, so those are given each time. */
+/* The sum of the tops; layers in place overwrite the inputs, which are therefore set each time. */
 static double sum_of(struct trial *t)
 {
     double sum = 0;
@@ -163,7 +166,7 @@ static bool run_backward(struct trial *t)
 
 /* ---- differences --------------------------------------------------------------------------------- */
 
-/* How the sum changes with element i of an input, or of a parameter. */
+/* The change of the sum with element i of an input, or of a parameter. */
 static double slope_of(struct trial *t, int input, ferry_blob *param, int64_t i)
 {
     double sums[2];
@@ -200,7 +203,7 @@ static void check_blob(struct trial *t, int input, ferry_blob *param, const floa
     }
 }
 
-/* A copy of a diff; the blob's is written by no forward. */
+/* A copy of a diff, which no forward pass writes. */
 static float *copy_of(const ferry_blob *b)
 {
     size_t n = (size_t)ferry_blob_element_count(b);
@@ -244,7 +247,10 @@ static void check_all(struct trial *t)
         say(t, "nothing was differentiated");
 }
 
-/* A loss's top has a weight, and the tops of a Split are one: what is behind them takes a split's top. */
+/*
+ * A loss's top has a weight, and the tops of a Split share memory: layers after them use a split's
+ * top.
+ */
 static bool has_room_behind(const struct gradient *g)
 {
     return !(ferry_layer_type_find(g->type)->flags & FERRY_LAYER_LOSS) &&
@@ -289,7 +295,7 @@ static void neither_does_one_on_another_name_of_the_top(void)
     check_every_gradient(RESHAPED);
 }
 
-/* Whether there is something to differentiate: it takes bottoms or has parameters, and does not refuse. */
+/* Whether there is something to differentiate: it has bottoms or parameters, and supports it. */
 static bool has_gradients(const ferry_layer_type *type)
 {
     return !(type->flags & FERRY_LAYER_FORWARD_ONLY) &&

@@ -3,8 +3,8 @@
 #include "world.h"
 
 /*
- * A blob has one home, whatever it shares with whom: ferry_blob_home names it, and every accessor of a
- * device's data or diff gives what is there.
+ * A blob has one home, whatever it shares: ferry_blob_home names it, and every accessor of a
+ * device's data or diff returns references there.
  */
 
 #define COUNT (WX_BYTES / 4)
@@ -84,7 +84,7 @@ static void a_sharer_of_diff_has_the_other_blob_s_home(void)
     wx_end();
 }
 
-/* What one has moved, the others, which share one half of it, find in one place. */
+/* If one blob moves, the others that share a half of it find the data in one place. */
 static void sharers_of_a_half_have_one_home_after_a_move(void)
 {
     ferry_blob *a, *data, *diff, *slice = NULL;

@@ -4,7 +4,7 @@
 #include "arith.h"
 #include "ferry-test.h"
 
-/* The core's plain loops, put to the cases that every arithmetic is put to. */
+/* The core's plain loops, in the cases that every arithmetic runs. */
 
 static const struct arith hostmath = {
     .axpy = ferry__host_axpy,
