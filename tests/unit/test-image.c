@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 /*
- * Pictures beside what OpenCV makes of them (tests/data/images/make.py), and pictures that are none.
+ * Pictures compared with OpenCV's results (tests/data/images/make.py), and files that are not
+ * pictures.
  */
 
 #define BLOB(...) (fx_device(), FX_BLOB(__VA_ARGS__))
@@ -35,7 +36,7 @@ static void open_expected(void)
         CU_ASSERT_EQUAL_FATAL(ferry_io_open(image("opencv.npz"), &expected), FERRY_OK);
 }
 
-/* How far a blob is from an expected array; infinite where the shapes differ. */
+/* The distance of a blob from an expected array; infinite if the shapes differ. */
 static double apart(const char *name, const ferry_blob *b)
 {
     const ferry_io_entry *entry = NULL;
@@ -57,7 +58,7 @@ static double apart(const char *name, const ferry_blob *b)
     return worst;
 }
 
-/* JPEG may differ where the library's arithmetic does; CMYK is rounded otherwise. */
+/* JPEG may differ if the library's arithmetic does; CMYK is rounded differently. */
 static const struct {
     const char *name;
     int channels;
@@ -117,7 +118,7 @@ static unsigned char *bytes_of(const char *name, size_t *size)
     return bytes;
 }
 
-/* Of the last bytes of a JPEG only those of pictures count: two stand for its end. */
+/* Only the last bytes of a JPEG that belong to the picture matter: two mark its end. */
 static void a_picture_that_is_cut_off_is_an_error_at_every_byte(void)
 {
     ferry_blob *b = BLOB(FERRY_U8, 2, 2);
@@ -151,7 +152,7 @@ static void one_changed_byte_is_an_error_or_a_picture(void)
         for (size_t at = 0; at < size; at++) {
             int err;
 
-            /* dimensions become large, and slow to make, otherwise */
+            /* otherwise dimensions become large, and slow to process */
             bytes[at] ^= (unsigned char)(at < 24 ? 0x04 : 0x41);
             err = ferry_image_decode(bytes, size, "changed", 0, b);
             CU_ASSERT(err == FERRY_OK || err == FERRY_EFORMAT || err == FERRY_EUNSUPPORTED);
@@ -162,7 +163,7 @@ static void one_changed_byte_is_an_error_or_a_picture(void)
     ferry_blob_destroy(b);
 }
 
-/* With checksums that are right. */
+/* With correct checksums. */
 #define PNG "\x89PNG\r\n\x1a\n"
 #define TWO_THOUSAND_MILLIONS_SQUARE                                                               \
     PNG "\x00\x00\x00\x0d\x49\x48\x44\x52\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x02\x00\x00\x00\x9b" \
@@ -214,7 +215,7 @@ static void a_file_that_is_not_a_picture_is_one_error(void)
     ferry_blob_destroy(wrong);
 }
 
-/* A header alone may claim anything: it is refused before there is memory for it. */
+/* A header alone may claim any size: it is refused before memory is allocated. */
 static void dimensions_beyond_any_memory_are_refused(void)
 {
     ferry_blob *b = BLOB(FERRY_U8, 2, 2);
@@ -286,7 +287,7 @@ static void mean_scale_cover_and_swap_are_opencvs(void)
     ferry_blob_destroy(mean);
 }
 
-/* A picture of one channel whose values say where they are: 10 y + x. */
+/* A picture of one channel whose values encode their positions: 10 y + x. */
 static ferry_blob *plane(void)
 {
     ferry_blob *b = BLOB(FERRY_F32, 1, 4, 6);
@@ -384,8 +385,9 @@ static int prepare_picture(const char *path, ferry_blob *b)
 }
 
 /*
- * The nth allocation fails, up from the first, until none is left to: the blob is then as it was. Some can be
- * done without, as those for bytes that host and device would have shared.
+ * The nth allocation fails, from the first on, until no allocation fails; after a failure the blob
+ * is unchanged. Some allocations are optional, such as those for bytes that host and device would
+ * share.
  */
 static void fail_each(make_fn make, const char *path, ferry_dtype dtype)
 {
@@ -440,7 +442,7 @@ static void every_allocation_of_a_picture_may_fail(void)
     fail_each(read_picture, image("interlaced.png"), FERRY_F32);
     fail_each(read_picture, image("rgb420.jpg"), FERRY_U8);
     fail_each(read_picture, image("cmyk.jpg"), FERRY_F32);
-    FX_OK(prepare_picture(image("rgb.png"), b)); /* so that the picture is there */
+    FX_OK(prepare_picture(image("rgb.png"), b)); /* so that the picture exists */
     fail_each(prepare_picture, image("rgb.png"), FERRY_F32);
     prepare_picture(NULL, NULL);
     ferry_blob_destroy(b);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Attributes of HDF5 files, from file to file. The folder is the program's own. */
+/* Attributes of HDF5 files, from file to file. The program has a folder of its own. */
 
 static void put_set(hid_t file, const char *name)
 {
@@ -27,7 +27,7 @@ static void put_set(hid_t file, const char *name)
     H5Pclose(links);
 }
 
-/* `n` elements; 0: a scalar. Takes the type over. */
+/* `n` elements; 0: a scalar. Takes ownership of the type. */
 static void put_attribute(hid_t file, const char *path, const char *name, hid_t type, hsize_t n,
                           hid_t memory, const void *value)
 {
@@ -51,7 +51,10 @@ static hid_t text_type(void)
     return type;
 }
 
-/* What h5py and Keras write, and what no copy can mean. `long_one`: an attribute of 80,000 bytes, too. */
+/*
+ * Attributes as h5py and Keras write them, and some that no copy can represent. `long_one`: also an
+ * attribute of 80,000 bytes.
+ */
 static void make_file(bool long_one)
 {
     static double many[10000];
@@ -93,7 +96,7 @@ static void note(void *arg, const char *path, const char *name, const char *why)
     snprintf(left + used, sizeof(left) - used, "/%s %s %s\n", path, name, why);
 }
 
-/* The arrays of a.h5, or but the first, with attributes. */
+/* The arrays of a.h5, or all but the first, with attributes. */
 static int copy(ferry_io_format format, int64_t arrays, unsigned flags)
 {
     ferry_io *io = NULL;
@@ -127,7 +130,7 @@ static int copy(ferry_io_format format, int64_t arrays, unsigned flags)
     return err;
 }
 
-/* Of b.h5, as doubles; or −1 where there is none. */
+/* Of b.h5, as doubles; −1 if there is none. */
 static double number(const char *path, const char *name, int i)
 {
     hid_t file = H5Fopen("b.h5", H5F_ACC_RDONLY, H5P_DEFAULT), id = -1;
@@ -200,7 +203,10 @@ static void make_single(const char *path)
     CU_ASSERT_EQUAL(H5Fclose(file), 0);
 }
 
-/* Also what would be put under /data had it come from another format, and what Caffe put there. */
+/*
+ * Also of objects that would be under /data from another format, and of those that Caffe puts
+ * there.
+ */
 static void arrays_stay_where_they_are(void)
 {
     static const char *const paths[] = { "layer/0", "history/0",   "data",   "diff/x",
@@ -214,7 +220,9 @@ static void arrays_stay_where_they_are(void)
     }
 }
 
-/* Headers of the oldest format look through all of an object's for each new one, and take no 65,536. */
+/*
+ * The oldest headers search all of an object's attributes for each new one, and do not hold 65,536.
+ */
 static void many_attributes_are_not_looked_through_in_a_row(void)
 {
     hid_t made = H5Fcreate("a.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), file;
@@ -269,7 +277,8 @@ static void every_allocation_may_fail(void)
         int err;
 
         oom_arm(n);
-        err = copy(FERRY_IO_HDF5, 2, FERRY_IO_TRUST); /* a child would fail for us */
+        err = copy(FERRY_IO_HDF5, 2, FERRY_IO_TRUST); /* a child would fail instead of this process
+                                                       */
         failed = oom_disarm();
         CU_ASSERT_EQUAL(err, failed ? FERRY_ENOMEM : FERRY_OK);
         CU_ASSERT_FATAL(n < 1000);

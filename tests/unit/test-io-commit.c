@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What no format can hold, and what becomes of the old file when a new one fails. */
+/* Data that no format can hold, and the old file after a new one fails. */
 
 static void check_refused(ferry_io_format format, ferry_dtype dtype, const char *name, bool diff,
                           const char *says)

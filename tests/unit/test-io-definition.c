@@ -8,7 +8,7 @@
 
 /* A net's definition around the blobs of a caffemodel. */
 
-/* A net of two layers, "a" and "b", of type "T", and a field of the net behind them. */
+/* A net of two layers, "a" and "b", of type "T", and a field of the net after them. */
 static const unsigned char two_layers[] = "\xa2\x06\x06\x0a\x01"
                                           "a\x12\x01T"
                                           "\xa2\x06\x06\x0a\x01"
@@ -54,7 +54,7 @@ static void a_definition_that_cannot_be_is_refused(void)
              ferry_io_writer_set_definition(w, two_layers, sizeof(two_layers) - 1));
     ferry_io_writer_abort(w);
     w = create("file", FERRY_IO_CAFFEMODEL);
-    /* cut off; with blobs of its own; of V1 */
+    /* truncated; with blobs of its own; of V1 */
     FX_FAILS(FERRY_EFORMAT, ferry_io_writer_set_definition(w, two_layers, sizeof(two_layers) - 4));
     FX_FAILS(FERRY_EFORMAT, ferry_io_writer_set_definition(w, "\xa2\x06\x02\x3a\x00", 5));
     FX_FAILS(FERRY_EFORMAT, ferry_io_writer_set_definition(w, "\x12\x00", 2));
@@ -72,7 +72,7 @@ static void a_definition_that_cannot_be_is_refused(void)
 
 /* ---- another file's ------------------------------------------------------------------------- */
 
-/* A blob of `n` floats, its fields as ferry writes them: dims are packed. */
+/* A blob of `n` floats, with fields as ferry writes them: dims are packed. */
 static void put_floats(struct msg *layer, unsigned field, unsigned char n)
 {
     struct msg blob = { .size = 0 }, shape = { .size = 0 };
@@ -86,7 +86,7 @@ static void put_floats(struct msg *layer, unsigned field, unsigned char n)
     put_bytes(layer, field, blob.at, blob.size);
 }
 
-/* A layer with a field that ferry does not know, before its blobs and behind them. */
+/* A layer with a field that ferry does not know, before its blobs and after them. */
 static void put_layer(struct msg *net, bool v1, const char *name, int blobs)
 {
     struct msg layer = { .size = 0 };
@@ -104,7 +104,10 @@ static void put_layer(struct msg *net, bool v1, const char *name, int blobs)
     put_bytes(net, v1 ? 2 : 100, layer.at, layer.size);
 }
 
-/* Two of one name, of which the second has the blobs; one without a name; fields around them. */
+/*
+ * Two layers of one name, of which the second has the blobs; one without a name; fields around
+ * them.
+ */
 static void put_net(struct msg *net, bool v1)
 {
     put_string(net, 1, "the net");
@@ -125,7 +128,7 @@ static void store(const char *name, const struct msg *m)
     CU_ASSERT_EQUAL(fclose(file), 0);
 }
 
-/* All arrays of "in", of that dtype, into "out", which gets its definition. */
+/* Copies all arrays of "in", of that dtype, into "out", which gets its definition. */
 static void copy(ferry_dtype dtype)
 {
     ferry_io_writer *w = create("out", FERRY_IO_CAFFEMODEL);
@@ -199,7 +202,9 @@ static void a_copied_definition_takes_blobs_of_another_length(void)
     fx_end();
 }
 
-/* Declares what "in" has, with "new" in the place of the layer `of`; what commit says. */
+/*
+ * Declares the arrays of "in", with "new" instead of the layer `of`; returns the result of commit.
+ */
 static int rename_layer(const char *of, const char *into)
 {
     ferry_io_writer *w = create("out", FERRY_IO_CAFFEMODEL);
@@ -283,7 +288,7 @@ static void a_definition_that_cannot_be_copied_is_refused(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "/in: ")); /* the file that has it */
     FX_OK(ferry_blob_fill_data(b, 2));
     FX_OK(ferry_io_writer_write(w, "new/0", b,
-                                false)); /* which is as if nothing had been asked for */
+                                false)); /* which has no effect */
     FX_FAILS(FERRY_EINVAL, ferry_io_writer_copy_definition(w, io));
     FX_OK(ferry_io_writer_commit(w));
     ferry_io_close(io);

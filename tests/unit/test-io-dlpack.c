@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef DLPACK_MAJOR_VERSION /* the installed header is of before 1.0 */
+#ifndef DLPACK_MAJOR_VERSION /* the installed header is older than 1.0 */
 typedef struct {
     uint32_t major, minor;
 } DLPackVersion;
@@ -35,7 +35,7 @@ _Static_assert(offsetof(DLManagedTensorVersioned, deleter) == 16 &&
 
 /* Memory shared by DLPack, with this program as the other library. */
 
-/* A tensor of ours over `data`, whose deleter counts in *deleted. */
+/* A tensor of the test over `data`, whose deleter increments *deleted. */
 struct own {
     DLManagedTensor tensor;
     int64_t shape[FERRY_MAX_AXES + 1], strides[4];
@@ -139,7 +139,7 @@ static void strides_of_contiguous_arrays_only_are_taken(void)
     ferry_blob_destroy(b);
     make(&own, data, 2, 1, 6);
     own.tensor.dl_tensor.strides = own.strides;
-    own.strides[0] = 12345; /* of an axis with nowhere to go */
+    own.strides[0] = 12345; /* of an axis of one element */
     own.strides[1] = 1;
     FX_OK_FATAL(ferry_blob_from_dlpack(dev, &own.tensor, &b));
     ferry_blob_destroy(b);
@@ -262,7 +262,7 @@ static void devices_are_exported_where_dlpack_has_a_name_for_them(void)
 
 /* ---- versioned ------------------------------------------------------------------------------ */
 
-/* A versioned tensor of ours; shape and strides are those of `own`. */
+/* A versioned tensor of the test; shape and strides are those of `own`. */
 struct versioned {
     DLManagedTensorVersioned tensor;
     struct own own;

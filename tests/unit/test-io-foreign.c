@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Files of other programs: each is named for what it is, and none is taken for a format that fits by luck. */
+/*
+ * Files of other programs: each is identified, and none is taken by chance for a supported format.
+ */
 
 struct foreign {
     const char *says;
@@ -20,7 +22,7 @@ struct foreign {
     const char *bytes;
 };
 
-/* A line of a table: what is said of the bytes of a string literal. */
+/* A line of a table: the message for the bytes of a string literal. */
 #define F(says, text)                    \
     {                                    \
         (says), sizeof(text) - 1, (text) \
@@ -29,7 +31,7 @@ struct foreign {
 static void check(const struct foreign *f, const char *says)
 {
     unsigned char *bytes =
-        calloc(1, f->size); /* of its own, so that a sanitizer sees each overrun */
+        calloc(1, f->size); /* a separate block, so that a sanitizer detects each overrun */
     ferry_io *io = NULL;
     int err;
 
@@ -125,13 +127,15 @@ static void messages_of_others_are_named(void)
         F("a TensorFlow graph", "\x0a\x0d\x0a\x05node0\x12\x04NoOp\x22\x03\x08\xf3\x0a"),
         F("a Caffe2 net", "\x0a\1n\x12\x13\x12\1w\x22\x0aGivenTenso\x2a\2\x0a\0"),
     };
-    /* ONNX and Core ML cut short, a state with a field that no SolverState has; TensorFlow's Example */
+    /*
+     * truncated ONNX and Core ML, a state with a field that SolverState lacks; TensorFlow's Example
+     */
     static const struct foreign others[] = {
         F("", "\x08\x07\x12\x02pt\x3a\x04\x0a\x02\x0a"),
         F("", "\x08\x07\x1a\x00\x28\x01"),
         F("", "\x0a\x0d\x0a\x0b\x0a\x01"
               "f\x12\x06\x1a\x04\x0a\x02\x01\x02"),
-        /* Paddle's ProgramDesc; numbers, a shape's beginning */
+        /* Paddle's ProgramDesc; numbers, the beginning of a shape */
         F("", "\x0a\x0a\x08\0\x10\x01\x1a\x03\x0a\x01w\x22\x22\x02\x08\x03"),
         F("", "\x20\x0f"),
         F("", "\x08\x01\x10\x02"),
@@ -144,7 +148,7 @@ static void messages_of_others_are_named(void)
         check(&others[i], "is none of");
 }
 
-/* The name stands where others have their magic. */
+/* The name is where other formats have their magic bytes. */
 static void a_net_may_be_called_as_others_begin(void)
 {
     static const char *const names[] = { "v1TFL3", "myftyp", "mobileWAVE", "googleWEBP" };
@@ -225,7 +229,7 @@ static void archives_are_named_by_their_contents(void)
     check_zip(other, 2, "a zip archive without arrays of NumPy's");
 }
 
-/* A text beside the arrays of a .npz is no reason to refuse them; an array may lack its suffix. */
+/* A text beside the arrays of a .npz does not make it invalid; an array may lack its suffix. */
 static void non_arrays_in_an_archive_are_marked(void)
 {
     static const float two[] = { 1, 2 };

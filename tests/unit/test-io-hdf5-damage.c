@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Files that are damaged, and what libhdf5 makes of them. */
+/* Damaged files, and libhdf5's behaviour with them. */
 
 static int crashes(struct ferry_io *io)
 {
@@ -53,7 +53,7 @@ static void a_crash_of_the_library_is_an_error_that_names_the_file(void)
     CU_ASSERT_STRING_EQUAL(ferry_last_error(), "damaged.h5: no shape");
     FX_OK(ferry__hdf5_prove(&io, works));
     CU_ASSERT_EQUAL(io.count, 3);
-    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left behind */
+    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 }
 
 static void an_endless_walk_is_an_error(void)
@@ -70,10 +70,10 @@ static void an_endless_walk_is_an_error(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "does not come to an end"));
 }
 
-/* As a newer libhdf5 would write it: that array alone cannot be read. */
+/* As a newer libhdf5 would write it: only that array cannot be read. */
 static void one_that_cannot_be_opened_is_marked(void)
 {
-    unsigned char layout[10] = { 3, 1 }; /* version, in one piece; where */
+    unsigned char layout[10] = { 3, 1 }; /* version, contiguous; address */
     static unsigned char bytes[65536];
     const ferry_io_entry *entry;
     ferry_io *io = NULL;
@@ -110,7 +110,7 @@ static void one_that_cannot_be_opened_is_marked(void)
     ferry_io_close(io);
 }
 
-/* Each byte of a small file set to 0 and to 255: what libhdf5 makes of it is a file or an error. */
+/* Each byte of a small file set to 0 and to 255: libhdf5 opens the file or reports an error. */
 static void every_byte_of_a_file_may_be_wrong(void)
 {
     static unsigned char bytes[65536];
@@ -203,7 +203,7 @@ static void put_number(long at, uint32_t value)
     fclose(file);
 }
 
-/* The length of the one object in the heap. */
+/* The length of the only object in the heap. */
 static void claim_in_object(uint32_t length)
 {
     size_t size;
@@ -213,7 +213,7 @@ static void claim_in_object(uint32_t length)
     put_number(heap - bytes + 24, length);
 }
 
-/* The length in the reference to it: there it stands before the place of the heap. */
+/* The length in the reference to it: there it precedes the address of the heap. */
 static void claim_in_reference(uint32_t length)
 {
     size_t size;
@@ -242,7 +242,7 @@ static int copy_attributes(ferry_io *io)
     return err;
 }
 
-/* libhdf5 makes room by the length in the reference, and reads by the one that the object has. */
+/* libhdf5 allocates by the length in the reference, and reads by that of the object. */
 static void a_text_has_the_length_that_its_reference_says(void)
 {
     static const uint32_t lengths[] = { 0, 4, 6, 0x1105, 0xffffffff };
@@ -262,7 +262,7 @@ static void a_text_has_the_length_that_its_reference_says(void)
         }
 }
 
-/* A block of the user's moves all places, also the one that says that there is none. */
+/* A user block moves all addresses, including the undefined one. */
 static void texts_behind_a_block_of_the_users_are_sound(void)
 {
     hid_t plist = H5Pcreate(H5P_FILE_CREATE), type = H5Tcopy(H5T_C_S1);
@@ -284,7 +284,7 @@ static void texts_behind_a_block_of_the_users_are_sound(void)
     ferry_io_close(io);
 }
 
-/* Most of what the children took, in KiB; before this case they take little. */
+/* The maximum memory of the children, in KiB; before this case they need little. */
 static long children_took(void)
 {
     struct rusage usage;
@@ -293,7 +293,7 @@ static long children_took(void)
     return usage.ru_maxrss;
 }
 
-/* The reference claims 4 GiB less a byte. */
+/* The reference claims 4 GiB minus one byte. */
 static void a_length_of_gigabytes_takes_no_memory(void)
 {
     ferry_io *io = NULL;
@@ -319,7 +319,7 @@ enum { QUIET = 7, LOUD };
 
 static bool looking;
 
-/* Runs behind what ferry has to do on exit, and before libhdf5 ends. */
+/* Runs after ferry's exit handlers, and before libhdf5's. */
 static void look(void)
 {
     H5E_auto2_t print = NULL;
@@ -331,7 +331,7 @@ static void look(void)
     _exit(print ? LOUD : QUIET);
 }
 
-/* What a damaged file has left in it libhdf5 complains of on exit, where errors are printed. */
+/* A damaged file can leave libhdf5 in a state that it reports on exit, if errors are printed. */
 static void libhdf5_ends_without_a_word(void)
 {
     int status = -1;

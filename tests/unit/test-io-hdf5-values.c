@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* How values are stored, and what reading them takes. */
+/* How values are stored, and the memory and time of reading them. */
 
 static void types_are_read_in_any_byte_order(void)
 {
@@ -52,7 +52,10 @@ static void fill(float *values, int n)
         values[i] = (float)i;
 }
 
-/* Every way through the filters that are undone here, with chunks that stick out over the edges. */
+/*
+ * Every combination of the filters that ferry decodes itself, with chunks that extend past the
+ * edges.
+ */
 static void chunks_are_decoded(void)
 {
     static float values[30 * 11 * 7];
@@ -115,7 +118,7 @@ static void unwritten_elements_have_the_fill_value(void)
     ferry_io_close(io);
 }
 
-/* As large as is read, in columns, and larger than that: listed, and no reason to refuse the others. */
+/* The largest supported rank, and a larger one: listed, and the other arrays can be read. */
 static void sparse_data_take_little_memory(void)
 {
     const hsize_t column[] = { 20000, 1 };
@@ -143,7 +146,7 @@ static void sparse_data_take_little_memory(void)
     ferry_io_close(io);
 }
 
-/* One filter with a number of its own, whose chunk is written as it is. */
+/* One filter with a number of its own, whose chunk is written unchanged. */
 static void put_filtered(const char *name, unsigned id, const void *raw, size_t size)
 {
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE), set;
@@ -159,7 +162,7 @@ static void put_filtered(const char *name, unsigned id, const void *raw, size_t 
 
 static void lzf_is_undone_and_others_are_named(void)
 {
-    /* "0123", then eight bytes from four before; cut short; from before the beginning; too long */
+    /* "0123", then eight bytes from four before; truncated; from before the beginning; too long */
     static const unsigned char good[] = { 3, 0, 1, 2, 3, 6 << 5, 3 }, bad[] = { 3, 0, 1 },
                                before[] = { 0, 1, 6 << 5, 3 }, much[] = { 0, 1, 7 << 5, 90, 0 };
     unsigned char out[12];
@@ -189,7 +192,7 @@ static void lzf_is_undone_and_others_are_named(void)
     ferry_io_close(io);
 }
 
-/* Of a chunk that was not written by its filters: libhdf5 believes what such bytes say. */
+/* A chunk that was not written by its filters: libhdf5 trusts its bytes. */
 static void damaged_chunks_are_errors(void)
 {
     unsigned char raw[12] = { 0x78, 0x9c, 3 }, out[12];
@@ -214,7 +217,7 @@ static void damaged_chunks_are_errors(void)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Lets this process map so much more than it has now. Returns what the limit was. */
+/* Allows this process to map that many more bytes. Returns the previous limit. */
 static struct rlimit limit_memory(rlim_t more)
 {
     FILE *file = fopen("/proc/self/statm", "r");
@@ -230,7 +233,7 @@ static struct rlimit limit_memory(rlim_t more)
     return was;
 }
 
-/* A chunk of 88 MiB in a file of a few hundred KiB, read in tiles, whole bands aside. */
+/* A chunk of 88 MiB in a file of a few hundred KiB, read in tiles. */
 static void large_chunks_stay_out_of_memory(void)
 {
     const hsize_t side = 4800, chunk[2] = { side, side };
@@ -275,7 +278,7 @@ static void large_chunks_stay_out_of_memory(void)
 
 #define LARGE (16u * 1024 * 1024)
 
-/* Zeros, as LZF writes them: one, and copies of up to 264 from before. */
+/* Zeros, as LZF encodes them: one literal, and copies of up to 264 bytes. */
 static size_t compress_zeros(unsigned char *out)
 {
     size_t at = 2;
@@ -305,7 +308,7 @@ static void put_checksum(const unsigned char *bytes, size_t size, unsigned char 
     out[3] = (unsigned char)(second >> 8);
 }
 
-/* One chunk of 16 MiB of zeros, that went through these filters; LZF's are undone here alone. */
+/* One chunk of 16 MiB of zeros with these filters; only LZF's are decoded here. */
 static void put_large(const char *name, const unsigned *ids)
 {
     static unsigned char raw[1024 * 1024];
@@ -336,7 +339,7 @@ static void put_large(const char *name, const unsigned *ids)
 static void large_chunks_go_through_each_order_of_filters(void)
 {
     static const unsigned filters[][4] = {
-        { 32000 }, { 2, 32000, 3 }, { 2, 1, 3 }, { 2, 3 }, { 1, 2, 3 } /* which nobody writes */
+        { 32000 }, { 2, 32000, 3 }, { 2, 1, 3 }, { 2, 3 }, { 1, 2, 3 } /* which are never written */
     };
     const size_t n = FERRY_TEST_COUNT(filters);
     float values[1024];

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is in a file: arrays, and what is none. */
+/* The contents of a file: arrays, and other objects. */
 
 /* As Caffe's solver writes its state: a string beside the history. */
 static void a_string_is_metadata(void)
@@ -84,7 +84,7 @@ static void a_diff_without_data_is_an_array(void)
     ferry_io_close(io);
 }
 
-/* What is written has the path that is its name; blobs of layers are where Caffe looks for them. */
+/* An array's path is its name; blobs of layers are at Caffe's paths. */
 static void arrays_have_the_paths_of_the_layout(bool weights)
 {
     static const struct {
@@ -137,7 +137,10 @@ static void arrays_keep_their_paths_when_written(void)
     arrays_have_the_paths_of_the_layout(true);
 }
 
-/* "data" and "label" of a training set are datasets of the root, as h5py and Caffe's HDF5Data want them. */
+/*
+ * "data" and "label" of a training set are datasets of the root, as h5py and Caffe's HDF5Data
+ * require.
+ */
 static void no_name_chooses_the_layout(void)
 {
     static const char *const names[] = { "data", "label", "diff", "conv1/0" };
@@ -183,7 +186,7 @@ static void a_layout_is_of_hdf5_alone(void)
     ferry_io_writer_abort(w);
 }
 
-/* The driver's name stands where the superblock says how the file is split. */
+/* The driver's name is in the superblock field that describes how the file is split. */
 static void a_member_of_a_family_is_named(void)
 {
     ferry_io *io = NULL;
@@ -221,7 +224,7 @@ static void rename_to(const char *name)
     snprintf(path, sizeof(path), "%s", to);
 }
 
-/* They have nothing of HDF5's at the front: only their names lead to the first. */
+/* They do not begin like HDF5: only their names lead to the first file. */
 static void a_later_member_names_the_first(void)
 {
     static const struct {
@@ -250,7 +253,7 @@ static void a_later_member_names_the_first(void)
     }
 }
 
-/* Every second name of a group is told, however many groups have one. */
+/* Every second name of a group is reported, for any number of names. */
 static void many_groups_may_have_two_names(void)
 {
     char name[32];
@@ -275,7 +278,7 @@ static void many_groups_may_have_two_names(void)
     ferry_io_close(io);
 }
 
-/* A chain that long is no file of weights; libhdf5 took minutes for it. */
+/* A chain that long is not in a file of weights; libhdf5 took minutes for it. */
 static void groups_are_not_followed_forever(void)
 {
     hid_t group, next;

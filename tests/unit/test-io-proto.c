@@ -12,10 +12,10 @@
 
 #define BYTES(...) (const unsigned char[]){ __VA_ARGS__ }, sizeof((unsigned char[]){ __VA_ARGS__ })
 
-/* The first blob of a case: fx_device notes what is live before it. */
+/* The first blob of a case: fx_device has recorded the live bytes before it. */
 #define NEW_BLOB(...) (fx_device(), FX_BLOB(__VA_ARGS__))
 
-/* 1.0f and 0.0f, 1.0 and -2.0, as they stand in a message. */
+/* 1.0f and 0.0f, 1.0 and -2.0, as encoded in a message. */
 #define F_ONE  0x00, 0x00, 0x80, 0x3f
 #define F_ZERO 0x00, 0x00, 0x00, 0x00
 #define D_ONE  0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xf0, 0x3f
@@ -176,7 +176,7 @@ static void any_legacy_field_makes_the_shape_four_dims(void)
         b, BYTES(0x08, 2, 0x10, 1, 0x18, 1, 0x20, 1, 0x3a, 3, 0x0a, 1, 7, 0x2a, 8, F_ONE, F_ZERO),
         true));
     check_shape(b, 4, (int64_t[]){ 2, 1, 1, 1 });
-    /* width alone: the others are 0 */
+    /* only width: the others are 0 */
     FX_OK(ferry_blob_from_proto(b, BYTES(0x20, 1), true));
     check_shape(b, 4, (int64_t[]){ 0, 0, 0, 1 });
     ferry_blob_destroy(b);
@@ -250,7 +250,7 @@ static void extensions_are_distinguished_by_wire_type(void)
     fx_end();
 }
 
-/* A half-float blob that has floats beside: the raw bytes are the values, of the diff as of the data. */
+/* A half-float blob that also has floats: the raw bytes are the values, for diff and data. */
 static void of_two_diffs_the_raw_one_counts(void)
 {
     ferry_blob *b = unshaped(FERRY_F32);
@@ -261,7 +261,7 @@ static void of_two_diffs_the_raw_one_counts(void)
                                 true));
     CU_ASSERT_EQUAL(at(b, 0), 1);
     CU_ASSERT_EQUAL(diff_at(b, 0), -2);
-    /* only where there are any: here the diff is floats */
+    /* only if there are any: here the diff is floats */
     FX_OK(ferry_blob_from_proto(b, BYTES(0x32, 4, F_ONE, 0x50, 2, 0x62, 2, 0x00, 0xc0), true));
     CU_ASSERT_EQUAL(at(b, 0), -2);
     CU_ASSERT_EQUAL(diff_at(b, 0), 1);
@@ -373,7 +373,7 @@ static const struct wrong wrongs[] = {
     WRONG(FERRY_ESHAPE, "diff (field 6) at byte 6: 2 values where", 0x2a, 4, F_ONE, 0x32, 8, F_ONE,
           F_ONE),
     WRONG(FERRY_ESHAPE, "no values where the shape has 2", 0x3a, 3, 0x0a, 1, 2),
-    /* 2^62 × 2^62 × 0: the overflow is found though the product is 0 */
+    /* 2^62 × 2^62 × 0: the overflow is detected although the product is 0 */
     WRONG(FERRY_EOVERFLOW, "the shape multiply", 0x3a, 21, 0x0a, 19, 0x80, 0x80, 0x80, 0x80, 0x80,
           0x80, 0x80, 0x80, 0x40, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40, 0),
     WRONG(FERRY_EUNSUPPORTED, "there is no type 3", 0x50, 3, 0x62, 2, 0, 0),

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reading files. Most are bytes of this program. */
+/* Reading files. Most consist of bytes in this program. */
 
 static ferry_io *open_bytes(const void *bytes, size_t size, const char *name)
 {
@@ -88,7 +88,7 @@ static void v2_layers_name_their_blobs(void)
     put_bytes(&net, 100, other.at, other.size);
     put_string(&layer, 2, "Convolution");
     put_blob(&layer, 7, 3, 1);
-    put_varint(&layer, 10, 1); /* a field nobody asked for */
+    put_varint(&layer, 10, 1); /* an unrelated field */
     put_blob(&layer, 7, 1, 9);
     put_string(&layer, 1, "a/conv"); /* the name may come last */
     put_bytes(&net, 100, layer.at, layer.size);
@@ -102,13 +102,13 @@ static void v2_layers_name_their_blobs(void)
     FX_OK(ferry_io_metadata_at(io, 0, &key, &text));
     CU_ASSERT_STRING_EQUAL(key, "name");
     CU_ASSERT_STRING_EQUAL(text, "tiny");
-    FX_OK(ferry_io_metadata_at(io, 1, &key, &text)); /* what is lost on the way to another file */
+    FX_OK(ferry_io_metadata_at(io, 1, &key, &text)); /* metadata that another file cannot hold */
     CU_ASSERT_STRING_EQUAL(key, "definition");
     CU_ASSERT_STRING_EQUAL(text, "1 layers without blobs and 1 fields that are no blobs");
     CU_ASSERT_EQUAL(ferry_io_metadata_count(io), 2);
     FX_FAILS(FERRY_EINVAL, ferry_io_metadata_at(io, 2, &key, &text));
     FX_FAILS(FERRY_EINVAL, ferry_io_metadata_at(io, -1, &key, &text));
-    CU_ASSERT_STRING_EQUAL(key, "definition"); /* as it was */
+    CU_ASSERT_STRING_EQUAL(key, "definition"); /* unchanged */
     CU_ASSERT_EQUAL(ferry_io_metadata_count(NULL), 0);
     ferry_io_close(io);
 }
@@ -365,7 +365,7 @@ static void ranges_and_foreign_entries_are_refused(void)
     const ferry_io_entry *entry = entry_of(io, 0);
     ferry_io_entry copy = *entry;
 
-    FX_OK(ferry_io_read_values(io, &copy, 0, 2, out)); /* a copy is as good */
+    FX_OK(ferry_io_read_values(io, &copy, 0, 2, out)); /* a copy works as well */
     FX_OK(ferry_io_read_values(io, entry, 2, 0, out));
     FX_FAILS(FERRY_EINVAL, ferry_io_read_values(io, entry, 1, 2, out));
     FX_FAILS(FERRY_EINVAL, ferry_io_read_values(io, entry, -1, 1, out));
@@ -378,7 +378,7 @@ static void ranges_and_foreign_entries_are_refused(void)
     ferry_io_close(other);
 }
 
-/* Rounds of adoption: a file on disk of an array large enough to be mapped. */
+/* Rounds of adoption: a file on disk with an array large enough to be mapped. */
 static void a_large_array_is_mapped_privately(void)
 {
     enum { N = 100000 };
@@ -403,9 +403,9 @@ static void a_large_array_is_mapped_privately(void)
     FX_OK_FATAL(ferry_io_open(path, &io));
     a = read_blob(io, 0);
     b = read_blob(io, 0);
-    ferry_io_close(io); /* the mappings live on */
+    ferry_io_close(io); /* the mappings stay valid */
     CU_ASSERT_EQUAL(memcmp(ferry_blob_host_data(a), values, N * sizeof(float)), 0);
-    ((float *)ferry_blob_mutable_host_data(a))[7] = -1; /* neither the file nor b sees it */
+    ((float *)ferry_blob_mutable_host_data(a))[7] = -1; /* neither the file nor b is changed */
     CU_ASSERT_EQUAL(value(a, 7), -1);
     CU_ASSERT_EQUAL(value(b, 7), 7);
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);

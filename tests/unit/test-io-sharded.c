@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* safetensors in several files, by their index. The folder is the program's own. */
+/* safetensors in several files, by their index. The program has a folder of its own. */
 
 static void put_file(const char *name, const void *bytes, size_t size)
 {
@@ -106,7 +106,7 @@ static void malformed_indices_are_named(void)
     check_wrong("{\"weight_map\":{\"a\":\"m-1.safetensors\",\"a\":\"m-1.safetensors\"}}",
                 FERRY_EFORMAT, "comes twice");
     check_wrong("{\"weight_map\":{\"a\":\"m-3.safetensors\"}}", FERRY_EFORMAT, "m-3.safetensors");
-    /* itself: not followed for ever */
+    /* itself: no endless loop */
     check_wrong("{\"weight_map\":{\"a\":\"m.safetensors.index.json\"}}", FERRY_EFORMAT, "is text");
 }
 

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PyTorch's archives, from bytes of this program: what is read, and that nothing is run. */
+/*
+ * PyTorch's archives, from bytes in this program: the arrays that are read, and that no code is
+ * executed.
+ */
 
 /* A string literal without its NUL, and its size. */
 #define BYTES(text) (text), sizeof(text) - 1
@@ -103,10 +106,13 @@ static void a_number_has_a_point_in_every_locale(void)
     ferry_io_close(io);
 }
 
-/* What is no dictionary may hold tensors, and what is no tensor of floats is told. */
+/*
+ * Values that are not dictionaries may contain tensors, and values that are not float tensors are
+ * reported.
+ */
 static void no_tensor_is_dropped_silently(void)
 {
-    /* defaultdict(list, {"a": t}), whose "s" is a sparse tensor, and "r" a storage alone */
+    /* defaultdict(list, {"a": t}), whose "s" is a sparse tensor, and "r" only a storage */
     static const char dict[] =
         "\x80\2ccollections\ndefaultdict\nc__builtin__\nlist\n\x85R(X\1\0\0\0a" TENSOR(
             "FloatStorage") "K\0K\2\x85K\1\x85\x89}tR"
@@ -145,7 +151,7 @@ static void check_marked(ferry_io *io, const char *name, const char *storage, co
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_read_values(io, entry, 0, 0, &value));
 }
 
-/* One that ferry has no values of is no reason to refuse the others. */
+/* An array of unsupported values does not prevent reading the others. */
 static void an_odd_tensor_is_marked_and_the_others_are_read(void)
 {
     static const char pickle[] = "\x80\2}(X\1\0\0\0q" TENSOR(
@@ -262,7 +268,7 @@ static void malformed_archives_are_named(void)
 static const char good[] = "\x80\2}(X\1\0\0\0w" TENSOR(
     "FloatStorage") "K\0K\2K\3\x86K\1K\2\x86\x89}tRX\1\0\0\0nK\7X\1\0\0\0s]K\1au.";
 
-/* Each piece is an error, and each byte may be wrong; what then opens can be read. */
+/* Each truncation is an error, and each byte may be wrong; files that then open can be read. */
 static void any_bytes_are_read_or_refused(void)
 {
     unsigned char whole[sizeof(file.at)];
@@ -273,7 +279,8 @@ static void any_bytes_are_read_or_refused(void)
     size = file.size;
     memcpy(whole, file.at, size);
     for (size_t n = 1; n < size; n++) {
-        unsigned char *piece = malloc(n); /* of its own, so that a sanitizer sees each overrun */
+        unsigned char *piece = malloc(n); /* a separate block, so that a sanitizer detects each
+                                           * overrun */
         ferry_io *io = NULL;
 
         memcpy(piece, whole, n);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Element types that files have and ferry has not: read as another, or listed and marked. */
+/* Element types of files that ferry lacks: read as another type, or listed and marked. */
 
 static unsigned char file[4096];
 
@@ -160,14 +160,14 @@ static void check_marked(ferry_io *io, const char *name, const char *storage)
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry->unreadable);
     FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F32, NULL, FERRY_UNSHAPED, &b));
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_read(io, entry, b));
-    CU_ASSERT_EQUAL(ferry_blob_rank(b), 0); /* as it was */
+    CU_ASSERT_EQUAL(ferry_blob_rank(b), 0); /* unchanged */
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_read_values(io, entry, 0, 1, &byte));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), name));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), storage));
     ferry_blob_destroy(b);
 }
 
-/* One array that ferry cannot read leaves the others readable. */
+/* One unreadable array does not affect the others. */
 static void other_types_are_listed_and_marked(void)
 {
     static const char header[] = "{" ONE("f4", "F4", "3", "0", "2") "," ONE(
@@ -232,7 +232,7 @@ static void round_trip(ferry_io_format format, const char *storage, ferry_dtype 
     unlink("x.types");
 }
 
-/* Kept where the format has the type, and as the dtype where it has not: no value changes. */
+/* Kept if the format has the type, else as the dtype: no value changes. */
 static void storage_is_kept_where_the_format_has_it(void)
 {
     static const double counts[] = { 0, 1, 65535 }, signs[] = { -32768, 0, 32767 },
@@ -290,7 +290,7 @@ static void eight_bits_are_rounded_to_nearest(void)
             step = ldexp(1, (exponent - 1 < least ? least : exponent - 1) - bits);
             x = isfinite(x) ? nearbyint(x / step) * step : x;
             if (s == 0 && fabs(x) > largest[s])
-                x = (double)NAN; /* it has no infinity */
+                x = (double)NAN; /* it lacks infinity */
             else if (fabs(x) > largest[s])
                 x = copysign((double)INFINITY, x);
             wrong += isnan(x) ? !isnan(y) : x != y || signbit(x) != signbit(y);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Writing files, and reading back what was written. */
+/* Writing files, and reading them back. */
 
 static bool same_bytes(const void *a, const void *b, const ferry_blob *like)
 {
@@ -15,7 +15,7 @@ static bool same_bytes(const void *a, const void *b, const ferry_blob *like)
     return size == 0 || memcmp(a, b, size) == 0;
 }
 
-/* The entry is the blob, bit for bit. */
+/* The entry equals the blob, bit for bit. */
 static void check_entry(ferry_io *io, const char *name, const ferry_blob *b)
 {
     const ferry_io_entry *entry = NULL;
@@ -70,7 +70,7 @@ static ferry_io_entry entry_like(const ferry_blob *b, const char *name)
     return entry;
 }
 
-/* All shapes of all dtypes that the format holds, in one file; `declared`: announced before. */
+/* All shapes of all dtypes that the format holds, in one file; `declared`: declared before. */
 static void round_trip(ferry_io_format format, bool declared)
 {
     ferry_blob *blobs[FERRY_DTYPE_COUNT * SHAPE_COUNT];
@@ -149,7 +149,7 @@ static void hdf5_survives_where_it_was_built(void)
     fx_end();
 }
 
-/* In place of `from` the file has `to`, in eight bytes. */
+/* Replaces `from` in the file by `to`, in eight bytes. */
 static void overwrite_number(const char *path, uint64_t from, uint64_t to)
 {
     unsigned char bytes[65536];
@@ -166,7 +166,7 @@ static void overwrite_number(const char *path, uint64_t from, uint64_t to)
     CU_ASSERT_EQUAL(fclose(file), 0);
 }
 
-/* libhdf5 believes it, and crashes. The length, 4948, is in the file once. */
+/* libhdf5 trusts it and crashes. The length, 4948, occurs once in the file. */
 static void hdf5_that_stores_less_than_its_shape_is_refused(void)
 {
     ferry_io_writer *w = NULL;
@@ -328,7 +328,10 @@ static void values_may_come_in_pieces(void)
     unlink(in_folder("file"));
 }
 
-/* An entry as a caller of another day has it: `size` bytes of it, and what lies behind is not his. */
+/*
+ * An entry of a caller built with another version: `size` bytes of it; the bytes after it are not
+ * the caller's.
+ */
 static void declare_of_size(size_t size)
 {
     static const int64_t shape[] = { 1 };
@@ -341,7 +344,7 @@ static void declare_of_size(size_t size)
 
     later.entry.struct_size = size;
     memset(later.behind, 0xee, sizeof(later.behind));
-    theirs = malloc(size); /* a sanitizer sees who reads more */
+    theirs = malloc(size); /* a sanitizer detects reads past it */
     CU_ASSERT_PTR_NOT_NULL_FATAL(theirs);
     memcpy(theirs, &later, size);
     FX_OK(ferry_io_writer_declare(w, theirs));
@@ -363,7 +366,7 @@ static void an_entry_of_another_size_is_read_as_far_as_it_goes(void)
     FX_OK_FATAL(ferry_io_entry_at(io, 0, &entry));
     CU_ASSERT_EQUAL(entry->has_diff, 0);
     CU_ASSERT_STRING_EQUAL(entry->name, "a/0");
-    CU_ASSERT_EQUAL(entry->struct_size, 0); /* so that nobody declares a copy as it is */
+    CU_ASSERT_EQUAL(entry->struct_size, 0); /* so that a copy is not declared unchanged */
     ferry_io_close(io);
     declare_of_size(sizeof(e) + 64);
     w = create("file", FERRY_IO_CAFFEMODEL);
@@ -429,7 +432,7 @@ static void a_flipped_bit_of_a_stored_member_is_found(void)
     unlink(in_folder("file"));
 }
 
-/* Of a method that ferry does not have, bzip2 say: the others are read. */
+/* Of an unsupported method, such as bzip2: the others are read. */
 static void a_member_of_another_method_is_listed(void)
 {
     static const int64_t shape[] = { 2 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernels' texts, compiled by the host's compiler, against the oracle: random operations, with
- * margins around every operand. FERRY_TEST_OPS: how many of a kind (100); FERRY_TEST_SEED.
+ * The kernels, compiled by the host's compiler, against the oracle: random operations, with margins
+ * around every operand. FERRY_TEST_OPS: number of operations per kind (100); FERRY_TEST_SEED.
  */
 #include "arith.h"
 #include "ferry-test.h"
@@ -20,7 +20,7 @@
 #define OPERANDS (FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
 #define MARGIN   64
 
-/* An operation, its operands twice: for the oracle, and for the kernels. */
+/* An operation with two sets of operands: for the oracle, and for the kernels. */
 struct trial {
     ferry_op_desc op;
     struct kernel_plan plan;
@@ -44,7 +44,7 @@ static double value_for(struct om_numbers *n, const struct trial *t, uint32_t i,
         return k % 5 == 0 ? (double)om_pick(n, op->in[0].shape[0]) : (double)om_pick(n, 30);
     if (op->kind == FERRY_OP_BINARY && op->params.binary.function == FERRY_BINARY_QUOTIENT && i)
         return 1.5 + om_value(n);
-    if (op->kind == FERRY_OP_UPDATE && i > 1) /* histories have roots */
+    if (op->kind == FERRY_OP_UPDATE && i > 1) /* histories are under square roots */
         return 1.25 + om_value(n);
     if (op->kind == FERRY_OP_LRN && i == 3)
         return 2 + om_value(n); /* the scale of a backward pass */
@@ -72,7 +72,7 @@ static void make_operands(struct om_numbers *n, struct trial *t)
     }
 }
 
-/* On operands that begin so far behind where they are kept. */
+/* With operands at that offset in their buffers. */
 static void oracle_at(struct trial *t, uint64_t margin)
 {
     ferry_op_desc op = t->op;
@@ -87,7 +87,8 @@ static void oracle_at(struct trial *t, uint64_t margin)
                                .scalar_count = FERRY_UPDATE_SCALARS };
     void *prepared;
 
-    for (; op.n_epilogue > t->plan.answer.epilogue; op.n_epilogue--) /* what is not taken */
+    /* the steps that are not supported */
+    for (; op.n_epilogue > t->plan.answer.epilogue; op.n_epilogue--)
         op.n_in -= op.epilogue[op.n_epilogue - 1].step != FERRY_STEP_UNARY;
     for (uint32_t i = 0; i < op.n_in; i++)
         in[i] = (ferry_cref){ t->theirs[i], margin };
@@ -103,7 +104,7 @@ static void ask_the_oracle(struct trial *t)
     oracle_at(t, MARGIN);
 }
 
-/* Memory of just that size, of which the sanitizer knows the end. */
+/* Memory of exactly that size, so that the sanitizer knows its end. */
 static unsigned char *rubbish(uint64_t bytes)
 {
     unsigned char *p = bytes ? malloc(bytes) : NULL;
@@ -125,7 +126,7 @@ static void run(struct trial *t)
     free(t->on.buffer[FROM_WORKSPACE]);
 }
 
-/* How far the furthest element is from the oracle's, relative to the largest; 1 where bytes differ. */
+/* The largest difference from the oracle, relative to the largest value; 1 if bytes differ. */
 static double distance(const struct trial *t, uint32_t i)
 {
     const ferry_operand *o = operand_at(&t->op, i);
@@ -174,7 +175,7 @@ static void make_operation(struct om_numbers *n, struct trying what, ferry_op_de
         om_make(n, what.kind, 1, out);
 }
 
-/* 1: agrees, 0: does not, −1: the kernels leave it to others. */
+/* 1: equal, 0: different, −1: not supported by the kernels. */
 static int try_one(struct trying what, uint64_t seed)
 {
     struct om_numbers n = { seed * UINT64_C(0x9E3779B97F4A7C15) + what.kind };
@@ -209,6 +210,7 @@ static uint64_t number_of(const char *name, uint64_t usual)
     return value && *value ? strtoull(value, NULL, 10) : usual;
 }
 
+/* Memory of exactly that size, so that the sanitizer knows its end. */
 static int try_many(struct trying what)
 {
     uint64_t n = number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 20 : 100);
@@ -247,7 +249,7 @@ static void so_do_the_backward_passes(void)
     CU_ASSERT_EQUAL(bad, 0);
 }
 
-/* Of which chance makes few: so many operations are made until enough of them go by `lines`. */
+/* For rare operations: generates operations until enough of them use `lines`. */
 static int try_lines(int64_t lines)
 {
     struct trying what = { FERRY_OP_CONVOLUTION, NULL };
@@ -281,7 +283,7 @@ static void depthwise_lines_agree_too(void)
 #define HALVES 65536
 #define FLOATS (HALVES * 3 * 3)
 
-/* Copies `n` elements with that distance between them, in place of the device's kernels. */
+/* Copies `n` elements with that distance, instead of the device's kernels. */
 static void convert(ferry_dtype from, const void *x, ferry_dtype to, void *y, int64_t n,
                     int64_t step)
 {
@@ -299,7 +301,7 @@ static void convert(ferry_dtype from, const void *x, ferry_dtype to, void *y, in
     kernel_host_run(&t.plan.launch[0], &t.on);
 }
 
-/* Whether elements are bit by bit what the oracle makes of them; of what is no number, the sign. */
+/* Whether elements equal the oracle's bit by bit, including the sign of NaN. */
 static bool is_converted(ferry_dtype from, const void *x, ferry_dtype to, const void *y, int64_t n)
 {
     size_t size = ferry_dtype_size(to);
@@ -359,7 +361,7 @@ static void the_oracle_copies_every_dtype(void)
     }
 }
 
-/* Each half, what lies half way to the next one, and the floats before and behind all of these. */
+/* Each half, the midpoint to the next one, and the floats before and after all of these. */
 static void floats_around(ferry_dtype half, const uint16_t *halves, float *out)
 {
     for (int64_t i = 0; i < HALVES; i++) {
@@ -381,7 +383,7 @@ static void floats_around(ferry_dtype half, const uint16_t *halves, float *out)
     }
 }
 
-/* Every half in F32 and in the other half, every limit of rounding to halves: the oracle's bits. */
+/* Every half as F32 and as the other half, every limit of rounding to halves: the oracle's bits. */
 static void conversions_of_halves_have_the_oracles_bits(void)
 {
     static uint16_t halves[HALVES];

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * Work that was accepted and fails when it runs: whose copy it takes away, and whose it does not; and
- * that what is lost with it stays lost.
+ * Work that was accepted and fails when it runs: the copies that it invalidates, and those that it
+ * does not; and lost contents stay lost.
  */
 
 #define OLD   0x5a
@@ -25,7 +25,7 @@ static ferry_blob *blob_on(int i)
     return b;
 }
 
-/* A blob whose data and diff are on its device, done, and hold that. */
+/* A blob whose data and diff are on its device, done, with those values. */
 static ferry_blob *filled(int i, double data, double diff)
 {
     ferry_blob *b = blob_on(i);
@@ -118,7 +118,7 @@ static int op_copy_from(ferry_blob *b, ferry_blob *other)
 typedef int (*blob_op)(ferry_blob *b, ferry_blob *other);
 static const blob_op ops[] = { op_scale, op_update, op_fill, op_copy_from };
 
-/* Where the failed work is seen first. */
+/* The first call that reports the failed work. */
 static int seen_on_host(ferry_blob *b)
 {
     return ferry_blob_host_data(b) ? 0 : ferry_last_error_code();
@@ -175,7 +175,7 @@ static void failed_arithmetic_is_reported_by_every_read(void)
     wx_end();
 }
 
-/* What was computed from a copy that failed has failed with it. */
+/* A result computed from a copy that failed has failed as well. */
 static void arithmetic_on_a_copy_that_failed_has_failed_too(void)
 {
     ferry_blob *b;
@@ -222,7 +222,10 @@ static ferry_blob *lost_blob(void)
     return b;
 }
 
-/* A fill that could be undone keeps what is there until it is accepted; then that is of no interest. */
+/*
+ * A fill that can be undone keeps the old contents until it is accepted; afterwards they are
+ * dropped.
+ */
 static void a_fill_of_a_longer_blob_survives_the_loss_of_old_contents(void)
 {
     const float *p;
@@ -239,7 +242,7 @@ static void a_fill_of_a_longer_blob_survives_the_loss_of_old_contents(void)
     p = ferry_blob_host_data(b);
     CU_ASSERT(p && p[0] == 40 && p[47] == 40);
     (void)ferry_device_synchronize(
-        wx_dev(0)); /* which tells of the copy: nobody else was to know */
+        wx_dev(0)); /* which reports the copy: no other call should */
     ferry_blob_destroy(b);
     wx_end();
 }
@@ -267,7 +270,7 @@ static void a_lost_source_or_diff_does_not_read_as_zeros(void)
     FX_FAILS(FERRY_ELOST, ferry_blob_copy_from(b, lost, 0));
     CU_ASSERT(all_are(ferry_blob_host_data(b), 1));
     FX_OK_FATAL(ferry_blob_slice(lost, 0, COUNT / 2, &slice));
-    FX_FAILS(FERRY_ELOST, ferry_blob_fill_data(slice, 1)); /* the rest is not there to be kept */
+    FX_FAILS(FERRY_ELOST, ferry_blob_fill_data(slice, 1)); /* the rest cannot be kept */
     ferry_blob_destroy(slice);
     check_lost(lost);
     ferry_blob_destroy(lost);
@@ -284,7 +287,7 @@ static int read_on_host(ferry_memory *m)
     return ferry_memory_access(m, NULL, FERRY_READ, NULL, &ref);
 }
 
-/* Nobody's in particular: told once to the host, and the copies behind it take no blame. */
+/* Stray work: reported to the host once, and the copies after it are not invalidated. */
 static void a_kernel_of_the_programs_takes_no_copy_of_ferrys_along(void)
 {
     ferry_memory *m, *other;
@@ -310,7 +313,7 @@ static void a_kernel_of_the_programs_takes_no_copy_of_ferrys_along(void)
     wx_end();
 }
 
-/* On a queue of its own the program's work is noted: a copy of ferry's there does not hide it. */
+/* On a queue of its own the program's work is recorded: a copy by ferry there does not hide it. */
 static void a_failed_kernel_on_another_queue_is_reported_after_a_copy_of_ferrys(void)
 {
     ferry_memory *m, *other;
@@ -334,8 +337,8 @@ static void a_failed_kernel_on_another_queue_is_reported_after_a_copy_of_ferrys(
 }
 
 /*
- * A synchronize tells what has failed, and takes nothing from the event behind it: another thread's
- * wait for the queue is no part of a section.
+ * A synchronize reports failed work, and does not take it from the event after it: another thread's
+ * wait for the queue is not part of a section.
  */
 static void a_wait_for_the_queue_takes_no_failure_from_a_section(void)
 {
@@ -359,7 +362,9 @@ static void a_wait_for_the_queue_takes_no_failure_from_a_section(void)
     wx_end();
 }
 
-/* Nobody's work that failed is told to one synchronize, and not to the next one or an access. */
+/*
+ * A failure of stray work is reported to one synchronize, and not to the next one or to an access.
+ */
 static void a_synchronize_tells_of_the_programs_failure_once(void)
 {
     ferry_memory *m;
@@ -381,7 +386,9 @@ static void a_synchronize_tells_of_the_programs_failure_once(void)
 
 /* ---- what is kept ----------------------------------------------------------------------------- */
 
-/* Queues that take turns: what one waits for, the next need not. */
+/*
+ * Alternating queues: the next queue need not wait for the work that the previous one waited for.
+ */
 static void writes_through_many_queues_wait_for_one_each(void)
 {
     enum { QUEUES = 400 };
@@ -406,7 +413,7 @@ static void writes_through_many_queues_wait_for_one_each(void)
     wx_end();
 }
 
-/* What was evicted is on the host, and nothing is pending there. */
+/* Evicted contents are on the host, without pending work. */
 static void an_evicted_memory_keeps_no_event(void)
 {
     ferry_memory *m[20];
@@ -437,19 +444,22 @@ static void an_evicted_memory_keeps_no_event(void)
 
 #define THREADS 4
 
-/* So many rounds, of two operations each at the least, has a thread before it has another one fail. */
+/* A thread has that many rounds, of at least two operations each, before it fails another one. */
 #define APART 8
 
 static atomic_int wrong, told, failed;
 
-/* The first thread's: the seventh operation from here on fails, whoever's it is; there are as many more. */
+/*
+ * For the first thread: the seventh operation from here on fails, in whichever thread; as many more
+ * follow.
+ */
 static void have_one_fail(void)
 {
     wx_fail_later(0, SIM_CALL_OP, 7, FERRY_EDEVICE);
     atomic_fetch_add(&failed, 1);
 }
 
-/* Filled, changed and read: by the host as it should be, or not at all. */
+/* Filled, changed and read: the host reads the right values or gets an error. */
 static void *compute(void *arg)
 {
     int rounds = ferry_test_is_slow() ? 100 : 1000;
@@ -474,7 +484,10 @@ static void *compute(void *arg)
     return NULL;
 }
 
-/* Nothing wrong is read, and no more are told of a failure than work has failed. */
+/*
+ * No wrong value is read, and the number of reported failures does not exceed the failed
+ * operations.
+ */
 static void threads_on_one_queue_get_only_their_own_failures(void)
 {
     pthread_t threads[THREADS];
@@ -510,8 +523,8 @@ static const ferry_test_case cases[] = {
 /* ---- what nobody wants any more ----------------------------------------------------------------- */
 
 /*
- * A copy to the host is under way, from a device whose queue no other plugin can wait for, when the cpu
- * overwrites all: that the copy failed is nothing to whoever copies there next.
+ * A copy to the host is pending, from a device whose queue no other plugin can wait for, when the
+ * cpu overwrites everything: the failure of that copy must not affect later copies to the host.
  */
 static void an_earlier_copy_to_the_same_place_may_fail(void)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * What Caffe computed backward of every case of test-layer-cases: from topN_diff, where it was given, to
- * bottomN_diff and paramN_diff. Their force_backward reaches all that can be differentiated.
+ * Caffe's backward results for every case of test-layer-cases: from topN_diff, if it was given, to
+ * bottomN_diff and paramN_diff. Their force_backward reaches everything that can be differentiated.
  */
 
 #define TOLERANCE 1e-5
@@ -39,7 +39,7 @@ static ferry_blob *blob_of(const struct layer_case *c, char letter, int index)
     return ferry_net_blob_find(c->net, name);
 }
 
-/* Top 0 is bottom 0 where it works in place. */
+/* Top 0 is bottom 0 if it works in place. */
 static ferry_blob *top_of(const struct layer_case *c, int index)
 {
     ferry_blob *top = blob_of(c, 'y', index);
@@ -54,7 +54,7 @@ static bool fail(struct layer_case *c)
     return false;
 }
 
-/* The K-th inputs; false behind the last. */
+/* The K-th inputs; false after the last. */
 static bool set_bottoms(const struct layer_case *c, int run)
 {
     const ferry_io_entry *entry;
@@ -86,7 +86,7 @@ static bool run_forward(struct layer_case *c)
     return true;
 }
 
-/* A loss's tops are left with the weights that the net gave their diffs. */
+/* A loss's tops keep the weights that the net gave their diffs. */
 static bool run_backward(struct layer_case *c)
 {
     const ferry_io_entry *entry;
@@ -99,9 +99,9 @@ static bool run_backward(struct layer_case *c)
 }
 
 /*
- * HingeLoss keeps its margins in the bottom's diff between forward and backward; in these cases something
- * else had been written there, so that all margins count as positive. Here those are right where the
- * margin is, and 0 elsewhere.
+ * HingeLoss keeps its margins in the bottom's diff between forward and backward; in these cases
+ * other values had been written there, so that all margins count as positive. Those results are
+ * correct where the margin is positive, and 0 elsewhere.
  */
 static bool check_hinge(const struct layer_case *c)
 {
@@ -151,13 +151,13 @@ static void check_params(struct layer_case *c)
                   c->good;
 }
 
-/* Scale's factor, where there is nothing to sum over before its axes, is the one that Caffe writes. */
+/* Scale's factor: without axes to sum over before its own, Caffe overwrites it. */
 static bool accumulates(const struct layer_case *c, int param)
 {
     return param || (strncmp(c->name, "Scale_axis0.", 12) && strncmp(c->name, "Scale_all.", 10));
 }
 
-/* What is left of `before` after backward has added to what is its opposite. */
+/* The remainder of `before` after backward has accumulated its opposite. */
 static bool is_gone(const struct layer_case *c, int param, double before)
 {
     double sum = -1;
@@ -166,7 +166,7 @@ static bool is_gone(const struct layer_case *c, int param, double before)
     return sum >= 0 && sum <= before * TOLERANCE;
 }
 
-/* A second backward adds to the diffs of parameters. */
+/* A second backward accumulates into the diffs of parameters. */
 static void check_accumulation(struct layer_case *c)
 {
     int n = ferry_net_param_count(c->net, c->layer), i;
@@ -190,7 +190,7 @@ static void check_accumulation(struct layer_case *c)
                   c->good;
 }
 
-/* The prototxt with force_backward, which Caffe's could not have where there is an infogain matrix. */
+/* The prototxt with force_backward, which Caffe's could not have with an infogain matrix. */
 static char *read_forced(const char *path)
 {
     static const char force[] = "force_backward: true\n";

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /*
- * Every case of a layer that Caffe computed: nets/layers/TYPE_CASE.prototxt, where the layer is "l",
+ * Every layer case that Caffe computed: nets/layers/TYPE_CASE.prototxt, in which the layer is "l",
  * its bottoms x0, x1, …, its tops y0, y1, … or x0 in place; and TYPE_CASE.npz with bottomN, paramN,
  * topN, those of the K-th of several runs under NAME_runK, and paramN_after.
  */
@@ -21,7 +21,7 @@ struct layer_case {
     bool good;
 };
 
-/* NAME0_runK where there is one, else NAME0 if `last` or there are no runs. */
+/* NAME0_runK if it exists, else NAME0 if `last` or there are no runs. */
 static const ferry_io_entry *of_run(const struct layer_case *c, const char *name, int index,
                                     int run, bool plain)
 {
@@ -135,7 +135,7 @@ static void run_case(struct layer_case *c)
     check_params(c);
 }
 
-/* The case of a prototxt; false where it is not as Caffe has it. */
+/* Runs the case of a prototxt; false if it differs from Caffe. */
 static bool check_case(const char *path)
 {
     struct layer_case c = { .good = true };

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 /*
- * Layers that read data: pictures, lists and databases that the test writes itself, read through nets, and
- * those that are damaged.
+ * Data layers: pictures, lists and databases that the test writes, read through nets, and damaged
+ * ones.
  */
 #if defined(FERRY_NET_HAVE_PNG) && defined(FERRY_NET_HAVE_LMDB)
 
@@ -179,7 +179,10 @@ static void a_batch_takes_the_size_of_its_picture(void)
     fx_end();
 }
 
-/* In TRAIN crops are anywhere and mirrored or not: each is a part of the picture, many are seen. */
+/*
+ * In TRAIN crops are at random positions and mirrored or not: each is a part of the picture, and
+ * many different ones occur.
+ */
 static void training_crops_and_mirrors_by_the_seed(void)
 {
     bool seen[3][4][2] = { { { 0 } } };
@@ -326,7 +329,7 @@ static void a_batch_takes_the_size_of_its_record(void)
 
 /* ---- HDF5Data -------------------------------------------------------------------------------------- */
 
-/* Rows of that shape, row after row all of one number, from `first` on. */
+/* Rows of that shape, each row with one value, from `first` on. */
 static int write_rows(const char *name, int first, int rank, const int64_t *shape)
 {
     ferry_blob *rows = NULL;
@@ -345,7 +348,7 @@ static int write_rows(const char *name, int first, int rank, const int64_t *shap
     return err;
 }
 
-/* Of as many elements, too; but for axes of one in front. */
+/* Equal numbers of elements suffice, except for leading axes of one. */
 static void rows_of_another_shape_are_named(void)
 {
     static const int64_t shape[] = { 3, 2, 3 }, same[] = { 3, 1, 2, 3 }, turned[] = { 3, 3, 2 };
@@ -371,7 +374,7 @@ static void rows_of_another_shape_are_named(void)
     fx_end();
 }
 
-/* Files of 3 and 5 rows: each row once in 8, whole, in more than one order. */
+/* Files of 3 and 5 rows: each row once in 8, complete, in more than one order. */
 static void shuffled_rows_come_once_a_round(void)
 {
     ferry_net *net;
@@ -511,7 +514,7 @@ static void damaged_data_are_one_error_with_file_record_and_layer(void)
     fx_end();
 }
 
-/* The header alone of a PNG that would take 4 GB: nothing is allocated for it. */
+/* Only the header of a PNG that would take 4 GB: nothing is allocated for it. */
 static void a_picture_is_not_larger_than_the_limit(void)
 {
     static const unsigned char header[] = { 0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00,
@@ -536,7 +539,7 @@ static void a_picture_is_not_larger_than_the_limit(void)
     fx_end();
 }
 
-/* A pipe in the place of a file is refused at once, whichever field names it. */
+/* A pipe in place of a file is refused at once, whichever field names it. */
 static void no_pipe_is_waited_for(void)
 {
     static const char *const layers[] = {
@@ -552,7 +555,7 @@ static void no_pipe_is_waited_for(void)
 
     fx_device();
     snprintf(pipe, sizeof pipe, "%s", df_in("pipe"));
-    unlink(pipe); /* of the backend before */
+    unlink(pipe); /* of the previous backend */
     CU_ASSERT_EQUAL_FATAL(mkfifo(pipe, 0600), 0);
     snprintf(line, sizeof line, "%s 0\n", pipe);
     df_write_text("pipe.list", line);

@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* DummyData, whose fillers draw: each with its bounds and its spread. */
+/* DummyData, whose fillers are random: each with its range and variance. */
 
 #define COUNT 640
 
-/* Bounds and mean square of twice what each draws, and whether each forward draws anew. */
+/*
+ * Range and mean square of the values of each, drawn twice, and whether each forward draws new
+ * ones.
+ */
 static const struct {
     const char *filler;
     double least, most, square; /* 0: items of 32 have the sum 2 */

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Layers for which there are no numbers of Caffe's: of forks, and states. The numbers are by hand. */
+/*
+ * Layers of Caffe's forks, and states, for which Caffe has no numbers. The expected values were
+ * computed by hand.
+ */
 
 #define X(shape) "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " shape " } } }\n"
 #define U(shape) \
@@ -184,7 +187,7 @@ static void interp_lays_corners_on_corners(void)
     ferry_net_close(net);
 }
 
-/* One anchor of 16 × 16 on each of two places; the better one is put first, the rest is 0. */
+/* One anchor of 16 × 16 at each of two positions; the better one comes first, the rest is 0. */
 static void proposals_are_the_best_regions_that_do_not_overlap(void)
 {
     ferry_net *net = open_text(X("dim: 1 dim: 2 dim: 1 dim: 2") U("dim: 1 dim: 4 dim: 1 dim: 2") V(
@@ -198,7 +201,7 @@ static void proposals_are_the_best_regions_that_do_not_overlap(void)
     run(net);
     HOLDS(net, "y", 0, 16, 0, 32, 16, 0, 0, 0, 16, 16, 0, 0, 0, 0, 0);
     HOLDS(net, "s", 0.7f, 0.1f, 0);
-    FEED(net, "u", 0, -1, 0, 0, 0, 0, 0, 0); /* the second lies on the first */
+    FEED(net, "u", 0, -1, 0, 0, 0, 0, 0, 0); /* the second covers the first */
     run(net);
     HOLDS(net, "s", 0.7f, 0, 0);
     ferry_net_close(net);
@@ -217,7 +220,9 @@ static void an_average_without_padding_counts_elements_in_the_image(void)
     ferry_net_close(net);
 }
 
-/* Of a column by itself, in rows and across: the last window begins behind the image, as in Caffe. */
+/*
+ * Of a column by itself, in rows and across: the last window begins after the image, as in Caffe.
+ */
 static void a_last_window_may_begin_behind_the_image(void)
 {
     ferry_net *net = open_text(
@@ -241,7 +246,7 @@ static void a_last_window_may_begin_behind_the_image(void)
 
 /* ---- data of files -------------------------------------------------------------------------------- */
 
-/* Rows of digits: 3000 in the first file, 5000 in the second; a batch may have some of both. */
+/* Rows of digits: 3000 in the first file, 5000 in the second; a batch may have rows of both. */
 static void rows_go_on_from_file_to_file_and_begin_again(void)
 {
     const char *list = ferry_test_data("nets/train/train.txt");
@@ -282,7 +287,7 @@ static void rows_go_on_from_file_to_file_and_begin_again(void)
     ferry_net_close(net);
 }
 
-/* What Caffe's `train` printed first, from the same weights and rows. */
+/* Caffe's `train` printed these first losses, from the same weights and rows. */
 static void a_training_net_begins_with_caffes_loss(void)
 {
     ferry_net_options o = { .struct_size = sizeof o, .phase = FERRY_PHASE_TRAIN };
@@ -346,7 +351,7 @@ static void data_and_parameters_make_tops(void)
     ferry_net_close(net);
 }
 
-/* Neither the next blob nor the next forward begins where one began before. */
+/* Neither the next blob nor the next forward repeats an earlier starting point. */
 static void random_numbers_go_on(void)
 {
     ferry_net *net = open_text("layer { name: 'd' type: 'DummyData' top: 'a' top: 'b' "
@@ -364,7 +369,7 @@ static void random_numbers_go_on(void)
     ferry_net_close(net);
 }
 
-/* A net with an HDF5Output of that file, which may write in a folder; or an error. */
+/* A net with an HDF5Output of that file, which may write to a folder; or an error. */
 static int open_output(const char *file, const char *allowed, ferry_net **out)
 {
     char text[2048];
@@ -423,7 +428,7 @@ static void no_file_makes_a_layer_write_elsewhere(void)
     char folder[] = "/tmp/ferry-out-XXXXXX", path[256], inner[64];
     static const struct {
         const char *file;
-        bool allowed; /* a folder is */
+        bool allowed; /* a folder is given */
         int code;
         const char *word;
     } paths[] = {
@@ -470,7 +475,7 @@ static void no_file_makes_a_layer_write_elsewhere(void)
     CU_ASSERT_EQUAL(system(path), 0);
 }
 
-/* A folder that becomes a link after the net was opened is not followed. */
+/* A folder that is replaced by a link after the net was opened is not followed. */
 static void a_path_is_looked_at_before_each_file(void)
 {
     char folder[] = "/tmp/ferry-out-XXXXXX", path[128];
@@ -490,7 +495,7 @@ static void a_path_is_looked_at_before_each_file(void)
     CU_ASSERT_EQUAL(system(path), 0);
 }
 
-/* What follows is reshaped within the forward pass, to nothing and back. */
+/* Later layers are reshaped within the forward pass, to no elements and back. */
 static void mvn_has_a_top_of_four_axes(void)
 {
     static const struct {
@@ -609,7 +614,7 @@ static void files_that_are_not_there_are_named(void)
     "num_output: 1 weight_filler { type: 'constant' value: 0.5 } "                       \
     "bias_filler { type: 'constant' value: 0.25 }"
 
-/* Two steps in one forward are one step in each of two, unless cont cuts. */
+/* Two steps in one forward equal one step in each of two, unless cont resets the state. */
 static void a_recurrent_state_lives_until_cont_cuts_it(void)
 {
     ferry_net *both =

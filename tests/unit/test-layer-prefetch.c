@@ -19,8 +19,8 @@
 #include "net/model/training.h"
 
 /*
- * Layers that read ahead on a thread: what a net sees is what it would see without one, in order, failures
- * among it, and can be had again from any position.
+ * Layers that prefetch on a thread: a net sees the same data as without a thread, in order,
+ * including failures, and can be restored to any position.
  */
 #if defined(FERRY_NET_HAVE_PNG) && defined(FERRY_NET_HAVE_LMDB)
 
@@ -71,7 +71,7 @@ static int write_rows(const char *name, int first, int n)
 static ferry_device *device;
 static int rank, ranks; /* of the nets that are opened */
 
-/* The first thing in a case. */
+/* Called first in a case. */
 static void begin(void)
 {
     device = fx_device();
@@ -85,7 +85,7 @@ static void begin(void)
     df_write_text("ends", "0 1\n1 2\nnowhere 3\n2 4\n");
 }
 
-/* NULL where this build cannot read it; says why. */
+/* NULL, after printing the reason, if this build cannot read it. */
 __attribute__((format(printf, 1, 2))) static ferry_net *open_net(const char *fmt, ...)
 {
     ferry_net_options o = { .struct_size = sizeof o, .phase = FERRY_PHASE_TRAIN, .seed = 7 };
@@ -141,7 +141,7 @@ static bool same_blob(ferry_net *a, ferry_net *b, int index)
            !memcmp(px, py, (size_t)ferry_blob_element_count(x) * sizeof(float));
 }
 
-/* Runs both; their blobs are of one shape and have the same bits. */
+/* Runs both; their blobs have equal shapes and bits. */
 static bool run_alike(ferry_net *a, ferry_net *b)
 {
     bool same = true;
@@ -176,7 +176,10 @@ static void reading_ahead_has_the_same_bits_in_the_same_order(void)
     fx_end();
 }
 
-/* The position is that of what was used, however much was read; from there all goes on alike. */
+/*
+ * The position is that of the used records, however many were prefetched; from there both continue
+ * identically.
+ */
 static void a_position_is_gone_to_from_anywhere(void)
 {
     begin();
@@ -210,7 +213,7 @@ static void a_position_is_gone_to_from_anywhere(void)
     fx_end();
 }
 
-/* Item `at` of blob `index` of one net is item `of` of the other's. */
+/* Item `at` of blob `index` of one net equals item `of` of the other's. */
 static bool same_item(ferry_net *a, ferry_net *b, int index, int64_t at, int64_t of)
 {
     const ferry_blob *x = ferry_net_blob_at(a, index), *y = ferry_net_blob_at(b, index);
@@ -223,7 +226,7 @@ static bool same_item(ferry_net *a, ferry_net *b, int index, int64_t at, int64_t
            !memcmp(px + (size_t)at * size, py + (size_t)of * size, size);
 }
 
-/* A batch of each of three ranks, beside three batches of one that is alone. */
+/* A batch of each of three ranks, compared with three batches of a single process. */
 static int round_of_ranks(ferry_net **of, ferry_net *alone)
 {
     int64_t batch = ferry_blob_dim(ferry_net_blob_at(alone, 0), 0), i;
@@ -298,7 +301,7 @@ static void fails_with(ferry_net *net, int code, const char *word)
     }
 }
 
-/* The third picture is missing; it is there in time for another try. */
+/* The third picture is missing; it exists when the layer retries. */
 static void a_failure_is_reported_when_its_batch_is_requested(void)
 {
     ferry_net *net;
@@ -370,7 +373,7 @@ static int count_batch(void *arg, struct ferry__batch *batch)
     return 0;
 }
 
-/* Waits until so many were read, and then a little for one too many. */
+/* Waits until that many were read, and then a little longer, in case one too many is read. */
 static int read_up_to(int n)
 {
     struct timespec tick = { 0, 1000000 };
@@ -382,7 +385,10 @@ static int read_up_to(int n)
     return n_read;
 }
 
-/* Four ahead and the caller's: behind the fifth it rests until two are left, and then reads three. */
+/*
+ * Four prefetched and the caller's: after the fifth it sleeps until two are left, and then reads
+ * three.
+ */
 static void the_prefetch_thread_is_woken_when_half_is_consumed(void)
 {
     static const int read[] = { 5, 5, 5, 8, 8, 8, 11 };
@@ -430,8 +436,8 @@ static double close_once(void)
 }
 
 /*
- * A batch takes long, here for four of them; what ends the thread is the end of a record. On a machine with
- * other work to do that may take long once, and not always.
+ * A batch takes long, here because of four threads; the prefetch thread stops at the end of a
+ * record. On a busy machine that may occasionally take long.
  */
 static void closing_waits_for_a_record_at_most(void)
 {

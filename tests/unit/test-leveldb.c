@@ -13,7 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Databases that libleveldb has written, whole and damaged. FERRY_TEST_LONG: 2,800 mutants in place of 280. */
+/*
+ * Databases that libleveldb wrote, intact and damaged. FERRY_TEST_LONG: 2,800 mutants instead of
+ * 280.
+ */
 
 #ifdef FERRY_NET_HAVE_LEVELDB
 
@@ -43,12 +46,12 @@ static void shell(const char *format, const char *a, const char *b)
 
 static const struct shape {
     const char *name;
-    int records, key_size, value_size, large_every; /* every so many records one of 100,000 bytes */
+    int records, key_size, value_size, large_every; /* every n-th record has 100,000 bytes */
     int per_batch;
     bool scattered;      /* not in the order of their keys */
-    int deleted_every;   /* every so many records one is deleted afterwards */
-    int rewritten_every; /* every so many records one gets another value afterwards */
-    size_t buffer;       /* bytes that a log has before they become a table */
+    int deleted_every;   /* every n-th record is deleted afterwards */
+    int rewritten_every; /* every n-th record gets another value afterwards */
+    size_t buffer;       /* maximum bytes of a log before it becomes a table */
     bool compressed, reopened;
 } shapes[] = {
     { "one", 1, 8, 20, 0, 1, false, 0, 0, 1 << 26, false, false },
@@ -89,7 +92,7 @@ static void make_key(const struct shape *s, int i, struct text *key)
         key->bytes[8] = '_';
 }
 
-/* Every other value is one byte over and over, which compresses. */
+/* Every other value is one repeated byte, which compresses. */
 static void make_value(const struct shape *s, int round, int i, struct text *value)
 {
     value->size = (size_t)s->value_size + mix((uint32_t)i) % 7;
@@ -160,7 +163,7 @@ static void write_shape(const struct shape *s)
 
 /* ---- whole databases ------------------------------------------------------------------------------- */
 
-/* The record that ferry is at is the one that libleveldb has; the case ends where it is not. */
+/* ferry's current record equals libleveldb's; otherwise the case ends. */
 static void same(const struct ferry__database *db, leveldb_iterator_t *it)
 {
     size_t key_size, value_size, size, n = strlen(in_folder(""));
@@ -195,7 +198,7 @@ static int walk(struct ferry__database *db, leveldb_iterator_t *it)
     return records;
 }
 
-/* ferry reads a copy, since libleveldb changes what it opens. */
+/* ferry reads a copy, because libleveldb changes the files that it opens. */
 static void compare(const struct shape *s)
 {
     leveldb_readoptions_t *how = leveldb_readoptions_create();
@@ -234,7 +237,7 @@ static void records_are_those_of_libleveldb(void)
     }
 }
 
-/* Applies to each file of a database whose name ends so; returns how many there are. */
+/* Applies `act` to each file of a database whose name ends that way; returns their number. */
 static int each_file(const char *path, const char *suffix, void (*fn)(const char *file))
 {
     DIR *dir = opendir(path);
@@ -275,7 +278,7 @@ static void tables_of_older_versions_are_read(void)
     ferry__database_close(db);
 }
 
-/* Steps through so many records at most; the error that ends it. */
+/* Steps through at most that many records; returns the error that ends it. */
 static int read_all(const char *path, int records)
 {
     struct ferry__database *db = NULL;
@@ -477,7 +480,7 @@ static void put_checksum(unsigned char *to, uint32_t value)
         to[i] = (unsigned char)(value >> (8 * i));
 }
 
-/* Makes the checksums of a log or a manifest right again, part by part. */
+/* Recomputes the checksums of a log or a manifest, part by part. */
 static void mend_log(struct bytes b)
 {
     size_t at = 0;
@@ -507,7 +510,7 @@ static uint64_t varint(const unsigned char **p)
     }
 }
 
-/* Where the blocks of a whole table are: of the index, from which the others are known, last. */
+/* The offsets of the blocks of an intact table; the index, which has the other offsets, is last. */
 static int find_blocks(struct bytes b, size_t blocks[][2], int most)
 {
     const unsigned char *p = b.at + b.size - 48, *end;
@@ -562,7 +565,7 @@ static void change_bytes(struct bytes b, size_t from, size_t to)
     }
 }
 
-/* How a mutant ends: 0 all of it was read, 1 opening failed, 2 a step failed. */
+/* The result of a mutant: 0 all of it was read, 1 opening failed, 2 a step failed. */
 static int read_mutant(int records)
 {
     struct ferry__database *db = NULL;
@@ -578,7 +581,7 @@ static int read_mutant(int records)
         volatile unsigned char sum = 0;
 
         ferry__database_record(db, &value, &size);
-        for (size_t i = 0; i < size; i += 61) /* it is there */
+        for (size_t i = 0; i < size; i += 61) /* it exists */
             sum = (unsigned char)(sum + ((const unsigned char *)value)[i]);
         err = ferry__database_step(db);
     }
@@ -605,7 +608,7 @@ static void mutate_log(struct bytes b)
 
 static void mutate_table(struct bytes b, size_t blocks[][2], int n)
 {
-    size_t at = (size_t)(chance(3) ? n - 1 : (int)chance((uint32_t)n)); /* the index most of all */
+    size_t at = (size_t)(chance(3) ? n - 1 : (int)chance((uint32_t)n)); /* mostly the index */
     size_t from = blocks[at][0], size = blocks[at][1] + 1;
 
     if (!chance(4))
@@ -617,7 +620,7 @@ static void mutate_table(struct bytes b, size_t blocks[][2], int n)
     mend_table(b, blocks, n);
 }
 
-/* Damages one file of the copy, reads that, and puts the file back. */
+/* Damages one file of the copy, reads the database, and restores the file. */
 static int try_mutant(const struct shape *s, const char *suffix)
 {
     static size_t blocks[4096][2];
@@ -646,7 +649,7 @@ static int try_mutant(const struct shape *s, const char *suffix)
     return end;
 }
 
-/* The manifest, whose name ends with digits, is called as CURRENT has it. */
+/* The name of the manifest ends with digits; CURRENT contains it. */
 static const char *manifest(void)
 {
     static char name[32];

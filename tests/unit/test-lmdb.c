@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Databases that liblmdb has written, whole and damaged. FERRY_TEST_LONG: 2,000 mutants in place of 240. */
+/*
+ * Databases that liblmdb wrote, intact and damaged. FERRY_TEST_LONG: 2,000 mutants instead of 240.
+ */
 
 #ifdef FERRY_NET_HAVE_LMDB
 
@@ -33,10 +35,10 @@ static const char *in_folder(const char *name)
 
 static const struct shape {
     const char *name;
-    int records, key_size, value_size, large_every; /* every so many records one of 30,000 bytes */
+    int records, key_size, value_size, large_every; /* every n-th record has 30,000 bytes */
     int per_transaction;
     bool scattered;     /* not in the order of their keys */
-    int deleted_every; /* every so many records one is deleted afterwards */
+    int deleted_every; /* every n-th record is deleted afterwards */
 } shapes[] = {
     { "one", 1, 8, 20, 0, 1000, false, 0 },
     { "small", 30, 8, 100, 0, 1000, false, 0 },
@@ -61,7 +63,7 @@ static uint32_t mix(uint32_t n)
     return n ^ (n >> 16);
 }
 
-/* Record i of a shape, in `key` and `value`, which have room. */
+/* Record i of a shape, in `key` and `value`, which are large enough. */
 static void make_record(const struct shape *s, int i, MDB_val *key, MDB_val *value)
 {
     int named = s->scattered ? (int)((uint64_t)i * 7919 % (uint64_t)s->records) : i;
@@ -115,7 +117,7 @@ static void write_shape(const struct shape *s)
 
 /* ---- whole databases ------------------------------------------------------------------------------ */
 
-/* The record that ferry is at is the one that liblmdb has; the case ends where it is not. */
+/* ferry's current record equals liblmdb's; otherwise the case ends. */
 static void same(const struct ferry__database *db, const MDB_val *key, const MDB_val *value)
 {
     const void *got;
@@ -134,7 +136,7 @@ static void same(const struct ferry__database *db, const MDB_val *key, const MDB
     CU_ASSERT_EQUAL_FATAL(memcmp(at + 9, key->mv_data, all), 0);
 }
 
-/* Twice through all of it, and to some places at random. Returns how deep the tree is. */
+/* Twice through all of it, and to random positions. Returns the depth of the tree. */
 static unsigned compare(const char *name)
 {
     MDB_env *env = open_env(name, MDB_RDONLY);
@@ -262,7 +264,7 @@ static void pages_may_have_other_sizes(void)
     }
 }
 
-/* One field of the file by hand, and what comes of it. */
+/* Changes one field of the file by hand, and checks the result. */
 static void a_damaged_field_is_named(void)
 {
     static const struct {
@@ -379,7 +381,7 @@ static struct bytes slurp(const char *name)
     return b;
 }
 
-/* A number of a page's or a node's head, or of a meta, becomes another one. */
+/* Changes a number in the header of a page or a node, or in a meta. */
 static void change_field(struct bytes b, size_t page, size_t pages)
 {
     static const uint64_t odd[] = { 0,      1,      2,      3,          16,        0x7fff,
@@ -389,7 +391,7 @@ static void change_field(struct bytes b, size_t page, size_t pages)
     unsigned char *p = b.at + chance(chance(3) ? (uint32_t)pages : 2) * page;
     uint64_t value = chance(2) ? odd[chance(11)] : chance((uint32_t)pages + 2);
 
-    if (!chance(3)) { /* of a node that there may be */
+    if (!chance(3)) { /* of a valid node */
         size_t node = (size_t)p[16 + 2 * chance(4)] | (size_t)p[17] << 8;
 
         in = node <= page - 16 ? node + 2 * chance(4) : in;
@@ -417,7 +419,7 @@ static size_t mutate(struct bytes b, size_t page)
             b.at[to * page + i] = kept;
         }
         return b.size;
-    case 3: /* one page in the place of another, with the number that is wanted there */
+    case 3: /* one page in place of another, with the expected page number */
         memmove(b.at + to * page, b.at + from * page, page);
         put_le(b.at + to * page, to, 8);
         return b.size;
@@ -428,7 +430,7 @@ static size_t mutate(struct bytes b, size_t page)
     }
 }
 
-/* How a mutant ends: 0 all of it was read, 1 opening failed, 2 a step failed. */
+/* The result of a mutant: 0 all of it was read, 1 opening failed, 2 a step failed. */
 static int read_mutant(const char *path, size_t file_size, int records)
 {
     struct ferry__database *db = NULL;
@@ -445,7 +447,7 @@ static int read_mutant(const char *path, size_t file_size, int records)
 
         ferry__database_record(db, &value, &size);
         CU_ASSERT_FATAL(size <= file_size);
-        for (size_t i = 0; i < size; i += 61) /* it is there */
+        for (size_t i = 0; i < size; i += 61) /* it exists */
             sum = (unsigned char)(sum + ((const unsigned char *)value)[i]);
         err = ferry__database_step(db);
     }

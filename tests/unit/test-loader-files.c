@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the loader reads from a file before a line of it runs. */
+/* The checks of the loader before code of a file runs. */
 
 /* ---- what a file says ----------------------------------------------------------------------- */
 
@@ -131,7 +131,9 @@ static size_t segment(const unsigned char *bytes, uint32_t type)
     return (size_t)((const unsigned char *)p - bytes);
 }
 
-/* One wrong byte each: without these the search cannot read which libraries the file needs. */
+/*
+ * One wrong byte each: without these the search cannot determine the libraries that the file needs.
+ */
 static const struct damage {
     const char *reason;
     uint32_t segment; /* whose header is changed; PT_NULL: the dynamic section */
@@ -217,7 +219,7 @@ static void every_prefix_of_a_plugin_is_refused_or_read_without_harm(void)
                                 .machine = EM_X86_64,
                                 .abi_major = FERRY_ABI_MAJOR };
     FILE *file = fopen(path, "rb");
-    bool was_whole = false; /* what is whole stays so with more bytes behind it */
+    bool was_whole = false; /* a complete file stays valid with more bytes after it */
     size_t size;
 
     CU_ASSERT_FATAL(file && bytes);
@@ -225,7 +227,7 @@ static void every_prefix_of_a_plugin_is_refused_or_read_without_harm(void)
     fclose(file);
     memcpy(&self.machine, bytes + 18, 2);
     for (size_t n = 0; n < size; n += n < 4096 ? 1 : 97) {
-        unsigned char *copy = malloc(n + 1); /* exactly that long, for the sanitizer to see */
+        unsigned char *copy = malloc(n + 1); /* exactly that long, for the sanitizer to check */
         struct ferry__bytes file_of = { .fd = -1, .memory = copy, .size = n };
         ferry_plugin_descriptor note;
         struct ferry__refusal refusal = { 0 };

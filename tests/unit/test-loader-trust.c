@@ -12,16 +12,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Whom the loader believes: who may write what it opens, and what it opens for whom. */
+/*
+ * The loader's trust: the owners and writers of files that it opens, and the users that it opens
+ * them for.
+ */
 
-#define STARTS 150 /* of a program that loads while somebody exchanges the file */
+/* number of starts of a program that loads while another process exchanges the file */
+#define STARTS 150
 
-/* What fakes' "needy" was linked with; the tests write over it. */
+/* The entries that the fake "needy" was linked with; the tests overwrite them. */
 #define RUNPATH "/ferry/tests/write/over/this/runpath/before/it/is/ever/searched"
 
 /* ---- exchanged behind our back -------------------------------------------------------------- */
 
-/* A program of its own, which says by its end how it went: 0 loaded, 1 refused, a signal: taken in. */
+/* A separate program, whose exit status is its result: 0 loaded, 1 refused, a signal: attacked. */
 static int start(const char *folder)
 {
     int status = -1;
@@ -70,10 +74,10 @@ static void a_file_exchanged_between_the_look_and_dlopen_never_runs(void)
     waitpid(other, NULL, 0);
     printf("%d starts: %d loaded, %d refused, %d taken in\n", STARTS, loaded, refused, taken_in);
     CU_ASSERT_EQUAL(taken_in, 0);
-    CU_ASSERT(refused > 0); /* they did meet */
+    CU_ASSERT(refused > 0); /* loads and exchanges did overlap */
 }
 
-/* What was loaded by a descriptor goes by its path, and two descriptors are two files. */
+/* A file loaded by a descriptor has the descriptor's path, and two descriptors are two files. */
 static int see_name(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
@@ -132,7 +136,7 @@ static void a_file_writable_by_its_group_is_a_warning_and_refused_when_root_load
     if (geteuid() != 0)
         return;
     CU_ASSERT_EQUAL_FATAL(chmod(path, 0755), 0);
-    child = fork(); /* the other half, as somebody else */
+    child = fork(); /* the other half, as another user */
     if (child == 0) {
         if (chmod(fakes_path(folder, ".."), 0755) != 0 || setgid(54321) != 0 || setuid(54321) != 0)
             _exit(2);
@@ -145,7 +149,10 @@ static void a_file_writable_by_its_group_is_a_warning_and_refused_when_root_load
 
 /* ---- what a plugin needs -------------------------------------------------------------------- */
 
-/* The fake "needy" in a folder of its own, whose RUNPATH begins so and goes on with slashes. */
+/*
+ * The fake "needy" in a folder of its own, whose RUNPATH begins with the text and is padded with
+ * slashes.
+ */
 static const char *needy(const char *folder, const char *runpath, char last)
 {
     const char *path = fakes_put(folder, "needy", NULL);
@@ -169,7 +176,7 @@ static void check_needy(const char *runpath, char last, const char *reason)
     ferry_runtime_close(rt);
 }
 
-/* The same, where the reason is the whole entry, with its slashes, and then what is wrong there. */
+/* The same, for a reason that consists of the whole entry, with its slashes, and the error. */
 static void check_entry(const char *runpath, const char *fault)
 {
     char reason[2048];
@@ -199,7 +206,10 @@ static void a_runpath_into_which_others_can_put_a_file_is_refused(void)
     check_needy(fakes_path(sticky, "no"), '/', reason);
 }
 
-/* A folder that root's group, or whose ever, may write, with the bit that helps only what is in it. */
+/*
+ * A folder that is writable by root's group, or by all users, with the sticky bit, which only
+ * protects existing files.
+ */
 static void a_sticky_folder_of_a_group_is_one_that_others_can_put_a_file_into(void)
 {
     const char *shared = fakes_folder(), *folder = fakes_folder();
@@ -227,7 +237,7 @@ static void a_runpath_of_which_a_word_is_not_known_is_refused(void)
         check_entry(entries[i], "what $LIB and $PLATFORM are is not known");
 }
 
-/* Below a folder of a RUNPATH the linker looks first where nobody wrote that it should. */
+/* In a folder of a RUNPATH the linker first searches subfolders that the entry does not name. */
 static void where_the_linker_looks_below_a_runpath_is_looked_at(void)
 {
     static const char *const below[] = { "glibc-hwcaps", "glibc-hwcaps/x86-64-v2", "x86_64",
@@ -279,7 +289,7 @@ static void a_needed_library_by_a_relative_path_is_refused(void)
     ferry_runtime_close(rt);
 }
 
-/* Copies the library that "needy" needs. */
+/* Copies the library that "needy" requires. */
 static void put_library(const char *folder)
 {
     const char *build = getenv("FERRY_TEST_BUILDDIR");

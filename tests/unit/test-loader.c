@@ -392,7 +392,7 @@ static void a_disabled_plugin_is_never_loaded(void)
 
 /* ---- more rights than the caller ------------------------------------------------------------ */
 
-/* Run with secure.so preloaded: what a set-user-ID program would see. */
+/* Run with secure.so preloaded: the view of a set-user-ID program. */
 static void inner_secure(void)
 {
     const char *path = getenv("FERRY_TEST_SECURE_PATH");
@@ -449,7 +449,7 @@ static void inner_secure_takes_vendors_variables_out(void)
     ferry_runtime_close(rt);
 }
 
-/* What that program printed, shown if it failed. */
+/* The output of that program, shown if it failed. */
 static void show(const char *path)
 {
     char line[1024];
@@ -501,7 +501,7 @@ static void a_program_with_more_rights_ignores_the_environment_and_says_so_once(
 static const ferry_test_case inner_cases[] = {
     FERRY_TEST(inner_secure), FERRY_TEST(inner_secure_refuses_group_writable_files),
     FERRY_TEST(
-        inner_secure_takes_vendors_variables_out), /* the last: it takes those of the tests */
+        inner_secure_takes_vendors_variables_out), /* last, because it replaces the tests' own */
 };
 
 static const ferry_test_case cases[] = {

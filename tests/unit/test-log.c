@@ -100,7 +100,7 @@ static void *say_much(void *arg)
     return arg;
 }
 
-/* Says nothing, but comes by, as any call does that takes a lock. */
+/* Logs nothing, but delivers pending lines, like any call that takes a lock. */
 static void come_by(void)
 {
     ferry__log_hold();
@@ -130,7 +130,7 @@ static void *say_one(void *arg)
     return NULL;
 }
 
-/* A callback that waits for another thread, which has something to say meanwhile. */
+/* A callback that waits for another thread, which logs meanwhile. */
 static void wait_for_another(void *arg, int level, const char *line)
 {
     pthread_t thread;
@@ -159,9 +159,11 @@ static void no_thread_waits_for_a_callback(void)
 
 #define TALKERS  3
 #define SAID     5000
-#define MOST_OWN 20 /* a line of one's own, a few of others', and what was dropped */
+/* a line of the thread's own, a few of others', and the note of dropped lines */
+#define MOST_OWN 20
 
-static _Thread_local unsigned handed; /* lines that this thread's present call has handed over */
+static _Thread_local unsigned handed; /* number of lines that this thread's current call has
+                                       * delivered */
 static atomic_uint most_handed, heard, dropped;
 static atomic_bool inside_first, hush;
 
@@ -222,7 +224,7 @@ static void a_thread_passes_on_only_a_few_lines_of_others(void)
     ferry_log_set_handler(NULL, NULL);
 }
 
-/* The first line's callback returns once everything has been said. */
+/* The first line's callback returns after all lines were logged. */
 static void hear_late(void *arg, int level, const char *line)
 {
     (void)arg;
@@ -239,7 +241,7 @@ static void *say_first(void *arg)
     return arg;
 }
 
-/* Another thread is in the callback while this one says all of SAID. */
+/* Another thread is in the callback while this one logs all lines of SAID. */
 static void leave_many_lines(void)
 {
     pthread_t thread;

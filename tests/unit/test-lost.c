@@ -5,9 +5,9 @@
 #include <string.h>
 
 /*
- * A device is lost, the home of memories and the owner of their host blocks as it may be: what is
- * valid elsewhere is there to be read and written. A lost device stays lost, so that each case has a
- * world of its own.
+ * A lost device that is the home of memories or the owner of their host blocks: contents that are
+ * valid elsewhere can be read and written. A lost device stays lost, so each case has a world of
+ * its own.
  */
 
 #define OLD 0x5a
@@ -15,7 +15,10 @@
 
 #define MANY 6
 
-/* Their home is dev0, and dev1 has what they hold: alone, beside dev0, or beside the host. */
+/*
+ * Their home is dev0, and dev1 has the contents: alone, together with dev0, or together with the
+ * host.
+ */
 static ferry_memory *held_by_the_other(int i)
 {
     ferry_memory *m = wx_memory(0);
@@ -78,7 +81,7 @@ static void the_host_overwrites_contents_of_the_other_device(void)
     release_all(m);
 }
 
-/* Whichever way it was: the lost copy is as if it had not been there. */
+/* In either case the lost copy is treated as missing. */
 static void work_runs_where_a_copy_is_left(void)
 {
     const int64_t shape[] = { 1024 };
@@ -94,7 +97,7 @@ static void work_runs_where_a_copy_is_left(void)
     }
     wx_run_all();
     FX_OK(ferry_device_synchronize(wx_dev(1)));
-    /* both are seen to be there, and so that what they were made of did not fail */
+    /* both have been waited for, so that the contents they were made from did not fail */
     FX_OK(ferry_memory_access(ferry_blob_data_memory(b[0]), wx_dev(1), FERRY_READ, NULL, &ref));
     CU_ASSERT(ferry_blob_host_data(b[1]) != NULL);
     wx_lose(0);
@@ -107,7 +110,7 @@ static void work_runs_where_a_copy_is_left(void)
     }
 }
 
-/* Each on blobs of its own: the first call finds that the device has gone. */
+/* Each on blobs of its own: the first call detects the loss. */
 static void arithmetic_goes_on_where_the_contents_are(int which)
 {
     const int64_t n = 1024;
@@ -166,7 +169,7 @@ static void a_sum_goes_on_where_the_contents_are(void)
     arithmetic_goes_on_where_the_contents_are(4);
 }
 
-/* What only the lost one had is lost, and can be written anew. */
+/* Contents that only the lost device had are lost, and can be written again. */
 static void lost_contents_can_be_written_on_the_host(void)
 {
     ferry_memory *m;
@@ -185,7 +188,7 @@ static void lost_contents_can_be_written_on_the_host(void)
     CU_ASSERT_EQUAL(wx_counters(0).live_imports, 0);
 }
 
-/* The other device's copy was on its way from the one that is lost, and the host has the contents. */
+/* The other device's copy was being made from the lost one, and the host has the contents. */
 static void a_copy_that_went_with_a_device_is_fetched_elsewhere(void)
 {
     ferry_memory *m, *ahead;
@@ -209,7 +212,7 @@ static void a_copy_that_went_with_a_device_is_fetched_elsewhere(void)
     ferry_memory_release(m);
 }
 
-/* What the lost device has beyond the count is no reason to let go of what is left. */
+/* A longer tail on the lost device does not invalidate the remaining contents. */
 static void grow_after_a_loss(bool known)
 {
     const int64_t all = 1024, few = 16, more = 32;
@@ -240,7 +243,10 @@ static void a_device_whose_loss_is_undetected_does_not_either(void)
     grow_after_a_loss(false);
 }
 
-/* What the budget takes away may have been the last that was left, though ferry has not heard of that. */
+/*
+ * The copy that the budget evicts may have been the last one, though ferry does not know of the
+ * loss yet.
+ */
 static void a_copy_whose_only_other_is_on_a_lost_device_is_not_evicted(void)
 {
     ferry_memory *m;
@@ -250,7 +256,7 @@ static void a_copy_whose_only_other_is_on_a_lost_device_is_not_evicted(void)
     FX_OK(ferry_memory_prefetch(m, wx_dev(0), NULL));
     FX_OK(ferry_device_synchronize(wx_dev(0)));
     wx_run_all();
-    wx_access(m, wx_queue(0), FERRY_READ); /* it is seen to have got there */
+    wx_access(m, wx_queue(0), FERRY_READ); /* the copy is known to be complete */
     FX_OK(ferry_memory_allow_eviction(m));
     wx_lose(0);
     FX_OK(ferry_device_set_budget(wx_dev(1), 1));
@@ -259,7 +265,7 @@ static void a_copy_whose_only_other_is_on_a_lost_device_is_not_evicted(void)
     ferry_memory_release(m);
 }
 
-/* A copy from the lost device was on its way into the block that the home shares, for contents of old. */
+/* A copy from the lost device into the block that the home shares was pending, for old contents. */
 static void invalidated_contents_are_not_reported_as_lost(void)
 {
     ferry_memory *m;
@@ -275,7 +281,7 @@ static void invalidated_contents_are_not_reported_as_lost(void)
     ferry_memory_release(m);
 }
 
-/* The same where other contents have to go by way of that block. */
+/* The same if other contents have to be copied through that block. */
 static void replaced_contents_are_not_reported_as_lost(void)
 {
     static _Alignas(64) unsigned char block[WX_BYTES];
@@ -295,7 +301,7 @@ static void replaced_contents_are_not_reported_as_lost(void)
     }
 }
 
-/* The same where the lost device shares the host's block, and another has the contents. */
+/* The same if the lost device shares the host's block, and another has the contents. */
 static void a_side_that_went_is_fetched_elsewhere(void)
 {
     ferry_memory *m;

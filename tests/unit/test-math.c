@@ -8,8 +8,8 @@
 
 /* BLAS on device references, against plain loops in double, for every dtype with arithmetic. */
 
-#define N      67 /* no multiple of any vector's length */
-#define OFFSET 5  /* elements before the operands: references carry offsets */
+#define N      67 /* not a multiple of any vector's length */
+#define OFFSET 5  /* elements before the operands, so that references have offsets */
 
 static ferry_queue *queue;
 
@@ -21,12 +21,12 @@ static ferry_device *start(void)
     return dev;
 }
 
-/* An array on the device with OFFSET elements before it that nobody may touch. */
+/* An array on the device after OFFSET elements that must not change. */
 struct array {
     ferry_dtype dtype;
     int64_t n;
     ferry_memory *memory;
-    double values[512]; /* what it should hold, already rounded to its dtype */
+    double values[512]; /* the expected values, already rounded to its dtype */
 };
 
 static double rounded(ferry_dtype dtype, double value)

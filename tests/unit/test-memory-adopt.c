@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Memory that the program brings: set_cpu_data and set_gpu_data, with deleters. */
+/* Memory of the program: set_cpu_data and set_gpu_data, with deleters. */
 
 static _Alignas(4096) unsigned char own_host[FX_BYTES];
 
@@ -60,7 +60,9 @@ static void an_offset_into_the_adopted_buffer_counts(void)
     fx_end();
 }
 
-/* At every way to the host's copy, settled or not; `where` NULL: lent as the host's. */
+/*
+ * For every way of accessing the host's copy, settled or not; `where` NULL: adopted as the host's.
+ */
 static void check_offset(ferry_device *dev, ferry_device *where)
 {
     const int64_t n = (FX_BYTES - 64) / 4;

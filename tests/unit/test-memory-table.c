@@ -6,11 +6,11 @@
 #include <string.h>
 
 /*
- * The head-state machine of one device: every state × operation, with the set of valid copies, the
- * contents of each, and what it cost. Caffe's own table is the oracle.
+ * The head-state machine of one device: every state × operation, with the set of valid copies,
+ * their contents, and the cost. The expected values are Caffe's own table.
  */
 
-/* The one number that the table cannot know: whether host blocks of this device are counted. */
+/* The only number that the table cannot know: whether host blocks of this device are counted. */
 static uint64_t blocks_counted_for_host(void)
 {
     ferry_memory *m = fx_memory(FX_BYTES);
@@ -49,7 +49,10 @@ static const char *const head_names[] = { "UNINIT", "HOST", "DEVICE", "SYNCED" }
 
 static _Alignas(4096) unsigned char own_host[FX_BYTES];
 
-/* Runs the operation, and nothing that could move a byte besides. *out: where to write after it. */
+/*
+ * Runs only the operation, without a call that could move bytes. *out: the pointer to write
+ * through.
+ */
 static void run_op(ferry_memory *m, enum op op, ferry_ref adopted, ferry_ref *out)
 {
     ferry_device *dev = ferry_memory_home(m);
@@ -111,8 +114,8 @@ struct cell {
     enum op op;
     ferry_memory_head_state to;
     int h2d, d2h;
-    bool allocates; /* the side that the operation is about, if it is not there yet */
-    int holds;      /* the valid copies' bytes afterwards; −1: nothing to look at */
+    bool allocates; /* the accessed side, if it is not allocated yet */
+    int holds;      /* the contents of the valid copies afterwards; −1: not checked */
 };
 
 static const struct cell cells[] = {
@@ -149,7 +152,7 @@ static const struct cell cells[] = {
     { S, PREFETCH_DEVICE, S, 0, 0, false, FX_OLD },
 };
 
-/* What Caffe does not have. */
+/* Operations that Caffe lacks. */
 static const struct cell further_cells[] = {
     { U, OVERWRITE_HOST, H, 0, 0, true, FX_NEW },  { U, OVERWRITE_DEVICE, D, 0, 0, true, FX_NEW },
     { U, PREFETCH_HOST, U, 0, 0, false, -1 },      { U, INVALIDATE, U, 0, 0, false, -1 },

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Memories: what an access costs and gives, sizes, and wrong arguments. */
+/* Memories: costs and results of accesses, sizes, and invalid arguments. */
 
 static void creating_and_destroying_a_memory_allocates_nothing(void)
 {
@@ -46,7 +46,7 @@ static void settled_reads_cost_nothing_and_return_the_same_pointer(void)
     fx_end();
 }
 
-/* As the accessors: whoever has the lock meanwhile keeps nobody waiting. */
+/* Like the accessors: a thread that holds the lock meanwhile makes no other thread wait. */
 static void a_settled_access_with_a_queue_takes_no_lock(void)
 {
     ferry_device *dev = fx_device();
@@ -65,7 +65,7 @@ static void a_settled_access_with_a_queue_takes_no_lock(void)
     FX_OK(ferry_memory_access(m, dev, FERRY_WRITE, NULL, &again));
     CU_ASSERT(again.handle == ref.handle && again.offset == ref.offset);
     CU_ASSERT_EQUAL(ferry_memory_version(m), version + 1);
-    FX_OK(ferry_memory_record_all(&use, 1, q, NULL)); /* done, and nothing pending */
+    FX_OK(ferry_memory_record_all(&use, 1, q, NULL)); /* done, without pending work */
     CU_ASSERT_EQUAL(ferry_memory_version(m), version + 2);
     pthread_mutex_unlock(&m->lock);
     fx_check_head(m, FERRY_HEAD_AT_DEVICE);

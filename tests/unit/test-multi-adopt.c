@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * What the program lends ferry on several devices: read-only blocks are never written, whatever way
- * the bytes take, and every deleter runs once.
+ * Memory that the program lends ferry on several devices: read-only blocks are never written,
+ * whatever path a copy takes, and every deleter runs once.
  */
 
 #define OLD 0x5a
@@ -31,7 +31,7 @@ static ferry_device *cpu_device(void)
     return cpu;
 }
 
-/* On its way to the other device it is the host's copy that changes, on whatever storage. */
+/* A copy to the other device changes the host's copy, in whatever storage. */
 static void a_read_only_block_is_not_used_for_staging(void)
 {
     int calls = 0;
@@ -51,7 +51,7 @@ static void a_read_only_block_is_not_used_for_staging(void)
     wx_end();
 }
 
-/* Where host and home are one pointer, other places' read-only blocks are as they were all the same. */
+/* If host and home are one pointer, read-only blocks of other places are still unchanged. */
 static void a_read_only_block_beside_a_shared_one_is_not_written(void)
 {
     int calls = 0;
@@ -98,7 +98,7 @@ struct walk {
     ferry_device *at[PLACES];
     unsigned char value;
     unsigned
-        lent; /* whose copy is the lent one, and valid: not to be written there; PLACES: none */
+        lent; /* the lent copy, if valid, which must not be written; PLACES: none */
 };
 
 static bool write_there(struct walk *w, unsigned place, ferry_ref ref)
@@ -128,7 +128,7 @@ static bool reads(struct walk *w, unsigned place, ferry_ref ref)
     return same;
 }
 
-/* One access; a write is refused where the lent bytes are what would be written, and only there. */
+/* One access; a write is refused if the lent bytes would be written, and only then. */
 static bool touch(struct walk *w, unsigned place, unsigned access)
 {
     bool refuse = (access & FERRY_WRITE) && place == w->lent;
@@ -182,7 +182,7 @@ static bool walk(ferry_device *cpu, const unsigned *ops)
 static void a_read_only_block_is_kept_or_given_up_by_one_rule(void)
 {
     unsigned ops[LENGTH] = { 0 }, bad = 0;
-    unsigned stride = getenv("FERRY_TEST_VALGRIND") ? 11 : 1; /* prime to OPS */
+    unsigned stride = getenv("FERRY_TEST_VALGRIND") ? 11 : 1; /* coprime to OPS */
     ferry_device *cpu;
 
     wx_begin();
@@ -231,7 +231,7 @@ static void every_device_may_have_a_deleter(void)
 
 static ferry_memory *wanted;
 
-/* ferry may be called, the memory that wanted the room included: no lock is held. */
+/* ferry may be called, including for the memory that requested the space: no lock is held. */
 static void count_and_call(void *arg)
 {
     ++*(int *)arg;
@@ -239,7 +239,7 @@ static void count_and_call(void *arg)
         FX_OK(ferry_memory_allow_eviction(wanted));
 }
 
-/* One that dev0 has written since, so that an eviction has to put its bytes somewhere else. */
+/* One that dev0 has written since, so that an eviction must write its bytes elsewhere. */
 static ferry_memory *stale_on_host(int *calls)
 {
     ferry_memory *m = wx_memory(0);
@@ -280,7 +280,7 @@ static void an_eviction_runs_the_deleter_of_the_replaced_block(void)
     wx_end();
 }
 
-/* The host's bytes were dev0's too; a copy into them from dev1 comes to nothing. */
+/* dev0 shares the host's bytes; a copy into them from dev1 fails. */
 static void an_import_ends_though_a_copy_into_it_failed(void)
 {
     uint64_t imports;

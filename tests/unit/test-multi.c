@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * Several devices: where copies come from, what they cost, what stays valid, and whose memory is
- * whose at the end.
+ * Several devices: the sources of copies, their costs, the valid copies, and the owners of memory
+ * at the end.
  */
 
 #define OLD 0x5a
@@ -291,7 +291,7 @@ static void a_staged_copy_that_fails_may_leave_the_host_valid_but_loses_nothing(
 
 static _Alignas(64) unsigned char own[WX_BYTES];
 
-/* A memory whose copies on the devices are those of `lender`, so that they can be looked at. */
+/* A memory whose copies on the devices are those of `lender`, so that they can be examined. */
 static ferry_memory *borrowing(ferry_memory *const lender[WX_DEVICES])
 {
     ferry_memory *m = wx_memory(0);
@@ -371,7 +371,7 @@ static void a_kernel_of_the_cpu_waits_for_copies_that_read_its_memory(void)
     wx_end();
 }
 
-/* The cpu's access finds out, and the host's bytes are the same. */
+/* The cpu's access detects it, and the host's bytes are the same. */
 static void a_failed_copy_out_does_not_fill_the_cpu_or_the_host(void)
 {
     ferry_device *cpu;
@@ -571,7 +571,7 @@ static const ferry_test_case no_peer_cases[] = {
     FERRY_TEST(a_deleter_runs_once_after_the_copies_from_its_memory),
 };
 
-/* A copy takes long enough here for a missing wait to show. */
+/* A copy takes long enough here that a missing wait is detected. */
 static const ferry_test_case real_cases[] = {
     FERRY_TEST(a_prefetch_to_where_the_bytes_are_does_nothing),
     FERRY_TEST(a_write_leaves_one_copy_of_three),

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * A device that computes in the host's memory, and later: host and device have one pointer, and the
- * host has to wait. A copy of so many bytes begins 0.3 ms after it was submitted.
+ * A device that computes asynchronously in the host's memory: host and device have one pointer, and
+ * the host has to wait. A copy of that many bytes begins 0.3 ms after its submission.
  */
 
 #define BYTES ((size_t)1 << 20)
@@ -53,7 +53,7 @@ static void end(ferry_memory *a, ferry_memory *b)
     ferry_runtime_close(rt);
 }
 
-/* What the program itself does on the default queue, of which ferry knows nothing. */
+/* Work of the program itself on the default queue, which ferry does not know of. */
 static void copy(ferry_cref from, ferry_ref to)
 {
     CU_ASSERT_EQUAL(ferry_math_copy(ferry_device_queue(dev), FERRY_U8, BYTES, from, to), 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tops that hold what their bottom holds, and layers in place on either: where Caffe copies, the other blob keeps its
- * contents, and where Caffe shares memory (Split, Reshape, Flatten, a Concat of one, a Slice into one), it changes.
+ * Tops with the contents of their bottom, and layers in place on either: where Caffe copies, the
+ * other blob keeps its contents, and where Caffe shares memory (Split, Reshape, Flatten, a Concat
+ * of one, a Slice into one), it changes.
  */
 #include "fixture.h"
 
@@ -24,13 +25,13 @@
     LAYER(name, "Convolution", bottom, top, "convolution_param { num_output: 3 kernel_size: 1 }")
 #define SAME "reshape_param { shape { dim: 0 } num_axes: 1 }"
 
-/* What y is of one element: of x, or of t = −2·x + 0.25. */
+/* The value of y for one element: of x, or of t = −2·x + 0.25. */
 enum wanted { X_AND_RELU_X, TWICE_RELU_X, T_AND_RELU_T, TWICE_RELU_T, RELU_T, RELU_X, ONLY_X };
 
 struct pattern {
     const char *name, *text;
     enum wanted wanted;
-    bool input_written; /* the text itself, by what Caffe shares, is in place on x */
+    bool input_written; /* by Caffe's sharing the layer is in place on x */
 };
 
 static const struct pattern patterns[] = {
@@ -184,7 +185,9 @@ static void layers_in_place_write_only_blobs_that_caffe_shares(void)
     }
 }
 
-/* The residual of two convolutions that Dropout stands between: y = c + v·relu(c) + b, c = w·x + a. */
+/*
+ * The residual of two convolutions with Dropout between them: y = c + v·relu(c) + b, c = w·x + a.
+ */
 static void check_residual(const char *text, int fuse)
 {
     ferry_net *net = open_text(text, fuse, 0, 0);
@@ -269,8 +272,8 @@ static void dropout_in_test_passes_its_gradient_on(void)
 }
 
 /*
- * Caffe adds up the loss right behind the layer: a layer in place on memory that the weighted top shares
- * changes the top, and not its loss.
+ * Caffe adds up the loss directly after the layer: a layer in place on memory that the weighted top
+ * shares changes the top, but not its loss.
  */
 static void a_loss_is_of_the_contents_before_a_layer_in_place(void)
 {
@@ -311,7 +314,10 @@ static void a_loss_is_of_the_contents_before_a_layer_in_place(void)
         }
 }
 
-/* The diff of b, which a Split of one top hands to x: that of the loss, whatever is below the Split. */
+/*
+ * The diff of b, which a Split of one top passes to x: that of the loss, whatever is below the
+ * Split.
+ */
 static void check_split_of_one(const char *text, double b, double x)
 {
     ferry_net *net = open_text(text, 0, 0, 1);
@@ -343,7 +349,7 @@ static void a_split_of_one_top_has_a_diff_of_its_own(void)
         3, -8);
 }
 
-/* How many operations a net has: the copy is made only where something would see its absence. */
+/* The number of operations of a net: the copy is only made if its absence would be observable. */
 static int operations(const char *text, int plan)
 {
     ferry_net *net = open_text(text, 0, plan, 0);
@@ -366,7 +372,7 @@ static void a_copy_that_nothing_sees_is_not_made(void)
         operations(X POWER("x", "t") DROPOUT("t", "d") LAYER("p", "TanH", "d", "y", ""), 0), 2);
     CU_ASSERT_EQUAL(operations(X DROPOUT("x", "d") LAYER("p", "TanH", "d", "y", ""), 0), 1);
     CU_ASSERT_EQUAL(operations(X DROPOUT("x", "d") RELU("d", "d") SUM("x", "d"), 0), 3);
-    /* without a plan, which brings copies of its own: in the convolution */
+    /* without a plan, which adds copies of its own: in the convolution */
     CU_ASSERT_EQUAL(operations(X CONV("a", "x", "c") DROPOUT("c", "y"), -1), 1);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Convolution, Deconvolution and Im2col over any number of spatial axes, forward and backward: beside Caffe's
- * definition by plain loops.
+ * Convolution, Deconvolution and Im2col over any number of spatial axes, forward and backward,
+ * compared with Caffe's definition by plain loops.
  */
 #include "fixture.h"
 
@@ -16,7 +16,7 @@
 
 enum kind { CONVOLUTION, DECONVOLUTION, IM2COL };
 
-/* A layer over `axes` spatial axes behind `images` axes before the channels. */
+/* A layer over `axes` spatial axes after `images` axes before the channels. */
 struct pattern {
     const char *name;
     enum kind kind;
@@ -248,7 +248,10 @@ static int64_t product(const int64_t *n, int count)
     return all;
 }
 
-/* What the kernel slides over, and where it stands: the bottom and the top, of a deconvolution the reverse. */
+/*
+ * The wide and the narrow image of the kernel: the bottom and the top, for a deconvolution the
+ * reverse.
+ */
 static int64_t narrow_of(const struct pattern *t, int i)
 {
     if (t->kind == DECONVOLUTION)
@@ -263,7 +266,10 @@ static int64_t wide_of(const struct pattern *t, int i)
     return t->stride[i] * (t->in[i] - 1) + t->dilation[i] * (t->kernel[i] - 1) + 1 - 2 * t->pad[i];
 }
 
-/* The wide place of tap `tap` at the narrow place `p`, both counted row-major; −1 in the padding. */
+/*
+ * The wide position of tap `tap` at the narrow position `p`, both counted row-major; −1 in the
+ * padding.
+ */
 static int64_t place_of(const struct pattern *t, int64_t p, int64_t tap)
 {
     int64_t at = 0, step = 1;
@@ -282,7 +288,7 @@ static int64_t place_of(const struct pattern *t, int64_t p, int64_t tap)
     return at;
 }
 
-/* Values and gradients; those of the top's gradient are given. */
+/* Values and gradients; the top's gradient is given. */
 struct values {
     const float *x, *w, *bias, *dy;
     double *y, *dx, *dw, *db;
@@ -304,7 +310,7 @@ static struct sizes sizes_of(const struct pattern *t)
     return s;
 }
 
-/* One product of the sums: channel a of the narrow side meets channel b of the wide one. */
+/* One product of the sums: channel a of the narrow side with channel b of the wide one. */
 static void meet(const struct pattern *t, const struct sizes *s, const struct values *v, int64_t n,
                  int64_t a, int64_t b, int64_t p, int64_t tap)
 {

@@ -11,8 +11,8 @@
 #include <string.h>
 
 /*
- * Backward where memory ends, or a simulated device fails: the error, and the gradients of the next pass.
- * A settled iteration allocates nothing.
+ * Backward when memory is short, or a simulated device fails: the error, and the gradients of the
+ * next pass. A settled iteration allocates nothing.
  */
 
 static const char text[] =
@@ -33,7 +33,7 @@ static const char text[] =
 
 #define GRADIENTS 8
 
-/* Of some parameters and of x, from a net to which nothing happens. */
+/* Of some parameters and of x, from a net without failures. */
 static float wanted[GRADIENTS];
 
 static int open_net(ferry_net **out)
@@ -72,7 +72,7 @@ static int read_gradients(ferry_net *net, float *out)
     return 0;
 }
 
-/* An iteration without its update: what failed before is cleared. */
+/* An iteration without its update: clears the results of an earlier failure. */
 static int iterate(ferry_net *net, float *out)
 {
     double loss;
@@ -176,7 +176,10 @@ static void a_settled_iteration_allocates_nothing(void)
 
 typedef void (*fail)(void *sim, uint32_t call, uint64_t nth, int code);
 
-/* The nth call fails, up from the first, until none is left to; the next iteration is right each time. */
+/*
+ * The nth call fails, from the first on, until no call fails; the next iteration is correct each
+ * time.
+ */
 static void fail_each(const struct sim_control *control, void *sim, fail fails, uint32_t call)
 {
     ferry_net *net = NULL;
@@ -219,9 +222,9 @@ static void a_device_failure_is_the_error_and_the_next_iteration_is_right(void)
 }
 
 /*
- * A call that was accepted fails when it runs. Whoever reads what came of it is told, and so is, once, who
- * uses the memory that it was to write: a second iteration may fail, with what was not told before. It
- * is never a gradient that is wrong.
+ * A call that was accepted fails when it runs. A read of its result reports the failure, and so
+ * does, once, a use of the memory that it was to write: a second iteration may fail with a failure
+ * that was not reported before. A gradient is never wrong.
  */
 static void fail_each_late(const struct sim_control *control, void *sim, uint32_t call)
 {

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nets backward: who is run, what flows where, and what the first iteration of a training gives. */
+/*
+ * Nets backward: the layers that run, the flow of gradients, and the results of the first training
+ * iteration.
+ */
 
 #define INPUT(name, shape)                                                                        \
     "layer { name: '" name "' type: 'Input' top: '" name "' input_param { shape { " shape " } } " \
@@ -28,7 +31,7 @@ static ferry_net *open_text(const char *text, ferry_phase phase, int backward)
     return net;
 }
 
-/* Numbers of either sign and no pattern, by place. */
+/* Numbers of either sign without a pattern, by index. */
 static void fill(ferry_blob *b, unsigned seed)
 {
     float *x = ferry_blob_overwrite_host_data(b);
@@ -55,7 +58,7 @@ static bool needs(const ferry_net *net, const char *layer)
 
 /* ---- who is run ---------------------------------------------------------------------------------- */
 
-/* As Caffe's Net says of nets like these. */
+/* As Caffe's Net decides for nets like these. */
 static void layers_are_run_from_learned_parameters_to_a_loss(void)
 {
     static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2")
@@ -78,7 +81,7 @@ static void layers_are_run_from_learned_parameters_to_a_loss(void)
     fx_end();
 }
 
-/* Caffe gives the weight to the top that it makes up. */
+/* Caffe gives the weight to the top that it adds. */
 static void a_loss_without_a_top_has_the_weight_that_is_given(void)
 {
     static const char *const weights[] = { "", "loss_weight: 1", "loss_weight: 3",
@@ -210,7 +213,10 @@ static void backward_wants_a_forward_of_these_shapes_and_leave(void)
     fx_end();
 }
 
-/* Layer by layer is all at once; one alone takes the diff that its top has, and leaves the others'. */
+/*
+ * Running layer by layer equals all at once; one layer alone uses the diff of its top, and leaves
+ * the others' unchanged.
+ */
 static void a_part_of_a_net_goes_backward_by_itself(void)
 {
     static const char text[] = "force_backward: true\n" INPUT("x", "dim: 2 dim: 3")
@@ -245,7 +251,7 @@ static void a_part_of_a_net_goes_backward_by_itself(void)
     fx_end();
 }
 
-/* Layers behind the part do not fit the new shapes, and are neither reshaped nor run. */
+/* Layers after the part do not match the new shapes, and are neither reshaped nor run. */
 static void a_part_of_other_shapes_goes_backward_by_itself(void)
 {
     static const char text[] = "force_backward: true\n" INPUT(
@@ -273,7 +279,10 @@ static void a_part_of_other_shapes_goes_backward_by_itself(void)
 
 /* ---- what flows ---------------------------------------------------------------------------------- */
 
-/* Two losses, of 2 and of 0.5, on one blob: its diff is the sum; and a loss's own weight is its diff. */
+/*
+ * Two losses, of weights 2 and 0.5, on one blob: its diff is the sum; and a loss's own weight is
+ * its diff.
+ */
 static void a_split_sums_the_diffs_of_weighted_losses(void)
 {
     static const char text[] = "force_backward: true\n" INPUT("x", "dim: 2 dim: 3")
@@ -296,7 +305,7 @@ static void a_split_sums_the_diffs_of_weighted_losses(void)
     fx_end();
 }
 
-/* Both layers use one blob of weights: its diff is the sum of both, and it is the owner's. */
+/* Both layers use one blob of weights: its diff is the sum of both and belongs to the owner. */
 static void shared_parameters_sum_their_diffs(void)
 {
     static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("z", "dim: 2 dim: 3")
@@ -330,7 +339,10 @@ static void shared_parameters_sum_their_diffs(void)
     fx_end();
 }
 
-/* Where Caffe writes before its plane: an input of −FLT_MAX is nobody's maximum, so the mask is −1. */
+/*
+ * Where Caffe writes before its plane: an input of −FLT_MAX is never the maximum, so the mask is
+ * −1.
+ */
 static void a_pool_without_a_maximum_has_no_gradient(void)
 {
     static const char text[] = "force_backward: true\n" INPUT(
@@ -357,7 +369,7 @@ static void a_pool_without_a_maximum_has_no_gradient(void)
     "layer { name: '" name "' type: 'DummyData' top: '" name "' dummy_data_param { shape { " shape \
     " } data_filler { value: " value " } } }\n"
 
-/* Of predictions that are no numbers; max(0, 1 + x) is 0 then, as Caffe computes it. */
+/* For NaN predictions max(0, 1 + x) is 0, as Caffe computes it. */
 static const struct {
     const char *type, *rest;
     bool is_number;
@@ -398,7 +410,10 @@ static void a_nan_prediction_gives_a_nan_loss(void)
 
 /* ---- dropout ------------------------------------------------------------------------------------- */
 
-/* What was dropped gets no gradient, the rest is multiplied as its value was; of a ratio of 0 all stays. */
+/*
+ * Dropped elements get no gradient, the rest is scaled like its value; with a ratio of 0 all are
+ * kept.
+ */
 static void dropouts_gradient_goes_where_its_values_went(void)
 {
     static const char *const ratios[] = { "0", "0.25", "0.9" };
@@ -482,7 +497,7 @@ static void the_first_gradients_of_a_training_are_caffes(void)
 
 /* ---- what backward does not read ---------------------------------------------------------------- */
 
-/* The bottom's diff of one pass backward; the diff of blob `poked`, if it is there, holds 7. */
+/* The bottom's diff after one pass backward; if the blob `poked` exists, its diff is set to 7. */
 static double *bottoms_diff(const char *text, const char *poked)
 {
     ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 1);
@@ -536,7 +551,7 @@ static void the_diffs_of_exposed_states_go_nowhere(void)
     check_same(bottoms_diff(text, "y"), bottoms_diff(text, "h"));
 }
 
-/* The loss's gradient is made of the probabilities, which its second top shows. */
+/* The loss's gradient is computed from the probabilities, which its second top shows. */
 static void probabilities_may_be_overwritten(void)
 {
 #define LOSS                                                                                      \
@@ -550,7 +565,10 @@ static void probabilities_may_be_overwritten(void)
 #undef LOSS
 }
 
-/* Once the images are there, gradients of a device that has the operations do not leave it. */
+/*
+ * Once the images are there, gradients of a device that supports the operations are not copied off
+ * it.
+ */
 static void the_counts_include_the_copies_of_backward(void)
 {
     static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2")
