@@ -87,16 +87,7 @@ noinst_LTLIBRARIES += %D%/libkernelhost.la
 	$(KERNEL_FRONT) \
 	$(KERNEL_TEXTS) \
 	%D%/host.c \
-	%D%/host.h \
-	%D%/host_convolution_1.c \
-	%D%/host_convolution_2.c \
-	%D%/host_direct.c \
-	%D%/host_gradient.c \
-	%D%/host_image.c \
-	%D%/host_row.c \
-	%D%/host_share.c \
-	%D%/host_spread.c \
-	%D%/host_text.h
+	%D%/host.h
 %C%_libkernelhost_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir)
 %C%_libkernelhost_la_CFLAGS = $(PLUGIN_CFLAGS)
 %C%_libkernelhost_la_LIBADD = %D%/libkernelplans.la

@@ -68,6 +68,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/pool_lines_impl.h \
 	%D%/op/random.c \
 	%D%/op/update.c \
+	%D%/op/reals_impl.h \
 	%D%/op/reduce.c \
 	%D%/op/resize.c \
 	%D%/op/resize_impl.h \

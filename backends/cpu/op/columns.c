@@ -18,14 +18,8 @@ static bool see(const struct cpu_window *w, int axis, int64_t at, int64_t k, int
     return *out >= 0 && *out < w->in[axis];
 }
 
-#define T          float
-#define NAME(name) name##_f32
-#include "columns_impl.h"
-#undef T
-#undef NAME
-#define T          double
-#define NAME(name) name##_f64
-#include "columns_impl.h"
+#define IMPL "columns_impl.h"
+#include "reals_impl.h"
 
 static void im2col_rows(void *arg, int64_t first, int64_t count, int64_t piece)
 {

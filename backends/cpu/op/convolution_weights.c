@@ -238,14 +238,8 @@ struct direct {
     void *w;
 };
 
-#define T          float
-#define NAME(name) name##_f32
-#include "convolution_weights_impl.h"
-#undef T
-#undef NAME
-#define T          double
-#define NAME(name) name##_f64
-#include "convolution_weights_impl.h"
+#define IMPL "convolution_weights_impl.h"
+#include "reals_impl.h"
 
 static void weights_run(struct cpu_device *d, const struct cpu_op *p,
                         const struct cpu_op_args *args)

@@ -27,14 +27,8 @@ static bool see(const struct direct *c, int axis, int64_t at, int64_t k, int64_t
     return i >= 0 && i < w->in[axis];
 }
 
-#define T          float
-#define NAME(name) name##_f32
-#include "direct_impl.h"
-#undef T
-#undef NAME
-#define T          double
-#define NAME(name) name##_f64
-#include "direct_impl.h"
+#define IMPL "direct_impl.h"
+#include "reals_impl.h"
 
 void cpu_direct_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
 {

@@ -25,17 +25,8 @@ struct binary {
     const struct cpu_loops *loops;
 };
 
-#define T          float
-#define NAME(name) name##_f32
-#define MATH(name) name##f
-#include "elementwise_impl.h"
-#undef T
-#undef NAME
-#undef MATH
-#define T          double
-#define NAME(name) name##_f64
-#define MATH(name) name
-#include "elementwise_impl.h"
+#define IMPL "elementwise_impl.h"
+#include "reals_impl.h"
 
 void cpu_unary_row(uint32_t function, double a, double b, double c, int64_t n, const float *x,
                    float *y)

@@ -12,17 +12,8 @@ struct slopes {
     void *dx;
 };
 
-#define T          float
-#define NAME(name) name##_f32
-#define MATH(name) name##f
-#include "elementwise_backward_impl.h"
-#undef T
-#undef NAME
-#undef MATH
-#define T          double
-#define NAME(name) name##_f64
-#define MATH(name) name
-#include "elementwise_backward_impl.h"
+#define IMPL "elementwise_backward_impl.h"
+#include "reals_impl.h"
 
 /* Elements that are contiguous in all operands. */
 static void unary_vectors(void *arg, const int64_t *offset, int64_t n)

@@ -36,14 +36,8 @@ struct spreading {
     void *dx;
 };
 
-#define T          float
-#define NAME(name) name##_f32
-#include "image_backward_impl.h"
-#undef T
-#undef NAME
-#define T          double
-#define NAME(name) name##_f64
-#include "image_backward_impl.h"
+#define IMPL "image_backward_impl.h"
+#include "reals_impl.h"
 
 /* ---- lrn ------------------------------------------------------------------------------------ */
 

@@ -47,14 +47,8 @@ static int64_t scale_at(const struct lrn *l, int64_t image, int64_t channel, con
            at[1] * l->scale_stride[3] + at[2] * l->scale_stride[4];
 }
 
-#define T          float
-#define NAME(name) name##_f32
-#include "lrn_impl.h"
-#undef T
-#undef NAME
-#define T          double
-#define NAME(name) name##_f64
-#include "lrn_impl.h"
+#define IMPL "lrn_impl.h"
+#include "reals_impl.h"
 
 /* Whether the instruction set's loops support it, as they do most uses of LRN. */
 static bool is_usual(const struct lrn *l)

@@ -14,14 +14,8 @@ struct product {
     const struct cpu_walk *a_at;                        /* instead of its columns' stride */
 };
 
-#define T          float
-#define NAME(name) name##_f32
-#include "matrix_impl.h"
-#undef T
-#undef NAME
-#define T          double
-#define NAME(name) name##_f64
-#include "matrix_impl.h"
+#define IMPL "matrix_impl.h"
+#include "reals_impl.h"
 
 static void run_product(struct cpu_device *d, const struct cpu_op *p, const struct product *m,
                         int64_t batches)

@@ -18,17 +18,8 @@ struct part {
     double sum, product, scale;
 };
 
-#define T          float
-#define NAME(name) name##_f32
-#define MATH(name) name##f
-#include "normalise_backward_impl.h"
-#undef T
-#undef NAME
-#undef MATH
-#define T          double
-#define NAME(name) name##_f64
-#define MATH(name) name
-#include "normalise_backward_impl.h"
+#define IMPL "normalise_backward_impl.h"
+#include "reals_impl.h"
 
 /* ---- moments -------------------------------------------------------------------------------- */
 

@@ -34,14 +34,8 @@ static void put_mask(const struct pool *p, const struct range *r, int64_t channe
         ((float *)p->mask)[at] = (float)where;
 }
 
-#define T          float
-#define NAME(name) name##_f32
-#include "pool_impl.h"
-#undef T
-#undef NAME
-#define T          double
-#define NAME(name) name##_f64
-#include "pool_impl.h"
+#define IMPL "pool_impl.h"
+#include "reals_impl.h"
 
 /* Clips a window; the average's divisor may count the padding. */
 static void clip(const struct pool *p, const int64_t *at, struct range *out)

@@ -94,14 +94,8 @@ static void give_inside(const struct giving *g, const void *dy, int64_t mask, vo
     g->loops->give_lines(&lines);
 }
 
-#define T          float
-#define NAME(name) name##_f32
-#include "pool_backward_impl.h"
-#undef T
-#undef NAME
-#define T          double
-#define NAME(name) name##_f64
-#include "pool_backward_impl.h"
+#define IMPL "pool_backward_impl.h"
+#include "reals_impl.h"
 
 static int data_plan(struct cpu_op *p)
 {

@@ -46,14 +46,8 @@ static struct cpu_sample sample(const struct resize *r, int axis, int64_t i)
     return cpu_sample_of(r->params, i, r->window->in[axis], r->window->out[axis]);
 }
 
-#define T          float
-#define NAME(name) name##_f32
-#include "resize_impl.h"
-#undef T
-#undef NAME
-#define T          double
-#define NAME(name) name##_f64
-#include "resize_impl.h"
+#define IMPL "resize_impl.h"
+#include "reals_impl.h"
 
 static void resize_rows_f32(void *arg, int64_t first, int64_t count, int64_t piece)
 {

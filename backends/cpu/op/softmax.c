@@ -13,17 +13,8 @@ struct softmax {
     bool logarithm;
 };
 
-#define T          float
-#define NAME(name) name##_f32
-#define MATH(name) name##f
-#include "softmax_impl.h"
-#undef T
-#undef NAME
-#undef MATH
-#define T          double
-#define NAME(name) name##_f64
-#define MATH(name) name
-#include "softmax_impl.h"
+#define IMPL "softmax_impl.h"
+#include "reals_impl.h"
 
 static int softmax_plan(struct cpu_op *p)
 {

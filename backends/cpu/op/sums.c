@@ -23,14 +23,8 @@ struct sum {
     double u, value;
 };
 
-#define T          float
-#define NAME(name) name##_f32
-#include "sums_impl.h"
-#undef T
-#undef NAME
-#define T          double
-#define NAME(name) name##_f64
-#include "sums_impl.h"
+#define IMPL "sums_impl.h"
+#include "reals_impl.h"
 
 /* ---- contiguous rows ------------------------------------------------------------------------ */
 
