@@ -90,6 +90,28 @@ AC_DEFUN([FERRY_FIND_OPENCL],
     [why='OpenCL not found by pkg-config (Debian: ocl-icd-opencl-dev opencl-headers)'])
 ])
 
+# FERRY_FIND_OPENVINO
+# The library that the plugin opens while it runs, in OPENVINO_CPPFLAGS: --with-openvino, that of the
+# package of python3, or of the system's folders. Its headers are not needed.
+AC_DEFUN([FERRY_FIND_OPENVINO],
+[AS_CASE([$with_openvino], [yes|no|''], [AC_MSG_ERROR([--with-openvino needs libopenvino_c.so's path])])
+AC_MSG_CHECKING([for OpenVINO])
+openvino_library=$with_openvino
+AS_IF([test "x$with_openvino" = xauto],
+    [openvino_package=`python3 -c 'import importlib.util as u; s = u.find_spec("openvino")
+print(s.submodule_search_locations@<:@0@:>@ if s else "")' 2>/dev/null`
+    for openvino_library in "$openvino_package/libs"/libopenvino_c.so* \
+        "/usr/lib/$host_cpu-linux-gnu"/libopenvino_c.so* /usr/lib64/libopenvino_c.so*; do
+        AS_IF([test -f "$openvino_library"], [break])
+    done])
+AS_IF([test -f "$openvino_library"],
+    [found=yes
+    AC_MSG_RESULT([$openvino_library])
+    AC_SUBST([OPENVINO_CPPFLAGS], ["'-DOV_LIBRARY=\"$openvino_library\"'"])],
+    [AC_MSG_RESULT([no])
+    why='no libopenvino_c.so (pip: openvino; Debian: libopenvino-dev)'])
+])
+
 # FERRY_FIND_CUDA
 # The toolkit is a folder, not a package: --with-cuda, or the one that nvcc on PATH belongs to. nvcc
 # itself is not needed. Sets CUDA_CPPFLAGS; CUDA_LDFLAGS, with which the plugin finds the runtime

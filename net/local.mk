@@ -213,6 +213,16 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/reach.c \
 	%D%/passes/slice.c \
 	%D%/passes/strides.c \
+	%D%/segment/compiled.c \
+	%D%/segment/compiled.h \
+	%D%/segment/convex.c \
+	%D%/segment/convex.h \
+	%D%/segment/graph.c \
+	%D%/segment/graph.h \
+	%D%/segment/offer.c \
+	%D%/segment/segment.h \
+	%D%/segment/store.c \
+	%D%/segment/store.h \
 	%D%/proto/arena.c \
 	%D%/proto/arena.h \
 	%D%/proto/copy.c \
@@ -268,6 +278,6 @@ EXTRA_libferrynet_la_DEPENDENCIES = $(VERSION_MAP)
 
 EXTRA_DIST += %D%/proto/caffe-messages.py
 EXTRA_DIST += %D%/data/README.md %D%/data/leveldb/README.md %D%/exec/README.md %D%/ir/README.md %D%/layers/README.md %D%/model/README.md \
-	%D%/onnx/README.md %D%/passes/README.md %D%/proto/README.md
+	%D%/onnx/README.md %D%/passes/README.md %D%/proto/README.md %D%/segment/README.md
 
 EXTRA_DIST += %D%/README.md

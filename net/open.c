@@ -10,6 +10,7 @@
 #include "net/model/state.h"
 #include "net/model/types.h"
 #include "net/proto/tree.h"
+#include "net/segment/segment.h"
 
 #include <ferry/status.h>
 
@@ -82,6 +83,8 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     net->plan = !net->keep_all && !o->no_plan;
     net->only = o->only && !net->backward;
     net->fuse = !net->keep_all && !o->no_fuse;
+    if (o->segments && !(net->segments = strdup(o->segments)))
+        return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
     return o->place ? ferry__place_open(net->device, o->place, &net->place) : 0;
 }
 
@@ -237,6 +240,7 @@ void ferry_net_close(ferry_net *net)
     ferry__proto_arena_free(&net->arena);
     free(net->lines);
     free(net->writes_to);
+    free(net->segments);
     free(net->runs);
     free(net->uses);
     ferry__names_end(&net->blob_names);
@@ -254,10 +258,10 @@ static int tell_tier(const ferry_layer *layer, const struct ferry__item *items, 
     int i, operations = 0;
 
     for (i = 0; i < n_items; i++) {
-        if (items[i].layer != layer || items[i].call || items[i].dropped)
+        if (items[i].layer != layer || items[i].call || (items[i].dropped && !items[i].claimed))
             continue;
         operations++;
-        if (items[i].tier > *tier)
+        if (!items[i].claimed && items[i].tier > *tier)
             *tier = items[i].tier;
     }
     return operations;
@@ -286,6 +290,7 @@ int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_in
         info.needs_backward && layer->type->backward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
     info.backward_operations =
         tell_tier(layer, p ? p->back : NULL, p ? p->n_back : 0, &info.backward_tier);
+    info.segment = p ? ferry__segment_of_layer(p, index) : 0;
     memcpy(out, &info, info.struct_size < sizeof info ? info.struct_size : sizeof info);
     return 0;
 }

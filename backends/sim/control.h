@@ -50,7 +50,9 @@
 #define SIM_CALL_RUN     14u
 /* a list replayed, or submitted by `end`; its runs do not count as RUN */
 #define SIM_CALL_LIST    15u
-#define SIM_CALL_COUNT   16u
+#define SIM_CALL_COMPILE 16u /* of a segment */
+#define SIM_CALL_SEGMENT 17u /* the run of a segment; its operations also count as RUN */
+#define SIM_CALL_COUNT   18u
 
 struct sim_control {
     uint32_t struct_size;

@@ -58,7 +58,7 @@ static void end_list(struct sim_list *list)
     free(list);
 }
 
-void sim_list_forget(void *device, uint64_t id)
+static void forget(void *device, uint64_t id)
 {
     struct sim_device *dev = device;
     struct sim_list **at, *list;
@@ -128,8 +128,9 @@ static void copy_args(struct call *call, const struct kernel_plan *p, const ferr
     call->args.scalars = call->scalars;
 }
 
-int sim_list_take(struct sim_device *dev, const void *queue, void *prepared,
-                  const ferry_op_run_args *args, bool *out_taken)
+/* Whether a recording on that queue took the run; FERRY_ENOMEM. */
+static int take(struct sim_device *dev, const void *queue, void *prepared,
+                const ferry_op_run_args *args, bool *out_taken)
 {
     struct sim_list *list = dev->set.lists ? recording(dev, queue) : NULL;
     struct sim_why why = { 0 };
@@ -144,6 +145,15 @@ int sim_list_take(struct sim_device *dev, const void *queue, void *prepared,
     copy_args(&list->calls[list->count++], prepared, args);
     *out_taken = true;
     return 0;
+}
+
+/* A run is recorded where a recording is open on its queue. */
+static int run(void *device, void *queue, void *prepared, const ferry_op_run_args *args)
+{
+    bool taken = false;
+    int err = take(device, queue, prepared, args, &taken);
+
+    return err || taken ? err : sim_operation_run(device, queue, prepared, args);
 }
 
 /* ---- submitting -------------------------------------------------------------------------------- */
@@ -164,7 +174,7 @@ static int submit(struct sim_device *dev, void *queue, const struct sim_list *li
     return err;
 }
 
-int sim_list_begin(void *device, void *queue, const ferry_op_list *told, uint32_t *out_action)
+static int begin(void *device, void *queue, const ferry_op_list *told, uint32_t *out_action)
 {
     struct sim_device *dev = device;
     const struct sim_list *list = find(dev, told->id);
@@ -179,7 +189,7 @@ int sim_list_begin(void *device, void *queue, const ferry_op_list *told, uint32_
     return err;
 }
 
-int sim_list_end(void *device, void *queue, uint64_t id, uint32_t discard)
+static int end(void *device, void *queue, uint64_t id, uint32_t discard)
 {
     struct sim_list *list = find(device, id);
     int err = 0;
@@ -190,6 +200,18 @@ int sim_list_end(void *device, void *queue, uint64_t id, uint32_t discard)
     if (!discard)
         err = submit(device, queue, list);
     if (err || discard)
-        sim_list_forget(device, id);
+        forget(device, id);
     return err;
 }
+
+const ferry_op_table sim_operations = {
+    .struct_size = sizeof(ferry_op_table),
+    .query = sim_operation_query,
+    .create = sim_operation_create,
+    .prepare = sim_operation_prepare,
+    .run = run,
+    .destroy = sim_operation_destroy,
+    .begin = begin,
+    .end = end,
+    .forget = forget,
+};

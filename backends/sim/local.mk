@@ -13,6 +13,7 @@ backends_ferry_sim_la_SOURCES = \
 	%D%/element.c \
 	%D%/event.c \
 	%D%/fault.c \
+	%D%/graph.c \
 	%D%/handles.c \
 	%D%/hostmem.c \
 	%D%/hostrange.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prepared operations, the table "ferry.op/1": the kernels compiled for the host, run on the
- * device's memory in the order and at the time of its queues.
+ * Prepared operations, entries of the table "ferry.op/1" (list.c): the kernels compiled for the host,
+ * run on the device's memory in the order and at the time of its queues.
  */
 #include "sim.h"
 
@@ -27,7 +27,7 @@ static int make_plan(const struct sim_device *dev, const ferry_op_desc *op, stru
     return kernel_plan_make(&kernel_host_target, op, p);
 }
 
-static int query(void *device, const ferry_op_desc *op, ferry_op_answer *out)
+int sim_operation_query(void *device, const ferry_op_desc *op, ferry_op_answer *out)
 {
     const struct sim_device *dev = device;
     struct kernel_plan p;
@@ -40,7 +40,7 @@ static int query(void *device, const ferry_op_desc *op, ferry_op_answer *out)
     return 0;
 }
 
-static int create(void *device, const ferry_op_desc *op, void **out_prepared)
+int sim_operation_create(void *device, const ferry_op_desc *op, void **out_prepared)
 {
     struct sim_device *dev = device;
     struct kernel_plan *p = malloc(sizeof(*p));
@@ -65,7 +65,7 @@ static int create(void *device, const ferry_op_desc *op, void **out_prepared)
     return 0;
 }
 
-static void destroy(void *dev, void *prepared)
+void sim_operation_destroy(void *dev, void *prepared)
 {
     (void)dev;
     free(prepared);
@@ -187,7 +187,8 @@ static int enqueue(struct sim_device *dev, void *handle, const struct kernel_pla
     return sim_why_tell(&r.why);
 }
 
-static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in, ferry_ref packed)
+int sim_operation_prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
+                          ferry_ref packed)
 {
     const struct kernel_plan *p = prepared;
 
@@ -197,32 +198,6 @@ static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
 int sim_operation_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     const ferry_ref nothing = { NULL, 0 };
-    bool taken = false;
-    int err = sim_list_take(dev, queue, prepared, args, &taken);
 
-    return err || taken ? err : enqueue(dev, queue, prepared, args, NULL, nothing);
-}
-
-static const ferry_op_table table = {
-    .struct_size = sizeof(ferry_op_table),
-    .query = query,
-    .create = create,
-    .prepare = prepare,
-    .run = sim_operation_run,
-    .destroy = destroy,
-    .begin = sim_list_begin,
-    .end = sim_list_end,
-    .forget = sim_list_forget,
-};
-
-int sim_extension(void *device, const char *name, const void **out_table)
-{
-    const struct sim_device *dev = device;
-    struct sim_why why = { 0 };
-
-    if (strcmp(name, FERRY_OP_EXTENSION) != 0 || dev->set.ops != SIM_OPS_ALL)
-        sim_why_set(&why, FERRY_EUNSUPPORTED, "unknown extension \"%.64s\"", name);
-    else
-        *out_table = &table;
-    return sim_why_tell(&why);
+    return enqueue(dev, queue, prepared, args, NULL, nothing);
 }

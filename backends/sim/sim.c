@@ -8,6 +8,20 @@
 
 FERRY_PLUGIN(.name = "sim", .version = "0.1.0", .vendor = "ferry");
 
+static int extension(void *device, const char *name, const void **out_table)
+{
+    const struct sim_device *dev = device;
+    struct sim_why why = { 0 };
+
+    if (!strcmp(name, FERRY_OP_EXTENSION) && dev->set.ops == SIM_OPS_ALL)
+        *out_table = &sim_operations;
+    else if (!strcmp(name, FERRY_GRAPH_EXTENSION) && dev->set.graph != SIM_GRAPH_OFF)
+        *out_table = &sim_graphs;
+    else
+        sim_why_set(&why, FERRY_EUNSUPPORTED, "there is no extension \"%.64s\"", name);
+    return sim_why_tell(&why);
+}
+
 static const ferry_plugin_ops ops = {
     .struct_size = sizeof(ferry_plugin_ops),
     .option_count = SIM_OPTIONS,
@@ -53,7 +67,7 @@ static const ferry_plugin_ops ops = {
     .sumsq = sim_sumsq,
     .gemv = sim_gemv,
     .gemm = sim_gemm,
-    .extension = sim_extension,
+    .extension = extension,
     .owns = sim_owns,
 };
 

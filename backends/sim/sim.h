@@ -9,6 +9,7 @@
 #ifndef FERRY_SIM_H
 #define FERRY_SIM_H
 
+#include <ferry/graph_plugin.h>
 #include <ferry/op_plugin.h>
 #include <ferry/plugin.h>
 #include "control.h"
@@ -40,6 +41,7 @@ int sim_why_tell(const struct sim_why *why);
 
 enum sim_clock { SIM_CLOCK_REAL, SIM_CLOCK_MANUAL, SIM_CLOCK_SYNC };
 enum sim_ops { SIM_OPS_ALL, SIM_OPS_ARITHMETIC, SIM_OPS_MINIMAL };
+enum sim_graph { SIM_GRAPH_OFF, SIM_GRAPH_ON, SIM_GRAPH_PIECES, SIM_GRAPH_HOLES, SIM_GRAPH_FAIL };
 enum sim_unified { SIM_UNIFIED_ALL, SIM_UNIFIED_NONE, SIM_UNIFIED_ODD };
 
 struct sim_settings {
@@ -47,6 +49,7 @@ struct sim_settings {
     uint32_t clock;   /* enum sim_clock */
     uint32_t unified; /* enum sim_unified */
     uint32_t ops;     /* enum sim_ops */
+    uint32_t graph;   /* enum sim_graph */
     bool peer, map;
     bool lists;
     uint64_t without, slow; /* kinds of operations that are not offered, or slow: bit 0 is kind 32 */
@@ -59,7 +62,7 @@ struct sim_settings {
     uint64_t lose_run; /* the run of an operation that loses the device; 0: none */
 };
 
-#define SIM_OPTIONS 22u
+#define SIM_OPTIONS 23u
 
 extern const ferry_plugin_option sim_options[SIM_OPTIONS];
 
@@ -470,16 +473,18 @@ int sim_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t 
              int64_t ldb, double beta, ferry_ref c, int64_t ldc);
 
 /* operation.c */
-int sim_extension(void *dev, const char *name, const void **out_table);
+int sim_operation_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out);
+int sim_operation_create(void *dev, const ferry_op_desc *op, void **out_prepared);
+int sim_operation_prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
+                          ferry_ref packed);
 int sim_operation_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args);
+void sim_operation_destroy(void *dev, void *prepared);
 
-/* list.c: lists of repeated runs; entries of "ferry.op/1" */
-int sim_list_begin(void *dev, void *queue, const ferry_op_list *list, uint32_t *out_action);
-int sim_list_end(void *dev, void *queue, uint64_t id, uint32_t discard);
-void sim_list_forget(void *dev, uint64_t id);
-/* Whether a list that is being recorded on that queue took the run; FERRY_ENOMEM. */
-int sim_list_take(struct sim_device *dev, const void *queue, void *prepared,
-                  const ferry_op_run_args *args, bool *out_taken);
+/* graph.c */
+extern const ferry_graph_table sim_graphs;
+
+/* list.c: the table "ferry.op/1", and lists of repeated runs */
+extern const ferry_op_table sim_operations;
 /* Frees the lists when the device is closed. */
 void sim_list_end_all(struct sim_device *dev);
 

@@ -12,6 +12,7 @@ ferryinclude_HEADERS = \
 	%D%/dlpack.h \
 	%D%/dnn.hpp \
 	%D%/ferry.h \
+	%D%/graph_plugin.h \
 	%D%/image.h \
 	%D%/io.h \
 	%D%/io_file.h \

@@ -24,10 +24,8 @@ FERRY_BEGIN_DECLS
 
 /** A net. Opaque. */
 typedef struct ferry_net ferry_net;
-
 /**
- * Options of ferry_net_open. Zero the structure, then set struct_size. ferry_net_open copies all
- * that it needs.
+ * Options of ferry_net_open, which copies all that it needs. Zero the structure, set struct_size.
  *
  * A TEST net is planned and fused. Blobs whose lifetimes do not overlap share memory. BatchNorm,
  * Scale and Bias are folded into copies of the weights of the preceding convolution or inner
@@ -61,12 +59,12 @@ typedef struct ferry_net_options {
      */
     int rank, ranks;
     /**
-     * The folder below which layers may create and replace files (file_name of HDF5Output). NULL:
-     * none, and a net with such a layer is FERRY_EPERM. Links and ".." are resolved at
-     * ferry_net_open and before each file is written. A folder that another program replaces by a
-     * link between check and use is not detected. Reading is not restricted.
+     * The folder below which layers may create and replace files (HDF5Output). NULL: none; a net
+     * with such a layer is FERRY_EPERM. Links and ".." are resolved at ferry_net_open and at each
+     * write; a folder exchanged between check and use is not detected. Reading is not restricted.
      */
     const char *allow_write;
+    const char *segments; /* a trusted folder for segments that plugins compile; NULL: none */
 } ferry_net_options;
 
 /**
@@ -197,6 +195,7 @@ typedef struct ferry_net_layer_info {
     int backward_operations;
     double backward_ms, backward_flops;
     uint64_t backward_bytes_moved;
+    int segment; /* the number of the segment that the plugin runs it in, from 1; 0: in none */
 } ferry_net_layer_info;
 
 /** The number of layers, with split layers. 0 for NULL. */

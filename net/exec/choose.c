@@ -44,6 +44,18 @@ void ferry__stage_cut(ferry_net *net, int layer)
     stage[1] = (struct ferry__stage){ .first = layer, .last = stage[1].last };
 }
 
+int ferry__stage_remake(ferry_net *net, struct ferry__stage *stage)
+{
+    int i;
+
+    for (i = 0; i < FERRY__NET_KEPT; i++)
+        if (stage->kept[i] == stage->now)
+            stage->kept[i] = NULL;
+    ferry__program_end(stage->now);
+    stage->now = NULL;
+    return ferry__stage_choose(net, stage);
+}
+
 static struct ferry__program *find(const struct ferry__stage *stage)
 {
     int i;

@@ -20,6 +20,9 @@ void ferry__stage_cut(ferry_net *net, int layer);
 /* The stage's program for the shapes of now; made if there is none. */
 int ferry__stage_choose(ferry_net *net, struct ferry__stage *stage);
 
+/* Makes the program that was chosen anew. A failure leaves the stage without one. */
+int ferry__stage_remake(ferry_net *net, struct ferry__stage *stage);
+
 /* ---- items.c ---- */
 
 /*

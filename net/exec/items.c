@@ -2,6 +2,8 @@
 /* Running one item: an operation of a segment, or a layer's own function. */
 #include "net/exec/exec.h"
 
+#include "net/segment/segment.h"
+
 #include <ferry/status.h>
 
 /* Where an operand is: a blob's memory, or a part of an arena. */
@@ -100,6 +102,8 @@ int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
     err = ferry__segment_end(s, 0);
     if (err)
         return err;
+    if (item->claim)
+        return ferry__segment_item_run(item);
     if (item->loss)
         return ferry__loss_add(item->layer, true, &item->layer->early_loss);
     return item->back ? type->backward(item->layer) : type->forward(item->layer);

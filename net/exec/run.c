@@ -3,6 +3,8 @@
 #include "net/exec/exec.h"
 #include "net/exec/measure.h"
 
+#include "net/segment/segment.h"
+
 #include <ferry/status.h>
 
 #include <string.h>
@@ -43,7 +45,7 @@ static int prepare(ferry_net *net, const struct ferry__program *p, int first, in
     for (i = first; !err && i <= last; i++)
         err = ferry__layer_failed(&net->layers[i], prepare_layer(&net->layers[i]));
     for (i = 0; !err && i < p->n_items; i++)
-        if (p->items[i].fold && !p->items[i].dropped)
+        if (p->items[i].fold && (!p->items[i].dropped || p->items[i].claimed))
             err = ferry__layer_failed(p->items[i].layer, ferry__fold_refresh(p->items[i].fold));
     return err;
 }
@@ -109,6 +111,27 @@ static int choose(ferry_net *net, int first, int last, const struct ferry__progr
 }
 
 /*
+ * Prepares the stage of layers first … last. Where a segment does not compile, its program is made again
+ * without that segment.
+ */
+static int prepare_all(ferry_net *net, int first, int last, const struct ferry__program **p)
+{
+    struct ferry__stage *stage = ferry__stage_of(net, first);
+    bool refused = true;
+    int err = 0;
+
+    while (!err && refused) {
+        *p = stage->now;
+        err = prepare(net, *p, first, last);
+        if (!err)
+            err = ferry__segments_prepare(stage->now, &refused);
+        if (!err && refused)
+            err = ferry__stage_remake(net, stage);
+    }
+    return err;
+}
+
+/*
  * The lists of a stage's whole pass repeat while its program does. A measured or described pass waits
  * for each layer, and has no lists.
  */
@@ -128,9 +151,8 @@ static int run_stage(ferry_net *net, struct ferry__segment *s, int first, int la
     const struct ferry__program *p;
     int err = choose(net, first, last, &p);
 
-    if (err)
-        return err;
-    err = prepare(net, p, first, last);
+    if (!err)
+        err = prepare_all(net, first, last, &p);
     if (!err)
         err = ferry__parts_begin(p, p->items, p->n_items, first, last);
     if (err)

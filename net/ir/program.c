@@ -19,6 +19,8 @@ void ferry__program_end(struct ferry__program *p)
     if (!p)
         return;
     ferry__repeats_end(&p->repeats);
+    if (p->end_claims)
+        p->end_claims(p);
     for (i = 0; i < p->n_items; i++)
         ferry_operation_destroy(p->items[i].prepared);
     for (i = 0; i < p->n_back; i++)
@@ -101,12 +103,25 @@ static bool call_uses(const struct ferry__program *p, const struct ferry__item *
     return false;
 }
 
+/* Whether a value is among a segment's, from `first` on. */
+static bool is_border(const struct ferry__item *item, int first, int value)
+{
+    int i;
+
+    for (i = first; i < item->n_reads + item->n_writes; i++)
+        if (item->border_values[i] == value)
+            return true;
+    return false;
+}
+
 bool ferry__item_writes(const struct ferry__program *p, const struct ferry__item *item, int value)
 {
     uint32_t i;
 
     if (item->dropped)
         return false;
+    if (item->claim)
+        return is_border(item, item->n_reads, value);
     if (item->call)
         return call_uses(p, item, value);
     for (i = 0; i < item->op.n_out; i++)
@@ -121,6 +136,8 @@ bool ferry__item_uses(const struct ferry__program *p, const struct ferry__item *
 
     if (item->dropped)
         return false;
+    if (item->claim)
+        return is_border(item, 0, value);
     for (i = 0; !item->call && i < item->op.n_in; i++)
         if (item->in[i].value == value)
             return true;

@@ -41,6 +41,9 @@ struct ferry__use {
 /* A constant that an affine function of each channel goes into: see fold.c. */
 struct ferry__fold;
 
+/* A segment that a plugin runs as a whole: net/segment. */
+struct ferry__claim;
+
 /* One thing to do. */
 struct ferry__item {
     ferry_layer *layer;
@@ -48,10 +51,14 @@ struct ferry__item {
     bool back;    /* of the backward pass */
     bool loss;    /* a call that adds up the loss of tops before a later layer overwrites them */
     bool dropped; /* another one does it */
+    bool claimed; /* then: a segment */
     bool border;  /* a copy from one order of axes to another */
     int number;   /* of the layer's operations */
     ferry_op_desc op; /* row-major until it is laid */
     struct ferry__use in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
+    struct ferry__claim *claim; /* a call that runs this segment; NULL: it is another item */
+    const int *border_values;   /* then: the values that it reads, and behind them those it writes */
+    int n_reads, n_writes;
     struct ferry__fold *fold;
     ferry_operation_tier tier;
     bool left; /* to the host, though the device has the operation: see reach.c */
@@ -75,6 +82,8 @@ struct ferry__program {
     int layer_values; /* likewise: how many there were before the layer that is added */
     uint64_t used;    /* the net's clock when it was chosen last */
     struct ferry__repeats repeats; /* of forward passes */
+    struct ferry__claim *claims;   /* its segments */
+    void (*end_claims)(struct ferry__program *); /* NULL: there have been none */
 };
 
 /* Frees a program; NULL is ignored. */

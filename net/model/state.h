@@ -92,6 +92,7 @@ struct ferry_layer {
     bool forced;         /* all of its parameters' diffs are wanted: force_backward */
     const char *refused; /* why a diff that is wanted cannot be had; NULL: it can, or none is */
     uint64_t prepared;   /* the sum of its parameters' versions when it prepared; 0: it has to */
+    bool alone;          /* no segment takes its operations: one with them did not compile */
     bool fresh;          /* reshape has to be called whatever the bottoms' shapes */
     ferry_device *device;
     struct ferry__net_spent spent[2]; /* of the measured passes forward, backward */
@@ -128,6 +129,7 @@ struct ferry_net {
     char *name;
     char *writes_to; /* the real path of the folder in which layers may write; NULL: nowhere */
     ferry_phase phase;
+    char *segments;  /* the folder of compiled segments; NULL: they are not saved */
     bool measured;                   /* each layer is waited for, and counted */
     bool debug;                      /* each layer's means are said: debug_info */
     uint64_t passes[2];              /* forward, backward */

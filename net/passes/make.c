@@ -2,6 +2,8 @@
 /* Makes a program: the passes in their order. */
 #include "net/passes/passes.h"
 
+#include "net/segment/segment.h"
+
 #include <ferry/status.h>
 
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 static int (*const passes[])(struct ferry__program *) = {
     ferry__pass_collect, /* what the layers emitted */
     ferry__pass_fuse,    /* joins operations */
+    ferry__pass_segment, /* segments that a plugin compiles */
     ferry__pass_layout,  /* orders of axes */
     ferry__pass_slice,   /* values within others */
     ferry__pass_strides, /* operations with the strides of their values */

@@ -99,7 +99,7 @@ class NetOptions(ctypes.Structure):
                 ("stages", ctypes.POINTER(TEXT)), ("stage_count", SIZE), ("place", TEXT), ("text", TEXT),
                 ("text_size", SIZE), ("seed", UINT64), ("keep", ctypes.POINTER(TEXT)),
                 ("keep_count", SIZE), ("no_plan", BOOL), ("no_fuse", BOOL), ("only", BOOL), ("backward", BOOL),
-                ("rank", INT), ("ranks", INT), ("allow_write", TEXT)]
+                ("rank", INT), ("ranks", INT), ("allow_write", TEXT), ("segments", TEXT)]
 
 
 class LoadLine(ctypes.Structure):
@@ -117,7 +117,7 @@ class LayerInfo(ctypes.Structure):
     _fields_ = [("struct_size", SIZE), ("name", TEXT), ("type", TEXT), ("device", TEXT), ("tier", INT),
                 ("operations", INT), ("ms", DOUBLE), ("flops", DOUBLE), ("bytes_moved", UINT64),
                 ("needs_backward", INT), ("backward_tier", INT), ("backward_operations", INT),
-                ("backward_ms", DOUBLE), ("backward_flops", DOUBLE), ("backward_bytes_moved", UINT64)]
+                ("backward_ms", DOUBLE), ("backward_flops", DOUBLE), ("backward_bytes_moved", UINT64), ("segment", INT)]
 
 
 class SolverOptions(ctypes.Structure):

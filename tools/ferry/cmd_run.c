@@ -162,6 +162,7 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
         { "--level", NULL, NULL, &r.level },
         { "--place", NULL, NULL, &r.place },
         { "--allow-write", NULL, NULL, &r.allow_write },
+        { "--segments", NULL, NULL, &r.segments },
         { "--max-bytes", NULL, NULL, &r.max_bytes },
         { "--layers", NULL, NULL, &r.layers },
         { "--weights-partial", NULL, &r.weights_partial, NULL },

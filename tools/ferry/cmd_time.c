@@ -87,6 +87,8 @@ static int measure(struct timing *t, ferry_net *net)
 /* The tier of a layer with work of its own; otherwise whether it is fused or only a view. */
 static const char *tier_of(const ferry_net_layer_info *info)
 {
+    if (info->segment)
+        return "segment";
     return info->operations || info->tier == FERRY_TIER_HOST ? ferry_operation_tier_name(info->tier)
                                                              : "-";
 }
@@ -225,6 +227,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
         { "--level", NULL, NULL, &r.level },
         { "--place", NULL, NULL, &r.place },
         { "--allow-write", NULL, NULL, &r.allow_write },
+        { "--segments", NULL, NULL, &r.segments },
         { "--max-bytes", NULL, NULL, &r.max_bytes },
         { "--layers", NULL, NULL, &r.layers },
         { "--weights-partial", NULL, &r.weights_partial, NULL },

@@ -128,7 +128,8 @@ static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **o
 {
     ferry_net_options o = { .struct_size = sizeof o,
                             .place = r->place,
-                            .allow_write = r->allow_write };
+                            .allow_write = r->allow_write,
+                            .segments = r->segments };
     bool all = r->keep && strcmp(r->keep, "all") == 0;
     struct net_list keep = { 0 };
     char *copy = NULL;

@@ -35,6 +35,7 @@ struct net_request {
     const char *keep;                  /* blobs to keep, separated by commas, or "all"; or NULL */
     const char *max_bytes;             /* the limit for decoding, or NULL */
     const char *allow_write;           /* the folder that layers may write to, or NULL */
+    const char *segments;              /* the folder of compiled segments, or NULL */
     const char *layers;                /* a shared object of layer types, or NULL */
     bool weights_partial;              /* accepts weights without a layer of this net */
     bool no_fuse, no_plan, backward;

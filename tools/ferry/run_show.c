@@ -206,6 +206,12 @@ static void show_output(const struct run *run, const ferry_blob *b, const struct
     }
 }
 
+/* Who computes a layer. */
+static const char *tier_of(const ferry_net_layer_info *info)
+{
+    return info->segment ? "segment" : ferry_operation_tier_name(info->tier);
+}
+
 static json_t *json_layers(const struct run *run, const ferry_net *net)
 {
     json_t *list = json_array(), *one;
@@ -216,8 +222,10 @@ static json_t *json_layers(const struct run *run, const ferry_net *net)
         if (ferry_net_get_layer_info(net, i, &info))
             continue;
         one = json_pack("{s:o, s:s, s:s, s:s, s:i}", "name", tool_json_string(info.name), "type",
-                        info.type, "device", info.device, "tier",
-                        ferry_operation_tier_name(info.tier), "operations", info.operations);
+                        info.type, "device", info.device, "tier", tier_of(&info), "operations",
+                        info.operations);
+        if (one && info.segment)
+            json_object_set_new(one, "segment", json_integer(info.segment));
         if (one && run->backward && info.needs_backward)
             json_object_set_new(one, "backward",
                                 json_pack("{s:s, s:i}", "tier",
@@ -245,15 +253,15 @@ static int show_report(const struct run *run, const ferry_net *net)
 
     for (int i = 0; good && i < ferry_net_layer_count(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
-        char operations[16], back[16];
+        char operations[16], back[16], tier[32];
 
         if (ferry_net_get_layer_info(net, i, &info))
             continue;
+        snprintf(tier, sizeof tier, info.segment ? "%s %d" : "%s", tier_of(&info), info.segment);
         snprintf(operations, sizeof operations, "%d", info.operations);
         snprintf(back, sizeof back, "%d", info.backward_operations);
         good = tool_table_add(table, (const char *const[]){ info.name, info.type, info.device,
-                                                            ferry_operation_tier_name(info.tier),
-                                                            operations, back_tier(&info), back });
+                                                            tier, operations, back_tier(&info), back });
     }
     if (good)
         tool_table_print(table, tool_width());
