@@ -23,7 +23,7 @@
 #endif
 
 #define CUDA_MAX_DEVICES  64u
-#define CUDA_OPTIONS      5u
+#define CUDA_OPTIONS      6u
 #define CUDA_SPARE_EVENTS 64u
 
 /* ---- the driver's own calls (driver.c) ---- */
@@ -139,6 +139,12 @@ struct cuda_device {
     pthread_mutex_t lock;            /* guards the members below, and `queues` */
     struct cuda_blocks blocks, imports;
     _Atomic(struct cuda_late *) late; /* blocks that are in no table and not freed yet */
+    struct {
+        atomic_bool use;
+        struct cuda_list *first;
+        struct cuda_queue recorder;             /* its stream is made for the first recording */
+        _Atomic(struct cuda_queue *) recording; /* the queue whose runs it takes; NULL: none */
+    } lists;                                    /* list.h */
     cudaEvent_t spare[CUDA_SPARE_EVENTS];
     unsigned spares;
     struct cuda_way peers[CUDA_MAX_DEVICES]; /* by ordinal */
@@ -165,7 +171,7 @@ enum cuda_source { CUDA_KERNELS_AUTO, CUDA_KERNELS_COMPILE, CUDA_KERNELS_OFF };
 enum cuda_dnn_use { CUDA_DNN_AUTO, CUDA_DNN_OFF, CUDA_DNN_ALL };
 
 struct cuda_settings {
-    bool pci_order, ordered_alloc;
+    bool pci_order, ordered_alloc, graphs;
     enum cuda_unified unified;
     enum cuda_source kernels;
     enum cuda_dnn_use dnn;

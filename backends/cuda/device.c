@@ -5,6 +5,7 @@
  */
 #include "dnn.h"
 #include "kernels.h"
+#include "list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,7 @@ static int furnish(struct cuda_device *dev)
     dev->memory_total = p.memory_total;
     dev->dnn = set.dnn != CUDA_DNN_OFF && set.kernels != CUDA_KERNELS_OFF && cuda_dnn_load();
     dev->dnn_depthwise = set.dnn == CUDA_DNN_ALL;
+    dev->lists.use = set.graphs;
     err = cuda_modules_create(dev, set.kernels, &dev->modules);
     if (err)
         return err;
@@ -266,6 +268,7 @@ static void strip(struct cuda_device *dev)
     cuda_free_late(dev);
     for (unsigned i = 0; i < dev->spares; i++)
         (void)cudaEventDestroy(dev->spare[i]);
+    cuda_list_end_all(dev);
     cuda_queue_release(dev, &dev->main);
     cuda_queue_release(dev, &dev->chooser);
     cuda_modules_destroy(dev->modules);

@@ -21,6 +21,8 @@ backends_ferry_cuda_la_SOURCES = \
 	%D%/fill.c \
 	%D%/kernels.h \
 	%D%/launch.c \
+	%D%/list.c \
+	%D%/list.h \
 	%D%/matrix.c \
 	%D%/memory.c \
 	%D%/module.c \

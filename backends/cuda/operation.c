@@ -5,6 +5,7 @@
  */
 #include "dnn.h"
 #include "kernels.h"
+#include "list.h"
 
 #include "kernels/descriptor.h"
 #include "kernels/places.h"
@@ -256,7 +257,7 @@ static int run(void *device, void *queue, void *prepared, const ferry_op_run_arg
         err = cuda_enter_on(dev, queue, &scope);
     if (err)
         return err;
-    err = run_here(dev, cuda_queue_of(dev, queue), p, places, args);
+    err = run_here(dev, cuda_list_stream(dev, cuda_queue_of(dev, queue)), p, places, args);
     cuda_leave(&scope);
     return err;
 }
@@ -268,6 +269,9 @@ static const ferry_op_table table = {
     .prepare = prepare,
     .run = run,
     .destroy = destroy,
+    .begin = cuda_list_begin,
+    .end = cuda_list_end,
+    .forget = cuda_list_forget,
 };
 
 int cuda_extension(void *device, const char *name, const void **out_table)

@@ -20,6 +20,9 @@ const ferry_plugin_option cuda_options[CUDA_OPTIONS] = {
       "whether cuDNN computes convolutions, if libcudnn.so.9 is found and there are kernels; all: "
       "also depthwise convolutions",
       "auto|off|all", FERRY_OPTION_ENUM, 0 },
+    { "graphs", "on",
+      "whether a net's pass that repeats is launched as CUDA graphs, recorded in its second pass",
+      "on|off", FERRY_OPTION_ENUM, 0 },
 };
 
 /* The index of the option's word; 0 is the default. */
@@ -32,7 +35,7 @@ static int read_choice(size_t index, uint32_t *out)
 int cuda_settings_read(struct cuda_settings *out)
 {
     struct cuda_settings set = { .pool_limit = UINT64_MAX };
-    uint32_t order, off = 0, unified = 0, kernels = 0, dnn = 0;
+    uint32_t order, off = 0, unified = 0, kernels = 0, dnn = 0, plain = 0;
     int err = read_choice(0, &order);
 
     if (!err)
@@ -44,6 +47,8 @@ int cuda_settings_read(struct cuda_settings *out)
     if (!err)
         err = read_choice(4, &dnn);
     if (!err)
+        err = read_choice(5, &plain);
+    if (!err)
         err = cuda_host->option_size("pool_limit", 0, UINT64_MAX, &set.pool_limit);
     if (err)
         return err;
@@ -52,6 +57,7 @@ int cuda_settings_read(struct cuda_settings *out)
     set.unified = (enum cuda_unified)unified;
     set.kernels = (enum cuda_source)kernels;
     set.dnn = (enum cuda_dnn_use)dnn;
+    set.graphs = !plain;
     *out = set;
     return 0;
 }

@@ -94,12 +94,14 @@ static unsigned char *free_range(struct device *device, size_t size)
 
 struct block *block_new(struct device *device, size_t size)
 {
+    static uint64_t blocks_made;
     struct block *block = calloc(1, sizeof(*block));
 
     if (!block)
         return NULL;
     block->size = size;
     block->device = device;
+    block->serial = ++blocks_made;
     block->ready = true;
     block->address = size <= device->memory - device->used ? free_range(device, size) : NULL;
     block->bytes = block->address ? malloc(size) : NULL;

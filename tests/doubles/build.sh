@@ -42,7 +42,7 @@ done
 
 # shellcheck disable=SC2086
 library "$cudart" cuda $objects "$sources/arena.c" "$sources/capture.c" "$sources/context.c" "$sources/control.c" \
-    "$sources/copy.c" "$sources/device.c" "$sources/executor.c" "$sources/kernels.c" "$sources/memory.c" \
+    "$sources/copy.c" "$sources/device.c" "$sources/executor.c" "$sources/graph.c" "$sources/kernels.c" "$sources/memory.c" \
     "$sources/module.c" "$sources/stream.c" -lm
 library "$cublas" cublas "$sources/cublas.c" "$sources/cublas-matrix.c" \
     "$sources/compute.c" "$folder/$cudart"

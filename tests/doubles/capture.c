@@ -2,7 +2,7 @@
 /*
  * Capture of streams, as far as it affects other calls: work submitted to the stream is an error of
  * use (stream_of), and the calls that a thread may make meanwhile depend on the mode of the capture
- * and of the thread. The graph is empty.
+ * and of the thread. The graph of a program is empty; a library's own is described in graph.c.
  */
 #include "double.h"
 
@@ -75,6 +75,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMo
     if (error == cudaSuccess) {
         stream->captured = true;
         stream->capture = (struct capture){ .mode = mode, .by = pthread_self() };
+        stream->capture.takes_work = interaction == CU_STREAM_CAPTURE_MODE_RELAXED;
+        stream->capture.tail = &stream->capture.head;
     }
     return leave(error);
 }
@@ -93,14 +95,25 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, enum cudaStreamCaptureSta
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *out)
 {
     struct stream *stream = (struct stream *)(void *)handle;
+    cudaError_t error;
 
-    BEGIN(cudaStreamEndCapture);
+    lock();
+    error = enter("cudaStreamEndCapture");
+    if (error != cudaSuccess && is_stream(handle) && stream->captured) { /* it ends all the same */
+        stream->captured = false;
+        stream->capture.spoilt = true;
+        (void)graph_of_capture(stream);
+    }
+    if (error != cudaSuccess)
+        return leave(error);
     if (!is_stream(handle) || !stream->captured)
         return leave(cudaErrorInvalidValue);
     if (stream->capture.mode != cudaStreamCaptureModeRelaxed &&
         !pthread_equal(stream->capture.by, pthread_self()))
         return leave(cudaErrorStreamCaptureWrongThread);
     stream->captured = false;
-    *out = NULL;
+    *out = stream->capture.takes_work ? (cudaGraph_t)(void *)graph_of_capture(stream) : NULL;
+    if (!*out && stream->capture.takes_work && !stream->capture.spoilt)
+        return leave(cudaErrorMemoryAllocation);
     return leave(stream->capture.spoilt ? cudaErrorStreamCaptureInvalidated : cudaSuccess);
 }

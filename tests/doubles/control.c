@@ -371,6 +371,11 @@ static unsigned control_live_events(void)
     return live_events;
 }
 
+static unsigned control_live_graphs(void)
+{
+    return live_graphs;
+}
+
 static unsigned control_live_handles(void)
 {
     return state.handles;
@@ -420,6 +425,7 @@ __attribute__((visibility("default"))) const struct cuda_double_control ferry_cu
     .live_streams = control_live_streams,
     .live_events = control_live_events,
     .live_handles = control_live_handles,
+    .live_graphs = control_live_graphs,
     .staged_bytes = control_staged,
     .direct_bytes = control_direct,
     .indirect_bytes = control_indirect,

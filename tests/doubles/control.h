@@ -57,7 +57,7 @@ struct cuda_double_control {
      */
     uint64_t (*staged_bytes)(void), (*direct_bytes)(void), (*indirect_bytes)(void);
     uint64_t (*threshold)(int device); /* of the latest pool */
-    unsigned (*live_pools)(void);
+    unsigned (*live_pools)(void), (*live_graphs)(void);
 };
 
 #endif

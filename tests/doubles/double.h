@@ -53,6 +53,7 @@ struct block {
     struct device *device;  /* NULL: host memory */
     struct pool *pool;
     unsigned users; /* commands that use it and are not done */
+    uint64_t serial;
     bool ready;     /* its stream has reached the allocation */
     bool freed;     /* no new command may use it */
     bool orphan;    /* freed while in use; the last user frees it */
@@ -77,13 +78,18 @@ struct command {
     struct block *prepare;     /* a block of a pool that is valid from then on */
     cudaError_t fails;
     const char *call;
+    size_t argument_size;
 };
 
-/* The capture of a stream: its mode, and whether it was invalidated. */
+/*
+ * The capture of a stream: its mode, and whether it was invalidated. A capture that a thread of
+ * relaxed mode began is a library's own and takes work; any other is the program's.
+ */
 struct capture {
     enum cudaStreamCaptureMode mode;
     pthread_t by;
-    bool spoilt;
+    bool spoilt, takes_work;
+    struct command *head, **tail; /* the graph so far */
 };
 
 struct stream {
@@ -213,6 +219,15 @@ cudaError_t capture_minds(void);
 /* For calls that wait for a whole context, which invalidates captures in it. */
 cudaError_t capture_ends(const struct context *context);
 CUresult capture_exchange(CUstreamCaptureMode *mode);
+
+/* ---- graph.c; locked ---- */
+
+struct graph;
+/* Whether the stream's capture takes that call's work into its graph. */
+bool capture_takes(const struct stream *stream, const char *call);
+/* The captured work; NULL if the capture is spoilt, or without memory. */
+struct graph *graph_of_capture(struct stream *stream);
+extern unsigned live_graphs;
 
 /* ---- for the double of cuBLAS, which is a separate shared object - */
 

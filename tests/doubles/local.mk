@@ -22,6 +22,7 @@ DOUBLES_FROM = \
 	%D%/double.h \
 	%D%/executor.c \
 	%D%/executor.h \
+	%D%/graph.c \
 	%D%/kernels.c \
 	%D%/memory.c \
 	%D%/module.c \

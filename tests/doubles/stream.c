@@ -21,6 +21,7 @@ struct command *command_new(const char *call, size_t argument_size)
     if (!command)
         return NULL;
     command->call = call;
+    command->argument_size = argument_size;
     command->fails = fails_later(call);
     command->argument = argument_size ? calloc(1, argument_size) : NULL;
     return command;
@@ -61,7 +62,7 @@ static void release_block(const struct command *command)
 }
 
 /*
- * If the block was freed on another stream before its own reached this point, the race was reported.
+ * If the block was freed on another stream before its own stream came here, the race was reported.
  */
 static void prepare_block(const struct command *command)
 {
@@ -196,14 +197,21 @@ cudaError_t stream_of(const char *call, struct context *context, cudaStream_t ha
                      stream->context->device->ordinal, context->device->ordinal);
         return cudaErrorInvalidResourceHandle;
     }
-    if (stream->captured)
-        (void)misuse("%s: the program is capturing the stream", call);
+    if (stream->captured && !capture_takes(stream, call))
+        (void)misuse(stream->capture.takes_work ? "%s: a graph of it is not known here"
+                                                : "%s: the program is capturing the stream",
+                     call);
     *out = stream;
     return cudaSuccess;
 }
 
 void submit(struct stream *stream, struct command *command)
 {
+    if (stream->captured && stream->capture.takes_work) {
+        *stream->capture.tail = command;
+        stream->capture.tail = &command->next;
+        return;
+    }
     *stream->tail = command;
     stream->tail = &command->next;
     stream->submitted++;
