@@ -38,6 +38,8 @@ EXTRA_DIST += \
 	%D%/base/os_posix.h \
 	%D%/base/permit.c \
 	%D%/base/permit.h \
+	%D%/base/place.c \
+	%D%/base/place.h \
 	%D%/base/status.c \
 	%D%/base/status.h \
 	%D%/base/text.c \
@@ -141,7 +143,7 @@ EXTRA_DIST += \
 	%D%/runtime/runtime.h \
 	%D%/runtime/select.c
 %C%_libferrycore_la_CPPFLAGS = -I$(top_builddir) -I$(top_srcdir) $(PUBLIC_CPPFLAGS) \
-	-DFERRY_PLUGINDIR='"$(plugindir)"' -DFERRY_SYSCONFDIR='"$(sysconfdir)"' \
+	-DFERRY_PLUGINDIR='"$(RUN_PLUGINDIR)"' -DFERRY_SYSTEM_CONF='"$(RUN_CONF)"' \
 	-DFERRY_DEFAULT_ORDER='"$(DEFAULT_ORDER)"' -DFERRY_ONLY_BY_NAME='"$(ONLY_BY_NAME)"'
 %C%_libferrycore_la_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden $(INIH_CFLAGS)
 %C%_libferrycore_la_LIBADD = $(INIH_LIBS) $(CORE_SYSTEM_LIBS)

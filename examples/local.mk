@@ -152,6 +152,8 @@ dist_template_DATA = \
 	%D%/plugin-template/acme_driver.h \
 	%D%/plugin-template/acme_queues.c \
 	%D%/plugin-template/configure.ac \
-	%D%/plugin-template/plugins.conf
+	%D%/plugin-template/plugins.conf \
+	%D%/plugin-template/pyproject.toml \
+	%D%/plugin-template/setup.py
 
 .PHONY: demo

@@ -43,7 +43,8 @@ AC_DEFUN([FERRY_BACKEND_ROW],
 
 # FERRY_FIND_OPENBLAS
 # Sets OPENBLAS_SONAME, under which the plugin opens the library while it runs: the name that a
-# program linked with it asks for.
+# program linked with it asks for. A relocatable build opens libferryblas.so.0 beside the plugin,
+# which the packager puts there.
 AC_DEFUN([FERRY_FIND_OPENBLAS],
 [PKG_CHECK_MODULES([OPENBLAS], [openblas], [found=yes],
     [why='OpenBLAS not found by pkg-config (Debian: libopenblas-dev)'])
@@ -57,6 +58,7 @@ AS_IF([test "x$found" = xyes],
         [OPENBLAS_SONAME=`readelf -d conftest$EXEEXT 2>/dev/null |
             sed -n 's/.*(NEEDED).*\@<:@\(.*blas.*\)\@:>@$/\1/p' | head -n 1`])
     LIBS=$ferry_save_LIBS
+    AS_IF([test "x$enable_relocatable" = xyes], [OPENBLAS_SONAME='$$ORIGIN/libferryblas.so.0'])
     test "x$OPENBLAS_SONAME" != x || OPENBLAS_SONAME=libopenblas.so.0])
 ])
 

@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	%D%/ferry/_errors.py \
 	%D%/ferry/_files.py \
 	%D%/ferry/_library.py \
+	%D%/ferry/_native.py \
 	%D%/ferry/_net.py \
 	%D%/ferry/_onnx.py \
 	%D%/ferry/_runtime.py \

@@ -44,7 +44,8 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-python.sh \
 	%D%/scripts/check-random-nets.sh \
 	%D%/scripts/check-triton.sh \
-	%D%/scripts/check-users.sh
+	%D%/scripts/check-users.sh \
+	%D%/scripts/check-wheel.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)
 AM_LDFLAGS = -no-install

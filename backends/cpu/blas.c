@@ -97,6 +97,23 @@ static bool is_in_cache(void)
     return found;
 }
 
+/* "$ORIGIN/NAME" is NAME in the folder of this plugin. */
+static void expand_origin(void)
+{
+    static const char origin[] = "$ORIGIN/", anchor[] = "cpu";
+    char name[sizeof(blas.name)];
+    const char *end;
+    Dl_info info;
+
+    if (strncmp(blas.name, origin, strlen(origin)) != 0 || !dladdr(anchor, &info) ||
+        !info.dli_fname)
+        return;
+    end = strrchr(info.dli_fname, '/');
+    if (end && snprintf(name, sizeof(name), "%.*s/%s", (int)(end - info.dli_fname), info.dli_fname,
+                        blas.name + strlen(origin)) < (int)sizeof(name))
+        memcpy(blas.name, name, sizeof(name));
+}
+
 int cpu_blas_find(void)
 {
     const char *option = cpu_host->option("blas");
@@ -104,6 +121,7 @@ int cpu_blas_find(void)
 
     if (option && *option)
         snprintf(blas.name, sizeof(blas.name), "%s", option);
+    expand_origin();
     if (strchr(blas.name, '/') ? access(blas.name, R_OK) == 0
                                : is_in_search_path() || is_in_cache())
         return 0;

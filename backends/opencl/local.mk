@@ -24,12 +24,21 @@ backends_ferry_opencl_la_SOURCES = \
 	%D%/platform.c \
 	%D%/plugin.c \
 	%D%/queue.c
+if RELOCATABLE
+backends_ferry_opencl_la_SOURCES += %D%/loader.c
+endif
 nodist_backends_ferry_opencl_la_SOURCES = %D%/kernels.cl.h
 backends_ferry_opencl_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) -I$(top_builddir)/%D% $(OPENCL_CFLAGS) \
 	$(CLBLAST_CFLAGS)
 backends_ferry_opencl_la_CFLAGS = $(PLUGIN_CFLAGS)
 backends_ferry_opencl_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
-backends_ferry_opencl_la_LIBADD = kernels/libkerneltexts.la $(CLBLAST_LIBS) $(OPENCL_LIBS) -ldl -lpthread -lm
+backends_ferry_opencl_la_LIBADD = kernels/libkerneltexts.la $(CLBLAST_LIBS) $(OPENCL_LOADER) -ldl -lpthread -lm
+
+if RELOCATABLE
+OPENCL_LOADER =
+else
+OPENCL_LOADER = $(OPENCL_LIBS)
+endif
 
 # The kernels' source as C strings, one per line.
 BUILT_SOURCES += %D%/kernels.cl.h
@@ -46,6 +55,6 @@ clean-pocl-cache:
 	rm -rf pocl-cache kernel-cache
 
 .PHONY: clean-pocl-cache
-EXTRA_DIST += %D%/kernels.cl
+EXTRA_DIST += %D%/kernels.cl %D%/loader.c
 
 EXTRA_DIST += %D%/README.md

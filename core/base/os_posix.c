@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,21 +29,31 @@ bool ferry__os_is_secure(void)
     return getuid() != geteuid() || getgid() != getegid();
 }
 
-uid_t ferry__os_library_owner(void)
+bool ferry__os_library_path(char *out, size_t size)
 {
     /* Data, because ISO C keeps pointers to functions apart. */
     static const char anchor[] = "ferry";
-    struct stat st;
+    ssize_t length = -1;
     Dl_info info;
 
-    if (dladdr(anchor, &info) && info.dli_fname && info.dli_fname[0] == '/' &&
-        stat(info.dli_fname, &st) == 0)
-        return st.st_uid;
+    if (dladdr(anchor, &info) && info.dli_fname && info.dli_fname[0] == '/')
+        return snprintf(out, size, "%s", info.dli_fname) < (int)size;
 #ifdef __linux__
-    if (stat("/proc/self/exe", &st) == 0) /* linked into a program, which goes by a relative name */
-        return st.st_uid;
+    /* linked into a program, which goes by a relative name */
+    length = readlink("/proc/self/exe", out, size);
+    if (length > 0 && (size_t)length < size)
+        out[length] = '\0';
 #endif
-    return geteuid();
+    return length > 0 && (size_t)length < size && out[0] == '/';
+}
+
+uid_t ferry__os_library_owner(void)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    return ferry__os_library_path(path, sizeof(path)) && stat(path, &st) == 0 ? st.st_uid
+                                                                              : geteuid();
 }
 
 void ferry__os_home(char *out, size_t size)

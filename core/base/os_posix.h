@@ -14,7 +14,13 @@
 /* Whether the program has more rights than the user who started it (set-user-ID and the like). */
 bool ferry__os_is_secure(void);
 
-/* The owner of the file of the library, or program, that contains this function. */
+/*
+ * The absolute path of the library, or program, that contains this function; false if it is not
+ * known.
+ */
+bool ferry__os_library_path(char *out, size_t size);
+
+/* The owner of that file. */
 uid_t ferry__os_library_owner(void);
 
 /*

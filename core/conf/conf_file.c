@@ -5,6 +5,7 @@
 #include "core/base/env.h"
 #include "core/base/log.h"
 #include "core/base/permit.h"
+#include "core/base/place.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
 
@@ -291,7 +292,7 @@ static int load_usual(struct ferry__conf *conf)
 {
     const char *home = ferry__env_get("HOME");
     char path[PATH_MAX];
-    int err = ferry__conf_read(conf, FERRY_SYSCONFDIR "/" FILE_NAME, false);
+    int err = ferry__conf_read(conf, ferry__place(FERRY_SYSTEM_CONF, path), false);
 
     if (err || !home || home[0] != '/')
         return err;

@@ -4,6 +4,7 @@
 #include "core/load/loader.h"
 #include "core/base/env.h"
 #include "core/base/os_posix.h"
+#include "core/base/place.h"
 #include "core/load/loader_posix.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
@@ -17,9 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SYSTEM_CONF FERRY_SYSCONFDIR "/ferry/plugins.conf"
 #define ORIGIN_PATH "FERRY_PLUGIN_PATH"
 #define ORIGIN_DIR  "plugindir"
+#define ORIGIN_LAST "FERRY_PLUGIN_PATH_LAST"
 #define FILE_PREFIX "ferry_"
 #define FILE_SUFFIX ".so"
 
@@ -242,12 +243,13 @@ static void settle(struct ferry__search *search, struct ferry__candidate *candid
         report_refusal(search, candidate, candidate->line.stage, &refusal);
     }
     if (candidate->code == 0 && search->secure && !is_named(section)) {
-        char hint[64];
+        char hint[64], file[PATH_MAX];
 
         snprintf(hint, sizeof(hint), "[plugin %s] there names it", candidate->line.name);
         ferry__refuse(&refusal, FERRY_EPERM, hint,
-                      "this program has more rights than its caller, and no section of " SYSTEM_CONF
-                      " names the plugin");
+                      "this program has more rights than its caller, and no section of %s names "
+                      "the plugin",
+                      ferry__place(FERRY_SYSTEM_CONF, file));
         report_refusal(search, candidate, candidate->line.stage, &refusal);
     }
 }
@@ -350,10 +352,10 @@ int ferry__loader_add(struct ferry__search *search, const char *path, const char
 typedef int folder_fn(struct ferry__search *search, const struct ferry__conf *conf,
                       const char *folder, const char *origin, void *arg);
 
-static int each_folder(struct ferry__search *search, const struct ferry__conf *conf,
-                       folder_fn *visit, void *arg)
+/* The folders of a path, with colons between them; `path` may be NULL. */
+static int each_of(struct ferry__search *search, const struct ferry__conf *conf, const char *path,
+                   const char *origin, folder_fn *visit, void *arg)
 {
-    const char *path = ferry__env_get("FERRY_PLUGIN_PATH");
     int result = 0;
 
     while (path && *path && !result) {
@@ -361,14 +363,30 @@ static int each_folder(struct ferry__search *search, const struct ferry__conf *c
         char *folder = strndup(path, length);
 
         if (!folder)
-            return ferry__error(FERRY_ENOMEM, ORIGIN_PATH ": no memory for a folder's name");
+            return ferry__error(FERRY_ENOMEM, "%s: no memory for a folder's name", origin);
         if (length > 0)
-            result = visit(search, conf, folder, ORIGIN_PATH, arg);
+            result = visit(search, conf, folder, origin, arg);
         free(folder);
         path += length;
         path += *path == ':';
     }
-    return result ? result : visit(search, conf, FERRY_PLUGINDIR, ORIGIN_DIR, arg);
+    return result;
+}
+
+static int each_folder(struct ferry__search *search, const struct ferry__conf *conf,
+                       folder_fn *visit, void *arg)
+{
+    char installed[PATH_MAX];
+    const char *first = ferry__env_get(ORIGIN_PATH);
+    int result = each_of(search, conf, first, ORIGIN_PATH, visit, arg);
+
+    if (!result)
+        result = visit(search, conf, ferry__place(FERRY_PLUGINDIR, installed), ORIGIN_DIR, arg);
+    if (!result && search->path_last)
+        return each_of(search, conf, search->path_last, "ferry_runtime_open", visit, arg);
+    if (!result)
+        result = each_of(search, conf, ferry__env_get(ORIGIN_LAST), ORIGIN_LAST, visit, arg);
+    return result;
 }
 
 static int note_folder(struct ferry__search *search, const struct ferry__conf *conf,
@@ -527,13 +545,15 @@ static int add_absent(struct ferry__search *search, const struct ferry__conf *co
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-int ferry__loader_search(const struct ferry__conf *conf, struct ferry__search **out)
+int ferry__loader_search(const struct ferry__conf *conf, const char *path_last,
+                         struct ferry__search **out)
 {
     struct ferry__search *search = ferry__loader_start();
     int err;
 
     if (!search)
         return FERRY_ENOMEM;
+    search->path_last = path_last;
     err = each_folder(search, conf, note_folder, NULL);
     if (!err)
         err = add_configured(search, conf);
@@ -547,6 +567,7 @@ int ferry__loader_search(const struct ferry__conf *conf, struct ferry__search **
         ferry__loader_destroy(search);
         return err;
     }
+    search->path_last = NULL;
     *out = search;
     return 0;
 }

@@ -37,6 +37,7 @@ struct ferry__search {
     struct ferry__candidate *first, **end;
     struct ferry__kept *kept;
     char *folders; /* "/a, /b": for messages */
+    const char *path_last; /* during the search: the folders after plugindir, or NULL */
     struct ferry__self self;
     struct ferry__trust trust;
     struct ferry__permitted permitted;
@@ -45,10 +46,12 @@ struct ferry__search {
 
 /*
  * Searches for plugins: absolute libraries of `conf`, its bare ones, then all files in the folders
- * of FERRY_PLUGIN_PATH and in plugindir. FERRY_ECONF if a section's file is another plugin,
+ * of FERRY_PLUGIN_PATH, in plugindir, and in those of `path_last`, or, if that is NULL, of
+ * FERRY_PLUGIN_PATH_LAST. FERRY_ECONF if a section's file is another plugin,
  * FERRY_ENOMEM.
  */
-int ferry__loader_search(const struct ferry__conf *conf, struct ferry__search **out);
+int ferry__loader_search(const struct ferry__conf *conf, const char *path_last,
+                         struct ferry__search **out);
 void ferry__loader_destroy(struct ferry__search *search);
 
 /* An empty search, for shared objects that are not plugins; NULL if memory is short. */

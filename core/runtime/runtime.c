@@ -270,7 +270,7 @@ int ferry_runtime_open(const ferry_runtime_options *options, ferry_runtime **out
     if (!err)
         err = settle_strict(rt, &given);
     if (!err)
-        err = ferry__loader_search(rt->conf, &rt->search);
+        err = ferry__loader_search(rt->conf, given.plugin_path_last, &rt->search);
     if (err) {
         destroy(rt);
         return err;

@@ -38,6 +38,9 @@ typedef struct ferry_runtime_options {
     /* as FERRY_BACKEND: "cuda", "opencl:1", "cuda,cpu", "^cuda"; NULL: environment, then files */
     const char *backend;
     int strict; /* FERRY_STRICT_…; anything else is FERRY_EINVAL */
+    /* folders with plugins to search after the installed ones: absolute paths with colons between
+     * them; of two plugins of one name the installed one is used; NULL: FERRY_PLUGIN_PATH_LAST */
+    const char *plugin_path_last;
 } ferry_runtime_options;
 
 /** One line of the load report. Strings belong to the runtime and live as long as it does. */

@@ -27,6 +27,7 @@ from ._errors import (AbiMismatch, Busy, ConfigurationError, DeviceError, Error,
                       NotPermitted, OutOfMemory, Overflow, PluginError, ShapeMismatch, Unsupported)
 from ._files import Entry, File, open, save  # pylint: disable=redefined-builtin
 from ._library import lib as _lib
+from ._native import get_include
 from ._net import Net
 from ._onnx import export_onnx
 from ._runtime import Candidate, Device, Properties, Runtime, Stats
@@ -40,4 +41,5 @@ __all__ = ["AbiMismatch", "Blob", "Busy", "Candidate", "ConfigurationError", "De
            "Entry", "Error", "Event", "File", "Forked", "IOFailed", "InvalidArgument", "Lost",
            "MalformedFile", "Net", "NeverWritten", "NoDevice", "NotPermitted", "OutOfMemory", "Overflow",
            "PluginError", "Properties", "Runtime", "Score", "ShapeMismatch", "Solver", "Stats",
-           "Unsupported", "export_onnx", "from_array", "from_dlpack", "library_version", "open", "save"]
+           "Unsupported", "export_onnx", "from_array", "from_dlpack", "get_include",
+           "library_version", "open", "save"]

@@ -47,7 +47,8 @@ class Ref(ctypes.Structure):
 
 class RuntimeOptions(ctypes.Structure):
     c_name = "ferry_runtime_options"
-    _fields_ = [("struct_size", SIZE), ("conf", TEXT), ("backend", TEXT), ("strict", INT)]
+    _fields_ = [("struct_size", SIZE), ("conf", TEXT), ("backend", TEXT), ("strict", INT),
+                ("plugin_path_last", TEXT)]
 
 
 class Candidate(ctypes.Structure):

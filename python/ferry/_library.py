@@ -2,8 +2,8 @@
 """Finds the three libraries, declares what is called of them, and turns what fails into exceptions.
 
 FERRY_LIBRARY_PATH, absolute paths of folders with colons between them, is the one place to look where it
-is set. Without it the system's loader looks (LD_LIBRARY_PATH, ld.so.conf), then Python's own prefix and
-/usr/local."""
+is set. Without it a wheel's own libraries are taken, and where the package has none the system's loader
+looks (LD_LIBRARY_PATH, ld.so.conf), then Python's own prefix and /usr/local."""
 
 import ctypes
 import os
@@ -12,13 +12,15 @@ import sys
 import threading
 from types import SimpleNamespace
 
-from . import _abi, _errors
+from . import _abi, _errors, _native
 
 
 def _places(soname):
     given = os.environ.get("FERRY_LIBRARY_PATH")
     if given:
         return [os.path.join(folder, soname) for folder in given.split(os.pathsep) if folder]
+    if _native.is_carried():
+        return [os.path.join(_native.FOLDER, soname)]
     return [soname, os.path.join(sys.prefix, "lib", soname), os.path.join("/usr/local/lib", soname)]
 
 

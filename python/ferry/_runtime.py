@@ -4,7 +4,7 @@
 import ctypes
 from collections import namedtuple
 
-from . import _abi
+from . import _abi, _native
 from ._library import Handle, Held, lib, out_pointer, string, text
 
 #: One line of the load report: why a plugin can be used, or cannot.
@@ -75,11 +75,12 @@ class Runtime(Held):
 
     `backend` is as FERRY_BACKEND ("cuda", "opencl:1", "cuda,cpu"), `conf` the one configuration file to
     read, `strict` whether a fallback to the host is an error; None leaves each to the environment and
-    plugins.conf. `options` are set before a plugin is opened: {"sim": {"devices": 2}}."""
+    plugins.conf. Plugins that other packages bring (entry points `ferry.plugins`) come after the installed
+    ones. `options` are set before a plugin is opened: {"sim": {"devices": 2}}."""
 
     def __init__(self, backend=None, conf=None, strict=None, options=None):
         given = _abi.RuntimeOptions(struct_size=ctypes.sizeof(_abi.RuntimeOptions), conf=text(conf),
-                                    backend=text(backend))
+                                    backend=text(backend), plugin_path_last=text(_native.plugin_path()))
         if strict is not None:
             given.strict = _abi.STRICT_ON if strict else _abi.STRICT_OFF
         self._handle = Handle(out_pointer(lib.ferry_runtime_open, ctypes.byref(given)),

@@ -56,7 +56,7 @@ fi
 mkdir -p "$work/corpus" "$work/crashes" "$corpus"
 # Files that are installed or configured on this machine must not matter.
 cat >"$work/defines.h" <<END
-#define FERRY_SYSCONFDIR "/nonexistent"
+#define FERRY_SYSTEM_CONF "/nonexistent"
 #define FERRY_PLUGINDIR "/nonexistent"
 #define FERRY_DEFAULT_ORDER "cuda,opencl,cpu"
 #define FERRY_ONLY_BY_NAME "sim"

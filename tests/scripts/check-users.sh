@@ -44,7 +44,7 @@ build() {
     chmod 0755 "$work" && chmod 0777 "$work/trace" || return 1
     set -- $CC -std=gnu11 $CFLAGS -I"$FERRY_TEST_BUILDDIR" -I"$FERRY_TEST_SRCDIR" \
         -I"$FERRY_TEST_SRCDIR/include" "-DFERRY_PLUGINDIR=\"$work/lib/ferry\"" \
-        "-DFERRY_SYSCONFDIR=\"$work/etc\"" "-DEVIL_TRACE=\"$work/trace/evil\""
+        "-DFERRY_SYSTEM_CONF=\"$work/etc/ferry/plugins.conf\"" "-DEVIL_TRACE=\"$work/trace/evil\""
     "$@" "$here/program.c" "$FERRY_TEST_SRCDIR/core/load/loader.c" \
         "$FERRY_TEST_SRCDIR/core/conf/conf_file.c" -o "$work/program" $LDFLAGS \
         "$FERRY_TEST_BUILDDIR/core/.libs/libferrycore.a" -linih -ldl -lpthread -lm &&

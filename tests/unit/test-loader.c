@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "fakes.h"
+#include "core/base/place.h"
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +232,77 @@ static void a_refused_file_does_not_prevent_the_next(void)
     FAKES_ASSERT_LINE(rt, good, "ABI", "", "");
     fakes_assert_works(rt, "alpha");
     ferry_runtime_close(rt);
+}
+
+static int open_last(const char *first, const char *variable, const char *member,
+                     ferry_runtime **out)
+{
+    ferry_runtime_options options = { .struct_size = sizeof(options), .plugin_path_last = member };
+    int err;
+
+    setenv("FERRY_PLUGIN_PATH", first, 1);
+    setenv("FERRY_CONF", fakes_write(fakes_folder(), "empty.conf", ""), 1);
+    setenv("FERRY_PLUGIN_PATH_LAST", variable, 1);
+    err = ferry_runtime_open(&options, out);
+    unsetenv("FERRY_PLUGIN_PATH_LAST");
+    return err;
+}
+
+static void the_last_folders_come_after_plugindir(void)
+{
+    const char *first = fakes_folder(), *variable = fakes_folder(), *member = fakes_folder();
+    const char *kept = fakes_put(first, "alpha", NULL), *beta = fakes_put(variable, "beta", NULL);
+    const char *second = fakes_put(member, "alpha", NULL), *open = fakes_put(member, "beta", NULL);
+    char reason[4200];
+    ferry_runtime *rt = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(open_last(first, variable, NULL, &rt), 0);
+    CU_ASSERT_STRING_EQUAL(fakes_line(rt, beta)->origin, "FERRY_PLUGIN_PATH_LAST");
+    fakes_assert_works(rt, "beta");
+    ferry_runtime_close(rt);
+    CU_ASSERT_EQUAL_FATAL(open_last(first, variable, member, &rt), 0); /* the member decides */
+    CU_ASSERT_STRING_EQUAL(fakes_line(rt, open)->origin, "ferry_runtime_open");
+    snprintf(reason, sizeof(reason), "another plugin alpha comes first: %s", kept);
+    FAKES_ASSERT_LINE(rt, second, "ABI", reason, "");
+    for (int i = 0; i < ferry_runtime_candidate_count(rt); i++) {
+        const ferry_runtime_candidate_info *line;
+
+        CU_ASSERT_EQUAL_FATAL(ferry_runtime_candidate_at(rt, i, &line), 0);
+        CU_ASSERT_STRING_NOT_EQUAL(line->path, beta);
+    }
+    ferry_runtime_close(rt);
+}
+
+static void a_last_folder_has_to_pass_the_checks_of_permissions(void)
+{
+    const char *first = fakes_folder(), *shared = fakes_folder();
+    const char *path = fakes_put(shared, "alpha", NULL);
+    ferry_runtime *rt = NULL;
+    char hint[4200];
+
+    CU_ASSERT_EQUAL_FATAL(chmod(shared, 0777), 0);
+    CU_ASSERT_EQUAL_FATAL(open_last(first, "", shared, &rt), 0);
+    snprintf(hint, sizeof(hint), "chmod o-w %s", shared);
+    FAKES_ASSERT_LINE(rt, path, "permissions", "*", hint);
+    ferry_runtime_close(rt);
+    CU_ASSERT_EQUAL_FATAL(chmod(shared, 0755), 0);
+    CU_ASSERT_EQUAL_FATAL(open_last(first, "", "relative", &rt), 0);
+    FAKES_ASSERT_LINE(rt, "relative", "found", "not an absolute path: not searched",
+                      "write it out from /");
+    ferry_runtime_close(rt);
+}
+
+static void a_place_is_from_the_folder_of_the_library(void)
+{
+    char out[PATH_MAX], self[PATH_MAX] = "", long_name[PATH_MAX + 8] = "$ORIGIN/";
+
+    CU_ASSERT_STRING_EQUAL(ferry__place("/usr/lib/ferry", out), "/usr/lib/ferry");
+    CU_ASSERT_STRING_EQUAL(ferry__place("ORIGIN/ferry", out), "ORIGIN/ferry");
+    CU_ASSERT_FATAL(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+    strcpy(strrchr(self, '/') + 1, "ferry/x.conf");
+    CU_ASSERT_STRING_EQUAL(ferry__place("$ORIGIN/ferry/x.conf", out), self); /* linked statically */
+    memset(long_name + strlen(long_name), 'x', PATH_MAX - 16);
+    CU_ASSERT_STRING_EQUAL(ferry__place(long_name, out), "/nonexistent");
 }
 
 static void files_are_taken_bytewise(void)
@@ -515,6 +588,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_first_of_a_name_wins_and_the_others_are_listed),
     FERRY_TEST(a_file_is_loaded_once_however_many_names_it_has),
     FERRY_TEST(a_refused_file_does_not_prevent_the_next),
+    FERRY_TEST(the_last_folders_come_after_plugindir),
+    FERRY_TEST(a_last_folder_has_to_pass_the_checks_of_permissions),
+    FERRY_TEST(a_place_is_from_the_folder_of_the_library),
     FERRY_TEST(files_are_taken_bytewise),
     FERRY_TEST(unsearchable_folders_have_their_line_and_the_working_folder_is_not_searched),
     FERRY_TEST(a_configured_library_goes_before_all_others),

@@ -22,6 +22,8 @@ struct project {
     char folder[PATH_MAX];
     char text[48], source[48], in_list[48], main_file[48];
     char module[48], canonical[48], package[48];
+    char main_source[48], entry[96]; /* "acme.c" of setup.py, and pyproject.toml's entry point */
+    bool cxx, wheel;
 };
 
 static bool is_name(const char *name)
@@ -109,25 +111,29 @@ static int write_conf(const struct project *p)
     return close_written(f, p, "plugins.conf");
 }
 
+static const char *how_to_build(const struct project *p)
+{
+    return p->wheel ? "pip install ." : "autoreconf -fi && ./configure && make && make check";
+}
+
 static int write_readme(const struct project *p)
 {
     FILE *f = open_in(p->folder, "README.md", "w");
 
     if (!f)
         return TOOL_FAILURE;
-    fprintf(
-        f,
-        "# %s\n\nA plugin for ferry.\n\n    $ autoreconf -fi && ./configure && make && make check\n"
-        "    $ FERRY_CONF=$PWD/plugins.conf FERRY_BACKEND=%s ferry devices\n\n"
-        "`grep -n yours: %s` lists the lines to change; acme_driver.[ch] pretend to be a vendor's\n"
-        "driver, and go.\n",
-        p->package, p->name, p->source);
+    fprintf(f,
+            "# %s\n\nA plugin for ferry.\n\n    $ %s\n    $ %sFERRY_BACKEND=%s ferry devices\n\n"
+            "`grep -n yours: %s` lists the lines to change; acme_driver.[ch] pretend to be a vendor's\n"
+            "driver, and go.\n",
+            p->package, how_to_build(p), p->wheel ? "" : "FERRY_CONF=$PWD/plugins.conf ", p->name,
+            p->source);
     return close_written(f, p, "README.md");
 }
 
-static int make(const struct project *p, bool cxx)
+/* The files of a project that autotools builds. */
+static int make_tools(const struct project *p)
 {
-    const struct edit code[] = { { "\"acme\"", p->text }, { "\"Acme\"", p->text }, { NULL, NULL } };
     const struct edit build[] = { { "ferry_acme_la", p->canonical },
                                   { "ferry_acme", p->module },
                                   { " acme.c", p->in_list },
@@ -135,8 +141,33 @@ static int make(const struct project *p, bool cxx)
     const struct edit configuration[] = { { "[acme.c]", p->main_file },
                                           { "ferry-acme", p->package },
                                           { "dnl AC_PROG_CXX dnl yours: for C++",
-                                            cxx ? "AC_PROG_CXX" : "dnl AC_PROG_CXX" },
+                                            p->cxx ? "AC_PROG_CXX" : "dnl AC_PROG_CXX" },
                                           { NULL, NULL } };
+    int status = copy(p, "Makefile.am", "Makefile.am", build);
+
+    if (!status)
+        status = copy(p, "configure.ac", "configure.ac", configuration);
+    return status ? status : write_conf(p);
+}
+
+/* The files of a project that pip builds. */
+static int make_wheel(const struct project *p)
+{
+    const struct edit project[] = { { "acme = \"ferry_acme\"", p->entry },
+                                    { "ferry-acme", p->package },
+                                    { NULL, NULL } };
+    const struct edit build[] = { { "\"acme\"", p->text },
+                                  { "\"acme.c\"", p->main_source },
+                                  { "ferry_acme/ferry_acme.so", "ferry_NAME/ferry_NAME.so" },
+                                  { NULL, NULL } };
+    int status = copy(p, "pyproject.toml", "pyproject.toml", project);
+
+    return status ? status : copy(p, "setup.py", "setup.py", build);
+}
+
+static int make(const struct project *p)
+{
+    const struct edit code[] = { { "\"acme\"", p->text }, { "\"Acme\"", p->text }, { NULL, NULL } };
     const struct edit none[] = { { NULL, NULL } };
     int status = copy(p, "acme.c", p->source, code);
 
@@ -145,19 +176,16 @@ static int make(const struct project *p, bool cxx)
     if (!status)
         status = copy(p, "acme_driver.h", "acme_driver.h", none);
     if (!status)
-        status = copy(p, "Makefile.am", "Makefile.am", build);
-    if (!status)
-        status = copy(p, "configure.ac", "configure.ac", configuration);
-    if (!status)
-        status = write_conf(p);
+        status = p->wheel ? make_wheel(p) : make_tools(p);
     return status ? status : write_readme(p);
 }
 
 /* Removes the files made so far and their folder, which was created for them. */
 static void unmake(const struct project *p)
 {
-    const char *const names[] = { p->source,      "acme_driver.c", "acme_driver.h", "Makefile.am",
-                                  "configure.ac", "plugins.conf",  "README.md" };
+    const char *const names[] = { p->source,      "acme_driver.c", "acme_driver.h",
+                                  "Makefile.am",  "configure.ac",  "plugins.conf",
+                                  "pyproject.toml", "setup.py",    "README.md" };
     char path[PATH_MAX + 64];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -168,9 +196,10 @@ static void unmake(const struct project *p)
 }
 
 /* Fills the list of replacements for the name. */
-static void spell(struct project *p, const char *name, bool cxx)
+static void spell(struct project *p, const char *name)
 {
-    const char *suffix = cxx ? "cc" : "c";
+    const char *suffix = p->cxx ? "cc" : "c";
+    char package[40];
 
     p->name = name;
     snprintf(p->text, sizeof(p->text), "\"%s\"", name);
@@ -181,13 +210,40 @@ static void spell(struct project *p, const char *name, bool cxx)
     snprintf(p->canonical, sizeof(p->canonical), "ferry_%s_la", name);
     canonical(p->canonical);
     snprintf(p->package, sizeof(p->package), "ferry-%s", name);
+    snprintf(p->main_source, sizeof(p->main_source), "\"%s.%s\"", name, suffix);
+    snprintf(package, sizeof(package), "ferry_%s", name);
+    canonical(package);
+    snprintf(p->entry, sizeof(p->entry), "%s = \"%s\"", name, package);
+}
+
+/*
+ * The installed template's folder; in a relocatable build "$ORIGIN/…" is from the folder of the
+ * command.
+ */
+static const char *installed_template(char out[PATH_MAX])
+{
+    static const char origin[] = "$ORIGIN/", configured[] = FERRY_TEMPLATEDIR;
+    char self[PATH_MAX];
+    ssize_t n;
+
+    if (strncmp(configured, origin, strlen(origin)) != 0)
+        return configured;
+    n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[n > 0 ? n : 0] = '\0';
+    if (!strrchr(self, '/'))
+        return configured;
+    *strrchr(self, '/') = '\0';
+    if (snprintf(out, PATH_MAX, "%s/%s", self, configured + strlen(origin)) >= PATH_MAX)
+        return configured;
+    return out;
 }
 
 int cmd_new_plugin(const struct tool_command *self, int argc, char **argv)
 {
-    struct project p = { .from = FERRY_TEMPLATEDIR };
-    bool cxx = false;
-    const struct tool_option options[] = { { "--cxx", NULL, &cxx, NULL },
+    char folder[PATH_MAX];
+    struct project p = { .from = installed_template(folder) };
+    const struct tool_option options[] = { { "--cxx", NULL, &p.cxx, NULL },
+                                           { "--wheel", NULL, &p.wheel, NULL },
                                            { "--template", NULL, NULL, &p.from },
                                            { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 2), status;
@@ -201,14 +257,14 @@ int cmd_new_plugin(const struct tool_command *self, int argc, char **argv)
                           "%s: \"%s\" is not a valid plugin name: [a-z][a-z0-9_-]*, up to 31 "
                           "letters",
                           self->name, argv[0]);
-    spell(&p, argv[0], cxx);
+    spell(&p, argv[0]);
     snprintf(p.folder, sizeof(p.folder), "%s", n > 1 ? argv[1] : p.package);
     if (mkdir(p.folder, 0777) != 0)
         return tool_error(TOOL_FAILURE, "%s: %s", p.folder, strerror(errno));
-    status = make(&p, cxx);
+    status = make(&p);
     if (status)
         unmake(&p);
     else
-        tool_printf("%s: autoreconf -fi && ./configure && make && make check\n", p.folder);
+        tool_printf("%s: %s\n", p.folder, how_to_build(&p));
     return status;
 }

@@ -103,7 +103,7 @@ bin_PROGRAMS += %D%/ferry
 	triton/describe.h \
 	triton/server.h
 %C%_ferry_CPPFLAGS = -iquote $(top_srcdir) $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \
-	-iquote $(top_srcdir)/bench $(NET_CPPFLAGS_LIBS) -DFERRY_TEMPLATEDIR='"$(templatedir)"'
+	-iquote $(top_srcdir)/bench $(NET_CPPFLAGS_LIBS) -DFERRY_TEMPLATEDIR='"$(RUN_TEMPLATEDIR)"'
 %C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
 %C%_ferry_LDADD = tests/conform/libferryconform.la libferrynet.la libferryio.la libferry.la $(JANSSON_LIBS) $(PNG_LIBS) $(LMDB_LIBS) $(LEVELDB_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_ferry_LDFLAGS =

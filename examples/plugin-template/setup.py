@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compiles the plugin into a package of its own, as ferry_acme/ferry_acme.so. CC, CXX, CFLAGS and LDFLAGS as usual."""
+
+import os
+import shlex
+import subprocess
+
+from setuptools import setup
+from setuptools.command.build import build
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # setuptools before 70.1
+    from wheel.bdist_wheel import bdist_wheel
+
+NAME = "acme"  # as in FERRY_PLUGIN and in pyproject.toml
+SOURCES = ["acme.c", "acme_driver.c"]
+PACKAGE = "ferry_" + NAME.replace("-", "_")
+
+
+def words(variable, default=""):
+    return shlex.split(os.environ.get(variable, default))
+
+
+def include_flags():
+    """Those of the headers: the wheel of ferry carries them, and an installed ferry has them in pkg-config."""
+    try:
+        import ferry
+        return ["-I", ferry.get_include()]
+    except (ImportError, FileNotFoundError):
+        return subprocess.check_output(["pkg-config", "--cflags", "ferry"], text=True).split()
+
+
+class Build(build):
+    """What setuptools builds, and the plugin; no symbol is exported but the two that ferry looks for."""
+
+    def run(self):
+        super().run()
+        folder = os.path.join(self.build_lib, PACKAGE)
+        os.makedirs(folder, exist_ok=True)
+        os.makedirs(self.build_temp, exist_ok=True)
+        flags = ["-fPIC", "-fvisibility=hidden", *include_flags(), *words("CFLAGS", "-O2")]
+        objects = []
+        for source in SOURCES:
+            compiler = words("CC", "cc") + ["-std=c11"] if source.endswith(".c") else words("CXX", "c++") + ["-std=c++20"]
+            objects.append(os.path.join(self.build_temp, source + ".o"))
+            subprocess.check_call([*compiler, *flags, "-c", source, "-o", objects[-1]])
+        linker = words("CC", "cc") if all(source.endswith(".c") for source in SOURCES) else words("CXX", "c++")
+        subprocess.check_call([*linker, "-shared", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL", *objects, "-o",
+                               os.path.join(folder, f"ferry_{NAME}.so"), *words("LDFLAGS"), "-lpthread"])
+
+
+class Wheel(bdist_wheel):
+    """A wheel for this kind of machine and any Python 3."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.root_is_pure = False
+
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
+
+
+setup(packages=[], py_modules=[], cmdclass={"build": Build, "bdist_wheel": Wheel})

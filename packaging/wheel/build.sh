@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds the wheel ferry-caffe: build.sh SOURCE FOLDER, in an empty or an earlier working folder; the wheel is written to
+# FOLDER. Everything but libc is linked in from static libraries (Debian's -dev packages have them); OpenBLAS is a library
+# of its own beside the plugins. Needs Zig (PyPI: ziglang), patchelf and Python.
+set -eu
+source=$(cd "$1" && pwd)
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+: "${CC:=cc}" "${PYTHON:=python3}" "${STRIP:=strip}" "${JOBS:=2}"
+WHEEL_CC=$CC WHEEL_GLIBC=2.28 WHEEL_ARCH=$(uname -m)
+if [ -z "${WHEEL_ZIG-}" ]; then
+    WHEEL_ZIG=zig
+    ! "$PYTHON" -c 'import ziglang' 2>/dev/null || WHEEL_ZIG="$PYTHON -m ziglang"
+fi
+export WHEEL_CC WHEEL_GLIBC WHEEL_ARCH WHEEL_ZIG
+
+die() {
+    echo "wheel: $*" >&2
+    exit 1
+}
+
+$WHEEL_ZIG version >/dev/null 2>&1 || die 'Zig is missing (pip install ziglang; or WHEEL_ZIG names it)'
+command -v patchelf >/dev/null || die 'patchelf is missing (Debian: patchelf; PyPI: patchelf)'
+
+# Static libraries, in a folder without shared ones: library:package of Debian's.
+static='libinih.a:libinih-dev libjansson.a:libjansson-dev libz.a:zlib1g-dev libhdf5.a:libhdf5-dev libsz.a:libaec-dev
+    libaec.a:libaec-dev libpng16.a:libpng-dev libjpeg.a:libjpeg62-turbo-dev liblmdb.a:liblmdb-dev
+    libclblast.a:libclblast-dev libopenblas.a:libopenblas-dev libstdc++.a:libstdc++-dev
+    libgcc_eh.a:libgcc-dev'
+rm -rf static licences native
+mkdir -p static licences native/ferry native/bin native/include native/plugin-template
+for pair in $static; do
+    library=${pair%:*} package=${pair#*:}
+    case $library in
+    libhdf5.a) file=$(pkg-config --variable=libdir hdf5)/libhdf5.a ;;
+    *) file=$($CC -print-file-name="$library") ;;
+    esac
+    [ -f "$file" ] || die "$library is missing (Debian: $package)"
+    case $library in libstdc++.a) library=libferrystdcxx.a ;; esac # Zig takes -lstdc++ for its own
+    ln -s "$file" "static/$library"
+done
+for package in libinih1 libjansson4 zlib1g libhdf5-103-1 libaec0 libpng16-16 libjpeg62-turbo liblmdb0 libclblast1 \
+    libopenblas0-pthread libstdc++6; do
+    cp -L "/usr/share/doc/$package/copyright" "licences/$package.txt" 2>/dev/null ||
+        die "/usr/share/doc/$package/copyright is missing: the licence of what the wheel carries"
+done
+cp "$source/LICENSE" licences/LICENSE
+for part in streams glibc; do
+    $CC -std=c11 -O2 -fPIC -c "$source/packaging/wheel/$part.c" -o "$part.o"
+done
+rm -f static/libferryold.a
+ar rcD static/libferryold.a streams.o glibc.o
+old='-lferryold -ldl'
+
+[ -f config.status ] || "$source/configure" -q CC="sh $source/packaging/wheel/cc.sh" \
+    CFLAGS="-O2 -g -ffile-prefix-map=$source=ferry" LDFLAGS="-L$PWD/static" \
+    --enable-relocatable --enable-cpu=yes --enable-sim=yes --enable-opencl=yes --enable-cuda=no --with-mpi=no \
+    --libdir=/usr/lib INIH_CFLAGS=' ' INIH_LIBS="-linih $old" JANSSON_CFLAGS=' ' JANSSON_LIBS="-ljansson $old" \
+    ZLIB_CFLAGS=' ' ZLIB_LIBS=-lz HDF5_CFLAGS="$(pkg-config --cflags hdf5)" \
+    HDF5_LIBS="-lhdf5 -lsz -laec -lz $old -lm" PNG_CFLAGS=' ' PNG_LIBS="-lpng16 -lz $old -lm" JPEG_CFLAGS=' ' \
+    JPEG_LIBS="-ljpeg $old" LMDB_CFLAGS=' ' LMDB_LIBS="-llmdb $old" CLBLAST_CFLAGS=' ' CLBLAST_LIBS="-lclblast -lferrystdcxx -lgcc_eh $old"
+make -s -j"$JOBS" libferry.la libferryio.la libferrynet.la backends/ferry_cpu.la backends/ferry_sim.la
+make -s -j"$JOBS" backends/ferry_opencl.la tools/ferry/ferry
+
+# OpenBLAS: the four products that the plugin cpu calls.
+{
+    echo '{ global:'
+    for function in sgemv dgemv sgemm dgemm; do echo "cblas_$function;"; done
+    echo 'local: *; };'
+} >blas.map
+$WHEEL_ZIG cc -target "$WHEEL_ARCH-linux-gnu.$WHEEL_GLIBC" -shared -fno-sanitize=undefined -o libferryblas.so.0 \
+    -Wl,-soname,libferryblas.so.0 -Wl,--version-script=blas.map -Wl,-z,defs -Wl,-u,cblas_sgemv -Wl,-u,cblas_dgemv \
+    -Wl,-u,cblas_sgemm -Wl,-u,cblas_dgemm static/libopenblas.a -lpthread -lm
+
+for library in libferry.so.0 libferryio.so.1 libferrynet.so.0; do
+    cp -L ".libs/$library" native/
+done
+cp backends/.libs/ferry_cpu.so backends/.libs/ferry_sim.so backends/.libs/ferry_opencl.so libferryblas.so.0 native/ferry/
+cp "$source/plugins.conf" native/ferry/
+cp tools/ferry/.libs/ferry native/bin/
+cp -R "$source/include/ferry" native/include/
+cp "$source"/examples/plugin-template/* native/plugin-template/
+find native -name local.mk -o -name README.md -path '*/include/*' | xargs rm -f
+find native -type f -exec chmod 644 {} +
+chmod 755 native/bin/ferry
+$STRIP --strip-unneeded native/*.so.* native/ferry/*.so native/ferry/*.so.0 native/bin/ferry
+patchelf --set-rpath '$ORIGIN' native/libferryio.so.1 native/libferrynet.so.0
+patchelf --set-rpath '$ORIGIN/..' native/bin/ferry
+patchelf --remove-rpath native/ferry/ferry_opencl.so
+
+version=$(sed -n "s/^PACKAGE_VERSION = //p" Makefile | sed 's/~rc/rc/')
+"$PYTHON" "$source/packaging/wheel/assemble.py" "$source/python" native licences "$version" \
+    "py3-none-manylinux_$(echo $WHEEL_GLIBC | tr . _)_$WHEEL_ARCH" "$out"

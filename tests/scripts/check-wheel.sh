@@ -1,0 +1,155 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The wheel ($FERRY_TEST_WHEEL, which `make wheel` makes) in an environment of its own: its tag and its size, the
+# command, a net, a plugin that another package brings, other packages in the same process.
+set -u
+: "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_WHEEL=}"
+# shellcheck source=tests/scripts/lib.sh
+. "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+
+skip_all() {
+    skip wheel "$1"
+    finish wheel
+}
+
+[ -n "$FERRY_TEST_WHEEL" ] || skip_all 'FERRY_TEST_WHEEL names no wheel (make check-wheel builds one)'
+python=$(python_with numpy,venv) || skip_all 'no Python with NumPy and venv was found'
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+chmod 755 "$work"
+
+# Nothing of the build, or of an installed ferry, is to be found.
+unset FERRY_PLUGIN_PATH FERRY_LIBRARY_PATH FERRY_CONF FERRY_BACKEND FERRY_STRICT FERRY_TRACE LD_LIBRARY_PATH PYTHONPATH
+unset FERRY_PLUGIN_PATH_LAST
+HOME=$work
+export HOME
+
+small_enough() {
+    size=$(wc -c <"$FERRY_TEST_WHEEL")
+    [ "$size" -le 15000000 ] || { echo "$size bytes"; return 1; }
+}
+
+tag_is_true() {
+    auditwheel show "$FERRY_TEST_WHEEL" | tr '\n' ' ' >"$work/shown" && cat "$work/shown" &&
+        grep -q -E 'platform tag: "manylinux_2_(1[0-9]|2[0-8])_' "$work/shown"
+}
+
+install() {
+    "$python" -m venv --system-site-packages "$work/venv" &&
+        "$work/venv/bin/python" -m pip install -q --no-index --no-deps --disable-pip-version-check "$FERRY_TEST_WHEEL"
+}
+
+# The libraries in the process are the wheel's, and OpenBLAS too.
+uses_its_own() {
+    "$work/venv/bin/python" -c '
+import ferry, sys, numpy as np
+device = ferry.Runtime("cpu").device()
+a, b = (ferry.Blob(device, (64, 64)) for _ in range(2))
+assert device.name == "cpu:0"
+ferry.save("a.h5", {"x": np.arange(6.0)})
+assert list(ferry.open("a.h5")["x"]) == [0, 1, 2, 3, 4, 5]
+maps = [line.split()[-1] for line in open("/proc/self/maps") if "libferry" in line or "ferry_cpu" in line]
+assert maps and all(path.startswith(sys.argv[1]) for path in maps), set(maps)' "$work/venv"
+}
+
+checks() {
+    "$work/venv/bin/ferry" check "$1" --only descriptor,memory,copy,axpy,gemm >"$work/checked" 2>&1 &&
+        grep -q "site-packages.* 0 failed" "$work/checked" || { cat "$work/checked"; return 1; }
+}
+
+# As under a umask of 002: its group may write all of it.
+works_where_a_group_may_write() {
+    cp -R "$work/venv" "$work/loose" && chown -R 65534:65534 "$work/loose" && chmod -R g+w "$work/loose" &&
+        (cd / && setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent \
+            "$work/loose/bin/python" -c '
+import ferry
+device = ferry.Runtime("cpu", options={"cpu": {}}).device()
+print(device.name)')
+}
+
+# The class that Caffe's own output, in the same file, has.
+cat_class() {
+    "$work/venv/bin/python" -c 'import sys, numpy as np
+print(int(np.load(sys.argv[1])["blob/pool_final"].argmax()))' "$FERRY_TEST_DATA/nets/squeezenet_dc/cat.npz"
+}
+
+classifies() {
+    nets=$FERRY_TEST_DATA/nets/squeezenet_dc
+    "$work/venv/bin/python" -c 'import sys, numpy as np
+np.savez(sys.argv[2], data=np.load(sys.argv[1])["input/data"])' "$nets/cat.npz" "$work/data.npz" || return 1
+    begin=$(date +%s)
+    FERRY_BACKEND=cpu "$work/venv/bin/ferry" run "$nets/SqueezeNet_deploy.prototxt" \
+        "$nets/squeezenet_v1.0_decoded.caffemodel" --input "data=$work/data.npz" --top 1 >"$work/ran" 2>&1 || {
+        cat "$work/ran"
+        return 1
+    }
+    cat "$work/ran"
+    grep -q "$(cat_class)" "$work/ran" || { echo "not class $(cat_class)"; return 1; }
+    [ $(($(date +%s) - begin)) -le 10 ] || { echo 'it took longer than 10 s'; return 1; }
+}
+
+# A package of a plugin, from the template to a device; an installed plugin of the same name comes first.
+plugin_package() {
+    (cd "$work" && "$work/venv/bin/ferry" new-plugin my-rocket --wheel && cd ferry-my-rocket &&
+        "$work/venv/bin/python" -m pip wheel -q --no-index --no-build-isolation --no-deps \
+            --disable-pip-version-check -w "$work/wheels" . && ls "$work/wheels" &&
+        "$work/venv/bin/python" -m pip install -q --no-index --no-deps --disable-pip-version-check \
+            "$work"/wheels/ferry_my_rocket-1.0-py3-none-linux_*.whl &&
+        cd "$work" && "$work/venv/bin/ferry" plugins -v >"$work/plugins" &&
+        grep -q FERRY_PLUGIN_PATH_LAST "$work/plugins" && FERRY_BACKEND=my-rocket "$work/venv/bin/ferry" devices &&
+        "$work/venv/bin/python" -c '
+import ferry
+runtime = ferry.Runtime("my-rocket")
+blob = ferry.Blob(runtime.device(), (2, 3))
+blob.fill(3)
+assert blob.data.sum() == 18')
+}
+
+beside() {
+    for order in "ferry, $1" "$1, ferry"; do
+        (cd "$work" && "$work/venv/bin/python" -c "
+import $order
+import numpy as np
+ferry.save('b.h5', {'x': np.ones(4)})
+assert ferry.open('b.h5')['x'].sum() == 4
+runtime = ferry.Runtime('cpu')
+blob = ferry.Blob(runtime.device(), (2, 2))
+blob.fill(1)
+assert blob.data.sum() == 4") || { echo "import $order"; return 1; }
+    done
+}
+
+cd "$work" || exit 1
+check it_has_15_MB_at_most small_enough
+if command -v auditwheel >/dev/null 2>&1; then
+    check auditwheel_confirms_its_tag tag_is_true
+else
+    skip auditwheel_confirms_its_tag 'there is no auditwheel (PyPI: auditwheel)'
+fi
+check pip_installs_it install
+check the_libraries_and_plugins_are_its_own uses_its_own
+for plugin in cpu sim; do check "its_plugin_${plugin}_passes_ferry_check" checks "$plugin"; done
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
+    check it_works_where_its_group_may_write works_where_a_group_may_write
+else
+    skip it_works_where_its_group_may_write 'it takes root and setpriv to be another user'
+fi
+if [ -d "${FERRY_TEST_DATA-}/nets/squeezenet_dc" ]; then
+    check a_picture_is_classified_within_10_s classifies
+else
+    skip a_picture_is_classified_within_10_s 'FERRY_TEST_DATA has no nets/squeezenet_dc'
+fi
+if "$work/venv/bin/python" -c 'import setuptools, wheel' 2>/dev/null && command -v "${CC:-cc}" >/dev/null; then
+    check another_package_brings_a_plugin plugin_package
+else
+    skip another_package_brings_a_plugin 'there is no setuptools with wheel, or no compiler'
+fi
+for name in h5py tables cv2 torch; do
+    if "$work/venv/bin/python" -c "import $name" 2>/dev/null; then
+        check "${name}_and_it_share_a_process_in_either_order" beside "$name"
+    else
+        skip "${name}_and_it_share_a_process_in_either_order" "there is no $name"
+    fi
+done
+finish wheel
