@@ -123,7 +123,8 @@ static int write_readme(const struct project *p)
     if (!f)
         return TOOL_FAILURE;
     fprintf(f,
-            "# %s\n\nA plugin for ferry.\n\n    $ %s\n    $ %sFERRY_BACKEND=%s ferry devices\n\n"
+            "# %s\n\nA plugin for ferry.\n\n    $ %s\n"
+            "    $ %sFERRY_BACKEND=%s ferry devices\n\n"
             "`grep -n yours: %s` lists the lines to change; acme_driver.[ch] pretend to be a vendor's\n"
             "driver, and go.\n",
             p->package, how_to_build(p), p->wheel ? "" : "FERRY_CONF=$PWD/plugins.conf ", p->name,
