@@ -1,5 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Packages of other systems: a wheel for Python.
+# For other build systems and packages: files of CMake, a wheel for Python.
+
+cmakedir = $(libdir)/cmake/ferry
+nodist_cmake_DATA = %D%/cmake/ferry-config.cmake %D%/cmake/ferry-config-version.cmake
+CLEANFILES += $(nodist_cmake_DATA)
+EXTRA_DIST += %D%/cmake/ferry-config.cmake.in %D%/cmake/ferry-config-version.cmake.in
+$(nodist_cmake_DATA): %D%/local.mk Makefile
+	@$(MKDIR_P) %D%/cmake
+	$(AM_V_GEN)relative=`realpath -m --relative-to='$(cmakedir)' '$(includedir)'` && $(SED) \
+	    -e "s|@relative_includedir[@]|$$relative|" -e 's|@PACKAGE_VERSION[@]|$(PACKAGE_VERSION)|' \
+	    '$(srcdir)/$@.in' >$@-new && mv -f $@-new $@
+%D%/cmake/ferry-config.cmake: %D%/cmake/ferry-config.cmake.in
+%D%/cmake/ferry-config-version.cmake: %D%/cmake/ferry-config-version.cmake.in
 
 # Builds apart, in wheel-build, with Zig, patchelf and static libraries (packaging/wheel/build.sh); the wheel is in dist.
 WHEEL_FOLDER = dist

@@ -327,6 +327,10 @@ EXTRA_DIST += \
 	%D%/outside/plugin.rs \
 	%D%/outside/program.c \
 	%D%/outside/run.sh \
+	%D%/outside/cmake/CMakeLists.txt \
+	%D%/outside/cmake/classes.cpp \
+	%D%/outside/cmake/nets.c \
+	%D%/outside/meson/meson.build \
 	%D%/triton/cv2_model.py \
 	%D%/triton/features.py \
 	%D%/triton/served.py \

@@ -5,7 +5,7 @@ import os
 import shlex
 import subprocess
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.build import build
 
 try:
@@ -50,15 +50,18 @@ class Build(build):
                                os.path.join(folder, f"ferry_{NAME}.so"), *words("LDFLAGS"), "-lpthread"])
 
 
+class Binary(Distribution):
+    """A package with compiled files, which setuptools then installs."""
+
+    def has_ext_modules(self):
+        return True
+
+
 class Wheel(bdist_wheel):
     """A wheel for this kind of machine and any Python 3."""
-
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = False
 
     def get_tag(self):
         return "py3", "none", super().get_tag()[2]
 
 
-setup(packages=[], py_modules=[], cmdclass={"build": Build, "bdist_wheel": Wheel})
+setup(packages=[], py_modules=[], distclass=Binary, cmdclass={"build": Build, "bdist_wheel": Wheel})

@@ -72,6 +72,22 @@ build_template_in_cxx() {
     return 1
 }
 
+# By find_package and its targets alone.
+build_by_cmake() {
+    cmake -S "$here/cmake" -B "$work/by-cmake" "-Dferry_DIR=$DESTDIR$libdir/cmake/ferry" \
+        "-DPROGRAM=$here/program.c" "-DCMAKE_C_COMPILER=${CC##* }" "-DCMAKE_C_FLAGS=$CFLAGS" \
+        "-DCMAKE_CXX_FLAGS=$CFLAGS" "-DCMAKE_EXE_LINKER_FLAGS=$LDFLAGS" &&
+        cmake --build "$work/by-cmake" && "$work/by-cmake/nets" && "$work/by-cmake/classes" &&
+        cp "$work/by-cmake/program" "$work/program-cmake" && FERRY_BACKEND=sim "$work/program-cmake"
+}
+
+# The same by Meson, which asks pkg-config.
+build_by_meson() {
+    mkdir "$work/meson" && cp "$here/meson/meson.build" "$here/cmake/nets.c" "$here/cmake/classes.cpp" "$work/meson" &&
+        (cd "$work/meson" && CFLAGS=$CFLAGS CXXFLAGS=$CFLAGS LDFLAGS=$LDFLAGS meson setup build && ninja -C build) &&
+        "$work/meson/build/nets" && "$work/meson/build/classes"
+}
+
 # The same by the command, under another name.
 build_new_plugin() {
     found=$(pkg-config --variable=templatedir ferry)
@@ -111,6 +127,13 @@ plugins_are_there() {
 check pkg_config_carries_plugindir_and_abi_major variables_are_there
 check every_built_plugin_is_in_plugindir plugins_are_there
 check an_outside_program_compiles_with_pkg_config_alone build_program
+for tool in cmake meson; do
+    if command -v "$tool" >/dev/null 2>&1; then
+        check "an_outside_project_builds_by_$tool" "build_by_$tool"
+    else
+        skip "an_outside_project_builds_by_$tool" "there is no $tool (Debian: $tool)"
+    fi
+done
 check an_outside_plugin_compiles_with_pkg_config_alone build_plugin
 for backend in $FERRY_TEST_BACKENDS; do
     case $backend in

@@ -473,6 +473,21 @@ static void the_tour_makes_caffe_s_copies(void)
     CU_ASSERT_EQUAL(step, 10);
 }
 
+static void a_new_wheel_has_the_name_in_its_entry_point(void)
+{
+    CU_ASSERT_EQUAL(ferry("new-plugin my-plug \"$FERRY_TEST_FOLDER\"/pip --wheel --cxx --template "
+                          "\"$FERRY_TEST_SRCDIR\"/examples/plugin-template"),
+                    0);
+    CU_ASSERT_EQUAL(shell("cd \"$FERRY_TEST_FOLDER\"/pip && test ! -e Makefile.am && "
+                          "grep -q '^my-plug = \"ferry_my_plug\"$' pyproject.toml && "
+                          "grep -q '^name = \"ferry-my-plug\"$' pyproject.toml && "
+                          "grep -q '^NAME = \"my-plug\"' setup.py && "
+                          "grep -q '\\[\"my-plug.cc\", \"acme_driver.c\"\\]' setup.py && "
+                          "test -f my-plug.cc && test -f acme_driver.h"),
+                    0);
+    CU_ASSERT_EQUAL(shell("rm -rf \"$FERRY_TEST_FOLDER\"/pip"), 0);
+}
+
 static void the_first_program_runs_and_is_the_readmes(void)
 {
     static char readme[65536], source[16384];
@@ -503,6 +518,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_option_of_caffes_command_gets_a_hint),
     FERRY_TEST(help_and_version_are_printed),
     FERRY_TEST(a_new_plugin_is_the_template_under_its_name),
+    FERRY_TEST(a_new_wheel_has_the_name_in_its_entry_point),
     FERRY_TEST(output_that_cannot_be_written_is_status_1),
     FERRY_TEST(json_that_memory_is_short_for_is_status_1),
     FERRY_TEST(an_option_that_a_plugin_refuses_names_its_line),
