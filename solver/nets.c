@@ -55,9 +55,12 @@ static int open_net(const ferry_solver *s, const struct source *from, const ferr
         o.keep = all;
         o.keep_count = 1;
     }
-    path = from->file ? ferry__solver_path(from->file, s->path) : strdup(s->path);
-    if (!path)
-        return no_memory(s);
+    if (from->file)
+        err = ferry__solver_find(from->file, s->path, &path);
+    else if (!(path = strdup(s->path)))
+        err = no_memory(s);
+    if (err)
+        return err;
     if (from->message) {
         err = print(from->message, &text, &o.text_size);
         o.text = text;
@@ -76,9 +79,9 @@ static int load_one(const ferry_solver *s, ferry_net *net, const char *name, boo
     int err;
 
     ferry_log_write(FERRY_LOG_INFO, "Finetuning from %s", name);
-    path = ferry__solver_path(name, s->path);
-    if (!path)
-        return no_memory(s);
+    err = ferry__solver_find(name, s->path, &path);
+    if (err)
+        return err;
     err = matched ? ferry_net_load_matched(net, path, NULL) : ferry_net_load(net, path, NULL);
     free(path);
     return err;

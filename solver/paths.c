@@ -32,23 +32,42 @@ static char *join(const char *path, size_t folder, const char *rest)
     return out;
 }
 
-char *ferry__solver_path(const char *path, const char *namer)
+/* The error of a path that is at no place; those in the namer's folder, of which one may be NULL. */
+static int not_found(const char *path, const char *first, const char *second)
 {
-    const char *const names[] = { path, path + folder_of(path) };
+    if (first && second && strcmp(first, second) != 0)
+        return ferry_error_set(FERRY_EIO, "\"%.300s\": %s; likewise \"%.300s\" and \"%.300s\"",
+                               path, strerror(ENOENT), first, second);
+    return ferry_error_set(FERRY_EIO, "\"%.300s\": %s; likewise \"%.300s\"", path, strerror(ENOENT),
+                           second);
+}
+
+int ferry__solver_find(const char *path, const char *namer, char **out)
+{
+    bool here = !path[0] || !access(path, F_OK);
     size_t folder = folder_of(namer);
-    int i;
+    char *found = here ? join(path, 0, path) : NULL;
+    char *whole = here || path[0] == '/' ? NULL : join(namer, folder, path);
+    char *alone = here ? NULL : join(namer, folder, path + folder_of(path));
+    int err = FERRY_OK;
 
-    for (i = 0; path[0] && access(path, F_OK) && i < 2; i++) {
-        char *beside = names[i][0] == '/' ? NULL : join(namer, folder, names[i]);
-
-        if (beside && !access(beside, F_OK)) {
-            ferry_log_write(FERRY_LOG_INFO, "ferry: %s: \"%s\" is taken from %s", namer, path,
-                            beside);
-            return beside;
-        }
-        free(beside);
-    }
-    return join(path, 0, path);
+    if (!found && (!alone || (!whole && path[0] != '/')))
+        err = ferry_error_set(FERRY_ENOMEM, "%.400s: no memory for its path", path);
+    else if (!found && whole && !access(whole, F_OK))
+        found = join(whole, 0, whole);
+    else if (!found && !access(alone, F_OK))
+        found = join(alone, 0, alone);
+    else if (!found)
+        err = not_found(path, whole, alone);
+    if (!err && !found)
+        err = ferry_error_set(FERRY_ENOMEM, "%.400s: no memory for its path", path);
+    if (!err && !here)
+        ferry_log_write(FERRY_LOG_INFO, "ferry: %s: \"%s\" is taken from %s", namer, path, found);
+    if (!err)
+        *out = found;
+    free(whole);
+    free(alone);
+    return err;
 }
 
 /* ---- snapshots ----------------------------------------------------------------------------------- */

@@ -152,9 +152,9 @@ static int load_model(ferry_solver *s, const struct state *t)
 
     if (!t->model || !t->model[0])
         return 0;
-    path = ferry__solver_path(t->model, t->path);
-    if (!path)
-        return ferry_error_set(FERRY_ENOMEM, "%s: no memory", t->path);
+    err = ferry__solver_find(t->model, t->path, &path);
+    if (err)
+        return err;
     err = ferry__net_load_whole(s->net, path);
     free(path);
     return err;

@@ -96,8 +96,11 @@ int ferry__settings_read(const ferry_proto *p, struct ferry__solver_settings *ou
 
 /* ---- paths.c ---- */
 
-/* A path that a file names: as it is, else beside that file, which is noted. NULL: no memory. */
-char *ferry__solver_path(const char *path, const char *namer);
+/*
+ * A path that a file names, to be freed: as it is, or else in the folder of that file, with the folders that it names or
+ * without them, which is logged. FERRY_EIO names all these places if it is at none of them; FERRY_ENOMEM.
+ */
+int ferry__solver_find(const char *path, const char *namer, char **out);
 /* The snapshots' prefix, where `text` is the solver's path. */
 int ferry__prefix_make(const ferry_proto *p, const char *text, char **out);
 /* Whether a file can be made there. FERRY_EIO. */

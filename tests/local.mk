@@ -300,6 +300,8 @@ EXTRA_DIST += \
 	%D%/gpu/root \
 	%D%/gpu/run \
 	%D%/scripts/caffe-tests.list \
+	%D%/scripts/caffe-examples.py \
+	%D%/scripts/check-caffe-examples.sh \
 	%D%/scripts/check-caffe-tests.sh \
 	%D%/scripts/check-interop.py \
 	%D%/scripts/check-onnx.py \

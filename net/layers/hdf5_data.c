@@ -15,6 +15,7 @@
 #include <ferry/io.h>
 #include <ferry/status.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,14 +60,17 @@ static const char *open_name(const struct hdf5_data *s)
 static int add_file(const ferry_layer *layer, struct hdf5_data *s, const char *line,
                     const char *list)
 {
-    char **grown = realloc(s->files, (size_t)(s->n_files + 1) * sizeof *grown);
+    char **grown = realloc(s->files, (size_t)(s->n_files + 1) * sizeof *grown), why[900];
+    int err;
 
     if (!grown)
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its files");
     s->files = grown;
-    s->files[s->n_files] = ferry__beside(line, list);
-    if (!s->files[s->n_files])
-        return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its files");
+    err = ferry__find_file(line, list, &s->files[s->n_files]);
+    if (err) {
+        snprintf(why, sizeof why, "%s", ferry_last_error());
+        return ferry_layer_error(layer, err, "%s", why);
+    }
     s->n_files++;
     return 0;
 }

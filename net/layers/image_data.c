@@ -130,10 +130,10 @@ static int load(ferry_layer *layer, ferry_blob **out_picture, int32_t *out_label
     if (!joined)
         return no_memory(layer);
     snprintf(joined, size, "%s%s", root, line->path);
-    path = ferry__beside(joined, s->source);
+    err = ferry__find_file(joined, s->source, &path);
     free(joined);
-    if (!path)
-        return no_memory(layer);
+    if (err)
+        return err;
     snprintf(s->pictures.record, sizeof s->pictures.record, "%s", path);
     err = ferry_image_read(path, ferry_proto_boolean(parameters(layer), "is_color", 0) ? 3 : 1,
                            s->pictures.bytes);

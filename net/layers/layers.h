@@ -31,8 +31,11 @@ int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *f
 
 /* ---- files (shared.c) ---- */
 
-/* `path`, or in the folder of the file `namer` where it is not there; to be freed. NULL: no memory. */
-char *ferry__beside(const char *path, const char *namer);
+/*
+ * The path of a file or folder: `path` as it is, or else in the folder of the file `namer`; to be freed. FERRY_EIO names
+ * both places if neither exists; FERRY_ENOMEM.
+ */
+int ferry__find_file(const char *path, const char *namer, char **out);
 
 /* The file that a field names, there or beside the net's text; to be freed. FERRY_EFORMAT: it names none. */
 int ferry__file_of(const ferry_layer *layer, const ferry_proto *p, const char *field, char **out);

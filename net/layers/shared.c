@@ -4,6 +4,8 @@
 
 #include <ferry/status.h>
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,32 +42,47 @@ int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *f
     return 0;
 }
 
-char *ferry__beside(const char *path, const char *namer)
+int ferry__find_file(const char *path, const char *namer, char **out)
 {
     const char *slash = namer ? strrchr(namer, '/') : NULL;
-    size_t folder =
-        path[0] == '/' || !slash || !access(path, F_OK) ? 0 : (size_t)(slash + 1 - namer);
-    char *out = malloc(folder + strlen(path) + 1);
+    bool here = access(path, F_OK) == 0, alone = path[0] == '/' || !slash;
+    size_t folder = here || alone ? 0 : (size_t)(slash + 1 - namer);
+    char *found = malloc(folder + strlen(path) + 1);
 
-    if (!out)
-        return NULL;
+    if (!found)
+        return ferry_error_set(FERRY_ENOMEM, "%.400s: no memory for its path", path);
     if (folder)
-        memcpy(out, namer, folder);
-    strcpy(out + folder, path);
-    return out;
+        memcpy(found, namer, folder);
+    strcpy(found + folder, path);
+    if (here || access(found, F_OK) == 0) {
+        *out = found;
+        return FERRY_OK;
+    }
+    if (folder)
+        ferry_error_set(FERRY_EIO, "\"%.300s\": %s; likewise \"%.400s\"", path, strerror(errno),
+                        found);
+    else
+        ferry_error_set(FERRY_EIO, "\"%.400s\": %s", path, strerror(errno));
+    free(found);
+    return FERRY_EIO;
 }
 
 int ferry__file_of(const ferry_layer *layer, const ferry_proto *p, const char *field, char **out)
 {
     const char *path = ferry_proto_string(p, field, 0, NULL);
     bool given = ferry_proto_value_count(p, field) > 0;
+    char why[900];
+    int err;
 
     if (!*path)
         return ferry_proto_error(p ? p : ferry_layer_message(layer), given ? field : NULL, 0,
                                  FERRY_EFORMAT, "layer \"%s\": its %s names no file",
                                  ferry_layer_name(layer), field);
-    *out = ferry__beside(path, ferry_proto_get_location(p, NULL, 0).file);
-    return *out ? 0 : ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its %s", field);
+    err = ferry__find_file(path, ferry_proto_get_location(p, NULL, 0).file, out);
+    if (!err)
+        return FERRY_OK;
+    snprintf(why, sizeof why, "%s", ferry_last_error());
+    return ferry_proto_error(p, field, 0, err, "layer \"%s\": %s", ferry_layer_name(layer), why);
 }
 
 /* The blob behind an operand, of those that a type's functions can name. */

@@ -50,33 +50,34 @@ static const ferry_proto *parameters(const ferry_layer *layer)
 
 /* ---- pictures ------------------------------------------------------------------------------------- */
 
-/* The path of a picture; to be freed. */
-static char *path_of(const ferry_layer *layer, const struct window_data *s, size_t image)
-{
-    const char *root = ferry_proto_string(parameters(layer), "root_folder", 0, NULL);
-    size_t size = strlen(root) + strlen(s->file.paths[image]) + 1;
-    char *joined = malloc(size), *path;
-
-    if (!joined)
-        return NULL;
-    snprintf(joined, size, "%s%s", root, s->file.paths[image]);
-    path = ferry__beside(joined, s->source);
-    free(joined);
-    return path;
-}
-
 static int no_memory(const ferry_layer *layer)
 {
     return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for a picture");
 }
 
-static int read_picture(const ferry_layer *layer, struct window_data *s, size_t image)
+/* The path of a picture; to be freed. */
+static int path_of(const ferry_layer *layer, const struct window_data *s, size_t image, char **out)
 {
-    char *path = path_of(layer, s, image);
+    const char *root = ferry_proto_string(parameters(layer), "root_folder", 0, NULL);
+    size_t size = strlen(root) + strlen(s->file.paths[image]) + 1;
+    char *joined = malloc(size);
     int err;
 
-    if (!path)
+    if (!joined)
         return no_memory(layer);
+    snprintf(joined, size, "%s%s", root, s->file.paths[image]);
+    err = ferry__find_file(joined, s->source, out);
+    free(joined);
+    return err;
+}
+
+static int read_picture(const ferry_layer *layer, struct window_data *s, size_t image)
+{
+    char *path;
+    int err = path_of(layer, s, image, &path);
+
+    if (err)
+        return err;
     err = s->cache
               ? ferry_image_decode(s->cache[image].bytes, s->cache[image].size, path, 3, s->picture)
               : ferry_image_read(path, 3, s->picture);
@@ -273,10 +274,12 @@ static int check_mean(const ferry_layer *layer, struct window_data *s)
 
 static int read_file(const ferry_layer *layer, size_t image, struct window_data *s)
 {
-    char *path = path_of(layer, s, image);
-    int err = path ? ferry__file_read(path, &s->cache[image].bytes, &s->cache[image].size)
-                   : no_memory(layer);
+    char *path;
+    int err = path_of(layer, s, image, &path);
 
+    if (err)
+        return err;
+    err = ferry__file_read(path, &s->cache[image].bytes, &s->cache[image].size);
     free(path);
     return err;
 }

@@ -240,8 +240,7 @@ const char *ferry__types_nearest(const char *name)
 static const struct {
     const char *type, *fork;
 } elsewhere[] = {
-    { "Python", "a layer in Python, which only pycaffe runs" },
-    { "WindowData", "Caffe's training of R-CNN" },
+    { "Python", "a layer in Python, which runs in Python alone (python -m ferry.caffe)" },
     { "AnnotatedData", "weiliu89's SSD, for training" },
     { "MultiBoxLoss", "weiliu89's SSD, for training" },
     { "DetectionEvaluate", "weiliu89's SSD, for training" },

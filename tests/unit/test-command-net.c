@@ -140,6 +140,33 @@ static void a_drawing_has_layers_shapes_and_quotes(void)
     remove(in_folder("n.dot"));
 }
 
+/* The Split of "x" is not in the text: both readers are beside the blob's maker. A solver names the net to draw. */
+static void a_drawing_is_of_the_text(void)
+{
+    static char dot[8192];
+    char line[600];
+
+    snprintf(
+        line, sizeof(line),
+        "cd %s && printf '%%s' 'layer { name: \"i\" type: \"Input\" top: \"x\" input_param { "
+        "shape { dim: 2 } } } layer { name: \"a\" type: \"ReLU\" bottom: \"x\" top: \"a\" } layer "
+        "{ name: \"b\" type: \"TanH\" bottom: \"x\" top: \"b\" }' >two.prototxt && "
+        "\"$FERRY_TEST_COMMAND\" draw two.prototxt -o n.dot",
+        in_folder(""));
+    CU_ASSERT_EQUAL(shell(line), 0);
+    slurp(in_folder("n.dot"), dot, sizeof(dot));
+    CU_ASSERT_PTR_NULL(strstr(dot, "plit"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(dot, "layer0 -> layer2 [label=\"x\\n2\"]"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(dot, "layer0 -> layer3 [label=\"x\\n2\"]"));
+    snprintf(line, sizeof(line),
+             "cd %s && echo 'net: \"two.prototxt\" base_lr: 1' >solver.prototxt && "
+             "\"$FERRY_TEST_COMMAND\" draw solver.prototxt -o n.dot",
+             in_folder(""));
+    CU_ASSERT_EQUAL(shell(line), 2);
+    CU_ASSERT(one_line_of_error("draw its net, two.prototxt"));
+    remove(in_folder("n.dot"));
+}
+
 static void a_drawing_needs_graphviz_or_says_so(void)
 {
     char arguments[600];
@@ -147,7 +174,7 @@ static void a_drawing_needs_graphviz_or_says_so(void)
     CU_ASSERT_EQUAL(on_net("draw", ""), 2);
     CU_ASSERT(one_line_of_error("-o FILE"));
     CU_ASSERT_EQUAL(on_net("draw", "-o n.pdf"), 2);
-    CU_ASSERT(one_line_of_error("a .svg or a .dot"));
+    CU_ASSERT(one_line_of_error("a .svg, a .png or a .dot"));
     CU_ASSERT_EQUAL(on_net("draw", "-o /nowhere/n.dot"), 1);
     CU_ASSERT(one_line_of_error("/nowhere/n.dot"));
     /* a dot that only copies, one that fails, and no dot */
@@ -159,6 +186,11 @@ static void a_drawing_needs_graphviz_or_says_so(void)
     snprintf(arguments, sizeof(arguments),
              "PATH=%s:$PATH \"$FERRY_TEST_COMMAND\" draw %s -o %s && grep -q digraph %s",
              in_folder("bin"), in_folder("net.prototxt"), in_folder("n.svg"), in_folder("n.svg"));
+    CU_ASSERT_EQUAL(shell(arguments), 0);
+    snprintf(arguments, sizeof(arguments),
+             "cd %s && PATH=%s:$PATH \"$FERRY_TEST_COMMAND\" draw net.prototxt -o n.png && "
+             "grep -q digraph n.png && rm n.png",
+             in_folder(""), in_folder("bin"));
     CU_ASSERT_EQUAL(shell(arguments), 0);
     snprintf(arguments, sizeof(arguments),
              "rm %s && ln -sf /bin/false %s/dot && PATH=%s:$PATH \"$FERRY_TEST_COMMAND\" draw %s",
@@ -293,6 +325,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(states_choose_layers),
     FERRY_TEST(time_that_cannot_be_is_one_line),
     FERRY_TEST(a_drawing_has_layers_shapes_and_quotes),
+    FERRY_TEST(a_drawing_is_of_the_text),
     FERRY_TEST(a_drawing_needs_graphviz_or_says_so),
     FERRY_TEST(layers_are_listed_with_their_parameters_and_tiers),
     FERRY_TEST(every_type_has_an_example),

@@ -317,7 +317,7 @@ static void test_gives_means_of_outputs(void)
     json_decref(document);
 }
 
-static void plot_draws_both_losses(void)
+static void plot_draws_losses_and_tests(void)
 {
     CU_ASSERT_EQUAL(here("$FERRY train solver.prototxt --log run.jsonl && "
                          "$FERRY plot run.jsonl -o run.svg && cat run.svg"),
@@ -325,7 +325,7 @@ static void plot_draws_both_losses(void)
     CU_ASSERT_EQUAL(strncmp(out, "<svg ", 5), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, ">loss</text>"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out, ">smoothed loss</text>"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">test loss</text>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">test net 0: loss</text>"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out, ">iteration</text>"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "</svg>"));
     CU_ASSERT_PTR_NULL(strstr(out, "nan"));
@@ -337,6 +337,72 @@ static void plot_draws_both_losses(void)
     CU_ASSERT(one_line_of_error("x.jsonl:1"));
     CU_ASSERT_EQUAL(here(": >x.jsonl; $FERRY plot x.jsonl -o x.svg"), 1);
     CU_ASSERT(one_line_of_error("no losses"));
+    CU_ASSERT_EQUAL(here("$FERRY plot run.jsonl -o x.png"), 2);
+    CU_ASSERT(one_line_of_error("a .svg"));
+    CU_ASSERT_NOT_EQUAL(here("test -e x.png"), 0);
+}
+
+#define LINE(iter, loss) "{\"iter\":" #iter ",\"loss\":" #loss ",\"smoothed_loss\":" #loss
+#define TWO_NETS \
+    ",\"test\":[{\"iter\":0,\"accuracy\":0.1,\"loss\":2},{\"iter\":0,\"accuracy\":0.3}]"
+
+/* How many marks of a colour the picture has. */
+static int marks(const char *colour)
+{
+    char mark[64];
+    int n = 0;
+
+    snprintf(mark, sizeof mark, "r=\"3.5\" fill=\"%s\"", colour);
+    for (const char *at = out; (at = strstr(at, mark)); at++)
+        n++;
+    return n;
+}
+
+static void plot_has_scores_on_an_axis_of_their_own(void)
+{
+    CU_ASSERT_EQUAL(here("echo '" LINE(0, 3) TWO_NETS "}' >s.jsonl && echo '" LINE(
+                        1, 2) "}' >>s.jsonl && "
+                              "$FERRY plot s.jsonl -o s.svg && cat s.svg"),
+                    0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">test net 0: accuracy</text>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">test net 1: accuracy</text>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">score</text>"));
+    CU_ASSERT_EQUAL(marks("#2ca02c"), 1); /* each test has a colour of its own */
+    CU_ASSERT_EQUAL(marks("#d62728"), 1);
+    CU_ASSERT_EQUAL(marks("#9467bd"), 1);
+    CU_ASSERT(strstr(out, "stroke-width=\"5\"") < strstr(out, "stroke-width=\"1.5\""));
+}
+
+/* Three iterations, a fourth, and the fourth again: its line goes forward, through four points. */
+static void plot_cuts_what_a_resumed_training_repeats(void)
+{
+    const char *line;
+    int points = 0;
+
+    CU_ASSERT_EQUAL(here("for i in 0 1 2 3 2 3 4; do echo \"{\\\"iter\\\":$i,\\\"loss\\\":1,"
+                         "\\\"smoothed_loss\\\":1}\"; done >r.jsonl && "
+                         "$FERRY plot r.jsonl -o r.svg && grep 'stroke-width=\"1.5\"' r.svg"),
+                    0);
+    for (line = out; *line && *line != '\n'; line++)
+        points += *line == 'L';
+    CU_ASSERT_EQUAL(points, 4);
+}
+
+static void plot_takes_several_logs_and_a_logarithmic_axis(void)
+{
+    CU_ASSERT_EQUAL(
+        here("echo '" LINE(0, 100) "}' >a.jsonl && echo '" LINE(
+            1, 0) "}' >>a.jsonl && "
+                  "echo '" LINE(
+                      0, 1) "}' >b.jsonl && "
+                            "$FERRY plot a.jsonl b.jsonl -o ab.svg --log-axis && cat ab.svg"),
+        0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">a.jsonl, loss</text>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">b.jsonl, loss</text>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">10</text>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">100</text>"));
+    CU_ASSERT_PTR_NULL(strstr(out, "inf"));
+    CU_ASSERT_PTR_NULL(strstr(out, "nan"));
 }
 
 static const ferry_test_case cases[] = {
@@ -350,7 +416,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(weights_of_another_net_are_an_error_with_both_names),
     FERRY_TEST(weights_of_some_layers_are_one_line),
     FERRY_TEST(test_gives_means_of_outputs),
-    FERRY_TEST(plot_draws_both_losses),
+    FERRY_TEST(plot_draws_losses_and_tests),
+    FERRY_TEST(plot_has_scores_on_an_axis_of_their_own),
+    FERRY_TEST(plot_cuts_what_a_resumed_training_repeats),
+    FERRY_TEST(plot_takes_several_logs_and_a_logarithmic_axis),
 };
 
 int main(int argc, char **argv)

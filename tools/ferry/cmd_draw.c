@@ -108,15 +108,27 @@ static void put_layer(FILE *to, const ferry_net *net, int i)
     fputs("\"];\n", to);
 }
 
-/* The last layer before `i` that wrote a blob; −1 if there is none. */
-static int maker_of(const ferry_net *net, int i, const ferry_blob *b)
+/* A Split that the net inserted for a blob with several readers: the text does not have it, and no message has fields. */
+static bool is_inserted(const ferry_layer *layer)
+{
+    return strcmp(ferry_layer_get_type(layer)->name, "Split") == 0 &&
+           ferry_proto_field_count(ferry_layer_message(layer)) == 0;
+}
+
+/* The last layer before `i` that wrote a blob, and the blob as the text names it; −1 if there is none. */
+static int maker_of(const ferry_net *net, int i, const ferry_blob **b)
 {
     while (--i >= 0) {
         const ferry_layer *layer = ferry_net_layer_at(net, i);
 
-        for (int k = 0; k < ferry_layer_top_count(layer); k++)
-            if (ferry_layer_top_at(layer, k) == b)
+        for (int k = 0; k < ferry_layer_top_count(layer); k++) {
+            if (ferry_layer_top_at(layer, k) != *b)
+                continue;
+            if (!is_inserted(layer))
                 return i;
+            *b = ferry_layer_bottom_at(layer, 0);
+            break;
+        }
     }
     return -1;
 }
@@ -135,7 +147,7 @@ static void put_edges(FILE *to, const ferry_net *net, int i)
 
     for (int k = 0; k < ferry_layer_bottom_count(layer); k++) {
         const ferry_blob *b = ferry_layer_bottom_at(layer, k);
-        int maker = maker_of(net, i, b);
+        int maker = maker_of(net, i, &b);
 
         if (maker < 0)
             continue;
@@ -155,12 +167,14 @@ static void put_net(FILE *to, const ferry_net *net)
           "    edge [fontname=\"Helvetica\", fontsize=10];\n",
           to);
     for (int i = 0; i < n; i++)
-        put_layer(to, net, i);
+        if (!is_inserted(ferry_net_layer_at(net, i)))
+            put_layer(to, net, i);
     for (int i = 0; i < n; i++)
-        put_edges(to, net, i);
+        if (!is_inserted(ferry_net_layer_at(net, i)))
+            put_edges(to, net, i);
     for (int i = 0; i < ferry_net_output_count(net); i++) {
         const ferry_blob *b = ferry_net_output_at(net, i);
-        int maker = b ? maker_of(net, n, b) : -1;
+        int maker = b ? maker_of(net, n, &b) : -1;
 
         if (maker < 0)
             continue;
@@ -195,9 +209,9 @@ static int write_dot(const ferry_net *net, const char *path)
  * Runs Graphviz, which writes to a temporary file beside `to`; the file is renamed when it is
  * complete.
  */
-static int run_dot(const char *from, const char *made, const char *to)
+static int run_dot(const char *from, const char *format, const char *made, const char *to)
 {
-    const char *const words[] = { "dot", "-Tsvg", "-o", made, from, NULL };
+    const char *const words[] = { "dot", format, "-o", made, from, NULL };
     char *argv[6];
     int status = 0;
     pid_t pid;
@@ -217,7 +231,8 @@ static int run_dot(const char *from, const char *made, const char *to)
     return TOOL_OK;
 }
 
-static int write_svg(const ferry_net *net, const char *path)
+/* A picture in a format of Graphviz's, "-Tsvg". */
+static int write_picture(const ferry_net *net, const char *format, const char *path)
 {
     size_t size = strlen(path) + 16;
     char *dot = malloc(size), *made = malloc(size);
@@ -225,10 +240,10 @@ static int write_svg(const ferry_net *net, const char *path)
 
     if (status == TOOL_OK) {
         snprintf(dot, size, "%s.tmp.dot", path);
-        snprintf(made, size, "%s.tmp.svg", path);
+        snprintf(made, size, "%s.tmp.out", path);
         status = write_dot(net, dot);
         if (status == TOOL_OK)
-            status = run_dot(dot, made, path);
+            status = run_dot(dot, format, made, path);
         unlink(dot);
         if (status != TOOL_OK)
             unlink(made);
@@ -238,21 +253,57 @@ static int write_svg(const ferry_net *net, const char *path)
     return status;
 }
 
+static bool has_layers(const char *path)
+{
+    ferry_proto *text = NULL;
+    bool has = ferry_proto_open(path, "NetParameter", NULL, &text) == FERRY_OK &&
+               (ferry_proto_value_count(text, "layer") || ferry_proto_value_count(text, "layers"));
+
+    ferry_proto_close(text);
+    return has;
+}
+
+/* A solver's text is not a net's; it names one. */
+static int refuse_solver(const char *path)
+{
+    static const char *const fields[] = { "net", "train_net" };
+    const char *net = NULL;
+    ferry_proto *text = NULL;
+    int status;
+
+    if (has_layers(path) || ferry_proto_open(path, "SolverParameter", NULL, &text) != FERRY_OK)
+        return TOOL_OK;
+    for (int i = 0; i < 2; i++)
+        if (ferry_proto_value_count(text, fields[i]) > 0)
+            net = ferry_proto_string(text, fields[i], 0, NULL);
+    status =
+        net ? tool_error(TOOL_USAGE, "%s: it is a solver; draw its net, %s", path, net) : TOOL_OK;
+    ferry_proto_close(text);
+    return status;
+}
+
 static int draw(const struct tool_command *self, const struct net_request *r, const char *path)
 {
     const char *suffix = path ? strrchr(path, '.') : NULL;
-    bool svg = suffix && strcmp(suffix, ".svg") == 0;
+    const char *format = NULL;
     ferry_runtime *rt = NULL;
     ferry_net *net = NULL;
     int status;
 
-    if (!svg && !(suffix && strcmp(suffix, ".dot") == 0))
-        return tool_error(TOOL_USAGE, "%s: -o %s: expected a .svg or a .dot", self->name,
-                          path ? path : "");
+    if (suffix && strcmp(suffix, ".svg") == 0)
+        format = "-Tsvg";
+    else if (suffix && strcmp(suffix, ".png") == 0)
+        format = "-Tpng";
+    else if (!suffix || strcmp(suffix, ".dot") != 0)
+        return tool_error(TOOL_USAGE, "%s: -o %s: expected a .svg, a .png or a .dot", self->name,
+                          path);
+    status = refuse_solver(r->prototxt);
+    if (status != TOOL_OK)
+        return status;
     status = net_open(r, &rt, &net);
     if (status != TOOL_OK)
         return status;
-    status = svg ? write_svg(net, path) : write_dot(net, path);
+    status = format ? write_picture(net, format, path) : write_dot(net, path);
     ferry_net_close(net);
     ferry_runtime_close(rt);
     return status;

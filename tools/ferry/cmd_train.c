@@ -114,6 +114,21 @@ static int restore(const struct training *t, ferry_solver *s)
                : TOOL_OK;
 }
 
+/* How large a batch of all ranks is decides about the learning rate. */
+static void tell_ranks(const struct training *t, const ferry_solver *s)
+{
+    long long images = (long long)images_of(s, t->ranks.count);
+
+    if (t->ranks.count < 2 || t->ranks.rank)
+        return;
+    if (images)
+        ferry_log_write(FERRY_LOG_INFO,
+                        "ferry: %d ranks train one net, with %lld images an iteration in all",
+                        t->ranks.count, images);
+    else
+        ferry_log_write(FERRY_LOG_INFO, "ferry: %d ranks train one net", t->ranks.count);
+}
+
 static int train(struct training *t, ferry_solver *s)
 {
     int status = restore(t, s);
@@ -124,6 +139,7 @@ static int train(struct training *t, ferry_solver *s)
         return status;
     ferry_solver_on_iteration(s, after_iteration, t);
     catch_signals(s);
+    tell_ranks(t, s);
     ferry_log_write(FERRY_LOG_INFO, "Starting Optimization");
     if (ferry_solver_solve(s))
         status = fail(t, s);

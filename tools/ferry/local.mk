@@ -74,6 +74,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/pictures.c \
 	%D%/pictures.h \
 	%D%/plot.h \
+	%D%/plot_read.c \
 	%D%/plot_svg.c \
 	%D%/progress.c \
 	%D%/progress.h \
