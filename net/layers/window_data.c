@@ -74,13 +74,15 @@ static int path_of(const ferry_layer *layer, const struct window_data *s, size_t
 static int read_picture(const ferry_layer *layer, struct window_data *s, size_t image)
 {
     char *path;
-    int err = path_of(layer, s, image, &path);
+    int err;
 
+    if (s->cache)
+        return ferry_image_decode(s->cache[image].bytes, s->cache[image].size, s->file.paths[image],
+                                  3, s->picture);
+    err = path_of(layer, s, image, &path);
     if (err)
         return err;
-    err = s->cache
-              ? ferry_image_decode(s->cache[image].bytes, s->cache[image].size, path, 3, s->picture)
-              : ferry_image_read(path, 3, s->picture);
+    err = ferry_image_read(path, 3, s->picture);
     free(path);
     return err;
 }

@@ -140,7 +140,6 @@ def train(ferry, iterations, solver, *options):
     log, begun = "log.jsonl", time.time()
     if os.path.exists(log):
         os.unlink(log)
-    before = set(glob.glob("**/*.solverstate*", recursive=True))
     with open("output", "w") as output:
         process = subprocess.Popen([ferry, "train", solver, "--log", log, *options], stdout=output, stderr=output)
         while process.poll() is None and len(losses(log)) < int(iterations):
@@ -148,7 +147,7 @@ def train(ferry, iterations, solver, *options):
         process.send_signal(signal.SIGINT)
         status = process.wait()
     values = losses(log)
-    made = set(glob.glob("**/*.solverstate*", recursive=True)) - before
+    made = [path for path in glob.glob("**/*.solverstate*", recursive=True) if os.path.getmtime(path) > begun]
     if status or len(values) < int(iterations) or not all(map(math.isfinite, values)) or not made:
         with open("output") as f:
             sys.exit(f.read()[-1500:] + f"\nstatus {status}, {len(values)} losses, snapshots {sorted(made)}")
