@@ -62,6 +62,28 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/exec/reshape.c \
 	%D%/exec/run.c \
 	%D%/exec/running.c \
+	%D%/import/build.c \
+	%D%/import/build.h \
+	%D%/import/file.c \
+	%D%/import/file.h \
+	%D%/import/fold.c \
+	%D%/import/fold.h \
+	%D%/import/fold_view.c \
+	%D%/import/import.c \
+	%D%/import/import.h \
+	%D%/import/node.c \
+	%D%/import/ops.h \
+	%D%/import/ops_binary.c \
+	%D%/import/ops_conv.c \
+	%D%/import/ops_element.c \
+	%D%/import/ops_norm.c \
+	%D%/import/ops_pool.c \
+	%D%/import/ops_shape.c \
+	%D%/import/shapes.c \
+	%D%/import/table.c \
+	%D%/import/tensor.c \
+	%D%/import/tensor.h \
+	%D%/import/window.c \
 	%D%/ir/program.c \
 	%D%/ir/program.h \
 	%D%/layers/accuracy.c \
@@ -71,6 +93,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/batch_norm.c \
 	%D%/layers/batch_reindex.c \
 	%D%/layers/bias.c \
+	%D%/layers/binary.c \
 	%D%/layers/bn.c \
 	%D%/layers/columns.c \
 	%D%/layers/concat.c \
@@ -99,6 +122,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/inner_product.c \
 	%D%/layers/input.c \
 	%D%/layers/interp.c \
+	%D%/layers/layer_norm.c \
 	%D%/layers/layers.h \
 	%D%/layers/loss.c \
 	%D%/layers/loss.h \
@@ -109,6 +133,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/multinomial_logistic_loss.c \
 	%D%/layers/mvn.c \
 	%D%/layers/normalize.c \
+	%D%/layers/pad.c \
 	%D%/layers/parameter.c \
 	%D%/layers/permute.c \
 	%D%/layers/pictures.c \
@@ -123,10 +148,14 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/recurrent.h \
 	%D%/layers/reader.c \
 	%D%/layers/reader.h \
+	%D%/layers/reduce.c \
 	%D%/layers/reduction.c \
 	%D%/layers/region.c \
 	%D%/layers/regions_backward.c \
+	%D%/layers/resample.c \
+	%D%/layers/resample.h \
 	%D%/layers/reshape.c \
+	%D%/layers/resize.c \
 	%D%/layers/rnn.c \
 	%D%/layers/roi_pooling.c \
 	%D%/layers/scale.c \
@@ -141,6 +170,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/softmax_with_loss.c \
 	%D%/layers/split.c \
 	%D%/layers/spp.c \
+	%D%/layers/strided_slice.c \
 	%D%/layers/table.c \
 	%D%/layers/tile.c \
 	%D%/layers/unary.c \
@@ -245,6 +275,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/proto/schema.c \
 	%D%/proto/schema.h \
 	%D%/proto/schema_data.c \
+	%D%/proto/schema_ferry.c \
 	%D%/proto/schema_forks.c \
 	%D%/proto/schema_layers.c \
 	%D%/proto/schema_legacy.c \
@@ -279,5 +310,6 @@ EXTRA_libferrynet_la_DEPENDENCIES = $(VERSION_MAP)
 EXTRA_DIST += %D%/proto/caffe-messages.py
 EXTRA_DIST += %D%/data/README.md %D%/data/leveldb/README.md %D%/exec/README.md %D%/ir/README.md %D%/layers/README.md %D%/model/README.md \
 	%D%/onnx/README.md %D%/passes/README.md %D%/proto/README.md %D%/segment/README.md
+EXTRA_DIST += %D%/import/README.md
 
 EXTRA_DIST += %D%/README.md

@@ -5,6 +5,7 @@
 
 #include "net/exec/exec.h"
 #include "net/exec/measure.h"
+#include "net/import/import.h"
 #include "net/model/graph.h"
 #include "net/model/place.h"
 #include "net/model/state.h"
@@ -90,7 +91,9 @@ static int apply(ferry_net *net, const ferry_net_options *o)
 
 /* ---- the text ---------------------------------------------------------------------------------- */
 
-static int read_text(ferry_net *net, const char *path, const ferry_net_options *o)
+/* An ONNX model becomes a NetParameter; *out_model is NULL for any other file. */
+static int read_definition(ferry_net *net, const char *path, const ferry_net_options *o,
+                           struct ferry__onnx_model **out_model)
 {
     ferry_proto_options options = { .struct_size = sizeof options, .claims = ferry__types_claim };
     const char *line;
@@ -98,7 +101,10 @@ static int read_text(ferry_net *net, const char *path, const ferry_net_options *
 
     options.text = o->text;
     options.text_size = o->text_size;
-    err = ferry_proto_open(path, "NetParameter", &options, &net->proto);
+    if (!o->text && ferry__import_is_onnx(path))
+        err = ferry__import_open(path, out_model, &net->proto);
+    else
+        err = ferry_proto_open(path, "NetParameter", &options, &net->proto);
     if (!err)
         err = ferry_proto_upgrade(net->proto);
     for (i = 0; !err && i < ferry_proto_note_count(net->proto); i++)
@@ -135,12 +141,13 @@ static int load_own(ferry_net *net, const char *path, const ferry_net_options *o
 static int open_net(ferry_net *net, const char *path, const ferry_net_options *o,
                     const ferry_proto *over)
 {
+    struct ferry__onnx_model *model = NULL;
     struct ferry__net_conditions conditions;
     struct ferry__graph graph = { 0 };
     int i, err = ferry__net_allow_write(net, o->allow_write);
 
     if (!err)
-        err = read_text(net, path, o);
+        err = read_definition(net, path, o, &model);
     if (!err)
         err = apply(net, o);
     if (!err)
@@ -161,7 +168,8 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
     for (i = 0; !err && i < net->stage_count; i++)
         err = ferry__stage_choose(net, &net->stages[i]);
     if (!err)
-        err = load_own(net, path, o);
+        err = model ? ferry__import_load(model, net) : load_own(net, path, o);
+    ferry__import_close(model);
     return err;
 }
 

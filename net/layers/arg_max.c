@@ -2,7 +2,7 @@
 /*
  * ArgMax (argmax_param): the indices of the top_k largest values, along `axis` or over each whole item;
  * out_max_val: with an axis the values in their place, else both. Of equals the larger index comes
- * first. (Caffe: ArgMaxLayer.)
+ * first or, with ferry's own `first`, the smaller one. (Caffe: ArgMaxLayer; ONNX: ArgMax.)
  */
 #include "net/layers/layers.h"
 
@@ -12,7 +12,7 @@
 
 struct arg_max {
     int64_t k;
-    bool values, has_axis;
+    bool values, has_axis, first;
     int axis;
 };
 
@@ -25,6 +25,7 @@ static int setup(ferry_layer *layer)
 
     s->k = ferry_proto_integer(p, "top_k", 0);
     s->values = ferry_proto_boolean(p, "out_max_val", 0);
+    s->first = ferry_proto_boolean(p, "first", 0);
     s->has_axis = ferry_proto_value_count(p, "axis") > 0;
     if (ferry_blob_rank(bottom) < 1)
         return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom is a scalar");
@@ -72,7 +73,16 @@ struct one {
     int64_t index;
 };
 
-static int largest_first(const void *x, const void *y)
+static int smaller_index_first(const void *x, const void *y)
+{
+    const struct one *a = x, *b = y;
+
+    if (a->value != b->value)
+        return a->value > b->value ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+static int larger_index_first(const void *x, const void *y)
 {
     const struct one *a = x, *b = y;
 
@@ -103,7 +113,8 @@ static int forward(ferry_layer *layer)
 
         for (i = 0; i < along; i++)
             all[i] = (struct one){ x[base + i * step], i };
-        qsort(all, (size_t)along, sizeof *all, largest_first);
+        qsort(all, (size_t)along, sizeof *all,
+              s->first ? smaller_index_first : larger_index_first);
         for (i = 0; i < s->k; i++) {
             if (s->has_axis)
                 y[out + i * step] = s->values ? all[i].value : (float)all[i].index;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Softmax (softmax_param): exp(x) over its sum along `axis` (1). (Caffe: SoftmaxLayer.)
+ * Softmax (softmax_param): exp(x) over its sum along `axis` (1). (Caffe: SoftmaxLayer.) LogSoftmax,
+ * ferry's own, is its logarithm. (ONNX: LogSoftmax.)
  */
 #include "net/layers/layers.h"
 
-static int reshape(ferry_layer *layer)
+static int emit(ferry_layer *layer, uint32_t logarithm)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "softmax_param", 0);
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
@@ -21,6 +22,7 @@ static int reshape(ferry_layer *layer)
         return err;
     ferry_op_desc_init(&op, FERRY_OP_SOFTMAX);
     op.params.softmax.axis = 1;
+    op.params.softmax.logarithm = logarithm;
     ferry__op_in(&op, in, ferry__around(layer, ferry__of_bottom(0), axis), ferry__of_bottom(0));
     ferry__op_out(&op, out, ferry__around(layer, ferry__of_top(0), axis), ferry__of_top(0));
     err = ferry_layer_emit(layer, &op, in, out);
@@ -36,6 +38,16 @@ static int reshape(ferry_layer *layer)
                             (struct ferry__term){ y.o, ferry__diff(ferry__of_bottom(0)) });
 }
 
+static int reshape(ferry_layer *layer)
+{
+    return emit(layer, 0);
+}
+
+static int reshape_logarithm(ferry_layer *layer)
+{
+    return emit(layer, 1);
+}
+
 static const char *const messages[] = { "softmax_param", NULL };
 
 const ferry_layer_type ferry__softmax_layer = {
@@ -48,4 +60,16 @@ const ferry_layer_type ferry__softmax_layer = {
     .flags = FERRY_LAYER_IN_PLACE,
     .messages = messages,
     .reshape = reshape,
+};
+
+const ferry_layer_type ferry__log_softmax_layer = {
+    .struct_size = sizeof ferry__log_softmax_layer,
+    .name = "LogSoftmax",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .flags = FERRY_LAYER_IN_PLACE,
+    .messages = messages,
+    .reshape = reshape_logarithm,
 };

@@ -20,7 +20,9 @@ extern const ferry_layer_type ferry__accuracy_layer, ferry__arg_max_layer, ferry
     ferry__scale_layer, ferry__shuffle_channel_layer, ferry__sigmoid_cross_entropy_loss_layer,
     ferry__silence_layer, ferry__slice_layer, ferry__softmax_layer, ferry__softmax_with_loss_layer,
     ferry__split_layer, ferry__spp_layer, ferry__tile_layer, ferry__upsample_layer,
-    ferry__window_data_layer;
+    ferry__window_data_layer,
+    ferry__binary_layer, ferry__layer_norm_layer, ferry__log_softmax_layer, ferry__pad_layer,
+    ferry__reduce_layer, ferry__resize_layer, ferry__strided_slice_layer;
 
 static const ferry_layer_type *const layers[] = {
     &ferry__accuracy_layer,
@@ -85,6 +87,13 @@ static const ferry_layer_type *const layers[] = {
     &ferry__tile_layer,
     &ferry__upsample_layer,
     &ferry__window_data_layer,
+    &ferry__binary_layer,
+    &ferry__layer_norm_layer,
+    &ferry__log_softmax_layer,
+    &ferry__pad_layer,
+    &ferry__reduce_layer,
+    &ferry__resize_layer,
+    &ferry__strided_slice_layer,
 };
 
 const ferry_layer_type *ferry__layer_at(int index)

@@ -14,6 +14,7 @@
     X(ModelProto)                \
     X(NodeProto)                 \
     X(OperatorSetIdProto)        \
+    X(SparseTensorProto)         \
     X(StringStringEntryProto)    \
     X(TensorProto)               \
     X(TensorShapeProto)          \
@@ -29,6 +30,8 @@ FERRY__ONNX_MESSAGES(FERRY__ONNX_DECLARE)
 /* TensorProto.DataType. */
 enum ferry__onnx_type {
     FERRY__ONNX_FLOAT = 1,
+    FERRY__ONNX_UINT8 = 2,
+    FERRY__ONNX_INT8 = 3,
     FERRY__ONNX_INT32 = 6,
     FERRY__ONNX_INT64 = 7,
     FERRY__ONNX_BOOL = 9,

@@ -182,7 +182,13 @@ extern const struct ferry__proto_alias ferry__proto_aliases[];
     X(ROIPoolingParameter)            \
     X(SaveOutputParameter)            \
     X(ShuffleChannelParameter)        \
-    X(UpsampleParameter)
+    X(UpsampleParameter)              \
+    X(BinaryParameter)                \
+    X(LayerNormParameter)             \
+    X(PadParameter)                   \
+    X(ReduceParameter)                \
+    X(ResizeParameter)                \
+    X(StridedSliceParameter)
 
 #define FERRY__PROTO_DECLARE(name) extern const struct ferry__proto_message ferry__proto_##name;
 FERRY__PROTO_MESSAGES(FERRY__PROTO_DECLARE)

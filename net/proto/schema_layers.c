@@ -83,6 +83,7 @@ static const struct ferry__proto_field arg_max_fields[] = {
     ONE(1, BOOL, "out_max_val"),
     WITH(2, UINT32, "top_k", 1),
     ONE(3, INT32, "axis"),
+    FORK(26001, BOOL, "first", 0, "ferry"),
 };
 DEFINE(ArgMaxParameter, arg_max_fields);
 

@@ -158,5 +158,11 @@ static const struct ferry__proto_field layer_fields[] = {
     FORK_MESSAGE(8266711, ROIPoolingParameter, "roi_pooling_param", "Fast R-CNN"),
     FORK_MESSAGE(0, ShuffleChannelParameter, "shuffle_channel_param", "ShuffleNet"),
     FORK_MESSAGE(0, UpsampleParameter, "upsample_param", "SegNet"),
+    FORK_MESSAGE(26001, BinaryParameter, "binary_param", "ferry"),
+    FORK_MESSAGE(26002, LayerNormParameter, "layer_norm_param", "ferry"),
+    FORK_MESSAGE(26003, PadParameter, "pad_param", "ferry"),
+    FORK_MESSAGE(26004, ReduceParameter, "reduce_param", "ferry"),
+    FORK_MESSAGE(26005, ResizeParameter, "resize_param", "ferry"),
+    FORK_MESSAGE(26006, StridedSliceParameter, "strided_slice_param", "ferry"),
 };
 DEFINE(LayerParameter, layer_fields);

@@ -29,6 +29,7 @@ struct ferry__proto_document {
     ferry_proto *root;
     struct ferry__proto_note *notes, **end;
     unsigned note_count;
+    bool borrows; /* values of `bytes` fields stay in the source, which outlives the tree */
 };
 
 struct ferry__proto_bytes {

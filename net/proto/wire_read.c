@@ -226,6 +226,23 @@ static int add_real(struct wire *w, const struct ferry__proto_field *field,
     return FERRY_OK;
 }
 
+/* The bytes of a string, in the document's memory unless it borrows them. */
+static const struct ferry__proto_bytes *keep_bytes(struct ferry__proto_document *document,
+                                                   const struct ferry__proto_field *field,
+                                                   const struct piece *piece)
+{
+    struct ferry__proto_bytes *out;
+
+    if (!document->borrows || field->kind != FERRY__PROTO_BYTES)
+        return ferry__proto_keep(document, piece->bytes, (size_t)piece->size);
+    out = ferry__proto_alloc(&document->arena, sizeof(*out));
+    if (out) {
+        out->size = (size_t)piece->size;
+        out->bytes = (const char *)piece->bytes;
+    }
+    return out;
+}
+
 static int add_string(struct wire *w, const struct piece *piece,
                       const struct ferry__proto_field *field)
 {
@@ -235,7 +252,7 @@ static int add_string(struct wire *w, const struct piece *piece,
     if (field->kind == FERRY__PROTO_STRING && piece->size > 0 &&
         memchr(piece->bytes, '\0', (size_t)piece->size))
         return wire_error(w, piece, field, "the string has a NUL byte inside");
-    bytes = ferry__proto_keep(w->p->document, piece->bytes, (size_t)piece->size);
+    bytes = keep_bytes(w->p->document, field, piece);
     value = bytes ? value_for(w, field) : NULL;
     if (!value)
         return ferry__proto_no_memory(w->p->document);

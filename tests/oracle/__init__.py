@@ -3,7 +3,7 @@
 README.md."""
 
 # each registers its types
-from . import detection, layers_dense, layers_neuron, layers_norm  # noqa: F401
+from . import detection, layers_dense, layers_ferry, layers_neuron, layers_norm  # noqa: F401
 from . import layers_shape, layers_window, loss, recurrent  # noqa: F401
 from .fill import fill
 from .graph import Net

@@ -297,7 +297,7 @@ class Reduction(Layer):
 
 @layer('ArgMax', field='argmax_param')
 class ArgMax(Layer):
-    """The top_k largest, of equals the larger index first: indices, or values, along an axis;
+    """The top_k largest, of equals the larger index first (with ferry's `first`, the smaller): indices, or values, along an axis;
     without an axis those of an item, as (N, 1, k), with out_max_val (N, 2, k): indices, then
     values."""
 
@@ -308,6 +308,8 @@ class ArgMax(Layer):
         rows = x.map(lambda a: np.moveaxis(a, axis, -1)) if along else x.reshape(x.shape[0], -1)
         self.check(1 <= k <= rows.shape[-1], 'top_k %d of %d', k, rows.shape[-1])
         order = np.flip(np.argsort(rows.v, axis=-1, kind='stable'), -1)
+        if self.p.bool('first'):
+            order = np.argsort(-rows.v, axis=-1, kind='stable')
         ranked = rows.map(lambda a: np.take_along_axis(a, order, -1))
         index = undecided(Real(order[..., :k]), self.close(ranked, k))
         value = Real(

@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	%D%/layers_neuron.py \
 	%D%/layers_norm.py \
 	%D%/layers_shape.py \
+	%D%/layers_ferry.py \
 	%D%/layers_window.py \
 	%D%/loss.py \
 	%D%/real.py \

@@ -78,6 +78,7 @@ EXTRA_DIST += \
 	%D%/nets/kinds_loss.py \
 	%D%/nets/kinds_other.py \
 	%D%/nets/kinds_pairs.py \
+	%D%/nets/kinds_ferry.py \
 	%D%/nets/kinds_shape.py \
 	%D%/nets/kinds_unary.py \
 	%D%/nets/kinds_window.py \

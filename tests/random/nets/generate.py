@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A net of 1 to 15 layers, determined by a seed."""
 
+import kinds_ferry
 import kinds_loss
 import kinds_other
 import kinds_pairs
@@ -11,7 +12,7 @@ from draw import Draw, Refused
 from model import Layer, Word
 
 KINDS = {}
-for _module in (kinds_loss, kinds_other, kinds_pairs, kinds_shape, kinds_unary, kinds_window):
+for _module in (kinds_ferry, kinds_loss, kinds_other, kinds_pairs, kinds_shape, kinds_unary, kinds_window):
     KINDS.update(_module.KINDS)
 
 #: Layers that share their bottom's memory, in Caffe and here: a layer in place after them writes

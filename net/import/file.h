@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An ONNX file, mapped and read as a tree, and the files beside it that hold tensors. */
+#ifndef FERRY_NET_IMPORT_FILE_H
+#define FERRY_NET_IMPORT_FILE_H
+
+#include "net/onnx/schema.h"
+#include "net/proto/file.h"
+#include "net/proto/tree.h"
+
+#include <stdbool.h>
+
+/* Files of external data of one model. */
+#define FERRY__IMPORT_FILES 64
+
+struct ferry__import_file {
+    const char *path;
+    struct ferry__proto_file source;
+    ferry_proto *model; /* a ModelProto; its tensors' bytes stay in the source */
+    struct ferry__proto_file beside[FERRY__IMPORT_FILES];
+    int n_beside;
+};
+
+/*
+ * Maps and parses the model at `path`, which outlives the file. FERRY_EIO, FERRY_EFORMAT with the
+ * byte, FERRY_ENOMEM; there is nothing to close then.
+ */
+int ferry__import_file_open(const char *path, struct ferry__import_file *out);
+
+void ferry__import_file_close(struct ferry__import_file *file);
+
+/*
+ * The mapped file `location`, a relative path below the folder of the model without "..". Mapped at
+ * the first call. FERRY_EFORMAT for another path, FERRY_EIO, FERRY_ENOMEM.
+ */
+int ferry__import_file_beside(struct ferry__import_file *file, const char *location,
+                              const struct ferry__proto_file **out);
+
+#endif

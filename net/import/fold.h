@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Nodes that become constants: those of constants alone, and the shapes of values. */
+#ifndef FERRY_NET_IMPORT_FOLD_H
+#define FERRY_NET_IMPORT_FOLD_H
+
+#include "net/import/build.h"
+
+/*
+ * Folds the present node and gives its outputs. False if it is not foldable: it takes a value that
+ * is not constant, or its operator is not among those of arithmetic on shapes.
+ */
+bool ferry__import_fold(struct ferry__import *im);
+
+/* ---- elements by strides (fold_view.c) ---- */
+
+/* Elements of a tensor: element (i0, i1, …) of `shape` is at start + i0·step[0] + … */
+struct ferry__import_view {
+    const struct ferry__import_tensor *t;
+    struct ferry__import_shape shape;
+    int64_t start, step[FERRY_OP_AXES];
+};
+
+/* All of a tensor, in its shape. */
+struct ferry__import_view ferry__import_view_of(const struct ferry__import_tensor *t);
+/* Broadcast to a shape; fails where it does not fit. */
+struct ferry__import_view ferry__import_view_as(struct ferry__import *im,
+                                                const struct ferry__import_tensor *t,
+                                                const struct ferry__import_shape *shape);
+/* The place in the tensor of element i in row-major order. */
+int64_t ferry__import_view_at(const struct ferry__import_view *v, int64_t i);
+/* A tensor of the view's elements, of type FLOAT or INT64. */
+struct ferry__import_tensor ferry__import_view_copy(struct ferry__import *im,
+                                                    const struct ferry__import_view *v);
+
+/* A new tensor of type FLOAT or INT64; fails, and *out_elements is NULL, above 64 MiB. */
+struct ferry__import_tensor ferry__import_make(struct ferry__import *im, int type,
+                                               const struct ferry__import_shape *shape,
+                                               void **out_elements);
+/* The shape of two broadcast together; fails where they do not fit. */
+struct ferry__import_shape ferry__import_broadcast(struct ferry__import *im,
+                                                   const struct ferry__import_shape *a,
+                                                   const struct ferry__import_shape *b);
+
+/* ---- shapes that nodes describe (shapes.c) ---- */
+
+/* Of Reshape, Flatten, Squeeze and Unsqueeze: the shape that the present node gives to one of `from`. */
+struct ferry__import_shape ferry__import_reshaped(struct ferry__import *im,
+                                                  const struct ferry__import_shape *from);
+
+/* Of Slice: for each axis the first element and the step; the result's shape. */
+struct ferry__import_shape ferry__import_sliced(struct ferry__import *im,
+                                                const struct ferry__import_shape *from,
+                                                int64_t *start, int64_t *step);
+
+/* Of Transpose: the order of the axes. */
+void ferry__import_order(struct ferry__import *im, int rank, int64_t *order);
+
+#endif

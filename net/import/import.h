@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ONNX models as nets. */
+#ifndef FERRY_NET_IMPORT_IMPORT_H
+#define FERRY_NET_IMPORT_IMPORT_H
+
+#include <ferry/net.h>
+#include <ferry/proto.h>
+#include <stdbool.h>
+
+/* A model that is open: it holds the parameters of its net. */
+struct ferry__onnx_model;
+
+/* Whether a file is an ONNX model: its name ends in .onnx, or it begins as exporters write one. */
+bool ferry__import_is_onnx(const char *path);
+
+/*
+ * Opens the model at `path`, a path that outlives it. *out_net is its graph as a NetParameter, which
+ * the caller closes, with the nodes' names as layers' and the values' names as blobs'.
+ *
+ * FERRY_EIO; FERRY_EFORMAT for a file that is not a valid model; FERRY_EUNSUPPORTED, with node and
+ * operator, for what ferry's layers do not compute; FERRY_ENOMEM. The outputs are unchanged then.
+ */
+int ferry__import_open(const char *path, struct ferry__onnx_model **out, ferry_proto **out_net);
+
+/*
+ * Copies the model's parameters into those of its net, which was built from *out_net. FERRY_ESHAPE
+ * if the net's layers have parameters of other sizes.
+ */
+int ferry__import_load(const struct ferry__onnx_model *model, ferry_net *net);
+
+/* NULL is accepted. The net may be used on. */
+void ferry__import_close(struct ferry__onnx_model *model);
+
+#endif
