@@ -83,6 +83,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/import/table.c \
 	%D%/import/tensor.c \
 	%D%/import/tensor.h \
+	%D%/import/values.c \
 	%D%/import/window.c \
 	%D%/ir/program.c \
 	%D%/ir/program.h \

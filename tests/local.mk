@@ -305,6 +305,8 @@ EXTRA_DIST += \
 	%D%/scripts/check-caffe-tests.sh \
 	%D%/scripts/check-interop.py \
 	%D%/scripts/check-onnx.py \
+	%D%/scripts/check-onnx-import.py \
+	%D%/scripts/make-onnx-models.py \
 	%D%/scripts/check-opencv-samples.sh \
 	%D%/scripts/check-openpose.sh \
 	%D%/scripts/check-proto.py \

@@ -7,74 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What functions return after a failure. */
-static struct ferry__import_value no_value;
-
 static void check(struct ferry__import *im, int err)
 {
     if (!im->err)
         im->err = err;
-}
-
-/* One more element behind `count`; false without memory. */
-static bool grow(struct ferry__import *im, void *array, int count, int *room, size_t size)
-{
-    int more = *room ? 2 * *room : 16;
-    void *now, *old;
-
-    memcpy(&old, array, sizeof old);
-    if (im->err || count < *room)
-        return !im->err;
-    now = realloc(old, (size_t)more * size);
-    if (!now) {
-        ferry__import_no_memory(im);
-        return false;
-    }
-    memcpy(array, &now, sizeof now);
-    *room = more;
-    return true;
-}
-
-static char *keep(struct ferry__import *im, const char *text)
-{
-    char *out = im->err ? NULL : ferry__proto_copy_bytes(&im->arena, text, strlen(text));
-
-    if (!out)
-        ferry__import_no_memory(im);
-    return out;
-}
-
-/* ---- values --------------------------------------------------------------------------------- */
-
-static struct ferry__import_value *create(struct ferry__import *im)
-{
-    struct ferry__import_value *x =
-        im->err ? NULL : ferry__proto_alloc(&im->arena, sizeof *x);
-
-    if (!x)
-        ferry__import_no_memory(im);
-    return x ? x : &no_value;
-}
-
-struct ferry__import_value *ferry__import_value_named(struct ferry__import *im, const char *name)
-{
-    int i = im->err ? -1 : ferry__names_get(&im->names, name);
-    struct ferry__import_value *x;
-
-    if (i >= 0)
-        return im->values[i];
-    x = create(im);
-    if (!im->err)
-        x->name = keep(im, name);
-    if (!grow(im, &im->values, im->n_values, &im->room_values, sizeof(struct ferry__import_value *)))
-        return &no_value;
-    if (ferry__names_set(&im->names, x->name, im->n_values, false) ||
-        ferry__names_set(&im->blob_names, x->name, 0, false)) {
-        ferry__import_no_memory(im);
-        return &no_value;
-    }
-    im->values[im->n_values++] = x;
-    return x;
 }
 
 /* ---- layers --------------------------------------------------------------------------------- */
@@ -95,10 +31,10 @@ void ferry__import_layer(struct ferry__import *im, const char *type, const char 
         if (!p)
             ferry__import_no_memory(im);
     }
-    if (grow(im, &im->layers, im->n_layers, &im->room_layers, sizeof *im->layers))
-        im->layers[im->n_layers++] = (struct ferry__import_layer){
-            type, field, p, im->n_bottoms, im->n_made, im->n_weights
-        };
+    if (ferry__import_grow(im, &im->layers, im->n_layers, &im->room_layers, sizeof *im->layers))
+        im->layers[im->n_layers++] = (struct ferry__import_layer){ type,       field,
+                                                                   p,          im->n_bottoms,
+                                                                   im->n_made, im->n_weights };
 }
 
 void ferry__import_put(struct ferry__import *im, const char *field, int64_t value)
@@ -120,8 +56,7 @@ void ferry__import_put_word(struct ferry__import *im, const char *field, const c
     if (im->err)
         return;
     f = ferry__proto_field_of(last_layer(im)->parameters->type, field, strlen(field));
-    ferry__import_put(im, field,
-                      ferry__proto_enum_named(f->choices, value, strlen(value))->number);
+    ferry__import_put(im, field, ferry__proto_enum_named(f->choices, value, strlen(value))->number);
 }
 
 void ferry__import_put_shape(struct ferry__import *im, const char *field,
@@ -137,7 +72,8 @@ void ferry__import_put_shape(struct ferry__import *im, const char *field,
 
 void ferry__import_bottom(struct ferry__import *im, struct ferry__import_value *x)
 {
-    if (!grow(im, &im->bottoms, im->n_bottoms, &im->room_bottoms, sizeof *im->bottoms))
+    if (!ferry__import_grow(im, &im->bottoms, im->n_bottoms, &im->room_bottoms,
+                            sizeof *im->bottoms))
         return;
     x->bottoms++;
     im->bottoms[im->n_bottoms++] = x;
@@ -146,7 +82,8 @@ void ferry__import_bottom(struct ferry__import *im, struct ferry__import_value *
 
 void ferry__import_weights(struct ferry__import *im, const struct ferry__import_tensor *t)
 {
-    if (!grow(im, &im->weights, im->n_weights, &im->room_weights, sizeof *im->weights))
+    if (!ferry__import_grow(im, &im->weights, im->n_weights, &im->room_weights,
+                            sizeof *im->weights))
         return;
     im->weights[im->n_weights++] = (struct ferry__import_weights){ NULL, 0, *t };
     last_layer(im)->end_weights = im->n_weights;
@@ -155,12 +92,12 @@ void ferry__import_weights(struct ferry__import *im, const struct ferry__import_
 struct ferry__import_value *ferry__import_top(struct ferry__import *im,
                                               const struct ferry__import_shape *shape)
 {
-    struct ferry__import_value *x = create(im);
+    struct ferry__import_value *x = ferry__import_value_create(im);
 
     if (ferry__import_shape_count(shape) < 0)
         ferry__import_fail(im, FERRY_EFORMAT, "its result would have an invalid shape");
-    if (!grow(im, &im->made, im->n_made, &im->room_made, sizeof *im->made))
-        return &no_value;
+    if (!ferry__import_grow(im, &im->made, im->n_made, &im->room_made, sizeof *im->made))
+        return &ferry__import_no_value;
     x->shape = *shape;
     x->blob = "";
     im->made[im->n_made++] = x;
@@ -197,9 +134,8 @@ struct ferry__import_value *ferry__import_reshape(struct ferry__import *im,
     return ferry__import_top(im, shape);
 }
 
-struct ferry__import_value *ferry__import_permute(struct ferry__import *im,
-                                                  struct ferry__import_value *x,
-                                                  const int64_t *order)
+struct ferry__import_value *
+ferry__import_permute(struct ferry__import *im, struct ferry__import_value *x, const int64_t *order)
 {
     struct ferry__import_shape shape = x->shape;
 
@@ -228,7 +164,8 @@ void ferry__import_give(struct ferry__import *im, int k, struct ferry__import_va
 {
     const char *name =
         k < ferry__import_output_count(im) ? ferry_proto_string(im->node, "output", k, NULL) : "";
-    struct ferry__import_value *old = *name ? ferry__import_value_named(im, name) : &no_value;
+    struct ferry__import_value *old =
+        *name ? ferry__import_value_named(im, name) : &ferry__import_no_value;
 
     if (im->err || !*name)
         return;
@@ -246,7 +183,7 @@ void ferry__import_give(struct ferry__import *im, int k, struct ferry__import_va
 void ferry__import_give_constant(struct ferry__import *im, int k,
                                  const struct ferry__import_tensor *t)
 {
-    struct ferry__import_value *x = create(im);
+    struct ferry__import_value *x = ferry__import_value_create(im);
 
     if (im->err)
         return;
@@ -325,8 +262,8 @@ static void add_parameter(struct ferry__import *im, struct ferry__import_value *
     const char *name = name_for(im, &im->layer_names, x->name ? x->name : base_of(im), "");
     ferry_proto *layer = add_message(im, name, "Parameter"), *p = NULL, *shape = NULL;
 
-    x->blob = x->name && !x->output ? x->name
-                                    : name_for(im, &im->blob_names, base_of(im), "constant");
+    x->blob =
+        x->name && !x->output ? x->name : name_for(im, &im->blob_names, base_of(im), "constant");
     put_name(im, layer, "top", x->blob);
     if (!im->err)
         check(im, ferry__proto_put_message(layer, "parameter_param", &p));
@@ -334,7 +271,7 @@ static void add_parameter(struct ferry__import *im, struct ferry__import_value *
         check(im, ferry__proto_put_message(p, "shape", &shape));
     for (int i = 0; !im->err && i < x->shape.rank; i++)
         check(im, ferry__proto_put_integer(shape, "dim", x->shape.dim[i]));
-    if (grow(im, &im->weights, im->n_weights, &im->room_weights, sizeof *im->weights))
+    if (ferry__import_grow(im, &im->weights, im->n_weights, &im->room_weights, sizeof *im->weights))
         im->weights[im->n_weights++] = (struct ferry__import_weights){ name, 0, x->tensor };
 }
 

@@ -4,7 +4,8 @@
  * parameters of the layers.
  *
  * The first failure is kept in `err`, with its message; all functions do nothing after it and
- * return zero values that may be passed on, so that an operator's function need not check each step.
+ * return zero values that may be passed on, so that an operator's function need not check each
+ * step.
  */
 #ifndef FERRY_NET_IMPORT_BUILD_H
 #define FERRY_NET_IMPORT_BUILD_H
@@ -19,9 +20,9 @@ struct ferry__import_value {
     bool constant;    /* its elements are `tensor`; a blob as well if a layer takes it */
     struct ferry__import_tensor tensor;
     struct ferry__import_shape shape;
-    int uses;    /* nodes that take it, and outputs of the graph */
-    int bottoms; /* layers that take its blob */
-    bool output; /* of the graph */
+    int uses;                /* nodes that take it, and outputs of the graph */
+    int bottoms;             /* layers that take its blob */
+    bool output;             /* of the graph */
     const ferry_proto *user; /* the last node that takes it */
     /* Sigmoid or HardSigmoid of another value, which only a product with that value takes. */
     struct ferry__import_value *gate_of;
@@ -106,6 +107,20 @@ int ferry__import_integers(struct ferry__import *im, const char *name, int64_t *
 int ferry__import_list(struct ferry__import *im, int i, const char *name, int64_t *out, int room);
 /* An axis counted from the end if negative. Fails outside 0 … rank − 1. */
 int ferry__import_axis(struct ferry__import *im, int64_t axis, int rank);
+
+/* ---- values (values.c) ---------------------------------------------------------------------- */
+
+/* The result of functions after a failure. */
+extern struct ferry__import_value ferry__import_no_value;
+
+/* A new value, of no name; never NULL. */
+struct ferry__import_value *ferry__import_value_create(struct ferry__import *im);
+
+/*
+ * Makes room for one more element behind `count` in an array, to whose pointer `array` points. False
+ * after a failure.
+ */
+bool ferry__import_grow(struct ferry__import *im, void *array, int count, int *room, size_t size);
 
 /* ---- layers --------------------------------------------------------------------------------- */
 

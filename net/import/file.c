@@ -79,7 +79,8 @@ int ferry__import_file_beside(struct ferry__import_file *file, const char *locat
     int err;
 
     if (!stays(location))
-        return ferry_error_set(FERRY_EFORMAT, "%.300s: external data in \"%.200s\", which is not below it",
+        return ferry_error_set(FERRY_EFORMAT,
+                               "%.300s: external data in \"%.200s\", which is not below it",
                                file->path, location);
     path = join(file->path, location);
     if (!path)
@@ -88,8 +89,9 @@ int ferry__import_file_beside(struct ferry__import_file *file, const char *locat
     if (*out || file->n_beside == FERRY__IMPORT_FILES) {
         free(path);
         return *out ? 0
-                    : ferry_error_set(FERRY_EUNSUPPORTED, "%.300s: more than %d files of external data",
-                                      file->path, FERRY__IMPORT_FILES);
+                    : ferry_error_set(FERRY_EUNSUPPORTED,
+                                      "%.300s: more than %d files of external data", file->path,
+                                      FERRY__IMPORT_FILES);
     }
     *next = (struct ferry__proto_file){ .path = path };
     err = ferry__proto_file_map(next);

@@ -10,47 +10,47 @@
 
 /* X(operator, integers, real numbers), of x and u. Comparisons give 0 or 1. */
 /* clang-format off: an operator a line */
-#define BINARIES(X)                                                              \
-    X(Add, WRAP(x, +, u), x + u)                                                 \
-    X(Sub, WRAP(x, -, u), x - u)                                                 \
-    X(Mul, WRAP(x, *, u), x * u)                                                 \
-    X(Div, u == 0 ? 0 : u == -1 ? WRAP(0, -, x) : x / u, x / u)                  \
-    X(Mod, u == 0 || u == -1 ? 0 : (x % u + u) % u, fmod(x, u))                  \
+#define BINARIES(X)                                                                \
+    X(Add, WRAP(x, +, u), x + u)                                                   \
+    X(Sub, WRAP(x, -, u), x - u)                                                   \
+    X(Mul, WRAP(x, *, u), x *u)                                                    \
+    X(Div, u == 0 ? 0 : u == -1 ? WRAP(0, -, x) : x / u, x / u)                    \
+    X(Mod, u == 0 || u == -1 ? 0 : (x % u + u) % u, fmod(x, u))                    \
     X(Pow, (int64_t)fmin(fmax(pow((double)x, (double)u), -9e18), 9e18), pow(x, u)) \
-    X(Min, x < u ? x : u, fmin(x, u))                                            \
-    X(Max, x > u ? x : u, fmax(x, u))                                            \
-    X(And, x && u, (x != 0) && (u != 0))                                         \
-    X(Or, x || u, (x != 0) || (u != 0))                                          \
-    X(Equal, x == u, x == u)                                                     \
-    X(Greater, x > u, x > u)                                                     \
-    X(GreaterOrEqual, x >= u, x >= u)                                            \
-    X(Less, x < u, x < u)                                                        \
+    X(Min, x < u ? x : u, fmin(x, u))                                              \
+    X(Max, x > u ? x : u, fmax(x, u))                                              \
+    X(And, x &&u, (x != 0) && (u != 0))                                            \
+    X(Or, x || u, (x != 0) || (u != 0))                                            \
+    X(Equal, x == u, x == u)                                                       \
+    X(Greater, x > u, x > u)                                                       \
+    X(GreaterOrEqual, x >= u, x >= u)                                              \
+    X(Less, x < u, x < u)                                                          \
     X(LessOrEqual, x <= u, x <= u)
 
 /* X(operator, integers, real numbers), of x. */
-#define UNARIES(X)                            \
+#define UNARIES(X)                             \
     X(Abs, x < 0 ? WRAP(0, -, x) : x, fabs(x)) \
-    X(Neg, WRAP(0, -, x), -x)                 \
-    X(Not, !x, x == 0)                        \
-    X(Floor, x, floor(x))                     \
-    X(Ceil, x, ceil(x))                       \
-    X(Round, x, nearbyint(x))                 \
-    X(Sqrt, x, sqrt(x))                       \
-    X(Reciprocal, x ? 1 / x : 0, 1 / x)       \
-    X(Exp, x, exp(x))                         \
+    X(Neg, WRAP(0, -, x), -x)                  \
+    X(Not, !x, x == 0)                         \
+    X(Floor, x, floor(x))                      \
+    X(Ceil, x, ceil(x))                        \
+    X(Round, x, nearbyint(x))                  \
+    X(Sqrt, x, sqrt(x))                        \
+    X(Reciprocal, x ? 1 / x : 0, 1 / x)        \
+    X(Exp, x, exp(x))                          \
     X(Log, x, log(x))
 /* clang-format on */
 
 #define WRAP(x, sign, u) (int64_t)((uint64_t)(x)sign(uint64_t)(u))
 
-#define BINARY_FUNCTIONS(name, integer, real)             \
-    static int64_t integer_##name(int64_t x, int64_t u)   \
-    {                                                     \
-        return integer;                                   \
-    }                                                     \
-    static double real_##name(double x, double u)         \
-    {                                                     \
-        return real;                                      \
+#define BINARY_FUNCTIONS(name, integer, real)           \
+    static int64_t integer_##name(int64_t x, int64_t u) \
+    {                                                   \
+        return integer;                                 \
+    }                                                   \
+    static double real_##name(double x, double u)       \
+    {                                                   \
+        return real;                                    \
     }
 #define UNARY_FUNCTIONS(name, integer, real)            \
     static int64_t integer_##name(int64_t x, int64_t u) \
@@ -88,8 +88,8 @@ static const struct function *function_of(const char *type)
 /* Whether the result is a truth, which is held as an integer whatever was compared. */
 static bool compares(const char *type)
 {
-    static const char *const types[] = { "And",  "Or",          "Not",        "Equal", "Greater",
-                                         "Less", "LessOrEqual", "GreaterOrEqual" };
+    static const char *const types[] = { "And",     "Or",   "Not",         "Equal",
+                                         "Greater", "Less", "LessOrEqual", "GreaterOrEqual" };
 
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (!strcmp(types[i], type))
@@ -116,11 +116,11 @@ static struct ferry__import_tensor compute(struct ferry__import *im, const struc
             ((int64_t *)out)[i] = f->integer(ferry__import_tensor_integer(a, at),
                                              ferry__import_tensor_integer(b, bt));
         else if (truth)
-            ((int64_t *)out)[i] = f->real(ferry__import_tensor_real(a, at),
-                                          ferry__import_tensor_real(b, bt)) != 0;
+            ((int64_t *)out)[i] =
+                f->real(ferry__import_tensor_real(a, at), ferry__import_tensor_real(b, bt)) != 0;
         else
-            ((float *)out)[i] = (float)f->real(ferry__import_tensor_real(a, at),
-                                               ferry__import_tensor_real(b, bt));
+            ((float *)out)[i] =
+                (float)f->real(ferry__import_tensor_real(a, at), ferry__import_tensor_real(b, bt));
     }
     return t;
 }
@@ -186,25 +186,27 @@ static struct ferry__import_tensor fold_constant(struct ferry__import *im)
     if (a || (many = ferry__import_attribute(im, "sparse_value")) != NULL) {
         err = a ? ferry__import_tensor_read(im->file, ferry_proto_message(a, "t", 0), name,
                                             &im->arena, &t)
-                : ferry__import_tensor_read_sparse(
-                      im->file, ferry_proto_message(many, "sparse_tensor", 0), name, &im->arena, &t);
+                : ferry__import_tensor_read_sparse(im->file,
+                                                   ferry_proto_message(many, "sparse_tensor", 0),
+                                                   name, &im->arena, &t);
         im->err = im->err ? im->err : err;
         return t;
     }
     many = ferry__import_attribute(im, "value_ints");
     if (many || (a = ferry__import_attribute(im, "value_int")) != NULL) {
-        shape = (struct ferry__import_shape){ many ? 1 : 0, { ferry_proto_value_count(many, "ints") } };
+        shape =
+            (struct ferry__import_shape){ many ? 1 : 0, { ferry_proto_value_count(many, "ints") } };
         t = ferry__import_make(im, FERRY__ONNX_INT64, &shape, &out);
         for (int64_t i = 0; i < t.count; i++)
-            ((int64_t *)out)[i] =
-                ferry_proto_integer(many ? many : a, many ? "ints" : "i", i);
+            ((int64_t *)out)[i] = ferry_proto_integer(many ? many : a, many ? "ints" : "i", i);
         return t;
     }
     many = ferry__import_attribute(im, "value_floats");
     a = ferry__import_attribute(im, "value_float");
     if (!many && !a)
         ferry__import_fail(im, FERRY_EUNSUPPORTED, "its value is not a tensor of numbers");
-    shape = (struct ferry__import_shape){ many ? 1 : 0, { ferry_proto_value_count(many, "floats") } };
+    shape =
+        (struct ferry__import_shape){ many ? 1 : 0, { ferry_proto_value_count(many, "floats") } };
     t = ferry__import_make(im, FERRY__ONNX_FLOAT, &shape, &out);
     for (int64_t i = 0; i < t.count; i++)
         ((float *)out)[i] = (float)ferry_proto_real(many ? many : a, many ? "floats" : "f", i);
@@ -215,7 +217,9 @@ static struct ferry__import_tensor fold_constant(struct ferry__import *im)
 static struct ferry__import_tensor fold_constant_of_shape(struct ferry__import *im)
 {
     const ferry_proto *a = ferry__import_attribute(im, "value");
-    struct ferry__import_tensor one = { FERRY__ONNX_FLOAT, { 0 }, 1, (const unsigned char *)"\0\0\0" };
+    struct ferry__import_tensor one = {
+        FERRY__ONNX_FLOAT, { 0 }, 1, (const unsigned char *)"\0\0\0"
+    };
     struct ferry__import_view v = { .t = &one };
     int n = ferry__import_constants(im, 0, v.shape.dim, FERRY_OP_AXES);
 
@@ -356,7 +360,7 @@ static struct ferry__import_tensor fold_gather(struct ferry__import *im)
     if (im->err)
         return (struct ferry__import_tensor){ 0 };
     for (i = 0; i < shape.rank; i++)
-        shape.dim[i] = i < axis                        ? x->shape.dim[i]
+        shape.dim[i] = i < axis                         ? x->shape.dim[i]
                        : i < axis + indices->shape.rank ? indices->shape.dim[i - axis]
                                                         : x->shape.dim[i - indices->shape.rank + 1];
     for (i = axis + 1; i < x->shape.rank; i++)
@@ -378,7 +382,9 @@ static struct ferry__import_tensor fold_gather(struct ferry__import *im)
     return t;
 }
 
-/* Copies x to the places of a concatenation: `before` of `whole` elements of the axis are others'. */
+/*
+ * Copies x to the places of a concatenation: `before` of `whole` elements of the axis are others'.
+ */
 static void put_part(const struct ferry__import_tensor *x, int64_t inner, int64_t along,
                      int64_t before, int64_t whole, bool integer, void *out)
 {
@@ -464,22 +470,14 @@ static const struct folding {
     struct ferry__import_tensor (*fold)(struct ferry__import *im);
     bool of_shapes; /* its inputs need not be constant */
 } foldings[] = {
-    { "Shape", fold_shape, true },
-    { "Size", fold_size, true },
-    { "Constant", fold_constant, false },
-    { "ConstantOfShape", fold_constant_of_shape, false },
-    { "Range", fold_range, false },
-    { "Cast", fold_cast, false },
-    { "Identity", fold_identity, false },
-    { "Reshape", fold_reshape, false },
-    { "Flatten", fold_reshape, false },
-    { "Squeeze", fold_reshape, false },
-    { "Unsqueeze", fold_reshape, false },
-    { "Slice", fold_slice, false },
-    { "Transpose", fold_transpose, false },
-    { "Expand", fold_expand, false },
-    { "Gather", fold_gather, false },
-    { "Concat", fold_concat, false },
+    { "Shape", fold_shape, true },          { "Size", fold_size, true },
+    { "Constant", fold_constant, false },   { "ConstantOfShape", fold_constant_of_shape, false },
+    { "Range", fold_range, false },         { "Cast", fold_cast, false },
+    { "Identity", fold_identity, false },   { "Reshape", fold_reshape, false },
+    { "Flatten", fold_reshape, false },     { "Squeeze", fold_reshape, false },
+    { "Unsqueeze", fold_reshape, false },   { "Slice", fold_slice, false },
+    { "Transpose", fold_transpose, false }, { "Expand", fold_expand, false },
+    { "Gather", fold_gather, false },       { "Concat", fold_concat, false },
     { "Where", fold_where, false },
 };
 

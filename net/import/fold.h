@@ -43,7 +43,10 @@ struct ferry__import_shape ferry__import_broadcast(struct ferry__import *im,
 
 /* ---- shapes that nodes describe (shapes.c) ---- */
 
-/* Of Reshape, Flatten, Squeeze and Unsqueeze: the shape that the present node gives to one of `from`. */
+/*
+ * Of Reshape, Flatten, Squeeze and Unsqueeze: the shape that the present node gives to one of
+ * `from`.
+ */
 struct ferry__import_shape ferry__import_reshaped(struct ferry__import *im,
                                                   const struct ferry__import_shape *from);
 

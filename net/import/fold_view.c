@@ -26,7 +26,8 @@ struct ferry__import_view ferry__import_view_as(struct ferry__import *im,
                            shape->rank);
     for (int i = t->shape.rank; !im->err && i-- > 0; step *= t->shape.dim[i]) {
         if (t->shape.dim[i] != 1 && t->shape.dim[i] != shape->dim[i + more])
-            ferry__import_fail(im, FERRY_EFORMAT, "%lld elements of an axis do not broadcast to %lld",
+            ferry__import_fail(im, FERRY_EFORMAT,
+                               "%lld elements of an axis do not broadcast to %lld",
                                (long long)t->shape.dim[i], (long long)shape->dim[i + more]);
         v.step[i + more] = t->shape.dim[i] == 1 ? 0 : step;
     }
@@ -63,8 +64,8 @@ struct ferry__import_tensor ferry__import_view_copy(struct ferry__import *im,
 {
     bool integer = ferry__import_type_is_integer(v->t->type);
     void *out;
-    struct ferry__import_tensor t = ferry__import_make(
-        im, integer ? FERRY__ONNX_INT64 : FERRY__ONNX_FLOAT, &v->shape, &out);
+    struct ferry__import_tensor t =
+        ferry__import_make(im, integer ? FERRY__ONNX_INT64 : FERRY__ONNX_FLOAT, &v->shape, &out);
 
     for (int64_t i = 0; i < t.count; i++) {
         int64_t at = ferry__import_view_at(v, i);
@@ -81,7 +82,8 @@ struct ferry__import_shape ferry__import_broadcast(struct ferry__import *im,
                                                    const struct ferry__import_shape *a,
                                                    const struct ferry__import_shape *b)
 {
-    const struct ferry__import_shape *longer = a->rank >= b->rank ? a : b, *other = longer == a ? b : a;
+    const struct ferry__import_shape *longer = a->rank >= b->rank ? a : b,
+                                     *other = longer == a ? b : a;
     struct ferry__import_shape out = *longer;
     int more = longer->rank - other->rank;
 

@@ -21,7 +21,10 @@ struct ferry__onnx_model {
     struct ferry__import im;
 };
 
-/* A ModelProto begins with ir_version: field 1, a small number. In Caffe's messages that is a string. */
+/*
+ * A ModelProto begins with ir_version: field 1, a small number. In Caffe's messages that is a
+ * string.
+ */
 bool ferry__import_is_onnx(const char *path)
 {
     size_t size = strlen(path);
@@ -39,7 +42,7 @@ bool ferry__import_is_onnx(const char *path)
     return first == 8 && second > 0 && second < 64;
 }
 
-/* ---- what the graph has ------------------------------------------------------------------------ */
+/* ---- what the graph has ---------------------------------------------------------------------- */
 
 static int64_t opset_of(struct ferry__import *im, const ferry_proto *model)
 {
@@ -107,7 +110,8 @@ static struct ferry__import_shape shape_of(struct ferry__import *im, const ferry
 
     if (!ferry__import_type_size(element) || ferry__import_type_is_integer(element))
         ferry__import_fail(im, FERRY_EUNSUPPORTED,
-                           "input \"%.150s\" has elements of type %d, not real numbers", name, element);
+                           "input \"%.150s\" has elements of type %d, not real numbers", name,
+                           element);
     if (rank > FERRY_OP_AXES)
         ferry__import_fail(im, FERRY_EUNSUPPORTED, "input \"%.150s\" has %lld axes", name,
                            (long long)rank);
@@ -186,7 +190,7 @@ static void count_uses(struct ferry__import *im, const ferry_proto *graph)
     }
 }
 
-/* ---- the nodes --------------------------------------------------------------------------------- */
+/* ---- the nodes ------------------------------------------------------------------------------- */
 
 static bool is_used(struct ferry__import *im, const ferry_proto *node)
 {
@@ -224,7 +228,8 @@ static void build(struct ferry__import *im)
 
     im->opset = opset_of(im, im->file->model);
     if (!im->err)
-        im->err = ferry__proto_put_string(im->net, "name", ferry_proto_string(graph, "name", 0, NULL));
+        im->err =
+            ferry__proto_put_string(im->net, "name", ferry_proto_string(graph, "name", 0, NULL));
     read_initializers(im, graph);
     count_uses(im, graph);
     for (i = 0; !im->err && i < ferry_proto_value_count(graph, "input"); i++)
@@ -276,7 +281,7 @@ void ferry__import_close(struct ferry__onnx_model *model)
     free(model);
 }
 
-/* ---- parameters -------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 int ferry__import_load(const struct ferry__onnx_model *model, ferry_net *net)
 {
@@ -291,7 +296,8 @@ int ferry__import_load(const struct ferry__onnx_model *model, ferry_net *net)
 
         if (!layer || w->index >= layer->n_params ||
             ferry_blob_element_count(layer->params[w->index].blob) != w->tensor.count)
-            return ferry_error_set(FERRY_ESHAPE, "%.300s: parameter %d of layer \"%.150s\" does not match",
+            return ferry_error_set(FERRY_ESHAPE,
+                                   "%.300s: parameter %d of layer \"%.150s\" does not match",
                                    model->file.path, w->index, w->layer);
         blob = layer->params[w->index].blob;
         to = ferry_blob_overwrite_host_data(blob);

@@ -14,8 +14,8 @@ struct ferry__onnx_model;
 bool ferry__import_is_onnx(const char *path);
 
 /*
- * Opens the model at `path`, a path that outlives it. *out_net is its graph as a NetParameter, which
- * the caller closes, with the nodes' names as layers' and the values' names as blobs'.
+ * Opens the model at `path`, a path that outlives it. *out_net is its graph as a NetParameter,
+ * which the caller closes, with the nodes' names as layers' and the values' names as blobs'.
  *
  * FERRY_EIO; FERRY_EFORMAT for a file that is not a valid model; FERRY_EUNSUPPORTED, with node and
  * operator, for what ferry's layers do not compute; FERRY_ENOMEM. The outputs are unchanged then.

@@ -1,58 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The present node: its inputs, its attributes, and errors about it. */
+/* The present node: its inputs and its attributes. */
 #include "net/import/build.h"
 
 #include <ferry/status.h>
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-/* ---- errors --------------------------------------------------------------------------------- */
-
-void ferry__import_fail(struct ferry__import *im, int code, const char *fmt, ...)
-{
-    const char *name = im->node ? ferry_proto_string(im->node, "name", 0, NULL) : "";
-    char words[400];
-    va_list args;
-
-    if (im->err)
-        return;
-    va_start(args, fmt);
-    vsnprintf(words, sizeof words, fmt, args);
-    va_end(args);
-    if (!*name && ferry__import_output_count(im))
-        name = ferry_proto_string(im->node, "output", 0, NULL);
-    if (im->node)
-        im->err = ferry_error_set(code, "%.300s: node \"%.150s\" (%.60s): %s", im->file->path, name,
-                                  ferry__import_operator(im), words);
-    else
-        im->err = ferry_error_set(code, "%.300s: %s", im->file->path, words);
-}
-
-void ferry__import_no_memory(struct ferry__import *im)
-{
-    ferry__import_fail(im, FERRY_ENOMEM, "no memory, or more than the limit of 1 GiB");
-}
-
 /* ---- inputs --------------------------------------------------------------------------------- */
-
-const char *ferry__import_operator(const struct ferry__import *im)
-{
-    const char *type = ferry_proto_string(im->node, "op_type", 0, NULL);
-
-    return *type ? type : "Input";
-}
-
-int ferry__import_input_count(const struct ferry__import *im)
-{
-    return (int)ferry_proto_value_count(im->node, "input");
-}
-
-int ferry__import_output_count(const struct ferry__import *im)
-{
-    return (int)ferry_proto_value_count(im->node, "output");
-}
 
 bool ferry__import_has(const struct ferry__import *im, int i)
 {
@@ -61,13 +15,15 @@ bool ferry__import_has(const struct ferry__import *im, int i)
 
 struct ferry__import_value *ferry__import_input(struct ferry__import *im, int i)
 {
-    const char *name = ferry__import_has(im, i) ? ferry_proto_string(im->node, "input", i, NULL) : "";
+    const char *name =
+        ferry__import_has(im, i) ? ferry_proto_string(im->node, "input", i, NULL) : "";
     struct ferry__import_value *x = ferry__import_value_named(im, name);
 
     if (!*name)
         ferry__import_fail(im, FERRY_EFORMAT, "input %d is not given", i);
     else if (!x->constant && !x->blob)
-        ferry__import_fail(im, FERRY_EFORMAT, "takes \"%.150s\", which no earlier node makes", name);
+        ferry__import_fail(im, FERRY_EFORMAT, "takes \"%.150s\", which no earlier node makes",
+                           name);
     return x;
 }
 

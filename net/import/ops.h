@@ -64,17 +64,20 @@ void ferry__import_resize(struct ferry__import *im);
 
 /* ---- shared --------------------------------------------------------------------------------- */
 
-/* x with `begin` and `end` more elements of `value` along each axis; negative: fewer. (ops_shape.c) */
+/*
+ * x with `begin` and `end` more elements of `value` along each axis; negative: fewer. (ops_shape.c)
+ */
 struct ferry__import_value *ferry__import_padded(struct ferry__import *im,
                                                  struct ferry__import_value *x,
                                                  const int64_t *begin, const int64_t *end,
                                                  double value);
 /*
- * x times a constant, or plus one, or both (`factor` or `term` may be NULL), each with x's axes from
- * `axis` on. (ops_binary.c)
+ * x times a constant, or plus one, or both (`factor` or `term` may be NULL), each with x's axes
+ * from `axis` on. (ops_binary.c)
  */
 struct ferry__import_value *ferry__import_scaled(struct ferry__import *im,
-                                                 struct ferry__import_value *x, int axis, int n_axes,
+                                                 struct ferry__import_value *x, int axis,
+                                                 int n_axes,
                                                  const struct ferry__import_tensor *factor,
                                                  const struct ferry__import_tensor *term);
 /* a · t + b of each element, as FLOAT; or with `invert` a / t. (ops_binary.c) */
@@ -102,8 +105,8 @@ struct ferry__import_window {
 };
 
 /*
- * kernel_shape (or `kernel`, if that is not NULL), strides, dilations, pads or auto_pad for an input
- * of shape `x`. Fails for values out of range.
+ * kernel_shape (or `kernel`, if that is not NULL), strides, dilations, pads or auto_pad for an
+ * input of shape `x`. Fails for values out of range.
  */
 struct ferry__import_window ferry__import_window_of(struct ferry__import *im,
                                                     const struct ferry__import_shape *x,

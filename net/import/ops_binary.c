@@ -58,7 +58,8 @@ static struct ferry__import_value *power(struct ferry__import *im, struct ferry_
 
 /* x and a number; `swapped`: the number is on the left. */
 static struct ferry__import_value *with_number(struct ferry__import *im, enum operation operation,
-                                               struct ferry__import_value *x, double c, bool swapped)
+                                               struct ferry__import_value *x, double c,
+                                               bool swapped)
 {
     switch (operation) {
     case ADD:
@@ -75,7 +76,8 @@ static struct ferry__import_value *with_number(struct ferry__import *im, enum op
 }
 
 struct ferry__import_value *ferry__import_scaled(struct ferry__import *im,
-                                                 struct ferry__import_value *x, int axis, int n_axes,
+                                                 struct ferry__import_value *x, int axis,
+                                                 int n_axes,
                                                  const struct ferry__import_tensor *factor,
                                                  const struct ferry__import_tensor *term)
 {
@@ -96,8 +98,8 @@ struct ferry__import_value *ferry__import_scaled(struct ferry__import *im,
 }
 
 /*
- * Whether a constant has x's elements along a run of axes and one element along the others, so that a
- * Scale or Bias layer has it.
+ * Whether a constant has x's elements along a run of axes and one element along the others, so that
+ * a Scale or Bias layer has it.
  */
 static bool is_span(const struct ferry__import_shape *x, const struct ferry__import_tensor *c,
                     int *out_axis, int *out_n)
@@ -200,10 +202,9 @@ static struct ferry__import_value *of_constant(struct ferry__import *im, enum op
     if (im->err)
         return x;
     if (c->tensor.count == 1)
-        return ferry__import_reshape(im,
-                                     with_number(im, operation, x,
-                                                 ferry__import_tensor_real(&c->tensor, 0), swapped),
-                                     &shape);
+        return ferry__import_reshape(
+            im, with_number(im, operation, x, ferry__import_tensor_real(&c->tensor, 0), swapped),
+            &shape);
     if (is_span(&x->shape, &c->tensor, &axis, &n)) {
         struct ferry__import_tensor t = c->tensor;
         int more = x->shape.rank - t.shape.rank;
@@ -223,8 +224,8 @@ void ferry__import_binary(struct ferry__import *im)
     if (im->err)
         return;
     if (x->gate_of || u->gate_of)
-        y = ferry__import_map(im, x->gate_of ? u : x, (x->gate_of ? x : u)->hard ? "HardSwish" : "Swish",
-                              NULL);
+        y = ferry__import_map(im, x->gate_of ? u : x,
+                              (x->gate_of ? x : u)->hard ? "HardSwish" : "Swish", NULL);
     else if (u->constant)
         y = of_constant(im, operation, x, u, false);
     else if (x->constant)

@@ -165,7 +165,7 @@ void ferry__import_conv_transpose(struct ferry__import *im)
 
 /* ---- Gemm and MatMul ------------------------------------------------------------------------ */
 
-/* x, flat from `axis` on, by weights of inputs × outputs or, not `transposed`, outputs × inputs. */
+/* x, flat from `axis` on, by weights of inputs × outputs or, without `transposed`, the reverse. */
 static struct ferry__import_value *emit_product(struct ferry__import *im,
                                                 struct ferry__import_value *x, int axis,
                                                 const struct ferry__import_tensor *weights,
@@ -175,7 +175,8 @@ static struct ferry__import_value *emit_product(struct ferry__import *im,
     struct ferry__import_shape shape = x->shape;
     int64_t inputs = weights->shape.dim[transposed ? 0 : 1];
 
-    if (!im->err && (weights->shape.rank != 2 || shape.rank != axis + 1 || shape.dim[axis] != inputs))
+    if (!im->err &&
+        (weights->shape.rank != 2 || shape.rank != axis + 1 || shape.dim[axis] != inputs))
         ferry__import_fail(im, FERRY_EUNSUPPORTED, "weights of %d axes for an input of %d",
                            weights->shape.rank, shape.rank);
     if (im->err)

@@ -52,8 +52,8 @@ void ferry__import_unary(struct ferry__import *im)
 /* ---- Sigmoid and HardSigmoid, and their products -------------------------------------------- */
 
 /*
- * Whether output 0 is only a factor of a product with input 0: Swish or HardSwish, which the product
- * becomes (ferry__import_binary).
+ * Whether output 0 is only a factor of a product with input 0: Swish or HardSwish, which the
+ * product becomes (ferry__import_binary).
  */
 static bool is_gate(struct ferry__import *im)
 {
@@ -146,8 +146,9 @@ void ferry__import_clip(struct ferry__import *im)
     struct ferry__import_value *x = ferry__import_input(im, 0);
     double min = bound(im, 1, "min", (double)-FLT_MAX), max = bound(im, 2, "max", (double)FLT_MAX);
 
-    ferry__import_give(im, 0, clip(im, x, min < -FLT_MAX ? (double)-FLT_MAX : min,
-                                   max > FLT_MAX ? (double)FLT_MAX : max));
+    ferry__import_give(im, 0,
+                       clip(im, x, min < -FLT_MAX ? (double)-FLT_MAX : min,
+                            max > FLT_MAX ? (double)FLT_MAX : max));
 }
 
 /* Identity, Dropout, and Cast between types of real numbers. */
@@ -190,9 +191,9 @@ void ferry__import_prelu(struct ferry__import *im)
     int channel = slope.shape.rank - x->shape.rank + 1; /* which of its axes is that of channels */
     bool shared = slope.count == 1;
 
-    if (!im->err && (x->shape.rank < 2 ||
-                     (!shared && (channel < 0 || slope.shape.dim[channel] != slope.count ||
-                                  slope.count != x->shape.dim[1]))))
+    if (!im->err &&
+        (x->shape.rank < 2 || (!shared && (channel < 0 || slope.shape.dim[channel] != slope.count ||
+                                           slope.count != x->shape.dim[1]))))
         ferry__import_fail(im, FERRY_EUNSUPPORTED, "slopes other than one or one for each channel");
     if (im->err)
         return;
@@ -216,10 +217,11 @@ void ferry__import_gelu(struct ferry__import *im)
 /* gamma · ELU(x) */
 void ferry__import_selu(struct ferry__import *im)
 {
-    struct ferry__import_value *y = ferry__import_map(im, ferry__import_input(im, 0), "ELU", "elu_param");
+    struct ferry__import_value *y =
+        ferry__import_map(im, ferry__import_input(im, 0), "ELU", "elu_param");
 
     ferry__import_put_real(im, "alpha", ferry__import_real(im, "alpha", 1.67326319217681884765625));
-    ferry__import_give(im, 0,
-                       ferry__import_affine(
-                           im, y, ferry__import_real(im, "gamma", 1.05070102214813232421875), 0));
+    ferry__import_give(
+        im, 0,
+        ferry__import_affine(im, y, ferry__import_real(im, "gamma", 1.05070102214813232421875), 0));
 }

@@ -33,8 +33,9 @@ static const struct ferry__import_tensor *vector(struct ferry__import *im, int i
 void ferry__import_batch_norm(struct ferry__import *im)
 {
     static const float one = 1;
-    const struct ferry__import_tensor factor = { FERRY__ONNX_FLOAT, { 1, { 1 } }, 1,
-                                                 (const unsigned char *)&one };
+    const struct ferry__import_tensor factor = {
+        FERRY__ONNX_FLOAT, { 1, { 1 } }, 1, (const unsigned char *)&one
+    };
     struct ferry__import_value *x = ferry__import_input(im, 0), *y;
     int64_t channels = x->shape.rank > 1 ? x->shape.dim[1] : 0;
     const struct ferry__import_tensor *in[5];
@@ -138,8 +139,8 @@ void ferry__import_group_norm(struct ferry__import *im)
     split.dim[2] = ferry__import_shape_count(&x->shape) / (split.dim[0] * groups);
     y = normalized(im, ferry__import_reshape(im, x, &split), 2);
     y = ferry__import_reshape(im, y, &x->shape);
-    ferry__import_give(im, 0, ferry__import_scaled(im, y, 1, 1, vector(im, 1, channels),
-                                                   vector(im, 2, channels)));
+    ferry__import_give(
+        im, 0, ferry__import_scaled(im, y, 1, 1, vector(im, 1, channels), vector(im, 2, channels)));
 }
 
 /* x over the sum of absolute values (p 1) or the root of the sum of squares (p 2) along an axis. */
@@ -184,7 +185,8 @@ void ferry__import_softmax(struct ferry__import *im)
 {
     struct ferry__import_value *x = ferry__import_input(im, 0), *y;
     bool old = im->opset < 13;
-    int axis = ferry__import_axis(im, ferry__import_integer(im, "axis", old ? 1 : -1), x->shape.rank);
+    int axis =
+        ferry__import_axis(im, ferry__import_integer(im, "axis", old ? 1 : -1), x->shape.rank);
     struct ferry__import_shape flat = { 2, { 1, 1 } };
     int rest = 0;
 

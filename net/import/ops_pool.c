@@ -43,12 +43,8 @@ static void widen(struct pooling *p)
 {
     struct ferry__import_window *w = &p->window;
 
-    *w = (struct ferry__import_window){ 2,
-                                        { 1, w->kernel[0] },
-                                        { 1, w->stride[0] },
-                                        { 1, 1 },
-                                        { 0, w->begin[0] },
-                                        { 0, w->end[0] } };
+    *w = (struct ferry__import_window){ 2,        { 1, w->kernel[0] }, { 1, w->stride[0] },
+                                        { 1, 1 }, { 0, w->begin[0] },  { 0, w->end[0] } };
 }
 
 static struct ferry__import_value *emit(struct ferry__import *im, const struct pooling *p,
@@ -82,8 +78,8 @@ static int64_t covered(const struct ferry__import_window *w, int axis, int64_t i
 }
 
 /*
- * Chooses the rounding by which Pooling makes `shape`: without pads Caffe's keeps a last window that
- * begins behind the input, and ONNX's does not.
+ * Chooses the rounding by which Pooling makes `shape`: without pads Caffe's keeps a last window
+ * that begins behind the input, and ONNX's does not.
  */
 static void choose_rounding(struct ferry__import *im, struct pooling *p,
                             const struct ferry__import_shape *x,
@@ -102,7 +98,8 @@ static void choose_rounding(struct ferry__import *im, struct pooling *p,
         ceil = ceil && shape->dim[i + 2] == up;
     }
     if (!floor && !ceil)
-        ferry__import_fail(im, FERRY_EUNSUPPORTED, "rounded up along one axis, down along the other");
+        ferry__import_fail(im, FERRY_EUNSUPPORTED,
+                           "rounded up along one axis, down along the other");
     p->ceil = !floor;
 }
 
@@ -117,8 +114,8 @@ static struct ferry__import_tensor shares(struct ferry__import *im,
     struct ferry__import_tensor t = ferry__import_make(im, FERRY__ONNX_FLOAT, &shape, &out);
 
     for (int64_t i = 0; i < t.count; i++) {
-        int64_t n = covered(w, 0, i / shape.dim[1], x->dim[2]) *
-                    covered(w, 1, i % shape.dim[1], x->dim[3]);
+        int64_t n =
+            covered(w, 0, i / shape.dim[1], x->dim[2]) * covered(w, 1, i % shape.dim[1], x->dim[3]);
 
         ((float *)out)[i] = n > 0 ? (float)(w->kernel[0] * w->kernel[1]) / (float)n : 0;
     }
@@ -156,8 +153,9 @@ void ferry__import_pool(struct ferry__import *im)
     if (im->err)
         return;
     if (p.window.n == 1) {
-        shape = (struct ferry__import_shape){ 4, { x->shape.dim[0], x->shape.dim[1], 1,
-                                                   x->shape.dim[2] } };
+        shape = (struct ferry__import_shape){
+            4, { x->shape.dim[0], x->shape.dim[1], 1, x->shape.dim[2] }
+        };
         x = ferry__import_reshape(im, x, &shape);
         widen(&p);
     }
@@ -186,8 +184,9 @@ void ferry__import_global_pool(struct ferry__import *im)
     if (im->err)
         return;
     if (shape.rank != 4) {
-        ferry__import_give(im, 0, ferry__import_reduced(im, x, max ? "MAX" : "MEAN",
-                                                        (1u << shape.rank) - 4, true));
+        ferry__import_give(
+            im, 0,
+            ferry__import_reduced(im, x, max ? "MAX" : "MEAN", (1u << shape.rank) - 4, true));
         return;
     }
     shape.dim[2] = shape.dim[3] = 1;

@@ -283,14 +283,19 @@ void ferry__import_depth_to_space(struct ferry__import *im)
     if (to_space) {
         int64_t c = d[1] / (b * b);
 
-        six = (struct ferry__import_shape){ 6, { d[0], columns ? c : b, b, columns ? b : c, d[2], d[3] } };
+        six = (struct ferry__import_shape){
+            6, { d[0], columns ? c : b, b, columns ? b : c, d[2], d[3] }
+        };
         out = (struct ferry__import_shape){ 4, { d[0], c, d[2] * b, d[3] * b } };
     } else {
         six = (struct ferry__import_shape){ 6, { d[0], d[1], d[2] / b, b, d[3] / b, b } };
         out = (struct ferry__import_shape){ 4, { d[0], d[1] * b * b, d[2] / b, d[3] / b } };
     }
     x = ferry__import_reshape(im, x, &six);
-    x = ferry__import_permute(im, x, to_space ? columns ? crd : dcr : columns ? from_crd : from_dcr);
+    x = ferry__import_permute(im, x,
+                              to_space  ? columns ? crd : dcr
+                              : columns ? from_crd
+                                        : from_dcr);
     ferry__import_give(im, 0, ferry__import_reshape(im, x, &out));
 }
 
@@ -329,7 +334,8 @@ static void read_pads(struct ferry__import *im, int rank, int64_t *begin, int64_
 {
     int64_t pads[2 * FERRY_OP_AXES], axes[FERRY_OP_AXES];
     int n = ferry__import_list(im, 1, "pads", pads, 2 * FERRY_OP_AXES), i;
-    int n_axes = ferry__import_has(im, 3) ? ferry__import_constants(im, 3, axes, FERRY_OP_AXES) : rank;
+    int n_axes =
+        ferry__import_has(im, 3) ? ferry__import_constants(im, 3, axes, FERRY_OP_AXES) : rank;
 
     if (!im->err && (n != 2 * n_axes || n_axes > rank))
         ferry__import_fail(im, FERRY_EFORMAT, "%d pads for %d axes", n, n_axes);
@@ -367,7 +373,8 @@ void ferry__import_pad(struct ferry__import *im)
     if (!ours)
         ferry__import_fail(im, FERRY_EUNSUPPORTED, "mode %.40s", mode);
     if (!im->err)
-        ferry__import_give(im, 0, padded(im, x, begin, end, strcmp(ours, "CONSTANT") ? 0 : value, ours));
+        ferry__import_give(im, 0,
+                           padded(im, x, begin, end, strcmp(ours, "CONSTANT") ? 0 : value, ours));
 }
 
 /* ---- Resize and Upsample -------------------------------------------------------------------- */
@@ -404,9 +411,9 @@ static void put_method(struct ferry__import *im, bool old)
     ferry__import_put_word(im, "sampling",
                            word_of(im, "coordinate_transformation_mode",
                                    old ? "asymmetric" : "half_pixel", coordinates, samplings));
-    ferry__import_put_word(im, "rounding",
-                           word_of(im, "nearest_mode", old ? "floor" : "round_prefer_floor", nearest,
-                                   roundings));
+    ferry__import_put_word(
+        im, "rounding",
+        word_of(im, "nearest_mode", old ? "floor" : "round_prefer_floor", nearest, roundings));
     if (ferry__import_attribute(im, "cubic_coeff_a"))
         ferry__import_put_real(im, "cubic_coeff", ferry__import_real(im, "cubic_coeff_a", 0));
     if (ferry__import_integer(im, "exclude_outside", 0))
@@ -419,7 +426,9 @@ struct target {
     int64_t size[FERRY_OP_AXES];
 };
 
-/* Input 1 of Upsample and of Resize in operator set 10; later inputs 2 and 3, of the axes listed. */
+/*
+ * Input 1 of Upsample and of Resize in operator set 10; later inputs 2 and 3, of the axes listed.
+ */
 static void read_target(struct ferry__import *im, const struct ferry__import_shape *x, bool old,
                         struct target *out)
 {
@@ -443,12 +452,14 @@ static void read_target(struct ferry__import *im, const struct ferry__import_sha
         if (sizes)
             out->size[axis] = ferry__import_tensor_integer(t, i);
         else
-            out->scale[axis] = t ? ferry__import_tensor_real(t, i)
-                                 : ferry_proto_real(given, "floats", i);
+            out->scale[axis] =
+                t ? ferry__import_tensor_real(t, i) : ferry_proto_real(given, "floats", i);
     }
 }
 
-/* One scale for the axes that are listed, so that the larger or the smaller size is what is given. */
+/*
+ * One scale for the axes that are listed, so that the larger or the smaller size is what is given.
+ */
 static void keep_ratio(struct ferry__import *im, const struct ferry__import_shape *x,
                        struct target *target)
 {
@@ -499,7 +510,8 @@ void ferry__import_resize(struct ferry__import *im)
     }
     ferry__import_layer(im, "Resize", "resize_param");
     for (i = 0; i < shape.rank; i++) {
-        if (shape.dim[i] == x->shape.dim[i] && (target.size[i] || target.scale[i] == 0 || target.scale[i] == 1))
+        if (shape.dim[i] == x->shape.dim[i] &&
+            (target.size[i] || target.scale[i] == 0 || target.scale[i] == 1))
             continue;
         ferry__import_put(im, "axis", i);
         if (target.size[i])

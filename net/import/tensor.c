@@ -198,7 +198,8 @@ static int decode(const struct reading *r, const char *field)
 
         for (; at < end; made++) {
             if (made == r->t->count || !take_varint(&at, end, &value))
-                return bad(r, FERRY_EFORMAT, "its numbers are malformed, or more than its shape has");
+                return bad(r, FERRY_EFORMAT,
+                           "its numbers are malformed, or more than its shape has");
             for (size_t k = 0; k < size; k++)
                 out[(size_t)made * size + k] = (unsigned char)(value >> (8 * k));
         }
@@ -211,10 +212,9 @@ static int decode(const struct reading *r, const char *field)
 static int take_bytes(const struct reading *r, const void *bytes, uint64_t size)
 {
     if (size != (uint64_t)r->t->count * ferry__import_type_size(r->t->type))
-        return ferry_error_set(FERRY_EFORMAT,
-                               "%.300s: tensor \"%.200s\": %llu bytes for %lld elements",
-                               r->file->path, r->name, (unsigned long long)size,
-                               (long long)r->t->count);
+        return ferry_error_set(
+            FERRY_EFORMAT, "%.300s: tensor \"%.200s\": %llu bytes for %lld elements", r->file->path,
+            r->name, (unsigned long long)size, (long long)r->t->count);
     r->t->bytes = bytes;
     return 0;
 }
@@ -230,8 +230,8 @@ static int take_runs(const struct reading *r, const char *field)
 
     if (n <= 1)
         return take_bytes(r, run, n ? size : 0);
-    out = ferry__proto_alloc(r->arena,
-                             (size_t)r->t->count * ferry__import_type_size(r->t->type) + 1);
+    out =
+        ferry__proto_alloc(r->arena, (size_t)r->t->count * ferry__import_type_size(r->t->type) + 1);
     if (!out)
         return bad(r, FERRY_ENOMEM, "no memory, or more than the limit of 1 GiB");
     for (i = 0; i < n; i++, total += size) {

@@ -45,7 +45,10 @@ int ferry__import_tensor_read(struct ferry__import_file *file, const ferry_proto
                               const char *name, struct ferry__proto_arena *arena,
                               struct ferry__import_tensor *out);
 
-/* The same for a SparseTensorProto, made dense; likewise, and FERRY_EFORMAT for an index out of range. */
+/*
+ * The same for a SparseTensorProto, made dense; likewise, and FERRY_EFORMAT for an index out of
+ * range.
+ */
 int ferry__import_tensor_read_sparse(struct ferry__import_file *file, const ferry_proto *message,
                                      const char *name, struct ferry__proto_arena *arena,
                                      struct ferry__import_tensor *out);

@@ -26,7 +26,8 @@ static int64_t extent(const struct ferry__import_window *w, int i)
 }
 
 /* So many pads that the result has in / stride elements, rounded up; the odd one is at the end. */
-static void pad_alike(struct ferry__import_window *w, const struct ferry__import_shape *x, bool lower)
+static void pad_alike(struct ferry__import_window *w, const struct ferry__import_shape *x,
+                      bool lower)
 {
     for (int i = 0; i < w->n; i++) {
         int64_t in = x->dim[i + 2], out = (in + w->stride[i] - 1) / w->stride[i];
@@ -91,7 +92,8 @@ struct ferry__import_window ferry__import_window_of(struct ferry__import *im,
     return w;
 }
 
-int64_t ferry__import_window_slid(const struct ferry__import_window *w, int i, int64_t in, bool ceil)
+int64_t ferry__import_window_slid(const struct ferry__import_window *w, int i, int64_t in,
+                                  bool ceil)
 {
     int64_t room = in + w->begin[i] + w->end[i] - extent(w, i), out;
 

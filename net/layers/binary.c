@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Binary (binary_param), ferry's own: ADD, SUBTRACT, MULTIPLY or DIVIDE of two bottoms, each of which
- * is repeated along the axes where it has one element, or none in front. (ONNX: Add, Sub, Mul, Div.)
+ * Binary (binary_param), ferry's own: ADD, SUBTRACT, MULTIPLY or DIVIDE of two bottoms, each of
+ * which is repeated along the axes where it has one element, or none in front. (ONNX: Add, Sub,
+ * Mul, Div.)
  */
 #include "net/layers/layers.h"
 
@@ -84,7 +85,7 @@ static int shape_top(ferry_layer *layer, struct operands *out)
     return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
 }
 
-/* ---- backward ---------------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
 static bool same_shape(const ferry_operand *a, const ferry_operand *b)
 {
@@ -116,8 +117,7 @@ static int emit_backward(ferry_layer *layer, enum operation operation, const str
     struct ferry__term product = { o->y, ferry__diff(ferry__of_scratch(PRODUCT)) };
     bool to_x = ferry_layer_propagates(layer, 0), to_u = ferry_layer_propagates(layer, 1);
     int64_t count = ferry_blob_element_count(ferry_layer_top_at(layer, 0));
-    uint32_t function =
-        operation == MULTIPLY ? FERRY_BINARY_PRODUCT : FERRY_BINARY_QUOTIENT;
+    uint32_t function = operation == MULTIPLY ? FERRY_BINARY_PRODUCT : FERRY_BINARY_QUOTIENT;
     int err = 0;
 
     if (operation == ADD || operation == SUBTRACT) {
@@ -138,7 +138,7 @@ static int emit_backward(ferry_layer *layer, enum operation operation, const str
     return err ? err : emit_sums(layer, function, -1, product, u, du, &o->y);
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------- */
 
 static int reshape(ferry_layer *layer)
 {
@@ -149,8 +149,8 @@ static int reshape(ferry_layer *layer)
     int err = shape_top(layer, &o);
 
     if (!err)
-        err = ferry__emit_binary(layer, functions[operation], 1, operation == SUBTRACT ? -1 : 1, o.x,
-                                 ferry__of_bottom(0), o.u, ferry__of_bottom(1), o.y,
+        err = ferry__emit_binary(layer, functions[operation], 1, operation == SUBTRACT ? -1 : 1,
+                                 o.x, ferry__of_bottom(0), o.u, ferry__of_bottom(1), o.y,
                                  ferry__of_top(0));
     return err || !ferry_layer_needs_backward(layer) ? err : emit_backward(layer, operation, &o);
 }

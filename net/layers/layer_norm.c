@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LayerNorm (layer_norm_param), ferry's own: (x − mean) / √(variance + eps) over all axes from `axis` (1)
- * on, the variance being the biased one. A Scale layer behind it has factor and term. (ONNX:
- * LayerNormalization; with axis 2, InstanceNormalization.)
+ * LayerNorm (layer_norm_param), ferry's own: (x − mean) / √(variance + eps) over all axes from
+ * `axis` (1) on, the variance being the biased one. A Scale layer behind it has factor and term.
+ * (ONNX: LayerNormalization; with axis 2, InstanceNormalization.)
  */
 #include "net/layers/layers.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pad (pad_param), ferry's own: `begin` and `end` elements around those of each axis. CONSTANT ones are
- * `value` (0), EDGE ones the nearest, REFLECT ones the elements on the other side of the edge. A
- * negative number takes elements away, of CONSTANT only. (ONNX: Pad.)
+ * Pad (pad_param), ferry's own: `begin` and `end` elements around those of each axis. CONSTANT ones
+ * are `value` (0), EDGE ones the nearest, REFLECT ones the elements on the other side of the edge.
+ * A negative number takes elements away, of CONSTANT only. (ONNX: Pad.)
  */
 #include "net/layers/layers.h"
 
@@ -44,10 +44,9 @@ static int setup(ferry_layer *layer)
         if (s->begin[i] < -INT32_MAX || s->end[i] < -INT32_MAX || s->begin[i] > INT32_MAX ||
             s->end[i] > INT32_MAX ||
             ((s->edge || s->reflect) && (s->begin[i] < 0 || s->end[i] < 0)))
-            return ferry_proto_error(p, "begin", i, FERRY_EFORMAT,
-                                     "layer \"%s\": pads of %lld and %lld along axis %d",
-                                     ferry_layer_name(layer), (long long)s->begin[i],
-                                     (long long)s->end[i], i);
+            return ferry_proto_error(
+                p, "begin", i, FERRY_EFORMAT, "layer \"%s\": pads of %lld and %lld along axis %d",
+                ferry_layer_name(layer), (long long)s->begin[i], (long long)s->end[i], i);
     }
     return 0;
 }
@@ -70,14 +69,15 @@ static int shape_top(ferry_layer *layer, const struct pad *s)
                                      (long long)s->begin[i], (long long)s->end[i]);
     }
     if ((s->edge || s->reflect) && slices > MOST_SLICES)
-        return ferry_layer_error(layer, FERRY_EUNSUPPORTED, "pads of %lld elements, %d are the most",
-                                 (long long)slices, MOST_SLICES);
+        return ferry_layer_error(layer, FERRY_EUNSUPPORTED,
+                                 "pads of %lld elements, %d are the most", (long long)slices,
+                                 MOST_SLICES);
     return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
 }
 
 /* The elements that bottom and top share, and where they begin in each of them. */
-static struct ferry__region shared(const ferry_layer *layer, const struct pad *s,
-                                   int64_t *out_from, int64_t *out_to)
+static struct ferry__region shared(const ferry_layer *layer, const struct pad *s, int64_t *out_from,
+                                   int64_t *out_to)
 {
     const ferry_blob *x = ferry_layer_bottom_at(layer, 0), *y = ferry_layer_top_at(layer, 0);
     struct ferry__region r = { .axes = ferry_blob_rank(x) };
@@ -108,7 +108,10 @@ static int emit_value(ferry_layer *layer, double value)
                              ferry__of_top(0));
 }
 
-/* One slice of an axis onto another, over what the axes before it have become and those behind it have. */
+/*
+ * One slice of an axis onto another, over what the axes before it have become and those behind it
+ * have.
+ */
 static int emit_slice(ferry_layer *layer, const struct pad *s, int axis, int64_t from, int64_t to)
 {
     const ferry_blob *x = ferry_layer_bottom_at(layer, 0), *y = ferry_layer_top_at(layer, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reduce (reduce_param), ferry's own: SUM, MEAN, ASUM, SUMSQ or MAX over the listed axes, which keep one
- * element or, without keep_axes (true), vanish. (ONNX: ReduceSum, ReduceMean, ReduceL1,
+ * Reduce (reduce_param), ferry's own: SUM, MEAN, ASUM, SUMSQ or MAX over the listed axes, which
+ * keep one element or, without keep_axes (true), vanish. (ONNX: ReduceSum, ReduceMean, ReduceL1,
  * ReduceSumSquare, ReduceMax.)
  */
 #include "net/layers/layers.h"
@@ -28,8 +28,8 @@ static int read_axes(const ferry_layer *layer, const ferry_proto *p, int rank, u
 {
     *out = 0;
     for (int64_t i = 0; i < ferry_proto_value_count(p, "axis"); i++) {
-        int axis, err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", i), rank,
-                                       &axis);
+        int axis,
+            err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", i), rank, &axis);
 
         if (err)
             return err;
@@ -67,10 +67,9 @@ static int emit(ferry_layer *layer, const ferry_op_desc *op, ferry_operand x, fe
 
     if (err || !ferry_layer_propagates(layer, 0))
         return err;
-    return ferry__emit_pass(layer, op, FERRY_PASS_BACKWARD_DATA,
-                            op->params.reduce.function == FERRY_REDUCE_SUM ? 1 : 2,
-                            (struct ferry__term[]){ dy, from },
-                            (struct ferry__term){ x, ferry__diff(from.at) });
+    return ferry__emit_pass(
+        layer, op, FERRY_PASS_BACKWARD_DATA, op->params.reduce.function == FERRY_REDUCE_SUM ? 1 : 2,
+        (struct ferry__term[]){ dy, from }, (struct ferry__term){ x, ferry__diff(from.at) });
 }
 
 static int reshape(ferry_layer *layer)
@@ -85,8 +84,8 @@ static int reshape(ferry_layer *layer)
     ferry_op_desc_init(&op, FERRY_OP_REDUCE);
     op.params.reduce.function = function_of(operation);
     if (rank > FERRY_OP_AXES)
-        return ferry_layer_error(layer, FERRY_EUNSUPPORTED, "its bottom has %d axes, %d are the most",
-                                 rank, FERRY_OP_AXES);
+        return ferry_layer_error(layer, FERRY_EUNSUPPORTED,
+                                 "its bottom has %d axes, %d are the most", rank, FERRY_OP_AXES);
     err = read_axes(layer, p, rank, &op.params.reduce.axes);
     if (!err)
         err = shape_top(layer, p, op.params.reduce.axes, &x, &y, &elements);

@@ -63,14 +63,15 @@ static void weigh(const struct ferry__resample *r, double at, int64_t in, float 
         double place = low + k, d = at - place;
         bool outside = place < 0 || place > (double)(in - 1);
 
-        weight[k - first] = r->method == FERRY__RESAMPLE_CUBIC ? cubic(r->cubic_coeff, d) : 1 - fabs(d);
+        weight[k - first] =
+            r->method == FERRY__RESAMPLE_CUBIC ? cubic(r->cubic_coeff, d) : 1 - fabs(d);
         if (r->exclude_outside && outside)
             weight[k - first] = 0;
         sum += weight[k - first];
     }
     for (k = first; k <= last; k++)
-        row[clamped(low + k, in)] += (float)(r->exclude_outside ? weight[k - first] / sum
-                                                                : weight[k - first]);
+        row[clamped(low + k, in)] +=
+            (float)(r->exclude_outside ? weight[k - first] / sum : weight[k - first]);
 }
 
 void ferry__resample_weights(const struct ferry__resample *r, int64_t in, int64_t out, double scale,

@@ -7,7 +7,11 @@
 #include <stdint.h>
 
 /* Values of the enums in ResizeParameter. */
-enum ferry__resample_method { FERRY__RESAMPLE_NEAREST, FERRY__RESAMPLE_LINEAR, FERRY__RESAMPLE_CUBIC };
+enum ferry__resample_method {
+    FERRY__RESAMPLE_NEAREST,
+    FERRY__RESAMPLE_LINEAR,
+    FERRY__RESAMPLE_CUBIC
+};
 enum ferry__resample_sampling {
     FERRY__RESAMPLE_HALF_PIXEL,
     FERRY__RESAMPLE_ALIGN_CORNERS,
@@ -26,7 +30,8 @@ struct ferry__resample {
     enum ferry__resample_sampling sampling;
     enum ferry__resample_rounding rounding; /* of NEAREST */
     double cubic_coeff;                     /* of CUBIC */
-    bool exclude_outside; /* weights outside of the axis are 0, the others are scaled to a sum of 1 */
+    /* Weights outside of the axis are 0, and the others are scaled to a sum of 1. */
+    bool exclude_outside;
 };
 
 /*

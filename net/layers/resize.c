@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Resize (resize_param), ferry's own: the listed axes get `size` elements each, or `scale` times as many,
- * rounded down. method: NEAREST with a rounding, LINEAR, CUBIC; sampling: the coordinate of an output.
- * (ONNX: Resize, Upsample.)
+ * Resize (resize_param), ferry's own: the listed axes get `size` elements each, or `scale` times as
+ * many, rounded down. method: NEAREST with a rounding, LINEAR, CUBIC; sampling: the coordinate of
+ * an output. (ONNX: Resize, Upsample.)
  *
- * The last two of four axes are resized by FERRY_OP_RESIZE where it has the definition. Otherwise each
- * axis is a product with a matrix of weights.
+ * The last two of four axes are resized by FERRY_OP_RESIZE where it has the definition. Otherwise
+ * each axis is a product with a matrix of weights.
  */
 #include "net/layers/layers.h"
 #include "net/layers/resample.h"
@@ -30,7 +30,9 @@ struct resize {
     struct axis axes[FERRY_MAX_AXES];
 };
 
-/* Of the layer's own blobs: a matrix for each axis, what is between them, their gradients' zeros. */
+/*
+ * Of the layer's own blobs: a matrix for each axis, what is between them, their gradients' zeros.
+ */
 static int matrix_of(int k)
 {
     return 2 * k;
@@ -84,7 +86,7 @@ static int setup(ferry_layer *layer)
     return err;
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------ */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static int64_t size_of(const struct axis *a, int64_t in)
 {
@@ -114,7 +116,7 @@ static int shape_top(ferry_layer *layer, const struct resize *s)
     return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
 }
 
-/* ---- by FERRY_OP_RESIZE ------------------------------------------------------------------------ */
+/* ---- by FERRY_OP_RESIZE ---------------------------------------------------------------------- */
 
 /* Whether a rounding of NEAREST is the operation's, whose half-pixel rounds to the nearest, up. */
 static bool rounds_alike(const struct resize *s)
@@ -126,7 +128,10 @@ static bool rounds_alike(const struct resize *s)
                : rounding == FERRY__RESAMPLE_ROUND_PREFER_CEIL;
 }
 
-/* Whether the operation has the definition. Half-pixel coordinates that are whole multiples never tie. */
+/*
+ * Whether the operation has the definition. Half-pixel coordinates that are whole multiples never
+ * tie.
+ */
 static bool is_operation(const ferry_layer *layer, const struct resize *s)
 {
     const ferry_blob *x = ferry_layer_bottom_at(layer, 0), *y = ferry_layer_top_at(layer, 0);
@@ -170,9 +175,12 @@ static int emit_operation(ferry_layer *layer, const struct resize *s)
                : ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 1, &dy, dx);
 }
 
-/* ---- by matrices ------------------------------------------------------------------------------- */
+/* ---- by matrices ----------------------------------------------------------------------------- */
 
-/* Axis k of the layer's: the blob before it seen as outer × in × inner, behind it outer × out × inner. */
+/*
+ * Axis k of the layer's: the blob before it seen as outer × in × inner, behind it outer × out ×
+ * inner.
+ */
 struct pass {
     int64_t outer, in, out, inner;
     ferry_layer_operand x, y;
@@ -200,7 +208,8 @@ static void make_passes(const ferry_layer *layer, const struct resize *s, struct
 /* a · b, of batches of matrices; the last axis is the rows of one product. */
 static int emit_product(ferry_layer *layer, const struct pass *p, int matrix, bool back)
 {
-    struct ferry__term w = { ferry_operand_make(FERRY_F32, (int64_t[]){ 1, p->out, p->in }, 3, NULL),
+    struct ferry__term w = { ferry_operand_make(FERRY_F32, (int64_t[]){ 1, p->out, p->in }, 3,
+                                                NULL),
                              ferry__of_scratch(matrix) };
     int64_t from = back ? p->out : p->in, to = back ? p->in : p->out;
     bool last = p->inner == 1;
@@ -208,10 +217,13 @@ static int emit_product(ferry_layer *layer, const struct pass *p, int matrix, bo
     struct ferry__term y = { .at = back ? ferry__diff(p->x) : p->y };
     ferry_op_desc op;
 
-    x.o = ferry_operand_make(FERRY_F32, (int64_t[]){ last ? 1 : p->outer, last ? p->outer : from,
-                                                     last ? from : p->inner }, 3, NULL);
-    y.o = ferry_operand_make(FERRY_F32, (int64_t[]){ last ? 1 : p->outer, last ? p->outer : to,
-                                                     last ? to : p->inner }, 3, NULL);
+    x.o = ferry_operand_make(
+        FERRY_F32,
+        (int64_t[]){ last ? 1 : p->outer, last ? p->outer : from, last ? from : p->inner }, 3,
+        NULL);
+    y.o = ferry_operand_make(
+        FERRY_F32, (int64_t[]){ last ? 1 : p->outer, last ? p->outer : to, last ? to : p->inner },
+        3, NULL);
     if (back != last) { /* the other way round */
         w.o.shape[1] = p->in;
         w.o.shape[2] = p->out;
@@ -268,7 +280,7 @@ static int prepare(ferry_layer *layer)
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------- */
 
 static int reshape(ferry_layer *layer)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * StridedSlice (strided_slice_param), ferry's own: of each listed axis the elements begin, begin + step
- * (1), … before `end`; the other axes whole. Negative numbers count from the end of the axis; those
- * outside of it are clamped. (ONNX: Slice with positive steps. Caffe's Slice is a division.)
+ * StridedSlice (strided_slice_param), ferry's own: of each listed axis the elements begin, begin +
+ * step (1), … before `end`; the other axes whole. Negative numbers count from the end of the axis;
+ * those outside of it are clamped. (ONNX: Slice with positive steps. Caffe's Slice is a division.)
  */
 #include "net/layers/layers.h"
 
@@ -21,8 +21,8 @@ static int cut(const ferry_layer *layer, const ferry_proto *p, int64_t i, struct
 {
     int64_t begin = ferry_proto_integer(p, "begin", i), end = ferry_proto_integer(p, "end", i);
     int64_t step = ferry_proto_value_count(p, "step") ? ferry_proto_integer(p, "step", i) : 1;
-    int axis, err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", i), r->axes,
-                                   &axis);
+    int axis,
+        err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", i), r->axes, &axis);
 
     if (err)
         return err;

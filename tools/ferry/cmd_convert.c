@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "convert_model.h"
 #include "transfer.h"
 
 #include <stdlib.h>
@@ -34,7 +35,7 @@ int cmd_convert(const struct tool_command *self, int argc, char **argv)
                                            { "--quiet", "-q", &t.target.quiet, NULL },
                                            { "--trust", NULL, &trust, NULL },
                                            { NULL, NULL, NULL, NULL } };
-    int n = tool_parse(self, argc, argv, options, 2);
+    int n = tool_parse(self, argc, argv, options, 3);
     int status;
 
     if (n < 0)
@@ -42,6 +43,8 @@ int cmd_convert(const struct tool_command *self, int argc, char **argv)
     if (n < 2)
         return tool_error(TOOL_USAGE, "convert: missing files; usage: ferry %s %s", self->name,
                           self->arguments);
+    if (n == 3)
+        return convert_model(self, argv[0], argv[1], argv[2]);
     t.target.path = argv[1];
     t.any_dtype = dtype == NULL;
     status = target_check(self, &t.target);

@@ -188,6 +188,8 @@ const struct tool_command tool_commands[] = {
       "\nOUT's suffix names its format: .caffemodel .binaryproto .solverstate .npy .npz\n"
       ".safetensors .h5. An array that the format cannot hold is an error that names it. IN\n"
       "and OUT may be -, standard input and output.\n"
+      "IN.onnx OUT.prototxt OUT.caffemodel writes the layers and parameters of an ONNX model as\n"
+      "Caffe's files.\n"
       "    -f, --format F    the format, if the suffix does not imply it\n"
       "    --dtype T         rounds every array to F32, F64, F16, BF16, I8, U8, I32, I64 or U32\n"
       "    --shard SIZE      safetensors in files of at most SIZE (5GB, 500MiB) and their index\n"

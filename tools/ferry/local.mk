@@ -17,6 +17,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_check.c \
 	%D%/cmd_complete.c \
 	%D%/cmd_convert.c \
+	%D%/convert_model.c \
+	%D%/convert_model.h \
 	%D%/cmd_dataset.c \
 	%D%/cmd_devices.c \
 	%D%/cmd_diff.c \
