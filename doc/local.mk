@@ -2,9 +2,11 @@
 # What is read beside the code; installed so that a plugin author has it without the repository.
 
 dist_doc_DATA += README.md NEWS SECURITY.md %D%/writing-a-plugin.md %D%/coherence.md \
-	%D%/abi.md %D%/design/api.md %D%/dnn.md %D%/onnx.md %D%/python.md %D%/scaling.md %D%/access.svg
+	%D%/abi.md %D%/design/api.md %D%/dnn.md %D%/onnx.md %D%/python.md %D%/scaling.md %D%/access.svg \
+	%D%/backends.md %D%/beside-others.svg %D%/caffe.md %D%/commands.md
 
 EXTRA_DIST += \
+	%D%/chart.py \
 	%D%/glossary.md \
 	%D%/design/README.md \
 	%D%/design/coherence.md \

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Every function of the installed headers has a comment directly above it, each citation of a
-# section of doc/design names an existing section, and Doxygen makes pages of all headers without a
-# warning.
+# section of doc/design names an existing section, the README's chart shows the measurements, and
+# Doxygen makes pages of all headers without a warning.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -79,6 +79,16 @@ if found=$(dangling "$scratch/good.c" "$scratch/index.md" $(files_done citations
     fail citations_of_the_design_find_their_sections "$found"
 else
     pass citations_of_the_design_find_their_sections
+fi
+
+# The README's chart has the numbers of the measurements that it cites.
+chart_is_current() {
+    "${PYTHON:-python3}" doc/chart.py doc/measurements/2026-11-22-nets-beside-others.md | cmp - doc/beside-others.svg
+}
+if command -v "${PYTHON:-python3}" >/dev/null 2>&1; then
+    check the_chart_shows_the_measurements chart_is_current
+else
+    skip the_chart_shows_the_measurements 'there is no Python'
 fi
 
 if command -v doxygen >/dev/null 2>&1; then

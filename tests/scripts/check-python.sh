@@ -55,6 +55,22 @@ for name in $FERRY_TEST_BACKENDS; do
     esac
 done
 
+# ---- the README's example ------------------------------------------------------------------------
+
+# The first block of Python prints the line below its command.
+readme_example() {
+    readme=$FERRY_TEST_SRCDIR/README.md
+    awk '/^```/ { if (inside) exit; inside = $0 == "```python"; next } inside' "$readme" >"$work/sum.py"
+    sed -n '/^    \$ FERRY_BACKEND=cpu python3 sum.py$/{n;s/^    //p;}' "$readme" >"$work/expected"
+    [ -s "$work/sum.py" ] && [ -s "$work/expected" ] || { echo 'README.md has no such example'; return 1; }
+    (cd "$work" && FERRY_BACKEND=cpu PYTHONPATH=$FERRY_TEST_SRCDIR/python "$python" sum.py) | diff "$work/expected" -
+}
+
+case " $FERRY_TEST_BACKENDS " in
+*' cpu '*) check the_readmes_example_prints_what_it_says readme_example ;;
+*) skip the_readmes_example_prints_what_it_says 'the cpu plugin was not built' ;;
+esac
+
 # ---- installation --------------------------------------------------------------------------------
 
 # By pip from a copy, because pip writes into the source folder; without a network.
