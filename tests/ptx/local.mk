@@ -57,6 +57,15 @@ check_LTLIBRARIES += %D%/libptx.la
 # Every architecture and order, where `make check` has one of each: minutes.
 check-ptx: $(check_PROGRAMS)
 	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/scripts/check-ptx.sh'
-.PHONY: check-ptx
+
+# Each barrier, guard, limit and atomic operation of the kernels removed: half an hour of one processor.
+# MUTANTS: more arguments of mutants.py, as --only row.k or --rules bound.
+check-mutants: all $(check_DATA) tests/unit/test-kernels-ptx
+	nvcc -ptx -O3 -lineinfo -diag-suppress 177 -arch=sm_80 -I'$(srcdir)' -o %D%/mutants.ptx \
+	    '$(srcdir)/backends/cuda/kernels.cu'
+	@$(AM_TESTS_ENVIRONMENT) python3 '$(srcdir)/%D%/mutants.py' --rest %D%/mutants.ptx $(MUTANTS)
+CLEANFILES += %D%/mutants.ptx
+.PHONY: check-ptx check-mutants
+EXTRA_DIST += %D%/mutants.list %D%/mutants.py
 
 EXTRA_DIST += $(PTX_CASES) %D%/README.md

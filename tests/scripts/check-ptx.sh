@@ -42,9 +42,16 @@ trial() {
     check "ptx/sm_$1_$(echo "$2" | tr ',=' '__')_${3:-all_groups}" passes "$1" "$2" "$3"
 }
 
+# operations ARCH RUN: random operations against the oracle, with buffers bounded to the byte.
+operations() {
+    check "ptx/sm_$1_$(echo "$2" | tr ',=' '__')_random_operations" env FERRY_TEST_PTX="$work/sm_$1.ptx" \
+        FERRY_TEST_PTX_RUN="$2" "$FERRY_TEST_BUILDDIR/tests/unit/test-kernels-ptx"
+}
+
 sums=dot,asum,sumsq,fill,convert
 check ptx/nvcc_compiles_for_sm_80 translated 80
 trial 80 race,unknown ''
+operations 80 race,unknown
 for order in descending shuffled=1 interleaved,two-blocks; do
     trial 80 "$order,blocks-descending" $sums
 done
@@ -52,9 +59,11 @@ done
 
 for order in descending,race single shuffled=1,race interleaved,two-blocks,race blocks-descending,low,race high; do
     trial 80 "$order" $sums,ops
+    operations 80 "$order"
 done
 for arch in 75 90 120; do
     check ptx/nvcc_compiles_for_sm_$arch translated $arch
     trial $arch race,unknown ''
+    operations $arch race,unknown
 done
 finish ptx

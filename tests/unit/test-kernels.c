@@ -5,7 +5,7 @@
  */
 #include "arith.h"
 #include "ferry-test.h"
-#include "op-backward.h"
+#include "kernel-trial.h"
 
 #include <ferry/blob.h>
 
@@ -17,204 +17,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPERANDS (FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
-#define MARGIN   64
-
-/* An operation with two sets of operands: for the oracle, and for the kernels. */
-struct trial {
-    ferry_op_desc op;
-    struct kernel_plan plan;
-    unsigned char *theirs[OPERANDS], *ours[OPERANDS];
-    size_t size[OPERANDS];
-    struct kernel_host_run on;
-};
-
-static const ferry_operand *operand_at(const ferry_op_desc *op, uint32_t i)
+static bool on_host(const struct trial *t, const struct kernel_launch *l)
 {
-    return i < op->n_in ? &op->in[i] : &op->out[i - op->n_in];
-}
-
-static double value_for(struct om_numbers *n, const struct trial *t, uint32_t i, int64_t k)
-{
-    const ferry_op_desc *op = &t->op;
-
-    if ((op->kind == FERRY_OP_GATHER || op->kind == FERRY_OP_SCATTER_ADD) && i == 1)
-        return (double)om_pick(n, op->in[0].shape[0] + 1);
-    if (op->kind == FERRY_OP_ROI_POOL && i == 1)
-        return k % 5 == 0 ? (double)om_pick(n, op->in[0].shape[0]) : (double)om_pick(n, 30);
-    if (op->kind == FERRY_OP_BINARY && op->params.binary.function == FERRY_BINARY_QUOTIENT && i)
-        return 1.5 + om_value(n);
-    if (op->kind == FERRY_OP_UPDATE && i > 1) /* histories are under square roots */
-        return 1.25 + om_value(n);
-    if (op->kind == FERRY_OP_LRN && i == 3)
-        return 2 + om_value(n); /* the scale of a backward pass */
-    return operand_at(op, i)->dtype >= FERRY_I8 ? (double)om_pick(n, 100) : om_value(n);
-}
-
-static void make_operands(struct om_numbers *n, struct trial *t)
-{
-    for (uint32_t i = 0; i < t->op.n_in + t->op.n_out; i++) {
-        const ferry_operand *o = operand_at(&t->op, i);
-        int64_t extent = ferry_operand_extent(o);
-        int64_t size = (int64_t)ferry_dtype_size((ferry_dtype)o->dtype);
-
-        t->size[i] = (size_t)extent + 2 * MARGIN;
-        t->theirs[i] = malloc(t->size[i]);
-        t->ours[i] = malloc(t->size[i]);
-        memset(t->theirs[i], 0x3f, t->size[i]);
-        for (int64_t k = 0; k < extent / size; k++)
-            arith_put((ferry_dtype)o->dtype, t->theirs[i] + MARGIN, k, value_for(n, t, i, k));
-        if (t->op.kind == FERRY_OP_POOL && t->op.pass == FERRY_PASS_BACKWARD_DATA && i == 1 &&
-            t->op.n_in > 1)
-            ob_fill_mask(n, &t->op, t->theirs[i] + MARGIN);
-        memcpy(t->ours[i], t->theirs[i], t->size[i]);
-        t->on.buffer[i < t->op.n_in ? FROM_IN(i) : FROM_OUT(i - t->op.n_in)] = t->ours[i] + MARGIN;
-    }
-}
-
-/* With operands at that offset in their buffers. */
-static void oracle_at(struct trial *t, uint64_t margin)
-{
-    ferry_op_desc op = t->op;
-    ferry_cref in[FERRY_OP_INPUTS];
-    ferry_ref out[FERRY_OP_OUTPUTS];
-    ferry_op_run_args args = { .struct_size = sizeof args,
-                               .in = in,
-                               .out = out,
-                               .seed = 7,
-                               .offset = 12,
-                               .scalars = om_scalars,
-                               .scalar_count = FERRY_UPDATE_SCALARS };
-    void *prepared;
-
-    /* the steps that are not supported */
-    for (; op.n_epilogue > t->plan.answer.epilogue; op.n_epilogue--)
-        op.n_in -= op.epilogue[op.n_epilogue - 1].step != FERRY_STEP_UNARY;
-    for (uint32_t i = 0; i < op.n_in; i++)
-        in[i] = (ferry_cref){ t->theirs[i], margin };
-    for (uint32_t i = 0; i < op.n_out; i++)
-        out[i] = (ferry_ref){ t->theirs[t->op.n_in + i], margin };
-    CU_ASSERT_EQUAL_FATAL(reference_table.create(NULL, &op, &prepared), 0);
-    CU_ASSERT_EQUAL(reference_table.run(NULL, NULL, prepared, &args), 0);
-    reference_table.destroy(NULL, prepared);
-}
-
-static void ask_the_oracle(struct trial *t)
-{
-    oracle_at(t, MARGIN);
-}
-
-/* Memory of exactly that size, so that the sanitizer knows its end. */
-static unsigned char *rubbish(uint64_t bytes)
-{
-    unsigned char *p = bytes ? malloc(bytes) : NULL;
-
-    if (p)
-        memset(p, 0xff, bytes); /* NaN */
-    return p;
-}
-
-static void run(struct trial *t)
-{
-    t->on.buffer[FROM_PACKED] = rubbish(t->plan.answer.packed_bytes);
-    t->on.buffer[FROM_WORKSPACE] = rubbish(t->plan.answer.workspace_bytes);
-    if (t->plan.answer.packed_bytes)
-        kernel_host_run(&t->plan.pack, &t->on);
-    for (uint32_t i = 0; i < t->plan.launches; i++)
-        kernel_host_run(&t->plan.launch[i], &t->on);
-    free(t->on.buffer[FROM_PACKED]);
-    free(t->on.buffer[FROM_WORKSPACE]);
-}
-
-/* The largest difference from the oracle, relative to the largest value; 1 if bytes differ. */
-static double distance(const struct trial *t, uint32_t i)
-{
-    const ferry_operand *o = operand_at(&t->op, i);
-    int64_t size = (int64_t)ferry_dtype_size((ferry_dtype)o->dtype);
-    double largest = 1e-3, far = 0;
-
-    for (int64_t k = 0; k < ferry_operand_extent(o) / size; k++) {
-        double a = (double)arith_get((ferry_dtype)o->dtype, t->theirs[i] + MARGIN, k);
-        double b = (double)arith_get((ferry_dtype)o->dtype, t->ours[i] + MARGIN, k);
-
-        if (isfinite(a))
-            largest = fmax(largest, fabs(a));
-        if (isnan(a) != isnan(b))
-            return 1;
-        if (!isnan(a) && a != b)
-            far = fmax(far, fabs(a - b));
-    }
-    if (memcmp(t->ours[i], t->theirs[i], MARGIN) != 0 ||
-        memcmp(t->ours[i] + t->size[i] - MARGIN, t->theirs[i] + t->size[i] - MARGIN, MARGIN) != 0)
-        return 1;
-    return far / largest;
-}
-
-static void end(struct trial *t)
-{
-    for (uint32_t i = 0; i < t->op.n_in + t->op.n_out; i++) {
-        free(t->theirs[i]);
-        free(t->ours[i]);
-    }
-}
-
-/* A kind forward, or one of its passes. */
-struct trying {
-    uint32_t kind;
-    const struct ob_pass *pass;
-};
-
-static void make_operation(struct om_numbers *n, struct trying what, ferry_op_desc *out)
-{
-    enum ob_role roles[FERRY_OP_INPUTS];
-    ferry_op_desc forward;
-
-    if (what.pass)
-        ob_make(n, what.pass, &forward, out, roles);
-    else
-        om_make(n, what.kind, 1, out);
+    kernel_host_run(l, &t->on);
+    return true;
 }
 
 /* 1: equal, 0: different, −1: not supported by the kernels. */
 static int try_one(struct trying what, uint64_t seed)
 {
-    struct om_numbers n = { seed * UINT64_C(0x9E3779B97F4A7C15) + what.kind };
     static struct trial t;
-    int good = 1;
 
-    memset(&t, 0, sizeof t);
-    t.on.seed = 7;
-    t.on.offset = 12;
-    t.on.scalars = om_scalars;
-    make_operation(&n, what, &t.op);
-    CU_ASSERT_EQUAL_FATAL(ferry_op_desc_check(&t.op), 0);
-    if (kernel_plan_make(&kernel_host_target, &t.op, &t.plan))
+    if (!trial_plan(what, seed, &kernel_host_target, &t))
         return -1;
-    make_operands(&n, &t);
-    run(&t);
-    ask_the_oracle(&t);
-    for (uint32_t i = 0; i < t.op.n_in + t.op.n_out; i++)
-        if (!(distance(&t, i) <= om_tolerance(&t.op)))
-            good = 0;
-    if (!good)
-        printf("kind %u pass %u seed %llu: %s\n", what.kind, t.op.pass, (unsigned long long)seed,
-               om_text(&t.op));
-    end(&t);
-    return good;
-}
-
-static uint64_t number_of(const char *name, uint64_t usual)
-{
-    const char *value = getenv(name);
-
-    return value && *value ? strtoull(value, NULL, 10) : usual;
+    if (trial_agrees(&t, on_host))
+        return 1;
+    printf("kind %u pass %u seed %llu: %s\n", what.kind, t.op.pass, (unsigned long long)seed,
+           om_text(&t.op));
+    return 0;
 }
 
 /* Memory of exactly that size, so that the sanitizer knows its end. */
 static int try_many(struct trying what)
 {
-    uint64_t n = number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 20 : 100);
-    uint64_t first = number_of("FERRY_TEST_SEED", 1), refused = 0;
+    uint64_t n = om_number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 20 : 100);
+    uint64_t first = om_number_of("FERRY_TEST_SEED", 1), refused = 0;
     int bad = 0;
 
     for (uint64_t seed = first; seed < first + n && bad < 10; seed++) {
@@ -256,11 +83,11 @@ static int try_lines(int64_t lines)
     int bad = 0, tried = 0;
 
     for (uint64_t seed = 1000000; tried < 20 && seed < 1010000; seed++) {
-        struct om_numbers n = { seed * UINT64_C(0x9E3779B97F4A7C15) + what.kind };
+        struct om_numbers n;
         struct kernel_plan plan;
         ferry_op_desc op;
 
-        make_operation(&n, what, &op);
+        trial_make_operation(what, seed, &n, &op);
         if (kernel_plan_make(&kernel_host_target, &op, &plan) || plan.launches == 0 ||
             plan.launch[plan.launches - 1].kernel != KERNEL_SLIDE ||
             plan.launch[plan.launches - 1].args.convolution.lines != lines)
@@ -356,7 +183,7 @@ static void the_oracle_copies_every_dtype(void)
         ferry_op_desc_init(&trial.op, FERRY_OP_STRIDED_COPY);
         trial.op.n_in = trial.op.n_out = 1;
         trial.op.in[0] = trial.op.out[0] = o;
-        oracle_at(&trial, 0);
+        trial_oracle_at(&trial, 0);
         CU_ASSERT(!memcmp(x, y, bytes));
     }
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A random operation, its plan of kernel launches, and two sets of operands: for the oracle, and for
+ * the kernels, with margins around every operand.
+ */
+#ifndef FERRY_TEST_KERNEL_TRIAL_H
+#define FERRY_TEST_KERNEL_TRIAL_H
+
+#include "op-backward.h"
+
+#include "kernels/host.h"
+
+#define TRIAL_OPERANDS (FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
+#define TRIAL_MARGIN   64
+
+/* A kind forward, or one of its passes. */
+struct trying {
+    uint32_t kind;
+    const struct ob_pass *pass;
+};
+
+struct trial {
+    struct om_numbers numbers;
+    ferry_op_desc op;
+    struct kernel_plan plan;
+    unsigned char *theirs[TRIAL_OPERANDS], *ours[TRIAL_OPERANDS];
+    size_t size[TRIAL_OPERANDS]; /* with both margins */
+    struct kernel_host_run on;
+};
+
+/* Runs one launch of the trial's plan; false after a fault, which it has printed. */
+typedef bool trial_launch(const struct trial *t, const struct kernel_launch *l);
+
+/* The operation of a seed; `n` continues with the values of its operands. */
+void trial_make_operation(struct trying what, uint64_t seed, struct om_numbers *n,
+                          ferry_op_desc *out);
+/* Plans it; false if the kernels do not support it. There is nothing to free yet. */
+bool trial_plan(struct trying what, uint64_t seed, const struct kernel_target *target,
+                struct trial *t);
+/* Runs a planned trial, once. Returns whether every operand is within the oracle's tolerance. */
+bool trial_agrees(struct trial *t, trial_launch *launch);
+/* The oracle, with operands at that offset in their buffers. */
+void trial_oracle_at(struct trial *t, uint64_t margin);
+
+#endif
