@@ -26,7 +26,7 @@ const char *df_in(const char *name)
     return paths[at];
 }
 
-/* ---- pictures ------------------------------------------------------------------------------------- */
+/* ---- pictures -------------------------------------------------------------------------------- */
 
 unsigned char df_pixel(int seed, int c, int y, int x)
 {
@@ -68,7 +68,7 @@ static void write_zero(void)
     fclose(f);
 }
 
-/* ---- databases ------------------------------------------------------------------------------------ */
+/* ---- databases ------------------------------------------------------------------------------- */
 
 struct record {
     unsigned char bytes[1024];
@@ -213,7 +213,7 @@ void df_write_files(void)
     df_write_text("written", "");
 }
 
-/* ---- the folder ----------------------------------------------------------------------------------- */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 int df_main(int argc, char **argv, const char *name, const ferry_test_case *cases, size_t count)
 {

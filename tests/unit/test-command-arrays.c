@@ -333,7 +333,7 @@ static void sums_may_be_of_another_dtype(void)
     MAKE("a.safetensors", { "x", FERRY_F32, 70000, 1, false }, { "only", FERRY_I32, 2, 4, false });
     MAKE("b.safetensors", { "x", FERRY_F64, 70000, 2, false });
     CU_ASSERT_EQUAL(ferry("merge -o m.safetensors --allow-missing a.safetensors b.safetensors"), 1);
-    REFUSES("x: F32 (70000) in a.safetensors, F64 (70000) in b.safetensors; --dtype says");
+    REFUSES("x: F32 (70000) in a.safetensors, F64 (70000) in b.safetensors; --dtype sets");
     CU_ASSERT_EQUAL(ferry("merge -o m.safetensors --allow-missing --dtype BF16 a.safetensors "
                           "b.safetensors"),
                     0);

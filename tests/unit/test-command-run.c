@@ -135,7 +135,7 @@ static void an_invalid_input_is_one_line(void)
     CU_ASSERT(one_line_of_error("without another input"));
 }
 
-/* ---- arrays ----------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* A .npy of format 1.0: this dtype and shape, and that many bytes of zeros after it. */
 static void write_npy(const char *name, const char *dtype, const char *shape, size_t bytes)
@@ -332,7 +332,7 @@ static void an_input_takes_the_place_of_a_data_layer(void)
     CU_ASSERT(one_line_of_error("/none/list"));
 }
 
-/* ---- what comes out --------------------------------------------------------------------------------- */
+/* ---- what comes out -------------------------------------------------------------------------- */
 
 /* Blobs that are not written to a file are shown, and no others. */
 static void chosen_blobs_are_shown_where_no_file_is_given(void)
@@ -452,7 +452,7 @@ static void passes_go_behind_each_other_in_a_file(void)
     remove(in_folder("o.npz"));
 }
 
-/* ---- killed ---------------------------------------------------------------------------------------- */
+/* ---- killed ---------------------------------------------------------------------------------- */
 
 /* Starts `ferry run` of the net with an output of some megabytes, in a process of its own. */
 static pid_t start_run(const char *output)

@@ -55,7 +55,7 @@ static int said(const char *part)
     return n;
 }
 
-/* ---- training ------------------------------------------------------------------------------------------- */
+/* ---- training -------------------------------------------------------------------------------- */
 
 static void caffes_lines_have_glogs_fields(void)
 {
@@ -191,7 +191,7 @@ static void a_full_disk_names_the_latest_good_snapshot(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err, "the latest snapshot is snap_iter_"));
 }
 
-/* ---- what makes no sense ------------------------------------------------------------------------------- */
+/* ---- what makes no sense --------------------------------------------------------------------- */
 
 static void arguments_that_make_no_sense_are_a_line(void)
 {
@@ -228,9 +228,9 @@ static void arguments_that_make_no_sense_are_a_line(void)
     CU_ASSERT(one_line_of_error("no/such/folder"));
 }
 
-/* ---- test and plot --------------------------------------------------------------------------------------- */
+/* ---- test and plot --------------------------------------------------------------------------- */
 
-/* ---- weights ------------------------------------------------------------------------------------------ */
+/* ---- weights --------------------------------------------------------------------------------- */
 
 /* Files of weights: of this net, of another one, of both, and arrays that belong to no layer. */
 static void make_weights(void)

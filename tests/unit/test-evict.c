@@ -15,7 +15,7 @@
 #define OLD 0x5a
 #define NEW 0x77
 
-/* ---- an eviction that takes long ---------------------------------------------------------------- */
+/* ---- an eviction that takes long ------------------------------------------------------------- */
 
 static void *evict_all(void *dev)
 {
@@ -130,7 +130,7 @@ static void a_memory_ends_after_its_eviction(void)
     wx_end();
 }
 
-/* ---- many of them ------------------------------------------------------------------------------- */
+/* ---- many of them ---------------------------------------------------------------------------- */
 
 #define THREADS  3
 #define MEMORIES 4
@@ -250,7 +250,7 @@ static void evictions_beside_everything_lose_nothing(void)
     wx_end();
 }
 
-/* ---- arithmetic that finds no memory ------------------------------------------------------------ */
+/* ---- arithmetic that finds no memory --------------------------------------------------------- */
 
 #define COUNT (WX_BYTES / 4)
 

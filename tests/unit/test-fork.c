@@ -136,7 +136,7 @@ static void shared_bytes_are_not_mapped_in_the_child(void)
     wx_end();
 }
 
-/* ---- the devices' ----------------------------------------------------------------------------- */
+/* ---- the devices' ---------------------------------------------------------------------------- */
 
 static void use_the_devices(void *arg)
 {
@@ -254,7 +254,7 @@ static void a_device_that_has_gone_in_the_child_is_not_looked_at(void)
     wx_end();
 }
 
-/* ---- what was going on when it happened --------------------------------------------------------- */
+/* ---- what was going on when it happened ------------------------------------------------------ */
 
 static void release_pending(void *arg)
 {

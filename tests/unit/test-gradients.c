@@ -24,7 +24,7 @@
  */
 enum behind { NOTHING, POWER, RESHAPED };
 
-/* ---- a net of one layer ---------------------------------------------------------------------------- */
+/* ---- a net of one layer ---------------------------------------------------------------------- */
 
 struct trial {
     const struct gradient *g;
@@ -164,7 +164,7 @@ static bool run_backward(struct trial *t)
     return t->good;
 }
 
-/* ---- differences --------------------------------------------------------------------------------- */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 /* The change of the sum with element i of an input, or of a parameter. */
 static double slope_of(struct trial *t, int input, ferry_blob *param, int64_t i)

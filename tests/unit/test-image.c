@@ -104,7 +104,7 @@ static void a_picture_keeps_its_channels_unless_a_number_is_requested(void)
     ferry_blob_destroy(b);
 }
 
-/* ---- what is no picture -------------------------------------------------------------------------- */
+/* ---- what is no picture ---------------------------------------------------------------------- */
 
 static unsigned char *bytes_of(const char *name, size_t *size)
 {
@@ -231,7 +231,7 @@ static void dimensions_beyond_any_memory_are_refused(void)
     ferry_blob_destroy(b);
 }
 
-/* ---- transforming -------------------------------------------------------------------------------- */
+/* ---- transforming ---------------------------------------------------------------------------- */
 
 static void resizing_is_opencvs(void)
 {
@@ -355,7 +355,7 @@ static void mismatches_are_refused(void)
     ferry_blob_destroy(mean);
 }
 
-/* ---- without memory ------------------------------------------------------------------------------- */
+/* ---- without memory -------------------------------------------------------------------------- */
 
 typedef int (*make_fn)(const char *path, ferry_blob *b);
 

@@ -168,7 +168,7 @@ static void a_net_may_be_called_as_others_begin(void)
     }
 }
 
-/* ---- folders ---------------------------------------------------------------------------------- */
+/* ---- folders --------------------------------------------------------------------------------- */
 
 static void folders_are_named_by_their_contents(void)
 {
@@ -199,7 +199,7 @@ static void folders_are_named_by_their_contents(void)
     rmdir(folder);
 }
 
-/* ---- archives --------------------------------------------------------------------------------- */
+/* ---- archives -------------------------------------------------------------------------------- */
 
 static struct zip zip;
 

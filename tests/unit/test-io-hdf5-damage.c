@@ -157,7 +157,7 @@ static void every_byte_of_a_file_may_be_wrong(void)
     }
 }
 
-/* ---- strings of a variable length -------------------------------------------------------------- */
+/* ---- strings of a variable length ------------------------------------------------------------ */
 
 /* A file in which "note" is such a string, or an attribute of that name. */
 static void make_text(const char *text, bool attribute)
@@ -313,7 +313,7 @@ static void a_length_of_gigabytes_takes_no_memory(void)
     CU_ASSERT(children_took() < 200 * 1024);
 }
 
-/* ---- the end of the process -------------------------------------------------------------------- */
+/* ---- the end of the process ------------------------------------------------------------------ */
 
 enum { QUIET = 7, LOUD };
 

@@ -105,7 +105,7 @@ static void depthwise_lines_agree_too(void)
     CU_ASSERT_EQUAL(try_lines(2), 0);
 }
 
-/* ---- conversions -------------------------------------------------------------------------------- */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 #define HALVES 65536
 #define FLOATS (HALVES * 3 * 3)

@@ -384,7 +384,7 @@ static void a_synchronize_tells_of_the_programs_failure_once(void)
     wx_end();
 }
 
-/* ---- what is kept ----------------------------------------------------------------------------- */
+/* ---- what is kept ---------------------------------------------------------------------------- */
 
 /*
  * Alternating queues: the next queue need not wait for the work that the previous one waited for.
@@ -440,7 +440,7 @@ static void an_evicted_memory_keeps_no_event(void)
     wx_end();
 }
 
-/* ---- threads on one queue --------------------------------------------------------------------- */
+/* ---- threads on one queue -------------------------------------------------------------------- */
 
 #define THREADS 4
 
@@ -520,7 +520,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_evicted_memory_keeps_no_event),
 };
 
-/* ---- what nobody wants any more ----------------------------------------------------------------- */
+/* ---- what nobody wants any more -------------------------------------------------------------- */
 
 /*
  * A copy to the host is pending, from a device whose queue no other plugin can wait for, when the

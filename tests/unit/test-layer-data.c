@@ -20,7 +20,7 @@
  */
 #if defined(FERRY_NET_HAVE_PNG) && defined(FERRY_NET_HAVE_LMDB)
 
-/* ---- nets ------------------------------------------------------------------------------------------ */
+/* ---- nets ------------------------------------------------------------------------------------ */
 
 static int try_net(ferry_phase phase, uint64_t seed, ferry_net **out, const char *fmt, va_list args)
 {
@@ -75,7 +75,7 @@ static void check_shape(ferry_net *net, const char *name, const char *wanted)
     CU_ASSERT_STRING_EQUAL(shape, wanted);
 }
 
-/* ---- MemoryData ------------------------------------------------------------------------------------ */
+/* ---- MemoryData ------------------------------------------------------------------------------ */
 
 static void memory_data_are_written_by_the_program(void)
 {
@@ -106,7 +106,7 @@ static void memory_data_are_written_by_the_program(void)
     fx_end();
 }
 
-/* ---- ImageData ------------------------------------------------------------------------------------- */
+/* ---- ImageData ------------------------------------------------------------------------------- */
 
 #define IMAGES \
     "layer { name: 'i' type: 'ImageData' top: 'data' top: 'label' image_data_param { source: "
@@ -247,7 +247,7 @@ static void shuffling_has_every_picture_once_a_round(void)
     fx_end();
 }
 
-/* ---- Data ------------------------------------------------------------------------------------------ */
+/* ---- Data ------------------------------------------------------------------------------------ */
 
 #define DATA "layer { name: 'd' type: 'Data' top: 'data' top: 'label' data_param { source: "
 
@@ -327,7 +327,7 @@ static void a_batch_takes_the_size_of_its_record(void)
     fx_end();
 }
 
-/* ---- HDF5Data -------------------------------------------------------------------------------------- */
+/* ---- HDF5Data -------------------------------------------------------------------------------- */
 
 /* Rows of that shape, each row with one value, from `first` on. */
 static int write_rows(const char *name, int first, int rank, const int64_t *shape)
@@ -408,7 +408,7 @@ static void shuffled_rows_come_once_a_round(void)
     fx_end();
 }
 
-/* ---- what is damaged ------------------------------------------------------------------------------- */
+/* ---- what is damaged ------------------------------------------------------------------------- */
 
 static const struct {
     const char *type, *source, *more, *transform;

@@ -74,7 +74,7 @@ static void run(ferry_net *net)
     CU_ASSERT_EQUAL_FATAL(err, FERRY_OK);
 }
 
-/* ---- forks -------------------------------------------------------------------------------------- */
+/* ---- forks ----------------------------------------------------------------------------------- */
 
 static void bn_scales_and_shifts_and_learning_normalizes_before(void)
 {
@@ -244,7 +244,7 @@ static void a_last_window_may_begin_behind_the_image(void)
     ferry_net_close(net);
 }
 
-/* ---- data of files -------------------------------------------------------------------------------- */
+/* ---- data of files --------------------------------------------------------------------------- */
 
 /* Rows of digits: 3000 in the first file, 5000 in the second; a batch may have rows of both. */
 static void rows_go_on_from_file_to_file_and_begin_again(void)
@@ -327,7 +327,7 @@ static void a_training_net_begins_with_caffes_loss(void)
     ferry_net_close(net);
 }
 
-/* ---- Caffe's that have no case ------------------------------------------------------------------- */
+/* ---- Caffe's that have no case --------------------------------------------------------------- */
 
 static void data_and_parameters_make_tops(void)
 {

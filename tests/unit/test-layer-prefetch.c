@@ -24,7 +24,7 @@
  */
 #if defined(FERRY_NET_HAVE_PNG) && defined(FERRY_NET_HAVE_LMDB)
 
-/* ---- nets ------------------------------------------------------------------------------------------ */
+/* ---- nets ------------------------------------------------------------------------------------ */
 
 /* A layer's text, with %d for the depth, and a path in it. */
 struct source {
@@ -153,7 +153,7 @@ static bool run_alike(ferry_net *a, ferry_net *b)
     return same && position(a) == position(b);
 }
 
-/* ---- what is read ---------------------------------------------------------------------------------- */
+/* ---- what is read ---------------------------------------------------------------------------- */
 
 static void reading_ahead_has_the_same_bits_in_the_same_order(void)
 {
@@ -290,7 +290,7 @@ static void a_layer_without_records_has_no_position(void)
     fx_end();
 }
 
-/* ---- what fails ------------------------------------------------------------------------------------ */
+/* ---- what fails ------------------------------------------------------------------------------ */
 
 static void fails_with(ferry_net *net, int code, const char *word)
 {
@@ -362,7 +362,7 @@ static void a_slip_of_a_prefetch_is_refused(void)
     fx_end();
 }
 
-/* ---- who wakes whom -------------------------------------------------------------------------------- */
+/* ---- who wakes whom -------------------------------------------------------------------------- */
 
 static _Atomic int n_read;
 
@@ -406,7 +406,7 @@ static void the_prefetch_thread_is_woken_when_half_is_consumed(void)
     fx_end();
 }
 
-/* ---- the end --------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static double now(void)
 {

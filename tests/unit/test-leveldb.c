@@ -42,7 +42,7 @@ static void shell(const char *format, const char *a, const char *b)
     CU_ASSERT_EQUAL_FATAL(system(line), 0);
 }
 
-/* ---- what libleveldb writes ------------------------------------------------------------------------ */
+/* ---- what libleveldb writes ------------------------------------------------------------------ */
 
 static const struct shape {
     const char *name;
@@ -161,7 +161,7 @@ static void write_shape(const struct shape *s)
         leveldb_close(open_db(s, in_folder(s->name)));
 }
 
-/* ---- whole databases ------------------------------------------------------------------------------- */
+/* ---- whole databases ------------------------------------------------------------------------- */
 
 /* ferry's current record equals libleveldb's; otherwise the case ends. */
 static void same(const struct ferry__database *db, leveldb_iterator_t *it)
@@ -290,7 +290,7 @@ static int read_all(const char *path, int records)
     return err;
 }
 
-/* ---- damage that has a name ------------------------------------------------------------------------ */
+/* ---- damage that has a name ------------------------------------------------------------------ */
 
 static void cut_in_half(const char *file)
 {
@@ -420,7 +420,7 @@ static void an_allocation_that_fails_is_an_error(void)
     }
 }
 
-/* ---- mutants: what the checksums do not find ------------------------------------------------------- */
+/* ---- mutants: what the checksums do not find ------------------------------------------------- */
 
 static uint32_t chance_state;
 

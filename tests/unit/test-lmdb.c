@@ -31,7 +31,7 @@ static const char *in_folder(const char *name)
     return paths[at];
 }
 
-/* ---- what liblmdb writes -------------------------------------------------------------------------- */
+/* ---- what liblmdb writes --------------------------------------------------------------------- */
 
 static const struct shape {
     const char *name;
@@ -115,7 +115,7 @@ static void write_shape(const struct shape *s)
     mdb_env_close(env);
 }
 
-/* ---- whole databases ------------------------------------------------------------------------------ */
+/* ---- whole databases ------------------------------------------------------------------------- */
 
 /* ferry's current record equals liblmdb's; otherwise the case ends. */
 static void same(const struct ferry__database *db, const MDB_val *key, const MDB_val *value)
@@ -187,7 +187,7 @@ static void records_are_those_of_liblmdb(void)
     CU_ASSERT(deepest > 3);
 }
 
-/* ---- files by hand -------------------------------------------------------------------------------- */
+/* ---- files by hand --------------------------------------------------------------------------- */
 
 static void put_le(unsigned char *to, uint64_t value, int bytes)
 {
@@ -350,7 +350,7 @@ static void a_pipe_is_not_waited_for(void)
     FX_FAILS(FERRY_EIO, ferry__database_open("/dev/zero", &db));
 }
 
-/* ---- mutants -------------------------------------------------------------------------------------- */
+/* ---- mutants --------------------------------------------------------------------------------- */
 
 static uint32_t chance_state;
 

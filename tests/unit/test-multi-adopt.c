@@ -86,7 +86,7 @@ static void a_read_only_block_beside_a_shared_one_is_not_written(void)
     wx_end();
 }
 
-/* ---- every way of a read-only block ------------------------------------------------------------ */
+/* ---- every way of a read-only block ---------------------------------------------------------- */
 
 #define PLACES 3 /* the host, the cpu, dev0 */
 #define OPS    (3 * PLACES + 2 + 2)

@@ -360,7 +360,7 @@ static void take_columns(const struct pattern *t, const struct values *v)
     }
 }
 
-/* ---- nets ---------------------------------------------------------------------------------------- */
+/* ---- nets ------------------------------------------------------------------------------------ */
 
 static void add_list(char *text, const char *field, const int64_t *n, int count)
 {

@@ -108,7 +108,7 @@ static void begin(void)
     fx_end();
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void every_allocation_of_opening_may_fail(void)
 {
@@ -172,7 +172,7 @@ static void a_settled_iteration_allocates_nothing(void)
     fx_end();
 }
 
-/* ---- a device that fails --------------------------------------------------------------------------- */
+/* ---- a device that fails --------------------------------------------------------------------- */
 
 typedef void (*fail)(void *sim, uint32_t call, uint64_t nth, int code);
 

@@ -10,9 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is no net, or no weights of one: one error with its place, and nothing half built. */
+/*
+ * Invalid net definitions and weights files: each gives one error that names its position, and
+ * leaves no partly constructed object.
+ */
 
-/* ---- texts ----------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *text;
@@ -106,9 +109,12 @@ static void a_text_cut_anywhere_is_an_error_or_a_net(void)
     }
 }
 
-/* ---- shapes ---------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* Inputs a, b, c of these axes, a layer that does not take them, and what its error says of them. */
+/*
+ * Opens a net with inputs a, b, c of these axes and a layer that rejects them, and checks the error
+ * message.
+ */
 static const struct {
     const char *type, *axes[3], *parameters;
     const char *says;
@@ -231,7 +237,9 @@ static const struct {
       "its mask has 60 elements for 48" },
 };
 
-/* A net of an Input layer for each of `n` strings of one-digit axes, and layer "it" on them. */
+/*
+ * A net with an Input layer for each of `n` strings of one-digit axes, and the layer "it" on them.
+ */
 static const char *net_of(const char *type, int n, const char *const *axes, const char *parameters)
 {
     static char text[2048];
@@ -254,7 +262,10 @@ static const char *net_of(const char *type, int n, const char *const *axes, cons
     return text;
 }
 
-/* Whether the latest error says "bottom k is", or "blob k is", these axes with their count. */
+/*
+ * Whether the latest error contains "bottom k is" or "blob k is" followed by these axes and their
+ * count.
+ */
 static bool is_said(const char *what, int k, const char *axes)
 {
     char shape[160];
@@ -294,7 +305,7 @@ static void shapes_that_do_not_fit_are_named_with_their_layer(void)
     }
 }
 
-/* Layers with parameters, whose bottom gets a shape that those were not made for. */
+/* Layers with parameters whose bottom later gets a shape that does not fit the parameters. */
 static const struct {
     const char *type, *parameters, *first, *then;
     const char *blob; /* the shape of parameter 0 */
@@ -349,7 +360,10 @@ static void a_bottom_and_the_parameters_that_it_does_not_fit_are_named(void)
     }
 }
 
-/* Of many bottoms the one that does not fit, and what it does not fit, are said; the line stays a line. */
+/*
+ * The error names the bottom, of many, that does not fit, and the shape it conflicts with; the
+ * message remains one line.
+ */
 static void of_many_bottoms_the_two_are_named(void)
 {
     static const char *const types[] = { "Concat", "Eltwise", "Filter" };
@@ -379,7 +393,7 @@ static void of_many_bottoms_the_two_are_named(void)
     }
 }
 
-/* What a type wants to be told before it looks at a shape. */
+/* The fields that a type requires before it checks a shape. */
 static const char *parameters_of(const char *type)
 {
     static const char *const wanted[][2] = {
@@ -416,7 +430,7 @@ static const char *parameters_of(const char *type)
     return "";
 }
 
-/* Every type on bottoms of all kinds: a net, or an error that says whose shapes and which. */
+/* Every type on bottoms of all kinds: the net opens, or the error names the layer and the shape. */
 static void check_type(const ferry_layer_type *type, const char *const *axes)
 {
     ferry_net_options o = { .struct_size = sizeof o };
@@ -461,7 +475,7 @@ static void every_type_says_which_shapes_it_does_not_take(void)
     fx_end();
 }
 
-/* ---- models ---------------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 static char path[] = "/tmp/ferry-bad-XXXXXX";
 
@@ -474,7 +488,7 @@ static void write_model(const char *bytes, size_t size)
     fclose(file);
 }
 
-/* What a net makes of ones. */
+/* The output of a net for an input of ones. */
 static float answer(ferry_net *net)
 {
     float *x = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
@@ -489,7 +503,10 @@ static float answer(ferry_net *net)
     return *y;
 }
 
-/* Cut anywhere it opens as a net, or is an error; as weights it changes all that it says, or nothing. */
+/*
+ * A definition truncated at any byte opens as a net or gives an error. Truncated weights change all
+ * parameters of their file or none.
+ */
 static void check_cut(ferry_device *dev, ferry_net *net, float before, float whole)
 {
     ferry_net *own = NULL;
@@ -540,9 +557,9 @@ static void a_model_cut_anywhere_is_an_error_or_a_net(void)
     fx_end();
 }
 
-/* ---- nothing ---------------------------------------------------------------------------------------- */
+/* ---- nothing --------------------------------------------------------------------------------- */
 
-/* A blob without elements goes through what would cut, turn and join it. */
+/* A blob without elements passes through the layers that slice, permute and concatenate it. */
 static void blobs_without_elements_go_through(void)
 {
     static const char *const texts[] = {
@@ -589,6 +606,6 @@ static const ferry_test_case cases[] = {
 
 int main(int argc, char **argv)
 {
-    setenv("FERRY_TEST_BACKENDS", "cpu", 1); /* no device has a part in it */
+    setenv("FERRY_TEST_BACKENDS", "cpu", 1); /* no device computes any part of it */
     return ferry_test_main_backends(argc, argv, "net bad", cases, FERRY_TEST_COUNT(cases));
 }

@@ -9,8 +9,9 @@
 #include <string.h>
 
 /*
- * Nets on a device whose kernels begin at multiples of 256 bytes (offset_alignment): what is cut out of, or
- * put into, a blob elsewhere is computed on the host, and all else where it was.
+ * Nets on a device whose kernels require bindings at multiples of 256 bytes (offset_alignment):
+ * operations on parts of a blob at other offsets are computed on the host, all other operations on
+ * the device.
  */
 
 #define INPUT(width)                                                                        \
@@ -32,7 +33,7 @@
     "layer { name: 'z' type: 'Convolution' bottom: 'k' top: 'z' convolution_param { "         \
     "num_output: 4 kernel_size: 3 weight_filler { type: 'xavier' } } }\n"
 
-static const char odd[] = INPUT("5") REST; /* a plane is 80 bytes */
+static const char odd[] = INPUT("5") REST; /* a plane has 80 bytes */
 static const char even[] = INPUT("16") REST;
 
 static ferry_net *open_net(ferry_device *dev, const char *text, bool learns)
@@ -77,7 +78,7 @@ static bool alike(const float *x, const float *y, int64_t count)
     return most > 0;
 }
 
-/* Whether a net computes what it does on the CPU. */
+/* Whether a net computes the same values as on the CPU. */
 static void agrees(ferry_net *net, const char *text, bool learns)
 {
     ferry_blob *out = ferry_net_output_at(net, 0), *in = ferry_net_input_at(net, 0);
@@ -86,11 +87,11 @@ static void agrees(ferry_net *net, const char *text, bool learns)
 
     if (ferry_runtime_get_device(wx_runtime(), "cpu", &cpu)) {
         ferry_test_skip("there is no cpu plugin to compare with");
-        pass(net, learns); /* its operations are looked at all the same */
+        pass(net, learns); /* the operations are prepared either way */
         return;
     }
     other = open_net(cpu, text, learns);
-    for (int i = 0; i < 2; i++) { /* and again, when all is where it was left */
+    for (int i = 0; i < 2; i++) { /* and again, with all replicas where the first pass left them */
         pass(net, learns);
         pass(other, learns);
         CU_ASSERT(alike(ferry_blob_host_data(ferry_net_output_at(other, 0)),
@@ -102,7 +103,7 @@ static void agrees(ferry_net *net, const char *text, bool learns)
     ferry_net_close(other);
 }
 
-/* Operations that are the host's, forward. */
+/* Number of operations that the forward pass computes on the host. */
 static int on_host(const ferry_net *net)
 {
     const struct ferry__program *p = net->stages[0].now;
@@ -120,7 +121,7 @@ static void slices_that_begin_elsewhere_are_the_hosts(void)
 
         wx_begin();
         net = open_net(wx_dev(0), odd, learns);
-        CU_ASSERT_EQUAL(on_host(net), 4); /* c and d out of a, e and d into q */
+        CU_ASSERT_EQUAL(on_host(net), 4); /* slices to c and d, concatenations of e and d to q */
         agrees(net, odd, learns);
         ferry_net_close(net);
         wx_end();
@@ -165,7 +166,7 @@ static void strict_names_the_layer_and_the_number(void)
     wx_end();
 }
 
-/* ---- how far blocks reach -------------------------------------------------------------------------- */
+/* ---- how far blocks reach -------------------------------------------------------------------- */
 
 #define BIG(side)                                                                              \
     "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 dim: " side \
@@ -182,7 +183,7 @@ static void strict_names_the_layer_and_the_number(void)
     "layer { name: 'p' type: 'Pooling' bottom: 's' top: 'p' pooling_param { kernel_size: 4 "   \
     "stride: 4 } }\n"
 
-/* Blobs of 48 KiB, of which a block of 64 holds one: an arena is several blocks. */
+/* Blobs of 48 KiB. A block of 64 KiB holds one, so an arena consists of several blocks. */
 static void a_plan_goes_on_in_another_block(void)
 {
     static const char text[] = BIG("32");
@@ -198,7 +199,9 @@ static void a_plan_goes_on_in_another_block(void)
     wx_end();
 }
 
-/* Columns of 162 KiB, for which no block is large enough: one channel's go at a time. */
+/*
+ * Column buffers of 162 KiB, which exceed the block size: they are computed one channel at a time.
+ */
 static void composed_operations_respect_the_largest_block(void)
 {
     static const char text[] =
@@ -230,7 +233,10 @@ static void a_blob_beyond_the_largest_block_is_refused_with_both_numbers(void)
     wx_end();
 }
 
-/* A program's own operation is told when it runs, and nothing is let go that was not taken. */
+/*
+ * A kernel that the program adds gets its error at the call to run, and no access is ended that was
+ * not begun.
+ */
 static void an_operation_elsewhere_is_refused_with_both_numbers(void)
 {
     const int64_t shape[2] = { 2, 2 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two-bottom Bias and Scale beside a Convolution, Deconvolution or InnerProduct, where one operand is smaller than
- * the other and is repeated: the expected values come from Caffe's definitions, by plain loops.
+ * Two-bottom Bias and Scale after a Convolution, Deconvolution or InnerProduct, where one operand
+ * is smaller than the other and is broadcast. The expected values come from Caffe's definitions, by
+ * plain loops.
  */
 #include "fixture.h"
 
@@ -28,7 +29,7 @@
 
 enum host { CONVOLUTION, DECONVOLUTION, INNER_PRODUCT };
 
-/* y = big ⊕ small, element i of which meets element i / inner % wide of the smaller operand. */
+/* y = big ⊕ small. Element i meets element i / inner % wide of the smaller operand. */
 struct pattern {
     const char *name, *text;
     enum host host;
@@ -85,7 +86,7 @@ static const struct pattern patterns[] = {
       DECONVOLUTION, 2, 2, 0, 2, 640, 2, true, false, true },
 };
 
-/* ---- expected values ----------------------------------------------------------------------------- */
+/* ---- expected values ------------------------------------------------------------------------- */
 
 static double weight_of(const float *w, const struct pattern *t, int64_t a, int64_t b, int64_t n_b,
                         int i, int k)
@@ -118,7 +119,7 @@ static void convolve(const struct pattern *t, const float *x, const float *w, co
                 }
 }
 
-/* h (2, 4, 10, 8) of x and w (3, 4, 2, 2): each element of x spreads over a window of its own. */
+/* h (2, 4, 10, 8) of x and w (3, 4, 2, 2): each element of x writes a window of its own. */
 static void deconvolve(const struct pattern *t, const float *x, const float *w, const float *bias,
                        double *h)
 {
@@ -185,7 +186,7 @@ static double worst_difference(const struct pattern *t, ferry_net *net)
     return worst;
 }
 
-/* ---- cases --------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void fill(ferry_blob *b, unsigned *state)
 {

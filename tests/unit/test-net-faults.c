@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * A simulated device that fails while a net runs on it: the error, and the net afterwards. And what
- * moves where the device lacks some kinds of operations, or all.
+ * A simulated device that fails while it runs a net: the error, and the state of the net
+ * afterwards. Also the transfers where the device lacks some or all kinds of operations.
  */
 
 static const char text[] =
@@ -64,7 +64,7 @@ static int run(ferry_net *net)
     return err || ferry_blob_host_data(ferry_net_output_at(net, 0)) ? err : ferry_last_error_code();
 }
 
-/* ---- failures -------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static struct {
     const struct sim_control *control;
@@ -96,7 +96,9 @@ static bool answers(ferry_net *net)
 
 typedef void (*fail)(void *sim, uint32_t call, uint64_t nth, int code);
 
-/* Two images, and then one: blobs have more room than is in use. */
+/*
+ * A batch of two images, then one of one image: the blobs have more capacity than elements in use.
+ */
 static void run_and_shrink(ferry_net *net)
 {
     FX_OK(ferry_blob_reshape4(ferry_net_input_at(net, 0), 2, 8, 9, 9));
@@ -107,7 +109,10 @@ static void run_and_shrink(ferry_net *net)
     FX_OK(run(net));
 }
 
-/* The nth call fails, up from the first, until none is left to; then, and each time before, it runs. */
+/*
+ * Lets call number n fail, for n = 0, 1, …, until no call fails. The net runs before each failure
+ * and after the last.
+ */
 static void fail_each(fail fails, uint32_t call, int code)
 {
     ferry_net *net = open_net(0, 0);
@@ -152,7 +157,10 @@ static void a_copy_that_fails_is_the_error_and_the_next_pass_is_right(void)
     fail_each(f.control->fail_later, SIM_CALL_MEMCPY, FERRY_EDEVICE);
 }
 
-/* The last case: it stays lost. What the net holds is on the host too, and it can move. */
+/*
+ * Must be the last case: the device remains lost. The replicas of the net are valid on the host
+ * too, so the net can move to another device.
+ */
 static void a_lost_device_is_the_error_and_the_net_moves_elsewhere(void)
 {
     ferry_net *net;
@@ -163,7 +171,8 @@ static void a_lost_device_is_the_error_and_the_net_moves_elsewhere(void)
     net = open_net(0, 0);
     feed(net);
     FX_OK(run(net));
-    for (int i = 0; i < ferry_net_layer_count(net); i++) /* as it has what was loaded */
+    for (int i = 0; i < ferry_net_layer_count(net); i++) /* because the host has a copy of what was
+                                                          * loaded */
         for (int k = 0; k < ferry_net_param_count(net, i); k++)
             CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(ferry_net_param_at(net, i, k)));
     f.control->lose(f.sim);
@@ -182,7 +191,9 @@ static void a_lost_device_is_the_error_and_the_net_moves_elsewhere(void)
     ferry_net_close(net);
 }
 
-/* One for the input on its way there, one for the operations, all of them: not one each. */
+/*
+ * One event for the transfer of the input and one for all operations, not one event per operation.
+ */
 static void a_pass_is_one_event_for_its_operations(void)
 {
     static const int plain[] = { 0, -1 };
@@ -209,7 +220,7 @@ static void a_pass_is_one_event_for_its_operations(void)
     fx_end();
 }
 
-/* ---- what moves ------------------------------------------------------------------------------------ */
+/* ---- what moves ------------------------------------------------------------------------------ */
 
 static int outermost(const struct ferry__program *p, int value)
 {
@@ -219,8 +230,9 @@ static int outermost(const struct ferry__program *p, int value)
 }
 
 /*
- * The least that the placement needs: each value goes to where it is read and is not, whole, once.
- * Beforehand the host has the input, and in the end the output.
+ * The smallest number of bytes that the placement requires: each value is copied once, completely,
+ * to each side that reads it and has no valid copy. Before the pass the input is on the host; after
+ * it the output is on the host.
  */
 static uint64_t least_of(const struct ferry__program *p)
 {
@@ -258,7 +270,7 @@ static uint64_t least_of(const struct ferry__program *p)
 static uint64_t moved(ferry_net *net)
 {
     feed(net);
-    FX_OK(run(net)); /* weights have gone to where they are needed */
+    FX_OK(run(net)); /* the weights have been copied to their users */
     feed(net);
     fx_mark();
     FX_OK(run(net));
@@ -275,7 +287,7 @@ static void no_more_moves_than_the_placement_needs(void)
     CU_ASSERT_EQUAL(bytes, least);
     CU_ASSERT(bytes <= unplanned);
     if (!strcmp(getenv("FERRY_TEST_BACKENDS"), "sim[ops=minimal]"))
-        CU_ASSERT_EQUAL(bytes, 0); /* all of it is the host's */
+        CU_ASSERT_EQUAL(bytes, 0); /* the host computes all of it */
     CU_ASSERT_DOUBLE_EQUAL(((const float *)ferry_blob_host_data(ferry_net_output_at(net, 0)))[0],
                            ((const float *)ferry_blob_host_data(ferry_net_output_at(plain, 0)))[0],
                            1e-6);
@@ -322,7 +334,10 @@ static const ferry_test_case minimal[] = {
     FERRY_TEST(squeezenet_moves_nothing_on_five_entries),
 };
 
-/* A plugin of one kind of operation: all others that sim's kernels compute are left out. */
+/*
+ * A plugin that has one kind of operation: all other kinds that the kernels of sim compute are
+ * excluded.
+ */
 static bool write_conf(int fd)
 {
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");

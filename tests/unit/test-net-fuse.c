@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * Layers that join others: each pattern beside the same net unfused, with parameters at random; and how
- * many operations are left of it.
+ * Fusion of layers: each pattern is compared with the same net without fusion, with random
+ * parameters, and the number of remaining operations is checked.
  */
 
 #define INPUT(shape) \
@@ -33,7 +33,7 @@
 
 struct pattern {
     const char *name, *text;
-    int operations; /* where convolutions take their epilogue's steps; copies at borders apart */
+    int operations; /* where convolutions apply the epilogue; without copies of borders */
 };
 
 static const struct pattern patterns[] = {
@@ -196,7 +196,7 @@ static void fill(ferry_blob *b, unsigned *state, float low, float high)
         to[i] = low + (high - low) * next(state);
 }
 
-/* Parameters between 0.1 and 1.1: variances too. */
+/* Parameters between 0.1 and 1.1, valid as variances too. */
 static void fill_net(ferry_net *net, unsigned seed)
 {
     for (int i = 0; i < ferry_net_layer_count(net); i++)
@@ -244,7 +244,7 @@ static bool takes_steps(void)
     return !strcmp(ferry_test_backend(), "cpu");
 }
 
-/* Without the copies at borders, which a plan brings. */
+/* The number of operations without the copies of borders, which a plan adds. */
 static void check_pattern(const struct pattern *t)
 {
     ferry_net *fused = open_text(t->text, 0, -1), *plain = open_text(t->text, -1, -1);
@@ -258,7 +258,7 @@ static void check_pattern(const struct pattern *t)
     FX_OK(ferry_net_forward(plain, NULL));
     FX_OK(ferry_net_forward(planned, NULL));
     good = same_outputs(fused, plain) && same_outputs(planned, plain);
-    fill_net(fused, 8); /* weights that come later are folded anew */
+    fill_net(fused, 8); /* weights that are loaded later are folded again */
     fill_net(plain, 8);
     fill_net(planned, 8);
     FX_OK(ferry_net_forward(fused, NULL));
@@ -368,7 +368,7 @@ static void only_kept_blobs_are_computed(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(a);
     CU_ASSERT_DOUBLE_EQUAL(a[11], b[11], 1e-6);
     if (takes_steps())
-        CU_ASSERT_EQUAL(operations(plain) - operations(net), 3); /* all in the convolution */
+        CU_ASSERT_EQUAL(operations(plain) - operations(net), 3); /* all within the convolution */
     ferry_net_close(net);
     ferry_net_close(plain);
     fx_end();
@@ -403,7 +403,7 @@ static void a_net_that_takes_anothers_parameters_folds_them(void)
     fx_end();
 }
 
-/* Parameters in other memory, which was written just as often. */
+/* Parameters in other memory with the same write count. */
 static void parameters_in_other_memory_are_folded_anew(void)
 {
     ferry_net *a = open_text(chain, 0, 0), *b = open_text(chain, 0, 0);

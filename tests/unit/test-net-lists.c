@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * Passes of a net that repeat: the device records the second one and replays the later ones. Sim
- * counts the lists that it submits in SIM_CALL_LIST. Answers of `query` that the host is faster.
+ * Repeated passes of a net: the device records the second pass and replays the later ones. Sim
+ * counts the lists that it submits in SIM_CALL_LIST. Also `query` answers that the host is faster.
  */
 
 static const char text[] =
@@ -36,7 +36,7 @@ static ferry_net *open_net(void)
     return net;
 }
 
-/* A pass over x whose elements depend on `seed`; its code. */
+/* Runs a pass over x, whose elements depend on `seed`; returns its code. */
 static int pass(ferry_net *net, int seed)
 {
     ferry_blob *input = ferry_net_input_at(net, 0);
@@ -56,7 +56,7 @@ static void result(ferry_net *net, float *out)
     memcpy(out, y, VALUES * sizeof *y);
 }
 
-/* Whether a pass over `seed` gives the bits that a net of its own gives in its first pass. */
+/* Whether a pass over `seed` gives the same bits as the first pass of another net. */
 static bool is_right(ferry_net *net, int seed)
 {
     float got[VALUES], wanted[VALUES];
@@ -70,7 +70,7 @@ static bool is_right(ferry_net *net, int seed)
     return !memcmp(got, wanted, sizeof got) && got[0] > 0;
 }
 
-/* ---- lists --------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void the_second_pass_is_recorded_and_later_ones_replayed(void)
 {
@@ -101,7 +101,7 @@ static void a_different_shape_has_its_own_list(void)
     lists = wx_calls(0, SIM_CALL_LIST);
     FX_OK(ferry_blob_reshape(ferry_net_input_at(net, 0), two, 4, NULL));
     FX_OK(pass(net, 1));
-    CU_ASSERT_EQUAL(wx_calls(0, SIM_CALL_LIST), lists); /* the new list's first pass */
+    CU_ASSERT_EQUAL(wx_calls(0, SIM_CALL_LIST), lists); /* the first pass with the new list */
     FX_OK(ferry_blob_reshape(ferry_net_input_at(net, 0), one, 4, NULL));
     CU_ASSERT(is_right(net, 7));
     ferry_net_close(net);
@@ -180,7 +180,7 @@ static void a_device_without_lists_gets_single_runs(void)
     wx_end();
 }
 
-/* ---- the cost of an operation ------------------------------------------------------------------ */
+/* ---- the cost of an operation ---------------------------------------------------------------- */
 
 static ferry_operation_tier tier_of(uint32_t kind)
 {

@@ -9,8 +9,9 @@
 #include <string.h>
 
 /*
- * A device is lost in the middle of a forward pass, behind each of its commands: the error, and the net
- * on another device afterwards. A lost device stays lost, so that each command has a world of its own.
+ * A device is lost in the middle of a forward pass, after each of its commands: the error, and the
+ * net on another device afterwards. A lost device remains lost, so each command has a world of its
+ * own.
  */
 
 static const char text[] =
@@ -26,7 +27,7 @@ static const char text[] =
     "layer { name: 's' type: 'Softmax' bottom: 'b' top: 'y' }\n";
 
 #define VALUES 5
-#define MOST   16 /* commands of a pass, at the most */
+#define MOST   16 /* the maximum number of commands of a pass */
 
 static ferry_net *open_net(void)
 {
@@ -47,7 +48,7 @@ static void feed(ferry_net *net)
         x[i] = (float)(i % 11) / 5 - 1;
 }
 
-/* The host has what the device computed with, as where weights were loaded. */
+/* Gives the host valid copies of the parameters, as after loading them. */
 static void bring_weights(ferry_net *net)
 {
     for (int i = 0; i < ferry_net_layer_count(net); i++)
@@ -55,7 +56,10 @@ static void bring_weights(ferry_net *net)
             CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(ferry_net_param_at(net, i, k)));
 }
 
-/* Runs so many commands of device 0, of those that wait, and loses it. How many waited. */
+/*
+ * Runs that many of the pending commands of device 0, then loses the device. Returns how many were
+ * pending.
+ */
 static uint64_t lose_behind(uint64_t n)
 {
     const struct sim_control *control = NULL;
@@ -109,7 +113,7 @@ static void the_loss_is_the_error_and_the_net_moves_on(void)
     CU_ASSERT(strstr(ferry_last_error(), "sim") != NULL);
     check_moved(net, wanted);
     ferry_net_close(net);
-    wx_run_all(); /* what the lost one had is never given back: there is no wx_end */
+    wx_run_all(); /* the lost device never gives its memory back, so there is no wx_end */
 }
 
 static const ferry_test_case cases[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Blobs of twelve axes, of which Caffe takes up to 32: every layer that does not care about the number of axes,
- * beside its definition by plain loops.
+ * Blobs of twelve axes (Caffe accepts up to 32): every layer that accepts any number of axes is
+ * compared with its definition in plain loops.
  */
 #include "fixture.h"
 
@@ -40,7 +40,7 @@ static double other_of(int64_t i)
     return (double)(i * 53 % 97 - 40) / 32;
 }
 
-/* y[i] and the derivative of y[i] by x[i], of x = value_of(i). */
+/* y[i] and the derivative of y[i] with respect to x[i], for x = value_of(i). */
 struct element {
     double y, slope;
 };
@@ -156,7 +156,7 @@ static const struct pattern patterns[] = {
     { ON_TWO("Bias", "bias_param { axis: 0 }"), plus },
 };
 
-/* ---- nets ---------------------------------------------------------------------------------------- */
+/* ---- nets ------------------------------------------------------------------------------------ */
 
 static ferry_net *opened(const char *text, int backward)
 {
@@ -181,7 +181,7 @@ static ferry_net *opened(const char *text, int backward)
     return net;
 }
 
-/* The gradient of y is other_of(i + 5), and what it is of x. */
+/* The gradient of y is other_of(i + 5); returns the gradient of x. */
 static const float *gradient(ferry_net *net)
 {
     ferry_blob *y = ferry_net_blob_find(net, "y");
@@ -232,9 +232,9 @@ static void layers_of_elements_take_twelve_axes(void)
     }
 }
 
-/* ---- layers that move elements --------------------------------------------------------------------- */
+/* ---- layers that move elements --------------------------------------------------------------- */
 
-/* The place of element i of a top in the bottom, where the top has these dims and steps in the bottom. */
+/* The offset in the bottom of element i of a top with these dimensions and steps in the bottom. */
 static int64_t place_of(int64_t i, const int64_t *top, const int64_t *step, int64_t start)
 {
     for (int a = AXES; a-- > 0; i /= top[a])

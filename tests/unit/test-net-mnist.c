@@ -6,8 +6,9 @@
 #include <string.h>
 
 /*
- * LeNets that others trained, on MNIST's 10,000 test images: as many right as Caffe has, image for image
- * the same count on every device. Outside the CPU the first thousand, or all with FERRY_TEST_LONG=1.
+ * Trained LeNets from other sources on MNIST's 10,000 test images: the number of correct images
+ * equals Caffe's, and is the same on every device. Devices other than the CPU classify the first
+ * thousand images, or all with FERRY_TEST_LONG=1.
  */
 
 #define BATCH 500
@@ -16,7 +17,7 @@
 
 static const struct {
     const char *prototxt, *weights;
-    int64_t right, right_of_few; /* the second is what the CPU finds */
+    int64_t right, right_of_few; /* the second is the CPU's result */
 } lenets[] = {
     { "nets/lenet/lenet.prototxt", "nets/lenet/lenet_iter_10000.caffemodel", 9914, 990 },
     { "nets/lenet_everpeace/lenet.prototxt", "nets/lenet_everpeace/lenet_iter_10000.caffemodel",
@@ -25,7 +26,7 @@ static const struct {
       9893, 989 },
 };
 
-/* The images in three files, in their order. */
+/* The images, stored in three files, in their order. */
 static const char *const files[] = { "nets/train/train_a.h5", "nets/train/train_b.h5",
                                      "nets/train/test.h5" };
 
@@ -56,7 +57,7 @@ static int64_t largest_of(const float *row, int n)
     return best;
 }
 
-/* How many of images first … first + n − 1 the net has right; −1 where it fails. */
+/* How many of images first … first + n − 1 the net classifies correctly; −1 on failure. */
 static int64_t right_of(ferry_net *net, const struct images *images, int64_t first, int64_t n)
 {
     const float *pixels = ferry_blob_host_data(images->pixels), *labels, *scores;
@@ -152,7 +153,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(lenet_has_as_many_digits_right_as_caffe),
 };
 
-/* A plugin's options change nothing about what is counted here: each device once. */
+/* The options of a plugin do not change these counts: each device is used once. */
 static void drop_variants(void)
 {
     const char *given = getenv("FERRY_TEST_BACKENDS");

@@ -6,15 +6,15 @@
 #include <string.h>
 
 /*
- * Real models beside what Caffe computed of them: MODEL/CASE.npz holds input/NAME, and blob/NAME after
- * the forward pass.
+ * Published models compared with Caffe's results: MODEL/CASE.npz holds input/NAME, and blob/NAME
+ * after the forward pass.
  */
 
 #define TOLERANCE 1e-4
 
 struct model {
     const char *folder, *prototxt, *weights, *numbers;
-    bool large; /* not under a sanitizer or valgrind */
+    bool large; /* skipped under a sanitizer or valgrind */
 };
 
 static const struct model models[] = {
@@ -46,7 +46,9 @@ static const struct model models[] = {
     { "wechat_sr", "sr.prototxt", "sr.caffemodel", "cv", true },
 };
 
-/* MODEL/NAME below the folder of data, or NULL and the case is skipped. */
+/*
+ * The path of MODEL/NAME in the data folder; NULL if there is none, and then the case is skipped.
+ */
 static const char *path_of(const struct model *m, const char *name, const char *suffix,
                            char path[1024])
 {
@@ -95,7 +97,7 @@ static bool is_output(const ferry_net *net, const char *name)
     return false;
 }
 
-/* Every blob, or those that the net lets be seen: its outputs among them. */
+/* Every blob that the net makes visible; the outputs are among them. */
 static bool compare(ferry_net *net, ferry_io *io, const struct model *m, bool all)
 {
     const ferry_io_entry *entry;
@@ -193,11 +195,11 @@ static void planned_and_fused_it_computes_the_same(void)
     check_models(check_fused);
 }
 
-/* ---- ten images at once -------------------------------------------------------------------------- */
+/* ---- ten images at once ---------------------------------------------------------------------- */
 
 #define TEN 10
 
-/* The images of an entry, over and over, until there are ten. */
+/* Repeats the images of an entry until there are ten. */
 static void fill_ten(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b)
 {
     int64_t shape[FERRY_MAX_AXES], items = entry->shape[0], each = entry->count / items;
@@ -212,7 +214,7 @@ static void fill_ten(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b)
         FX_OK(ferry_io_read_values(io, entry, i % items * each, each, to + i * each));
 }
 
-/* Whether each of ten is what Caffe computed of the one image. */
+/* Whether each of the ten results equals Caffe's result for the one image. */
 static bool same_ten(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b,
                      const struct model *m)
 {
@@ -257,7 +259,7 @@ static bool feed_or_compare_ten(const struct model *m, ferry_net *net, ferry_io 
     return good;
 }
 
-/* Those with small images, where ten take no minutes. */
+/* The entries with small images, for which ten images take less than a minute. */
 static bool check_ten(const struct model *m, const char *path, const char *weights, ferry_io *io)
 {
     ferry_net *net = NULL;

@@ -13,7 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Every allocation of a net fails once: opening, loading, running, other shapes. And that none is made. */
+/*
+ * Every allocation of a net fails once: when it is opened, loaded, run and reshaped. Also checks
+ * that repeated passes allocate nothing.
+ */
 
 static const char text[] =
     "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 dim: 6 dim: 6 } "
@@ -54,7 +57,7 @@ static void shape(ferry_net *net, int64_t n, int64_t side)
         to[i] = (float)(i % 7) - 3;
 }
 
-/* A pass and its output, read. */
+/* Runs a pass and reads its output. */
 static int run(ferry_net *net)
 {
     int err = ferry_net_forward(net, NULL);
@@ -63,8 +66,9 @@ static int run(ferry_net *net)
 }
 
 /*
- * Every one on the CPU, and with FERRY_TEST_LONG everywhere; elsewhere each seventh, from another one
- * each time, so that all have had their turn after some runs. FERRY_TEST_SEED repeats it.
+ * Every allocation on the CPU, and on all backends with FERRY_TEST_LONG; otherwise every seventh,
+ * from a different first one in each run, so that several runs cover all. FERRY_TEST_SEED repeats a
+ * run.
  */
 #define STEP 7u
 
@@ -102,7 +106,10 @@ static bool answers(ferry_net *net, const float *wanted, int64_t n)
     return got != NULL;
 }
 
-/* Whether the very first look at the layer types needs no memory: without, no net would ever open. */
+/*
+ * The first lookup of the layer types must not depend on memory, because its failure would prevent
+ * every net from opening.
+ */
 static bool types_were_there;
 
 static void the_layer_types_are_there_without_memory(void)
@@ -129,10 +136,13 @@ static void every_allocation_of_opening_may_fail(void)
         ferry_net_close(net);
         fx_end();
     }
-    CU_ASSERT(n > 100); /* so many there are at the least */
+    CU_ASSERT(n > 100); /* the minimum number of allocations */
 }
 
-/* Of the first pass, and of one with another shape: the net answers once there is memory again. */
+/*
+ * Failures during the first pass and during one with another shape: the net computes again once
+ * memory is available.
+ */
 static void every_allocation_of_running_may_fail(void)
 {
     ferry_device *dev = fx_device();
@@ -209,7 +219,7 @@ static void every_allocation_of_loading_may_fail(void)
     fx_end();
 }
 
-/* A save that fails leaves the file that was there, and none beside it. */
+/* A save that fails leaves the existing file unchanged and leaves no other file behind. */
 static void every_allocation_of_saving_may_fail(void)
 {
     static const ferry_io_format formats[] = { FERRY_IO_CAFFEMODEL, FERRY_IO_NPZ };
@@ -247,13 +257,13 @@ static void every_allocation_of_saving_may_fail(void)
         CU_ASSERT(n > 5);
         FX_OK(run(net));
         unlink(path);
-        CU_ASSERT_EQUAL(rmdir(folder), 0); /* nothing lies beside it */
+        CU_ASSERT_EQUAL(rmdir(folder), 0); /* the folder contains nothing else */
     }
     ferry_net_close(net);
     fx_end();
 }
 
-/* Settled passes, and shapes that come back, make none: the first one would fail. */
+/* Repeated passes, and shapes used before, allocate nothing: the first allocation would fail. */
 static void a_repeated_pass_allocates_nothing(void)
 {
     static const int64_t sides[] = { 6, 3, 7, 5, 4, 8, 9, 10 };
@@ -266,13 +276,15 @@ static void a_repeated_pass_allocates_nothing(void)
         ferry_test_skip("an asynchronous queue makes an event for each segment");
         return;
     }
-    o.keep = (const char *const[]){ "s" }; /* ArgMax takes room for itself */
+    o.keep = (const char *const[]){ "s" }; /* ArgMax allocates temporary memory */
     o.keep_count = 1;
     o.only = true;
     FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
     for (round = 0; round < 3; round++)
         for (i = 0; i < 2 * FERRY_TEST_COUNT(sides); i++) {
-            /* the inner product fixes the elements of an item: other numbers of items */
+            /*
+             * the inner product determines the elements of an item, so the number of items changes
+             */
             shape(net, sides[i / 2], 6);
             if (round)
                 oom_arm(1);

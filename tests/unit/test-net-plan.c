@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a program's values take: who shares memory with whom, how much there is, what lies where. */
+/*
+ * The memory plan of a program's values: which values share memory, how much memory there is, and
+ * the layout of each value.
+ */
 
 #define INPUT                                                                                \
     "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 8 dim: 16 " \
@@ -34,7 +37,7 @@ static void add(char *text, size_t size, const char *fmt, int a, int b)
     snprintf(text + used, size - used, fmt, a, b);
 }
 
-/* Blocks of a residual net: two convolutions and what came before. */
+/* Blocks of a residual net: two convolutions plus their input. */
 static char *residual(int blocks)
 {
     size_t size = 4096 + (size_t)blocks * 1024;
@@ -73,7 +76,7 @@ static uint64_t bytes(const struct ferry__value *v)
     return (uint64_t)v->count * 4;
 }
 
-/* What activations take, by what all blobs hold that are no aliases. */
+/* The bytes of activations, and the bytes of all blobs that are not aliases. */
 static double ratio(const ferry_net *net)
 {
     double taken = 0, all = 0;
@@ -132,7 +135,7 @@ static void blobs_that_never_live_together_share_memory(void)
     fx_end();
 }
 
-/* Of those that live together; each has two pages. */
+/* The number of values that are live at the same time; each has two pages. */
 static void values_of_whole_pages_begin_at_different_places_of_theirs(void)
 {
     char *text = residual(2);
@@ -180,7 +183,7 @@ static void real_nets_take_a_third_at_most(void)
     }
 }
 
-/* ---- layouts -------------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 static const char fire[] = INPUT
     "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' convolution_param { num_output: 4 "
@@ -214,14 +217,17 @@ static void concatenations_are_written_in_place_channels_last(void)
     CU_ASSERT_EQUAL(copies, 0);
     CU_ASSERT_EQUAL(within, 2);
     if (likes_last()) {
-        CU_ASSERT_EQUAL(borders, 2); /* the input, and the output */
+        CU_ASSERT_EQUAL(borders, 2); /* the input and the output */
         CU_ASSERT_EQUAL(last, 6);    /* x', a, b, c, o, y' */
     }
     ferry_net_close(net);
     fx_end();
 }
 
-/* What is cut along the channels, once more and along the images; one of the parts is changed in place. */
+/*
+ * A blob is sliced along the channels, and another along the images; one of the slices is changed
+ * in place.
+ */
 static const char cut[] =
     "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 8 dim: 3 dim: 5 } "
     "} }\n"
@@ -238,7 +244,7 @@ static const char cut[] =
     "layer { name: 'q' type: 'Concat' bottom: 'p' bottom: 'h' top: 'q' }\n"
     "layer { name: 'z' type: 'TanH' bottom: 'q' top: 'z' }\n";
 
-/* Without fusion and plan. */
+/* The result without fusion and plan. */
 static ferry_net *open_bare(const char *text)
 {
     ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
@@ -250,7 +256,7 @@ static ferry_net *open_bare(const char *text)
     return net;
 }
 
-/* Whether two nets of one text have the same outputs of the same input. */
+/* Whether two nets with the same definition have the same outputs for the same input. */
 static bool agree(ferry_net *a, ferry_net *b)
 {
     ferry_net *nets[2] = { a, b };
@@ -285,7 +291,8 @@ static void slices_are_looked_at_where_they_are(void)
     for (int i = 0; i < p->n_values; i++)
         within += p->values[i].within >= 0;
     CU_ASSERT_EQUAL(copies + within, 9);
-    CU_ASSERT(copies <= 3); /* d, which is changed; h to q, and p where its channels are last */
+    CU_ASSERT(copies <= 3); /* d, which is changed; h to q, and p where its channels are innermost
+                             */
     CU_ASSERT(agree(net, whole));
     CU_ASSERT_EQUAL(collisions(net), 0);
     ferry_net_close(net);
@@ -293,7 +300,7 @@ static void slices_are_looked_at_where_they_are(void)
     fx_end();
 }
 
-/* ---- what moves ------------------------------------------------------------------------------------ */
+/* ---- what moves ------------------------------------------------------------------------------ */
 
 static uint64_t moved_by_a_pass(ferry_net *net)
 {
@@ -307,7 +314,9 @@ static uint64_t moved_by_a_pass(ferry_net *net)
     return fx_bytes();
 }
 
-/* What the host computes moves nothing; what the device does, its input and its output. */
+/*
+ * Layers on the host transfer nothing; layers on the device transfer their input and their output.
+ */
 static void no_more_moves_than_has_to(void)
 {
     ferry_net *net = open_text(fire, NULL);
@@ -322,14 +331,17 @@ static void no_more_moves_than_has_to(void)
     least = host ? 0
                  : 4 * (uint64_t)(ferry_blob_element_count(ferry_net_input_at(net, 0)) +
                                   ferry_blob_element_count(ferry_net_output_at(net, 0)));
-    moved_by_a_pass(net); /* weights go there once */
+    moved_by_a_pass(net); /* weights are copied once */
     if (fx_discrete() && (host || own))
         CU_ASSERT_EQUAL(moved_by_a_pass(net), least);
     ferry_net_close(net);
     fx_end();
 }
 
-/* One layer elsewhere: its input goes there, and its output comes back, each of exactly its size. */
+/*
+ * One layer on the other device: its input is copied there, its output is copied back, each with
+ * its exact size.
+ */
 static void a_layer_elsewhere_moves_its_own_blobs(void)
 {
     ferry_net *plain = open_text(fire, NULL), *net;
@@ -347,9 +359,9 @@ static void a_layer_elsewhere_moves_its_own_blobs(void)
     before = moved_by_a_pass(plain);
     after = moved_by_a_pass(net);
     if (plain->stages[0].now->items[plain->stages[0].now->n_items - 1].tier == FERRY_TIER_HOST)
-        CU_ASSERT_EQUAL(after, before) /* all of it is the host's already */
+        CU_ASSERT_EQUAL(after, before) /* the host has all of it already */
     else
-        CU_ASSERT_EQUAL(after - before, 4u * 16 * 16 * (4 + 6)); /* a there, c back */
+        CU_ASSERT_EQUAL(after - before, 4u * 16 * 16 * (4 + 6)); /* a to the device, c back */
     ferry_net_close(plain);
     ferry_net_close(net);
     fx_end();

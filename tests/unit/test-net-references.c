@@ -7,16 +7,19 @@
 #include <string.h>
 
 /*
- * What others computed: OpenCV 4.14 of nets with layers that Caffe lacks, detections among them, and
- * Caffe of one layer each, as OpenCV's own tests have it.
+ * Reference results of other implementations: OpenCV 4.14 for nets with layers that Caffe lacks,
+ * detection layers among them, and Caffe for single layers, from OpenCV's own tests.
  */
 
 #define TOLERANCE 1e-4
 
-/* The input is the array of that name of a file, or its one; the outputs are the others, or another's. */
+/*
+ * The input is the array with that name in a file, or the file's only array; the outputs are the
+ * other arrays, or the one of another file.
+ */
 static const struct reference {
     const char *prototxt, *weights, *in_file, *in_array, *out_file;
-    bool large; /* not under a sanitizer or valgrind */
+    bool large; /* skipped under a sanitizer or valgrind */
 } references[] = {
     { "wechat_detect/detect.prototxt", "wechat_detect/detect.caffemodel",
       "wechat_detect/detect.opencv_ref.npz", "input", "wechat_detect/detect.opencv_ref.npz", true },
@@ -45,7 +48,7 @@ static const struct reference {
 #undef LAYER
 };
 
-/* The path of a file below nets/, to be freed; NULL and the case is skipped. */
+/* The path of a file in nets/, to be freed; NULL if there is none, and then the case is skipped. */
 static char *path_of(const char *name)
 {
     char relative[512];
@@ -67,7 +70,7 @@ static ferry_io *open_file(const char *name)
     return io;
 }
 
-/* The array of that name, or the one that a file without names has. */
+/* The array with that name, or the only array of a file without names. */
 static const ferry_io_entry *array_of(ferry_io *io, const char *name)
 {
     const ferry_io_entry *entry = NULL;
@@ -90,7 +93,10 @@ static bool feed(ferry_net *net, const struct reference *r)
     return true;
 }
 
-/* OpenCV has as many rows as keep_top_k allows, zeros where nothing was found; ours are what was. */
+/*
+ * OpenCV returns keep_top_k rows and fills those without a detection with zeros; ferry returns the
+ * detections only.
+ */
 static bool same_rows(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b)
 {
     int64_t rows = entry->count / 7, ours = ferry_blob_dim(b, 2), i;

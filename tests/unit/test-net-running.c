@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * BatchNorm's running statistics where a forward pass fails: they are those of before, all of them, and the
- * next pass moves them as if nothing had been.
+ * Running statistics of BatchNorm when a forward pass fails: all of them keep the values from
+ * before the pass, and the next pass updates them as if there had been no failure.
  */
 
 static const char text[] =
@@ -25,10 +25,10 @@ static const char text[] =
     "layer { name: 'b2' type: 'BatchNorm' bottom: 'y' top: 'y' }\n"
     "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'y' bottom: 't' top: 'l' }\n";
 
-#define NUMBERS 14 /* two layers: three means, three variances, a factor */
+#define NUMBERS 14 /* two layers, each with three means, three variances and a factor */
 #define PASSES  5
 
-/* What the statistics are after so many passes of a net to which nothing happens. */
+/* The statistics after that many passes of a net without failures. */
 static float states[PASSES + 1][NUMBERS];
 
 static int open_net(ferry_net **out)
@@ -65,7 +65,7 @@ static int read_state(ferry_net *net, float *out)
     return 0;
 }
 
-/* After how many passes the statistics are like that; −1: after none. */
+/* The number of passes after which the statistics have these values; −1 if there is none. */
 static int passes_of(ferry_net *net)
 {
     float now[NUMBERS];
@@ -101,7 +101,7 @@ static void begin(void)
     fx_end();
 }
 
-/* The second or the third pass fails; the next one is right. */
+/* The second or the third pass fails; the next pass gives the correct statistics. */
 static void check_after(ferry_net *net, int err, int code, int before)
 {
     CU_ASSERT(err == 0 || err == code);
@@ -132,14 +132,17 @@ static void every_allocation_of_a_pass_may_fail(void)
     fx_end();
 }
 
-/* ---- a device that fails --------------------------------------------------------------------------- */
+/* ---- a device that fails --------------------------------------------------------------------- */
 
 static const struct sim_control *control;
 static void *sim;
 
-#define CALLS 20 /* of a kind in a pass: more than there are */
+#define CALLS 20 /* more than the calls of one kind in a pass */
 
-/* The nth call of a pass fails, up from the first; the first pass, or the second. How many passes did. */
+/*
+ * Call number n of the first or the second pass fails, for n = 0, 1, … Returns how many passes
+ * failed.
+ */
 static int fail_each(uint32_t call, int before)
 {
     int failed = 0;
@@ -155,7 +158,8 @@ static int fail_each(uint32_t call, int before)
         control->fail_next(sim, call, nth, FERRY_EDEVICE);
         err = ferry_net_forward(net, NULL);
         control->fail_next(sim, call, 0, 0);
-        if (call == SIM_CALL_RUN && nth == 1) /* of a segment that ends with another layer */
+        if (call == SIM_CALL_RUN && nth == 1) /* of a segment whose last operation belongs to
+                                               * another layer */
             CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "layer \"b1\" (BatchNorm)"));
         check_after(net, err, FERRY_EDEVICE, before);
         ferry_net_close(net);
@@ -176,8 +180,8 @@ static void a_device_failure_leaves_them_unchanged(void)
 }
 
 /*
- * A call that was accepted fails when it runs. Whoever reads is told; once a pass has succeeded again the
- * statistics are those of so many passes, all of them.
+ * An accepted call fails when it runs. The reader gets the error; after the next successful pass
+ * all statistics are those of that many passes.
  */
 static void fail_each_late(uint32_t call)
 {

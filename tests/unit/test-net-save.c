@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Nets into files and back, on each backend. */
+/* Nets written to files and read back, on each backend. */
 
 static const char text[] =
     "name: 'kept' input: 'x' input_shape { dim: 2 dim: 3 dim: 5 dim: 5 }\n"
@@ -50,7 +50,7 @@ static ferry_net *open_text(const char *prototxt, uint64_t seed)
     return net;
 }
 
-/* What a net makes of an input that is always the same: 2 × 4 values. */
+/* The outputs of a net for a constant input: 2 × 4 values. */
 static void answer(ferry_net *net, float out[8])
 {
     ferry_blob *x = ferry_net_blob_find(net, "x"), *y = ferry_net_blob_find(net, "y");
@@ -117,7 +117,7 @@ static void a_caffemodel_is_a_net_without_its_prototxt(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(other);
     answer(other, got);
     CU_ASSERT(memcmp(wanted, got, sizeof got) == 0);
-    /* and once more: what was opened from a caffemodel keeps its definition too */
+    /* once more: a net opened from a caffemodel keeps its definition too */
     FX_OK(ferry_net_save(other, in_folder("m.caffemodel"), FERRY_IO_CAFFEMODEL));
     ferry_net_close(other);
     FX_OK(ferry_net_open(dev, path, NULL, &other));
@@ -158,7 +158,7 @@ static void the_definition_is_whole_but_for_second_layers_of_one_name(void)
     FX_OK(ferry_proto_open(path, "NetParameter", NULL, &file));
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     CU_ASSERT_STRING_EQUAL(ferry_proto_string(file, "name", 0, NULL), "kept");
-    /* of another phase, without parameters: it stays, with its rule */
+    /* a layer of another phase, without parameters, is saved with its rule */
     CU_ASSERT_EQUAL_FATAL(layers_named(file, "labels", &layer), 1);
     CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "include"), 1);
     CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "blobs"), 0);
@@ -167,7 +167,7 @@ static void the_definition_is_whole_but_for_second_layers_of_one_name(void)
         ferry_proto_integer(ferry_proto_message(layer, "inner_product_param", 0), "num_output", 0),
         4);
     CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "blobs"), 2);
-    /* shared parameters stand under each layer */
+    /* shared parameters are saved with each layer */
     CU_ASSERT_EQUAL_FATAL(layers_named(file, "again", &layer), 1);
     CU_ASSERT_EQUAL(ferry_proto_value_count(layer, "blobs"), 2);
     CU_ASSERT_EQUAL_FATAL(layers_named(file, "c", &layer), 1);

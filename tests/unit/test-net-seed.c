@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ferry_net_seed: what an open net leaves to chance begins anew; and DummyData that is constant. */
+/*
+ * ferry_net_seed: the random state of an open net begins again; and DummyData with constant values.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
 
@@ -45,8 +47,8 @@ static ferry_net *open_text(const char *text, uint64_t seed)
 }
 
 /*
- * Two nets of different seeds, then of one: what they draw from then on is the same. So it is behind passes of a
- * different number, where no records are read.
+ * Two nets opened with different seeds, then given one seed: later random values are the same. This
+ * holds after different numbers of passes too, unless the nets read records.
  */
 static void check_seeded(const char *text, bool records)
 {
@@ -98,7 +100,10 @@ static void dummy_data_draws_by_the_latest_seed(void)
         false);
 }
 
-/* The parameters are those of the seed with which the net was opened, read before or after. */
+/*
+ * The parameters are those of the seed with which the net was opened, whether they are read before
+ * or after.
+ */
 static void parameters_keep_their_values(void)
 {
     const char *text =
@@ -118,9 +123,9 @@ static void parameters_keep_their_values(void)
     fx_end();
 }
 
-/* ---- shuffled records ------------------------------------------------------------------------------ */
+/* ---- shuffled records ------------------------------------------------------------------------ */
 
-/* A list of 64 pictures whose labels are their lines. */
+/* A list of 64 images whose labels are their line numbers. */
 static void write_list(const char *path)
 {
     FILE *list = fopen(path, "w");
@@ -149,7 +154,7 @@ static void shuffled_records_follow_the_latest_seed(void)
     unlink(path);
 }
 
-/* ---- constants ------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static void constants_are_there_before_the_first_forward(void)
 {
@@ -162,7 +167,7 @@ static void constants_are_there_before_the_first_forward(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(y);
     for (int i = 0; i < COUNT; i++)
         CU_ASSERT_EQUAL(y[i], 3);
-    y[5] = 4; /* as in Caffe a constant is filled once: a program may give it other values */
+    y[5] = 4; /* as in Caffe a constant is filled once: a program may write other values */
     FX_OK(ferry_net_forward(net, NULL));
     y = ferry_blob_mutable_host_data(ferry_net_blob_find(net, "y"));
     CU_ASSERT_EQUAL(y[5], 4);

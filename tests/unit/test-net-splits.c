@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Splits that a net inserts: their errors name them, and nets in which one blob has very many users are opened and run
- * in a time that grows with their size.
+ * Splits that a net inserts: error messages name them, and nets in which one blob has very many
+ * users open and run in a time proportional to their size.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
@@ -53,9 +53,9 @@ static ferry_net *open_text(const struct text *t)
     return net;
 }
 
-/* ---- many users ------------------------------------------------------------------------------------ */
+/* ---- many users ------------------------------------------------------------------------------ */
 
-/* Opens a net, gives x the values 1 and −2 and runs it twice; in seconds. */
+/* Opens a net, sets x to 1 and −2 and runs it twice; returns the seconds. */
 static ferry_net *run(const struct text *t, double *out_seconds)
 {
     double begin = now();
@@ -152,7 +152,7 @@ static void a_chain_of_twenty_thousand_layers(void)
     fx_end();
 }
 
-/* ---- errors ---------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static int refuse(ferry_layer *layer)
 {
@@ -176,7 +176,7 @@ static int count_in(const char *text, const char *what)
     return n;
 }
 
-/* A failure of a split of blob `blob`, one that the type names itself or does not. */
+/* The failure of a split of blob `blob`, in an error message of the type's own or of the net's. */
 static void check_named(const char *blob, int (*reshape)(ferry_layer *))
 {
     const ferry_layer_type *own = ferry_layer_type_find("Split");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Nets of several threads that take the parameters of one source, which no thread has filled yet. */
+/*
+ * Nets of several threads that share the parameters of one source net while no thread has filled
+ * them yet.
+ */
 #define _GNU_SOURCE
 #include "fixture.h"
 
@@ -21,7 +24,7 @@ static const char text[] =
     "weight_filler { type: 'xavier' } bias_filler { type: 'constant' value: 0.5 } } }\n";
 
 static pthread_barrier_t barrier;
-static atomic_int wrong; /* CUnit's assertions are not for several threads */
+static atomic_int wrong; /* CUnit's assertions are not thread-safe */
 static ferry_device *device;
 static ferry_net *source;
 static float results[THREADS][OUTPUTS];

@@ -16,7 +16,7 @@
 
 static const char *const everything[] = { "*" };
 
-/* With every blob to be looked at. */
+/* Opens a net with all blobs visible. */
 static ferry_net *open_text(const char *text)
 {
     ferry_net_options o = { .struct_size = sizeof o,
@@ -42,7 +42,7 @@ static void feed(ferry_net *net, const char *name, const float *values)
     memcpy(to, values, (size_t)ferry_blob_element_count(b) * sizeof *to);
 }
 
-/* To 1e-5, of what is larger than 1 relatively. */
+/* To 1e-5; values above 1 are compared relatively. */
 static bool holds(ferry_net *net, const char *name, int64_t n, const float *wanted)
 {
     ferry_blob *b = ferry_net_blob_find(net, name);
@@ -57,7 +57,7 @@ static bool holds(ferry_net *net, const char *name, int64_t n, const float *want
     return true;
 }
 
-/* ---- computing ---------------------------------------------------------------------------------- */
+/* ---- computing ------------------------------------------------------------------------------- */
 
 static void a_chain_of_layers_computes(void)
 {
@@ -82,7 +82,7 @@ static void another_shape_of_the_input_reshapes_the_rest_and_comes_back(void)
     ferry_net *net = open_text(text);
     int i;
 
-    for (i = 0; i < 20; i++) { /* more often than shapes are kept prepared */
+    for (i = 0; i < 20; i++) { /* more than the number of prepared shapes that are kept */
         int64_t wide = 3 + i % 11;
         float values[2 * 13];
         ferry_blob *x = ferry_net_input_at(net, 0);
@@ -119,7 +119,7 @@ static void a_blob_with_two_consumers_is_split_by_caffes_names(void)
     CU_ASSERT_EQUAL(ferry_net_get_layer_info(net, 99, &info), FERRY_EINVAL);
     info = (ferry_net_layer_info){ .struct_size = offsetof(ferry_net_layer_info, needs_backward),
                                    .needs_backward = 77 };
-    FX_OK(ferry_net_get_layer_info(net, 1, &info)); /* a caller who knows less of it */
+    FX_OK(ferry_net_get_layer_info(net, 1, &info)); /* a caller compiled with a shorter structure */
     CU_ASSERT_STRING_EQUAL(info.type, "Split");
     CU_ASSERT_EQUAL(info.needs_backward, 77);
     ferry_net_close(net);
@@ -144,7 +144,7 @@ static void layers_of_another_phase_are_left_out(void)
     ferry_net_close(net);
 }
 
-/* ---- parameters --------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static void parameters_of_one_name_are_one(void)
 {
@@ -205,7 +205,7 @@ static void a_seed_gives_the_same_parameters_on_every_device(void)
     ferry_net_close(net);
 }
 
-/* ---- sharing and moving ------------------------------------------------------------------------- */
+/* ---- sharing and moving ---------------------------------------------------------------------- */
 
 static void a_net_shares_anothers_parameters(void)
 {
@@ -216,7 +216,7 @@ static void a_net_shares_anothers_parameters(void)
     feed(b, "x", (float[]){ 1, 1, 1, 1, 1, 1 });
     FX_OK(ferry_net_forward(b, NULL));
     CU_ASSERT(holds(b, "c", 4, (float[]){ -0.5f, -0.5f, -0.5f, -0.5f }));
-    ferry_net_close(a); /* what is shared lives on */
+    ferry_net_close(a); /* the shared parameters outlive the net */
     FX_OK(ferry_net_forward(b, NULL));
     CU_ASSERT(holds(b, "c", 4, (float[]){ -0.5f, -0.5f, -0.5f, -0.5f }));
     ferry_net_close(b);
@@ -263,7 +263,10 @@ static void shape_x(ferry_net *net, int64_t height, int64_t width)
                              NULL));
 }
 
-/* Caffe's forward from layer to layer, with which deepdream runs a classifier on pictures of any size. */
+/*
+ * Caffe's forward from layer to layer, with which deepdream runs a classifier on images of any
+ * size.
+ */
 static void a_part_of_a_net_reshapes_no_other_layer(void)
 {
     ferry_net *net = open_text(chain);
@@ -280,16 +283,16 @@ static void a_part_of_a_net_reshapes_no_other_layer(void)
     feed(net, "x", (float[]){ 1, 2, 3, 4, 5, 6 });
     FX_OK(ferry_net_forward(net, NULL));
     CU_ASSERT(holds(net, "y", 1, (float[]){ 10 }));
-    shape_x(net, 2, 4); /* layers before the part keep their shapes too */
+    shape_x(net, 2, 4); /* layers before the range keep their shapes too */
     FX_OK(ferry_net_forward_range(net, "relu", NULL, NULL));
     CU_ASSERT(holds(net, "c", 4, (float[]){ -0.25f, 3, -0.25f, 3 }));
     CU_ASSERT(holds(net, "y", 1, (float[]){ 11 }));
     ferry_net_close(net);
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-/* A file of weights for the chain, with one layer that it has not; `wide`: of a wrong shape. */
+/* A weights file for the chain with one layer that the chain lacks; `wide`: with a wrong shape. */
 static void write_weights(const char *path, int64_t wide)
 {
     ferry_blob *w = FX_BLOB(FERRY_F32, 2, 1, 2, wide), *b = FX_BLOB(FERRY_F32, 2);
@@ -340,9 +343,12 @@ static void weights_are_loaded_by_layer_and_reported(void)
     unlink(path);
 }
 
-/* ---- what cannot be ----------------------------------------------------------------------------- */
+/* ---- what cannot be -------------------------------------------------------------------------- */
 
-/* An input's shape that no layer takes is the layer's error; the net goes on with one that fits. */
+/*
+ * An input shape that a layer rejects gives that layer's error; the net runs again with a valid
+ * shape.
+ */
 static void an_input_of_another_rank_is_refused_and_the_next_one_runs(void)
 {
     static const char text[] =
@@ -389,7 +395,7 @@ static void null_and_sizeless_arguments_are_refused(void)
     ferry_net_close(NULL);
 }
 
-/* ---- structures of those who were compiled when there was less in them ----------------------------- */
+/* ---- structures of those who were compiled when there was less in them ----------------------- */
 
 static int short_setup(ferry_layer *layer)
 {
@@ -409,10 +415,13 @@ static int short_reshape(ferry_layer *layer)
     return err ? err : ferry_layer_alias(layer, 0, 0);
 }
 
-/* Of exactly that size, so that reading on would be seen; never freed, as a type never is. */
+/*
+ * Of exactly that size, so that a sanitizer reports reads past its end. It is never freed, because
+ * a type remains registered.
+ */
 static ferry_layer_type *type_of_size(size_t size)
 {
-    static ferry_layer_type *types[4]; /* leaks are told */
+    static ferry_layer_type *types[4]; /* leaks are reported */
     static int made;
     ferry_layer_type whole = { .struct_size = size,
                                .name = "Shorter",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Backward passes of the oracle against what the forward passes do: the change of Σ dy·y when an
- * operand is moved a little, in doubles. FERRY_TEST_OPS: how many of a pass (100); FERRY_TEST_SEED.
+ * Backward passes of the oracle compared with its forward passes: the change of Σ dy·y when an
+ * operand is moved slightly, in doubles. FERRY_TEST_OPS: number of operations per pass (100);
+ * FERRY_TEST_SEED.
  */
 #include "op-backward.h"
 
@@ -17,11 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One pass and its forward operation, all operands plain doubles; but a mask has integers. */
+/*
+ * A backward pass and its forward operation. All operands are contiguous doubles, except that a
+ * mask has integers.
+ */
 struct pair {
     ferry_op_desc forward, backward;
     enum ob_role roles[FERRY_OP_INPUTS];
-    double *of[OB_DY + 1]; /* by role */
+    double *of[OB_DY + 1]; /* indexed by role */
     double *gradient, *before;
     int32_t *mask;
 };
@@ -41,7 +45,7 @@ static double *numbers(struct om_numbers *n, int64_t count)
     double *values = malloc(sizeof *values * (size_t)(count + 1));
     int64_t i;
 
-    for (i = 0; i <= count; i++) /* none twice, none at a kink */
+    for (i = 0; i <= count; i++) /* all different, and none at a point without derivative */
         values[i] = ((double)om_pick(n, INT64_C(1) << 30) + 0.5) / 0x1p29 - 1;
     return values;
 }
@@ -120,7 +124,7 @@ static void ask(const ferry_op_desc *op, void *const *in, void *const *out)
     reference_table.destroy(NULL, prepared);
 }
 
-/* The element of the means that element i of x belongs to. */
+/* The element of the means that belongs to element i of x. */
 static int64_t mean_of(const ferry_op_desc *op, int64_t i)
 {
     int64_t at[FERRY_OP_AXES], place = 0;
@@ -133,7 +137,7 @@ static int64_t mean_of(const ferry_op_desc *op, int64_t i)
     return place;
 }
 
-/* y = (x − mean) / √(variance + ¼), or without its divisor. */
+/* y = (x − mean) / √(variance + ¼), or without the divisor. */
 static void normalise(struct pair *p)
 {
     int64_t n = count_of(&p->forward.in[0]), means = count_of(&p->forward.out[0]), i;
@@ -151,7 +155,9 @@ static void normalise(struct pair *p)
     free(mean);
 }
 
-/* Σ dy·y of the operands as they are; y and what comes with it are then theirs. */
+/*
+ * Computes Σ dy·y of the current operands; stores y and the other outputs of the forward operation.
+ */
 static double loss(struct pair *p)
 {
     void *in[] = { p->of[OB_X], p->of[OB_U], p->of[OB_V] };
@@ -184,7 +190,7 @@ static void move(double *x, const double *direction, int64_t n, double step)
         x[n] += step * direction[n];
 }
 
-/* What the loss changes by along the direction, by both sides of where it is. */
+/* The change of the loss along the direction, from both sides of the current point. */
 static double slope(struct pair *p, double *x, const double *direction, int64_t n, double step)
 {
     double up, down;
@@ -198,8 +204,8 @@ static double slope(struct pair *p, double *x, const double *direction, int64_t 
 }
 
 /*
- * Whether moving along one random direction changes the loss as the gradient says. Two elements of which
- * the largest is taken may change places within a step: they do not within one a hundred times as small.
+ * Whether the loss changes along one random direction as the gradient predicts. Within a step the
+ * largest of several elements may become another one; a step a hundred times smaller avoids this.
  */
 static bool agrees(struct om_numbers *n, const struct ob_pass *pass, struct pair *p)
 {
@@ -251,9 +257,9 @@ static void gradients_equal_finite_differences(void)
     CU_ASSERT_EQUAL(bad, 0);
 }
 
-/* ---- made of other operations ------------------------------------------------------------------ */
+/* ---- made of other operations ---------------------------------------------------------------- */
 
-/* The oracle, as if it had no convolution and no inner product. */
+/* The oracle's answers, without convolutions and inner products. */
 static int query_parts(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     if (op->kind == FERRY_OP_CONVOLUTION || op->kind == FERRY_OP_INNER_PRODUCT)
@@ -293,7 +299,10 @@ static void run_steps(struct pair *p, const struct ferry__plan *plan)
     free(temporary);
 }
 
-/* 1 if it was composed, and came to the same; 0 if it was not; −1 if it did not. */
+/*
+ * 1 if the pass was composed of other operations and gave the same result; 0 if it was not
+ * composed; −1 if the results differ.
+ */
 static int composes(struct pair *p)
 {
     static ferry_op_table parts;
@@ -322,7 +331,7 @@ static int composes(struct pair *p)
     return can > 0 && far > 1e-12 * size ? -1 : can;
 }
 
-/* Three of four at least; some have strides or no elements that forbid it. */
+/* At least three of four can be composed; some have strides, or no elements, and cannot. */
 static void passes_can_be_made_of_products_and_columns(void)
 {
     int k, seed;
@@ -351,7 +360,7 @@ static void passes_can_be_made_of_products_and_columns(void)
     }
 }
 
-/* ---- edges, by hand ---------------------------------------------------------------------------- */
+/* ---- edges, by hand -------------------------------------------------------------------------- */
 
 static ferry_operand doubles(int rank, int64_t a, int64_t b, int64_t c, int64_t d)
 {
@@ -421,7 +430,7 @@ static void slopes_at_the_edges_are_caffes(void)
     }
 }
 
-/* Windows of 2 on 5 elements, stride 2; the last one has the last element alone. */
+/* Windows of 2 on 5 elements, stride 2; the last window contains only the last element. */
 static ferry_op_desc maximum(void)
 {
     ferry_op_desc op = pass_of(FERRY_OP_POOL, FERRY_PASS_BACKWARD_DATA);
@@ -460,7 +469,7 @@ static void a_mask_outside_its_window_contributes_nothing(void)
     }
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 /* dy (2, 6, 5, 4) and x (2, 4, 9, 7) for w (6, 2, 3, 3). */
 static ferry_op_desc convolution(uint32_t pass)
@@ -556,7 +565,7 @@ static void inputs_outputs_and_steps_too_many_or_too_few_are_refused(void)
     REFUSED(FERRY_ESHAPE, &op, "reduce backward data: the number of inputs of this function is 1");
 }
 
-/* By kind: which passes there are is a table of its own here. */
+/* The passes of each kind, in a table of this test's own. */
 static void passes_that_a_kind_lacks_are_refused(void)
 {
     static const uint8_t has[64] = {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What ferry_op_desc_check refuses, each of them one step away from an operation that it accepts. */
+/* Descriptions that ferry_op_desc_check rejects; each differs in one respect from a valid one. */
 
 static ferry_operand plain(int rank, int64_t a, int64_t b, int64_t c, int64_t d)
 {
@@ -54,7 +54,7 @@ static void add_step(ferry_op_desc *op, uint32_t step, ferry_operand o)
     op->in[op->n_in++] = o;
 }
 
-/* With that in its message, and without an allocation. */
+/* The message contains that text, and no memory is allocated. */
 static void refused_as(int code, const ferry_op_desc *op, const char *says)
 {
     oom_arm(1);
@@ -188,11 +188,11 @@ static void strides_that_overlap_are_refused_where_it_writes(void)
     op = convolution();
     op.in[0].stride[1] = -63;
     refused(FERRY_EINVAL, &op, "axis 1 of 4 has stride -63");
-    op = convolution(); /* channels-last is no overlap */
+    op = convolution(); /* channels-last elements do not overlap */
     op.out[0] = ferry_operand_make(FERRY_F32, op.out[0].shape, 4, (uint8_t[]){ 0, 2, 3, 1 });
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     CU_ASSERT_EQUAL(ferry_operand_is_plain(&op.out[0]), 0);
-    op.out[0].stride[0] *= 3; /* nor is a slice */
+    op.out[0].stride[0] *= 3; /* a slice does not overlap either */
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
 }
 
@@ -209,7 +209,7 @@ static void products_that_overflow_are_found_in_any_order(void)
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EOVERFLOW);
     op.in[0] = op.out[0] = plain(3, huge, huge, 0, 0);
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EOVERFLOW);
-    op = convolution(); /* what follows from numbers that are sound */
+    op = convolution(); /* values derived from valid parameters */
     op.params.window.transposed = 1;
     op.params.window.stride[0] = INT32_MAX;
     op.in[0] = plain(4, 2, 4, huge, 7);
@@ -217,7 +217,7 @@ static void products_that_overflow_are_found_in_any_order(void)
     refused(FERRY_EOVERFLOW, &op, "1099511627776 elements, stride 2147483647, kernel 3");
 }
 
-/* Two dimensions and two strides that each fit, and do not together. */
+/* Two dimensions and two strides that each fit, but whose sum does not. */
 static void strides_beyond_63_bits_are_refused(void)
 {
     ferry_op_desc op;
@@ -232,7 +232,8 @@ static void strides_beyond_63_bits_are_refused(void)
     op.in[0].shape[0] = op.out[0].shape[0] = 0;
     op.in[0].stride[0] = INT64_MAX;
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EOVERFLOW);
-    op.in[0].shape[0] = op.out[0].shape[0] = 1; /* where it says nothing */
+    op.in[0].shape[0] = op.out[0].shape[0] = 1; /* where a dimension of 1 makes the stride
+                                                 * irrelevant */
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
 }
 
@@ -272,7 +273,10 @@ static void an_epilogue_that_does_not_fit_is_refused(void)
     refused(FERRY_EINVAL, &op, "steps is 5, 0 to 4 fit");
 }
 
-/* What a kind reads besides, a mask or an index, has a dtype of its own; what a step reads has not. */
+/*
+ * Additional inputs of a kind, such as a mask or an index, have a dtype of their own; inputs of a
+ * step do not.
+ */
 static void steps_are_of_the_results_dtype(void)
 {
     ferry_op_desc op;
@@ -317,7 +321,10 @@ static void an_order_that_names_an_axis_twice_gives_an_operand_that_is_refused(v
     CU_ASSERT_NOT_EQUAL(ferry_op_desc_check(&op), 0);
 }
 
-/* A cpu plugin that could not be opened for want of memory is no reason to do without it. */
+/*
+ * If the cpu plugin cannot be opened for lack of memory, this is an error and the plugin is not
+ * ignored.
+ */
 static void without_memory_the_host_target_is_an_error(void)
 {
     const char *name = ferry_test_is_built("sim") ? "sim" : "cpu";

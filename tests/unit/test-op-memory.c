@@ -3,12 +3,12 @@
 
 #include <ferry/op.h>
 
-/* Operations on a device that has no memory for them: what nobody will use is evicted. */
+/* Operations on a device that is out of memory: replicas under wont_use are evicted. */
 
 #define N   4
 #define OLD 0x11
 
-/* A memory under wont_use, on the device alone. */
+/* A memory under wont_use whose only valid copy is the device's. */
 static ferry_memory *idle_at_device(void)
 {
     ferry_memory *m = wx_memory_at(0, OLD);
@@ -57,7 +57,7 @@ static ferry_operation *product(void)
     return o;
 }
 
-/* One run, in which the first call of that kind lacks memory, and what it returned. */
+/* Runs once; the first call of that kind is out of memory. Returns the code of the run. */
 static int run_without_memory(uint32_t call, uint64_t *out_evictions)
 {
     ferry_memory *x = floats(1, N * N), *w = floats(2, N * N), *y = floats(0, N * N);
@@ -97,7 +97,7 @@ static void a_run_without_memory_evicts_and_is_tried_again(void)
     wx_end();
 }
 
-/* For a program's own libraries. */
+/* For the libraries of a program itself. */
 static void room_is_made_on_demand(void)
 {
     ferry_memory *idle;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random operations and backward passes on each backend, in F32 and in halves, beside the reference, which
- * computes results of halves in F64. FERRY_TEST_OPS: how many
- * of a kind or pass (100); FERRY_TEST_SEED: the first seed. A failure prints its seed, and the operation.
+ * Random operations and backward passes on each backend, in F32 and in halves, compared with the
+ * reference, which computes results of halves in F64. FERRY_TEST_OPS: number of operations per kind
+ * or pass (100); FERRY_TEST_SEED: the first seed. A failure prints its seed and the operation.
  */
 #include "arith.h"
 #include "fixture.h"
@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One operation with memories on the device, and the same numbers for the oracle. */
+/* One operation with memories on the device, and the same values for the reference. */
 struct trial {
-    ferry_op_desc op, exact; /* exact: the oracle's */
+    ferry_op_desc op, exact; /* exact: the reference's */
     ferry_memory *memory[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS];
-    unsigned char *bytes[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS]; /* the oracle's */
+    unsigned char *bytes[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS]; /* the reference's */
     ferry_operation_location place[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS];
     size_t size[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS];
 };
@@ -30,19 +30,20 @@ static const ferry_operand *operand_at(const ferry_op_desc *op, uint32_t i)
     return i < op->n_in ? &op->in[i] : &op->out[i - op->n_in];
 }
 
-/* A number that the operand's place in its kind can have. */
+/* A value that is valid for the operand at this position of its kind. */
 static double value_for(struct om_numbers *n, const ferry_op_desc *op, uint32_t i, int64_t k)
 {
     bool index = (op->kind == FERRY_OP_GATHER || op->kind == FERRY_OP_SCATTER_ADD) && i == 1;
 
     if (index)
-        return (double)om_pick(n, op->in[0].shape[0] + 1); /* one behind the last, too */
+        return (double)om_pick(n, op->in[0].shape[0] + 1); /* an index one past the end is included
+                                                            */
     if (op->kind == FERRY_OP_ROI_POOL && i == 1)
         return k % 5 == 0 ? (double)om_pick(n, op->in[0].shape[0]) : (double)om_pick(n, 30);
     if (op->kind == FERRY_OP_BINARY && op->params.binary.function == FERRY_BINARY_QUOTIENT &&
         i == 1)
         return 1.5 + om_value(n);
-    if (op->kind == FERRY_OP_UPDATE && i > 1) /* histories have roots */
+    if (op->kind == FERRY_OP_UPDATE && i > 1) /* histories are under a square root */
         return 1.25 + om_value(n);
     if (op->kind == FERRY_OP_LRN && i == 3)
         return 2 + om_value(n); /* the scale of a backward pass */
@@ -51,7 +52,7 @@ static double value_for(struct om_numbers *n, const ferry_op_desc *op, uint32_t 
     return om_value(n);
 }
 
-/* A margin before and behind shows whoever writes outside. */
+/* A margin before and after each operand shows writes outside it. */
 #define MARGIN 64
 
 static bool is_half(uint32_t dtype)
@@ -59,7 +60,7 @@ static bool is_half(uint32_t dtype)
     return dtype == FERRY_F16 || dtype == FERRY_BF16;
 }
 
-/* The same bytes, or the same numbers in another dtype. */
+/* Copies the same bytes, or the same numbers in another dtype. */
 static void share(struct trial *t, uint32_t i, const unsigned char *bytes)
 {
     const ferry_operand *o = operand_at(&t->op, i), *exact = operand_at(&t->exact, i);
@@ -137,7 +138,10 @@ static void ask_the_oracle(struct trial *t)
     reference_table.destroy(NULL, prepared);
 }
 
-/* How many were the plugin's own, how many stayed on the device, how many went by images. */
+/*
+ * Numbers of operations that the plugin itself computed, that the device computed, and that used
+ * copies in another dtype.
+ */
 struct tally {
     uint64_t own, device, by_images;
 };
@@ -165,7 +169,9 @@ static int run(ferry_device *dev, struct trial *t, struct tally *tally)
     return err;
 }
 
-/* Half of the last place that the dtype has for such a number; nothing where it has to be the oracle's. */
+/*
+ * Half a unit in the last place of this dtype for such a value; 0 where the results must be equal.
+ */
 static double half_a_place(uint32_t dtype, double value)
 {
     int fraction = dtype == FERRY_F16 ? 10 : 7, least = dtype == FERRY_F16 ? -14 : -126, exponent;
@@ -176,7 +182,7 @@ static double half_a_place(uint32_t dtype, double value)
     return ldexp(0.5, (exponent - 1 < least ? least : exponent - 1) - fraction);
 }
 
-/* Every byte between the elements is as it was; elements differ by no more than they may. */
+/* Every byte between the elements is unchanged, and elements differ at most by the tolerance. */
 static bool agrees(struct trial *t, uint32_t i)
 {
     const ferry_operand *o = operand_at(&t->op, i);
@@ -203,7 +209,7 @@ static bool agrees(struct trial *t, uint32_t i)
            !memcmp(got + t->size[i] - MARGIN, t->bytes[i], MARGIN);
 }
 
-/* What is tried: a kind forward, or one of its passes; in halves of both dtypes in turn. */
+/* What is tested: a kind forward, or one of its passes; for halves the dtype alternates. */
 struct trying {
     uint32_t kind;
     const struct ob_pass *pass;
@@ -265,8 +271,8 @@ static bool one(ferry_device *dev, struct trying what, uint64_t seed, struct tal
 }
 
 /*
- * How many of n a plugin with operations has to compute itself, or halves the device: a silent fall to the
- * host would pass else. Kernels leave some conversions to others.
+ * How many of n operations a plugin with operations must compute itself, or the device for halves,
+ * so that an unintended fallback to the host fails the test. Kernels reject some conversions.
  */
 static uint64_t least_own(struct trying what, uint64_t n)
 {
@@ -277,7 +283,7 @@ static uint64_t least_own(struct trying what, uint64_t n)
     return what.kind == FERRY_OP_STRIDED_COPY ? n / 2 : n * 19 / 20;
 }
 
-/* Many of one; how many were bad, up to 10. */
+/* Tests many operations of one kind; returns how many were wrong, up to 10. */
 static int try_many(ferry_device *dev, struct trying what, struct tally *tally)
 {
     uint64_t n = om_number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 10 : 100);
@@ -346,7 +352,7 @@ static void random_backward_passes_on_halves_agree_with_the_oracle(void)
     passes_agree(true);
 }
 
-/* Operands of reals in F64. */
+/* Converts the operands of real numbers to F64. */
 static void widen(ferry_op_desc *op)
 {
     uint32_t i;
@@ -357,7 +363,9 @@ static void widen(ferry_op_desc *op)
         op->out[i].dtype = op->out[i].dtype == FERRY_F32 ? FERRY_F64 : op->out[i].dtype;
 }
 
-/* No other plugin computes in F64: an operation that the cpu plugin refused would fail everywhere. */
+/*
+ * No other plugin computes in F64: an operation that the cpu plugin refused would fail everywhere.
+ */
 static void every_kind_in_f64_is_the_cpus_own(void)
 {
     ferry_device *dev = fx_device();
@@ -389,7 +397,10 @@ static void every_kind_in_f64_is_the_cpus_own(void)
     fx_end();
 }
 
-/* Temporary memory is half of a binding: much goes by images then, and some to the host. */
+/*
+ * Temporary memory is half of a binding: many operations then use copies in parts, and some run on
+ * the host.
+ */
 static void halves_that_do_not_fit_go_by_images(void)
 {
     ferry_device *dev = fx_device();

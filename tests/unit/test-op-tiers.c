@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 /*
- * Who computes what a plugin may lack: halves, which it computes in F32 where it has that, operands that lie the
- * other way; and what FERRY_STRICT says.
+ * Who computes an operation that a plugin may lack: halves, which are computed in F32 where the
+ * plugin has that, and transposed operands. Also the errors under FERRY_STRICT.
  */
 
 static ferry_device *dev; /* of the case that runs */
@@ -33,7 +33,10 @@ static ferry_op_desc product(ferry_dtype dtype)
     return op;
 }
 
-/* The same as a product of matrices: 1 × 2 × 3 by 1 × 3 × 4, of which the latter lies as w does. */
+/*
+ * The same as a matrix product: 1 × 2 × 3 by 1 × 3 × 4; the second operand has the memory layout of
+ * w.
+ */
 static ferry_op_desc matrices(ferry_dtype dtype)
 {
     ferry_op_desc op;
@@ -48,7 +51,10 @@ static ferry_op_desc matrices(ferry_dtype dtype)
     return op;
 }
 
-/* Kinds whose first input is x, 2 × 3, and whose numbers any float holds. */
+/*
+ * Kinds whose first input is x, 2 × 3, and whose values every floating-point dtype represents
+ * exactly.
+ */
 static ferry_op_desc plain(ferry_dtype dtype, uint32_t kind, int64_t columns)
 {
     ferry_op_desc op;
@@ -85,7 +91,10 @@ static bool holds(ferry_memory *m, ferry_dtype dtype, const double *wanted, int6
     return got != NULL;
 }
 
-/* Runs it on x and w: what it gives, who computed it, and what that moved at most. */
+/*
+ * Runs the operation on x and w; checks the result and the bytes transferred at most. Returns the
+ * tier.
+ */
 static ferry_operation_tier check(const ferry_op_desc *op, const double *wanted, int64_t n)
 {
     ferry_dtype dtype = (ferry_dtype)op->in[0].dtype;
@@ -102,7 +111,8 @@ static ferry_operation_tier check(const ferry_op_desc *op, const double *wanted,
     FX_OK(ferry_operation_get_plan(o, &plan));
     FX_OK(ferry_operation_run(o, NULL, &args));
     fx_mark();
-    FX_OK(ferry_operation_run(o, NULL, &args)); /* everything is where it was computed */
+    FX_OK(ferry_operation_run(o, NULL, &args)); /* every operand is on the device that computes it
+                                                 */
     if (plan.tier != FERRY_TIER_HOST)
         CU_ASSERT_EQUAL(fx_copies(), 0);
     CU_ASSERT(holds(out, dtype, wanted, n));
@@ -137,7 +147,7 @@ static void halves_are_computed_and_their_copies_counted(void)
         int on_host = 0;
 
         ops[3].params.reduce.axes = 2;
-        ops[5].n_epilogue = 1; /* a rectifier behind the copy */
+        ops[5].n_epilogue = 1; /* a rectifier after the copy */
         for (int k = 0; k < 6; k++)
             on_host += check(&ops[k], wanted[k], counts[k]) == FERRY_TIER_HOST;
         if (!fx_has_operations())
@@ -148,7 +158,7 @@ static void halves_are_computed_and_their_copies_counted(void)
     fx_end();
 }
 
-/* Where a kind allows an output to be an input, halves may be so too. */
+/* Where a kind allows an output to be an input, this applies to halves too. */
 static void halves_are_computed_in_place(void)
 {
     static const double before[8] = { 1, 2, 3, 4, -1, -2, -3, -4 };
@@ -183,7 +193,7 @@ static void halves_are_computed_in_place(void)
     fx_end();
 }
 
-/* Matrices that lie the other way are no reason to go to the host. */
+/* Transposed matrices are no reason to compute on the host. */
 static void transposed_operands_stay_where_they_are(void)
 {
     static const uint8_t turned[3] = { 0, 2, 1 };
@@ -199,7 +209,7 @@ static void transposed_operands_stay_where_they_are(void)
     fx_end();
 }
 
-/* Who is strict gets an error where who is not got the host. */
+/* With FERRY_STRICT an operation is an error where without it the host computes. */
 static void strict_names_kind_shape_and_plugin(void)
 {
     ferry_operation_plan plan = { .struct_size = sizeof plan }, strict = plan;
@@ -232,9 +242,9 @@ static void strict_names_kind_shape_and_plugin(void)
     fx_end();
 }
 
-/* ---- whose host ------------------------------------------------------------------------------- */
+/* ---- whose host ------------------------------------------------------------------------------ */
 
-/* A file of the case's own that holds `text`. */
+/* Writes `text` to a configuration file of this case. */
 static const char *conf_with(const char *text)
 {
     static char path[1024];
@@ -250,7 +260,9 @@ static const char *conf_with(const char *text)
     return path;
 }
 
-/* A runtime of its own, open by its options alone; its device is not that of fx_runtime: it is strict. */
+/*
+ * Opens a runtime with its own options. Its device is not that of fx_runtime, because it is strict.
+ */
 static ferry_runtime *open_strict(const char *conf, ferry_device **out)
 {
     ferry_runtime_options o = { .struct_size = sizeof o, .conf = conf, .strict = FERRY_STRICT_ON };
@@ -262,7 +274,7 @@ static ferry_runtime *open_strict(const char *conf, ferry_device **out)
     return rt;
 }
 
-/* What a program chose in the API stands, whatever its environment says afterwards. */
+/* A choice that the program made through the API is kept when the environment changes later. */
 static void the_host_is_that_of_the_devices_runtime(void)
 {
     char *before = strdup(getenv("FERRY_CONF") ? getenv("FERRY_CONF") : "");
@@ -286,7 +298,10 @@ static void the_host_is_that_of_the_devices_runtime(void)
     free(before);
 }
 
-/* A cpu plugin that is configured and cannot be had is an error with its cause, not slow loops. */
+/*
+ * If the configured cpu plugin cannot be opened, this is an error with its cause; the slow loops
+ * are not used.
+ */
 static void a_host_that_cannot_be_opened_is_an_error(void)
 {
     const char *conf = conf_with("[plugin cpu]\nlibrary = /nowhere/ferry_cpu.so\n");

@@ -53,7 +53,7 @@ static bool is(ferry_memory *m, size_t n, const float *wanted)
 
     for (i = 0; got && i < n; i++)
         if (!(got[i] >= wanted[i] && got[i] <= wanted[i]))
-            return false; /* −0 is 0, and what is no number is none that is wanted */
+            return false; /* −0 equals 0, and a NaN never equals the expected value */
     return got != NULL;
 }
 
@@ -93,7 +93,7 @@ static void an_operation_computes_where_it_can(void)
     fx_end();
 }
 
-/* x[i] and u[i], with products that F32 does not hold. */
+/* x[i] and u[i], whose products F32 does not represent exactly. */
 #define TERMS 1000
 
 static void terms(float *x, float *u)
@@ -104,7 +104,10 @@ static void terms(float *x, float *u)
     }
 }
 
-/* a x + b u and x u + v, from the host's bits: no device rounds once where others round twice. */
+/*
+ * a x + b u and x u + v, compared with the host's bits: no device rounds once where others round
+ * twice.
+ */
 static void a_product_is_rounded_before_it_is_added(void)
 {
     static float x[TERMS], u[TERMS], sum[TERMS], scaled[TERMS];
@@ -163,7 +166,7 @@ static void constants_are_packed_once_and_again_when_written(void)
     FX_OK(run(o, NULL, x, w, y));
     FX_OK(run(o, NULL, x, w, y));
     CU_ASSERT(is(y, 8, (float[]){ 1, 2, 3, 6, 4, 5, 6, 15 }));
-    FX_OK(run(twin, NULL, x, w, y)); /* finds what the other one packed */
+    FX_OK(run(twin, NULL, x, w, y)); /* uses the weights that the other operation packed */
     ((float *)ferry_memory_mutable_host_data(w))[0] = 10;
     FX_OK(run(o, NULL, x, w, y));
     CU_ASSERT(is(y, 8, (float[]){ 10, 2, 3, 6, 40, 5, 6, 15 }));
@@ -237,7 +240,10 @@ static void operands_that_overlap_are_refused_but_slices_are_not(void)
     fx_end();
 }
 
-/* A product may take the place of its own c, not of what a step adds to it: that is read later. */
+/*
+ * The result of a product may overwrite its own c, but not the operand of a step, which is read
+ * later.
+ */
 static void the_result_does_not_overwrite_an_operand_of_a_step(void)
 {
     ferry_device *dev = fx_device();
@@ -269,7 +275,7 @@ static void the_result_does_not_overwrite_an_operand_of_a_step(void)
     fx_end();
 }
 
-/* Dimensions of 1 with strides that nobody steps, and a step's operand that nobody reads. */
+/* Dimensions of 1, whose strides are not used, and a step's operand that is not read. */
 static void ignored_strides_may_have_any_value(void)
 {
     ferry_device *dev = fx_device();
@@ -333,7 +339,10 @@ static void the_mean_of_no_elements_is_zero(void)
     fx_end();
 }
 
-/* A table of 1, 2 and indices around its ends: a fraction is cut off, but not what is below 0. */
+/*
+ * A table of two rows and indices near its ends: fractions are truncated, but negative fractions
+ * are out of range.
+ */
 static void an_index_outside_names_no_row(void)
 {
     ferry_device *dev = fx_device();
@@ -357,7 +366,7 @@ static void an_index_outside_names_no_row(void)
     fx_end();
 }
 
-/* What a double does not hold, on the device and by the last resort. */
+/* Values that a double does not represent, on the device and on the host. */
 static void a_copy_keeps_every_bit(void)
 {
     const int64_t odd[2] = { INT64_MAX - 6, -((INT64_C(1) << 53) + 1) };
@@ -418,7 +427,8 @@ static void lost_inputs_are_reported_and_outputs_are_kept(void)
     CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_ELOST);
     CU_ASSERT_EQUAL(run(o, NULL, x, NULL, y), FERRY_ELOST);
     CU_ASSERT(is(y, 6, six));
-    memcpy(ferry_memory_overwrite_host_data(x), six, sizeof six); /* written again, it is whole */
+    /* once written again, it is complete */
+    memcpy(ferry_memory_overwrite_host_data(x), six, sizeof six);
     FX_OK(run(o, NULL, x, NULL, y));
     CU_ASSERT(is(y, 6, (float[]){ 0, 2, 0, 4, 0, 6 }));
     ferry_operation_destroy(o);
@@ -447,7 +457,9 @@ static void invalid_operations_are_refused_before_any_device(void)
     fx_end();
 }
 
-/* A program that was built with a shorter header: what is behind is not read, and not written. */
+/*
+ * A program compiled with an older, shorter header: fields beyond it are neither read nor written.
+ */
 static void shorter_structures_are_taken(void)
 {
     ferry_device *dev = fx_device();
@@ -488,7 +500,10 @@ static void shorter_structures_are_taken(void)
     fx_end();
 }
 
-/* A program of the future: what it has beyond is not copied along, neither to a plugin. */
+/*
+ * A program compiled with a newer header: fields beyond the known ones are not copied, not even for
+ * a plugin.
+ */
 static void longer_structures_are_taken(void)
 {
     ferry_device *dev = fx_device();

@@ -362,7 +362,7 @@ static void the_printed_lines_are_caffe_s(void)
     }
 }
 
-/* ---- what there may be ---------------------------------------------------------------------------- */
+/* ---- what there may be ----------------------------------------------------------------------- */
 
 /* Index of a field; −1. */
 static int64_t field_of(const char *type, const char *name, ferry_proto_field *out)

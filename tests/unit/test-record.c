@@ -251,7 +251,7 @@ static void a_record_that_cannot_be_changes_nothing(void)
     wx_end();
 }
 
-/* ---- versions ----------------------------------------------------------------------------------- */
+/* ---- versions -------------------------------------------------------------------------------- */
 
 static unsigned char own[WX_BYTES];
 
@@ -416,7 +416,7 @@ static void accessors_of_a_blob_count(void)
     wx_end();
 }
 
-/* ---- threads on one queue ----------------------------------------------------------------------- */
+/* ---- threads on one queue -------------------------------------------------------------------- */
 
 #define THREADS 4
 #define ROUNDS  200

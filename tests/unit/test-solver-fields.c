@@ -107,7 +107,7 @@ static const struct row {
       "ferry: layer_wise_reduce is ignored", NULL, NULL },
 };
 
-/* ---- what is said ---------------------------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 static char lines[1 << 17];
 static size_t used;
@@ -151,7 +151,7 @@ static double train(const char *text)
     return weight;
 }
 
-/* ---- a folder -------------------------------------------------------------------------------------- */
+/* ---- a folder -------------------------------------------------------------------------------- */
 
 static char folder[64];
 
@@ -189,7 +189,7 @@ static void leave(void)
     CU_ASSERT_EQUAL(system(command), 0);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool wrong(const struct row *r, const char *what)
 {
@@ -240,7 +240,7 @@ static void every_field_has_a_row(void)
     }
 }
 
-/* ---- a gradient that is no number ------------------------------------------------------------------- */
+/* ---- a gradient that is no number ------------------------------------------------------------ */
 
 /* It is its own parameter's: clip_gradients, which has no norm then, leaves the others alone, as in Caffe. */
 static void a_nan_gradient_does_not_spread(void)
@@ -258,7 +258,7 @@ static void a_nan_gradient_does_not_spread(void)
     fx_end();
 }
 
-/* ---- debug_info ------------------------------------------------------------------------------------ */
+/* ---- debug_info ------------------------------------------------------------------------------ */
 
 /* y is 2 · 3 · 0.5 + 1, half of it in place, and as a matrix; the losses' differences are 1. */
 #define DEBUGGED                                                                             \

@@ -47,7 +47,7 @@ static bool is_short(void)
 #define SOME   (is_short() ? 1 : strcmp(ferry_test_backend(), "cpu") ? 3 : 10)
 #define SMOOTH (is_short() ? 1 : 10)
 
-/* ---- a copy of the tree ---------------------------------------------------------------------------- */
+/* ---- a copy of the tree ---------------------------------------------------------------------- */
 
 static char folder[64];
 
@@ -85,7 +85,7 @@ static void leave(void)
     CU_ASSERT_EQUAL(system(command), 0);
 }
 
-/* ---- Caffe's numbers ------------------------------------------------------------------------------- */
+/* ---- Caffe's numbers ------------------------------------------------------------------------- */
 
 static float *values_of(ferry_io *io, const char *name, int64_t *out_count)
 {
@@ -158,7 +158,7 @@ static void compare(struct run *r, ferry_solver *s, const char *prefix, double t
         }
 }
 
-/* ---- training -------------------------------------------------------------------------------------- */
+/* ---- training -------------------------------------------------------------------------------- */
 
 static int base; /* the first iteration of the run that is followed */
 
@@ -254,7 +254,7 @@ static void losses_rates_and_weights_are_caffes(void)
     leave();
 }
 
-/* ---- snapshots ------------------------------------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 static void resume(const char *name, const char *snapshot, int steps)
 {
@@ -397,7 +397,7 @@ static void the_snapshot_of_another_net_or_solver_is_refused(void)
     leave();
 }
 
-/* ---- somebody's real snapshot ----------------------------------------------------------------------- */
+/* ---- somebody's real snapshot ---------------------------------------------------------------- */
 
 /* LeNet as Caffe's example has it, on the digits that are here. */
 static const char lenet[] =

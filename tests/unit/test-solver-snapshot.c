@@ -24,7 +24,7 @@
 static ferry_device *dev; /* of the case that runs */
 static char folder[64];
 
-/* ---- a training with everything that has to be remembered ------------------------------------------ */
+/* ---- a training with everything that has to be remembered ------------------------------------ */
 
 #define NET NET_WITH("ip2")
 #define NET_WITH(last)                                                                           \
@@ -118,7 +118,7 @@ static ferry_solver *open_solver(const char *path)
     return s;
 }
 
-/* ---- what a training came to ------------------------------------------------------------------------ */
+/* ---- what a training came to ----------------------------------------------------------------- */
 
 struct result {
     float *values;
@@ -178,7 +178,7 @@ static struct result finish(ferry_solver *s)
     return r;
 }
 
-/* ---- going on --------------------------------------------------------------------------------------- */
+/* ---- going on -------------------------------------------------------------------------------- */
 
 /* From every snapshot of a training, on to its end. */
 static void go_on_from(const char *solver, const char *suffix)
@@ -371,7 +371,7 @@ static void diffs_are_written_where_the_text_asks_for_them(void)
     leave();
 }
 
-/* ---- a disk that is full ---------------------------------------------------------------------------- */
+/* ---- a disk that is full --------------------------------------------------------------------- */
 
 static void a_full_disk_ends_training_and_costs_no_snapshot(void)
 {
@@ -409,7 +409,7 @@ static void a_full_disk_ends_training_and_costs_no_snapshot(void)
     leave();
 }
 
-/* ---- killed ----------------------------------------------------------------------------------------- */
+/* ---- killed ---------------------------------------------------------------------------------- */
 
 /* The iteration of the newest .solverstate; 0: there is none. */
 static int newest(void)

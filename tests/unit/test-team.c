@@ -26,7 +26,7 @@
 static ferry_device *dev;
 static char folder[] = "/tmp/ferry-team-XXXXXX";
 
-/* ---- a team of threads ------------------------------------------------------------------------------- */
+/* ---- a team of threads ----------------------------------------------------------------------- */
 
 struct half {
     ferry_blob *blob;
@@ -123,7 +123,7 @@ static int broadcast(void *arg, ferry_blob *b, unsigned which)
     return 0;
 }
 
-/* ---- training ---------------------------------------------------------------------------------------- */
+/* ---- training -------------------------------------------------------------------------------- */
 
 #define LAYERS                                                                                    \
     "layer { name: 'ip1' type: 'InnerProduct' bottom: 'x' top: 'h' param { name: 'w' } param {\n" \
@@ -292,7 +292,7 @@ static void begin(void)
     fclose(f);
 }
 
-/* ---- cases ------------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void ranks_compute_the_same_as_one_with_all_their_records(void)
 {

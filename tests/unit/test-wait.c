@@ -88,7 +88,7 @@ static void work_that_queues_can_order_is_never_busy(void)
     wx_end();
 }
 
-/* ---- bytes that host and device share ---------------------------------------------------------- */
+/* ---- bytes that host and device share -------------------------------------------------------- */
 
 /* Busy as long as the queue is with what it had to do when first asked, and not for ever. */
 static void check_busy(ferry_memory *m, unsigned access)
@@ -320,7 +320,7 @@ static void an_import_waits_for_copies_from_the_hosts_block(void)
     wx_end();
 }
 
-/* ---- other threads ------------------------------------------------------------------------------ */
+/* ---- other threads --------------------------------------------------------------------------- */
 
 static void *read_it(void *m)
 {
@@ -389,7 +389,7 @@ static void another_threads_map_is_busy(void)
     wx_end();
 }
 
-/* ---- fallbacks ---------------------------------------------------------------------------------- */
+/* ---- fallbacks ------------------------------------------------------------------------------- */
 
 static void a_fallback_that_fails_waits_for_the_copies_it_began(void)
 {
