@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compiled kernels on disk: taken again, and as if not there when they are damaged, foreign, or where
- * others can write. Each computation is in a process of its own, which compiles if it has to.
+ * Compiled kernels on disk: they are used again, and ignored when they are damaged, belong to
+ * another driver, or lie where other users can write. Each computation runs in a process of its
+ * own, which compiles if necessary.
  */
 #define _GNU_SOURCE
 #include "ferry-test.h"
@@ -22,7 +23,7 @@ static char root[64], folder[96], file[384];
 
 /* ---- a process ------------------------------------------------------------------------------ */
 
-#define BUILT 10 /* what its exit says */
+#define BUILT 10 /* coded in the exit status */
 #define TAKEN 11
 
 static int came = 1, builds;
@@ -38,7 +39,7 @@ static void listen(void *arg, int level, const char *line)
         came = TAKEN;
 }
 
-/* Random numbers, whose kernel is the smallest. Returns whether they are in range. */
+/* Computes random numbers, which have the smallest kernel. Returns whether they are in range. */
 static int compute(ferry_device *dev)
 {
     ferry_operation_args args = { .struct_size = sizeof args, .seed = 1 };
@@ -69,7 +70,10 @@ static ferry_operand images(int64_t channels)
     return ferry_operand_make(FERRY_F32, (int64_t[]){ 1, channels, 4, 4 }, 4, NULL);
 }
 
-/* What a net of a convolution, an activation, a pool and a softmax creates. Returns how many could be. */
+/*
+ * Creates the operations of a net of a convolution, an activation, a pool and a softmax. Returns
+ * how many succeeded.
+ */
 static int create_forward(ferry_device *dev)
 {
     static const uint32_t kinds[] = { FERRY_OP_CONVOLUTION, FERRY_OP_UNARY, FERRY_OP_POOL,
@@ -165,7 +169,7 @@ static int process(void)
 
 /* ---- the folder ----------------------------------------------------------------------------- */
 
-/* How many files there are; the path of one goes to `file`. */
+/* The number of files in the cache; `file` gets the path of one. */
 static int count_files(void)
 {
     DIR *dir = opendir(folder);
@@ -194,7 +198,7 @@ static void end(void)
     while (count_files() > 0 && !unlink(file))
         ;
     (void)rmdir(folder);
-    CU_ASSERT_EQUAL(rmdir(root), 0); /* and nothing else was left */
+    CU_ASSERT_EQUAL(rmdir(root), 0); /* the folder contains nothing else */
 }
 
 static long read_file(unsigned char *bytes, size_t most)
@@ -241,7 +245,7 @@ static void compiled_programs_are_reused_by_the_next_process(void)
     end();
 }
 
-/* Each field of the header, the key, the binary; and sizes that do not fit. */
+/* Damages each field of the header, the key and the binary; also sizes that do not fit. */
 static void a_damaged_file_is_built_anew(void)
 {
     static unsigned char bytes[1 << 22], wrong[1 << 22];
@@ -269,11 +273,11 @@ static void a_damaged_file_is_built_anew(void)
         write_file(bytes, size);
         CU_ASSERT_EQUAL(process(), BUILT);
     }
-    CU_ASSERT_EQUAL(process(), TAKEN); /* each of them was mended */
+    CU_ASSERT_EQUAL(process(), TAKEN); /* each of them was replaced by a valid one */
     end();
 }
 
-/* Whole, but with another key than what is asked for. */
+/* An intact file with another key than the requested one. */
 static void the_file_of_another_driver_is_built_anew(void)
 {
     static unsigned char bytes[1 << 22];
@@ -353,7 +357,7 @@ static void two_processes_at_once_leave_one_good_file(void)
     end();
 }
 
-/* Each program costs its compiler's start, in every process. */
+/* Each program costs a start of the compiler in every process. */
 static void a_forward_pass_is_one_program(void)
 {
     int programs = finish(start_as(forward_process, "off"));

@@ -4,7 +4,10 @@
 #include "ferry-test.h"
 #include "opencl-layer.h"
 
-/* On a driver that exit() ends, and that ends who calls it afterwards: ferry, or CLBlast. */
+/*
+ * On a driver that exit() shuts down and that then ends any process that calls it, whether from
+ * ferry or from CLBlast.
+ */
 
 static void a_driver_that_has_ended_is_not_called(void)
 {

@@ -7,9 +7,9 @@
 #include <string.h>
 
 /*
- * The plugin's own kernels, copies and fills once each, on blocks that end with their last element:
- * for a simulator that sees each access (tests/scripts/check-opencl-accesses.sh), and too slow for
- * more. What they compute is test-opencl-math's to check.
+ * Runs each of the plugin's own kernels, copies and fills once, on blocks that end with their last
+ * element, for a simulator that checks each access (tests/scripts/check-opencl-accesses.sh) and is
+ * too slow for more. test-opencl-math checks the results.
  */
 
 #define FIRST 3 /* elements before an operand */
@@ -41,7 +41,7 @@ static ferry_cref from(ferry_dtype t, const void *block)
     return driver_cref(block, FIRST * arith_size(t));
 }
 
-/* Whether the elements are `value`, and those before them what they were; the block goes. */
+/* Whether the elements are `value` and the elements before them are unchanged; frees the block. */
 static void check(ferry_dtype t, void *block, int64_t n, double value)
 {
     size_t bytes = (size_t)(n + FIRST) * arith_size(t);

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* On a driver that does what drivers are known to do; see opencl-layer.h. */
+/*
+ * The layer above OpenCL on a driver with the known peculiarities of drivers; see opencl-layer.h.
+ */
 
 #define BYTES 5000u
 
@@ -18,7 +20,10 @@ static void reset(void)
 
 /* ---- shared memory -------------------------------------------------------------------------- */
 
-/* Mali's copies what the host allocated, at each map; what it has allocated itself it maps as it is. */
+/*
+ * Mali's driver copies memory that the host allocated at each map; it maps memory of its own
+ * without a copy.
+ */
 static void a_host_block_of_a_gpu_is_the_drivers_own(void)
 {
     unsigned char *p = NULL, byte = 0;
@@ -34,7 +39,7 @@ static void a_host_block_of_a_gpu_is_the_drivers_own(void)
     CU_ASSERT_EQUAL_FATAL(ocl->import_host(dev, p, BYTES, 0, &handle), 0);
     CU_ASSERT_EQUAL(ocl_layer.unmapping, 0); /* any queue may use it now */
     ocl_get(handle, BYTES - 1, &byte, 1);
-    CU_ASSERT_EQUAL(byte, 1); /* what it held is kept */
+    CU_ASSERT_EQUAL(byte, 1); /* the contents are kept */
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 10), 2, 4000), 0);
     CU_ASSERT_EQUAL(ocl->map(dev, NULL, handle, BYTES, FERRY_READ), 0);
     CU_ASSERT(p[9] == 1 && p[10] == 2 && p[4009] == 2 && p[4010] == 1);
@@ -48,7 +53,7 @@ static void a_host_block_of_a_gpu_is_the_drivers_own(void)
         driver_failed(ocl->import_host(dev, p, BYTES, 0, &again), FERRY_EUNSUPPORTED, "cannot be imported"));
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 0), 9, BYTES), 0);
     CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
-    CU_ASSERT(p[0] == 9 && p[BYTES - 1] == 9); /* the host's again, with what the device had */
+    CU_ASSERT(p[0] == 9 && p[BYTES - 1] == 9); /* the host has it again, with the device's values */
     p[0] = 4;
     CU_ASSERT_EQUAL_FATAL(ocl->import_host(dev, p, BYTES, 0, &handle), 0); /* and once more */
     ocl_get(handle, 0, &byte, 1);
@@ -59,7 +64,7 @@ static void a_host_block_of_a_gpu_is_the_drivers_own(void)
     reset();
 }
 
-/* On the device and back; the host's bytes stay where they are. */
+/* A copy to the device and back; the host's bytes do not move. */
 static void is_shared(unsigned char *p)
 {
     void *handle = NULL;
@@ -75,7 +80,9 @@ static void is_shared(unsigned char *p)
     CU_ASSERT(p[0] == 9 && p[BYTES - 1] == 9);
 }
 
-/* Oclgrind's buffers begin where malloc says: now on a cache line, now off one. */
+/*
+ * Oclgrind's buffers begin where malloc places them, sometimes on a cache line and sometimes not.
+ */
 static void a_host_block_is_shared_wherever_the_driver_puts_it(void)
 {
     for (unsigned shift = 0; shift < 128; shift += 16) {
@@ -96,7 +103,7 @@ static void a_host_block_is_shared_wherever_the_driver_puts_it(void)
     reset();
 }
 
-/* Memory of the program's own can be shared all the same, at what the driver takes for it. */
+/* Memory of the program can still be shared, at the alignment that the driver accepts. */
 static void memory_of_the_program_is_copied_by_the_driver(void)
 {
     static _Alignas(4096) unsigned char own[8192];
@@ -120,7 +127,10 @@ static void memory_of_the_program_is_copied_by_the_driver(void)
     reset();
 }
 
-/* What may copy is measured by ferry before it is shared; a processor's memory is the host's. */
+/*
+ * Ferry measures whether a driver copies before it shares memory; a processor's memory is the
+ * host's.
+ */
 static void a_device_that_may_copy_at_a_map_reports_it(void)
 {
     for (int gpu = 0; gpu < 2; gpu++) {
@@ -142,7 +152,10 @@ static void a_device_that_may_copy_at_a_map_reports_it(void)
 
 #define LONG 300000
 
-/* Where doubles are slow, two floats keep a sum of F32 as well; F64 has doubles all the same. */
+/*
+ * Where doubles are slow, a sum of F32 is kept in two floats with the same precision; F64 uses
+ * doubles in any case.
+ */
 static void a_gpu_adds_floats_up_without_doubles(void)
 {
     float *x = malloc(LONG * sizeof(*x)), sum = 0;
@@ -185,7 +198,9 @@ static void a_gpu_adds_floats_up_without_doubles(void)
 
 /* ---- commands ------------------------------------------------------------------------------- */
 
-/* Whether the byte becomes `value` within half a minute; nobody waits for the device. */
+/*
+ * Whether the byte becomes `value` within half a minute, without a call that waits for the device.
+ */
 static bool becomes(const volatile unsigned char *byte, unsigned char value)
 {
     for (int i = 0; i < 30000 && *byte != value; i++)
@@ -193,7 +208,7 @@ static bool becomes(const volatile unsigned char *byte, unsigned char value)
     return *byte == value;
 }
 
-/* A long list of commands is at work before anybody waits for it. */
+/* A long list of commands begins to run before anybody waits for it. */
 static void many_commands_begin_by_themselves(void)
 {
     static unsigned char back;
@@ -218,7 +233,7 @@ static void many_commands_begin_by_themselves(void)
     reset();
 }
 
-/* Rusticl's events are done a little later than their queue. */
+/* Events of Rusticl complete a little later than their queue. */
 static void awaited_work_is_done(void)
 {
     void *block, *queue = NULL, *event = NULL;

@@ -11,18 +11,18 @@
 #include <string.h>
 
 /*
- * CLBlast numbers elements with ints. What lies beyond them is for the plugin's own kernels, which
- * need not be tried on buffers that no machine has: what the plugin calls is this, before the ICD
- * loader and CLBlast, and here a buffer can be as large as one likes.
+ * CLBlast counts elements with ints. Larger operands are computed by the plugin's own kernels,
+ * which cannot be tested with buffers of that size. The plugin therefore calls the functions below
+ * instead of the ICD loader and CLBlast, and a buffer can pretend to have any size.
  */
 
 static struct {
     bool on;
-    uint64_t size;    /* what every buffer claims to have */
+    uint64_t size;    /* the size that every buffer reports */
     unsigned clblast; /* calls of its axpy */
     CLBlastStatusCode answer;
-    size_t group;     /* the largest one of every kernel; 0: the truth */
-    size_t largest;   /* of those that were launched */
+    size_t group;     /* the maximum group size of every kernel; 0: the true one */
+    size_t largest;   /* of the groups that were launched */
     unsigned kernels; /* launches, none of which is made */
     cl_ulong args[8]; /* of the last kernel; 0 for those that are no cl_ulong */
 } lie;
@@ -51,7 +51,7 @@ CLBlastStatusCode CLBlastSaxpy(const size_t n, const float alpha, const cl_mem x
     return lie.answer;
 }
 
-/* The others, which only fail. */
+/* The other functions only fail. */
 CLBlastStatusCode CLBlastSscal(const size_t n, const float alpha, cl_mem x, const size_t x_offset,
                                const size_t x_inc, cl_command_queue *queue, cl_event *event)
 {
@@ -135,7 +135,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel kernel, cl_uint shap
     return next(q, kernel, shape, offset, global, local, events, wait_list, event);
 }
 
-/* An axpy of n floats at these elements of x and y; the order in which they are kernel arguments. */
+/* An axpy of n floats at these elements of x and y, in the order of the kernel arguments. */
 enum { ARG_N = 0, ARG_X = 3, ARG_Y = 5 };
 
 static int axpy(void *block, int64_t n, uint64_t x, uint64_t y)
@@ -194,7 +194,7 @@ static void an_error_of_clblast_is_named(void)
 
 static const float eight[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 
-/* For CLBlast: eight floats, and eight that are 0 behind them; NULL where there is no OpenCL. */
+/* For CLBlast: eight floats followed by eight zeros; NULL where there is no OpenCL. */
 static void *open_eight(void)
 {
     const float none[8] = { 0 };
@@ -208,7 +208,7 @@ static void *open_eight(void)
     return block;
 }
 
-/* CLBlast is one way to compute, and not the only one. */
+/* Without CLBlast the plugin computes by its own kernels. */
 static void operations_that_clblast_cannot_run_are_run_without_it(void)
 {
     float y[8];
@@ -223,14 +223,17 @@ static void operations_that_clblast_cannot_run_are_run_without_it(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(driver_logged(), "ferry's own kernels replace it"));
     ocl_get(block, 32, y, sizeof(y));
     CU_ASSERT_EQUAL(memcmp(eight, y, sizeof(y)), 0);
-    CU_ASSERT_EQUAL(axpy(block, 8, 0, 8), 0); /* it is not asked a second time */
+    CU_ASSERT_EQUAL(axpy(block, 8, 0, 8), 0); /* CLBlast is not called a second time */
     CU_ASSERT_EQUAL(lie.clblast, 0);
     lie.answer = 0;
     ocl_free_block(block);
     ocl_close();
 }
 
-/* Each of its codes: it is not asked again, it is asked again the next time, or it is an error of the call's. */
+/*
+ * After each of CLBlast's codes: it is not called again, it is called again the next time, or the
+ * call fails.
+ */
 static void each_code_of_clblast_has_its_consequence(void)
 {
     enum { FOR_GOOD = 1, ONCE = 2 };
@@ -278,7 +281,7 @@ static void each_code_of_clblast_has_its_consequence(void)
         }
 }
 
-/* (1 2 3 4) and (5 6), and what is made of them, in floats from `at` on. */
+/* (1 2 3 4) and (5 6), and the results, in floats from `at` on. */
 static int compute(void *block, int way, float beta)
 {
     const ferry_cref a = driver_cref(block, 0), x = driver_cref(block, 16);
@@ -322,7 +325,9 @@ static void every_routine_has_one_that_takes_its_place(void)
             }
 }
 
-/* Drivers take registers into account: a kernel may be for smaller groups than its device. */
+/*
+ * Drivers take registers into account: a kernel's maximum group can be smaller than its device's.
+ */
 static void groups_are_as_small_as_their_kernels_want_them(void)
 {
     float ones[1000], sum = 0;
@@ -376,7 +381,10 @@ static void squares_are_as_small_as_their_kernel_wants_them(void)
     }
 }
 
-/* The kernels of operations are compiled for one size: where the driver gives less they are left to others. */
+/*
+ * The kernels of operations are compiled for one group size: where the driver allows less, the
+ * plugin refuses the operation.
+ */
 static void an_operation_whose_groups_are_too_large_is_refused(void)
 {
     const void *found = NULL;
@@ -402,7 +410,7 @@ static void an_operation_whose_groups_are_too_large_is_refused(void)
     ocl_close();
 }
 
-/* Really, with what is largest in elements where memory is short: bytes. */
+/* On the real device, at element numbers beyond 2^31, in I8 because it needs the least memory. */
 static void elements_from_2_to_the_31_on_are_reached(void)
 {
     static const signed char bytes[5] = { 1, -2, 3, -4, 5 };

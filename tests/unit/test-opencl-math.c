@@ -9,19 +9,19 @@
 #include <string.h>
 
 /*
- * The arithmetic of the plugin, put to the cases that the core and the CPU plugin have to pass, with
- * each kind of kernels. Operands are host memory there: here they travel to blocks, somewhere into
- * them, and back.
+ * The arithmetic of the plugin in the cases that the core and the CPU plugin must pass, with each
+ * kind of kernels. Operands are host memory there; here they are copied to an offset within blocks,
+ * and back.
  */
 
 struct operand {
     const void *from; /* NULL: it is made on the device */
-    void *to;         /* NULL: it does not come back */
+    void *to;         /* NULL: it is not copied back */
     void *block;
     uint64_t bytes, offset;
 };
 
-/* `elements` of a dtype, three of them after a multiple of 64 bytes. */
+/* `elements` of a dtype, three elements past a multiple of 64 bytes. */
 static struct operand send(ferry_dtype t, int64_t elements, const void *from, void *to)
 {
     struct operand o = { from, to, NULL, (uint64_t)elements * arith_size(t),
@@ -91,7 +91,7 @@ static int on_scal(ferry_dtype t, int64_t n, double alpha, void *x)
     return err;
 }
 
-/* What an integer cannot hold is ferry's to refuse. */
+/* Ferry rejects values that an integer dtype cannot represent, so the plugin need not. */
 static bool holds(ferry_dtype t, double value)
 {
     bool is_unsigned = t == FERRY_U8 || t == FERRY_U32;
@@ -280,7 +280,7 @@ static void without_doubles_f64_is_unsupported_and_sums_are_as_exact(void)
     free(x);
 }
 
-/* y + alpha x is a product that is rounded, and then a sum: what the host makes of it. */
+/* y + alpha x is a product that is rounded, and then a sum, as on the host. */
 static void own_kernels_do_not_contract(void)
 {
     enum { N = 1000 };
@@ -334,7 +334,9 @@ int main(int argc, char **argv)
         ferry_test_main(argc, argv, "opencl, dtypes", own_cases, FERRY_TEST_COUNT(own_cases));
 
     arith = &plugin;
-    /* what CLBlast compiles takes a minute a kind; to a sanitizer the first two are alike */
+    /*
+     * CLBlast compiles for a minute per kind; under a sanitizer the first two kinds do not differ
+     */
     for (size_t i = ferry_test_is_slow() ? 1 : 0; i < FERRY_TEST_COUNT(kinds) && result != 77;
          i++) {
         driver_reset();

@@ -11,10 +11,11 @@
 #include <sys/mman.h>
 
 /*
- * Whether neighbours read neighbours: what ferry's own gemv and gemm of halves and its depthwise convolutions
- * touch, counted. Each load of the kernels' text is replaced by one that notes its address, on a driver whose items see the test's memory (a
- * processor's); the launches are the plugin's own. A GPU fetches 32 bytes at a time for 32 items that run
- * together: at best the items of one load touch no more of these than what they want fills.
+ * Coalescing of loads: the memory that ferry's own gemv and gemm of halves and its depthwise
+ * convolutions read, counted. Each load in the kernels' source is replaced by one that records its
+ * address, on a driver whose items can access the test's memory (on a processor); the launches are
+ * the plugin's own. A GPU fetches 32 bytes at a time for 32 items that run together. In the best
+ * case the items of one load touch no more such units than the data that they need fill.
  */
 
 #define RUN   32u        /* items that run together */
@@ -23,7 +24,10 @@
 #define LOADS 256u       /* of each */
 #define N     96         /* of a matrix: no multiple of a gemv's group */
 
-/* Where they lie if they may, so that the text is the same each time, and the driver's cache has it. */
+/*
+ * Fixed addresses where possible, so that the source is the same each time and the driver's cache
+ * is used.
+ */
 #define PLACE ((void *)0x200000000000)
 
 static struct trace {
@@ -34,10 +38,10 @@ static struct trace {
 
 static const char marker[] = "/* ---- products ---- */";
 
-/* In front of each text of the operations. */
+/* Before each source of the operations. */
 static const char behind[] = "\n#undef LANES";
 
-/* The item's number is that of its group's items one after another, as a GPU runs them. */
+/* The number of an item: the items of a group are numbered consecutively, as a GPU runs them. */
 static char *note(void)
 {
     char *out = NULL;
@@ -54,7 +58,9 @@ static char *note(void)
                : out;
 }
 
-/* `loads`: what stands for them from `at` on; a part of the text that begins there. */
+/*
+ * `loads`: the replacements of the loads from `at` on, in the part of the source that begins there.
+ */
 static char *with(const char *text, const char *at, const char *loads)
 {
     char *noting = note(), *out = NULL;
@@ -65,7 +71,7 @@ static char *with(const char *text, const char *at, const char *loads)
     return length < 0 ? NULL : out;
 }
 
-/* NULL: there is nothing to be watched. */
+/* NULL: this load is not recorded. */
 static char *watch(const char *text)
 {
     const char *halves = strstr(text, marker), *rest = strstr(text, behind);
@@ -126,7 +132,7 @@ static unsigned distinct(cl_ulong *of, unsigned n)
 }
 
 /*
- * How many fetches there are for one that is needed: of the `k`-th loads, of so many bytes, of items that run
+ * The ratio of fetched to needed units: of the `k`-th loads of that many bytes, of items that run
  * together, over all loads and runs.
  */
 static double fetches_of(unsigned items, unsigned bytes)
@@ -189,7 +195,7 @@ static double gemm(uint32_t trans_a, uint32_t trans_b)
     return ratio;
 }
 
-/* 20 lines of 24 pixels of 64 channels, `kernel` taps a side; nothing is constant. */
+/* 20 rows of 24 pixels of 64 channels, `kernel` taps a side; nothing is constant. */
 static void describe(int64_t kernel, ferry_op_desc *op)
 {
     const int64_t w[] = { 64, 1, kernel, kernel };
@@ -285,7 +291,10 @@ static void neighbours_read_neighbours(void)
     ocl_close();
 }
 
-/* For a processor an item has a row of its own: what the count says of that on a GPU. */
+/*
+ * The order for processors, in which each item has a row of its own: the count that a GPU would
+ * have with it.
+ */
 static void items_with_a_row_each_would_not(void)
 {
     if (!begin("few"))

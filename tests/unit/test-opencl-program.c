@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 /*
- * A program that uses ferry and OpenCL side by side, with shared memory and without. What it counts
- * is counted here, before the ICD loader.
+ * A program that uses ferry and OpenCL together, with shared memory and without. The functions
+ * below count its calls before the ICD loader gets them.
  */
 
 static struct {
     unsigned contexts, maps, unmaps, map_writes, writes, reads, copies;
-    bool fail_fill; /* the next one, once it runs */
+    bool fail_fill; /* the next one, when it runs */
     cl_event failing;
 } calls;
 
@@ -111,7 +111,7 @@ cl_int clEnqueueFillBuffer(cl_command_queue q, cl_mem mem, const void *pattern, 
     if (calls.fail_fill && !error) {
         calls.fail_fill = false;
         calls.failing = *event;
-        clRetainEvent(*event); /* no other gets its address */
+        clRetainEvent(*event); /* its address is not reused */
     }
     return error;
 }
@@ -165,7 +165,7 @@ static void devices_are_listed_without_a_context(void)
 static const struct {
     bool on_host;
     unsigned access;
-    unsigned maps, unmaps, map_writes; /* where memory is shared, in all so far */
+    unsigned maps, unmaps, map_writes; /* where memory is shared, so far */
     unsigned writes, reads;            /* where it is not */
 } steps[] = {
     { true, FERRY_READ | FERRY_WRITE, 1, 0, 1, 0, 0 },
@@ -180,7 +180,7 @@ static const struct {
     { true, FERRY_READ, 6, 5, 3, 2, 2 },
 };
 
-/* PoCL gives one pointer whatever one does: that no map is missing shows in their number alone. */
+/* PoCL returns one pointer for every map, so only the number of maps shows a missing one. */
 static void a_transition_is_a_map_or_a_copy_and_nothing_else(void)
 {
     ferry_device *dev = fx_device();
@@ -235,7 +235,7 @@ static struct own create_own(void)
     return o;
 }
 
-/* What is left of the context's references; PoCL's threads let go of theirs a moment later. */
+/* The remaining references of the context; PoCL's threads release theirs a moment later. */
 static cl_uint references(cl_context context)
 {
     cl_uint count = 0;
@@ -248,7 +248,7 @@ static cl_uint references(cl_context context)
     return count;
 }
 
-/* Devices belong to the runtime, and have to go before what they use. */
+/* Devices belong to the runtime and must be closed before the objects that they use. */
 static void destroy_own(struct own *o)
 {
     ferry_runtime_close(o->rt);
@@ -281,8 +281,7 @@ static void set_floats(cl_command_queue q, ferry_ref ref, int64_t first, int64_t
 }
 
 /*
- * A gate holds all of it back until everything is enqueued: whoever waited in between would wait
- * for ever.
+ * A gate holds back all commands until everything is enqueued: a wait in between would never end.
  */
 static void a_device_around_the_programs_context_orders_its_work_with_ferrys(void)
 {
@@ -316,7 +315,7 @@ static void a_device_around_the_programs_context_orders_its_work_with_ferrys(voi
     destroy_own(&o);
 }
 
-/* ferry waits for what the program does on a queue of its own, here for what a gate holds back. */
+/* Ferry waits for the program's commands on a queue of its own, which a gate holds back here. */
 static void a_wrapped_queue_is_waited_for(void)
 {
     struct own o = create_own();

@@ -7,7 +7,7 @@
 
 /*
  * Queues, events and the program's own objects. A gate, a user event that commands wait for, keeps
- * work from completing until the test lets it.
+ * work from completing until the test opens it.
  */
 
 static cl_event close_gate(cl_command_queue q)
@@ -51,7 +51,7 @@ static void an_event_is_done_when_the_work_before_it_is(void)
     event = record(NULL);
     CU_ASSERT_EQUAL(ocl->event_query(dev, event), 0);
     late = record(NULL);
-    CU_ASSERT_EQUAL(ocl->event_destroy(dev, late), 0); /* done or not */
+    CU_ASSERT_EQUAL(ocl->event_destroy(dev, late), 0); /* complete or not */
     CU_ASSERT_EQUAL(ocl_count().live_events, 1);
     open_gate(gate);
     CU_ASSERT_EQUAL(ocl->event_synchronize(dev, event), 0);
@@ -76,7 +76,7 @@ static void a_queue_waits_for_the_event_of_another(void)
     gate = close_gate(ocl_queue());
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, 0), 5, 1), 0);
     event = record(NULL);
-    CU_ASSERT_EQUAL(ocl->queue_wait(dev, queue, event), 0); /* blocks the queue, not us */
+    CU_ASSERT_EQUAL(ocl->queue_wait(dev, queue, event), 0); /* blocks the queue, not the host */
     CU_ASSERT_EQUAL(
         ocl->memcpy(dev, queue, FERRY_MEMCPY_D2H, driver_ref(&back, 0), driver_cref(block, 0), 1),
         0);
@@ -98,8 +98,8 @@ static void a_queue_waits_for_the_event_of_another(void)
 /* ---- failures ------------------------------------------------------------------------------- */
 
 /*
- * A driver whose commands fail when they run: what the plugin calls is this, which lies before the
- * ICD loader. The command that fails next is the next fill.
+ * A driver whose commands fail when they run: the plugin calls the functions below instead of the
+ * ICD loader. The next fill is the command that fails.
  */
 static struct {
     bool next;
@@ -118,7 +118,7 @@ cl_int clEnqueueFillBuffer(cl_command_queue q, cl_mem mem, const void *pattern, 
     error = next(q, mem, pattern, pattern_size, offset, size, events, wait_list, event);
     if (failing.next && !error) {
         failing.event = *event;
-        clRetainEvent(*event); /* no other gets its address */
+        clRetainEvent(*event); /* its address is not reused */
     }
     failing.next = false;
     return error;
@@ -144,7 +144,7 @@ static void work_again(void)
     failing.event = NULL;
 }
 
-/* A memset that fails, with work before and after it that does not. */
+/* A memset that fails, with work before and after it that succeeds. */
 static void enqueue_a_failure(void *block)
 {
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, 0), 5, 1), 0);
@@ -169,7 +169,7 @@ static void a_failure_is_reported_by_the_event_after_it_with_its_name(void)
                             "clEnqueueFillBuffer: CL_OUT_OF_RESOURCES"));
     CU_ASSERT(driver_failed(ocl->event_query(dev, event), FERRY_EDEVICE, "CL_OUT_OF_RESOURCES"));
     CU_ASSERT_EQUAL(ocl->event_synchronize(dev, before), 0);
-    CU_ASSERT_EQUAL(ocl->event_synchronize(dev, after), 0); /* the work between them is untainted */
+    CU_ASSERT_EQUAL(ocl->event_synchronize(dev, after), 0); /* the work between them did not fail */
     CU_ASSERT_EQUAL(ocl->event_destroy(dev, before), 0);
     CU_ASSERT_EQUAL(ocl->event_destroy(dev, event), 0);
     CU_ASSERT_EQUAL(ocl->event_destroy(dev, after), 0);
@@ -193,7 +193,7 @@ static void a_failure_is_also_reported_by_the_next_wait_once(void)
     work_again();
     enqueue_a_failure(block);
     event = record(NULL);
-    CU_ASSERT_EQUAL(ocl->event_destroy(dev, event), 0); /* nobody has asked it */
+    CU_ASSERT_EQUAL(ocl->event_destroy(dev, event), 0); /* no query of its state was made */
     CU_ASSERT(driver_failed(ocl->synchronize(dev), FERRY_EDEVICE, "CL_OUT_OF_RESOURCES"));
     CU_ASSERT_EQUAL(ocl->synchronize(dev), 0);
     ocl_free_block(block);
@@ -201,7 +201,7 @@ static void a_failure_is_also_reported_by_the_next_wait_once(void)
     work_again();
 }
 
-/* So many that they are looked through before any event asks for it. */
+/* The number of commands after which finished ones are collected before any event is queried. */
 static void a_failure_long_ago_is_not_forgotten(void)
 {
     void *block, *event;
@@ -234,7 +234,7 @@ static cl_uint references(cl_command_queue q)
     return count;
 }
 
-/* PoCL keeps one for a queue's latest command. */
+/* PoCL keeps one event for the latest command of a queue. */
 static cl_uint references_once_used(cl_command_queue q, cl_mem mem)
 {
     unsigned char byte;

@@ -202,7 +202,7 @@ static void host_blocks_are_aligned_and_copy(void)
     }
 }
 
-/* And nothing else: Oclgrind is of every type. */
+/* Without other types: Oclgrind reports every type. */
 static bool is_processor(void)
 {
     cl_device_type type = 0;
@@ -211,7 +211,7 @@ static bool is_processor(void)
     return (type & CL_DEVICE_TYPE_CPU) && !(type & CL_DEVICE_TYPE_GPU);
 }
 
-/* A processor holds what it reads for what it has just written, where both lie at the same place of their pages. */
+/* On a processor a load can be confused with a recent store at the same page offset. */
 static void host_blocks_of_many_pages_begin_at_different_places_of_them(void)
 {
     static const uint64_t sizes[] = { 1 << 17, 401408, 1 << 20, 3 << 20 };
@@ -257,10 +257,13 @@ static void an_imported_block_is_the_same_memory_on_both_sides(void)
     CU_ASSERT_EQUAL_FATAL(ocl->import_host(dev, p, 5000, 0, &handle), 0);
     CU_ASSERT_EQUAL(clGetMemObjectInfo(handle, CL_MEM_FLAGS, sizeof(how), &how, NULL), 0);
     CU_ASSERT_EQUAL(clGetMemObjectInfo(handle, CL_MEM_HOST_PTR, sizeof(view), &view, NULL), 0);
-    /* no arithmetic, no other block: the very memory; a driver need not say where its own blocks are */
+    /*
+     * no arithmetic, no other block: the same memory; a driver need not give addresses of its own
+     * blocks
+     */
     CU_ASSERT(!(how & CL_MEM_USE_HOST_PTR) || view == p);
     ocl_get(handle, 4999, &byte, 1);
-    CU_ASSERT_EQUAL(byte, 1); /* what it held is kept */
+    CU_ASSERT_EQUAL(byte, 1); /* the contents are kept */
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 10), 2, 4000), 0);
     CU_ASSERT_EQUAL(ocl->map(dev, NULL, handle, 5000, FERRY_READ), 0);
     CU_ASSERT(p[9] == 1 && p[10] == 2 && p[4009] == 2 && p[4010] == 1);
@@ -274,7 +277,7 @@ static void an_imported_block_is_the_same_memory_on_both_sides(void)
     CU_ASSERT(c.maps == 2 && c.unmaps == 2 && c.live_maps == 0 && c.live_imports == 1);
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 0), 9, 5000), 0);
     CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
-    CU_ASSERT(p[0] == 9 && p[4999] == 9); /* the host's again, with what the device had */
+    CU_ASSERT(p[0] == 9 && p[4999] == 9); /* the host has it again, with the device's values */
     CU_ASSERT_EQUAL(ocl->host_free(dev, p), 0);
     ocl_close();
 }
@@ -333,8 +336,8 @@ static const ferry_test_case cases[] = {
 };
 
 /*
- * exit() ends a thread's objects before it calls its handlers. Oclgrind keeps one of them in use, so that who
- * calls it in a handler, as CLBlast's cache of programs must, has it write to memory that it freed.
+ * exit() destroys a thread's objects before it calls its handlers. Oclgrind keeps using one of
+ * them, so a call from a handler, as CLBlast's cache of programs makes one, writes to freed memory.
  */
 int main(int argc, char **argv)
 {

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 /*
- * Which device a handle belongs to: what one device says of it, and what all that are open do.
+ * Which device a handle belongs to: the answer of one device, and the search over all open devices.
  */
 
-/* Asks both ways; `i` is the device it is of, or −1. */
+/* Asks in both ways; `i` is the expected device, −1 for none. */
 static void check_owner(const void *handle, int i)
 {
     ferry_device *found = (ferry_device *)(void *)&found;
@@ -43,7 +43,7 @@ static void each_device_knows_its_own(void)
     wx_end();
 }
 
-/* What a device sees of the host's memory is the host's. */
+/* A device's view of host memory belongs to the host. */
 static void an_import_belongs_to_no_device(void)
 {
     ferry_memory *m;
@@ -59,7 +59,7 @@ static void an_import_belongs_to_no_device(void)
     wx_end();
 }
 
-/* The last case: it leaves a lost device behind. */
+/* Must be the last case: it leaves a lost device behind. */
 static void lost_devices_are_skipped(void)
 {
     ferry_device *found = NULL;
@@ -72,7 +72,7 @@ static void lost_devices_are_skipped(void)
     theirs = wx_access(lost, wx_queue(0), FERRY_WRITE);
     ours = wx_access(m, wx_queue(1), FERRY_WRITE);
     wx_lose(0);
-    for (int turn = 0; turn < 2; turn++) { /* first nobody has noticed */
+    for (int turn = 0; turn < 2; turn++) { /* first, the loss is not known yet */
         FX_OK(ferry_runtime_find_owner(wx_runtime(), ours.handle, &found));
         CU_ASSERT_PTR_EQUAL(found, wx_dev(1));
         FX_OK(ferry_runtime_find_owner(wx_runtime(), theirs.handle, &found));
@@ -120,7 +120,7 @@ static void null_is_refused(void)
     wx_end();
 }
 
-/* A device of that fake, listed and not opened. */
+/* A device of that double, listed and not opened. */
 static ferry_device *listed(const char *fake, ferry_runtime **out)
 {
     const char *folder = fakes_folder();

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What plugins get from ferry: their options by types, a folder for caches; and what they are asked. */
+/*
+ * What plugins get from ferry: their options by type, a folder for caches; and which of their
+ * functions ferry calls.
+ */
 
 static int open_typed(const char *options)
 {
@@ -56,7 +59,7 @@ static void a_wrong_value_is_an_error_with_its_place(void)
         { "bytes = 2MiB", "c.conf:2: option.bytes = 2MiB: not a size (as in 4096, 512MiB, 4GiB) "
                           "from 1 to 1048576 bytes" },
         { "word = of", "c.conf:2: option.word = of: not one of off|on|auto" },
-        /* of its table: before it is asked anything */
+        /* of its table, before any function is called */
         { "devices = two", "c.conf:2: option.devices = two: not a whole number" },
         { "scale = inf", "c.conf:2: option.scale = inf: not a number" },
         { "scale = nan", "c.conf:2: option.scale = nan: not a number" },

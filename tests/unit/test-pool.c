@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The pool, budgets and eviction, as they show through the public functions, on sim alone. */
+/* The pool, budgets and eviction, as visible through the public functions, on sim alone. */
 
 #define BYTES (64u << 10)
 
@@ -99,7 +99,7 @@ static void a_budget_is_hard_and_its_error_names_the_bytes_held(void)
     ferry_runtime_close(rt);
 }
 
-/* Takes a block and gives it back, again and again; some find none left. */
+/* Allocates a block and releases it, repeatedly; some of the allocations fail. */
 static void *take_blocks(void *dev)
 {
     for (int i = 0; i < (ferry_test_is_slow() ? 1000 : 40000); i++) {
@@ -218,7 +218,7 @@ static void a_smaller_budget_evicts_at_once(void)
     ferry_runtime_close(rt);
 }
 
-/* A blob of sim:0 with a block on either side, whose home is moved so many times, and last of all. */
+/* A blob of sim:0 between two other blocks; its home is changed that many times. */
 static ferry_blob *moved(ferry_device *dev, ferry_device *other, int times)
 {
     const int64_t count = BYTES / sizeof(float);
@@ -246,7 +246,7 @@ static void a_device_outlives_its_blocks_and_nothing_else(void)
             ferry_runtime_close(rt);
             return;
         }
-        CU_ASSERT_EQUAL(stats(dev).allocs, 0); /* nothing has kept it open since the last time */
+        CU_ASSERT_EQUAL(stats(dev).allocs, 0); /* nothing has kept it open since then */
         b = moved(dev, other, times);
         ferry_runtime_close(rt);
         CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[BYTES / sizeof(float) - 1], 7);
@@ -258,7 +258,10 @@ static void a_device_outlives_its_blocks_and_nothing_else(void)
 
 #define MIB (UINT64_C(1) << 20)
 
-/* How many MiB of blocks given back together are found again, on a device that nobody touches them on. */
+/*
+ * How many MiB of blocks that were released together can be allocated again, on an otherwise idle
+ * device.
+ */
 static uint64_t kept(const char *fake)
 {
     enum { BLOCKS = 7 };
@@ -284,7 +287,10 @@ static uint64_t kept(const char *fake)
     return hits * block / MIB;
 }
 
-/* A GiB is a lot to keep for most, and little where models take tens of them. */
+/*
+ * The pool's limit depends on the use: a GiB is much for most programs and little where models use
+ * tens of GiB.
+ */
 static void a_large_device_keeps_a_sixteenth_of_its_memory(void)
 {
     CU_ASSERT_EQUAL(kept("with_24"), 1536);
@@ -294,7 +300,7 @@ static void a_large_device_keeps_a_sixteenth_of_its_memory(void)
     CU_ASSERT_EQUAL(kept("with_2"), 512);
 }
 
-/* The name that reads as a deallocator is kept, and frees nothing. */
+/* The function whose name reads as a deallocator is kept, and frees nothing. */
 static void free_memory_is_reported_under_both_names(void)
 {
     ferry_device *dev = open_sim();
@@ -327,7 +333,7 @@ int main(int argc, char **argv)
         FERRY_TEST(a_smaller_budget_evicts_at_once),
         FERRY_TEST(a_device_outlives_its_blocks_and_nothing_else),
         FERRY_TEST(free_memory_is_reported_under_both_names),
-        FERRY_TEST(a_large_device_keeps_a_sixteenth_of_its_memory), /* fakes come last */
+        FERRY_TEST(a_large_device_keeps_a_sixteenth_of_its_memory), /* doubles come last */
     };
 
     return ferry_test_main(argc, argv, "pool", cases, FERRY_TEST_COUNT(cases));

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What becomes of a device that claims to share memory with the host. */
+/* The probe of a device that claims to share memory with the host. */
 
 #define BYTES 5000 /* no multiple of any alignment */
 
 static ferry_runtime *rt;
 
-/* The first device of that fake, not opened yet, with the log kept. */
+/* The first device of that double, not opened yet, with the log recorded. */
 static ferry_device *claimant(const char *fake)
 {
     const char *folder = fakes_folder();
@@ -48,7 +48,7 @@ static void host_memory_is_aligned_as_the_device_wants_it(void)
     ferry_runtime_close(rt);
 }
 
-/* It works, as a discrete one, and the log has `why`. */
+/* It works as a discrete device, and the log contains `why`. */
 static void check_discrete(const char *fake, const char *why)
 {
     ferry_device *dev = claimant(fake);
@@ -72,7 +72,7 @@ static void a_probe_that_disagrees_says_why(void)
     check_discrete("unified_deaf", "the device does not see what the host writes");
 }
 
-/* A driver that copies at each map gains nothing by sharing. */
+/* With a driver that copies at each map, sharing has no advantage. */
 static void memory_that_is_shared_by_copies_is_not_shared(void)
 {
     ferry_device *dev = claimant("unified_slow");

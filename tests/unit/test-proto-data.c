@@ -7,9 +7,13 @@
 
 #include <glob.h>
 
-/* Real files: well-known nets, solvers, models that hold their definition, and Caffe's own logs. */
+/*
+ * Real files: well-known nets, solvers, models that contain their definition, and Caffe's own logs.
+ */
 
-/* Every file of the data folder that matches; false, and the case is skipped, where there is none. */
+/*
+ * Every file of the data folder that matches; false if there is none, and then the case is skipped.
+ */
 static bool files_of(const char *pattern, glob_t *out)
 {
     const char *folder = getenv("FERRY_TEST_DATA");
@@ -57,7 +61,7 @@ static ferry_proto *again(const ferry_proto *p, const void *bytes, size_t size)
     return out;
 }
 
-/* What a binary file cannot hold. */
+/* Values that a binary file cannot represent. */
 static void drop_numberless(ferry_proto *p)
 {
     struct ferry__proto_slot *slot, *next;
@@ -72,7 +76,7 @@ static void drop_numberless(ferry_proto *p)
     }
 }
 
-/* Printed, read and printed again it is the same; and so it is by its binary form. */
+/* Printing, reading and printing again gives the same text; so does the binary form in between. */
 static void check_file(const char *path)
 {
     ferry_proto *p = open_file(path), *other;
@@ -202,7 +206,7 @@ static int put_left(void *arg, const ferry_proto *p)
     return FERRY_OK;
 }
 
-/* What protobuf wrote is written again, byte for byte. */
+/* A file that protobuf wrote is written again byte for byte. */
 static void check_model(const char *path)
 {
     struct splice s = { .from = fopen(path, "rb") };
@@ -271,7 +275,7 @@ static const char *behind_prefix(const char *line)
     return at && at < line + 40 && at[1] == ' ' ? at + 2 : NULL;
 }
 
-/* The text that a log has behind "Initializing net from parameters:", and the lines before it. */
+/* The text in a log after "Initializing net from parameters:", and the lines before it. */
 static char *split_log(char *log)
 {
     char *start = strstr(log, "Initializing net from parameters: \n"), *end;
@@ -287,7 +291,10 @@ static char *split_log(char *log)
     return end;
 }
 
-/* The notes that are Caffe's, against the log's lines before the net. Folders are cut there. */
+/*
+ * The notes that equal Caffe's are compared with the log's lines before the net. Folders are
+ * removed from paths.
+ */
 static void check_notes(const ferry_proto *p, const char *path, const char *log)
 {
     size_t folder = (size_t)(strrchr(path, '/') + 1 - path);
@@ -312,7 +319,7 @@ static void check_notes(const ferry_proto *p, const char *path, const char *log)
     CU_ASSERT_EQUAL(*log, '\0');
 }
 
-/* What Caffe prints has the state it runs in, and ends in an empty line. */
+/* Caffe prints the net with its state and an empty line at the end. */
 static void check_log(const char *log_path, const char *net_path)
 {
     char *log = read_whole(log_path), *want = split_log(log), *got;
@@ -364,7 +371,7 @@ static void the_printed_lines_are_caffe_s(void)
 
 /* ---- what there may be ----------------------------------------------------------------------- */
 
-/* Index of a field; −1. */
+/* Index of a field; −1 if there is none. */
 static int64_t field_of(const char *type, const char *name, ferry_proto_field *out)
 {
     for (int64_t i = 0; i < ferry_proto_schema_field_count(type); i++) {

@@ -4,7 +4,7 @@
 
 #include "net/proto/tree.h"
 
-/* Every allocation that opening, upgrading and changing a tree takes fails once. */
+/* Every allocation made while a tree is opened, upgraded and changed fails once. */
 
 static int upgrade_and_copy(ferry_proto *p)
 {
@@ -19,7 +19,7 @@ static int upgrade_and_copy(ferry_proto *p)
     return err;
 }
 
-/* One use in which allocation number `n` fails. Whether one did. */
+/* One use in which allocation number `n` fails. Returns whether one failed. */
 static bool use(const char *type, const char *text, size_t size, unsigned n)
 {
     ferry_proto_options options = { .struct_size = sizeof(options),
@@ -54,7 +54,7 @@ static void check_all(const char *type, const char *text, size_t size, unsigned 
 
 #define LONG 1500
 
-/* Each @ becomes a long name, so that a tree's memory comes in more than one block. */
+/* Each @ becomes a long name, so that a tree's memory consists of several blocks. */
 static char *with_long_names(const char *text)
 {
     size_t size = strlen(text) + 1, used = 0;

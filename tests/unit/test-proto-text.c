@@ -3,7 +3,10 @@
 
 #include <locale.h>
 
-/* protobuf's text format, read and printed: everything it has, and everything it refuses. */
+/*
+ * protobuf's text format, read and printed: everything that it allows and everything that it
+ * rejects.
+ */
 
 static void values_of_every_kind_are_read(void)
 {
@@ -171,7 +174,7 @@ static void texts_that_protobuf_refuses_are_refused_with_their_position(void)
     check_refused_bytes("NetParameter", "[a.b]: 1", 8, FERRY_EUNSUPPORTED, "1:1: extensions");
 }
 
-/* "layer" within "layer": of no known type below the first. */
+/* "layer" within "layer": unknown fields below the first. */
 static char *nested(int depth)
 {
     char *text = calloc(1, (size_t)depth * 3 + 1);
@@ -232,7 +235,7 @@ static void a_text_cut_at_every_byte_is_one_error_or_a_whole_text(void)
         "kernel_size: [3, 5] weight_filler: { type: 'xavier' std: -.5e-1f } > phase: TEST }\n";
 
     for (size_t n = 0; n < sizeof(text) - 1; n++) {
-        char *piece = malloc(n + 1); /* of its own, so that a sanitizer sees each overrun */
+        char *piece = malloc(n + 1); /* of its own, so that a sanitizer detects each overrun */
         ferry_proto *p;
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(piece);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* What is asked of a tree: values, defaults, kinds, places; and fields that are not Caffe's own. */
+/* Queries of a tree: values, defaults, kinds, positions, and unknown fields. */
 
 /* ---- values and defaults -------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static void omitted_fields_have_their_defaults(void)
     CU_ASSERT_EQUAL(ferry_proto_value_count(conv, "kernel_size"), 0);
     CU_ASSERT_EQUAL(ferry_proto_integer(conv, "kernel_size", 0), 0);
     CU_ASSERT_EQUAL(ferry_proto_get_integer(conv, "kernel_size", 0, &size), FERRY_OK);
-    CU_ASSERT_EQUAL(size, 7); /* a field that repeats has no default */
+    CU_ASSERT_EQUAL(size, 7); /* a repeated field has no default */
     ferry_proto_close(net);
 }
 
@@ -101,7 +101,8 @@ static void every_value_knows_its_place(void)
     place = ferry_proto_get_location(layer, NULL, 0);
     CU_ASSERT_EQUAL(place.line, 2);
     CU_ASSERT_EQUAL(place.column, 7);
-    place = ferry_proto_get_location(layer, "bottom", 0); /* the message's, where it is not given */
+    place = ferry_proto_get_location(layer, "bottom", 0); /* the position of the message, where the
+                                                           * field is not given */
     CU_ASSERT_EQUAL(place.line, 2);
     CU_ASSERT_EQUAL(ferry_proto_error(layer, "top", 0, FERRY_ESHAPE, "no %s", "good"),
                     FERRY_ESHAPE);
@@ -233,7 +234,7 @@ static void fields_that_a_layer_claims_are_kept_unchanged(void)
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(acme);
     CU_ASSERT_EQUAL(asked, 2);
-    CU_ASSERT_EQUAL(ferry_proto_note_count(net), 1); /* acme_params, which nobody claims */
+    CU_ASSERT_EQUAL(ferry_proto_note_count(net), 1); /* acme_params, which no layer type declares */
     CU_ASSERT_STRING_EQUAL(ferry_proto_type(acme), "");
     CU_ASSERT_EQUAL(ferry_proto_get_integer(acme, "scale", 0, &integer), FERRY_OK);
     CU_ASSERT_EQUAL(integer, 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proto-text.h"
 
-/* Nets and solvers of older Caffes, brought to today's form. */
+/* Nets and solvers of older versions of Caffe, upgraded to the current form. */
 
 static ferry_proto *upgraded(const char *type, const char *text)
 {
@@ -15,7 +15,7 @@ static ferry_proto *upgraded(const char *type, const char *text)
     return NULL;
 }
 
-/* As the text `want`, which is one of today. */
+/* Gives the same tree as the text `want`, which is in the current form. */
 static void check_upgrade(const char *text, const char *want)
 {
     ferry_proto *p = upgraded("NetParameter", text), *today = net_of(want);
@@ -161,7 +161,7 @@ static void transformations_get_a_message_of_their_own(void)
         "transform_param { mirror: true } }",
         "layer { type: 'WindowData' window_data_param { crop_mode: 'warp' } "
         "transform_param { mirror: false } }");
-    /* Only V1's: today's layers keep what they say. */
+    /* Applies to V1 layers only: current layers keep their fields. */
     check_upgrade("layer { type: 'Data' data_param { scale: 2 } }",
                   "layer { type: 'Data' data_param { scale: 2 } }");
 }
@@ -352,7 +352,10 @@ static void a_solvers_type_becomes_a_name(void)
                      "1:26: solver_type, which is the old name, and type are both given");
 }
 
-/* Steps one by one come to what all of them come to, and no step does another one's work. */
+/*
+ * The upgrade steps one by one give the same result as all at once, and no step does the work of
+ * another.
+ */
 static void an_upgrade_may_go_step_by_step(void)
 {
     static const char text[] = "input: 'data' input_dim: 1 input_dim: 1 input_dim: 4 input_dim: 4 "

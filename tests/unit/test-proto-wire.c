@@ -8,7 +8,10 @@
 
 #include <unistd.h>
 
-/* protobuf's binary form: what it says, what is not believed, what is left where it is. */
+/*
+ * protobuf's binary form: valid messages, malformed ones, and the data that are not copied from
+ * their file.
+ */
 
 static ferry_proto *wire_of(const char *type, const void *bytes, size_t size)
 {
@@ -121,7 +124,7 @@ static void a_number_that_forks_share_is_the_layer_types(void)
         struct msg layer = { .size = 0 }, net;
         ferry_proto *p;
 
-        put_bytes(&layer, fields[i].number, "", 0); /* before the type, which decides */
+        put_bytes(&layer, fields[i].number, "", 0); /* before the type, which selects the parser */
         put_string(&layer, 2, fields[i].type);
         net = net_around(&layer);
         p = wire_of("NetParameter", net.at, net.size);
@@ -140,7 +143,7 @@ static void unknown_fields_are_noted_once(void)
     put_string(&net, 1, "n");
     put_varint(&net, 99, 1);
     put_varint(&net, 99, 2);
-    put_number(&net, 98 << 3 | 3); /* a group, with another inside */
+    put_number(&net, 98 << 3 | 3); /* a group that contains another */
     put_number(&net, 98 << 3 | 3);
     put_number(&net, 98 << 3 | 4);
     put_number(&net, 98 << 3 | 4);
@@ -217,7 +220,7 @@ static void a_message_cut_at_every_byte_is_an_error_or_a_shorter_one(void)
 
     CU_ASSERT_EQUAL_FATAL(ferry_proto_serialize(net, bytes, sizeof(bytes), &size), FERRY_OK);
     for (size_t n = 4; n < size; n++) {
-        unsigned char *piece = malloc(n); /* of its own, so that a sanitizer sees each overrun */
+        unsigned char *piece = malloc(n); /* of its own, so that a sanitizer detects each overrun */
         ferry_proto *p;
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(piece);

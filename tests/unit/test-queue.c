@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * Who waits for whom, on two devices whose clock stands still until a test steps it: a wait that is
- * missing lets work run before that which it depends on, and the bytes show it.
+ * Order of work on two devices whose clock only advances when a test steps it: if a wait is
+ * missing, dependent work runs too early, and the bytes show it.
  */
 
 #define OLD 0x5a
@@ -75,7 +75,10 @@ static void readers_do_not_wait_for_one_another(void)
     wx_end();
 }
 
-/* Two readers on queues of their own, and then `act`, which must not touch the copy before them. */
+/*
+ * Two readers on queues of their own, and then `act`, which must not change the copy before they
+ * have read it.
+ */
 static void after_two_readers(void (*act)(ferry_memory *m))
 {
     ferry_memory *m, *seen[2];
@@ -136,7 +139,10 @@ static void a_copy_into_a_stale_replica_waits_for_its_readers(void)
     after_two_readers(copy_in_on_default);
 }
 
-/* The block goes back, and somebody else gets one of its size: theirs must not be the same yet. */
+/*
+ * The block is released and allocated again with the same size: the new owner must not write it
+ * before the readers have finished.
+ */
 static void free_and_reuse(ferry_memory *m)
 {
     ferry_memory *other;
@@ -203,8 +209,8 @@ static void a_stale_replica_is_kept_for_the_default_queues_readers(void)
 }
 
 /*
- * The plain accessor named no work, so ferry cannot know of it but by the default queue: what was
- * submitted there until the replica lost its bit is done before the block changes hands.
+ * Work after the plain accessor is not announced, so ferry can only know it by the default queue:
+ * work submitted there before the replica became invalid is complete before the block is reused.
  */
 static void a_freed_replica_waits_for_the_default_queues_readers(void)
 {
@@ -392,7 +398,7 @@ static void a_queue_that_cannot_be_made_changes_nothing(void)
     wx_end();
 }
 
-/* A host read leaves the copy on the device valid, and the reference to it. */
+/* A host read keeps the device's copy valid, and its reference too. */
 static void a_kernel_after_a_host_read_is_still_waited_for(void)
 {
     static const unsigned accesses[] = { FERRY_READ, FERRY_READ | FERRY_WRITE };
@@ -424,7 +430,7 @@ static void a_kernel_after_a_host_read_is_still_waited_for(void)
     }
 }
 
-/* Once another has written, there is nothing left of it: host and device settle again. */
+/* After another write nothing of it remains, and accesses of host and device need no wait. */
 static void a_kernel_that_has_to_ask_again_is_forgotten(void)
 {
     ferry_memory *m;
@@ -462,7 +468,7 @@ static void recording_again_and_again_keeps_nothing(void)
             wx_run_all();
         }
         CU_ASSERT(wx_counters(0).live_events <= before.live_events + 1);
-        for (int k = 0; k < 100; k++) /* the latest of readers says it for all */
+        for (int k = 0; k < 100; k++) /* the latest reader represents all of them */
             FX_OK(ferry_memory_record(m, wx_queue(0), FERRY_READ));
         CU_ASSERT(wx_counters(0).live_events <= before.live_events + 2);
         ferry_memory_release(m);

@@ -9,9 +9,8 @@
 
 /*
  * Eight threads that read, prefetch and synchronise the same blobs on the host and two devices, on
- * default queues and on their own. Between phases one thread alone writes every blob anew, so that
- * each phase moves all of them once more. CUnit's assertions are not for several threads: workers
- * count what went wrong.
+ * default queues and on their own. Between phases one thread alone writes every blob, so that each
+ * phase copies all of them again. CUnit's assertions are not thread-safe: the workers count errors.
  */
 
 #define THREADS 8
@@ -50,7 +49,7 @@ static void read_host(int i)
     expect(p != NULL);
 }
 
-/* A kernel of the thread's reads what the access gave it, now and then. */
+/* From time to time a kernel of the thread reads the memory that the access returned. */
 static void read_device(int i, ferry_queue *q, bool look)
 {
     ferry_memory *m = ferry_blob_data_memory(blobs[i]);
@@ -103,7 +102,7 @@ static void access_once(uint64_t *random, ferry_queue *const own[2])
         synchronize(roll(random, 4), own[where]);
 }
 
-/* Everyone else waits at the barrier meanwhile. */
+/* All other threads wait at the barrier meanwhile. */
 static void write_all(unsigned phase)
 {
     for (int i = 0; i < BLOBS; i++) {

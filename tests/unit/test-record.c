@@ -6,14 +6,14 @@
 #include <string.h>
 
 /*
- * One event for work on many memories, a queue that is one thread's for a while, and the number of
- * writes to a memory.
+ * One event for work on many memories, a queue that belongs to one thread for a while, and the
+ * write count of a memory.
  */
 
 #define OLD 0x5a
 #define NEW 0x77
 
-/* Work of a segment: `out` becomes what `in` is; the failure that was ordered is one of these. */
+/* Work of a segment: `out` gets the value of `in`, unless the requested failure is one of these. */
 static void copy_on(ferry_queue *q, ferry_ref in, ferry_ref out)
 {
     FX_OK(ferry_math_copy(q, FERRY_U8, WX_BYTES, ferry_ref_const(in), out));
@@ -104,7 +104,7 @@ static void a_segment_that_succeeds_is_waited_for_and_read(void)
     FX_OK(run_segment(q, s.in, s.mid, s.out));
     CU_ASSERT_EQUAL(wx_valid(s.out), WX_DEV(0));
     CU_ASSERT(wx_reads_on(wx_queue(1), s.out, OLD));
-    wx_write_host(s.in, NEW); /* which waits for the segment's reading */
+    wx_write_host(s.in, NEW); /* which waits for the segment's read */
     CU_ASSERT(wx_host_reads(s.mid, OLD));
     CU_ASSERT(wx_host_reads(s.out, OLD));
     release_segment(&s);
@@ -112,7 +112,7 @@ static void a_segment_that_succeeds_is_waited_for_and_read(void)
     wx_end();
 }
 
-/* The input is a copy under way, or the output of a segment under way. */
+/* The input is the target of a pending copy, or the output of a pending segment. */
 static void a_segment_fails_with_the_data_that_it_read(void)
 {
     struct segment s;
@@ -135,7 +135,7 @@ static void a_segment_fails_with_the_data_that_it_read(void)
     wx_end();
 }
 
-/* It is known before the work is noted, and the work itself went well. */
+/* The failure is known before the work is recorded; the work itself succeeds. */
 static void work_on_failed_contents_has_failed(void)
 {
     ferry_memory *in, *out;
@@ -334,7 +334,7 @@ static void every_write_counts_and_nothing_else(void)
     for (size_t i = 0; i < FERRY_TEST_COUNT(writes); i++) {
         ferry_memory *m = wx_memory_at(0, OLD);
 
-        for (int again = 0; again < 2; again++) { /* unsettled, and settled */
+        for (int again = 0; again < 2; again++) { /* with pending work, and without */
             uint64_t before = ferry_memory_version(m);
 
             if (writes[i] == record_write || writes[i] == record_all_write)
@@ -384,7 +384,7 @@ static void arithmetic_counts(void)
     wx_end();
 }
 
-/* A blob's accessors too: unsettled, settled, and by turns. */
+/* The same for a blob's accessors: with pending work, without, and alternating. */
 static void accessors_of_a_blob_count(void)
 {
     ferry_blob *b = NULL;
@@ -431,7 +431,10 @@ static bool all_are(const unsigned char *p, unsigned char value)
     return p != NULL;
 }
 
-/* One operation of a segment is a thread's own; whatever it reads must be what it wrote, or an error. */
+/*
+ * One operation of a segment belongs to another thread; each read must give the values of that
+ * thread, or an error.
+ */
 static void *segments(void *arg)
 {
     ferry_queue *q = wx_queue(0);

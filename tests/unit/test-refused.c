@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "world.h"
 
-/* What a refused call leaves, in corners that random programs (tests/random) came upon. */
+/* The state after rejected calls, in cases that random programs (tests/random) found. */
 
 #define MUTABLE (FERRY_READ | FERRY_WRITE)
 
@@ -39,7 +39,7 @@ static void a_refused_copy_that_reshapes_leaves_every_copy_valid(void)
     wx_end();
 }
 
-/* The host has but two of the four that the device has, and has them still. */
+/* The host has only two of the four elements that the device has, and keeps them. */
 static void a_refused_copy_that_reshapes_leaves_short_copies_valid(void)
 {
     ferry_blob *b, *longer;
@@ -65,7 +65,10 @@ static void a_refused_copy_that_reshapes_leaves_short_copies_valid(void)
     wx_end();
 }
 
-/* Nor has a copy more afterwards than it had: what is written there next leaves no tail of rubbish. */
+/*
+ * Nor does a copy have more elements afterwards: a later write leaves no invalid elements at the
+ * end.
+ */
 static void a_refused_copy_that_reshapes_lengthens_nothing(void)
 {
     ferry_blob *b, *longer;
@@ -89,7 +92,9 @@ static void a_refused_copy_that_reshapes_lengthens_nothing(void)
     wx_end();
 }
 
-/* Making room for the copy evicts the blob itself, and then there is no room all the same. */
+/*
+ * Allocating room for the copy evicts the blob itself, and then there is still not enough memory.
+ */
 static void a_refused_copy_that_evicted_its_target_loses_nothing(void)
 {
     ferry_blob *b, *longer;
@@ -114,7 +119,10 @@ static void a_refused_copy_that_evicted_its_target_loses_nothing(void)
     wx_end();
 }
 
-/* It would have written all, and was not done: what was never filled must not pass for contents. */
+/*
+ * The call would have written all elements and failed: elements that were never filled must not be
+ * valid.
+ */
 static void a_refused_fill_leaves_a_tail_that_reads_as_zeros(void)
 {
     ferry_blob *b;
@@ -135,7 +143,9 @@ static void a_refused_fill_leaves_a_tail_that_reads_as_zeros(void)
     wx_end();
 }
 
-/* Both copies were made when there was nothing to copy; the one that is to be scaled is filled first. */
+/*
+ * Both copies were allocated when there was nothing to copy; the one to be scaled is filled first.
+ */
 static void a_refused_scale_forgets_no_copy_without_bytes(void)
 {
     ferry_blob *b;
@@ -157,7 +167,9 @@ static void a_refused_scale_forgets_no_copy_without_bytes(void)
     wx_end();
 }
 
-/* The bytes are the device's for the zeroing of a tail, which fails: they are the host's again. */
+/*
+ * The bytes become the device's for zero-filling the end, which fails; they are the host's again.
+ */
 static void a_refused_access_gives_shared_bytes_back(void)
 {
     ferry_blob *b;
@@ -173,8 +185,8 @@ static void a_refused_access_gives_shared_bytes_back(void)
         wx_fail_next(0, SIM_CALL_ANY, ++nth, FERRY_EDEVICE);
         err = ferry_memory_prefetch(ferry_blob_data_memory(b), wx_dev(0), NULL);
         wx_fail_next(0, SIM_CALL_ANY, 0, 0);
-        wx_reshape(b, 2);                /* and nothing is to be filled any more */
-        CU_ASSERT(wx_holds(b, 0, 2, 1)); /* a crash, were it the device's */
+        wx_reshape(b, 2);                /* and nothing remains to be filled */
+        CU_ASSERT(wx_holds(b, 0, 2, 1)); /* the host would crash if the device owned it */
         wx_reshape(b, 5);
         CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[4], 0);
         ferry_blob_destroy(b);
@@ -183,7 +195,7 @@ static void a_refused_access_gives_shared_bytes_back(void)
     wx_end();
 }
 
-/* An access that parts the two sides of read-only memory, and is refused then, loses nothing. */
+/* An access that separates the two sides of read-only memory and is then rejected loses no data. */
 static void sides_that_part_for_a_refused_access_keep_their_contents(void)
 {
     static _Alignas(64) float block[4];
@@ -208,7 +220,10 @@ static void sides_that_part_for_a_refused_access_keep_their_contents(void)
     wx_end();
 }
 
-/* What the program gave to a host-memory device stays the host's too while its own is refused. */
+/*
+ * Memory that the program gave to a device with host memory remains the host's too if the device's
+ * own allocation fails.
+ */
 static void an_adoption_that_is_refused_parts_no_sides(void)
 {
     static _Alignas(64) float given[16], refused[16];

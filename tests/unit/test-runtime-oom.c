@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every allocation that opening a runtime and using it takes fails once. */
+/* Every allocation made while a runtime is opened and used fails once. */
 
-/* One use of everything, in which allocation number `n` fails. Whether one did. */
+/* One use of everything, in which allocation number `n` fails. Returns whether one failed. */
 static bool use_runtime(unsigned n)
 {
     ferry_runtime *rt = NULL;
@@ -57,7 +57,7 @@ static void every_allocation_of_a_runtime_may_fail(void)
     unsetenv("FERRY_BACKEND");
     for (n = 1; use_runtime(n); n++)
         ;
-    CU_ASSERT(n > 40); /* so many there are at the least */
+    CU_ASSERT(n > 40); /* the minimum number of allocations */
 }
 
 static const ferry_test_case cases[] = {

@@ -252,7 +252,8 @@ static void all_plugins_are_probed_except_excluded_ones(void)
     noted = fakes_tracked();
     CU_ASSERT_PTR_NOT_NULL(strstr(noted, "alpha opened"));
     CU_ASSERT_PTR_NULL(strstr(noted, "beta"));
-    CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0); /* goes on, and opens it not here */
+    CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0); /* continues, and does not open it here
+                                                              */
     CU_ASSERT(count > 0);
     ferry_runtime_close(rt);
 }
@@ -363,7 +364,7 @@ static void many_threads_that_ask_at_once_get_the_same_device(void)
 
 #define UNOPENED 24
 
-/* Reads what every device says of itself until they are all open. */
+/* Reads the properties of all devices until all are open. */
 static void *read_properties(void *arg)
 {
     ferry_runtime *rt = arg;
@@ -413,10 +414,11 @@ static void properties_stay_while_another_thread_opens_the_device(void)
     }
     for (int i = 0; i < UNOPENED; i++) {
         CU_ASSERT_EQUAL(seen[i]->memory_total, UINT64_C(1)
-                                                   << 30); /* what was borrowed says what it said */
+                                                   << 30); /* a borrowed pointer still has its old
+                                                            * value */
         CU_ASSERT_EQUAL(seen[i]->unified, 1);
         CU_ASSERT_STRING_EQUAL(seen[i]->description, "as it seems");
-        CU_ASSERT_EQUAL(ferry_device_get_properties(dev[i])->unified, 0); /* the probe said no */
+        CU_ASSERT_EQUAL(ferry_device_get_properties(dev[i])->unified, 0); /* the probe failed */
         CU_ASSERT_STRING_EQUAL(ferry_device_get_properties(dev[i])->name, seen[i]->name);
     }
     ferry_runtime_close(rt);

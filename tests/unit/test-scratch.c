@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory that a plugin's entry takes for its work (host->scratch), of a plugin whose axpy needs it. */
+/*
+ * Temporary memory that a plugin function allocates for its work (host->scratch), with a plugin
+ * whose axpy needs it.
+ */
 
 #define N 1000
 
@@ -59,14 +62,14 @@ static ferry_device_stats stats(void)
     return s;
 }
 
-/* y += alpha·x, `n` of them. */
+/* y += alpha·x, of `n` elements. */
 static int add(ferry_queue *q, int64_t n, double alpha)
 {
     return ferry_math_axpy(q, FERRY_F32, n, alpha, ferry_memory_device_data(x),
                            ferry_memory_mutable_device_data(y));
 }
 
-/* The nth line that the plugin told: the code, and the block. */
+/* The nth line that the plugin wrote: the code, and the block. */
 static int line(int nth, char *block, size_t size)
 {
     FILE *file = fopen(told, "r");

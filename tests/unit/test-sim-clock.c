@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /*
- * The simulated device's clocks: when work runs, in which order, and who waits for it.
+ * The simulated device's clocks: when work runs, in which order, and which calls wait for it.
  */
 
 static void *device(const char *clock)
@@ -158,7 +158,7 @@ static void a_queue_that_waits_is_skipped(void)
     put(dev, queue, block, &one, sizeof(int));
     event = record(dev, queue);
     CU_ASSERT_EQUAL(sim->queue_wait(dev, NULL, event), 0);
-    done_with(dev, event); /* its handle goes, the wait stays */
+    done_with(dev, event); /* its handle is freed, the wait remains */
     put(dev, NULL, block, &two, sizeof(int));
     CU_ASSERT_EQUAL(control->step_queue(dev, NULL, 9), 0);
     CU_ASSERT_EQUAL(control->step(dev, 1), 1);
@@ -185,7 +185,7 @@ static void a_blocking_call_runs_only_the_work_it_waits_for(void)
     second = queue_of(dev);
     put(dev, first, block, &one, sizeof(int));
     event = record(dev, first);
-    put(dev, first, block, &one, sizeof(int)); /* behind the event: nobody's concern */
+    put(dev, first, block, &one, sizeof(int)); /* after the event, so nothing waits for it */
     CU_ASSERT_EQUAL(sim->queue_wait(dev, second, event), 0);
     get(dev, second, block, &seen, sizeof(int));
     put(dev, NULL, block, &one, sizeof(int));
@@ -325,7 +325,7 @@ static void on_the_sync_clock_all_work_is_done_on_return_without_a_thread(void)
     sim_close(dev);
 }
 
-/* Latency 0: nobody has to ask for it again. */
+/* Latency 0: no later query is necessary. */
 static void on_the_real_clock_an_event_completes_by_itself(void)
 {
     void *dev = device("real");
@@ -355,7 +355,7 @@ static void a_device_that_is_held_does_nothing_until_it_is_let_go(void)
     put(dev, NULL, block, &value, sizeof(int));
     get(dev, NULL, block, &seen, sizeof(int));
     event = record(dev, NULL);
-    usleep(5000); /* time for the thread to do it wrongly */
+    usleep(5000); /* time for the thread to run it wrongly */
     CU_ASSERT_EQUAL(control->pending(dev), 3);
     CU_ASSERT_EQUAL(sim->event_query(dev, event), 0);
     control->hold(dev, 0);
@@ -422,7 +422,10 @@ static void two_copies_one_way_share_the_way_whatever_their_queues(void)
     sim_close(dev);
 }
 
-/* Its bytes are moved ahead of its time, so that it need not end late; nor may it end early. */
+/*
+ * Its bytes are copied before the time of the copy, so that it does not end late; it must not end
+ * early either.
+ */
 static void a_large_copy_ends_no_earlier_than_the_model_says(void)
 {
     enum { SIZE = 8 << 20 };
@@ -462,7 +465,7 @@ static void a_wait_takes_its_place_in_the_modelled_time(void)
     put(dev, NULL, block, &value, sizeof(value));
     event = record(dev, NULL);
     CU_ASSERT_EQUAL(sim->queue_wait(dev, queue, event), 0);
-    get(dev, queue, block, &value, sizeof(value)); /* the other way, but only then */
+    get(dev, queue, block, &value, sizeof(value)); /* the other order, but only then */
     CU_ASSERT_EQUAL(sim->queue_synchronize(dev, queue), 0);
     CU_ASSERT(now() - start >= 40000);
     done_with(dev, event);
@@ -471,14 +474,17 @@ static void a_wait_takes_its_place_in_the_modelled_time(void)
     sim_close(dev);
 }
 
-/* What a copy of 0.3 s has read that was written behind its submission, in time or (*out_late) not. */
+/*
+ * What a copy of 0.3 s has read of a write that came after its submission, within the time or
+ * (*out_late) later.
+ */
 static int read_behind(void *dev, void *block, bool *out_late)
 {
     int64_t start = now();
     int source = 1, seen = 0;
 
     put(dev, NULL, block, &source, sizeof(source));
-    usleep(5000); /* time for the thread to do it wrongly */
+    usleep(5000); /* time for the thread to run it wrongly */
     source = 2;
     driver_count(sim, dev); /* an order between this write and the copy, for ThreadSanitizer */
     *out_late = now() - start >= 250000;
@@ -487,7 +493,7 @@ static int read_behind(void *dev, void *block, bool *out_late)
     return seen;
 }
 
-/* On a machine with other work to do this thread may come too late to see it. */
+/* On a loaded machine this thread may be too late to see it. */
 static void a_copy_reads_its_source_at_its_time_not_when_it_is_submitted(void)
 {
     void *dev, *block;
@@ -506,7 +512,10 @@ static void a_copy_reads_its_source_at_its_time_not_when_it_is_submitted(void)
     sim_close(dev);
 }
 
-/* The first one counts threads: one of another case's, which has been joined, may be listed a moment longer. */
+/*
+ * The first one counts threads: a thread of another case may be listed for a moment after it was
+ * joined.
+ */
 static const ferry_test_case cases[] = {
     FERRY_TEST(on_the_sync_clock_all_work_is_done_on_return_without_a_thread),
     FERRY_TEST(on_the_manual_clock_a_copy_reads_and_writes_when_it_is_stepped),

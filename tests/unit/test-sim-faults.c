@@ -7,10 +7,10 @@
 
 /*
  * The simulated device's faults: calls that fail, commands that fail after they were accepted, a
- * device that is lost. Whatever fails, the device's account is as before.
+ * device that is lost. The device's counters are the same after each failure as before.
  */
 
-/* A device with one of everything, so that every call has something to be made on. */
+/* A device with one object of each kind, so that every call has an operand. */
 static struct {
     void *dev, *block, *queue, *event, *ptr, *import;
     int word;
@@ -44,7 +44,7 @@ static void teardown(void)
     sim_close(f.dev);
 }
 
-/* One call of each kind; what it made is unmade, so that the account is as before. */
+/* Makes one call of each kind and undoes it, so that the counters are the same as before. */
 
 static int call_alloc(void)
 {
@@ -141,7 +141,7 @@ static int (*const calls[SIM_CALL_ANY])(void) = {
     [SIM_CALL_WAIT] = call_wait,
 };
 
-/* What exists, without what was ever asked. */
+/* The counters of existing objects, without those of past calls. */
 static bool same_account(const ferry_plugin_counters *a, const ferry_plugin_counters *b)
 {
     return a->live_blocks == b->live_blocks && a->live_bytes == b->live_bytes &&
@@ -184,7 +184,7 @@ static void the_nth_call_fails_and_the_ones_around_it_do_not(void)
     }
     CU_ASSERT_EQUAL(control->calls(f.dev, SIM_CALL_MEMSET), 5);
     control->fail_next(f.dev, SIM_CALL_MEMSET, 1, FERRY_ENOMEM);
-    control->fail_next(f.dev, SIM_CALL_MEMSET, 0, 0); /* taken back */
+    control->fail_next(f.dev, SIM_CALL_MEMSET, 0, 0); /* cancelled */
     CU_ASSERT_EQUAL(call_memset(), 0);
     teardown();
 }
@@ -226,19 +226,22 @@ static void an_accepted_copy_that_fails_tells_its_event_and_no_later_one(void)
     CU_ASSERT_EQUAL(control->step(f.dev, 2), 2);
     CU_ASSERT_EQUAL(f.word, 0); /* the first copy's */
     CU_ASSERT_EQUAL(control->run_all(f.dev), 4);
-    CU_ASSERT_EQUAL((unsigned)f.word, 0xa5a5a5a5u); /* not zeros, not what was there */
+    CU_ASSERT_EQUAL((unsigned)f.word, 0xa5a5a5a5u); /* neither zeros nor the earlier value */
     CU_ASSERT_EQUAL(sim->event_query(f.dev, before), 1);
     CU_ASSERT(driver_failed(sim->event_query(f.dev, at), FERRY_EDEVICE, "was accepted and failed"));
     CU_ASSERT(driver_failed(sim->event_synchronize(f.dev, at), FERRY_EDEVICE, "was accepted"));
     CU_ASSERT_EQUAL(sim->event_query(f.dev, after), 1);
-    CU_ASSERT_EQUAL(sim->queue_synchronize(f.dev, NULL), 0); /* the event has told */
+    CU_ASSERT_EQUAL(sim->queue_synchronize(f.dev, NULL), 0); /* the event has reported it */
     CU_ASSERT_EQUAL(sim->event_destroy(f.dev, before), 0);
     CU_ASSERT_EQUAL(sim->event_destroy(f.dev, at), 0);
     CU_ASSERT_EQUAL(sim->event_destroy(f.dev, after), 0);
     teardown();
 }
 
-/* And by the next event all the same: who synchronizes need not be who records it. */
+/*
+ * The next event reports it as well: the call that synchronizes need not be the one that recorded
+ * the event.
+ */
 static void a_failure_that_no_event_reported_is_reported_by_synchronize_once(void)
 {
     static const uint32_t kinds[] = { SIM_CALL_MEMCPY, SIM_CALL_MEMSET, SIM_CALL_OP };
@@ -428,7 +431,7 @@ static void a_device_is_lost_while_its_thread_works(void)
         return;
     f.dev = sim_open(0);
     f.block = sim_block(f.dev, 64, 0);
-    control->hold(f.dev, 1); /* or the copy may be over before the device is lost */
+    control->hold(f.dev, 1); /* otherwise the copy may end before the device is lost */
     CU_ASSERT_EQUAL(call_memcpy(), 0);
     CU_ASSERT_EQUAL(sim->event_record(f.dev, NULL, &event), 0);
     control->lose(f.dev);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /*
- * The simulated device's arithmetic. Values are chosen so that every right answer is exact, in
+ * The simulated device's arithmetic. Values are chosen so that every correct result is exact, in
  * every type.
  */
 
@@ -221,7 +221,7 @@ static void reductions_leave_one_element_of_the_accumulating_type(void)
 
 /* ---- matrices ---- */
 
-/* gemm by its definition, on row-major arrays with room beside each row. */
+/* gemm by its definition, on row-major arrays with unused elements after each row. */
 static void reference(bool ta, bool tb, int m, int n, int k, const double *a, int lda,
                       const double *b, int ldb, double *c, int ldc)
 {
@@ -322,7 +322,7 @@ static void with_beta_0_the_old_values_are_not_read(void)
     if (!setup("all"))
         return;
     a = upload(FERRY_F32, &one, 1);
-    out = sim_block(dev, 4, 0); /* rubbish: not a number */
+    out = sim_block(dev, 4, 0); /* undefined contents: NaN */
     CU_ASSERT_EQUAL(sim->gemm(dev, NULL, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 1, 1, 1, 3,
                               driver_cref(a, 0), 1, driver_cref(a, 0), 1, 0, driver_ref(out, 0), 1),
                     0);
@@ -330,7 +330,7 @@ static void with_beta_0_the_old_values_are_not_read(void)
     CU_ASSERT_EQUAL(sim->gemm(dev, NULL, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 1, 1, 0, 3,
                               driver_cref(NULL, 0), 1, driver_cref(NULL, 0), 1, 2,
                               driver_ref(out, 0), 1),
-                    0); /* k 0: C = beta·C, and A and B are nowhere */
+                    0); /* k 0: C = beta·C, and A and B are not read */
     CU_ASSERT(expect(FERRY_F32, out, (const double[]){ 6 }, 1));
     sim_free_block(dev, a);
     sim_free_block(dev, out);
@@ -366,12 +366,12 @@ static const struct {
     { FERRY_F16, 1e30, INFINITY },
     { FERRY_F16, -1e30, -INFINITY },
     { FERRY_F16, 1 + 0x1p-11, 1 },                     /* a tie, to even */
-    { FERRY_F16, 1 + 3 * 0x1p-11, 1 + 0x1p-9 },        /* the other way */
+    { FERRY_F16, 1 + 3 * 0x1p-11, 1 + 0x1p-9 },        /* the tie rounds up */
     { FERRY_F16, 1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-10 }, /* no tie */
-    { FERRY_F16, 0x1p-24, 0x1p-24 },                   /* the least of all */
+    { FERRY_F16, 0x1p-24, 0x1p-24 },                   /* the smallest subnormal number */
     { FERRY_F16, 0x1p-25, 0 },                         /* a tie with 0 */
     { FERRY_F16, 0x1.8p-25, 0x1p-24 },                 /**/
-    { FERRY_F16, 0x1.ffcp-15 + 0x1p-25, 0x1p-14 },     /* into the normal ones */
+    { FERRY_F16, 0x1.ffcp-15 + 0x1p-25, 0x1p-14 },     /* rounds up to a normal number */
     { FERRY_BF16, 1 + 0x1p-8, 1 },
     { FERRY_BF16, 1 + 3 * 0x1p-8, 1 + 0x1p-6 },
     { FERRY_BF16, 0x1.ffp127, INFINITY },
@@ -430,7 +430,7 @@ static void every_half_survives_a_round_trip(void)
 
 static void a_large_integer_is_rounded_once(void)
 {
-    /* One more than a tie of F32: rounded to a double on the way it would look like the tie. */
+    /* One more than a tie of F32: rounding to a double first would turn it into the tie. */
     const int64_t value = (INT64_C(1) << 62) + (INT64_C(1) << 38) + 1;
     const double wanted = 0x1p62 + 0x1p39;
     int64_t back = 0;

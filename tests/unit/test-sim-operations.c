@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 /*
- * Prepared operations that fail, are late, or are not there: what becomes of operands and of the
- * operation.
+ * Prepared operations that fail, complete late, or are not supported: the state of the operands and
+ * of the operation.
  */
 #include "fixture.h"
 #include "backends/sim/control.h"
@@ -114,7 +114,7 @@ static void a_run_that_fails_at_once_costs_its_output_and_no_input(void)
     CU_ASSERT(has(f.x, 1, 2));
     CU_ASSERT(has(f.w, 0, 1));
     CU_ASSERT(is_lost(f.y));
-    CU_ASSERT_EQUAL(run(), 0); /* written whole, without having been read */
+    CU_ASSERT_EQUAL(run(), 0); /* written completely, without having been read */
     CU_ASSERT(has(f.y, FIRST, SECOND));
     end();
 }
@@ -173,7 +173,10 @@ static void constants_that_could_not_be_packed_are_packed_by_the_next_run(void)
     end();
 }
 
-/* The clock stands still until somebody waits: the run is there before the packing has failed. */
+/*
+ * The clock does not advance until somebody waits: the run is submitted before the packing has
+ * failed.
+ */
 static void packing_that_failed_later_is_done_again(void)
 {
     ferry_operation_stats stats = { .struct_size = sizeof stats };
@@ -182,7 +185,7 @@ static void packing_that_failed_later_is_done_again(void)
     CU_ASSERT_EQUAL_FATAL(create(), 0);
     f.control->fail_later(f.sim, SIM_CALL_PREPARE, 1, FERRY_EDEVICE);
     CU_ASSERT_EQUAL(run(), 0);
-    CU_ASSERT(is_lost(f.y)); /* what was computed with it is no result */
+    CU_ASSERT(is_lost(f.y)); /* results of the failed packing are invalid */
     CU_ASSERT(has(f.x, 1, 2));
     CU_ASSERT(has(f.w, 0, 1));
     CU_ASSERT_EQUAL(run(), 0);
@@ -192,7 +195,7 @@ static void packing_that_failed_later_is_done_again(void)
     end();
 }
 
-/* It has failed when it is asked for: the run that asks packs once more. */
+/* The packing has failed before the next run, which packs once more. */
 static void packing_that_failed_meanwhile_is_done_again_at_once(void)
 {
     ferry_operation_stats stats = { .struct_size = sizeof stats };
@@ -213,7 +216,7 @@ static void a_late_run_is_waited_for(void)
     CU_ASSERT_EQUAL_FATAL(create(), 0);
     CU_ASSERT_EQUAL(run(), 0);
     CU_ASSERT(f.control->pending(f.sim) > 0);
-    CU_ASSERT(has(f.y, FIRST, SECOND)); /* which steps the clock as far as it needs */
+    CU_ASSERT(has(f.y, FIRST, SECOND)); /* which steps the clock as far as necessary */
     CU_ASSERT_EQUAL(run(), 0);
     ferry_operation_destroy(f.o); /* while its run is pending */
     f.o = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "world.h"
 
-/* What the options of the simulated device mean to a program above ferry. */
+/* The effect of the simulated device's options on a program that uses ferry. */
 
 static void the_allocation_that_is_to_fail_fails_for_the_program(void)
 {
@@ -10,7 +10,7 @@ static void the_allocation_that_is_to_fail_fails_for_the_program(void)
     wx_begin();
     small = wx_memory(0);
     CU_ASSERT_PTR_NOT_NULL(ferry_memory_overwrite_device_data(small).handle);
-    ferry_memory_release(small); /* its block is cached: the pool has something to give back */
+    ferry_memory_release(small); /* its block is cached, so the pool has a block to release */
     FX_OK_FATAL(ferry_memory_create(wx_dev(0), 2 * WX_BYTES, &large));
     FX_FAILED(FERRY_ENOMEM, ferry_memory_overwrite_device_data(large).handle == NULL);
     CU_ASSERT_PTR_NOT_NULL(ferry_memory_overwrite_device_data(large).handle);

@@ -7,7 +7,7 @@
 #include <time.h>
 
 /*
- * The simulated device with many queues: what runs next, and what it costs to know.
+ * The simulated device with many queues: which command runs next, and the cost of finding it.
  */
 
 /* ---- order ---- */
@@ -56,7 +56,7 @@ static void many_queues_are_stepped_in_the_order_of_submission(void)
     sim_close(dev);
 }
 
-/* All wait for one event; what is submitted to them meanwhile stays behind the wait. */
+/* All queues wait for one event; work submitted to them meanwhile runs after the wait. */
 static void many_queues_behind_one_event_go_on_in_the_order_of_submission(void)
 {
     unsigned char seen[QUEUES] = { 0 };
@@ -95,7 +95,7 @@ static void many_queues_behind_one_event_go_on_in_the_order_of_submission(void)
 
 enum { FEW = 128, MANY = 16 * FEW };
 
-/* Who runs what has been written through the queues. */
+/* Which call runs the work of the queues. */
 enum way { LAST_QUEUE, ALL_QUEUES, STEPS };
 
 struct writes {
@@ -104,7 +104,7 @@ struct writes {
     enum way way;
 };
 
-/* Nanoseconds of the processor: others may have it meanwhile. */
+/* Nanoseconds of processor time, without the time of other processes. */
 static int64_t spent(void)
 {
     struct timespec t;
@@ -113,7 +113,9 @@ static int64_t spent(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* A write on each queue, after that of the one before it unless steps will run them. */
+/*
+ * A write on each queue; each waits for the one on the queue before it, unless steps will run them.
+ */
 static int write_through(struct writes *w, unsigned n)
 {
     static const unsigned char byte = 1;
@@ -137,7 +139,10 @@ static int write_through(struct writes *w, unsigned n)
     return err;
 }
 
-/* What that takes with n queues, and to make and unmake them; the best of some. */
+/*
+ * The time that this takes with n queues, including creating and destroying them; the best of
+ * several runs.
+ */
 static int64_t cost(struct writes *w, unsigned n)
 {
     int64_t best = INT64_MAX;
@@ -154,7 +159,7 @@ static int64_t cost(struct writes *w, unsigned n)
     return best;
 }
 
-/* Sixteen times as many queues may take 100 times as long, no more: the square would be 256. */
+/* Sixteen times as many queues may take at most 100 times as long: quadratic time would be 256. */
 static void check_growth(const char *clock, enum way way)
 {
     static const char *const names[] = { "the last queue", "all queues", "steps" };

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-/* Many threads on two simulated devices, which work by themselves. */
+/* Many threads on two simulated devices whose work runs by itself. */
 
 enum { THREADS = 4, ROUNDS = 200, WORDS = 256 };
 
@@ -14,7 +14,7 @@ struct part {
     int wrong;
 };
 
-/* A round trip through two devices and two queues, ordered by events alone. */
+/* A copy through two devices, two queues and back, ordered by events alone. */
 static bool round_trip(struct part *part, void *queue, void *const block[2], unsigned *words)
 {
     void *there, *back;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /*
- * The simulated device with memory shared with the host: the host's view comes and goes with map
+ * The simulated device with memory shared with the host: the host's view exists only between map
  * and unmap, so that a program which forgets one of them crashes.
  */
 
@@ -111,7 +111,7 @@ static void both_sides_see_the_other_s_writes(void)
     last = u.host + SIZE - 1;
     CU_ASSERT_EQUAL(set_bytes(SIZE - 1, 42, 1), 0);
     CU_ASSERT_EQUAL(map(SIZE, FERRY_READ | FERRY_WRITE), 0);
-    CU_ASSERT_EQUAL(u.host[0], 7); /* what it held was kept */
+    CU_ASSERT_EQUAL(u.host[0], 7); /* the contents were kept */
     CU_ASSERT_EQUAL(*last, 42);
     u.host[1] = 43;
     CU_ASSERT_EQUAL(unmap(), 0);
@@ -119,7 +119,7 @@ static void both_sides_see_the_other_s_writes(void)
                                 driver_cref(u.handle, 1), 1),
                     0);
     CU_ASSERT_EQUAL(sim->unimport_host(u.dev, u.handle), 0);
-    CU_ASSERT_EQUAL(u.host[2], 43); /* the host's again, all of it */
+    CU_ASSERT_EQUAL(u.host[2], 43); /* the host has all of it again */
     *last = 1;
     CU_ASSERT_EQUAL(sim->host_free(u.dev, u.host), 0);
     sim_close(u.dev);
@@ -215,7 +215,7 @@ static void a_copy_from_host_memory_that_is_the_devices_is_refused_not_a_crash(v
     teardown();
 }
 
-/* The copy is accepted while the source is mapped, and runs when it no longer is. */
+/* The copy is accepted while the source is mapped, and runs when it is no longer mapped. */
 static void a_copy_that_lost_its_host_memory_before_it_ran_fails_then(void)
 {
     unsigned char *source;

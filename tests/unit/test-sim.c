@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * The simulated device's memory: what a handle is, what it is not, and what is in it; its options;
- * memory shared with the host. Clocks, queues and faults are test-sim-clock.c's.
+ * The simulated device's memory: valid and invalid handles and the contents of blocks; options;
+ * memory shared with the host. test-sim-clock.c tests clocks, queues and faults.
  */
 
 /* ---- options and description ---- */
@@ -166,7 +166,7 @@ static void a_program_that_touches_device_memory_crashes_at_once(void)
     if (!dev)
         return;
     block = sim_block(dev, 100, 0);
-    CU_ASSERT_FALSE(sim_crashes(read_byte, &byte)); /* the harness can tell */
+    CU_ASSERT_FALSE(sim_crashes(read_byte, &byte)); /* the harness detects a crash */
     CU_ASSERT_FALSE(sim_crashes(write_byte, &byte));
     CU_ASSERT(sim_crashes(read_byte, block));
     CU_ASSERT(sim_crashes(write_byte, block));
@@ -412,7 +412,7 @@ static void memory_ends_where_it_was_configured_to_end(void)
     sim_close(dev);
 }
 
-/* More blocks than the range has room for, one after another, around some that stay. */
+/* Allocates more blocks than the range has room for, one after another, around some that remain. */
 static void addresses_come_back_without_meeting_live_blocks(void)
 {
     enum { STAY = 8, ROUNDS = 20000, SIZE = 100000 };
@@ -461,7 +461,8 @@ static void the_call_that_an_option_names_fails_and_no_other(void)
     driver_set("fail_op", "2");
     dev = sim_open(0);
     block = sim_block(dev, 64, FERRY_ALLOC_ZERO);
-    for (int i = 0; i < 2; i++) /* the one that is named, and who asks for as much at once again */
+    for (int i = 0; i < 2; i++) /* the requested failure, and an immediate second request of the
+                                 * same size */
         CU_ASSERT(
             driver_failed(sim->alloc(dev, NULL, 64, 0, &none, &flags), FERRY_ENOMEM, "as requested"));
     sim_free_block(dev, sim_block(dev, 64, 0));

@@ -8,14 +8,15 @@
 #include <time.h>
 
 /*
- * Random operations over many blobs, two devices, and a budget for a tenth of the data, beside plain
- * arrays of which the same is asked. FERRY_TEST_SEED repeats a run, FERRY_TEST_OPS says how long;
- * FERRY_TEST_QUICK is a third of it, `make check-random` a million.
+ * Random operations over many blobs, two devices, and a budget for a tenth of the data. The same
+ * operations are applied to plain arrays, and the results are compared. FERRY_TEST_SEED repeats a
+ * run, FERRY_TEST_OPS sets the number of operations; FERRY_TEST_QUICK divides it by three, `make
+ * check-random` runs a million.
  */
 
 #define BLOBS   200
 #define COUNT   256
-#define LARGEST (1 << 22) /* integers up to here are exact in F32, sums of two as well */
+#define LARGEST (1 << 22) /* integers up to this one are exact in F32, and so are sums of two */
 
 struct pair {
     ferry_blob *blob;
@@ -28,7 +29,7 @@ static uint64_t state;
 static unsigned long done, wrong;
 static unsigned adopted, deleted;
 
-/* xorshift64*: the same everywhere. */
+/* xorshift64*: the same on all machines. */
 static unsigned roll(unsigned n)
 {
     state ^= state >> 12;
@@ -164,7 +165,7 @@ static void forget(struct pair *p)
     memset(p->data, 0, sizeof(p->data));
 }
 
-/* Whatever the data were beyond a smaller count, they are written before they are looked at. */
+/* Elements beyond a smaller count have unknown values, so they are written before they are read. */
 static void reshape(struct pair *p)
 {
     bool grew = true;
@@ -241,7 +242,7 @@ static void synchronize(struct pair *p)
     EXPECT(!ferry_device_synchronize(wx_dev((int)roll(2))));
 }
 
-/* What makes many later operations cheap or dull is rare. */
+/* Operations that make many later operations cheap or trivial are rare. */
 static const struct {
     void (*run)(struct pair *p);
     unsigned weight;
@@ -308,7 +309,7 @@ static void blobs_equal_arrays_after_many_operations(void)
     struct timespec start, stop;
 
     printf("     FERRY_TEST_SEED=%lu\n", seed);
-    n = direct ? n : n / 10; /* the other way is much the same */
+    n = direct ? n : n / 10; /* with the other option most of the code is the same */
     state = seed * 2 + 1;
     wx_begin();
     budgets(BLOBS * COUNT * sizeof(float) / 10);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _XOPEN_SOURCE 700
 /*
- * Every field of a solver's text does what it says: a weight that can be followed by hand, the log's lines,
- * and the files that are there afterwards. A field that has no row here fails.
+ * Every field of a solver's text has its documented effect: on a weight that can be computed by
+ * hand, on the log's lines, and on the files that exist afterwards. A field without a row here
+ * fails the test.
  */
 #include "fixture.h"
 
@@ -33,7 +34,10 @@
 #define PLAIN   MESSAGE RATE STEPS
 #define TEST    "test_iter: 2 test_interval: 2 "
 
-/* A text with the field; what w is at the end, a line's part that is said, one that is not, a file. */
+/*
+ * A text with the field; the final value of w, a part of a line that must be logged, one that must
+ * not be, a file.
+ */
 static const struct row {
     const char *field, *text;
     double weight;
@@ -126,7 +130,7 @@ static void keep(void *arg, int level, const char *line)
     lines[used] = '\0';
 }
 
-/* A training to its end, with what it said in `lines`; the weight, or NaN for what failed. */
+/* Trains to the end and stores the log in `lines`; returns the weight, or NaN on failure. */
 static double train(const char *text)
 {
     ferry_solver_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
@@ -242,7 +246,10 @@ static void every_field_has_a_row(void)
 
 /* ---- a gradient that is no number ------------------------------------------------------------ */
 
-/* It is its own parameter's: clip_gradients, which has no norm then, leaves the others alone, as in Caffe. */
+/*
+ * A NaN stays in its own parameter: clip_gradients, which then has no norm, does not change the
+ * others, as in Caffe.
+ */
 static void a_nan_gradient_does_not_spread(void)
 {
     static const char text[] = RATE STEPS
@@ -316,7 +323,7 @@ static void debug_info_has_caffes_lines_in_caffes_order(void)
     leave();
 }
 
-/* Texts that train nothing, or never test, by what they do not say. */
+/* Texts that cannot train, or never test, because a field is missing. */
 static void missing_parts_of_a_text_are_one_warning(void)
 {
     static const struct {

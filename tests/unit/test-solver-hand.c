@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Solvers that a program drives by hand, or looks into: updates alone, gradients, blobs of test nets. */
+/*
+ * Solvers that a program steps by hand or inspects: updates alone, gradients, blobs of test nets.
+ */
 #include "fixture.h"
 #include "tiny-solver.h"
 
@@ -16,7 +18,7 @@ static float weight_of(ferry_solver *s)
     return w[3];
 }
 
-/* A pass each way and the update are a step, histories and rates among it. */
+/* A forward pass, a backward pass and the update make a step, including histories and rates. */
 static void steps_by_hand_are_steps(void)
 {
     static const char text[] =
@@ -43,7 +45,7 @@ static void steps_by_hand_are_steps(void)
     fx_end();
 }
 
-/* Counts calls, takes the gradients away, and fails at the call that *arg counts down to. */
+/* Counts calls, clears the gradients, and fails at the call when *arg has been counted down. */
 static int without_gradients(void *arg, ferry_solver *s, bool ready)
 {
     int *left = arg;
@@ -80,7 +82,10 @@ static void gradients_may_be_changed_before_the_update(void)
     fx_end();
 }
 
-/* Counts calls; makes ferry's update where there is one more to make, and fails at the call that *arg counts down to. */
+/*
+ * Counts calls; applies ferry's update if one is due, and fails at the call when *arg has been
+ * counted down.
+ */
 static int own_update(void *arg, ferry_solver *s)
 {
     int *left = arg;
@@ -103,7 +108,7 @@ static void an_update_of_the_programs_takes_the_place_of_ferrys(void)
     own = tiny_open(dev, text);
     FX_OK(ferry_solver_on_update(own, own_update, &left));
     FX_OK(ferry_solver_step(s, 3));
-    FX_OK(ferry_solver_step(own, 3)); /* ferry's, called from there: counted once */
+    FX_OK(ferry_solver_step(own, 3)); /* ferry's update, called from there: counted once */
     CU_ASSERT_EQUAL(left, 11);
     CU_ASSERT_EQUAL(ferry_solver_iter(own), 3);
     CU_ASSERT_EQUAL(weight_of(own), weight_of(s));
@@ -122,7 +127,7 @@ static void an_update_of_the_programs_takes_the_place_of_ferrys(void)
     fx_end();
 }
 
-/* What a test net would plan away can be read where `keep` names it. */
+/* A blob that the memory plan of a test net would overwrite can be read if `keep` names it. */
 static void blobs_of_test_nets_are_kept(void)
 {
     static const char text[] =

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _XOPEN_SOURCE 700
 /*
- * A solver where memory ends: each allocation of opening, of two iterations, of a snapshot and of going
- * back to it fails once. It is one error, what is said to stay stays, and the next attempt succeeds.
+ * A solver without memory: each allocation of opening, of two iterations, of a snapshot and of
+ * restoring it fails once. Each failure gives one error, keeps the state that the documentation
+ * promises, and the next attempt succeeds.
  */
 #include "fixture.h"
 #include "oom.h"
@@ -107,7 +108,7 @@ static int count(void *arg, ferry_solver *s, const ferry_solver_iteration *event
     return 0;
 }
 
-/* The number of an iteration that failed is as it was; none that succeeded is done again. */
+/* A failed iteration does not change the iteration number; no successful iteration is repeated. */
 static void every_allocation_of_a_step_may_fail(void)
 {
     float wanted[WEIGHTS];
@@ -193,7 +194,8 @@ static void restore_each(restoring restore)
         CU_ASSERT(err == 0 || err == FERRY_ENOMEM);
         CU_ASSERT(has_weights(s, err ? before : after));
         CU_ASSERT_EQUAL(ferry_solver_iter(s), err ? 3 : 1);
-        if (err == 0 && failed) { /* done without: on again, with other random numbers */
+        if (err == 0 && failed) { /* the failure was tolerated: repeated, with other random numbers
+                                   */
             FX_OK(ferry_solver_step(s, 2));
             weights_of(s, before);
         }

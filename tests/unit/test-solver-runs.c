@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 /*
- * Training beside Caffe's, iteration by iteration: losses, rates, first gradients, weights, histories,
- * snapshots read, continued, and written. Needs FERRY_TEST_DATA. The first iterations of a few runs;
- * FERRY_TEST_LONG=1: every run to its end.
+ * Training compared with Caffe's, iteration by iteration: losses, rates, first gradients, weights,
+ * histories, and snapshots read, continued and written. Needs FERRY_TEST_DATA. By default the first
+ * iterations of a few runs; FERRY_TEST_LONG=1: every run to its end.
  */
 #include "net-data.h"
 
@@ -19,14 +19,14 @@
 
 static ferry_device *dev; /* of the case that runs */
 
-/* A run of Caffe's, and how far it is followed. */
+/* One of Caffe's runs, and the number of iterations compared. */
 struct run {
     const char *name;
     bool smooth;
     ferry_io *io;
     float *loss, *lr;
     int64_t count;
-    int until; /* iterations that are compared closely */
+    int until; /* iterations with the narrow tolerance */
     int bad;
 };
 
@@ -37,13 +37,13 @@ static bool everything(void)
     return value && *value && strcmp(value, "0") != 0;
 }
 
-/* Of a variant of a backend, and with a sanitizer, that it goes at all. */
+/* For variants of a backend and under a sanitizer, only that training succeeds. */
 static bool is_short(void)
 {
     return ferry_test_is_slow() || ferry_test_has_options();
 }
 
-/* Iterations of a run, and of a smooth one, that are done where not all are. */
+/* Iterations per run, and per smooth run, when not all are done. */
 #define SOME   (is_short() ? 1 : strcmp(ferry_test_backend(), "cpu") ? 3 : 10)
 #define SMOOTH (is_short() ? 1 : 10)
 
@@ -51,7 +51,10 @@ static bool is_short(void)
 
 static char folder[64];
 
-/* Into a copy of the data, since snapshots go there; false: there is none, which was said. */
+/*
+ * Changes into a copy of the data folder, because snapshots are written there; false and a skip
+ * message if there is none.
+ */
 static bool enter(void)
 {
     const char *data = ferry_test_data("nets/train/train.txt");
@@ -129,7 +132,7 @@ static void close_run(struct run *r)
     free(r->lr);
 }
 
-/* Blobs PREFIXi of the file, as far as they are there, beside the solver's. */
+/* Compares the blobs PREFIXi of the file, as far as they exist, with the solver's. */
 static void compare(struct run *r, ferry_solver *s, const char *prefix, double tolerance)
 {
     int n = ferry_solver_history_count(s), i, layer, k, learned = 0;
@@ -160,7 +163,7 @@ static void compare(struct run *r, ferry_solver *s, const char *prefix, double t
 
 /* ---- training -------------------------------------------------------------------------------- */
 
-static int base; /* the first iteration of the run that is followed */
+static int base; /* the first iteration of the run that is compared */
 
 static int follow(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
 {
@@ -190,7 +193,7 @@ static int follow(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
     return 0;
 }
 
-/* The weights that a net began with: those that are called as it is, else the common ones. */
+/* The initial weights of a net: those with its name, otherwise the common ones. */
 static ferry_solver *open_solver(const struct run *r)
 {
     ferry_solver_options o = { .struct_size = sizeof o };
@@ -219,7 +222,7 @@ static void train(struct run *r, int steps)
     ferry_solver_close(s);
 }
 
-/* Which runs are done where not all are. */
+/* The runs to do when not all are done. */
 static bool is_chosen(const char *name)
 {
     static const char *const chosen[] = { "sgd", "adam_smooth", "policy_multistep" };
@@ -293,7 +296,7 @@ static void caffes_snapshots_are_continued(void)
     leave();
 }
 
-/* Names, shapes and strings of two files; values within `tolerance`. */
+/* Compares names, shapes and strings of two files; values within `tolerance`. */
 static void same_files(const char *a, const char *b, double tolerance)
 {
     ferry_blob *blob = fx_blob(FERRY_F32, FERRY_UNSHAPED, NULL);
@@ -322,7 +325,7 @@ static void same_files(const char *a, const char *b, double tolerance)
     ferry_blob_destroy(blob);
 }
 
-/* Ferry's files, in place of Caffe's; what Caffe's were is kept beside them. */
+/* Puts ferry's files in place of Caffe's and keeps Caffe's beside them. */
 static void write_own(const char *name, const char *const *suffixes)
 {
     struct run r = { .name = name };
@@ -399,7 +402,7 @@ static void the_snapshot_of_another_net_or_solver_is_refused(void)
 
 /* ---- somebody's real snapshot ---------------------------------------------------------------- */
 
-/* LeNet as Caffe's example has it, on the digits that are here. */
+/* LeNet with the files of Caffe's example, on the digits in the data folder. */
 static const char lenet[] =
     "base_lr: 0.01 momentum: 0.9 weight_decay: 0.0005 lr_policy: 'inv' gamma: 0.0001 power: 0.75\n"
     "max_iter: 10000 snapshot_prefix: 'everpeace' test_iter: 5 test_interval: 5000 net_param {\n"
@@ -424,7 +427,7 @@ static const char lenet[] =
     "  include { phase: TEST } }\n"
     "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip2' bottom: 'label' top: 'loss' } }\n";
 
-/* The test at iteration 5000 comes first; then it goes on as one that has learned. */
+/* The test at iteration 5000 comes first; then the training continues with a low loss. */
 static int goes_on(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
 {
     (void)s;
@@ -439,7 +442,10 @@ static int goes_on(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
     return 0;
 }
 
-/* Its model is called by a path of the machine where it was written, and lies beside it. */
+/*
+ * The snapshot names its model by a path of the machine where it was written; the model is in the
+ * same folder.
+ */
 static void a_snapshot_from_the_wild_is_continued(void)
 {
     ferry_solver_options o = { .struct_size = sizeof o, .text = lenet };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 /*
- * Snapshots on each backend: going on to the bit, a disk that is full, and a process that is killed at any
- * moment (a few of them; FERRY_TEST_LONG=1: fifty).
+ * Snapshots on each backend: a continued training is equal bit for bit; a full disk; and a process
+ * that is killed at any moment (a few times; FERRY_TEST_LONG=1: fifty).
  */
 #include "fixture.h"
 
@@ -77,7 +77,7 @@ static void write_rows(void)
     ferry_blob_destroy(t);
 }
 
-/* Into a folder of its own. false: HDF5 is not there, which was said. */
+/* Changes into a folder of its own; false, with a skip message, if HDF5 is not available. */
 static bool enter(void)
 {
     ferry_io_writer *probe = NULL;
@@ -180,7 +180,7 @@ static struct result finish(ferry_solver *s)
 
 /* ---- going on -------------------------------------------------------------------------------- */
 
-/* From every snapshot of a training, on to its end. */
+/* Continues from every snapshot of a training to its end. */
 static void go_on_from(const char *solver, const char *suffix)
 {
     struct result straight = finish(open_solver(solver));
@@ -214,7 +214,7 @@ static void an_exact_resume_gives_the_same_bits(void)
     leave();
 }
 
-/* Data and dropout anew: other numbers, from the same parameters. */
+/* Data and dropout begin again: other random numbers, from the same parameters. */
 static void a_resume_as_caffes_begins_the_data_again(void)
 {
     struct result straight, again;
@@ -233,7 +233,7 @@ static void a_resume_as_caffes_begins_the_data_again(void)
     leave();
 }
 
-/* Closes a solver that is at that iteration, with just these parameters. */
+/* Closes a solver that is at that iteration, with these parameters. */
 static void end_as(ferry_solver *s, int64_t iteration, struct result *expected)
 {
     struct result now = result_of(s);
@@ -300,7 +300,10 @@ static void a_ferrystate_of_another_seed_is_refused(void)
     leave();
 }
 
-/* As many parameters of the same shapes, and one would keep what it had by chance. */
+/*
+ * The same number of parameters with the same shapes: without the check one would keep an arbitrary
+ * value.
+ */
 static void a_snapshot_without_a_layer_is_refused(void)
 {
     struct result before;
@@ -320,7 +323,10 @@ static void a_snapshot_without_a_layer_is_refused(void)
     end_as(s, 0, &before);
 }
 
-/* An array of a model beside the parameter that it was written from, data and diff to the bit. */
+/*
+ * An array of a model compared with the parameter that it was written from, data and diff to the
+ * bit.
+ */
 static void same_diff(ferry_io *io, const char *name, const ferry_blob *b)
 {
     int64_t n = ferry_blob_element_count(b);
@@ -386,7 +392,7 @@ static void a_full_disk_ends_training_and_costs_no_snapshot(void)
     FX_OK(ferry_solver_step(s, 5));
     signal(SIGXFSZ, SIG_IGN);
     CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
-    for (bytes = 0; err; bytes += 100) { /* each of the files is the one that does not fit */
+    for (bytes = 0; err; bytes += 100) { /* the size limit is exceeded by each of the files once */
         small = (struct rlimit){ bytes, old.rlim_max };
         CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &small), 0);
         err = ferry_solver_snapshot(s);
@@ -437,7 +443,7 @@ static void pause_for(long microseconds)
     nanosleep(&t, NULL);
 }
 
-/* The command trains and snapshots after every iteration, until it is killed. */
+/* The command trains and takes a snapshot after every iteration, until it is killed. */
 static pid_t start_training(const char *snapshot)
 {
     const char *command = getenv("FERRY_TEST_COMMAND");

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
-/* Solvers against a plain implementation in doubles, on each backend; and what texts are refused. */
+/*
+ * Solvers compared with a plain implementation in doubles, on each backend; and the texts that are
+ * rejected.
+ */
 #include "fixture.h"
 #include "tiny-solver.h"
 
@@ -16,13 +19,13 @@ static ferry_device *dev; /* of the case that runs */
 
 #define MOST 15
 
-/* One parameter as it should be. */
+/* The expected values of one parameter. */
 struct plain {
     int count;
     double w[MOST], h[MOST], k[MOST];
 };
 
-/* What a solver is told, and how. */
+/* A solver's type, and its fields as text. */
 struct how {
     const char *type, *more;
     double momentum, momentum2, rms, delta, decay, clip;
@@ -46,7 +49,7 @@ static const struct how hows[] = {
       0, 0.1, false, 1 },
 };
 
-/* One element, as the papers and Caffe have it; returns what is taken from it. */
+/* The update of one element, by the papers and Caffe; returns what is subtracted from it. */
 static double step_of(const struct how *how, double rate, int t, double g, double *h, double *k)
 {
     double m = how->momentum, old = *h;
@@ -78,7 +81,7 @@ static double step_of(const struct how *how, double rate, int t, double g, doubl
     return rate * sqrt(1 - pow(how->momentum2, t)) / (1 - pow(m, t)) * *h / (sqrt(*k) + how->delta);
 }
 
-/* What goes along with a training: the parameters as they should be. */
+/* The data of a training's callback: the expected parameters. */
 struct watch {
     const struct how *how;
     struct plain plain[2];
@@ -210,7 +213,7 @@ static const struct {
     { "lr_policy: 'sigmoid' gamma: 0.3 stepsize: 15", rate_sigmoid },
 };
 
-/* The text's numbers are floats: 0.3 is not, and a power makes more of that. */
+/* The text's numbers are floats: 0.3 is rounded, and a power increases the error. */
 static int rate_is(void *arg, ferry_solver *s, const ferry_solver_iteration *e)
 {
     double want = policies[*(const int *)arg].rate(e->iter);

@@ -44,7 +44,10 @@ static void a_message_is_one_line_whatever_the_vendor_wrote(void)
 {
     ferry__error(FERRY_EDEVICE, "a\nb\tc\r\n\x1b[1m");
     CU_ASSERT_STRING_EQUAL(ferry_last_error(), "a b c   [1m");
-    /* CSI as one character, a turn of direction, one without width; and what is none of these */
+    /*
+     * CSI as one character, a change of writing direction, a character without width; and plain
+     * characters
+     */
     ferry__error(FERRY_EDEVICE,
                  "\xc2\x9b"
                  "31m \xe2\x80\xae \xe2\x81\xa6 \xe2\x80\x8b \xe2\x80\xa6 \xc3\xa9 \xe2\x80");
@@ -58,7 +61,7 @@ static void a_long_message_is_cut_between_characters(void)
     for (int i = 0; i < 900; i++)
         strcat(text, "\xc3\xa9");
     ferry__error(FERRY_EDEVICE, "%s", text);
-    CU_ASSERT_EQUAL(strlen(ferry_last_error()), 1022); /* 1023 would end in half of one */
+    CU_ASSERT_EQUAL(strlen(ferry_last_error()), 1022); /* 1023 would end within one */
     CU_ASSERT_EQUAL((unsigned char)ferry_last_error()[1021], 0xa9);
 }
 

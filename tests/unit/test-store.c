@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Files of compiled programs: each way in which one cannot be trusted. */
+/* Files of compiled programs: each reason why a file is not trusted. */
 
 #define KEY "device|driver|text"
 
@@ -19,7 +19,7 @@ static const unsigned char binary[] = { 0x7f, 'E', 'L', 'F', 0, 1, 2, 3, 0xff, 0
 static unsigned char whole[256];
 static size_t bytes;
 
-/* What a reader says of the file as it is; "taken" if it gives the binary. */
+/* The reader's message about the file; "taken" if it returns the binary. */
 static const char *said(const char *key)
 {
     struct stored s;
@@ -60,7 +60,7 @@ static void begin(void)
 static void end(void)
 {
     CU_ASSERT_EQUAL(unlink(path), 0);
-    CU_ASSERT_EQUAL(rmdir(folder), 0); /* and nothing else was left */
+    CU_ASSERT_EQUAL(rmdir(folder), 0); /* the folder contains nothing else */
 }
 
 static void written_values_are_read(void)
@@ -122,13 +122,13 @@ static void files_of_another_user_are_not_read(void)
         ferry_test_skip("only root can give a file away");
     } else {
         CU_ASSERT_STRING_EQUAL(said(KEY), "other users can write it");
-        CU_ASSERT_TRUE(store_write(path, KEY, binary, sizeof(binary))); /* takes its place */
+        CU_ASSERT_TRUE(store_write(path, KEY, binary, sizeof(binary))); /* replaces it */
         CU_ASSERT_STRING_EQUAL(said(KEY), "taken");
     }
     end();
 }
 
-/* Opened without waiting, and never through a link. */
+/* The file is opened without waiting, and never through a link. */
 static void non_files_are_not_read(void)
 {
     char other[80];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 /*
- * Solvers that train one net together, each in a thread of its own with a team that adds on the host: n ranks
- * with a batch of b beside one with n * b, iteration by iteration.
+ * Solvers that train one net together, each in a thread of its own with a team that adds on the
+ * host: n ranks with a batch of b are compared with one rank and a batch of n * b, iteration by
+ * iteration.
  */
 #include "fixture.h"
 
@@ -21,7 +22,7 @@
 
 #define RANKS 4
 #define ITERS 6
-#define MOST  1024 /* numbers that are kept of an iteration */
+#define MOST  1024 /* values kept per iteration */
 
 static ferry_device *dev;
 static char folder[] = "/tmp/ferry-team-XXXXXX";
@@ -33,7 +34,7 @@ struct half {
     unsigned which;
 };
 
-/* What ranks leave for each other; rank 0 adds while the others wait. */
+/* Data that the ranks exchange; rank 0 adds while the others wait. */
 struct table {
     pthread_barrier_t barrier;
     int ranks;
@@ -146,9 +147,9 @@ static void make_text(char *text, size_t size, int batch, const char *more)
              batch, more);
 }
 
-/* One rank's training, and what it came to. */
+/* The training of one rank, and its results. */
 struct run {
-    int rank, ranks, batch, n, stop_at, wants; /* the last: the code that each ends with */
+    int rank, ranks, batch, n, stop_at, wants; /* the last: the final code of each rank */
     const char *more, *of_last, *restore; /* the second: in place of the first, on the last rank */
     struct table *table;
     pthread_t thread;
@@ -208,7 +209,7 @@ static void *train(void *arg)
     return NULL;
 }
 
-/* Trains with that many ranks; runs[0 … ranks − 1] have what came of it. */
+/* Trains with that many ranks; runs[0 … ranks − 1] have the results. */
 static void train_together(struct run *runs, int ranks, struct run like)
 {
     struct table t = { .ranks = ranks };
@@ -239,7 +240,7 @@ static void train_alone(struct run like)
     CU_ASSERT_EQUAL(alone.err, 0);
 }
 
-/* The largest difference of an iteration's loss and weights, beside the largest of them. */
+/* The largest difference of an iteration's loss and weights, relative to the largest of them. */
 static double difference(const struct run *a, const struct run *b, int iter)
 {
     double most = fabs(a->loss[iter] - b->loss[iter]), large = 1e-3;
@@ -319,11 +320,11 @@ static void all_begin_with_rank_0s_parameters(void)
 {
     begin();
     train_together(many, 2, (struct run){ .n = 2, .batch = 4, .more = "" });
-    CU_ASSERT_EQUAL(many[1].broadcasts, 5); /* w is two layers' */
+    CU_ASSERT_EQUAL(many[1].broadcasts, 5); /* w belongs to two layers */
     fx_end();
 }
 
-/* The diffs that a layer owns are those of the end when it is told of. */
+/* A layer's parameter has its final diff when the function is called for it. */
 struct watch {
     ferry_net *net;
     int order[8], n;
@@ -378,11 +379,11 @@ static void a_request_to_one_is_done_by_all_behind_one_iteration(void)
     begin();
     train_together(many, 3, (struct run){ .n = 50, .batch = 2, .more = "", .stop_at = 3 });
     for (int r = 0; r < 3; r++)
-        CU_ASSERT_EQUAL(many[r].iters, 4); /* it was asked behind the sums of the third */
+        CU_ASSERT_EQUAL(many[r].iters, 4); /* it was requested after the sums of the third */
     fx_end();
 }
 
-/* Rank 0 alone writes; and what four ranks left goes on with one. */
+/* Only rank 0 writes; and one rank continues from the snapshot of four. */
 static void any_number_of_ranks_goes_on_from_a_snapshot(void)
 {
     begin();
@@ -406,7 +407,7 @@ static void any_number_of_ranks_goes_on_from_a_snapshot(void)
     fx_end();
 }
 
-/* They would wait for one another for good. */
+/* Otherwise they would wait for one another for ever. */
 static void ranks_that_train_otherwise_are_refused(void)
 {
     begin();

@@ -13,14 +13,14 @@
 
 /*
  * Threads over three simulated devices whose work runs on threads of its own: queues that several
- * threads use, blobs that all of them read, and evictions that none of them asked for.
+ * threads use, blobs that all of them read, and evictions that other threads cause.
  */
 
 #define DEVICES 3
 #define THREADS 4
 #define BLOBS   6 /* each thread's */
 #define COUNT   96
-#define LITTLE  1024 /* bytes: not enough for what is in use at once */
+#define LITTLE  1024 /* bytes: not enough for the memory in use at once */
 
 static struct {
     ferry_runtime *rt;
@@ -64,7 +64,7 @@ static void begin(void)
 
     w.wrong = 0;
     w.stop = w.evicting = false;
-    if (ok) { /* what is open already has them */
+    if (ok) { /* devices that are already open have them */
         (void)ferry_runtime_set_option(w.rt, "sim", "devices", "3");
         (void)ferry_runtime_set_option(w.rt, "sim", "op_latency", "20");
     }
@@ -119,7 +119,7 @@ static bool all_are(const float *p, float value)
     return p != NULL;
 }
 
-/* From the host, which needs no room on a device. */
+/* From the host, which needs no memory of a device. */
 static void set_all(ferry_blob *b, float value)
 {
     float *p = ferry_blob_overwrite_host_data(b);
@@ -129,7 +129,10 @@ static void set_all(ferry_blob *b, float value)
         p[i] = value;
 }
 
-/* While somebody takes room away there may be none until what the others use was put down. */
+/*
+ * While a thread holds the budget down, an allocation may fail until the other threads release
+ * memory.
+ */
 static ferry_ref get(ferry_blob *b, int dev, ferry_queue *q, unsigned access)
 {
     ferry_memory *m = ferry_blob_data_memory(b);
@@ -143,7 +146,10 @@ static ferry_ref get(ferry_blob *b, int dev, ferry_queue *q, unsigned access)
     return ref;
 }
 
-/* One blob's way over all devices, on the queues that are everybody's; back to where it began. */
+/*
+ * Moves one blob over all devices, on the queues that all threads share, and back to its first
+ * device.
+ */
 static void go_round(ferry_blob *b, int thread, int turn, float value)
 {
     for (int i = 0; i < DEVICES; i++) {
@@ -176,7 +182,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Reads, from all sides at once. */
+/* Reads from all devices at once. */
 static void *look(void *arg)
 {
     int thread = (int)(intptr_t)arg;
@@ -199,7 +205,7 @@ static void *work_and_look(void *arg)
     return (intptr_t)arg % 2 ? look(arg) : work(arg);
 }
 
-/* Takes room away and gives it back until the others are done. */
+/* Lowers the budget and restores it until the other threads have finished. */
 static void *evict(void *arg)
 {
     (void)arg;
@@ -213,7 +219,7 @@ static void *evict(void *arg)
     return NULL;
 }
 
-/* Waits for everybody's queues beside their work. */
+/* Waits for the shared queues while others submit work to them. */
 static void *wait_about(void *arg)
 {
     (void)arg;
@@ -239,7 +245,9 @@ static void threads_may_share_the_queues_of_three_devices(void)
     end();
 }
 
-/* A budget that another thread sets is met or not; what is being worked on has its room. */
+/*
+ * A budget that another thread sets may or may not be met; memory in use by pending work is kept.
+ */
 static void one_thread_may_evict_memory_that_the_others_released(void)
 {
     ferry_device_stats before[DEVICES], after = { .struct_size = sizeof after };

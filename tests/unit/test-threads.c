@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Threads: distinct blobs at once, and many readers of one blob. CUnit's assertions are not for
- * several threads: workers count what went wrong, the case asserts the sum.
+ * Threads: distinct blobs at once, and many readers of one blob. CUnit's assertions are not
+ * thread-safe: the workers count errors, and the case checks the sum.
  */
 
 #define THREADS 8
@@ -56,7 +56,7 @@ static bool all_are(const ferry_blob *b, float value)
     return p != NULL;
 }
 
-/* One blob's life: written here, changed there, summed, moved back. */
+/* The life of one blob: written on the host, changed on the device, summed, copied back. */
 static void live_once(float value)
 {
     ferry_blob *b = NULL;

@@ -15,15 +15,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* FERRY_TRACE, as whoever opens the file sees it. The traced program is a child of this one. */
+/*
+ * FERRY_TRACE, as seen by a reader of the file. The traced program is a child process of this one.
+ */
 
 #define ELEMENTS 1000
 
 static char path[] = "/tmp/ferry-test-trace-XXXXXX";
 
 /*
- * Moves a blob to the device, back, and to the device again; every transfer is in the statistics of
- * stdout's pipe.
+ * Copies a blob to the device, back, and to the device again; the statistics of every transfer go
+ * to the pipe on stdout.
  */
 static int traced_program(int out)
 {
@@ -54,7 +56,7 @@ static int traced_program(int out)
 
 #define BYTES (ELEMENTS * sizeof(float))
 
-/* Some of what is asked for fails half-way, and some is nothing. */
+/* Calls some of which fail half-way and some of which have no effect. */
 static int use_badly(ferry_device *dev, const struct sim_control *control, void *sim)
 {
     ferry_memory *x = NULL, *y = NULL, *none = NULL;
@@ -67,14 +69,13 @@ static int use_badly(ferry_device *dev, const struct sim_control *control, void 
         !ferry_memory_mutable_host_data(none) || !ferry_memory_device_data(none).handle)
         return 4;
     control->fail_next(sim, SIM_CALL_EVENT, 1, FERRY_EDEVICE);
-    if (!ferry_memory_prefetch(x, dev, NULL)) /* a copy that cannot be noted */
+    if (!ferry_memory_prefetch(x, dev, NULL)) /* a copy that cannot be recorded */
         return 5;
     in = ferry_memory_device_data(x);
     if (ferry_math_copy(q, FERRY_F32, ELEMENTS, in, ferry_memory_overwrite_device_data(y)))
         return 6;
     control->fail_next(sim, SIM_CALL_MEMCPY, 2, FERRY_EDEVICE);
-    if (!ferry_math_dot(q, FERRY_F32, ELEMENTS, in, in,
-                        &sum) || /* no fallback: it came to nothing */
+    if (!ferry_math_dot(q, FERRY_F32, ELEMENTS, in, in, &sum) || /* no fallback: the call failed */
         ferry_math_asum(q, FERRY_F32, ELEMENTS, in, &sum))
         return 7;
     if (!ferry_memory_mutable_host_data(x) || ferry_memory_allow_eviction(x) ||
@@ -283,12 +284,12 @@ static void names_are_escaped(void)
 
 /* ---- files that cannot take it ---- */
 
-#define ROUNDS 1500 /* more than a limited file can take */
+#define ROUNDS 1500 /* more than a size-limited file can hold */
 #define LIMIT  (100u << 10)
 
 static char said[4096]; /* on standard error */
 
-/* Copies there and back, of a blob whose name is not all UTF-8. */
+/* Copies to the device and back, of a blob whose name is not valid UTF-8. */
 static int many_copies(void)
 {
     const int64_t shape[] = { 1 };
@@ -315,7 +316,7 @@ static void run_child(const char *trace, rlim_t limit)
 
     setenv("FERRY_TRACE", trace, 1);
     signal(SIGXFSZ, SIG_IGN);
-    alarm(60); /* a child that is stuck dies */
+    alarm(60); /* ends a child that hangs */
     if (limit && setrlimit(RLIMIT_FSIZE, &most))
         exit(3);
     exit(many_copies());

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Several devices that share the host's memory: its block is one device's, and whatever goes by way
- * of it goes as that device's.
+ * Several devices that share the host's memory: the host's block belongs to one device, and
+ * transfers through it count as that device's.
  */
 
 #define OLD 0x5a
@@ -21,7 +21,7 @@ static ferry_device *cpu_device(void)
     return cpu;
 }
 
-/* dev1 is the home, but the host's block is dev0's: bytes for a third come from there. */
+/* dev1 is the home, but the host's block is dev0's: bytes for a third device come from there. */
 static void a_third_device_reads_by_the_block_that_is_shared(void)
 {
     static const unsigned accesses[] = { FERRY_READ, FERRY_READ | FERRY_WRITE };
@@ -52,7 +52,7 @@ static void a_third_device_reads_by_the_block_that_is_shared(void)
     }
 }
 
-/* Whatever becomes of the unmap, the import and the host's block go. */
+/* The unmap, the import and the release of the host's block fail in turn. */
 static void a_failed_unmap_leaves_nothing_behind(void)
 {
     for (uint64_t nth = 1; nth <= 2; nth++) {
@@ -77,7 +77,7 @@ static void a_failed_unmap_leaves_nothing_behind(void)
 
 /* ---- without map and unmap ------------------------------------------------------------------- */
 
-/* The host's side of it, once no work of the device is pending there. */
+/* The host's view of it, when no work of the device on it is pending. */
 static void check_host_access(ferry_memory *m, unsigned access)
 {
     ferry_ref ref = { NULL, 0 };
@@ -125,7 +125,7 @@ static void the_host_waits_for_the_device_s_reads(void)
     }
 }
 
-/* What a kernel was to write before is no concern of one who writes it all. */
+/* An earlier failed write of a kernel does not affect a call that overwrites everything. */
 static void host_and_device_take_turns_without_maps(void)
 {
     ferry_memory *m;
@@ -155,12 +155,12 @@ static const ferry_test_case unmapped_cases[] = {
 
 /* ---- what fails when it runs ---------------------------------------------------------------- */
 
-/* Whose copy on its home, which has the host's bytes, is being scaled, and will turn out to have failed. */
+/* A copy whose home has the host's bytes is being scaled, and the scaling will fail. */
 static ferry_blob *that_will_have_failed(void)
 {
     ferry_blob *b = wx_blob(16);
 
-    (void)ferry_device_synchronize(wx_dev(0)); /* says what the work before has failed with */
+    (void)ferry_device_synchronize(wx_dev(0)); /* reports the failure of the earlier work */
     FX_OK(ferry_blob_fill_data(b, 1));
     FX_OK(ferry_device_synchronize(wx_dev(0)));
     wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);

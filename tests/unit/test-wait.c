@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Calls that must not wait, whatever is going on; and one that must, for what it leaves behind. */
+/* Calls that must not wait while work is pending; and one that must, because of its effects. */
 
 #define OLD 0x5a
 #define NEW 0x77
@@ -90,7 +90,10 @@ static void work_that_queues_can_order_is_never_busy(void)
 
 /* ---- bytes that host and device share -------------------------------------------------------- */
 
-/* Busy as long as the queue is with what it had to do when first asked, and not for ever. */
+/*
+ * The access is busy until the work that was pending at the first query is complete, and not for
+ * ever.
+ */
 static void check_busy(ferry_memory *m, unsigned access)
 {
     unsigned valid = wx_valid(m);
@@ -145,7 +148,10 @@ static void a_map_for_writing_after_one_for_reading_is_busy_too(void)
     wx_end();
 }
 
-/* What was pending when it was first asked is done, and more has come: to it, or to another. */
+/*
+ * The work that was pending at the first query is complete, and more has been submitted, to this
+ * queue or another.
+ */
 static void work_that_came_after_a_refusal_is_busy_too(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -166,7 +172,7 @@ static void work_that_came_after_a_refusal_is_busy_too(void)
     }
 }
 
-/* By way of the host, whose block is dev0's, from a device that has nothing to do. */
+/* Through the host, whose block is dev0's, from a device without pending work. */
 static void a_block_on_the_way_that_is_in_use_is_busy(void)
 {
     ferry_ref ref = { NULL, 0 };
@@ -193,7 +199,10 @@ static void a_block_on_the_way_that_is_in_use_is_busy(void)
     wx_end();
 }
 
-/* A device's own, lent read-only: it is given back once the default queue is done with it. */
+/*
+ * A device's own memory, lent read-only: it is given back when the default queue has finished with
+ * it.
+ */
 static void lent_memory_that_is_in_use_is_busy(void)
 {
     ferry_memory *m, *lender, *seen;
@@ -220,8 +229,8 @@ static void lent_memory_that_is_in_use_is_busy(void)
 }
 
 /*
- * Of bytes that both sides have the device fills the tail, and the host then gets its map back: for which
- * the queue is waited for. Where the host alone has them, it fills the tail itself.
+ * If both sides are valid, the device fills the rest of the elements and the host then gets its map
+ * back, so the call waits for the queue. If only the host is valid, it fills the rest itself.
  */
 static void a_tail_that_is_to_be_filled_is_busy(void)
 {
@@ -254,7 +263,7 @@ static void a_tail_that_is_to_be_filled_is_busy(void)
     }
 }
 
-/* And once nobody copies from it any more, on whatever queue. */
+/* And when no queue copies from it any more. */
 static void lent_memory_that_a_peer_copies_from_is_busy(void)
 {
     ferry_memory *m, *lender;
@@ -278,7 +287,10 @@ static void lent_memory_that_a_peer_copies_from_is_busy(void)
 
 static _Alignas(64) unsigned char own[WX_BYTES];
 
-/* One whose host block no device has imported: it came late, when both had blocks of their own. */
+/*
+ * A memory whose host block no device has imported: the import came late, when both had blocks of
+ * their own.
+ */
 static ferry_memory *unshared(void)
 {
     ferry_memory *m = wx_memory(0);
@@ -327,7 +339,7 @@ static void *read_it(void *m)
     return (void *)ferry_memory_host_data(m);
 }
 
-/* The device stands still, and the reader waits for its copy. */
+/* The device's clock does not advance, and the reader waits for its copy. */
 static void another_threads_wait_is_busy(void)
 {
     ferry_memory *m;
@@ -343,7 +355,7 @@ static void another_threads_wait_is_busy(void)
     while (wx_calls(0, SIM_CALL_MEMCPY) == copies)
         usleep(1000);
     FX_FAILS(FERRY_EBUSY, access_host(m, NOWAIT(FERRY_READ)));
-    CU_ASSERT_FALSE(ferry_memory_is_valid_at(m, NULL)); /* the other one goes on waiting */
+    CU_ASSERT_FALSE(ferry_memory_is_valid_at(m, NULL)); /* the other one still waits */
     wx_let_go(0);
     pthread_join(reader, &p);
     CU_ASSERT_PTR_NOT_NULL(p);
@@ -358,7 +370,7 @@ static void *overwrite_it(void *m)
     return NULL;
 }
 
-/* The map waits for an operation that does not come to its end, and has the queue meanwhile. */
+/* The map waits for an operation that does not complete, and holds the queue meanwhile. */
 static void another_threads_map_is_busy(void)
 {
     ferry_memory *m, *other, *busy;

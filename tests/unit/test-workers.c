@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The CPU plugin's threads. The plugin exports nothing of them, so their file is compiled in. */
+/*
+ * The CPU plugin's threads. The plugin exports none of their functions, so their source file is
+ * compiled in.
+ */
 #include "backends/cpu/workers.c"
 
 #include "ferry-test.h"
@@ -12,7 +15,7 @@
 /* Counts the threads that are in tasks at the same time. */
 struct meeting {
     _Atomic unsigned inside, most, done, wrong;
-    unsigned wanted, slots; /* a task waits until `wanted` threads are inside, for 20 s at most */
+    unsigned wanted, slots; /* a task waits until `wanted` threads are inside, for at most 20 s */
 };
 
 static bool is_late(const struct timespec *begin)
@@ -57,7 +60,10 @@ static void *call(void *arg)
     return NULL;
 }
 
-/* Callers with that limit on a device of `threads`; the result is the most threads at once. */
+/*
+ * Callers with that limit on a device of `threads`; the result is the maximum number of threads at
+ * once.
+ */
 static unsigned most_at_once(unsigned threads, unsigned limit, unsigned callers, unsigned wanted)
 {
     struct workers *w = workers_create(threads);

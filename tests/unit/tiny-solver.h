@@ -20,7 +20,7 @@
 
 /* Opens a text; *out is NULL where that fails. */
 int tiny_try(ferry_device *dev, const char *text, ferry_solver **out);
-/* The same; the case ends where it fails, with a line of why. */
+/* The same; on failure the case prints a line with the reason and ends. */
 ferry_solver *tiny_open(ferry_device *dev, const char *text);
 
 #endif

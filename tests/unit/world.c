@@ -79,7 +79,7 @@ int wx_main(int argc, char **argv, const char *suite, const struct wx_world *wor
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
-/* One more than the world has, so that a device that nobody asked for can be told. */
+/* One more than the world has, so that a device opened in addition is detected. */
 static bool open_cuda(const char *const *options)
 {
     setenv("CUDA_DOUBLE_DEVICES", "3", 1);
@@ -137,7 +137,7 @@ bool wx_open(const char *const *options)
 void wx_close(void)
 {
     if (wx.cuda)
-        wx.cuda->tolerate(1); /* a block whose release was made to fail is there for good */
+        wx.cuda->tolerate(1); /* a block whose release was made to fail is never released */
     ferry_runtime_close(wx.rt);
     wx.rt = NULL;
 }
