@@ -283,8 +283,8 @@ static int lend(struct ocl_device *dev, struct host_block *block, uint64_t bytes
 
     if (block->lent || bytes > block->span)
         return ocl_host->error(FERRY_EUNSUPPORTED,
-                               "%" PRIu64 " bytes at %p cannot be imported: the block is shorter, or "
-                               "imported already",
+                               "%" PRIu64 " bytes at %p cannot be imported: the block is shorter, "
+                               "or imported already",
                                bytes, block->ptr);
     if (!note_lent(dev, block, true))
         return ocl_host->error(FERRY_ENOMEM, "out of memory for the record of the import");

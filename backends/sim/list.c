@@ -27,7 +27,7 @@ struct sim_list {
     size_t count, room;
 };
 
-/* ---- the device's lists ----------------------------------------------------------------------- */
+/* ---- the device's lists ---------------------------------------------------------------------- */
 
 static struct sim_list *find(struct sim_device *dev, uint64_t id)
 {
@@ -92,7 +92,7 @@ static int no_memory(void)
     return sim_why_tell(&why);
 }
 
-/* ---- recording --------------------------------------------------------------------------------- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 static int start(struct sim_device *dev, const void *queue, const ferry_op_list *told)
 {
@@ -156,7 +156,7 @@ static int run(void *device, void *queue, void *prepared, const ferry_op_run_arg
     return err || taken ? err : sim_operation_run(device, queue, prepared, args);
 }
 
-/* ---- submitting -------------------------------------------------------------------------------- */
+/* ---- submitting ------------------------------------------------------------------------------ */
 
 static int submit(struct sim_device *dev, void *queue, const struct sim_list *list)
 {

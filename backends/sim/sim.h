@@ -52,7 +52,7 @@ struct sim_settings {
     uint32_t graph;   /* enum sim_graph */
     bool peer, map;
     bool lists;
-    uint64_t without, slow; /* kinds of operations that are not offered, or slow: bit 0 is kind 32 */
+    uint64_t without, slow; /* kinds of operations not offered, or slow: bit 0 is kind 32 */
     uint64_t memory;    /* bytes */
     uint64_t offset_alignment, max_binding; /* bytes; 0: none */
     uint64_t bandwidth;                     /* bytes per second; 0: unlimited */

@@ -85,7 +85,7 @@ static void a_mean_may_be_a_picture_of_values(void)
         CU_ASSERT_EQUAL(value(document, 1, i), 0);
     json_decref(document);
     CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --mean %s/opencv.npz"), 1);
-    CU_ASSERT(one_line_of_error("opencv.npz: it has"));
+    CU_ASSERT(one_line_of_error("opencv.npz: has"));
     CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --mean 1,2"), 1);
     remove(in_folder("y.npz"));
 }
@@ -132,7 +132,7 @@ static void an_invalid_input_is_one_line(void)
     CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --iterations 0"), 2);
     CU_ASSERT(one_line_of_error("--iterations 0"));
     CU_ASSERT_EQUAL(run("--input x=%s --batch 2 -o y.npz"), 2);
-    CU_ASSERT(one_line_of_error("without another input"));
+    CU_ASSERT(one_line_of_error("cannot be combined with another input"));
 }
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
@@ -218,10 +218,10 @@ static void options_that_would_do_nothing_are_one_line(void)
         { "--blobs ''", 2, "does not name a blob" },
         { "--blobs ,,", 2, "does not name a blob" },
         { "--input x=x.npy", 2, "was given" },
-        { "--batch 2", 1, "no text: a byte of it is 0" },
-        { "--labels /dev/zero", 1, "it is a device" },
-        { "--level 4294967296", 2, "--level 4294967296: a number from" },
-        { "--level ''", 2, "--level : a number from" },
+        { "--batch 2", 1, "is not a text file: it has a byte of 0" },
+        { "--labels /dev/zero", 1, "is a device, not a file" },
+        { "--level 4294967296", 2, "--level 4294967296: expected a number from" },
+        { "--level ''", 2, "--level : expected a number from" },
         { "--iterations 4294967297", 2, "a number from 1 to 1000000000" },
         { "--place 'nobody=cpu'", 0, "\"nobody\" matches no layer first" },
     };
@@ -254,7 +254,7 @@ static void lists_have_lines_of_any_length(void)
     CU_ASSERT_EQUAL(ferry(command), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, name));
     CU_ASSERT_EQUAL(run("--input x=/dev/zero --batch 2"), 1);
-    CU_ASSERT(one_line_of_error("it is a device"));
+    CU_ASSERT(one_line_of_error("is a device, not a file"));
 }
 
 /* Names are bytes; in JSON names that are not UTF-8 are escaped. */
@@ -427,7 +427,7 @@ static void a_folder_leaves_no_input_without_values(void)
              ferry_test_own_data("images/rgb.png"));
     *strrchr(command, '/') = '\0';
     CU_ASSERT_EQUAL(ferry(command), 1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err, "given no values; they are: x 1 3 9 13 (351), w 1 (1)"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "has no values; the inputs are: x 1 3 9 13 (351), w 1 (1)"));
 }
 
 static void passes_go_behind_each_other_in_a_file(void)

@@ -199,14 +199,14 @@ static void arguments_that_make_no_sense_are_a_line(void)
         { "train", "expected a solver" },
         { "train solver.prototxt --resume exact", "--resume" },
         { "train solver.prototxt --snapshot x --resume exactly", "--resume" },
-        { "train solver.prototxt --snapshot x --weights y", "not both" },
+        { "train solver.prototxt --snapshot x --weights y", "exclude each other" },
         { "train solver.prototxt --level high", "--level" },
         { "train solver.prototxt --level 4294967296", "--level 4294967296" },
         { "test net.prototxt", "weights" },
         { "test net.prototxt w --iterations 0", "--iterations" },
         { "test net.prototxt w --iterations 4294967297", "--iterations 4294967297" },
         { "test net.prototxt w --level 1.5", "--level 1.5" },
-        { "test net.prototxt w --stage", "--stage lacks" },
+        { "test net.prototxt w --stage", "--stage requires a value" },
         { "plot x", "-o" },
     };
 

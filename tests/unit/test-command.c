@@ -322,7 +322,7 @@ static void a_command_line_that_makes_no_sense_is_status_2(void)
     CU_ASSERT_EQUAL(ferry("devices more"), 2);
     CU_ASSERT(one_line_of_error("more"));
     CU_ASSERT_EQUAL(ferry("inspect"), 2);
-    CU_ASSERT(one_line_of_error("which file"));
+    CU_ASSERT(one_line_of_error("missing file"));
     CU_ASSERT_EQUAL(ferry("inspect a b"), 2);
     CU_ASSERT_STRING_EQUAL(out, "");
 }
@@ -377,7 +377,7 @@ static void a_new_plugin_is_the_template_under_its_name(void)
     CU_ASSERT(one_line_of_error("/half/acme_driver.h: "));
     CU_ASSERT_EQUAL(shell("test ! -e \"$FERRY_TEST_FOLDER\"/less"), 0); /* no file is left */
     CU_ASSERT_EQUAL(ferry("new-plugin My"), 2);
-    CU_ASSERT(one_line_of_error("is no plugin's name"));
+    CU_ASSERT(one_line_of_error("is not a valid plugin name"));
     CU_ASSERT_EQUAL(shell("rm -rf \"$FERRY_TEST_FOLDER\"/new \"$FERRY_TEST_FOLDER\"/half"), 0);
 }
 

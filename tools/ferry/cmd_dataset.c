@@ -66,8 +66,8 @@ static int parse_backend(const struct tool_command *self, struct making *m)
 {
     m->backend = dataset_backend_find(m->backend_name ? m->backend_name : "lmdb");
     return m->backend ? TOOL_OK
-                      : tool_error(TOOL_USAGE, "%s: --backend %s: expected lmdb or leveldb", self->name,
-                                   m->backend_name);
+                      : tool_error(TOOL_USAGE, "%s: --backend %s: expected lmdb or leveldb",
+                                   self->name, m->backend_name);
 }
 
 /* ---- the order ------------------------------------------------------------------------------- */

@@ -106,7 +106,9 @@ static unsigned char *put_number(unsigned char *to, unsigned field, int64_t valu
     return put_varint(to, (uint64_t)value);
 }
 
-/* Encodes fields 1 to 5 and 7 of caffe.proto's Datum: channels, height, width, data, label, encoded. */
+/*
+ * Encodes fields 1 to 5 and 7 of caffe.proto's Datum: channels, height, width, data, label, encoded.
+ */
 static int make_record(struct dataset_writer *w, const struct dataset_datum *d, size_t *out)
 {
     unsigned char *to = w->record;
