@@ -346,6 +346,7 @@ EXTRA_DIST += \
 	%D%/users/vendor.c
 
 include %D%/abi/local.mk
+include %D%/museum/local.mk
 include %D%/plugins/local.mk
 include %D%/ptx/local.mk
 include %D%/doubles/local.mk

@@ -11,6 +11,7 @@
 
 static void take_table(void)
 {
+    const size_t mandatory = offsetof(ferry_op_table, begin); /* a plugin of ABI 1.1 has no more */
     const void *found = NULL;
     int code;
 
@@ -24,9 +25,10 @@ static void take_table(void)
     if (!found)
         kit_fail("it returned 0 and stored no table");
     op_table = found;
-    if (op_table->struct_size < sizeof(*op_table))
-        kit_fail("the table's struct_size is %" PRIu32 ", less than the size of its entries (%zu)",
-                 op_table->struct_size, sizeof(*op_table));
+    if (op_table->struct_size < mandatory)
+        kit_fail("the table's struct_size is %" PRIu32
+                 ", less than the size of its mandatory entries (%zu)",
+                 op_table->struct_size, mandatory);
     if (!op_table->query || !op_table->create || !op_table->prepare || !op_table->run ||
         !op_table->destroy)
         kit_fail("an entry of the table is NULL; all are mandatory");
