@@ -128,9 +128,9 @@ const ferry_layer_type ferry__data_layer = {
     .messages = messages,
     .setup = setup,
     .reshape = ferry__pictures_reshape,
-    .forward = ferry__pictures_forward,
+    .forward = ferry__reader_forward,
     .destroy = destroy,
-    .position = ferry__pictures_position,
+    .position = ferry__reader_position,
     .seek = ferry__pictures_seek,
     .seed = ferry__pictures_seed,
 };

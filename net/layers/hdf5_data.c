@@ -447,21 +447,7 @@ static int reshape(ferry_layer *layer)
     return err;
 }
 
-static int forward(ferry_layer *layer)
-{
-    struct hdf5_data *s = ferry_layer_state(layer);
-
-    return ferry__reader_forward(layer, &s->reader);
-}
-
 /* ---- position ------------------------------------------------------------------------------------ */
-
-static uint64_t position(ferry_layer *layer)
-{
-    const struct hdf5_data *s = ferry_layer_state(layer);
-
-    return s->reader.position;
-}
 
 static int seek(ferry_layer *layer, uint64_t to)
 {
@@ -495,9 +481,9 @@ const ferry_layer_type ferry__hdf5_data_layer = {
     .messages = messages,
     .setup = setup,
     .reshape = reshape,
-    .forward = forward,
+    .forward = ferry__reader_forward,
     .destroy = destroy,
-    .position = position,
+    .position = ferry__reader_position,
     .seek = seek,
     .seed = seed,
 };

@@ -251,20 +251,6 @@ int ferry__pictures_reshape(ferry_layer *layer)
                : shape(layer, picture, ferry_layer_top_at(layer, 0), ferry_layer_top_at(layer, 1));
 }
 
-int ferry__pictures_forward(ferry_layer *layer)
-{
-    struct ferry__pictures *s = ferry_layer_state(layer);
-
-    return ferry__reader_forward(layer, &s->reader);
-}
-
-uint64_t ferry__pictures_position(ferry_layer *layer)
-{
-    const struct ferry__pictures *s = ferry_layer_state(layer);
-
-    return s->reader.position;
-}
-
 int ferry__pictures_seek(ferry_layer *layer, uint64_t position)
 {
     struct ferry__pictures *s = ferry_layer_state(layer);

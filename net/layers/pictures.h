@@ -46,11 +46,7 @@ int ferry__mean_read(ferry_layer *layer, ferry_blob **out);
 /* Shapes the tops as the record that stands next has it; once batches are read, as they are. */
 int ferry__pictures_reshape(ferry_layer *layer);
 
-/* Fills the tops. After a failure the batch that failed stands next. */
-int ferry__pictures_forward(ferry_layer *layer);
-
-/* ferry_layer_type.position and seek. */
-uint64_t ferry__pictures_position(ferry_layer *layer);
+/* ferry_layer_type.seek. */
 int ferry__pictures_seek(ferry_layer *layer, uint64_t position);
 int ferry__pictures_seed(ferry_layer *layer);
 

@@ -55,8 +55,9 @@ static int hand_over(ferry_layer *layer, int top, const ferry_blob *from)
     return 0;
 }
 
-int ferry__reader_forward(ferry_layer *layer, struct ferry__reader *r)
+int ferry__reader_forward(ferry_layer *layer)
 {
+    struct ferry__reader *r = ferry_layer_state(layer);
     const struct ferry__batch *batch;
     int i, err = ferry__prefetch_next(r->prefetch, &batch);
 
@@ -65,6 +66,13 @@ int ferry__reader_forward(ferry_layer *layer, struct ferry__reader *r)
     for (i = 0; !err && i < ferry_layer_top_count(layer); i++)
         err = hand_over(layer, i, batch->blobs[i]);
     return err;
+}
+
+uint64_t ferry__reader_position(ferry_layer *layer)
+{
+    const struct ferry__reader *r = ferry_layer_state(layer);
+
+    return r->position;
 }
 
 int ferry__reader_stop(ferry_layer *layer, struct ferry__reader *r)

@@ -25,8 +25,12 @@ int ferry__reader_setup(ferry_layer *layer, struct ferry__reader *r, ferry__pref
 int ferry__source_read(const ferry_layer *layer, const ferry_proto *p, const char *path,
                        char **out);
 
-/* Fills the tops. After a failure the batch that failed stands next. */
-int ferry__reader_forward(ferry_layer *layer, struct ferry__reader *r);
+/*
+ * Entries of layer types whose state begins with the reader. forward fills the tops; after a
+ * failure the next forward reads the batch that failed.
+ */
+int ferry__reader_forward(ferry_layer *layer);
+uint64_t ferry__reader_position(ferry_layer *layer);
 
 /* Stops reading ahead, so that the layer may go elsewhere. FERRY_EFORKED where that is the parent's to do. */
 int ferry__reader_stop(ferry_layer *layer, struct ferry__reader *r);

@@ -361,20 +361,6 @@ static int reshape(ferry_layer *layer)
     return shape(layer, ferry_layer_top_at(layer, 0), ferry_layer_top_at(layer, 1));
 }
 
-static int forward(ferry_layer *layer)
-{
-    struct window_data *s = ferry_layer_state(layer);
-
-    return ferry__reader_forward(layer, &s->reader);
-}
-
-static uint64_t position(ferry_layer *layer)
-{
-    const struct window_data *s = ferry_layer_state(layer);
-
-    return s->reader.position;
-}
-
 static int seek(ferry_layer *layer, uint64_t to)
 {
     struct window_data *s = ferry_layer_state(layer);
@@ -409,9 +395,9 @@ const ferry_layer_type ferry__window_data_layer = {
     .messages = messages,
     .setup = setup,
     .reshape = reshape,
-    .forward = forward,
+    .forward = ferry__reader_forward,
     .destroy = destroy,
-    .position = position,
+    .position = ferry__reader_position,
     .seek = seek,
     .seed = seed,
 };
