@@ -8,6 +8,7 @@
 
 #include <ferry/op_plugin.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The stride of an axis of one element is never used and may be any number; it is set to 0. */
@@ -45,6 +46,13 @@ static inline void descriptor_answer(const ferry_op_answer *from, ferry_op_answe
 
     memcpy(out, from, size < sizeof(*from) ? size : sizeof(*from));
     out->struct_size = size;
+}
+
+/* The entry `destroy` of a table whose prepared operations are one allocation. */
+static inline void descriptor_destroy(void *dev, void *prepared)
+{
+    (void)dev;
+    free(prepared);
 }
 
 #endif

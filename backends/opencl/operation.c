@@ -255,19 +255,13 @@ static int run(void *device, void *handle, void *prepared, const ferry_op_run_ar
     return err;
 }
 
-static void destroy(void *dev, void *prepared)
-{
-    (void)dev;
-    free(prepared);
-}
-
 static const ferry_op_table table = {
     .struct_size = sizeof(ferry_op_table),
     .query = query,
     .create = create,
     .prepare = prepare,
     .run = run,
-    .destroy = destroy,
+    .destroy = descriptor_destroy,
 };
 
 int ocl_extension(void *dev, const char *name, const void **out_table)

@@ -100,19 +100,13 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
     return 0;
 }
 
-static void destroy(void *dev, void *prepared)
-{
-    (void)dev;
-    free(prepared);
-}
-
 static const ferry_op_table table = {
     .struct_size = sizeof(ferry_op_table),
     .query = query,
     .create = create,
     .prepare = prepare,
     .run = run,
-    .destroy = destroy,
+    .destroy = descriptor_destroy,
 };
 
 int cpu_extension(void *dev, const char *name, const void **out_table)
