@@ -47,7 +47,7 @@ static int keep_paths(ferry_io_writer *w, ferry_io *from)
         if (!entry)
             continue;
         path = from->reader->path(from->table[entry->index]);
-        a->path = ferry__io_arena_string(&w->arena, path, strlen(path));
+        a->path = ferry__mem_copy(&w->arena, path, strlen(path));
         if (!a->path)
             return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
     }

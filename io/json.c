@@ -195,7 +195,7 @@ static size_t longest(const struct ferry__json *json)
     return 0;
 }
 
-bool ferry__json_string(struct ferry__json *json, struct ferry__io_arena *arena, char **out)
+bool ferry__json_string(struct ferry__json *json, struct ferry__mem_arena *arena, char **out)
 {
     char *text, *at;
     size_t size;
@@ -205,7 +205,7 @@ bool ferry__json_string(struct ferry__json *json, struct ferry__io_arena *arena,
     size = longest(json);
     if (!size)
         return fail(json, "a string without an end");
-    text = at = ferry__io_arena_alloc(arena, size);
+    text = at = ferry__mem_alloc(arena, size);
     if (!text)
         return fail(json, "strings take more memory than a file of this size justifies");
     while (*json->at != '"')

@@ -6,7 +6,7 @@
 #ifndef FERRY_IO_JSON_H
 #define FERRY_IO_JSON_H
 
-#include "arena.h"
+#include "common/arena.h"
 
 #include <stdbool.h>
 
@@ -21,7 +21,7 @@ bool ferry__json_char(struct ferry__json *json, char wanted);
 /* What each of these returns is false where the text is wrong; json->wrong then says how. */
 
 /* A string, decoded to UTF-8 with a NUL behind it. Strings with a NUL inside are refused. */
-bool ferry__json_string(struct ferry__json *json, struct ferry__io_arena *arena, char **out);
+bool ferry__json_string(struct ferry__json *json, struct ferry__mem_arena *arena, char **out);
 
 /* A number without sign, fraction or exponent. */
 bool ferry__json_uint64(struct ferry__json *json, uint64_t *out);

@@ -5,8 +5,8 @@ lib_LTLIBRARIES += libferryio.la
 noinst_LTLIBRARIES += %D%/libferryioobjs.la
 
 %C%_libferryioobjs_la_SOURCES = \
-	%D%/arena.c \
-	%D%/arena.h \
+	common/arena.h \
+	common/varint.h \
 	%D%/attributes.c \
 	%D%/attributes.h \
 	%D%/blob_proto.c \
@@ -109,7 +109,7 @@ if HAVE_HDF5
 else
 %C%_libferryioobjs_la_SOURCES += %D%/hdf5_none.c
 endif
-%C%_libferryioobjs_la_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(IO_CPPFLAGS)
+%C%_libferryioobjs_la_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) $(IO_CPPFLAGS)
 %C%_libferryioobjs_la_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden $(ZLIB_CFLAGS) $(HDF5_CFLAGS)
 %C%_libferryioobjs_la_LIBADD = $(ZLIB_LIBS) $(HDF5_LIBS) $(CORE_SYSTEM_LIBS)
 
@@ -118,4 +118,4 @@ libferryio_la_LIBADD = %D%/libferryioobjs.la libferry.la
 libferryio_la_LDFLAGS = -version-info 1:0:0 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
 EXTRA_libferryio_la_DEPENDENCIES = $(VERSION_MAP)
 
-EXTRA_DIST += %D%/README.md
+EXTRA_DIST += %D%/README.md common/README.md

@@ -209,7 +209,7 @@ void ferry_io_close(ferry_io *io)
     if (io->reader && io->reader->close)
         io->reader->close(io);
     ferry__names_free(&io->names);
-    ferry__io_arena_free(&io->arena);
+    ferry__mem_free(&io->arena);
     ferry__io_file_close(&io->file);
     free(io);
 }

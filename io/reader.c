@@ -17,7 +17,7 @@ static int out_of_arena(const struct ferry_io *io)
 
 void *ferry__io_alloc(struct ferry_io *io, size_t size)
 {
-    void *out = ferry__io_arena_alloc(&io->arena, size);
+    void *out = ferry__mem_alloc(&io->arena, size);
 
     if (!out)
         out_of_arena(io);
@@ -26,7 +26,7 @@ void *ferry__io_alloc(struct ferry_io *io, size_t size)
 
 char *ferry__io_string(struct ferry_io *io, const void *bytes, size_t size)
 {
-    char *out = ferry__io_arena_string(&io->arena, bytes, size);
+    char *out = ferry__mem_copy(&io->arena, bytes, size);
 
     if (!out)
         out_of_arena(io);

@@ -6,7 +6,7 @@
 #ifndef FERRY_IO_PRIVATE_READER_H
 #define FERRY_IO_PRIVATE_READER_H
 
-#include "arena.h"
+#include "common/arena.h"
 #include "file_map.h"
 #include "names.h"
 #include "values.h"
@@ -82,7 +82,7 @@ struct ferry_io {
     const struct ferry__io_parts *parts;
     const struct ferry__io_reader *reader;
     void *state;
-    struct ferry__io_arena arena;
+    struct ferry__mem_arena arena;
     struct ferry__io_array *first, *last;
     struct ferry__io_array **table; /* by index, once all are there */
     int64_t count, position;

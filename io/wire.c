@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "wire.h"
 
+#include "common/varint.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,32 +50,11 @@ static int stray(const struct ferry__wire *wire, const unsigned char *at, const 
                            what);
 }
 
-/* NULL, or what is wrong. *at moves behind the varint on success only. */
-static const char *take_varint(const unsigned char **at, const unsigned char *end, uint64_t *out)
-{
-    const unsigned char *p = *at;
-    uint64_t value = 0;
-
-    for (unsigned shift = 0; shift < 70; shift += 7) {
-        if (p == end)
-            return "a varint runs past the end";
-        if (shift == 63 && *p > 1)
-            return "a varint has more than 64 bits";
-        value |= (uint64_t)(*p & 0x7f) << shift;
-        if (!(*p++ & 0x80)) {
-            *at = p;
-            *out = value;
-            return NULL;
-        }
-    }
-    return "a varint has more than 10 bytes";
-}
-
 static int take_tag(struct ferry__wire *wire, struct ferry__field *field)
 {
     const unsigned char *start = wire->at;
     uint64_t tag;
-    const char *wrong = take_varint(&wire->at, wire->end, &tag);
+    const char *wrong = ferry__take_varint(&wire->at, wire->end, &tag);
 
     if (wrong)
         return stray(wire, start, wrong);
@@ -106,14 +87,14 @@ static int take_payload(struct ferry__wire *wire, struct ferry__field *field)
 
     switch (field->type) {
     case FERRY__WIRE_VARINT:
-        wrong = take_varint(&wire->at, wire->end, &field->value);
+        wrong = ferry__take_varint(&wire->at, wire->end, &field->value);
         break;
     case FERRY__WIRE_64:
         return take_fixed(wire, field, 8);
     case FERRY__WIRE_32:
         return take_fixed(wire, field, 4);
     case FERRY__WIRE_BYTES:
-        wrong = take_varint(&wire->at, wire->end, &size);
+        wrong = ferry__take_varint(&wire->at, wire->end, &size);
         if (!wrong)
             return take_fixed(wire, field, size);
         break;
@@ -202,6 +183,6 @@ int ferry__wire_varint(struct ferry__wire *wire, const struct ferry__field *fiel
 
     if (wire->at == wire->end)
         return 0;
-    wrong = take_varint(&wire->at, wire->end, out);
+    wrong = ferry__take_varint(&wire->at, wire->end, out);
     return wrong ? ferry__wire_error(wire, field, FERRY_EFORMAT, "%s", wrong) : 1;
 }

@@ -123,7 +123,7 @@ static int check(const ferry_io_writer *w)
 
 int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size, char *lender)
 {
-    unsigned char *copy = lender ? NULL : ferry__io_arena_alloc(&w->arena, size + 1);
+    unsigned char *copy = lender ? NULL : ferry__mem_alloc(&w->arena, size + 1);
     int err;
 
     if (!lender && !copy)

@@ -205,7 +205,7 @@ static int make_sets(const struct plan *plan)
 static int add_object(ferry_io_writer *w, const char *group, const char *name)
 {
     size_t size = strlen(group) + strlen(name) + 2;
-    char *path = ferry__io_arena_alloc(&w->arena, size), *slash;
+    char *path = ferry__mem_alloc(&w->arena, size), *slash;
 
     if (!path)
         return FERRY_ENOMEM;
@@ -217,7 +217,7 @@ static int add_object(ferry_io_writer *w, const char *group, const char *name)
             return FERRY_ENOMEM;
         if (former >= 0) /* and what it is in is there, too */
             return FERRY_OK;
-        path = ferry__io_arena_string(&w->arena, path, strlen(path));
+        path = ferry__mem_copy(&w->arena, path, strlen(path));
         if (!path)
             return FERRY_ENOMEM;
         slash = strrchr(path, '/');

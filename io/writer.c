@@ -98,7 +98,7 @@ static int check_entry(const ferry_io_writer *w, const ferry_io_entry *e, int64_
 
 static const char *keep(ferry_io_writer *w, const char *text)
 {
-    return ferry__io_arena_string(&w->arena, text ? text : "", text ? strlen(text) : 0);
+    return ferry__mem_copy(&w->arena, text ? text : "", text ? strlen(text) : 0);
 }
 
 /* What of an entry must be there; its other members may be younger than the caller. */
@@ -142,8 +142,8 @@ static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
 
     if (err)
         return err;
-    array = ferry__io_arena_alloc(&w->arena, sizeof(*array));
-    shape = ferry__io_arena_alloc(&w->arena, (size_t)e->rank * sizeof(*shape));
+    array = ferry__mem_alloc(&w->arena, sizeof(*array));
+    shape = ferry__mem_alloc(&w->arena, (size_t)e->rank * sizeof(*shape));
     if (!array || !shape)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
     if (e->rank > 0)
@@ -200,7 +200,7 @@ int ferry_io_writer_set_metadata(ferry_io_writer *w, const char *key, const char
     if (!w->ops->takes_metadata || !w->ops->takes_metadata(w, key, value))
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s has no place for metadata %.200s",
                                w->out.shown, ferry_io_format_name(w->format), key);
-    metadata = ferry__io_arena_alloc(&w->arena, sizeof(*metadata));
+    metadata = ferry__mem_alloc(&w->arena, sizeof(*metadata));
     if (metadata) {
         metadata->key = keep(w, key);
         metadata->value = keep(w, value);
@@ -519,7 +519,7 @@ static void free_writer(ferry_io_writer *w)
         close(w->spool);
     ferry__names_free(&w->names);
     ferry__names_free(&w->objects);
-    ferry__io_arena_free(&w->arena);
+    ferry__mem_free(&w->arena);
     free(w);
 }
 

@@ -6,7 +6,7 @@
 #ifndef FERRY_IO_PRIVATE_WRITER_H
 #define FERRY_IO_PRIVATE_WRITER_H
 
-#include "arena.h"
+#include "common/arena.h"
 #include "names.h"
 #include "out.h"
 #include "storage.h"
@@ -76,7 +76,7 @@ struct ferry_io_writer {
     ferry_io_format format;
     const struct ferry__io_writer_ops *ops;
     void *state;
-    struct ferry__io_arena arena;
+    struct ferry__mem_arena arena;
     struct ferry__out_array *first, *last;
     int64_t count;
     struct ferry__names names;

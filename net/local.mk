@@ -254,8 +254,6 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/segment/segment.h \
 	%D%/segment/store.c \
 	%D%/segment/store.h \
-	%D%/proto/arena.c \
-	%D%/proto/arena.h \
 	%D%/proto/copy.c \
 	%D%/proto/describe.c \
 	%D%/proto/edit.h \

@@ -24,7 +24,7 @@
 
 static char *kept_string(ferry_net *net, const char *s)
 {
-    return ferry__proto_copy_bytes(&net->arena, s, strlen(s));
+    return ferry__mem_copy(&net->arena, s, strlen(s));
 }
 
 /* The phase of the options, of the prototxt's state, or TEST. */
@@ -245,7 +245,7 @@ void ferry_net_close(ferry_net *net)
     }
     ferry__place_close(net->place);
     ferry_proto_close(net->proto);
-    ferry__proto_arena_free(&net->arena);
+    ferry__mem_free(&net->arena);
     free(net->lines);
     free(net->writes_to);
     free(net->segments);

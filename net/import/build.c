@@ -200,7 +200,7 @@ static const char *name_for(struct ferry__import *im, struct ferry__names *taken
                             const char *word)
 {
     size_t room = strlen(base) + strlen(word) + 16;
-    char *out = im->err ? NULL : ferry__proto_alloc(&im->arena, room);
+    char *out = im->err ? NULL : ferry__mem_alloc(&im->arena, room);
     int n = 1;
 
     if (!out) {
@@ -382,5 +382,5 @@ void ferry__import_build_end(struct ferry__import *im)
     ferry__names_end(&im->names);
     ferry__names_end(&im->layer_names);
     ferry__names_end(&im->blob_names);
-    ferry__proto_arena_free(&im->arena);
+    ferry__mem_free(&im->arena);
 }

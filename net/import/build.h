@@ -46,7 +46,7 @@ struct ferry__import_layer {
 
 struct ferry__import {
     struct ferry__import_file *file;
-    struct ferry__proto_arena arena; /* of values and constants */
+    struct ferry__mem_arena arena; /* of values and constants */
     ferry_proto *net;
     int64_t opset;
     int err;

@@ -120,7 +120,7 @@ void ferry__import_tensor_copy(const struct ferry__import_tensor *t, float *out)
         out[i] = (float)ferry__import_tensor_real(t, i);
 }
 
-bool ferry__import_tensor_make(struct ferry__proto_arena *arena, int type,
+bool ferry__import_tensor_make(struct ferry__mem_arena *arena, int type,
                                const struct ferry__import_shape *shape,
                                struct ferry__import_tensor *out, void **out_elements)
 {
@@ -129,7 +129,7 @@ bool ferry__import_tensor_make(struct ferry__proto_arena *arena, int type,
 
     if (count < 0 || count > (int64_t)(LARGEST_MADE / size))
         return false;
-    *out_elements = ferry__proto_alloc(arena, (size_t)count * size + 1);
+    *out_elements = ferry__mem_alloc(arena, (size_t)count * size + 1);
     *out = (struct ferry__import_tensor){ type, *shape, count, *out_elements };
     return *out_elements != NULL;
 }
@@ -140,7 +140,7 @@ struct reading {
     struct ferry__import_file *file;
     const ferry_proto *message;
     const char *name;
-    struct ferry__proto_arena *arena;
+    struct ferry__mem_arena *arena;
     struct ferry__import_tensor *t;
 };
 
@@ -186,7 +186,7 @@ static int decode(const struct reading *r, const char *field)
 {
     size_t size = ferry__import_type_size(r->t->type), run_size;
     int64_t n = ferry_proto_value_count(r->message, field), i, made = 0;
-    unsigned char *out = ferry__proto_alloc(r->arena, (size_t)r->t->count * size + 1);
+    unsigned char *out = ferry__mem_alloc(r->arena, (size_t)r->t->count * size + 1);
     uint64_t value;
 
     if (!out)
@@ -231,7 +231,7 @@ static int take_runs(const struct reading *r, const char *field)
     if (n <= 1)
         return take_bytes(r, run, n ? size : 0);
     out =
-        ferry__proto_alloc(r->arena, (size_t)r->t->count * ferry__import_type_size(r->t->type) + 1);
+        ferry__mem_alloc(r->arena, (size_t)r->t->count * ferry__import_type_size(r->t->type) + 1);
     if (!out)
         return bad(r, FERRY_ENOMEM, "no memory, or more than the limit of 1 GiB");
     for (i = 0; i < n; i++, total += size) {
@@ -298,7 +298,7 @@ static int read_dims(const struct reading *r)
 }
 
 int ferry__import_tensor_read(struct ferry__import_file *file, const ferry_proto *message,
-                              const char *name, struct ferry__proto_arena *arena,
+                              const char *name, struct ferry__mem_arena *arena,
                               struct ferry__import_tensor *out)
 {
     struct ferry__import_tensor t = { .type = (int)ferry_proto_integer(message, "data_type", 0) };
@@ -347,7 +347,7 @@ static int64_t place_of(const struct ferry__import_tensor *t,
 }
 
 int ferry__import_tensor_read_sparse(struct ferry__import_file *file, const ferry_proto *message,
-                                     const char *name, struct ferry__proto_arena *arena,
+                                     const char *name, struct ferry__mem_arena *arena,
                                      struct ferry__import_tensor *out)
 {
     struct ferry__import_tensor t = { 0 }, values, indices;

@@ -42,7 +42,7 @@ void ferry__import_tensor_copy(const struct ferry__import_tensor *t, float *out)
  * FERRY_EIO, FERRY_ENOMEM; `name` names the tensor in messages.
  */
 int ferry__import_tensor_read(struct ferry__import_file *file, const ferry_proto *message,
-                              const char *name, struct ferry__proto_arena *arena,
+                              const char *name, struct ferry__mem_arena *arena,
                               struct ferry__import_tensor *out);
 
 /*
@@ -50,14 +50,14 @@ int ferry__import_tensor_read(struct ferry__import_file *file, const ferry_proto
  * range.
  */
 int ferry__import_tensor_read_sparse(struct ferry__import_file *file, const ferry_proto *message,
-                                     const char *name, struct ferry__proto_arena *arena,
+                                     const char *name, struct ferry__mem_arena *arena,
                                      struct ferry__import_tensor *out);
 
 /*
  * A tensor of zeros of type FLOAT or INT64 in the arena; *out_elements (float or int64_t) are its
  * elements. False if it is larger than 64 MiB or there is no memory; no error is set.
  */
-bool ferry__import_tensor_make(struct ferry__proto_arena *arena, int type,
+bool ferry__import_tensor_make(struct ferry__mem_arena *arena, int type,
                                const struct ferry__import_shape *shape,
                                struct ferry__import_tensor *out, void **out_elements);
 

@@ -77,7 +77,7 @@ bool ferry__import_grow(struct ferry__import *im, void *array, int count, int *r
 
 static char *keep(struct ferry__import *im, const char *text)
 {
-    char *out = im->err ? NULL : ferry__proto_copy_bytes(&im->arena, text, strlen(text));
+    char *out = im->err ? NULL : ferry__mem_copy(&im->arena, text, strlen(text));
 
     if (!out)
         ferry__import_no_memory(im);
@@ -88,7 +88,7 @@ static char *keep(struct ferry__import *im, const char *text)
 
 struct ferry__import_value *ferry__import_value_create(struct ferry__import *im)
 {
-    struct ferry__import_value *x = im->err ? NULL : ferry__proto_alloc(&im->arena, sizeof *x);
+    struct ferry__import_value *x = im->err ? NULL : ferry__mem_alloc(&im->arena, sizeof *x);
 
     if (!x)
         ferry__import_no_memory(im);

@@ -72,12 +72,12 @@ static int make_layer(ferry_net *net, const struct ferry__node *node, ferry_laye
     layer->message = node->message;
     layer->name = node->name;
     layer->fresh = true;
-    layer->bottoms = ferry__proto_alloc(&net->arena, (size_t)(node->n_bottoms + 1) * sizeof(int));
-    layer->tops = ferry__proto_alloc(&net->arena, (size_t)(tops + 1) * sizeof(int));
-    layer->alias = ferry__proto_alloc(&net->arena, (size_t)(tops + 1) * sizeof(int));
-    layer->loss_weights = ferry__proto_alloc(&net->arena, (size_t)(tops + 1) * sizeof(double));
-    layer->propagate = ferry__proto_alloc(&net->arena, (size_t)(node->n_bottoms + 1));
-    layer->state = ferry__proto_alloc(&net->arena, type->state_size + 1);
+    layer->bottoms = ferry__mem_alloc(&net->arena, (size_t)(node->n_bottoms + 1) * sizeof(int));
+    layer->tops = ferry__mem_alloc(&net->arena, (size_t)(tops + 1) * sizeof(int));
+    layer->alias = ferry__mem_alloc(&net->arena, (size_t)(tops + 1) * sizeof(int));
+    layer->loss_weights = ferry__mem_alloc(&net->arena, (size_t)(tops + 1) * sizeof(double));
+    layer->propagate = ferry__mem_alloc(&net->arena, (size_t)(node->n_bottoms + 1));
+    layer->state = ferry__mem_alloc(&net->arena, type->state_size + 1);
     if (!layer->bottoms || !layer->tops || !layer->alias || !layer->loss_weights ||
         !layer->propagate || !layer->state)
         return no_memory(net);
@@ -280,11 +280,11 @@ static int find_outputs(struct building *b)
 {
     ferry_net *net = b->net;
     struct named *named =
-        ferry__proto_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof *named);
+        ferry__mem_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof *named);
     int i;
 
-    net->outputs = ferry__proto_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof(int));
-    net->inputs = ferry__proto_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof(int));
+    net->outputs = ferry__mem_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof(int));
+    net->inputs = ferry__mem_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof(int));
     if (!named || !net->outputs || !net->inputs)
         return no_memory(net);
     for (i = 0; i < net->n_blobs; i++) {
@@ -308,7 +308,7 @@ static int watch(ferry_net *net)
 {
     int i, k;
 
-    net->watched = ferry__proto_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof(int));
+    net->watched = ferry__mem_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof(int));
     if (!net->watched)
         return no_memory(net);
 
@@ -334,9 +334,9 @@ int ferry__net_build(ferry_net *net, const struct ferry__graph *graph)
 
     for (i = 0; i < graph->count; i++)
         tops += graph->nodes[i].n_tops + 8; /* and those that a type makes up */
-    net->blobs = ferry__proto_alloc(&net->arena, (size_t)tops * sizeof *net->blobs);
-    net->layers = ferry__proto_alloc(&net->arena, (size_t)(graph->count + 1) * sizeof *net->layers);
-    b.consumed = ferry__proto_alloc(&net->arena, (size_t)tops);
+    net->blobs = ferry__mem_alloc(&net->arena, (size_t)tops * sizeof *net->blobs);
+    net->layers = ferry__mem_alloc(&net->arena, (size_t)(graph->count + 1) * sizeof *net->layers);
+    b.consumed = ferry__mem_alloc(&net->arena, (size_t)tops);
     if (!net->blobs || !net->layers || !b.consumed)
         return no_memory(net);
     for (i = 0; !err && i < graph->count; i++)

@@ -31,7 +31,7 @@ int ferry__conditions_make(ferry_net *net, const ferry_net_options *o, const fer
 
     if (over)
         most += (size_t)ferry_proto_value_count(over, "stage");
-    stages = ferry__proto_alloc(&net->arena, most * sizeof(const char *));
+    stages = ferry__mem_alloc(&net->arena, most * sizeof(const char *));
     if (!stages)
         return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
     *out = (struct ferry__net_conditions){ .phase = net->phase, .stages = stages };

@@ -15,14 +15,14 @@ static int no_memory(void)
 }
 
 /* A node at the end; its arrays have room for that many names. NULL: out of memory. */
-static struct ferry__node *append(struct ferry__graph *g, struct ferry__proto_arena *arena,
+static struct ferry__node *append(struct ferry__graph *g, struct ferry__mem_arena *arena,
                                   int n_bottoms, int n_tops)
 {
     struct ferry__node *node;
 
     if (g->count == g->room) {
         int room = g->room ? 2 * g->room : 32;
-        struct ferry__node *grown = ferry__proto_alloc(arena, (size_t)room * sizeof *grown);
+        struct ferry__node *grown = ferry__mem_alloc(arena, (size_t)room * sizeof *grown);
 
         if (!grown)
             return NULL;
@@ -33,9 +33,9 @@ static struct ferry__node *append(struct ferry__graph *g, struct ferry__proto_ar
     }
     node = &g->nodes[g->count];
     memset(node, 0, sizeof *node);
-    node->bottoms = ferry__proto_alloc(arena, (size_t)(n_bottoms + 1) * sizeof *node->bottoms);
-    node->tops = ferry__proto_alloc(arena, (size_t)(n_tops + 1) * sizeof *node->tops);
-    node->loss_weights = ferry__proto_alloc(arena, (size_t)(n_tops + 1) * sizeof(double));
+    node->bottoms = ferry__mem_alloc(arena, (size_t)(n_bottoms + 1) * sizeof *node->bottoms);
+    node->tops = ferry__mem_alloc(arena, (size_t)(n_tops + 1) * sizeof *node->tops);
+    node->loss_weights = ferry__mem_alloc(arena, (size_t)(n_tops + 1) * sizeof(double));
     if (!node->bottoms || !node->tops || !node->loss_weights)
         return NULL;
     node->n_bottoms = n_bottoms;
@@ -46,7 +46,7 @@ static struct ferry__node *append(struct ferry__graph *g, struct ferry__proto_ar
 
 /* ---- layers of this state ---------------------------------------------------------------------- */
 
-static int add_layer(struct ferry__graph *g, struct ferry__proto_arena *arena,
+static int add_layer(struct ferry__graph *g, struct ferry__mem_arena *arena,
                      const ferry_proto *layer)
 {
     int bottoms = (int)ferry_proto_value_count(layer, "bottom");
@@ -70,7 +70,7 @@ static int add_layer(struct ferry__graph *g, struct ferry__proto_arena *arena,
 }
 
 static int collect(const ferry_proto *net, const struct ferry__net_conditions *conditions,
-                   struct ferry__proto_arena *arena, struct ferry__graph *g)
+                   struct ferry__mem_arena *arena, struct ferry__graph *g)
 {
     int64_t i;
 
@@ -125,12 +125,12 @@ static int add_version(struct versions *v, struct ferry__node *node, int layer, 
     return ferry__names_set(&v->latest, new->blob, v->count - 1, false);
 }
 
-static const char *name_of_split(struct ferry__proto_arena *arena, const struct ferry__graph *g,
+static const char *name_of_split(struct ferry__mem_arena *arena, const struct ferry__graph *g,
                                  const struct version *v, int top)
 {
     const char *layer = g->nodes[v->layer].name;
     size_t size = strlen(v->blob) + strlen(layer) + 48;
-    char *name = ferry__proto_alloc(arena, size);
+    char *name = ferry__mem_alloc(arena, size);
 
     if (name && top < 0)
         snprintf(name, size, "%s_%s_%d_split", v->blob, layer, v->top);
@@ -183,7 +183,7 @@ static int count_uses(const struct ferry__graph *g, struct versions *v)
 }
 
 /* The split of one content: a bottom, and a top for each use; the first takes the loss weight. */
-static int add_split(struct ferry__graph *out, struct ferry__proto_arena *arena,
+static int add_split(struct ferry__graph *out, struct ferry__mem_arena *arena,
                      const struct ferry__graph *g, struct version *v, const ferry_proto *empty)
 {
     struct ferry__node *split = append(out, arena, 1, v->uses);
@@ -210,7 +210,7 @@ static int add_split(struct ferry__graph *out, struct ferry__proto_arena *arena,
 
 /* Node i, whose first bottom is number `bottom` of all. */
 static int copy_node(const struct ferry__graph *g, int i, int bottom, struct versions *v,
-                     struct ferry__proto_arena *arena, struct ferry__graph *out)
+                     struct ferry__mem_arena *arena, struct ferry__graph *out)
 {
     const struct ferry__node *from = &g->nodes[i];
     struct ferry__node *node = append(out, arena, from->n_bottoms, from->n_tops);
@@ -239,7 +239,7 @@ static int copy_node(const struct ferry__graph *g, int i, int bottom, struct ver
 }
 
 static int insert_splits(const struct ferry__graph *g, struct versions *v, const ferry_proto *empty,
-                         struct ferry__proto_arena *arena, struct ferry__graph *out)
+                         struct ferry__mem_arena *arena, struct ferry__graph *out)
 {
     int i, k, bottom = 0, err = 0;
 
@@ -272,7 +272,7 @@ static int make_versions(const struct ferry__graph *g, struct versions *v)
 }
 
 int ferry__graph_make(const ferry_proto *net, const struct ferry__net_conditions *conditions,
-                      struct ferry__proto_arena *arena, struct ferry__graph *out)
+                      struct ferry__mem_arena *arena, struct ferry__graph *out)
 {
     /* a message of the schema that a net of today does not have: one without fields */
     const ferry_proto *empty =

@@ -6,7 +6,7 @@
 #ifndef FERRY_NET_MODEL_GRAPH_H
 #define FERRY_NET_MODEL_GRAPH_H
 
-#include "net/proto/arena.h"
+#include "common/arena.h"
 
 #include <ferry/net.h>
 #include <stdbool.h>
@@ -41,7 +41,7 @@ struct ferry__graph {
  * earlier layer makes; FERRY_ENOMEM.
  */
 int ferry__graph_make(const ferry_proto *net, const struct ferry__net_conditions *conditions,
-                      struct ferry__proto_arena *arena, struct ferry__graph *out);
+                      struct ferry__mem_arena *arena, struct ferry__graph *out);
 
 /*
  * conditions.c: what the phase, the options, the text's own state and `over`, which may be NULL and goes

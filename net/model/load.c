@@ -340,7 +340,7 @@ static int report(struct loading *l)
         if (k < i || ferry__net_find_layer(net, l->arrays[i].layer) >= 0)
             continue;
         ferry_log_write(FERRY_LOG_INFO, "Ignoring source layer %s", l->arrays[i].layer);
-        name = ferry__proto_copy_bytes(&net->arena, l->arrays[i].layer, strlen(l->arrays[i].layer));
+        name = ferry__mem_copy(&net->arena, l->arrays[i].layer, strlen(l->arrays[i].layer));
         if (!name)
             return no_memory(l);
         add_line(net, name, FERRY_LOAD_UNUSED, blobs_of(l, l->arrays[i].layer));

@@ -6,7 +6,7 @@
 #define FERRY_NET_MODEL_STATE_H
 
 #include "net/model/names.h"
-#include "net/proto/arena.h"
+#include "common/arena.h"
 
 #include "op/run.h"
 
@@ -125,7 +125,7 @@ struct ferry__arena {
 struct ferry_net {
     ferry_device *device;
     ferry_proto *proto; /* upgraded, as it was read */
-    struct ferry__proto_arena arena;
+    struct ferry__mem_arena arena;
     char *name;
     char *writes_to; /* the real path of the folder in which layers may write; NULL: nowhere */
     ferry_phase phase;

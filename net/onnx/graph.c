@@ -9,7 +9,7 @@
 
 void *ferry__onnx_alloc(struct ferry__onnx *o, size_t size)
 {
-    void *out = o->err ? NULL : ferry__proto_alloc(&o->document->arena, size);
+    void *out = o->err ? NULL : ferry__mem_alloc(&o->document->arena, size);
 
     if (!out && !o->err)
         o->err = ferry_error_set(FERRY_ENOMEM, "no memory for the ONNX graph");

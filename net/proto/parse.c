@@ -174,7 +174,7 @@ static int parse_field(struct ferry__parser *parser, ferry_proto *p)
         return ferry__token_error(lexer, &token, FERRY_EFORMAT,
                                   "%s is given twice, and does not repeat", field->name);
     if (!field || field->fork) {
-        name = ferry__proto_copy_bytes(&p->document->arena, token.text, token.size);
+        name = ferry__mem_copy(&p->document->arena, token.text, token.size);
         err = name ? ferry__parser_stranger(parser, p, field, name)
                    : ferry__proto_no_memory(p->document);
     }

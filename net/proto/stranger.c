@@ -32,7 +32,7 @@ static int note_once(struct ferry__parser *parser, ferry_proto *p,
 
     if (is_noted(parser, p, name))
         return FERRY_OK;
-    noted = ferry__proto_alloc(&p->document->arena, sizeof(*noted));
+    noted = ferry__mem_alloc(&p->document->arena, sizeof(*noted));
     if (!noted)
         return ferry__proto_no_memory(p->document);
     *noted = (struct ferry__parser_noted){ parser->noted, p->type, name };

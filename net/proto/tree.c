@@ -24,10 +24,10 @@ int ferry__proto_create(const struct ferry__proto_message *type, const char *fil
     if (!document)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", file);
     document->end = &document->notes;
-    document->file = ferry__proto_copy_bytes(&document->arena, file, strlen(file));
+    document->file = ferry__mem_copy(&document->arena, file, strlen(file));
     document->root = document->file ? ferry__proto_new(document, type) : NULL;
     if (!document->root) {
-        ferry__proto_arena_free(&document->arena);
+        ferry__mem_free(&document->arena);
         free(document);
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", file);
     }
@@ -41,14 +41,14 @@ void ferry_proto_close(ferry_proto *root)
 
     if (!document || document->root != root)
         return;
-    ferry__proto_arena_free(&document->arena);
+    ferry__mem_free(&document->arena);
     free(document);
 }
 
 static int add_note(struct ferry__proto_document *document, int level, const char *line)
 {
     size_t size = strlen(line) + 1;
-    struct ferry__proto_note *note = ferry__proto_alloc(&document->arena, sizeof(*note) + size);
+    struct ferry__proto_note *note = ferry__mem_alloc(&document->arena, sizeof(*note) + size);
 
     if (!note)
         return ferry__proto_no_memory(document);
@@ -100,7 +100,7 @@ int ferry_proto_note_at(const ferry_proto *root, int index, int *out_level, cons
 ferry_proto *ferry__proto_new(struct ferry__proto_document *document,
                               const struct ferry__proto_message *type)
 {
-    ferry_proto *p = ferry__proto_alloc(&document->arena, sizeof(*p));
+    ferry_proto *p = ferry__mem_alloc(&document->arena, sizeof(*p));
 
     if (p) {
         p->document = document;
@@ -112,12 +112,12 @@ ferry_proto *ferry__proto_new(struct ferry__proto_document *document,
 const struct ferry__proto_bytes *ferry__proto_keep(struct ferry__proto_document *document,
                                                    const void *bytes, size_t size)
 {
-    struct ferry__proto_bytes *out = ferry__proto_alloc(&document->arena, sizeof(*out));
+    struct ferry__proto_bytes *out = ferry__mem_alloc(&document->arena, sizeof(*out));
 
     if (!out)
         return NULL;
     out->size = size;
-    out->bytes = ferry__proto_copy_bytes(&document->arena, bytes, size);
+    out->bytes = ferry__mem_copy(&document->arena, bytes, size);
     return out->bytes ? out : NULL;
 }
 
@@ -132,13 +132,13 @@ struct ferry__proto_slot *ferry__proto_slot_of(const ferry_proto *p, const char 
 static struct ferry__proto_slot *add_slot(ferry_proto *p, const struct ferry__proto_field *field,
                                           const char *name)
 {
-    struct ferry__proto_arena *arena = &p->document->arena;
-    struct ferry__proto_slot *slot = ferry__proto_alloc(arena, sizeof(*slot)), **end = &p->slots;
+    struct ferry__mem_arena *arena = &p->document->arena;
+    struct ferry__proto_slot *slot = ferry__mem_alloc(arena, sizeof(*slot)), **end = &p->slots;
 
     if (!slot)
         return NULL;
     slot->field = field;
-    slot->name = field ? field->name : ferry__proto_copy_bytes(arena, name, strlen(name));
+    slot->name = field ? field->name : ferry__mem_copy(arena, name, strlen(name));
     if (!slot->name)
         return NULL;
     while (*end)
@@ -147,7 +147,7 @@ static struct ferry__proto_slot *add_slot(ferry_proto *p, const struct ferry__pr
     return slot;
 }
 
-static bool grow(struct ferry__proto_arena *arena, struct ferry__proto_slot *slot)
+static bool grow(struct ferry__mem_arena *arena, struct ferry__proto_slot *slot)
 {
     uint32_t capacity = slot->capacity ? 2 * slot->capacity : 1;
     struct ferry__proto_value *values;
@@ -156,7 +156,7 @@ static bool grow(struct ferry__proto_arena *arena, struct ferry__proto_slot *slo
         return true;
     if (slot->capacity > UINT32_MAX / 2)
         return false;
-    values = ferry__proto_alloc(arena, (size_t)capacity * sizeof(*values));
+    values = ferry__mem_alloc(arena, (size_t)capacity * sizeof(*values));
     if (!values)
         return false;
     if (slot->count)

@@ -6,7 +6,7 @@
 #ifndef FERRY_NET_PROTO_TREE_H
 #define FERRY_NET_PROTO_TREE_H
 
-#include "net/proto/arena.h"
+#include "common/arena.h"
 #include "net/proto/edit.h"
 #include "net/proto/schema.h"
 
@@ -22,7 +22,7 @@ struct ferry__proto_note {
 };
 
 struct ferry__proto_document {
-    struct ferry__proto_arena arena;
+    struct ferry__mem_arena arena;
     const char *file; /* as it was given; "" */
     ferry_proto_form form;
     size_t mapped_size; /* bytes of a binary file on disk, which holds the left messages; else 0 */

@@ -5,6 +5,8 @@
 #include "net/proto/parse.h"
 #include "net/proto/wire.h"
 
+#include "common/varint.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,26 +43,6 @@ static int wire_error(const struct wire *w, const struct piece *piece,
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
-static bool take_varint(const unsigned char **at, const unsigned char *end, uint64_t *out)
-{
-    uint64_t value = 0;
-
-    for (unsigned shift = 0; shift < 70; shift += 7) {
-        unsigned char c;
-
-        if (*at == end)
-            return false;
-        c = *(*at)++;
-        if (shift < 64)
-            value |= (uint64_t)(c & 0x7f) << shift;
-        if (c < 0x80) {
-            *out = value;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool take_bytes(const unsigned char **at, const unsigned char *end, uint64_t size,
                        struct piece *out)
 {
@@ -78,13 +60,13 @@ static bool take_payload(const unsigned char **at, const unsigned char *end, str
 
     switch (out->type) {
     case VARINT:
-        return take_varint(at, end, &out->value);
+        return !ferry__take_varint(at, end, &out->value);
     case FIXED64:
         return take_bytes(at, end, 8, out);
     case FIXED32:
         return take_bytes(at, end, 4, out);
     case BYTES:
-        return take_varint(at, end, &size) && take_bytes(at, end, size, out);
+        return !ferry__take_varint(at, end, &size) && take_bytes(at, end, size, out);
     default:
         return out->type == GROUP || out->type == GROUP_END;
     }
@@ -96,7 +78,7 @@ static bool take_piece(const unsigned char **at, const unsigned char *end, struc
 
     out->tag = *at;
     out->number = 0;
-    if (!take_varint(at, end, &tag) || tag >> 3 == 0 || tag >> 3 > MAX_NUMBER)
+    if (ferry__take_varint(at, end, &tag) || tag >> 3 == 0 || tag >> 3 > MAX_NUMBER)
         return false;
     out->number = (uint32_t)(tag >> 3);
     out->type = (unsigned)(tag & 7);
@@ -235,7 +217,7 @@ static const struct ferry__proto_bytes *keep_bytes(struct ferry__proto_document 
 
     if (!document->borrows || field->kind != FERRY__PROTO_BYTES)
         return ferry__proto_keep(document, piece->bytes, (size_t)piece->size);
-    out = ferry__proto_alloc(&document->arena, sizeof(*out));
+    out = ferry__mem_alloc(&document->arena, sizeof(*out));
     if (out) {
         out->size = (size_t)piece->size;
         out->bytes = (const char *)piece->bytes;
@@ -274,7 +256,7 @@ static int add_packed(struct wire *w, const struct piece *piece,
         if (type != VARINT) {
             err = add_real(w, field, at);
             at += size;
-        } else if (take_varint(&at, end, &value)) {
+        } else if (!ferry__take_varint(&at, end, &value)) {
             err = add_integer(w, piece, field, value);
         } else {
             err = wire_error(w, piece, field, "a packed value is malformed");

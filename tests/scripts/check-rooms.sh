@@ -16,7 +16,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # look TREE LIST: prints one line per include that is not allowed; fails if there is one.
 look() {
-    (cd "$1" && find backends bench core examples include io kernels mpi net op triton solver tests/conform tests/reference \
+    (cd "$1" && find backends bench common core examples include io kernels mpi net op triton solver tests/conform tests/reference \
         tests/unit tools -type f \( -name '*.[chk]' -o -name '*.c[lcu]' -o -name '*.inc' \) 2>/dev/null | sort) \
         >"$scratch/names"
     [ -s "$scratch/names" ] || {
