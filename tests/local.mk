@@ -301,7 +301,9 @@ EXTRA_DIST += \
 	%D%/gpu/run \
 	%D%/scripts/caffe-tests.list \
 	%D%/scripts/caffe-examples.py \
+	%D%/scripts/caffe-scripts.py \
 	%D%/scripts/check-caffe-examples.sh \
+	%D%/scripts/check-caffe-scripts.sh \
 	%D%/scripts/check-caffe-tests.sh \
 	%D%/scripts/check-interop.py \
 	%D%/scripts/check-onnx.py \

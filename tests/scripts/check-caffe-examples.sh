@@ -35,8 +35,11 @@ cp -r "$caffe/examples" "$caffe/models" "$caffe/data" "$work" && cd "$work" || e
 # trained ITERATIONS SOLVER [OPTION…]
 trained() {
     name=${2%.prototxt}
-    shown=$(nice -n 5 "$python" "$script" train "$ferry" "$@" 2>&1) && pass "${name#examples/}_trains: $shown" ||
+    if shown=$(nice -n 5 "$python" "$script" train "$ferry" "$@" 2>&1); then
+        pass "${name#examples/}_trains: $shown"
+    else
         fail "${name#examples/}_trains" "$shown"
+    fi
 }
 
 for example; do
@@ -54,8 +57,8 @@ for example; do
     cifar10)
         trained 20 examples/cifar10/cifar10_quick_solver.prototxt
         # The second step of train_quick.sh and train_full.sh resumes from a snapshot of the first.
-        trained 5 examples/cifar10/cifar10_quick_solver_lr1.prototxt \
-            --snapshot "$(ls -t examples/cifar10/*quick*.solverstate* | head -n 1)"
+        for snapshot in examples/cifar10/*quick*.solverstate*; do :; done
+        trained 5 examples/cifar10/cifar10_quick_solver_lr1.prototxt --snapshot "$snapshot"
         for solver in full full_sigmoid; do
             trained 10 "examples/cifar10/cifar10_${solver}_solver.prototxt"
         done

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""For check-caffe-scripts.sh. `prepare WORK SCRIPT…`: puts scripts and notebooks of the folders into a form that runs without a
+screen: a notebook's code without its magics, Python 2 by lib2to3. `weights NET OUT`: random weights for a net's text. `run
+SCRIPT [ARGUMENT…]`: runs it where pictures are shown to nobody."""
+
+import json
+import runpy
+import sys
+import warnings
+
+
+def without_magics(cell):
+    """A cell that %%timeit runs has variables of its own."""
+    lines = [line for line in cell.split("\n") if not line.lstrip().startswith(("%", "!"))]
+    if cell.startswith("%%timeit"):
+        lines = ["def timed():"] + ["    " + line for line in lines] + ["timed()"]
+    return "\n".join(lines)
+
+
+def code_of(path):
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    if not path.endswith(".ipynb"):
+        return text
+    book = json.loads(text)
+    cells = book.get("cells") or book["worksheets"][0]["cells"]
+    parts = ["".join(cell.get("source") or cell.get("input") or "") for cell in cells if cell["cell_type"] == "code"]
+    return "\n\n".join(map(without_magics, parts)) + "\n"
+
+
+def prepare(path, out, *replacements):
+    """Replacements are OLD=NEW: sizes that make a script short, and nothing else."""
+    text = code_of(path)
+    try:
+        compile(text, path, "exec")
+    except SyntaxError:
+        warnings.simplefilter("ignore")
+        from lib2to3.refactor import RefactoringTool, get_fixers_from_package
+        tool = RefactoringTool(get_fixers_from_package("lib2to3.fixes"))
+        text = str(tool.refactor_string(text + "\n", path))
+    for replacement in replacements:
+        old, new = replacement.split("=>")
+        if old not in text:
+            sys.exit(f"{path}: it does not have {old!r}")
+        text = text.replace(old, new)
+    with open(out, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def weights(text, out):
+    import caffe
+    caffe.Net(text, caffe.TEST).save(out)
+
+
+def run(path, *arguments):
+    import numpy as np
+    for name, plain in ("float", float), ("int", int), ("bool", bool):  # names that NumPy had when scripts were written
+        if name not in np.__dict__:
+            setattr(np, name, plain)
+    try:
+        import matplotlib
+        matplotlib.use("Agg")
+    except ImportError:
+        pass
+    try:
+        import cv2
+        cv2.imshow = lambda *_: None
+        cv2.waitKey = lambda *_: 0
+    except ImportError:
+        pass
+    sys.argv[:] = [path, *arguments]
+    sys.path[0] = path.rpartition("/")[0] or "."
+    runpy.run_path(path, run_name="__main__")
+
+
+if __name__ == "__main__":
+    {"prepare": prepare, "weights": weights, "run": run}[sys.argv[1]](*sys.argv[2:])
