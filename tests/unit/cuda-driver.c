@@ -95,7 +95,7 @@ bool cuda_load(int devices, bool on_double)
     return false;
 }
 
-/* ---- what the doubles forbid ---- */
+/* ---- calls that the doubles reject  */
 
 bool cuda_misuse_begin(void)
 {
@@ -129,7 +129,7 @@ bool cuda_said(const char *part)
     return found;
 }
 
-/* ---- what tests do all the time ---- */
+/* ---- helpers of the tests ---------- */
 
 void *cuda_open(uint32_t index)
 {

@@ -202,7 +202,7 @@ int fakes_line_is(ferry_runtime *rt, const char *path, const char *stage, const 
     return is;
 }
 
-/* ---- what happened -------------------------------------------------------------------------- */
+/* ---- the log --------------------------------------------------------------------------------- */
 
 void fakes_track(void)
 {

@@ -28,7 +28,7 @@ static struct {
     unsigned passed, failed, skipped;
 } state;
 
-/* ---- what a case may ask -------------------------------------------------------------------- */
+/* ---- queries of a case ----------------------------------------------------------------------- */
 
 const char *ferry_test_backend(void)
 {

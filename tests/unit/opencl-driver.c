@@ -50,7 +50,7 @@ void ocl_close(void)
     dev = NULL;
 }
 
-/* ---- what a test asks ---- */
+/* ---- queries of a test --- */
 
 void *ocl_block(uint64_t bytes)
 {

@@ -94,7 +94,7 @@ cl_context clCreateContext(const cl_context_properties *properties, cl_uint coun
     return next(properties, count, ids, notify, data, error);
 }
 
-/* ---- what it says of itself ----------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t size, void *value, size_t *out)
 {

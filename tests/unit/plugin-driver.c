@@ -109,7 +109,7 @@ void driver_reset(void)
     error_code = 0;
 }
 
-/* ---- what a test asks ---- */
+/* ---- queries of a test --- */
 
 const char *driver_error(void)
 {

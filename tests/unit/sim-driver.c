@@ -32,7 +32,7 @@ void sim_close(void *dev)
     driver_close(sim, dev);
 }
 
-/* ---- what a test asks ---- */
+/* ---- queries of a test --- */
 
 void *sim_block(void *dev, uint64_t bytes, uint32_t flags)
 {

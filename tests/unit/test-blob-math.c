@@ -268,7 +268,7 @@ static void single_elements_are_read_in_any_dtype(void)
     fx_end();
 }
 
-/* ---- what cannot be computed ---------------------------------------------------------------- */
+/* ---- rejected operands ----------------------------------------------------------------------- */
 
 static void arithmetic_on_integers_is_unsupported(void)
 {

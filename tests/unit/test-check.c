@@ -93,7 +93,7 @@ static void sim_passes_with_axpy_alone(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "not offered  gemm"));
 }
 
-/* ---- what has to be caught ------------------------------------------------------------------ */
+/* ---- faults that must be found --------------------------------------------------------------- */
 
 static void the_plugins_that_are_spoiled_pass_before(void)
 {
@@ -403,7 +403,7 @@ static void a_hang_is_a_failed_group_and_the_rest_goes_on(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "2 passed, 1 failed"));
 }
 
-/* ---- what the loader refuses, and what is no plugin ----------------------------------------- */
+/* ---- files that the loader rejects ----------------------------------------------------------- */
 
 static int check_fake(const char *name)
 {

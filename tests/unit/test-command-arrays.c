@@ -375,7 +375,7 @@ static void weights_go_by_name(void)
     fx_end();
 }
 
-/* ---- what is said --------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* Of a net: the loss of its definition is noted, but only if a file lost it. */
 static void notes_do_not_precede_errors(void)

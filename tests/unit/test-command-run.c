@@ -332,7 +332,7 @@ static void an_input_takes_the_place_of_a_data_layer(void)
     CU_ASSERT(one_line_of_error("/none/list"));
 }
 
-/* ---- what comes out -------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 /* Blobs that are not written to a file are shown, and no others. */
 static void chosen_blobs_are_shown_where_no_file_is_given(void)

@@ -191,7 +191,7 @@ static void a_full_disk_names_the_latest_good_snapshot(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err, "the latest snapshot is snap_iter_"));
 }
 
-/* ---- what makes no sense --------------------------------------------------------------------- */
+/* ---- invalid arguments ----------------------------------------------------------------------- */
 
 static void arguments_that_make_no_sense_are_a_line(void)
 {

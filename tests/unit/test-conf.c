@@ -263,7 +263,7 @@ static void sections_are_sorted_and_may_come_twice(void)
     ferry__conf_destroy(conf);
 }
 
-/* ---- which files ---------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int load(const char *path, struct ferry__conf **out)
 {

@@ -321,7 +321,7 @@ static void batched_products_of_any_shape(void)
     }
 }
 
-/* ---- what threads and callers may rely on --------------------------------------------------- */
+/* ---- guarantees to threads and callers ------------------------------------------------------- */
 
 static void fill_square(struct rig *r, const struct square *q)
 {

@@ -536,7 +536,7 @@ static void the_first_block_of_philox_is_the_authors_own(void)
     rig_end(&r);
 }
 
-/* ---- what is not done ----------------------------------------------------------------------- */
+/* ---- refused operations ---------------------------------------------------------------------- */
 
 static void unknown_operations_are_unsupported(void)
 {

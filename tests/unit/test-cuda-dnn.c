@@ -160,7 +160,7 @@ static void close_rig(struct rig *r)
     CU_ASSERT_EQUAL(control->live_handles(), 0); /* including descriptors */
 }
 
-/* ---- what is cuDNN's ------------------------------------------------------------------------ */
+/* ---- operations that cuDNN computes ---------------------------------------------------------- */
 
 static unsigned convolutions(void)
 {
@@ -241,7 +241,7 @@ static void short_arithmetic_is_used_on_request(void)
     close_rig(&r);
 }
 
-/* ---- what is not ---------------------------------------------------------------------------- */
+/* ---- other operations ------------------------------------------------------------------------ */
 
 static void kernels_compute_unsupported_convolutions(void)
 {

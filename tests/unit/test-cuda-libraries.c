@@ -169,7 +169,7 @@ static void break_combinations(void *blas, float *x)
 static void break_vectors(void *blas, float *x)
 {
     static const int types[] = { F32_TYPE, F64_TYPE, F16_TYPE, BF16_TYPE, I8_TYPE };
-    const double one = 1; /* whose first bytes are a float 0 */
+    const double one = 1; /* its first bytes are a float 0 */
 
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < 2; j++)

@@ -196,7 +196,7 @@ static void two_devices_on_one_gpu_reach_each_other(void)
     for (int order = 0; order < 2; order++) {
         if (!cuda_load(1, false))
             return;
-        program = cuda_open(0); /* whose context lives as long as its stream */
+        program = cuda_open(0); /* its context lives as long as its stream */
         one = cuda_open(0);
         CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
         CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
@@ -205,7 +205,7 @@ static void two_devices_on_one_gpu_reach_each_other(void)
         copy_between(one, two);
         left = order ? two : one;
         cuda_close(order ? one : two);
-        cuda_free_block(left, cuda_block(left, 64)); /* whose context and pool still exist */
+        cuda_free_block(left, cuda_block(left, 64)); /* its context and pool still exist */
         CU_ASSERT_EQUAL(cuda->synchronize(left), 0);
         cuda_close(left);
         CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);

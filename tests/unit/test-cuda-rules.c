@@ -180,7 +180,7 @@ static void a_pools_block_out_of_its_order(void)
     CU_ASSERT_EQUAL_FATAL(call.pool_malloc(&block, 64, pool, first), 0);
     (void)call.pool_destroy(pool);
     CU_ASSERT(cuda_said("1 blocks are left"));
-    CU_ASSERT_EQUAL(rt.free(block), 0); /* whose work is done */
+    CU_ASSERT_EQUAL(rt.free(block), 0); /* its work is complete */
     CU_ASSERT(rt.stream_destroy(first) == 0 && rt.stream_destroy(second) == 0);
     cuda_misuse_end();
 }

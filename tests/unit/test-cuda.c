@@ -413,18 +413,18 @@ static void a_pinned_copy_goes_on_while_the_caller_does(void)
     dev = cuda_open(0);
     block = cuda_block(dev, 16);
     pinned = cuda_pinned(dev, 16);
-    memcpy(pinned, "what was there  ", 16);
+    memcpy(pinned, "before the copy ", 16);
     control->hold(1);
     cuda_put(dev, block, pinned, 16);
     CU_ASSERT_EQUAL(cuda->event_record(dev, NULL, &event), 0);
     CU_ASSERT_EQUAL(cuda->event_query(dev, event), 0);
     CU_ASSERT_EQUAL(rt.last_error(), 0); /* NotReady is not an error */
-    memcpy(pinned, "what came after ", 16);
+    memcpy(pinned, "after the copy  ", 16);
     control->hold(0);
     CU_ASSERT_EQUAL(cuda->event_synchronize(dev, event), 0);
     CU_ASSERT_EQUAL(cuda->event_query(dev, event), 1);
     cuda_get(dev, block, back, 16);
-    CU_ASSERT_NSTRING_EQUAL(back, "what came after ", 16);
+    CU_ASSERT_NSTRING_EQUAL(back, "after the copy  ", 16);
     CU_ASSERT_EQUAL(cuda->event_destroy(dev, event), 0);
     CU_ASSERT_EQUAL(cuda->host_free(dev, pinned), 0);
     cuda_free_block(dev, block);
@@ -433,7 +433,7 @@ static void a_pinned_copy_goes_on_while_the_caller_does(void)
 
 static void an_unpinned_source_may_be_reused_at_once(void)
 {
-    char source[16] = "what was there", back[16] = { 0 };
+    char source[16] = "before the copy", back[16] = { 0 };
     void *dev, *block;
 
     if (!cuda_load(1, false))
@@ -447,7 +447,7 @@ static void an_unpinned_source_may_be_reused_at_once(void)
     if (control)
         control->hold(0);
     cuda_get(dev, block, back, 16);
-    CU_ASSERT_STRING_EQUAL(back, "what was there");
+    CU_ASSERT_STRING_EQUAL(back, "before the copy");
     cuda_free_block(dev, block);
     cuda_close(dev);
 }

@@ -254,7 +254,7 @@ static void a_device_that_has_gone_in_the_child_is_not_looked_at(void)
     wx_end();
 }
 
-/* ---- what was going on when it happened ------------------------------------------------------ */
+/* ---- pending work at the fork ---------------------------------------------------------------- */
 
 static void release_pending(void *arg)
 {
@@ -519,7 +519,7 @@ int main(int argc, char **argv)
     static const char *const unmapped[] = { "unified", "on", "map", "off", NULL };
     static const struct wx_world worlds[] = {
         { "real clock", real, cases, FERRY_TEST_COUNT(cases) },
-        { "a device that stands still", NULL, held_cases, FERRY_TEST_COUNT(held_cases) },
+        { "a device with held work", NULL, held_cases, FERRY_TEST_COUNT(held_cases) },
         { "manual clock", manual, manual_cases, FERRY_TEST_COUNT(manual_cases) },
         { "shared memory", shared, shared_cases, FERRY_TEST_COUNT(shared_cases) },
         { "without maps", unmapped, shared_cases, FERRY_TEST_COUNT(shared_cases) },

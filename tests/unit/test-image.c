@@ -104,7 +104,7 @@ static void a_picture_keeps_its_channels_unless_a_number_is_requested(void)
     ferry_blob_destroy(b);
 }
 
-/* ---- what is no picture ---------------------------------------------------------------------- */
+/* ---- invalid files --------------------------------------------------------------------------- */
 
 static unsigned char *bytes_of(const char *name, size_t *size)
 {

@@ -18,7 +18,7 @@
 static int crashes(struct ferry_io *io)
 {
     (void)io;
-    fprintf(stderr, "a line that nobody is to see\n");
+    fprintf(stderr, "a line that must not be visible\n");
     raise(SIGSEGV);
     return FERRY_OK;
 }

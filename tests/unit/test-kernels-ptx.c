@@ -18,7 +18,7 @@
 #define MOST_FILES 8
 #define SEARCHES   10 /* seeds that are looked at for each operation that is tried */
 
-/* What the CUDA plugin compiles with: its backends/cuda/target.h is another room's. */
+/* The target of the CUDA plugin. Its backends/cuda/target.h must not be included here. */
 static const struct kernel_target target = { .vec = 4, .group = 128, .busy = 3 };
 
 static struct {
@@ -85,8 +85,8 @@ struct memory {
 };
 
 /*
- * Operands have contents; what is packed, and the workspace, have them where a kernel of the same
- * operation stored.
+ * Operands have contents. Packed weights and the workspace have contents only where a kernel of the
+ * same operation stored them.
  */
 static unsigned char *packed_written, *workspace_written;
 

@@ -210,7 +210,7 @@ static void many_scales_of_which_one_failed_are_lost(void)
     wx_end();
 }
 
-/* ---- what is lost -------------------------------------------------------------------------- */
+/* ---- data that are lost ---------------------------------------------------------------------- */
 
 static ferry_blob *lost_blob(void)
 {
@@ -384,7 +384,7 @@ static void a_synchronize_tells_of_the_programs_failure_once(void)
     wx_end();
 }
 
-/* ---- what is kept ---------------------------------------------------------------------------- */
+/* ---- data that are kept ---------------------------------------------------------------------- */
 
 /*
  * Alternating queues: the next queue need not wait for the work that the previous one waited for.
@@ -520,7 +520,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_evicted_memory_keeps_no_event),
 };
 
-/* ---- what nobody wants any more -------------------------------------------------------------- */
+/* ---- data that are no longer needed ---------------------------------------------------------- */
 
 /*
  * A copy to the host is pending, from a device whose queue no other plugin can wait for, when the

@@ -408,7 +408,7 @@ static void shuffled_rows_come_once_a_round(void)
     fx_end();
 }
 
-/* ---- what is damaged ------------------------------------------------------------------------- */
+/* ---- damaged data ---------------------------------------------------------------------------- */
 
 static const struct {
     const char *type, *source, *more, *transform;

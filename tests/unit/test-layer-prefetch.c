@@ -153,7 +153,7 @@ static bool run_alike(ferry_net *a, ferry_net *b)
     return same && position(a) == position(b);
 }
 
-/* ---- what is read ---------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void reading_ahead_has_the_same_bits_in_the_same_order(void)
 {
@@ -290,7 +290,7 @@ static void a_layer_without_records_has_no_position(void)
     fx_end();
 }
 
-/* ---- what fails ------------------------------------------------------------------------------ */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void fails_with(ferry_net *net, int code, const char *word)
 {
@@ -362,7 +362,7 @@ static void a_slip_of_a_prefetch_is_refused(void)
     fx_end();
 }
 
-/* ---- who wakes whom -------------------------------------------------------------------------- */
+/* ---- waits of the threads -------------------------------------------------------------------- */
 
 static _Atomic int n_read;
 

@@ -42,7 +42,7 @@ static void shell(const char *format, const char *a, const char *b)
     CU_ASSERT_EQUAL_FATAL(system(line), 0);
 }
 
-/* ---- what libleveldb writes ------------------------------------------------------------------ */
+/* ---- databases of libleveldb ----------------------------------------------------------------- */
 
 static const struct shape {
     const char *name;

@@ -31,7 +31,7 @@ static const char *in_folder(const char *name)
     return paths[at];
 }
 
-/* ---- what liblmdb writes --------------------------------------------------------------------- */
+/* ---- databases of liblmdb -------------------------------------------------------------------- */
 
 static const struct shape {
     const char *name;

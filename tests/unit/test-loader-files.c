@@ -13,7 +13,7 @@
 
 /* The checks of the loader before code of a file runs. */
 
-/* ---- what a file says ----------------------------------------------------------------------- */
+/* ---- properties of a file -------------------------------------------------------------------- */
 
 static void a_file_s_note_decides_before_a_line_of_it_runs(void)
 {
@@ -136,8 +136,8 @@ static size_t segment(const unsigned char *bytes, uint32_t type)
  */
 static const struct damage {
     const char *reason;
-    uint32_t segment; /* whose header is changed; PT_NULL: the dynamic section */
-    int64_t tag;      /* whose value is changed there */
+    uint32_t segment; /* its header is changed; PT_NULL: the dynamic section */
+    int64_t tag;      /* its value is changed there */
     int offset;
     char byte;
 } damages[] = {

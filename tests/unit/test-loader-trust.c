@@ -100,7 +100,7 @@ static void a_loaded_plugin_goes_by_its_path(void)
     free(beta);
 }
 
-/* ---- what a group may write ----------------------------------------------------------------- */
+/* ---- files that a group may write ------------------------------------------------------------ */
 
 static void check_group(const char *changed, const char *folder, const char *path)
 {
@@ -147,7 +147,7 @@ static void a_file_writable_by_its_group_is_a_warning_and_refused_when_root_load
     CU_ASSERT_EQUAL(status, 0);
 }
 
-/* ---- what a plugin needs -------------------------------------------------------------------- */
+/* ---- libraries of a plugin ------------------------------------------------------------------- */
 
 /*
  * The fake "needy" in a folder of its own, whose RUNPATH begins with the text and is padded with
@@ -353,7 +353,7 @@ static void a_configuration_that_others_may_write_is_refused(void)
     }
 }
 
-/* ---- whose name it is ----------------------------------------------------------------------- */
+/* ---- names of libraries ---------------------------------------------------------------------- */
 
 static void a_misnamed_file_gives_way_to_the_one_of_its_name(void)
 {

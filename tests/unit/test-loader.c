@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- what happens when it is opened --------------------------------------------------------- */
+/* ---- opening a plugin ------------------------------------------------------------------------ */
 
 static void a_failure_to_open_is_in_its_line_and_in_the_error(void)
 {
@@ -101,7 +101,7 @@ static void a_file_replaced_after_the_search_is_noticed(void)
     ferry_runtime_close(rt);
 }
 
-/* ---- who may write it ----------------------------------------------------------------------- */
+/* ---- permissions ----------------------------------------------------------------------------- */
 
 static void a_file_or_folder_that_all_may_write_is_refused_with_the_chmod_that_mends_it(void)
 {
@@ -352,7 +352,7 @@ static void unsearchable_folders_have_their_line_and_the_working_folder_is_not_s
     ferry_runtime_close(rt);
 }
 
-/* ---- what the configuration names ----------------------------------------------------------- */
+/* ---- plugins of the configuration ------------------------------------------------------------ */
 
 static ferry_runtime *open_with(const char *path, const char *text, const char **out_conf)
 {

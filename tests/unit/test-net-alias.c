@@ -58,7 +58,7 @@ static const struct pattern patterns[] = {
       X POWER("x", "t") DROPOUT("t", "d") LAYER("f", "Reshape", "t", "f", SAME) RELU("f", "f")
           SUM("d", "f"),
       T_AND_RELU_T, false },
-    { "what shares a bottom is written, then dropout",
+    { "a blob that shares a bottom is written, then dropout",
       X POWER("x", "t") LAYER("f", "Reshape", "t", "f", SAME) RELU("f", "f") DROPOUT("t", "d")
           SUM("d", "f"),
       TWICE_RELU_T, false },
@@ -81,12 +81,11 @@ static const struct pattern patterns[] = {
           SUM("x", "c"),
       X_AND_RELU_X, false },
     { "cropped to the first axes of a blob with more, relu in place",
-      X LAYER("f", "Power", "x", "t", "") LAYER("r", "Reshape", "t", "q",
-                                                "reshape_param { shape { dim: 2 dim: 3 dim: 5 dim: "
-                                                "1 } }") "layer { name: 'c' type: 'Crop' bottom: "
-                                                         "'x' bottom: 'q' top: 'c' }\n" RELU("c",
-                                                                                             "c")
-                                                             SUM("x", "c"),
+      X LAYER("f", "Power", "x", "t", "")
+          LAYER("r", "Reshape", "t", "q",
+                "reshape_param { shape { dim: 2 dim: 3 dim: 5 dim: "
+                "1 } }") "layer { name: 'c' type: 'Crop' bottom: "
+                         "'x' bottom: 'q' top: 'c' }\n" RELU("c", "c") SUM("x", "c"),
       X_AND_RELU_X, false },
     { "scaled by a scalar, relu in place",
       X LAYER("c", "Scale", "x", "c", "scale_param { num_axes: 0 }") RELU("c", "c") SUM("x", "c"),

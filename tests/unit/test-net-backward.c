@@ -56,7 +56,7 @@ static bool needs(const ferry_net *net, const char *layer)
     return ferry_layer_needs_backward(ferry_net_layer_at(net, nd_layer(net, layer)));
 }
 
-/* ---- who is run ------------------------------------------------------------------------------ */
+/* ---- layers that run ------------------------------------------------------------------------- */
 
 /* As Caffe's Net decides for nets like these. */
 static void layers_are_run_from_learned_parameters_to_a_loss(void)
@@ -244,8 +244,8 @@ static void a_part_of_a_net_goes_backward_by_itself(void)
     CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "b", 0), before, 0);
     FX_FAILS(FERRY_EINVAL, ferry_net_backward_range(net, "a", "b"));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "before"));
-    FX_FAILS(FERRY_EINVAL, ferry_net_backward_range(net, NULL, "nobody"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "\"nobody\""));
+    FX_FAILS(FERRY_EINVAL, ferry_net_backward_range(net, NULL, "absent"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "\"absent\""));
     FX_FAILS(FERRY_EINVAL, ferry_net_backward_range(NULL, NULL, NULL));
     ferry_net_close(net);
     fx_end();
@@ -277,7 +277,7 @@ static void a_part_of_other_shapes_goes_backward_by_itself(void)
     fx_end();
 }
 
-/* ---- what flows ------------------------------------------------------------------------------ */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 /*
  * Two losses, of weights 2 and 0.5, on one blob: its diff is the sum; and a loss's own weight is
@@ -363,7 +363,7 @@ static void a_pool_without_a_maximum_has_no_gradient(void)
     fx_end();
 }
 
-/* ---- what is no number ----------------------------------------------------------------------- */
+/* ---- NaN ------------------------------------------------------------------------------------- */
 
 #define DUMMY(name, shape, value)                                                                  \
     "layer { name: '" name "' type: 'DummyData' top: '" name "' dummy_data_param { shape { " shape \
@@ -495,7 +495,7 @@ static void the_first_gradients_of_a_training_are_caffes(void)
                     "nets/train/lenet_smooth.caffemodel");
 }
 
-/* ---- what backward does not read ------------------------------------------------------------- */
+/* ---- blobs that backward does not read ------------------------------------------------------- */
 
 /* The bottom's diff after one pass backward; if the blob `poked` exists, its diff is set to 7. */
 static double *bottoms_diff(const char *text, const char *poked)
@@ -596,7 +596,7 @@ static void the_counts_include_the_copies_of_backward(void)
     fx_end();
 }
 
-/* ---- what is asked between passes ------------------------------------------------------------ */
+/* ---- queries between passes ------------------------------------------------------------------ */
 
 static void means_are_logged_where_all_blobs_are_there(void)
 {

@@ -220,7 +220,7 @@ static void a_pass_is_one_event_for_its_operations(void)
     fx_end();
 }
 
-/* ---- what moves ------------------------------------------------------------------------------ */
+/* ---- transfers ------------------------------------------------------------------------------- */
 
 static int outermost(const struct ferry__program *p, int value)
 {

@@ -300,7 +300,7 @@ static void slices_are_looked_at_where_they_are(void)
     fx_end();
 }
 
-/* ---- what moves ------------------------------------------------------------------------------ */
+/* ---- transfers ------------------------------------------------------------------------------- */
 
 static uint64_t moved_by_a_pass(ferry_net *net)
 {

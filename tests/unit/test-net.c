@@ -252,7 +252,7 @@ static void a_part_of_a_net_runs_by_itself(void)
     CU_ASSERT(holds(net, "c", 4, (float[]){ -1, 3, -1, 3 }));
     FX_OK(ferry_net_forward_range(net, "relu", NULL, NULL));
     CU_ASSERT(holds(net, "y", 1, (float[]){ 10 }));
-    CU_ASSERT_EQUAL(ferry_net_forward_range(net, "nobody", NULL, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_net_forward_range(net, "absent", NULL, NULL), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_net_forward_range(net, "ip", "conv", NULL), FERRY_EINVAL);
     ferry_net_close(net);
 }
@@ -343,7 +343,7 @@ static void weights_are_loaded_by_layer_and_reported(void)
     unlink(path);
 }
 
-/* ---- what cannot be -------------------------------------------------------------------------- */
+/* ---- invalid nets ---------------------------------------------------------------------------- */
 
 /*
  * An input shape that a layer rejects gives that layer's error; the net runs again with a valid

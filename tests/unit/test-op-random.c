@@ -209,7 +209,7 @@ static bool agrees(struct trial *t, uint32_t i)
            !memcmp(got + t->size[i] - MARGIN, t->bytes[i], MARGIN);
 }
 
-/* What is tested: a kind forward, or one of its passes; for halves the dtype alternates. */
+/* The tested kind: forward, or one of its passes; for halves the dtype alternates. */
 struct trying {
     uint32_t kind;
     const struct ob_pass *pass;

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 /*
- * Who computes an operation that a plugin may lack: halves, which are computed in F32 where the
- * plugin has that, and transposed operands. Also the errors under FERRY_STRICT.
+ * The tiers that compute an operation that a plugin lacks: halves, which are computed in F32 where
+ * the plugin has that, and transposed operands. Also the errors under FERRY_STRICT.
  */
 
 static ferry_device *dev; /* of the case that runs */
@@ -193,7 +193,7 @@ static void halves_are_computed_in_place(void)
     fx_end();
 }
 
-/* Transposed matrices are no reason to compute on the host. */
+/* Transposed matrices are not computed on the host. */
 static void transposed_operands_stay_where_they_are(void)
 {
     static const uint8_t turned[3] = { 0, 2, 1 };
@@ -242,7 +242,7 @@ static void strict_names_kind_shape_and_plugin(void)
     fx_end();
 }
 
-/* ---- whose host ------------------------------------------------------------------------------ */
+/* ---- the host of a runtime ------------------------------------------------------------------- */
 
 /* Writes `text` to a configuration file of this case. */
 static const char *conf_with(const char *text)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compiled kernels on disk: they are used again, and ignored when they are damaged, belong to
- * another driver, or lie where other users can write. Each computation runs in a process of its
- * own, which compiles if necessary.
+ * another driver, or are stored where other users can write. Each computation runs in a process of
+ * its own, which compiles if necessary.
  */
 #define _GNU_SOURCE
 #include "ferry-test.h"

@@ -208,7 +208,7 @@ static bool becomes(const volatile unsigned char *byte, unsigned char value)
     return *byte == value;
 }
 
-/* A long list of commands begins to run before anybody waits for it. */
+/* A long list of commands begins to run without a wait. */
 static void many_commands_begin_by_themselves(void)
 {
     static unsigned char back;

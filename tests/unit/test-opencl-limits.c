@@ -24,7 +24,7 @@ static struct {
     size_t group;     /* the maximum group size of every kernel; 0: the true one */
     size_t largest;   /* of the groups that were launched */
     unsigned kernels; /* launches, none of which is made */
-    cl_ulong args[8]; /* of the last kernel; 0 for those that are no cl_ulong */
+    cl_ulong args[8]; /* of the last kernel; 0 for arguments of other types than cl_ulong */
 } lie;
 
 cl_int clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t size, void *value,
@@ -269,7 +269,7 @@ static void each_code_of_clblast_has_its_consequence(void)
             lie.answer = (CLBlastStatusCode)code;
             err = axpy(block, 8, 0, 8);
             if (err != (what > 0 ? 0 : what))
-                CU_FAIL("what the code is worth");
+                CU_FAIL("the meaning of the code");
             ocl_get(block, 32, y, sizeof(y));
             CU_ASSERT_EQUAL(memcmp(eight, y, sizeof(y)) == 0, what > 0);
             lie.answer = 0;

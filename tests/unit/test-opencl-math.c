@@ -217,7 +217,7 @@ static const struct arith plugin = {
     .gemm = on_gemm,
 };
 
-/* ---- what is supported ---------------------------------------------------------------------- */
+/* ---- supported dtypes ------------------------------------------------------------------------ */
 
 static void doubles_and_halves_need_the_devices_extensions(void)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what there is -------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static ferry_plugin_properties properties(uint32_t index, void *of)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 /*
- * What plugins get from ferry: their options by type, a folder for caches; and which of their
+ * Services of ferry for plugins: their options by type, a folder for caches; and which of their
  * functions ferry calls.
  */
 

@@ -369,7 +369,7 @@ static void the_printed_lines_are_caffe_s(void)
     }
 }
 
-/* ---- what there may be ----------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 /* Index of a field; −1 if there is none. */
 static int64_t field_of(const char *type, const char *name, ferry_proto_field *out)

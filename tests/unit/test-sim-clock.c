@@ -475,8 +475,8 @@ static void a_wait_takes_its_place_in_the_modelled_time(void)
 }
 
 /*
- * What a copy of 0.3 s has read of a write that came after its submission, within the time or
- * (*out_late) later.
+ * The value that a copy of 0.3 s has read when a write came after its submission, within the time
+ * of the copy or (*out_late) later.
  */
 static int read_behind(void *dev, void *block, bool *out_late)
 {

@@ -71,7 +71,7 @@ static bool expect(uint32_t dtype, const void *block, const double *wanted, int6
     return true;
 }
 
-/* ---- what it can do ---- */
+/* ---- dtypes ------------ */
 
 static void it_reports_its_abilities_and_refuses_the_rest(void)
 {

@@ -174,7 +174,7 @@ static void constants_that_could_not_be_packed_are_packed_by_the_next_run(void)
 }
 
 /*
- * The clock does not advance until somebody waits: the run is submitted before the packing has
+ * The clock does not advance until a call waits: the run is submitted before the packing has
  * failed.
  */
 static void packing_that_failed_later_is_done_again(void)

@@ -111,7 +111,7 @@ static const struct row {
       "ferry: layer_wise_reduce is ignored", NULL, NULL },
 };
 
-/* ---- what is said ---------------------------------------------------------------------------- */
+/* ---- log lines ------------------------------------------------------------------------------- */
 
 static char lines[1 << 17];
 static size_t used;
@@ -244,7 +244,7 @@ static void every_field_has_a_row(void)
     }
 }
 
-/* ---- a gradient that is no number ------------------------------------------------------------ */
+/* ---- a gradient that is NaN ------------------------------------------------------------------ */
 
 /*
  * A NaN stays in its own parameter: clip_gradients, which then has no norm, does not change the

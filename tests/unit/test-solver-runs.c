@@ -400,7 +400,7 @@ static void the_snapshot_of_another_net_or_solver_is_refused(void)
     leave();
 }
 
-/* ---- somebody's real snapshot ---------------------------------------------------------------- */
+/* ---- a published snapshot -------------------------------------------------------------------- */
 
 /* LeNet with the files of Caffe's example, on the digits in the data folder. */
 static const char lenet[] =

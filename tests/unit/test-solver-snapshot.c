@@ -118,7 +118,7 @@ static ferry_solver *open_solver(const char *path)
     return s;
 }
 
-/* ---- what a training came to ----------------------------------------------------------------- */
+/* ---- the result of a training ---------------------------------------------------------------- */
 
 struct result {
     float *values;

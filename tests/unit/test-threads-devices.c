@@ -109,7 +109,7 @@ static void run_threads(void *(*body)(void *), void *(*beside)(void *))
         pthread_join(threads[THREADS], NULL);
 }
 
-/* ---- what threads do ------------------------------------------------------------------------ */
+/* ---- the threads' work ----------------------------------------------------------------------- */
 
 static bool all_are(const float *p, float value)
 {

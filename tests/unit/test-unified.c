@@ -153,7 +153,7 @@ static const ferry_test_case unmapped_cases[] = {
     FERRY_TEST(host_and_device_take_turns_without_maps),
 };
 
-/* ---- what fails when it runs ---------------------------------------------------------------- */
+/* ---- failures of pending work ---------------------------------------------------------------- */
 
 /* A copy whose home has the host's bytes is being scaled, and the scaling will fail. */
 static ferry_blob *that_will_have_failed(void)
@@ -227,8 +227,8 @@ int main(int argc, char **argv)
           FERRY_TEST_COUNT(shared_cases) },
         { "without maps", unmapped, unmapped_cases, FERRY_TEST_COUNT(unmapped_cases) },
         { "without maps, real clock", late, unmapped_cases + 2, 1 },
-        { "what fails late", manual, late_cases, FERRY_TEST_COUNT(late_cases) },
-        { "what fails late, without maps", unmapped, late_cases, FERRY_TEST_COUNT(late_cases) },
+        { "late failures", manual, late_cases, FERRY_TEST_COUNT(late_cases) },
+        { "late failures, without maps", unmapped, late_cases, FERRY_TEST_COUNT(late_cases) },
     };
 
     return wx_main(argc, argv, "unified", worlds, FERRY_TEST_COUNT(worlds));

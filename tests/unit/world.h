@@ -11,7 +11,7 @@
  * opened once per process, so every world runs in a process of its own.
  *
  * Devices of the CUDA double can form a world too, for tests that do not need sim's clock: their
- * streams do not advance until somebody waits. In such a world the calls of wx_fail_next are the
+ * streams do not advance until a call waits. In such a world the calls of wx_fail_next are the
  * vendor's calls for memory and work, counted for all devices together as device 0's, and OP out of
  * memory is the first use of cuBLAS; no command fails later, and no device is lost.
  */
