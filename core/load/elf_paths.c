@@ -182,7 +182,7 @@ static int check_folder(struct walk *w, const char *entry)
     }
     if (has_words(entry)) {
         snprintf(why, sizeof(why),
-                 "RUNPATH has %.200s, and what $LIB and $PLATFORM are is not known", entry);
+                 "RUNPATH has %.200s, and the values of $LIB and $PLATFORM are unknown", entry);
         return refuse(w, "", why);
     }
     err = check_below(w, path, 0);

@@ -223,7 +223,7 @@ static void options_that_would_do_nothing_are_one_line(void)
         { "--level 4294967296", 2, "--level 4294967296: expected a number from" },
         { "--level ''", 2, "--level : expected a number from" },
         { "--iterations 4294967297", 2, "a number from 1 to 1000000000" },
-        { "--place 'nobody=cpu'", 0, "\"nobody\" matches no layer first" },
+        { "--place 'absent=cpu'", 0, "\"absent\" matches no layer first" },
     };
 
     run_array("<f4", "1, 3, 5, 5", 300);

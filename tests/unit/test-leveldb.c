@@ -420,7 +420,7 @@ static void an_allocation_that_fails_is_an_error(void)
     }
 }
 
-/* ---- mutants: what the checksums do not find ------------------------------------------------- */
+/* ---- mutants: damage without a wrong checksum ----------------------------------------------- */
 
 static uint32_t chance_state;
 

@@ -234,7 +234,7 @@ static void a_runpath_of_which_a_word_is_not_known_is_refused(void)
     static const char *const entries[] = { "/usr/$LIB", "/usr/${PLATFORM}", "$ORIGIN/$LIB" };
 
     for (size_t i = 0; i < FERRY_TEST_COUNT(entries); i++)
-        check_entry(entries[i], "what $LIB and $PLATFORM are is not known");
+        check_entry(entries[i], "the values of $LIB and $PLATFORM are unknown");
 }
 
 /* In a folder of a RUNPATH the linker first searches subfolders that the entry does not name. */

@@ -241,7 +241,7 @@ static void *say_first(void *arg)
     return arg;
 }
 
-/* Another thread is in the callback while this one logs the SAID lines. */
+/* Another thread is in the callback while this one logs all its lines. */
 static void leave_many_lines(void)
 {
     pthread_t thread;
