@@ -162,7 +162,8 @@ compatlayers_HEADERS = \
 	%D%/compat/caffe/layers/swish_layer.hpp \
 	%D%/compat/caffe/layers/tanh_layer.hpp \
 	%D%/compat/caffe/layers/threshold_layer.hpp \
-	%D%/compat/caffe/layers/tile_layer.hpp
+	%D%/compat/caffe/layers/tile_layer.hpp \
+	%D%/compat/caffe/layers/window_data_layer.hpp
 compatprotodir = $(compatdir)/proto
 compatproto_HEADERS = \
 	%D%/compat/caffe/proto/caffe.pb.h \
