@@ -22,7 +22,8 @@ EXTRA_DIST += \
 	%D%/load/README.md \
 	%D%/math/README.md \
 	%D%/plugin/README.md \
-	%D%/runtime/README.md
+	%D%/runtime/README.md \
+	%D%/validate/README.md
 
 # The objects on their own, so that a unit test can link them and reach what is hidden.
 %C%_libferrycore_la_SOURCES = \
@@ -141,7 +142,15 @@ EXTRA_DIST += \
 	%D%/runtime/report.c \
 	%D%/runtime/runtime.c \
 	%D%/runtime/runtime.h \
-	%D%/runtime/select.c
+	%D%/runtime/select.c \
+	%D%/validate/arithmetic.c \
+	%D%/validate/operation.c \
+	%D%/validate/order.c \
+	%D%/validate/track.c \
+	%D%/validate/track.h \
+	%D%/validate/validate.c \
+	%D%/validate/validate.h \
+	%D%/validate/work.c
 %C%_libferrycore_la_CPPFLAGS = -I$(top_builddir) -I$(top_srcdir) $(PUBLIC_CPPFLAGS) \
 	-DFERRY_PLUGINDIR='"$(RUN_PLUGINDIR)"' -DFERRY_SYSTEM_CONF='"$(RUN_CONF)"' \
 	-DFERRY_DEFAULT_ORDER='"$(DEFAULT_ORDER)"' -DFERRY_ONLY_BY_NAME='"$(ONLY_BY_NAME)"'

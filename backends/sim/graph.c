@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Segments, the table "ferry.graph/1": each node is one of the device's own operations, inner edges are
- * in the workspace, constants in a block of the segment. What is claimed follows option.graph, so that
- * tests see claims that ferry has to refuse and segments that do not compile.
+ * Segments, the table "ferry.graph/1": each node is one of the device's own operations, inner edges
+ * are in the workspace, constants in a block of the segment. option.graph selects the claims, also
+ * claims that ferry has to refuse and segments that do not compile.
  */
 #include "sim.h"
 
@@ -76,7 +76,7 @@ static void destroy(void *dev, void *prepared)
     free(s);
 }
 
-/* ---- claiming --------------------------------------------------------------------------------- */
+/* ---- claiming ----------------------------------------------------------------------------- */
 
 static bool can(struct sim_device *dev, const ferry_op_desc *op)
 {
@@ -100,7 +100,7 @@ static int partition(void *device, const ferry_graph *graph, uint32_t *out_segme
     return 0;
 }
 
-/* ---- compiling -------------------------------------------------------------------------------- */
+/* ---- compiling ---------------------------------------------------------------------------- */
 
 static void place_edges(const ferry_graph *graph, struct segment *s)
 {
@@ -235,7 +235,7 @@ static int compile(void *device, const ferry_graph *graph, const ferry_graph_com
     return finish(dev, graph, args->constants, NULL, 0, out_prepared, out_workspace_bytes);
 }
 
-/* ---- running ---------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------------------------ */
 
 static ferry_ref ref_of(const struct segment *s, const ferry_graph_run_args *args, uint32_t edge,
                         uint64_t start)
@@ -289,7 +289,7 @@ static int run(void *device, void *queue, void *prepared, const ferry_graph_run_
     return err;
 }
 
-/* ---- saving ----------------------------------------------------------------------------------- */
+/* ---- saving ------------------------------------------------------------------------------- */
 
 static int compatibility(void *device, char *out, uint64_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prepared operations, entries of the table "ferry.op/1" (list.c): the kernels compiled for the host,
- * run on the device's memory in the order and at the time of its queues.
+ * Prepared operations, entries of the table "ferry.op/1" (list.c): the kernels compiled for the
+ * host, run on the device's memory in the order and at the time of its queues.
  */
 #include "sim.h"
 

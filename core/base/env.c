@@ -18,6 +18,7 @@ static const char *const known[] = {
     "FERRY_BACKEND", "FERRY_CONF",  "FERRY_PLUGIN_PATH", "FERRY_LOG",
     "FERRY_STRICT",  "FERRY_TRACE", "FERRY_TEST_DATA",   "FERRY_LIBRARY_PATH",
     "FERRY_PLUGIN_PATH_LAST",
+    "FERRY_VALIDATE",
 };
 
 #define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))

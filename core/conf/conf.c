@@ -115,6 +115,7 @@ void ferry__conf_destroy(struct ferry__conf *conf)
         value_clear(&section->library);
         value_clear(&section->enabled);
         value_clear(&section->pool_limit);
+        value_clear(&section->validate);
         value_clear(&section->budget);
         free(section->origin);
         free(section);
@@ -228,7 +229,8 @@ static int check_bool(const char *key, const char *value, const char *origin)
 int ferry__conf_set(struct ferry__section *section, const char *key, const char *value,
                     const char *origin)
 {
-    static const char *const known[] = { "library", "enabled", "pool_limit", "budget", "option." };
+    static const char *const known[] = { "library", "enabled",  "pool_limit",
+                                         "budget",  "validate", "option." };
     struct ferry__value *place;
     int err;
 
@@ -246,6 +248,9 @@ int ferry__conf_set(struct ferry__section *section, const char *key, const char 
     } else if (strcmp(key, "budget") == 0) {
         err = check_size(key, value, origin);
         place = &section->budget;
+    } else if (strcmp(key, "validate") == 0) {
+        err = check_bool(key, value, origin);
+        place = &section->validate;
     } else {
         warn_unknown(origin, "key", key, known, sizeof(known) / sizeof(known[0]));
         return 0;

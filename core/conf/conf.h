@@ -31,7 +31,7 @@ struct ferry__section {
     struct ferry__section *next; /* bytewise by name */
     char name[32];
     char *origin; /* of its first line */
-    struct ferry__value library, enabled, pool_limit, budget;
+    struct ferry__value library, enabled, pool_limit, budget, validate;
     struct ferry__option *options; /* the keys that begin with "option." */
 };
 

@@ -74,6 +74,7 @@ struct ferry__settings *ferry__settings_create(const struct ferry__section *sect
         return settings;
     settings->pool_limit = ferry__conf_size(&section->pool_limit, UINT64_MAX);
     settings->budget = ferry__conf_size(&section->budget, 0);
+    settings->validate = ferry__conf_bool(&section->validate, false);
     ok = add_key(settings, "pool_limit", &section->pool_limit) &&
          add_key(settings, "budget", &section->budget);
     for (option = section->options; option && ok; option = option->next)

@@ -15,6 +15,7 @@ struct ferry__settings {
     const struct ferry__option *keys; /* pool_limit, budget, where they were set */
     uint64_t pool_limit;              /* bytes that its pools may cache; UINT64_MAX: not set */
     uint64_t budget;                  /* bytes; 0: none */
+    bool validate;                    /* the rules of plugins are checked */
     /* Of an open that failed: the plugin may have kept a string. */
     struct ferry__settings *former;
 };

@@ -5,9 +5,12 @@
 #include "core/plugin/plugin_table.h"
 #include "core/plugin/host.h"
 #include "core/load/loader.h"
+#include "core/validate/validate.h"
+#include "core/base/env.h"
 #include "core/base/log.h"
 #include "core/plugin/options.h"
 #include "core/base/status.h"
+#include "core/base/text.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -133,6 +136,30 @@ static int refuse_as_said(struct ferry__refusal *refusal, int code, const char *
     return ferry__refuse(refusal, code, "", "%s", said[0] ? said : entry ? entry : "");
 }
 
+/* Whether FERRY_VALIDATE or the plugin's section asks for it. */
+static int wants_validation(const struct opened *opened, bool *out, struct ferry__refusal *refusal)
+{
+    const char *text = ferry__env_get("FERRY_VALIDATE");
+
+    *out = opened->settings->validate;
+    if (!text || ferry__text_bool(text, out))
+        return 0;
+    return ferry__refuse(refusal, FERRY_ECONF, "", "FERRY_VALIDATE=%.64s: neither 1 nor 0", text);
+}
+
+/* Puts the checks of the rules before the plugin's entries, if they are wanted. */
+static int validate(struct opened *opened, struct ferry__refusal *refusal)
+{
+    bool wanted;
+    int err = wants_validation(opened, &wanted, refusal);
+
+    if (err || !wanted)
+        return err;
+    err = ferry__validate_wrap(opened->plugin.name, !(opened->plugin.given & FERRY__GIVEN_EVENTS),
+                               &opened->plugin.ops);
+    return err ? ferry__refuse(refusal, err, "", "%s", ferry_last_error()) : 0;
+}
+
 /* Runs the plugin's own code: no lock is held. */
 static int adopt(struct opened *opened, const struct ferry__candidate *candidate,
                  const char **out_stage, struct ferry__refusal *refusal)
@@ -161,6 +188,9 @@ static int adopt(struct opened *opened, const struct ferry__candidate *candidate
                                     &opened->plugin.given);
     if (err)
         return ferry__refuse(refusal, err, "", "%s", ferry_last_error());
+    err = validate(opened, refusal);
+    if (err)
+        return err;
     opened->adopted = true;
     return 0;
 }

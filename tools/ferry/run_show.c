@@ -206,7 +206,7 @@ static void show_output(const struct run *run, const ferry_blob *b, const struct
     }
 }
 
-/* Who computes a layer. */
+/* The tier of a layer, or "segment". */
 static const char *tier_of(const ferry_net_layer_info *info)
 {
     return info->segment ? "segment" : ferry_operation_tier_name(info->tier);
@@ -261,7 +261,8 @@ static int show_report(const struct run *run, const ferry_net *net)
         snprintf(operations, sizeof operations, "%d", info.operations);
         snprintf(back, sizeof back, "%d", info.backward_operations);
         good = tool_table_add(table, (const char *const[]){ info.name, info.type, info.device,
-                                                            tier, operations, back_tier(&info), back });
+                                                            tier, operations, back_tier(&info),
+                                                            back });
     }
     if (good)
         tool_table_print(table, tool_width());

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Checks of "ferry.op/1". Each run is waited for. Its workspace gets a guard at the end and its
+ * outputs a pattern beforehand; both are read back, as are the packed constants. Lists that repeat
+ * are not passed on, so that each run is checked.
+ */
+#include "config.h"
+
+#include "core/validate/track.h"
+
+#include "core/base/dtype.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD   256u /* bytes behind a workspace */
+#define PATTERN 0xa5u
+/* The most bytes of an output or of packed constants that are read back. */
+#define MOST (UINT64_C(64) << 20)
+
+/* A prepared operation. */
+struct prepared {
+    void *own; /* the plugin's */
+    ferry_op_desc op;
+    ferry_op_answer answer;
+};
+
+/* ---- bytes of the device ------------------------------------------------------------------ */
+
+static uint64_t extent_of(const ferry_operand *o)
+{
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < o->rank; i++) {
+        if (o->shape[i] < 1)
+            return 0;
+        last += (uint64_t)(o->shape[i] - 1) * (uint64_t)o->stride[i];
+    }
+    return (last + 1) * ferry_dtype_size((ferry_dtype)o->dtype);
+}
+
+static int wait_for(const struct ferry__tracked_device *d, void *queue)
+{
+    (void)queue;
+    return d->ops->synchronize(d->dev);
+}
+
+/* The bytes at a reference, after the queue's work; NULL if they cannot be had. To be freed. */
+static unsigned char *read_back(const struct ferry__tracked_device *d, void *queue, ferry_cref from,
+                                uint64_t bytes)
+{
+    unsigned char *to = bytes && bytes <= MOST ? malloc((size_t)bytes) : NULL;
+
+    if (to && !wait_for(d, queue) &&
+        !d->ops->memcpy(d->dev, queue, FERRY_MEMCPY_D2H, (ferry_ref){ to, 0 }, from, bytes) &&
+        !wait_for(d, queue))
+        return to;
+    free(to);
+    return NULL;
+}
+
+/* FNV-1a; 0 where the bytes cannot be read. */
+static uint64_t sum_of(const struct ferry__tracked_device *d, void *queue, ferry_cref from,
+                       uint64_t bytes)
+{
+    unsigned char *at = read_back(d, queue, from, bytes);
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+
+    for (uint64_t i = 0; at && i < bytes; i++)
+        sum = (sum ^ at[i]) * UINT64_C(0x100000001b3);
+    free(at);
+    return at ? sum : 0;
+}
+
+/* ---- answers ------------------------------------------------------------------------------ */
+
+static int query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
+{
+    struct ferry__tracked_device *d = ferry__tracked(dev);
+    ferry_op_answer again = *out;
+    int err = ferry__check_code(d, "query", d->operations->query(dev, op, out));
+
+    if (d->operations->query(dev, op, &again) != err || (!err && memcmp(&again, out, sizeof again)))
+        ferry__broken(d, 56, "query", "two answers about one operation, of kind %u", op->kind);
+    if (err)
+        return err;
+    if (out->epilogue > op->n_epilogue)
+        ferry__broken(d, 64, "query", "%u of %u steps of an epilogue", out->epilogue,
+                      op->n_epilogue);
+    if (out->packed_inputs & ~op->constants)
+        ferry__broken(d, 59, "query", "packs an input that is not a constant");
+    return 0;
+}
+
+static int create(void *dev, const ferry_op_desc *op, void **out_prepared)
+{
+    struct ferry__tracked_device *d = ferry__tracked(dev);
+    struct prepared *p = calloc(1, sizeof *p);
+    int err;
+
+    if (!p)
+        return FERRY_ENOMEM;
+    p->op = *op;
+    p->answer.struct_size = sizeof p->answer;
+    err = d->operations->query(dev, op, &p->answer);
+    if (err)
+        ferry__broken(d, 56, "create", "of an operation that query refuses");
+    err = ferry__check_code(d, "create", d->operations->create(dev, op, &p->own));
+    if (err && p->own)
+        ferry__broken(d, 12, "create", "stored an operation although it failed");
+    if (err) {
+        free(p);
+        return err;
+    }
+    *out_prepared = p;
+    return 0;
+}
+
+static void destroy(void *dev, void *prepared)
+{
+    struct ferry__tracked_device *d = ferry__tracked(dev);
+    struct prepared *p = prepared;
+
+    d->operations->destroy(dev, p->own);
+    free(p);
+}
+
+/* ---- constants ---------------------------------------------------------------------------- */
+
+static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in, ferry_ref packed)
+{
+    struct ferry__tracked_device *d = ferry__tracked(dev);
+    struct prepared *p = prepared;
+    int err;
+
+    ferry__check_submit(d, "prepare", queue);
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        if (p->answer.packed_inputs >> i & 1)
+            ferry__check_access(d, "prepare", queue, in[i], extent_of(&p->op.in[i]), false);
+    ferry__check_access(d, "prepare", queue, ferry_ref_const(packed), p->answer.packed_bytes, true);
+    err = ferry__check_code(d, "prepare", d->operations->prepare(dev, queue, p->own, in, packed));
+    return err;
+}
+
+/* Whether a run changed the constants that it reads. */
+static void check_packed(struct ferry__tracked_device *d, void *queue, const struct prepared *p,
+                         const ferry_op_run_args *args, uint64_t before)
+{
+    uint64_t after =
+        before ? sum_of(d, queue, ferry_ref_const(args->packed), p->answer.packed_bytes) : 0;
+
+    if (before && after && before != after)
+        ferry__broken(d, 59, "run", "kind %u changed its packed constants", p->op.kind);
+}
+
+/* ---- outputs ------------------------------------------------------------------------------ */
+
+/* Whether the operation reads its output, or shares its memory with an input. */
+static bool is_read(const struct prepared *p, const ferry_op_run_args *args, uint32_t k)
+{
+    if (p->op.pass > FERRY_PASS_BACKWARD_DATA || p->op.kind == FERRY_OP_UPDATE ||
+        p->op.kind == FERRY_OP_SCATTER_ADD || p->op.kind == FERRY_OP_NAMED)
+        return true;
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        if (args->in[i].handle == args->out[k].handle)
+            return true;
+    return false;
+}
+
+static bool is_plain(const ferry_operand *o)
+{
+    int64_t step = 1;
+
+    for (uint32_t i = o->rank; i-- > 0; step *= o->shape[i])
+        if (o->shape[i] > 1 && o->stride[i] != step)
+            return false;
+    return true;
+}
+
+/* Whether a plain output may be filled with a pattern: it is in a block that is known. */
+static bool may_poison(struct ferry__tracked_device *d, const struct prepared *p,
+                       const ferry_op_run_args *args, uint32_t k)
+{
+    const struct ferry__tracked_block *b;
+
+    pthread_mutex_lock(&ferry__validate_lock);
+    b = ferry__tracked_block(d, args->out[k].handle);
+    pthread_mutex_unlock(&ferry__validate_lock);
+    return b && is_plain(&p->op.out[k]) && extent_of(&p->op.out[k]) <= MOST && !is_read(p, args, k);
+}
+
+static void check_written(struct ferry__tracked_device *d, void *queue, const struct prepared *p,
+                          ferry_ref out, uint32_t k)
+{
+    size_t size = ferry_dtype_size((ferry_dtype)p->op.out[k].dtype);
+    uint64_t bytes = extent_of(&p->op.out[k]), i, j;
+    unsigned char *at = read_back(d, queue, ferry_ref_const(out), bytes);
+
+    for (i = 0; at && size > 1 && i < bytes; i += size) {
+        for (j = 0; j < size && at[i + j] == PATTERN; j++)
+            ;
+        if (j < size)
+            continue;
+        ferry__broken(d, 62, "run", "kind %u left element %llu of out[%u] unwritten", p->op.kind,
+                      (unsigned long long)(i / size), k);
+        break;
+    }
+    free(at);
+}
+
+/* ---- the workspace ------------------------------------------------------------------------ */
+
+/* A block with a guard at its end, in the place of ferry's workspace; false without memory. */
+static bool take_guarded(const struct ferry__tracked_device *d, void *queue, uint64_t bytes,
+                         ferry_ref *out)
+{
+    uint32_t flags = 0;
+    void *handle;
+
+    if (d->ops->alloc(d->dev, queue, bytes + GUARD, 0, &handle, &flags))
+        return false;
+    *out = (ferry_ref){ handle, 0 };
+    if (!d->ops->memset(d->dev, queue, (ferry_ref){ handle, bytes }, PATTERN, GUARD))
+        return true;
+    (void)d->ops->free(d->dev, queue, handle);
+    return false;
+}
+
+static void give_back_guarded(struct ferry__tracked_device *d, void *queue,
+                              const struct prepared *p, ferry_ref workspace)
+{
+    ferry_cref guard = { workspace.handle, p->answer.workspace_bytes };
+    unsigned char *at = read_back(d, queue, guard, GUARD);
+
+    for (unsigned i = 0; at && i < GUARD; i++)
+        if (at[i] != PATTERN) {
+            ferry__broken(d, 61, "run", "kind %u wrote %u bytes behind its workspace of %llu",
+                          p->op.kind, i + 1, (unsigned long long)p->answer.workspace_bytes);
+            break;
+        }
+    free(at);
+    (void)wait_for(d, queue);
+    (void)d->ops->free(d->dev, queue, workspace.handle);
+}
+
+/* ---- runs --------------------------------------------------------------------------------- */
+
+static void check_operands(struct ferry__tracked_device *d, void *queue, const struct prepared *p,
+                           const ferry_op_run_args *args)
+{
+    ferry__check_submit(d, "run", queue);
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        if (!(p->answer.packed_inputs >> i & 1))
+            ferry__check_access(d, "run", queue, args->in[i], extent_of(&p->op.in[i]), false);
+    for (uint32_t i = 0; i < p->op.n_out; i++)
+        ferry__check_access(d, "run", queue, ferry_ref_const(args->out[i]),
+                            extent_of(&p->op.out[i]), true);
+    ferry__check_access(d, "run", queue, ferry_ref_const(args->packed), p->answer.packed_bytes,
+                        false);
+    ferry__check_access(d, "run", queue, ferry_ref_const(args->workspace),
+                        p->answer.workspace_bytes, true);
+}
+
+static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
+{
+    struct ferry__tracked_device *d = ferry__tracked(dev);
+    struct prepared *p = prepared;
+    ferry_op_run_args own = *args;
+    uint64_t packed = 0;
+    bool guarded, poisoned[FERRY_OP_OUTPUTS] = { false };
+    int err;
+
+    check_operands(d, queue, p, args);
+    if (p->answer.packed_bytes)
+        packed = sum_of(d, queue, ferry_ref_const(args->packed), p->answer.packed_bytes);
+    guarded = p->answer.workspace_bytes &&
+              take_guarded(d, queue, p->answer.workspace_bytes, &own.workspace);
+    for (uint32_t k = 0; k < p->op.n_out; k++)
+        poisoned[k] = may_poison(d, p, args, k) &&
+                      !d->ops->memset(dev, queue, args->out[k], PATTERN, extent_of(&p->op.out[k]));
+    err = ferry__check_code(d, "run", d->operations->run(dev, queue, p->own, &own));
+    if (guarded)
+        give_back_guarded(d, queue, p, own.workspace);
+    for (uint32_t k = 0; !err && k < p->op.n_out; k++)
+        if (poisoned[k])
+            check_written(d, queue, p, args->out[k], k);
+    check_packed(d, queue, p, args, packed);
+    return err;
+}
+
+const ferry_op_table ferry__validate_operations = {
+    .struct_size = offsetof(ferry_op_table, begin), /* without lists */
+    .query = query,
+    .create = create,
+    .prepare = prepare,
+    .run = run,
+    .destroy = destroy,
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The state that the checks keep of a device: blocks, queues and events by their handles. One lock
+ * for all devices, since events and peer copies cross them; no entry of a plugin runs under it.
+ */
+#ifndef FERRY_CORE_VALIDATE_TRACK_H
+#define FERRY_CORE_VALIDATE_TRACK_H
+
+#include "core/validate/validate.h"
+
+#include <ferry/op_plugin.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+/* Queues of all devices whose order is known; further queues are not checked. */
+#define FERRY__CLOCKS 64
+/* Accesses of a block that are remembered, the latest. */
+#define FERRY__ACCESSES 16
+
+/* How much work of each queue is known to be done before a point. */
+struct ferry__vector {
+    uint64_t at[FERRY__CLOCKS];
+};
+
+struct ferry__access {
+    uint64_t from, to; /* bytes of the block; to 0: none */
+    uint64_t when;     /* on its queue */
+    int queue;
+    bool writes;
+};
+
+struct ferry__tracked_block {
+    struct ferry__tracked_block *next;
+    const void *handle;
+    uint64_t bytes;
+    bool imported;
+    uint32_t mapped; /* FERRY_READ, FERRY_WRITE: the host's access; 0: not mapped */
+    struct ferry__access accesses[FERRY__ACCESSES];
+    unsigned latest;
+};
+
+struct ferry__tracked_queue {
+    struct ferry__tracked_queue *next;
+    const void *handle; /* NULL: the default queue */
+    int clock;          /* of FERRY__CLOCKS; −1: not checked */
+    struct ferry__vector vector;
+};
+
+struct ferry__tracked_event {
+    struct ferry__tracked_event *next;
+    const void *handle;
+    struct ferry__vector vector;
+};
+
+struct ferry__tracked_host {
+    struct ferry__tracked_host *next;
+    const void *pointer;
+};
+
+struct ferry__tracked_device {
+    struct ferry__tracked_device *next;
+    void *dev;
+    const char *plugin;
+    const ferry_plugin_ops *ops; /* the plugin's own */
+    const ferry_op_table *operations;
+    uint32_t flags;
+    bool synchronous; /* without events nothing is pending */
+    struct ferry__tracked_block *blocks, *freed;
+    struct ferry__tracked_queue *queues;
+    struct ferry__tracked_event *events;
+    struct ferry__tracked_host *hosts;
+    uint64_t told[2]; /* rules that were reported, as bits */
+};
+
+extern pthread_mutex_t ferry__validate_lock;
+
+/* The device of a handle; never NULL for one that was opened here. */
+struct ferry__tracked_device *ferry__tracked(void *dev);
+int ferry__track_device(void *dev, const char *plugin, const ferry_plugin_ops *ops,
+                        struct ferry__tracked_device **out);
+/* Reports what is left, and forgets the device. */
+void ferry__untrack_device(struct ferry__tracked_device *d);
+
+/* One line, the first time that the device breaks the rule. Under the lock or not. */
+void ferry__broken(struct ferry__tracked_device *d, int rule, const char *entry, const char *fmt,
+                   ...) FERRY_PRINTF(4, 5);
+
+/* The live block of a handle; NULL: it is not one that the device's alloc returned. (locked) */
+struct ferry__tracked_block *ferry__tracked_block(struct ferry__tracked_device *d,
+                                                  const void *handle);
+struct ferry__tracked_queue *ferry__tracked_queue(struct ferry__tracked_device *d,
+                                                  const void *handle);
+
+/* An event of any device; NULL: it was destroyed, or never recorded. (locked) */
+struct ferry__tracked_event *ferry__tracked_event_of_any(const void *handle);
+
+/* ---- order.c (locked) ---- */
+
+/* A clock for a queue; −1: none is free. */
+int ferry__clock_take(void);
+void ferry__clock_give_back(int clock);
+/* Work is submitted to the queue: after all that the host has waited for. */
+void ferry__order_submit(struct ferry__tracked_queue *q);
+/* The host knows that all of that is done. */
+void ferry__order_wait(const struct ferry__vector *done);
+/* Later work on `q` is behind it. */
+void ferry__order_join(struct ferry__tracked_queue *q, const struct ferry__vector *done);
+/* An access by the work that was submitted last; false if an earlier one is not ordered with it. */
+bool ferry__order_access(struct ferry__tracked_block *b, const struct ferry__tracked_queue *q,
+                         uint64_t from, uint64_t bytes, bool writes);
+/* Whether the host has waited for all accesses. */
+bool ferry__order_is_idle(const struct ferry__tracked_block *b);
+
+/* ---- work.c: shared by all entries ---- */
+
+/* Checks a reference of `bytes` bytes that work on `queue` reads or writes. */
+void ferry__check_access(struct ferry__tracked_device *d, const char *entry, const void *queue,
+                         ferry_cref ref, uint64_t bytes, bool writes);
+/* Work is about to be submitted. */
+void ferry__check_submit(struct ferry__tracked_device *d, const char *entry, const void *queue);
+/* Checks the result of an entry, 0 or a negative code, and returns it. */
+int ferry__check_code(struct ferry__tracked_device *d, const char *entry, int code);
+void ferry__wrap_work(ferry_plugin_ops *ops);
+
+/* ---- arithmetic.c ---- */
+
+void ferry__wrap_arithmetic(ferry_plugin_ops *ops);
+
+/* ---- operation.c ---- */
+
+/* The table "ferry.op/1" that checks; the device's own is in `operations`. */
+extern const ferry_op_table ferry__validate_operations;
+
+#endif
