@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of runs that repeat, as CUDA graphs: recorded at their second announcement, replayed from the
- * third on. A recording is the capture of a stream of the plugin's own, the recorder, which nothing
- * else uses: work that other threads submit to the list's queue meanwhile is not recorded, and no wait
- * for that queue ends the capture. The graph is then launched on the queue. The first failure turns
- * lists off for the device, and ferry runs the list plainly.
+ * Lists of runs that repeat, as CUDA graphs: recorded at their second announcement, replayed from
+ * the third on. A recording is the capture of a stream of the plugin's own, the recorder, which
+ * nothing else uses: work that other threads submit to the list's queue meanwhile is not recorded,
+ * and no wait for that queue ends the capture. The graph is then launched on the queue. The first
+ * failure turns lists off for the device, and ferry runs the list plainly.
  */
 #include "dnn.h"
 #include "list.h"
@@ -91,7 +91,7 @@ static void turn_off(struct cuda_device *dev, const char *call, cudaError_t erro
                    cudaGetErrorName(error));
 }
 
-/* ---- recording --------------------------------------------------------------------------------- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 /* Whether this call's queue is the device's recording one from now on: one at a time. */
 static bool claim(struct cuda_device *dev, struct cuda_queue *queue)
@@ -185,7 +185,7 @@ static const char *stop(struct cuda_device *dev, struct cuda_list *list, cudaErr
     return *out == cudaSuccess ? NULL : failed;
 }
 
-/* ---- the entries ------------------------------------------------------------------------------- */
+/* ---- the entries ----------------------------------------------------------------------------- */
 
 /* Whether the list was submitted from its recording. */
 static bool replay(struct cuda_device *dev, struct cuda_queue *queue, const struct cuda_list *list)

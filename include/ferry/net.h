@@ -70,15 +70,15 @@ typedef struct ferry_net_options {
 /**
  * Opens a net on `dev` from a prototxt, or from a caffemodel with a definition; V0, V1 and V2; or
  * from an ONNX model (doc/onnx.md). `options` may be NULL. A net from a caffemodel or an ONNX model
- * has its parameters. Otherwise fillers initialise
- * the parameters, unless weights are loaded. Logs at FERRY_LOG_INFO in Caffe's words. The caller
- * closes *out.
+ * has its parameters. Otherwise fillers initialise the parameters, unless weights are loaded. Logs
+ * at FERRY_LOG_INFO in Caffe's words. The caller closes *out.
  *
  * FERRY_EIO, FERRY_EFORMAT for a text that cannot be parsed and for an invalid graph (a bottom that
  * no layer produces, two layers that produce one blob), FERRY_ESHAPE for shapes that do not match,
  * FERRY_EUNSUPPORTED for an unknown layer type (the message has similar names, or the fork that has
- * the type) and for an ONNX node that no layer computes (the message has node and operator), FERRY_EINVAL for a name in `keep` without a blob and for a rank out of range. *out is
- * then unchanged.
+ * the type) and for an ONNX node that no layer computes (the message has node and operator),
+ * FERRY_EINVAL for a name in `keep` without a blob and for a rank out of range. *out is then
+ * unchanged.
  */
 FERRY_API int ferry_net_open(ferry_device *dev, const char *prototxt,
                              const ferry_net_options *options, ferry_net **out);

@@ -33,7 +33,7 @@ bool ferry__import_is_onnx(const char *path)
 
     if (size > 5 && !strcmp(path + size - 5, ".onnx"))
         return true;
-    file = fopen(path, "rb");
+    file = fopen(path, "rbe");
     if (!file)
         return false;
     first = getc(file);

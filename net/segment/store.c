@@ -186,7 +186,7 @@ static void *read_rest(FILE *f, uint64_t *out_bytes)
 
 static int load(const struct ferry__stored *file, struct asking *a)
 {
-    FILE *f = fopen(file->path, "rb");
+    FILE *f = fopen(file->path, "rbe");
     void *data = NULL;
     int err = 0;
 

@@ -108,14 +108,20 @@ static void put_layer(FILE *to, const ferry_net *net, int i)
     fputs("\"];\n", to);
 }
 
-/* A Split that the net inserted for a blob with several readers: the text does not have it, and no message has fields. */
+/*
+ * A Split that the net inserted for a blob with several readers: the text does not have it, and no
+ * message has fields.
+ */
 static bool is_inserted(const ferry_layer *layer)
 {
     return strcmp(ferry_layer_get_type(layer)->name, "Split") == 0 &&
            ferry_proto_field_count(ferry_layer_message(layer)) == 0;
 }
 
-/* The last layer before `i` that wrote a blob, and the blob as the text names it; −1 if there is none. */
+/*
+ * The last layer before `i` that wrote a blob, and the blob as the text names it; −1 if there is
+ * none.
+ */
 static int maker_of(const ferry_net *net, int i, const ferry_blob **b)
 {
     while (--i >= 0) {

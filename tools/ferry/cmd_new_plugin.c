@@ -122,13 +122,14 @@ static int write_readme(const struct project *p)
 
     if (!f)
         return TOOL_FAILURE;
-    fprintf(f,
-            "# %s\n\nA plugin for ferry.\n\n    $ %s\n"
-            "    $ %sFERRY_BACKEND=%s ferry devices\n\n"
-            "`grep -n yours: %s` lists the lines to change; acme_driver.[ch] pretend to be a vendor's\n"
-            "driver, and go.\n",
-            p->package, how_to_build(p), p->wheel ? "" : "FERRY_CONF=$PWD/plugins.conf ", p->name,
-            p->source);
+    fprintf(
+        f,
+        "# %s\n\nA plugin for ferry.\n\n    $ %s\n"
+        "    $ %sFERRY_BACKEND=%s ferry devices\n\n"
+        "`grep -n yours: %s` lists the lines to change; acme_driver.[ch] pretend to be a vendor's\n"
+        "driver, and go.\n",
+        p->package, how_to_build(p), p->wheel ? "" : "FERRY_CONF=$PWD/plugins.conf ", p->name,
+        p->source);
     return close_written(f, p, "README.md");
 }
 
@@ -184,9 +185,9 @@ static int make(const struct project *p)
 /* Removes the files made so far and their folder, which was created for them. */
 static void unmake(const struct project *p)
 {
-    const char *const names[] = { p->source,      "acme_driver.c", "acme_driver.h",
-                                  "Makefile.am",  "configure.ac",  "plugins.conf",
-                                  "pyproject.toml", "setup.py",    "README.md" };
+    const char *const names[] = { p->source,        "acme_driver.c", "acme_driver.h",
+                                  "Makefile.am",    "configure.ac",  "plugins.conf",
+                                  "pyproject.toml", "setup.py",      "README.md" };
     char path[PATH_MAX + 64];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

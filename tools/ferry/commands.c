@@ -145,16 +145,16 @@ const struct tool_command tool_commands[] = {
       cmd_export },
     { "plot", "LOG ... -o FILE.svg [--log-axis]",
       "Draws the losses and scores in logs of ferry train",
-      "\nDraws the loss over the smoothed loss, and the losses and scores of each test net. Scores,\n"
-      "as accuracy, have the axis on the right. Iterations that a resumed training repeats are\n"
-      "drawn once.\n"
+      "\nDraws the loss over the smoothed loss, and the losses and scores of each test net.\n"
+      "Scores, as accuracy, have the axis on the right. Iterations that a resumed training\n"
+      "repeats are drawn once.\n"
       "    -o, --output FILE    the picture\n"
       "    --log-axis           a logarithmic axis of losses\n",
       cmd_plot },
     { "draw", "NET -o FILE.svg|FILE.png|FILE.dot [--phase P] [--stage NAME] [--place PLACES]",
       "Draws a net's layers and the blobs between them",
-      "\nA .dot is input for Graphviz; a .svg or .png is made from it by Graphviz's dot, which must be\n"
-      "installed.\n"
+      "\nA .dot is input for Graphviz; a .svg or .png is made from it by Graphviz's dot, which\n"
+      "must be installed.\n"
       "    -o, --output FILE    the picture\n"
       "    --phase, --stage, --level, --layers, --allow-write    as of ferry run; --place:\n"
       "                         devices, by colour\n",

@@ -107,7 +107,8 @@ static unsigned char *put_number(unsigned char *to, unsigned field, int64_t valu
 }
 
 /*
- * Encodes fields 1 to 5 and 7 of caffe.proto's Datum: channels, height, width, data, label, encoded.
+ * Encodes fields 1 to 5 and 7 of caffe.proto's Datum: channels, height, width, data, label,
+ * encoded.
  */
 static int make_record(struct dataset_writer *w, const struct dataset_datum *d, size_t *out)
 {

@@ -18,7 +18,7 @@ struct reading {
     size_t losses;
 };
 
-/* ---- curves ----------------------------------------------------------------------------------------- */
+/* ---- curves ---------------------------------------------------------------------------------- */
 
 static bool grow(struct plot *plot)
 {
@@ -58,7 +58,10 @@ static struct plot_curve *curve_of(struct reading *r, const char *name)
     return c;
 }
 
-/* Iterations from this one on are repeated by what follows: a resumed training begins at a snapshot. */
+/*
+ * Iterations from this one on are repeated by what follows: a resumed training begins at a
+ * snapshot.
+ */
 static void cut(struct plot_curve *c, double from)
 {
     while (c->count && c->at[c->count - 1].x >= from)
@@ -91,7 +94,7 @@ void plot_free(struct plot *plot)
     *plot = (struct plot){ 0 };
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------ */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static double number_of(const json_t *object, const char *key)
 {
@@ -100,7 +103,9 @@ static double number_of(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-/* Both of training, of one hue; the smoothed loss comes first, so that the other is drawn over it. */
+/*
+ * Both of training, of one hue; the smoothed loss comes first, so that the other is drawn over it.
+ */
 static bool add_losses(struct reading *r, double iter, const json_t *line)
 {
     struct plot_curve *smoothed = curve_of(r, "smoothed loss"), *loss;

@@ -82,7 +82,9 @@ static bool span_of(const struct plot *plot, bool of_x, bool scores, double *lea
     return *least <= *most;
 }
 
-/* From 0 for losses; whole powers of ten on a logarithmic axis; 0 to 1 for scores that are shares. */
+/*
+ * From 0 for losses; whole powers of ten on a logarithmic axis; 0 to 1 for scores that are shares.
+ */
 static struct range values_of(const struct plot *plot, bool scores)
 {
     double least, most;
