@@ -50,6 +50,7 @@ check 'without a driver nothing is run' env CUDA_DOUBLE_DRIVER=none \
         grep -q "no NVIDIA driver" "$1/report" && grep -q "nothing was run" "$1/report"' \
     sh "$folder" "$FERRY_TEST_BUILDDIR/tests/doubles/lib"
 printf '#!/bin/sh\necho FAIL a_sentence\nexit 1\n' >"$folder/there/tests/unit/test-status"
+chmod +x "$folder/there/tests/unit/test-status"
 check 'what fails is named and counted' run 1 'test-status: no result, status 1' 'FAIL a_sentence' \
     '^== 1 programs failed: test-status (status 1)$'
 printf '#!/bin/sh\necho ferry-test: status: 8 passed, 0 failed\nexit 124\n' >"$folder/there/tests/unit/test-status"
