@@ -24,12 +24,23 @@ check-wheel: wheel $(check_PROGRAMS)
 	wheel=`ls -t $(abs_builddir)/dist/ferry_caffe-$(PACKAGE_VERSION)-*.whl | head -n 1` && \
 	    FERRY_TEST_WHEEL=$$wheel $(MAKE) $(AM_MAKEFLAGS) one T=tests/scripts/check-wheel.sh
 
+# The tarball, a wheel if RELEASE_WHEEL=yes, the SBOM and the sums, in release/ (packaging/release.sh).
+RELEASE_FOLDER = release
+RELEASE_WHEEL = no
+release:
+	wheel= && if test '$(RELEASE_WHEEL)' = yes; then $(MAKE) $(AM_MAKEFLAGS) wheel && \
+	    wheel=`ls -t $(WHEEL_FOLDER)/ferry_caffe-$(PACKAGE_VERSION)-*.whl | head -n 1`; fi && \
+	    MAKE='$(MAKE)' $(SHELL) '$(srcdir)/%D%/release.sh' '$(abs_top_srcdir)' '$(PACKAGE_VERSION)' \
+	    '$(RELEASE_FOLDER)' $$wheel
+
 clean-local: clean-wheel
 clean-wheel:
-	rm -rf wheel-build dist
+	rm -rf wheel-build dist release
 
-.PHONY: wheel check-wheel clean-wheel
+.PHONY: release wheel check-wheel clean-wheel
 EXTRA_DIST += \
+	%D%/release.sh \
+	%D%/sbom.py \
 	%D%/wheel/assemble.py \
 	%D%/wheel/build.sh \
 	%D%/wheel/cc.sh \

@@ -33,7 +33,7 @@ mkdir -p static licences native/ferry native/bin native/include native/plugin-te
 for pair in $static; do
     library=${pair%:*} package=${pair#*:}
     case $library in
-    libhdf5.a) file=$(pkg-config --variable=libdir hdf5)/libhdf5.a ;;
+    libhdf5.a) file=$(pkg-config --libs-only-L hdf5 | sed 's/^-L//; s/ .*//')/libhdf5.a ;;
     *) file=$($CC -print-file-name="$library") ;;
     esac
     [ -f "$file" ] || die "$library is missing (Debian: $package)"

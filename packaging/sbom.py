@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes the SBOM of a release, SPDX 2.3 as JSON: sbom.py VERSION FILE... >ferry-VERSION.spdx.json
+
+FILEs are what is released: a tarball, a wheel. A wheel contains the libraries that packaging/wheel/build.sh links in, in the
+versions of this machine's Debian packages. The same files make the same bytes: the time is SOURCE_DATE_EPOCH's."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+# What the wheel carries: Debian's package, and the licence in SPDX's terms.
+LINKED = (("libinih-dev", "BSD-3-Clause"), ("libjansson-dev", "MIT"), ("zlib1g-dev", "Zlib"),
+          ("libhdf5-dev", "NOASSERTION"), ("libaec-dev", "BSD-2-Clause"), ("libpng-dev", "NOASSERTION"),
+          ("libjpeg62-turbo-dev", "NOASSERTION"), ("liblmdb-dev", "OLDAP-2.8"), ("libclblast-dev", "Apache-2.0"),
+          ("libopenblas-pthread-dev", "BSD-3-Clause"),
+          ("libstdc++-12-dev", "GPL-3.0-or-later WITH GCC-exception-3.1"))
+SITE = "https://spdx.org/spdxdocs/"
+
+
+def version_of(package):
+    return subprocess.check_output(["dpkg-query", "-W", "-f", "${Version}", package], text=True)
+
+
+def package(name, version, licence, **more):
+    return {"name": name, "SPDXID": "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", name), "versionInfo": version,
+            "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": licence,
+            "licenseDeclared": licence, "copyrightText": "NOASSERTION", **more}
+
+
+def released(path, version):
+    data = open(path, "rb").read()
+    sums = [{"algorithm": "SHA256", "checksumValue": hashlib.sha256(data).hexdigest()}]
+    return package(os.path.basename(path), version, "BSD-2-Clause", checksums=sums,
+                   packageFileName=os.path.basename(path)), sums[0]["checksumValue"]
+
+
+def related(one, kind, other):
+    return {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
+
+
+def main():
+    version, paths = sys.argv[1], sys.argv[2:]
+    if not paths:
+        sys.exit(__doc__)
+    packages, relations, digests = [], [], []
+    for path in paths:
+        entry, digest = released(path, version)
+        packages.append(entry)
+        digests.append(digest)
+        relations.append(related("SPDXRef-DOCUMENT", "DESCRIBES", entry["SPDXID"]))
+    wheels = [entry["SPDXID"] for entry in packages if entry["name"].endswith(".whl")]
+    for name, licence in LINKED if wheels else ():
+        packages.append(package(name, version_of(name), licence))
+        relations += [related(wheel, "CONTAINS", packages[-1]["SPDXID"]) for wheel in wheels]
+    seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+    unique = hashlib.sha256("".join(digests).encode()).hexdigest()[:32]
+    json.dump({"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
+               "name": f"ferry-{version}", "documentNamespace": f"{SITE}ferry-{version}-{unique}",
+               "creationInfo": {"created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)),
+                                "creators": ["Tool: ferry-packaging-sbom"]},
+               "packages": packages, "relationships": relations}, sys.stdout, indent=1)
+    print()
+
+
+if __name__ == "__main__":
+    main()
