@@ -23,6 +23,7 @@ struct segment {
     ov_infer_request *request;
     size_t n_in, n_out;
     struct border *borders; /* inputs, then outputs */
+    void *saved;            /* the bytes that it was loaded from, which OpenVINO goes on using */
 };
 
 static void destroy(void *dev, void *prepared)
@@ -38,6 +39,7 @@ static void destroy(void *dev, void *prepared)
     if (s->compiled)
         s->api->ov_compiled_model_free(s->compiled);
     free(s->borders);
+    free(s->saved);
     free(s);
 }
 
@@ -303,15 +305,24 @@ static int load(void *dev, const ferry_graph *graph, const void *data, uint64_t 
 {
     const struct ov_device *d = dev;
     ov_compiled_model *compiled = NULL;
-    int err = ov_check(
-        d->api, d->api->ov_core_import_model(d->core, data, (size_t)bytes, d->name, &compiled),
-        FERRY_EUNSUPPORTED, "import");
+    void *saved;
+    int err;
 
+    if (bytes > INT64_MAX || posix_memalign(&saved, 64, (size_t)bytes))
+        return no_memory();
+    memcpy(saved, data, (size_t)bytes);
+    err = ov_check(d->api,
+                   d->api->ov_core_import_model(d->core, saved, (size_t)bytes, d->name, &compiled),
+                   FERRY_EUNSUPPORTED, "import");
     if (!err)
         err = finish(d, graph, compiled, out_prepared);
-    if (!err)
-        *out_workspace_bytes = 0;
-    return err;
+    if (err) {
+        free(saved);
+        return err;
+    }
+    ((struct segment *)*out_prepared)->saved = saved;
+    *out_workspace_bytes = 0;
+    return 0;
 }
 
 const ferry_graph_table ov_graph_table = {
