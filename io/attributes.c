@@ -27,10 +27,15 @@ static const char *reason(const ferry_io_writer *w, const struct ferry__io_attri
         return "the new file's format has no attributes";
     if (a->why)
         return a->why;
-    return w->ops->has_object(w, a->path) ? NULL : "what it is of is not in the new file";
+    return w->ops->has_object(w, a->path) ? NULL
+                                          : "the object that it belongs to is not in the "
+                                            "new file";
 }
 
-/* From one HDF5 file to another an array stays where it is; a new name is one beside the others. */
+/*
+ * Between two HDF5 files an array keeps its path; a new name replaces the last component of the
+ * path.
+ */
 static int keep_paths(ferry_io_writer *w, ferry_io *from)
 {
     w->layout = FERRY_IO_LAYOUT_PLAIN;
@@ -65,7 +70,8 @@ int ferry_io_writer_copy_attributes(ferry_io_writer *w, ferry_io *from,
                                "ferry_io_writer_copy_attributes: an argument is NULL");
     if (w->begun || (w->count > 0 && !w->declared))
         return ferry_error_set(FERRY_EINVAL,
-                               "%s: attributes come behind the declared arrays, before a value",
+                               "%s: attributes are set after the arrays are declared and before "
+                               "the first value",
                                w->out.shown);
     err = ferry__io_attributes(from, &list);
     if (!err && w->format == from->format && from->reader->path && !w->layout_chosen)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an HDF5 file says about its groups and datasets beside their values: attributes, which go from
- * file to file as they are.
+ * The attributes of an HDF5 file's groups and datasets. They are copied from file to file
+ * unchanged.
  */
 #ifndef FERRY_IO_ATTRIBUTES_H
 #define FERRY_IO_ATTRIBUTES_H
@@ -9,13 +9,14 @@
 #include "reader.h"
 
 struct ferry__io_attribute {
-    const char *path, *name; /* of its object, "" for the root; its own */
+    const char *path, *name; /* the path of the object, "" for the root; the attribute's name */
     uint64_t size;           /* bytes in the file */
-    const char *why;         /* no copy could mean the same; NULL */
+    const char *why;         /* why a copy could not have the same meaning; NULL: it can be
+                              * copied */
     struct ferry__io_attribute *next;
 };
 
-/* All of a file's, in the arena. Without libhdf5 there are none. */
+/* All attributes of a file, in the arena. Without libhdf5 the list is empty. */
 int ferry__io_attributes(struct ferry_io *io, const struct ferry__io_attribute **out);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A blob from and to one serialised BlobProto.
- */
+/* Conversion of a blob to and from one serialised BlobProto. */
 #include "proto.h"
 #include "proto_write.h"
 #include "read.h"
@@ -10,7 +8,7 @@
 
 #include <string.h>
 
-/* There is no file: this is what messages call the bytes. */
+/* There is no file: the messages call the bytes by this name. */
 static struct ferry__io_file file_of(const void *bytes, size_t size)
 {
     static char path[] = "BlobProto bytes";
@@ -27,7 +25,7 @@ static struct ferry__wire wire_of(const struct ferry__io_file *file)
     return wire;
 }
 
-/* An empty message may come as NULL: pointers into it are compared, never followed. */
+/* An empty message may be passed as NULL: pointers into it are compared but never dereferenced. */
 static int check_bytes(const char *function, const ferry_blob *b, const void **bytes, size_t size)
 {
     if (!b)
@@ -143,7 +141,8 @@ static void describe(const ferry_blob *b, bool write_diff, struct ferry__proto_s
     out->count = ferry_blob_element_count(b);
     out->diff = write_diff;
     out->typed = false;
-    if (out->rank == 0 && out->count == 0) { /* never shaped: no shape at all would be a scalar */
+    if (out->rank == 0 && out->count == 0) { /* never reshaped: without a shape the message would
+                                              * mean a scalar */
         out->rank = 1;
         out->shape = nothing;
     }

@@ -5,13 +5,13 @@
 
 /* ---- fields --------------------------------------------------------------------------------- */
 
-/* The wire types that a field may have: one bit for each. */
+/* The set of wire types that a field may have: one bit for each. */
 #define AS(type) (1u << FERRY__WIRE_##type)
 #define NUMBERS  (AS(VARINT) | AS(BYTES))
 #define FLOATS   (AS(32) | AS(BYTES))
 #define DOUBLES  (AS(64) | AS(BYTES))
 
-/* Of the fields 0, 1, …; a 0 is no field, and ends them. */
+/* The wire types of fields 0, 1, …; a 0 marks an unused number and ends the array. */
 static const unsigned char blob_fields[] = {
     1,       AS(VARINT), AS(VARINT), AS(VARINT), AS(VARINT), FLOATS,  FLOATS, AS(BYTES),
     DOUBLES, DOUBLES,    NUMBERS,    NUMBERS,    AS(BYTES),  NUMBERS, 0,
@@ -27,7 +27,9 @@ static const unsigned char state_fields[] = {
     1, AS(VARINT), AS(BYTES), AS(BYTES), AS(VARINT), 0,
 };
 
-/* 1: it may be; 0: no such field; −1: of that number, but of another type. */
+/*
+ * 1: the field is allowed; 0: its number is unused; −1: its number is used with another wire type.
+ */
 static int fits(const unsigned char *fields, const struct ferry__field *field)
 {
     for (uint32_t i = 1; fields[i]; i++)
@@ -36,7 +38,7 @@ static int fits(const unsigned char *fields, const struct ferry__field *field)
     return 0;
 }
 
-/* UTF-8 without controls, and some of it. */
+/* Not empty, valid UTF-8 and without control characters. */
 static bool is_text(const struct ferry__field *field)
 {
     uint64_t rest = 0;
@@ -63,7 +65,7 @@ static struct ferry__wire inside(const struct ferry__wire *wire, const struct fe
 
 /* ---- blobs ---------------------------------------------------------------------------------- */
 
-/* A BlobShape: dims, alone or packed. */
+/* A BlobShape: its only field is dim, packed or not. */
 static bool is_shape(const struct ferry__wire *wire, const struct ferry__field *field)
 {
     struct ferry__wire shape = inside(wire, field);
@@ -76,7 +78,10 @@ static bool is_shape(const struct ferry__wire *wire, const struct ferry__field *
     return got == 0;
 }
 
-/* A shape, the old or the new, and values, or all of the shape, or one value: whether they agree is seen later. */
+/*
+ * A blob has a shape of either form with values, or a complete shape, or one value. Whether they
+ * agree is checked later.
+ */
 static bool is_blob(struct ferry__wire wire)
 {
     unsigned legacy = 0;
@@ -109,7 +114,7 @@ static bool is_blob_field(const struct ferry__wire *wire, const struct ferry__fi
 
 /* ---- layers --------------------------------------------------------------------------------- */
 
-/* Before layers had types of their own, they lay in field 1 of what is now V1LayerParameter. */
+/* V0 layers, the first format, are in field 1 of what is now V1LayerParameter. */
 static bool is_v0(const struct ferry__wire *wire, const struct ferry__field *field)
 {
     struct ferry__wire inner = inside(wire, field);
@@ -125,7 +130,7 @@ static bool is_v0(const struct ferry__wire *wire, const struct ferry__field *fie
     return name && type;
 }
 
-/* Its name and type, or its blobs, and nothing that is another thing. */
+/* A layer has a name and a type, or blobs, and no field of a wrong wire type. */
 static bool is_layer(struct ferry__wire wire, bool v1)
 {
     const unsigned char *fields = v1 ? v1_fields : layer_fields;
@@ -147,7 +152,10 @@ static bool is_layer(struct ferry__wire wire, bool v1)
     return proof || (named && typed);
 }
 
-/* A layer that fits; or a name, and layers in a field that only Caffe's have, be they damaged. */
+/*
+ * A net has a valid layer; or a name, and layers in a field that only Caffe's messages have, even
+ * if they are damaged.
+ */
 static bool is_net(struct ferry__wire wire)
 {
     bool named = false;
@@ -169,7 +177,7 @@ static bool is_net(struct ferry__wire wire)
 
 /* ---- the others ----------------------------------------------------------------------------- */
 
-/* Nothing but its four fields, with a blob in the history. */
+/* A SolverState has only its four fields, with a blob in the history. */
 static bool is_state(struct ferry__wire wire)
 {
     bool history = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether a message is surely one of Caffe's: protobuf says of nobody whose it is, and a few bytes of
- * anything are a message of somebody's.
+ * Detects Caffe's messages. The protobuf format does not name the message's type, and a few
+ * arbitrary bytes are often a valid message, so that the fields decide.
  */
 #ifndef FERRY_IO_CAFFE_PROOF_H
 #define FERRY_IO_CAFFE_PROOF_H
@@ -11,9 +11,9 @@
 #include <ferry/io.h>
 
 /*
- * Whether what `wire` is about to walk over has what only that format has: a net a layer whose fields fit, a
- * state a blob in its history, a vector and a BlobProto a shape and values. Damage behind that is
- * the business of whoever reads it.
+ * Whether the message that `wire` is about to walk over has the fields that only this format has: a
+ * net needs a layer with valid fields, a state a blob in its history, a vector or a BlobProto a
+ * shape and values. Damage in later fields is reported when the file is read.
  */
 bool ferry__caffe_is_sure(const struct ferry__wire *wire, ferry_io_format format);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Caffe's files: NetParameter, SolverState, BlobProtoVector and a BlobProto on its own.
- */
+/* Caffe's files: NetParameter, SolverState, BlobProtoVector and a single BlobProto. */
 #include "caffe_proof.h"
 #include "layer_types.h"
 #include "proto.h"
@@ -36,9 +34,14 @@ static const struct ferry__wire_names vector_names = {
 };
 static const struct ferry__wire_names unknown_names = { "message", { { 0, NULL } } };
 
-/* ---- which message it is -------------------------------------------------------------------- */
+/*
+ * ---- detecting the message type -----------------------------------------------------------------
+ */
 
-/* Which of the fields 1 to 15 came with which of the wire types 0 to 7, and whether 100 or more came. */
+/*
+ * The wire types, 0 to 7, that each of the fields 1 to 15 occurred with, and whether a field of
+ * number 100 or more occurred.
+ */
 struct seen {
     unsigned char types[16];
     bool layer, others;
@@ -57,7 +60,7 @@ static struct seen survey(const struct ferry__wire *whole)
     struct ferry__field field;
     int got;
 
-    /* A field that is cut off counts too: the error is the business of whoever reads the file. */
+    /* A truncated field counts too: reading the file reports the error. */
     while ((got = ferry__wire_next(&wire, &field)) != 0) {
         if (field.number == 0)
             break;
@@ -76,7 +79,7 @@ static struct seen survey(const struct ferry__wire *whole)
     return seen;
 }
 
-/* Whether no field came that a SolverState has not, nor one of its own as something else. */
+/* Whether all fields are those of a SolverState, with their wire types. */
 static bool is_state(const struct seen *seen)
 {
     static const unsigned char types[] = { FERRY__WIRE_VARINT, FERRY__WIRE_BYTES, FERRY__WIRE_BYTES,
@@ -100,7 +103,7 @@ static ferry_io_format format_of(const struct ferry__wire *whole, const struct s
         return FERRY_IO_BLOBVECTOR;
     if (HAS(seen, 1, bytes) || HAS(seen, 2, bytes))
         return FERRY_IO_CAFFEMODEL;
-    if (HAS(seen, 3, bytes)) /* a history without a count */
+    if (HAS(seen, 3, bytes)) /* a history without an iteration count */
         return is_state(seen) ? FERRY_IO_SOLVERSTATE : FERRY_IO_UNKNOWN;
     for (unsigned number = 1; number <= 4; number++)
         if (HAS(seen, number, varint))
@@ -114,7 +117,7 @@ static ferry_io_format format_of(const struct ferry__wire *whole, const struct s
     return FERRY_IO_UNKNOWN;
 }
 
-/* A net's name, and the first blob of a vector, are both field 1: a name is no BlobProto. */
+/* Field 1 is the name of a net and the first blob of a vector: a name is not a valid BlobProto. */
 static bool first_is_blob(const struct ferry__wire *whole, const struct seen *seen)
 {
     struct ferry__wire inner;
@@ -173,7 +176,7 @@ static int add_blob(struct ferry_io *io, const struct ferry__wire *wire,
     return FERRY_OK;
 }
 
-/* Every field of that number, as blobs of one name. */
+/* Adds every field of that number as a blob, all under one name. */
 static int add_blobs(struct ferry_io *io, const struct ferry__wire *message, uint32_t number,
                      struct ferry__io_name *name)
 {
@@ -203,7 +206,7 @@ static int take_string(struct ferry_io *io, const struct ferry__wire *wire,
         return err;
     for (uint64_t i = 0; i < field->size; i++)
         if (field->bytes[i] == '\0')
-            return ferry__wire_error(wire, field, FERRY_EFORMAT, "has a NUL byte inside");
+            return ferry__wire_error(wire, field, FERRY_EFORMAT, "contains a NUL byte");
     text = ferry__io_string(io, field->bytes, (size_t)field->size);
     if (!text)
         return ferry_last_error_code();
@@ -211,11 +214,11 @@ static int take_string(struct ferry_io *io, const struct ferry__wire *wire,
     return FERRY_OK;
 }
 
-/* What of a layer may stand anywhere in it. */
+/* The fields of a layer that may be anywhere in its message. */
 struct layer {
     struct ferry__io_name name;
-    struct ferry__field v0; /* number 0: none */
-    int64_t others;         /* fields that are neither name, type nor blobs */
+    struct ferry__field v0; /* number 0: there is no V0 layer */
+    int64_t others;         /* fields other than name, type and blobs */
 };
 
 static bool is_named(const struct ferry__wire *wire, uint32_t number)
@@ -226,7 +229,7 @@ static bool is_named(const struct ferry__wire *wire, uint32_t number)
     return false;
 }
 
-/* name and type of a LayerParameter, or of a V0LayerParameter: the same numbers. */
+/* Name and type have the same numbers in a LayerParameter and in a V0LayerParameter. */
 static int take_name_and_type(struct ferry_io *io, const struct ferry__wire *wire,
                               const struct ferry__field *field, struct layer *layer)
 {
@@ -285,7 +288,7 @@ static int add_v0(struct ferry_io *io, const struct ferry__wire *wire, struct la
     return add_blobs(io, &message, 50, &layer->name);
 }
 
-/* What a net is besides its blobs. */
+/* The parts of a net other than its blobs. */
 struct definition {
     int64_t bare_layers, fields;
 };
@@ -357,7 +360,7 @@ static int add_definition(struct ferry_io *io, const struct definition *definiti
 
     if (definition->bare_layers == 0 && definition->fields == 0)
         return FERRY_OK;
-    snprintf(text, sizeof(text), "%lld layers without blobs and %lld fields that are no blobs",
+    snprintf(text, sizeof(text), "%lld layers without blobs and %lld fields that are not blobs",
              (long long)definition->bare_layers, (long long)definition->fields);
     value = ferry__io_string(io, text, strlen(text));
     return value ? ferry__io_add_metadata(io, "definition", value) : ferry_last_error_code();

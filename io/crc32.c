@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-/* Eight bytes a step, one table for each of them: a byte at a time is slower than the disk. */
+/* Eight bytes at a time, with one table for each: one byte at a time is slower than the disk. */
 static uint32_t table[8][256];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

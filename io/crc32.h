@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The checksum of zip files, continued from that of the bytes before; 0 to begin with. */
+/* The checksum of zip files, continued from the checksum of the preceding bytes; starts with 0. */
 uint32_t ferry__crc32(uint32_t crc, const void *bytes, size_t size);
 
 #endif

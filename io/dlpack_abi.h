@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DLPack's structures and numbers, as its specification lays them out. They are an interface between
- * binaries: what is here is what any <dlpack/dlpack.h> has, whichever of them is installed, if any.
- * Our own names but for the two tags, which io.h names too.
+ * DLPack's structures and constants, laid out as in its specification. They are an interface
+ * between binaries: every <dlpack/dlpack.h> has the same layout, so ferry does not need the header.
+ * The names are ferry's own except for the two tags that io.h also uses.
  */
 #ifndef FERRY_IO_DLPACK_ABI_H
 #define FERRY_IO_DLPACK_ABI_H
@@ -30,7 +30,7 @@
 #define DL_IS_COPIED (UINT64_C(1) << 1)
 
 struct dl_device {
-    int32_t device_type; /* an enum of C's in the specification, of int's size everywhere */
+    int32_t device_type; /* an enum in the specification, with the size of an int everywhere */
     int32_t device_id;
 };
 
@@ -49,7 +49,7 @@ struct dl_tensor {
     uint64_t byte_offset;
 };
 
-/* Of before 1.0: what it is has to be known beforehand. */
+/* From before version 1.0: the consumer has to know that it gets this structure. */
 struct DLManagedTensor {
     struct dl_tensor dl_tensor;
     void *manager_ctx;
@@ -60,7 +60,10 @@ struct dl_version {
     uint32_t major, minor;
 };
 
-/* Since 1.0. Of another major only `version`, `manager_ctx` and `deleter` are where they are here. */
+/*
+ * Since version 1.0. Under another major version only `version`, `manager_ctx` and `deleter` are at
+ * these offsets.
+ */
 struct DLManagedTensorVersioned {
     struct dl_version version;
     void *manager_ctx;

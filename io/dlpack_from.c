@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Another library's tensor as a blob's memory.
- */
+/* Conversion of another library's tensor into the memory of a blob. */
 #include "dlpack.h"
 
 #include <ferry/ferry.h>
@@ -19,7 +17,7 @@ static int check_shape(const struct dl_tensor *t)
     return FERRY_OK;
 }
 
-/* A stride says nothing where there is only one step to make, or none. */
+/* Strides of axes of size 0 or 1 are ignored. */
 static int check_strides(const struct dl_tensor *t, int64_t count)
 {
     int64_t stride = 1;
@@ -35,7 +33,7 @@ static int check_strides(const struct dl_tensor *t, int64_t count)
     return FERRY_OK;
 }
 
-/* Where the tensor's memory is to us, and how we refer to it. */
+/* Finds the device of the tensor's memory, and a reference to it. */
 static int locate(const struct dl_tensor *t, ferry_device *home, ferry_device **out_where,
                   ferry_ref *out)
 {
@@ -63,7 +61,7 @@ static int locate(const struct dl_tensor *t, ferry_device *home, ferry_device **
     return FERRY_OK;
 }
 
-/* What lets go of a tensor of either kind, and what ferry may do with its memory. */
+/* The deleter of a tensor of either kind, and how ferry may use its memory. */
 struct owner {
     ferry_memory_deleter deleter;
     void *tensor;
@@ -109,7 +107,7 @@ static int import(ferry_device *home, const struct dl_tensor *t, const struct ow
         return err;
     }
     if (ferry_blob_element_count(b) == 0)
-        owner->deleter(owner->tensor); /* there is nothing to keep */
+        owner->deleter(owner->tensor); /* there is no memory to keep */
     *out = b;
     return FERRY_OK;
 }
@@ -146,7 +144,7 @@ int ferry_blob_from_dlpack_versioned(ferry_device *home, struct DLManagedTensorV
 
     if (!home || !tensor || !out)
         return ferry_error_set(FERRY_EINVAL, "%s_versioned: an argument is NULL", function);
-    if (tensor->version.major != DL_MAJOR) /* then nothing else of it is where we think */
+    if (tensor->version.major != DL_MAJOR) /* then the layout of its other members is unknown */
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s_versioned: the tensor is of DLPack %u.%u",
                                function, tensor->version.major, tensor->version.minor);
     if (tensor->flags & DL_READ_ONLY)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A blob's memory as another library's tensor.
- */
+/* Export of a blob's memory as another library's tensor. */
 #include "dlpack.h"
 
 #include <ferry/ferry.h>
@@ -9,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* A tensor that is out, of either kind, and what it holds on to. */
+/* An exported tensor of either kind, and the blob that it retains. */
 struct export
 {
     union {
@@ -51,7 +49,7 @@ static void describe(const ferry_blob *b, struct export *e, struct dl_tensor *t)
     }
 }
 
-/* The place of the values, for that access, with nothing pending on it. */
+/* The pointer to the values for that access, with no work pending on it. */
 static int fill(ferry_blob *b, ferry_device *where, unsigned which, unsigned access,
                 struct export *e, struct dl_tensor *t)
 {
@@ -80,7 +78,7 @@ static int check(const ferry_blob *b, const ferry_device *where, bool known_flag
 {
     if (!b || !out || !known_flags)
         return ferry_error_set(FERRY_EINVAL, "ferry_blob_to_dlpack: %s",
-                               b && out ? "flags that do not go" : "an argument is NULL");
+                               b && out ? "flags that cannot be combined" : "an argument is NULL");
     if (where && where != ferry_blob_home(b))
         return ferry_error_set(FERRY_EINVAL, "ferry_blob_to_dlpack: %s is not the blob's home, %s",
                                ferry_device_name(where), ferry_device_name(ferry_blob_home(b)));

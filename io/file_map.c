@@ -11,7 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A message holds 1023 bytes: of a longer path its end is shown, and the rest of the line fits. */
+/*
+ * A message holds 1023 bytes: only the end of a longer path is shown, so that the rest of the line
+ * fits.
+ */
 #define SHOWN_PATH 400
 
 /* Below this a copy from the mapping costs less than a system call. */
@@ -82,7 +85,7 @@ int ferry__io_file_open(const char *path, struct ferry__io_file *out)
 
     if (err)
         return err;
-    /* Non-blocking, so that a pipe is refused below rather than waited for here. */
+    /* Non-blocking: opening a pipe returns at once, and the check below refuses it. */
     file.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file.fd < 0) {
         err = ferry_error_set(FERRY_EIO, "%s: %s", file.path, strerror(errno));

@@ -1,41 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A file's bytes: mapped for its headers, read with pread for its values.
- */
+/* The bytes of a file: mapped for headers, read with pread for values. */
 #ifndef FERRY_IO_FILE_MAP_H
 #define FERRY_IO_FILE_MAP_H
 
 #include <ferry/status.h>
 
 struct ferry__io_file {
-    char *real; /* the path */
-    char *path; /* the same as messages show it */
-    char *stem; /* its last component without the suffix */
+    char *real; /* the path as given */
+    char *path; /* the path as messages show it */
+    char *stem; /* the last component without its suffix */
     const unsigned char *bytes;
     uint64_t size;
-    int fd; /* -1: the bytes are the caller's */
+    int fd; /* −1: the bytes belong to the caller */
 };
 
 /* Maps a regular file. On failure *out is untouched. */
 int ferry__io_file_open(const char *path, struct ferry__io_file *out);
 
-/* The same over the caller's bytes; `name` stands for the path. */
+/* The same over bytes of the caller; messages show `name` as the path. */
 int ferry__io_file_borrow(const void *bytes, size_t size, const char *name,
                           struct ferry__io_file *out);
 
 void ferry__io_file_close(struct ferry__io_file *file);
 
 /*
- * Copies bytes at `offset`, which lie inside the file. Large pieces are read rather than copied
- * from the mapping: a read fills fresh pages without faulting the file's in one by one.
+ * Copies `size` bytes at `offset`, a range inside the file. Large ranges are read instead of copied
+ * from the mapping: a read fills fresh pages without a page fault for each page of the file.
  */
 int ferry__io_file_copy(const struct ferry__io_file *file, uint64_t offset, uint64_t size,
                         void *out);
 
 /*
- * Maps `size` bytes at `offset` once more, private and writable, for a blob to own. *out_bytes are
- * those bytes; ferry__io_unmap(*out_mapping) lets go of them. FERRY_EUNSUPPORTED, without a
- * message, where the bytes are the caller's or the system refuses: the caller then copies.
+ * Maps `size` bytes at `offset` once more, private and writable, for a blob to own. *out_bytes
+ * points to those bytes; ferry__io_unmap(*out_mapping) unmaps them. FERRY_EUNSUPPORTED, without a
+ * message, if the bytes belong to the caller or the system refuses: the caller then copies.
  */
 int ferry__io_file_map_private(const struct ferry__io_file *file, uint64_t offset, uint64_t size,
                                void **out_bytes, void **out_mapping);

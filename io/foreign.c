@@ -12,9 +12,9 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* ---- text ------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* The bytes of a text that are looked at. */
+/* The first bytes of a text that are examined. */
 #define TEXT_BYTES 512
 
 static bool begins(const struct ferry__io_file *file, uint64_t at, const char *word)
@@ -23,7 +23,7 @@ static bool begins(const struct ferry__io_file *file, uint64_t at, const char *w
            strncasecmp((const char *)file->bytes + at, word, strlen(word)) == 0;
 }
 
-/* A page that a server sent in place of the file, or a net's description beside its weights. */
+/* A web page that a server sent instead of the file, or a net's description without its weights. */
 static int by_markup(const struct ferry__io_file *file)
 {
     uint64_t at = 0, n = file->size < TEXT_BYTES ? file->size : TEXT_BYTES;
@@ -33,18 +33,21 @@ static int by_markup(const struct ferry__io_file *file)
     if (begins(file, at, "<!doctype html") || begins(file, at, "<html"))
         return ferry__foreign_is(file, "a web page (HTML)", ": the download went wrong");
     if (begins(file, at, "<svg"))
-        return ferry__foreign_is(file, "a picture (SVG)", ", no file of weights");
+        return ferry__foreign_is(file, "a picture (SVG)", ", not a file of weights");
     if (!begins(file, at, "<?xml") && !begins(file, at, "<net "))
         return 0;
     if (memmem(file->bytes, n, "<net ", 5))
         return ferry__foreign_is(file, "OpenVINO's .xml, a net without its weights",
-                                 ": they lie in the .bin beside it, without names");
-    return ferry__foreign_is(file, "XML", ", no file of weights");
+                                 ": they are in the .bin beside it, without names");
+    return ferry__foreign_is(file, "XML", ", not a file of weights");
 }
 
-/* ---- pickles ---------------------------------------------------------------------------------- */
+/* ---- pickles --------------------------------------------------------------------------------- */
 
-/* Pickles of the protocols 0 and 1 have no mark of their own: of these beginnings are dictionaries, lists, calls. */
+/*
+ * Pickles of protocols 0 and 1 have no magic number: they begin with a dictionary, a list or a
+ * call.
+ */
 static bool is_old_pickle(const struct ferry__io_file *file)
 {
     static const char *const calls[] = { "ccopy_reg\n",    "ccopyreg\n", "c__builtin__\n",
@@ -63,7 +66,7 @@ static bool is_old_pickle(const struct ferry__io_file *file)
            (b[3] == '0' || b[3] == '1') && b[4] == '\n';
 }
 
-/* PROTO of 2 or more, and either a frame behind it or STOP at the file's end. */
+/* PROTO of 2 or more, followed by a frame or with STOP at the end of the file. */
 static bool is_pickle(const struct ferry__io_file *file)
 {
     const unsigned char *b = file->bytes;
@@ -74,20 +77,24 @@ static bool is_pickle(const struct ferry__io_file *file)
 
 static int by_pickle(const struct ferry__io_file *file)
 {
-    static const char safe[] = ": save what it holds as safetensors or .npz";
+    static const char safe[] = ": save its contents as safetensors or .npz";
     uint64_t n = file->size < TEXT_BYTES ? file->size : TEXT_BYTES;
 
     if (ferry__foreign_has(file, 0, "\x80\2\x8a\n\x6c\xfc\x9c\x46\xf9", 9))
-        return ferry__foreign_is(file, "a PyTorch file of before 1.6",
-                                 ": save it as safetensors, or anew with torch.save");
+        return ferry__foreign_is(file, "a PyTorch file from before version 1.6",
+                                 ": save it as safetensors, or again with torch.save");
     if (!is_pickle(file) && !is_old_pickle(file))
         return 0;
     if (memmem(file->bytes, n, "joblib.numpy_pickle", 19))
-        return ferry__foreign_is(file, "a Python pickle of joblib's, which may run anything", safe);
-    return ferry__foreign_is(file, "a Python pickle, which may run anything", safe);
+        return ferry__foreign_is(file, "a Python pickle of joblib's, which can execute any code",
+                                 safe);
+    return ferry__foreign_is(file, "a Python pickle, which can execute any code", safe);
 }
 
-/* One or a few keys, and then a name: what Flax writes, and the like. */
+/*
+ * A map of one or a few keys, the first one a name: the beginning of files of Flax and similar
+ * libraries.
+ */
 static int by_map(const struct ferry__io_file *file)
 {
     const unsigned char *b = file->bytes;
@@ -102,9 +109,9 @@ static int by_map(const struct ferry__io_file *file)
     return ferry__foreign_is(file, "MessagePack, as Flax writes it", ": save it as safetensors");
 }
 
-/* ---- archives --------------------------------------------------------------------------------- */
+/* ---- archives -------------------------------------------------------------------------------- */
 
-/* The bytes of the archive's last part, where its table lies, that are looked at for names. */
+/* The last bytes of an archive, with its directory, that are searched for names. */
 #define TABLE_BYTES 65536
 
 static int by_archive(const struct ferry__io_file *file)
@@ -117,9 +124,9 @@ static int by_archive(const struct ferry__io_file *file)
         { "/.data/serialization_id", "a PyTorch archive without a data.pkl",
           ": save the state_dict with torch.save, or as safetensors" },
         { "com.apple.CoreML", "a Core ML package", ": save its weights as safetensors or .npz" },
-        { "word/document.xml", "a document of Word's", ", no file of weights" },
-        { "xl/workbook.xml", "a spreadsheet of Excel's", ", no file of weights" },
-        { "META-INF/MANIFEST.MF", "a Java archive", ", no file of weights" },
+        { "word/document.xml", "a document of Word's", ", not a file of weights" },
+        { "xl/workbook.xml", "a spreadsheet of Excel's", ", not a file of weights" },
+        { "META-INF/MANIFEST.MF", "a Java archive", ", not a file of weights" },
     };
     uint64_t tail = file->size < TABLE_BYTES ? file->size : TABLE_BYTES;
     const unsigned char *table = file->bytes + file->size - tail;
@@ -144,7 +151,7 @@ int ferry__foreign_refuse(const struct ferry__io_file *file)
     return err;
 }
 
-/* ---- folders ---------------------------------------------------------------------------------- */
+/* ---- folders --------------------------------------------------------------------------------- */
 
 static bool has_member(const char *path, const char *name)
 {
@@ -166,14 +173,14 @@ void ferry__foreign_folder(const char *path)
         { "pytorch_model.bin.index.json",
           "name the files that its pytorch_model.bin.index.json names" },
         { "saved_model.pb", "a TensorFlow SavedModel: save its variables as .npz in TensorFlow" },
-        { "data.mdb", "an LMDB database, no file of weights: a Data layer reads it" },
-        { "CURRENT", "a LevelDB database, no file of weights" },
+        { "data.mdb", "an LMDB database, not a file of weights: a Data layer reads it" },
+        { "CURRENT", "a LevelDB database, not a file of weights" },
         { "Data/com.apple.CoreML", "a Core ML package: save its weights as safetensors or .npz" },
         { "coremldata.bin", "a compiled Core ML model: save its weights as safetensors or .npz" },
         { ".zgroup", "a Zarr store: save its arrays as .npz with Python's zarr" },
         { ".zarray", "a Zarr store: save its arrays as .npz with Python's zarr" },
         { "zarr.json", "a Zarr store: save its arrays as .npz with Python's zarr" },
-        { "data.pkl", "an unpacked PyTorch file: name the file it was" },
+        { "data.pkl", "an unpacked PyTorch file: name the original file" },
     };
     struct stat info;
 

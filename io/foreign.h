@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files of weights, and what is mistaken for them, that are no format of ferry's: named for what they
- * are, so that nobody takes them for one that fits by luck.
+ * Detection of file formats of other programs, so that the error names the format and no such file
+ * is read by accident as one of ferry's.
  */
 #ifndef FERRY_IO_FOREIGN_H
 #define FERRY_IO_FOREIGN_H
@@ -9,12 +9,12 @@
 #include "file_map.h"
 
 /*
- * FERRY_EFORMAT, with the format's name and what can be done, if the file surely is of another
- * program's; 0 if it is not known.
+ * FERRY_EFORMAT, with the format's name and advice, if the file certainly belongs to another
+ * program; 0 if the format is unknown.
  */
 int ferry__foreign_refuse(const struct ferry__io_file *file);
 
-/* Of a path that could not be opened: the message says what it is the folder of, where that is known. */
+/* For a path that could not be opened: the message names the kind of folder where it is known. */
 void ferry__foreign_folder(const char *path);
 
 #endif

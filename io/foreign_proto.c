@@ -4,13 +4,13 @@
 #include "foreign_magic.h"
 #include "wire.h"
 
-/* The fields of a message that there are, one bit for a number below 32 and a wire type. */
+/* The fields that a message has: for each wire type one bit for each number below 32. */
 struct seen {
-    uint32_t varint, bytes;       /* by number */
-    bool other;                   /* a field of another type, or of a higher number */
-    bool large;                   /* bytes in a field of 200 or more */
-    bool whole;                   /* to the end of the message */
-    struct ferry__field first[8]; /* the first of bytes, by number */
+    uint32_t varint, bytes;       /* one bit for each field number */
+    bool other;                   /* a field of another wire type, or with a higher number */
+    bool large;                   /* a length-delimited field of 200 bytes or more */
+    bool whole;                   /* the message is complete */
+    struct ferry__field first[8]; /* the first length-delimited field of each number */
 };
 
 static struct seen look(struct ferry__wire wire)
@@ -50,7 +50,7 @@ static bool all(uint32_t seen, uint32_t wanted)
     return (seen & wanted) == wanted;
 }
 
-/* Printable, and some of it. */
+/* Printable and not empty. */
 static bool is_word(const struct ferry__field *field)
 {
     for (uint64_t i = 0; i < field->size; i++)
@@ -59,21 +59,29 @@ static bool is_word(const struct ferry__field *field)
     return field->size > 0;
 }
 
-/* ---- each of them ----------------------------------------------------------------------------- */
+/*
+ * ---- the formats ------------------------------------------------------------------------------
+ */
 
-/* ModelProto: ir_version (1, a number), graph (7), opset_import (8). */
+/* ModelProto: ir_version (1, varint), graph (7), opset_import (8). */
 static bool is_onnx(const struct seen *m)
 {
     return all(m->varint, BIT(1)) && all(m->bytes, BIT(7) | BIT(8));
 }
 
-/* Model: specificationVersion (1, a number), description (2), and one model, of 200 or more. */
+/*
+ * Model: specificationVersion (1, varint), description (2), and one model in a field of 200 or
+ * more.
+ */
 static bool is_core_ml(const struct seen *m)
 {
     return all(m->varint, BIT(1)) && all(m->bytes, BIT(2)) && m->large;
 }
 
-/* TensorProto: data_type (2, a number), name (8), and float_data (4) or raw_data (9), with no shape of Caffe's. */
+/*
+ * TensorProto: data_type (2, varint), name (8), and float_data (4) or raw_data (9), without a shape
+ * of Caffe's.
+ */
 static bool is_onnx_tensor(const struct seen *m)
 {
     bool raw = all(m->bytes, BIT(9)) && !(m->varint & (BIT(3) | BIT(4))) && !(m->bytes & BIT(7));
@@ -82,7 +90,9 @@ static bool is_onnx_tensor(const struct seen *m)
            (raw || all(m->bytes, BIT(4)));
 }
 
-/* SavedModel: a version (1, a number) and meta graphs (2), of information (1) and a graph (2). */
+/*
+ * SavedModel: a version (1, varint) and meta graphs (2), each of information (1) and a graph (2).
+ */
 static bool is_saved_model(const struct ferry__wire *wire, const struct seen *m)
 {
     struct seen graph;
@@ -106,7 +116,10 @@ static bool is_graph(const struct ferry__wire *wire, const struct seen *m)
            is_word(&node.first[1]) && is_word(&node.first[2]);
 }
 
-/* NetDef: a name (1) and operators (2), of outputs (2), a type (4) and, most of them, arguments (5). */
+/*
+ * NetDef: a name (1) and operators (2), which have outputs (2), a type (4) and usually arguments
+ * (5).
+ */
 static bool is_caffe2(const struct ferry__wire *wire, const struct seen *m)
 {
     struct seen operator;

@@ -7,7 +7,7 @@
 
 static const struct {
     ferry_io_format format;
-    const char *name; /* the first of a format is its name, all are suffixes */
+    const char *name; /* the first row of a format has its name, all rows have suffixes */
 } formats[] = {
     { FERRY_IO_BLOBPROTO, "binaryproto" },
     { FERRY_IO_BLOBPROTO, "blobproto" },

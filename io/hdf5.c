@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * HDF5: every dataset is an array. In Caffe's weights, /data/<layer>/<i> is blob i of a layer and
- * /diff/<layer>/<i> its diff.
+ * /diff/<layer>/<i> is its diff.
  */
 #define _GNU_SOURCE
 #include "hdf5_attributes.h"
@@ -17,24 +17,24 @@
 struct state {
     hid_t file;
     struct ferry__hdf5_window window;
-    const struct ferry__hdf5_attributed *attributed; /* what has attributes */
+    const struct ferry__hdf5_attributed *attributed; /* the objects that have attributes */
 };
 
-/* What an array remembers. */
+/* The private data of an array. */
 struct source {
     const struct ferry__hdf5_set *data, *diff;
 };
 
 static ferry_io_format probe(const struct ferry__io_file *file)
 {
-    /* The superblock may stand behind a block of the user's: at 0, 512, 1024, 2048, … */
+    /* The superblock may follow a user block: at 0, 512, 1024, 2048, … */
     for (uint64_t at = 0; at <= file->size && file->size - at >= 8; at = at ? at * 2 : 512)
         if (memcmp(file->bytes + at, "\x89HDF\r\n\x1a\n", 8) == 0)
             return FERRY_IO_HDF5;
     return FERRY_IO_UNKNOWN;
 }
 
-/* Values in one piece are read as they lie in the file. */
+/* Contiguous values are read directly from the file. */
 static struct ferry__values values_of(const struct ferry_io *io, const struct ferry__hdf5_set *set)
 {
     struct ferry__values values = { .encoding = FERRY__VALUES_OWN,
@@ -59,11 +59,13 @@ static struct ferry__values values_of(const struct ferry_io *io, const struct fe
 struct walk {
     struct ferry_io *io;
     hid_t file;
-    bool trying; /* as the child that is to crash */
+    bool trying; /* in the child process that may crash */
     bool caffe;  /* /data is a group */
     int err;
-    struct ferry__names groups; /* the places of those that have several names, and were walked */
-    struct ferry__names data;   /* of a file of Caffe's, what a diff may be of */
+    struct ferry__names groups; /* the addresses of groups with several names that were already
+                                 * walked */
+    struct ferry__names data;   /* the datasets under /data of Caffe's weights, whose diffs may
+                                 * follow */
     struct ferry__hdf5_attributed **last_attributed;
 };
 
@@ -72,7 +74,7 @@ static int out_of_memory(const struct ferry_io *io)
     return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", io->file.path);
 }
 
-/* "layer/3" is blob 3 of a layer. */
+/* The layer's name: "layer/3" is blob 3 of "layer". */
 static char *layer_of(struct ferry_io *io, const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -82,7 +84,7 @@ static char *layer_of(struct ferry_io *io, const char *name)
     return ferry__io_string(io, name, (size_t)(slash - name));
 }
 
-/* The array that /diff/x is the diff of: /data/x, in a file of Caffe's, of the same shape. */
+/* The array that /diff/x is the diff of: /data/x in Caffe's weights, with the same shape. */
 static struct ferry__io_array *data_of(const struct walk *walk, const struct ferry__hdf5_set *diff)
 {
     struct ferry__io_array *a;
@@ -128,7 +130,7 @@ static int add_data(struct walk *walk, const struct ferry__hdf5_set *set,
     source->data = set;
     array->own = source;
     ferry__io_set_data(walk->io, array, values);
-    if (set->unreadable && set->count == 0) /* one without a shape is no scalar */
+    if (set->unreadable && set->count == 0) /* a dataset without a shape is not a scalar */
         array->entry.count = 0;
     if (caffe && ferry__names_add(&walk->data, name, (int64_t)(uintptr_t)array) == -2)
         return out_of_memory(walk->io);
@@ -136,7 +138,10 @@ static int add_data(struct walk *walk, const struct ferry__hdf5_set *set,
                            : FERRY_OK;
 }
 
-/* A diff joins its data. One that has none, or another shape, is an array of its own. */
+/*
+ * A diff joins the array of its data. A diff without data, or of another shape, is an array of its
+ * own.
+ */
 static int add_array(struct walk *walk, const struct ferry__hdf5_set *set)
 {
     struct ferry__io_array *array = data_of(walk, set);
@@ -147,7 +152,7 @@ static int add_array(struct walk *walk, const struct ferry__hdf5_set *set)
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-/* A string by itself is something that the file says about itself: 1 if it was taken as that, or is damaged. */
+/* A single string is metadata of the file: 1 if it was added as metadata, or is damaged. */
 static int take_string(struct walk *walk, hid_t set, const char *path)
 {
     struct ferry__hdf5_header h;
@@ -181,7 +186,7 @@ static int add_dataset(struct walk *walk, const char *path, hid_t id)
     return walk->err ? walk->err : add_array(walk, set);
 }
 
-/* A link that is not followed is said to be there. */
+/* Lists a link that is not followed as metadata. */
 static int note_link(struct walk *walk, const char *path, const char *what)
 {
     size_t size = strlen(path) + 16;
@@ -193,7 +198,9 @@ static int note_link(struct walk *walk, const char *path, const char *what)
     return ferry__io_add_metadata(walk->io, key, what);
 }
 
-/* By where it is in the file. The library walks a group once, whatever names it has. */
+/*
+ * Identified by its address in the file: the library walks a group once, however many names it has.
+ */
 static int see_group(struct walk *walk, const char *path, const H5O_info_t *info)
 {
     char text[24], *place;
@@ -228,7 +235,10 @@ static int note_attributes(struct walk *walk, const char *path, const H5O_info_t
     return attributed->path ? FERRY_OK : ferry_last_error_code();
 }
 
-/* What this libhdf5 is too old for, or what is damaged, is an array of which only the name is known. */
+/*
+ * A dataset that this libhdf5 is too old for, or that is damaged, is listed as an array with a name
+ * only.
+ */
 static int add_unopened(struct walk *walk, const char *path)
 {
     struct ferry__hdf5_set *set = ferry__io_alloc(walk->io, sizeof(*set));
@@ -244,7 +254,7 @@ static int add_unopened(struct walk *walk, const char *path)
     return set->path && set->unreadable ? add_array(walk, set) : ferry_last_error_code();
 }
 
-/* Every name of a dataset is an array, also the second one. */
+/* Every name of a dataset is an array, including further names of the same dataset. */
 static int visit_hard(struct walk *walk, const char *path)
 {
     hid_t id = H5Oopen(walk->file, path, H5P_DEFAULT);
@@ -265,7 +275,7 @@ static int visit_hard(struct walk *walk, const char *path)
     return err;
 }
 
-/* libhdf5 looks each object up from the root, and goes down on the stack. */
+/* libhdf5 looks each object up from the root and recurses on the stack. */
 #define MOST_LEVELS 100
 
 static bool is_too_deep(const char *path)
@@ -283,8 +293,7 @@ static herr_t visit(hid_t root, const char *path, const H5L_info_t *info, void *
 
     (void)root;
     if (is_too_deep(path))
-        walk->err = ferry_error_set(FERRY_EUNSUPPORTED,
-                                    "%s: %.100s...: more than %d groups, one in the other",
+        walk->err = ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.100s...: groups nest deeper than %d",
                                     walk->io->file.path, path, MOST_LEVELS);
     else if (info->type == H5L_TYPE_HARD)
         walk->err = visit_hard(walk, path);
@@ -292,7 +301,7 @@ static herr_t visit(hid_t root, const char *path, const H5L_info_t *info, void *
         walk->err = note_link(walk, path,
                               info->type == H5L_TYPE_SOFT ? "a soft link, not followed"
                                                           : "a link to another file, not followed");
-    return walk->err ? 1 : 0; /* 1 ends the walk without an error of the library's */
+    return walk->err ? 1 : 0; /* 1 ends the walk without an error of libhdf5 */
 }
 
 static bool is_caffes(hid_t file)
@@ -340,7 +349,7 @@ static int walk_all(struct ferry_io *io, bool trying)
     return err;
 }
 
-/* Where libhdf5 has written behind its buffers, closing is what crashes. */
+/* If libhdf5 has written past its buffers, closing the file crashes. */
 static void close_tried(const struct ferry_io *io)
 {
     const struct state *state = io->state;
@@ -349,7 +358,7 @@ static void close_tried(const struct ferry_io *io)
         H5Fclose(state->file);
 }
 
-/* And lets libhdf5 do what reading the values will ask of it. */
+/* Also makes libhdf5 do the work that reading the values will require. */
 static int try_all(struct ferry_io *io)
 {
     int err = walk_all(io, true);

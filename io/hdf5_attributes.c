@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a header of the oldest format, which every version of libhdf5 reads, has room for. */
+/* The room of an object header in the oldest format, which every version of libhdf5 reads. */
 #define LONGEST 64000
 
 struct walk {
@@ -28,7 +28,7 @@ static int fail(const struct walk *walk, const char *name, const char *what)
 
 /* ---- one ------------------------------------------------------------------------------------ */
 
-/* An attribute that is open, with its type and its shape; negative where that failed. */
+/* An open attribute with its type and its shape; negative where opening failed. */
 struct opened {
     hid_t id, type, space;
 };
@@ -52,14 +52,17 @@ static bool open_attribute(hid_t object, const char *name, struct opened *out)
         return false;
     out->space = H5Aget_space(out->id);
     type = H5Aget_type(out->id);
-    if (type >= 0) { /* one that has a name in the file becomes one that has none */
+    if (type >= 0) { /* a named type in the file is replaced by an unnamed copy */
         out->type = H5Tcopy(type);
         H5Tclose(type);
     }
     return out->type >= 0 && out->space >= 0;
 }
 
-/* The value, as libhdf5 gives it; NULL of one that has none. FERRY_ENOMEM or FERRY_EFORMAT. */
+/*
+ * The value in the form that libhdf5 returns; NULL for an attribute without a value. FERRY_ENOMEM
+ * or FERRY_EFORMAT.
+ */
 static int read_value(const struct opened *a, void **out)
 {
     hssize_t n = H5Sget_simple_extent_npoints(a->space);
@@ -91,11 +94,11 @@ static void free_value(const struct opened *a, void *value)
     free(value);
 }
 
-/* A file may claim any shape: what is longer than a header is not read. */
+/* A file may claim any shape: a value longer than a header is not read. */
 static const char *why_not(const struct opened *a, uint64_t size)
 {
     if (H5Tdetect_class(a->type, H5T_REFERENCE) != 0)
-        return "refers to a place in the old file";
+        return "refers to an address in the old file";
     return size > LONGEST ? "is longer than 64000 bytes" : NULL;
 }
 
@@ -149,11 +152,11 @@ static int see_object(struct walk *walk, const char *path)
 
     walk->path = path;
     if (object < 0) {
-        walk->err = fail(walk, "*", "what it is of cannot be opened");
+        walk->err = fail(walk, "*", "the object cannot be opened");
     } else {
         result = H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, see_attribute, walk);
         if (result < 0 && !walk->err)
-            walk->err = fail(walk, "*", "they cannot be listed");
+            walk->err = fail(walk, "*", "the attributes cannot be listed");
     }
     if (object >= 0)
         H5Oclose(object);

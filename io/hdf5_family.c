@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where the name of the driver that wrote the file is, if it was not the usual one. */
+/* The first bytes, which name the driver that wrote the file if it was not the default one. */
 #define BEGINNING 512
 
-static const char advice[] = "open them together with h5py's driver \"family\", or join them by "
+static const char advice[] = "open them together with h5py's driver \"family\", or join them with "
                              "h5repart";
 
 bool ferry__hdf5_family_begins(const unsigned char *bytes, uint64_t size)
@@ -45,7 +45,10 @@ static bool is_first(const char *path)
     return got > 0 && ferry__hdf5_family_begins(bytes, (uint64_t)got);
 }
 
-/* "x%05d.h5" and "x%d.h5": the number at `digits` becomes 0, as long as it was or one digit long. */
+/*
+ * "x%05d.h5" and "x%d.h5": the number at `digits` becomes 0, with the same length or with one
+ * digit.
+ */
 static bool find_first(const char *path, size_t digits, size_t length, char *out)
 {
     memcpy(out, path, digits);

@@ -17,7 +17,7 @@ bool ferry__hdf5_filter_known(unsigned id)
            id == LZF;
 }
 
-/* As The HDF Group registers them. */
+/* The numbers that The HDF Group has registered. */
 const char *ferry__hdf5_filter_name(unsigned id)
 {
     static const struct {
@@ -37,9 +37,9 @@ const char *ferry__hdf5_filter_name(unsigned id)
     return NULL;
 }
 
-/* ---- one by one ----------------------------------------------------------------------------- */
+/* ---- single filters ------------------------------------------------------------------------- */
 
-/* Sums of 16-bit words, the first byte of each the upper one; a last odd byte is an upper one too. */
+/* Sums of big-endian 16-bit words; a last odd byte is the upper byte of a word. */
 static uint32_t fletcher32(const unsigned char *bytes, uint64_t size)
 {
     uint32_t first = 0, second = 0;
@@ -59,7 +59,7 @@ static bool same_sums(uint32_t a, uint32_t b)
     return (a >> 16) % 65535 == (b >> 16) % 65535 && (a & 0xffff) % 65535 == (b & 0xffff) % 65535;
 }
 
-/* libhdf5 before 1.6.3 wrote each half of the checksum the other way round. */
+/* libhdf5 before 1.6.3 swapped the bytes of each half of the checksum. */
 bool ferry__hdf5_checksum_fits(const unsigned char *bytes, uint64_t size)
 {
     const unsigned char *c = bytes + size;
@@ -80,10 +80,13 @@ static const char *inflate_all(const unsigned char *bytes, uint64_t size, unsign
         return "";
     failed = ferry__inflate_read(inflate, out, (size_t)out_size);
     ferry__inflate_close(inflate);
-    return failed ? "its deflated bytes are damaged, or end early" : NULL;
+    return failed ? "its deflated bytes are damaged or truncated" : NULL;
 }
 
-/* The first bytes of all elements stand first, then the second ones; what is left over is not moved. */
+/*
+ * The first bytes of all elements come first, then all second bytes, and so on; bytes after the
+ * last whole element are not moved.
+ */
 static void unshuffle(const unsigned char *bytes, uint64_t size, uint64_t element,
                       unsigned char *out)
 {
@@ -95,11 +98,11 @@ static void unshuffle(const unsigned char *bytes, uint64_t size, uint64_t elemen
     memcpy(out + n * element, bytes + n * element, (size_t)(size - n * element));
 }
 
-/* ---- one after the other -------------------------------------------------------------------- */
+/* ---- chains of filters ---------------------------------------------------------------------- */
 
 /*
- * What stands in `from` goes to `to`, where `room` bytes fit; *size becomes that of what is there then,
- * which for one that is compressed has to be `want`.
+ * Undoes one filter from `from` into `to`, which has `room` bytes; *size becomes the size of the
+ * result, which must be `want` for a compressing filter.
  */
 static const char *undo(unsigned id, uint64_t element, const unsigned char *from, unsigned char *to,
                         uint64_t room, uint64_t *size, uint64_t want)
@@ -111,7 +114,7 @@ static const char *undo(unsigned id, uint64_t element, const unsigned char *from
     else if (id == SHUFFLE)
         want = *size;
     if (want > room)
-        return "it is longer than the dataset says";
+        return "it is longer than the dataset's header claims";
     if (id == DEFLATE)
         wrong = inflate_all(from, *size, to, want);
     else if (id == LZF)
@@ -128,7 +131,9 @@ static const char *undo(unsigned id, uint64_t element, const unsigned char *from
     return wrong;
 }
 
-/* What a filter that compresses began with: `size` bytes and the checksums of those before it. */
+/*
+ * The input size of a compressing filter: `size` bytes and the checksums of the filters before it.
+ */
 static uint64_t size_before(const struct ferry__hdf5_filters *f, uint32_t mask, unsigned i,
                             uint64_t size)
 {
@@ -172,7 +177,7 @@ const char *ferry__hdf5_unfilter(const struct ferry__hdf5_filters *filters, uint
         next = !next;
     }
     if (!wrong && raw_size != size)
-        wrong = "it is not as long as the dataset says";
+        wrong = "its size is not the one in the dataset's header";
     if (!wrong && from == raw)
         memcpy(out, from, (size_t)size);
     free(turn[0]);

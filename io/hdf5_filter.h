@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The filters that a chunk went through, undone here: libhdf5 itself believes the sizes that a damaged
- * chunk claims, and takes memory for whatever it makes of it.
+ * The filters of a chunk are undone in ferry: libhdf5 trusts the sizes that a damaged chunk claims
+ * and allocates as much memory as it decodes to.
  */
 #ifndef FERRY_IO_HDF5_FILTER_H
 #define FERRY_IO_HDF5_FILTER_H
@@ -9,31 +9,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FERRY__HDF5_FILTERS 32 /* that a dataset may have; the format's limit */
+#define FERRY__HDF5_FILTERS 32 /* filters of a dataset; the format's limit */
 
-/* In the order in which they were applied. */
+/* In the order in which they were applied when the file was written. */
 struct ferry__hdf5_filters {
     unsigned count;
     unsigned id[FERRY__HDF5_FILTERS];
-    uint64_t element; /* bytes, that shuffle takes apart */
+    uint64_t element; /* bytes of an element, for the shuffle filter */
 };
 
-/* Whether it can be undone here. */
+/* Whether ferry can undo the filter. */
 bool ferry__hdf5_filter_known(unsigned id);
 
-/* LZF's number, which libhdf5 has no name for. */
+/* LZF's number, for which libhdf5 has no constant. */
 #define FERRY__HDF5_LZF 32000
 
-/* Bytes of a checksum, behind those that it is of; and whether it is right. */
+/* The bytes of a checksum, which follows the bytes that it covers; and whether it is correct. */
 #define FERRY__HDF5_CHECKSUM 4
 bool ferry__hdf5_checksum_fits(const unsigned char *bytes, uint64_t size);
 
-/* "Blosc"; NULL for a number that is registered for none that this knows. */
+/* The name, "Blosc" for example; NULL for an unknown number. */
 const char *ferry__hdf5_filter_name(unsigned id);
 
 /*
- * Undoes them, but those of which `mask` has a bit: from `raw` to exactly `size` bytes at `out`; takes
- * twice `size` besides. NULL, or what is wrong with the chunk; "" for want of memory.
+ * Undoes the filters whose bits in `mask` are clear: from `raw` to exactly `size` bytes at `out`;
+ * allocates twice `size` temporarily. Returns NULL, or a description of the damage, or "" without
+ * memory.
  */
 const char *ferry__hdf5_unfilter(const struct ferry__hdf5_filters *filters, uint32_t mask,
                                  const unsigned char *raw, uint64_t raw_size, unsigned char *out,

@@ -6,13 +6,16 @@
 
 #include <string.h>
 
-/* Bytes that are decoded at a time. */
+/* Bytes that are decoded in one step. */
 #define PIECE 65536
 
-/* The filters that are not masked, in the one order that is undone here: shuffle, compress, sum. */
+/*
+ * The filters that are not masked, in the only order that is undone here: shuffle, compression,
+ * checksum.
+ */
 struct plan {
     bool shuffled, summed;
-    unsigned compressor; /* 0: none */
+    unsigned compressor; /* 0: not compressed */
 };
 
 static int fail(const struct ferry__hdf5_large *self, const char *what)
@@ -56,7 +59,7 @@ static bool make_plan(const struct ferry__hdf5_set *set, uint32_t mask, struct p
     return true;
 }
 
-/* ---- what was compressed -------------------------------------------------------------------- */
+/* ---- the decompressed bytes ----------------------------------------------------------------- */
 
 static uint64_t size_of(const struct ferry__hdf5_large *self)
 {
@@ -75,7 +78,7 @@ static int inflate_all(struct ferry__hdf5_large *self, const unsigned char *raw,
         size_t n = left < PIECE ? (size_t)left : PIECE;
 
         if (ferry__inflate_read(inflate, bytes, n) != 0)
-            err = fail(self, "its deflated bytes are damaged, or end early");
+            err = fail(self, "its deflated bytes are damaged or truncated");
         else
             err = ferry__scratch_write(&self->scratch, bytes, n);
         left -= n;
@@ -89,7 +92,7 @@ static int take_lzf(void *arg, const unsigned char *bytes, size_t size)
     struct ferry__hdf5_large *self = arg;
 
     if (size > size_of(self) - self->scratch.size)
-        return fail(self, "it is longer than the dataset says");
+        return fail(self, "it is longer than the dataset's header claims");
     return ferry__scratch_write(&self->scratch, bytes, size);
 }
 
@@ -124,7 +127,8 @@ int ferry__hdf5_large_begin(struct ferry__hdf5_large *self, const struct ferry_i
     if (!plan.compressor) {
         self->bytes = raw;
         return raw_size == size_of(self) ? FERRY_OK
-                                         : fail(self, "it is not as long as the dataset says");
+                                         : fail(self, "its size is not the one in the dataset's "
+                                                      "header");
     }
     err = ferry__scratch_begin(&self->scratch, io->file.path);
     if (err)
@@ -133,7 +137,7 @@ int ferry__hdf5_large_begin(struct ferry__hdf5_large *self, const struct ferry_i
                                               : inflate_all(self, raw, raw_size);
 }
 
-/* ---- what was shuffled ---------------------------------------------------------------------- */
+/* ---- the unshuffled bytes ------------------------------------------------------------------- */
 
 static int copy(const struct ferry__hdf5_large *self, uint64_t at, size_t n, unsigned char *out)
 {

@@ -8,12 +8,12 @@
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static H5E_auto2_t printer; /* the program's own setting, put back when we leave */
+static H5E_auto2_t printer; /* the program's own setting, restored by leave */
 static void *printer_arg;
 
 /*
- * In a program with more rights than its caller: the library would load what these name, and reads
- * them when it is first called.
+ * For a program with more rights than its caller: libhdf5 loads the files that these variables
+ * name, and reads the variables at its first call.
  */
 static void forget_variables(void)
 {
@@ -26,15 +26,19 @@ static void forget_variables(void)
 }
 
 /*
- * What it could not let go of in a damaged file libhdf5 prints when the process ends, unless errors
- * are not printed. It still ends, and so closes files that the program has left open.
+ * When the process ends, libhdf5 prints an error for each object of a damaged file that it could
+ * not release, unless printing is off. libhdf5 still runs its own exit handler and closes files
+ * that the program has left open.
  */
 static void end_quietly(void)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
-/* What is registered last runs first: before libhdf5's own, which it registers when it begins. */
+/*
+ * Exit handlers run in reverse order of registration: this one runs before libhdf5's own, which the
+ * library registers when it is initialized.
+ */
 static void begin(void)
 {
     forget_variables();
@@ -73,7 +77,9 @@ static herr_t take_reason(unsigned n, const H5E_error2_t *error, void *arg)
     return 0;
 }
 
-/* The walk goes from the call that failed to the cause: the last one heard says the most. */
+/*
+ * The walk goes from the call that failed down to the cause: the last entry is the most specific.
+ */
 const char *ferry__hdf5_reason(char *buf, size_t size)
 {
     struct reason reason = { buf, size };
@@ -101,7 +107,10 @@ void ferry__hdf5_header_close(const struct ferry__hdf5_header *header)
         H5Pclose(header->plist);
 }
 
-/* binary16: one sign bit, 5 bits of exponent, 10 of mantissa; libhdf5 1.10 has none of its own. */
+/*
+ * binary16: one sign bit, 5 bits of exponent, 10 of mantissa; libhdf5 1.10 has no such predefined
+ * type.
+ */
 static hid_t half_type(int native)
 {
     hid_t type = H5Tcopy(native ? H5T_NATIVE_FLOAT : H5T_IEEE_F32LE);
@@ -138,7 +147,7 @@ hid_t ferry__hdf5_type(ferry_dtype dtype, int native)
     }
 }
 
-/* As h5py writes Booleans: a byte that is FALSE or TRUE. */
+/* h5py's type for Booleans: an enumeration of one byte with FALSE and TRUE. */
 static hid_t bool_type(void)
 {
     hid_t type = H5Tenum_create(H5T_STD_I8LE);
@@ -170,7 +179,7 @@ hid_t ferry__hdf5_stored_type(enum ferry__storage storage, ferry_dtype dtype)
     }
 }
 
-/* The same but for the order of bytes. */
+/* The same type except for byte order. */
 static bool same_type(hid_t type, enum ferry__storage storage, ferry_dtype dtype)
 {
     hid_t candidate = ferry__hdf5_stored_type(storage, dtype);

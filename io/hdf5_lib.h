@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libhdf5, as the reader and the writer use it: one call at a time, since its usual build is not
- * safe for threads, and without its habit of printing errors.
+ * Access to libhdf5 for the reader and the writer: one call at a time, since the usual build of
+ * libhdf5 is not thread-safe, and without its printing of errors.
  */
 #ifndef FERRY_IO_HDF5_LIB_H
 #define FERRY_IO_HDF5_LIB_H
@@ -10,34 +10,37 @@
 
 #include <hdf5.h>
 
-/* Around every use of the library; they do not nest. */
+/* Called around every use of the library; the pair does not nest. */
 void ferry__hdf5_enter(void);
 void ferry__hdf5_leave(void);
 
-/* A dataset's type, space and list of properties; each negative where libhdf5 has none. */
+/* A dataset's type, space and property list; each is negative if libhdf5 has none. */
 struct ferry__hdf5_header {
     hid_t type, space, plist;
 };
 
-/* Those of a dataset; false if one is missing. Close them in any case. */
+/* Opens the three of a dataset; false if one is missing. Close them in any case. */
 bool ferry__hdf5_header_open(hid_t set, struct ferry__hdf5_header *out);
 void ferry__hdf5_header_close(const struct ferry__hdf5_header *header);
 
-/* The library's own words for what went wrong last; "unknown" if it has none. */
+/* libhdf5's description of the last error; "unknown" if it has none. */
 const char *ferry__hdf5_reason(char *buf, size_t size);
 
-/* A type of the library for a dtype, little-endian or native; negative on failure. H5Tclose it. */
+/*
+ * The libhdf5 type of a dtype, little-endian or native; negative on failure. Close it with
+ * H5Tclose.
+ */
 hid_t ferry__hdf5_type(ferry_dtype dtype, int native);
 
-/* The library's type for a dtype or a storage, little-endian; negative where it has none. */
+/* The libhdf5 type of a dtype or a storage, little-endian; negative if there is none. */
 hid_t ferry__hdf5_stored_type(enum ferry__storage storage, ferry_dtype dtype);
 
-/* What one element of a type of the library is to ferry. */
+/* ferry's description of one element of a libhdf5 type. */
 struct ferry__hdf5_element {
     ferry_dtype dtype;
-    enum ferry__storage storage; /* FERRY__STORED_OTHERWISE: nothing that it could read */
-    size_t size;                 /* bytes, in any case */
-    bool swap;                   /* not this machine's byte order */
+    enum ferry__storage storage; /* FERRY__STORED_OTHERWISE: ferry cannot read it */
+    size_t size;                 /* bytes, always set */
+    bool swap;                   /* not in this machine's byte order */
     const char *word;            /* "string", "compound" …: the kind of type */
 };
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Without libhdf5 its files are still known for what they are.
- */
+/* Without libhdf5, HDF5 files are still recognized. */
 #include "reader.h"
 
 #include <string.h>

@@ -14,21 +14,18 @@
 #include <unistd.h>
 
 /*
- * Seconds that the child may take, and those of processor time in a small file and for each 8 MiB:
- * there 15,000 datasets have room, the walk of which takes less than half a second.
+ * Limits of the child: seconds of time, seconds of processor time for a small file, and for each 8
+ * MiB. 15,000 datasets need less than half a second.
  */
 #define PATIENCE      60
 #define LEAST_SECONDS 5
 #define SECOND_BYTES  (8u * 1024 * 1024)
 
-/*
- * Of address space: the text lies in the file once, and in the library's memory and in the result a
- * few times.
- */
+/* Address space: libhdf5's memory and the result hold the text of the file a few times. */
 #define LEAN_BYTES (64u * 1024 * 1024)
 #define LEAN_TIMES 4
 
-/* What the child has found; less than a pipe takes in one piece. */
+/* The child's result; small enough for one atomic write to a pipe. */
 struct verdict {
     int err;
     char message[1024];
@@ -37,10 +34,10 @@ struct verdict {
 /* ---- the child ------------------------------------------------------------------------------ */
 
 static bool is_child;
-static struct rlimit usual; /* of its address space */
-static rlim_t file_needs;   /* more of that than it has */
+static struct rlimit usual; /* the original limit of the address space */
+static rlim_t file_needs;   /* the file needs more address space than the limit allows */
 
-/* What this process has of it, in bytes; 0 where the system does not say. */
+/* The address space of this process in bytes; 0 if the system does not report it. */
 static rlim_t address_space(void)
 {
     FILE *file = fopen("/proc/self/statm", "re");
@@ -71,7 +68,7 @@ void ferry__hdf5_lean_end(void)
         setrlimit(RLIMIT_AS, &usual);
 }
 
-/* Whatever the program does on a crash is not for this one: it dies of it, silently. */
+/* The child does not run the program's crash handlers: it dies of the signal, without output. */
 static void stand_alone(const struct ferry_io *io)
 {
     static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM, SIGXCPU };
@@ -106,7 +103,7 @@ static void run_child(struct ferry_io *io, int (*walk)(struct ferry_io *io), int
     do
         wrote = write(to, &verdict, sizeof(verdict));
     while (wrote < 0 && errno == EINTR);
-    _exit(0); /* nothing of the program's own is to run here */
+    _exit(0); /* exit handlers of the program do not run here */
 }
 
 /* ---- this process --------------------------------------------------------------------------- */
@@ -128,7 +125,7 @@ static bool read_verdict(int from, struct verdict *out)
     return true;
 }
 
-/* A program that waits for any child may have waited for this one: then there is no status. */
+/* A program that waits for any child may have collected this one: then there is no exit status. */
 static int wait_for(pid_t child)
 {
     int status = 0;
@@ -142,8 +139,8 @@ static int wait_for(pid_t child)
 static int ended_badly(const struct ferry_io *io, int deadly)
 {
     if (deadly == SIGALRM || deadly == SIGXCPU || deadly == SIGKILL)
-        return ferry_error_set(
-            FERRY_EFORMAT, "%s: libhdf5 does not come to an end with its headers", io->file.path);
+        return ferry_error_set(FERRY_EFORMAT, "%s: libhdf5 does not finish reading its headers",
+                               io->file.path);
     return ferry_error_set(FERRY_EFORMAT, "%s: is damaged: libhdf5 crashes on its headers (%s)",
                            io->file.path, deadly ? strsignal(deadly) : "signal unknown");
 }
@@ -163,8 +160,8 @@ int ferry__hdf5_prove(struct ferry_io *io, int (*walk)(struct ferry_io *io))
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
-        return ferry_error_set(FERRY_EIO, "%s: a process to read its headers in: %s", io->file.path,
-                               strerror(errno));
+        return ferry_error_set(FERRY_EIO, "%s: cannot start a process that reads its headers: %s",
+                               io->file.path, strerror(errno));
     }
     complete = read_verdict(ends[0], &verdict);
     close(ends[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A file that nobody vouches for is first walked by a child of this process, so that what libhdf5
- * makes of damaged headers ends the child.
+ * A file that is not trusted is first walked by a child process, so that a crash of libhdf5 on
+ * damaged headers ends only the child.
  */
 #ifndef FERRY_IO_HDF5_PROOF_H
 #define FERRY_IO_HDF5_PROOF_H
@@ -9,15 +9,17 @@
 #include "reader.h"
 
 /*
- * Lets a child do `walk(io)`, which must not be undone there. Its error, or FERRY_EFORMAT where it
- * crashed or did not come to an end. Inside enter and leave.
+ * Runs `walk(io)` in a child process; the walk does not need to release its results there. Returns
+ * the walk's error, or FERRY_EFORMAT if the child crashed or did not finish. Called between enter
+ * and leave.
  */
 int ferry__hdf5_prove(struct ferry_io *io, int (*walk)(struct ferry_io *io));
 
 /*
- * Around what libhdf5 reads by a length that stands in the file: in between the child gets no more
- * memory than a file of that size can need. Nothing at all where no child runs. What fails in
- * between is damage, as this process would not be held back.
+ * Called around operations in which libhdf5 allocates by a length in the file: between them the
+ * child's address space is limited to the needs of a file of that size. No effect outside of the
+ * child. A failure between them means damage only if this process would not fail for the same
+ * limit.
  */
 void ferry__hdf5_lean_begin(void);
 void ferry__hdf5_lean_end(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Values of a dataset. Chunks come as they are stored and are decoded here, one at a time, into the
- * stretch of elements that is wanted; a band of them, all chunks that begin at one index of the first
- * axis, is kept, since whoever reads in tiles comes back for the rest. What is too large for memory
- * goes through a file without a name.
+ * Reads the values of a dataset. Chunks are read as stored and decoded here, one at a time, into
+ * the requested range of elements. A band, all chunks with the same index on the first axis, is
+ * cached, since a program that reads in tiles returns for the rest. Chunks and bands too large for
+ * memory go through an unnamed file.
  */
 #define _GNU_SOURCE
 #include "hdf5_set.h"
@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a decoded chunk, and of a band, that are held in memory. */
+/* The largest decoded chunk, and the largest band, held in memory. */
 #define MEMORY (12u * 1024 * 1024)
 
-/* Bytes of a chunk that are taken from a file at a time. */
+/* Bytes of a chunk that are read from a file in one step. */
 #define PIECE 65536
 
 static int fail(const struct ferry_io *io, const struct ferry__hdf5_set *set, const char *what)
@@ -43,7 +43,7 @@ void ferry__hdf5_window_clear(struct ferry__hdf5_window *window)
     *window = (struct ferry__hdf5_window){ .fd = -1 };
 }
 
-/* Elements from row-major index `index` on, as far as they are wanted. */
+/* Stores the elements from row-major index `index` on, cut to the requested range. */
 static int put(const struct ferry_io *io, const struct ferry__hdf5_window *w, int64_t index,
                const unsigned char *bytes, int64_t n)
 {
@@ -73,10 +73,10 @@ struct chunk {
     const struct ferry__hdf5_window *to;
     hid_t id;
     hsize_t origin[FERRY_MAX_AXES];
-    int64_t elements; /* of a whole one; those beyond the edge are not used */
+    int64_t elements; /* of a whole chunk; elements beyond the edge of the dataset are not used */
 };
 
-/* Row by row: elements first … first + n − 1 of the chunk to where they belong. */
+/* Copies elements first … first + n − 1 of the chunk, row by row, to their places. */
 static int scatter(const struct chunk *c, const unsigned char *bytes, int64_t first, int64_t n)
 {
     const struct ferry__hdf5_set *set = c->set;
@@ -118,7 +118,7 @@ static int scatter_swapped(const struct chunk *c, unsigned char *bytes, int64_t 
     return scatter(c, bytes, first, n);
 }
 
-/* One that was never written. */
+/* The same for a chunk that was never written. */
 static int scatter_fill(const struct chunk *c)
 {
     size_t size = c->set->element.size;
@@ -128,7 +128,7 @@ static int scatter_fill(const struct chunk *c)
     int err = FERRY_OK;
 
     if (c->to->fd >= 0 && memcmp(c->set->fill, zeros, size) == 0)
-        return FERRY_OK; /* so it reads already */
+        return FERRY_OK; /* unwritten ranges already read as zeros */
     for (int64_t i = 0; i < most; i++)
         memcpy(bytes + i * (int64_t)size, c->set->fill, size);
     for (int64_t at = 0; at < c->elements && !err; at += most)
@@ -174,9 +174,11 @@ static int decode(const struct chunk *c, uint32_t mask, unsigned char *raw, uint
 
     if (c->set->plain_edges && sticks_out(c))
         mask = UINT32_MAX;
-    if (mask == UINT32_MAX || c->set->filters.count == 0) /* as it is */
+    if (mask == UINT32_MAX || c->set->filters.count == 0) /* stored without filters */
         return raw_size == size ? scatter_swapped(c, raw, 0, c->elements)
-                                : fail(c->io, c->set, "it is not as long as the dataset says");
+                                : fail(c->io, c->set,
+                                       "its size is not the one in the dataset's "
+                                       "header");
     if (size > memory_for(c->io))
         return scatter_large(c, mask, raw, raw_size);
     bytes = malloc((size_t)size);
@@ -186,7 +188,7 @@ static int decode(const struct chunk *c, uint32_t mask, unsigned char *raw, uint
     return err;
 }
 
-/* By libhdf5, whose filters it went through. */
+/* Reads a chunk through libhdf5, which undoes its filters. */
 static int read_by_library(const struct chunk *c)
 {
     uint64_t size = (uint64_t)c->elements * c->set->element.size;
@@ -229,7 +231,7 @@ static int read_chunk(const struct chunk *c)
     int err;
 
     if (H5Dget_chunk_storage_size(c->id, c->origin, &raw_size) < 0 || raw_size == 0)
-        return scatter_fill(c); /* there is none */
+        return scatter_fill(c); /* the chunk does not exist */
     if (raw_size > c->io->file.size)
         return fail(c->io, c->set, "it claims to be longer than the file");
     if (c->set->place == FERRY__HDF5_LIBRARY)
@@ -247,9 +249,9 @@ static int read_chunk(const struct chunk *c)
     return err;
 }
 
-/* ---- the chunks of a stretch ---------------------------------------------------------------- */
+/* ---- the chunks of a range ------------------------------------------------------------------ */
 
-/* Row-major index of the chunk's first element, and of its last one inside the dataset. */
+/* Row-major indices of the chunk's first element, and of its last element inside the dataset. */
 static void ends_of(const struct chunk *c, int64_t *out_first, int64_t *out_last)
 {
     int64_t step = 1;
@@ -266,7 +268,7 @@ static void ends_of(const struct chunk *c, int64_t *out_first, int64_t *out_last
     }
 }
 
-/* The next origin, in row-major order; false behind the last. */
+/* The next chunk's origin, in row-major order; false after the last. */
 static bool next_origin(struct chunk *c)
 {
     for (int i = c->set->rank - 1; i >= 0; i--) {
@@ -278,7 +280,7 @@ static bool next_origin(struct chunk *c)
     return false;
 }
 
-/* Elements of one step along the first axis. */
+/* The number of elements in one step along the first axis. */
 static int64_t inner(const struct ferry__hdf5_set *set)
 {
     int64_t n = 1;
@@ -307,7 +309,7 @@ static int fill_window(struct ferry_io *io, hid_t id, const struct ferry__hdf5_w
     return err;
 }
 
-/* The band that has the element becomes the window. */
+/* Makes the band with the element the window's contents. */
 static int keep_band(struct ferry_io *io, hid_t id, const struct ferry__hdf5_set *set, int64_t at,
                      struct ferry__hdf5_window *out)
 {
@@ -344,7 +346,7 @@ static int read_chunks(struct ferry_io *io, hid_t id, struct ferry__hdf5_window 
     size_t size = set->element.size;
     int err = FERRY_OK;
 
-    if (count == set->count) { /* each chunk once, straight to where it belongs */
+    if (count == set->count) { /* each chunk is decoded once, directly into the destination */
         const struct ferry__hdf5_window all = { set, 0, count, out, -1 };
 
         return fill_window(io, id, &all);
@@ -371,7 +373,7 @@ static int read_chunks(struct ferry_io *io, hid_t id, struct ferry__hdf5_window 
     return err;
 }
 
-/* In the header: 64 KiB at most. */
+/* Values in the header: 64 KiB at most. */
 static int read_compact(struct ferry_io *io, hid_t id, const struct ferry__hdf5_set *set,
                         int64_t start, int64_t count, void *out)
 {

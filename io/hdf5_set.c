@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A dataset's header: its type, shape, and how its values are stored. libhdf5 has parsed it; that it
- * is possible is found out here.
+ * A dataset's header: its type, shape, and the storage of its values. libhdf5 has parsed it; this
+ * file checks that it is plausible.
  */
 #include "hdf5_set.h"
 
@@ -9,9 +9,9 @@
 #include <string.h>
 
 /*
- * What a file may hold beyond its size: values that were never written read as zeros, and deflate
- * makes up to 1032 bytes of one. A shape beyond that is damaged, or would fill memory and disks; it is
- * listed, and not read.
+ * Limits of a dataset's size relative to the file: values that were never written read as zeros,
+ * and deflate makes up to 1032 bytes out of one. A larger shape is damaged, or would fill memory
+ * and disks; the dataset is listed but not read.
  */
 #define UNWRITTEN    (256u * 1024 * 1024)
 #define MOST_INFLATE 1032
@@ -32,7 +32,7 @@ static int take_shape(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t sp
     int64_t *own;
     int rank = H5Sget_simple_extent_ndims(space);
 
-    if (rank < 0 || rank > FERRY_MAX_AXES) /* the library's limit, too */
+    if (rank < 0 || rank > FERRY_MAX_AXES) /* also the limit of libhdf5 */
         return ferry_error_set(FERRY_EFORMAT, "%s: %.200s: shape: %d axes", io->file.path,
                                set->path, rank);
     H5Sget_simple_extent_dims(space, shape, NULL);
@@ -66,8 +66,8 @@ static const char *missing_filter(struct ferry_io *io, unsigned id)
     char text[200];
 
     snprintf(text, sizeof(text),
-             "filter %u (%s) is not there; where it is (%s), h5repack -f NONE undoes it", id,
-             name ? name : "unregistered",
+             "filter %u (%s) is not available; with the filter (%s), h5repack -f NONE undoes it",
+             id, name ? name : "unregistered",
              id > 255 ? "Python's hdf5plugin, or HDF5_PLUGIN_PATH" : "another build of libhdf5");
     return ferry__io_string(io, text, strlen(text));
 }
@@ -123,7 +123,7 @@ static int take_chunks(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t p
     return take_filters(io, set, plist);
 }
 
-/* What values that were never written are. */
+/* The fill value, which values that were never written have. */
 static void take_fill(struct ferry__hdf5_set *set, hid_t plist, hid_t type)
 {
     hid_t native = H5Tcopy(type);
@@ -144,7 +144,8 @@ static int take_place(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t id
     set->stored = (uint64_t)H5Dget_storage_size(id);
     set->offset = HADDR_UNDEF;
     if (layout == H5D_VIRTUAL || H5Pget_external_count(plist) != 0) {
-        set->unreadable = "its values are in other files"; /* any of the reader's could be named */
+        set->unreadable = "its values are in other files"; /* the file could name any file that
+                                                            * the reader has access to */
         return FERRY_OK;
     }
     if (layout == H5D_CHUNKED) {
@@ -160,7 +161,7 @@ static int take_place(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t id
     return FERRY_OK;
 }
 
-/* What the library takes at its word, and then copies from past the end of its own buffers. */
+/* libhdf5 trusts these sizes and would copy from past the end of its buffers. */
 static int check_storage(const struct ferry_io *io, struct ferry__hdf5_set *set)
 {
     uint64_t size = io->file.size, needed = (uint64_t)set->count * set->element.size;
@@ -168,14 +169,16 @@ static int check_storage(const struct ferry_io *io, struct ferry__hdf5_set *set)
 
     if (one_piece && set->stored < needed)
         return ferry_error_set(
-            FERRY_ESHAPE, "%s: %.200s: %llu bytes are stored, the shape takes %llu", io->file.path,
-            set->path, (unsigned long long)set->stored, (unsigned long long)needed);
+            FERRY_ESHAPE, "%s: %.200s: %llu bytes are stored, the shape requires %llu",
+            io->file.path, set->path, (unsigned long long)set->stored, (unsigned long long)needed);
     if (set->place == FERRY__HDF5_PIECE && (set->stored > size || set->offset > size - set->stored))
-        return ferry_error_set(FERRY_EFORMAT, "%s: %.200s at byte %llu: %llu bytes go past the end",
+        return ferry_error_set(FERRY_EFORMAT,
+                               "%s: %.200s at byte %llu: %llu bytes run past the "
+                               "end",
                                io->file.path, set->path, (unsigned long long)set->offset,
                                (unsigned long long)set->stored);
     if (needed > UNWRITTEN && (needed - UNWRITTEN) / MOST_INFLATE > size)
-        set->unreadable = "the shape takes far more bytes than the file can have for it";
+        set->unreadable = "the shape requires far more bytes than the file can hold";
     return FERRY_OK;
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What is known of a dataset once its header was read and checked, and reading its values.
- */
+/* The description of a dataset from its checked header, and the reading of its values. */
 #ifndef FERRY_IO_HDF5_SET_H
 #define FERRY_IO_HDF5_SET_H
 
@@ -9,12 +7,12 @@
 #include "hdf5_lib.h"
 #include "reader.h"
 
-/* Where the values are. */
+/* The location of the values. */
 enum ferry__hdf5_place {
-    FERRY__HDF5_PIECE,   /* one piece of the file */
-    FERRY__HDF5_NOWHERE, /* never written: all are the fill value */
+    FERRY__HDF5_PIECE,   /* contiguous in the file */
+    FERRY__HDF5_NOWHERE, /* never written: every element is the fill value */
     FERRY__HDF5_COMPACT, /* in the dataset's header */
-    FERRY__HDF5_CHUNKS,  /* each through the filters */
+    FERRY__HDF5_CHUNKS,  /* chunks, each with filters */
     FERRY__HDF5_LIBRARY  /* chunks through filters that only libhdf5 can undo */
 };
 
@@ -27,43 +25,44 @@ struct ferry__hdf5_set {
     enum ferry__hdf5_place place;
     haddr_t offset; /* of a PIECE */
     uint64_t stored;
-    const char *unreadable; /* NULL: it can be read */
+    const char *unreadable; /* the reason why it cannot be read; NULL: it can be read */
     int64_t *chunk;         /* dims of a chunk */
-    bool plain_edges;       /* chunks that stick out over the edge went through no filter */
+    bool plain_edges;       /* partial chunks at the edge are stored without filters */
     struct ferry__hdf5_filters filters;
-    unsigned char fill[8]; /* one element, as stored but native */
+    unsigned char fill[8]; /* one element, native byte order */
 };
 
 /*
- * Reads and checks a dataset's header; *out and all it points to are the arena's. An element type,
- * filter or place that ferry cannot read is no error: out->unreadable says which. Inside enter and leave.
+ * Reads and checks a dataset's header; *out and all that it points to belong to the arena. An
+ * element type, filter or location that ferry cannot read is not an error: out->unreadable has the
+ * reason. Called between enter and leave.
  */
 int ferry__hdf5_set_open(struct ferry_io *io, const char *path, hid_t id,
                          struct ferry__hdf5_set **out);
 
-/* Values that were decoded and may be wanted again: a stretch of one dataset, row-major. */
+/* A cache of decoded values: one range of one dataset, row-major. */
 struct ferry__hdf5_window {
-    const struct ferry__hdf5_set *of; /* NULL: none */
+    const struct ferry__hdf5_set *of; /* NULL: empty */
     int64_t start, count;
-    unsigned char *bytes; /* in memory, or else */
-    int fd;               /* in a file without a name; −1 */
+    unsigned char *bytes; /* in memory; NULL: in the file */
+    int fd;               /* of an unnamed file; −1: none */
 };
 
-/* Elements start … start + count − 1, as stored but native. Inside enter and leave. */
+/* Reads elements start … start + count − 1 in native byte order. Called between enter and leave. */
 int ferry__hdf5_set_read(struct ferry_io *io, hid_t file, struct ferry__hdf5_window *window,
                          const struct ferry__hdf5_set *set, int64_t start, int64_t count,
                          void *out);
 
 /*
- * Has libhdf5 find every chunk, and read those that only it can undo; what of it is an error will be one
- * again where values are read, so only crashes count. Inside enter and leave.
+ * Makes libhdf5 look up every chunk, and read those that only it can decode. Errors are ignored,
+ * since reading the values reports them again; only crashes matter. Called between enter and leave.
  */
 void ferry__hdf5_set_try(struct ferry_io *io, hid_t id, const struct ferry__hdf5_set *set);
 
-/* Lets go of what the window holds. */
+/* Frees the contents of the window. */
 void ferry__hdf5_window_clear(struct ferry__hdf5_window *window);
 
-/* An error about a dataset, with libhdf5's own words behind it. */
+/* Reports an error of a dataset, followed by libhdf5's own description. */
 int ferry__hdf5_fail(const struct ferry_io *io, int code, const char *path, const char *what);
 
 #endif

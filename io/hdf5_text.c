@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One of a fixed length, padded or ended by a NUL. */
+/* A string of fixed length, padded or terminated by a NUL. */
 static char *read_fixed(struct ferry_io *io, hid_t set, hid_t type)
 {
     size_t size = H5Tget_size(type);
@@ -27,17 +27,17 @@ static char *read_fixed(struct ferry_io *io, hid_t set, hid_t type)
     return out;
 }
 
-/* ---- of a variable length ------------------------------------------------------------------- */
+/* ---- strings of variable length ------------------------------------------------------------- */
 
 /*
- * The dataset holds a reference: the length, in 4 bytes, where a collection of objects begins, and
- * which of them it is, in 4 bytes. Each object has its own length. libhdf5 makes room by the first
- * length and reads by the second.
+ * The dataset holds a reference: the string's length in 4 bytes, the address of a collection of
+ * objects, and the object's index in 4 bytes. Each object has a length of its own. libhdf5
+ * allocates by the first length and reads by the second.
  */
 struct layout {
     const struct ferry__io_file *file;
-    size_t address, length; /* bytes that such a number takes */
-    hsize_t base;           /* addresses count from there */
+    size_t address, length; /* bytes of an address and of a length */
+    hsize_t base;           /* added to each address */
 };
 
 struct reference {
@@ -80,7 +80,10 @@ static uint64_t round_up(uint64_t n)
     return (n + 7) / 8 * 8;
 }
 
-/* Whether the object is there, in whatever the collection repeats, and has the length of the reference. */
+/*
+ * Whether the object exists, in the part that the collection repeats, and has the length in the
+ * reference.
+ */
 static bool agrees(const struct layout *in, const struct reference *to)
 {
     uint64_t head = round_up(8 + in->length), at = in->base + to->address, end, index, size;
@@ -104,7 +107,10 @@ static bool agrees(const struct layout *in, const struct reference *to)
     return found;
 }
 
-/* Where the reference stands in an object's header, or there is none yet, libhdf5 is asked. */
+/*
+ * Asks libhdf5 whether the reference is in an object's header, or whether there is no reference
+ * yet.
+ */
 static bool is_sound(const struct ferry_io *io, hid_t set)
 {
     haddr_t at = H5Dget_offset(set);
@@ -129,7 +135,7 @@ static int read_variable(struct ferry_io *io, const char *path, hid_t set,
 
     if (!is_sound(io, set))
         return ferry_error_set(FERRY_EFORMAT,
-                               "%s: %.200s: is damaged: its length is not that of its text",
+                               "%s: %.200s: is damaged: its length differs from that of its text",
                                io->file.path, path);
     ferry__hdf5_lean_begin();
     got = H5Dread(set, header->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text);

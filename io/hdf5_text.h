@@ -6,9 +6,9 @@
 #include "reader.h"
 
 /*
- * The text of a dataset that is one string, in the arena of `io`; NULL where it is too long to be
- * one. FERRY_EFORMAT for one of a variable length that is damaged, FERRY_ENOMEM. Inside enter and
- * leave.
+ * Reads the text of a dataset that is one string into the arena of `io`; *out is NULL if it is too
+ * long for metadata. FERRY_EFORMAT for a damaged string of variable length, FERRY_ENOMEM. Called
+ * between enter and leave.
  */
 int ferry__hdf5_text_read(struct ferry_io *io, const char *path, hid_t set,
                           const struct ferry__hdf5_header *header, char **out);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Deflated bytes, from the first to the last. zlib does it where configure found it.
- */
+/* Incremental decompression of deflated bytes, by zlib if configure found it. */
 #ifndef FERRY_IO_INFLATE_H
 #define FERRY_IO_INFLATE_H
 
@@ -13,10 +11,10 @@ struct ferry__inflate;
 /* Whether this library was built with zlib. */
 int ferry__inflate_available(void);
 
-/* `wrapped`: zlib's header and checksum stand around them. NULL without memory, or without zlib. */
+/* `wrapped`: the bytes have zlib's header and checksum. NULL without memory or without zlib. */
 struct ferry__inflate *ferry__inflate_open(const unsigned char *bytes, uint64_t size, int wrapped);
 
-/* The next `size` bytes: 0; −1 where the stream is damaged or ends before. */
+/* Decompresses the next `size` bytes: 0; −1 if the stream is damaged or ends early. */
 int ferry__inflate_read(struct ferry__inflate *self, void *out, size_t size);
 
 /* NULL is accepted. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* How deep a value that nobody wants may nest. */
+/* The nesting limit of a value that is skipped. */
 #define MAX_DEPTH 64
 
 static bool fail(struct ferry__json *json, const char *wrong)
@@ -56,7 +56,7 @@ bool ferry__json_uint64(struct ferry__json *json, uint64_t *out)
     }
     if (json->at == start || (*start == '0' && json->at - start > 1) ||
         (json->at < json->end && strchr(".eE", *json->at) && *json->at))
-        return fail(json, "no whole number from 0 on");
+        return fail(json, "not a whole number from 0 on");
     *out = value;
     return true;
 }
@@ -75,14 +75,14 @@ static bool take_hex(struct ferry__json *json, uint32_t *out)
                                                 : 16;
 
         if (digit == 16)
-            return fail(json, "four hexadecimal digits belong behind \\u");
+            return fail(json, "\\u needs four hexadecimal digits");
         value = value << 4 | digit;
     }
     *out = value;
     return true;
 }
 
-/* What stands behind \u, a surrogate pair taken as one. */
+/* Decodes the digits after \u; a surrogate pair is one character. */
 static bool take_unicode(struct ferry__json *json, uint32_t *out)
 {
     uint32_t high, low;
@@ -133,7 +133,7 @@ static bool take_escape(struct ferry__json *json, char **out)
     uint32_t c;
 
     if (json->at == json->end)
-        return fail(json, "a string without an end");
+        return fail(json, "an unterminated string");
     if (*json->at == 'u') {
         json->at++;
         if (!take_unicode(json, &c))
@@ -149,7 +149,9 @@ static bool take_escape(struct ferry__json *json, char **out)
     return true;
 }
 
-/* One character of UTF-8 that is none of the overlong, surrogate or out-of-range ones. */
+/*
+ * Decodes one character of UTF-8; overlong forms, surrogates and numbers out of range are invalid.
+ */
 static bool take_utf8(struct ferry__json *json, char **out)
 {
     const unsigned char *p = json->at;
@@ -183,7 +185,10 @@ static bool take_character(struct ferry__json *json, char **out)
     return true;
 }
 
-/* The longest that the string can become: no escape grows. 0 where it has no end. */
+/*
+ * An upper bound of the decoded length: no escape is shorter than its result. 0 for an unterminated
+ * string.
+ */
 static size_t longest(const struct ferry__json *json)
 {
     for (const unsigned char *p = json->at; p < json->end; p++) {
@@ -201,13 +206,13 @@ bool ferry__json_string(struct ferry__json *json, struct ferry__mem_arena *arena
     size_t size;
 
     if (!ferry__json_char(json, '"'))
-        return fail(json, "no string");
+        return fail(json, "not a string");
     size = longest(json);
     if (!size)
         return fail(json, "a string without an end");
     text = at = ferry__mem_alloc(arena, size);
     if (!text)
-        return fail(json, "strings take more memory than a file of this size justifies");
+        return fail(json, "strings need more memory than is plausible for a file of this size");
     while (*json->at != '"')
         if (!take_character(json, &at))
             return false;
@@ -216,26 +221,26 @@ bool ferry__json_string(struct ferry__json *json, struct ferry__mem_arena *arena
     return true;
 }
 
-/* ---- what nobody wants ---------------------------------------------------------------------- */
+/* ---- skipping values ------------------------------------------------------------------------ */
 
 static bool skip_string(struct ferry__json *json)
 {
     size_t size = longest(json);
 
     if (!size)
-        return fail(json, "a string without an end");
+        return fail(json, "an unterminated string");
     json->at += size;
     return true;
 }
 
-/* A number, true, false or null: not looked at closely, since it means nothing here. */
+/* A number, true, false or null: not checked, since the value is unused. */
 static bool skip_word(struct ferry__json *json)
 {
     const unsigned char *start = json->at;
 
     while (json->at<json->end && * json->at> ' ' && !strchr(",]}:\"[{", *json->at))
         json->at++;
-    return json->at > start || fail(json, "no value");
+    return json->at > start || fail(json, "not a value");
 }
 
 static bool skip_at(struct ferry__json *json, int depth)
@@ -256,7 +261,7 @@ static bool skip_at(struct ferry__json *json, int depth)
     while (ferry__json_more(json, close, &first)) {
         if (close == '}' &&
             (!ferry__json_char(json, '"') || !skip_string(json) || !ferry__json_char(json, ':')))
-            return fail(json, "no key");
+            return fail(json, "not a key");
         if (!skip_at(json, depth + 1))
             return false;
     }

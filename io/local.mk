@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# libferryio: files of blobs, to and from host bytes. It sees the public headers only.
+# libferryio: files of arrays, read into and written from host memory. Includes public headers only.
 
 lib_LTLIBRARIES += libferryio.la
 noinst_LTLIBRARIES += %D%/libferryioobjs.la

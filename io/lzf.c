@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A byte below 32 begins a run: so many bytes and one more are taken as they are. Any other begins a
- * copy: its upper three bits are the length less two, or 7 and a byte that is added; its lower five
- * and the next byte are how far back it lies, less one.
+ * A byte n below 32 begins a literal run of n + 1 bytes. Any other byte begins a copy: its upper
+ * three bits are the length minus two, or 7, and then a byte with the rest of the length follows;
+ * its lower five bits and the next byte are the distance minus one.
  */
 #include "lzf.h"
 
@@ -39,7 +39,8 @@ static int take_copy(struct lzf *z, unsigned control)
     length += 2;
     if (back > z->made || length > z->room - z->made)
         return 0;
-    for (; length > 0; length--, z->made++) /* the two may overlap: that is how it repeats */
+    for (; length > 0; length--, z->made++) /* source and destination may overlap, which repeats
+                                             * bytes */
         z->out[z->made] = z->out[z->made - back];
     return 1;
 }
@@ -61,7 +62,10 @@ size_t ferry__lzf_decode(const unsigned char *bytes, size_t size, unsigned char 
     return z.made;
 }
 
-/* What one step makes at most, how far back a copy reaches, and what is made before it is handed on. */
+/*
+ * The longest output of one step, the longest distance of a copy, and the size of the output passed
+ * to the sink at once.
+ */
 #define MOST  264
 #define BACK  8192
 #define PIECE 65536

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct ferry__names_slot {
-    const char *name; /* NULL: empty */
+    const char *name; /* NULL: the slot is empty */
     int64_t number;
 };
 
@@ -18,7 +18,7 @@ static uint64_t hash_of(const char *name)
     return hash ^ hash >> 32;
 }
 
-/* The slot that has the name, or the empty one where it would be. */
+/* The slot of the name, or the empty slot where it would be inserted. */
 static struct ferry__names_slot *slot_of(const struct ferry__names *names, const char *name)
 {
     uint64_t mask = names->size - 1, i = hash_of(name) & mask;
@@ -35,7 +35,7 @@ int64_t ferry__names_find(const struct ferry__names *names, const char *name)
     return slot && slot->name ? slot->number : -1;
 }
 
-/* At most half full. */
+/* Keeps the table at most half full. */
 static int grow(struct ferry__names *names)
 {
     struct ferry__names larger = { NULL, names->size ? names->size * 2 : 64, names->used };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A hash of names, to find arrays by.
- */
+/* A hash table from names to array indices. */
 #ifndef FERRY_IO_NAMES_H
 #define FERRY_IO_NAMES_H
 
@@ -12,12 +10,12 @@ struct ferry__names {
     uint64_t size, used;
 };
 
-/* The number that was added with the name; −1 if there is none. */
+/* The number stored with the name; −1 if there is none. */
 int64_t ferry__names_find(const struct ferry__names *names, const char *name);
 
 /*
- * Adds a name, which stays the caller's and has to live on, unless it is there already. Returns
- * what find would have returned before; −2 without memory.
+ * Adds a name unless it is present; the string belongs to the caller and must outlive the table.
+ * Returns the number stored before the call, −1 if there was none; −2 without memory.
  */
 int64_t ferry__names_add(struct ferry__names *names, const char *name, int64_t number);
 

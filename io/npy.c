@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A .npy file: one array without a name.
- */
+/* A .npy file: one array without a name. */
 #include "npy.h"
 #include "reader.h"
 

@@ -4,7 +4,7 @@
  *
  *     {'descr': '<f8', 'fortran_order': False, 'shape': (3, 256, 256), }
  *
- * Python 2 wrote (3L, 256L). The keys come in any order.
+ * Python 2 wrote (3L, 256L). The order of the keys is arbitrary.
  */
 #include "npy.h"
 
@@ -62,7 +62,7 @@ static bool take_char(struct text *text, char wanted)
     return true;
 }
 
-/* A string without escapes, as NumPy writes them, into `out`. */
+/* Reads a string without escapes, as NumPy writes them, into `out`. */
 static bool take_string(struct text *text, char *out, size_t size)
 {
     unsigned char quote;
@@ -92,7 +92,7 @@ static bool take_word(struct text *text, const char *word)
     return true;
 }
 
-/* 1, 0 where there is no number, FERRY_EOVERFLOW. */
+/* Reads a number: 1, 0 if there is none, FERRY_EOVERFLOW. */
 static int take_number(struct text *text, int64_t *out)
 {
     int64_t value = 0;
@@ -119,11 +119,11 @@ static int take_number(struct text *text, int64_t *out)
 
 const char *ferry__npy_unreadable(const struct ferry__npy *npy)
 {
-    return strcmp(npy->descr, "|O") == 0 ? "objects of Python, in a pickle, which may run anything"
+    return strcmp(npy->descr, "|O") == 0 ? "Python objects, in a pickle, which can execute any code"
                                          : "ferry has no such dtype";
 }
 
-/* Bytes of an element of a type that is not ours, as "<c16" and "<U3" say; 0 where they do not. */
+/* The bytes of an element of an unsupported type such as "<c16" and "<U3"; 0 if unknown. */
 static uint64_t size_of(const char *descr)
 {
     uint64_t size = 0;
@@ -161,7 +161,7 @@ static void set_type(const char *descr, struct ferry__npy *out)
         }
 }
 
-/* A structured type is a list, which is passed over: strings, numbers, brackets. */
+/* A structured type is a list of strings, numbers and brackets, which is skipped. */
 static int skip_list(struct text *text, struct ferry__npy *out)
 {
     const unsigned char *start = text->at;
@@ -200,9 +200,9 @@ static int take_descr(struct text *text, struct ferry__npy *out)
     if (text->at < text->end && *text->at == '[')
         return skip_list(text, out);
     if (!take_string(text, descr, sizeof(descr)))
-        return fail_at(text, "descr", "no string");
+        return fail_at(text, "descr", "not a string");
     if (!descr[0] || !strchr("<>=|", descr[0]) || !descr[1])
-        return fail(text->source, "descr", at, FERRY_EFORMAT, "'%s' is no type of NumPy's", descr);
+        return fail(text->source, "descr", at, FERRY_EFORMAT, "'%s' is not a NumPy type", descr);
     snprintf(out->descr, sizeof(out->descr), "%s", descr);
     set_type(descr, out);
     if (descr[0] == '|' && out->element > 1 && out->storage != FERRY__STORED_OTHERWISE)
@@ -217,19 +217,19 @@ static int take_shape(struct text *text, struct ferry__npy *out)
     bool comma = true;
 
     if (!take_char(text, '('))
-        return fail_at(text, "shape", "no tuple");
+        return fail_at(text, "shape", "not a tuple");
     out->rank = 0;
     while (!take_char(text, ')')) {
         int64_t dim;
 
         if (!comma)
-            return fail_at(text, "shape", "no comma between shape");
+            return fail_at(text, "shape", "a comma is missing in the shape");
         got = take_number(text, &dim);
         if (got < 0)
             return fail(text->source, "shape", (uint64_t)(text->at - text->source->bytes),
                         FERRY_EOVERFLOW, "dim %d does not fit 63 bits", out->rank);
         if (!got)
-            return fail_at(text, "shape", "no dim, which is a number from 0 on");
+            return fail_at(text, "shape", "a dim is not a number from 0 on");
         if (out->rank == FERRY_MAX_AXES)
             return fail(text->source, "shape", (uint64_t)(text->at - text->source->bytes),
                         FERRY_EUNSUPPORTED, "more than %d axes", FERRY_MAX_AXES);
@@ -237,7 +237,7 @@ static int take_shape(struct text *text, struct ferry__npy *out)
         comma = take_char(text, ',');
     }
     if (out->rank == 1 && !comma)
-        return fail_at(text, "shape", "a number in brackets is no tuple");
+        return fail_at(text, "shape", "a number in brackets is not a tuple");
     return FERRY_OK;
 }
 
@@ -250,16 +250,15 @@ static int take_entry(struct text *text, unsigned *has, struct ferry__npy *out)
     int err = FERRY_OK;
 
     if (!take_string(text, key, sizeof(key)))
-        return fail_at(text, "header", "no key");
+        return fail_at(text, "header", "not a key");
     bit = strcmp(key, "descr") == 0           ? HAS_DESCR
           : strcmp(key, "fortran_order") == 0 ? HAS_ORDER
           : strcmp(key, "shape") == 0         ? HAS_SHAPE
                                               : 0;
     if (!bit || *has & bit)
-        return fail_at(text, "header",
-                       bit ? "the same key twice" : "a key that is none of NumPy's");
+        return fail_at(text, "header", bit ? "the same key twice" : "an unknown key");
     if (!take_char(text, ':'))
-        return fail_at(text, "header", "no colon behind a key");
+        return fail_at(text, "header", "a colon is missing after a key");
     *has |= bit;
     if (bit == HAS_DESCR)
         err = take_descr(text, out);
@@ -279,10 +278,10 @@ static int take_dictionary(struct text *text, struct ferry__npy *out)
     int err;
 
     if (!take_char(text, '{'))
-        return fail_at(text, "header", "no dictionary");
+        return fail_at(text, "header", "not a dictionary");
     while (!take_char(text, '}')) {
         if (!comma)
-            return fail_at(text, "header", "no comma between entries");
+            return fail_at(text, "header", "a comma is missing between entries");
         err = take_entry(text, &has, out);
         if (err)
             return err;
@@ -290,11 +289,14 @@ static int take_dictionary(struct text *text, struct ferry__npy *out)
     }
     if (has != HAS_ALL)
         return fail_at(text, "header",
-                       !(has & HAS_DESCR)   ? "no descr"
-                       : !(has & HAS_ORDER) ? "no fortran_order"
-                                            : "no shape");
+                       !(has & HAS_DESCR)   ? "descr is missing"
+                       : !(has & HAS_ORDER) ? "fortran_order is missing"
+                                            : "shape is missing");
     skip_space(text);
-    return text->at == text->end ? FERRY_OK : fail_at(text, "header", "more than a dictionary");
+    return text->at == text->end ? FERRY_OK
+                                 : fail_at(text, "header",
+                                           "text follows the "
+                                           "dictionary");
 }
 
 /* ---- the header ----------------------------------------------------------------------------- */
@@ -309,18 +311,18 @@ int ferry__npy_header_size(const struct ferry__npy_source *source, uint64_t *out
     const unsigned char *b = source->bytes;
 
     if (!ferry__npy_magic(b, source->size))
-        return fail(source, "magic", 0, FERRY_EFORMAT, "is no .npy array");
+        return fail(source, "magic", 0, FERRY_EFORMAT, "is not a .npy array");
     if (source->size < 10)
-        return fail(source, "version", 6, FERRY_EFORMAT, "the header is cut off");
+        return fail(source, "version", 6, FERRY_EFORMAT, "the header is truncated");
     if (b[6] < 1 || b[6] > 3 || b[7] != 0)
-        return fail(source, "version", 6, FERRY_EUNSUPPORTED, "%u.%u is none of 1.0, 2.0, 3.0",
-                    b[6], b[7]);
+        return fail(source, "version", 6, FERRY_EUNSUPPORTED, "%u.%u is not 1.0, 2.0 or 3.0", b[6],
+                    b[7]);
     if (b[6] == 1) {
         *out = 10u + b[8] + ((uint64_t)b[9] << 8);
         return FERRY_OK;
     }
     if (source->size < 12)
-        return fail(source, "header length", 8, FERRY_EFORMAT, "the header is cut off");
+        return fail(source, "header length", 8, FERRY_EFORMAT, "the header is truncated");
     *out = 12u + b[8] + ((uint64_t)b[9] << 8) + ((uint64_t)b[10] << 16) + ((uint64_t)b[11] << 24);
     return FERRY_OK;
 }
@@ -353,6 +355,6 @@ int ferry__npy_parse(const struct ferry__npy_source *source, struct ferry__npy *
 bool ferry__npy_fits(const struct ferry__npy *npy, uint64_t size)
 {
     if (npy->storage == FERRY__STORED_OTHERWISE && npy->element == 0)
-        return true; /* pickled objects, say */
+        return true; /* of unknown size, pickled objects for example */
     return size == (uint64_t)npy->count * npy->element;
 }

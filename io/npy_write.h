@@ -12,10 +12,10 @@
 /* Writes a 1.0 header, padded so that the values are aligned to 64 bytes; returns its size. */
 size_t ferry__npy_make_header(const ferry_io_entry *entry, char out[FERRY__NPY_HEADER_MAX]);
 
-/* Whether NumPy has such a type. */
+/* Whether NumPy has a type for the storage. */
 bool ferry__npy_can_store(enum ferry__storage storage);
 
-/* NULL, or why NumPy has no such array. */
+/* NULL, or the reason why NumPy cannot hold the array. */
 const char *ferry__npy_can_hold(const ferry_io_entry *entry);
 
 #endif

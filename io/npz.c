@@ -12,32 +12,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a deflated member; NumPy itself stops at 10,000 bytes. */
+/* The largest header of a deflated member; NumPy's own limit is 10,000 bytes. */
 #define MAX_HEADER (1u << 20)
 
-/* Bytes of an array's magic. */
+/* Bytes of NumPy's magic number. */
 #define NPY_MAGIC 6
 
-/* The one deflated member that is being read, and how far it has been. */
+/* The deflated member that is being read, and the position in it. */
 struct stream {
     const struct deflated *of;
     struct ferry__inflate *inflate;
     uint64_t position;
     uint32_t crc;
-    const struct deflated *scratch_of; /* the column-major one whose values are in: */
+    const struct deflated *scratch_of; /* the column-major array whose values are in the scratch
+                                        * file: */
     struct ferry__scratch scratch;
 };
 
-/* What a deflated array remembers. */
+/* The private data of a deflated array. */
 struct deflated {
     struct ferry__zip_member member;
     uint64_t header_size;
 };
 
-/* What a stored one remembers: how far its checksum has come. */
+/* The private data of a stored array: the progress of its checksum. */
 struct stored {
     struct ferry__zip_member member;
-    int64_t next; /* the element behind those that are in crc */
+    int64_t next; /* the element after those included in crc */
     uint32_t crc;
     bool checked;
 };
@@ -85,12 +86,12 @@ static int start(struct ferry_io *io, const struct deflated *d)
                                (const char *)d->member.name);
     stream->inflate = ferry__inflate_open(d->member.bytes, d->member.stored, 0);
     if (!stream->inflate)
-        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory to inflate", io->file.path);
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory for inflating", io->file.path);
     stream->of = d;
     return FERRY_OK;
 }
 
-/* The next bytes of the member; behind the last one the checksum must be right. */
+/* Reads the next bytes of the member and checks the checksum after the last one. */
 static int take(struct ferry_io *io, void *out, size_t size)
 {
     struct stream *stream = io->state;
@@ -99,7 +100,7 @@ static int take(struct ferry_io *io, void *out, size_t size)
     if (size > d->member.size - stream->position ||
         ferry__inflate_read(stream->inflate, out, size) != 0) {
         stop(stream);
-        return damaged(io, d, "are damaged, or end early");
+        return damaged(io, d, "are damaged or truncated");
     }
     stream->crc = ferry__crc32(stream->crc, out, size);
     stream->position += size;
@@ -126,7 +127,7 @@ static int seek(struct ferry_io *io, const struct deflated *d, uint64_t position
     return err;
 }
 
-/* Where in row-major order the element behind this one in column-major order lies. */
+/* The row-major index of the next element in column-major order. */
 static int64_t next_place(const ferry_io_entry *e, int64_t *index, const int64_t *stride,
                           int64_t place)
 {
@@ -141,8 +142,8 @@ static int64_t next_place(const ferry_io_entry *e, int64_t *index, const int64_t
 }
 
 /*
- * A deflated column-major array: its elements come in the file's order, once each, and those that
- * are wanted are put where they belong.
+ * Reads a deflated column-major array: its elements arrive in the file's order, and those in the
+ * requested range are stored at their row-major positions.
  */
 static int scatter(struct ferry_io *io, const struct ferry__io_array *array, int64_t first,
                    int64_t count, unsigned char *out)
@@ -202,8 +203,9 @@ static int fill_scratch(struct ferry_io *io, const struct deflated *d)
 }
 
 /*
- * A part of a column-major array lies all over it. To inflate it anew for each part would take for
- * ever, and to keep it in memory might not fit.
+ * The elements of a part of a column-major array are spread over the whole member. Inflating it
+ * again for each part would be far too slow, and all of it might not fit into memory: a scratch
+ * file holds it.
  */
 static int read_part(struct ferry_io *io, const struct ferry__io_array *array, int64_t first,
                      int64_t count, void *out)
@@ -261,8 +263,8 @@ static int check_end(const struct ferry_io *io, struct stored *s, uint32_t crc)
 }
 
 /*
- * The checksum is one of the whole member: it is known once all was read, at once or piece after
- * piece. A piece out of the middle is not worth reading the rest.
+ * The checksum covers the whole member: it is checked once all values were read, at once or in
+ * consecutive pieces. A piece from the middle does not justify reading the rest.
  */
 static int check_stored(struct ferry_io *io, const struct ferry__io_array *array, int64_t start,
                         int64_t count, const void *out)
@@ -275,7 +277,7 @@ static int check_stored(struct ferry_io *io, const struct ferry__io_array *array
 
     if (s->checked || (start > 0 && (start != s->next || v->fortran)))
         return FERRY_OK;
-    if (!out || v->fortran) /* whose elements do not lie in the order in which they are read */
+    if (!out || v->fortran) /* the elements are not stored in the order in which they are read */
         return check_end(io, s, ferry__crc32(0, s->member.bytes, (size_t)s->member.size));
     if (start == 0)
         s->crc = ferry__crc32(0, s->member.bytes, (size_t)(v->bytes - s->member.bytes));
@@ -330,7 +332,7 @@ static struct ferry__values values_of(const struct ferry__npy *npy)
     return values;
 }
 
-/* With what is known of its values. */
+/* Completes an array with the description of its values. */
 static int complete(struct ferry_io *io, struct ferry__io_array *array,
                     const struct ferry__npy *npy, const struct ferry__values *values)
 {
@@ -368,7 +370,7 @@ static int add_stored(struct ferry_io *io, const char *name, const struct ferry_
     return complete(io, array, &npy, &values);
 }
 
-/* Inflates the header, and no more, to see how the values lie. */
+/* Inflates only the header, to find the layout of the values. */
 static int parse_deflated(struct ferry_io *io, const char *name, struct deflated *d,
                           struct ferry__npy *out)
 {
@@ -430,7 +432,7 @@ static int add_deflated(struct ferry_io *io, const char *name, const struct ferr
     return complete(io, array, &npy, &values);
 }
 
-/* Neither its type nor its shape is known. */
+/* Adds an array whose type and shape are unknown. */
 static int add_unreadable(struct ferry_io *io, const char *name, const struct ferry__zip_member *m,
                           const char *why)
 {
@@ -449,9 +451,12 @@ static int add_unreadable(struct ferry_io *io, const char *name, const struct fe
     return ferry__io_mark(io, array, "?", why);
 }
 
-static const char no_array[] = "is no .npy array";
+static const char no_array[] = "is not a .npy array";
 
-/* Whether a member's bytes begin as an array's; of deflated ones that are damaged an array's reader tells. */
+/*
+ * Whether a member's bytes begin with an array's magic number; damage of a deflated member is
+ * reported by the reader of an array.
+ */
 static int begins_as_array(struct ferry_io *io, const struct ferry__zip_member *m, bool *out)
 {
     struct deflated d = { .member = *m };
@@ -480,7 +485,7 @@ static bool ends_with(const struct ferry__zip_member *m, const char *end)
     return m->name_size >= size && memcmp(m->name + m->name_size - size, end, size) == 0;
 }
 
-/* What is not called an array may be one all the same, as NumPy sees it. */
+/* A member whose name does not end in ".npy" may still be an array, as in NumPy. */
 static int add_other(struct ferry_io *io, const char *name, const struct ferry__zip_member *m)
 {
     bool array;
@@ -515,7 +520,7 @@ static int add_member(struct ferry_io *io, const struct ferry__zip_member *m)
     return m->method == FERRY__ZIP_DEFLATED ? add_deflated(io, name, m) : add_stored(io, name, m);
 }
 
-/* An archive of other things only is no .npz. */
+/* An archive without any array is not a .npz file. */
 static int check_any(const struct ferry_io *io)
 {
     for (const struct ferry__io_array *array = io->first; array; array = array->next)
@@ -523,8 +528,8 @@ static int check_any(const struct ferry_io *io)
             return FERRY_OK;
     return io->count == 0 ? FERRY_OK
                           : ferry_error_set(FERRY_EFORMAT,
-                                            "%s: format at byte 0: is a zip archive without "
-                                            "arrays of NumPy's (.npy): unpack it first",
+                                            "%s: format at byte 0: is a zip archive without NumPy "
+                                            "arrays (.npy): unpack it first",
                                             io->file.path);
 }
 

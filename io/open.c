@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading for the program: which format a file is, and its arrays, whatever the format.
+ * The program's interface for reading: detects a file's format and lists its arrays, for all
+ * formats.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "foreign.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory for names and shapes: twice the file, and this for small ones. */
+/* Memory for names and shapes: twice the file's size, plus this for small files. */
 #define ARENA_SLACK (48u * 1024 * 1024)
 
 static const struct ferry__io_reader *const readers[] = {
@@ -60,11 +61,11 @@ static int make_table(struct ferry_io *io)
     return FERRY_OK;
 }
 
-/* UTF-8 without controls, as far as it is looked at. */
+/* Whether the examined bytes are UTF-8 without control characters. */
 static bool is_text(const struct ferry__io_file *file)
 {
     uint64_t n = file->size < 256 ? file->size : 256;
-    unsigned rest = 0; /* bytes that belong to the character before */
+    unsigned rest = 0; /* continuation bytes that the current character still needs */
 
     for (uint64_t i = 0; i < n; i++) {
         unsigned char c = file->bytes[i];
@@ -84,14 +85,15 @@ static int unknown_format(const struct ferry__io_file *file)
         return ferry_error_set(
             FERRY_EFORMAT, "%s: format at byte 0: is text; weights are binary files", file->path);
     return ferry_error_set(FERRY_EFORMAT,
-                           "%s: format at byte 0: is none of Caffe's, NumPy's, PyTorch's, "
-                           "safetensors, HDF5",
+                           "%s: format at byte 0: not a format of Caffe, NumPy, PyTorch, "
+                           "safetensors or HDF5",
                            file->path);
 }
 
 /*
- * An archive and a message of protobuf may be anybody's; the others' beginnings are their own. What has
- * the fields of Caffe's is not looked at for what others begin with: that may be a part of its name.
+ * Zip archives and protobuf messages are used by many programs; the other formats have magic
+ * numbers of their own. A message with Caffe's fields is not checked for other programs' magic
+ * numbers, since its name may contain one.
  */
 static int refuse_foreign(const struct ferry_io *io)
 {
@@ -116,21 +118,21 @@ static int find_reader(struct ferry_io *io)
             io->reader = readers[i];
     }
     err = refuse_foreign(io);
-    if (err) /* what was not opened is not closed */
+    if (err) /* the reader was not opened and must not be closed */
         io->reader = NULL;
     else if (!io->reader)
         err = unknown_format(&io->file);
     return err;
 }
 
-/* With open_file: a file that another one names. */
+/* A flag for open_file: a file that an index names. */
 #define PART (1u << 31)
 
 static int open_part(const char *path, ferry_io **out);
 
 static const struct ferry__io_parts parts = { open_part, ferry_io_entry_find, ferry_io_close };
 
-/* Takes over the file, whatever the result. */
+/* Takes ownership of the file, even on failure. */
 static int open_file(struct ferry__io_file *file, unsigned flags, ferry_io **out)
 {
     struct ferry_io *io = calloc(1, sizeof(*io));
@@ -250,7 +252,7 @@ int64_t ferry_io_metadata_count(const ferry_io *io)
     return io ? io->metadata_count : 0;
 }
 
-/* NULL outside. */
+/* NULL if the index is out of range. */
 static const struct ferry__io_metadata *metadata_at(const ferry_io *io, int64_t index)
 {
     return index < 0 || index >= io->metadata_count ? NULL : io->metadata_table[index];

@@ -15,7 +15,9 @@
 
 #define BUFFER_SIZE (256u * 1024)
 
-/* The disk is kept busy while the rest is still being computed, so that the last sync is short. */
+/*
+ * Written pages are sent to the disk while the rest is computed, so that the final sync is short.
+ */
 #define FLUSH_STEP (32u * 1024 * 1024)
 
 static int fail(const struct ferry__io_out *out, const char *what)
@@ -26,7 +28,7 @@ static int fail(const struct ferry__io_out *out, const char *what)
 
 /* ---- open ----------------------------------------------------------------------------------- */
 
-/* Of a link, the file that it names is replaced; the link stays. */
+/* For a symbolic link, the target is replaced and the link stays. */
 static char *real_path(const char *path)
 {
     char *real = realpath(path, NULL);
@@ -48,7 +50,7 @@ static char *shown_path(const char *path)
     return shown;
 }
 
-/* The folder of a path, "" for the working one, with a slash behind it. */
+/* The folder of a path with a trailing slash, "" for the working directory. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -65,7 +67,7 @@ static int check_target(const struct ferry__io_out *out, mode_t *mode)
         return FERRY_OK;
     if (!S_ISREG(info.st_mode))
         return ferry_error_set(FERRY_EINVAL, "%s: %s", out->shown,
-                               S_ISDIR(info.st_mode) ? "is a directory" : "is no regular file");
+                               S_ISDIR(info.st_mode) ? "is a directory" : "is not a regular file");
     *mode = info.st_mode & 07777;
     return FERRY_OK;
 }
@@ -73,7 +75,7 @@ static int check_target(const struct ferry__io_out *out, mode_t *mode)
 static int open_unnamed(const char *folder)
 {
 #ifdef O_TMPFILE
-    /* Without /proc it could not be given a name later. */
+    /* Without /proc the file could not be named later. */
     if (access("/proc/self/fd", X_OK) == 0)
         return open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
 #endif
@@ -81,7 +83,7 @@ static int open_unnamed(const char *folder)
     return -1;
 }
 
-/* A name that nobody else has: the process, and a count. */
+/* A unique name: it contains the process id and a counter. */
 static char *temporary_name(const char *path, const char *folder)
 {
     static unsigned count;
@@ -136,7 +138,7 @@ static int open_file(struct ferry__io_out *out, int named, mode_t mode)
         err = ferry_error_set(errno == ENOMEM ? FERRY_ENOMEM : FERRY_EIO,
                               "%s: creating a file beside it: %s", out->shown, strerror(errno));
     else if (mode && fchmod(out->fd, mode) != 0)
-        err = fail(out, "taking over its permissions");
+        err = fail(out, "copying its permissions");
     free(folder);
     return err;
 }
@@ -191,7 +193,7 @@ static int write_all(struct ferry__io_out *out, const unsigned char *bytes, uint
     return FERRY_OK;
 }
 
-/* What the buffer holds ends at the position. */
+/* Writes the buffer, whose last byte is at the position. */
 static int empty_buffer(struct ferry__io_out *out)
 {
     uint64_t used = out->used;
@@ -266,7 +268,7 @@ int ferry__io_out_seek(struct ferry__io_out *out, uint64_t position)
 
 /* ---- commit --------------------------------------------------------------------------------- */
 
-/* An unnamed file gets its name here; rename can then replace what is at the path in one step. */
+/* Gives an unnamed file a name; rename then replaces the file at the path atomically. */
 static int give_name(struct ferry__io_out *out, const char *folder)
 {
     char self[64];
@@ -287,7 +289,9 @@ static int give_name(struct ferry__io_out *out, const char *folder)
     return fail(out, "naming the file");
 }
 
-/* The rename itself is on the disk only once the folder is. Some file systems cannot sync one. */
+/*
+ * The rename is on the disk only once the folder is synced. Some file systems cannot sync a folder.
+ */
 static void sync_folder(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -326,7 +330,7 @@ int ferry__io_out_commit(struct ferry__io_out *out)
         err = fail(out, "syncing");
     if (!err)
         err = publish(out);
-    ferry__io_out_discard(out); /* once renamed there is no temporary name to remove */
+    ferry__io_out_discard(out); /* after the rename there is no temporary name to remove */
     return err;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The machine of Python's pickletools, protocols 2 to 5: a stack of values, marks on it, and a memo.
- * What an instruction takes from the stack is checked to be there; what it would import or call is not.
+ * The machine of Python's pickletools, protocols 2 to 5: a stack of values with marks, and a memo.
+ * An instruction's operands on the stack are checked; imports and calls are recorded, never
+ * executed.
  */
 #include "pickle.h"
 
@@ -11,7 +12,7 @@
 struct machine {
     struct ferry_io *io;
     const unsigned char *start, *at, *end;
-    const unsigned char *op; /* the one that runs, for messages */
+    const unsigned char *op; /* the current instruction, for messages */
     struct ferry__pickle **stack, **memo;
     uint64_t depth, stack_room, memo_room, memo_used;
     int err;
@@ -39,13 +40,13 @@ static void *arena(struct machine *m, size_t size)
 
 /* ---- bytes ---------------------------------------------------------------------------------- */
 
-/* The next `size` bytes; NULL where there are fewer. */
+/* The next `size` bytes; NULL if there are fewer. */
 static const unsigned char *take(struct machine *m, uint64_t size)
 {
     const unsigned char *bytes = m->at;
 
     if (m->err || size > (uint64_t)(m->end - m->at)) {
-        fail(m, FERRY_EFORMAT, "its argument is cut off");
+        fail(m, FERRY_EFORMAT, "its argument is truncated");
         return NULL;
     }
     m->at += size;
@@ -70,7 +71,7 @@ static const char *take_line(struct machine *m)
     char *text;
 
     if (!end || memchr(m->at, '\0', (size_t)(end - m->at))) {
-        fail(m, FERRY_EFORMAT, "no line of text");
+        fail(m, FERRY_EFORMAT, "its argument has no newline");
         return NULL;
     }
     text = ferry__io_string(m->io, m->at, (size_t)(end - m->at));
@@ -117,11 +118,11 @@ static void push(struct machine *m, struct ferry__pickle *p)
         m->stack[m->depth++] = p;
 }
 
-/* The top, which may not be a mark. */
+/* Pops the top, which may not be a mark. */
 static struct ferry__pickle *pop(struct machine *m)
 {
     if (m->err || m->depth == 0 || m->stack[m->depth - 1]->kind == FERRY__PICKLE_MARK)
-        return fail(m, FERRY_EFORMAT, "the stack has nothing for it");
+        return fail(m, FERRY_EFORMAT, "the stack is too short");
     return m->stack[--m->depth];
 }
 
@@ -140,7 +141,7 @@ static void add(struct machine *m, struct ferry__pickle *to, struct ferry__pickl
     to->number++;
 }
 
-/* What stands behind the last mark, which goes too, becomes members of `to`. */
+/* Pops the values above the last mark, and the mark, into `to`. */
 static void take_marked(struct machine *m, struct ferry__pickle *to)
 {
     uint64_t mark = m->depth;
@@ -164,7 +165,7 @@ static void push_integer(struct machine *m, int64_t value)
     push(m, p);
 }
 
-/* Up to eight bytes, two's complement; longer ones are Python's own business. */
+/* Up to eight bytes, two's complement; longer integers have no use in files of weights. */
 static void push_long(struct machine *m, uint64_t size)
 {
     const unsigned char *bytes = take(m, size);
@@ -192,7 +193,7 @@ static void push_float(struct machine *m)
     push(m, p);
 }
 
-/* A NUL ends it for ferry: names with one inside are nobody's. */
+/* A NUL ends the string for ferry: no valid name contains one. */
 static void push_string(struct machine *m, uint64_t size)
 {
     const unsigned char *bytes = take(m, size);
@@ -228,11 +229,11 @@ static void push_global(struct machine *m, const char *module, const char *name)
 static void put_memo(struct machine *m, uint64_t at)
 {
     if (m->depth == 0) {
-        fail(m, FERRY_EFORMAT, "the stack has nothing for it");
+        fail(m, FERRY_EFORMAT, "the stack is too short");
         return;
     }
-    if (at > 2 * m->memo_used + 1024) { /* writers count from 0 */
-        fail(m, FERRY_EFORMAT, "a place in the memo far behind the others");
+    if (at > 2 * m->memo_used + 1024) { /* Python numbers its memo from 0 */
+        fail(m, FERRY_EFORMAT, "an index of the memo far beyond the others");
         return;
     }
     if (at >= m->memo_room)
@@ -246,7 +247,7 @@ static void put_memo(struct machine *m, uint64_t at)
 static void get_memo(struct machine *m, uint64_t at)
 {
     if (at >= m->memo_room || !m->memo[at])
-        fail(m, FERRY_EFORMAT, "the memo has nothing there");
+        fail(m, FERRY_EFORMAT, "the memo has no such entry");
     else
         push(m, m->memo[at]);
 }
@@ -270,7 +271,7 @@ static void push_marked(struct machine *m, enum ferry__pickle_kind kind)
     push(m, p);
 }
 
-/* Members of the list or dictionary that then stands on top, or of what a call would give. */
+/* Adds members to the list or dictionary on top of the stack, or to the result of a call. */
 static void extend(struct machine *m, bool marked, int n)
 {
     struct ferry__pickle *members = make(m, FERRY__PICKLE_LIST), *of, *to, *value[2] = { NULL };
@@ -298,7 +299,7 @@ static void extend(struct machine *m, bool marked, int n)
     push(m, of);
 }
 
-/* An ordered dictionary is one; all else is noted, not called. */
+/* A call of OrderedDict becomes a dictionary; all other calls are recorded. */
 static void call(struct machine *m)
 {
     struct ferry__pickle *arguments = pop(m), *callee = pop(m), *p;
@@ -340,7 +341,7 @@ static void persistent(struct machine *m)
     if (m->err)
         return;
     if (id->kind != FERRY__PICKLE_LIST) {
-        fail(m, FERRY_EUNSUPPORTED, "a persistent id that is no tuple");
+        fail(m, FERRY_EUNSUPPORTED, "a persistent id that is not a tuple");
         return;
     }
     p->first = id->first;
@@ -365,14 +366,17 @@ static void stack_global(struct machine *m)
     if (m->err)
         return;
     if (name->kind != FERRY__PICKLE_STRING || module->kind != FERRY__PICKLE_STRING)
-        fail(m, FERRY_EFORMAT, "a name that is no string");
+        fail(m, FERRY_EFORMAT, "a name that is not a string");
     else
         push_global(m, module->text, name->text);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* What an instruction does with its argument, a number where it has one, or else the table's. */
+/*
+ * The effect of an instruction. Its argument comes from the pickle if it has one, from the table
+ * otherwise.
+ */
 typedef void (*run_fn)(struct machine *m, uint64_t argument);
 
 static void run_value(struct machine *m, uint64_t kind)
@@ -441,7 +445,7 @@ static void run_call(struct machine *m, uint64_t unused)
     call(m);
 }
 
-/* With arguments by name, too: a dictionary, which stays where what is called was given its state. */
+/* A call with keyword arguments: their dictionary is stored in the state of the call. */
 static void run_call_named(struct machine *m, uint64_t unused)
 {
     struct ferry__pickle *named = pop(m);
@@ -476,14 +480,17 @@ static void run_pop(struct machine *m, uint64_t unused)
     (void)pop(m);
 }
 
-/* The protocol, or a frame, whose bytes follow anyway. */
+/* The protocol number, or a frame, whose bytes follow inline. */
 static void run_nothing(struct machine *m, uint64_t unused)
 {
     (void)m;
     (void)unused;
 }
 
-/* `bytes` of a number behind the opcode are its argument; 0: it is `fixed`. */
+/*
+ * `bytes`: the size of the number after the opcode that is the argument; 0: the argument is
+ * `fixed`.
+ */
 static const struct {
     run_fn run;
     unsigned bytes;
@@ -525,7 +532,7 @@ static const struct {
     ['d'] = { run_marked, 0, FERRY__PICKLE_DICT },
     ['a'] = { run_extend, 0, 1 },
     ['e'] = { run_extend_marked, 0, 1 },
-    [0x8f] = { run_value, 0, FERRY__PICKLE_LIST }, /* sets are lists */
+    [0x8f] = { run_value, 0, FERRY__PICKLE_LIST }, /* sets become lists */
     [0x90] = { run_extend_marked, 0, 1 },
     [0x91] = { run_marked, 0, FERRY__PICKLE_LIST },
     ['s'] = { run_extend, 0, 2 },
@@ -546,7 +553,7 @@ static void run(struct machine *m, unsigned op)
     uint64_t argument = instructions[op].fixed;
 
     if (!instructions[op].run) {
-        fail(m, FERRY_EUNSUPPORTED, "is none that weights need");
+        fail(m, FERRY_EUNSUPPORTED, "is not used by files of weights");
         return;
     }
     if (instructions[op].bytes)
@@ -563,7 +570,7 @@ int ferry__pickle_read(struct ferry_io *io, const unsigned char *bytes, uint64_t
     while (!m.err) {
         m.op = m.at;
         if (m.at == m.end)
-            return ferry_error_set(FERRY_EFORMAT, "%s: data.pkl at byte %llu: ends without an end",
+            return ferry_error_set(FERRY_EFORMAT, "%s: data.pkl at byte %llu: has no STOP",
                                    io->file.path, (unsigned long long)(m.at - io->file.bytes));
         m.at++;
         if (*m.op == '.')

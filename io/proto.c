@@ -23,25 +23,28 @@ const struct ferry__wire_names ferry__blob_proto_names = {
 
 static const struct ferry__wire_names shape_names = { "BlobShape", { { 1, "dim" }, { 0, NULL } } };
 
-/* A repeated field of numbers: how many there are, and where if they lie in one piece. */
+/* A repeated numeric field: the number of its values, and their address if they are contiguous. */
 struct run {
-    bool there; /* be it empty */
+    bool there; /* the field occurs, perhaps empty */
     uint64_t values;
     unsigned pieces;
     const unsigned char *bytes;
-    struct ferry__field field; /* the last piece */
+    struct ferry__field field; /* the last occurrence */
 };
 
-/* What a walk over the message finds. Raw fields are kept until it is clear whose they are. */
+/*
+ * The fields found by a walk over the message. Raw fields are kept until the extension that they
+ * belong to is known.
+ */
 struct parts {
     struct ferry__blob_proto *proto;
     bool legacy;
     int64_t legacy_dims[4];
-    struct ferry__field first; /* of the message, for errors about all of it */
+    struct ferry__field first; /* the first field, for errors about the whole message */
     struct run data, diff, double_data, double_diff;
-    bool nvidia, opencl;             /* whose extension it is */
+    bool nvidia, opencl;             /* the extension in use */
     struct ferry__field bytes_of[4]; /* fields 10 to 13 with bytes */
-    uint64_t type_of[4];             /* the same as varints */
+    uint64_t type_of[4];             /* fields 10 to 13 as varints */
 };
 
 static int add_dim(const struct ferry__wire *wire, const struct ferry__field *field, uint64_t value,
@@ -93,7 +96,7 @@ static int take_legacy(const struct ferry__wire *wire, const struct ferry__field
     if (field->value > INT64_MAX)
         return ferry__wire_error(wire, field, FERRY_EFORMAT, "is negative");
     if (field->value > INT32_MAX)
-        return ferry__wire_error(wire, field, FERRY_EFORMAT, "%llu is no int32",
+        return ferry__wire_error(wire, field, FERRY_EFORMAT, "%llu is not an int32",
                                  (unsigned long long)field->value);
     parts->legacy = true;
     parts->legacy_dims[field->number - 1] = (int64_t)field->value;
@@ -109,7 +112,7 @@ static int take_run(const struct ferry__wire *wire, const struct ferry__field *f
         return ferry__wire_expect(wire, field, FERRY__WIRE_BYTES);
     if (field->size % size)
         return ferry__wire_error(wire, field, FERRY_EFORMAT,
-                                 "%llu bytes are no whole number of %llu-byte values",
+                                 "%llu bytes are not a multiple of %llu-byte values",
                                  (unsigned long long)field->size, (unsigned long long)size);
     run->there = true;
     if (field->size == 0)
@@ -121,7 +124,7 @@ static int take_run(const struct ferry__wire *wire, const struct ferry__field *f
     return FERRY_OK;
 }
 
-/* NVCaffe: 10, 11 types, 12, 13 bytes. The OpenCL branch: 10, 11, 12 bytes, 13 the type. */
+/* NVCaffe: 10, 11 are types, 12, 13 bytes. The OpenCL branch: 10, 11, 12 are bytes, 13 the type. */
 static int take_extension(const struct ferry__wire *wire, const struct ferry__field *field,
                           struct parts *parts)
 {
@@ -230,7 +233,7 @@ static int settle_run(const struct ferry__wire *wire, const struct run *run, fer
     return FERRY_OK;
 }
 
-/* What a type of the extensions' says; FERRY_F32 where there is no extension. */
+/* The dtype of an extension's type number; FERRY_F32 without an extension. */
 static int raw_dtype(const struct ferry__wire *wire, const struct parts *parts,
                      const struct ferry__field *raw, uint64_t type, ferry_dtype *out)
 {
@@ -251,13 +254,15 @@ static int settle_raw(const struct ferry__wire *wire, const struct parts *parts,
     size_t size = ferry_dtype_size(dtype);
 
     if (raw->size % size)
-        return ferry__wire_error(wire, raw, FERRY_EFORMAT, "%llu bytes are no whole number of %s",
+        return ferry__wire_error(wire, raw, FERRY_EFORMAT,
+                                 "%llu bytes are not a multiple of the "
+                                 "size of %s",
                                  (unsigned long long)raw->size, ferry_dtype_name(dtype));
     run.values = raw->size / size;
     return settle_run(wire, &run, dtype, parts->proto->count, out);
 }
 
-/* Without values the dtype is still told, by an empty field or a type. */
+/* Without values, an empty field or a type still determines the dtype. */
 static int settle(const struct ferry__wire *wire, const struct parts *parts,
                   const struct ferry__field *raw, uint64_t type, const struct run *doubles,
                   const struct run *floats, struct ferry__values *out)

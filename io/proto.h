@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * One BlobProto, found in a message but not copied out of it.
- */
+/* One BlobProto, located in a message without copying. */
 #ifndef FERRY_IO_PROTO_H
 #define FERRY_IO_PROTO_H
 
@@ -11,7 +9,7 @@
 extern const struct ferry__wire_names ferry__blob_proto_names;
 
 struct ferry__blob_proto {
-    bool legacy; /* num, channels, height, width; otherwise shape */
+    bool legacy; /* the shape is num, channels, height, width; otherwise it is a BlobShape */
     int rank;
     int64_t shape[FERRY_MAX_AXES];
     int64_t count;
@@ -19,12 +17,15 @@ struct ferry__blob_proto {
 };
 
 /*
- * Reads the shape alone: FERRY_EFORMAT, FERRY_EOVERFLOW, FERRY_EUNSUPPORTED (too many axes). `wire`
+ * Reads only the shape: FERRY_EFORMAT, FERRY_EOVERFLOW, FERRY_EUNSUPPORTED (too many axes). `wire`
  * covers the message.
  */
 int ferry__blob_proto_shape(const struct ferry__wire *wire, struct ferry__blob_proto *out);
 
-/* The shape, and where the values are; FERRY_ESHAPE where their number is not the count. */
+/*
+ * The shape and the location of the values; FERRY_ESHAPE if the number of values is not the element
+ * count.
+ */
 int ferry__blob_proto_parse(const struct ferry__wire *wire, struct ferry__blob_proto *out);
 
 #endif

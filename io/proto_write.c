@@ -42,7 +42,7 @@ static void put_shape(struct ferry__proto_piece *piece, const struct ferry__prot
     uint64_t dims = 0;
 
     if (shape->rank == 0)
-        return; /* a scalar has none */
+        return; /* a scalar has no dims */
     for (int i = 0; i < shape->rank; i++)
         dims += ferry__proto_varint_size((uint64_t)shape->shape[i]);
     put_length(piece, 7, 1 + ferry__proto_varint_size(dims) + dims);
@@ -51,7 +51,7 @@ static void put_shape(struct ferry__proto_piece *piece, const struct ferry__prot
         ferry__proto_put_varint(piece, (uint64_t)shape->shape[i]);
 }
 
-/* NVCaffe's types; both are written before the values that they are about. */
+/* NVCaffe's type fields; both are written before the values that they describe. */
 static void put_f16_types(struct ferry__proto_piece *piece, bool diff)
 {
     const uint64_t float16 = 2;
@@ -67,7 +67,8 @@ static void put_f16_types(struct ferry__proto_piece *piece, bool diff)
 void ferry__proto_layout(const struct ferry__proto_shape *shape, struct ferry__proto_parts *out)
 {
     uint64_t size = (uint64_t)shape->count * ferry_dtype_size(shape->dtype);
-    bool shape_first = shape->dtype != FERRY_F32; /* field 7: behind 5 and 6, before the others */
+    bool shape_first = shape->dtype != FERRY_F32; /* field 7 comes after 5 and 6 and before the
+                                                   * others */
     uint32_t data = shape->dtype == FERRY_F32 ? 5 : shape->dtype == FERRY_F64 ? 8 : 12;
 
     memset(out, 0, sizeof(*out));
@@ -75,7 +76,7 @@ void ferry__proto_layout(const struct ferry__proto_shape *shape, struct ferry__p
         put_shape(&out->before_data, shape);
     if (shape->dtype == FERRY_F16)
         put_f16_types(&out->before_data, shape->diff);
-    /* An empty double_data says what an empty array is an array of. */
+    /* An empty double_data records the dtype of an empty array. */
     if (size > 0 || (data == 8 && shape->typed))
         put_length(&out->before_data, data, size);
     if (size > 0 && shape->diff)

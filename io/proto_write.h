@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What stands around the values of a BlobProto, so that they can be written from where they are.
+ * The bytes before, between and after the values of a BlobProto, so that the values can be written
+ * without copying them.
  */
 #ifndef FERRY_IO_PROTO_WRITE_H
 #define FERRY_IO_PROTO_WRITE_H
@@ -13,36 +14,36 @@ struct ferry__proto_shape {
     const int64_t *shape;
     int64_t count;
     bool diff;
-    bool
-        typed; /* an empty array keeps its dtype: in a file, which may hold F64; Caffe's does not */
+    bool typed; /* an empty array keeps its dtype: set for files, which may hold F64, not for
+                * Caffe */
 };
 
-/* The longest piece: a shape of 32 axes, 10 bytes each, with its tags and lengths. */
+/* The longest part: a shape of 32 axes, 10 bytes each, with tags and lengths. */
 struct ferry__proto_piece {
     unsigned char bytes[FERRY_MAX_AXES * 10 + 40];
     size_t size;
 };
 
 /*
- * before_data, the data, before_diff, the diff, after: fields in ascending order, as protobuf
- * writes them. Without values the two before them are empty.
+ * The message is before_data, the data, before_diff, the diff, after: fields in ascending order, as
+ * protobuf writes them. Without values the part before them is empty.
  */
 struct ferry__proto_parts {
     struct ferry__proto_piece before_data, before_diff, after;
-    uint64_t total; /* of all five */
+    uint64_t total; /* bytes of the whole message */
 };
 
-/* Whether a BlobProto, with NVCaffe's extension, has a field for it. */
+/* Whether a BlobProto, with NVCaffe's extension, has a field for the dtype. */
 bool ferry__proto_can_hold(ferry_dtype dtype);
 
-/* The dtype is one that it can hold. */
+/* ferry__proto_can_hold(dtype) must be true. */
 void ferry__proto_layout(const struct ferry__proto_shape *shape, struct ferry__proto_parts *out);
 
-/* Appends to a piece. */
+/* Appends to a part of the message. */
 void ferry__proto_put_varint(struct ferry__proto_piece *piece, uint64_t value);
 void ferry__proto_put_tag(struct ferry__proto_piece *piece, uint32_t number, unsigned type);
 
-/* Bytes that a varint takes. */
+/* The encoded size of a varint. */
 size_t ferry__proto_varint_size(uint64_t value);
 
 #endif

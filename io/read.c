@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * From an entry into a blob, or into the caller's bytes.
- */
+/* Reading from an entry into a blob, or into bytes of the caller. */
 #include "reader.h"
 
 #include "read.h"
 
-/* Below this a mapping of its own costs more than a copy. */
+/* Smaller values are copied, since a mapping of their own costs more. */
 #define ADOPT_THRESHOLD (64u * 1024)
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -18,12 +16,13 @@ static int array_of(const struct ferry_io *io, const ferry_io_entry *entry,
         return ferry_error_set(FERRY_EINVAL, "ferry_io_read: %s is NULL", io ? "entry" : "io");
     if (entry->index < 0 || entry->index >= io->count ||
         io->table[entry->index]->entry.name != entry->name)
-        return ferry_error_set(FERRY_EINVAL, "%s: the entry is another file's", io->file.path);
+        return ferry_error_set(FERRY_EINVAL, "%s: the entry belongs to another file",
+                               io->file.path);
     *out = io->table[entry->index];
     return FERRY_OK;
 }
 
-/* As they are stored. */
+/* In their storage type. */
 static int read_stored(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
                        int64_t start, int64_t count, void *out)
 {
@@ -37,7 +36,7 @@ static int read_stored(struct ferry_io *io, const struct ferry__io_array *array,
     return err || !io->reader->check ? err : io->reader->check(io, array, start, count, out);
 }
 
-/* Bytes that are widened at a time. */
+/* Bytes that are widened in one step. */
 #define NARROW_PIECE 65536
 
 static int read_narrow(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
@@ -130,7 +129,7 @@ uint64_t ferry_io_max_bytes(void)
     return __atomic_load_n(&max_bytes, __ATOMIC_RELAXED);
 }
 
-/* Bytes of an array's values where its format decodes them: the file may be much smaller. */
+/* The size of an array's values if its format decodes them; the file may be much smaller. */
 static uint64_t decoded(const struct ferry__io_array *array, const struct ferry__values *values)
 {
     uint64_t size = (uint64_t)array->entry.count * ferry_dtype_size(values->dtype);
@@ -147,7 +146,7 @@ static int check_limit(const struct ferry_io *io, const struct ferry__io_array *
     return size <= most
                ? FERRY_OK
                : ferry_error_set(FERRY_EOVERFLOW,
-                                 "%s: array %.200s: decoded it takes %llu bytes, and the limit is "
+                                 "%s: array %.200s: %llu bytes when decoded exceed the limit of "
                                  "%llu (ferry_io_set_max_bytes, --max-bytes)",
                                  io->file.path, array->entry.name, (unsigned long long)size,
                                  (unsigned long long)most);
@@ -155,7 +154,7 @@ static int check_limit(const struct ferry_io *io, const struct ferry__io_array *
 
 /* ---- blobs ---------------------------------------------------------------------------------- */
 
-/* 1: adopted; 0: the caller copies; negative: the values are not what was written. */
+/* 1: adopted; 0: the caller copies; negative: the checksum of the values is wrong. */
 static int try_adopt(struct ferry_io *io, const struct ferry__io_array *array, ferry_blob *b)
 {
     const struct ferry__values *v = &array->data;
@@ -177,7 +176,7 @@ static int try_adopt(struct ferry_io *io, const struct ferry__io_array *array, f
     ref.handle = bytes;
     if (ferry_memory_adopt(memory, NULL, ref, (size_t)v->size, 0, ferry__io_unmap, mapping) == 0)
         return 1;
-    ferry__io_unmap(mapping); /* a slice, say, that cannot adopt */
+    ferry__io_unmap(mapping); /* the memory cannot adopt, for example a slice */
     return 0;
 }
 

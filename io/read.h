@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Filling a blob's data or diff from any source of values.
- */
+/* Fills a blob's data or diff from any source of values. */
 #ifndef FERRY_IO_READ_H
 #define FERRY_IO_READ_H
 
@@ -10,10 +8,10 @@
 /* Writes all values, in the source's dtype, to `out`. */
 typedef int (*ferry__io_fill_fn)(const void *arg, bool diff, void *out);
 
-/* Straight into the blob's host copy: its dtype is the source's, its shape is set. */
+/* Directly into the blob's host copy: the blob has the source's dtype and its shape is set. */
 int ferry__io_fill(ferry_blob *b, bool diff, ferry__io_fill_fn read, const void *arg);
 
-/* The same by way of a blob of the source's dtype, from which the values are converted. */
+/* The same through a temporary blob of the source's dtype, from which the values are converted. */
 int ferry__io_fill_converted(ferry_blob *b, bool diff, ferry_dtype dtype, ferry__io_fill_fn read,
                              const void *arg);
 

@@ -11,7 +11,7 @@ static int out_of_arena(const struct ferry_io *io)
         return ferry_error_set(FERRY_ENOMEM, "%s: no memory for the names of its arrays",
                                io->file.path);
     return ferry_error_set(
-        FERRY_EFORMAT, "%s: array %lld: names and shapes take more than %llu bytes of memory",
+        FERRY_EFORMAT, "%s: array %lld: names and shapes need more than %llu bytes of memory",
         io->file.path, (long long)io->count, (unsigned long long)io->arena.limit);
 }
 
@@ -47,7 +47,7 @@ static const char *make_name(struct ferry_io *io, const struct ferry__io_name *n
     return out;
 }
 
-/* The arrays of one layer follow one another and share its strings. */
+/* The arrays of a layer are consecutive and share its strings. */
 static const char *share_string(struct ferry_io *io, const char *text, const char *former)
 {
     if (!text || !*text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an open file is to the formats: they find arrays in its bytes and add them; the rest, from
- * iteration to reading into a blob, is the same for all.
+ * An open file as the formats see it: a format finds the arrays in its bytes and adds them;
+ * iteration and reading into blobs are the same for all formats.
  */
 #ifndef FERRY_IO_PRIVATE_READER_H
 #define FERRY_IO_PRIVATE_READER_H
@@ -16,41 +16,43 @@
 struct ferry__io_array {
     ferry_io_entry entry;
     struct ferry__values data, diff;
-    const void *own; /* the format's, in the arena */
+    const void *own; /* private data of the format, in the arena */
     struct ferry__io_array *next;
 };
 
 struct ferry__io_attribute; /* attributes.h */
 
-/* One format's part of reading. */
+/* The reading half of a format. */
 struct ferry__io_reader {
-    bool unique;    /* two arrays of one name are an error */
-    bool adoptable; /* values may stay in the file's pages; nobody rewrites such files in place */
+    bool unique;    /* two arrays with the same name are an error */
+    bool adoptable; /* values may stay in the file's pages; files of the format are not rewritten
+                     * in place */
     /*
-     * Which format the bytes are, FERRY_IO_UNKNOWN if none of this reader's. Never fails and sets
-     * no message.
+     * The format of the bytes, FERRY_IO_UNKNOWN if it is not one of this reader's. Never fails and
+     * sets no message.
      */
     ferry_io_format (*probe)(const struct ferry__io_file *file);
-    /* Adds every array. io->format is what probe said. */
+    /* Adds every array. io->format is the result of probe. */
     int (*open)(struct ferry_io *io);
     /*
-     * For values of encoding FERRY__VALUES_OWN, NULL where there are none: elements start … start +
-     * count − 1 of data, or of diff, row-major and native. The range was checked, count is not 0.
+     * For values with encoding FERRY__VALUES_OWN; NULL if the format has no such values. Reads
+     * elements start … start + count − 1 of data, or of diff, row-major and in native byte order.
+     * The range is valid, count is not 0.
      */
     int (*read)(struct ferry_io *io, const struct ferry__io_array *array, bool diff, int64_t start,
                 int64_t count, void *out);
     /*
-     * Of values of encoding FERRY__VALUES_PLAIN, whether they are what was written: after elements
-     * start … start + count − 1 were read into `out`, or before all of them are adopted, `out` NULL.
-     * May be NULL: the format has no checksums.
+     * Checks the checksum of values with encoding FERRY__VALUES_PLAIN: after elements start … start
+     * + count − 1 were read into `out`, or, with `out` NULL, before all values are adopted. May be
+     * NULL: the format has no checksums.
      */
     int (*check)(struct ferry_io *io, const struct ferry__io_array *array, int64_t start,
                  int64_t count, const void *out);
-    /* All attributes, in the arena; asked for once. May be NULL: the format has none. */
+    /* Lists all attributes in the arena; called once. May be NULL: the format has no attributes. */
     int (*attributes)(struct ferry_io *io, struct ferry__io_attribute **out);
-    /* Where in the file the array is, from the root. NULL: its name says all. */
+    /* The array's path in the file, from the root. NULL: the path is its name. */
     const char *(*path)(const struct ferry__io_array *array);
-    /* Frees io->state, which open may have set before it failed. May be NULL. */
+    /* Frees io->state, which a failed open may have set. May be NULL. */
     void (*close)(struct ferry_io *io);
 };
 
@@ -67,7 +69,7 @@ struct ferry__io_metadata {
     struct ferry__io_metadata *next;
 };
 
-/* How a format that is an index of files gets at them; a file that is named so names no further ones. */
+/* Access to the files that an index lists; such a file may not be an index itself. */
 struct ferry__io_parts {
     int (*open)(const char *path, ferry_io **out);
     int (*find)(ferry_io *io, const char *name, const ferry_io_entry **out);
@@ -77,52 +79,52 @@ struct ferry__io_parts {
 struct ferry_io {
     struct ferry__io_file file;
     ferry_io_format format;
-    bool trusted; /* by the caller: FERRY_IO_TRUST */
-    bool part;    /* of a file in several parts */
+    bool trusted; /* trusted by the caller: FERRY_IO_TRUST */
+    bool part;    /* one of the files of an index */
     const struct ferry__io_parts *parts;
     const struct ferry__io_reader *reader;
     void *state;
     struct ferry__mem_arena arena;
     struct ferry__io_array *first, *last;
-    struct ferry__io_array **table; /* by index, once all are there */
+    struct ferry__io_array **table; /* by index, once all arrays are added */
     int64_t count, position;
     struct ferry__io_metadata *metadata, *last_metadata;
-    const struct ferry__io_metadata **metadata_table; /* by index, once all are there */
+    const struct ferry__io_metadata **metadata_table; /* by index, once all arrays are added */
     int64_t metadata_count;
-    struct ferry__io_attribute *attributes; /* once has_attributes */
+    struct ferry__io_attribute *attributes; /* valid once has_attributes is set */
     bool has_attributes;
-    struct ferry__names names; /* filled by the first find */
+    struct ferry__names names; /* filled by the first call of find */
 };
 
-/* What an array is to be called; all three are copied. */
+/* The names of an array; the three strings are copied. */
 struct ferry__io_name {
     const char *name;       /* NULL: "layer/number" */
-    const char *layer;      /* NULL: none */
-    const char *layer_type; /* NULL: none */
+    const char *layer;      /* NULL: no layer */
+    const char *layer_type; /* NULL: no layer */
     int64_t number;
 };
 
 /*
- * Adds one array; *out has name and shape, and the caller sets the rest. The dims were checked.
- * FERRY_EFORMAT where the arrays would take more memory than a file of this size justifies.
+ * Adds one array; *out has name and shape, and the caller sets the rest. The dims are valid.
+ * FERRY_EFORMAT if the arrays would need more memory than is plausible for a file of this size.
  */
 int ferry__io_add(struct ferry_io *io, const struct ferry__io_name *name, ferry_dtype dtype,
                   int rank, const int64_t *shape, struct ferry__io_array **out);
 
-/* Arena memory or FERRY_EFORMAT / NULL with a message. */
+/* Arena memory; NULL, with the message of FERRY_EFORMAT, beyond the limit. */
 void *ferry__io_alloc(struct ferry_io *io, size_t size);
 char *ferry__io_string(struct ferry_io *io, const void *bytes, size_t size);
 
-/* Adds a string about the whole file; key and value are arena memory already. */
+/* Adds a string of metadata of the whole file; key and value are arena memory. */
 int ferry__io_add_metadata(struct ferry_io *io, const char *key, const char *value);
 
-/* Sets data, and with it offset, stored_bytes and storage. */
+/* Sets data together with offset, stored_bytes and storage. */
 void ferry__io_set_data(struct ferry_io *io, struct ferry__io_array *array,
                         const struct ferry__values *data);
 
 /*
- * The values cannot be read, which is no reason to refuse the others: `storage` is the file's word for
- * their type and is copied, `why` lives for ever. data.storage is FERRY__STORED_OTHERWISE already.
+ * Marks an array whose values cannot be read; the others stay readable. `storage`, the file's name
+ * of the type, is copied; `why` is a static string. data.storage must be FERRY__STORED_OTHERWISE.
  */
 int ferry__io_mark(struct ferry_io *io, struct ferry__io_array *array, const char *storage,
                    const char *why);

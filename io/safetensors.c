@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * safetensors: eight bytes of length, a header in JSON, and the values, without a hole.
+ * safetensors: eight bytes of length, a header in JSON, and the values without gaps.
  *
  *     {"__metadata__": {"format": "pt"},
  *      "a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
@@ -19,7 +19,7 @@ struct tensor {
     const unsigned char *place; /* in the header, for messages */
     ferry_dtype dtype;
     enum ferry__storage storage;
-    const char *word; /* the file's, for the dtype */
+    const char *word; /* the file's name of the dtype */
     int rank;
     int64_t *shape;
     uint64_t begin, end;
@@ -42,7 +42,7 @@ static uint64_t header_length(const struct ferry__io_file *file)
     return length;
 }
 
-/* A header that is too long or cut off still looks like one: open says what is wrong with it. */
+/* A file with a header that is too long or truncated is recognized too: open reports the error. */
 static ferry_io_format probe(const struct ferry__io_file *file)
 {
     if (file->size < 9 || file->bytes[8] != '{' || header_length(file) >> 40)
@@ -63,7 +63,10 @@ static int fail_json(const struct header *h, const char *field)
 {
     if (h->io->arena.no_memory)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", h->io->file.path);
-    return fail_at(h, h->json.at, field, FERRY_EFORMAT, h->json.wrong ? h->json.wrong : "no value");
+    return fail_at(h, h->json.at, field, FERRY_EFORMAT,
+                   h->json.wrong ? h->json.wrong
+                                 : "not a "
+                                   "value");
 }
 
 static int wanted(const struct header *h, const char *field, const char *what)
@@ -71,7 +74,10 @@ static int wanted(const struct header *h, const char *field, const char *what)
     return fail_at(h, h->json.at, field, FERRY_EFORMAT, what);
 }
 
-/* Of whatever name: the format gets new dtypes, and one array of such is no reason to refuse the rest. */
+/*
+ * Accepts any dtype name: the format gets new dtypes, and an array of an unknown one does not make
+ * the rest unreadable.
+ */
 static int take_dtype(struct header *h, struct tensor *t)
 {
     char *name;
@@ -98,7 +104,7 @@ static int take_shape(struct header *h, struct tensor *t)
     uint64_t dim;
 
     if (!ferry__json_char(&h->json, '['))
-        return wanted(h, t->name, "shape is no array");
+        return wanted(h, t->name, "shape is not an array");
     t->rank = 0;
     while (ferry__json_more(&h->json, ']', &first)) {
         if (!ferry__json_uint64(&h->json, &dim))
@@ -121,15 +127,15 @@ static int take_shape(struct header *h, struct tensor *t)
 static int take_offsets(struct header *h, struct tensor *t)
 {
     if (!ferry__json_char(&h->json, '['))
-        return wanted(h, t->name, "data_offsets is no array");
+        return wanted(h, t->name, "data_offsets is not an array");
     if (!ferry__json_uint64(&h->json, &t->begin))
         return fail_json(h, t->name);
     if (!ferry__json_char(&h->json, ','))
-        return wanted(h, t->name, "data_offsets is no pair");
+        return wanted(h, t->name, "data_offsets is not a pair");
     if (!ferry__json_uint64(&h->json, &t->end))
         return fail_json(h, t->name);
     if (!ferry__json_char(&h->json, ']'))
-        return wanted(h, t->name, "data_offsets is no pair");
+        return wanted(h, t->name, "data_offsets is not a pair");
     return FERRY_OK;
 }
 
@@ -144,7 +150,7 @@ static int take_member(struct header *h, struct tensor *t, unsigned *has)
     if (!ferry__json_string(&h->json, &h->io->arena, &key))
         return fail_json(h, t->name);
     if (!ferry__json_char(&h->json, ':'))
-        return wanted(h, t->name, "no colon behind a key");
+        return wanted(h, t->name, "a colon is missing after a key");
     bit = strcmp(key, "dtype") == 0          ? HAS_DTYPE
           : strcmp(key, "shape") == 0        ? HAS_SHAPE
           : strcmp(key, "data_offsets") == 0 ? HAS_OFFSETS
@@ -173,7 +179,7 @@ static int take_tensor(struct header *h, char *name, const unsigned char *place)
     t->name = name;
     t->place = place;
     if (!ferry__json_char(&h->json, '{'))
-        return wanted(h, name, "no object");
+        return wanted(h, name, "not an object");
     while (!err && ferry__json_more(&h->json, '}', &first))
         err = take_member(h, t, &has);
     if (err)
@@ -182,9 +188,9 @@ static int take_tensor(struct header *h, char *name, const unsigned char *place)
         return fail_json(h, name);
     if (has != HAS_ALL)
         return fail_at(h, place, name, FERRY_EFORMAT,
-                       !(has & HAS_DTYPE)   ? "no dtype"
-                       : !(has & HAS_SHAPE) ? "no shape"
-                                            : "no data_offsets");
+                       !(has & HAS_DTYPE)   ? "dtype is missing"
+                       : !(has & HAS_SHAPE) ? "shape is missing"
+                                            : "data_offsets is missing");
     t->next = h->tensors;
     h->tensors = t;
     h->count++;
@@ -198,12 +204,12 @@ static int take_metadata(struct header *h)
     int err;
 
     if (!ferry__json_char(&h->json, '{'))
-        return wanted(h, "__metadata__", "no object");
+        return wanted(h, "__metadata__", "not an object");
     while (ferry__json_more(&h->json, '}', &first)) {
         if (!ferry__json_string(&h->json, &h->io->arena, &key))
             return fail_json(h, "__metadata__");
         if (!ferry__json_char(&h->json, ':'))
-            return wanted(h, "__metadata__", "no colon behind a key");
+            return wanted(h, "__metadata__", "a colon is missing after a key");
         if (!ferry__json_string(&h->json, &h->io->arena, &value))
             return fail_json(h, "__metadata__");
         err = ferry__io_add_metadata(h->io, key, value);
@@ -219,7 +225,7 @@ static int take_header(struct header *h)
     int err = FERRY_OK;
 
     if (!ferry__json_char(&h->json, '{'))
-        return wanted(h, "header", "no object");
+        return wanted(h, "header", "not an object");
     while (!err && ferry__json_more(&h->json, '}', &first)) {
         const unsigned char *place = h->json.at;
         char *name;
@@ -227,7 +233,7 @@ static int take_header(struct header *h)
         if (!ferry__json_string(&h->json, &h->io->arena, &name))
             return fail_json(h, "header");
         if (!ferry__json_char(&h->json, ':'))
-            return wanted(h, "header", "no colon behind a name");
+            return wanted(h, "header", "a colon is missing after a name");
         if (strcmp(name, "__metadata__") != 0)
             err = take_tensor(h, name, place);
         else if (metadata)
@@ -240,7 +246,7 @@ static int take_header(struct header *h)
         return err;
     if (h->json.wrong)
         return fail_json(h, "header");
-    ferry__json_char(&h->json, '\0'); /* passes the padding */
+    ferry__json_char(&h->json, '\0'); /* skips the padding */
     return h->json.at == h->json.end ? FERRY_OK : wanted(h, "header", "more than one object");
 }
 
@@ -257,7 +263,7 @@ static int by_offset(const void *left, const void *right)
     return a->place < b->place ? -1 : 1;
 }
 
-/* Each begins where the former ended and is as long as its shape says. */
+/* Each array begins at the end of the previous one and has the length of its shape. */
 static int check_tensor(const struct header *h, const struct tensor *t, uint64_t begin,
                         uint64_t total)
 {
@@ -280,7 +286,7 @@ static int check_tensor(const struct header *h, const struct tensor *t, uint64_t
                        "data_offsets leave a hole or overlap another array");
     if (known && t->end - t->begin != (uint64_t)count * size)
         return fail_at(h, t->place, t->name, FERRY_EFORMAT,
-                       "data_offsets are not as far apart as dtype and shape say");
+                       "data_offsets differ from the size of dtype and shape");
     return FERRY_OK;
 }
 
@@ -323,12 +329,10 @@ static int add_tensors(struct header *h)
         end = sorted[i]->end;
     }
     if (!err && end != total)
-        err = ferry_error_set(FERRY_EFORMAT,
-                              "%s: values at byte %llu: %llu bytes belong to no "
-                              "array",
-                              h->io->file.path,
-                              (unsigned long long)(h->io->file.size - (total - end)),
-                              (unsigned long long)(total - end));
+        err = ferry_error_set(
+            FERRY_EFORMAT, "%s: values at byte %llu: %llu bytes belong to no array",
+            h->io->file.path, (unsigned long long)(h->io->file.size - (total - end)),
+            (unsigned long long)(total - end));
     return err;
 }
 

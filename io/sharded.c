@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * safetensors in several files, by the index that lists which array is in which:
+ * safetensors in several files, listed by an index that maps arrays to files:
  *
  *     {"metadata": {"total_size": 28}, "weight_map": {"a": "model-00001-of-00002.safetensors", …}}
  */
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An index longer than this is none. */
+/* A longer file is not an index. */
 #define MAX_INDEX (256u * 1024 * 1024)
 
-/* One of the files, open from the first array on that is in it. */
+/* One of the files; opened for the first array in it. */
 struct shard {
     const char *name;
     ferry_io *io;
@@ -28,16 +28,19 @@ struct state {
 struct index {
     struct ferry_io *io;
     struct ferry__json json;
-    struct shard *last; /* that was asked for: arrays of one file follow one another */
+    struct shard *last; /* the file of the last lookup: arrays of one file are consecutive */
 };
 
-/* What an array remembers. */
+/* The private data of an array. */
 struct source {
     const struct ferry_io *shard;
     const struct ferry__io_array *array;
 };
 
-/* A text that begins as an object and has the key; other JSON is somebody else's. */
+/*
+ * An index is a text that begins with an object and has the key; other JSON files are not
+ * recognized.
+ */
 static ferry_io_format probe(const struct ferry__io_file *file)
 {
     static const char key[] = "\"weight_map\"";
@@ -62,7 +65,7 @@ static int fail(const struct index *x, const char *what)
 
 /* ---- the files ------------------------------------------------------------------------------ */
 
-/* A name beside the index: no path, so that nothing else can be named. */
+/* A file name without a folder, so that the index cannot name files elsewhere. */
 static bool is_beside(const char *name)
 {
     return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
@@ -83,8 +86,8 @@ static int open_beside(const struct index *x, const char *name, ferry_io **out)
     free(path);
     if (!err && (*out)->format != FERRY_IO_SAFETENSORS) {
         x->io->parts->close(*out);
-        return ferry_error_set(FERRY_EFORMAT, "%s: %.200s is no safetensors file", x->io->file.path,
-                               name);
+        return ferry_error_set(FERRY_EFORMAT, "%s: %.200s is not a safetensors file",
+                               x->io->file.path, name);
     }
     return err;
 }
@@ -103,7 +106,7 @@ static int find_shard(struct index *x, const char *name, struct shard **out)
         shard = shard->next;
     if (!shard) {
         if (!is_beside(name))
-            return ferry_error_set(FERRY_EFORMAT, "%s: %.200s: is no name of a file beside it",
+            return ferry_error_set(FERRY_EFORMAT, "%s: %.200s: is not the name of a file beside it",
                                    x->io->file.path, name);
         shard = ferry__io_alloc(x->io, sizeof(*shard));
         if (!shard)
@@ -134,7 +137,9 @@ static int add_array(struct index *x, const char *name, struct shard *shard)
     if (err)
         return err;
     if (!entry)
-        return ferry_error_set(FERRY_EFORMAT, "%s: %.200s is not in %.200s, as the index says",
+        return ferry_error_set(FERRY_EFORMAT,
+                               "%s: %.200s is not in %.200s, where the index lists "
+                               "it",
                                x->io->file.path, name, shard->name);
     inner = shard->io->table[entry->index];
     err = ferry__io_add(x->io, &names, entry->dtype, entry->rank, entry->shape, &array);
@@ -160,11 +165,11 @@ static int take_map(struct index *x)
     int err = FERRY_OK;
 
     if (!ferry__json_char(&x->json, '{'))
-        return fail(x, "weight_map is no object");
+        return fail(x, "weight_map is not an object");
     while (!err && ferry__json_more(&x->json, '}', &first)) {
         if (!ferry__json_string(&x->json, &x->io->arena, &name) ||
             !ferry__json_char(&x->json, ':') || !ferry__json_string(&x->json, &x->io->arena, &file))
-            return fail(x, "weight_map is no object of strings");
+            return fail(x, "weight_map is not an object of strings");
         err = find_shard(x, file, &shard);
         if (!err)
             err = add_array(x, name, shard);
@@ -179,13 +184,13 @@ static int take_index(struct index *x)
     int err = FERRY_OK;
 
     if (!ferry__json_char(&x->json, '{'))
-        return fail(x, "is no object");
+        return fail(x, "is not an object");
     while (!err && ferry__json_more(&x->json, '}', &first)) {
         if (!ferry__json_string(&x->json, &x->io->arena, &key) || !ferry__json_char(&x->json, ':'))
-            return fail(x, "no key");
+            return fail(x, "not a key");
         if (strcmp(key, "weight_map") != 0) {
             if (!ferry__json_skip(&x->json))
-                return fail(x, "no value");
+                return fail(x, "not a value");
             continue;
         }
         if (map)
@@ -195,7 +200,7 @@ static int take_index(struct index *x)
     }
     if (err || x->json.wrong)
         return err ? err : fail(x, "");
-    return map ? FERRY_OK : fail(x, "there is no weight_map");
+    return map ? FERRY_OK : fail(x, "weight_map is missing");
 }
 
 static bool has_metadata(const struct ferry_io *io, const char *key)
@@ -206,7 +211,7 @@ static bool has_metadata(const struct ferry_io *io, const char *key)
     return false;
 }
 
-/* The files' strings, once each. */
+/* Adds the metadata strings of the files, each once. */
 static int take_metadata(struct index *x)
 {
     const struct state *state = x->io->state;

@@ -42,7 +42,7 @@ ferry_dtype ferry__storage_dtype(enum ferry__storage storage)
 
 /* ---- eight bits of floating point ----------------------------------------------------------- */
 
-/* Bias 7, no infinity; all bits set but the sign's are NaN. A subnormal is m · 2^−9. */
+/* Bias 7, no infinity; NaN has all bits set except the sign. A subnormal is m · 2^−9. */
 static uint16_t half_of_e4m3(uint8_t bits)
 {
     unsigned sign = (unsigned)(bits & 0x80) << 8, exponent = bits >> 3 & 15, fraction = bits & 7;
@@ -60,7 +60,7 @@ static uint16_t half_of_e4m3(uint8_t bits)
     return (uint16_t)(sign | exponent << 10 | fraction << 7);
 }
 
-/* The value in units of 2^−24, which every binary16 is a whole number of; finite ones only. */
+/* The value of a finite binary16 in units of 2^−24, a whole number. */
 static uint64_t units_of(uint16_t half)
 {
     unsigned exponent = half >> 10 & 31;
@@ -68,14 +68,14 @@ static uint64_t units_of(uint16_t half)
     return exponent ? (uint64_t)(1024 | (half & 1023)) << (exponent - 1) : half & 1023u;
 }
 
-/* Positive values lie in the order of their bits: the nearest is found among all of them. */
+/* Positive values are ordered like their bits: the nearest is found by searching them. */
 static uint8_t e4m3_of_half(uint16_t half)
 {
     uint8_t sign = (uint8_t)(half >> 8 & 0x80), low = 0, high = 0x7e;
     uint64_t value = units_of(half & 0x7fff), below, above;
 
     if ((half & 0x7c00) == 0x7c00 || value > units_of(half_of_e4m3(0x7e)) + (UINT64_C(16) << 24))
-        return sign | 0x7f; /* beyond 448 and half a step */
+        return sign | 0x7f; /* beyond 448 and half a unit */
     while (high - low > 1) {
         uint8_t middle = (uint8_t)((low + high) / 2);
 
@@ -100,7 +100,7 @@ static uint8_t e5m2_of_half(uint16_t half)
     return (uint8_t)((half + 0x7fu + (half >> 8 & 1)) >> 8);
 }
 
-/* ---- rows of them --------------------------------------------------------------------------- */
+/* ---- arrays --------------------------------------------------------------------------------- */
 
 #define EACH(from_type, to_type, expression)   \
     {                                          \
@@ -113,7 +113,7 @@ static uint8_t e5m2_of_half(uint16_t half)
         return -1;                             \
     }
 
-/* The same for values that may not fit. */
+/* The same for values that may be out of range. */
 #define EACH_UNLESS(from_type, to_type, beyond) \
     {                                           \
         const from_type *source = from;         \

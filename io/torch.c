@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PyTorch's archive: a zip of a pickle, which says what the tensors are called and how they lie in
- * their storages, and of the storages, NAME/data/0, 1, …, stored as they are.
+ * PyTorch's archive: a zip file with a pickle, which describes the tensors and their layout in
+ * storages, and with the storages NAME/data/0, 1, …, stored uncompressed.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "torch_archive.h"
@@ -12,21 +12,21 @@
 
 /* ---- the archive ---------------------------------------------------------------------------- */
 
-/* A pickle of that name makes a zip PyTorch's; other zips are NumPy's. */
+/* A pickle with this name marks a PyTorch archive; other zip files are treated as NumPy's. */
 static bool is_pickle(const unsigned char *name, size_t size)
 {
     return size >= 8 && memcmp(name + size - 8, "data.pkl", 8) == 0 &&
            (size == 8 || name[size - 9] == '/');
 }
 
-/* Sets no message of its own that would stay. */
+/* Leaves no message. */
 static ferry_io_format probe(const struct ferry__io_file *file)
 {
     const unsigned char *at = file->bytes, *end = file->bytes + file->size;
 
     if (file->size < 4 || memcmp(at, "PK\3\4", 4) != 0)
         return FERRY_IO_UNKNOWN;
-    if (file->size > 1 << 20) /* the table at the end has the name, too */
+    if (file->size > 1 << 20) /* the directory at the end has the name too */
         at = end - (1 << 20);
     for (; (at = memchr(at, 'd', (size_t)(end - at))) && end - at >= 8; at++)
         if (memcmp(at, "data.pkl", 8) == 0 && (at == file->bytes || at[-1] == '/'))
@@ -62,7 +62,7 @@ static int list_members(struct ferry__torch *a)
 
     if (got)
         return got;
-    most = (uint64_t)(zip.end - zip.at) / 46; /* what a member takes of the table at least */
+    most = (uint64_t)(zip.end - zip.at) / 46; /* the smallest directory entry of a member */
     a->members = ferry__io_alloc(a->io, (size_t)most * sizeof(*a->members));
     if (!a->members)
         return ferry_last_error_code();
@@ -84,12 +84,12 @@ static int open_archive(struct ferry__torch *a)
     if (!a->prefix)
         return ferry_error_set(
             FERRY_EFORMAT,
-            "%s: format at byte 0: is a PyTorch export (.pt2) or another archive "
-            "that holds one of PyTorch's: save the state_dict with torch.save",
+            "%s: format at byte 0: is a PyTorch export (.pt2) or another archive that contains a "
+            "PyTorch archive: save the state_dict with torch.save",
             a->io->file.path);
     if (a->pickle.deflated)
         return ferry__torch_malformed(a, "data.pkl",
-                                      "is deflated, as PyTorch never writes it: save it anew");
+                                      "is deflated, which PyTorch never does: save it again");
     order = ferry__torch_member(a, "", "byteorder");
     a->swap =
         (order && order->size == 3 && memcmp(order->bytes, "big", 3) == 0) != ferry__big_endian();
@@ -109,7 +109,7 @@ static int open_file(struct ferry_io *io)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* Of a tensor that is a view: element by element, the last axis at a stretch. */
+/* Reads a tensor that is a view: element by element, the last axis in one loop. */
 static int read_strided(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
                         int64_t start, int64_t count, void *out)
 {

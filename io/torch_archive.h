@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * PyTorch's archive while it is opened, and the tensors that are added from it.
- */
+/* PyTorch's archive while it is being opened, and the tensors added from it. */
 #ifndef FERRY_IO_TORCH_ARCHIVE_H
 #define FERRY_IO_TORCH_ARCHIVE_H
 
@@ -18,16 +16,16 @@ struct ferry__torch {
     struct ferry_io *io;
     struct ferry__names names; /* of the members */
     struct ferry__torch_storage *members;
-    const char *prefix; /* "archive/", of the pickle's name */
+    const char *prefix; /* "archive/", the prefix of the pickle's name */
     struct ferry__torch_storage pickle;
     bool swap;
-    uint64_t visits;            /* of values, left */
-    struct ferry__names arrays; /* those that were added */
+    uint64_t visits;            /* values that the walk may still visit */
+    struct ferry__names arrays; /* the added arrays */
 };
 
-/* What a tensor remembers: its strides. Those of PLAIN values are not looked at. */
+/* The private data of a tensor: its strides. PLAIN values do not use them. */
 struct ferry__torch_strided {
-    const unsigned char *bytes; /* of element 0, 0, … */
+    const unsigned char *bytes; /* the address of element 0, 0, … */
     int64_t stride[FERRY_MAX_AXES];
 };
 

@@ -6,11 +6,14 @@
 
 /* ---- tensors -------------------------------------------------------------------------------- */
 
-/* How many tensors may have one name: of dictionaries in dictionaries, or of numbers and strings as keys. */
+/*
+ * The most tensors with the same name: nested dictionaries, or numbers and strings as keys, can
+ * produce equal names.
+ */
 #define MOST_OF_ONE_NAME 1000
 
 struct type {
-    const char *name; /* as the tables say: of a storage's class, or of a dtype */
+    const char *name; /* as in the tables: of a storage's class, or of a dtype */
     const char *dtype_name;
     ferry_dtype dtype;
     enum ferry__storage storage;
@@ -37,7 +40,7 @@ static const struct type types[] = {
     { "ComplexDoubleStorage", "complex128", FERRY_U8, FERRY__STORED_OTHERWISE, 16 },
 };
 
-/* "torch FloatStorage", "torch float8_e5m2"; NULL for a name of another kind. */
+/* For "torch FloatStorage" and "torch float8_e5m2"; NULL for other names. */
 static const struct type *type_of(const struct ferry__pickle *global)
 {
     const char *name;
@@ -57,7 +60,7 @@ struct tensor {
     int rank;
     int64_t shape[FERRY_MAX_AXES], strides[FERRY_MAX_AXES];
     int64_t count;
-    const char *odd, *why; /* what it is that ferry has no values of, and why; NULL */
+    const char *odd, *why; /* the type that ferry cannot read, and the reason; NULL: readable */
 };
 
 static bool is_integer(const struct ferry__pickle *p)
@@ -65,7 +68,10 @@ static bool is_integer(const struct ferry__pickle *p)
     return p && p->kind == FERRY__PICKLE_INT;
 }
 
-/* A tuple of numbers from 0 on: those for which ferry has axes. *out_n is how many there are. */
+/*
+ * Reads a tuple of non-negative numbers, as many as ferry has axes. *out_n is the length of the
+ * tuple.
+ */
 static int take_numbers(const struct ferry__pickle *list, int64_t *out, int64_t *out_n)
 {
     int64_t n = 0;
@@ -97,7 +103,7 @@ static const char *word_of(const struct ferry__pickle *global)
     return space ? space + 1 : "?";
 }
 
-/* ('storage', class, key, place, elements); `dtype` says what an untyped one holds. */
+/* ('storage', class, key, location, elements); `dtype` is the type of an untyped storage. */
 static int take_storage(const struct ferry__torch *a, const char *name,
                         const struct ferry__pickle *p, const struct ferry__pickle *dtype,
                         struct tensor *t)
@@ -106,7 +112,7 @@ static int take_storage(const struct ferry__torch *a, const char *name,
                                *key = ferry__pickle_member(p, 2);
 
     if (!class || class->kind != FERRY__PICKLE_GLOBAL || !key || key->kind != FERRY__PICKLE_STRING)
-        return ferry__torch_malformed(a, name, "its storage is none of PyTorch's");
+        return ferry__torch_malformed(a, name, "its storage is not one of PyTorch's");
     t->type = type_of(class);
     if (!t->type)
         t->type = type_of(dtype);
@@ -116,7 +122,10 @@ static int take_storage(const struct ferry__torch *a, const char *name,
     return t->at ? FERRY_OK : mark(t, t->type->dtype_name, "its storage is not in the archive");
 }
 
-/* Every element lies inside the storage, and they are no more than a file of this size may hold. */
+/*
+ * Checks that every element is inside the storage, and that the number of elements is plausible for
+ * a file of this size.
+ */
 static int check_places(const struct ferry__torch *a, const char *name, struct tensor *t)
 {
     uint64_t last = (uint64_t)t->offset, room = t->at->size / t->type->size, bytes;
@@ -129,11 +138,11 @@ static int check_places(const struct ferry__torch *a, const char *name, struct t
             return ferry__torch_malformed(a, name, "its strides lead out of its storage");
     }
     if (t->count > 0 && last >= room)
-        return ferry__torch_malformed(a, name, "it begins behind its storage");
+        return ferry__torch_malformed(a, name, "it begins after the end of its storage");
     bytes = (uint64_t)t->count * t->type->size;
     if (bytes > 64u << 20 && (bytes - (64u << 20)) / 1024 > a->io->file.size)
         return mark(t, t->type->dtype_name,
-                    "it repeats a few values more often than a file of its size may");
+                    "it repeats a few values more often than is plausible for a file of this size");
     return FERRY_OK;
 }
 
@@ -147,13 +156,15 @@ static int check_tensor(const struct ferry__torch *a, const char *name, struct t
     if (t->odd)
         return FERRY_OK;
     if (t->at->deflated)
-        return mark(t, t->type->dtype_name, "its storage is deflated, as PyTorch never writes it");
+        return mark(t, t->type->dtype_name, "its storage is deflated, which PyTorch never does");
     if (t->type->storage == FERRY__STORED_OTHERWISE)
         mark(t, t->type->dtype_name, "ferry has no such dtype");
     return check_places(a, name, t);
 }
 
-/* What PyTorch keeps of a view beside its strides: {"neg": True} is one whose elements change their sign. */
+/*
+ * The metadata of a view beside its strides: {"neg": True} marks a view whose elements change sign.
+ */
 static bool is_lazy(const struct ferry__pickle *metadata)
 {
     if (!metadata || metadata->kind != FERRY__PICKLE_DICT)
@@ -165,7 +176,10 @@ static bool is_lazy(const struct ferry__pickle *metadata)
     return false;
 }
 
-/* _rebuild_tensor_v2(storage, offset, size, strides, …, metadata); v3 has the dtype before that. */
+/*
+ * _rebuild_tensor_v2(storage, offset, size, strides, …, metadata); v3 has the dtype before the
+ * metadata.
+ */
 static int take_tensor(const struct ferry__torch *a, const char *name,
                        const struct ferry__pickle *call, struct tensor *t)
 {
@@ -179,7 +193,9 @@ static int take_tensor(const struct ferry__torch *a, const char *name,
     if (!storage || storage->kind != FERRY__PICKLE_STORAGE || !is_integer(offset) ||
         offset->number < 0 || take_numbers(ferry__pickle_member(call, 2), t->shape, &axes) ||
         take_numbers(ferry__pickle_member(call, 3), t->strides, &strides) || axes != strides)
-        return ferry__torch_malformed(a, name, "is no tensor, though it is made as one");
+        return ferry__torch_malformed(a, name,
+                                      "is not a tensor although a tensor's function "
+                                      "makes it");
     t->offset = offset->number;
     t->rank = axes > FERRY_MAX_AXES ? 0 : (int)axes;
     err = take_storage(a, name, storage, dtype, t);
@@ -189,7 +205,7 @@ static int take_tensor(const struct ferry__torch *a, const char *name,
         err = check_tensor(a, name, t);
     if (!err && !t->odd && is_lazy(ferry__pickle_member(call, v3 ? 7 : 6)))
         mark(t, t->type->dtype_name,
-             "its signs are to be turned: resolve_neg() before it is saved");
+             "its elements are negated lazily: call resolve_neg() before saving");
     return err;
 }
 
@@ -205,7 +221,7 @@ static bool is_contiguous(const struct tensor *t)
     return true;
 }
 
-/* The path, or, where an array has that already, "path#2"; the longer one is the arena's. */
+/* The path, or "path#2" if an array with the path exists; the longer name belongs to the arena. */
 static int make_name(struct ferry__torch *a, const char *path, const char **out)
 {
     size_t size = strlen(path) + 8;
@@ -227,7 +243,7 @@ static int make_name(struct ferry__torch *a, const char *path, const char **out)
     return ferry__torch_malformed(a, path, "comes too often");
 }
 
-/* An array of that path, or, without one, of the file's name. */
+/* Adds an array with that path, or with the file's name if the path is empty. */
 static int add_array(struct ferry__torch *a, const char *path, ferry_dtype dtype, int rank,
                      const int64_t *shape, struct ferry__io_array **out)
 {

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How deep dictionaries and lists may lie in one another. */
+/* The nesting limit of dictionaries and lists. */
 #define MOST_DEPTH 64
 
 /* ---- the walk ------------------------------------------------------------------------------- */
 
-/* What a value lies in, which it may be itself. */
+/* The position of a value in the nesting, a linked list up to the root. */
 struct place {
     const struct ferry__pickle *of;
     const struct place *in;
@@ -23,7 +23,7 @@ struct place {
 static int walk(struct ferry__torch *a, const struct ferry__pickle *p, const char *path,
                 const struct place *in);
 
-/* path.key; a module's own dictionaries are not part of what PyTorch calls its parameters. */
+/* Walks path.key; a module's own dictionaries are not part of the names of its parameters. */
 static int walk_member(struct ferry__torch *a, const struct ferry__pickle *value, const char *path,
                        const char *key, const struct place *in)
 {
@@ -71,7 +71,7 @@ static int walk_list(struct ferry__torch *a, const struct ferry__pickle *list, c
     for (const struct ferry__pickle_link *l = list->first; l && !err; l = l->next) {
         char number[24];
 
-        if (l->value->kind < FERRY__PICKLE_LIST && ++i) /* lists of numbers are no metadata */
+        if (l->value->kind < FERRY__PICKLE_LIST && ++i) /* a list of numbers is not metadata */
             continue;
         snprintf(number, sizeof(number), "%lld", (long long)i++);
         err = walk_member(a, l->value, path, number, in);
@@ -79,7 +79,7 @@ static int walk_list(struct ferry__torch *a, const struct ferry__pickle *list, c
     return err;
 }
 
-/* Sparse, quantized, on no device, a subclass's own; NumPy's arrays. */
+/* Sparse, quantized, meta and subclass tensors; NumPy arrays. */
 static bool is_other_tensor(const char *callee)
 {
     return strncmp(callee, "torch.nn.parameter Uninitialized", 32) == 0 ||
@@ -88,7 +88,9 @@ static bool is_other_tensor(const char *callee)
            (strncmp(callee, "numpy", 5) == 0 && strstr(callee, " _reconstruct"));
 }
 
-/* Of what is called, what was given and what was then put into it: any of them may have tensors. */
+/*
+ * Walks the arguments of a call, its state and the members added later: each may contain tensors.
+ */
 static int walk_parts(struct ferry__torch *a, const struct ferry__pickle *call, const char *path,
                       const struct place *in)
 {
@@ -107,7 +109,10 @@ static int walk_parts(struct ferry__torch *a, const struct ferry__pickle *call, 
     return err;
 }
 
-/* _rebuild_from_type_v2(function, class, arguments, attributes): a call of the function, and the attributes. */
+/*
+ * _rebuild_from_type_v2(function, class, arguments, attributes): a call of the function, followed
+ * by the attributes.
+ */
 static int walk_typed(struct ferry__torch *a, const struct ferry__pickle *call, const char *path,
                       const struct place *in)
 {
@@ -119,7 +124,7 @@ static int walk_typed(struct ferry__torch *a, const struct ferry__pickle *call, 
 
     if (!callee || !arguments || arguments->kind != FERRY__PICKLE_LIST)
         return ferry__torch_add_unreadable(a, path, call->callee->text,
-                                           "ferry does not know such a tensor");
+                                           "ferry does not know this kind of tensor");
     inner.callee = (struct ferry__pickle *)callee;
     inner.first = arguments->first;
     inner.last = arguments->last;
@@ -145,11 +150,13 @@ static int walk_call(struct ferry__torch *a, const struct ferry__pickle *call, c
     if (strncmp(callee, "torch._tensor _rebuild_from_type", 32) == 0)
         return walk_typed(a, call, path, in);
     if (is_other_tensor(callee))
-        return ferry__torch_add_unreadable(a, path, callee, "ferry does not read such a tensor");
+        return ferry__torch_add_unreadable(a, path, callee,
+                                           "ferry does not read this kind of "
+                                           "tensor");
     return walk_parts(a, call, path, in);
 }
 
-/* With a point, whatever the program's locale has for it. */
+/* Prints a decimal point in every locale. */
 static void put_real(double value, char *out, size_t size)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = c ? uselocale(c) : c;
@@ -161,7 +168,7 @@ static void put_real(double value, char *out, size_t size)
     freelocale(c);
 }
 
-/* Numbers and strings beside the tensors are what the file says about itself. */
+/* Numbers and strings beside the tensors become metadata of the file. */
 static int note(struct ferry__torch *a, const struct ferry__pickle *p, const char *path)
 {
     char number[40];
@@ -188,7 +195,10 @@ static bool lies_in(const struct ferry__pickle *p, const struct place *in)
     return in != NULL;
 }
 
-/* A memo makes circles possible, which are walked once, and trees that are exponentially larger than their file. */
+/*
+ * A memo makes cycles possible, which are walked once, and trees exponentially larger than their
+ * file.
+ */
 static int walk(struct ferry__torch *a, const struct ferry__pickle *p, const char *path,
                 const struct place *in)
 {
@@ -201,7 +211,7 @@ static int walk(struct ferry__torch *a, const struct ferry__pickle *p, const cha
     if (lies_in(p, in))
         return FERRY_OK;
     if (place.depth > MOST_DEPTH)
-        return ferry__torch_add_unreadable(a, path, "?", "it lies too deep");
+        return ferry__torch_add_unreadable(a, path, "?", "it is nested too deep");
     switch (p->kind) {
     case FERRY__PICKLE_DICT:
         return walk_dict(a, p, path, &place);
@@ -216,7 +226,7 @@ static int walk(struct ferry__torch *a, const struct ferry__pickle *p, const cha
         return note(a, p, path);
     case FERRY__PICKLE_STORAGE:
         return ferry__torch_add_unreadable(a, path, "storage",
-                                           "it is a storage, which no tensor gives a shape");
+                                           "it is a storage to which no tensor gives a shape");
     default:
         return FERRY_OK;
     }

@@ -46,8 +46,8 @@ void ferry__swap_bytes(void *values, int64_t count, size_t size)
 /* ---- column-major --------------------------------------------------------------------------- */
 
 /*
- * The walk of a column-major array in row-major order: `index` counts as an odometer does, and
- * `place` is where in the file the element lies.
+ * The walk of a column-major array in row-major order: `index` is the multi-dimensional index, and
+ * `place` is the element's position in the file.
  */
 struct odometer {
     int rank;
@@ -74,7 +74,7 @@ static void odometer_set(struct odometer *o, int rank, const int64_t *shape, int
     }
 }
 
-/* The last axis is done by the caller; this carries into those before it. */
+/* The caller handles the last axis; this carries into the axes before it. */
 static void odometer_carry(struct odometer *o)
 {
     int last = o->rank - 1;
@@ -120,9 +120,9 @@ static void read_fortran(const struct ferry__values *v, int rank, const int64_t 
     }
 }
 
-/* ---- scattered over a message --------------------------------------------------------------- */
+/* ---- values spread over a message ----------------------------------------------------------- */
 
-/* The message was walked when the file was opened: it has no errors left. */
+/* The message was checked when the file was opened: the walk cannot fail. */
 static int read_wire(const struct ferry__io_file *file, const struct ferry__values *v,
                      int64_t start, int64_t count, unsigned char *out)
 {

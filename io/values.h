@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the values of an array lie in a file, and how to get them out: native, byte-swapped,
- * column-major, or scattered over a message.
+ * The storage of an array's values in a file, and reading them: native, byte-swapped, column-major,
+ * or spread over a message.
  */
 #ifndef FERRY_IO_VALUES_H
 #define FERRY_IO_VALUES_H
@@ -11,26 +11,25 @@
 
 enum ferry__encoding {
     FERRY__VALUES_NONE = 0,
-    FERRY__VALUES_PLAIN, /* one after the other in `bytes` */
-    FERRY__VALUES_WIRE,  /* `bytes` is a message that repeats `field`, packed or not */
-    FERRY__VALUES_OWN    /* the format's reader knows how to get at them */
+    FERRY__VALUES_PLAIN, /* consecutive in `bytes` */
+    FERRY__VALUES_WIRE,  /* `bytes` is a message in which `field` repeats, packed or not */
+    FERRY__VALUES_OWN    /* read by the format's own reader */
 };
 
 struct ferry__values {
     const unsigned char *bytes;
     uint64_t size;
-    ferry_dtype dtype;           /* that they are read as */
-    enum ferry__storage storage; /* and how they lie there */
+    ferry_dtype dtype;           /* the dtype that they are read as */
+    enum ferry__storage storage; /* the type that they are stored as */
     enum ferry__encoding encoding;
     uint32_t field;
-    bool swap;    /* not this machine's byte order */
+    bool swap;    /* not in this machine's byte order */
     bool fortran; /* column-major */
 };
 
 /*
- * The product of the dims, 1 for none, such that `size` bytes for each fit into an int64_t even
- * with the dims that are 0 left out; negative: FERRY_EINVAL for a negative dim, FERRY_EOVERFLOW.
- * Sets no message.
+ * The product of the dims, 1 without dims. `size` times the count fits into an int64_t even if dims
+ * of 0 are left out; otherwise FERRY_EOVERFLOW; FERRY_EINVAL for a negative dim. Sets no message.
  */
 int64_t ferry__io_count(int rank, const int64_t *shape, size_t size);
 
@@ -40,17 +39,20 @@ static inline size_t ferry__values_element(const struct ferry__values *v)
     return ferry__storage_size(v->storage, v->dtype);
 }
 
-/* Whether the bytes can be a blob's as they are. */
+/* Whether a blob can adopt the bytes unchanged. */
 bool ferry__values_adoptable(const struct ferry__values *v);
 
-/* Elements start … start + count − 1 in row-major order, as stored but native. The range was checked. */
+/*
+ * Reads elements start … start + count − 1 in row-major order, in their storage type and native
+ * byte order. The range is valid.
+ */
 int ferry__values_read(const struct ferry__io_file *file, const struct ferry__values *v, int rank,
                        const int64_t *shape, int64_t start, int64_t count, void *out);
 
 /* Reverses the bytes of `count` elements of `size` bytes. */
 void ferry__swap_bytes(void *values, int64_t count, size_t size);
 
-/* 1 on a machine whose byte order is not that of the formats. */
+/* 1 if this machine is big-endian; the formats are little-endian. */
 static inline bool ferry__big_endian(void)
 {
     const uint16_t one = 1;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As deep as protobuf's own readers go. */
+/* The nesting limit of protobuf's own readers. */
 #define MAX_GROUPS 100
 
 uint64_t ferry__wire_offset(const struct ferry__wire *wire, const unsigned char *at)
@@ -40,7 +40,7 @@ int ferry__wire_error(const struct ferry__wire *wire, const struct ferry__field 
                            text);
 }
 
-/* An error before there is a field to name. */
+/* Reports an error at a position without a known field. */
 static int stray(const struct ferry__wire *wire, const unsigned char *at, const char *what)
 {
     if (wire->quiet)
@@ -59,7 +59,7 @@ static int take_tag(struct ferry__wire *wire, struct ferry__field *field)
     if (wrong)
         return stray(wire, start, wrong);
     if (tag > UINT32_MAX || tag >> 3 == 0)
-        return stray(wire, start, "no field has this number");
+        return stray(wire, start, "the field number is invalid");
     field->number = (uint32_t)(tag >> 3);
     field->type = (unsigned)(tag & 7);
     field->tag = start;
@@ -105,7 +105,7 @@ static int take_payload(struct ferry__wire *wire, struct ferry__field *field)
     return wrong ? ferry__wire_error(wire, field, FERRY_EFORMAT, "%s", wrong) : FERRY_OK;
 }
 
-/* Groups are long deprecated and none of ours, but legal; they nest without a length. */
+/* Groups are deprecated and unused by Caffe, but legal; they nest and have no length. */
 static int skip_group(struct ferry__wire *wire, struct ferry__field *group)
 {
     uint32_t open[MAX_GROUPS];
@@ -118,13 +118,15 @@ static int skip_group(struct ferry__wire *wire, struct ferry__field *group)
         int err;
 
         if (wire->at == wire->end)
-            return ferry__wire_error(wire, group, FERRY_EFORMAT, "the group has no end");
+            return ferry__wire_error(wire, group, FERRY_EFORMAT, "the group is not closed");
         err = take_tag(wire, &field);
         if (err)
             return err;
         if (field.type == 4) {
             if (field.number != open[--depth])
-                return ferry__wire_error(wire, &field, FERRY_EFORMAT, "ends a group not open");
+                return ferry__wire_error(wire, &field, FERRY_EFORMAT,
+                                         "closes a group that is not "
+                                         "open");
         } else if (field.type == FERRY__WIRE_GROUP) {
             if (depth == MAX_GROUPS)
                 return ferry__wire_error(wire, &field, FERRY_EFORMAT, "groups nest deeper than %d",
@@ -158,8 +160,8 @@ int ferry__wire_expect(const struct ferry__wire *wire, const struct ferry__field
 {
     if (field->type == type)
         return FERRY_OK;
-    return ferry__wire_error(wire, field, FERRY_EFORMAT, "wire type %u where %u belongs",
-                             field->type, type);
+    return ferry__wire_error(wire, field, FERRY_EFORMAT, "has wire type %u, not %u", field->type,
+                             type);
 }
 
 int ferry__wire_enter(const struct ferry__wire *wire, const struct ferry__field *field,

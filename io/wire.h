@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * protobuf's wire format, read where it lies. Nothing is copied and nothing is believed: a field is
- * handed out only if it ends inside its message.
+ * protobuf's wire format, read without copying. Every length is checked: a field is returned only
+ * if it ends inside its message.
  */
 #ifndef FERRY_IO_WIRE_H
 #define FERRY_IO_WIRE_H
@@ -18,7 +18,7 @@ enum {
     FERRY__WIRE_32 = 5
 };
 
-/* What messages call a message and its fields; the last has number 0. */
+/* The names of a message and its fields in error messages; the last entry has number 0. */
 struct ferry__wire_names {
     const char *message;
     struct {
@@ -31,22 +31,22 @@ struct ferry__wire {
     const struct ferry__io_file *file;
     const struct ferry__wire_names *names;
     const unsigned char *at, *end;
-    bool quiet; /* a guess: what goes wrong is no error yet, and leaves no message */
+    bool quiet; /* the type of message is a guess: errors set no message */
 };
 
 struct ferry__field {
     uint32_t number;
     unsigned type;
-    uint64_t value;             /* VARINT */
-    const unsigned char *bytes; /* the payload of the others */
+    uint64_t value;             /* of a VARINT */
+    const unsigned char *bytes; /* the payload of other wire types */
     uint64_t size;
-    const unsigned char *tag; /* where the field begins */
+    const unsigned char *tag; /* the beginning of the field */
 };
 
-/* The next field: 1, or 0 at the end, or FERRY_EFORMAT. Groups are skipped over whole. */
+/* The next field: 1, or 0 at the end, or FERRY_EFORMAT. A group is skipped as a whole. */
 int ferry__wire_next(struct ferry__wire *wire, struct ferry__field *out);
 
-/* A walk over a field's payload. FERRY_EFORMAT unless it is FERRY__WIRE_BYTES. */
+/* Starts a walk over a field's payload. FERRY_EFORMAT unless the field is FERRY__WIRE_BYTES. */
 int ferry__wire_enter(const struct ferry__wire *wire, const struct ferry__field *field,
                       const struct ferry__wire_names *names, struct ferry__wire *out);
 
@@ -61,7 +61,7 @@ int ferry__wire_expect(const struct ferry__wire *wire, const struct ferry__field
 int ferry__wire_error(const struct ferry__wire *wire, const struct ferry__field *field, int code,
                       const char *fmt, ...) FERRY_PRINTF(4, 5);
 
-/* Where in the file a place is. */
+/* The offset of a position in the file. */
 uint64_t ferry__wire_offset(const struct ferry__wire *wire, const unsigned char *at);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * NetParameter, SolverState, BlobProtoVector, BlobProto. A message says its length before it
- * begins, so a layer can be begun only once all its blobs are known.
+ * NetParameter, SolverState, BlobProtoVector, BlobProto. The length of a message precedes it, so a
+ * layer can be started only once all its blobs are known.
  */
 #include "proto_write.h"
 #include "wire.h"
@@ -30,7 +30,7 @@ static void layout(const struct ferry__out_array *array, struct ferry__proto_par
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* "layer/12": the length of "layer", and 12. −1 where it is no such name. */
+/* For "layer/12": the length of "layer", and 12. −1 for a name of another form. */
 static int64_t split(const char *name, size_t *layer_size)
 {
     const char *slash = strrchr(name, '/');
@@ -47,19 +47,19 @@ static int64_t split(const char *name, size_t *layer_size)
     return number;
 }
 
-/* Blob n of a layer follows blob n − 1 of the same layer. */
+/* Blob n of a layer must follow blob n − 1 of the same layer. */
 static const char *check_sequence(const ferry_io_writer *w, const char *name)
 {
     size_t size = 0, former_size = 0;
     int64_t number = split(name, &size), former;
 
     if (number < 0)
-        return "its name is no <layer>/<index>";
+        return "its name is not <layer>/<index>";
     if (number == 0)
         return NULL;
     former = w->last ? split(w->last->entry.name, &former_size) : -1;
     if (former != number - 1 || size != former_size || memcmp(name, w->last->entry.name, size) != 0)
-        return "it does not follow the blob before it of the same layer";
+        return "it does not follow the previous blob of the same layer";
     return NULL;
 }
 
@@ -68,7 +68,7 @@ static const char *check_dtype(const ferry_io_entry *entry)
     return ferry__proto_can_hold(entry->dtype) ? NULL : "a BlobProto has no field for its dtype";
 }
 
-/* What a SolverState or BlobProtoVector calls its blobs when it is read. */
+/* The name that the blobs of a SolverState or BlobProtoVector have when it is read. */
 static const char *prefix_of(const ferry_io_writer *w)
 {
     return w->format == FERRY_IO_SOLVERSTATE  ? "history/"
@@ -172,7 +172,7 @@ static uint64_t blob_size(const struct ferry__out_array *array)
     return parts.total;
 }
 
-/* Of the layer whose first blob this is: its blobs, with their tags and lengths. */
+/* The size of the blobs, with tags and lengths, of the layer whose first blob this is. */
 static uint64_t blobs_size(const struct ferry__out_array *array)
 {
     uint64_t size = 0;
@@ -185,7 +185,7 @@ static uint64_t blobs_size(const struct ferry__out_array *array)
     return size;
 }
 
-/* The same with its name and its type. */
+/* The same including name and type. */
 static uint64_t layer_size(const struct ferry__out_array *array, size_t name_size)
 {
     size_t type_size = strlen(array->entry.layer_type);
@@ -194,7 +194,7 @@ static uint64_t layer_size(const struct ferry__out_array *array, size_t name_siz
            blobs_size(array);
 }
 
-/* Which layer of a lent definition it is says the file that it comes from: it may have another name now. */
+/* The source file determines the layer of a lent definition: the array may have been renamed. */
 static int begin_defined(ferry_io_writer *w, const struct ferry__out_array *array, size_t name_size)
 {
     const struct ferry__definition_name name = { array->entry.name, name_size };
@@ -259,7 +259,7 @@ static int end_blob(ferry_io_writer *w, struct ferry__out_array *array)
     return put_piece(w, &parts.after);
 }
 
-/* Fields 1 to 15 all have tags of one byte: blobs_size is right for each. */
+/* Fields 1 to 15 have tags of one byte: blobs_size holds for each. */
 static uint32_t blobs_field(const ferry_io_writer *w)
 {
     if (w->format == FERRY_IO_CAFFEMODEL)
@@ -282,7 +282,7 @@ static int begin_array(ferry_io_writer *w, struct ferry__out_array *array)
     return err ? err : begin_blob(w, array);
 }
 
-/* Nothing at all would be an empty file, which says nothing of what it is. */
+/* An empty message would be an empty file, whose format cannot be recognized. */
 static int finish(ferry_io_writer *w)
 {
     if (w->definition.size > 0)

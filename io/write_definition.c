@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define V1_LAYERS 2
-#define V0_LAYER  1 /* of a V1 layer */
+#define V0_LAYER  1 /* in a V1 layer */
 #define V0_BLOBS  50
 
 static const struct ferry__wire_names net_names = {
@@ -20,7 +20,7 @@ static const struct ferry__wire_names v0_names = {
     { { 50, "blobs" }, { 0, NULL } },
 };
 
-/* Where a layer has its name and its blobs: one of today's, and one of V1. */
+/* Field numbers of name and blobs: in a layer of the current form, and in a V1 layer. */
 static const struct form {
     uint32_t layer, name, blobs;
     struct ferry__wire_names names;
@@ -29,7 +29,7 @@ static const struct form {
     { V1_LAYERS, 4, 6, { "V1LayerParameter", { { 4, "name" }, { 6, "blobs" }, { 0, NULL } } } },
 };
 
-/* NULL: it is no layer. */
+/* NULL: the field is not a layer. */
 static const struct form *form_of(const struct ferry__field *field)
 {
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
@@ -38,7 +38,7 @@ static const struct form *form_of(const struct ferry__field *field)
     return NULL;
 }
 
-/* What is left of the definition; `file` stands for it in messages. */
+/* The rest of the definition; messages refer to `file`. */
 static struct ferry__wire rest_of(const ferry_io_writer *w, struct ferry__io_file *file)
 {
     *file = (struct ferry__io_file){ .fd = -1 };
@@ -49,12 +49,12 @@ static struct ferry__wire rest_of(const ferry_io_writer *w, struct ferry__io_fil
                                  w->definition.bytes + w->definition.size, false };
 }
 
-/* ---- what is in it -------------------------------------------------------------------------- */
+/* ---- the layers of the definition ----------------------------------------------------------- */
 
-/* A layer's name, or "" in the place of one that is missing, and what that and its own blobs take. */
+/* A layer's name, "" if it is missing, and the size of its names and blobs. */
 struct layer {
     struct ferry__field name;
-    uint64_t names, blobs; /* bytes, with tags and lengths; of several names the last counts */
+    uint64_t names, blobs; /* bytes, with tags and lengths; the last of several names counts */
 };
 
 static int look(const struct ferry__wire *net, const struct ferry__field *field, struct layer *out)
@@ -78,7 +78,7 @@ static int look(const struct ferry__wire *net, const struct ferry__field *field,
     return got;
 }
 
-/* A layer of Caffe's first form keeps its blobs one level further down. */
+/* The first form of Caffe's layers keeps the blobs one level deeper. */
 static int refuse_v0(const struct ferry__wire *net, const struct ferry__field *layer)
 {
     struct ferry__wire wire, v0;
@@ -102,10 +102,12 @@ static int check_layer(const ferry_io_writer *w, const struct ferry__wire *net,
     int err;
 
     if (field->number == V1_LAYERS && !w->definition.lender)
-        return ferry__wire_error(net, field, FERRY_EFORMAT, "a definition is of today's form");
+        return ferry__wire_error(net, field, FERRY_EFORMAT,
+                                 "a definition must have the current "
+                                 "form");
     err = look(net, field, &layer);
     if (!err && layer.blobs && !w->definition.lender)
-        return ferry__wire_error(net, field, FERRY_EFORMAT, "a definition has no blobs of its own");
+        return ferry__wire_error(net, field, FERRY_EFORMAT, "a definition must not contain blobs");
     return err || field->number != V1_LAYERS ? err : refuse_v0(net, field);
 }
 
@@ -142,10 +144,12 @@ int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size, ch
 static int define(ferry_io_writer *w, const void *bytes, size_t size, char *lender)
 {
     if (w->begun || w->count > 0)
-        return ferry_error_set(FERRY_EINVAL, "%s: a definition comes before the first array",
+        return ferry_error_set(FERRY_EINVAL,
+                               "%s: the definition must be set before the first "
+                               "array",
                                w->out.shown);
     if (!w->ops->define || w->format != FERRY_IO_CAFFEMODEL)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s has no place for a net's definition",
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s cannot hold a net's definition",
                                w->out.shown, ferry_io_format_name(w->format));
     return w->ops->define(w, bytes, size, lender);
 }
@@ -163,7 +167,7 @@ int ferry_io_writer_copy_definition(ferry_io_writer *w, ferry_io *from)
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_io_writer_copy_definition: an argument is NULL");
     if (from->format != FERRY_IO_CAFFEMODEL)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a %s has no net's definition",
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a %s has no net definition",
                                from->file.path, ferry_io_format_name(from->format));
     return define(w, from->file.bytes, (size_t)from->file.size, from->file.path);
 }
@@ -187,7 +191,7 @@ static int put_name(ferry_io_writer *w, const struct form *form,
     return err ? err : ferry__io_out_write(&w->out, name->text, name->size);
 }
 
-/* The fields of a layer but its blobs; `name`, where there is one, in the place of its own last one. */
+/* Writes the fields of a layer except its blobs; `name`, if not NULL, replaces its last name. */
 static int put_fields(ferry_io_writer *w, const struct form *form, struct ferry__wire wire,
                       const struct layer *layer, const struct ferry__definition_name *name)
 {
@@ -206,8 +210,8 @@ static int put_fields(ferry_io_writer *w, const struct form *form, struct ferry_
 }
 
 /*
- * All of a layer but its blobs; its length is as if it had `blobs_size` bytes of them. `name` is what it is
- * called now; NULL: as before.
+ * Writes a layer except its blobs; its length includes `blobs_size` bytes for them. `name` is its
+ * new name; NULL: unchanged.
  */
 static int put_layer(ferry_io_writer *w, const struct ferry__wire *net,
                      const struct ferry__field *field, const struct ferry__definition_name *name,
@@ -233,7 +237,7 @@ static int put_layer(ferry_io_writer *w, const struct ferry__wire *net,
     return got ? got : put_fields(w, form, wire, &layer, name);
 }
 
-/* Everything from where the last one ended, layers without their blobs. */
+/* Writes everything from the end of the last layer up to `end`; layers without their blobs. */
 static int put_until(ferry_io_writer *w, const unsigned char *end)
 {
     struct ferry__io_file file;
@@ -255,8 +259,8 @@ static bool same(const struct ferry__definition_name *a, const void *bytes, uint
 }
 
 /*
- * The next layer of that name, from where the last one ended: 1, 0 if there is none. In a file it is one that
- * has blobs. The bytes have been checked.
+ * The next layer of that name after the last one: 1, 0 if there is none. In a lent definition only
+ * layers with blobs count. The bytes have been checked.
  */
 static int find(const ferry_io_writer *w, const struct ferry__definition_name *name,
                 struct ferry__field *out)
@@ -283,7 +287,7 @@ int ferry__definition_put_layer(ferry_io_writer *w, struct ferry__definition_nam
 
     if (!find(w, &former, &layer))
         return ferry_error_set(
-            FERRY_EINVAL, "%s: the definition has no layer \"%.*s\" behind the layer before it",
+            FERRY_EINVAL, "%s: the definition has no layer \"%.*s\" after the previous layer",
             w->out.shown, former.size < 200 ? (int)former.size : 200, former.text);
     err = put_until(w, layer.tag);
     wire = rest_of(w, &file);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * HDF5: an array has the path that is its name, or the one that it had in the HDF5 file that it comes
- * from. The writer's layout, never a name alone, decides whether blobs of layers are Caffe's weights:
- * /data/<name>, /diff/<name>. With metadata "iter" the file is a solver's state: /iter,
- * /current_step, /learned_net, and no /data. libhdf5 makes the groups and the datasets and sets space
- * aside; the values are then written there like those of any other format.
+ * HDF5: the path of an array is its name, or its path in the HDF5 file that it was read from. Only
+ * the writer's layout, never a name, decides whether blobs of layers are written as Caffe's
+ * weights: /data/<name>, /diff/<name>. With metadata "iter" the file is a solver state: /iter,
+ * /current_step, /learned_net, and no /data. libhdf5 creates the groups and datasets and allocates
+ * their space; the values are then written into it as for any other format.
  */
 #define _GNU_SOURCE
 #include "hdf5_attributes.h"
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* HDF5 takes "a//b" and "a/./b" for "a/b". */
+/* HDF5 treats "a//b" and "a/./b" as "a/b". */
 static const char *can_hold(const ferry_io_writer *w, const ferry_io_entry *entry)
 {
     const char *at = entry->name;
@@ -40,7 +40,7 @@ static const char *can_hold(const ferry_io_writer *w, const ferry_io_entry *entr
 
 static bool can_store(enum ferry__storage storage)
 {
-    return storage <= FERRY__STORED_BOOL; /* it has no floats of eight bits of its own */
+    return storage <= FERRY__STORED_BOOL; /* HDF5 has no floats of eight bits */
 }
 
 static int fail(const ferry_io_writer *w, const char *name, const char *what)
@@ -56,8 +56,8 @@ static int fail(const ferry_io_writer *w, const char *name, const char *what)
 struct plan {
     ferry_io_writer *w;
     hid_t file;
-    hid_t links; /* makes the groups on the way */
-    hid_t sets;  /* contiguous, with space from the beginning */
+    hid_t links; /* creates missing parent groups */
+    hid_t sets;  /* contiguous, with space allocated early */
 };
 
 static hid_t make_space(const ferry_io_entry *entry)
@@ -69,7 +69,10 @@ static hid_t make_space(const ferry_io_entry *entry)
     return entry->rank ? H5Screate_simple(entry->rank, shape, NULL) : H5Screate(H5S_SCALAR);
 }
 
-/* In the layout of weights: "layer/3", an array with a diff, and one that the reader would take for either. */
+/*
+ * Arrays of the weights' layout: "layer/3", an array with a diff, and an array that the reader
+ * would take for either.
+ */
 static bool is_caffes(const ferry_io_entry *entry)
 {
     const char *name = entry->name, *slash = strrchr(name, '/');
@@ -80,7 +83,7 @@ static bool is_caffes(const ferry_io_entry *entry)
     return slash && slash[1] && strspn(slash + 1, "0123456789") == strlen(slash + 1);
 }
 
-/* *out_place: where in the file its values go. */
+/* *out_place: the offset of its values in the file. */
 static int make_set(const struct plan *plan, const struct ferry__out_array *array, const char *name,
                     const char *group, uint64_t *out_place)
 {
@@ -111,7 +114,7 @@ static int make_set(const struct plan *plan, const struct ferry__out_array *arra
     return err;
 }
 
-/* What is said about a file that is a solver's state, and whether it is a number. */
+/* The metadata of a solver state, and whether each is a number. */
 static const struct {
     const char *key;
     bool number;
@@ -136,7 +139,10 @@ static bool takes_metadata(const ferry_io_writer *w, const char *key, const char
     return false;
 }
 
-/* A number as one element of an axis, and a string as one of its own length: as Caffe writes them. */
+/*
+ * A number is one element of one axis, and a string is a scalar of its own length, as Caffe writes
+ * them.
+ */
 static int make_field(const struct plan *plan, const char *key, const char *value, bool number)
 {
     hsize_t one = 1;
@@ -172,7 +178,7 @@ static int make_fields(const struct plan *plan)
     return err;
 }
 
-/* "data", or nothing: where the array's name begins. */
+/* "data", or "": the group of the array's name. */
 static const char *group_of(const ferry_io_writer *w, const struct ferry__out_array *array)
 {
     bool plain = w->layout == FERRY_IO_LAYOUT_PLAIN && !array->entry.has_diff;
@@ -181,7 +187,7 @@ static const char *group_of(const ferry_io_writer *w, const struct ferry__out_ar
     return rooted ? "" : "data";
 }
 
-/* What follows the group. */
+/* The path inside the group. */
 static const char *name_of(const struct ferry__out_array *array)
 {
     return array->path ? array->path : array->entry.name;
@@ -201,7 +207,7 @@ static int make_sets(const struct plan *plan)
 
 /* ---- attributes ----------------------------------------------------------------------------- */
 
-/* "a/b/c", and so "a/b" and "a". */
+/* Adds "a/b/c", and its parents "a/b" and "a". */
 static int add_object(ferry_io_writer *w, const char *group, const char *name)
 {
     size_t size = strlen(group) + strlen(name) + 2;
@@ -215,7 +221,7 @@ static int add_object(ferry_io_writer *w, const char *group, const char *name)
 
         if (former == -2)
             return FERRY_ENOMEM;
-        if (former >= 0) /* and what it is in is there, too */
+        if (former >= 0) /* the parents were added with the former */
             return FERRY_OK;
         path = ferry__mem_copy(&w->arena, path, strlen(path));
         if (!path)
@@ -272,7 +278,7 @@ static int copy_attributes(const struct plan *plan)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* Bytes that a file's own headers take at most, and those of a dataset with groups on its way. */
+/* The largest size of a file's own headers, and of a dataset's headers with new parent groups. */
 #define FILE_HEADERS (64u * 1024)
 #define SET_HEADERS  (4u * 1024)
 
@@ -280,8 +286,8 @@ static int copy_attributes(const struct plan *plan)
 #define ATTRIBUTE_HEADERS 1024u
 
 /*
- * The disk's space for all of the file. A file that libhdf5 cannot write its headers to stays open
- * in it, and crashes the program when it exits; so it is not to find the disk full.
+ * Reserves disk space for the whole file. If libhdf5 cannot write its headers, the file stays open
+ * and the program crashes at exit; the reservation makes a full disk fail here instead.
  */
 static int reserve(const ferry_io_writer *w)
 {
@@ -303,7 +309,7 @@ static int reserve(const ferry_io_writer *w)
     return FERRY_OK;
 }
 
-/* What was reserved behind the end goes back when a file is cut off where it ends. */
+/* Truncating the file at its end returns the reserved space beyond it. */
 static int return_surplus(const ferry_io_writer *w)
 {
     struct stat info;
@@ -313,7 +319,10 @@ static int return_surplus(const ferry_io_writer *w)
     return FERRY_OK;
 }
 
-/* More than that of one object want another format: old headers are looked through for each. */
+/*
+ * With more attributes of one object the newer format is needed: the old one searches its headers
+ * for each.
+ */
 #define MANY_ATTRIBUTES 200
 
 static bool has_many(const ferry_io_writer *w)
@@ -330,7 +339,7 @@ static bool has_many(const ferry_io_writer *w)
     return false;
 }
 
-/* In the oldest format that will do: of libhdf5 1.8 where an object has many attributes. */
+/* Uses the oldest possible format: that of libhdf5 1.8 if an object has many attributes. */
 static hid_t create_file(const ferry_io_writer *w)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), file;
@@ -356,7 +365,7 @@ static int make_file(struct plan *plan)
     if (plan->file < 0)
         err = fail(plan->w, "all of them", "libhdf5 cannot make the file");
     if (!err)
-        err = reserve(plan->w); /* once more: making the file has emptied it */
+        err = reserve(plan->w); /* again, since creating the file has truncated it */
     if (!err)
         err = make_sets(plan);
     if (!err)

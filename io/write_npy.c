@@ -55,7 +55,7 @@ const char *ferry__npy_can_hold(const ferry_io_entry *entry)
     if (!descr_of(entry->dtype))
         return "NumPy has no such dtype";
     if (entry->has_diff)
-        return "it has no place for a diff";
+        return "it cannot hold a diff";
     return NULL;
 }
 

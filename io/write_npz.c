@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A zip of .npy files, stored, each aligned so that its values can be mapped.
- */
+/* A zip of .npy files, stored uncompressed and aligned so that the values can be mapped. */
 #include "crc32.h"
 #include "npy_write.h"
 #include "writer.h"
@@ -11,7 +9,7 @@
 #define FULL16    0xffffu
 #define FULL32    0xffffffffu
 #define ALIGNMENT 64u
-/* The extra field that zipalign uses to align. */
+/* The extra field that zipalign uses for alignment. */
 #define PADDING_ID 0xd935u
 
 struct bytes {
@@ -31,7 +29,7 @@ static const char *can_hold(const ferry_io_writer *w, const ferry_io_entry *entr
 {
     (void)w;
     if (strlen(entry->name) > FULL16 - 4)
-        return "its name is longer than a zip's";
+        return "its name is too long for a zip file";
     return ferry__npy_can_hold(entry);
 }
 
@@ -50,12 +48,12 @@ static bool is_ascii(const char *text)
     return true;
 }
 
-/* The fields that local header and directory share: versions, flags, method, date, crc, sizes. */
+/* The fields common to local header and directory: version, flags, method, date, crc, sizes. */
 static void put_common(struct bytes *b, const struct ferry__out_array *array, uint32_t crc)
 {
     uint64_t size = member_size(array);
     unsigned utf8 = is_ascii(array->entry.name) ? 0 : 0x800;
-    const unsigned first_day = 0x21; /* 1 January 1980: the same input gives the same file */
+    const unsigned first_day = 0x21; /* 1 January 1980: equal input gives equal files */
 
     put(b, size >= FULL32 || array->place >= FULL32 ? 45 : 20, 2);
     put(b, utf8, 2);
@@ -75,7 +73,7 @@ static int put_name(ferry_io_writer *w, const struct ferry__out_array *array)
     return err ? err : ferry__io_out_write(&w->out, ".npy", 4);
 }
 
-/* Behind the name: sizes beyond 32 bits, and as much padding as aligns what follows. */
+/* After the name: sizes beyond 32 bits, and the padding that aligns the values. */
 static int put_extra_and_name(ferry_io_writer *w, const struct ferry__out_array *array,
                               struct bytes *local)
 {
@@ -114,7 +112,7 @@ static int begin_array(ferry_io_writer *w, struct ferry__out_array *array)
     array->place = w->out.position;
     array->mark = ferry__crc32(0, header, size);
     put(&local, 0x04034b50u, 4);
-    put_common(&local, array, 0); /* the checksum is known when the values are */
+    put_common(&local, array, 0); /* the checksum is patched in after the values */
     err = put_extra_and_name(w, array, &local);
     return err ? err : ferry__io_out_write(&w->out, header, size);
 }
@@ -158,10 +156,10 @@ static int put_entry(ferry_io_writer *w, const struct ferry__out_array *array)
     put(&entry, 3u << 8 | 45, 2); /* made on Unix */
     put_common(&entry, array, (uint32_t)array->mark);
     put(&entry, wide.size ? wide.size + 4 : 0, 2);
-    put(&entry, 0, 2); /* comment */
-    put(&entry, 0, 2); /* part */
+    put(&entry, 0, 2); /* length of the comment */
+    put(&entry, 0, 2); /* disk number */
     put(&entry, 0, 2);
-    put(&entry, 0100644ul << 16, 4); /* a regular file that all may read */
+    put(&entry, 0100644ul << 16, 4); /* a regular file, readable for all */
     put(&entry, array->place >= FULL32 ? FULL32 : array->place, 4);
     err = ferry__io_out_write(&w->out, entry.at, entry.size);
     if (!err)

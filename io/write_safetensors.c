@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The header says where each array's values are, so it is written first, and all arrays have to be
- * known. Values are laid out by falling element size: each is then aligned to its own.
+ * The header contains the offsets of all values, so it is written first and all arrays have to be
+ * declared. Values are ordered by descending element size: each array is then aligned to its
+ * element.
  */
 #include "writer.h"
 
@@ -91,13 +92,13 @@ static const char *can_hold(const ferry_io_writer *w, const ferry_io_entry *entr
 {
     (void)w;
     if (entry->has_diff)
-        return "it has no place for a diff";
+        return "it cannot hold a diff";
     if (strcmp(entry->name, "__metadata__") == 0)
-        return "that name is the format's own";
-    return is_utf8(entry->name) ? NULL : "its name is no UTF-8";
+        return "the format reserves that name";
+    return is_utf8(entry->name) ? NULL : "its name is not UTF-8";
 }
 
-/* It has them all. */
+/* safetensors supports every storage. */
 static bool can_store(enum ferry__storage storage)
 {
     return storage != FERRY__STORED_OTHERWISE;
@@ -109,7 +110,7 @@ static bool takes_metadata(const ferry_io_writer *w, const char *key, const char
     return is_utf8(key) && is_utf8(value);
 }
 
-/* One round for each element size: stable, and there are four. */
+/* One pass for each of the four element sizes, which keeps the order stable. */
 static void lay_out(ferry_io_writer *w)
 {
     uint64_t place = 0;

@@ -81,16 +81,18 @@ static int check_entry(const ferry_io_writer *w, const ferry_io_entry *e, int64_
 
     if (!e->name || e->rank < 0 || e->rank > FERRY_MAX_AXES || (e->rank > 0 && !e->shape) ||
         ferry_dtype_size(e->dtype) == 0)
-        return ferry_error_set(FERRY_EINVAL, "%s: array %.200s: its name, dtype or shape are wrong",
+        return ferry_error_set(FERRY_EINVAL,
+                               "%s: array %.200s: its name, dtype or shape is "
+                               "invalid",
                                w->out.shown, e->name ? e->name : "without a name");
     *out_count = ferry__io_count(e->rank, e->shape, ferry_dtype_size(e->dtype));
     if (*out_count < 0)
-        return ferry_error_set((int)*out_count, "%s: array %.200s: its shape are %s", w->out.shown,
+        return ferry_error_set((int)*out_count, "%s: array %.200s: its shape is %s", w->out.shown,
                                e->name, *out_count == FERRY_EINVAL ? "negative" : "too large");
     if (w->ops->single && w->count > 0)
-        why = "it holds one array, and has it";
+        why = "the format holds one array, which is already declared";
     else if (w->ops->unique && ferry__names_find(&w->names, e->name) >= 0)
-        why = "there is one of that name";
+        why = "there is already an array of that name";
     else
         why = w->ops->can_hold(w, e);
     return why ? ferry__io_cannot_hold(w, e->name, why) : FERRY_OK;
@@ -101,10 +103,13 @@ static const char *keep(ferry_io_writer *w, const char *text)
     return ferry__mem_copy(&w->arena, text ? text : "", text ? strlen(text) : 0);
 }
 
-/* What of an entry must be there; its other members may be younger than the caller. */
+/*
+ * The members that an entry must have; the later ones may be missing in an older caller's
+ * structure.
+ */
 #define LEAST_ENTRY (offsetof(ferry_io_entry, shape) + sizeof(((ferry_io_entry *)NULL)->shape))
 
-/* The caller's structure may be shorter than ours, or longer. */
+/* The caller's structure may be shorter or longer than this version's. */
 static int take_entry(const ferry_io_writer *w, const ferry_io_entry *theirs, ferry_io_entry *out)
 {
     *out = (ferry_io_entry){ .struct_size = sizeof(*out) };
@@ -178,7 +183,9 @@ int ferry_io_writer_declare(ferry_io_writer *w, const ferry_io_entry *entry)
     if (!w)
         return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_declare: the writer is NULL");
     if (w->begun || (w->count > 0 && !w->declared))
-        return ferry_error_set(FERRY_EINVAL, "%s: arrays are declared before the first is written",
+        return ferry_error_set(FERRY_EINVAL,
+                               "%s: arrays must be declared before the first is "
+                               "written",
                                w->out.shown);
     err = take_entry(w, entry, &given);
     if (!err)
@@ -195,10 +202,10 @@ int ferry_io_writer_set_metadata(ferry_io_writer *w, const char *key, const char
     if (!w || !key || !value)
         return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_set_metadata: an argument is NULL");
     if (w->begun)
-        return ferry_error_set(FERRY_EINVAL, "%s: metadata come before the first array",
+        return ferry_error_set(FERRY_EINVAL, "%s: metadata must be set before the first array",
                                w->out.shown);
     if (!w->ops->takes_metadata || !w->ops->takes_metadata(w, key, value))
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s has no place for metadata %.200s",
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s cannot hold metadata %.200s",
                                w->out.shown, ferry_io_format_name(w->format), key);
     metadata = ferry__mem_alloc(&w->arena, sizeof(*metadata));
     if (metadata) {
@@ -224,7 +231,7 @@ int ferry_io_set_layout(ferry_io_writer *w, ferry_io_layout layout)
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a layout is for HDF5, not for %s",
                                w->out.shown, ferry_io_format_name(w->format));
     if (w->begun)
-        return ferry_error_set(FERRY_EINVAL, "%s: the layout comes before the first array",
+        return ferry_error_set(FERRY_EINVAL, "%s: the layout must be set before the first array",
                                w->out.shown);
     w->layout = layout;
     w->layout_chosen = true;
@@ -233,7 +240,10 @@ int ferry_io_set_layout(ferry_io_writer *w, ferry_io_layout layout)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* Opens what comes next as long as that takes no bytes; leaves `current` where values are due. */
+/*
+ * Starts the following arrays as long as they have no bytes; `current` is then the array that
+ * expects values.
+ */
 static int advance(ferry_io_writer *w)
 {
     while (w->current && w->left == 0) {
@@ -258,7 +268,7 @@ static int advance(ferry_io_writer *w)
     return FERRY_OK;
 }
 
-/* The array is the next to come. */
+/* Makes the array the current one. */
 static int enter(ferry_io_writer *w, struct ferry__out_array *array)
 {
     int err = FERRY_OK;
@@ -290,7 +300,7 @@ static int put_stored(ferry_io_writer *w, const void *values, size_t size)
     return ferry__io_out_values(&w->out, values, size, w->current->alike);
 }
 
-/* Elements that are narrowed at a time. */
+/* Elements that are narrowed in one step. */
 #define NARROW_PIECE 8192
 
 static int put_narrow(ferry_io_writer *w, const unsigned char *values, size_t size)
@@ -330,8 +340,8 @@ static int write_values(ferry_io_writer *w, const void *values, size_t size)
     if (err || size == 0)
         return err;
     if (!w->current)
-        return ferry_error_set(FERRY_EINVAL, "%s: %zu bytes of values for no array", w->out.shown,
-                               size);
+        return ferry_error_set(FERRY_EINVAL, "%s: %zu bytes of values without an array",
+                               w->out.shown, size);
     if (size > w->left || size % ferry_dtype_size(w->current->entry.dtype))
         return ferry_error_set(FERRY_EINVAL,
                                "%s: array %.200s: %zu bytes of values where %llu are "
@@ -362,7 +372,7 @@ static int fail_spool(const ferry_io_writer *w, const char *what)
                            strerror(errno));
 }
 
-/* Beside the target, where there is room for the file, and without a name. */
+/* In the target's folder, which has room for the file, and unnamed. */
 static int open_spool(ferry_io_writer *w)
 {
     size_t size = strlen(w->out.path) + 32;
@@ -428,7 +438,7 @@ static int unspool(ferry_io_writer *w, void *buffer)
     return err;
 }
 
-/* All arrays are known now: the values that waited go where they belong. */
+/* All arrays are known now: moves the waiting values to their places. */
 static int write_spool(ferry_io_writer *w)
 {
     void *buffer;
@@ -451,7 +461,7 @@ static bool is_like(const ferry_io_entry *a, const ferry_io_entry *b)
            (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof(*a->shape)) == 0);
 }
 
-/* Makes the array the one that takes values; in a spooled file it waits in line. */
+/* Makes the array the one that receives values; in a spooled file it is queued. */
 static int next_array(ferry_io_writer *w, const ferry_io_entry *e)
 {
     struct ferry__out_array *former = w->last;
@@ -462,7 +472,7 @@ static int next_array(ferry_io_writer *w, const ferry_io_entry *e)
         if (!err && e->count > 0 &&
             (!w->current || !is_like(&w->current->entry, e) || w->in_diff ||
              w->left != w->current->given))
-            err = ferry_error_set(FERRY_ESHAPE, "%s: array %.200s is not what was declared",
+            err = ferry_error_set(FERRY_ESHAPE, "%s: array %.200s differs from its declaration",
                                   w->out.shown, e->name);
         return err;
     }
@@ -530,8 +540,10 @@ static int complete(ferry_io_writer *w)
     if (w->failed)
         return w->failed;
     if (!w->begun && w->ops->single && w->count == 0)
-        return ferry_error_set(FERRY_EINVAL, "%s: %s holds one array, and has none", w->out.shown,
-                               ferry_io_format_name(w->format));
+        return ferry_error_set(FERRY_EINVAL,
+                               "%s: %s holds exactly one array, and "
+                               "none was written",
+                               w->out.shown, ferry_io_format_name(w->format));
     if (!w->begun)
         err = write_spool(w);
     if (!err && w->current)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a file being written is to the formats: they put bytes around each array's values; order,
- * accounting and the temporary file are the same for all.
+ * A file being written as the formats see it: a format writes the bytes around each array's values;
+ * order, accounting and the temporary file are common to all formats.
  */
 #ifndef FERRY_IO_PRIVATE_WRITER_H
 #define FERRY_IO_PRIVATE_WRITER_H
@@ -14,15 +14,14 @@
 #include <ferry/io.h>
 
 struct ferry__out_array {
-    ferry_io_entry entry; /* its strings and dims are the arena's */
+    ferry_io_entry entry; /* its strings and dims belong to the arena */
     enum ferry__storage storage;
-    ferry_dtype alike; /* of elements as large as those in the file */
+    ferry_dtype alike; /* a dtype with the element size of the file */
     uint64_t given;    /* bytes of data in the entry's dtype */
-    uint64_t bytes;    /* in the file; a diff is of the same dtype and has as many */
-    uint64_t place;    /* the format's: where in the file */
-    uint64_t mark;     /* the format's */
-    const char
-        *path; /* where it is in the file of the same format that it comes from; NULL: unknown */
+    uint64_t bytes;    /* bytes in the file; a diff has the same dtype and size */
+    uint64_t place;    /* for the format: the offset in the file */
+    uint64_t mark;     /* for the format */
+    const char *path;  /* its path in the source file of the same format; NULL: unknown */
     struct ferry__out_array *next;
 };
 
@@ -33,40 +32,45 @@ struct ferry__out_metadata {
 
 struct ferry__io_attribute; /* attributes.h */
 
-/* One format's part of writing. Entries but can_hold may be NULL: nothing is to be done. */
+/* The writing half of a format. Every entry except can_hold may be NULL: there is nothing to do. */
 struct ferry__io_writer_ops {
-    bool needs_plan; /* begin has to know every array */
+    bool needs_plan; /* begin requires all arrays to be declared */
     bool single;     /* exactly one array */
-    bool unique;     /* no two arrays of one name */
+    bool unique;     /* names of arrays are unique */
     bool named;      /* the temporary file needs a name */
-    /* Whether it can store elements so, where that is not their dtype. NULL: it cannot. */
+    /* Whether it can store elements in a type other than their dtype. NULL: it cannot. */
     bool (*can_store)(enum ferry__storage storage);
-    /* NULL, or why the array cannot be in such a file. */
+    /* NULL, or the reason why the format cannot hold the array. */
     const char *(*can_hold)(const ferry_io_writer *w, const ferry_io_entry *entry);
-    /* Whether the file has a place for such a string about itself. NULL: it has none. */
+    /* Whether the format can hold that string of metadata. NULL: it cannot. */
     bool (*takes_metadata)(const ferry_io_writer *w, const char *key, const char *value);
-    /* Keeps the net's definition, of a lender's no copy. NULL: it has no place for one. */
+    /*
+     * Keeps the net's definition, without a copy if it is lent. NULL: the format cannot hold one.
+     */
     int (*define)(ferry_io_writer *w, const void *bytes, size_t size, char *lender);
-    /* Finds out which groups and arrays there will be, and whether one is there. NULL: no attributes. */
+    /*
+     * Collects the groups and arrays that the file will have, for lookups. NULL: the format has no
+     * attributes.
+     */
     int (*plan_objects)(ferry_io_writer *w);
     bool (*has_object)(const ferry_io_writer *w, const char *path);
-    /* Before the first array: of needs_plan, all are declared. */
+    /* Called before the first array; with needs_plan, all arrays are declared. */
     int (*begin)(ferry_io_writer *w);
-    /* Before an array's data, before its diff, behind both. */
+    /* Called before an array's data, before its diff, and after both. */
     int (*array)(ferry_io_writer *w, struct ferry__out_array *array);
     int (*diff)(ferry_io_writer *w, struct ferry__out_array *array);
     int (*end)(ferry_io_writer *w, struct ferry__out_array *array);
-    /* Values, native byte order. NULL: they go to the file as little-endian. */
+    /* Writes values in native byte order. NULL: they are appended in little-endian order. */
     int (*values)(ferry_io_writer *w, struct ferry__out_array *array, const void *values,
                   size_t size);
-    /* Behind the last array; frees w->state, as discard does. */
+    /* Called after the last array; frees w->state, as discard does. */
     int (*finish)(ferry_io_writer *w);
     void (*discard)(ferry_io_writer *w);
 };
 
 extern const struct ferry__io_writer_ops ferry__caffe_writer;
 extern const struct ferry__io_writer_ops ferry__blobproto_writer;
-extern const struct ferry__io_writer_ops ferry__hdf5_writer; /* with libhdf5 */
+extern const struct ferry__io_writer_ops ferry__hdf5_writer; /* defined with libhdf5 */
 extern const struct ferry__io_writer_ops ferry__npy_writer;
 extern const struct ferry__io_writer_ops ferry__npz_writer;
 extern const struct ferry__io_writer_ops ferry__safetensors_writer;
@@ -81,29 +85,30 @@ struct ferry_io_writer {
     int64_t count;
     struct ferry__names names;
     struct ferry__out_metadata *metadata, *last_metadata;
-    const struct ferry__io_attribute *attributes; /* of another file, still open; NULL: none */
-    const char *attributes_path;                  /* that file's */
-    ferry_io_layout layout;      /* of HDF5 */
-    bool layout_chosen;          /* by the caller */
-    struct ferry__names objects; /* the paths of groups and arrays, once planned */
+    const struct ferry__io_attribute *attributes; /* of another open file; NULL: none */
+    const char *attributes_path;                  /* the path of that file */
+    ferry_io_layout layout;                       /* of HDF5 */
+    bool layout_chosen;                           /* set by the caller */
+    struct ferry__names objects;                  /* the paths of groups and arrays, once planned */
     struct {
-        const unsigned char *bytes; /* the arena's, or lent; NULL: none was given */
+        const unsigned char *bytes; /* in the arena, or lent; NULL: no definition */
         size_t size;
-        char *lender;                 /* the file whose they are, with its blobs; NULL */
-        const unsigned char *at;      /* how far it has been written */
-        uint32_t blobs;               /* the field of its last layer that has blobs */
-    } definition;                     /* of a net */
-    bool declared;                    /* the caller says what will come */
-    bool begun;                       /* so do not change the plan */
-    struct ferry__out_array *current; /* that takes the next values; NULL: none is left */
+        char *lender;                 /* the path of the file that owns the bytes, blobs
+                                       * included; NULL: not lent */
+        const unsigned char *at;      /* the next byte to write */
+        uint32_t blobs;               /* the field of the blobs of its last layer with blobs */
+    } definition;                     /* the definition of a net */
+    bool declared;                    /* the caller has declared all arrays */
+    bool begun;                       /* begin was called: the plan is final */
+    struct ferry__out_array *current; /* receives the next values; NULL: none is left */
     bool in_diff;
-    uint64_t left; /* bytes of its data, or of its diff */
-    int spool;     /* values that wait for the plan to be complete; −1: none */
+    uint64_t left; /* remaining bytes of its data or of its diff */
+    int spool;     /* holds values until the plan is complete; −1: unused */
     uint64_t spooled;
-    int failed; /* the first error: nothing after it makes the file whole again */
+    int failed; /* the first error, after which the file cannot be completed */
 };
 
-/* An array that cannot be in the file: FERRY_EUNSUPPORTED, which names it. */
+/* Reports an array that the format cannot hold: FERRY_EUNSUPPORTED, with its name. */
 int ferry__io_cannot_hold(const ferry_io_writer *w, const char *name, const char *why);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PKWARE's APPNOTE 6.3: local headers and data, the central directory, the end record; with ZIP64's
- * 64-bit sizes where the 32-bit fields are full.
+ * PKWARE's APPNOTE 6.3: local headers and data, the central directory, the end record; ZIP64's
+ * 64-bit sizes replace 32-bit fields that are all ones.
  */
 #include "zip.h"
 
@@ -40,7 +40,7 @@ static int fail(const struct ferry__io_file *file, const unsigned char *at, cons
 
 /* ---- the directory -------------------------------------------------------------------------- */
 
-/* The end record stands last, but for a comment of up to 64 KiB. */
+/* The end record is at the end, followed only by a comment of up to 64 KiB. */
 static const unsigned char *find_end(const struct ferry__io_file *file)
 {
     const unsigned char *at;
@@ -69,11 +69,11 @@ static int read_end64(const struct ferry__io_file *file, const unsigned char *en
     uint64_t offset;
 
     if ((uint64_t)(end - file->bytes) < LOCATOR_SIZE || memcmp(locator, "PK\6\7", 4) != 0)
-        return fail(file, end, "end record", "says ZIP64, but there is no locator");
+        return fail(file, end, "end record", "marks ZIP64, but there is no locator");
     offset = get64(locator + 8);
     if (file->size < END64_SIZE || offset > file->size - END64_SIZE ||
         memcmp(file->bytes + offset, "PK\6\6", 4) != 0)
-        return fail(file, locator, "ZIP64 locator", "points at no end record");
+        return fail(file, locator, "ZIP64 locator", "does not point at an end record");
     out->members = get64(file->bytes + offset + 32);
     out->size = get64(file->bytes + offset + 40);
     out->offset = get64(file->bytes + offset + 48);
@@ -88,7 +88,8 @@ int ferry__zip_open(const struct ferry__io_file *file, struct ferry__zip *out)
 
     if (!end)
         return ferry_error_set(FERRY_EFORMAT,
-                               "%s: zip end record at byte %llu: there is none; is it cut off?",
+                               "%s: zip end record at byte %llu: is missing; is the file "
+                               "truncated?",
                                file->path, (unsigned long long)file->size);
     directory.members = get16(end + 10);
     directory.size = get32(end + 12);
@@ -100,7 +101,7 @@ int ferry__zip_open(const struct ferry__io_file *file, struct ferry__zip *out)
     if (err)
         return err;
     if (directory.offset > file->size || directory.size > file->size - directory.offset)
-        return fail(file, end, "end record", "the directory lies outside the file");
+        return fail(file, end, "end record", "the directory is outside of the file");
     out->file = file;
     out->at = file->bytes + directory.offset;
     out->end = out->at + directory.size;
@@ -110,7 +111,7 @@ int ferry__zip_open(const struct ferry__io_file *file, struct ferry__zip *out)
 
 /* ---- members -------------------------------------------------------------------------------- */
 
-/* Replaces what is full by what the ZIP64 extra field says, in its order. */
+/* Replaces fields that are all ones by the values in the ZIP64 extra field, in its order. */
 static int take_zip64(const struct ferry__zip *zip, const unsigned char *at,
                       const unsigned char *end, struct ferry__zip_member *m, uint64_t *offset)
 {
@@ -140,7 +141,7 @@ static int take_zip64(const struct ferry__zip *zip, const unsigned char *at,
     return n > 0 ? fail(zip->file, at, "extra field", "has no 64-bit sizes") : FERRY_OK;
 }
 
-/* The local header says anew how long name and extra field are; the values stand behind them. */
+/* The local header repeats the lengths of name and extra field; the values follow them. */
 static int find_bytes(const struct ferry__zip *zip, const unsigned char *entry, uint64_t offset,
                       struct ferry__zip_member *m)
 {
@@ -149,10 +150,10 @@ static int find_bytes(const struct ferry__zip *zip, const unsigned char *entry, 
     uint64_t begin;
 
     if (file->size < LOCAL_SIZE || offset > file->size - LOCAL_SIZE)
-        return fail(file, entry, "directory entry", "its local header lies outside the file");
+        return fail(file, entry, "directory entry", "its local header is outside of the file");
     local = file->bytes + offset;
     if (memcmp(local, "PK\3\4", 4) != 0)
-        return fail(file, local, "local header", "is none");
+        return fail(file, local, "local header", "is not a local header");
     begin = offset + LOCAL_SIZE + get16(local + 26) + get16(local + 28);
     if (begin > file->size || m->stored > file->size - begin)
         return fail(file, local, "local header", "its bytes run past the end of the file");
@@ -179,7 +180,7 @@ static int check_method(const struct ferry__zip *zip, const unsigned char *entry
     if (m->unreadable)
         return FERRY_OK;
     if (m->method == FERRY__ZIP_STORED && m->stored != m->size)
-        return fail(zip->file, entry, "directory entry", "two sizes for stored bytes");
+        return fail(zip->file, entry, "directory entry", "has two sizes for stored bytes");
     return FERRY_OK;
 }
 
@@ -193,7 +194,7 @@ int ferry__zip_next(struct ferry__zip *zip, struct ferry__zip_member *out)
     if (zip->left == 0)
         return 0;
     if (room < ENTRY_SIZE || memcmp(entry, "PK\1\2", 4) != 0)
-        return fail(zip->file, entry, "directory", "no entry where there should be one");
+        return fail(zip->file, entry, "directory", "is missing");
     size = (uint64_t)ENTRY_SIZE + get16(entry + 28) + get16(entry + 30) + get16(entry + 32);
     if (size > room)
         return fail(zip->file, entry, "directory entry", "runs past the directory");

@@ -8,13 +8,13 @@
 #include "file_map.h"
 
 struct ferry__zip_member {
-    const unsigned char *name; /* no NUL behind it */
+    const unsigned char *name; /* not terminated by a NUL */
     unsigned name_size;
     unsigned method; /* FERRY__ZIP_… */
     uint32_t crc;
     const unsigned char *bytes; /* as stored */
     uint64_t stored, size;
-    const char *unreadable; /* encrypted, or of another method; NULL: it can be read */
+    const char *unreadable; /* the reason: encrypted, or an unknown method; NULL: readable */
 };
 
 enum { FERRY__ZIP_STORED = 0, FERRY__ZIP_DEFLATED = 8 };
@@ -22,15 +22,15 @@ enum { FERRY__ZIP_STORED = 0, FERRY__ZIP_DEFLATED = 8 };
 struct ferry__zip {
     const struct ferry__io_file *file;
     const unsigned char *at, *end; /* of the directory */
-    uint64_t left;                 /* members */
+    uint64_t left;                 /* members left */
 };
 
 int ferry__zip_open(const struct ferry__io_file *file, struct ferry__zip *out);
 
-/* 1, 0 behind the last member, FERRY_EFORMAT. */
+/* 1, 0 after the last member, FERRY_EFORMAT. */
 int ferry__zip_next(struct ferry__zip *zip, struct ferry__zip_member *out);
 
-/* FERRY_EUNSUPPORTED, with its name, for a member that is unreadable. */
+/* FERRY_EUNSUPPORTED, with its name, for an unreadable member. */
 int ferry__zip_refuse(const struct ferry__zip *zip, const struct ferry__zip_member *m);
 
 #endif

@@ -200,7 +200,7 @@ static void notes_name_the_output_not_its_temporary_file(void)
                           "\"data_offsets\":[0,4]}}' > a.safetensors"),
                     0);
     CU_ASSERT_EQUAL(ferry("convert a.safetensors - -f npz > b.npz"), 0);
-    CU_ASSERT_STRING_EQUAL(err, "ferry: note: standard output: npz has no place for metadata k\n");
+    CU_ASSERT_STRING_EQUAL(err, "ferry: note: standard output: npz cannot hold metadata k\n");
     CU_ASSERT_EQUAL(ferry("inspect b.npz"), 0);
     SAYS("total: 1 element, 4 B in the file\n");
     clean();

@@ -177,7 +177,7 @@ static void attributes_come_along(void)
     CU_ASSERT_EQUAL(number("other", "rate", 0), 0.25);
     CU_ASSERT_EQUAL(number("other", "scale", 0), -1);
     CU_ASSERT_STRING_EQUAL(left, "/other many is longer than 64000 bytes\n"
-                                 "/other scale refers to a place in the old file\n");
+                                 "/other scale refers to an address in the old file\n");
 }
 
 static void dropped_data_are_reported(void)
@@ -185,8 +185,9 @@ static void dropped_data_are_reported(void)
     make_file(false);
     FX_OK_FATAL(copy(FERRY_IO_HDF5, 1, 0));
     CU_ASSERT_EQUAL(number("model/conv/kernel", "rate", 0), 0.25);
-    CU_ASSERT_STRING_EQUAL(left, "/other rate what it is of is not in the new file\n"
-                                 "/other scale refers to a place in the old file\n");
+    CU_ASSERT_STRING_EQUAL(left,
+                           "/other rate the object that it belongs to is not in the new file\n"
+                           "/other scale refers to an address in the old file\n");
     FX_OK_FATAL(copy(FERRY_IO_SAFETENSORS, 2, 0));
     CU_ASSERT_PTR_NOT_NULL(strstr(left, "/ optimizer the new file's format has no attributes\n"));
 }

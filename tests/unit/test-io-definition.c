@@ -195,7 +195,7 @@ static void a_copied_definition_takes_blobs_of_another_length(void)
     CU_ASSERT_EQUAL(entry->count, 41);
     CU_ASSERT_EQUAL(ferry_io_metadata_count(io), 2);
     FX_OK(ferry_io_metadata_at(io, 1, &key, &value));
-    CU_ASSERT_STRING_EQUAL(value, "2 layers without blobs and 10 fields that are no blobs");
+    CU_ASSERT_STRING_EQUAL(value, "2 layers without blobs and 10 fields that are not blobs");
     ferry_io_close(io);
     unlink(in_folder("in"));
     unlink(in_folder("out"));

@@ -85,12 +85,12 @@ static void other_files_are_named_by_their_first_bytes(void)
         F("a picture (SVG)",
           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"740\">\xe2\x96\x88"),
         F("is text", "# Gr\xc3\xbc\xc3\x9f\x65 an alle\n"),
-        F("is none of", "# Gr\xfc\xdf\x65 an alle\n"),
+        F("not a format of", "# Gr\xfc\xdf\x65 an alle\n"),
         F("is XML", "<?xml version=\"1.0\"?>\n<Error></Error>  "),
         F("MessagePack", "\x82\xa6params\x81\xa6"
                          "Dense_"),
-        F("LevelDB's", "................................................"
-                       "\x57\xfb\x80\x8b\x24\x75\x47\xdb"),
+        F("a LevelDB table", "................................................"
+                             "\x57\xfb\x80\x8b\x24\x75\x47\xdb"),
     };
 
     check_all(files, FERRY_TEST_COUNT(files));
@@ -99,8 +99,8 @@ static void other_files_are_named_by_their_first_bytes(void)
 static void pickles_are_named_in_all_their_protocols(void)
 {
     static const struct foreign files[] = {
-        F("a PyTorch file of before 1.6", "\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19"),
-        F("a Python pickle, which may run anything", "(dp0\nVa\np1\ns."),
+        F("a PyTorch file from before version 1.6", "\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19"),
+        F("a Python pickle, which can execute any code", "(dp0\nVa\np1\ns."),
         F("a Python pickle", "(lp1\nI1\nas."),
         F("a Python pickle", "cnumpy.core.multiarray\n_reco\n."),
         F("a Python pickle", "}q\0(U\1aK\1u."),
@@ -145,7 +145,7 @@ static void messages_of_others_are_named(void)
 
     check_all(files, FERRY_TEST_COUNT(files));
     for (size_t i = 0; i < FERRY_TEST_COUNT(others); i++)
-        check(&others[i], "is none of");
+        check(&others[i], "not a format of");
 }
 
 /* The name is where other formats have their magic bytes. */
@@ -226,7 +226,7 @@ static void archives_are_named_by_their_contents(void)
     check_zip(keras, 2, "a Keras archive: unpack its model.weights.h5");
     check_zip(torch, 2, "a PyTorch archive without a data.pkl");
     check_zip(exported, 2, "a PyTorch export");
-    check_zip(other, 2, "a zip archive without arrays of NumPy's");
+    check_zip(other, 2, "a zip archive without NumPy arrays");
 }
 
 /* A text beside the arrays of a .npz does not make it invalid; an array may lack its suffix. */
@@ -247,7 +247,7 @@ static void non_arrays_in_an_archive_are_marked(void)
     FX_OK_FATAL(ferry_io_open_bytes(zip.at, zip.size, "a.npz", &io));
     CU_ASSERT_EQUAL(ferry_io_entry_count(io), 3);
     FX_OK_FATAL(ferry_io_entry_find(io, "README.txt", &entry));
-    CU_ASSERT_STRING_EQUAL(entry->unreadable, "is no .npy array");
+    CU_ASSERT_STRING_EQUAL(entry->unreadable, "is not a .npy array");
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_read_values(io, entry, 0, 0, values));
     for (int i = 0; i < 2; i++) {
         FX_OK_FATAL(ferry_io_entry_find(io, i ? "b" : "a", &entry));

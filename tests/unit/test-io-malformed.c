@@ -33,10 +33,10 @@ static void malformed_npy_is_named(void)
         int code;
         const char *says, *header;
     } wrongs[] = {
-        { FERRY_EFORMAT, "no comma between entries",
+        { FERRY_EFORMAT, "a comma is missing between entries",
           "{'descr': [('a', '<f4'), 'fortran_order': False, "
           "'shape': (1,), }" },
-        { FERRY_EFORMAT, "'f4' is no type",
+        { FERRY_EFORMAT, "'f4' is not a NumPy type",
           "{'descr': 'f4', 'fortran_order': False, 'shape': (1,), }" },
         { FERRY_EFORMAT, "4 bytes where the shape has 2",
           "{'descr': '<u2', 'fortran_order': False, 'shape': (1,), }" },
@@ -45,21 +45,21 @@ static void malformed_npy_is_named(void)
           "'shape': (1,), }" },
         { FERRY_EFORMAT, "4 bytes where the shape has 8", SHAPED("(2,)") },
         { FERRY_EFORMAT, "4 bytes where the shape has 0", SHAPED("(0,)") },
-        { FERRY_EFORMAT, "no tuple", SHAPED("[1]") },
-        { FERRY_EFORMAT, "is no tuple", SHAPED("(1)") },
-        { FERRY_EFORMAT, "shape at byte 61: no dim", SHAPED("(-1,)") },
-        { FERRY_EFORMAT, "no comma between shape", SHAPED("(1 1)") },
+        { FERRY_EFORMAT, "not a tuple", SHAPED("[1]") },
+        { FERRY_EFORMAT, "is not a tuple", SHAPED("(1)") },
+        { FERRY_EFORMAT, "shape at byte 61: a dim is not a number", SHAPED("(-1,)") },
+        { FERRY_EFORMAT, "a comma is missing in the shape", SHAPED("(1 1)") },
         { FERRY_EOVERFLOW, "does not fit", SHAPED("(9223372036854775808,)") },
         { FERRY_EOVERFLOW, "multiply", SHAPED("(4294967296, 4294967296, 0)") },
-        { FERRY_EFORMAT, "no shape", "{'descr': '<f4', 'fortran_order': False}" },
+        { FERRY_EFORMAT, "shape is missing", "{'descr': '<f4', 'fortran_order': False}" },
         { FERRY_EFORMAT, "neither True nor False",
           "{'descr': '<f4', 'fortran_order': 0, "
           "'shape': (1,), }" },
         { FERRY_EFORMAT, "the same key twice",
           "{'descr': '<f4', 'descr': '<f4', 'shape': (1,), }" },
-        { FERRY_EFORMAT, "none of NumPy's", "{'descr': '<f4', 'x': False, 'shape': (1,), }" },
-        { FERRY_EFORMAT, "more than a dictionary", SHAPED("(1,)") " x" },
-        { FERRY_EFORMAT, "no dictionary", "" },
+        { FERRY_EFORMAT, "an unknown key", "{'descr': '<f4', 'x': False, 'shape': (1,), }" },
+        { FERRY_EFORMAT, "text follows the dictionary", SHAPED("(1,)") " x" },
+        { FERRY_EFORMAT, "not a dictionary", "" },
     };
     unsigned char file[256];
 
@@ -67,7 +67,7 @@ static void malformed_npy_is_named(void)
         check_wrong(file, make_npy(file, 1, wrongs[i].header, "\0\0\0\0", 4), wrongs[i].code,
                     wrongs[i].says);
     check_wrong(BYTES("\x93NUMPY\4\0\0\0"), FERRY_EUNSUPPORTED, "version at byte 6: 4.0");
-    check_wrong(BYTES("\x93NUMPY\1\0"), FERRY_EFORMAT, "cut off");
+    check_wrong(BYTES("\x93NUMPY\1\0"), FERRY_EFORMAT, "truncated");
     check_wrong(BYTES("\x93NUMPY\2\0\xff\xff\xff\x7f{"), FERRY_EFORMAT, "run past the end");
 }
 
@@ -85,24 +85,24 @@ static void malformed_safetensors_are_named(void)
           "{\"a\":" TENSOR("[]", "0", "4") ",\"b\":" TENSOR("[]", "0", "4") "}" },
         { FERRY_EFORMAT, "0 to 8 of 4", "{\"a\":" TENSOR("[2]", "0", "8") "}" },
         { FERRY_EFORMAT, "4 to 0 of 4", "{\"a\":" TENSOR("[1]", "4", "0") "}" },
-        { FERRY_EFORMAT, "not as far apart", "{\"a\":" TENSOR("[2]", "0", "4") "}" },
+        { FERRY_EFORMAT, "data_offsets differ", "{\"a\":" TENSOR("[2]", "0", "4") "}" },
         { FERRY_EOVERFLOW, "multiply", "{\"a\":" TENSOR("[4294967296,4294967296]", "0", "4") "}" },
         { FERRY_EOVERFLOW, "63 bits", "{\"a\":" TENSOR("[9223372036854775808]", "0", "4") "}" },
-        { FERRY_EFORMAT, "no whole number", "{\"a\":" TENSOR("[-1]", "0", "4") "}" },
-        { FERRY_EFORMAT, "no whole number", "{\"a\":" TENSOR("[1.5]", "0", "4") "}" },
+        { FERRY_EFORMAT, "not a whole number", "{\"a\":" TENSOR("[-1]", "0", "4") "}" },
+        { FERRY_EFORMAT, "not a whole number", "{\"a\":" TENSOR("[1.5]", "0", "4") "}" },
         { FERRY_EFORMAT, "comes twice",
           "{\"a\":" TENSOR("[1]", "0", "4") ",\"a\":" TENSOR("[0]", "4", "4") "}" },
-        { FERRY_EFORMAT, "not as far apart",
+        { FERRY_EFORMAT, "data_offsets differ",
           "{\"a\":{\"dtype\":\"U16\",\"shape\":[4],\"data_offsets\":[0,4]}}" },
-        { FERRY_EFORMAT, "no data_offsets", "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}" },
+        { FERRY_EFORMAT, "data_offsets is missing", "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}" },
         { FERRY_EFORMAT, "the same key twice", "{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}}" },
         { FERRY_EFORMAT, "neither a comma", "{\"a\":" TENSOR("[1]", "0", "4") },
         { FERRY_EFORMAT, "more than one object", "{\"a\":" TENSOR("[1]", "0", "4") "}{" },
-        { FERRY_EFORMAT, "without an end", "{\"a" },
+        { FERRY_EFORMAT, "unterminated", "{\"a" },
         { FERRY_EFORMAT, "invalid UTF-8", "{\"\xc0\xaf\":0}" },
         { FERRY_EFORMAT, "half of a surrogate", "{\"\\ud800\":0}" },
         { FERRY_EFORMAT, "a NUL", "{\"\\u0000\":0}" },
-        { FERRY_EFORMAT, "no string", "{\"__metadata__\":{\"a\":1}}" },
+        { FERRY_EFORMAT, "not a string", "{\"__metadata__\":{\"a\":1}}" },
         { FERRY_EFORMAT, "comes twice", "{\"__metadata__\":{},\"__metadata__\":{}}" },
     };
     unsigned char file[512];
@@ -146,8 +146,8 @@ static void malformed_nets_are_named(void)
     check_wrong(net.at, net.size - 1, FERRY_EFORMAT,
                 "NetParameter.layer (field 100) at byte 3: 16 bytes run past the end, byte 21");
     check_wrong(BYTES("\x0a\1n\xa2\6\4\x3a\x02\x28\x05"), FERRY_EFORMAT,
-                "BlobProto.data (field 5) at byte 8: wire type 0");
-    check_wrong(BYTES("\x0a\1n\xa2\6\4\x0a\x02x\0"), FERRY_EFORMAT, "has a NUL byte");
+                "BlobProto.data (field 5) at byte 8: has wire type 0");
+    check_wrong(BYTES("\x0a\1n\xa2\6\4\x0a\x02x\0"), FERRY_EFORMAT, "contains a NUL byte");
 }
 
 static void files_without_arrays_are_refused(void)
@@ -156,7 +156,7 @@ static void files_without_arrays_are_refused(void)
     char folder[] = "/tmp/ferry-test-io-XXXXXX", path[64];
 
     check_wrong(BYTES("layer { name: \"conv1\" }\n"), FERRY_EFORMAT, "is text");
-    check_wrong(BYTES("\x7f\6\2\1\1"), FERRY_EFORMAT, "is none of");
+    check_wrong(BYTES("\x7f\6\2\1\1"), FERRY_EFORMAT, "not a format of");
     check_wrong("", 0, FERRY_EFORMAT, "is empty");
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
     FX_FAILS(FERRY_EIO, ferry_io_open(folder, &io));

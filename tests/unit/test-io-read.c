@@ -104,7 +104,7 @@ static void v2_layers_name_their_blobs(void)
     CU_ASSERT_STRING_EQUAL(text, "tiny");
     FX_OK(ferry_io_metadata_at(io, 1, &key, &text)); /* metadata that another file cannot hold */
     CU_ASSERT_STRING_EQUAL(key, "definition");
-    CU_ASSERT_STRING_EQUAL(text, "1 layers without blobs and 1 fields that are no blobs");
+    CU_ASSERT_STRING_EQUAL(text, "1 layers without blobs and 1 fields that are not blobs");
     CU_ASSERT_EQUAL(ferry_io_metadata_count(io), 2);
     FX_FAILS(FERRY_EINVAL, ferry_io_metadata_at(io, 2, &key, &text));
     FX_FAILS(FERRY_EINVAL, ferry_io_metadata_at(io, -1, &key, &text));

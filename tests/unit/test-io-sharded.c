@@ -95,14 +95,16 @@ static void malformed_indices_are_named(void)
     check_wrong("{\"weight_map\":{\"x\":\"m-1.safetensors\"}}", FERRY_EFORMAT,
                 "x is not in m-1.safetensors");
     check_wrong("{\"weight_map\":{\"a\":\"none\"}}", FERRY_EIO, "none: No such file");
-    check_wrong("{\"weight_map\":{\"a\":\"../m-1.safetensors\"}}", FERRY_EFORMAT, "is no name");
-    check_wrong("{\"weight_map\":{\"a\":\"\"}}", FERRY_EFORMAT, "is no name");
-    check_wrong("{\"weight_map\":{\"a\":\"..\"}}", FERRY_EFORMAT, "is no name");
+    check_wrong("{\"weight_map\":{\"a\":\"../m-1.safetensors\"}}", FERRY_EFORMAT,
+                "is not the name");
+    check_wrong("{\"weight_map\":{\"a\":\"\"}}", FERRY_EFORMAT, "is not the name");
+    check_wrong("{\"weight_map\":{\"a\":\"..\"}}", FERRY_EFORMAT, "is not the name");
     check_wrong("{\"weight_map\":{\"a\":7}}", FERRY_EFORMAT, "index at byte");
-    check_wrong("{\"weight_map\":[]}", FERRY_EFORMAT, "no object");
+    check_wrong("{\"weight_map\":[]}", FERRY_EFORMAT, "not an object");
     check_wrong("{\"weight_map\":{}, \"weight_map\":{}}", FERRY_EFORMAT, "comes twice");
     check_wrong("{\"x\":\"\\\"weight_map\\\"\"}", FERRY_EFORMAT, "");
-    check_wrong("{\"a\":\"weight_map\", \"b\":\"weight_map\"}", FERRY_EFORMAT, "no weight_map");
+    check_wrong("{\"a\":\"weight_map\", \"b\":\"weight_map\"}", FERRY_EFORMAT,
+                "weight_map is missing");
     check_wrong("{\"weight_map\":{\"a\":\"m-1.safetensors\",\"a\":\"m-1.safetensors\"}}",
                 FERRY_EFORMAT, "comes twice");
     check_wrong("{\"weight_map\":{\"a\":\"m-3.safetensors\"}}", FERRY_EFORMAT, "m-3.safetensors");
