@@ -16,7 +16,10 @@ struct ferry__chance ferry__chance(uint64_t key, enum ferry__chance_of of, uint6
     return (struct ferry__chance){ mix(purpose + (index + 1) * 0x9e3779b97f4a7c15u), 0 };
 }
 
-/* What is above the last whole multiple of `below` would favour small numbers: it is drawn again. */
+/*
+ * Numbers above the last whole multiple of `below` are drawn again: they would make small results
+ * more likely.
+ */
 uint64_t ferry__chance_next(struct ferry__chance *chance, uint64_t below)
 {
     uint64_t rest = (UINT64_MAX % below + 1) % below, x;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which database a path is. No lock is taken: a training set is not written while it is read, and two nets of one
- * process may read the same one.
+ * Detects the database at a path. No lock is taken: a training set is not written while it is read,
+ * and two nets of one process may read the same database.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/data/database.h"
@@ -21,7 +21,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- which database ------------------------------------------------------------------------------ */
+/*
+ * ---- detecting the format
+ * ------------------------------------------------------------------------
+ */
 
 static int file_in(const char *folder, const char *name, char *out, size_t size)
 {
@@ -32,7 +35,10 @@ static int file_in(const char *folder, const char *name, char *out, size_t size)
     return FERRY_OK;
 }
 
-/* The file of an LMDB database, or that the folder is one of LevelDB's; or why there is neither. */
+/*
+ * Finds the file of an LMDB database, or detects a folder of LevelDB; reports a path that is
+ * neither.
+ */
 static int find_file(const char *path, char *file, size_t size, bool *out_leveldb)
 {
     struct stat about;
@@ -102,7 +108,7 @@ void ferry__database_close(struct ferry__database *db)
     free(db);
 }
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records --------------------------------------------------------------------------------- */
 
 void ferry__database_record(const struct ferry__database *db, const void **out, size_t *out_size)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A record is a protobuf message: keys of field number and kind, and what they announce. */
+/*
+ * A record is a protobuf message: keys of field number and wire type, each followed by a payload.
+ */
 #include "net/data/datum.h"
 
 #include <ferry/image.h>
@@ -10,16 +12,16 @@
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 enum { CHANNELS = 1, HEIGHT, WIDTH, DATA, LABEL, FLOAT_DATA, ENCODED };
 
-/* ---- fields ------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 struct reader {
     const unsigned char *at, *end;
 };
 
 struct field {
-    uint64_t number, value; /* the value of a VARINT */
+    uint64_t number, value; /* of a VARINT */
     int kind;
-    const unsigned char *bytes; /* of the others */
+    const unsigned char *bytes; /* the payload of other wire types */
     size_t size;
 };
 
@@ -61,7 +63,7 @@ static bool read_field(struct reader *r, struct field *out)
     return true;
 }
 
-/* A field of the right number and the wrong kind is another one, as protobuf has it. */
+/* As in protobuf, a known field with another wire type counts as an unknown field. */
 static bool take(struct ferry__datum *d, const struct field *f)
 {
     if (f->number == DATA && f->kind == BYTES) {
@@ -95,12 +97,13 @@ int ferry__datum_read(const void *record, size_t size, const char *name, struct 
 
     while (r.at < r.end)
         if (!read_field(&r, &f) || !take(&d, &f))
-            return ferry_error_set(FERRY_EFORMAT, "%.600s: it is no Datum, or is cut off", name);
+            return ferry_error_set(FERRY_EFORMAT, "%.600s: it is not a Datum, or is truncated",
+                                   name);
     *out = d;
     return FERRY_OK;
 }
 
-/* ---- the picture ---------------------------------------------------------------------------------- */
+/* ---- the picture ----------------------------------------------------------------------------- */
 
 static void copy_floats(const struct ferry__datum *d, float *to)
 {

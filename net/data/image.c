@@ -12,12 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- which format ------------------------------------------------------------------------------- */
+/*
+ * ---- detecting the format -----------------------------------------------------------------------
+ */
 
 static const struct {
     const char *magic;
     size_t size;
-    const char *name; /* of one that is not read */
+    const char *name; /* the name of a format that is not supported */
     int (*decode)(struct ferry__image *image);
 } formats[] = {
     { "\x89PNG\r\n\x1a\n", 8, NULL, ferry__image_png },
@@ -39,15 +41,15 @@ int ferry__image_decode(struct ferry__image *image)
             continue;
         if (formats[i].decode)
             return formats[i].decode(image);
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: it is %s; PNG and JPEG can be read",
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: it is %s; PNG and JPEG are supported",
                                image->name, formats[i].name);
     }
     return ferry_error_set(FERRY_EFORMAT, "%.400s: it is neither PNG nor JPEG", image->name);
 }
 
-/* ---- into a blob -------------------------------------------------------------------------------- */
+/* ---- into a blob ----------------------------------------------------------------------------- */
 
-/* From channels within pixels to planes. */
+/* Converts interleaved channels to planes. */
 static void spread(const struct ferry__image *image, void *to, bool bytes)
 {
     int64_t count = image->height * image->width;
@@ -84,10 +86,10 @@ int ferry_image_decode(const void *bytes, size_t size, const char *name, int cha
     if ((!bytes && size) || !out)
         return ferry_error_set(FERRY_EINVAL, "ferry_image_decode: an argument is NULL");
     if (channels != 0 && channels != 1 && channels != 3)
-        return ferry_error_set(FERRY_EINVAL, "%.400s: %d channels; there are 1 and 3", image.name,
-                               channels);
+        return ferry_error_set(FERRY_EINVAL, "%.400s: %d channels; 1 and 3 are supported",
+                               image.name, channels);
     if (ferry_blob_dtype(out) != FERRY_U8 && ferry_blob_dtype(out) != FERRY_F32)
-        return ferry_error_set(FERRY_EINVAL, "%.400s: pictures go into blobs of U8 or F32",
+        return ferry_error_set(FERRY_EINVAL, "%.400s: pictures can be read into blobs of U8 or F32",
                                image.name);
     image.channels = channels;
     image.each = 1 + (unsigned)ferry_dtype_size(ferry_blob_dtype(out));
@@ -98,7 +100,7 @@ int ferry_image_decode(const void *bytes, size_t size, const char *name, int cha
     return err;
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int decode_open_file(int fd, const char *path, int channels, ferry_blob *out)
 {
@@ -110,7 +112,7 @@ static int decode_open_file(int fd, const char *path, int channels, ferry_blob *
         return ferry_error_set(FERRY_EIO, "%.400s: %s", path, strerror(errno));
     if (!S_ISREG(about.st_mode))
         return ferry_error_set(FERRY_EIO, "%.400s: %s", path,
-                               S_ISDIR(about.st_mode) ? "is a directory" : "is no regular file");
+                               S_ISDIR(about.st_mode) ? "is a directory" : "is not a regular file");
     if (about.st_size > 0)
         mapping = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (mapping == MAP_FAILED)
@@ -121,7 +123,7 @@ static int decode_open_file(int fd, const char *path, int channels, ferry_blob *
     return err;
 }
 
-/* O_NONBLOCK: a pipe that nobody writes to is refused, not waited for. */
+/* O_NONBLOCK: opening a pipe without a writer does not block, and the check refuses it. */
 int ferry_image_read(const char *path, int channels, ferry_blob *out)
 {
     int fd, err;

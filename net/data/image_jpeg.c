@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * JPEG by libjpeg(-turbo): its exact inverse transform and its smooth upsampling, which are what it
- * does by default, and OpenCV too. What is damaged is an error, not a picture with gray in it.
+ * JPEG by libjpeg(-turbo) with its accurate inverse transform and its smooth upsampling, the
+ * defaults, which OpenCV also uses. Damage is an error; the libraries' default is to fill the rest
+ * with gray.
  */
 #include "net/data/image.h"
 
@@ -17,11 +18,11 @@
 #include <jerror.h>
 
 struct decoder {
-    struct jpeg_error_mgr base; /* first: libjpeg knows this part only */
+    struct jpeg_error_mgr base; /* first member: libjpeg sees only this part */
     jmp_buf back;
     char reason[JMSG_LENGTH_MAX];
-    unsigned char *row; /* of CMYK */
-    int err;            /* ours, with its message set */
+    unsigned char *row; /* a row of CMYK */
+    int err;            /* a ferry error whose message is set */
 };
 
 static void refuse(j_common_ptr c)
@@ -32,7 +33,7 @@ static void refuse(j_common_ptr c)
     longjmp(d->back, 1);
 }
 
-/* Of what libjpeg only warns of, this is damage. */
+/* The warnings of libjpeg that mean damage. */
 static void warn(j_common_ptr c, int level)
 {
     switch (level < 0 ? c->err->msg_code : 0) {
@@ -53,7 +54,7 @@ static void say_nothing(j_common_ptr c)
     (void)c;
 }
 
-/* The colours that libjpeg is to make. */
+/* Chooses the colour space of libjpeg's output. */
 static void choose(struct jpeg_decompress_struct *c, struct ferry__image *image)
 {
     bool gray = c->jpeg_color_space == JCS_GRAYSCALE;
@@ -85,7 +86,7 @@ static void put_pixel(const struct ferry__image *image, unsigned char *to, unsig
     }
 }
 
-/* A row as libjpeg made it, into the picture. Adobe's programs write CMYK inverted. */
+/* Copies a row of libjpeg's output into the picture. Adobe's programs write CMYK inverted. */
 static void put_row(const struct jpeg_decompress_struct *c, const struct ferry__image *image,
                     const unsigned char *row, unsigned char *to)
 {
@@ -105,7 +106,7 @@ static void put_row(const struct jpeg_decompress_struct *c, const struct ferry__
     }
 }
 
-/* libjpeg leaves it by longjmp where it finds something wrong; returns 1 then. */
+/* libjpeg reports an error by longjmp into this function, which then returns 1. */
 static int read_jpeg(struct jpeg_decompress_struct *c, struct decoder *d,
                      struct ferry__image *image)
 {
@@ -115,7 +116,7 @@ static int read_jpeg(struct jpeg_decompress_struct *c, struct decoder *d,
     jpeg_mem_src(c, image->bytes, (unsigned long)image->size);
     jpeg_read_header(c, TRUE);
     choose(c, image);
-    if (jpeg_has_multiple_scans(c)) /* all coefficients are kept */
+    if (jpeg_has_multiple_scans(c)) /* all coefficients are kept in memory */
         image->each += 2 * (unsigned)c->num_components;
     d->err = ferry__image_make(image, c->image_height, c->image_width);
     if (d->err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The memory for a picture's pixels, within the limits on what a file may claim. */
+/* Allocates a picture's pixels within the limits on the size that a file may claim. */
 #include "net/data/image.h"
 
 #include <ferry/io.h>
@@ -15,17 +15,17 @@ int ferry__image_make(struct ferry__image *image, uint64_t height, uint64_t widt
                                image->name, (unsigned long long)width, (unsigned long long)height);
     if (width > FERRY__IMAGE_PIXELS || height > FERRY__IMAGE_PIXELS / width)
         return ferry_error_set(FERRY_EUNSUPPORTED,
-                               "%.400s: a picture of %llu x %llu pixels; the most is %u",
+                               "%.400s: a picture of %llu x %llu pixels; the limit is %u",
                                image->name, (unsigned long long)width, (unsigned long long)height,
                                FERRY__IMAGE_PIXELS);
     values = height * width * (uint64_t)image->channels;
     if (values > most / image->each)
-        return ferry_error_set(FERRY_EOVERFLOW,
-                               "%.400s: a picture of %llu x %llu pixels: decoding it takes %llu "
-                               "bytes, and the limit is %llu (ferry_io_set_max_bytes, --max-bytes)",
-                               image->name, (unsigned long long)width, (unsigned long long)height,
-                               (unsigned long long)(values * image->each),
-                               (unsigned long long)most);
+        return ferry_error_set(
+            FERRY_EOVERFLOW,
+            "%.400s: a picture of %llu x %llu pixels: decoding needs %llu bytes, "
+            "the limit is %llu (ferry_io_set_max_bytes, --max-bytes)",
+            image->name, (unsigned long long)width, (unsigned long long)height,
+            (unsigned long long)(values * image->each), (unsigned long long)most);
     image->height = (int64_t)height;
     image->width = (int64_t)width;
     image->pixels = malloc((size_t)values);

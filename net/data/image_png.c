@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PNG by libpng: any depth and colour type, as OpenCV reads them: the upper 8 bits of 16, without
- * transparency, without correction of gamma.
+ * PNG by libpng: any depth and colour type, converted like OpenCV does: the upper 8 bits of 16,
+ * without transparency, without gamma correction.
  */
 #include "net/data/image.h"
 
@@ -18,10 +18,10 @@ struct source {
     size_t at;
     char reason[FERRY__IMAGE_REASON];
     png_bytep *rows;
-    int err; /* ours, with its message set; 0: libpng's reason is the message */
+    int err; /* a ferry error whose message is set; 0: libpng's reason is the message */
 };
 
-/* What libpng says, in one spelling or the other. */
+/* libpng's messages for a lack of memory, in two spellings. */
 #define NO_MEMORY "Out of memory"
 
 static bool is_memory(const char *reason)
@@ -48,12 +48,12 @@ static void take(png_structp png, png_bytep out, png_size_t size)
     struct source *s = png_get_io_ptr(png);
 
     if (size > s->image->size - s->at)
-        png_error(png, "the file is cut off");
+        png_error(png, "the file is truncated");
     memcpy(out, s->image->bytes + s->at, size);
     s->at += size;
 }
 
-/* Whatever the file has becomes 8 bits of gray, or of blue, green and red. */
+/* Converts all colour types to 8 bits of gray, or of blue, green and red. */
 static void convert(png_structp png, png_infop info, struct ferry__image *image)
 {
     png_byte type = png_get_color_type(png, info);
@@ -82,7 +82,7 @@ static void read_rows(png_structp png, png_infop info, struct source *s)
     size_t row = (size_t)image->width * (size_t)image->channels;
 
     if (png_get_rowbytes(png, info) != row)
-        png_error(png, "its rows have another length than its header says");
+        png_error(png, "the length of its rows differs from its header");
     s->rows = malloc((size_t)image->height * sizeof(*s->rows));
     if (!s->rows)
         png_error(png, NO_MEMORY);
@@ -92,7 +92,7 @@ static void read_rows(png_structp png, png_infop info, struct source *s)
     png_read_end(png, NULL);
 }
 
-/* libpng leaves it by longjmp where it finds something wrong; returns 1 then. */
+/* libpng reports an error by longjmp into this function, which then returns 1. */
 static int read_png(png_structp png, png_infop info, struct source *s)
 {
     if (setjmp(png_jmpbuf(png)))

@@ -18,7 +18,10 @@ static int failed(const char *path, const char *why)
     return ferry_error_set(FERRY_EIO, "\"%.500s\": %s", path, why);
 }
 
-/* A net's text names it: a pipe would be waited for, a device may send for ever. O_NONBLOCK: opening does not wait. */
+/*
+ * The path comes from a net's text: a pipe could block for ever, and a device could be endless.
+ * O_NONBLOCK: opening does not wait.
+ */
 static int open_text(const char *path, FILE **out)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -86,8 +89,8 @@ int ferry__list_read(const char *path, char **out)
     int err = ferry__file_read(path, &text, &size);
 
     if (!err && strlen(text) != size) {
-        err = ferry_error_set(FERRY_EFORMAT, "\"%.500s\": it is no text: its byte %zu is 0", path,
-                              strlen(text) + 1);
+        err = ferry_error_set(FERRY_EFORMAT, "\"%.500s\": it is not a text: its byte %zu is 0",
+                              path, strlen(text) + 1);
         free(text);
     }
     if (!err)

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Text files that list what a data layer reads.
- */
+/* Text files that list the inputs of a data layer. */
 #ifndef FERRY_NET_DATA_LIST_H
 #define FERRY_NET_DATA_LIST_H
 
 #include <stddef.h>
 
 /*
- * All of the text, to be freed. FERRY_EIO where it cannot be read or is a device, which may never end;
- * FERRY_EFORMAT for a byte of 0, behind which nothing would be seen; FERRY_ENOMEM.
+ * Reads the whole text; free it. FERRY_EIO if it cannot be read or is a device, which may be
+ * endless; FERRY_EFORMAT for a byte of 0, which would hide the rest; FERRY_ENOMEM.
  */
 int ferry__list_read(const char *path, char **out);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pages are numbered from 0; pages 0 and 1 are metas, of which the one with the higher transaction counts. The
- * main database is a B+tree: branch pages of keys and page numbers, leaf pages of keys and values, and runs of
- * overflow pages for values that do not fit into a leaf.
+ * Pages are numbered from 0; pages 0 and 1 are meta pages, of which the one with the higher
+ * transaction number is valid. The main database is a B+tree: branch pages of keys and page
+ * numbers, leaf pages of keys and values, and runs of overflow pages for values that do not fit
+ * into a leaf.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/data/lmdb.h"
@@ -17,24 +18,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- the format --------------------------------------------------------------------------------- */
+/* ---- the format ------------------------------------------------------------------------------ */
 
 #define MAGIC   UINT32_C(0xBEEFC0DE)
 #define VERSION 1
 
 enum { PAGE_HEADER = 16, NODE_HEADER = 8, META_BYTES = 152, LEAST_PAGE = 256, MOST_PAGE = 32768 };
-enum { AT_PGNO = 0, AT_FLAGS = 10, AT_LOWER = 12, AT_UPPER = 14, AT_PAGES = 12 }; /* of a page */
+/* offsets in a page */
+enum { AT_PGNO = 0, AT_FLAGS = 10, AT_LOWER = 12, AT_UPPER = 14, AT_PAGES = 12 };
 enum { IS_BRANCH = 1, IS_LEAF = 2, IS_OVERFLOW = 4, IS_META = 8, IS_LEAF2 = 32, IS_SUB = 64 };
 enum { KINDS = IS_BRANCH | IS_LEAF | IS_OVERFLOW | IS_META | IS_LEAF2 | IS_SUB };
 enum { AT_NODE_FLAGS = 4, AT_KEY_SIZE = 6, BIG_DATA = 1, SUB_DATABASE = 2, DUPLICATE_DATA = 4 };
-enum { REVERSE_KEY = 2, DUPLICATES = 4, INTEGER_KEY = 8 };       /* of a database */
+enum { REVERSE_KEY = 2, DUPLICATES = 4, INTEGER_KEY = 8 }; /* flags of a database */
 enum { AT_MAGIC = 16, AT_VERSION = 20, AT_PAGE_SIZE = 40, AT_MAIN = 88, AT_LAST = 136 };
 enum { AT_TXN = 144, MAIN_FLAGS = 4, MAIN_DEPTH = 6, MAIN_ENTRIES = 32, MAIN_ROOT = 40 };
 
-/* As deep as liblmdb's cursors. */
+/* liblmdb's limit for the depth of a tree. */
 #define MOST_LEVELS 32
 
-/* Leaves that follow one another in the file are read so many bytes at a time. */
+/* The size of one read of consecutive leaves. */
 #define MOST_AHEAD (256u * 1024)
 
 static uint64_t read_le(const unsigned char *p, int bytes)
@@ -51,11 +53,13 @@ static unsigned read16(const unsigned char *p)
     return (unsigned)p[0] | (unsigned)p[1] << 8;
 }
 
-/* ---- the file ----------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
-/* A page on the way to the record: branches are copies, the leaf is in the window. */
+/*
+ * A page on the path from the root to the record: branches are copies, the leaf is in the window.
+ */
 struct level {
-    unsigned char *page; /* its own memory, but for the leaf */
+    unsigned char *page; /* allocated, except for the leaf */
     int index, count;    /* of nodes */
 };
 
@@ -63,19 +67,20 @@ struct ferry__lmdb {
     int fd;
     char *name;
     size_t page_size;
-    uint64_t pages; /* that the newest meta has in use */
+    uint64_t pages; /* pages in use according to the newest meta page */
     uint64_t root;
-    bool reversed; /* keys are compared from their last byte */
+    bool reversed; /* keys are compared starting with their last byte */
     int depth;
     struct level levels[MOST_LEVELS];
-    unsigned char *window; /* MOST_AHEAD bytes, of which `held` are the file's from window_at on */
+    unsigned char *window; /* MOST_AHEAD bytes; `held` of them are the file's bytes from
+                            * window_at on */
     uint64_t window_at;
     size_t held, ahead;
     unsigned char *key; /* page_size bytes */
     size_t key_size;
-    bool begun; /* `key` is that of the record before */
+    bool begun; /* `key` is the key of the previous record */
     const unsigned char *value;
-    unsigned char *large; /* of overflow pages */
+    unsigned char *large; /* the bytes of overflow pages */
     size_t value_size, room;
 };
 
@@ -90,7 +95,7 @@ static int no_memory(const char *name)
     return ferry_error_set(FERRY_ENOMEM, "%.400s: no memory for a database", name);
 }
 
-/* *out_got is less than `size` at the end of the file only. */
+/* *out_got is less than `size` only at the end of the file. */
 static int read_some(const struct ferry__lmdb *db, uint64_t at, void *to, size_t size,
                      size_t *out_got)
 {
@@ -118,12 +123,12 @@ static int read_whole(const struct ferry__lmdb *db, uint64_t page, size_t offset
     size_t got;
     int err = read_some(db, page * db->page_size + offset, to, size, &got);
 
-    return err || got == size ? err : damaged(db, page, "the file is cut off in it");
+    return err || got == size ? err : damaged(db, page, "the file is truncated in it");
 }
 
-/* ---- pages -------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
-/* Whether a page is what its parent has it for. */
+/* Checks that a page has the type that its parent requires. */
 static int check_page(const struct ferry__lmdb *db, const unsigned char *p, uint64_t page,
                       unsigned kind)
 {
@@ -139,7 +144,7 @@ static int check_page(const struct ferry__lmdb *db, const unsigned char *p, uint
     if (kind == IS_OVERFLOW)
         return FERRY_OK;
     if (lower <= PAGE_HEADER || lower % 2 || lower > upper || upper > db->page_size)
-        return damaged(db, page, "the space that it has in use is wrong");
+        return damaged(db, page, "its used space is invalid");
     return FERRY_OK;
 }
 
@@ -147,11 +152,13 @@ static int check_number(const struct ferry__lmdb *db, uint64_t page)
 {
     return page >= 2 && page < db->pages
                ? FERRY_OK
-               : ferry_error_set(FERRY_EFORMAT, "%.400s: LMDB: there is no page %llu; %llu are in use",
+               : ferry_error_set(FERRY_EFORMAT,
+                                 "%.400s: LMDB: page %llu does not exist; %llu are "
+                                 "in use",
                                  db->name, (unsigned long long)page, (unsigned long long)db->pages);
 }
 
-/* The leaf, in the window: more is read at a time as long as one leaf follows the other. */
+/* Reads a leaf through the window: reads grow as long as leaves are consecutive. */
 static int find_leaf(struct ferry__lmdb *db, uint64_t page, unsigned char **out)
 {
     uint64_t at = page * db->page_size;
@@ -170,13 +177,13 @@ static int find_leaf(struct ferry__lmdb *db, uint64_t page, unsigned char **out)
             return err;
         db->window_at = at;
         if (db->held < db->page_size)
-            return damaged(db, page, "the file is cut off in it");
+            return damaged(db, page, "the file is truncated in it");
     }
     *out = db->window + (at - db->window_at);
     return FERRY_OK;
 }
 
-/* Reads the page of a level, which is then at its first node. */
+/* Reads the page of a level and moves the level to its first node. */
 static int load(struct ferry__lmdb *db, int at, uint64_t page)
 {
     struct level *level = &db->levels[at];
@@ -191,8 +198,8 @@ static int load(struct ferry__lmdb *db, int at, uint64_t page)
     } else {
         if (!level->page)
             level->page = malloc(db->page_size);
-        err = level->page ? read_whole(db, page, 0, level->page, db->page_size)
-                          : no_memory(db->name);
+        err =
+            level->page ? read_whole(db, page, 0, level->page, db->page_size) : no_memory(db->name);
     }
     if (!err)
         err = check_page(db, level->page, page, leaf ? IS_LEAF : IS_BRANCH);
@@ -203,11 +210,11 @@ static int load(struct ferry__lmdb *db, int at, uint64_t page)
     return FERRY_OK;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 struct node {
     const unsigned char *at, *key;
-    size_t key_size, left; /* bytes of the page behind the key */
+    size_t key_size, left; /* bytes of the page after the key */
 };
 
 static int find_node(const struct ferry__lmdb *db, const struct level *level, struct node *out)
@@ -227,7 +234,7 @@ static int find_node(const struct ferry__lmdb *db, const struct level *level, st
     return FERRY_OK;
 }
 
-/* Goes down from a level, whose page is there, along first nodes. */
+/* Descends from a level, whose page is loaded, along first nodes. */
 static int descend(struct ferry__lmdb *db, int from)
 {
     int i, err = FERRY_OK;
@@ -242,7 +249,7 @@ static int descend(struct ferry__lmdb *db, int from)
     return err;
 }
 
-/* Below 0, 0, above 0 as a is before, at, behind b. */
+/* Negative, 0 or positive: a is before, equal to, or after b. */
 static int compare(const struct ferry__lmdb *db, const struct node *a)
 {
     const unsigned char *b = db->key;
@@ -256,7 +263,7 @@ static int compare(const struct ferry__lmdb *db, const struct node *a)
     return order ? order : (a->key_size > db->key_size) - (a->key_size < db->key_size);
 }
 
-/* The key of the node that the levels lead to: it has to follow that of the one before. */
+/* Reads the key of the current node: it must be greater than the previous one. */
 static int take_key(struct ferry__lmdb *db, struct node *out)
 {
     const struct level *leaf = &db->levels[db->depth - 1];
@@ -268,14 +275,14 @@ static int take_key(struct ferry__lmdb *db, struct node *out)
     if (!out->key_size)
         return damaged(db, number, "a key is empty");
     if (db->begun && compare(db, out) <= 0)
-        return damaged(db, number, "its keys do not follow those before them");
+        return damaged(db, number, "its keys are not in ascending order");
     memcpy(db->key, out->key, out->key_size);
     db->key_size = out->key_size;
     db->begun = true;
     return FERRY_OK;
 }
 
-/* ---- values ------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static int grow(struct ferry__lmdb *db, size_t size)
 {
@@ -291,7 +298,10 @@ static int grow(struct ferry__lmdb *db, size_t size)
     return FERRY_OK;
 }
 
-/* A value on overflow pages, which have its length: no more memory than the file has bytes. */
+/*
+ * Reads a value on overflow pages, which repeat its length: allocates no more memory than the file
+ * has bytes.
+ */
 static int take_large(struct ferry__lmdb *db, uint64_t page, size_t size)
 {
     unsigned char header[PAGE_HEADER];
@@ -299,7 +309,7 @@ static int take_large(struct ferry__lmdb *db, uint64_t page, size_t size)
     int err = check_number(db, page);
 
     if (!err && pages > db->pages - page)
-        err = damaged(db, page, "its value ends behind the last page");
+        err = damaged(db, page, "its value ends after the last page");
     if (!err)
         err = read_whole(db, page, 0, header, sizeof header);
     if (!err)
@@ -325,11 +335,11 @@ static int take_value(struct ferry__lmdb *db, const struct node *node)
     int err = FERRY_OK;
 
     if (flags & ~(unsigned)(BIG_DATA | SUB_DATABASE | DUPLICATE_DATA))
-        return damaged(db, number, "a record has flags that there are not");
+        return damaged(db, number, "a record has unknown flags");
     if (flags & ~(unsigned)BIG_DATA)
         return ferry_error_set(FERRY_EUNSUPPORTED,
-                               "%.400s: LMDB: page %llu: a record is a database of its own",
-                               db->name, (unsigned long long)number);
+                               "%.400s: LMDB: page %llu: a record is a named database", db->name,
+                               (unsigned long long)number);
     if (flags & BIG_DATA ? node->left < 8 : node->left < size)
         return damaged(db, number, "a value ends outside of it");
     if (flags & BIG_DATA)
@@ -341,9 +351,11 @@ static int take_value(struct ferry__lmdb *db, const struct node *node)
     return err;
 }
 
-/* ---- going on ----------------------------------------------------------------------------------- */
+/*
+ * ---- stepping -----------------------------------------------------------------------------------
+ */
 
-/* To the first record, whose value is not looked at. */
+/* Moves to the first record, without reading its value. */
 static int go_first(struct ferry__lmdb *db, struct node *out)
 {
     int err;
@@ -355,7 +367,7 @@ static int go_first(struct ferry__lmdb *db, struct node *out)
     return err ? err : take_key(db, out);
 }
 
-/* To the next one likewise; *out_wrapped: it is the first again. */
+/* Moves to the next record, without reading its value; *out_wrapped: it is the first again. */
 static int go_next(struct ferry__lmdb *db, struct node *out, bool *out_wrapped)
 {
     int i = db->depth - 1, err;
@@ -401,7 +413,7 @@ int ferry__lmdb_seek(struct ferry__lmdb *db, uint64_t steps)
         err = go_next(db, &node, &wrapped);
         walked++;
         left--;
-        if (wrapped) /* there are as many records as were walked */
+        if (wrapped) /* as many records as the steps so far */
             left %= walked;
         walked = wrapped ? 0 : walked;
     }
@@ -420,9 +432,9 @@ void ferry__lmdb_value(const struct ferry__lmdb *db, const void **out, size_t *o
     *out_size = db->value_size;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-/* One of the two metas: META_BYTES from byte `at` on. */
+/* Reads one of the two meta pages: META_BYTES from byte `at` on. */
 static int read_meta(struct ferry__lmdb *db, uint64_t at, unsigned char *meta)
 {
     size_t got;
@@ -433,18 +445,21 @@ static int read_meta(struct ferry__lmdb *db, uint64_t at, unsigned char *meta)
     memset(meta + got, 0, META_BYTES - got);
     if (!at && read_le(meta + AT_MAGIC, 4) != MAGIC && read_le(meta + 12, 4) == MAGIC)
         return ferry_error_set(FERRY_EUNSUPPORTED,
-                               "%.400s: LMDB: a machine of 32 bit has written it; mdb_dump there "
-                               "and mdb_load here convert it",
+                               "%.400s: LMDB: a 32-bit machine has written it; mdb_dump there and "
+                               "mdb_load here convert it",
                                db->name);
     if (!(read16(meta + AT_FLAGS) & IS_META) || read_le(meta + AT_MAGIC, 4) != MAGIC)
-        return ferry_error_set(FERRY_EFORMAT, "%.400s: it is no LMDB database: no meta page at byte "
-                                              "%llu",
+        return ferry_error_set(FERRY_EFORMAT,
+                               "%.400s: it is not an LMDB database: no meta page at "
+                               "byte %llu",
                                db->name, (unsigned long long)at);
     if (got < META_BYTES)
-        return ferry_error_set(FERRY_EFORMAT, "%.400s: LMDB: it is cut off in its first pages",
+        return ferry_error_set(FERRY_EFORMAT, "%.400s: LMDB: it is truncated in its first pages",
                                db->name);
     if (read_le(meta + AT_VERSION, 4) != VERSION)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: LMDB: data version %llu, and 1 is read",
+        return ferry_error_set(FERRY_EUNSUPPORTED,
+                               "%.400s: LMDB: data version %llu, only 1 is "
+                               "supported",
                                db->name, (unsigned long long)read_le(meta + AT_VERSION, 4));
     return FERRY_OK;
 }
@@ -456,12 +471,12 @@ static int check_length(const struct ferry__lmdb *db)
     if (fstat(db->fd, &about) != 0)
         return ferry_error_set(FERRY_EIO, "%.400s: %s", db->name, strerror(errno));
     if (about.st_size < 0 || db->pages > (uint64_t)about.st_size / db->page_size)
-        return ferry_error_set(FERRY_EFORMAT, "%.400s: it is cut off: %lld bytes, and %llu pages",
+        return ferry_error_set(FERRY_EFORMAT, "%.400s: it is truncated: %lld bytes, but %llu pages",
                                db->name, (long long)about.st_size, (unsigned long long)db->pages);
     return FERRY_OK;
 }
 
-/* What the newer meta says of the main database. */
+/* Takes the main database's description from the newer meta page. */
 static int take_meta(struct ferry__lmdb *db, const unsigned char *meta)
 {
     const unsigned char *main_db = meta + AT_MAIN;
@@ -470,12 +485,12 @@ static int take_meta(struct ferry__lmdb *db, const unsigned char *meta)
     int err;
 
     db->pages = last + 1;
-    err = last == UINT64_MAX ? damaged(db, last, "it cannot be the last one") : check_length(db);
+    err = last == UINT64_MAX ? damaged(db, last, "it cannot be the last page") : check_length(db);
     if (err)
         return err;
     db->depth = (int)read16(main_db + MAIN_DEPTH);
     db->root = read_le(main_db + MAIN_ROOT, 8);
-    db->reversed = flags & (REVERSE_KEY | INTEGER_KEY); /* little-endian numbers, too */
+    db->reversed = flags & (REVERSE_KEY | INTEGER_KEY); /* also little-endian numbers */
     if (flags & DUPLICATES)
         return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: LMDB: its keys may have duplicates",
                                db->name);
@@ -496,12 +511,12 @@ static int read_metas(struct ferry__lmdb *db)
     db->page_size = (size_t)read_le(first + AT_PAGE_SIZE, 4);
     if (db->page_size < LEAST_PAGE || db->page_size > MOST_PAGE ||
         (db->page_size & (db->page_size - 1)))
-        return damaged(db, 0, "pages cannot have that size");
+        return damaged(db, 0, "the page size is invalid");
     err = read_meta(db, db->page_size, second);
     if (err)
         return err;
     if (read_le(second + AT_PAGE_SIZE, 4) != db->page_size)
-        return damaged(db, 1, "it has another page size");
+        return damaged(db, 1, "its page size differs");
     return take_meta(db, read_le(second + AT_TXN, 8) > read_le(first + AT_TXN, 8) ? second : first);
 }
 

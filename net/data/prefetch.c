@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A ring of batches: the thread fills the one behind those that are full, the caller takes the first. What it
- * took it has until it takes the next. One that failed stays where it is, the last one, until it was taken.
+ * A ring of batches: the thread fills the slot after the last full one, the caller takes the first
+ * full one and keeps it until the next call. A failed batch is the last one of the ring until it
+ * has been taken.
  *
- * Who computes is not to be put off by who reads: where no processor is free, a thread that is woken gets its
- * waker's at once. So it is not woken for each batch, but when half of them are gone, with no lock held, and it is
- * scheduled as a batch, which preempts no other thread (doc/design/training.md, "Scheduling of the
- * prefetch thread").
+ * The prefetch thread must not delay the computing thread: on a machine without an idle processor,
+ * a woken thread preempts the thread that wakes it. The prefetch thread is therefore woken only
+ * when half of the batches are consumed, while no lock is held, and it runs with the batch
+ * scheduling policy, which does not preempt other threads (doc/design/training.md, "Scheduling of
+ * the prefetch thread").
  */
 #define _GNU_SOURCE
 #include "net/data/prefetch.h"
@@ -20,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As long as a message can be. */
+/* The longest message. */
 #define REASON 1024
 
 struct slot {
@@ -33,22 +35,23 @@ struct ferry__prefetch {
     ferry__prefetch_fn *fn;
     void *arg;
     struct slot *slots;
-    int64_t n_slots; /* one more than are read ahead: the caller has one */
+    int64_t n_slots; /* one more than are prefetched: the caller holds one */
     int n_blobs;
     bool threaded, started;
-    pid_t owner; /* whose thread it is */
+    pid_t owner; /* the process of the thread */
     pthread_t thread;
-    pthread_mutex_t lock;  /* of what follows */
-    pthread_cond_t filled; /* or failed */
-    pthread_cond_t freed;  /* or to end */
-    int64_t first, count;  /* of the slots that are full; the thread is at the one behind them */
-    bool rests;            /* all were full, and half of them are still */
-    bool taken;            /* the first one is the caller's */
-    bool failed;           /* the last one is a failure, and was not taken yet */
+    pthread_mutex_t lock;  /* protects the following members */
+    pthread_cond_t filled; /* a slot was filled, or reading failed */
+    pthread_cond_t freed;  /* a slot was freed, or the thread has to end */
+    int64_t first, count;  /* of the full slots; the thread fills the slot after them */
+    bool rests;            /* the thread sleeps: all slots were full, and more than half of them
+                            * still are */
+    bool taken;            /* the caller holds the first slot */
+    bool failed;           /* the last slot is a failure that was not yet reported */
     bool end;
 };
 
-/* ---- reading --------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void fill(struct ferry__prefetch *p, struct slot *slot)
 {
@@ -84,7 +87,10 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Who chose a policy for his program keeps it; a machine that has none for batches is no error. */
+/*
+ * Keeps a scheduling policy that the program has set; a system without the batch policy is not an
+ * error.
+ */
 static void stand_back(pthread_t thread)
 {
     struct sched_param param;
@@ -94,7 +100,7 @@ static void stand_back(pthread_t thread)
         pthread_setschedparam(thread, SCHED_BATCH, &param);
 }
 
-/* Signals are the program's: none is taken by this thread. */
+/* All signals are blocked in this thread, so that the program's threads receive them. */
 static int start(struct ferry__prefetch *p)
 {
     sigset_t all, before;
@@ -108,13 +114,17 @@ static int start(struct ferry__prefetch *p)
     code = pthread_create(&p->thread, NULL, work, p);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code)
-        return ferry_error_set(FERRY_ENOMEM, "no thread that reads ahead: %s", strerror(code));
+        return ferry_error_set(FERRY_ENOMEM, "cannot start the prefetch thread: %s",
+                               strerror(code));
     stand_back(p->thread);
     p->started = true;
     return 0;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------- */
+/*
+ * ---- taking batches
+ * --------------------------------------------------------------------------------
+ */
 
 bool ferry__prefetch_reads(const struct ferry__prefetch *p)
 {
@@ -133,7 +143,7 @@ bool ferry__prefetch_ends(struct ferry__prefetch *p)
     return end;
 }
 
-/* Gives back the slot that was taken; whether the thread is to be woken. */
+/* Frees the slot that the caller holds; returns whether to wake the thread. */
 static bool give_back(struct ferry__prefetch *p)
 {
     bool rested = p->rests;
@@ -175,7 +185,9 @@ int ferry__prefetch_next(struct ferry__prefetch *p, const struct ferry__batch **
     if (err)
         return err;
     if (p->started && p->owner != getpid())
-        return ferry_error_set(FERRY_EFORKED, "%s: what reads ahead is the parent's",
+        return ferry_error_set(FERRY_EFORKED,
+                               "%s: the prefetch thread belongs to the parent "
+                               "process",
                                ferry_strerror(FERRY_EFORKED));
     if (p->threaded)
         slot = take(p);
@@ -187,7 +199,7 @@ int ferry__prefetch_next(struct ferry__prefetch *p, const struct ferry__batch **
     return 0;
 }
 
-/* ---- opening and closing --------------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static int make_slot(struct ferry__prefetch *p, ferry_device *dev, struct slot *slot)
 {
@@ -195,7 +207,7 @@ static int make_slot(struct ferry__prefetch *p, ferry_device *dev, struct slot *
 
     slot->batch.blobs = calloc((size_t)p->n_blobs, sizeof(ferry_blob *));
     if (!slot->batch.blobs)
-        return ferry_error_set(FERRY_ENOMEM, "no memory to read ahead");
+        return ferry_error_set(FERRY_ENOMEM, "no memory to prefetch");
     for (i = 0; !err && i < p->n_blobs; i++)
         err = ferry_blob_create(dev, FERRY_F32, NULL, FERRY_UNSHAPED, &slot->batch.blobs[i]);
     return err;
@@ -212,7 +224,7 @@ int ferry__prefetch_open(ferry_device *dev, int64_t depth, int n_blobs, ferry__p
         p->slots = calloc((size_t)depth + 1, sizeof *p->slots);
     if (!p || !p->slots) {
         free(p);
-        return ferry_error_set(FERRY_ENOMEM, "no memory to read %lld batches ahead",
+        return ferry_error_set(FERRY_ENOMEM, "no memory to prefetch %lld batches",
                                (long long)depth);
     }
     p->fn = fn;
@@ -244,7 +256,10 @@ void ferry__prefetch_stop(struct ferry__prefetch *p)
     p->started = false;
 }
 
-/* In a child of fork the thread may have held what would be freed here: it stays. */
+/*
+ * In a child of fork the thread may have held memory or locks that would be freed here: they are
+ * leaked.
+ */
 void ferry__prefetch_close(struct ferry__prefetch *p)
 {
     int64_t i;

@@ -10,7 +10,10 @@ struct tap {
     float weight;
 };
 
-/* For `n` pixels, each a step wide, made of `size`; NULL without memory. To be freed. */
+/*
+ * The taps of `n` output pixels, each `step` source pixels wide, in a row of `size`; NULL without
+ * memory. Free it.
+ */
 static struct tap *make_taps(int64_t size, int64_t n, double step)
 {
     struct tap *taps = malloc((size_t)n * sizeof(*taps));

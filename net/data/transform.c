@@ -6,34 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A picture on its way, in planes. */
+/* A picture between two steps, in planes. */
 struct picture {
     int64_t channels, height, width;
     const float *values;
-    float *own; /* to be freed; NULL: values are another's */
+    float *own; /* free it; NULL: the values are borrowed */
 };
 
-/* The steps, checked against each other before anything is computed. */
+/* The parameters of all steps, checked against each other before anything is computed. */
 struct plan {
-    int64_t resized[2], cut[2]; /* resized to, and where in that the covered part begins */
-    double steps[2];            /* rows and columns of the source in one of the result */
-    int64_t kept[2];            /* the size of that part: what mean and crop are about */
+    int64_t resized[2], cut[2]; /* the size after resizing, and the offset of the covered part in
+                                 * it */
+    double steps[2];            /* source rows and columns of one output pixel */
+    int64_t kept[2];            /* the size of that part, to which mean and crop apply */
     const float *mean;
     int64_t mean_count;
-    bool mean_whole;        /* one a value, not one a channel */
-    int64_t crop[2], at[2]; /* what is cropped of it, and where */
+    bool mean_whole;        /* one value for each element, otherwise one for each channel */
+    int64_t crop[2], at[2]; /* the size and the offset of the crop */
     double scale;
     bool mirror, swap;
 };
 
-/* ---- planning ----------------------------------------------------------------------------------- */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-/* The same size as asked for, or, to cover it, one that is larger along one axis. */
+/* The requested size, or with `cover` a size that is larger along one axis. */
 static void plan_resize(const struct picture *p, const ferry_image_transform_options *o,
                         struct plan *plan)
 {
@@ -72,12 +73,12 @@ static int plan_mean(const struct picture *p, const ferry_blob *mean, struct pla
     ferry_blob_shape_string(mean, shape, sizeof(shape));
     if (count != 1 && count != p->channels && !plan->mean_whole)
         return ferry_error_set(FERRY_ESHAPE,
-                               "a mean of %s for a picture of %lld x %lld x %lld: one value, one a "
-                               "channel, or one a value",
+                               "a mean of %s for a picture of %lld x %lld x %lld: it must have one "
+                               "value, one per channel, or one per element",
                                shape, (long long)p->channels, (long long)plan->kept[0],
                                (long long)plan->kept[1]);
     if (ferry_blob_dtype(mean) != FERRY_F32)
-        return ferry_error_set(FERRY_EINVAL, "a mean of %s: it is to be F32", shape);
+        return ferry_error_set(FERRY_EINVAL, "a mean of %s: it must be F32", shape);
     plan->mean = ferry_blob_host_data(mean);
     return plan->mean ? FERRY_OK : ferry_last_error_code();
 }
@@ -90,8 +91,8 @@ static int plan_crop(const ferry_image_transform_options *o, struct plan *plan)
         plan->at[i] = o->crop_at ? o->crop_at[i] : (plan->kept[i] - plan->crop[i]) / 2;
         if (plan->crop[i] < 0 || plan->at[i] < 0 || plan->crop[i] > plan->kept[i] - plan->at[i])
             return ferry_error_set(FERRY_ESHAPE,
-                                   "a crop of %lld x %lld at %lld, %lld from a picture of "
-                                   "%lld x %lld",
+                                   "a crop of %lld x %lld at %lld, %lld from a picture of %lld x "
+                                   "%lld",
                                    (long long)plan->crop[0], (long long)plan->crop[1],
                                    (long long)plan->at[0], (long long)plan->at[1],
                                    (long long)plan->kept[0], (long long)plan->kept[1]);
@@ -115,7 +116,10 @@ static int make_plan(const struct picture *p, const ferry_image_transform_option
     return err ? err : plan_crop(o, plan);
 }
 
-/* ---- doing --------------------------------------------------------------------------------------- */
+/*
+ * ---- running
+ * -------------------------------------------------------------------------------------
+ */
 
 static int take(const ferry_blob *image, struct picture *p)
 {
@@ -124,7 +128,7 @@ static int take(const ferry_blob *image, struct picture *p)
 
     if (ferry_blob_rank(image) != 3 || count == 0)
         return ferry_error_set(FERRY_ESHAPE,
-                               "a picture has three axes, channels, height and width");
+                               "a picture must have three axes, channels, height and width");
     *p = (struct picture){ ferry_blob_dim(image, 0), ferry_blob_dim(image, 1),
                            ferry_blob_dim(image, 2), NULL, NULL };
     values = ferry_blob_host_data(image);
@@ -199,9 +203,12 @@ static void finish(const struct picture *p, const struct plan *plan, float *out)
     }
 }
 
-/* ---- the blob ------------------------------------------------------------------------------------ */
+/*
+ * ---- the output
+ * ----------------------------------------------------------------------------------
+ */
 
-/* Where the result goes: all of a blob of one item, or an item of one that is there. */
+/* The destination: the whole of a blob of one item, which is reshaped, or an item of a blob. */
 static float *room_in(ferry_blob *out, int64_t item, const struct picture *p,
                       const struct plan *plan)
 {
@@ -257,9 +264,9 @@ int ferry_image_transform(const ferry_blob *image, const ferry_image_transform_o
             "ferry_image_transform: NULL, one blob twice, or options without their size");
     if ((dtype != FERRY_U8 && dtype != FERRY_F32) || ferry_blob_dtype(out) != FERRY_F32)
         return ferry_error_set(FERRY_EINVAL,
-                               "ferry_image_transform: from U8 or F32 to F32, not from %s to %s",
+                               "ferry_image_transform: converts U8 or F32 to F32, not %s to %s",
                                ferry_dtype_name(dtype), ferry_dtype_name(ferry_blob_dtype(out)));
-    if (options) /* of a caller who knew more, or less */
+    if (options) /* the caller's structure may be from an older or a newer version */
         memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
     err = take(image, &p);
     if (!err)

@@ -40,12 +40,9 @@ static const struct shape {
     bool scattered;     /* not in the order of their keys */
     int deleted_every; /* every n-th record is deleted afterwards */
 } shapes[] = {
-    { "one", 1, 8, 20, 0, 1000, false, 0 },
-    { "small", 30, 8, 100, 0, 1000, false, 0 },
-    { "leaves", 3000, 8, 300, 0, 1000, false, 0 },
-    { "deep", 400, 500, 40, 0, 100, true, 0 },
-    { "overflow", 40, 8, 50, 2, 10, false, 0 },
-    { "deleted", 2000, 12, 200, 50, 100, true, 3 },
+    { "one", 1, 8, 20, 0, 1000, false, 0 },         { "small", 30, 8, 100, 0, 1000, false, 0 },
+    { "leaves", 3000, 8, 300, 0, 1000, false, 0 },  { "deep", 400, 500, 40, 0, 100, true, 0 },
+    { "overflow", 40, 8, 50, 2, 10, false, 0 },     { "deleted", 2000, 12, 200, 50, 100, true, 3 },
     { "levels", 20000, 200, 30, 0, 5000, true, 7 },
 };
 
@@ -219,7 +216,7 @@ static unsigned char *make_file(size_t page, size_t *out_size)
         put_le(meta + 16, 0xBEEFC0DE, 4);
         put_le(meta + 20, 1, 4);
         put_le(meta + 40, page, 4);
-        put_le(meta + 80, UINT64_MAX, 8); /* no free pages */
+        put_le(meta + 80, UINT64_MAX, 8);  /* no free pages */
         put_le(meta + 94, (uint64_t)m, 2); /* depth */
         put_le(meta + 120, m ? 2 : 0, 8);
         put_le(meta + 128, m ? 2 : UINT64_MAX, 8);
@@ -273,27 +270,27 @@ static void a_damaged_field_is_named(void)
         int bytes, code;
         const char *word;
     } fields[] = {
-        { 16, 0, 4, FERRY_EFORMAT, "no LMDB" },
+        { 16, 0, 4, FERRY_EFORMAT, "not an LMDB" },
         { 20, 2, 4, FERRY_EUNSUPPORTED, "data version 2" },
-        { 12, 0xBEEFC0DE, 8, FERRY_EUNSUPPORTED, "32 bit" },
-        { 40, 4095, 4, FERRY_EFORMAT, "that size" },
-        { 40, 0, 4, FERRY_EFORMAT, "that size" },
+        { 12, 0xBEEFC0DE, 8, FERRY_EUNSUPPORTED, "32-bit" },
+        { 40, 4095, 4, FERRY_EFORMAT, "page size is invalid" },
+        { 40, 0, 4, FERRY_EFORMAT, "page size is invalid" },
         { 512 + 92, 4, 2, FERRY_EUNSUPPORTED, "duplicates" },
         { 512 + 94, 0, 2, FERRY_EFORMAT, "depth" },
         { 512 + 94, 33, 2, FERRY_EFORMAT, "depth" },
         { 512 + 94, 2, 2, FERRY_EFORMAT, "not a branch" },
         { 512 + 120, 0, 8, FERRY_EFORMAT, "no records" },
         { 512 + 128, UINT64_MAX, 8, FERRY_EFORMAT, "no records" },
-        { 512 + 128, 3, 8, FERRY_EFORMAT, "no page 3" },
-        { 512 + 128, 1, 8, FERRY_EFORMAT, "no page 1" },
-        { 512 + 136, 3, 8, FERRY_EFORMAT, "cut off" },
+        { 512 + 128, 3, 8, FERRY_EFORMAT, "page 3 does not exist" },
+        { 512 + 128, 1, 8, FERRY_EFORMAT, "page 1 does not exist" },
+        { 512 + 136, 3, 8, FERRY_EFORMAT, "truncated" },
         { 512 + 136, UINT64_MAX, 8, FERRY_EFORMAT, "last" },
-        { 1024, 7, 8, FERRY_EFORMAT, "another page" },
+        { 1024, 7, 8, FERRY_EFORMAT, "of another page" },
         { 1024 + 10, 1, 2, FERRY_EFORMAT, "not a leaf" },
         { 1024 + 10, 34, 2, FERRY_EFORMAT, "not a leaf" },
-        { 1024 + 12, 21, 2, FERRY_EFORMAT, "in use" },
-        { 1024 + 12, 16, 2, FERRY_EFORMAT, "in use" },
-        { 1024 + 14, 513, 2, FERRY_EFORMAT, "in use" },
+        { 1024 + 12, 21, 2, FERRY_EFORMAT, "used space" },
+        { 1024 + 12, 16, 2, FERRY_EFORMAT, "used space" },
+        { 1024 + 14, 513, 2, FERRY_EFORMAT, "used space" },
         { 1024 + 16, 505, 2, FERRY_EFORMAT, "node" },
         { 1024 + 16, 18, 2, FERRY_EFORMAT, "node" },
         { 1024 + 498, 0x7fffffff, 4, FERRY_EFORMAT, "a value ends" },
@@ -301,7 +298,7 @@ static void a_damaged_field_is_named(void)
         { 1024 + 502, 1, 2, FERRY_EFORMAT, "a value ends" },
         { 1024 + 504, 0xffff, 2, FERRY_EFORMAT, "a key ends" },
         { 1024 + 504, 0, 2, FERRY_EFORMAT, "empty" },
-        { 1024 + 506, 'b', 1, FERRY_EFORMAT, "do not follow" },
+        { 1024 + 506, 'b', 1, FERRY_EFORMAT, "ascending" },
     };
 
     for (size_t i = 0; i < FERRY_TEST_COUNT(fields); i++) {
@@ -336,7 +333,7 @@ static void a_file_that_shrinks_is_an_error(void)
     for (int i = 0; !err && i < shapes[2].records; i++)
         err = ferry__database_step(db);
     CU_ASSERT_EQUAL(err, FERRY_EFORMAT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "cut off"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "truncated"));
     ferry__database_close(db);
 }
 
@@ -494,12 +491,9 @@ static void damage_is_an_error_and_no_more(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(records_are_those_of_liblmdb),
-    FERRY_TEST(pages_may_have_other_sizes),
-    FERRY_TEST(a_damaged_field_is_named),
-    FERRY_TEST(a_file_that_shrinks_is_an_error),
-    FERRY_TEST(a_pipe_is_not_waited_for),
-    FERRY_TEST(damage_is_an_error_and_no_more),
+    FERRY_TEST(records_are_those_of_liblmdb), FERRY_TEST(pages_may_have_other_sizes),
+    FERRY_TEST(a_damaged_field_is_named),     FERRY_TEST(a_file_that_shrinks_is_an_error),
+    FERRY_TEST(a_pipe_is_not_waited_for),     FERRY_TEST(damage_is_an_error_and_no_more),
 };
 
 int main(int argc, char **argv)
