@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Copies: of a field within a document, of a message into any.
- */
+/* Copies a field within a document, or a message into any document. */
 #include "net/proto/tree.h"
 
 #include <string.h>
@@ -23,7 +21,7 @@ int ferry__proto_put_all(ferry_proto *to, const char *name, const ferry_proto *f
     return FERRY_OK;
 }
 
-/* Trees are no deeper than a text may be. */
+/* The depth of a tree is limited to that of a text. */
 static int copy_value(struct ferry__proto_document *document,
                       const struct ferry__proto_value *value, struct ferry__proto_value *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What messages may hold, for whoever lists it. */
+/* Reflection: the messages, fields and choices of the schema. */
 #include "net/proto/schema.h"
 
 #include <ferry/proto.h>

@@ -19,7 +19,7 @@ static int map_open_file(int fd, struct ferry__proto_file *file)
         return ferry_error_set(FERRY_EIO, "%.400s: %s", file->path, strerror(errno));
     if (!S_ISREG(about.st_mode))
         return ferry_error_set(FERRY_EIO, "%.400s: %s", file->path,
-                               S_ISDIR(about.st_mode) ? "is a directory" : "is no regular file");
+                               S_ISDIR(about.st_mode) ? "is a directory" : "is not a regular file");
     file->bytes = "";
     file->size = (size_t)about.st_size;
     if (file->size == 0)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What a message says, and what it leaves to the defaults.
- */
+/* Values of a message, and defaults of its absent fields. */
 #include "net/proto/tree.h"
 #include "net/proto/value.h"
 
@@ -28,7 +26,7 @@ static const struct ferry__proto_field *field_of(const ferry_proto *p, const cha
     return p && name ? ferry__proto_field_of(p->type, name, strlen(name)) : NULL;
 }
 
-/* NULL where it is not given. */
+/* NULL if the field is absent. */
 static const struct ferry__proto_value *value_of(const ferry_proto *p, const char *name,
                                                  int64_t index)
 {
@@ -37,7 +35,7 @@ static const struct ferry__proto_value *value_of(const ferry_proto *p, const cha
     return slot && index >= 0 && index < slot->count ? &slot->values[index] : NULL;
 }
 
-/* A field that repeats has no default. */
+/* A repeated field has no default. */
 static const struct ferry__proto_field *default_of(const ferry_proto *p, const char *name)
 {
     const struct ferry__proto_field *field = field_of(p, name);
@@ -45,7 +43,7 @@ static const struct ferry__proto_field *default_of(const ferry_proto *p, const c
     return field && !ferry__proto_repeats(field) ? field : NULL;
 }
 
-/* ---- what there is -------------------------------------------------------------------------- */
+/* ---- contents ------------------------------------------------------------------------------- */
 
 const char *ferry_proto_type(const ferry_proto *p)
 {
@@ -149,7 +147,7 @@ const char *ferry_proto_enum(const ferry_proto *p, const char *field, int64_t in
                                                      : "";
 }
 
-/* Names are the tables', strings the tree's. */
+/* Names belong to the schema's tables, strings to the tree. */
 static const char *text_of(const ferry_proto *p, const char *field, int64_t index, size_t *size)
 {
     const struct ferry__proto_value *value = value_of(p, field, index);
@@ -195,7 +193,7 @@ const ferry_proto *ferry_proto_message(const ferry_proto *p, const char *field, 
     return known && known->message ? empty_message(known->message) : NULL;
 }
 
-/* ---- values of any message ------------------------------------------------------------------ */
+/* ---- checked values ------------------------------------------------------------------------- */
 
 static int wrong_kind(const ferry_proto *p, const char *field, int64_t index, const char *wanted)
 {

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The entry of a name, or the free one where it would be. There is always a free one. */
+/*
+ * The entry of a name, or the free entry where it would be inserted. The table always has a free
+ * entry.
+ */
 static struct ferry__index_entry *find(const struct ferry__index *index, const char *name)
 {
     uint64_t hash = 14695981039346656037u; /* FNV-1a */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A number for each of many names.
- */
+/* A hash table from names to numbers. */
 #ifndef FERRY_NET_PROTO_INDEX_H
 #define FERRY_NET_PROTO_INDEX_H
 
@@ -13,7 +11,7 @@ struct ferry__index_entry {
     int64_t number;
 };
 
-/* Zeroed: empty. */
+/* All zeros: an empty table. */
 struct ferry__index {
     struct ferry__index_entry *entries;
     size_t count, capacity;
@@ -22,7 +20,7 @@ struct ferry__index {
 /* The name's number; `missing` if it has none. */
 int64_t ferry__index_get(const struct ferry__index *index, const char *name, int64_t missing);
 
-/* Sets it; the name has to live as long as the table. FERRY_ENOMEM. */
+/* Sets it; the name must outlive the table. FERRY_ENOMEM. */
 int ferry__index_set(struct ferry__index *index, const char *name, int64_t number);
 
 void ferry__index_free(struct ferry__index *index);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Follows protobuf's tokenizer: what it refuses is refused here, and in the same places.
- */
+/* Follows protobuf's tokenizer: the same texts are refused, at the same positions. */
 #include "net/proto/lexer.h"
 
 #include <stdarg.h>
@@ -10,7 +8,7 @@
 
 #define MAX_LINES   0x7fffffffu
 #define MAX_COLUMN  0xffffffu
-#define SHOWN       40 /* bytes of a token in a message */
+#define SHOWN       40 /* bytes of a token that a message shows */
 #define MESSAGE_MAX 700
 
 /* ---- errors --------------------------------------------------------------------------------- */
@@ -66,7 +64,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/* Characters of UTF-8 are counted, not bytes. */
+/* Columns count UTF-8 characters, not bytes. */
 static unsigned column_here(struct ferry__lexer *lexer)
 {
     for (; lexer->counted < lexer->at; lexer->counted++)
@@ -99,7 +97,7 @@ static void skip_space(struct ferry__lexer *lexer)
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-/* `count` hexadecimal digits behind \u or \U, whose number is a character of Unicode. */
+/* Whether `count` hexadecimal digits after \u or \U are a Unicode code point. */
 static bool is_unicode(const char *at, int count)
 {
     unsigned long value = 0;
@@ -123,16 +121,16 @@ static int skip_escape(struct ferry__lexer *lexer)
     }
     if (is_octal(c) || ((c == 'x' || c == 'X') && is_hex(lexer->at[1]))) {
         lexer->at += is_octal(c) ? 1 : 2;
-        return FERRY_OK; /* digits that follow are passed over as letters are */
+        return FERRY_OK; /* further digits are skipped like letters */
     }
     if ((c == 'u' && is_unicode(lexer->at + 1, 4)) || (c == 'U' && is_unicode(lexer->at + 1, 8))) {
         lexer->at += c == 'u' ? 5 : 9;
         return FERRY_OK;
     }
     lexer->at--;
-    return error_here(lexer, c == 'u' ? "four hexadecimal digits have to follow \\u"
+    return error_here(lexer, c == 'u' ? "\\u must be followed by four hexadecimal digits"
                              : c == 'U'
-                                 ? "eight hexadecimal digits up to 0010ffff have to follow \\U"
+                                 ? "\\U must be followed by eight hexadecimal digits up to 0010ffff"
                                  : "there is no such escape sequence");
 }
 
@@ -143,11 +141,11 @@ static int lex_string(struct ferry__lexer *lexer)
 
     while (!err) {
         if (lexer->at == lexer->end)
-            return error_here(lexer, "the string has no end");
+            return error_here(lexer, "the string is not terminated");
         if (*lexer->at == '\0')
             return error_here(lexer, "a NUL byte in a string");
         if (*lexer->at == '\n')
-            return error_here(lexer, "a string cannot go on in the next line");
+            return error_here(lexer, "a string cannot continue in the next line");
         if (*lexer->at == quote)
             break;
         if (*lexer->at == '\\')
@@ -168,7 +166,7 @@ static void skip_digits(struct ferry__lexer *lexer)
         lexer->at++;
 }
 
-/* Behind the first digits: whether there is more to it than an integer. */
+/* After the first digits: lexes a fraction and an exponent; *real is set if there is either. */
 static int lex_fraction(struct ferry__lexer *lexer, bool *real)
 {
     if (*lexer->at == '.' && !*real) {
@@ -182,7 +180,7 @@ static int lex_fraction(struct ferry__lexer *lexer, bool *real)
         if (*lexer->at == '-' || *lexer->at == '+')
             lexer->at++;
         if (!is_digit(*lexer->at))
-            return error_here(lexer, "an exponent has to follow e");
+            return error_here(lexer, "e must be followed by an exponent");
         skip_digits(lexer);
     }
     if (*lexer->at == 'f' || *lexer->at == 'F') {
@@ -198,7 +196,7 @@ static int lex_prefixed(struct ferry__lexer *lexer)
 
     lexer->at += hex ? 2 : 1;
     if (hex && !is_hex(*lexer->at))
-        return error_here(lexer, "hexadecimal digits have to follow 0x");
+        return error_here(lexer, "0x must be followed by hexadecimal digits");
     while (hex ? is_hex(*lexer->at) : is_octal(*lexer->at))
         lexer->at++;
     if (!hex && is_digit(*lexer->at))
@@ -225,9 +223,9 @@ static int lex_number(struct ferry__lexer *lexer)
     if (err)
         return err;
     if (is_letter(*lexer->at))
-        return error_here(lexer, "a space has to be between a number and a name");
+        return error_here(lexer, "a space is required between a number and a name");
     if (*lexer->at == '.')
-        return error_here(lexer, "a second point in a number");
+        return error_here(lexer, "a second decimal point in a number");
     lexer->token.kind = real ? FERRY__TOKEN_REAL : FERRY__TOKEN_INTEGER;
     return FERRY_OK;
 }
@@ -255,7 +253,7 @@ static int lex_token(struct ferry__lexer *lexer)
     if (c < ' ' || c == 0x7f)
         return error_here(lexer, "a control character");
     if (c >= 0x80)
-        return error_here(lexer, "a character that is not ASCII, outside a string or comment");
+        return error_here(lexer, "a character that is not ASCII, outside of a string or comment");
     lexer->token.kind = FERRY__TOKEN_SYMBOL;
     lexer->at++;
     return FERRY_OK;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The tokens of protobuf's text format, each with its place.
- */
+/* The tokens of protobuf's text format with their positions. */
 #ifndef FERRY_NET_PROTO_LEXER_H
 #define FERRY_NET_PROTO_LEXER_H
 
@@ -13,7 +11,7 @@ enum ferry__token_kind {
     FERRY__TOKEN_END,
     FERRY__TOKEN_NAME,    /* an identifier */
     FERRY__TOKEN_INTEGER, /* decimal, 0x…, 0… */
-    FERRY__TOKEN_REAL,    /* with a point, an exponent or an f */
+    FERRY__TOKEN_REAL,    /* with a decimal point, an exponent or an f */
     FERRY__TOKEN_STRING,  /* with its quotes */
     FERRY__TOKEN_SYMBOL   /* one character */
 };
@@ -22,21 +20,21 @@ struct ferry__token {
     enum ferry__token_kind kind;
     const char *text;
     size_t size;
-    unsigned line, column; /* from 1 */
+    unsigned line, column; /* starting at 1 */
 };
 
 struct ferry__lexer {
     const char *file;
     const char *at, *end; /* *end is a NUL */
     unsigned line, column;
-    const char *counted;       /* what `column` is the column of */
+    const char *counted;       /* the position that `column` refers to */
     struct ferry__token token; /* the current one */
 };
 
-/* Stands on the first token. `text` has a NUL at `size`. FERRY_EFORMAT. */
+/* Starts at the first token. `text` has a NUL at `size`. FERRY_EFORMAT. */
 int ferry__lexer_start(struct ferry__lexer *lexer, const char *file, const char *text, size_t size);
 
-/* Goes on to the next token; behind the last one is FERRY__TOKEN_END, for ever. FERRY_EFORMAT. */
+/* Moves to the next token; after the last one it is always FERRY__TOKEN_END. FERRY_EFORMAT. */
 int ferry__lexer_next(struct ferry__lexer *lexer);
 
 /* Whether the token is that symbol. */
@@ -45,7 +43,7 @@ static inline bool ferry__lexer_is(const struct ferry__lexer *lexer, char symbol
     return lexer->token.kind == FERRY__TOKEN_SYMBOL && lexer->token.text[0] == symbol;
 }
 
-/* "file:line:column: message", of a token; returns `code`. */
+/* Sets the message "file:line:column: message" for a token; returns `code`. */
 int ferry__token_error(const struct ferry__lexer *lexer, const struct ferry__token *token, int code,
                        const char *fmt, ...) FERRY_PRINTF(4, 5);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Files of one message.
- */
+/* Files that contain one message. */
 #include "net/proto/file.h"
 #include "net/proto/parse.h"
 #include "net/proto/wire.h"
@@ -10,9 +8,9 @@
 #include <string.h>
 
 #define LONGEST_TEXT (64u << 20)
-#define GUESS        1024 /* a binary file has a control character within so many bytes */
+#define GUESS        1024 /* a binary file has a control character within this many bytes */
 
-/* ---- text or not ---------------------------------------------------------------------------- */
+/* ---- detecting text ------------------------------------------------------------------------- */
 
 static bool has_control_character(const struct ferry__proto_file *source)
 {
@@ -32,7 +30,7 @@ static int parse_text(const struct ferry__proto_file *source, const ferry_proto_
     int err;
 
     if (source->size > LONGEST_TEXT)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: a text of %zu bytes; the most is %u",
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: a text of %zu bytes; the limit is %u",
                                source->path, source->size, LONGEST_TEXT);
     text = malloc(source->size + 1);
     if (!text)
@@ -79,7 +77,7 @@ int ferry_proto_open(const char *path, const char *type, const ferry_proto_optio
     if (!out || (!path && !(options && options->text)))
         return ferry_error_set(FERRY_EINVAL, "ferry_proto_open: %s is NULL", out ? "path" : "out");
     if (!message)
-        return ferry_error_set(FERRY_EINVAL, "ferry_proto_open: there is no message %.100s",
+        return ferry_error_set(FERRY_EINVAL, "ferry_proto_open: there is no message type %.100s",
                                type ? type : "NULL");
     if (options && options->struct_size < sizeof(options->struct_size))
         return ferry_error_set(FERRY_EINVAL, "ferry_proto_open: struct_size is not set");

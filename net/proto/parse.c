@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * protobuf's text format. What its parser refuses is refused here; what a field of no table may be
- * is decided in stranger.c.
+ * protobuf's text format. It refuses the same texts as protobuf's parser; stranger.c decides about
+ * fields that are in no table.
  */
 #include "net/proto/parser.h"
 
@@ -17,12 +17,15 @@ int ferry__proto_check_required(const ferry_proto *p)
     for (size_t i = 0; p->type && i < p->type->count; i++)
         if (p->type->fields[i].label == FERRY__PROTO_REQUIRED &&
             !ferry__proto_has(p, p->type->fields[i].name))
-            return ferry_proto_error(p, NULL, 0, FERRY_EFORMAT, "%s has no %s", p->type->name,
-                                     p->type->fields[i].name);
+            return ferry_proto_error(p, NULL, 0, FERRY_EFORMAT, "%s lacks the required field %s",
+                                     p->type->name, p->type->fields[i].name);
     return FERRY_OK;
 }
 
-/* Behind the opening bracket, up to and over the closing one; or, with 0, to the end. */
+/*
+ * Parses from after the opening bracket to after the closing one; with `close` 0, to the end of the
+ * text.
+ */
 static int parse_body(struct ferry__parser *parser, ferry_proto *p, char close)
 {
     struct ferry__lexer *lexer = &parser->lexer;
@@ -103,7 +106,7 @@ static int parse_value(struct ferry__parser *parser, ferry_proto *p,
     return FERRY_OK;
 }
 
-/* Behind the [. */
+/* Parses from after the [. */
 static int parse_list(struct ferry__parser *parser, ferry_proto *p,
                       const struct ferry__proto_field *field, const char *name)
 {
@@ -123,7 +126,7 @@ static int parse_list(struct ferry__parser *parser, ferry_proto *p,
     return err ? err : ferry__lexer_next(lexer);
 }
 
-/* What follows a field's name. */
+/* Parses the part after a field's name. */
 static int parse_values(struct ferry__parser *parser, ferry_proto *p,
                         const struct ferry__proto_field *field, const char *name)
 {
@@ -152,7 +155,7 @@ static int check_name(const struct ferry__parser *parser)
 
     if (ferry__lexer_is(lexer, '['))
         return ferry__token_error(lexer, &lexer->token, FERRY_EUNSUPPORTED,
-                                  "extensions and Any, [name], are not known here");
+                                  "extensions and Any, [name], are not supported");
     if (lexer->token.kind != FERRY__TOKEN_NAME)
         return ferry__lexer_unexpected(lexer, "a field's name was expected");
     return FERRY_OK;
@@ -172,7 +175,7 @@ static int parse_field(struct ferry__parser *parser, ferry_proto *p)
     field = ferry__proto_field_of(p->type, token.text, token.size);
     if (field && !ferry__proto_repeats(field) && ferry__proto_has(p, field->name))
         return ferry__token_error(lexer, &token, FERRY_EFORMAT,
-                                  "%s is given twice, and does not repeat", field->name);
+                                  "%s is given twice, but is not a repeated field", field->name);
     if (!field || field->fork) {
         name = ferry__mem_copy(&p->document->arena, token.text, token.size);
         err = name ? ferry__parser_stranger(parser, p, field, name)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A text, into a tree.
- */
+/* Parses a text into a tree. */
 #ifndef FERRY_NET_PROTO_PARSE_H
 #define FERRY_NET_PROTO_PARSE_H
 
 #include "net/proto/tree.h"
 
-/* Messages in messages; also protobuf's own limit for binary files. */
+/* The nesting limit of messages; also protobuf's own limit for binary files. */
 #define FERRY__PROTO_DEPTH 100
 
-/* Unknown fields of different names in one message. */
+/* The limit of unknown fields of different names in one message. */
 #define FERRY__PROTO_STRANGERS 1000
 
-/* Fills an empty root. `text` has a NUL at `size`. FERRY_EFORMAT, FERRY_EUNSUPPORTED, FERRY_ENOMEM. */
+/*
+ * Fills an empty root. `text` has a NUL at `size`. FERRY_EFORMAT, FERRY_EUNSUPPORTED, FERRY_ENOMEM.
+ */
 int ferry__proto_parse(ferry_proto *root, const char *text, size_t size,
                        const ferry_proto_options *options);
 
-/* FERRY_EFORMAT where a field that every message of its type has is missing in one. */
+/* FERRY_EFORMAT if a message lacks a required field of its type. */
 int ferry__proto_check_required(const ferry_proto *p);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A tree as text, as protobuf prints it: fields in the order of their numbers, then those that have
- * none; and both forms of a tree into a caller's buffer.
+ * Prints a tree as text like protobuf: fields in the order of their numbers, then those without
+ * numbers; and writes both forms of a tree into a caller's buffer.
  */
 #include "net/proto/quote.h"
 #include "net/proto/wire.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What there is room for is kept, and all of it counted. */
+/* Output into a buffer of limited size: bytes that fit are stored, all are counted. */
 struct buffer {
     char *at;
     size_t capacity, size;
@@ -46,7 +46,7 @@ static void put_indent(struct buffer *buffer, int depth)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* A locale may have put another character for the point. */
+/* The decimal point may be another character in the current locale. */
 static void put_point_back(char *digits)
 {
     const char *point = localeconv()->decimal_point;
@@ -58,7 +58,7 @@ static void put_point_back(char *digits)
     memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
 }
 
-/* As few digits as protobuf thinks will do, and then some more. */
+/* Prints like protobuf: with few digits if they are exact, otherwise with more. */
 static void put_real(struct buffer *buffer, double value, bool is_float)
 {
     char digits[64];
@@ -159,14 +159,14 @@ static void put_message(struct buffer *buffer, const ferry_proto *p, int depth)
             put_slot(buffer, slot, depth);
 }
 
-/* ---- into a caller's buffer ----------------------------------------------------------------- */
+/* ---- output into a caller's buffer ---------------------------------------------------------- */
 
-/* `size` bytes were to go there. */
+/* Checks that the `size` bytes have fit. */
 static int check_room(const struct buffer *buffer, const char *what)
 {
     if (!buffer->at || buffer->size <= buffer->capacity)
         return FERRY_OK;
-    return ferry_error_set(FERRY_EOVERFLOW, "%s: %zu bytes into a buffer of %zu", what,
+    return ferry_error_set(FERRY_EOVERFLOW, "%s: %zu bytes do not fit into a buffer of %zu", what,
                            buffer->size, buffer->capacity);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What \a, \b … stand for; and which of them are printed so. */
+/* The characters of \a, \b …; and the escapes that are used in printing. */
 static const char letters[] = "abfnrtv\\?'\"", meanings[] = "\a\b\f\n\r\t\v\\?'\"";
 
 static unsigned digit_of(char c)
@@ -19,7 +19,7 @@ static bool is_digit_of(char c, unsigned base)
     return any && digit_of(c) < base;
 }
 
-/* Up to `most` digits; goes on to behind them. */
+/* Reads up to `most` digits and moves past them. */
 static unsigned long read_digits(const char **at, unsigned base, int most)
 {
     unsigned long value = 0;
@@ -53,7 +53,7 @@ static void put_unicode(struct ferry__proto_scratch *scratch, unsigned long c)
     }
 }
 
-/* Two escapes of the two halves of a pair are one character. */
+/* Two escapes that are a surrogate pair become one character. */
 static bool append_unicode(const char **at, struct ferry__proto_scratch *scratch)
 {
     int count = **at == 'u' ? 4 : 8;
@@ -74,7 +74,7 @@ static bool append_unicode(const char **at, struct ferry__proto_scratch *scratch
     return true;
 }
 
-/* Behind the backslash; the lexer has seen that it is an escape. */
+/* Reads an escape from after the backslash; the lexer has checked that it is valid. */
 static bool append_escape(const char **at, struct ferry__proto_scratch *scratch)
 {
     const char *letter;
@@ -110,7 +110,7 @@ static bool make_room(struct ferry__proto_scratch *scratch, size_t size)
     return true;
 }
 
-/* No escape stands for more bytes than it has. */
+/* No escape is shorter than the bytes that it represents. */
 int ferry__quote_append(const struct ferry__lexer *lexer, struct ferry__proto_scratch *scratch)
 {
     const struct ferry__token *token = &lexer->token;

@@ -67,7 +67,7 @@ ferry__proto_field_numbered(const struct ferry__proto_message *type, uint32_t nu
     return NULL;
 }
 
-/* ---- names within two edits ----------------------------------------------------------------- */
+/* ---- names at an edit distance of two ------------------------------------------------------- */
 
 static size_t least(size_t a, size_t b, size_t c)
 {
@@ -76,7 +76,7 @@ static size_t least(size_t a, size_t b, size_t c)
     return d < c ? d : c;
 }
 
-/* Letters to put in, take out or change, so that one name becomes the other. */
+/* The edit distance of two names. */
 static size_t edits(const char *a, size_t na, const char *b, size_t nb)
 {
     size_t row[LONGEST + 1];
@@ -97,7 +97,7 @@ static size_t edits(const char *a, size_t na, const char *b, size_t nb)
     return row[nb];
 }
 
-/* A name of so few letters that all of them would change is no misspelling of anything. */
+/* A short name, all of whose letters would change, is not treated as a misspelling. */
 const char *ferry__proto_nearest(const struct ferry__proto_message *type, const char *name,
                                  size_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What caffe.proto says, as tables: messages, their fields, the names of enums. Source of names,
+ * The schema of caffe.proto as tables: messages, their fields, the names of enums. Source of names,
  * numbers and defaults: BVLC Caffe of 2020; of the forks' fields, OpenCV's caffe.proto.
  */
 #ifndef FERRY_NET_PROTO_SCHEMA_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a value is. The last two are of fields that no table has. */
+/* The kind of a value. The last two are for fields that are in no table. */
 enum ferry__proto_kind {
     FERRY__PROTO_INT32,
     FERRY__PROTO_INT64,
@@ -22,15 +22,15 @@ enum ferry__proto_kind {
     FERRY__PROTO_BYTES,
     FERRY__PROTO_ENUM,
     FERRY__PROTO_MESSAGE,
-    FERRY__PROTO_WORD,   /* true, inf, MAX: an identifier of which nothing is known */
-    FERRY__PROTO_NUMBER, /* an integer, of a field of any kind of number; held as an int64_t */
+    FERRY__PROTO_WORD,   /* true, inf, MAX: an identifier of unknown meaning */
+    FERRY__PROTO_NUMBER, /* a number for a field of unknown kind; integers are held as an int64_t */
 };
 
 enum ferry__proto_label {
     FERRY__PROTO_ONE,
     FERRY__PROTO_REQUIRED,
     FERRY__PROTO_MANY,
-    FERRY__PROTO_PACKED, /* many; written as one run of values */
+    FERRY__PROTO_PACKED, /* repeated; written in packed form */
 };
 
 struct ferry__proto_name {
@@ -48,13 +48,13 @@ struct ferry__proto_message;
 
 struct ferry__proto_field {
     const char *name;
-    uint32_t number; /* 0: a binary file cannot hold it */
+    uint32_t number; /* 0: the field has no binary form */
     uint8_t kind, label;
     double number_default;    /* of numbers, booleans and enums */
     const char *text_default; /* of strings; NULL: "" */
     const struct ferry__proto_message *message;
     const struct ferry__proto_enum *choices;
-    const char *fork; /* whose it is, if not Caffe's own */
+    const char *fork; /* the fork that the field belongs to; NULL: Caffe */
 };
 
 struct ferry__proto_message {
@@ -68,35 +68,37 @@ static inline bool ferry__proto_repeats(const struct ferry__proto_field *field)
     return field->label == FERRY__PROTO_MANY || field->label == FERRY__PROTO_PACKED;
 }
 
-/* The message of that name; NULL. */
+/* The message type of that name; NULL if there is none. */
 const struct ferry__proto_message *ferry__proto_message_of(const char *name);
 
-/* Message `index` of all, for whoever goes over them; NULL behind the last. */
+/* Message type `index`, for iteration; NULL after the last. */
 const struct ferry__proto_message *ferry__proto_message_at(size_t index);
 
-/* The field of that name, `size` bytes of it; NULL. `type` may be NULL. */
+/*
+ * The field with the name, which is `size` bytes long; NULL if there is none. `type` may be NULL.
+ */
 const struct ferry__proto_field *ferry__proto_field_of(const struct ferry__proto_message *type,
                                                        const char *name, size_t size);
 
 /*
- * The field that a binary file means by a number: NULL if none. Forks gave one number to different
- * fields of a LayerParameter; `layer_type` decides (may be "").
+ * The field with that number in binary files: NULL if there is none. Forks use one number for
+ * different fields of a LayerParameter; `layer_type` decides (may be "").
  */
 const struct ferry__proto_field *
 ferry__proto_field_numbered(const struct ferry__proto_message *type, uint32_t number,
                             const char *layer_type);
 
-/* A known field's name within two edits of this one, which is longer than that; NULL. */
+/* A known field's name at an edit distance of at most two, for a name longer than that; NULL. */
 const char *ferry__proto_nearest(const struct ferry__proto_message *type, const char *name,
                                  size_t size);
 
-/* The name of an enum's number, the number of a name; NULL. */
+/* The name of an enum's number, and the number of a name; NULL if there is none. */
 const struct ferry__proto_name *ferry__proto_enum_numbered(const struct ferry__proto_enum *choices,
                                                            int64_t number);
 const struct ferry__proto_name *ferry__proto_enum_named(const struct ferry__proto_enum *choices,
                                                         const char *name, size_t size);
 
-/* What a fork's binary files call a layer's message; the last has number 0. */
+/* The field numbers of layers' messages in binary files of forks; the last entry has number 0. */
 struct ferry__proto_alias {
     uint32_t number;
     const char *layer_type, *field;
@@ -104,7 +106,7 @@ struct ferry__proto_alias {
 
 extern const struct ferry__proto_alias ferry__proto_aliases[];
 
-/* All messages; a table of each is in one of schema_*.c. */
+/* All message types; the table of each is in one of schema_*.c. */
 #define FERRY__PROTO_MESSAGES(X)      \
     X(NetParameter)                   \
     X(LayerParameter)                 \

@@ -32,7 +32,7 @@ static const struct ferry__proto_field normalize_bbox_fields[] = {
 };
 DEFINE(NormalizeBBoxParameter, normalize_bbox_fields);
 
-/* min_size and max_size repeat in SSD, not in OpenCV, where one is one of many. */
+/* min_size and max_size are repeated in SSD, but not in OpenCV; a single value reads the same. */
 static const struct ferry__proto_field prior_box_fields[] = {
     MANY(1, FLOAT, "min_size"),      MANY(2, FLOAT, "max_size"),  MANY(3, FLOAT, "aspect_ratio"),
     WITH(4, BOOL, "flip", 1),        WITH(5, BOOL, "clip", 1),    MANY(6, FLOAT, "variance"),
@@ -57,7 +57,7 @@ static const struct ferry__proto_field save_output_fields[] = {
 };
 DEFINE(SaveOutputParameter, save_output_fields);
 
-/* SSD has visualize at 10, where OpenCV has normalized_bbox. */
+/* SSD has visualize with number 10, OpenCV normalized_bbox. */
 static const struct ferry__proto_field detection_output_fields[] = {
     ONE(1, UINT32, "num_classes"),
     WITH(2, BOOL, "share_location", 1),
@@ -134,7 +134,7 @@ static const struct ferry__proto_field shuffle_channel_fields[] = {
 };
 DEFINE(ShuffleChannelParameter, shuffle_channel_fields);
 
-/* 147 and 148 are Swish's and Clip's in Caffe, 200 and above SSD's own numbers. */
+/* In Caffe 147 and 148 are Swish and Clip; 200 and above are SSD's own numbers. */
 const struct ferry__proto_alias ferry__proto_aliases[] = {
     { 147, "DetectionOutput", "detection_output_param" },
     { 148, "Permute", "permute_param" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How the tables of schema_*.c are written. One value with a default of 0, or with another; a text;
- * many; packed; a message, or many; a choice among an enum's names.
+ * Macros for the tables of schema_*.c: one value with a default of 0, or with another one; a
+ * string; repeated; packed; a message, repeated or not; an enum.
  */
 #ifndef FERRY_NET_PROTO_SCHEMA_TABLES_H
 #define FERRY_NET_PROTO_SCHEMA_TABLES_H
@@ -30,7 +30,7 @@
 #define CHOICES(number, choices, name) \
     FIELD(number, ENUM, MANY, name, 0, NULL, NULL, &choices##_enum, NULL)
 
-/* The same of a fork, in a message of Caffe's own. */
+/* The same for a fork's field in a message of Caffe. */
 #define FORK(number, kind, name, value, fork) \
     FIELD(number, kind, ONE, name, value, NULL, NULL, NULL, fork)
 #define FORK_MESSAGE(number, type, name, fork) \

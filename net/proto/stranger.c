@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fields that are not Caffe's own. In a message that nobody knows, or that a layer claims, anything
- * goes. Elsewhere a fork's field is noted, what looks like a misspelling refused, the rest noted.
+ * Fields that are not Caffe's. In an unknown message, or in one that a layer type has claimed, all
+ * fields are accepted. Elsewhere a fork's field is noted, a probable misspelling refused, and any
+ * other field noted.
  */
 #include "net/proto/parser.h"
 
 #include <string.h>
 
-/* Whether a layer claims a layer's message of that name. Caffe's own need no claim. */
+/*
+ * Whether a layer type has claimed the message of that name. Caffe's own messages do not need that.
+ */
 static bool is_claimed(const struct ferry__parser *parser, const ferry_proto *p, const char *name)
 {
     const ferry_proto_options *options = parser->options;
@@ -39,10 +42,10 @@ static int note_once(struct ferry__parser *parser, ferry_proto *p,
     parser->noted = noted;
     if (field)
         return ferry__proto_say(p->document, FERRY_LOG_WARN,
-                                "ferry: %.300s:%u:%u: %s is a field of %s's", parser->lexer.file,
+                                "ferry: %.300s:%u:%u: %s is a field of %s", parser->lexer.file,
                                 token->line, token->column, name, field->fork);
     return ferry__proto_say(p->document, FERRY_LOG_WARN,
-                            "ferry: %.300s:%u:%u: %s has no field %.100s; it is left aside",
+                            "ferry: %.300s:%u:%u: %s has no field %.100s; it is ignored",
                             parser->lexer.file, token->line, token->column, p->type->name, name);
 }
 

@@ -68,7 +68,7 @@ int ferry__proto_say(struct ferry__proto_document *document, int level, const ch
     if (document->note_count > FERRY__PROTO_NOTES)
         return FERRY_OK;
     if (document->note_count == FERRY__PROTO_NOTES)
-        return add_note(document, FERRY_LOG_WARN, "there are more notes, which are left out");
+        return add_note(document, FERRY_LOG_WARN, "further notes are omitted");
     va_start(args, fmt);
     vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
@@ -195,7 +195,7 @@ ferry_proto *ferry__proto_mutable(ferry_proto *p, const char *name, int64_t inde
     return slot->values[index].as.message;
 }
 
-/* The value to set, or a new one; fields here are always known. */
+/* The value to set, or a new one; the fields set here are always known. */
 static struct ferry__proto_value *value_to_put(ferry_proto *p, const char *name)
 {
     const struct ferry__proto_field *field = ferry__proto_field_of(p->type, name, strlen(name));

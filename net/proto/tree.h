@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Trees of messages, and how they are built. All of a tree lies in its document's memory; what is
- * taken out of a tree is freed with it.
+ * Trees of messages, and building them. All of a tree is in its document's memory; removed values
+ * are freed with the document.
  */
 #ifndef FERRY_NET_PROTO_TREE_H
 #define FERRY_NET_PROTO_TREE_H
@@ -12,7 +12,7 @@
 
 #include <ferry/proto.h>
 
-/* More notes than this are not kept. */
+/* The limit of notes that are kept. */
 #define FERRY__PROTO_NOTES 100
 
 struct ferry__proto_note {
@@ -25,7 +25,7 @@ struct ferry__proto_document {
     struct ferry__mem_arena arena;
     const char *file; /* as it was given; "" */
     ferry_proto_form form;
-    size_t mapped_size; /* bytes of a binary file on disk, which holds the left messages; else 0 */
+    size_t mapped_size; /* size of a binary file that contains the left messages; otherwise 0 */
     ferry_proto *root;
     struct ferry__proto_note *notes, **end;
     unsigned note_count;
@@ -34,7 +34,7 @@ struct ferry__proto_document {
 
 struct ferry__proto_bytes {
     size_t size;
-    const char *bytes; /* with a NUL behind them */
+    const char *bytes; /* followed by a NUL */
 };
 
 struct ferry__proto_value {
@@ -48,10 +48,10 @@ struct ferry__proto_value {
     uint32_t column : 24, kind : 8;
 };
 
-/* A field that is given, and its values. */
+/* A present field with its values. */
 struct ferry__proto_slot {
     struct ferry__proto_slot *next;
-    const struct ferry__proto_field *field; /* NULL: no table has it */
+    const struct ferry__proto_field *field; /* NULL: the field is in no table */
     const char *name;
     uint32_t count, capacity;
     struct ferry__proto_value *values;
@@ -59,22 +59,25 @@ struct ferry__proto_slot {
 
 struct ferry_proto {
     struct ferry__proto_document *document;
-    const struct ferry__proto_message *type; /* NULL: ferry does not know it */
+    const struct ferry__proto_message *type; /* NULL: unknown */
     struct ferry__proto_slot *slots;         /* in the order of their first values */
     uint32_t line, column;
-    /* What was left where it is: a message of `left_size` bytes, known to whoever left it there by a
-     * number, such as its place in the file. It has no slots. */
+    /* Set for a message that was left in its file: `left_size` bytes that the code which left it
+     * there identifies by a number, for example by its offset in the file. It has no slots. */
     bool left;
     uint64_t left_size, left_at;
 };
 
 /* ---- documents ------------------------------------------------------------------------------ */
 
-/* A document with an empty root of that type. FERRY_ENOMEM. */
+/* Creates a document with an empty root of that type. FERRY_ENOMEM. */
 int ferry__proto_create(const struct ferry__proto_message *type, const char *file,
                         ferry_proto **out);
 
-/* A note, for ferry_proto_note_at; behind the last that is kept, one says so. FERRY_ENOMEM. */
+/*
+ * Adds a note for ferry_proto_note_at; at the limit the last note reports that further ones are
+ * omitted. FERRY_ENOMEM.
+ */
 int ferry__proto_say(struct ferry__proto_document *document, int level, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
 
@@ -85,7 +88,7 @@ int ferry__proto_no_memory(const struct ferry__proto_document *document);
 
 struct ferry__proto_slot *ferry__proto_slot_of(const ferry_proto *p, const char *name);
 
-/* Whether a field is given. */
+/* Whether a field is present. */
 static inline bool ferry__proto_has(const ferry_proto *p, const char *name)
 {
     return ferry_proto_value_count(p, name) > 0;
@@ -94,35 +97,35 @@ static inline bool ferry__proto_has(const ferry_proto *p, const char *name)
 /* ---- building ------------------------------------------------------------------------------- */
 
 /*
- * A new value at the end of a field, for the caller to fill in; of the field's kind, or of `kind`
- * where no table has it. NULL without memory, and no error is set.
+ * Appends a new value to a field, for the caller to fill in; its kind is the field's, or `kind` for
+ * a field that is in no table. NULL without memory; no error is set.
  */
 struct ferry__proto_value *ferry__proto_append(ferry_proto *p,
                                                const struct ferry__proto_field *field,
                                                const char *name, enum ferry__proto_kind kind);
 
-/* An empty message in the same document; NULL likewise. */
+/* An empty message in the same document; NULL without memory. */
 ferry_proto *ferry__proto_new(struct ferry__proto_document *document,
                               const struct ferry__proto_message *type);
 
-/* Bytes in the document's memory; NULL likewise. */
+/* Copies bytes into the document's memory; NULL without memory. */
 const struct ferry__proto_bytes *ferry__proto_keep(struct ferry__proto_document *document,
                                                    const void *bytes, size_t size);
 
-/* A message that is left where it is: see struct ferry_proto. */
+/* Appends a message that is left in its file: see struct ferry_proto. */
 int ferry__proto_put_left(ferry_proto *p, const char *name, uint64_t size, uint64_t at);
 
 /*
- * Copies all values of one message's field to another's, a message within the same document being
- * shared, not copied. Fields of different names must be of one kind.
+ * Copies all values of one message's field to another message's field; a message of the same
+ * document is shared instead. Fields of different names must have the same kind.
  */
 int ferry__proto_put_all(ferry_proto *to, const char *name, const ferry_proto *from,
                          const char *from_name);
 
-/* Copies the fields of `from` into `to`, which may be of another document: values and messages. */
+/* Copies the fields of `from`, values and messages, into `to`, which may be in another document. */
 int ferry__proto_put_copy(ferry_proto *to, const ferry_proto *from);
 
-/* Takes a field out, or one value of it. */
+/* Removes a field, or one value of it. */
 void ferry__proto_clear(ferry_proto *p, const char *name);
 void ferry__proto_remove(ferry_proto *p, const char *name, int64_t index);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Nets and solvers of older Caffes, in Caffe's order. The lines are those that Caffe prints, since
- * people's scripts look for them.
+ * Upgrades nets and solvers of older versions of Caffe, in Caffe's order. The log lines are
+ * Caffe's, since scripts search for them.
  */
 #include "net/proto/upgrade.h"
 
@@ -84,7 +84,10 @@ static int v1(ferry_proto *net)
 
 /* ---- inputs --------------------------------------------------------------------------------- */
 
-/* Of input i, where the net says its shape as a message or as four numbers of all. */
+/*
+ * The shape of input i, which the net gives as a message or as four numbers among those of all
+ * inputs.
+ */
 static int add_shape(ferry_proto *net, ferry_proto *input, int64_t i)
 {
     bool messages = ferry__proto_has(net, "input_shape");
@@ -109,11 +112,12 @@ static int check_shapes(const ferry_proto *net)
 
     if (shapes > 0 && shapes < inputs)
         return ferry_proto_error(net, "input", shapes, FERRY_EFORMAT,
-                                 "%lld inputs, and only %lld times input_shape", (long long)inputs,
+                                 "%lld inputs, but only %lld times input_shape", (long long)inputs,
                                  (long long)shapes);
     if (shapes == 0 && shape > 0 && shape / 4 < inputs)
         return ferry_proto_error(net, "input", shape / 4, FERRY_EFORMAT,
-                                 "%lld inputs, and only %lld times input_dim: each has four",
+                                 "%lld inputs, but only %lld times input_dim: each input needs "
+                                 "four",
                                  (long long)inputs, (long long)shape);
     return FERRY_OK;
 }
@@ -140,7 +144,7 @@ static int add_input_layer(ferry_proto *net)
     return err;
 }
 
-/* A net that says no shape is an old caffemodel, whose inputs are simply dropped. */
+/* A net without shapes is an old caffemodel, whose inputs are dropped. */
 static int inputs(ferry_proto *net)
 {
     int err;
@@ -179,7 +183,7 @@ static int fix_param(ferry_proto *param)
     return err ? err : ferry__proto_put_real(param, "decay_mult", 0);
 }
 
-/* Mean, variance and factor are computed, not learnt. */
+/* Mean, variance and factor are computed, not learned. */
 static int batch_norm(ferry_proto *net)
 {
     bool said = false;
@@ -202,7 +206,7 @@ static int batch_norm(ferry_proto *net)
                "Successfully upgraded batch norm layers using deprecated params.");
 }
 
-/* ceil_mode is what forks call round_mode, which has come to Caffe since. */
+/* ceil_mode is the forks' name of round_mode, which Caffe has added since. */
 static int round_mode(ferry_proto *pooling)
 {
     int64_t mode = ferry_proto_boolean(pooling, "ceil_mode", 0) ? 0 : 1;
@@ -210,7 +214,7 @@ static int round_mode(ferry_proto *pooling)
     if (ferry__proto_has(pooling, "round_mode") &&
         ferry_proto_integer(pooling, "round_mode", 0) != mode)
         return ferry_proto_error(pooling, "ceil_mode", 0, FERRY_EFORMAT,
-                                 "ceil_mode says otherwise than round_mode");
+                                 "ceil_mode and round_mode contradict each other");
     ferry__proto_clear(pooling, "ceil_mode");
     return ferry__proto_put_integer(pooling, "round_mode", mode);
 }
@@ -242,7 +246,7 @@ static int solver_type(ferry_proto *solver)
         return FERRY_OK;
     if (ferry__proto_has(solver, "type"))
         return ferry_proto_error(solver, "solver_type", 0, FERRY_EFORMAT,
-                                 "solver_type, which is the old name, and type are both given");
+                                 "solver_type, the old name, and type are both given");
     err = say_attempt(solver, "input file specified using deprecated 'solver_type' field (enum)'");
     if (!err)
         err = ferry__proto_put_string(solver, "type",
@@ -260,7 +264,10 @@ static int solver_type(ferry_proto *solver)
                "solver's type.");
 }
 
-/* In the order of ferry_proto_step, round_modes last; FERRY_UPGRADE_V0 does what FERRY_UPGRADE_PADDING does. */
+/*
+ * In the order of ferry_proto_step; round_modes is last. FERRY_UPGRADE_V0 includes
+ * FERRY_UPGRADE_PADDING.
+ */
 static int (*const steps[])(ferry_proto *) = {
     ferry__upgrade_padding, v0, data, v1, inputs, batch_norm, round_modes
 };
@@ -268,10 +275,11 @@ static int (*const steps[])(ferry_proto *) = {
 int ferry_proto_upgrade_step(ferry_proto *root, ferry_proto_step step)
 {
     if (!root || root->type != &ferry__proto_NetParameter)
-        return ferry_error_set(FERRY_EINVAL, "ferry_proto_upgrade_step: %s is no net",
+        return ferry_error_set(FERRY_EINVAL, "ferry_proto_upgrade_step: %s is not a net",
                                root ? ferry_proto_type(root) : "NULL");
     if ((unsigned)step > FERRY_UPGRADE_BATCH_NORM)
-        return ferry_error_set(FERRY_EINVAL, "ferry_proto_upgrade_step: %d is no step", (int)step);
+        return ferry_error_set(FERRY_EINVAL, "ferry_proto_upgrade_step: %d is not a step",
+                               (int)step);
     return steps[step](root);
 }
 

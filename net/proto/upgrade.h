@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The steps of ferry_proto_upgrade, one a file where they are long. Each takes a NetParameter and
- * returns 0 or an error; *compatible becomes false where something could not be brought over, which
- * has been noted. Lines are Caffe's.
+ * The steps of ferry_proto_upgrade; long ones have a file of their own. Each takes a NetParameter
+ * and returns 0 or an error; *compatible becomes false if a part could not be converted, which was
+ * noted. The log lines are Caffe's.
  */
 #ifndef FERRY_NET_PROTO_UPGRADE_H
 #define FERRY_NET_PROTO_UPGRADE_H
@@ -10,7 +10,7 @@
 #include "net/proto/tree.h"
 
 bool ferry__upgrade_needs_v0(const ferry_proto *net);
-/* Padding layers alone; none is left. */
+/* Folds padding layers into the layers after them; none remain. */
 int ferry__upgrade_padding(ferry_proto *net);
 int ferry__upgrade_v0(ferry_proto *net, bool *compatible);
 

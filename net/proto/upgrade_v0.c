@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * V0: layers { layer { … } }, all parameters in one message, padding a layer of its own.
+ * V0: layers { layer { … } }, with all parameters in one message and padding as a layer of its own.
  */
 #include "net/proto/index.h"
 #include "net/proto/upgrade.h"
@@ -28,7 +28,10 @@ static bool is_padding(const ferry_proto *v1)
     return strcmp(type_of(v1), "padding") == 0;
 }
 
-/* A layer takes its bottom from a padding layer: it pads itself, and takes what that one took. */
+/*
+ * A layer whose bottom comes from a padding layer gets the padding itself, and the padding layer's
+ * bottom.
+ */
 static int fold(ferry_proto *v1, const ferry_proto *padding)
 {
     const char *type = type_of(v1);
@@ -37,17 +40,18 @@ static int fold(ferry_proto *v1, const ferry_proto *padding)
     int err;
 
     if (strcmp(type, "conv") != 0 && strcmp(type, "pool") != 0)
-        return ferry_proto_error(v1, NULL, 0, FERRY_EFORMAT,
-                                 "a padding layer's top goes into a layer of type \"%.100s\": only "
-                                 "conv and pool can pad",
-                                 type);
+        return ferry_proto_error(
+            v1, NULL, 0, FERRY_EFORMAT,
+            "a padding layer's top is used by a layer of type \"%.100s\": only "
+            "conv and pool have padding",
+            type);
     if (ferry_proto_value_count(v1, "bottom") != 1)
         return ferry_proto_error(v1, NULL, 0, FERRY_EFORMAT,
-                                 "a layer behind a padding layer takes a single blob");
+                                 "a layer after a padding layer must have a single bottom");
     if (ferry_proto_value_count(padding, "bottom") != 1 ||
         ferry_proto_value_count(padding, "top") != 1)
         return ferry_proto_error(padding, NULL, 0, FERRY_EFORMAT,
-                                 "a padding layer has a single bottom and a single top");
+                                 "a padding layer must have a single bottom and a single top");
     err = ferry__proto_put_message(v1, "layer", &layer);
     if (!err)
         err = ferry__proto_put_integer(layer, "pad", pad);
@@ -66,7 +70,7 @@ static int fold_layer(ferry_proto *net, const struct ferry__index *makers, ferry
 
         if (from == FROM_NOWHERE)
             return ferry_proto_error(v1, "bottom", j, FERRY_EFORMAT,
-                                     "nobody makes the bottom \"%.100s\"", bottom);
+                                     "no layer produces the bottom \"%.100s\"", bottom);
         if (maker && is_padding(maker))
             return fold(v1, maker);
     }
@@ -101,7 +105,7 @@ static int fold_padding(ferry_proto *net)
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
-/* Where a parameter goes for layers of a type; NULL: of any. */
+/* The destination of a parameter for layers of a type; NULL: for any type. */
 static const struct {
     const char *from, *type, *message, *to;
 } moves[] = {
@@ -165,7 +169,7 @@ static int move(ferry_proto *v1, const ferry_proto *v0, size_t i)
     return err ? err : ferry__proto_put_all(to, moves[i].to, v0, moves[i].from);
 }
 
-/* Rows of one parameter follow each other. */
+/* Rows of the same parameter are consecutive. */
 static int move_all(ferry_proto *v1, const ferry_proto *v0, const char *type, bool *compatible)
 {
     bool moved = false;
@@ -191,7 +195,7 @@ static int move_all(ferry_proto *v1, const ferry_proto *v0, const char *type, bo
 
 /* ---- layers --------------------------------------------------------------------------------- */
 
-/* V0's names of types that are not V1's in small letters. */
+/* V0's type names that differ from V1's in lower case. */
 static const char *const renamed[][2] = {
     { "conv", "CONVOLUTION" },
     { "images", "IMAGE_DATA" },
@@ -199,7 +203,7 @@ static const char *const renamed[][2] = {
     { "pool", "POOLING" },
 };
 
-/* Those that are. */
+/* Those that do not differ. */
 static const char *const kept[] = {
     "accuracy", "bnll",        "concat",        "data",
     "dropout",  "flatten",     "hdf5_data",     "euclidean_loss",
@@ -233,7 +237,9 @@ static int put_type(ferry_proto *v1, const ferry_proto *v0, const char *type)
     v1_name(type, upper);
     name = ferry__proto_enum_named(field->choices, upper, strlen(upper));
     if (!name)
-        return ferry_proto_error(v0, "type", 0, FERRY_EFORMAT, "V0 has no layer type \"%.100s\"",
+        return ferry_proto_error(v0, "type", 0, FERRY_EFORMAT,
+                                 "V0 does not have a layer type "
+                                 "\"%.100s\"",
                                  type);
     return ferry__proto_put_integer(v1, "type", name->number);
 }
@@ -270,7 +276,7 @@ int ferry__upgrade_padding(ferry_proto *net)
     return err;
 }
 
-/* A layer that is V1's already stays; Caffe would drop what it says. */
+/* A layer in V1's form is kept; Caffe would drop its parameters. */
 int ferry__upgrade_v0(ferry_proto *net, bool *compatible)
 {
     int err = ferry__upgrade_padding(net);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * V1: layers { type: CONVOLUTION blobs_lr: 1 … }; and before it, data layers that say themselves
- * how their images are transformed.
+ * V1: layers { type: CONVOLUTION blobs_lr: 1 … }; and its older form, in which data layers have the
+ * image transformation among their own fields.
  */
 #include "net/proto/upgrade.h"
 
@@ -40,7 +40,7 @@ bool ferry__upgrade_needs_data(const ferry_proto *net)
     return false;
 }
 
-/* Both messages are there afterwards, as in Caffe, empty or not. */
+/* Creates both messages, as in Caffe, even if they are empty. */
 static int move_transformation(ferry_proto *v1, const char *message)
 {
     ferry_proto *from = NULL, *to = NULL;
@@ -139,7 +139,7 @@ static int put_type(ferry_proto *layer, const ferry_proto *v1)
 
 /* ---- params --------------------------------------------------------------------------------- */
 
-/* Value i of a field of the layer belongs to param i, which is made if it is not there yet. */
+/* Value i of a field of the layer belongs to param i, which is created if it does not exist. */
 static int spread(ferry_proto *layer, const ferry_proto *v1, const char *from, const char *to)
 {
     const struct ferry__proto_slot *slot = ferry__proto_slot_of(v1, from);
@@ -180,7 +180,7 @@ static bool is_spread(const char *name)
     return false;
 }
 
-/* What V1 and V2 call by one name, and what neither knows. */
+/* Fields that have the same name in V1 and V2, and unknown fields. */
 static int put_same(ferry_proto *layer, const struct ferry__proto_slot *slot)
 {
     const struct ferry__proto_field *field =

@@ -26,7 +26,7 @@ int ferry__word_to_boolean(const char *word, size_t size)
     return -1;
 }
 
-/* In any case. */
+/* Upper and lower case are equal. */
 bool ferry__word_to_real(const char *word, size_t size, double *out)
 {
     char lower[16] = "";
@@ -96,7 +96,7 @@ static int read_integer(struct ferry__lexer *lexer, bool sign, uint64_t most, in
 
 double ferry__value_to_float(double value)
 {
-    /* Half a step above the largest float is where rounding turns into infinity. */
+    /* Half a unit in the last place above the largest float, where rounding gives infinity. */
     static const double limit = (double)FLT_MAX + (double)FLT_MAX * (double)FLT_EPSILON / 4;
 
     if (value >= limit || value <= -limit)
@@ -104,7 +104,7 @@ double ferry__value_to_float(double value)
     return (double)(float)value;
 }
 
-/* A locale's strtod may want another character for the point. */
+/* strtod may require another decimal point in the current locale. */
 static int digits_to_real(const struct ferry__lexer *lexer, double *out)
 {
     const struct ferry__token *token = &lexer->token;
@@ -124,7 +124,7 @@ static int digits_to_real(const struct ferry__lexer *lexer, double *out)
         size += token->size - before - 1;
     }
     copy[size] = '\0';
-    *out = strtod(copy, NULL); /* an f at the end ends it too */
+    *out = strtod(copy, NULL); /* strtod stops at an f at the end */
     free(copy);
     return FERRY_OK;
 }
@@ -167,7 +167,7 @@ static int read_boolean(struct ferry__lexer *lexer, int64_t *out)
     return ferry__lexer_next(lexer);
 }
 
-/* Says which values there are. */
+/* Reports an unknown name, with the list of the enum's names. */
 static int refuse_choice(const struct ferry__lexer *lexer, const struct ferry__proto_field *field)
 {
     char names[512] = "";
@@ -184,7 +184,7 @@ static int refuse_choice(const struct ferry__lexer *lexer, const struct ferry__p
         memcpy(names + used, name, size + 1);
         used += size;
     }
-    return ferry__token_error(lexer, &lexer->token, FERRY_EFORMAT, "%.*s is no value of %s: %s",
+    return ferry__token_error(lexer, &lexer->token, FERRY_EFORMAT, "%.*s is not a value of %s: %s",
                               lexer->token.size < 40 ? (int)lexer->token.size : 40,
                               lexer->token.text, field->name, names);
 }
@@ -230,7 +230,7 @@ static int read_string(struct ferry__lexer *lexer, struct ferry__proto_document 
     if (err)
         return err;
     if (text && memchr(scratch->bytes, '\0', scratch->size))
-        return ferry__token_error(lexer, &first, FERRY_EFORMAT, "the string has a NUL byte inside");
+        return ferry__token_error(lexer, &first, FERRY_EFORMAT, "the string contains a NUL byte");
     *out = ferry__proto_keep(document, scratch->bytes, scratch->size);
     return *out ? FERRY_OK : ferry__proto_no_memory(document);
 }
@@ -269,7 +269,7 @@ static int read_word(struct ferry__lexer *lexer, struct ferry__proto_document *d
     return out->as.bytes ? ferry__lexer_next(lexer) : ferry__proto_no_memory(document);
 }
 
-/* An integer if it fits into 63 bits, else a real number; −0 is one of those too. */
+/* An integer if it fits into 63 bits, otherwise a real number; −0 is a real number too. */
 static int read_number(struct ferry__lexer *lexer, struct ferry__proto_value *out)
 {
     struct ferry__lexer before = *lexer;

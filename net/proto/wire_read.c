@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Nothing is believed: a field is taken only if it ends inside its message.
- */
+/* Nothing in the file is trusted: a field is accepted only if it ends inside its message. */
 #include "net/proto/parse.h"
 #include "net/proto/wire.h"
 
@@ -18,17 +16,17 @@ enum { VARINT = 0, FIXED64 = 1, BYTES = 2, GROUP = 3, GROUP_END = 4, FIXED32 = 5
 /* A message being read. */
 struct wire {
     ferry_proto *p;
-    const unsigned char *begin; /* of the file */
+    const unsigned char *begin; /* the beginning of the file */
     const unsigned char *at, *end;
     int depth;
 };
 
-/* A field as it lies there. */
+/* A field in its binary form. */
 struct piece {
     uint32_t number;
     unsigned type;
-    uint64_t value;             /* VARINT */
-    const unsigned char *bytes; /* of the others */
+    uint64_t value;             /* of a VARINT */
+    const unsigned char *bytes; /* the payload of other wire types */
     uint64_t size;
     const unsigned char *tag;
 };
@@ -85,7 +83,7 @@ static bool take_piece(const unsigned char **at, const unsigned char *end, struc
     return take_payload(at, end, out);
 }
 
-/* Groups are older than Caffe; one is passed over whole, with those inside. */
+/* Groups are older than Caffe; a group is skipped with all groups inside. */
 static bool skip_group(struct wire *w)
 {
     struct piece piece;
@@ -159,16 +157,18 @@ static int note_unknown(struct wire *w, const struct piece *piece,
     char line[512];
 
     if (field)
-        snprintf(line, sizeof(line), "ferry: %.300s: %s.%s has an unknown value %lld; left aside",
+        snprintf(line, sizeof(line),
+                 "ferry: %.300s: %s.%s has an unknown value %lld; it is "
+                 "ignored",
                  w->p->document->file, w->p->type->name, field->name,
                  (long long)(int32_t)(uint32_t)piece->value);
     else
-        snprintf(line, sizeof(line), "ferry: %.300s: %s has no field %u; it is left aside",
+        snprintf(line, sizeof(line), "ferry: %.300s: %s has no field %u; it is ignored",
                  w->p->document->file, w->p->type->name, piece->number);
     return say_once(w->p->document, line);
 }
 
-/* In a binary file the last of several values of a field that does not repeat is the one. */
+/* In a binary file the last of several values of a field that is not repeated is valid. */
 static struct ferry__proto_value *value_for(struct wire *w, const struct ferry__proto_field *field)
 {
     struct ferry__proto_slot *slot = ferry__proto_slot_of(w->p, field->name);
@@ -233,7 +233,7 @@ static int add_string(struct wire *w, const struct piece *piece,
 
     if (field->kind == FERRY__PROTO_STRING && piece->size > 0 &&
         memchr(piece->bytes, '\0', (size_t)piece->size))
-        return wire_error(w, piece, field, "the string has a NUL byte inside");
+        return wire_error(w, piece, field, "the string contains a NUL byte");
     bytes = keep_bytes(w->p->document, field, piece);
     value = bytes ? value_for(w, field) : NULL;
     if (!value)
@@ -251,7 +251,7 @@ static int add_packed(struct wire *w, const struct piece *piece,
     int err = FERRY_OK;
 
     if (type != VARINT && piece->size % size != 0)
-        return wire_error(w, piece, field, "the packed values end in the middle of one");
+        return wire_error(w, piece, field, "the packed values end inside a value");
     while (at < end && !err) {
         if (type != VARINT) {
             err = add_real(w, field, at);
@@ -292,7 +292,7 @@ static int add_piece(struct wire *w, const struct piece *piece,
     if (piece->type == BYTES && type != BYTES && ferry__proto_repeats(field))
         return add_packed(w, piece, field);
     if (piece->type != type)
-        return wire_error(w, piece, field, "another wire type than the field's");
+        return wire_error(w, piece, field, "its wire type is not the field's");
     if (field->kind == FERRY__PROTO_MESSAGE)
         return add_message(w, piece, field);
     if (type == BYTES)
@@ -302,7 +302,9 @@ static int add_piece(struct wire *w, const struct piece *piece,
     return add_real(w, field, piece->bytes);
 }
 
-/* What a layer's type is, before its fields are read: it decides what some numbers mean. */
+/*
+ * Finds a layer's type before its fields are read: it determines the meaning of some field numbers.
+ */
 static void find_layer_type(const struct wire *w, char *out, size_t size)
 {
     const unsigned char *at = w->at;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A tree in either form, piece by piece; blobs that stay in a binary file are copied from it.
+ * Writes a tree in either form, piece by piece; blobs that were left in a binary file are copied
+ * from it.
  */
 #include "net/proto/file.h"
 #include "net/proto/wire.h"
@@ -26,7 +27,7 @@ static int write_piece(void *arg, const void *bytes, size_t size)
     return size > 0 ? w->write(w->arg, bytes, size) : FERRY_OK;
 }
 
-/* Maps the file of the tree at the first blob; a file of another size is not the one that was read. */
+/* Maps the file of the tree at the first blob; a different size means that the file has changed. */
 static int map_source(struct writing *w, const ferry_proto *p)
 {
     int err;
@@ -86,7 +87,7 @@ int ferry_proto_write(const ferry_proto *p, ferry_proto_form form, ferry_proto_w
     if (form == FERRY_PROTO_TEXT)
         return write_text(p, write, arg);
     if (form != FERRY_PROTO_BINARY)
-        return ferry_error_set(FERRY_EINVAL, "ferry_proto_write: there is no form %d", (int)form);
+        return ferry_error_set(FERRY_EINVAL, "ferry_proto_write: %d is not a form", (int)form);
     err = ferry__proto_to_wire(p, &sink);
     ferry__proto_file_unmap(&w.source);
     return err;

@@ -21,8 +21,8 @@ MUTANTS = 400 if os.environ.get("FERRY_TEST_QUICK") else 4000
 # ferry refuses: misspellings, and strings that contain a NUL.
 STRICTER = re.compile(
     r"did you mean|NUL byte|control character|not ASCII|is octal|decimal number was expected|"
-    r"a space has to be|cannot go on in the next|half of a surrogate|no such escape|has no |"
-    r"was expected, not [-+]|a field's name was expected|second point|hexadecimal|an exponent|extensions and Any")
+    r"a space is required|cannot continue in the next|half of a surrogate|no such escape|lacks the required|has no |"
+    r"was expected, not [-+]|a field's name was expected|second decimal point|hexadecimal|an exponent|extensions and Any")
 
 # Texts that Python's reader refuses but protobuf's C++ reader accepts: a space after a minus, and
 # strings that are not UTF-8.

@@ -85,7 +85,8 @@ static void bytes_keep_their_nul(void)
     CU_ASSERT_EQUAL(memcmp(ferry_proto_string(p, "data", 0, &size), "a\0b", 4), 0);
     CU_ASSERT_EQUAL(size, 3);
     ferry_proto_close(p);
-    check_refused("NetParameter", "name: 'a\\000b'", "t.prototxt:1:7: the string has a NUL byte");
+    check_refused("NetParameter", "name: 'a\\000b'",
+                  "t.prototxt:1:7: the string contains a NUL byte");
 }
 
 static void messages_are_opened_in_every_way(void)
@@ -129,12 +130,12 @@ static void texts_that_protobuf_refuses_are_refused_with_their_position(void)
         { "name: 'a' name: 'b'", "1:11: name is given twice" },
         { "state {} state {}", "1:10: state is given twice" },
         { "name: 'a',, debug_info: true", "1:11: a field's name was expected, not ," },
-        { "name: 'a\n'", "1:9: a string cannot go on in the next line" },
-        { "name: 'a", "1:9: the string has no end" },
+        { "name: 'a\n'", "1:9: a string cannot continue in the next line" },
+        { "name: 'a", "1:9: the string is not terminated" },
         { "name: '\\q'", "1:8: there is no such escape sequence" },
         { "name: '\\x'", "1:8: there is no such escape sequence" },
-        { "name: '\\u12'", "1:8: four hexadecimal digits" },
-        { "name: '\\U00110000'", "1:8: eight hexadecimal digits" },
+        { "name: '\\u12'", "1:8: \\u must be followed by four" },
+        { "name: '\\U00110000'", "1:8: \\U must be followed by eight" },
         { "name: '\\ud83d'", "1:7: half of a surrogate pair" },
         { "name: '\\ude00'", "1:7: half of a surrogate pair" },
         { "name: '\\ud83d\\u0041'", "1:7: half of a surrogate pair" },
@@ -146,21 +147,21 @@ static void texts_that_protobuf_refuses_are_refused_with_their_position(void)
         { "input_dim: 99999999999999999999", "1:12: the number is too large" },
         { "input_dim: 1.5", "1:12: an integer was expected, not 1.5" },
         { "input_dim: 08", "1:13: a number that starts with 0 is octal" },
-        { "input_dim: 0x", "1:14: hexadecimal digits have to follow 0x" },
-        { "input_dim: 1a", "1:13: a space has to be between a number and a name" },
-        { "input_dim: 1.5.2", "1:15: a second point" },
-        { "input_dim: 1e", "1:14: an exponent has to follow e" },
+        { "input_dim: 0x", "1:14: 0x must be followed by hexadecimal digits" },
+        { "input_dim: 1a", "1:13: a space is required between a number and a name" },
+        { "input_dim: 1.5.2", "1:15: a second decimal point" },
+        { "input_dim: 1e", "1:14: e must be followed by an exponent" },
         { "input_dim: 0x1.5", "1:15: hexadecimal and octal numbers are integers" },
         { "input_dim: [1 2]", "1:15: , or ] was expected, not 2" },
         { "input_dim: [1,]", "1:15: an integer was expected, not ]" },
         { "input_dim [1]", "1:11: : was expected, not [" },
-        { "state { phase: TESTED }", "1:16: TESTED is no value of phase: TRAIN, TEST" },
-        { "state { phase: 2 }", "1:16: 2 is no value of phase: TRAIN, TEST" },
+        { "state { phase: TESTED }", "1:16: TESTED is not a value of phase: TRAIN, TEST" },
+        { "state { phase: 2 }", "1:16: 2 is not a value of phase: TRAIN, TEST" },
         { "layer { dropout_param { dropout_ratio: 0x1 } }", "1:40: a decimal number was expected" },
         { "layer { dropout_param { dropout_ratio: 017 } }", "1:40: a decimal number was expected" },
         { "layer { dropout_param { dropout_ratio: half } }", "1:40: a number was expected" },
         { "layer { crop_param { offset: -1 } }", "1:30: an integer was expected, not -" },
-        { "layer { clip_param {\n min: 0 } }", "1:20: ClipParameter has no max" },
+        { "layer { clip_param {\n min: 0 } }", "1:20: ClipParameter lacks the required field max" },
         { "\xc3\xa9: 1", "1:1: a character that is not ASCII" },
         { "# \xc3\xa9\xc3\xa9\nname: '\xc3\xa9\xc3\xa9' name: ''", "2:12: name is given twice" },
         { "name: 'a' \x01", "1:11: a control character" },

@@ -149,7 +149,7 @@ static void a_misspelling_is_an_error_that_knows_better(void)
 static void another_unknown_field_is_noted_once(void)
 {
     check_notes("layer { my_own_param { a: 1 b { c: [2, 'd'] } } }", 1,
-                "ferry: t.prototxt:1:9: LayerParameter has no field my_own_param; it is left");
+                "ferry: t.prototxt:1:9: LayerParameter has no field my_own_param; it is ignored");
     check_notes("layer { my_own_param { } my_own_param { } } layer { my_own_param { } }", 1,
                 "1:9: LayerParameter");
     check_notes("layer { convolution_param { quantise: true } relu_param { quantise: true } }", 2,
@@ -161,9 +161,9 @@ static void a_forks_field_is_noted_once(void)
 {
     check_notes("layer { pooling_param { ceil_mode: false } }\n"
                 "layer { pooling_param { ceil_mode: false } }",
-                1, "ferry: t.prototxt:1:25: ceil_mode is a field of OpenCV's");
+                1, "ferry: t.prototxt:1:25: ceil_mode is a field of OpenCV");
     check_notes("layer { permute_param { order: [0, 2, 3, 1] } }", 1,
-                "permute_param is a field of SSD's");
+                "permute_param is a field of SSD");
     check_notes("layer { pooling_param { round_mode: FLOOR } swish_param { } }", 0, "");
 }
 
@@ -179,7 +179,7 @@ static void notes_are_not_without_number(void)
     net = net_of(text);
     CU_ASSERT_EQUAL(ferry_proto_note_count(net), 101);
     CU_ASSERT_EQUAL(ferry_proto_note_at(net, 100, NULL, &line), FERRY_OK);
-    CU_ASSERT_PTR_NOT_NULL(strstr(line, "there are more"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(line, "further notes"));
     CU_ASSERT_EQUAL(ferry_proto_integer(net, "stranger199", 0), 1);
     ferry_proto_close(net);
     free(text);

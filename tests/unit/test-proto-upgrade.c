@@ -240,13 +240,13 @@ static void padding_layers_fold_into_the_next(void)
     check_no_upgrade("NetParameter",
                      "input: 'a'\nlayers { layer { type: 'padding' } bottom: 'a' top: 'p' }\n"
                      "layers { layer { type: 'relu' } bottom: 'p' top: 'c' }",
-                     "3:8: a padding layer's top goes into a layer of type \"relu\"");
+                     "3:8: a padding layer's top is used by a layer of type \"relu\"");
     check_no_upgrade("NetParameter",
                      "input: ['a', 'b'] layers { layer { type: 'padding' } bottom: 'a' top: 'p' }\n"
                      "layers { layer { type: 'conv' } bottom: 'p' bottom: 'b' }",
-                     "2:8: a layer behind a padding layer takes a single blob");
+                     "2:8: a layer after a padding layer must have a single bottom");
     check_no_upgrade("NetParameter", "layers { layer { type: 'relu' } bottom: 'p' }",
-                     "1:41: nobody makes the bottom \"p\"");
+                     "1:41: no layer produces the bottom \"p\"");
 }
 
 static void fields_unknown_to_v0_are_reported(void)
@@ -269,7 +269,7 @@ static void fields_unknown_to_v0_are_reported(void)
                "Successfully upgraded file specified using deprecated V1LayerParameter");
     ferry_proto_close(p);
     check_no_upgrade("NetParameter", "layers { layer { type: 'relus' } }",
-                     "1:24: V0 has no layer type \"relus\"");
+                     "1:24: V0 does not have a layer type \"relus\"");
 }
 
 /* ---- inputs --------------------------------------------------------------------------------- */
@@ -285,9 +285,9 @@ static void inputs_become_a_layer(void)
         "} } } layer { name: 'x' } layer { name: 'y' }");
     check_upgrade("input: 'a' layer { name: 'x' }", "layer { name: 'x' }");
     check_no_upgrade("NetParameter", "input: 'a' input: 'b' input_dim: [1, 2, 3, 4]",
-                     "1:19: 2 inputs, and only 4 times input_dim: each has four");
+                     "1:19: 2 inputs, but only 4 times input_dim: each input needs four");
     check_no_upgrade("NetParameter", "input: 'a' input: 'b' input_shape { dim: 1 }",
-                     "1:19: 2 inputs, and only 1 times input_shape");
+                     "1:19: 2 inputs, but only 1 times input_shape");
 }
 
 static void an_upgrade_of_inputs_is_noted_as_caffe_does(void)
@@ -325,7 +325,7 @@ static void ceil_mode_is_round_mode(void)
                   "layer { pooling_param { round_mode: CEIL } }");
     check_no_upgrade("NetParameter",
                      "layer { pooling_param { round_mode: CEIL\nceil_mode: false } }",
-                     "2:12: ceil_mode says otherwise than round_mode");
+                     "2:12: ceil_mode and round_mode contradict each other");
 }
 
 /* ---- solvers -------------------------------------------------------------------------------- */
@@ -349,7 +349,7 @@ static void a_solvers_type_becomes_a_name(void)
         ferry_proto_close(p);
     }
     check_no_upgrade("SolverParameter", "type: 'SGD' solver_type: SGD",
-                     "1:26: solver_type, which is the old name, and type are both given");
+                     "1:26: solver_type, the old name, and type are both given");
 }
 
 /*

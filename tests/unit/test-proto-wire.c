@@ -153,10 +153,10 @@ static void unknown_fields_are_noted_once(void)
     CU_ASSERT_EQUAL(ferry_proto_note_count(p), 3);
     CU_ASSERT_EQUAL(ferry_proto_note_at(p, 0, NULL, &line), FERRY_OK);
     CU_ASSERT_STRING_EQUAL(line,
-                           "ferry: t.caffemodel: NetParameter has no field 99; it is left aside");
+                           "ferry: t.caffemodel: NetParameter has no field 99; it is ignored");
     CU_ASSERT_EQUAL(ferry_proto_note_at(p, 2, NULL, &line), FERRY_OK);
-    CU_ASSERT_STRING_EQUAL(line, "ferry: t.caffemodel: NetState.phase has an unknown value 7; left "
-                                 "aside");
+    CU_ASSERT_STRING_EQUAL(line, "ferry: t.caffemodel: NetState.phase has an unknown value 7; it "
+                                 "is ignored");
     ferry_proto_close(p);
 }
 
@@ -183,22 +183,22 @@ static void malformed_data_are_named(void)
         { BYTES("\x0a\x01n\x32\x02\x0d\x01"), "NetState.phase (field 1) at byte 5: malformed" },
         { BYTES("\x0a\x01n\x32\x02\x08\x80"), "NetState.phase (field 1) at byte 5: malformed" },
         { BYTES("\x0a\x01n\x32\x05\x08\x01"), "NetParameter.state (field 6) at byte 3: malformed" },
-        { BYTES("\x0a\x01n\x30\x01"), "NetParameter.state (field 6) at byte 3: another wire type" },
-        { BYTES("\x0a\x01n\x2a\x01\x01"), "force_backward (field 5) at byte 3: another wire type" },
+        { BYTES("\x0a\x01n\x30\x01"), "NetParameter.state (field 6) at byte 3: its wire type" },
+        { BYTES("\x0a\x01n\x2a\x01\x01"), "force_backward (field 5) at byte 3: its wire type" },
         { BYTES("\x0a\x01n\x00"), "NetParameter.? (field 0) at byte 3: malformed" },
         { BYTES("\x0a\x01n\x0b"), "NetParameter.name (field 1) at byte 3: malformed" },
         { BYTES("\x0a\x01n\x0c"), "NetParameter.name (field 1) at byte 3: malformed" },
         { BYTES("\x0a\x01n\x0e"), "NetParameter.name (field 1) at byte 3: malformed" },
         { BYTES("\x0a\x01n\x22\x01\x80"), "input_dim (field 4) at byte 3: a packed value" },
         { BYTES("\x0a\x01n\x0a\x02x\0"),
-          "NetParameter.name (field 1) at byte 3: the string has a" },
+          "NetParameter.name (field 1) at byte 3: the string contains a" },
         { BYTES("\x0a\x01n\x1a\x01\0"),
-          "NetParameter.input (field 3) at byte 3: the string has a" },
+          "NetParameter.input (field 3) at byte 3: the string contains a" },
         { BYTES("\x0a\x01n\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), "(field 0) at byte 3" },
         { BYTES("\x0a\x01n\xa2\x06\x08\x2a\x06\0\0\0\0\0\0"),
-          "LayerParameter.loss_weight (field 5) at byte 6: the packed values end in the middle" },
+          "LayerParameter.loss_weight (field 5) at byte 6: the packed values end inside" },
         { BYTES("\x0a\x01n\xa2\x06\x08\xa2\x09\x05\x0d\0\0\0\0"),
-          "t.caffemodel: ClipParameter has no max" },
+          "t.caffemodel: ClipParameter lacks the required field max" },
     };
 
     for (size_t i = 0; i < FERRY_TEST_COUNT(wrongs); i++) {
