@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a graph to a net: layer by layer, blobs, setup, shapes; and Caffe's lines about it. */
+/* From a graph to a net: creates layers, blobs and shapes in order and logs Caffe's lines. */
 #include "net/model/graph.h"
 #include "net/model/place.h"
 #include "net/model/state.h"
@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What grows while layers are added. */
+/* Arrays that grow while layers are added. */
 struct building {
     ferry_net *net;
-    bool *consumed;    /* a blob's latest content has a consumer */
-    uint64_t elements; /* of all tops so far, as Caffe counts: in-place ones again */
+    bool *consumed;    /* the blob's latest version has a consumer */
+    uint64_t elements; /* of all tops so far; as in Caffe, in-place tops count again */
 };
 
 static int no_memory(const ferry_net *net)
@@ -22,7 +22,7 @@ static int no_memory(const ferry_net *net)
     return ferry_error_set(FERRY_ENOMEM, "net \"%s\": no memory for its layers", net->name);
 }
 
-/* ---- a layer's table ---------------------------------------------------------------------------- */
+/* ---- a layer's table ------------------------------------------------------------------------- */
 
 static int unknown_type(const struct ferry__node *node)
 {
@@ -34,7 +34,7 @@ static int unknown_type(const struct ferry__node *node)
                                  node->name, node->type, fork);
     return ferry_proto_error(node->message, "type", 0, FERRY_EUNSUPPORTED,
                              "layer \"%s\": ferry has no type \"%s\"%s%s%s", node->name, node->type,
-                             near ? "; the nearest is \"" : "; `ferry layers` lists them",
+                             near ? "; the nearest name is \"" : "; `ferry layers` lists them",
                              near ? near : "", near ? "\"" : "");
 }
 
@@ -45,15 +45,18 @@ static int counts_fit(const ferry_layer *layer)
     if (layer->n_bottoms < t->min_bottoms ||
         (t->max_bottoms >= 0 && layer->n_bottoms > t->max_bottoms))
         return ferry_layer_error(
-            layer, FERRY_EFORMAT, "it has %d bottoms, %s %d fit", layer->n_bottoms,
+            layer, FERRY_EFORMAT, "it has %d bottoms, %s %d are required", layer->n_bottoms,
             layer->n_bottoms < t->min_bottoms ? "at least" : "at most",
             layer->n_bottoms < t->min_bottoms ? t->min_bottoms : t->max_bottoms);
     if (layer->n_tops < t->min_tops || (t->max_tops >= 0 && layer->n_tops > t->max_tops))
-        return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d tops, %s %d fit", layer->n_tops,
+        return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d tops, %s %d are required",
+                                 layer->n_tops,
                                  layer->n_tops < t->min_tops ? "at least" : "at most",
                                  layer->n_tops < t->min_tops ? t->min_tops : t->max_tops);
     if (t->flags & FERRY_LAYER_PAIRS && layer->n_tops != layer->n_bottoms)
-        return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d bottoms and %d tops, as many fit",
+        return ferry_layer_error(layer, FERRY_EFORMAT,
+                                 "it has %d bottoms and %d tops, the numbers "
+                                 "must be equal",
                                  layer->n_bottoms, layer->n_tops);
     return 0;
 }
@@ -86,7 +89,7 @@ static int make_layer(ferry_net *net, const struct ferry__node *node, ferry_laye
     return 0;
 }
 
-/* ---- bottoms and tops ---------------------------------------------------------------------------- */
+/* ---- bottoms and tops ------------------------------------------------------------------------ */
 
 static int add_bottoms(struct building *b, ferry_layer *layer, const struct ferry__node *node)
 {
@@ -134,10 +137,10 @@ static int add_top(struct building *b, ferry_layer *layer, const struct ferry__n
     if (in_place)
         return ferry_layer_error(
             layer, FERRY_EFORMAT,
-            "\"%s\" is its bottom and its top; this type does not work in place", name);
+            "\"%s\" is its bottom and its top, but this type does not work in place", name);
     if (blob >= 0)
         return ferry_proto_error(node->message, "top", i, FERRY_EFORMAT,
-                                 "layer \"%s\": its top \"%s\" is made by layer \"%s\" already",
+                                 "layer \"%s\": its top \"%s\" is already produced by layer \"%s\"",
                                  layer->name, name, b->net->layers[b->net->blobs[blob].maker].name);
     ferry_log_write(FERRY_LOG_INFO, "%s -> %s", layer->name, name);
     err = new_blob(b, layer, name, &blob);
@@ -146,15 +149,18 @@ static int add_top(struct building *b, ferry_layer *layer, const struct ferry__n
     return err;
 }
 
-/* Automatic tops take the weights behind those of the named ones, which the graph may have given a split. */
+/*
+ * Automatic tops take the loss weights after those of the named tops, which the graph may have
+ * moved to a split.
+ */
 static int weigh_tops(ferry_layer *layer, const struct ferry__node *node)
 {
     int weights = (int)ferry_proto_value_count(node->message, "loss_weight"), i;
 
     if (weights && weights != layer->n_tops)
         return ferry_proto_error(node->message, "loss_weight", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": %d loss_weights for %d tops; none or one for each "
-                                 "top fits",
+                                 "layer \"%s\": %d loss_weights for %d tops; give none, or one for "
+                                 "each top",
                                  layer->name, weights, layer->n_tops);
     for (i = 0; i < layer->n_tops; i++)
         if (i < node->n_tops)
@@ -177,7 +183,7 @@ static int add_tops(struct building *b, ferry_layer *layer, const struct ferry__
     return err ? err : weigh_tops(layer, node);
 }
 
-/* ---- one layer after another ---------------------------------------------------------------------- */
+/* ---- one layer after another ----------------------------------------------------------------- */
 
 static void tell_tops(struct building *b, const ferry_layer *layer)
 {
@@ -261,7 +267,7 @@ static int add_layer(struct building *b, const struct ferry__node *node)
 
 /* ---- inputs and outputs ---------------------------------------------------------------------- */
 
-/* An output, by its name. */
+/* An output with its name. */
 struct named {
     const char *name;
     int blob;
@@ -275,7 +281,7 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->blob > y->blob) - (x->blob < y->blob);
 }
 
-/* Blobs whose latest content nobody consumes, by name. */
+/* The blobs whose latest version has no consumer, sorted by name. */
 static int find_outputs(struct building *b)
 {
     ferry_net *net = b->net;
@@ -303,7 +309,7 @@ static int find_outputs(struct building *b)
     return 0;
 }
 
-/* The shapes of inputs are the program's to change; those that depend on data change by themselves. */
+/* Watches the shapes of inputs: the program may change them, and the other shapes follow. */
 static int watch(ferry_net *net)
 {
     int i, k;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
-/* The state that a net is opened in, and Caffe's lines about the text that is left in it. */
+/* The state that a net is opened in, and Caffe's log lines about the layers of that state. */
 #include "net/model/graph.h"
 #include "net/proto/tree.h"
 #include "net/model/state.h"
@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what holds -------------------------------------------------------------------------------- */
+/*
+ * ---- the state ---------------------------------------------------------------------------------
+ */
 
 static size_t add_stages(const ferry_proto *state, const char **stages, size_t n)
 {
@@ -50,7 +52,9 @@ int ferry__conditions_make(ferry_net *net, const ferry_net_options *o, const fer
     return 0;
 }
 
-/* ---- Caffe's first lines ----------------------------------------------------------------------- */
+/*
+ * ---- Caffe's first log lines -------------------------------------------------------------------
+ */
 
 static int put_state(ferry_proto *text, const struct ferry__net_conditions *c)
 {
@@ -69,7 +73,10 @@ static int put_state(ferry_proto *text, const struct ferry__net_conditions *c)
     return err;
 }
 
-/* Takes layers out that the graph lacks: it has the others in the text's order, and splits between them. */
+/*
+ * Removes the layers that are not in the graph: the graph has the others in the text's order, with
+ * splits between them.
+ */
 static void remove_others(const ferry_net *net, const struct ferry__graph *graph, ferry_proto *text)
 {
     int64_t i = ferry_proto_value_count(net->proto, "layer");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fillers: what parameters hold before anything is loaded. (Caffe: Filler.) */
+/* Fillers: the initial values of parameters. (Caffe: Filler.) */
 #include "net/model/state.h"
 
 #include "net/layers/fillers.h"
@@ -10,7 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Fills the blob with random numbers, computed by the host: it may be about to be loaded elsewhere. */
+/*
+ * Fills the blob with random numbers on the host: the parameter may be loaded or moved afterwards.
+ */
 static int draw(const struct ferry__filling *f, ferry_blob *b, uint32_t distribution, double a,
                 double spread)
 {
@@ -38,7 +40,10 @@ static int draw(const struct ferry__filling *f, ferry_blob *b, uint32_t distribu
     return err;
 }
 
-/* 1 for the share of elements that stay, 0 for the others; from numbers of its own. */
+/*
+ * A mask that is 1 for a share of the elements and 0 for the others, from random numbers of its
+ * own.
+ */
 static int mask(const struct ferry__filling *f, ferry_blob *like, double share, ferry_blob **out)
 {
     struct ferry__filling own = *f;
@@ -54,7 +59,7 @@ static int mask(const struct ferry__filling *f, ferry_blob *like, double share, 
     return err;
 }
 
-/* Gaussian numbers, of which about `sparse` an output are kept if that is given. */
+/* Gaussian numbers, of which about `sparse` per output are kept if that is set. */
 static int gaussian(const struct ferry__filling *f, ferry_blob *b)
 {
     const ferry_proto *p = f->filler;
@@ -115,8 +120,9 @@ int ferry__fill(const struct ferry__filling *f, ferry_blob *b)
         return draw(f, b, FERRY_RANDOM_GAUSSIAN, 0, sqrt(2 / ferry__fill_fan(b, p)));
     if (!strcmp(type, "bilinear"))
         return ferry__fill_bilinear(p, f->what, b);
-    return ferry_proto_error(p, "type", 0, FERRY_EFORMAT,
-                             "%s: \"%s\" is no filler: constant, uniform, gaussian, xavier, msra, "
-                             "positive_unitball or bilinear",
-                             f->what, type);
+    return ferry_proto_error(
+        p, "type", 0, FERRY_EFORMAT,
+        "%s: unknown filler \"%s\": constant, uniform, gaussian, xavier, msra, "
+        "positive_unitball and bilinear are supported",
+        f->what, type);
 }

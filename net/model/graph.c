@@ -44,7 +44,7 @@ static struct ferry__node *append(struct ferry__graph *g, struct ferry__mem_aren
     return node;
 }
 
-/* ---- layers of this state ---------------------------------------------------------------------- */
+/* ---- layers of this state -------------------------------------------------------------------- */
 
 static int add_layer(struct ferry__graph *g, struct ferry__mem_arena *arena,
                      const ferry_proto *layer)
@@ -85,23 +85,26 @@ static int collect(const ferry_proto *net, const struct ferry__net_conditions *c
     return 0;
 }
 
-/* ---- splits ------------------------------------------------------------------------------------ */
+/* ---- splits ---------------------------------------------------------------------------------- */
 
-/* One content of a name: what one top of one layer makes. In place, a name has several. */
+/*
+ * One version of a blob: the value that one top of one layer gives to a name. In place, a name has
+ * several.
+ */
 struct version {
     const char *blob;
-    int layer, top; /* who makes it */
-    int uses;       /* bottoms and, at the end, one for a loss weight */
-    int given;      /* how many of them have got their split's top */
+    int layer, top; /* the producer */
+    int uses;       /* consuming bottoms, plus one if it has a loss weight */
+    int given;      /* the number of uses that already have a top of the split */
     double loss_weight;
 };
 
 struct versions {
     struct version *at;
     int count, room;
-    struct ferry__names latest; /* of each name */
-    int *first;                 /* of each node: its first top's; the others follow */
-    int *used;                  /* of each bottom of each node, in their order */
+    struct ferry__names latest; /* the latest version of each name */
+    int *first;                 /* for each node: its first top's version; the others follow */
+    int *used;                  /* for each bottom of each node, in order: its version */
 };
 
 static int add_version(struct versions *v, struct ferry__node *node, int layer, int top)
@@ -139,7 +142,7 @@ static const char *name_of_split(struct ferry__mem_arena *arena, const struct fe
     return name;
 }
 
-/* Bottom k of node `at`: a layer behind may make it, or the node itself. */
+/* The error for bottom k of node `at`: a later layer may produce it, or the node itself. */
 static int nobody_makes(const struct ferry__graph *g, int at, int k)
 {
     const struct ferry__node *node = &g->nodes[at];
@@ -151,15 +154,17 @@ static int nobody_makes(const struct ferry__graph *g, int at, int k)
             if (!strcmp(g->nodes[i].tops[t], name))
                 return ferry_proto_error(
                     node->message, "bottom", k, FERRY_EFORMAT,
-                    "layer \"%s\": its bottom \"%s\" is made by %s \"%s\", %s", node->name, name,
-                    i > at ? "layer" : "itself,", g->nodes[i].name,
-                    i > at ? "behind it: a circle, or another order" : "and by no layer before it");
+                    "layer \"%s\": its bottom \"%s\" is produced by %s \"%s\", %s", node->name,
+                    name, i > at ? "layer" : "itself,", g->nodes[i].name,
+                    i > at ? "which comes later: a cycle, or the wrong order"
+                           : "and by no "
+                             "earlier layer");
     return ferry_proto_error(node->message, "bottom", k, FERRY_EFORMAT,
-                             "layer \"%s\": its bottom \"%s\" is made by no layer before it",
+                             "layer \"%s\": its bottom \"%s\" is not produced by an earlier layer",
                              node->name, name);
 }
 
-/* Who uses what: each bottom counts one for the content that its name has at that point. */
+/* Counts the uses of versions: each bottom uses the version that its name has at that point. */
 static int count_uses(const struct ferry__graph *g, struct versions *v)
 {
     int i, k, n = 0, err = 0;
@@ -208,7 +213,7 @@ static int add_split(struct ferry__graph *out, struct ferry__mem_arena *arena,
     return split->name ? 0 : no_memory();
 }
 
-/* Node i, whose first bottom is number `bottom` of all. */
+/* Copies node i, whose first bottom has index `bottom` among all bottoms. */
 static int copy_node(const struct ferry__graph *g, int i, int bottom, struct versions *v,
                      struct ferry__mem_arena *arena, struct ferry__graph *out)
 {
@@ -274,7 +279,7 @@ static int make_versions(const struct ferry__graph *g, struct versions *v)
 int ferry__graph_make(const ferry_proto *net, const struct ferry__net_conditions *conditions,
                       struct ferry__mem_arena *arena, struct ferry__graph *out)
 {
-    /* a message of the schema that a net of today does not have: one without fields */
+    /* a message type that current nets do not use: one without fields */
     const ferry_proto *empty =
         ferry_proto_message(net, "layer", ferry_proto_value_count(net, "layer"));
     struct ferry__graph all = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the text of a net to the layers that are to be: those of this phase, and splits between blobs
- * and their consumers.
+ * From the text of a net to its layers: the layers of the phase, and splits between blobs and their
+ * consumers.
  */
 #ifndef FERRY_NET_MODEL_GRAPH_H
 #define FERRY_NET_MODEL_GRAPH_H
@@ -11,22 +11,22 @@
 #include <ferry/net.h>
 #include <stdbool.h>
 
-/* What NetStateRules are held against. */
+/* The state that NetStateRules are compared with. */
 struct ferry__net_conditions {
     ferry_phase phase; /* TRAIN or TEST */
     int level;
-    bool has_level; /* somebody has given one: for Caffe's lines */
+    bool has_level; /* the program or the text sets a level: needed for Caffe's log lines */
     const char *const *stages;
     size_t stage_count;
 };
 
-/* A layer to be. Everything belongs to the arena, messages to their tree. */
+/* A planned layer. All of it belongs to the arena, messages to their tree. */
 struct ferry__node {
     const char *name, *type;
-    const ferry_proto *message; /* an empty LayerParameter for a split */
+    const ferry_proto *message; /* for a split an empty LayerParameter */
     const char **bottoms, **tops;
     int n_bottoms, n_tops;
-    double *loss_weights; /* n_tops of them where `weighted`, 0 where none was given */
+    double *loss_weights; /* n_tops of them if `weighted`; 0 for a top without one */
     bool weighted;
 };
 
@@ -36,21 +36,21 @@ struct ferry__graph {
 };
 
 /*
- * The layers of a NetParameter of today's form that are in this state, with splits as Caffe inserts
- * and names them. FERRY_EFORMAT with the place for a rule that contradicts itself or a bottom that no
- * earlier layer makes; FERRY_ENOMEM.
+ * The layers of a NetParameter in the current form that are in this state, with splits inserted and
+ * named as in Caffe. FERRY_EFORMAT with the position for a contradictory rule or for a bottom that
+ * no earlier layer produces; FERRY_ENOMEM.
  */
 int ferry__graph_make(const ferry_proto *net, const struct ferry__net_conditions *conditions,
                       struct ferry__mem_arena *arena, struct ferry__graph *out);
 
 /*
- * conditions.c: what the phase, the options, the text's own state and `over`, which may be NULL and goes
- * over it, add up to; the stages are the arena's.
+ * conditions.c: the state that results from the phase, the options, the text's own state and
+ * `over`, which may be NULL and takes precedence over it; the stages belong to the arena.
  */
 int ferry__conditions_make(ferry_net *net, const ferry_net_options *o, const ferry_proto *over,
                            struct ferry__net_conditions *out);
 
-/* conditions.c: the text that is left in this state, as Caffe says it before it builds a net. */
+/* conditions.c: logs the text of this state as Caffe does before it builds a net. */
 void ferry__conditions_tell(const ferry_net *net, const struct ferry__net_conditions *conditions,
                             const struct ferry__graph *graph);
 

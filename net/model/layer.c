@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the functions of a layer type see of their layer. */
+/* The functions that a layer type calls for its layer. */
 #include "net/model/state.h"
 
 #include <ferry/status.h>
@@ -100,7 +100,7 @@ bool ferry_layer_param_propagates(const ferry_layer *layer, int index)
            (layer->forced || layer->params[index].lr_mult != 0);
 }
 
-/* The blob whose contents a blob shares in the end. */
+/* The blob that finally owns the contents which a blob shares. */
 static int contents_of(const ferry_net *net, int blob)
 {
     while (net->blobs[blob].alias >= 0)
@@ -141,7 +141,7 @@ int ferry_layer_error(const ferry_layer *layer, int code, const char *fmt, ...)
                              layer->type->name, text);
 }
 
-/* A number of the count of those drawn, mixed with the seed (Steele, Lea, Flood: SplitMix64). */
+/* A random number from the number of draws so far and the seed (Steele, Lea, Flood: SplitMix64). */
 static uint64_t next_random(ferry_net *net)
 {
     uint64_t x = net->seed * 0xd1342543de82ef95u + ++net->drawn * 0x9e3779b97f4a7c15u;
@@ -151,7 +151,10 @@ static uint64_t next_random(ferry_net *net)
     return x ^ (x >> 31);
 }
 
-/* What is above the last whole multiple of `below` would favour small numbers: it is drawn again. */
+/*
+ * Numbers above the last whole multiple of `below` are drawn again: they would make small results
+ * more likely.
+ */
 uint64_t ferry_layer_random(ferry_layer *layer, uint64_t below)
 {
     uint64_t x, rest;
@@ -165,7 +168,7 @@ uint64_t ferry_layer_random(ferry_layer *layer, uint64_t below)
     return x % below;
 }
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records --------------------------------------------------------------------------------- */
 
 int ferry_layer_rank(const ferry_layer *layer)
 {
@@ -177,7 +180,7 @@ int ferry_layer_rank_count(const ferry_layer *layer)
     return layer && layer->net->phase == FERRY_PHASE_TRAIN ? layer->net->ranks : 1;
 }
 
-/* ---- blobs of its own -------------------------------------------------------------------------- */
+/* ---- blobs of its own ------------------------------------------------------------------------ */
 
 int ferry_layer_param_count(const ferry_layer *layer)
 {
@@ -189,7 +192,7 @@ ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index)
     return layer && index >= 0 && index < layer->n_params ? layer->params[index].blob : NULL;
 }
 
-/* Room for scratch blob `index`. */
+/* Makes room for scratch blob `index`. */
 static int make_room(ferry_layer *layer, int index)
 {
     struct ferry__net_scratch *grown;
@@ -198,7 +201,7 @@ static int make_room(ferry_layer *layer, int index)
         return 0;
     grown = realloc(layer->scratch, (size_t)(index + 1) * sizeof *grown);
     if (!grown)
-        return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its scratch");
+        return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its scratch blobs");
     memset(grown + layer->n_scratch, 0, (size_t)(index + 1 - layer->n_scratch) * sizeof *grown);
     layer->scratch = grown;
     layer->n_scratch = index + 1;
@@ -225,7 +228,7 @@ ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int keep, const i
     s = &layer->scratch[index];
     s->keep = keep;
     if (!has_shape(s->blob, rank, shape))
-        layer->prepared = 0; /* what was in it is to be made anew */
+        layer->prepared = 0; /* cached results in it are invalid */
     if (!s->blob && ferry_blob_create(layer->device, FERRY_F32, shape, rank, &s->blob)) {
         s->blob = NULL;
         return NULL;
@@ -255,7 +258,7 @@ int ferry_layer_alias(ferry_layer *layer, int top, int bottom)
     return 0;
 }
 
-/* ---- operations -------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operand *operand)
 {
@@ -284,7 +287,7 @@ ferry_operand ferry_layer_operand_of(const ferry_blob *blob)
                               blob ? ferry_blob_rank(blob) : -1, NULL);
 }
 
-/* The operand's blob is there, and its elements lie in it. */
+/* Checks that the operand's blob exists and contains all of its elements. */
 static int operand_check(const ferry_layer *layer, const ferry_operand *o,
                          const ferry_layer_operand *at)
 {
@@ -292,7 +295,9 @@ static int operand_check(const ferry_layer *layer, const ferry_operand *o,
     int64_t extent = ferry_operand_extent(o), bytes;
 
     if (!blob)
-        return ferry_layer_error(layer, FERRY_EINVAL, "an operation names blob %d of kind %d",
+        return ferry_layer_error(layer, FERRY_EINVAL,
+                                 "an operation uses blob %d of kind %d, which "
+                                 "does not exist",
                                  at->index, (int)at->from);
     if (extent < 0)
         return (int)extent;
@@ -302,8 +307,7 @@ static int operand_check(const ferry_layer *layer, const ferry_operand *o,
         at->offset * (int64_t)ferry_dtype_size((ferry_dtype)o->dtype) > bytes - extent)
         return ferry_layer_error(
             layer, FERRY_ESHAPE,
-            "an operation reaches %lld bytes from element %lld on in a blob of "
-            "%lld bytes",
+            "an operation uses %lld bytes from element %lld on of a blob of %lld bytes",
             (long long)extent, (long long)at->offset, (long long)bytes);
     return 0;
 }
@@ -323,7 +327,7 @@ static struct ferry__net_op *append(struct ferry__net_ops *ops)
     return &ops->at[ops->count++];
 }
 
-/* What works on diffs belongs to the backward pass. */
+/* An operation on diffs belongs to the backward pass. */
 static bool is_backward(const ferry_op_desc *op, const ferry_layer_operand *in,
                         const ferry_layer_operand *out)
 {
@@ -380,7 +384,7 @@ void ferry__layer_forget(ferry_layer *layer)
         layer->alias[i] = -1;
 }
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 int ferry__layer_failed(const ferry_layer *layer, int err)
 {
@@ -396,7 +400,7 @@ int ferry__layer_failed(const ferry_layer *layer, int err)
     return ferry_error_set(err, "layer \"%s\" (%s): %s", layer->name, layer->type->name, why);
 }
 
-/* Adds "bottom 0 is 2 3 (6)" to a line that does not say so. */
+/* Appends "bottom 0 is 2 3 (6)" to a message without it. */
 static void add_shape(char *line, size_t size, const char *what, int index, const ferry_blob *b)
 {
     char shape[160], text[200];

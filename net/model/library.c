@@ -24,7 +24,7 @@ static int load_one(ferry_runtime *rt, const char *path)
     return err;
 }
 
-/* Files with commas between them, and blanks around. */
+/* A list of files, separated by commas, which may be surrounded by spaces. */
 static int load_list(ferry_runtime *rt, const char *list)
 {
     char *copy = strdup(list), *rest = copy, *path;

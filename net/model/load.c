@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Weights from a file, by layer name. Everything is read and held against its blob before the first
- * blob is changed.
+ * Loads weights from a file by layer name. Everything is read and checked against its blob before
+ * the first blob is changed.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/model/state.h"
@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An array of the file: whose it is, and what was read of it. */
+/* An array of the file: its layer, and its values. */
 struct array {
     char *layer; /* its name up to the last slash */
     int number;
     const ferry_io_entry *entry;
-    ferry_blob *blob; /* read; NULL: nobody wants it */
+    ferry_blob *blob; /* the values; NULL: no layer uses it */
     bool used;
 };
 
@@ -35,7 +35,10 @@ static int no_memory(const struct loading *l)
     return ferry_error_set(FERRY_ENOMEM, "%s: no memory", l->path);
 }
 
-/* "LAYER/i" in its parts; a layer's name may have slashes. 1, 0 where it is none, FERRY_ENOMEM. */
+/*
+ * Splits "LAYER/i"; a layer's name may contain slashes. Returns 1, 0 for a name of another form,
+ * FERRY_ENOMEM.
+ */
 static int split_name(const ferry_io_entry *entry, struct array *out)
 {
     const char *slash = strrchr(entry->name, '/');
@@ -90,7 +93,7 @@ static struct array *find(const struct loading *l, const char *layer, int number
     return NULL;
 }
 
-/* Blobs of one layer in the file. */
+/* The number of blobs of a layer in the file. */
 static int blobs_of(const struct loading *l, const char *layer)
 {
     int i, n = 0;
@@ -101,8 +104,8 @@ static int blobs_of(const struct loading *l, const char *layer)
 }
 
 /*
- * The same shape, or one of Caffe's first years, whose blobs had four axes: 1 × 1 × M × N is M × N, and
- * missing axes in front are 1.
+ * Equal shapes, or the four axes of early Caffe: 1 × 1 × M × N matches M × N, and missing leading
+ * axes count as 1.
  */
 static bool shapes_fit(const ferry_io_entry *entry, const ferry_blob *b)
 {
@@ -127,13 +130,14 @@ static int misfit(const struct loading *l, const ferry_layer *layer, int i,
                  (long long)entry->shape[k]);
     snprintf(have + strlen(have), sizeof have - strlen(have), "(%lld)", (long long)entry->count);
     ferry_blob_shape_string(layer->params[i].blob, want, sizeof want);
-    return ferry_error_set(FERRY_ESHAPE,
-                           "%s: blob %d of layer \"%s\" is %s, the net's is %s; to learn these "
-                           "parameters anew rather than copying them, rename the layer",
-                           l->path, i, layer->name, have, want);
+    return ferry_error_set(
+        FERRY_ESHAPE,
+        "%s: blob %d of layer \"%s\" is %s, the net's is %s; to train these "
+        "parameters from their fillers instead of copying them, rename the layer",
+        l->path, i, layer->name, have, want);
 }
 
-/* Reads a layer's arrays and holds them against its parameters; changes nothing. */
+/* Reads a layer's arrays and checks them against its parameters; changes nothing. */
 static int read_layer(struct loading *l, const ferry_layer *layer)
 {
     int n = blobs_of(l, layer->name), i, err;
@@ -142,8 +146,9 @@ static int read_layer(struct loading *l, const ferry_layer *layer)
         return 0;
     if (n != layer->n_params)
         return ferry_error_set(FERRY_ESHAPE,
-                               "%s: layer \"%s\" has %d blobs, the net's has %d; to learn these "
-                               "parameters anew rather than copying them, rename the layer",
+                               "%s: layer \"%s\" has %d blobs, the net's has %d; to train these "
+                               "parameters from their fillers instead of copying them, rename the "
+                               "layer",
                                l->path, layer->name, n, layer->n_params);
     for (i = 0; i < n; i++) {
         struct array *a = find(l, layer->name, i);
@@ -173,7 +178,10 @@ static int read_all(struct loading *l)
     return err;
 }
 
-/* The values go over by sharing their memory, unless others share the blob that gets them. */
+/*
+ * Sets the parameters by sharing the memory of the values that were read; a parameter that other
+ * blobs share is copied into.
+ */
 static int commit_layer(struct loading *l, ferry_layer *layer)
 {
     int i, err = 0;
@@ -195,7 +203,7 @@ static int commit_layer(struct loading *l, ferry_layer *layer)
     return err;
 }
 
-/* A snapshot has every layer that learns. */
+/* A snapshot must have the weights of every layer with parameters. */
 static int check_whole(const struct loading *l)
 {
     int i, k;
@@ -205,15 +213,16 @@ static int check_whole(const struct loading *l)
 
         for (k = 0; k < layer->n_params; k++)
             if (layer->params[k].owner == i && !find(l, layer->name, k))
-                return ferry_error_set(FERRY_ESHAPE,
-                                       "%s: it has nothing for layer \"%s\": it is the snapshot of "
-                                       "another net",
-                                       l->path, layer->name);
+                return ferry_error_set(
+                    FERRY_ESHAPE,
+                    "%s: it has no weights for layer \"%s\": it is a snapshot of "
+                    "another net",
+                    l->path, layer->name);
     }
     return 0;
 }
 
-/* The first names and how many more there are: "a", "b", "c" and 5 more. */
+/* The first few names and the number of the others: "a", "b", "c" and 5 more. */
 struct names {
     char text[320];
     int count;
@@ -235,7 +244,9 @@ static void end_names(struct names *n)
         snprintf(n->text + used, sizeof n->text - used, " and %d more", n->count - 3);
 }
 
-/* The layers that a file has blobs of; the names of its arrays where it has none. */
+/*
+ * The names of the layers that the file has blobs of; without such layers the names of its arrays.
+ */
 static void name_file(const struct loading *l, struct names *out)
 {
     const ferry_io_entry *entry;
@@ -250,7 +261,10 @@ static void name_file(const struct loading *l, struct names *out)
     end_names(out);
 }
 
-/* A file of which no layer gets anything, though some have parameters, is another net's. */
+/*
+ * If no layer gets weights from the file although some have parameters, the file belongs to another
+ * net.
+ */
 static int check_matched(const struct loading *l)
 {
     struct names wants = { .count = 0 }, has = { .count = 0 };
@@ -270,12 +284,11 @@ static int check_matched(const struct loading *l)
     name_file(l, &has);
     return ferry_error_set(
         FERRY_ESHAPE,
-        "%s: weights of another net: it has %s; the layers of this net that want "
-        "weights are %s",
+        "%s: weights of another net: it has %s; the layers of this net with parameters are %s",
         l->path, has.count ? has.text : "none", wants.text);
 }
 
-/* ---- the report -------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
 static void add_line(ferry_net *net, const char *layer, ferry_net_load_state state, int blobs)
 {
@@ -298,11 +311,11 @@ static void report_layer(ferry_net *net, const ferry_layer *layer, bool found)
                    : FERRY_LOAD_SHARED,
              layer->n_params);
     if (!found && own)
-        ferry_log_write(FERRY_LOG_INFO, "ferry: layer \"%s\" got no weights: it keeps what it had",
+        ferry_log_write(FERRY_LOG_INFO, "ferry: layer \"%s\" got no weights: it keeps its values",
                         layer->name);
 }
 
-/* One line where layers were left out; what they are is at FERRY_LOG_INFO. */
+/* Logs one line if layers were skipped; their names are logged at FERRY_LOG_INFO. */
 static void tell(const struct loading *l)
 {
     int counts[4] = { 0 };
@@ -312,7 +325,7 @@ static void tell(const struct loading *l)
         counts[l->net->lines[i].state]++;
     if (counts[FERRY_LOAD_NONE])
         ferry_log_write(FERRY_LOG_WARN,
-                        "ferry: %s: %d of %d layers got weights, the others keep what they had; %d "
+                        "ferry: %s: %d of %d layers got weights, the others keep their values; %d "
                         "layers of the file are not in the net (FERRY_LOG=info names them)",
                         l->path, counts[FERRY_LOAD_DONE],
                         counts[FERRY_LOAD_DONE] + counts[FERRY_LOAD_NONE],
@@ -348,7 +361,7 @@ static int report(struct loading *l)
     return 0;
 }
 
-/* What has to be there. */
+/* The required result. */
 enum demand { ANYTHING, MATCHED, WHOLE };
 
 static int load(ferry_net *net, const char *weights, enum demand demand)

@@ -17,7 +17,10 @@ static uint64_t hash(const char *name)
     return h ^ (h >> 32);
 }
 
-/* The place of a name, or the free one where it belongs; the room is a power of two and never full. */
+/*
+ * The slot of a name, or the free slot where it would be inserted; the capacity is a power of two
+ * and the table is never full.
+ */
 static struct ferry__name *place_of(const struct ferry__names *names, const char *name)
 {
     size_t i = (size_t)hash(name) & (names->room - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A table from names to numbers: nets have tens of thousands of blobs and layers. */
+/* A hash table from names to numbers: nets have tens of thousands of blobs and layers. */
 #ifndef FERRY_NET_MODEL_NAMES_H
 #define FERRY_NET_MODEL_NAMES_H
 
@@ -7,20 +7,20 @@
 #include <stddef.h>
 
 struct ferry__name {
-    const char *name; /* borrowed; NULL: a free place */
+    const char *name; /* borrowed; NULL: a free slot */
     int number;
 };
 
-/* Zero is an empty table. */
+/* All zeros: an empty table. */
 struct ferry__names {
     struct ferry__name *at;
     size_t room, count;
 };
 
-/* The number of a name; −1: it has none. */
+/* The number of a name; −1 if the table does not have it. */
 int ferry__names_get(const struct ferry__names *names, const char *name);
 
-/* Gives a name its number, or with `keep` leaves the one that it has. FERRY_ENOMEM. */
+/* Sets a name's number; with `keep` only if it has none. FERRY_ENOMEM. */
 int ferry__names_set(struct ferry__names *names, const char *name, int number, bool keep);
 
 void ferry__names_end(struct ferry__names *names);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who needs backward: which layers are run, and which of their bottoms' diffs are wanted. As Caffe
- * decides it: from the parameters that learn down to the losses, and from those up again.
+ * Decides which layers run backward, and which diffs of their bottoms are needed. As in Caffe: from
+ * the parameters that are trained down to the losses, and from the losses up again.
  */
 #include "net/model/state.h"
 
@@ -9,7 +9,10 @@
 
 #include <string.h>
 
-/* A layer is run where a bottom or a parameter of it wants its diff; so are those behind it. */
+/*
+ * A layer runs backward if the diff of one of its bottoms or parameters is needed; so do the layers
+ * after it.
+ */
 static int mark_down(ferry_net *net, ferry_layer *layer)
 {
     int n = (int)ferry_proto_value_count(layer->message, "propagate_down"), i;
@@ -30,12 +33,15 @@ static int mark_down(ferry_net *net, ferry_layer *layer)
     return 0;
 }
 
-/* What is known of a blob on the way up: a loss depends on it; somebody does not want its diff. */
+/* State of a blob on the way up: a loss depends on it; a consumer does not need its diff. */
 struct above {
     bool loss, skipped;
 };
 
-/* Not run: what contributes to no loss, and where nobody behind wants a diff of what it makes. */
+/*
+ * A layer does not run backward if it contributes to no loss, or if no later layer needs the diffs
+ * of its tops.
+ */
 static void mark_up(ferry_layer *layer, struct above *above)
 {
     bool contributes = false, skip = true;
@@ -65,7 +71,10 @@ static void mark_up(ferry_layer *layer, struct above *above)
     }
 }
 
-/* ---- what cannot be ------------------------------------------------------------------------------ */
+/*
+ * ---- refused diffs
+ * -------------------------------------------------------------------------------
+ */
 
 static const char *refusal(const ferry_layer *layer, int bottom)
 {
@@ -78,7 +87,7 @@ static const char *refusal(const ferry_layer *layer, int bottom)
                : NULL;
 }
 
-/* force_backward: everybody, but for what cannot be differentiated. */
+/* force_backward: all layers run backward, except those that cannot be differentiated. */
 static void force(ferry_layer *layer)
 {
     int i;
@@ -96,7 +105,10 @@ static void force(ferry_layer *layer)
     }
 }
 
-/* A diff that is wanted and cannot be had is an error of whoever runs backward, not of opening. */
+/*
+ * A diff that is needed but cannot be computed is an error of the backward pass, not of opening the
+ * net.
+ */
 static void find_refused(ferry_layer *layer)
 {
     int i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What can be asked of a net: blobs, layers and parameters, by index and by name. */
+/* Queries on a net: blobs, layers and parameters, by index and by name. */
 #include "net/model/state.h"
 
 #include <ferry/status.h>
@@ -29,8 +29,8 @@ ferry_blob *ferry_net_blob_find(ferry_net *net, const char *name)
     }
     if (net->blobs[i].gone) {
         ferry_error_set(FERRY_EINVAL,
-                        "net \"%s\": the contents of \"%s\" were planned or fused away; name it in "
-                        "keep",
+                        "net \"%s\": \"%s\" has no contents, since it was planned or fused away; "
+                        "name it in keep",
                         net->name, name);
         return NULL;
     }

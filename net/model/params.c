@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Blobs of parameters: declared by layers, filled, shared by name. */
+/* Parameters: declared by layers, filled, and shared by name. */
 #include "net/model/state.h"
 
 #include <ferry/status.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more. */
+/* Appends a parameter. */
 static struct ferry__net_param *append(ferry_layer *layer)
 {
     if (layer->n_params == layer->room_params) {
@@ -24,7 +24,7 @@ static struct ferry__net_param *append(ferry_layer *layer)
     return &layer->params[layer->n_params++];
 }
 
-/* The first layer that has declared parameters under that name; NULL: none has. */
+/* The first layer that has declared parameters with that name; NULL: none. */
 static const struct ferry__net_param *find_owner(const ferry_layer *layer,
                                                  const struct ferry__net_param *param)
 {
@@ -54,7 +54,7 @@ static int shapes_fit(const ferry_layer *layer, const struct ferry__net_param *p
         layer, FERRY_ESHAPE,
         "it shares the parameters \"%s\" of layer \"%s\", but has %s for its %s%s", p->name,
         layer->net->layers[owner->owner].name, mine, theirs,
-        p->strict ? " (share_mode: PERMISSIVE needs equal counts only)" : "");
+        p->strict ? " (share_mode: PERMISSIVE requires equal counts only)" : "");
 }
 
 static int multipliers_fit(const ferry_layer *layer, struct ferry__net_param *p,
@@ -125,7 +125,8 @@ int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param
 
     if (!layer || !param || param->struct_size < offsetof(ferry_layer_param, filler))
         return ferry_error_set(FERRY_EINVAL,
-                               "ferry_layer_declare_param: NULL, or without its size");
+                               "ferry_layer_declare_param: the argument is NULL, or struct_size "
+                               "is not set");
     memcpy(&told, param, param->struct_size < sizeof told ? param->struct_size : sizeof told);
     p = append(layer);
     if (!p)
@@ -140,7 +141,7 @@ int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param
         layer->n_params--;
         return err;
     }
-    /* twice: a sparse filler draws a second time */
+    /* twice: a sparse filler draws a second set of numbers */
     p->drawn = layer->net->drawn;
     layer->net->drawn += 2 * (((uint64_t)ferry_blob_element_count(p->blob) + 3) / 4);
     err = ferry_blob_set_name(p->blob, layer->name);

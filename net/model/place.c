@@ -13,14 +13,14 @@
 
 struct entry {
     char *pattern;
-    bool type; /* it is held against the layer's type */
+    bool type; /* compared with the layer's type instead of its name */
     bool used;
     ferry_device *device;
-    ferry_memory *keeper; /* of no bytes: it retains the device */
+    ferry_memory *keeper; /* a memory of 0 bytes that retains the device */
 };
 
 struct ferry__place {
-    char *text; /* cut into patterns */
+    char *text; /* split into patterns */
     struct entry *entries;
     size_t count;
 };
@@ -118,6 +118,8 @@ void ferry__place_tell(const struct ferry__place *place)
 
     for (i = 0; place && i < place->count; i++)
         if (!place->entries[i].used)
-            ferry_log_write(FERRY_LOG_WARN, "ferry: place: \"%s%s\" matches no layer first",
+            ferry_log_write(FERRY_LOG_WARN,
+                            "ferry: place: \"%s%s\" is not the first match of any "
+                            "layer",
                             place->entries[i].type ? "type:" : "", place->entries[i].pattern);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* NetStateRule: which layers are in a net. */
+/* NetStateRule: decides which layers are in a net. */
 #include "net/model/graph.h"
 
 #include <ferry/status.h>
@@ -16,7 +16,7 @@ static bool has_stage(const struct ferry__net_conditions *c, const char *stage)
     return false;
 }
 
-/* Why a rule does not hold, in Caffe's words. */
+/* Logs, in Caffe's words, why a rule does not apply. */
 static bool tell(const char *what, long long have, const char *how, long long want,
                  const char *layer)
 {
@@ -63,7 +63,7 @@ static bool stages_hold(const ferry_proto *rule, const struct ferry__net_conditi
     return true;
 }
 
-/* A rule holds if everything that it says does. */
+/* A rule applies if all of its conditions hold. */
 static bool holds(const ferry_proto *rule, const struct ferry__net_conditions *c, const char *layer)
 {
     bool is_train = !strcmp(ferry_proto_enum(rule, "phase", 0), "TRAIN");
@@ -92,7 +92,7 @@ int ferry__rules_admit(const ferry_proto *layer, const struct ferry__net_conditi
     if (included && ferry_proto_value_count(layer, "exclude"))
         return ferry_proto_error(
             layer, "exclude", 0, FERRY_EFORMAT,
-            "layer \"%s\" has rules for include and for exclude; one kind it is",
+            "layer \"%s\" has rules for include and for exclude; only one kind may be set",
             ferry_proto_string(layer, "name", 0, NULL));
     return included ? any_holds(layer, "include", conditions)
                     : !any_holds(layer, "exclude", conditions);

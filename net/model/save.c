@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A net into a file: its parameters under their layers' names, and in a caffemodel the definition
+ * Saves a net: its parameters under their layers' names, and in a caffemodel with the definition
  * around them.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the definition ---------------------------------------------------------------------------- */
+/* ---- the definition -------------------------------------------------------------------------- */
 
-/* The layer with parameters that the net has under that name; NULL: it has none. */
+/* The net's layer with that name, if it has parameters; NULL otherwise. */
 static const ferry_layer *with_params(const ferry_net *net, const char *name)
 {
     int i;
@@ -29,8 +29,9 @@ static const ferry_layer *with_params(const ferry_net *net, const char *name)
 }
 
 /*
- * Whether a layer of the text goes into the file. One that this phase left out does, unless one of
- * its name has parameters: whoever loads them by name must not find a second one without.
+ * Whether a layer of the text is saved. A layer that is not in this phase is saved too, unless a
+ * layer with the same name has parameters: a reader that loads weights by name must not find a
+ * second layer without them.
  */
 static bool belongs(const ferry_net *net, const ferry_proto *message)
 {
@@ -45,7 +46,7 @@ static bool belongs(const ferry_net *net, const ferry_proto *message)
     return false;
 }
 
-/* The net's text without blobs and without what does not belong. */
+/* Removes blobs and the layers that are not saved from the net's text. */
 static int strip(const ferry_net *net, ferry_proto *definition)
 {
     int64_t i, err = ferry__proto_put_copy(definition, net->proto);
@@ -58,7 +59,7 @@ static int strip(const ferry_net *net, ferry_proto *definition)
     return (int)err;
 }
 
-/* Where the bytes go, and whose they are. */
+/* The destination of the bytes. */
 struct serial {
     const char *path;
     char *bytes;
@@ -81,7 +82,7 @@ static void name_skipped(void *arg, const ferry_proto *p, const char *field)
     ferry_proto_location place = ferry_proto_get_location(p, field, 0);
 
     ferry_log_write(FERRY_LOG_WARN,
-                    "ferry: %s: the field %s of a %s (%s:%d:%d) has no number and is left out",
+                    "ferry: %s: the field %s of a %s (%s:%d:%d) has no number and is omitted",
                     s->path, field, *ferry_proto_type(p) ? ferry_proto_type(p) : "message",
                     place.file, place.line, place.column);
 }
@@ -115,7 +116,7 @@ static int define(const ferry_net *net, const char *path, ferry_io_writer *w)
     return err;
 }
 
-/* ---- the parameters ---------------------------------------------------------------------------- */
+/* ---- the parameters -------------------------------------------------------------------------- */
 
 static char *name_of(const ferry_layer *layer, int index)
 {
@@ -127,7 +128,7 @@ static char *name_of(const ferry_layer *layer, int index)
     return name;
 }
 
-/* Says that an array comes, or sends its values. */
+/* Declares an array, or writes its values. */
 static int declare(ferry_io_writer *w, const ferry_layer *layer, const char *name,
                    const ferry_blob *b, bool diffs)
 {
@@ -151,7 +152,7 @@ static int send(ferry_io_writer *w, const ferry_layer *layer, const char *name, 
 typedef int (*each_fn)(ferry_io_writer *w, const ferry_layer *layer, const char *name,
                        const ferry_blob *b, bool diffs);
 
-/* Shared ones stand under each layer that has them, as in Caffe. */
+/* As in Caffe, shared parameters are saved under each layer that has them. */
 static int each_param(const ferry_net *net, ferry_io_writer *w, each_fn fn, bool diffs)
 {
     int i, k, err = 0;
@@ -178,7 +179,7 @@ int ferry__net_save(const ferry_net *net, const char *path, ferry_io_format form
     if (format != FERRY_IO_CAFFEMODEL && format != FERRY_IO_HDF5 &&
         format != FERRY_IO_SAFETENSORS && format != FERRY_IO_NPZ)
         return ferry_error_set(
-            FERRY_EINVAL, "%.400s: a net is kept as caffemodel, hdf5, safetensors or npz", path);
+            FERRY_EINVAL, "%.400s: nets are saved as caffemodel, hdf5, safetensors or npz", path);
     err = ferry__params_fill((ferry_net *)net);
     if (!err)
         err = ferry_io_writer_create(path, format, &w);

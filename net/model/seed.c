@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Random numbers of an open net, begun anew. */
+/* Reseeding the random numbers of an open net. */
 #include "net/model/state.h"
 
 #include <ferry/status.h>
 
-/* Has a layer's records follow the new seed from where they are. */
+/* Applies the new seed to a layer's records, from their current position. */
 static int seed_layer(ferry_layer *layer)
 {
     uint64_t position;
@@ -23,7 +23,7 @@ int ferry_net_seed(ferry_net *net, uint64_t seed)
 
     if (!net)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_seed: NULL net");
-    err = ferry__params_fill(net); /* by the seed with which the net was opened */
+    err = ferry__params_fill(net); /* with the seed that the net was opened with */
     if (err)
         return err;
     net->seed = seed ? seed : 1;

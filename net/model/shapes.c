@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bringing tops to the shapes that the inputs have. */
+/* Reshapes tops to follow the shapes of the inputs. */
 #include "net/model/state.h"
 #include "net/layers/layers.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a blob has the shape that it had when it was looked at last. */
+/* Whether a blob still has the recorded shape. */
 static bool is_as_noted(const struct ferry__net_blob *b)
 {
     int rank = ferry_blob_rank(b->blob);
@@ -27,7 +27,7 @@ bool ferry__net_is_shaped(const ferry_net *net)
     return true;
 }
 
-/* Says in *out that a blob has another shape than when it was looked at last; notes that of now. */
+/* Sets *out if a blob's shape differs from the recorded one, and records the current one. */
 static int has_changed(struct ferry__net_blob *b, bool *out)
 {
     int rank = ferry_blob_rank(b->blob);
@@ -49,7 +49,10 @@ static int has_changed(struct ferry__net_blob *b, bool *out)
     return 0;
 }
 
-/* Whether a top shares its bottom's diff too: no other top shares that bottom. A Split has a diff for each top. */
+/*
+ * Whether a top also shares its bottom's diff: it does if no other top shares that bottom. A Split
+ * has one diff for each top.
+ */
 static bool shares_diff(const ferry_layer *layer, int top)
 {
     int i;
@@ -69,7 +72,8 @@ static int share_aliases(ferry_layer *layer)
     for (i = 0; !err && i < layer->n_tops; i++) {
         struct ferry__net_blob *top = &layer->net->blobs[layer->tops[i]];
 
-        if (ferry_layer_is_in_place(layer, i)) /* whose contents it shares its maker said */
+        if (ferry_layer_is_in_place(layer, i)) /* the producer of a blob that shares contents
+                                                * sets its shape */
             continue;
         top->alias = layer->alias[i] < 0 ? -1 : layer->bottoms[layer->alias[i]];
         if (top->alias < 0)
@@ -94,7 +98,10 @@ static int reshape_layer(ferry_layer *layer)
     return err;
 }
 
-/* Has the consumers of blob b behind layer `maker` reshaped, if its shape is not what they know. */
+/*
+ * Marks the consumers of blob b after layer `maker` for reshape, if its shape differs from the
+ * recorded one.
+ */
 static int note_shape(ferry_net *net, int b, int maker)
 {
     bool changed = false;

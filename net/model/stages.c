@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stages: layers that follow one another, cut where shapes depend on data. */
+/* Stages: runs of consecutive layers, split where shapes depend on data. */
 #include "net/model/state.h"
 
 #include <ferry/status.h>

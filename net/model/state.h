@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A net as its files share it: blobs, layers, and the operations that layers emitted.
- */
+/* The structures of a net: blobs, layers, and the operations that layers emitted. */
 #ifndef FERRY_NET_MODEL_STATE_H
 #define FERRY_NET_MODEL_STATE_H
 
@@ -15,38 +13,41 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A blob of the net. What is laid over or fused away has a shape and no contents. */
+/* A blob of the net. A blob that was planned or fused away has a shape and no contents. */
 struct ferry__net_blob {
     const char *name;
     ferry_blob *blob;
-    int maker;      /* the layer that makes it first */
+    int maker;      /* the first layer that produces it */
     int alias;      /* the blob whose contents it shares, or −1 */
     bool input;     /* the top of an Input layer */
-    bool output;    /* nobody consumes it */
-    bool watched;   /* its shape may change without its maker's reshape: an input, or of data */
-    bool backward;  /* its diff is wanted */
-    bool kept;      /* the options name it */
+    bool output;    /* no layer consumes it */
+    bool watched;   /* its shape may change without a reshape of its producer: an input, or
+                     * data-dependent */
+    bool backward;  /* its diff is needed */
+    bool kept;      /* named in the options */
     bool gone;      /* planned or fused away: it has a shape and no contents */
-    int64_t *shape; /* what it had when its consumers were reshaped last */
+    int64_t *shape; /* its shape when its consumers were last reshaped */
     int rank;       /* −1: never */
 };
 
-/* A blob of parameters of a layer; `owner` may be an earlier layer, whose it is. */
+/* A parameter of a layer; `owner` is an earlier layer if the parameter is shared. */
 struct ferry__net_param {
     ferry_blob *blob;
-    const char *name; /* by which layers share it; "" if none */
+    const char *name; /* the name by which layers share it; "" if none */
     int owner, owner_index;
     double lr_mult, decay_mult;
     bool strict;
-    bool unfilled;             /* until somebody reads it: what is loaded need not be filled */
-    const ferry_proto *filler; /* NULL: `value` */
+    bool unfilled;             /* it is filled at the first access: a parameter that is loaded
+                                * need not be filled */
+    const ferry_proto *filler; /* NULL: constant `value` */
     double value;
-    uint64_t drawn;      /* where its random numbers begin */
-    bool written, saved; /* by forward passes; what it held before the latest one is in `before` */
-    ferry_blob *before;  /* NULL: none yet */
+    uint64_t drawn;      /* the position of its random numbers in the sequence */
+    bool written, saved; /* written by forward passes; `before` has the contents from before the
+                          * latest one */
+    ferry_blob *before;  /* NULL: not allocated yet */
 };
 
-/* A blob of a layer's own. */
+/* A scratch blob of a layer. */
 struct ferry__net_scratch {
     ferry_blob *blob;
     bool keep;
@@ -63,7 +64,7 @@ struct ferry__net_ops {
     int count, room;
 };
 
-/* What measured passes took, and what was copied. */
+/* Time of measured passes, and bytes copied in them. */
 struct ferry__net_spent {
     double ms, flops;
     uint64_t moved;
@@ -76,12 +77,12 @@ struct ferry_layer {
     const ferry_proto *message;
     const char *name;
     void *state;
-    bool set_up; /* setup was called: destroy has to be */
+    bool set_up; /* setup was called, so destroy must be called */
     int n_bottoms, n_tops;
     int *bottoms, *tops; /* indices of the net's blobs */
-    int *alias;          /* bottoms that tops share, or −1 */
+    int *alias;          /* for each top: the bottom that it shares, or −1 */
     double *loss_weights;
-    double early_loss; /* this pass's loss of the tops that a later layer overwrites */
+    double early_loss; /* the loss in this pass of the tops that a later layer overwrites */
     bool *propagate;
     struct ferry__net_param *params;
     int n_params, room_params;
@@ -89,36 +90,40 @@ struct ferry_layer {
     int n_scratch;
     struct ferry__net_ops forward, backward;
     bool needs_backward;
-    bool forced;         /* all of its parameters' diffs are wanted: force_backward */
-    const char *refused; /* why a diff that is wanted cannot be had; NULL: it can, or none is */
-    uint64_t prepared;   /* the sum of its parameters' versions when it prepared; 0: it has to */
-    bool alone;          /* no segment takes its operations: one with them did not compile */
-    bool fresh;          /* reshape has to be called whatever the bottoms' shapes */
+    bool forced;         /* force_backward: the diffs of all of its parameters are needed */
+    const char *refused; /* why a needed diff cannot be computed; NULL: it can, or none is needed */
+    uint64_t prepared;   /* the sum of its parameters' versions at its last prepare; 0: prepare
+                          * must run */
+    bool alone;          /* segments exclude it: one with its operations did not compile */
+    bool fresh;          /* reshape must run even if the bottoms' shapes are unchanged */
     ferry_device *device;
-    struct ferry__net_spent spent[2]; /* of the measured passes forward, backward */
+    struct ferry__net_spent spent[2]; /* of measured passes: forward, backward */
 };
 
 struct ferry__program;
 struct ferry__fold;
 
-/* Sets of shapes for which a net is kept prepared. */
+/* The number of sets of shapes for which a net keeps programs. */
 #define FERRY__NET_KEPT 8
 
-/* Layers that follow one another; shapes within are known before the first of them runs. */
+/* A stage: consecutive layers whose shapes are all known before the first of them runs. */
 struct ferry__stage {
     int first, last;
     struct ferry__program *kept[FERRY__NET_KEPT];
-    struct ferry__program *now; /* NULL: to be chosen */
+    struct ferry__program *now; /* the current program; NULL: not chosen */
 };
 
-/* Where contents lie that one device's operations hand on (NULL: the host's), or a part of that. */
+/*
+ * An arena: memory for the values of one device's operations (NULL: the host's), or one block of
+ * it.
+ */
 struct ferry__arena {
     ferry_device *device;
-    uint64_t part; /* 0, 1, … where a block has a largest size */
+    uint64_t part; /* the number of the block, where the size of blocks is limited */
     ferry_memory *memory;
 };
 
-/* The most runs and memories that go under one event. */
+/* The most runs and memories that share one event. */
 #define FERRY__NET_RUNS 64
 #define FERRY__NET_USES 256
 
@@ -127,84 +132,88 @@ struct ferry_net {
     ferry_proto *proto; /* upgraded, as it was read */
     struct ferry__mem_arena arena;
     char *name;
-    char *writes_to; /* the real path of the folder in which layers may write; NULL: nowhere */
+    char *writes_to; /* the real path of the folder that layers may write to; NULL: none */
     ferry_phase phase;
-    char *segments;  /* the folder of compiled segments; NULL: they are not saved */
-    bool measured;                   /* each layer is waited for, and counted */
-    bool debug;                      /* each layer's means are said: debug_info */
-    uint64_t passes[2];              /* forward, backward */
-    bool backward;                   /* its layers will be run backward */
-    bool keep_all, plan, fuse, only; /* as the options and the phase have it */
-    struct ferry__place *place;      /* NULL: everything on the device */
-    uint64_t seed, drawn;            /* of random numbers: the key, and how many were used */
-    int rank, ranks;                 /* of the nets that are trained together */
+    char *segments;                  /* the folder of compiled segments; NULL: not saved */
+    bool measured;                   /* each layer runs and is measured separately */
+    bool debug;                      /* debug_info: the mean of each layer is logged */
+    uint64_t passes[2];              /* number of forward and backward passes */
+    bool backward;                   /* the net can run backward */
+    bool keep_all, plan, fuse, only; /* from the options and the phase */
+    struct ferry__place *place;      /* NULL: all layers run on the net's device */
+    uint64_t seed, drawn;            /* of random numbers: the seed, and how many were drawn */
+    int rank, ranks;                 /* among the nets that are trained together */
     int (*on_layer)(void *arg, int layer); /* ferry__training_on_layer; NULL: none */
     void *on_layer_arg;
     struct ferry__net_blob *blobs;
     int n_blobs;
     ferry_layer *layers;
     int n_layers;
-    struct ferry__names blob_names, layer_names; /* the first one of each name */
-    int *watched, n_watched;                     /* blobs whose shape may change by itself */
+    struct ferry__names blob_names, layer_names; /* for each name its first blob or layer */
+    int *watched, n_watched;                     /* blobs whose shape may change without a
+                                                  * reshape */
     int *inputs, *outputs, n_inputs, n_outputs;
     struct ferry__stage *stages;
     int stage_count;
     struct ferry__fold *folds;
     struct ferry__arena *arenas;
     int n_arenas;
-    uint64_t clock;             /* counts choices of programs */
+    uint64_t clock;             /* counts selections of programs */
     ferry_net_load_line *lines; /* of the latest load */
     ferry_net_load_report report;
-    struct ferry__run *runs; /* FERRY__NET_RUNS of them: what is about to be submitted */
+    struct ferry__run *runs; /* FERRY__NET_RUNS of them: the runs to be submitted next */
     ferry_memory_use *uses;  /* FERRY__NET_USES */
-    pthread_mutex_t filling; /* nets of several threads may take this one's parameters at once */
-    bool unfilled;           /* some parameters may be; of `filling` */
+    pthread_mutex_t filling; /* several threads' nets may access this net's parameters at once */
+    bool unfilled;           /* some parameters are not filled; protected by `filling` */
     bool writes;             /* its forward passes write parameters */
 };
 
 /* ---- layer.c ---- */
 
-/* The blob that an operand names. NULL: there is none. */
+/* The blob of an operand; NULL if it does not exist. */
 ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operand *operand);
 
 /* Whether a later layer in place writes the memory of a top. */
 bool ferry__layer_top_is_overwritten(const ferry_layer *layer, int top);
 
-/* Forgets the operations that reshape emitted; prepared ones stay in the cache. */
+/* Drops the operations that reshape emitted; prepared ones stay in the cache. */
 void ferry__layer_forget(ferry_layer *layer);
 
-/* An error of `layer`, around what was recorded. */
+/* Adds the layer's name to the recorded error. */
 int ferry__layer_failed(const ferry_layer *layer, int err);
 
-/* The same of setup or reshape: with the shapes of its bottoms and blobs, which it may be about. */
+/*
+ * The same for setup or reshape: also adds the shapes of bottoms and parameters, which may be the
+ * cause.
+ */
 int ferry__layer_misfit(const ferry_layer *layer, int err);
 
 /* ---- stages.c ---- */
 
-/* Cuts the net into stages. FERRY_ENOMEM. */
+/* Splits the net into stages. FERRY_ENOMEM. */
 int ferry__stages_make(ferry_net *net);
-/* The stage of a layer; NULL: there are none yet. */
+/* The stage of a layer; NULL: stages do not exist yet. */
 struct ferry__stage *ferry__stage_of(const ferry_net *net, int layer);
-/* Has the stage of a layer choose again. */
+/* Invalidates the selected program of a layer's stage. */
 void ferry__stage_spoil(ferry_net *net, int layer);
 
 /* ---- shapes.c ---- */
 
-/* Reshapes what has to be of layers first … last. */
+/* Reshapes the layers among first … last that require it. */
 int ferry__net_reshape(ferry_net *net, int first, int last);
 
-/* Whether the inputs have the shapes that the latest reshape saw. */
+/* Whether the inputs still have the shapes of the latest reshape. */
 bool ferry__net_is_shaped(const ferry_net *net);
 
 /* ---- net.c ---- */
 
-/* A blob's index by its name; −1: there is none. */
+/* A blob's index by its name; −1 if there is none. */
 int ferry__net_find_blob(const ferry_net *net, const char *name);
 
-/* A layer's index by its name; −1: there is none. */
+/* A layer's index by its name; −1 if there is none. */
 int ferry__net_find_layer(const ferry_net *net, const char *name);
 
-/* The blob whose contents a blob has: itself, or the last of its aliases. */
+/* The blob that owns a blob's contents: the blob itself, or the last of its aliases. */
 static inline int ferry__net_root(const ferry_net *net, int blob)
 {
     while (net->blobs[blob].alias >= 0)
@@ -214,24 +223,27 @@ static inline int ferry__net_root(const ferry_net *net, int blob)
 
 /* ---- writes.c ---- */
 
-/* Lets layers write in a folder; NULL: nowhere. FERRY_EIO where it is not a directory. */
+/* Sets the folder that layers may write to; NULL: none. FERRY_EIO if it is not a directory. */
 int ferry__net_allow_write(ferry_net *net, const char *folder);
 
 /* ---- build.c ---- */
 
 struct ferry__graph;
 
-/* Layers, blobs, setup, the first reshape, and Caffe's lines about them. */
+/* Creates layers and blobs, runs setup and the first reshape, and logs Caffe's lines about them. */
 int ferry__net_build(ferry_net *net, const struct ferry__graph *graph);
 
 /* ---- needs.c ---- */
 
-/* Who needs backward, in Caffe's words; FERRY_EFORMAT for a propagate_down that does not fit. */
+/*
+ * Decides which layers run backward and logs it in Caffe's words; FERRY_EFORMAT for an invalid
+ * propagate_down.
+ */
 int ferry__net_needs(ferry_net *net);
 
 /*
- * Goes on with a number that is another whenever the contents of one of the blobs may be: by which
- * memory it has, and how often that was written. NULL is no blob.
+ * Extends a version number, which changes whenever the contents of one of the blobs may change: it
+ * combines the identity of the memory and its write count. NULL is ignored.
  */
 static inline uint64_t ferry__contents(uint64_t so_far, const ferry_blob *b)
 {
@@ -242,19 +254,22 @@ static inline uint64_t ferry__contents(uint64_t so_far, const ferry_blob *b)
     return n ^ (n >> 32);
 }
 
-/* params.c: fills parameters that were neither filled nor loaded yet. */
+/* params.c: fills parameters that were not yet filled or loaded. */
 int ferry__params_fill(ferry_net *net);
 
-/* params.c: what `param` messages say of the blob that was just declared; shares it by name. */
+/*
+ * params.c: applies the `param` messages to the parameter that was just declared, and shares it by
+ * name.
+ */
 int ferry__param_settle(ferry_layer *layer, int index);
 
 /* ---- fill.c ---- */
 
-/* How a blob of parameters is filled; random numbers are those of the seed from `offset` on. */
+/* How a parameter is filled; random numbers come from the seed's sequence, starting at `offset`. */
 struct ferry__filling {
     const ferry_proto *filler; /* a FillerParameter */
     uint64_t seed, offset;
-    const char *what; /* names the blob in messages */
+    const char *what; /* the name of the blob in messages */
 };
 
 int ferry__fill(const struct ferry__filling *f, ferry_blob *b);

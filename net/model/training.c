@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* ---- parameters -------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 bool ferry__training_param_at(const ferry_net *net, int layer, int index,
                               struct ferry__training_param *out)
@@ -33,7 +33,7 @@ void ferry__training_on_layer(ferry_net *net, int (*fn)(void *arg, int layer), v
     net->on_layer_arg = arg;
 }
 
-/* ---- the state of a run ------------------------------------------------------------------------ */
+/* ---- the state of a run ---------------------------------------------------------------------- */
 
 void ferry__training_random(const ferry_net *net, uint64_t *out_seed, uint64_t *out_drawn)
 {

@@ -26,8 +26,9 @@ bool ferry__training_param_at(const ferry_net *net, int layer, int index,
 
 /*
  * Sets the function that each backward pass calls for each layer with parameters, from the last
- * layer to the first. All work that adds to the diffs of the parameters that the layer owns has then
- * been submitted. If it fails, the pass ends with its error. NULL: no function, as in a new net.
+ * layer to the first. All work that adds to the diffs of the parameters that the layer owns has
+ * then been submitted. If it fails, the pass ends with its error. NULL: no function, as in a new
+ * net.
  */
 void ferry__training_on_layer(ferry_net *net, int (*fn)(void *arg, int layer), void *arg);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The layer types that there are: ferry's own, and those that programs add. */
+/* The registered layer types: ferry's own, and those that programs add. */
 #include "net/model/types.h"
 
 #include "net/layers/layers.h"
@@ -11,21 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for ferry's own and some more: those are there once for all, whatever memory there is. */
+/*
+ * Static storage for ferry's own types and some more, so that these never fail for lack of memory.
+ */
 static const ferry_layer_type *first_room[128];
 
 static struct {
     pthread_mutex_t lock;
-    const ferry_layer_type **at; /* by name */
+    const ferry_layer_type **at; /* sorted by name */
     int count, room;
 } types = { PTHREAD_MUTEX_INITIALIZER, first_room, 0, sizeof first_room / sizeof *first_room };
 
 static pthread_once_t own_types = PTHREAD_ONCE_INIT;
 
-/* What a type has to have: up to reshape, and that. */
+/* The mandatory part of a type: all members up to and including reshape. */
 #define LEAST_TYPE (offsetof(ferry_layer_type, reshape) + sizeof(((ferry_layer_type *)0)->reshape))
 
-/* Today's form of a table that was compiled when there was less of it; kept as long as the process. */
+/*
+ * A copy, in the current size, of a table from a program that was compiled with an older, shorter
+ * structure; it lives as long as the process.
+ */
 struct grown {
     ferry_layer_type type;
     const ferry_layer_type *of;
@@ -34,7 +39,7 @@ struct grown {
 
 static struct grown *grown_types;
 
-/* The place of a name, or where it belongs. */
+/* The position of a name, or the position where it would be inserted. */
 static int place_of(const char *name, bool *found)
 {
     int low = 0, high = types.count;
@@ -99,7 +104,10 @@ static void add_own(void)
     pthread_mutex_unlock(&types.lock);
 }
 
-/* The type itself, or with what it lacks as 0; NULL: no memory. A table that comes again is one. */
+/*
+ * The type itself, or a copy with missing members set to 0; NULL: no memory. Registering a table
+ * again returns the same copy.
+ */
 static const ferry_layer_type *whole(const ferry_layer_type *type)
 {
     struct grown *g;
@@ -127,8 +135,7 @@ int ferry_layer_register(const ferry_layer_type *type)
 
     if (!type || type->struct_size < LEAST_TYPE || !type->name || !type->name[0] || !type->reshape)
         return ferry_error_set(FERRY_EINVAL,
-                               "ferry_layer_register: a type without its size, a name "
-                               "or reshape");
+                               "ferry_layer_register: a type without struct_size, name or reshape");
     pthread_once(&own_types, add_own);
     pthread_mutex_lock(&types.lock);
     type = whole(type);
@@ -177,7 +184,9 @@ const ferry_layer_type *ferry_layer_type_at(int index)
     return type;
 }
 
-/* ---- what is claimed, and what is near ---------------------------------------------------------- */
+/*
+ * ---- claimed messages and similar names ---------------------------------------------------------
+ */
 
 int ferry__types_claim(void *arg, const char *message)
 {
@@ -195,7 +204,7 @@ int ferry__types_claim(void *arg, const char *message)
     return 0;
 }
 
-/* Levenshtein's distance, in a row; names are short. */
+/* The Levenshtein distance, computed in one row; names are short. */
 static int distance(const char *a, const char *b)
 {
     int row[64], n = (int)strlen(b), i, k;
@@ -236,7 +245,7 @@ const char *ferry__types_nearest(const char *name)
     return nearest;
 }
 
-/* Types that are known to exist and that ferry has not: who has them. */
+/* Types of forks that ferry does not implement, with their origin. */
 static const struct {
     const char *type, *fork;
 } elsewhere[] = {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _XOPEN_SOURCE 700
-/* Where layers may write: ferry_net_options.allow_write, with links and ".." resolved. */
+/*
+ * The folder that layers may write to: ferry_net_options.allow_write, with symbolic links and ".."
+ * resolved.
+ */
 #include "net/model/state.h"
 
 #include <ferry/status.h>
@@ -19,14 +22,17 @@ int ferry__net_allow_write(ferry_net *net, const char *folder)
         return 0;
     net->writes_to = realpath(folder, NULL);
     if (!net->writes_to)
-        return ferry_error_set(errno == ENOMEM ? FERRY_ENOMEM : FERRY_EIO, "allow_write: %.400s: %s",
-                               folder, strerror(errno));
+        return ferry_error_set(errno == ENOMEM ? FERRY_ENOMEM : FERRY_EIO,
+                               "allow_write: %.400s: %s", folder, strerror(errno));
     if (stat(net->writes_to, &about) != 0 || !S_ISDIR(about.st_mode))
         return ferry_error_set(FERRY_EIO, "allow_write: %.400s: it is not a directory", folder);
     return 0;
 }
 
-/* The real path of a file that is not there yet: of its folder, and its name. NULL with errno. */
+/*
+ * The real path of a file that does not exist yet: the real path of its folder, and its name. NULL
+ * with errno.
+ */
 static char *real_new(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -43,7 +49,7 @@ static char *real_new(const char *path)
     return joined;
 }
 
-/* A link that leads nowhere is refused: the file behind it could be anywhere. NULL with errno. */
+/* A dangling symbolic link is refused, since its target could be anywhere. NULL with errno. */
 static char *real_path(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -60,7 +66,7 @@ static bool is_under(const char *real, const char *folder)
 {
     size_t n = strlen(folder);
 
-    if (n == 1) /* the root */
+    if (n == 1) /* the root directory */
         return true;
     return !strncmp(real, folder, n) && real[n] == '/';
 }
@@ -76,7 +82,7 @@ int ferry_layer_output_path(const ferry_layer *layer, const char *path, char *bu
     folder = layer->net->writes_to;
     if (!folder)
         return ferry_layer_error(layer, FERRY_EPERM,
-                                 "it would write \"%.400s\", and files are written only where the "
+                                 "it would write \"%.400s\", but files are written only where the "
                                  "program allows it: allow_write of the net's options, "
                                  "--allow-write DIR of the command",
                                  path);

@@ -31,9 +31,9 @@ static const struct {
       FERRY_EUNSUPPORTED, "Convolution" },
     { INPUT("dim: 1") "layer { name: 'a' type: 'Eltwise' bottom: 'x' bottom: 'z' top: 'y' }\n"
                       "layer { name: 'b' type: 'Power' bottom: 'y' top: 'z' }",
-      FERRY_EFORMAT, "\"a\": its bottom \"z\" is made by layer \"b\", behind it: a circle" },
+      FERRY_EFORMAT, "\"a\": its bottom \"z\" is produced by layer \"b\", which comes later: a cycle" },
     { INPUT("dim: 1") "layer { name: 'a' type: 'Power' bottom: 'y' top: 'y' }", FERRY_EFORMAT,
-      "layer \"a\": its bottom \"y\" is made by itself, \"a\", and by no layer before it" },
+      "layer \"a\": its bottom \"y\" is produced by itself, \"a\", and by no earlier layer" },
     { INPUT("dim: 1") "layer { name: 'a' type: 'Zorp' bottom: 'x' top: 'y' }", FERRY_EUNSUPPORTED,
       "no type \"Zorp\"; `ferry layers`" },
     { INPUT("dim: 1") "layer { name: 'a' type: 'Region' bottom: 'x' top: 'y' }", FERRY_EUNSUPPORTED,
