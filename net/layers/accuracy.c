@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Accuracy (accuracy_param): in which part of the places the label is among the top_k (1) classes along
- * `axis` (1). Another class with the same value counts as better. Places whose label is ignore_label do
- * not count. A second top gets the same for each class, 0 for one without a place. (Caffe:
- * AccuracyLayer.)
+ * Accuracy (accuracy_param): the fraction of positions whose label is among the top_k (1) classes
+ * along `axis` (1). Another class with the same value counts as better. Positions whose label is
+ * ignore_label are not counted. A second top gets the accuracy of each class, 0 for a class without
+ * positions. (Caffe: AccuracyLayer.)
  */
 #include "net/layers/loss.h"
 
@@ -39,7 +39,7 @@ static int reshape(ferry_layer *layer)
         err = ferry__loss_around(layer, axis, &s->places);
     if (!err && s->top_k > s->places.classes)
         err = ferry_proto_error(
-            p, "top_k", 0, FERRY_ESHAPE, "layer \"%s\": top_k is %lld of %lld classes",
+            p, "top_k", 0, FERRY_ESHAPE, "layer \"%s\": top_k is %lld, there are %lld classes",
             ferry_layer_name(layer), (long long)s->top_k, (long long)s->places.classes);
     if (!err)
         err = ferry__loss_scalar(layer);
@@ -51,7 +51,10 @@ static int reshape(ferry_layer *layer)
     return err;
 }
 
-/* Whether fewer than top_k others are as good as the class; values are `inner` apart. */
+/*
+ * Whether fewer than top_k other classes have at least the value of `class`; values are `inner`
+ * elements apart.
+ */
 static bool is_right(const struct accuracy *s, const float *x, int64_t class)
 {
     int64_t k, better = 0;
@@ -61,7 +64,10 @@ static bool is_right(const struct accuracy *s, const float *x, int64_t class)
     return better < s->top_k;
 }
 
-/* Counts right places, and counts of each class where they are wanted; *out_all gets how many count. */
+/*
+ * Counts correct positions in total and, if requested, per class; *out_all is the number of counted
+ * positions.
+ */
 static int count(const ferry_layer *layer, const struct accuracy *s, float *rights, float *alls,
                  double *out_right, double *out_all)
 {

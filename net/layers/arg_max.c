@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ArgMax (argmax_param): the indices of the top_k largest values, along `axis` or over each whole item;
- * out_max_val: with an axis the values in their place, else both. Of equals the larger index comes
- * first or, with ferry's own `first`, the smaller one. (Caffe: ArgMaxLayer; ONNX: ArgMax.)
+ * ArgMax (argmax_param): the indices of the top_k largest values, along `axis` or over each whole
+ * item. With out_max_val: the values instead of the indices if `axis` is set, otherwise both. Among
+ * equal values the larger index comes first, or with ferry's own `first` the smaller one. (Caffe:
+ * ArgMaxLayer; ONNX: ArgMax.)
  */
 #include "net/layers/layers.h"
 
@@ -40,8 +41,8 @@ static int setup(ferry_layer *layer)
                         : ferry_blob_element_count_range(bottom, 1, ferry_blob_rank(bottom));
     if (s->k < 1 || s->k > along)
         return ferry_proto_error(p, "top_k", 0, FERRY_ESHAPE,
-                                 "layer \"%s\": the %lld largest of %lld", ferry_layer_name(layer),
-                                 (long long)s->k, (long long)along);
+                                 "layer \"%s\": top_k is %lld, there are %lld values",
+                                 ferry_layer_name(layer), (long long)s->k, (long long)along);
     return 0;
 }
 

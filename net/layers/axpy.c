@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Axpy of SENet's fork: bottoms a (N × C …), x and y (N × C × H × W); top = a · x + y, one a for each
- * channel of an image. (SENet: AxpyLayer.)
+ * Axpy of SENet's fork: bottoms a (N × C …), x and y (N × C × H × W); top = a · x + y, with one a
+ * for each channel of an image. (SENet: AxpyLayer.)
  */
 #include "net/layers/layers.h"
 

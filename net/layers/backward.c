@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What layers emit for backward. */
+/* Operations that layers emit for backward. */
 #include "net/layers/layers.h"
 #include "op/unary.h"
 
@@ -74,7 +74,7 @@ int ferry__emit_zeros(ferry_layer *layer, ferry_layer_operand to, int scratch)
     return ferry__emit_copy(layer, x, ferry__of_scratch(scratch), y, to);
 }
 
-/* Copies blob b, which `at` names, into a scratch blob, which `at` names then. */
+/* Copies blob b, the operand `at`, into a scratch blob and makes `at` refer to the copy. */
 static int keep(ferry_layer *layer, const ferry_blob *b, int scratch, ferry_layer_operand *at)
 {
     const ferry_layer_operand from = *at;
@@ -103,11 +103,11 @@ int ferry__result_kept(ferry_layer *layer, int top, int scratch, ferry_layer_ope
                : 0;
 }
 
-/* ---- unary ------------------------------------------------------------------------------------- */
+/* ---- unary ----------------------------------------------------------------------------------- */
 
 /*
- * Whether the gradient of a function is computed from its result. In place that includes ReLU and
- * Clip, which then keep no input (as in Caffe).
+ * Whether the gradient of a function is computed from its result. For a layer in place that
+ * includes ReLU and Clip, which then do not need the input (as in Caffe).
  */
 static bool takes_result(const ferry_layer *layer, uint32_t function)
 {

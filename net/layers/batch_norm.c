@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * BatchNorm (batch_norm_param): (x − mean) / √(variance + eps) for each channel. Parameters: sums of
- * means and of variances, and the factor that they are divided by (0: they count as 0).
- * use_global_stats (in TEST; in TRAIN not): those; else the batch's own, which are then added to them:
- * the running ones decay by moving_average_fraction, the variance as m / (m − 1). (Caffe:
- * BatchNormLayer.)
+ * BatchNorm (batch_norm_param): (x − mean) / √(variance + eps) for each channel. Parameters: sums
+ * of means and of variances, and the factor that they are divided by (with 0 both count as 0). With
+ * use_global_stats (the default in TEST) the parameters are used; otherwise the statistics of the
+ * batch, which are then added to the parameters: the previous sums decay by
+ * moving_average_fraction, and the variance is scaled by m / (m − 1). (Caffe: BatchNormLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -18,7 +18,7 @@ struct batch_norm {
     bool global;
 };
 
-/* Of the layer's own blobs. */
+/* The layer's scratch blobs. */
 enum { MEAN, SPREAD, VARIANCE, RESULT };
 
 static int setup(ferry_layer *layer)
@@ -43,12 +43,13 @@ static int setup(ferry_layer *layer)
         if (i == 2)
             param.shape = &one;
         err = ferry_layer_declare_param(layer,
-                                        &param); /* lr_mult and decay_mult are 0: no solver's */
+                                        &param); /* lr_mult and decay_mult are 0: solvers do not
+                                                  * change it */
     }
     return err;
 }
 
-/* From the parameters to what the operation wants; they are few. */
+/* Converts the parameters to the operation's operands; they are small. */
 static int prepare(ferry_layer *layer)
 {
     const struct batch_norm *s = ferry_layer_state(layer);
@@ -75,7 +76,7 @@ static int prepare(ferry_layer *layer)
     return 0;
 }
 
-/* The bottom as images × channels × places. */
+/* The bottom as images × channels × positions. */
 static ferry_operand image(const ferry_blob *b, const struct batch_norm *s)
 {
     int64_t shape[3] = { 1, s->channels, 1 };
@@ -129,7 +130,7 @@ static int emit_count(ferry_layer *layer, const struct batch_norm *s)
     return ferry_layer_emit(layer, &op, in, out);
 }
 
-/* The batch's moments, and what they add to the running ones. */
+/* The moments of the batch, and their contribution to the running statistics. */
 static int emit_batch(ferry_layer *layer, const struct batch_norm *s)
 {
     ferry_operand x = image(ferry_layer_bottom_at(layer, 0), s), o = per_channel(s);
@@ -157,8 +158,9 @@ static int emit_batch(ferry_layer *layer, const struct batch_norm *s)
 }
 
 /*
- * With the statistics given, dx is dy times the spread; else it goes through them too, for which the
- * result is kept: who works in place behind this layer changes the top.
+ * With global statistics dx is dy times the spread. Otherwise the gradient also passes through the
+ * statistics and needs the result, which is kept because a later layer in place would overwrite the
+ * top.
  */
 static int emit_backward(ferry_layer *layer, const struct batch_norm *s, ferry_operand x)
 {
@@ -196,7 +198,7 @@ static int reshape(ferry_layer *layer)
         return err;
     if (ferry_blob_rank(bottom) > 1 && ferry_blob_dim(bottom, 1) != s->channels)
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottom has %lld channels, it was made for %lld",
+                                 "its bottom has %lld channels, the layer was set up for %lld",
                                  (long long)ferry_blob_dim(bottom, 1), (long long)s->channels);
     for (i = MEAN; i <= VARIANCE; i++)
         if (!ferry_layer_scratch(layer, i, 1, &s->channels, 1))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * BatchReindex: the items of bottom 0 that bottom 1 names, in its order. (Caffe: BatchReindexLayer.)
+ * BatchReindex: the items of bottom 0 that bottom 1 lists, in its order. (Caffe:
+ * BatchReindexLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -12,7 +13,7 @@ static const char *refuses(const ferry_layer *layer, int index)
     return index ? "Layer: Cannot backprop to index." : NULL;
 }
 
-/* Each row of dy is added to the one that it was taken from. */
+/* Each row of dy is added to the row that it was copied from. */
 static int emit_backward(ferry_layer *layer, const ferry_op_desc *gather)
 {
     struct ferry__term in[2] = { { gather->out[0], ferry__diff(ferry__of_top(0)) },
@@ -37,7 +38,7 @@ static int reshape(ferry_layer *layer)
     if (rank < 1)
         return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 0 is a scalar");
     if (ferry_blob_rank(index) != 1)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 1 has %d axes, 1 fits",
+        return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 1 has %d axes, not 1",
                                  ferry_blob_rank(index));
     for (i = 0; i < rank; i++)
         shape[i] = i ? ferry_blob_dim(x, i) : ferry_blob_dim(index, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bias (bias_param): x plus a term, which has the bottom's axes from `axis` (1) on, num_axes (1; −1:
- * all, 0: a scalar) of them, and is a parameter or bottom 1. (Caffe: BiasLayer.)
+ * Bias (bias_param): x plus a bias, whose shape is num_axes (1; −1: all, 0: a scalar) of the
+ * bottom's axes from `axis` (1) on. The bias is a parameter or bottom 1. (Caffe: BiasLayer.)
  */
 #include "net/layers/scale.h"
 
@@ -20,7 +20,7 @@ static int setup(ferry_layer *layer)
     return err;
 }
 
-/* The term's gradient is the sum of dy: added to a parameter's, written to bottom 1's. */
+/* The bias's gradient is the sum of dy: added to a parameter's diff, written to bottom 1's. */
 static int emit_backward(ferry_layer *layer, ferry_operand x, struct ferry__term u)
 {
     struct ferry__term dy = { x, ferry__diff(ferry__of_top(0)) };
@@ -58,7 +58,7 @@ static int reshape(ferry_layer *layer)
     u = ferry__span_operand(bottom, span);
     if (!two && ferry_blob_element_count(ferry_layer_param_at(layer, 0)) != u.shape[1])
         return ferry_layer_error(
-            layer, FERRY_ESHAPE, "%lld terms for %lld",
+            layer, FERRY_ESHAPE, "the bias has %lld elements, not %lld",
             (long long)ferry_blob_element_count(ferry_layer_param_at(layer, 0)),
             (long long)u.shape[1]);
     at = two ? ferry__of_bottom(1) : ferry__of_param(0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * BN (bn_param) of SegNet's and ENet's forks: x · scale + shift for each channel. In bn_mode INFERENCE
- * the statistics are in scale and shift already; in LEARN x is normalized before, by the batch's own
- * mean and variance, 1e−9 being added to the variance. Parameters: scale, shift, 1 × C × 1 × 1.
- * (SegNet: BNLayer.)
+ * BN (bn_param) of SegNet's and ENet's forks: x · scale + shift for each channel. In bn_mode
+ * INFERENCE the statistics are already folded into scale and shift; in LEARN x is first normalized
+ * by the batch's mean and variance, with 1e−9 added to the variance. Parameters: scale, shift, 1 ×
+ * C × 1 × 1. (SegNet: BNLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -13,7 +13,7 @@
 
 #define EPS 1e-9
 
-/* Of the layer's own blobs. */
+/* The layer's scratch blobs. */
 enum { MEAN, VARIANCE, SPREAD, RESULT };
 
 static int setup(ferry_layer *layer)
@@ -24,7 +24,9 @@ static int setup(ferry_layer *layer)
     int err;
 
     if (ferry_blob_rank(ferry_layer_bottom_at(layer, 0)) < 2)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 2 at least fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "its bottom has %d axes, at least 2 are "
+                                 "required",
                                  ferry_blob_rank(ferry_layer_bottom_at(layer, 0)));
     shape[1] = ferry_blob_dim(ferry_layer_bottom_at(layer, 0), 1);
     param.lr_mult = param.decay_mult = 1;
@@ -41,7 +43,7 @@ static ferry_operand per_channel(const ferry_layer *layer)
     return ferry_operand_make(FERRY_F32, (int64_t[]){ 1, channels, 1 }, 3, NULL);
 }
 
-/* Of three operands a binary function of x, into the top. */
+/* Emits a binary function of x and another operand into the top. */
 static int emit(ferry_layer *layer, uint32_t function, ferry_layer_operand x, ferry_layer_operand u,
                 ferry_layer_operand v)
 {
@@ -58,7 +60,7 @@ static int emit(ferry_layer *layer, uint32_t function, ferry_layer_operand x, fe
     return ferry_layer_emit(layer, &op, in, out);
 }
 
-/* (x − mean) / √(variance + EPS) of the batch, into the top. */
+/* Emits (x − mean) / √(variance + EPS) with the batch's statistics, into the top. */
 static int emit_normalized(ferry_layer *layer)
 {
     int64_t channels = ferry_blob_element_count(ferry_layer_param_at(layer, 0));
@@ -83,7 +85,7 @@ static int emit_normalized(ferry_layer *layer)
                       ferry__of_scratch(SPREAD));
 }
 
-/* What is scaled has to be known backward: x, or in LEARN what it was normalized to. */
+/* Backward needs the input of the scaling: x, or in LEARN the normalized x. */
 static int keep(ferry_layer *layer, bool learn, ferry_layer_operand *out)
 {
     const ferry_blob *top = ferry_layer_top_at(layer, 0);
@@ -138,7 +140,7 @@ static int reshape(ferry_layer *layer)
     int err = ferry__top_like(layer, 0, bottom);
 
     if (!err && (ferry_blob_rank(bottom) < 2 || ferry_blob_dim(bottom, 1) != channels))
-        err = ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has not %lld channels",
+        err = ferry_layer_error(layer, FERRY_ESHAPE, "its bottom does not have %lld channels",
                                 (long long)channels);
     if (!err && learn)
         err = emit_normalized(layer);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Columns over any number of spatial axes, by an operation for each tap of the window: of an operation's
- * FERRY_OP_SPATIAL axes IM2COL and COL2IM do the same at once.
+ * Columns over any number of spatial axes, by one operation for each tap of the kernel; IM2COL and
+ * COL2IM do the same in one operation for up to FERRY_OP_SPATIAL axes.
  */
 #include "net/layers/layers.h"
 
 #include <ferry/status.h>
 
-/* What one tap sees: the region's places of each axis begin at `first` of the columns, and of the image at `seen`. */
+/*
+ * The range that one tap covers on an axis: it begins at `first` in the columns and at `seen` in
+ * the image.
+ */
 static bool tap_axis(const struct ferry__columns *c, uint32_t axis, int64_t tap, int64_t *out_first,
                      int64_t *out_count, int64_t *out_seen)
 {
@@ -24,8 +27,8 @@ static bool tap_axis(const struct ferry__columns *c, uint32_t axis, int64_t tap,
 }
 
 /*
- * The region of a tap, with the steps of the columns as x and those of the image as y, and where it begins in either.
- * False: it sees nothing but padding.
+ * The region that a tap covers, with the strides of the columns as x and those of the image as y,
+ * and its offset in each. False: the tap covers only padding.
  */
 static bool tap_region(const struct ferry__columns *c, int64_t taps, int64_t tap,
                        struct ferry__region *r, int64_t *out_column, int64_t *out_image)

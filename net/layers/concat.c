@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Concat (concat_param): bottoms one after the other along `axis` (1; concat_dim is its old name). One
- * bottom is its top. (Caffe: ConcatLayer.)
+ * Concat (concat_param): the bottoms, concatenated along `axis` (1; concat_dim is its old name). A
+ * single bottom is shared with the top. (Caffe: ConcatLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -18,7 +18,8 @@ static int axis_of(ferry_layer *layer, int *out)
 
     if (old && ferry_proto_value_count(p, "axis"))
         return ferry_proto_error(p, "concat_dim", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": concat_dim is the old name of axis; one of them",
+                                 "layer \"%s\": concat_dim is the old name of axis; only one of "
+                                 "them may be set",
                                  ferry_layer_name(layer));
     return ferry__axis_of(layer, p, field, ferry_proto_integer(p, field, 0), rank, out);
 }
@@ -36,7 +37,7 @@ static int shape_top(ferry_layer *layer, int axis)
         const ferry_blob *b = ferry_layer_bottom_at(layer, k);
 
         if (ferry_blob_rank(b) != rank)
-            return ferry__bottoms_differ(layer, k, 0, "differ in how many axes they have");
+            return ferry__bottoms_differ(layer, k, 0, "differ in the number of axes");
         for (i = 0; i < rank; i++)
             if (i != axis && ferry_blob_dim(b, i) != shape[i]) {
                 snprintf(differ, sizeof differ, "differ in axis %d", i);

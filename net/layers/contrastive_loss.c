@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ContrastiveLoss (contrastive_loss_param): bottoms 0 and 1 are N vectors each, bottom 2 says which
- * pairs are similar. d² for those, max(margin − d, 0)² for the others (legacy_version:
- * max(margin − d², 0)), summed and divided by 2N. (Caffe: ContrastiveLossLayer.)
+ * ContrastiveLoss (contrastive_loss_param): bottoms 0 and 1 are N vectors each, bottom 2 marks
+ * similar pairs. The loss is d² for similar pairs, max(margin − d, 0)² for the others (with
+ * legacy_version max(margin − d², 0)), summed and divided by 2N. (Caffe: ContrastiveLossLayer.)
  */
 #include "net/layers/loss.h"
 
@@ -59,13 +59,13 @@ static int forward(ferry_layer *layer)
 
         for (k = i * wide; k < (i + 1) * wide; k++)
             squared += ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
-        /* a label is cut to a whole number, as Caffe does */
+        /* a label is truncated to an integer, as in Caffe */
         loss += pair_loss(squared, fabsf(similar[i]) >= 1, margin, legacy);
     }
     return ferry__loss_store(layer, pairs ? loss / (2 * (double)pairs) : 0);
 }
 
-/* By what a pair's difference is multiplied in its diff. */
+/* The factor of a pair's difference in its gradient. */
 static double pair_slope(double squared, bool similar, double margin, bool legacy)
 {
     double short_of = margin - (legacy ? squared : sqrt(squared));
@@ -77,7 +77,7 @@ static double pair_slope(double squared, bool similar, double margin, bool legac
     return legacy ? -1 : -short_of / (sqrt(squared) + 1e-4);
 }
 
-/* The difference of each pair times its slope times `factor`, for bottom `index`. */
+/* Fills the diff of bottom `index`: the difference of each pair times its slope times `factor`. */
 static int fill_diff(ferry_layer *layer, int index, double factor)
 {
     const ferry_proto *p =

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Convolution (convolution_param): cross-correlation over the axes behind `axis` (1), which is the
- * channels'. num_output, kernel_size, stride, pad, dilation, group, bias_term; weights (O, C/group,
- * kernel…), bias (O). Each bottom gives its top, by the same weights. Axes before the channels are
- * images. (Caffe: BaseConvolutionLayer, ConvolutionLayer.)
+ * Convolution (convolution_param): cross-correlation over the axes after `axis` (1), the channel
+ * axis. num_output, kernel_size, stride, pad, dilation, group, bias_term; weights (O, C/group,
+ * kernel…), bias (O). Each bottom has its own top, with the same weights. Axes before the channels
+ * are batch axes. (Caffe: BaseConvolutionLayer, ConvolutionLayer.)
  *
- * Deconvolution: the transpose of Convolution, so that an axis gets stride·(in − 1) +
- * dilation·(kernel − 1) + 1 − 2·pad elements. Weights (C, O/group, kernel…). (Caffe:
+ * Deconvolution: the transpose of Convolution; a spatial axis becomes stride·(in − 1) +
+ * dilation·(kernel − 1) + 1 − 2·pad elements long. Weights (C, O/group, kernel…). (Caffe:
  * DeconvolutionLayer.)
  *
- * ConvolutionDepthwise and DepthwiseConvolution: Convolution with a group of its own for each
- * channel; `group` is ignored. (Forks for MobileNet.)
+ * ConvolutionDepthwise and DepthwiseConvolution: Convolution with one group for each channel;
+ * `group` is ignored. (Forks for MobileNet.)
  */
 #include "net/layers/convolution.h"
 
@@ -57,7 +57,7 @@ static int groups_fit(const ferry_layer *layer, const struct convolution *c, int
     return 0;
 }
 
-/* Reads ConvolutionParameter, declares weights and bias. */
+/* Reads ConvolutionParameter and declares weights and bias. */
 static int read_and_declare(ferry_layer *layer, bool transposed, bool depthwise)
 {
     struct convolution *c = ferry_layer_state(layer);
@@ -96,7 +96,10 @@ static int64_t made_of(const struct convolution *c, uint32_t axis, int64_t in)
                          : ferry__window_slid(w, axis, in);
 }
 
-/* Axes before the channels as one, then the channels, then the spatial ones; one where there is none. */
+/*
+ * The axes before the channels merged into one, then the channels, then the spatial axes, at least
+ * one.
+ */
 static ferry_operand images(const ferry_blob *b, const struct convolution *c)
 {
     int64_t shape[2 + FERRY_OP_SPATIAL] = { 1, 1, 1 };
@@ -115,7 +118,7 @@ static int shape_top(ferry_layer *layer, const struct convolution *c, int k)
     int rank = ferry_blob_rank(bottom), i;
 
     if (rank != c->axis + 1 + (int)c->window.axes)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom %d has %d axes, %d fit", k, rank,
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom %d has %d axes, not %d", k, rank,
                                  c->axis + 1 + (int)c->window.axes);
     for (i = 0; i < c->axis; i++)
         shape[i] = ferry_blob_dim(bottom, i);
@@ -135,7 +138,7 @@ static int shape_top(ferry_layer *layer, const struct convolution *c, int k)
     return ferry_blob_reshape(ferry_layer_top_at(layer, k), shape, rank, NULL);
 }
 
-/* The gradients of bottom k, and what it adds to those of the weights and the bias. */
+/* Emits the gradient of bottom k, and its contributions to those of the weights and the bias. */
 static int emit_backward(ferry_layer *layer, const struct convolution *c, const ferry_op_desc *op,
                          int k)
 {
@@ -176,7 +179,7 @@ static int emit(ferry_layer *layer, const struct convolution *c, int k)
     return err ? err : emit_backward(layer, c, &op, k);
 }
 
-/* Each top from its bottom, all with the same weights. */
+/* Emits each top from its bottom, with the same weights. */
 static int reshape(ferry_layer *layer)
 {
     const struct convolution *c = ferry_layer_state(layer);

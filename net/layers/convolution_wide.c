@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Convolution and Deconvolution over more spatial axes than an operation has: columns (columns.c), and a convolution
- * by one element of those. Scratch blob 0 is for zeros, blob 1 for columns, and its diff for those of backward.
+ * Convolution and Deconvolution over more spatial axes than an operation supports: columns
+ * (columns.c), and a convolution with a kernel of one element over those. Scratch blob 0 holds
+ * zeros, blob 1 the columns, and its diff those of backward.
  */
 #include "net/layers/convolution.h"
 
@@ -9,11 +10,14 @@
 
 enum { ZEROS, COLUMNS };
 
-/* One bottom and its top: on the wide side is the image, on the narrow side what the kernel is at. */
+/*
+ * One bottom and its top: the image is on the wide side, the kernel's positions are on the narrow
+ * side.
+ */
 struct wide {
     struct ferry__columns columns;
     struct ferry__term image, narrow, taken, weights;
-    ferry_op_desc op; /* from the columns to the narrow side; transposed the reverse */
+    ferry_op_desc op; /* from the columns to the narrow side; the reverse if transposed */
 };
 
 ferry_operand ferry__convolution_weights(ferry_layer *layer, const struct convolution *c)
@@ -37,7 +41,7 @@ static ferry_operand rows(int64_t images, int64_t channels, const int64_t *dims,
     return ferry_operand_make(FERRY_F32, shape, 3, NULL);
 }
 
-/* Room for the columns of bottom k: a scratch blob that is as large as the largest bottom so far wants it. */
+/* Allocates the columns of bottom k: the scratch blob is sized for the largest bottom so far. */
 static int make_room(ferry_layer *layer, int k, const ferry_operand *columns)
 {
     const ferry_blob *had = ferry_layer_scratch_at(layer, COLUMNS);
@@ -90,7 +94,7 @@ static struct ferry__term diff_of(struct ferry__term t)
     return t;
 }
 
-/* ---- Convolution --------------------------------------------------------------------------------- */
+/* ---- Convolution ----------------------------------------------------------------------------- */
 
 static int emit_forward(ferry_layer *layer, const struct convolution *c, const struct wide *w)
 {
@@ -127,7 +131,7 @@ static int emit_backward(ferry_layer *layer, const struct convolution *c, const 
                : ferry__emit_image(layer, &w->columns, columns.at, ferry__diff(w->image.at), ZEROS);
 }
 
-/* ---- Deconvolution ------------------------------------------------------------------------------- */
+/* ---- Deconvolution --------------------------------------------------------------------------- */
 
 static ferry_operand per_channel(const struct convolution *c)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Crop (crop_param): bottom 0 cut to bottom 1's size in the axes from `axis` (2) on, beginning at
- * `offset`, one for each of them, one for all, or 0. (Caffe: CropLayer.)
+ * Crop (crop_param): bottom 0 cropped to bottom 1's size in the axes from `axis` (2) on, starting
+ * at `offset`: one value for each axis, one for all, or 0. (Caffe: CropLayer.)
  */
 #include "net/layers/layers.h"
 
 #include <ferry/status.h>
 
-/* The part of bottom 0 that is kept, and where it begins. */
+/* The region of bottom 0 that is kept, and its offset. */
 static int cut(ferry_layer *layer, struct ferry__region *out, int64_t *out_offset)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "crop_param", 0);
@@ -15,7 +15,7 @@ static int cut(ferry_layer *layer, struct ferry__region *out, int64_t *out_offse
     int rank = ferry_blob_rank(x), first, i, err;
     int64_t offsets = ferry_proto_value_count(p, "offset");
 
-    if (ferry_blob_rank(like) < rank) /* further axes are ignored, as Caffe does */
+    if (ferry_blob_rank(like) < rank) /* further axes are ignored, as in Caffe */
         return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 0 has %d axes, bottom 1 only %d",
                                  rank, ferry_blob_rank(like));
     err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), rank, &first);

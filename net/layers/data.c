@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Data (data_param, transform_param): records of the database `source`, batch_size of them a forward, in
- * the order of their keys; behind the last one the first begins again. A record is a Datum: values as bytes
- * or floats, channels × height × width, or a PNG or JPEG (`encoded`), in the channels that it has, three
- * with force_color or force_encoded_color, one with force_gray; and a label for top 1, if there is one.
- * The content of the source decides whether it is LMDB or LevelDB, not `backend`. rand_skip skips fewer records than it
- * says, by the net's seed. `prefetch` batches are read ahead by a thread, with 0 none, and there is no thread.
- * A batch takes the shape of its first record.
- * (Caffe: DataLayer, db_lmdb, db_leveldb.)
+ * Data (data_param, transform_param): batch_size records of the database `source` in each forward
+ * pass, in the order of their keys; after the last record reading restarts at the first. A record
+ * is a Datum: values as bytes or floats, channels × height × width, or a PNG or JPEG (`encoded`) in
+ * its own number of channels, in three with force_color or force_encoded_color, in one with
+ * force_gray; its label is written to top 1, if there is one. The format is detected from the
+ * source's contents, not from `backend`: LMDB or LevelDB. rand_skip skips a random number of
+ * records below its value, by the net's seed. A thread prefetches `prefetch` batches; with 0 there
+ * is no thread. A batch has the shape of its first record. (Caffe: DataLayer, db_lmdb, db_leveldb.)
  */
 #include "net/layers/pictures.h"
 
@@ -21,8 +21,8 @@
 struct data {
     struct ferry__pictures pictures;
     struct ferry__database *database;
-    uint64_t skip; /* the record with which it begins */
-    int channels;  /* of encoded ones: 0, as they are */
+    uint64_t skip; /* the first record to read */
+    int channels;  /* of encoded records: 0, unchanged */
 };
 
 static const ferry_proto *parameters(const ferry_layer *layer)
@@ -82,7 +82,8 @@ static int read_channels(const ferry_layer *layer, struct data *s)
 
     if (gray && color)
         return ferry_proto_error(t, "force_gray", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": force_color and force_gray; one of them fits",
+                                 "layer \"%s\": force_color and force_gray; only one of them may "
+                                 "be set",
                                  ferry_layer_name(layer));
     s->channels = color ? 3 : gray ? 1 : 0;
     return 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DetectionOutput (detection_output_param): from locations, confidences and priors to rows of image,
- * label, score, xmin, ymin, xmax, ymax, (1, 1, rows, 7). Boxes are decoded as code_type says, those
- * below confidence_threshold go, non-maximum suppression keeps top_k a class, and keep_top_k an image.
- * Without any in all images, each is a row of its number and −1. (weiliu89's SSD: DetectionOutputLayer.)
+ * DetectionOutput (detection_output_param): locations, confidences and priors to rows of image,
+ * label, score, xmin, ymin, xmax, ymax, (1, 1, rows, 7). Boxes are decoded by code_type; boxes
+ * below confidence_threshold are dropped; non-maximum suppression keeps top_k of each class, and
+ * keep_top_k of each image. If no image has a box, there is one row for each image with its index
+ * and −1. (weiliu89's SSD: DetectionOutputLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -18,7 +19,7 @@ struct box {
     float xmin, ymin, xmax, ymax;
 };
 
-/* A box that may be put out. */
+/* A box that may become a row of the top. */
 struct candidate {
     float score;
     int label;
@@ -79,7 +80,7 @@ static int reshape(ferry_layer *layer)
             images = ferry_blob_rank(locations) ? ferry_blob_dim(locations, 0) : 0;
 
     if (n < 0)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its priors have %d axes, 3 fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its priors have %d axes, not 3",
                                  ferry_blob_rank(ferry_layer_bottom_at(layer, 2)));
     if (ferry_blob_element_count(locations) != images * n * 4 * s->location_classes ||
         ferry_blob_element_count(scores) != images * n * s->classes)
@@ -90,7 +91,7 @@ static int reshape(ferry_layer *layer)
     return ferry_blob_reshape(ferry_layer_top_at(layer, 0), (int64_t[]){ 1, 1, 1, 7 }, 4, NULL);
 }
 
-/* ---- boxes -------------------------------------------------------------------------------------- */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 static struct box decode(const struct detection *s, const float *prior, const float *variance,
                          const float *at)
@@ -117,7 +118,7 @@ static float area(const struct box *b)
     return b->xmax < b->xmin || b->ymax < b->ymin ? 0 : (b->xmax - b->xmin) * (b->ymax - b->ymin);
 }
 
-/* The common part of two boxes over what both cover. */
+/* Intersection over union of two boxes. */
 static float overlap(const struct box *a, const struct box *b)
 {
     struct box both = { fmaxf(a->xmin, b->xmin), fmaxf(a->ymin, b->ymin), fminf(a->xmax, b->xmax),
@@ -130,7 +131,7 @@ static float overlap(const struct box *a, const struct box *b)
     return common / (area(a) + area(b) - common);
 }
 
-/* The higher score first; of equals the earlier prior, then the lower label. */
+/* The higher score first; among equal scores the earlier prior, then the lower label. */
 static int by_score(const void *x, const void *y)
 {
     const struct candidate *a = x, *b = y;
@@ -148,15 +149,15 @@ static int by_label(const void *x, const void *y)
     return a->label != b->label ? (a->label > b->label) - (a->label < b->label) : by_score(x, y);
 }
 
-/* ---- an image ----------------------------------------------------------------------------------- */
+/* ---- an image -------------------------------------------------------------------------------- */
 
-/* What one image is decoded from and into; arrays have room for every prior and class. */
+/* Inputs and work arrays of one image; the arrays have room for every prior and class. */
 struct image {
     const struct detection *s;
     int64_t n;
     const float *locations, *scores, *priors;
-    struct box *boxes;            /* of the class at hand */
-    struct candidate *kept, *one; /* of all classes so far; of the class at hand */
+    struct box *boxes;            /* of the current class */
+    struct candidate *kept, *one; /* of all classes so far; of the current class */
     int n_kept;
 };
 
@@ -217,7 +218,7 @@ static void detect(struct image *im)
     qsort(im->kept, (size_t)im->n_kept, sizeof *im->kept, by_label);
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static int add_rows(struct image *im, int number, float **rows, int64_t *count)
 {
@@ -244,7 +245,7 @@ static int add_rows(struct image *im, int number, float **rows, int64_t *count)
     return 0;
 }
 
-/* Without any row, each image has one of its number and −1. */
+/* Without any box, writes one row for each image with its index and −1. */
 static int put_rows(ferry_layer *layer, const float *rows, int64_t count, int64_t images)
 {
     ferry_blob *top = ferry_layer_top_at(layer, 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Dropout (dropout_param): in TRAIN each element is dropped with probability dropout_ratio, and the
- * others are multiplied by 1 / (1 − ratio); in TEST the top is a copy of the bottom. The copy is an operation, since
- * a later layer may be in place on the top; fuse.c leaves it out where nothing can see that. (Caffe: DropoutLayer.)
+ * others are multiplied by 1 / (1 − ratio); in TEST the top is a copy of the bottom. The copy is an
+ * operation, since a later layer may work in place on the top; fuse.c removes it where this has no
+ * visible effect. (Caffe: DropoutLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -19,7 +20,7 @@ static int setup(ferry_layer *layer)
                                                        ferry_layer_name(layer), ratio);
 }
 
-/* The mask of TRAIN: 1 / (1 − ratio) where an element stays, else 0. */
+/* The mask of TRAIN: 1 / (1 − ratio) for a kept element, 0 for a dropped one. */
 static int emit_mask(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "dropout_param", 0);

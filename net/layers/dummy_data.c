@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DummyData (dummy_data_param): tops of given shapes, one for all or one each, filled by data_filler,
- * likewise: with every filler, constant 0 where there is none. Random numbers are drawn anew by each
- * forward. A constant is filled once, when the net is opened: a program may give the top other values, which stay.
- * (Caffe: DummyDataLayer.)
+ * DummyData (dummy_data_param): tops of given shapes, filled by fillers; shapes and data_filler are
+ * given once for all tops or once for each. Without a filler tops are filled with constant 0.
+ * Random fillers draw new numbers in each forward pass. A constant filler runs once, when the net
+ * is opened: values that a program writes into such a top stay. (Caffe: DummyDataLayer.)
  */
 #include "net/layers/fillers.h"
 #include "net/layers/layers.h"
@@ -18,7 +18,7 @@ static const ferry_proto *parameters(const ferry_layer *layer)
     return ferry_proto_message(ferry_layer_message(layer), "dummy_data_param", 0);
 }
 
-/* One for all, or one for each top; `least` of them. */
+/* The field has one value for all tops or one for each, at least `least`. */
 static int count_fits(const ferry_layer *layer, const char *field, int least)
 {
     int64_t n = ferry_proto_value_count(parameters(layer), field);
@@ -26,7 +26,8 @@ static int count_fits(const ferry_layer *layer, const char *field, int least)
     if ((n == 0 && !least) || n == 1 || n == ferry_layer_top_count(layer))
         return 0;
     return ferry_proto_error(parameters(layer), field, 0, FERRY_EFORMAT,
-                             "layer \"%s\": %lld of %s for %d tops; one, or one for each, fits",
+                             "layer \"%s\": %lld of %s for %d tops; give one for all or one for "
+                             "each",
                              ferry_layer_name(layer), (long long)n, field,
                              ferry_layer_top_count(layer));
 }
@@ -44,7 +45,7 @@ static int setup(ferry_layer *layer)
     return err;
 }
 
-/* Of several the one of that top. */
+/* The index of the top's value in the field. */
 static int64_t which(const ferry_layer *layer, const char *field, int top)
 {
     return ferry_proto_value_count(parameters(layer), field) > 1 ? top : 0;
@@ -64,7 +65,7 @@ static int shape_top(ferry_layer *layer, int top)
             ferry_proto_integer(p, "width", which(layer, "width", top)));
     if (n > FERRY_MAX_AXES)
         return ferry_proto_error(shape, "dim", 0, FERRY_ESHAPE,
-                                 "layer \"%s\": %lld axes, %d are the most",
+                                 "layer \"%s\": %lld axes, the limit is %d",
                                  ferry_layer_name(layer), (long long)n, FERRY_MAX_AXES);
     for (i = 0; i < n; i++)
         dims[i] = ferry_proto_integer(shape, "dim", i);
@@ -85,7 +86,7 @@ static const char *type_of(const ferry_proto *filler)
     return filler ? ferry_proto_string(filler, "type", 0, NULL) : "constant";
 }
 
-/* Whether numbers are drawn for it, and which. */
+/* Whether the filler draws random numbers; *op is then the operation that draws them. */
 static bool draws(const ferry_proto *filler, const ferry_blob *top, ferry_op_desc *op)
 {
     const char *type = type_of(filler);
@@ -126,7 +127,7 @@ static int emit_random(ferry_layer *layer, int top)
     return ferry_layer_emit(layer, &op, NULL, out);
 }
 
-/* What is known only by name is refused before anything runs. */
+/* Refuses unsupported fillers before anything runs. */
 static int check_filler(const ferry_layer *layer, const ferry_proto *filler)
 {
     static const char *const types[] = { "constant", "uniform",           "gaussian", "xavier",
@@ -142,12 +143,12 @@ static int check_filler(const ferry_layer *layer, const ferry_proto *filler)
         if (!strcmp(type, types[i]))
             return 0;
     return ferry_proto_error(filler, "type", 0, FERRY_EFORMAT,
-                             "layer \"%s\": \"%s\" is no filler: constant, uniform, gaussian, "
-                             "xavier, msra, positive_unitball or bilinear",
+                             "layer \"%s\": unknown filler \"%s\": constant, uniform, gaussian, "
+                             "xavier, msra, positive_unitball and bilinear are supported",
                              ferry_layer_name(layer), type);
 }
 
-/* What was lost with its device is filled anew. */
+/* A top that was lost with its device is filled again. */
 static int fill_constant(ferry_layer *layer, int i)
 {
     const ferry_proto *filler = filler_of(layer, i);
@@ -178,7 +179,10 @@ static int reshape(ferry_layer *layer)
     return err;
 }
 
-/* Of gaussian numbers about `sparse` an item are kept, each by chance. */
+/*
+ * Keeps about `sparse` of an item's gaussian numbers, each with the same probability, and zeros the
+ * others.
+ */
 static int thin_out(ferry_layer *layer, const ferry_proto *filler, ferry_blob *top)
 {
     int64_t sparse = ferry_proto_integer(filler, "sparse", 0), i;

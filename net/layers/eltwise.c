@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Eltwise (eltwise_param): bottoms of one shape, element by element: PROD, SUM (with a coeff for each)
- * or MAX, of which ties take the later bottom. (Caffe: EltwiseLayer.)
+ * Eltwise (eltwise_param): element-wise PROD, SUM (with a coeff for each bottom) or MAX of bottoms
+ * of one shape; ties of MAX take the later bottom. (Caffe: EltwiseLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -41,7 +41,7 @@ static double coefficient(const ferry_layer *layer, int i)
     return ferry_proto_value_count(p, "coeff") ? ferry_proto_real(p, "coeff", i) : 1;
 }
 
-/* The sum or product so far, in the top, and the next bottom. MAX prefers its second operand. */
+/* Combines the sum or product in the top with the next bottom. MAX prefers its second operand. */
 static int join(ferry_layer *layer, uint32_t function, int k)
 {
     ferry_layer_operand first = k == 1 ? ferry__of_bottom(0) : ferry__of_top(0);
@@ -52,9 +52,9 @@ static int join(ferry_layer *layer, uint32_t function, int k)
                               ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
 }
 
-/* ---- backward ---------------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
-/* Bottom k as it was before forward; `first` is where bottom 0 is kept. */
+/* Bottom k as it was before forward; `first` is the operand that holds bottom 0's values. */
 static struct ferry__term given(const ferry_layer *layer, int k, ferry_layer_operand first)
 {
     return ferry__term(layer, k ? ferry__of_bottom(k) : first);
@@ -66,7 +66,7 @@ static int emit_sum(ferry_layer *layer)
     int k, err = 0;
 
     for (k = ferry_layer_bottom_count(layer);
-         !err && k-- > 0;) /* the first one may be dy's place */
+         !err && k-- > 0;) /* the first may share memory with dy */
         if (ferry_layer_propagates(layer, k) &&
             (!ferry_layer_is_in_place(layer, 0) || k || coefficient(layer, 0) != 1))
             err = ferry__emit_scaled(layer, coefficient(layer, k), dy,
@@ -74,7 +74,10 @@ static int emit_sum(ferry_layer *layer)
     return err;
 }
 
-/* dy times the other bottoms, one after the other; or, where there is a `result`, times that over this one. */
+/*
+ * Emits dy times the product of the other bottoms; or, with a `result`, dy times the result over
+ * this bottom.
+ */
 static int emit_factor(ferry_layer *layer, int k, const ferry_layer_operand *result,
                        ferry_layer_operand first)
 {
@@ -118,9 +121,9 @@ static int emit_product(ferry_layer *layer, ferry_layer_operand first)
 }
 
 /*
- * Of the largest: bottom k takes what is left of dy where it is larger than all before it, whose maximum
- * is scratch k, and leaves the rest; the first one gets what the second leaves. What is left is in the
- * diff of scratch 1.
+ * Gradient of MAX: bottom k takes the remaining gradient where it is larger than all earlier
+ * bottoms, whose maximum is in scratch k, and leaves the rest; the first bottom gets the part that
+ * the second leaves. The remaining gradient is in the diff of scratch 1.
  */
 static int emit_largest(ferry_layer *layer, int k, ferry_layer_operand first, bool last)
 {
@@ -144,7 +147,7 @@ static int emit_largest(ferry_layer *layer, int k, ferry_layer_operand first, bo
     return err;
 }
 
-/* Scratch k + 1 holds, while forward runs, the maximum of the k bottoms before bottom k. */
+/* During forward, scratch k + 1 holds the maximum of the k bottoms before bottom k. */
 static int keep_maximum(ferry_layer *layer, int k)
 {
     struct ferry__term y = ferry__term(layer, ferry__of_top(0));
@@ -183,7 +186,7 @@ static int emit_backward(ferry_layer *layer, ferry_layer_operand first)
                                                : emit_sum(layer);
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------- */
 
 static int reshape(ferry_layer *layer)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Embed (embed_param): for each index the row of a table that it names, and with bias_term a term; the
- * top has the bottom's axes and num_output behind them. (Caffe: EmbedLayer.)
+ * Embed (embed_param): for each index the table row with that number, plus a bias with bias_term;
+ * the top has the bottom's axes followed by num_output. (Caffe: EmbedLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -36,7 +36,7 @@ static const char *refuses(const ferry_layer *layer, int index)
     return "Layer: Can't backpropagate to EmbedLayer input.";
 }
 
-/* Rows of dy are added to those rows of the table that gave them. */
+/* Rows of dy are added to the table rows that they were read from. */
 static int emit_backward(ferry_layer *layer, ferry_operand y)
 {
     struct ferry__term dy = { y, ferry__diff(ferry__of_top(0)) };

@@ -44,13 +44,14 @@ int ferry__fill_bilinear(const ferry_proto *filler, const char *what, ferry_blob
 
     if (ferry_blob_rank(b) != 4 || ferry_blob_dim(b, 2) != ferry_blob_dim(b, 3))
         return ferry_proto_error(filler, "type", 0, FERRY_EFORMAT,
-                                 "%s: a bilinear filler wants square kernels in four axes", what);
+                                 "%s: a bilinear filler requires square kernels and four axes",
+                                 what);
     values = ferry_blob_overwrite_host_data(b);
     if (!values)
         return ferry_last_error_code();
     size = ferry_blob_dim(b, 3);
     factor = ceil((double)size / 2);
-    centre = (double)(size - 1) / (2 * factor); /* as Caffe since October 2017 */
+    centre = (double)(size - 1) / (2 * factor); /* as in Caffe since October 2017 */
     for (i = 0; i < ferry_blob_element_count(b); i++) {
         double x = (double)(i % size), y = (double)(i / size % size);
 

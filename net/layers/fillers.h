@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What fillers make out of a blob's shape or of uniform numbers, for parameters and for DummyData. (Caffe:
- * Filler.)
+ * Fillers computed from a blob's shape or from uniform numbers, for parameters and for DummyData.
+ * (Caffe: Filler.)
  */
 #ifndef FERRY_NET_LAYERS_FILLERS_H
 #define FERRY_NET_LAYERS_FILLERS_H
@@ -9,13 +9,15 @@
 #include <ferry/blob.h>
 #include <ferry/proto.h>
 
-/* What xavier and msra divide by: inputs of an output, outputs of an input, or their mean. */
+/* The divisor of xavier and msra: the fan-in, the fan-out, or their mean. */
 double ferry__fill_fan(const ferry_blob *b, const ferry_proto *filler);
 
 /* Divides each item's values, uniform in [0, 1), by their sum. */
 int ferry__fill_unit_ball(ferry_blob *b);
 
-/* The kernel of bilinear upsampling, the same in every channel; `what` is for messages. */
+/*
+ * The kernel of bilinear upsampling, the same in every channel; `what` names the blob in messages.
+ */
 int ferry__fill_bilinear(const ferry_proto *filler, const char *what, ferry_blob *b);
 
 #endif

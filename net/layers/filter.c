@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Filter: of each bottom but the last, the entries for which the last one, the selector, is not 0. The
- * tops have as many entries as were chosen. (Caffe: FilterLayer.)
+ * Filter: the entries of each bottom except the last for which the last bottom, the selector, is
+ * not 0. The tops have as many entries as were selected. (Caffe: FilterLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -14,7 +14,7 @@ static const ferry_blob *selector(const ferry_layer *layer)
     return ferry_layer_bottom_at(layer, ferry_layer_bottom_count(layer) - 1);
 }
 
-/* Top i gets the shape of its bottom, with that many entries. */
+/* Gives top i the shape of its bottom with that number of entries. */
 static int shape_top(ferry_layer *layer, int i, int64_t entries)
 {
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, i);
@@ -33,14 +33,16 @@ static int reshape(ferry_layer *layer)
 
     if (n != ferry_layer_bottom_count(layer) - 1)
         return ferry_layer_error(layer, FERRY_EFORMAT,
-                                 "it has %d bottoms and %d tops; one less fits",
+                                 "it has %d bottoms and %d tops; it must have one top less than "
+                                 "bottoms",
                                  ferry_layer_bottom_count(layer), n);
     for (i = 0; !err && i < n; i++) {
         const ferry_blob *bottom = ferry_layer_bottom_at(layer, i);
 
         if (ferry_blob_rank(bottom) < 1 || ferry_blob_dim(bottom, 0) != entries)
             return ferry__bottoms_differ(layer, i, n,
-                                         "differ in entries, of which the selector has one each");
+                                         "differ in the number of entries, and the selector has "
+                                         "one value for each");
         err = shape_top(layer, i, entries);
     }
     return err;
@@ -81,7 +83,7 @@ static int forward(ferry_layer *layer)
     return err;
 }
 
-/* Entries that were chosen have the top's gradients, others none. */
+/* Selected entries get the top's gradient, the others 0. */
 static int spread_chosen(ferry_layer *layer, int i, const float *chosen, int64_t entries)
 {
     ferry_blob *bottom = ferry_layer_bottom_at(layer, i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Flatten (flatten_param): the axes from `axis` (1) to end_axis (−1) as one; the contents stay where
- * they are. (Caffe: FlattenLayer.)
+ * Flatten (flatten_param): merges the axes from `axis` (1) to end_axis (−1) into one; the top
+ * shares the bottom's memory. (Caffe: FlattenLayer.)
  */
 #include "net/layers/layers.h"
 

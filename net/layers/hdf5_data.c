@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * HDF5Data (hdf5_data_param): tops are datasets of their names, batch_size rows a forward, row after row
- * and file after file of those that the text file `source` lists, a path a line; behind the last one the
- * first begins again. Paths are those of the working folder, else of the folder of the file that names
- * them. Integers are converted. `shuffle` has the files and the rows of each in another order in each round,
- * by the net's seed. Rows are taken as they are: a transform_param is refused, as in Caffe. data_param.prefetch
- * batches are read ahead; Caffe's layer reads none. (Caffe: HDF5DataLayer, whose shuffled order is another one.)
+ * HDF5Data (hdf5_data_param): the tops are filled from the datasets of the same names, batch_size
+ * rows in each forward pass, row by row and file by file from the text file `source`, which has one
+ * path on each line; after the last row reading restarts at the first. Paths are relative to the
+ * working directory, or else to the folder of the list. Integers are converted. `shuffle` reorders
+ * the files and the rows of each file in each epoch, by the net's seed. Rows are not transformed: a
+ * transform_param is refused, as in Caffe. data_param.prefetch batches are prefetched; Caffe's
+ * layer does not prefetch. (Caffe: HDF5DataLayer, whose shuffled order differs.)
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/layers/reader.h"
@@ -27,16 +28,16 @@ struct shape {
 struct hdf5_data {
     struct ferry__reader reader;
     char **files;
-    int n_files, file;  /* which one is open: its place in this round */
-    int64_t *file_rows; /* of each of them; 0: not opened yet */
+    int n_files, file;  /* the open file: its position in this epoch */
+    int64_t *file_rows; /* rows of each file; 0: not opened yet */
     int64_t *file_order;
-    uint64_t round, next; /* rounds of all files that are over, rows that were read */
-    bool astray;          /* reading failed: it does not stand at `next` */
+    uint64_t round, next; /* completed epochs, and rows read so far */
+    bool astray;          /* reading failed: the position is not `next` */
     ferry_blob **sets;    /* the datasets of the open file, one for each top */
     int n_sets;
-    struct shape *shapes;     /* of the tops: those of the first file's rows */
+    struct shape *shapes;     /* of the tops: the shapes of the first file's rows */
     int64_t rows, row, batch; /* the next row */
-    int64_t *order;           /* of the rows, where they are shuffled; NULL: their own */
+    int64_t *order;           /* the shuffled order of the rows; NULL: not shuffled */
 };
 
 static const ferry_proto *parameters(const ferry_layer *layer)
@@ -55,7 +56,7 @@ static const char *open_name(const struct hdf5_data *s)
     return s->files[s->file_order[s->file]];
 }
 
-/* ---- paths -------------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static int add_file(const ferry_layer *layer, struct hdf5_data *s, const char *line,
                     const char *list)
@@ -89,11 +90,11 @@ static int read_list(const ferry_layer *layer, struct hdf5_data *s, const char *
     if (!err && !s->n_files)
         err =
             ferry_proto_error(parameters(layer), "source", 0, FERRY_EFORMAT,
-                              "layer \"%s\": \"%s\" lists no file", ferry_layer_name(layer), list);
+                              "layer \"%s\": \"%s\" lists no files", ferry_layer_name(layer), list);
     return err;
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int read_set(ferry_layer *layer, struct hdf5_data *s, ferry_io *io, int top)
 {
@@ -113,7 +114,7 @@ static int read_set(ferry_layer *layer, struct hdf5_data *s, ferry_io *io, int t
     return ferry_io_read(io, entry, s->sets[top]);
 }
 
-/* Another order of the open file's rows, if that is wanted. */
+/* Shuffles the rows of the open file, if `shuffle` is set. */
 static int shuffle_rows(ferry_layer *layer, struct hdf5_data *s)
 {
     uint64_t which = s->round * (uint64_t)s->n_files + (uint64_t)s->file;
@@ -141,7 +142,7 @@ static void order_files(ferry_layer *layer, struct hdf5_data *s)
             s->file_order[i] = i;
 }
 
-/* The file in that place of this round, from its first row on. */
+/* Opens the file at that position of this epoch, at its first row. */
 static int open_file(ferry_layer *layer, struct hdf5_data *s, int file)
 {
     ferry_io *io;
@@ -180,9 +181,12 @@ static int make_sets(ferry_layer *layer, struct hdf5_data *s)
     return err;
 }
 
-/* ---- going elsewhere ----------------------------------------------------------------------------- */
+/*
+ * ---- seeking
+ * -------------------------------------------------------------------------------------
+ */
 
-/* How many rows a file has that was not opened yet. */
+/* Counts the rows of a file that was not opened yet. */
 static int count_rows(ferry_layer *layer, struct hdf5_data *s, int file)
 {
     const char *name = ferry_blob_name(ferry_layer_top_at(layer, 0));
@@ -202,7 +206,10 @@ static int count_rows(ferry_layer *layer, struct hdf5_data *s, int file)
     return err;
 }
 
-/* To the row behind so many. Each row once a round: the files' lengths say in which file that is. */
+/*
+ * Seeks to a number of rows from the beginning. Each row is read once in an epoch: the files'
+ * lengths determine the file.
+ */
 static int go_to(ferry_layer *layer, struct hdf5_data *s, uint64_t to)
 {
     uint64_t all = 0, at;
@@ -223,14 +230,14 @@ static int go_to(ferry_layer *layer, struct hdf5_data *s, uint64_t to)
     s->astray = true;
     err = open_file(layer, s, i);
     if (!err && (int64_t)at >= s->rows)
-        err = ferry_layer_error(layer, FERRY_ESHAPE, "\"%s\" has %lld rows, more before",
+        err = ferry_layer_error(layer, FERRY_ESHAPE, "\"%s\" has %lld rows, it had more before",
                                 open_name(s), (long long)s->rows);
     s->row = (int64_t)at;
     s->astray = err != 0;
     return err;
 }
 
-/* ---- batches ------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static void keep_shapes(struct hdf5_data *s)
 {
@@ -249,7 +256,7 @@ static int shape(const struct shape *shape, ferry_blob *out)
     return ferry_blob_reshape(out, shape->shape, shape->rank, NULL);
 }
 
-/* Whether rows have one shape, but for axes of one in front. */
+/* Whether rows have the same shape, except for leading axes of 1. */
 static bool same_rows(const ferry_blob *a, const ferry_blob *b)
 {
     int i = ferry_blob_rank(a), k = ferry_blob_rank(b);
@@ -269,12 +276,12 @@ static int misfit(const ferry_layer *layer, const struct hdf5_data *s, int i,
     ferry_blob_shape_string(batch, first, sizeof first);
     return ferry_layer_error(layer, FERRY_ESHAPE,
                              "\"%s\": \"%s\" is %s; its rows do not fit into a batch of %s, the "
-                             "first file's",
+                             "first file's shape",
                              open_name(s), ferry_blob_name(ferry_layer_top_at(layer, i)), theirs,
                              first);
 }
 
-/* `n` rows from the next one on to row `at` of each of `tops`. */
+/* Copies the next `n` rows to row `at` of each of `tops`. */
 static int copy_rows(ferry_layer *layer, const struct hdf5_data *s, ferry_blob **tops, int64_t at,
                      int64_t n)
 {
@@ -300,7 +307,7 @@ static int copy_rows(ferry_layer *layer, const struct hdf5_data *s, ferry_blob *
     return 0;
 }
 
-/* Behind the last row: the next file, or another round of the only one. */
+/* After the last row: opens the next file, or starts another epoch of a single file. */
 static int go_on(ferry_layer *layer, struct hdf5_data *s)
 {
     int next = (s->file + 1) % s->n_files;
@@ -319,7 +326,7 @@ static void pass_rows(struct hdf5_data *s, int64_t n)
     s->next += (uint64_t)n;
 }
 
-/* Passes the rows of other ranks. */
+/* Skips the rows of other ranks. */
 static int skip_rows(ferry_layer *layer, struct hdf5_data *s, int64_t n)
 {
     int64_t some;
@@ -337,7 +344,7 @@ static int skip_rows(ferry_layer *layer, struct hdf5_data *s, int64_t n)
     return err;
 }
 
-/* Rows that follow one another into row *at of the tops and further. */
+/* Reads consecutive rows into the tops from row *at on. */
 static int read_rows(ferry_layer *layer, struct hdf5_data *s, ferry_blob **tops, int64_t *at)
 {
     int64_t n, most = s->reader.ranks > 1 ? 1 : s->batch - *at;
@@ -375,7 +382,7 @@ static int read_batch(void *arg, struct ferry__batch *batch)
     return err;
 }
 
-/* ---- the layer ----------------------------------------------------------------------------------- */
+/* ---- the layer ------------------------------------------------------------------------------- */
 
 static int setup(ferry_layer *layer)
 {
@@ -387,8 +394,7 @@ static int setup(ferry_layer *layer)
     if (ferry_proto_value_count(ferry_layer_message(layer), "transform_param"))
         return ferry_proto_error(
             ferry_layer_message(layer), "transform_param", 0, FERRY_EFORMAT,
-            "layer \"%s\": HDF5Data does not transform data: there is to be no "
-            "transform_param",
+            "layer \"%s\": HDF5Data does not transform data: transform_param must not be set",
             ferry_layer_name(layer));
     s->batch = ferry_proto_integer(p, "batch_size", 0);
     if (s->batch < 1)
@@ -415,7 +421,7 @@ static int setup(ferry_layer *layer)
     if (!err)
         keep_shapes(s);
     s->next = s->reader.rank;
-    s->astray = s->next > 0; /* the first read goes there */
+    s->astray = s->next > 0; /* the first read seeks */
     return err;
 }
 

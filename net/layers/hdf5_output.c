@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * HDF5Output (hdf5_output_param): writes bottoms 0 and 1 to `file_name` as "data" and "label". Each
- * forward replaces the file, whole, where the net's options allow it. (Caffe: HDF5OutputLayer, which ends the program at the second
- * forward.)
+ * forward pass replaces the whole file, if the net's options allow it. (Caffe: HDF5OutputLayer,
+ * which ends the program in the second forward pass.)
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/layers/layers.h"
@@ -24,7 +24,7 @@ static int setup(ferry_layer *layer)
     char path[PATH_MAX];
 
     if (!file_of(layer)[0])
-        return ferry_layer_error(layer, FERRY_EFORMAT, "it names no file_name");
+        return ferry_layer_error(layer, FERRY_EFORMAT, "file_name is missing");
     return ferry_layer_output_path(layer, file_of(layer), path, sizeof path);
 }
 
@@ -35,11 +35,13 @@ static int reshape(ferry_layer *layer)
 
     if (ferry_blob_rank(data) < 1 || ferry_blob_rank(label) < 1 ||
         ferry_blob_dim(data, 0) != ferry_blob_dim(label, 0))
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottoms have not as many entries");
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "its bottoms differ in the number of "
+                                 "entries");
     return 0;
 }
 
-/* As Caffe's dataset: of four axes, those that the blob lacks are 1; one with more keeps its own. */
+/* Writes four axes like Caffe's dataset: missing axes are 1; a blob with more axes keeps them. */
 static int declare(ferry_io_writer *w, const char *name, const ferry_blob *b)
 {
     int64_t shape[FERRY_MAX_AXES] = { 1, 1, 1, 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * HingeLoss (hinge_loss_param): max(0, 1 − x) of the label's class, max(0, 1 + x) of the others, their
- * sum (norm: L1) or that of their squares (L2), divided by the number of entries. (Caffe:
+ * HingeLoss (hinge_loss_param): max(0, 1 − x) for the label's class, max(0, 1 + x) for the others,
+ * summed (norm: L1) or summed as squares (L2), divided by the number of entries. (Caffe:
  * HingeLossLayer.)
  */
 #include "net/layers/loss.h"
@@ -61,7 +61,7 @@ static int forward(ferry_layer *layer)
     return ferry__loss_store(layer, s->entries ? sum / (double)s->entries : 0);
 }
 
-/* How one value of a row that belongs to `class` changes the loss, before it is divided. */
+/* The derivative of the loss by one value of a row with label `class`, before the division. */
 static double slope(const struct hinge *s, double value, bool own)
 {
     double sign = own ? -1 : 1, over = 1 + sign * value;

@@ -9,7 +9,7 @@
 
 struct im2col {
     struct ferry__window window;
-    int axis; /* of the channels */
+    int axis; /* the channel axis */
 };
 
 static int setup(ferry_layer *layer)
@@ -23,7 +23,7 @@ static int setup(ferry_layer *layer)
         return err;
     if (rank - s->axis < 2)
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottom has 0 spatial axes; 1 at least fit");
+                                 "its bottom has no spatial axes; at least 1 is required");
     return ferry__window_read(layer, p, (uint32_t)(rank - s->axis - 1), &s->window);
 }
 
@@ -50,7 +50,7 @@ static int shape_top(ferry_layer *layer, const struct im2col *s, int64_t taps)
     return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
 }
 
-/* Axes before the channels as one, then the others. */
+/* The axes before the channels merged into one, then the others. */
 static ferry_operand images(const ferry_blob *b, const struct im2col *s)
 {
     int64_t shape[2 + FERRY_OP_SPATIAL];
@@ -107,7 +107,7 @@ static int reshape(ferry_layer *layer)
     if (taps < 0)
         return (int)taps;
     if (rank != s->axis + 1 + (int)s->window.axes)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, %d fit", rank,
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, not %d", rank,
                                  s->axis + 1 + (int)s->window.axes);
     err = shape_top(layer, s, taps);
     if (err)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ImageData (image_data_param, transform_param): pictures and their labels, batch_size of them a forward,
- * from the text file `source`: a path, a space and a number a line; behind the last one the first begins
- * again. Paths are those of root_folder, which is put before them, or else of the folder of the list.
- * new_height and new_width resize, is_color chooses three channels or one. rand_skip skips fewer lines than
- * it says, shuffle has them in another order in each round; both by the net's seed. Without a size of
- * their own pictures of a batch must be of one size, and the next batch may be of another. Empty lines are
- * passed over. data_param.prefetch batches are read ahead, as in Caffe. (Caffe: ImageDataLayer, whose
- * shuffled order is another one.)
+ * ImageData (image_data_param, transform_param): batch_size pictures with their labels in each
+ * forward pass, from the text file `source`, which has a path, a space and a number on each line;
+ * after the last line reading restarts at the first. root_folder is prefixed to the paths; without
+ * it, paths that do not exist are tried relative to the list's folder. new_height and new_width
+ * resize, is_color selects three channels or one. rand_skip skips a random number of lines below
+ * its value, and `shuffle` reorders the lines in each epoch; both by the net's seed. Without
+ * resizing, the pictures of a batch must have the same size; the next batch may have another one.
+ * Empty lines are ignored. data_param.prefetch batches are prefetched, as in Caffe. (Caffe:
+ * ImageDataLayer, whose shuffled order differs.)
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/layers/pictures.h"
@@ -28,10 +29,11 @@ struct line {
 
 struct image_data {
     struct ferry__pictures pictures;
-    char *source, *text; /* the list's path, and all of it, cut into lines */
+    char *source, *text; /* the list's path, and its text, split into lines */
     struct line *lines;
-    int64_t line_count, skip; /* the line with which it begins */
-    int64_t line, *order;     /* the next one's place, and which those of this round are */
+    int64_t line_count, skip; /* the first line to read */
+    int64_t line, *order;     /* the position of the next line, and the order of the lines in
+                               * this epoch */
     uint64_t round;
 };
 
@@ -40,14 +42,14 @@ static const ferry_proto *parameters(const ferry_layer *layer)
     return ferry_proto_message(ferry_layer_message(layer), "image_data_param", 0);
 }
 
-/* ---- the list ------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static int no_memory(const ferry_layer *layer)
 {
     return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its list");
 }
 
-/* Cuts "a path 7" in two, at its last space. */
+/* Splits "a path 7" at its last space. */
 static int read_line(const ferry_layer *layer, struct image_data *s, char *line, long long number)
 {
     size_t length = strlen(line);
@@ -63,7 +65,7 @@ static int read_line(const ferry_layer *layer, struct image_data *s, char *line,
     label = space ? strtol(space + 1, &end, 10) : 0;
     if (!space || *end || errno || label < INT32_MIN || label > INT32_MAX)
         return ferry_layer_error(layer, FERRY_EFORMAT,
-                                 "\"%.400s\", line %lld: no label behind \"%.200s\"", s->source,
+                                 "\"%.400s\", line %lld: no label after \"%.200s\"", s->source,
                                  number, line);
     *space = 0;
     s->lines[s->line_count++] = (struct line){ line, (int32_t)label };
@@ -90,7 +92,7 @@ static int read_lines(const ferry_layer *layer, struct image_data *s)
         err = read_line(layer, s, line, ++number);
     }
     if (!err && !s->line_count)
-        err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%.500s\" lists no picture", s->source);
+        err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%.500s\" lists no pictures", s->source);
     return err;
 }
 
@@ -103,7 +105,7 @@ static int read_list(const ferry_layer *layer, struct image_data *s)
     return err ? err : read_lines(layer, s);
 }
 
-/* The order of a round: that of the list, or another one. */
+/* The order of the lines in an epoch: the list's own, or shuffled. */
 static void order_lines(ferry_layer *layer, struct image_data *s)
 {
     int64_t i;
@@ -116,7 +118,7 @@ static void order_lines(ferry_layer *layer, struct image_data *s)
             s->order[i] = i;
 }
 
-/* ---- records -------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static int load(ferry_layer *layer, ferry_blob **out_picture, int32_t *out_label)
 {
@@ -166,7 +168,7 @@ static int seek(ferry_layer *layer, uint64_t record)
     return 0;
 }
 
-/* ---- the layer ------------------------------------------------------------------------------------ */
+/* ---- the layer ------------------------------------------------------------------------------- */
 
 static int skip(ferry_layer *layer, struct image_data *s)
 {
@@ -177,7 +179,7 @@ static int skip(ferry_layer *layer, struct image_data *s)
     s->skip = (int64_t)ferry_layer_random(layer, (uint64_t)most);
     if (s->skip >= s->line_count)
         return ferry_proto_error(parameters(layer), "rand_skip", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": to skip %lld of the %lld pictures of \"%.400s\"",
+                                 "layer \"%s\": skips %lld of the %lld pictures of \"%.400s\"",
                                  ferry_layer_name(layer), (long long)s->skip,
                                  (long long)s->line_count, s->source);
     return 0;
@@ -197,7 +199,7 @@ static int setup(ferry_layer *layer)
     if (!s->pictures.how.height != !s->pictures.how.width)
         return ferry_proto_error(
             p, s->pictures.how.height ? "new_height" : "new_width", 0, FERRY_EFORMAT,
-            "layer \"%s\": new_height and new_width are given together", ferry_layer_name(layer));
+            "layer \"%s\": new_height and new_width must be set together", ferry_layer_name(layer));
     err = ferry__pictures_setup(layer, p);
     if (!err)
         err = read_list(layer, s);

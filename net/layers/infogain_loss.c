@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * InfogainLoss (infogain_loss_param, loss_param): −Σ H[label][k] · log p[k], where p is the softmax of
- * bottom 0 along `axis` (1), no less than 1e−20, and H a matrix of classes × classes: bottom 2, or the
- * BlobProto in the file `source`. Ignored labels and the divisor as SoftmaxWithLoss. A second top gets
- * the softmax. (Caffe: InfogainLossLayer.)
+ * InfogainLoss (infogain_loss_param, loss_param): −Σ H[label][k] · log p[k], where p is the softmax
+ * of bottom 0 along `axis` (1), at least 1e−20, and H is a matrix of classes × classes: bottom 2,
+ * or the BlobProto in the file `source`. Ignored labels and the divisor are those of
+ * SoftmaxWithLoss. A second top gets the softmax. (Caffe: InfogainLossLayer.)
  */
 #include "net/layers/loss.h"
 
@@ -17,7 +17,7 @@
 
 struct infogain {
     struct ferry__loss loss;
-    ferry_blob *matrix; /* of the file; NULL: bottom 2 */
+    ferry_blob *matrix; /* from the file; NULL: bottom 2 */
 };
 
 static int read_matrix(ferry_layer *layer, const char *path, struct infogain *s)
@@ -30,7 +30,7 @@ static int read_matrix(ferry_layer *layer, const char *path, struct infogain *s)
         return err;
     err = ferry_io_next(io, &entry);
     if (!err && !entry)
-        err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%.400s\" holds no matrix", path);
+        err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%.400s\" does not contain a matrix", path);
     if (!err)
         err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, NULL, FERRY_UNSHAPED,
                                 &s->matrix);
@@ -62,7 +62,8 @@ static int setup(ferry_layer *layer)
         return 0;
     if (!ferry_proto_value_count(p, "source"))
         return ferry_proto_error(p, NULL, 0, FERRY_EFORMAT,
-                                 "layer \"%s\": its matrix is neither a third bottom nor a source",
+                                 "layer \"%s\": its matrix is missing: set a third bottom or a "
+                                 "source",
                                  ferry_layer_name(layer));
     return read_source(layer, p, s);
 }
@@ -92,15 +93,16 @@ static int reshape(ferry_layer *layer)
     if (!err)
         err = ferry__loss_around(layer, axis, &s->loss);
     if (!err && elements != s->loss.classes * s->loss.classes)
-        err =
-            ferry_layer_error(layer, FERRY_ESHAPE, "its matrix has %lld elements, for %lld classes",
-                              (long long)elements, (long long)s->loss.classes);
+        err = ferry_layer_error(layer, FERRY_ESHAPE,
+                                "its matrix has %lld elements, but there are "
+                                "%lld classes",
+                                (long long)elements, (long long)s->loss.classes);
     if (!err)
         err = ferry__loss_scalar(layer);
     return err ? err : ferry__loss_softmax(layer, axis);
 }
 
-/* −Σ row[k] · log p[k], the p `step` apart. */
+/* −Σ row[k] · log p[k]; the p are `step` elements apart. */
 static double lost(const float *row, const float *p, int64_t classes, int64_t step)
 {
     double sum = 0;
@@ -138,7 +140,7 @@ static int forward(ferry_layer *layer)
     return ferry__loss_store(layer, loss / ferry__loss_divisor(l, valid));
 }
 
-/* p times the row's sum, less the row, `step` apart. */
+/* p times the row's sum minus the row; elements are `step` apart. */
 static void fill_diff(const float *row, const float *p, int64_t classes, int64_t step, float *diff)
 {
     double sum = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * InnerProduct (inner_product_param): y = x·wᵀ + b over everything from `axis` (1) on. num_output,
- * bias_term, transpose: w is (K, N) in place of (N, K). (Caffe: InnerProductLayer.)
+ * InnerProduct (inner_product_param): y = x·wᵀ + b over all axes from `axis` (1) on. num_output,
+ * bias_term, transpose: w is (K, N) instead of (N, K). (Caffe: InnerProductLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -49,7 +49,10 @@ static int setup(ferry_layer *layer)
     return ferry_layer_declare_param(layer, &param);
 }
 
-/* The axes before `axis` as one; those behind it as they are where an operation can have as many. */
+/*
+ * The axes before `axis` merged into one; the axes from there on unchanged if the operation
+ * supports that many.
+ */
 static ferry_operand rows(const ferry_blob *b, const struct inner_product *s)
 {
     int64_t shape[FERRY_OP_AXES];
@@ -118,11 +121,11 @@ static int reshape(ferry_layer *layer)
 
     if (rank <= s->axis)
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottom has %d axes, it was made for more", rank);
+                                 "its bottom has %d axes, the layer was set up for more", rank);
     inputs = ferry_blob_element_count_range(bottom, s->axis, rank);
     if (inputs != s->inputs)
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottom has %lld elements an item, its weights are for %lld",
+                                 "its bottom has %lld elements per item, its weights are for %lld",
                                  (long long)inputs, (long long)s->inputs);
     for (i = 0; i < s->axis; i++)
         shape[i] = ferry_blob_dim(bottom, i);

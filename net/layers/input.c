@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Input (input_param): tops that the program fills; a shape for each, or one for all. Without a shape a
- * top has no elements until it is reshaped. (Caffe: InputLayer.)
+ * Input (input_param): tops that the program fills; one shape for each, or one for all. Without a
+ * shape a top has no elements until it is reshaped. (Caffe: InputLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -16,7 +16,7 @@ static int shape_top(ferry_layer *layer, const ferry_proto *p, int top)
     n = ferry_proto_value_count(shape, "dim");
     if (n > 32)
         return ferry_proto_error(shape, "dim", 0, FERRY_ESHAPE,
-                                 "layer \"%s\": %lld axes, 32 are the most",
+                                 "layer \"%s\": %lld axes, the limit is 32",
                                  ferry_layer_name(layer), (long long)n);
     for (i = 0; i < n; i++)
         dims[i] = ferry_proto_integer(shape, "dim", i);
@@ -32,14 +32,14 @@ static int setup(ferry_layer *layer)
     if (shapes > 1 && shapes != ferry_layer_top_count(layer))
         return ferry_proto_error(
             p, "shape", 0, FERRY_EFORMAT,
-            "layer \"%s\": %lld shapes for %d tops; one, or one for each, fits",
+            "layer \"%s\": %lld shapes for %d tops; give one for all or one for each",
             ferry_layer_name(layer), (long long)shapes, ferry_layer_top_count(layer));
     for (i = 0; !err && shapes && i < ferry_layer_top_count(layer); i++)
         err = shape_top(layer, p, i);
     return err;
 }
 
-/* The program's shapes stay as they are. */
+/* Keeps the shapes that the program has set. */
 static int reshape(ferry_layer *layer)
 {
     (void)layer;

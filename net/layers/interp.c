@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interp (interp_param) of DeepLab's fork: bilinear, corner on corner, from the bottom (less what
- * pad_beg and pad_end, which are negative, cut off) to height × width, or to what shrink_factor and
- * then zoom_factor make of it. (DeepLab: InterpLayer.)
+ * Interp (interp_param) of DeepLab's fork: bilinear interpolation with aligned corners, from the
+ * bottom (cropped by pad_beg and pad_end, which are negative) to height × width, or to the size
+ * that results from shrink_factor and then zoom_factor. (DeepLab: InterpLayer.)
  */
 #include "net/layers/layers.h"
 
 #include <ferry/status.h>
 
-/* What is made of `in` elements of an axis. */
+/* The output size of an axis of `in` elements. */
 static int64_t made_of(const ferry_proto *p, const char *size, int64_t in)
 {
     int64_t shrink = ferry_proto_integer(p, "shrink_factor", 0);
@@ -59,11 +59,11 @@ static int reshape(ferry_layer *layer)
     int err;
 
     if (ferry_blob_rank(bottom) != 4)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 4 fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, not 4",
                                  ferry_blob_rank(bottom));
     if (first > 0 || last > 0)
         return ferry_proto_error(p, first > 0 ? "pad_beg" : "pad_end", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": pads of %lld and %lld; only cutting is possible",
+                                 "layer \"%s\": pads of %lld and %lld; pads must not be positive",
                                  ferry_layer_name(layer), (long long)first, (long long)last);
     shape[0] = ferry_blob_dim(bottom, 0);
     shape[1] = ferry_blob_dim(bottom, 1);
@@ -72,7 +72,9 @@ static int reshape(ferry_layer *layer)
     shape[2] = made_of(p, "height", h);
     shape[3] = made_of(p, "width", w);
     if (h < 1 || w < 1 || shape[2] < 1 || shape[3] < 1)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "%lld × %lld cannot be made of %lld × %lld",
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "cannot interpolate to %lld × %lld from %lld "
+                                 "× %lld",
                                  (long long)shape[2], (long long)shape[3], (long long)h,
                                  (long long)w);
     err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, 4, NULL);

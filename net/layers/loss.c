@@ -62,7 +62,7 @@ bool ferry__loss_counts(const struct ferry__loss *loss, float label)
 int ferry__loss_class(const ferry_layer *layer, float label, int64_t classes, int64_t *out)
 {
     if (!(label > -1) || !(label < (float)classes))
-        return ferry_layer_error(layer, FERRY_EINVAL, "a label is %g; there are %lld classes",
+        return ferry_layer_error(layer, FERRY_EINVAL, "a label is %g, there are %lld classes",
                                  (double)label, (long long)classes);
     *out = (int64_t)label;
     return 0;

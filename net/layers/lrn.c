@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LRN (lrn_param): x / (k + alpha/n · Σ x²)^beta over local_size channels (ACROSS_CHANNELS), or x / (1 +
- * alpha/n² · Σ x²)^beta over a square (WITHIN_CHANNEL, which knows no k). (Caffe: LRNLayer.)
+ * LRN (lrn_param): x / (k + alpha/n · Σ x²)^beta over local_size channels (ACROSS_CHANNELS), or x /
+ * (1 + alpha/n² · Σ x²)^beta over a square (WITHIN_CHANNEL, which ignores k). (Caffe: LRNLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Of the layer's own blobs. */
+/* The layer's scratch blobs. */
 enum { SCALE, RESULT };
 
 /* The scale of each element is kept for backward. */
@@ -39,7 +39,7 @@ static int reshape(ferry_layer *layer)
     if (err)
         return err;
     if (ferry_blob_rank(bottom) != 4)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 4 fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, not 4",
                                  ferry_blob_rank(bottom));
     ferry_op_desc_init(&op, FERRY_OP_LRN);
     op.params.lrn.region = strcmp(ferry_proto_enum(p, "norm_region", 0), "WITHIN_CHANNEL")

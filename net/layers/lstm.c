@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LSTM (recurrent_param): gates i, f, o, g of W·x + b (+ W'·x_static) + U·(cont·h); c = cont·σ(f)·c +
- * σ(i)·tanh g; h = σ(o)·tanh c, step by step over axis 0. Parameters: W, b, W' where there is an
- * x_static, U. h and c of the last step are those before the next forward's first one, which its cont
- * may cut; with expose_hidden they are tops and bottoms instead. (Caffe: LSTMLayer.)
+ * LSTM (recurrent_param): gates i, f, o, g of W·x + b (+ W'·x_static) + U·(cont·h); c = cont·σ(f)·c
+ * + σ(i)·tanh g; h = σ(o)·tanh c, step by step along axis 0. Parameters: W, b, W' with an x_static,
+ * U. h and c of the last step are the initial state of the next forward pass, where cont can reset
+ * them; with expose_hidden they are tops and bottoms instead. (Caffe: LSTMLayer.)
  */
 #include "net/layers/recurrent.h"
 
@@ -37,7 +37,10 @@ static int forward(ferry_layer *layer)
     return ferry__recurrent_end(layer, &run);
 }
 
-/* The gates' gradients at step t of stream n; those of h and c before it are carried on. */
+/*
+ * The gates' gradients at step t of stream n; updates the carried gradients of the previous h and
+ * c.
+ */
 static void step_back(const struct ferry__recurrent_back *back, int64_t t, int64_t n)
 {
     int64_t d = back->s->outputs, before = (t * back->s->streams + n) * d, k;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LSTMUnit: one step of an LSTM's cells. Bottoms: c before (1 × N × D), sums of the gates i, f, o, g
- * (1 × N × 4D), cont (1 × N). Tops: c, h. (Caffe: LSTMUnitLayer.)
+ * LSTMUnit: one step of an LSTM's cells. Bottoms: the previous c (1 × N × D), sums of the gates i,
+ * f, o, g (1 × N × 4D), cont (1 × N). Tops: c, h. (Caffe: LSTMUnitLayer.)
  */
 #include "net/layers/recurrent.h"
 
@@ -18,8 +18,8 @@ static int reshape(ferry_layer *layer)
         ferry_blob_element_count(ferry_layer_bottom_at(layer, 2)) != ferry_blob_dim(c, 1))
         return ferry_layer_error(
             layer, FERRY_ESHAPE,
-            "its bottoms have %lld, %lld and %lld elements; 1 × N × D, "
-            "1 × N × 4D and 1 × N fit",
+            "its bottoms have %lld, %lld and %lld elements; 1 × N × D, 1 × N × 4D and 1 × N are "
+            "required",
             (long long)ferry_blob_element_count(c), (long long)ferry_blob_element_count(x),
             (long long)ferry_blob_element_count(ferry_layer_bottom_at(layer, 2)));
     for (i = 0; !err && i < 2; i++)
@@ -44,7 +44,7 @@ static int forward(ferry_layer *layer)
     return 0;
 }
 
-/* Both gradients, also of what wants none, whose diff nobody reads then. */
+/* Writes both gradients, even if only one is needed: the other diff is then unused. */
 static int backward(ferry_layer *layer)
 {
     ferry_blob *bottom = ferry_layer_bottom_at(layer, 0), *sums = ferry_layer_bottom_at(layer, 1);

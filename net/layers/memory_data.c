@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * MemoryData (memory_data_param): batch_size × channels × height × width values and batch_size labels that
- * the program fills before a forward, as it fills what an Input makes: both tops are inputs of the net. Of
- * a picture ferry_image_transform makes item i of the first. Another number of items is another shape of both.
- * A transform_param is the program's to apply, and warned of. (Caffe: MemoryDataLayer, whose Reset and
- * AddMatVector are that.)
+ * MemoryData (memory_data_param): batch_size × channels × height × width values and batch_size
+ * labels that the program fills before a forward pass, like the tops of an Input: both tops are
+ * inputs of the net. ferry_image_transform converts a picture into item i of the first. To change
+ * the number of items, reshape both. The program has to apply the transform_param itself; a warning
+ * reports one. (Caffe: MemoryDataLayer with Reset and AddMatVector.)
  */
 #include "net/layers/layers.h"
 
@@ -22,20 +22,20 @@ static int setup(ferry_layer *layer)
         shape[i] = ferry_proto_integer(p, sides[i], 0);
         if (shape[i] < 1)
             return ferry_proto_error(p, sides[i], 0, FERRY_EFORMAT,
-                                     "layer \"%s\": batch_size, channels, height and width are to "
-                                     "be positive",
+                                     "layer \"%s\": batch_size, channels, height and width must be "
+                                     "positive",
                                      ferry_layer_name(layer));
     }
     if (ferry_proto_value_count(message, "transform_param"))
         ferry_log_write(FERRY_LOG_WARN,
-                        "ferry: layer \"%s\": what the program writes is not transformed; "
-                        "ferry_image_transform does that",
+                        "ferry: layer \"%s\": values that the program writes are not transformed; "
+                        "ferry_image_transform transforms a picture",
                         ferry_layer_name(layer));
     err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, 4, NULL);
     return err ? err : ferry_blob_reshape(ferry_layer_top_at(layer, 1), shape, 1, NULL);
 }
 
-/* The program's shapes stay as they are. */
+/* Keeps the shapes that the program has set. */
 static int reshape(ferry_layer *layer)
 {
     (void)layer;

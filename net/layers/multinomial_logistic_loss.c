@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * MultinomialLogisticLoss: −log of bottom 0, probabilities that are no less than 1e−20, at the label,
- * on average over the entries. (Caffe: MultinomialLogisticLossLayer.)
+ * MultinomialLogisticLoss: −log of bottom 0, probabilities clamped to at least 1e−20, at the label,
+ * averaged over the entries. (Caffe: MultinomialLogisticLossLayer.)
  */
 #include "net/layers/loss.h"
 
@@ -12,7 +12,7 @@
 
 #define LEAST 1e-20
 
-/* What is no number stays one. */
+/* A NaN stays a NaN. */
 static double at_least(double p)
 {
     return p < LEAST ? LEAST : p;

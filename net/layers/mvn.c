@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * MVN (mvn_param): each plane (with across_channels each image) less its mean, and with
- * normalize_variance divided by √variance + eps; eps is outside the root. (Caffe: MVNLayer.)
+ * MVN (mvn_param): each plane (with across_channels each image) minus its mean, and with
+ * normalize_variance divided by √variance + eps; eps is outside of the root. (Caffe: MVNLayer.)
  */
 #include "net/layers/layers.h"
 
 #include <ferry/status.h>
 
-/* Of the layer's own blobs. */
+/* The layer's scratch blobs. */
 enum { MEAN, VARIANCE, SPREAD, RESULT };
 
 static int emit_moments(ferry_layer *layer, ferry_operand x, ferry_operand o)
@@ -51,7 +51,7 @@ static int emit_backward(ferry_layer *layer, bool normalize, ferry_operand x, fe
                             (struct ferry__term){ x, ferry__diff(ferry__of_bottom(0)) });
 }
 
-/* The bottom's shape, of four axes at least. */
+/* The bottom's shape, extended to at least four axes. */
 static int shape_top(ferry_layer *layer, const ferry_blob *bottom)
 {
     int64_t shape[4] = { 1, 1, 1, 1 };
@@ -71,7 +71,7 @@ static int reshape(ferry_layer *layer)
     bool normalize = ferry_proto_boolean(p, "normalize_variance", 0);
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     int rank = ferry_blob_rank(bottom), i, err = shape_top(layer, bottom);
-    int split = across ? 1 : 2; /* the axes before it count the rows */
+    int split = across ? 1 : 2; /* the axes before it are the rows */
     ferry_layer_operand in[3], out[1];
     int64_t rows;
     ferry_operand x, o;

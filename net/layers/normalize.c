@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Normalize (norm_param): each place (with across_spatial each image) divided by √(eps + Σ x²), times a
- * scale for each channel (channel_shared: one for all). (weiliu89's SSD: NormalizeLayer, whose eps is
- * inside the root.)
+ * Normalize (norm_param): each position (with across_spatial each image) divided by √(eps + Σ x²),
+ * times a scale for each channel (channel_shared: one for all). (weiliu89's SSD: NormalizeLayer,
+ * whose eps is inside the root.)
  */
 #include "net/layers/layers.h"
 
@@ -21,7 +21,9 @@ static int setup(ferry_layer *layer)
     ferry_layer_param param = { .struct_size = sizeof param, .rank = 1, .shape = &channels };
 
     if (ferry_blob_rank(bottom) < 2)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, at least 2 fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "its bottom has %d axes, at least 2 are "
+                                 "required",
                                  ferry_blob_rank(bottom));
     channels = ferry_blob_dim(bottom, 1);
     if (ferry_proto_boolean(p, "channel_shared", 0))
@@ -33,7 +35,7 @@ static int setup(ferry_layer *layer)
     return ferry_layer_declare_param(layer, &param);
 }
 
-/* Σ x² of each place or image into scratch 0, then (Σ + eps)^−½ in place. */
+/* Emits Σ x² of each position or image into scratch 0, then (Σ + eps)^−½ in place. */
 static int emit_norm(ferry_layer *layer, ferry_operand x, ferry_operand norm, uint32_t axes,
                      double eps)
 {

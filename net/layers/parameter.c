@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parameter (parameter_param): a top that is a blob of parameters, of the given shape. (Caffe:
+ * Parameter (parameter_param): a top that shares a parameter of the given shape. (Caffe:
  * ParameterLayer.)
  */
 #include "net/layers/layers.h"
@@ -16,7 +16,7 @@ static int setup(ferry_layer *layer)
 
     if (n > FERRY_MAX_AXES)
         return ferry_proto_error(shape, "dim", 0, FERRY_ESHAPE,
-                                 "layer \"%s\": %lld axes, %d are the most",
+                                 "layer \"%s\": %lld axes, the limit is %d",
                                  ferry_layer_name(layer), (long long)n, FERRY_MAX_AXES);
     for (i = 0; i < n; i++)
         dims[i] = ferry_proto_integer(shape, "dim", i);

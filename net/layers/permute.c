@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Permute (permute_param): the axes in another order; those that `order` does not name follow as they
- * are. An order that changes nothing is its bottom. (weiliu89's SSD: PermuteLayer.)
+ * Permute (permute_param): reorders the axes; those that `order` omits follow in their own order.
+ * If the order is unchanged the top shares the bottom. (weiliu89's SSD: PermuteLayer.)
  */
 #include "net/layers/layers.h"
 
 #include <ferry/status.h>
 
-/* The bottom's axis that becomes each of the top's. */
+/* The bottom's axis for each axis of the top. */
 static int read_order(ferry_layer *layer, const ferry_proto *p, int *order, bool *out_same)
 {
     int rank = ferry_blob_rank(ferry_layer_bottom_at(layer, 0)), n = 0, i;
@@ -19,7 +19,8 @@ static int read_order(ferry_layer *layer, const ferry_proto *p, int *order, bool
 
         if (axis < 0 || axis >= rank || seen >> axis & 1)
             return ferry_proto_error(p, "order", i, FERRY_ESHAPE,
-                                     "layer \"%s\": axis %lld twice, or of a bottom with %d axes",
+                                     "layer \"%s\": axis %lld occurs twice or is not one of the "
+                                     "bottom's %d axes",
                                      ferry_layer_name(layer), (long long)axis, rank);
         seen |= UINT64_C(1) << axis;
         order[n++] = (int)axis;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- transform_param ------------------------------------------------------------------------------ */
+/* ---- transform_param ------------------------------------------------------------------------- */
 
 static int read_mean(ferry_layer *layer, const char *path, ferry_blob *mean)
 {
@@ -65,7 +65,8 @@ int ferry__mean_read(ferry_layer *layer, ferry_blob **out)
         return 0;
     if (file && values)
         return ferry_proto_error(p, "mean_value", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": a mean_file and a mean_value; one of them fits",
+                                 "layer \"%s\": a mean_file and a mean_value; only one of them may "
+                                 "be set",
                                  ferry_layer_name(layer));
     err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, NULL, FERRY_UNSHAPED, out);
     if (!err)
@@ -73,9 +74,9 @@ int ferry__mean_read(ferry_layer *layer, ferry_blob **out)
     return err;
 }
 
-/* ---- batches -------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
-/* Adds the record to the message of what did not fit. */
+/* Appends the record to the error message. */
 static int record_failed(ferry_layer *layer, int err)
 {
     const struct ferry__pictures *s = ferry_layer_state(layer);
@@ -88,13 +89,13 @@ static int record_failed(ferry_layer *layer, int err)
     return ferry_layer_error(layer, err, "%.500s: %s", s->record, why);
 }
 
-/* Rows, or columns, of a picture once it is resized. */
+/* Rows, or columns, of a picture after resizing. */
 static int64_t resized(int64_t asked, const ferry_blob *picture, int axis)
 {
     return asked ? asked : ferry_blob_dim(picture, axis);
 }
 
-/* The shape of a batch of which this is a picture. `labels` may be NULL. */
+/* The shape of a batch that begins with this picture. `labels` may be NULL. */
 static int shape(ferry_layer *layer, const ferry_blob *picture, ferry_blob *data,
                  ferry_blob *labels)
 {
@@ -105,8 +106,8 @@ static int shape(ferry_layer *layer, const ferry_blob *picture, ferry_blob *data
 
     if (crop > h || crop > w)
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "%.500s: a crop_size of %lld from %lld x %lld", s->record,
-                                 (long long)crop, (long long)h, (long long)w);
+                                 "%.500s: a crop_size of %lld for a picture of %lld x %lld",
+                                 s->record, (long long)crop, (long long)h, (long long)w);
     err = ferry_blob_reshape4(data, s->batch, ferry_blob_dim(picture, 0), crop ? crop : h,
                               crop ? crop : w);
     return err || !labels ? err : ferry_blob_reshape(labels, &s->batch, 1, NULL);
@@ -138,7 +139,7 @@ static int put_label(ferry_blob *blob, int64_t item, int32_t label)
     return labels || !blob ? 0 : ferry_last_error_code();
 }
 
-/* To the next record of this rank's. */
+/* Moves to the next record of this rank. */
 static int go_on(ferry_layer *layer)
 {
     struct ferry__pictures *s = ferry_layer_state(layer);
@@ -192,7 +193,7 @@ static int read_batch(void *arg, struct ferry__batch *batch)
     return err;
 }
 
-/* ---- setup ---------------------------------------------------------------------------------------- */
+/* ---- setup ----------------------------------------------------------------------------------- */
 
 int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p)
 {
@@ -209,8 +210,7 @@ int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p)
     s->how.struct_size = sizeof s->how;
     s->how.scale = ferry_proto_real(t, "scale", 0);
     if (s->how.scale == 0)
-        return ferry_proto_error(t, "scale", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": a scale of 0 leaves nothing",
+        return ferry_proto_error(t, "scale", 0, FERRY_EFORMAT, "layer \"%s\": the scale is 0",
                                  ferry_layer_name(layer));
     s->how.crop_height = s->how.crop_width = ferry_proto_integer(t, "crop_size", 0);
     s->mirror = ferry_proto_boolean(t, "mirror", 0) != 0;
@@ -219,7 +219,7 @@ int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p)
     if (!err)
         err = ferry__reader_setup(layer, &s->reader, read_batch);
     s->next = s->reader.rank;
-    s->astray = s->next > 0; /* the first read goes there */
+    s->astray = s->next > 0; /* the first read seeks */
     if (!err)
         err = ferry_blob_create(dev, FERRY_U8, NULL, FERRY_UNSHAPED, &s->bytes);
     return err ? err : ferry_blob_create(dev, FERRY_F32, NULL, FERRY_UNSHAPED, &s->floats);
@@ -235,7 +235,7 @@ void ferry__pictures_end(ferry_layer *layer)
     ferry_blob_destroy(s->floats);
 }
 
-/* ---- passes --------------------------------------------------------------------------------------- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 int ferry__pictures_reshape(ferry_layer *layer)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pooling (pooling_param): MAX or AVE over a window on the last two of four axes; kernel_size, stride,
- * pad, global_pooling, round_mode (CEIL). With padding the last window is dropped where it would begin
- * in it. A second top gets the mask of MAX. The divisor of AVE counts padding, that of AVE_EXC_PAD does
- * not. A stride larger than the kernel may leave the last window without an element: MAX of none is
- * −FLT_MAX, its mask −1; AVE of none is NaN where it begins right behind the image, else 0, since Caffe
- * divides by how far it goes on. STOCHASTIC is not offered. (Caffe: PoolingLayer. `ceil_mode: false` of
- * forks is round_mode: FLOOR; AVE_EXC_PAD is a fork's too.)
+ * Pooling (pooling_param): MAX or AVE over a window on the last two of four axes; kernel_size,
+ * stride, pad, global_pooling, round_mode (CEIL). With padding the last window is dropped if it
+ * would begin in the padding after the image. A second top gets the mask of MAX. The divisor of AVE
+ * includes padding, that of AVE_EXC_PAD does not. With a stride larger than the kernel the last
+ * window may be empty: MAX then gives −FLT_MAX with mask −1; AVE gives NaN if the window begins
+ * directly after the image, otherwise 0, since Caffe divides by the window's clipped length.
+ * STOCHASTIC is not supported. (Caffe: PoolingLayer. `ceil_mode: false` of forks is round_mode:
+ * FLOOR; AVE_EXC_PAD is from a fork too.)
  */
 #include "net/layers/layers.h"
 
@@ -19,7 +20,7 @@ struct pooling {
     bool global, average, unpadded, floor;
 };
 
-/* NAME_h and NAME_w, or NAME (kernel_size for the kernel) for both, or the default. */
+/* Reads NAME_h and NAME_w, or NAME (kernel_size for the kernel) for both, or the default. */
 static void pair(const ferry_proto *p, const char *both, const char *h, const char *w, int64_t *out)
 {
     bool split = ferry_proto_value_count(p, h) || ferry_proto_value_count(p, w);
@@ -66,7 +67,7 @@ static int setup(ferry_layer *layer)
                (ferry_proto_value_count(p, "ceil_mode") && !ferry_proto_boolean(p, "ceil_mode", 0));
     if (!s->average && strcmp(method, "MAX"))
         return ferry_proto_error(p, "pool", 0, FERRY_EUNSUPPORTED,
-                                 "layer \"%s\": %s pooling is random; MAX and AVE are offered",
+                                 "layer \"%s\": %s pooling is random; MAX and AVE are supported",
                                  ferry_layer_name(layer), method);
     if (s->average && ferry_layer_top_count(layer) > 1)
         return ferry_layer_error(layer, FERRY_EFORMAT, "only MAX has a mask for a second top");
@@ -74,7 +75,7 @@ static int setup(ferry_layer *layer)
         (ferry_proto_value_count(p, "kernel_size") || ferry_proto_value_count(p, "kernel_h") ||
          ferry_proto_value_count(p, "kernel_w")))
         return ferry_proto_error(p, "global_pooling", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": global pooling and a kernel",
+                                 "layer \"%s\": global pooling excludes a kernel",
                                  ferry_layer_name(layer));
     pair(p, "kernel_size", "kernel_h", "kernel_w", s->window.kernel);
     pair(p, "stride", "stride_h", "stride_w", s->window.stride);
@@ -82,21 +83,22 @@ static int setup(ferry_layer *layer)
     return window_fits(layer, s, p);
 }
 
-/* How many windows there are along an axis of `in` elements. */
+/* The number of windows along an axis of `in` elements. */
 static int64_t windows(const struct pooling *s, int i, int64_t in)
 {
     int64_t room = in + 2 * s->window.pad[i] - s->window.kernel[i];
     int64_t stride = s->window.stride[i], out;
 
     if (room < 0)
-        return s->floor ? 0 : room / stride + 1; /* C cuts towards 0: up */
+        return s->floor ? 0 : room / stride + 1; /* integer division rounds towards 0, which
+                                                  * rounds up here */
     out = (s->floor ? room / stride : (room + stride - 1) / stride) + 1;
     if ((s->window.pad[0] || s->window.pad[1]) && (out - 1) * stride >= in + s->window.pad[i])
         out--;
     return out;
 }
 
-/* Backward of MAX asks the mask who got through: that of the second top, or one of the layer's own. */
+/* Backward of MAX uses the mask: that of the second top, or a scratch blob. */
 static ferry_layer_operand mask_of(const ferry_layer *layer)
 {
     return ferry_layer_top_count(layer) > 1 ? ferry__of_top(1) : ferry__of_scratch(0);
@@ -120,8 +122,8 @@ static int emit_backward(ferry_layer *layer, const ferry_op_desc *op)
 }
 
 /*
- * How much has to lie behind the end of an axis for its last window to begin in it, where that begins
- * behind both the image and its padding: Caffe drops it only where there is padding. 0: nothing.
+ * The padding after an axis that makes the last window begin inside, if it begins after both image
+ * and padding: Caffe drops such a window only if there is padding. 0: not needed.
  */
 static int64_t beyond_the_end(const ferry_layer *layer, const struct pooling *s, int i)
 {
@@ -132,7 +134,7 @@ static int64_t beyond_the_end(const ferry_layer *layer, const struct pooling *s,
     return begin >= in + s->window.pad[i] ? begin - in + 1 : 0;
 }
 
-/* The last windows along an axis that begin right behind the image: what is in them by what there is. */
+/* Emits the values of the last windows along an axis that begin directly after the image. */
 static int emit_nothing(ferry_layer *layer, const struct pooling *s, int i)
 {
     ferry_operand last = ferry__whole(layer, ferry__of_top(0));
@@ -170,7 +172,7 @@ static int emit(ferry_layer *layer, const struct pooling *s)
         int64_t beyond = beyond_the_end(layer, s, i);
 
         op.params.window.pad_end[i] = beyond > 0 ? beyond : s->window.pad[i];
-        if (beyond > 0) /* then nothing is padded, and what is counted is what there is */
+        if (beyond > 0) /* then there is no padding, and counting it or not makes no difference */
             op.params.pool.divisor = FERRY_POOL_DIVISOR_VALID;
     }
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
@@ -195,7 +197,7 @@ static int reshape(ferry_layer *layer)
     int i, err = 0;
 
     if (ferry_blob_rank(bottom) != 4)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 4 fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, not 4",
                                  ferry_blob_rank(bottom));
     for (i = 0; i < 4; i++) {
         shape[i] = ferry_blob_dim(bottom, i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PReLU (prelu_param): x where it is positive, else slope · x, with a slope for each channel, or one
- * for all (channel_shared). (Caffe: PReLULayer.)
+ * PReLU (prelu_param): x if it is positive, otherwise slope · x, with one slope for each channel,
+ * or one for all (channel_shared). (Caffe: PReLULayer.)
  */
 #include "net/layers/layers.h"
 
@@ -16,7 +16,9 @@ static int setup(ferry_layer *layer)
     ferry_layer_param param = { .struct_size = sizeof param, .shape = &channels };
 
     if (ferry_blob_rank(bottom) < 2)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, at least 2 fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "its bottom has %d axes, at least 2 are "
+                                 "required",
                                  ferry_blob_rank(bottom));
     channels = ferry_blob_dim(bottom, 1);
     param.rank = shared ? 0 : 1;
@@ -27,7 +29,7 @@ static int setup(ferry_layer *layer)
     return ferry_layer_declare_param(layer, &param);
 }
 
-/* The slopes' gradients first: in place, what is left of dy is dx. */
+/* The slopes' gradients come first: in place, dx overwrites dy. */
 static int emit_backward(ferry_layer *layer, struct ferry__term x, struct ferry__term u)
 {
     struct ferry__term dy = { x.o, ferry__diff(ferry__of_top(0)) };

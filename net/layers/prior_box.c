@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PriorBox (prior_box_param): boxes around each place of bottom 0, as parts of bottom 1's image:
- * channel 0 has xmin, ymin, xmax, ymax of each, channel 1 the variances. For each min_size a square of
- * it, one of √(min · max), and one for each other aspect_ratio (with flip its inverse too). Sizes are
- * cut to integers. (weiliu89's SSD: PriorBoxLayer.)
+ * PriorBox (prior_box_param): boxes around each position of bottom 0, relative to the size of
+ * bottom 1's image: channel 0 has xmin, ymin, xmax, ymax of each box, channel 1 the variances. Each
+ * min_size has a square of that size, one of √(min · max), and a box for each other aspect_ratio
+ * (with flip also its inverse). Sizes are truncated to integers. (weiliu89's SSD: PriorBoxLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -15,11 +15,11 @@
 #define MOST_RATIOS 64
 
 struct priors {
-    double ratios[MOST_RATIOS]; /* 1 first */
+    double ratios[MOST_RATIOS]; /* the first is 1 */
     int n_ratios, n_min, n_max;
     bool clip;
-    double step_w, step_h, offset; /* 0: from the image */
-    int64_t image_w, image_h;      /* 0: bottom 1's */
+    double step_w, step_h, offset; /* 0: computed from the image */
+    int64_t image_w, image_h;      /* 0: the size of bottom 1 */
 };
 
 static const ferry_proto *parameters(const ferry_layer *layer)
@@ -77,11 +77,11 @@ static int read_sizes(ferry_layer *layer, struct priors *s, const ferry_proto *p
             (s->n_max &&
              !(ferry_proto_real(p, "max_size", i) > ferry_proto_real(p, "min_size", i))))
             return ferry_proto_error(p, "min_size", i, FERRY_EFORMAT,
-                                     "layer \"%s\": 0 < min_size < max_size",
+                                     "layer \"%s\": 0 < min_size < max_size is required",
                                      ferry_layer_name(layer));
     if (variances > 1 && variances != 4)
         return ferry_proto_error(p, "variance", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": %lld variances, 1 or 4 fit",
+                                 "layer \"%s\": %lld variances, give 1 or 4",
                                  ferry_layer_name(layer), (long long)variances);
     return 0;
 }
@@ -119,14 +119,14 @@ static int reshape(ferry_layer *layer)
     int64_t shape[3] = { 1, 2, 0 };
 
     if (ferry_blob_rank(places) != 4 || ferry_blob_rank(ferry_layer_bottom_at(layer, 1)) != 4)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottoms have %d and %d axes, 4 fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottoms have %d and %d axes, not 4",
                                  ferry_blob_rank(places),
                                  ferry_blob_rank(ferry_layer_bottom_at(layer, 1)));
     shape[2] = ferry_blob_dim(places, 2) * ferry_blob_dim(places, 3) * boxes_of(s) * 4;
     return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, 3, NULL);
 }
 
-/* What the boxes of one place are put around. */
+/* The centre of the boxes of one position. */
 struct place {
     double x, y, image_w, image_h;
     float *next;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proposal (proposal_param): regions of interest from scores (1 × 2A × H × W, the second half those of
- * objects), deltas (1 × 4A × H × W) and the image (height, width, scale). Anchors of base_size with each
- * ratio and scale stand feat_stride apart; deltas move and stretch them; they are cut to the image;
- * those below min_size · scale go; the pre_nms_topn best go through non-maximum suppression by
- * nms_thresh. Top 0: post_nms_topn rows of 0, x1, y1, x2, y2, those behind the last region being 0; top
- * 1: their scores. (Faster R-CNN: its proposal layer, whose top has as many rows as there are regions.)
+ * Proposal (proposal_param): regions of interest from scores (1 × 2A × H × W, objects in the second
+ * half), deltas (1 × 4A × H × W) and the image (height, width, scale). Anchors of base_size with
+ * each ratio and scale are feat_stride apart; deltas shift and scale them; they are clipped to the
+ * image; those below min_size · scale are dropped; the pre_nms_topn best enter non-maximum
+ * suppression with nms_thresh. Top 0: post_nms_topn rows of 0, x1, y1, x2, y2, zeros after the last
+ * region; top 1: their scores. (Faster R-CNN: its proposal layer, whose top has as many rows as
+ * there are regions.)
  */
 #include "net/layers/layers.h"
 
@@ -17,7 +18,7 @@
 
 struct region {
     float at[4], score;
-    int64_t order; /* of equal scores the first anchor comes first */
+    int64_t order; /* among equal scores the first anchor comes first */
 };
 
 struct proposal {
@@ -81,7 +82,7 @@ static int reshape(ferry_layer *layer)
     return err;
 }
 
-/* Value `i` of a field, or the usual one. */
+/* Value `i` of a field, or its default. */
 static double value_of(const ferry_layer *layer, const char *field, int64_t i, const double *usual)
 {
     return ferry_proto_value_count(parameters(layer), field)
@@ -89,7 +90,7 @@ static double value_of(const ferry_layer *layer, const char *field, int64_t i, c
                : usual[i];
 }
 
-/* Width and height of anchor `a`: ratios one after another, each with all scales. */
+/* Width and height of anchor `a`: the scales vary fastest. */
 static void anchor_of(const ferry_layer *layer, const struct proposal *s, int64_t a, double *w,
                       double *h)
 {
@@ -107,7 +108,7 @@ static float limited(double x, double most)
     return (float)(x < 0 ? 0 : x > most ? most : x);
 }
 
-/* The anchor of size w × h around (x, y), moved and stretched by d, cut to the image. */
+/* The anchor of size w × h around (x, y), shifted and scaled by d and clipped to the image. */
 static void place(double x, double y, double w, double h, const float *d, int64_t step,
                   const float *image, float out[4])
 {
@@ -120,7 +121,7 @@ static void place(double x, double y, double w, double h, const float *d, int64_
     out[3] = limited(cy + half_h, image[0] - 1);
 }
 
-/* All regions that are large enough. */
+/* Collects the regions that are large enough. */
 static int64_t gather(const ferry_layer *layer, const struct proposal *s, const float *scores,
                       const float *deltas, const float *image, struct region *out)
 {
@@ -135,7 +136,7 @@ static int64_t gather(const ferry_layer *layer, const struct proposal *s, const 
             double w, h;
 
             anchor_of(layer, s, a, &w, &h);
-            /* an anchor of w elements ends at w − 1: its middle is half of one further on */
+            /* an anchor of w elements ends at w − 1: its centre is half an element further */
             place(middle + 0.5 + (double)(i % width * s->stride),
                   middle + 0.5 + (double)(i / width * s->stride), w, h, &deltas[4 * a * plane + i],
                   plane, image, r->at);
@@ -162,7 +163,7 @@ static double area(const float at[4])
     return ((double)at[2] - at[0] + 1) * ((double)at[3] - at[1] + 1);
 }
 
-/* What two regions share of what they cover. */
+/* Intersection over union of two regions. */
 static double shared(const float a[4], const float b[4])
 {
     double w = fmin(a[2], b[2]) - fmax(a[0], b[0]) + 1, h = fmin(a[3], b[3]) - fmax(a[1], b[1]) + 1;
@@ -171,7 +172,7 @@ static double shared(const float a[4], const float b[4])
     return both / (area(a) + area(b) - both);
 }
 
-/* Brings those that are kept to the front; how many they are. */
+/* Moves the kept regions to the front and returns their number. */
 static int64_t suppress(const struct proposal *s, struct region *r, int64_t n)
 {
     int64_t kept = 0, i, k;

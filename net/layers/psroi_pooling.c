@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PSROIPooling (psroi_pooling_param): of each region in bottom 1 the averages of group_size ×
- * group_size bins, each over channels of its own: output_dim · group_size² channels give output_dim.
+ * PSROIPooling (psroi_pooling_param): for each region in bottom 1 the averages of group_size ×
+ * group_size bins, each over its own channels: output_dim · group_size² channels become output_dim.
  * (R-FCN: PSROIPoolingLayer.)
  */
 #include "net/layers/layers.h"
@@ -17,7 +17,7 @@ static int reshape(ferry_layer *layer)
 
     if (group < 1 || group > 1024 || outputs < 1)
         return ferry_proto_error(p, outputs < 1 ? "output_dim" : "group_size", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": %lld outputs of groups of %lld",
+                                 "layer \"%s\": output_dim is %lld, group_size is %lld",
                                  ferry_layer_name(layer), (long long)outputs, (long long)group);
     return ferry__regions(layer, outputs, group, group, (uint32_t)group,
                           ferry_proto_real(p, "spatial_scale", 0));

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* More batches than anybody has memory for are a slip. */
+/* A sanity limit: more batches would exhaust the memory. */
 #define MOST 1024
 
 int ferry__reader_setup(ferry_layer *layer, struct ferry__reader *r, ferry__prefetch_fn *read)
@@ -17,7 +17,7 @@ int ferry__reader_setup(ferry_layer *layer, struct ferry__reader *r, ferry__pref
 
     if (depth > MOST)
         return ferry_proto_error(p, "prefetch", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": a prefetch of %lld batches, %d at most",
+                                 "layer \"%s\": a prefetch of %lld batches, the limit is %d",
                                  ferry_layer_name(layer), (long long)depth, MOST);
     r->rank = (uint64_t)ferry_layer_rank(layer);
     r->ranks = (uint64_t)ferry_layer_rank_count(layer);
@@ -79,7 +79,9 @@ int ferry__reader_stop(ferry_layer *layer, struct ferry__reader *r)
 {
     ferry__prefetch_stop(r->prefetch);
     return ferry__prefetch_reads(r->prefetch)
-               ? ferry_layer_error(layer, FERRY_EFORKED, "what reads ahead is the parent's")
+               ? ferry_layer_error(layer, FERRY_EFORKED,
+                                   "the prefetch thread belongs to the "
+                                   "parent process")
                : 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What layers that read records share: batches are read ahead by a thread (data_param.prefetch of them, also
- * of layers that are not Data, as in Caffe), and a forward copies the next one into the tops, which get its
- * shapes. (Caffe: BasePrefetchingDataLayer.)
+ * Shared by layers that read records: a thread prefetches batches (data_param.prefetch of them,
+ * also for layers other than Data, as in Caffe), and a forward pass copies the next one into the
+ * tops, which get its shapes. (Caffe: BasePrefetchingDataLayer.)
  */
 #ifndef FERRY_NET_LAYERS_READER_H
 #define FERRY_NET_LAYERS_READER_H
@@ -10,18 +10,21 @@
 #include "net/data/prefetch.h"
 #include "net/layers/layers.h"
 
-/* Zero before setup. */
+/* All zeros before setup. */
 struct ferry__reader {
     struct ferry__prefetch *prefetch;
-    uint64_t position; /* records that forwards have used, of all ranks together */
-    uint64_t key;      /* of what is left to chance */
-    uint64_t rank, ranks; /* it reads every ranks-th record, from that one on */
+    uint64_t position;    /* records that forward passes have used, of all ranks together */
+    uint64_t key;         /* the seed of random choices */
+    uint64_t rank, ranks; /* it reads every ranks-th record, starting with this one */
 };
 
-/* In a layer's setup: `read` will fill a blob for each top. Reading begins with the first forward. */
+/*
+ * Called in a layer's setup: `read` fills a blob for each top. Reading begins with the first
+ * forward pass.
+ */
 int ferry__reader_setup(ferry_layer *layer, struct ferry__reader *r, ferry__prefetch_fn *read);
 
-/* All of the list `path`, which the parameters `p` name as their `source`; to be freed. */
+/* Reads the whole list `path`, the `source` of the parameters `p`; free it. */
 int ferry__source_read(const ferry_layer *layer, const ferry_proto *p, const char *path,
                        char **out);
 
@@ -32,13 +35,16 @@ int ferry__source_read(const ferry_layer *layer, const ferry_proto *p, const cha
 int ferry__reader_forward(ferry_layer *layer);
 uint64_t ferry__reader_position(ferry_layer *layer);
 
-/* Stops reading ahead, so that the layer may go elsewhere. FERRY_EFORKED where that is the parent's to do. */
+/*
+ * Stops prefetching, so that the layer may seek. FERRY_EFORKED in a child process, where the
+ * parent's thread does not exist.
+ */
 int ferry__reader_stop(ferry_layer *layer, struct ferry__reader *r);
 
-/* Draws the key anew; what is read ahead by the former one is stopped first. */
+/* Draws a new key; batches prefetched with the old one are dropped. */
 int ferry__reader_seed(ferry_layer *layer, struct ferry__reader *r);
 
-/* The first thing in a layer's destroy. */
+/* Call this first in a layer's destroy. */
 void ferry__reader_end(struct ferry__reader *r);
 
 #endif

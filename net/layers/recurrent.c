@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bottoms: x (T × N × …), cont (T × N), x_static (N × …) where there is one more than needed, and with
- * expose_hidden the first states (1 × N × D). Tops: T × N × D, and with expose_hidden the last states.
- * (Caffe: RecurrentLayer.)
+ * Bottoms: x (T × N × …), cont (T × N), optionally x_static (N × …), and with expose_hidden the
+ * initial states (1 × N × D). Tops: T × N × D, and with expose_hidden the final states. (Caffe:
+ * RecurrentLayer.)
  */
 #include "net/layers/recurrent.h"
 
@@ -44,29 +44,31 @@ int ferry__recurrent_declare(ferry_layer *layer, int64_t rows)
                 : declare(layer, 1, s->outputs, 0, "bias_filler");
 }
 
-/* How many bottoms and tops go with expose_hidden; one bottom more is x_static. */
+/* Checks the number of bottoms and tops with expose_hidden; one bottom more is x_static. */
 static int count_blobs(ferry_layer *layer, struct ferry__recurrent *s)
 {
     int exposed = s->exposed ? s->states : 0, bottoms = ferry_layer_bottom_count(layer);
 
     s->has_static = bottoms == 3 + exposed;
     if (bottoms != 2 + exposed && !s->has_static)
-        return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d bottoms, %d or %d fit", bottoms,
-                                 2 + exposed, 3 + exposed);
+        return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d bottoms, %d or %d are required",
+                                 bottoms, 2 + exposed, 3 + exposed);
     if (ferry_layer_top_count(layer) != 1 + exposed)
-        return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d tops, %d fit",
+        return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d tops, %d are required",
                                  ferry_layer_top_count(layer), 1 + exposed);
     return 0;
 }
 
-/* The sizes that the weights follow; `first`: they are taken, else compared. */
+/* Reads the sizes that determine the weights; without `first` compares them. */
 static int measure(ferry_layer *layer, struct ferry__recurrent *s, bool first)
 {
     const ferry_blob *x = ferry_layer_bottom_at(layer, 0), *still = ferry_layer_bottom_at(layer, 2);
     int64_t inputs, statics = 0;
 
     if (ferry_blob_rank(x) < 2)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 2 at least fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "its bottom has %d axes, at least 2 are "
+                                 "required",
                                  ferry_blob_rank(x));
     inputs = ferry_blob_element_count_range(x, 2, ferry_blob_rank(x));
     if (s->has_static && ferry_blob_rank(still) < 1)
@@ -74,9 +76,11 @@ static int measure(ferry_layer *layer, struct ferry__recurrent *s, bool first)
     if (s->has_static)
         statics = ferry_blob_element_count_range(still, 1, ferry_blob_rank(still));
     if (!first && (inputs != s->inputs || statics != s->statics))
-        return ferry_layer_error(
-            layer, FERRY_ESHAPE, "a step has %lld and %lld values, it was made for %lld and %lld",
-            (long long)inputs, (long long)statics, (long long)s->inputs, (long long)s->statics);
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "a step has %lld and %lld values, the layer was set up for %lld "
+                                 "and %lld",
+                                 (long long)inputs, (long long)statics, (long long)s->inputs,
+                                 (long long)s->statics);
     s->inputs = inputs;
     s->statics = statics;
     return 0;
@@ -108,7 +112,7 @@ int ferry__recurrent_setup(ferry_layer *layer, int states, int64_t gates)
     return err;
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------ */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static int bottoms_fit(ferry_layer *layer, const struct ferry__recurrent *s)
 {
@@ -120,17 +124,19 @@ static int bottoms_fit(ferry_layer *layer, const struct ferry__recurrent *s)
         ferry_blob_dim(cont, 1) != s->streams) {
         ferry_blob_shape_string(cont, shape, sizeof shape);
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "bottom 1 is %s for %lld steps of %lld streams", shape,
+                                 "bottom 1 is %s, there are %lld steps of %lld streams", shape,
                                  (long long)s->steps, (long long)s->streams);
     }
     if (s->has_static && ferry_blob_dim(ferry_layer_bottom_at(layer, 2), 0) != s->streams)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 2 has %lld entries for %lld streams",
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "bottom 2 has %lld entries, there are %lld "
+                                 "streams",
                                  (long long)ferry_blob_dim(ferry_layer_bottom_at(layer, 2), 0),
                                  (long long)s->streams);
     for (i = first; i < first + states; i++)
         if (ferry_blob_element_count(ferry_layer_bottom_at(layer, i)) != s->streams * s->outputs)
             return ferry_layer_error(
-                layer, FERRY_ESHAPE, "state %d has %lld elements, %lld fit", i - first,
+                layer, FERRY_ESHAPE, "state %d has %lld elements, not %lld", i - first,
                 (long long)ferry_blob_element_count(ferry_layer_bottom_at(layer, i)),
                 (long long)(s->streams * s->outputs));
     return 0;
@@ -151,7 +157,7 @@ static int shape_tops(ferry_layer *layer, const struct ferry__recurrent *s)
     return err;
 }
 
-/* What backward wants: the states before the first step, and behind each. */
+/* Allocates the states that backward needs: those before the first step, and after each. */
 static int make_history(ferry_layer *layer, const struct ferry__recurrent *s)
 {
     int i;
@@ -163,7 +169,7 @@ static int make_history(ferry_layer *layer, const struct ferry__recurrent *s)
     return 0;
 }
 
-/* The layer's own blobs; states of another number of streams are forgotten. */
+/* Allocates the scratch blobs; states for another number of streams are dropped. */
 static int make_scratch(ferry_layer *layer, struct ferry__recurrent *s)
 {
     int64_t rows = ferry_layer_needs_backward(layer) ? s->steps * s->streams : 1;
@@ -187,7 +193,7 @@ static int make_scratch(ferry_layer *layer, struct ferry__recurrent *s)
     return make_history(layer, s);
 }
 
-/* rows of `columns` values of a bottom, times the weights; with the bias where there is one */
+/* rows of `columns` values of a bottom times the weights, plus the bias if there is one */
 static int emit_product(ferry_layer *layer, int bottom, int64_t rows, int64_t columns, int weights,
                         int bias, int scratch)
 {
@@ -227,9 +233,9 @@ int ferry__recurrent_reshape(ferry_layer *layer)
     return err ? err : ferry__recurrent_emit_backward(layer);
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
-/* The states that the bottoms give. */
+/* Copies the initial states from the bottoms. */
 static int take_states(ferry_layer *layer, const struct ferry__recurrent_run *run)
 {
     const struct ferry__recurrent *s = run->s;
@@ -245,7 +251,7 @@ static int take_states(ferry_layer *layer, const struct ferry__recurrent_run *ru
     return 0;
 }
 
-/* The states before the first step. */
+/* Records the states before the first step. */
 static int begin_history(ferry_layer *layer, struct ferry__recurrent_run *run)
 {
     int i;

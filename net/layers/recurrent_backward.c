@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Backward of LSTM and RNN through time: the host goes from step to step and leaves the gradients of all
- * gates, from which operations make those of the inputs and their weights.
+ * Backward of LSTM and RNN through time: the host runs the steps and writes the gradients of all
+ * gates, from which operations compute those of the inputs and their weights.
  */
 #include "net/layers/recurrent.h"
 
@@ -11,7 +11,7 @@
 
 enum { PRODUCTS = FERRY__RECURRENT_PRODUCTS, STATICS = FERRY__RECURRENT_STATICS };
 
-/* Of rows of `columns` values of a bottom, whose products are in a scratch blob. */
+/* For rows of `columns` values of a bottom, whose products are in a scratch blob. */
 static int emit_product(ferry_layer *layer, int bottom, int64_t rows, int64_t columns, int weights,
                         int bias, int scratch)
 {
@@ -63,9 +63,9 @@ const char *ferry__recurrent_refuses(const ferry_layer *layer, int index)
     return index == 1 ? "Layer: Cannot backpropagate to sequence indicators." : NULL;
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
-/* Behind the last step there is nothing: Caffe reads no diff of an exposed state. */
+/* The last step has no successor: Caffe ignores the diff of an exposed state. */
 static int begin_carry(ferry_layer *layer, struct ferry__recurrent_back *back)
 {
     size_t bytes = (size_t)(back->s->streams * back->s->outputs) * sizeof(float);

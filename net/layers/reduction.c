@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reduction (reduction_param): SUM, ASUM, SUMSQ or MEAN over the axes from `axis` (0) on, times coeff.
- * (Caffe: ReductionLayer.)
+ * Reduction (reduction_param): SUM, ASUM, SUMSQ or MEAN over the axes from `axis` (0) on, times
+ * coeff. (Caffe: ReductionLayer.)
  */
 #include "net/layers/layers.h"
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies and sums over parts of blobs with more axes than an operand has. */
+/* Copies and sums over regions of blobs with more axes than an operand supports. */
 #include "net/layers/layers.h"
 
 #include <string.h>
 
-/* Leaves out axes of one element, and makes one of two that follow one another in x and in y. False: no elements. */
+/*
+ * Drops axes of one element and merges two that are contiguous in x and in y. False: the region is
+ * empty.
+ */
 static bool merge(const struct ferry__region *r, struct ferry__region *out)
 {
     int i, last;
@@ -29,7 +32,7 @@ static bool merge(const struct ferry__region *r, struct ferry__region *out)
     return true;
 }
 
-/* The axes of `r` from `first` on, FERRY_OP_AXES at most. */
+/* The axes of `r` from `first` on, at most FERRY_OP_AXES. */
 static ferry_operand part(const struct ferry__region *r, int first, const int64_t *step)
 {
     ferry_operand o = ferry_operand_make(FERRY_F32, r->shape + first, r->axes - first, NULL);
@@ -62,7 +65,7 @@ int ferry__emit_region(ferry_layer *layer, const struct ferry__region *region,
     first = r.axes > FERRY_OP_AXES ? r.axes - FERRY_OP_AXES : 0;
     do {
         err = emit_part(layer, &r, first, x_at, y_at, add);
-        for (i = first; !err && i-- > 0;) { /* the next place of the axes before them */
+        for (i = first; !err && i-- > 0;) { /* the next index of the axes before them */
             x_at.offset += r.step_x[i];
             y_at.offset += r.step_y[i];
             if (++at[i] < r.shape[i])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The gradients of regions, on the host: each value of a region goes back to the elements that it was
- * made of, the largest one of its bin or all of them alike. Bins lie as FERRY_OP_ROI_POOL has them.
+ * The gradients of regions, on the host: each value of a region goes back to the elements that it
+ * was computed from, the largest one of its bin or all of them equally. Bins are placed as in
+ * FERRY_OP_ROI_POOL.
  */
 #include "net/layers/layers.h"
 
@@ -28,7 +29,7 @@ static int64_t limited(double at, int64_t most)
     return at > 0 ? at > (double)most ? most : (int64_t)at : 0;
 }
 
-/* From where to where bin `i` of `bins` reaches along an axis, for a region from `first` to `last`. */
+/* The range of bin `i` of `bins` along an axis, for a region from `first` to `last`. */
 static void reach(const struct regions *r, double first, double last, int64_t i, int64_t bins,
                   int64_t most, int64_t out[2])
 {
@@ -62,7 +63,7 @@ static struct bin bin_of(const struct regions *r, const float *region, int64_t c
     return bin;
 }
 
-/* The first of the largest; −1 in an empty bin. */
+/* The index of the first largest element; −1 in an empty bin. */
 static int64_t largest(const struct regions *r, const struct bin *bin, const float *plane)
 {
     float most = -FLT_MAX;

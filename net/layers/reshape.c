@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reshape (reshape_param): the axes from `axis` (0) on, num_axes (−1: all) of them, get the dimensions of
- * `shape`: 0 copies the bottom's, −1 is what is left. The contents stay where they are. A negative axis
- * counts from behind the last one. (Caffe: ReshapeLayer.)
+ * Reshape (reshape_param): the axes from `axis` (0) on, num_axes (−1: all) of them, get the
+ * dimensions of `shape`: 0 copies the bottom's dimension, −1 is inferred. The top shares the
+ * bottom's memory. A negative axis counts from one past the last. (Caffe: ReshapeLayer.)
  */
 #include "net/layers/layers.h"
 
 #include <ferry/status.h>
 
-/* The bottom's axes that are replaced: first … end − 1. */
+/* The replaced axes of the bottom: first … end − 1. */
 static int range_of(ferry_layer *layer, const ferry_proto *p, int *first, int *end)
 {
     int rank = ferry_blob_rank(ferry_layer_bottom_at(layer, 0));
@@ -29,7 +29,7 @@ static int range_of(ferry_layer *layer, const ferry_proto *p, int *first, int *e
     return 0;
 }
 
-/* Dimensions of the top; *infer is the axis of −1, or −1. */
+/* Dimensions of the top; *infer is the axis with −1, or −1. */
 static int fill_dims(ferry_layer *layer, const ferry_proto *shape, int first, int end,
                      int64_t *dims, int *out_n, int *infer)
 {
@@ -74,7 +74,8 @@ static int reshape(ferry_layer *layer)
             return ferry_layer_error(layer, FERRY_EOVERFLOW, "its shape does not fit 63 bits");
     if (infer >= 0 && (!count || ferry_blob_element_count(bottom) % count))
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "%lld elements do not go into parts of %lld, which −1 stands for",
+                                 "%lld elements cannot be divided into parts of %lld to infer the "
+                                 "dim of −1",
                                  (long long)ferry_blob_element_count(bottom), (long long)count);
     if (infer >= 0)
         dims[infer] = ferry_blob_element_count(bottom) / count;

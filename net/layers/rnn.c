@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RNN (recurrent_param): h = tanh(W·x + b (+ W'·x_static) + U·(cont·h)), top = tanh(V·h + a), step by
- * step over axis 0. Parameters: W, b, W' where there is an x_static, U, V, a. h lives on as LSTM's.
- * (Caffe: RNNLayer.)
+ * RNN (recurrent_param): h = tanh(W·x + b (+ W'·x_static) + U·(cont·h)), top = tanh(V·h + a), step
+ * by step along axis 0. Parameters: W, b, W' with an x_static, U, V, a. h is the initial state of
+ * the next forward pass, as in LSTM. (Caffe: RNNLayer.)
  */
 #include "net/layers/recurrent.h"
 
@@ -64,13 +64,13 @@ static int forward(ferry_layer *layer)
     return ferry__recurrent_end(layer, &run);
 }
 
-/* V and a with their gradients, which are NULL where nobody wants them, and room for D values. */
+/* V and a with their gradients, which are NULL if not needed, and a work array of D values. */
 struct emergence {
     const float *v, *a;
     float *dv, *da, *room;
 };
 
-/* The gradient of V·h + a is room's; what it gives to h is added to dh. */
+/* Stores the gradient of V·h + a in the work array and adds its contribution to dh. */
 static void emerge_back(const struct emergence *e, int64_t d, const float *h, const float *dtop,
                         float *dh)
 {

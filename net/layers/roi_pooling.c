@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ROIPooling (roi_pooling_param): of each region in bottom 1 (image, x1, y1, x2, y2, times
+ * ROIPooling (roi_pooling_param): for each region in bottom 1 (image, x1, y1, x2, y2, times
  * spatial_scale and rounded) the maxima of pooled_h × pooled_w bins. (Fast R-CNN: ROIPoolingLayer.)
  */
 #include "net/layers/layers.h"

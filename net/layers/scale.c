@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scale (scale_param): x times a factor, which has the bottom's axes from `axis` (1) on, num_axes (1;
- * −1: all, 0: a scalar) of them, and is a parameter or bottom 1; and with bias_term plus a term of the
- * same shape. (Caffe: ScaleLayer.)
+ * Scale (scale_param): x times a factor, whose shape is num_axes (1; −1: all, 0: a scalar) of the
+ * bottom's axes from `axis` (1) on. The factor is a parameter or bottom 1; with bias_term a bias of
+ * the same shape is added. (Caffe: ScaleLayer.)
  */
 #include "net/layers/scale.h"
 
@@ -34,8 +34,8 @@ static int setup(ferry_layer *layer)
 }
 
 /*
- * The factor's gradient is added to a parameter's; but, as in Caffe, takes its place where there is
- * nothing to sum over before the factor's axes, or none at all. Bottom 1's is written.
+ * The factor's gradient is added to a parameter's diff; but, as in Caffe, it overwrites the diff if
+ * no axes before the factor's are summed over, or none at all. Bottom 1's diff is overwritten.
  */
 static int emit_factor(ferry_layer *layer, bool two, struct ferry__term dy, struct ferry__term x,
                        struct ferry__term du)
@@ -59,7 +59,7 @@ static int emit_factor(ferry_layer *layer, bool two, struct ferry__term dy, stru
     return err ? err : ferry__emit_sum(layer, 1, product, du);
 }
 
-/* What sums over dy first: in place, dx takes its place. */
+/* Sums over dy come first: in place, dx overwrites dy. */
 static int emit_backward(ferry_layer *layer, const struct scale *s, const ferry_op_desc *op,
                          struct ferry__term x, struct ferry__term u)
 {

@@ -12,7 +12,7 @@ int ferry__span_read(ferry_layer *layer, const ferry_proto *p, struct ferry__spa
     out->first = 0;
     out->count = 0;
     if (ferry_layer_bottom_count(layer) == 1 && n == 0)
-        return 0; /* a scalar, wherever */
+        return 0; /* a scalar matches any axis */
     err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), rank, &out->first);
     if (err || ferry_layer_bottom_count(layer) > 1)
         return err;

@@ -85,7 +85,7 @@ int ferry__file_of(const ferry_layer *layer, const ferry_proto *p, const char *f
     return ferry_proto_error(p, field, 0, err, "layer \"%s\": %s", ferry_layer_name(layer), why);
 }
 
-/* The blob behind an operand, of those that a type's functions can name. */
+/* The blob of an operand, among those that a type's functions can name. */
 static const ferry_blob *blob_at(const ferry_layer *layer, ferry_layer_operand at)
 {
     switch (at.from) {
@@ -188,7 +188,7 @@ int ferry__regions(ferry_layer *layer, int64_t outputs, int64_t h, int64_t w, ui
 
     count = ferry_blob_rank(regions) ? ferry_blob_dim(regions, 0) : 0;
     if (ferry_blob_element_count(regions) != 5 * count)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its regions have %lld values, 5 each fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its regions have %lld values, not 5 each",
                                  (long long)ferry_blob_element_count(regions));
     err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), (int64_t[]){ count, outputs, h, w }, 4,
                              NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ShuffleChannel (shuffle_channel_param): channel g·n + i becomes i·group + g, of n = C / group. (Forks
- * for ShuffleNet.)
+ * ShuffleChannel (shuffle_channel_param): channel g·n + i becomes i·group + g, where n = C / group.
+ * (Forks for ShuffleNet.)
  */
 #include "net/layers/layers.h"
 
@@ -19,7 +19,9 @@ static int reshape(ferry_layer *layer)
     if (err)
         return err;
     if (ferry_blob_rank(bottom) < 2)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, at least 2 fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "its bottom has %d axes, at least 2 are "
+                                 "required",
                                  ferry_blob_rank(bottom));
     channels = ferry_blob_dim(bottom, 1);
     if (group < 1 || channels % group)

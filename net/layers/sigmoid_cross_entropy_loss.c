@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SigmoidCrossEntropyLoss (loss_param): −t · log σ(x) − (1 − t) · log(1 − σ(x)), x in bottom 0 and t in
- * bottom 1, summed over the places whose target is not ignore_label, and divided as normalization
- * (BATCH_SIZE) says. (Caffe: SigmoidCrossEntropyLossLayer.)
+ * SigmoidCrossEntropyLoss (loss_param): −t · log σ(x) − (1 − t) · log(1 − σ(x)), x in bottom 0 and
+ * t in bottom 1, summed over the positions whose target is not ignore_label, and divided according
+ * to normalization (BATCH_SIZE). (Caffe: SigmoidCrossEntropyLossLayer.)
  */
 #include "net/layers/loss.h"
 
@@ -46,14 +46,14 @@ static int forward(ferry_layer *layer)
 
         if (!ferry__loss_counts(s, targets[i]))
             continue;
-        /* exp of what is not positive alone: it cannot overflow */
+        /* exp only of non-positive numbers: it cannot overflow */
         loss -= v * (targets[i] - (v >= 0)) - log1p(exp(-fabs(v)));
         valid++;
     }
     return ferry__loss_store(layer, loss / ferry__loss_divisor(s, valid));
 }
 
-/* σ(x) − target where that counts, else 0. */
+/* σ(x) − target, 0 for ignored positions. */
 static int backward(ferry_layer *layer)
 {
     const struct ferry__loss *s = ferry_layer_state(layer);

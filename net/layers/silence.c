@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Silence: takes bottoms that nobody else wants, so that they are no outputs. (Caffe: SilenceLayer.)
+ * Silence: consumes bottoms that no other layer uses, so that they are not outputs. (Caffe:
+ * SilenceLayer.)
  */
 #include "net/layers/layers.h"
 

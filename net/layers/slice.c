@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Slice (slice_param): the bottom cut along `axis` (1; slice_dim is its old name) at slice_point, or in
- * equal parts. One top is the bottom. (Caffe: SliceLayer.)
+ * Slice (slice_param): the bottom split along `axis` (1; slice_dim is its old name) at the
+ * slice_points, or into equal parts. A single top shares the bottom. (Caffe: SliceLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -14,13 +14,14 @@ static int axis_of(ferry_layer *layer, const ferry_proto *p, int *out)
 
     if (old && ferry_proto_value_count(p, "axis"))
         return ferry_proto_error(p, "slice_dim", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": slice_dim is the old name of axis; one of them",
+                                 "layer \"%s\": slice_dim is the old name of axis; only one of "
+                                 "them may be set",
                                  ferry_layer_name(layer));
     return ferry__axis_of(layer, p, field, ferry_proto_integer(p, field, 0),
                           ferry_blob_rank(ferry_layer_bottom_at(layer, 0)), out);
 }
 
-/* Where part k ends; −1, with an error, where the points are not in order. */
+/* The end of part k; −1, with an error, if the points are not ascending. */
 static int64_t end_of(ferry_layer *layer, const ferry_proto *p, int k, int64_t size)
 {
     int64_t points = ferry_proto_value_count(p, "slice_point"), end, before;
@@ -35,8 +36,8 @@ static int64_t end_of(ferry_layer *layer, const ferry_proto *p, int k, int64_t s
     if (end > before && end < size)
         return end;
     ferry_proto_error(p, "slice_point", k, FERRY_ESHAPE,
-                      "layer \"%s\": it cuts at %lld after %lld, of %lld", ferry_layer_name(layer),
-                      (long long)end, (long long)before, (long long)size);
+                      "layer \"%s\": slice_point %lld after %lld, the axis has %lld",
+                      ferry_layer_name(layer), (long long)end, (long long)before, (long long)size);
     return -1;
 }
 
@@ -50,7 +51,9 @@ static int parts_fit(ferry_layer *layer, const ferry_proto *p, int64_t size)
                                  "layer \"%s\": %lld points for %d tops", ferry_layer_name(layer),
                                  (long long)points, tops);
     if (!points && size % tops)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "an axis of %lld is not %d equal parts",
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "an axis of %lld cannot be split into %d "
+                                 "equal parts",
                                  (long long)size, tops);
     return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SoftmaxWithLoss (softmax_param, loss_param): −log of the softmax along `axis` (1) at the label, no
- * less than FLT_MIN, summed over the places whose label is not ignore_label, and divided as
- * normalization (VALID) says. A second top gets the softmax. (Caffe: SoftmaxWithLossLayer, which ends
- * the program where the second top is there and a loss_weight is given.)
+ * SoftmaxWithLoss (softmax_param, loss_param): −log of the softmax along `axis` (1) at the label,
+ * at least FLT_MIN, summed over the positions whose label is not ignore_label, and divided
+ * according to normalization (VALID). A second top gets the softmax. (Caffe: SoftmaxWithLossLayer,
+ * which ends the program if there is a second top and a loss_weight.)
  */
 #include "net/layers/loss.h"
 
@@ -14,7 +14,7 @@
 
 static int setup(ferry_layer *layer)
 {
-    /* Caffe says so of the softmax inside, by the same name. */
+    /* Caffe logs this line for its inner softmax layer, which has the same name. */
     ferry_log_write(FERRY_LOG_INFO, "Creating layer %s", ferry_layer_name(layer));
     ferry__loss_read(layer, FERRY__NORMALIZE_VALID, ferry_layer_state(layer));
     return 0;
@@ -54,13 +54,16 @@ static int forward(ferry_layer *layer)
             if (ferry__loss_class(layer, label, s->classes, &class))
                 return FERRY_EINVAL;
             p = probabilities[(i * s->classes + class) * s->inner + k];
-            loss -= log(p < FLT_MIN ? (double)FLT_MIN : (double)p); /* what is no number stays */
+            loss -= log(p < FLT_MIN ? (double)FLT_MIN : (double)p); /* a NaN stays a NaN */
             valid++;
         }
     return ferry__loss_store(layer, loss / ferry__loss_divisor(s, valid));
 }
 
-/* The probabilities less 1 at the label, and zeros where it does not count; how many do. */
+/*
+ * The probabilities minus 1 at the label, zeros at ignored positions; returns the number of counted
+ * positions.
+ */
 static int fill_diff(const ferry_layer *layer, const float *p, const float *labels, float *diff,
                      int64_t *out_valid)
 {

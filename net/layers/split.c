@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Split: each top is the bottom's contents under another name. Nets insert them where a blob has
- * several consumers. (Caffe: SplitLayer.)
+ * Split: each top shares the bottom's contents under another name. Nets insert Splits for blobs
+ * with several consumers. (Caffe: SplitLayer.)
  */
 #include "net/layers/layers.h"
 
-/* The bottom's diff is the sum of the tops'; of one top it is a copy of the top's. */
+/* The bottom's diff is the sum of the tops' diffs; with one top it is a copy. */
 static int emit_sum(ferry_layer *layer)
 {
     ferry_layer_operand sum = ferry__diff(ferry__of_bottom(0));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SPP (spp_param): level i of pyramid_height pools planes into 2^i × 2^i bins by MAX or AVE; the levels'
- * values stand behind one another along axis 1. One level alone keeps its axes. (Caffe: SPPLayer, whose
- * windows are padded so that they cover the plane.)
+ * SPP (spp_param): level i of pyramid_height pools planes into 2^i × 2^i bins by MAX or AVE; the
+ * levels' values are concatenated along axis 1. A single level keeps its axes. (Caffe: SPPLayer,
+ * whose windows are padded to cover the plane.)
  */
 #include "net/layers/layers.h"
 
@@ -12,10 +12,13 @@
 
 #define LEVELS 16
 
-/* Of the layer's own blobs: a level each, their masks, a level's gradient. */
+/* The scratch blobs: one for each level, their masks, a level's gradient. */
 enum { MASKS = LEVELS, PART = 2 * LEVELS };
 
-/* The window of a level; *out_bins gets how many there are on each axis, as Caffe's pooling counts. */
+/*
+ * The window of a level; *out_bins is the number of bins on each axis, as Caffe's pooling computes
+ * it.
+ */
 static int window_of(const ferry_layer *layer, int level, ferry_op_desc *op, int64_t bins_of[2])
 {
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
@@ -44,7 +47,7 @@ static int window_of(const ferry_layer *layer, int level, ferry_op_desc *op, int
     return 0;
 }
 
-/* The pooling of a level, and the shape of what it makes. */
+/* The pooling of a level, and the shape of its result. */
 static int describe(const ferry_layer *layer, int level, bool average, ferry_op_desc *op,
                     int64_t shape[4])
 {
@@ -58,7 +61,7 @@ static int describe(const ferry_layer *layer, int level, bool average, ferry_op_
     return window_of(layer, level, op, &shape[2]);
 }
 
-/* A level's gradient, from that of `y`: the bottom's is the sum of them. */
+/* Emits a level's contribution to the bottom's gradient, from the gradient of `y`. */
 static int emit_backward(ferry_layer *layer, int level, bool average, ferry_layer_operand y)
 {
     struct ferry__term dx = ferry__term(layer, ferry__diff(ferry__of_bottom(0))), part = dx, in[2];
@@ -105,7 +108,7 @@ static int emit_level(ferry_layer *layer, int level, bool average, bool alone)
     return ferry_layer_emit(layer, &op, in, out);
 }
 
-/* Puts the levels behind one another, and takes their gradients out of there. */
+/* Concatenates the levels, and splits their gradients. */
 static int join(ferry_layer *layer, int levels, bool average)
 {
     int64_t images = ferry_blob_dim(ferry_layer_bottom_at(layer, 0), 0), wide = 0, at = 0;
@@ -141,15 +144,15 @@ static int reshape(ferry_layer *layer)
     int i, err = 0;
 
     if (ferry_blob_rank(ferry_layer_bottom_at(layer, 0)) != 4)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 4 fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, not 4",
                                  ferry_blob_rank(ferry_layer_bottom_at(layer, 0)));
     if (levels < 1 || levels > LEVELS)
         return ferry_proto_error(p, "pyramid_height", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": a pyramid_height of %lld; 1 to %d are possible",
+                                 "layer \"%s\": a pyramid_height of %lld; 1 to %d are supported",
                                  ferry_layer_name(layer), (long long)levels, LEVELS);
     if (strcmp(method, "MAX") && strcmp(method, "AVE"))
         return ferry_proto_error(p, "pool", 0, FERRY_EUNSUPPORTED,
-                                 "layer \"%s\": %s pooling is random; MAX and AVE are offered",
+                                 "layer \"%s\": %s pooling is random; MAX and AVE are supported",
                                  ferry_layer_name(layer), method);
     for (i = 0; !err && i < levels; i++)
         err = emit_level(layer, i, average, levels == 1);

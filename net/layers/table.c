@@ -2,7 +2,7 @@
 /* The list of ferry's own layer types. */
 #include "net/layers/layers.h"
 
-/* clang-format off: a name a line */
+/* clang-format off: one name per line */
 extern const ferry_layer_type ferry__accuracy_layer, ferry__arg_max_layer, ferry__axpy_layer,
     ferry__batch_norm_layer, ferry__batch_reindex_layer, ferry__bias_layer, ferry__bn_layer,
     ferry__concat_layer, ferry__contrastive_loss_layer, ferry__convolution_layer,

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tile (tile_param): the bottom `tiles` times one after the other along `axis` (1). (Caffe: TileLayer.)
- */
+/* Tile (tile_param): the bottom repeated `tiles` times along `axis` (1). (Caffe: TileLayer.) */
 #include "net/layers/layers.h"
 
 #include <ferry/status.h>
@@ -28,7 +26,7 @@ static int reshape(ferry_layer *layer)
     err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
     if (err || !ferry_blob_element_count(bottom))
         return err;
-    /* outer × tiles × (axis and what is behind it); the bottom has no step for the tiles */
+    /* outer × tiles × (axis and the axes after it); the bottom has stride 0 for the tiles */
     x = ferry_operand_make(FERRY_F32,
                            (int64_t[]){ ferry_blob_element_count_range(bottom, 0, axis), tiles,
                                         ferry_blob_element_count_range(bottom, axis, rank) },

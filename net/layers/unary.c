@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The layers that compute a unary function of each element. FERRY_UNARY_… (ferry/op_params.h) has
- * the definitions. (Caffe: the layer of the same name. Forks for MobileNet: ReLU6, HardSwish,
- * HSwish, HardSigmoid with the slope of Keras, HSigmoid. Forks for YOLO: Mish.
- * Softplus is BNLL.)
+ * The layers that compute a unary function of each element; FERRY_UNARY_… (ferry/op_params.h)
+ * defines the functions. (Caffe: the layer of the same name. Forks for MobileNet: ReLU6, HardSwish,
+ * HSwish, HardSigmoid with Keras' slope, HSigmoid. Forks for YOLO: Mish. Softplus is BNLL.)
  */
 #include "net/layers/layers.h"
 
@@ -11,8 +10,8 @@
 
 #include <math.h>
 
-/* X(TYPE, message, FUNCTION, a, b, c): a parameter is a field of the message, or a number. */
-/* clang-format off: a layer a line */
+/* X(TYPE, message, FUNCTION, a, b, c): each of a, b, c is a field of the message or a number. */
+/* clang-format off: one layer per line */
 #define LAYERS(X)                                                                        \
     X(AbsVal, NULL, ABS, NUMBER(0), NUMBER(0), NUMBER(0))                                \
     X(BNLL, NULL, BNLL, NUMBER(0), NUMBER(0), NUMBER(0))                                 \
@@ -35,12 +34,18 @@
 /* clang-format on */
 
 struct parameter {
-    const char *field; /* NULL: the number */
+    const char *field; /* NULL: the value is the number */
     double number;
 };
 
-#define FIELD(name)   { name, 0 }
-#define NUMBER(value) { NULL, value }
+#define FIELD(name) \
+    {               \
+        name, 0     \
+    }
+#define NUMBER(value) \
+    {                 \
+        NULL, value   \
+    }
 
 static const ferry_proto *message(const ferry_layer *layer, const char *field)
 {
@@ -68,7 +73,7 @@ static int reshape(ferry_layer *layer, const char *field, uint32_t function,
     }
 LAYERS(RESHAPE)
 
-/* ---- Exp and Log, which have a base ------------------------------------------------------------ */
+/* ---- Exp and Log, which have a base ---------------------------------------------------------- */
 
 static int bad_base(const ferry_layer *layer, const ferry_proto *p, double base)
 {
@@ -100,9 +105,9 @@ static int reshape_log(ferry_layer *layer)
                               ferry_proto_real(p, "shift", 0), factor);
 }
 
-/* ---- ELU, of any alpha --------------------------------------------------------------------------- */
+/* ---- ELU, of any alpha ----------------------------------------------------------------------- */
 
-/* Of the layer's own blobs. */
+/* The layer's scratch blobs. */
 enum { INPUT, MIRRORED };
 
 static int emit_slope(ferry_layer *layer, uint32_t function, double a, struct ferry__term dy,
@@ -119,8 +124,9 @@ static int emit_slope(ferry_layer *layer, uint32_t function, double a, struct fe
 }
 
 /*
- * With alpha < 0 the result is positive on both sides of 0 and does not say on which x was: the gradient is that of
- * -alpha, whose result does, with the other sign where x is not positive.
+ * With alpha < 0 the result is positive on both sides of 0 and does not determine the sign of x.
+ * The gradient is therefore computed with -alpha, whose result does determine it, and negated where
+ * x is not positive.
  */
 static int emit_negative(ferry_layer *layer, double alpha)
 {
@@ -155,7 +161,7 @@ static int reshape_elu(ferry_layer *layer)
     return err ? err : emit_negative(layer, alpha);
 }
 
-/* ---- the types --------------------------------------------------------------------------------- */
+/* ---- the types ------------------------------------------------------------------------------- */
 
 /* A function without a derivative makes the layer FORWARD_ONLY. */
 #define FLAGS(function) \
@@ -176,9 +182,7 @@ static int reshape_elu(ferry_layer *layer)
     TYPE(#type, message, FERRY_UNARY_##function, reshape_##type)
 
 const ferry_layer_type ferry__unary_layers[] = {
-    LAYERS(ROW)
-    TYPE("ELU", "elu_param", FERRY_UNARY_ELU, reshape_elu)
-    TYPE("Exp", "exp_param", FERRY_UNARY_EXP, reshape_exp)
-    TYPE("Log", "log_param", FERRY_UNARY_LOG, reshape_log)
-    { .name = NULL },
+    LAYERS(ROW) TYPE("ELU", "elu_param", FERRY_UNARY_ELU, reshape_elu)
+        TYPE("Exp", "exp_param", FERRY_UNARY_EXP, reshape_exp)
+            TYPE("Log", "log_param", FERRY_UNARY_LOG, reshape_log){ .name = NULL },
 };

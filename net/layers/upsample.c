@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Upsample (upsample_param): two layers of one name. With one bottom (YOLO's forks) each element is
- * repeated scale × scale times. With two (SegNet's and ENet's) the second is the mask of a max pooling,
- * and each element goes where it came from in a plane of upsample_h × upsample_w, or of scale times the
- * bottom's sides, one less with pad_out_h or pad_out_w; the rest is 0. (SegNet: UpsampleLayer.)
+ * Upsample (upsample_param): two layers with one name. With one bottom (YOLO's forks) each element
+ * is repeated scale × scale times. With two (SegNet's and ENet's) the second is the mask of a max
+ * pooling, and each element is written to the position in the mask, in a plane of upsample_h ×
+ * upsample_w, or of scale times the bottom's sides, minus one with pad_out_h or pad_out_w; the rest
+ * is 0. (SegNet: UpsampleLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -52,11 +53,11 @@ static int reshape(ferry_layer *layer)
     int err;
 
     if (ferry_blob_rank(bottom) != 4)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 4 fit",
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, not 4",
                                  ferry_blob_rank(bottom));
     if (masked && ferry_blob_shape_equals(bottom, ferry_layer_bottom_at(layer, 1)) != 1)
         return ferry_layer_error(
-            layer, FERRY_ESHAPE, "its mask has %lld elements for %lld",
+            layer, FERRY_ESHAPE, "its mask has %lld elements, its bottom %lld",
             (long long)ferry_blob_element_count(ferry_layer_bottom_at(layer, 1)),
             (long long)ferry_blob_element_count(bottom));
     shape[0] = ferry_blob_dim(bottom, 0);
@@ -70,7 +71,7 @@ static int reshape(ferry_layer *layer)
     return err || masked ? err : emit_nearest(layer);
 }
 
-/* One plane of `n` elements, by its mask, into one of `wide`. */
+/* Scatters one plane of `n` elements by its mask into a plane of `wide`. */
 static int scatter(const ferry_layer *layer, const float *x, const float *mask, int64_t n, float *y,
                    int64_t wide)
 {
@@ -109,7 +110,7 @@ static int forward(ferry_layer *layer)
     return err;
 }
 
-/* Where an element went to, its gradient comes from; forward has looked at the mask. */
+/* The gradient of an element is the one at its position in the mask, which forward has checked. */
 static int backward(ferry_layer *layer)
 {
     ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Windows as ConvolutionParameter says them: kernel_size 3, or 3 3, or kernel_h 3 kernel_w 3. */
+/*
+ * The notations of windows in ConvolutionParameter: kernel_size 3, or 3 3, or kernel_h 3 kernel_w
+ * 3.
+ */
 #include "net/layers/layers.h"
 
 #include <ferry/status.h>
@@ -9,7 +12,7 @@
 /* One property of the window: a list, or a pair of fields for two axes, or a default. */
 struct property {
     const char *list, *h, *w;
-    int64_t usual; /* −1: it must be given */
+    int64_t usual; /* −1: it is required */
 };
 
 static int read_property(const ferry_layer *layer, const ferry_proto *p,
@@ -22,7 +25,7 @@ static int read_property(const ferry_layer *layer, const ferry_proto *p,
 
     if (pair && (n || axes != 2))
         return ferry_proto_error(p, what->h, 0, FERRY_EFORMAT,
-                                 "layer \"%s\": %s and %s are for two spatial axes, and without %s",
+                                 "layer \"%s\": %s and %s require two spatial axes, and exclude %s",
                                  ferry_layer_name(layer), what->h, what->w, what->list);
     if (pair) {
         out[0] = ferry_proto_integer(p, what->h, 0);
@@ -31,7 +34,7 @@ static int read_property(const ferry_layer *layer, const ferry_proto *p,
     }
     if ((!n && what->usual < 0 && axes) || (n > 1 && n != (int64_t)axes))
         return ferry_proto_error(p, n ? what->list : NULL, 0, FERRY_EFORMAT,
-                                 "layer \"%s\": %s is given %lld times, once or %u times fits",
+                                 "layer \"%s\": %s is given %lld times, not once or %u times",
                                  ferry_layer_name(layer), what->list, (long long)n, axes);
     for (i = 0; i < axes; i++)
         out[i] = n ? ferry_proto_integer(p, what->list, n > 1 ? i : 0) : what->usual;
