@@ -5,7 +5,10 @@
 
 #include <ferry/status.h>
 
-/* The diff of a top with a loss weight is that, until somebody writes another one. */
+/*
+ * The diff of a top with a loss weight is initialized with the weight, unless the program has
+ * written it.
+ */
 static int seed(const ferry_layer *layer)
 {
     int i, err = 0;
@@ -20,7 +23,7 @@ static int seed(const ferry_layer *layer)
     return err;
 }
 
-/* Whether some operation or function of it makes the diffs that are wanted. */
+/* Whether an operation or function of the layer computes the needed diffs. */
 static bool has_backward(const ferry_layer *layer)
 {
     int i;
@@ -37,7 +40,7 @@ static bool has_backward(const ferry_layer *layer)
     return true;
 }
 
-/* Whether layers first … last have what forward left for the shapes of now. */
+/* Whether layers first … last have the results of a forward pass for the current shapes. */
 static bool is_ready(const ferry_net *net, int first, int last)
 {
     int i;
@@ -55,8 +58,9 @@ static int check(const ferry_net *net, int first, int last)
     int i;
 
     if (!net->backward)
-        return ferry_error_set(
-            FERRY_EINVAL, "net \"%s\": it is in TEST and was opened without `backward`", net->name);
+        return ferry_error_set(FERRY_EINVAL,
+                               "net \"%s\": it is in phase TEST and was opened without `backward`",
+                               net->name);
     if (!is_ready(net, first, last))
         return ferry_error_set(FERRY_EINVAL, "net \"%s\": its shapes have changed since forward",
                                net->name);
@@ -72,7 +76,7 @@ static int check(const ferry_net *net, int first, int last)
     return 0;
 }
 
-/* Has what was submitted end before a layer's numbers are looked at. */
+/* Completes the submitted work before a layer's values are logged. */
 static int tell(ferry_net *net, struct ferry__segment *s, int last, int first)
 {
     int err = net->debug && last >= first ? ferry__segment_end(s, 0) : 0;
@@ -90,7 +94,7 @@ static bool has_params(const ferry_net *net, int last, int first)
     return false;
 }
 
-/* Says that layers last … first are through; what they submitted is on its way then. */
+/* Reports that layers last … first are complete; their operations have been submitted. */
 static int hand_on(ferry_net *net, struct ferry__segment *s, int last, int first)
 {
     int i, err;
@@ -104,7 +108,7 @@ static int hand_on(ferry_net *net, struct ferry__segment *s, int last, int first
     return err;
 }
 
-/* Layers last … first are through. */
+/* Finishes layers last … first. */
 static int leave(ferry_net *net, struct ferry__segment *s, int last, int first)
 {
     int err = tell(net, s, last, first);
@@ -112,7 +116,7 @@ static int leave(ferry_net *net, struct ferry__segment *s, int last, int first)
     return err ? err : hand_on(net, s, last, first);
 }
 
-/* The layers of a stage's program that are among first … last. */
+/* Runs the layers of a stage's program that are among first … last. */
 static int run(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s, int first,
                int last)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The programs of the stages: found by shapes, made, forgotten. */
+/* The programs of the stages: selected by shapes, made, and dropped. */
 #include "net/exec/exec.h"
 
 #include <stdlib.h>
@@ -28,7 +28,9 @@ void ferry__stages_end(ferry_net *net)
     net->stage_count = 0;
 }
 
-/* There is room: a stage has at least one layer, and the array as many entries as there are layers. */
+/*
+ * The array has room: each stage has at least one layer, and there are as many entries as layers.
+ */
 void ferry__stage_cut(ferry_net *net, int layer)
 {
     struct ferry__stage *stage = ferry__stage_of(net, layer);
@@ -66,7 +68,7 @@ static struct ferry__program *find(const struct ferry__stage *stage)
     return NULL;
 }
 
-/* Which blobs of the stage have contents that a program may see. */
+/* Marks the blobs of the stage whose contents are not visible to the program that uses the net. */
 static void mark_gone(const struct ferry__program *p)
 {
     ferry_net *net = p->net;
@@ -88,7 +90,7 @@ static void mark_gone(const struct ferry__program *p)
         }
 }
 
-/* The least recently used one makes room. */
+/* Replaces the least recently used program. */
 static struct ferry__program **place_for(struct ferry__stage *stage)
 {
     int i, oldest = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What debug_info asks for, in Caffe's lines: means of absolute values, of what each layer made and of its
- * parameters, and of the diffs that it passed down. (Caffe: Net::ForwardDebugInfo, BackwardDebugInfo.)
+ * The lines of debug_info, as Caffe logs them: the mean absolute values of each layer's tops and
+ * parameters, and of the diffs of its bottoms. (Caffe: Net::ForwardDebugInfo, BackwardDebugInfo.)
  */
 
 #include "net/exec/exec.h"
@@ -13,7 +13,7 @@
 
 typedef int measure(const ferry_blob *b, double *out);
 
-/* The mean of absolute values; 0 of a blob without any. */
+/* The mean of absolute values; 0 for a blob without elements. */
 static int mean_of(const ferry_blob *b, measure *asum, double *out)
 {
     double sum = 0;

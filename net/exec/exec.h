@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Running a net, as the files of this room share it.
- */
+/* Running a net: functions shared by the files of this folder. */
 #ifndef FERRY_NET_EXEC_EXEC_H
 #define FERRY_NET_EXEC_EXEC_H
 
@@ -11,13 +9,13 @@
 
 /* ---- choose.c ---- */
 
-/* Forgets every program: they are for another device. */
+/* Drops all programs, since the device has changed. */
 void ferry__stages_forget(ferry_net *net);
-/* Forgets programs, and stages with them. */
+/* Frees the programs and the stages. */
 void ferry__stages_end(ferry_net *net);
-/* Has a stage begin at a layer. Its programs, which are for more layers, are forgotten. */
+/* Makes a stage begin at a layer. The programs of the longer stage are dropped. */
 void ferry__stage_cut(ferry_net *net, int layer);
-/* The stage's program for the shapes of now; made if there is none. */
+/* Selects the stage's program for the current shapes, or makes it. */
 int ferry__stage_choose(ferry_net *net, struct ferry__stage *stage);
 
 /* Makes the program that was chosen anew. A failure leaves the stage without one. */
@@ -26,21 +24,26 @@ int ferry__stage_remake(ferry_net *net, struct ferry__stage *stage);
 /* ---- items.c ---- */
 
 /*
- * An error of the layer whose operation a segment failed at, where that is one of them, else of `layer`
- * (NULL: of nobody that is known). Operations of many layers go together, so it is not always the latest.
+ * Sets the error of the layer whose operation failed in the segment; if it is unknown, of `layer`
+ * (NULL: no layer). A segment submits operations of many layers together, so that the layer is not
+ * always the latest.
  */
 int ferry__segment_failed(const struct ferry__segment *s, const ferry_layer *layer, int err);
 
-/* Adds loss weight times top to *loss, over the weighted tops that a later layer overwrites, or over the others. */
+/*
+ * Adds loss weight times top to *loss, for the weighted tops that a later layer overwrites, or for
+ * the others.
+ */
 int ferry__loss_add(const ferry_layer *layer, bool overwritten, double *loss);
 
-/* Takes an operation into a segment, or calls its layer. */
+/* Adds an operation to a segment, or calls the layer. */
 int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
                     const struct ferry__item *item);
 
 /*
- * What operations write in parts (Concat's top, the diff of Slice's bottom) they read, too: takes back
- * what failed there in an earlier pass. Of a net without a plan; of layers first … last.
+ * A memory that operations write in parts (Concat's top, the diff of Slice's bottom) counts as read
+ * by them: discards its failure from an earlier pass. For a net without a plan, and layers first …
+ * last.
  */
 int ferry__parts_begin(const struct ferry__program *p, const struct ferry__item *items, int n_items,
                        int first, int last);
@@ -48,8 +51,8 @@ int ferry__parts_begin(const struct ferry__program *p, const struct ferry__item 
 /* ---- running.c ---- */
 
 /*
- * Sets aside what the parameters of layers first … last hold that a forward pass writes, and gives it back
- * to them behind one that failed with `err`, which is returned with its message.
+ * Saves the parameters of layers first … last that a forward pass writes; and restores them after a
+ * pass that failed with `err`, which is returned with its message.
  */
 int ferry__running_save(ferry_net *net, int first, int last);
 int ferry__running_restore(ferry_net *net, int first, int last, int err);
@@ -57,8 +60,8 @@ int ferry__running_restore(ferry_net *net, int first, int last, int err);
 /* ---- debug.c ---- */
 
 /*
- * Caffe's lines about layers first … last, or last … first backward, where nothing is submitted any more;
- * and about all parameters, behind a backward pass. What measuring fails with.
+ * Log Caffe's lines about layers first … last, or last … first backward, after all submitted work
+ * has completed; and about all parameters, after a backward pass. The errors of reading the blobs.
  */
 int ferry__debug_forward(const ferry_net *net, int first, int last);
 int ferry__debug_backward(const ferry_net *net, int last, int first);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Running one item: an operation of a segment, or a layer's own function. */
+/* Runs one item: an operation of a segment, or a layer's own function. */
 #include "net/exec/exec.h"
 
 #include "net/segment/segment.h"
 
 #include <ferry/status.h>
 
-/* Where an operand is: a blob's memory, or a part of an arena. */
+/* The location of an operand: a blob's memory, or a part of an arena. */
 static void place_of(const struct ferry__program *p, const struct ferry__use *use, uint32_t dtype,
                      ferry_operation_location *out)
 {
@@ -46,7 +46,7 @@ static int run_operation(struct ferry__segment *s, const struct ferry__program *
 
     for (i = 0; i < op->n_in; i++) {
         place_of(p, &item->in[i], op->in[i].dtype, &in[i]);
-        if (!in[i].memory) /* a diff's is made when it is asked for */
+        if (!in[i].memory) /* the memory of a diff is created at its first use */
             return ferry_last_error_code();
     }
     for (i = 0; i < op->n_out; i++) {
@@ -56,7 +56,8 @@ static int run_operation(struct ferry__segment *s, const struct ferry__program *
     }
     args.seed = p->net->seed + (uint64_t)p->net->rank * UINT64_C(0x9e3779b97f4a7c15);
     args.offset = p->net->drawn;
-    if (op->kind == FERRY_OP_RANDOM) /* four of a block: the next one, and the next run, go on */
+    if (op->kind == FERRY_OP_RANDOM) /* one block has four numbers: the next operation, and the
+                                      * next run, continue after them */
         p->net->drawn += ((uint64_t)elements_of(&op->out[0]) + 3) / 4;
     return ferry__segment_add(s, item->prepared, ferry_layer_queue(item->layer), &args);
 }
@@ -109,7 +110,10 @@ int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
     return item->back ? type->backward(item->layer) : type->forward(item->layer);
 }
 
-/* ---- what is written in parts -------------------------------------------------------------------- */
+/*
+ * ---- memories written in parts
+ * -------------------------------------------------------------------
+ */
 
 static bool adds(const ferry_op_desc *op)
 {
@@ -117,7 +121,9 @@ static bool adds(const ferry_op_desc *op)
            op->pass == FERRY_PASS_BACKWARD_BIAS;
 }
 
-/* The memory of which an item writes a part, and the rest belongs to others; NULL: there is none. */
+/*
+ * The memory of which an item writes a part and whose rest other items write; NULL: there is none.
+ */
 static ferry_memory *part_of(const struct ferry__program *p, const struct ferry__item *item,
                              uint32_t k)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What layers take, one at a time: everything is waited for before and behind each item of a program.
- */
+/* Measures layers one at a time: all work completes before and after each item of a program. */
 #define _POSIX_C_SOURCE 200809L
 #include "net/exec/exec.h"
 #include "net/exec/measure.h"
@@ -32,7 +30,7 @@ int ferry_net_set_measuring(ferry_net *net, int on)
     return 0;
 }
 
-/* Bytes that were copied to, from and on the devices that the net is on. */
+/* Bytes copied to, from and between the devices of the net. */
 static uint64_t moved(const ferry_net *net, const ferry_layer *layer)
 {
     const ferry_device *devices[2] = { net->device, layer->device };
@@ -70,9 +68,9 @@ static double count_of(const ferry_operand *o)
 }
 
 /*
- * Multiplications and additions of a convolution or an inner product: two for each weight of an output
- * (of an input, where it is transposed), forward, backward to the data and to the weights. Others are not
- * counted.
+ * Multiplications and additions of a convolution or an inner product: two for each weight per
+ * output (per input, if transposed); for forward, backward to the data and to the weights. Other
+ * operations count 0.
  */
 static double flops_of(const struct ferry__item *item)
 {

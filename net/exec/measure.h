@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * How long layers take, and what they move.
- */
+/* The time of layers, and the bytes that they copy. */
 #ifndef FERRY_NET_EXEC_MEASURE_H
 #define FERRY_NET_EXEC_MEASURE_H
 
 #include "net/exec/exec.h"
 
-/* Runs an item by itself, and adds what it took to its layer's sums. */
+/* Runs an item separately and adds its time to its layer's sums. */
 int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p,
                         const struct ferry__item *item);
 
-/* The sums, a pass. */
+/* The sums divided by the number of passes. */
 void ferry__measure_tell(const ferry_layer *layer, ferry_net_layer_info *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Putting a net on another device, and giving it another one's weights. */
+/* Moving a net to another device, and sharing another net's weights. */
 #include "net/exec/exec.h"
 #include "net/model/place.h"
 
@@ -7,9 +7,11 @@
 
 #include <string.h>
 
-/* ---- to ---------------------------------------------------------------------------------------- */
+/*
+ * ---- moving ------------------------------------------------------------------------------------
+ */
 
-/* Where a layer belongs with `dev` in place of the net's device. */
+/* The device of a layer when the net's own device is `dev`. */
 static ferry_device *belongs(const ferry_net *net, const ferry_layer *layer, ferry_device *dev)
 {
     ferry_device *held = ferry__place_of(net->place, layer->name, layer->type->name);
@@ -57,14 +59,16 @@ int ferry_net_move_to(ferry_net *net, ferry_device *dev)
     if (!err)
         err = ferry_net_reshape(net);
     if (err) {
-        move_all(net, net->device); /* homes are a matter of names: going back cannot lack memory */
+        move_all(net, net->device); /* setting homes back requires no memory */
         return err;
     }
     net->device = dev;
     return 0;
 }
 
-/* ---- share -------------------------------------------------------------------------------------- */
+/*
+ * ---- sharing -----------------------------------------------------------------------------------
+ */
 
 static int layer_fits(const ferry_layer *to, const ferry_layer *from)
 {

@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-/* ---- before a pass ----------------------------------------------------------------------------- */
+/* ---- before a pass --------------------------------------------------------------------------- */
 
-/* Whether a parameter has been written since the layer prepared. */
+/* Whether a parameter has been written since the layer's last prepare. */
 static bool params_changed(ferry_layer *layer)
 {
     uint64_t version = 1;
@@ -37,7 +37,7 @@ static int prepare_layer(ferry_layer *layer)
     return err;
 }
 
-/* What is made of parameters, by layers and by folding. */
+/* Updates the results that layers and folds derive from parameters. */
 static int prepare(ferry_net *net, const struct ferry__program *p, int first, int last)
 {
     int i, err = 0;
@@ -50,9 +50,9 @@ static int prepare(ferry_net *net, const struct ferry__program *p, int first, in
     return err;
 }
 
-/* ---- passes -------------------------------------------------------------------------------------- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
-/* Has what was submitted end before a layer's numbers are looked at. */
+/* Completes the submitted work before a layer's values are logged. */
 static int tell(ferry_net *net, struct ferry__segment *s, int first, int last)
 {
     int err = net->debug && first <= last ? ferry__segment_end(s, 0) : 0;
@@ -60,7 +60,7 @@ static int tell(ferry_net *net, struct ferry__segment *s, int first, int last)
     return err || !net->debug ? err : ferry__debug_forward(net, first, last);
 }
 
-/* The items of layers first … last. */
+/* Runs the items of layers first … last. */
 static int run_items(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s,
                      int first, int last)
 {
@@ -92,8 +92,9 @@ static bool has_fresh(const ferry_net *net, int first, int last)
 }
 
 /*
- * Reshapes layers first … last of one stage, and chooses their program. As in Caffe no other layer is reshaped:
- * those of the stage that would have to be get a stage of their own, since they may not fit the new shapes.
+ * Reshapes layers first … last of one stage and selects their program. As in Caffe no other layer
+ * is reshaped: other layers of the stage that would require it get a stage of their own, since they
+ * may not match the new shapes.
  */
 static int choose(ferry_net *net, int first, int last, const struct ferry__program **out)
 {
@@ -111,7 +112,7 @@ static int choose(ferry_net *net, int first, int last, const struct ferry__progr
 }
 
 /*
- * Prepares the stage of layers first … last. Where a segment does not compile, its program is made again
+ * Prepares the stage of layers first … last. If a segment does not compile, the program is made again
  * without that segment.
  */
 static int prepare_all(ferry_net *net, int first, int last, const struct ferry__program **p)
@@ -132,8 +133,8 @@ static int prepare_all(ferry_net *net, int first, int last, const struct ferry__
 }
 
 /*
- * The lists of a stage's whole pass repeat while its program does. A measured or described pass waits
- * for each layer, and has no lists.
+ * The command lists of a stage's whole pass, which repeat as long as its program does. A measured
+ * pass, or one with debug_info, waits for each layer and has no lists.
  */
 static struct ferry__repeats *repeats_of(const ferry_net *net, int first, int last)
 {
@@ -145,7 +146,7 @@ static struct ferry__repeats *repeats_of(const ferry_net *net, int first, int la
     return &stage->now->repeats;
 }
 
-/* Layers first … last, of one stage. */
+/* Runs layers first … last of one stage. */
 static int run_stage(ferry_net *net, struct ferry__segment *s, int first, int last)
 {
     const struct ferry__program *p;
@@ -224,7 +225,7 @@ int ferry_net_forward(ferry_net *net, double *out_loss)
     return forward(net, 0, net->n_layers - 1, out_loss);
 }
 
-/* The layer of that name; −1, with an error that says so. */
+/* The layer with that name; −1 with an error if there is none. */
 static int layer_of(const ferry_net *net, const char *name)
 {
     int i;
@@ -247,10 +248,11 @@ int ferry_net_forward_range(ferry_net *net, const char *from, const char *to, do
     if (first < 0 || last < 0)
         return FERRY_EINVAL;
     if (!net->keep_all && (first > 0 || last < net->n_layers - 1))
-        return ferry_error_set(FERRY_EINVAL,
-                               "net \"%s\": a part of it runs alone only with keep = {\"*\"}: its "
-                               "blobs share memory and its layers are fused",
-                               net->name);
+        return ferry_error_set(
+            FERRY_EINVAL,
+            "net \"%s\": running a part of it requires keep = {\"*\"}: otherwise "
+            "its blobs share memory and its layers are fused",
+            net->name);
     if (first > last)
         return ferry_error_set(FERRY_EINVAL, "net \"%s\": layer \"%s\" comes after \"%s\"",
                                net->name, from, to);

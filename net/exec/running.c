@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parameters that a forward pass itself writes: BatchNorm's running statistics. What they hold is set
- * aside before each pass, on the device where they are, and is back where one has failed.
+ * Parameters that forward passes write: BatchNorm's running statistics. Their contents are saved
+ * before each pass, on their device, and restored after a failed one.
  */
 
 #include "net/exec/exec.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Where nothing of the contents is valid any more. */
+/* Whether no valid copy of the contents remains. */
 static bool is_lost(const ferry_layer *layer, const ferry_blob *b)
 {
     const ferry_memory *m = ferry_blob_data_memory(b);
@@ -29,7 +29,7 @@ static int make_before(struct ferry__net_param *p)
                              &p->before);
 }
 
-/* A pass that has failed later than it returned may have cost the parameter what it held. */
+/* A pass whose failure is detected after it has returned may have lost the parameter's contents. */
 static int save(const ferry_layer *layer, struct ferry__net_param *p)
 {
     int err = make_before(p);
@@ -39,10 +39,9 @@ static int save(const ferry_layer *layer, struct ferry__net_param *p)
     if (err && p->saved && is_lost(layer, p->blob)) {
         err = ferry_blob_copy_from(p->blob, p->before, 0);
         if (!err)
-            ferry_log_write(
-                FERRY_LOG_WARN,
-                "ferry: layer \"%s\": a pass failed; its statistics are those of before",
-                layer->name);
+            ferry_log_write(FERRY_LOG_WARN,
+                            "ferry: layer \"%s\": a pass failed; its statistics were restored",
+                            layer->name);
     }
     p->saved = p->saved || !err;
     return err;
@@ -74,7 +73,8 @@ int ferry__running_restore(ferry_net *net, int first, int last, int err)
             struct ferry__net_param *p = &net->layers[i].params[k];
 
             if (p->written && p->saved)
-                ferry_blob_copy_from(p->blob, p->before, 0); /* else the next pass tries again */
+                ferry_blob_copy_from(p->blob, p->before, 0); /* if it fails, the next pass tries
+                                                              * again */
         }
     return ferry_error_set(err, "%s", why);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The items and values of a program: growing, asking, freeing. */
+/* The items and values of a program: insertion, queries, freeing. */
 #include "net/ir/program.h"
 
 #include <ferry/status.h>
@@ -33,7 +33,10 @@ void ferry__program_end(struct ferry__program *p)
     free(p);
 }
 
-/* ---- growing --------------------------------------------------------------------------------------- */
+/*
+ * ---- insertion
+ * -------------------------------------------------------------------------------------
+ */
 
 struct ferry__item *ferry__program_insert(struct ferry__program *p, int at)
 {
@@ -86,9 +89,12 @@ int ferry__program_value_like(struct ferry__program *p, int value)
     return p->n_values - 1;
 }
 
-/* ---- looking at them ------------------------------------------------------------------------------- */
+/*
+ * ---- queries
+ * ---------------------------------------------------------------------------------------
+ */
 
-/* A layer that computes by itself may do what it likes with its blobs. */
+/* A layer with its own forward function may access all of its blobs. */
 static bool call_uses(const struct ferry__program *p, const struct ferry__item *item, int value)
 {
     const ferry_layer *layer = item->layer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a stretch of layers runs, for one set of shapes: the operations that the layers emitted, fused,
- * laid out, prepared, and their contents given memory. Made once, then only run.
+ * The program of consecutive layers for one set of shapes: the operations that the layers emitted,
+ * fused, laid out and prepared, with memory for their values. Made once, then run many times.
  */
 #ifndef FERRY_NET_IR_PROGRAM_H
 #define FERRY_NET_IR_PROGRAM_H
@@ -10,58 +10,64 @@
 
 #include "op/repeat.h"
 
-/* Contents that items hand on: a blob with its aliases, a layer's scratch, or what is put in between. */
+/*
+ * The contents that items pass on: those of a blob with its aliases, of a layer's scratch blob, or
+ * of an inserted intermediate.
+ */
 struct ferry__value {
-    ferry_blob *blob; /* NULL: the program's own */
-    int index;        /* the net's blob; −1: none */
-    bool pinned;      /* readable from outside, row-major, in the blob's memory */
-    bool seen;        /* somebody outside looks at it */
-    bool own;         /* in the blob's memory */
-    bool plain;       /* something that uses it takes it row-major only */
-    bool last;        /* channels last */
+    ferry_blob *blob; /* NULL: an intermediate of the program */
+    int index;        /* the net's blob; −1: not a blob */
+    bool pinned;      /* visible outside of the program: row-major, in the blob's memory */
+    bool seen;        /* read outside of the program */
+    bool own;         /* stored in the blob's memory */
+    bool plain;       /* an item that uses it requires row-major order */
+    bool last;        /* channels-last order */
     uint32_t dtype;
     int rank;
     int64_t shape[FERRY_OP_AXES], count;
-    int64_t stride[FERRY_OP_AXES]; /* elements, once it is laid */
+    int64_t stride[FERRY_OP_AXES]; /* in elements, once strides are assigned */
     int within;                    /* the value that it is a slice of; −1: none */
-    int64_t start;                 /* of a slice, elements from that one's first */
-    int first, end;                /* items that use it; end < first: none does */
-    ferry_device *device;          /* who uses it; NULL: the host */
-    uint64_t part, offset;         /* which block of its device's arena, and bytes in it */
+    int64_t start;                 /* of a slice: its offset in that value, in elements */
+    int first, end;                /* the first and the last item that use it; end < first:
+                                    * unused */
+    ferry_device *device;          /* the device that uses it; NULL: the host */
+    uint64_t part, offset;         /* the block of its device's arena, and the offset in bytes */
 };
 
-/* Where an operand is. */
+/* The location of an operand. */
 struct ferry__use {
     int value;        /* −1: a blob that is not planned */
-    ferry_blob *blob; /* then: this one */
+    ferry_blob *blob; /* that blob */
     bool diff;
-    int64_t start; /* elements; of a value in its row-major order until it is laid */
+    int64_t start; /* offset in elements; for a value in its row-major order until strides are
+                    * assigned */
 };
 
-/* A constant that an affine function of each channel goes into: see fold.c. */
+/* A constant that per-channel affine functions are folded into: see fold.c. */
 struct ferry__fold;
 
 /* A segment that a plugin runs as a whole: net/segment. */
 struct ferry__claim;
 
-/* One thing to do. */
+/* One step of a program. */
 struct ferry__item {
     ferry_layer *layer;
-    bool call;    /* the layer's forward or backward; else an operation */
-    bool back;    /* of the backward pass */
-    bool loss;    /* a call that adds up the loss of tops before a later layer overwrites them */
-    bool dropped; /* another one does it */
-    bool claimed; /* then: a segment */
-    bool border;  /* a copy from one order of axes to another */
-    int number;   /* of the layer's operations */
-    ferry_op_desc op; /* row-major until it is laid */
+    bool call;        /* a call of the layer's forward or backward; otherwise an operation */
+    bool back;        /* part of the backward pass */
+    bool loss;        /* a call that adds the loss of tops before a later layer overwrites them */
+    bool dropped;     /* removed: another item computes it */
+    bool claimed;     /* dropped because a segment computes it */
+    bool border;      /* a copy between two orders of axes */
+    int number;       /* the index among the layer's operations */
+    ferry_op_desc op; /* row-major until strides are assigned */
     struct ferry__use in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
-    struct ferry__claim *claim; /* a call that runs this segment; NULL: it is another item */
-    const int *border_values;   /* then: the values that it reads, and behind them those it writes */
+    struct ferry__claim *claim; /* the segment that this call runs; NULL: none */
+    const int
+        *border_values; /* of a segment: the values that it reads, then those that it writes */
     int n_reads, n_writes;
     struct ferry__fold *fold;
     ferry_operation_tier tier;
-    bool left; /* to the host, though the device has the operation: see reach.c */
+    bool left; /* computed on the host although the device supports the operation: see reach.c */
     uint32_t steps;
     uint8_t order[FERRY_OP_AXES];
     ferry_operation *prepared;
@@ -70,39 +76,39 @@ struct ferry__item {
 struct ferry__program {
     ferry_net *net;
     int first_layer, last_layer;
-    int64_t *shapes; /* of the layers' bottoms and tops: what it is for */
+    int64_t *shapes; /* of the layers' bottoms and tops: the shapes that the program is for */
     int n_shapes;
     struct ferry__item *items;
     int n_items, room_items;
-    struct ferry__item *back; /* of the backward pass, in the order in which they run */
+    struct ferry__item *back; /* items of the backward pass, in the order of execution */
     int n_back;
     struct ferry__value *values;
     int n_values, room_values;
-    int *of_blob; /* while it is collected: the value of each of the net's blobs; −1: none yet */
-    int layer_values; /* likewise: how many there were before the layer that is added */
-    uint64_t used;    /* the net's clock when it was chosen last */
-    struct ferry__repeats repeats; /* of forward passes */
-    struct ferry__claim *claims;   /* its segments */
-    void (*end_claims)(struct ferry__program *); /* NULL: there have been none */
+    int *of_blob;     /* during collect: the value of each of the net's blobs; −1: none yet */
+    int layer_values; /* during collect: the number of values before the current layer */
+    uint64_t used;    /* the net's clock at its latest selection */
+    struct ferry__repeats repeats;               /* of forward passes */
+    struct ferry__claim *claims;                 /* its segments */
+    void (*end_claims)(struct ferry__program *); /* frees the claims; NULL: there are none */
 };
 
 /* Frees a program; NULL is ignored. */
 void ferry__program_end(struct ferry__program *p);
 
-/* A value at the end, all zero. NULL: no memory. */
+/* Appends a value, all zeros. NULL: no memory. */
 struct ferry__value *ferry__program_append(struct ferry__program *p);
-/* A value of the program's own, like another one; its index, or FERRY_ENOMEM. */
+/* Appends an intermediate with the shape of another value; returns its index, or FERRY_ENOMEM. */
 int ferry__program_value_like(struct ferry__program *p, int value);
-/* A zero item before item `at`; the items from `at` on move up by one. NULL: no memory. */
+/* Inserts a zeroed item before item `at`; later items move up by one. NULL: no memory. */
 struct ferry__item *ferry__program_insert(struct ferry__program *p, int at);
 
-/* Whether an item uses a value; whether it writes it. */
+/* Whether an item uses a value; and whether it writes the value. */
 bool ferry__item_uses(const struct ferry__program *p, const struct ferry__item *item, int value);
 bool ferry__item_writes(const struct ferry__program *p, const struct ferry__item *item, int value);
-/* Whether an operand is all of its value, in its order. */
+/* Whether an operand covers its whole value, in the value's order. */
 bool ferry__is_whole(const struct ferry__program *p, const ferry_operand *o,
                      const struct ferry__use *use);
-/* How far into its memory a value begins, in elements, through all the values that it is a slice of. */
+/* The offset of a value in its memory, in elements, through all values that it is a slice of. */
 int64_t ferry__value_start(const struct ferry__program *p, int value);
 
 #endif

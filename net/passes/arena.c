@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory for values: an arena for each device (several blocks where that has a max_binding) and one for
- * the host, in which values that never live together share bytes. What several of them work on has its
- * blob's own memory, so that coherence moves that and no more.
+ * Assigns memory to values: one arena for each device (several blocks if it has a max_binding) and
+ * one for the host, in which values whose lifetimes do not overlap share bytes. A value that
+ * several devices use has its blob's own memory, so that coherence copies only that.
  */
 #include "net/passes/passes.h"
 
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values begin at multiples of it, in bytes, or of what their device wants. */
+/* Alignment of values in bytes, unless their device requires more. */
 #define ALIGNMENT 64
 
 #define PAGE 4096
 #define GAP  576
 
-/* ---- lifetimes ------------------------------------------------------------------------------------- */
+/* ---- lifetimes ------------------------------------------------------------------------------- */
 
 static int outermost(const struct ferry__program *p, int value)
 {
@@ -27,7 +27,7 @@ static int outermost(const struct ferry__program *p, int value)
     return value;
 }
 
-/* Where an item's operands are: a device, or NULL for the host. */
+/* The processor that accesses an item's operands: a device, or NULL for the host. */
 static ferry_device *side_of(const struct ferry__item *item)
 {
     return item->tier == FERRY_TIER_HOST ? NULL : item->layer->device;
@@ -70,7 +70,10 @@ static void find_lifetimes(struct ferry__program *p)
     }
 }
 
-/* ---- places ---------------------------------------------------------------------------------------- */
+/*
+ * ---- placement
+ * -------------------------------------------------------------------------------------
+ */
 
 static uint64_t unit_of(const struct ferry__value *v)
 {
@@ -87,7 +90,7 @@ static uint64_t bytes_of(const struct ferry__value *v)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* What a block may have on the value's device, of which an arena is then several; 0: anything. */
+/* The largest size of a block on the value's device, which divides the arena; 0: unlimited. */
 static uint64_t block_of(const struct ferry__value *v)
 {
     uint64_t most = v->device ? ferry_device_get_properties(v->device)->max_binding : 0;
@@ -106,8 +109,9 @@ static bool meet(const struct ferry__value *a, const struct ferry__value *b)
 }
 
 /*
- * What lies between values of whole pages, as of 14 x 14 x 512 floats: side by side they would begin at one
- * place of their pages, where a processor holds what is read of one for what was just written of the other.
+ * Padding after values of whole pages, 14 x 14 x 512 floats for example: without it the values
+ * would begin at the same page offset, where a processor mistakes a read of one for a read of the
+ * bytes just written to the other (4K aliasing).
  */
 static uint64_t room_of(const struct ferry__value *v)
 {
@@ -118,7 +122,10 @@ static uint64_t room_of(const struct ferry__value *v)
     return bytes + (GAP + unit - 1) / unit * unit;
 }
 
-/* The lowest place that is free while a value lives; `order` has those that are placed, `n` of them. */
+/*
+ * The lowest offset that is free during a value's lifetime; `order` has the `n` values that are
+ * already placed.
+ */
 static uint64_t lowest(const struct ferry__program *p, const int *order, int n,
                        const struct ferry__value *v)
 {
@@ -142,7 +149,7 @@ static uint64_t lowest(const struct ferry__program *p, const int *order, int n,
     return at;
 }
 
-/* Large ones first: what is small finds gaps. */
+/* Large values first: small ones fill the gaps. */
 static void sort(const struct ferry__program *p, int *order, int n)
 {
     int i, k;
@@ -179,7 +186,7 @@ static int place(struct ferry__program *p)
     return 0;
 }
 
-/* ---- arenas ---------------------------------------------------------------------------------------- */
+/* ---- arenas ---------------------------------------------------------------------------------- */
 
 static struct ferry__arena *find_arena(const ferry_net *net, const struct ferry__value *v)
 {
@@ -210,7 +217,7 @@ static int add_arena(ferry_net *net, const struct ferry__value *v)
     return 0;
 }
 
-/* Programs for other shapes use the same arena, which is as large as the largest wants it. */
+/* Programs for other shapes use the same arena, which has the size of the largest. */
 static int grow(ferry_net *net, const struct ferry__value *v)
 {
     struct ferry__arena *arena = find_arena(net, v);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From what layers emitted to the items and values of a program. */
+/* From the emitted operations to the items and values of a program. */
 #include "net/passes/passes.h"
 
 #include <ferry/status.h>
@@ -12,9 +12,12 @@ static int no_memory(void)
     return ferry_error_set(FERRY_ENOMEM, "net: no memory for its operations");
 }
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-/* A blob's contents; one that has more axes than operands can have is a row of elements. */
+/*
+ * The value of a blob's contents; a blob with more axes than operands support becomes a row of
+ * elements.
+ */
 static int new_value(struct ferry__program *p, ferry_blob *blob, int index)
 {
     struct ferry__value *v = ferry__program_append(p);
@@ -82,7 +85,7 @@ static int use_of(struct ferry__program *p, ferry_layer *layer, const ferry_laye
     return 0;
 }
 
-/* ---- items ----------------------------------------------------------------------------------------- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 static int add_operation(struct ferry__program *p, ferry_layer *layer, int number)
 {
@@ -105,7 +108,10 @@ static int add_operation(struct ferry__program *p, ferry_layer *layer, int numbe
     return err;
 }
 
-/* The layer's own forward, or its loss, sees blobs, so those stay as they are. */
+/*
+ * A layer's own forward function, or its loss, accesses blobs, so that their values keep blob
+ * memory and order.
+ */
 static int add_call(struct ferry__program *p, ferry_layer *layer, bool loss)
 {
     struct ferry__item *item = ferry__program_insert(p, p->n_items);
@@ -126,7 +132,9 @@ static int add_call(struct ferry__program *p, ferry_layer *layer, bool loss)
     return 0;
 }
 
-/* Caffe adds up the loss right behind the layer: before a layer in place writes the memory of a weighted top. */
+/*
+ * Caffe adds the loss directly after the layer: before a layer in place overwrites a weighted top.
+ */
 static bool has_early_loss(const ferry_layer *layer)
 {
     int i;
@@ -151,7 +159,7 @@ static int add_layer(struct ferry__program *p, ferry_layer *layer)
     return err;
 }
 
-/* Blobs that layers of later stages take, or whose loss counts. */
+/* Marks blobs that layers of later stages use, or whose loss counts. */
 static void mark_outside(const struct ferry__program *p, bool *seen)
 {
     const ferry_layer *layer;
@@ -166,7 +174,7 @@ static void mark_outside(const struct ferry__program *p, bool *seen)
                 seen[layer->tops[k]] = true;
 }
 
-/* Whether the program, or an earlier stage, looks at a blob. */
+/* Whether the program, or an earlier stage, reads a blob. */
 static bool is_seen(const struct ferry__program *p, int b)
 {
     const struct ferry__net_blob *blob = &p->net->blobs[b];
@@ -195,7 +203,10 @@ static int pin_blobs(struct ferry__program *p)
     return 0;
 }
 
-/* ---- what is needed -------------------------------------------------------------------------------- */
+/*
+ * ---- dead code
+ * -------------------------------------------------------------------------------------
+ */
 
 static void need_blobs(const struct ferry__program *p, const int *blobs, int n, bool *needed)
 {
@@ -205,7 +216,10 @@ static void need_blobs(const struct ferry__program *p, const int *blobs, int n, 
         needed[p->of_blob[ferry__net_root(p->net, blobs[i])]] = true;
 }
 
-/* Whether an item makes something that is needed. A layer that computes by itself has values for all of its blobs. */
+/*
+ * Whether an item computes a needed value. A layer with its own forward function uses all of its
+ * blobs.
+ */
 static bool makes_needed(const struct ferry__program *p, const struct ferry__item *item,
                          const bool *needed)
 {
@@ -222,7 +236,7 @@ static bool makes_needed(const struct ferry__program *p, const struct ferry__ite
     return false;
 }
 
-/* What it uses is needed then. */
+/* Marks the operands of an item as needed. */
 static void need_operands(const struct ferry__program *p, const struct ferry__item *item,
                           bool *needed)
 {
@@ -241,7 +255,7 @@ static void need_operands(const struct ferry__program *p, const struct ferry__it
             needed[item->out[k].value] = true;
 }
 
-/* Drops what nothing needs that is looked at. */
+/* Drops items whose results are not used. */
 static int drop_unneeded(struct ferry__program *p)
 {
     bool *needed = calloc((size_t)p->n_values + 1, sizeof *needed);

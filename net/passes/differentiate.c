@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The items of the backward pass: the operations that layers emitted for it and the functions of those that
- * compute by themselves, from the last layer to the first. Nothing is planned or fused: each operand is a
- * blob's data or diff.
+ * The items of the backward pass: the operations that layers emitted for it, and calls of layers'
+ * own backward functions, from the last layer to the first. Backward is not planned or fused: each
+ * operand is a blob's data or diff.
  */
 #include "net/passes/passes.h"
 

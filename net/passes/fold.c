@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Affine functions of each channel that follow a convolution or an inner product, or come before it, as
- * copies of its weights and bias: BatchNorm, Scale, Bias, and Power without a power. Here what can be
- * folded; fold_weights.c makes the copies, anew when one of their sources was written. Programs for
- * other shapes share them.
+ * Folds per-channel affine functions after or before a convolution or an inner product into copies
+ * of its weights and bias: BatchNorm, Scale, Bias, and Power with power 1. This file decides which
+ * can be folded; fold_weights.c computes the copies, again when one of their sources was written.
+ * Programs for other shapes share them.
  */
 #include "net/passes/fold.h"
 
@@ -17,9 +17,12 @@ static int no_memory(const ferry_layer *layer)
     return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its folded weights");
 }
 
-/* ---- what can be folded ---------------------------------------------------------------------------- */
+/*
+ * ---- conditions
+ * ------------------------------------------------------------------------------------
+ */
 
-/* Whether nothing in the program writes a blob: a parameter, or what `prepare` made of some. */
+/* Whether no item of the program writes the blob: a parameter, or a result of `prepare`. */
 static bool is_constant(const struct ferry__program *p, const struct ferry__use *use)
 {
     int i;
@@ -34,7 +37,7 @@ static bool is_constant(const struct ferry__program *p, const struct ferry__use 
     return true;
 }
 
-/* Whether input k of `by` has an element for each of so many channels of so many items, or one for all. */
+/* Whether input k of `by` has one element for each of the channels of each item, or one for all. */
 static bool fits(const struct ferry__program *p, int64_t items, int64_t channels,
                  const struct ferry__item *by, uint32_t k)
 {
@@ -72,7 +75,7 @@ static bool step_of(const struct ferry__program *p, int64_t items, int64_t chann
     return true;
 }
 
-/* Weights whole and F32, in their own order or transposed, and a bias that is all of its blob. */
+/* Requires whole F32 weights, transposed or not, and a bias that is a whole blob. */
 static bool can_fold(const struct ferry__program *p, const struct ferry__item *item)
 {
     const struct ferry__use *w = &item->in[1], *bias = &item->in[2];
@@ -81,7 +84,10 @@ static bool can_fold(const struct ferry__program *p, const struct ferry__item *i
            (item->fold || (is_constant(p, w) && (item->op.n_in < 3 || is_constant(p, bias))));
 }
 
-/* ---- making ---------------------------------------------------------------------------------------- */
+/*
+ * ---- creation
+ * --------------------------------------------------------------------------------------
+ */
 
 static void measure(const ferry_op_desc *op, struct ferry__fold *f)
 {
@@ -150,7 +156,7 @@ static struct ferry__fold *make(ferry_net *net, const struct ferry__fold *like, 
     return f;
 }
 
-/* The fold of an item so far; none: one without steps. */
+/* The fold of an item so far; a fold without steps if there is none. */
 static struct ferry__fold so_far(const struct ferry__item *item)
 {
     struct ferry__fold f = { .layer = item->layer, .number = item->number };
@@ -163,7 +169,10 @@ static struct ferry__fold so_far(const struct ferry__item *item)
     return f;
 }
 
-/* Gives an item the weights and the bias of a fold. What was made for the former stays for others. */
+/*
+ * Gives an item the weights and the bias of a fold. The copies of the former fold stay for other
+ * programs.
+ */
 static int adopt(struct ferry__program *p, struct ferry__item *item, const struct ferry__fold *like)
 {
     int64_t channels = item->op.out[0].shape[1];
@@ -198,9 +207,12 @@ int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
     return adopt(p, item, &like);
 }
 
-/* ---- what comes before ----------------------------------------------------------------------------- */
+/*
+ * ---- affine functions before the item
+ * --------------------------------------------------------------
+ */
 
-/* Whether a step leaves 0 alone, which is what padding is. */
+/* Whether a step maps 0 to 0, the value of padding. */
 static bool keeps_zero(const struct ferry__fold_step *s)
 {
     return s->kind == FERRY_OP_UNARY ? s->c == 0 : s->function == FERRY_BINARY_SCALE && !s->v;
@@ -217,8 +229,8 @@ static bool is_padded(const ferry_op_desc *op)
 }
 
 /*
- * The channels of what comes before an item. An inner product sees several elements of each: how many
- * it has is said by who comes before, if anybody does.
+ * The number of channels of the input of an item. An inner product reads several elements of each
+ * channel: the channel count comes from the producer, if there is one.
  */
 static int64_t channels_before(const struct ferry__item *item, const struct ferry__item *by)
 {
@@ -229,7 +241,9 @@ static int64_t channels_before(const struct ferry__item *item, const struct ferr
     return by->op.kind == FERRY_OP_BINARY && y->rank == 3 && y->shape[1] ? y->shape[1] : 1;
 }
 
-/* One step more before; false where it is of other channels than those behind it. */
+/*
+ * Adds one more step before the item; false if its channels differ from those of the later steps.
+ */
 static bool add_before(struct ferry__fold *f, const struct ferry__fold_step *step, int64_t channels)
 {
     int64_t all = f->inputs * f->span;
@@ -264,7 +278,10 @@ int ferry__fold_before(struct ferry__program *p, struct ferry__item *item,
     return add_before(&like, &step, channels) ? adopt(p, item, &like) : 0;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------- */
+/*
+ * ---- all folds
+ * -------------------------------------------------------------------------------------
+ */
 
 void ferry__folds_forget(ferry_net *net)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The weights and the bias of a fold (fold.c), made of those of its layer. */
+/* Computes the weights and the bias of a fold (fold.c) from those of its layer. */
 #include "net/passes/fold.h"
 
 #include <ferry/status.h>
@@ -18,7 +18,7 @@ static uint64_t sources(const struct ferry__fold *f)
     return n;
 }
 
-/* One step more of y = scale·x + shift, for each channel. */
+/* Composes one more step y = scale·x + shift, for each channel. */
 static int compose(const struct ferry__fold_step *s, int64_t channels, double *scale, double *shift)
 {
     const float *u = s->u ? ferry_blob_host_data(s->u) : NULL;
@@ -46,21 +46,21 @@ static int compose(const struct ferry__fold_step *s, int64_t channels, double *s
     return 0;
 }
 
-/* Of the item's outputs, and of the channels that steps before it are of. */
+/* Factors of the outputs, and of the channels of steps before the operation. */
 struct factors {
     double *scale, *shift;
     double *scale_before, *shift_before;
 };
 
-/* The channel of a weight's input. */
+/* The input channel of a weight. */
 static int64_t input_of(const struct ferry__fold *f, int64_t row, int64_t output, int64_t k)
 {
-    int64_t channels = f->inner / f->span; /* of a group */
+    int64_t channels = f->inner / f->span; /* of one group */
 
     return f->rows > 1 ? row / f->span : output / f->outputs_of_group * channels + k / f->span;
 }
 
-/* What constants before the weights add to each output, on its shift. */
+/* Adds to each output's shift the contribution of the constants before the weights. */
 static void add_shifts(const struct ferry__fold *f, const struct factors *by, const float *w)
 {
     int64_t i, j, k;
@@ -97,7 +97,7 @@ static void reset(double *scale, double *shift, int64_t n)
     }
 }
 
-/* The farthest one computes first. */
+/* The farthest step is applied first. */
 static int compose_before(const struct ferry__fold *f, const struct factors *by, const float *w)
 {
     int k, err = 0;

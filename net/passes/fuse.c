@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operations that join the one before: affine functions of each channel go into a convolution's weights
- * (fold.c), activations and sums into its epilogue. Only where who computes it then is no worse, and
- * nobody sees what is in between.
+ * Merges operations into the operations before them: per-channel affine functions into a
+ * convolution's weights (fold.c), activations and sums into its epilogue. Only if the device then
+ * computes the merged operation at the same tier, and the intermediate value is not visible.
  */
 #include "net/passes/passes.h"
 
@@ -10,9 +10,12 @@
 
 #include <string.h>
 
-/* ---- who may join whom ----------------------------------------------------------------------------- */
+/*
+ * ---- conditions
+ * ------------------------------------------------------------------------------------
+ */
 
-/* The item before `at` that uses a value last; −1: none does. */
+/* The last item before `at` that uses a value; −1: none. */
 static int user_before(const struct ferry__program *p, int at, int value)
 {
     int i;
@@ -33,7 +36,7 @@ static bool is_used_after(const struct ferry__program *p, int at, int value)
     return false;
 }
 
-/* Whether an item makes a value whole, and takes others in. */
+/* Whether an item computes a whole value and can take further operations into its epilogue. */
 static bool is_host(const struct ferry__program *p, int at, int value)
 {
     const struct ferry__item *item = &p->items[at];
@@ -43,7 +46,9 @@ static bool is_host(const struct ferry__program *p, int at, int value)
            item->out[0].value == value && ferry__is_whole(p, &item->op.out[0], &item->out[0]);
 }
 
-/* Whether input k of an item has an element for each of the output: it is not repeated. */
+/*
+ * Whether input k of an item has an element for each element of the output, without broadcasting.
+ */
 static bool is_full(const struct ferry__item *item, uint32_t k)
 {
     const ferry_operand *x = &item->op.in[k], *y = &item->op.out[0];
@@ -52,8 +57,9 @@ static bool is_full(const struct ferry__item *item, uint32_t k)
 }
 
 /*
- * The item that item `at` can join through its input `k`: it makes that input, which nothing else uses
- * and item `at` does not repeat, and the output of item `at` can be made there already. −1: there is none.
+ * The item that item `at` can be merged into through its input `k`: it computes that input, no
+ * other item uses it, item `at` does not broadcast it, and the output of item `at` may be written
+ * at that earlier time. −1: there is none.
  */
 static int host_of(const struct ferry__program *p, int at, uint32_t k)
 {
@@ -78,16 +84,19 @@ static int host_of(const struct ferry__program *p, int at, uint32_t k)
     return host;
 }
 
-/* ---- joining --------------------------------------------------------------------------------------- */
+/*
+ * ---- merging
+ * ---------------------------------------------------------------------------------------
+ */
 
-/* Takes a longer operation in, if it is no worse to run. 1, 0 or an error. */
+/* Accepts the longer operation if its tier is not worse. 1, 0 or an error. */
 static int accept(struct ferry__item *host, const ferry_op_desc *op)
 {
     ferry_operation_plan plan = { 0 };
     int err = ferry_op_desc_check(op);
 
     if (err)
-        return 0; /* a sum of other shapes, say */
+        return 0; /* for example a sum of other shapes */
     err = ferry__item_query(host, op, &plan);
     if (err)
         return err;
@@ -120,7 +129,7 @@ static int join_unary(struct ferry__item *host, const struct ferry__item *item)
     return accept(host, &op);
 }
 
-/* A step with an operand: input k of the item, seen as `o`. */
+/* Merges a step with an operand: input k of the item, described by `o`. */
 static int join_operand(struct ferry__item *host, const struct ferry__item *item, uint32_t step,
                         uint32_t k, ferry_operand o)
 {
@@ -140,7 +149,7 @@ static int join_operand(struct ferry__item *host, const struct ferry__item *item
     return joined;
 }
 
-/* Whether operand k is one element for each channel of the host's output, or one for all. */
+/* Whether operand k has one element for each channel of the host item's output, or one for all. */
 static bool is_per_channel(const struct ferry__item *host, const struct ferry__item *item,
                            uint32_t k)
 {
@@ -171,8 +180,9 @@ static int join_prelu(struct ferry__item *host, const struct ferry__item *item)
 }
 
 /*
- * y = host + other: the other one is there when the host runs. It has the shape of y, which is the host's but
- * for the way in which axes are grouped; one that is repeated stays an operation of its own.
+ * y = host + other: the other operand must be computed before the host item runs. It has the shape
+ * of y, which is the host's shape up to merged axes; a broadcast operand stays an operation of its
+ * own.
  */
 static int join_sum(struct ferry__program *p, int at, int host, uint32_t other)
 {
@@ -205,7 +215,7 @@ static int join_binary(struct ferry__program *p, int at, int *out_host)
     if (joined || item->op.params.binary.function != FERRY_BINARY_SUM)
         return joined;
     other = host_of(p, at, 1);
-    if (other > host) { /* the later one: what it adds is there by then */
+    if (other > host) { /* the later item: the other operand is computed by then */
         *out_host = other;
         joined = join_sum(p, at, other, 0);
     }
@@ -217,8 +227,9 @@ static int join_binary(struct ferry__program *p, int at, int *out_host)
 }
 
 /*
- * The item that makes input 0 of item `at`, which nobody else sees, and what it makes it of is still
- * there then. Without a plan one in place stays, since its blob shows it. −1: there is none.
+ * The item that computes input 0 of item `at`, if no other item uses that value and its own input
+ * is still unchanged at `at`. Without a plan, an in-place result is kept, since its blob shows it.
+ * −1: there is none.
  */
 static int maker_of(const struct ferry__program *p, int at)
 {
@@ -244,7 +255,7 @@ static int maker_of(const struct ferry__program *p, int at)
     return maker;
 }
 
-/* What comes before a convolution or an inner product goes into it, one after the other. */
+/* Folds the affine functions before a convolution or an inner product into it, one by one. */
 static int join_before(struct ferry__program *p, int at)
 {
     struct ferry__item *item = &p->items[at];
@@ -264,7 +275,7 @@ static int join_before(struct ferry__program *p, int at)
     return 0;
 }
 
-/* Whether an item copies all of one value to all of another one. */
+/* Whether an item copies one whole value to another whole value. */
 static bool is_copy(const struct ferry__program *p, const struct ferry__item *item)
 {
     return !item->call && !item->dropped && item->op.kind == FERRY_OP_STRIDED_COPY &&
@@ -274,8 +285,8 @@ static bool is_copy(const struct ferry__program *p, const struct ferry__item *it
 }
 
 /*
- * Has the readers of a copy read what it is made of, if neither is written as long as they do and the program
- * does not look at the copy.
+ * Makes the readers of a copy read its source, if neither is written during that time and the
+ * program does not read the copy.
  */
 static void elide(struct ferry__program *p, int at)
 {
@@ -329,7 +340,7 @@ static int join(struct ferry__program *p, int at)
     return 0;
 }
 
-/* Without a plan what is still made lies in its blob. */
+/* Without a plan, remaining values are stored in their blobs. */
 static void show_unplanned(struct ferry__program *p)
 {
     int i, v;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Orders of axes: channels last wherever operations prefer it, with a copy where such a region meets a
- * row-major value.
+ * Orders of axes: channels last where operations prefer it, with copies between such regions and
+ * row-major values.
  */
 #include "net/passes/passes.h"
 
@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-/* Whether channels last is another order than row-major. */
+/* Whether channels last differs from row-major. */
 static bool matters(const struct ferry__value *v)
 {
     int64_t spatial = 1;
@@ -27,9 +27,9 @@ static bool may_be_last(const struct ferry__value *v)
     return !v->own && !v->pinned && !v->plain && v->rank > 2 && v->rank <= 5;
 }
 
-/* ---- regions --------------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
-/* Whether an operation likes its input and its output with their channels last. */
+/* Whether an operation prefers channels last for its input and output. */
 static bool likes_last(const struct ferry__item *item)
 {
     uint32_t rank = item->op.in[0].rank;
@@ -38,7 +38,7 @@ static bool likes_last(const struct ferry__item *item)
            item->op.n_out == 1;
 }
 
-/* Whether an operation does not mind, as long as what it reads and writes lies alike. */
+/* Whether an operation accepts any order that its inputs and outputs share. */
 static bool is_neutral(const struct ferry__item *item)
 {
     return !item->call && !item->dropped &&
@@ -56,7 +56,10 @@ static bool set_last(struct ferry__program *p, const ferry_operand *o, const str
     return true;
 }
 
-/* Of a neutral operation all whole operands, once one of them is. */
+/*
+ * For a neutral operation with one channels-last operand: makes all of its whole operands channels
+ * last.
+ */
 static bool spread(struct ferry__program *p, const struct ferry__item *item)
 {
     bool any = false, more = false;
@@ -98,7 +101,10 @@ static void find_regions(struct ferry__program *p)
     }
 }
 
-/* Values that an operation cannot take as they lie stay row-major. Whether there were some. */
+/*
+ * Reverts values to row-major that an operation does not accept otherwise. *out_again: some were
+ * reverted.
+ */
 static int retract(struct ferry__program *p, bool *out_again)
 {
     int64_t in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
@@ -133,9 +139,12 @@ static int retract(struct ferry__program *p, bool *out_again)
     return 0;
 }
 
-/* ---- borders --------------------------------------------------------------------------------------- */
+/* ---- borders --------------------------------------------------------------------------------- */
 
-/* An operand with other axes than its value's (an alias of another shape) could not read such a copy. */
+/*
+ * An operand with axes other than its value's (an alias with another shape) cannot read such a
+ * copy.
+ */
 static bool meets_border(const struct ferry__program *p, const ferry_operand *o,
                          const struct ferry__use *use)
 {
@@ -152,7 +161,10 @@ static void describe_copy(const struct ferry__value *v, ferry_op_desc *out)
     out->in[0] = out->out[0] = ferry_operand_make((ferry_dtype)v->dtype, v->shape, v->rank, NULL);
 }
 
-/* Whether an item's device copies its operands itself: through the host it would cost more than it gives. */
+/*
+ * Whether an item's device can itself copy its operands: a copy through the host would cost more
+ * than the layout gains.
+ */
 static int is_copied_there(const struct ferry__program *p, struct ferry__item *item,
                            const struct ferry__use *use, bool *out)
 {
@@ -166,7 +178,7 @@ static int is_copied_there(const struct ferry__program *p, struct ferry__item *i
     return err;
 }
 
-/* A copy of value `from` into value `to`, of one shape, before item `at`. */
+/* Inserts before item `at` a copy of value `from` into value `to`, which has the same shape. */
 static int insert_copy(struct ferry__program *p, int at, int from, int to, ferry_layer *layer)
 {
     struct ferry__item *item = ferry__program_insert(p, at);
@@ -196,7 +208,7 @@ static int value_at_border(struct ferry__program *p, int value)
     return made;
 }
 
-/* Item `at` reads, or writes, a copy that has its channels last. *at goes along with it. */
+/* Makes item `at` read, or write, a channels-last copy. *at is updated for inserted items. */
 static int cross_border(struct ferry__program *p, int *at)
 {
     ferry_layer *layer = p->items[*at].layer;
@@ -240,7 +252,10 @@ static int add_borders(struct ferry__program *p)
     return err;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------- */
+/*
+ * ---- the pass
+ * --------------------------------------------------------------------------------------
+ */
 
 static int lay_regions(struct ferry__program *p)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a program: the passes in their order. */
+/* Makes a program by running the passes in order. */
 #include "net/passes/passes.h"
 
 #include "net/segment/segment.h"
@@ -8,16 +8,16 @@
 
 #include <stdlib.h>
 
-/* Each pass works on the program of the one before it; the first that fails ends it. */
+/* Each pass changes the program of the previous one; the first error stops. */
 static int (*const passes[])(struct ferry__program *) = {
-    ferry__pass_collect, /* what the layers emitted */
-    ferry__pass_fuse,    /* joins operations */
+    ferry__pass_collect, /* items and values from the emitted operations */
+    ferry__pass_fuse,    /* merges operations */
     ferry__pass_segment, /* segments that a plugin compiles */
-    ferry__pass_layout,  /* orders of axes */
-    ferry__pass_slice,   /* values within others */
+    ferry__pass_layout,  /* channels last or row-major */
+    ferry__pass_slice,   /* values as slices of others */
     ferry__pass_strides, /* operations with the strides of their values */
-    ferry__pass_arena,   /* memory */
-    ferry__pass_prepare, /* operations of the devices */
+    ferry__pass_arena,   /* memory of values */
+    ferry__pass_prepare, /* prepared operations of the devices */
     ferry__pass_differentiate,
 };
 
@@ -26,11 +26,11 @@ static int no_memory(void)
     return ferry_error_set(FERRY_ENOMEM, "net: no memory for its operations");
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------ */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 /*
- * Walks over the shapes of the layers' bottoms and tops: counts their numbers where `shapes` is NULL,
- * compares or, with `fill`, writes them otherwise. The count, or −1 where one differs.
+ * Walks over the shapes of the layers' bottoms and tops: counts the numbers if `shapes` is NULL;
+ * with `fill` writes them; otherwise compares them. Returns the count, or −1 at a difference.
  */
 static int walk_shapes(const ferry_net *net, int first, int last, int64_t *shapes, bool fill)
 {
@@ -72,7 +72,7 @@ static int note_shapes(struct ferry__program *p)
     return 0;
 }
 
-/* ---- passes ------------------------------------------------------------------------------------------ */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 int ferry__program_make(ferry_net *net, int first, int last, struct ferry__program **out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where kernels may begin: on a device with an offset_alignment what has an operand elsewhere, a slice
- * say, is the host's.
+ * Offsets that kernels support: on a device with an offset_alignment, an operation with another
+ * operand offset, for example of a slice, runs on the host.
  */
 #include "net/passes/passes.h"
 
@@ -36,7 +36,7 @@ bool ferry__item_reaches(const struct ferry__program *p, const struct ferry__ite
     return true;
 }
 
-/* Whether it reaches what it uses as that is now. */
+/* Whether the device supports the current offsets of the item's operands. */
 static bool reaches_now(const struct ferry__program *p, const struct ferry__item *item)
 {
     int64_t in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
@@ -55,7 +55,7 @@ static int leave_to_host(struct ferry__item *item)
 
     if (ferry_device_is_strict(dev))
         return ferry_layer_error(item->layer, FERRY_EUNSUPPORTED,
-                                 "%s: %s: an operand begins at no multiple of %" PRIu64
+                                 "%s: %s: the offset of an operand is not a multiple of %" PRIu64
                                  " bytes, and FERRY_STRICT forbids the host",
                                  ferry_device_name(dev), ferry_op_kind_name(item->op.kind),
                                  ferry_device_get_properties(dev)->offset_alignment);
@@ -83,7 +83,10 @@ int ferry__item_settle(const struct ferry__program *p, struct ferry__item *item)
     return reaches_now(p, item) ? 0 : leave_to_host(item);
 }
 
-/* The elements of what an operand is in: those of a blob, or of the outermost value around its own. */
+/*
+ * The number of elements of the memory of an operand: of a blob, or of the outermost value that
+ * contains it.
+ */
 static int64_t elements_around(const struct ferry__program *p, const struct ferry__use *use)
 {
     int value = use->value;
@@ -95,7 +98,10 @@ static int64_t elements_around(const struct ferry__program *p, const struct ferr
     return p->values[value].count;
 }
 
-/* An arena is larger than each value in it, so no run would notice an operand that reaches beyond its own. */
+/*
+ * Checks that operands end inside their values: an arena is larger than each value in it, so that
+ * running would not detect it.
+ */
 static int check_extent(const struct ferry__program *p, const struct ferry__item *item,
                         const ferry_operand *o, const struct ferry__use *use)
 {
@@ -108,8 +114,8 @@ static int check_extent(const struct ferry__program *p, const struct ferry__item
     if (extent / size <= all - start)
         return 0;
     return ferry_layer_error(item->layer, FERRY_ESHAPE,
-                             "%s: an operand reaches over %" PRId64
-                             " elements from element %" PRId64 " on in a blob of %" PRId64,
+                             "%s: an operand covers %" PRId64 " elements from element %" PRId64
+                             " on, in a blob of %" PRId64,
                              ferry_op_kind_name(item->op.kind), extent / size, start, all);
 }
 

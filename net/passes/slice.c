@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Concatenations in place: what would be copied into a part of another value lies there from the
- * start. And what would be copied out of a part of one is looked at there.
+ * Concatenation in place: a value that would be copied into a part of another value is computed
+ * there. A value that would be copied out of a part of another one is read there.
  */
 #include "net/passes/passes.h"
 
@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-/* Who works on a value: the host's tier, or a device. Two that differ are not one. */
+/*
+ * The processor that accesses a value: the host, or a device. Two different ones exclude a slice.
+ */
 static bool same_side(const struct ferry__item *a, const struct ferry__item *b)
 {
     bool host_a = a->tier == FERRY_TIER_HOST, host_b = b->tier == FERRY_TIER_HOST;
@@ -17,7 +19,7 @@ static bool same_side(const struct ferry__item *a, const struct ferry__item *b)
     return host_a == host_b && (host_a || a->layer->device == b->layer->device);
 }
 
-/* Whether all that use either value are on one side, and are operations. */
+/* Whether all users of both values run on one processor, and are operations. */
 static bool on_one_side(const struct ferry__program *p, int at, int a, int b)
 {
     int i;
@@ -36,7 +38,10 @@ static bool is_part_copy(const struct ferry__program *p, const struct ferry__ite
            !ferry__is_whole(p, &item->op.out[0], &item->out[0]);
 }
 
-/* Whether an item writes over a part of `whole`, or of what that lies in: others are only put beside it. */
+/*
+ * Whether an item overwrites a part of `whole`, or of the value that contains it: other slices are
+ * only written beside it.
+ */
 static bool writes_over(const struct ferry__program *p, const struct ferry__item *item, int part,
                         int whole)
 {
@@ -48,8 +53,8 @@ static bool writes_over(const struct ferry__program *p, const struct ferry__item
 }
 
 /*
- * Whether the part may be there before item `at` puts it there, and stay until its last reader: before,
- * others are only put beside it, and nobody writes over it while somebody reads it.
+ * Whether the part may be in its place before item `at` copies it there, and stay until its last
+ * reader: other slices are only written beside it, and no item overwrites it while it is read.
  */
 static bool can_be_there(const struct ferry__program *p, int at, int part, int whole)
 {
@@ -72,7 +77,7 @@ static bool can_be_there(const struct ferry__program *p, int at, int part, int w
     return true;
 }
 
-/* Whether every user of the part takes it as it would lie there. */
+/* Whether every user of the part supports the strides that it would have as a slice. */
 static int users_take(const struct ferry__program *p, int part, bool *out)
 {
     int64_t in_start[FERRY_OP_INPUTS], out_start[FERRY_OP_OUTPUTS];
@@ -98,7 +103,7 @@ static int users_take(const struct ferry__program *p, int part, bool *out)
     return 0;
 }
 
-/* The part's strides and its first element, at element `at` of the whole in row-major order. */
+/* Assigns the part's strides and offset, at element `at` of the whole in row-major order. */
 static bool lie_within(struct ferry__program *p, int64_t at, int part, int whole)
 {
     struct ferry__value *v = &p->values[part], *w = &p->values[whole];
@@ -118,7 +123,10 @@ static bool lie_within(struct ferry__program *p, int64_t at, int part, int whole
     return true;
 }
 
-/* Whether operand `y` of a copy, at `start`, is all of `part` in `whole`: the same axes, one shorter. */
+/*
+ * Whether operand `y` of a copy, at `start`, is all of `part` in `whole`: equal axes except for a
+ * shorter one.
+ */
 static bool is_slice(const struct ferry__program *p, int part, int whole, const ferry_operand *y,
                      int64_t start)
 {
@@ -147,7 +155,10 @@ static bool is_slice(const struct ferry__program *p, int part, int whole, const 
            y->stride[0] == plain[axis] * w->shape[axis];
 }
 
-/* Has `part` lie in `whole`, in place of the copy that item `at` is, if all that use it take it so. */
+/*
+ * Makes `part` a slice of `whole`, which replaces the copy of item `at`, if all of its users
+ * support that.
+ */
 static int try_within(struct ferry__program *p, int at, int part, int whole, int64_t start)
 {
     struct ferry__value before = p->values[part];
@@ -164,7 +175,9 @@ static int try_within(struct ferry__program *p, int at, int part, int whole, int
     return err;
 }
 
-/* Whether a value can lie in another one at all: nobody looks at it, and it is there by itself. */
+/*
+ * Whether a value can be a slice of another one: it is not visible outside and not a slice already.
+ */
 static bool may_lie_within(const struct ferry__program *p, int at, int part, int whole)
 {
     const struct ferry__value *v = &p->values[part];
@@ -186,9 +199,12 @@ static int try_concat(struct ferry__program *p, int at)
     return try_within(p, at, part, whole, item->out[0].start);
 }
 
-/* ---- what is cut out ------------------------------------------------------------------------------- */
+/*
+ * ---- parts that are copied out
+ * ---------------------------------------------------------------------
+ */
 
-/* Whether an item writes a value, or what that lies in. */
+/* Whether an item writes a value, or the value that contains it. */
 static bool writes_around(const struct ferry__program *p, const struct ferry__item *item, int value)
 {
     for (; value >= 0; value = p->values[value].within)
@@ -198,8 +214,8 @@ static bool writes_around(const struct ferry__program *p, const struct ferry__it
 }
 
 /*
- * Whether the part may be looked at where it was before item `at` copies it: nobody writes it, and what
- * it is in stays as it is until its last reader.
+ * Whether the part may be read in the whole before item `at` copies it: no item writes it, and the
+ * whole does not change until the part's last reader.
  */
 static bool can_stay_there(const struct ferry__program *p, int at, int part, int whole)
 {
@@ -239,7 +255,7 @@ static bool is_copy(const struct ferry__item *item)
     return !item->call && !item->dropped && item->op.kind == FERRY_OP_STRIDED_COPY;
 }
 
-/* Outer ones first, since what lies in a part of them has their strides: the last of concatenations. */
+/* Outer values first, since slices inherit their strides: the last of nested concatenations. */
 int ferry__pass_slice(struct ferry__program *p)
 {
     int i, err = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Strides of values, and operations with the strides of their values. */
+/* Assigns strides to values, and the strides of their values to operations. */
 #include "net/passes/passes.h"
 
 #include <string.h>
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-/* An axis without elements takes the room of one: a stride is never 0. */
+/* An axis without elements counts as one element: a stride is never 0. */
 static int64_t room_of(int64_t elements)
 {
     return elements > 1 ? elements : 1;
@@ -29,9 +29,9 @@ void ferry__value_lay(struct ferry__value *v)
     }
 }
 
-/* ---- operands -------------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
-/* Row-major strides of a value's axes. */
+/* The row-major strides of a value's axes. */
 static void plain_strides(const struct ferry__value *v, int64_t *out)
 {
     int64_t step = 1;
@@ -44,8 +44,9 @@ static void plain_strides(const struct ferry__value *v, int64_t *out)
 }
 
 /*
- * One axis of an operand, `n` elements `step` apart in row-major order, in the order that the value
- * has: an axis of the value, a part of one, or several that still follow one another. 0: it cannot be.
+ * The stride of one axis of an operand, with `n` elements `step` apart in row-major order, in the
+ * value's own order: an axis of the value, a part of one, or several axes that are still
+ * contiguous. 0: there is no such stride.
  */
 static int64_t axis_stride(const struct ferry__value *v, const int64_t *plain, int64_t n,
                            int64_t step)
@@ -89,7 +90,7 @@ static int64_t start_of(const struct ferry__value *v, const int64_t *plain, int6
     return at;
 }
 
-/* An operand with other axes: those of its value, all of them. */
+/* Replaces the operand's axes by those of its value. */
 static ferry_operand as_value(const struct ferry__value *v)
 {
     ferry_operand o = ferry_operand_make((ferry_dtype)v->dtype, v->shape, v->rank, NULL);
@@ -106,7 +107,7 @@ static bool lay_operand(const struct ferry__value *v, const struct ferry__use *u
 
     *out_start = use->start;
     plain_strides(v, plain);
-    /* no element is anywhere, or all are where the operand says, whatever its axes */
+    /* there are no elements, or the operand's own strides apply to any axes */
     if (!v->count || !memcmp(v->stride, plain, (size_t)v->rank * sizeof *plain))
         return true;
     for (i = 0; i < o->rank; i++) {
@@ -125,7 +126,7 @@ static bool same_dims(const struct ferry__value *a, const struct ferry__value *b
     return a->rank == b->rank && !memcmp(a->shape, b->shape, sizeof a->shape);
 }
 
-/* Whether the operation may see all of its operands with their values' own axes. */
+/* Whether the operation can use its values' own axes for all of its operands. */
 static bool takes_any_axes(const struct ferry__program *p, const struct ferry__item *item)
 {
     return item->op.kind == FERRY_OP_UNARY && item->in[0].value >= 0 && item->out[0].value >= 0 &&
@@ -134,7 +135,7 @@ static bool takes_any_axes(const struct ferry__program *p, const struct ferry__i
            same_dims(&p->values[item->in[0].value], &p->values[item->out[0].value]);
 }
 
-/* x of an inner product: its items, then whatever axes there are. */
+/* x of an inner product: the axis of items, followed by any axes. */
 static bool takes_inner_axes(const struct ferry__program *p, const struct ferry__item *item)
 {
     const struct ferry__value *v;
@@ -178,7 +179,10 @@ int ferry__item_lay(const struct ferry__program *p, const struct ferry__item *it
     return 1;
 }
 
-/* The operations as their values lie; what was counted from the values' first elements too. */
+/*
+ * Gives the operations the strides of their values, and converts offsets that were relative to the
+ * values' first elements.
+ */
 int ferry__pass_strides(struct ferry__program *p)
 {
     int64_t in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
