@@ -11,9 +11,9 @@
 #define MOST_OPSET  22
 #define USUAL_OPSET 13
 
-/* ---- what has no meaning -------------------------------------------------------------------- */
+/* ---- layers without an equivalent ----------------------------------------------------------- */
 
-/* Why ONNX has no meaning for a layer; NULL: it has. */
+/* Why a layer cannot be expressed in ONNX; NULL: it can. */
 static const char *refusal(const struct ferry__onnx *o, const ferry_layer *layer)
 {
     const struct ferry__onnx_layer *entry = ferry__onnx_layer_of(layer);
@@ -23,7 +23,7 @@ static const char *refusal(const struct ferry__onnx *o, const ferry_layer *layer
     return entry->refuse ? entry->refuse(o, layer) : NULL;
 }
 
-/* One error that names all layers without a meaning. */
+/* One error that names all layers that cannot be expressed. */
 static int check_layers(const struct ferry__onnx *o)
 {
     char list[960] = "", item[256];
@@ -48,14 +48,14 @@ static int check_layers(const struct ferry__onnx *o)
     if (unnamed)
         snprintf(list + used, sizeof list - used, "; and %d more", unnamed);
     if (n)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "no meaning in ONNX, opset %d: %s", o->opset,
-                               list);
+        return ferry_error_set(FERRY_EUNSUPPORTED, "cannot be expressed in ONNX, opset %d: %s",
+                               o->opset, list);
     return FERRY_OK;
 }
 
 /* ---- layers --------------------------------------------------------------------------------- */
 
-/* Blobs that share the contents of a top in place hold its value too, in their own shapes. */
+/* Blobs that share the memory of an in-place top get its value too, in their own shapes. */
 static void spread(struct ferry__onnx *o, int top)
 {
     int root = ferry__net_root(o->net, top), i;
@@ -87,7 +87,7 @@ static void translate(struct ferry__onnx *o)
     o->layer = NULL;
 }
 
-/* An output is a node's result of its own, so that it can have the blob's name. */
+/* Gives an output a node of its own, if necessary, so that its value can have the blob's name. */
 static void end_output(struct ferry__onnx *o, int blob)
 {
     int value = o->held[blob];
@@ -100,7 +100,7 @@ static void end_output(struct ferry__onnx *o, int blob)
     o->outputs[o->n_outputs++] = value;
 }
 
-/* The outputs of a net that has none are the bottoms of its Silence layers. */
+/* The outputs of a net without outputs are the bottoms of its Silence layers. */
 static void end_outputs(struct ferry__onnx *o)
 {
     int i, k;
@@ -113,7 +113,8 @@ static void end_outputs(struct ferry__onnx *o)
              k++)
             end_output(o, o->net->layers[i].bottoms[k]);
     if (!o->err && !o->n_outputs)
-        o->err = ferry_error_set(FERRY_EUNSUPPORTED, "no meaning in ONNX: the net has no outputs");
+        o->err = ferry_error_set(FERRY_EUNSUPPORTED, "cannot be expressed in ONNX: the net has no "
+                                                     "outputs");
 }
 
 /* ---- the export ----------------------------------------------------------------------------- */
@@ -127,11 +128,11 @@ static int read_options(struct ferry__onnx *o, const ferry_onnx_options *options
     o->dynamic_batch = options->dynamic_batch;
     if (o->opset >= LEAST_OPSET && o->opset <= MOST_OPSET)
         return FERRY_OK;
-    return ferry_error_set(FERRY_EINVAL, "opset %d: %d to %d fit", o->opset, LEAST_OPSET,
+    return ferry_error_set(FERRY_EINVAL, "opset %d: %d to %d are supported", o->opset, LEAST_OPSET,
                            MOST_OPSET);
 }
 
-/* The document, the graph's message, and the lists of values. */
+/* Creates the document, the graph's message, and the lists of values. */
 static void begin(struct ferry__onnx *o, const char *path)
 {
     size_t blobs = (size_t)o->net->n_blobs;

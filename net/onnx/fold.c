@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Affine functions of channels, such as BatchNorm's and Scale's, go into the weights of the node that
- * makes their input, if nothing else reads it.
+ * Folds affine functions of channels, such as BatchNorm and Scale, into the weights of the node
+ * that computes their input, if no other node reads it.
  */
 #include "net/onnx/graph.h"
 
@@ -25,7 +25,7 @@ static void count_uses(struct ferry__onnx *o)
         o->values[o->outputs[i]].uses++;
 }
 
-/* The node that can take in what node `k` does; NULL. */
+/* The node that node `k` can be folded into; NULL. */
 static struct ferry__onnx_node *absorber(const struct ferry__onnx *o, int k)
 {
     const struct ferry__onnx_node *node = &o->nodes[k];
@@ -41,7 +41,7 @@ static struct ferry__onnx_node *absorber(const struct ferry__onnx *o, int k)
     return &o->nodes[before];
 }
 
-/* The weights in `value` with their channels multiplied. */
+/* Multiplies the channels of the weights in `value`. */
 static int multiply(struct ferry__onnx *o, int value, const struct ferry__onnx_affine *f)
 {
     struct ferry__onnx_tensor copy = *tensor_of(o, value), *t;
@@ -58,7 +58,7 @@ static int multiply(struct ferry__onnx *o, int value, const struct ferry__onnx_a
     return out;
 }
 
-/* factor · term + term of each channel; without a `value` its terms are 0. */
+/* Computes factor · term + term for each channel; without a `value` its terms are 0. */
 static int add(struct ferry__onnx *o, int value, int64_t channels,
                const struct ferry__onnx_affine *f)
 {

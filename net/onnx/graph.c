@@ -16,7 +16,7 @@ void *ferry__onnx_alloc(struct ferry__onnx *o, size_t size)
     return out;
 }
 
-/* One more element at the end of an array of `count`, zeroed; NULL after an error. */
+/* Appends a zeroed element to an array of `count`; NULL after an error. */
 static void *append(struct ferry__onnx *o, void *array, int *count, int *room, size_t size)
 {
     void **base = array, *grown;
@@ -51,7 +51,7 @@ int ferry__onnx_value(struct ferry__onnx *o)
 {
     struct ferry__onnx_value *v;
 
-    if (o->n_values == 0) /* 0 is no value */
+    if (o->n_values == 0) /* 0 is not a value */
         append(o, &o->values, &o->n_values, &o->room_values, sizeof *o->values);
     v = append(o, &o->values, &o->n_values, &o->room_values, sizeof *o->values);
     if (!v)
@@ -144,7 +144,7 @@ int ferry__onnx_tensor_copy(struct ferry__onnx *o, int value)
     return t->value;
 }
 
-/* A constant of those bytes: an equal one, or a new one. */
+/* A constant with those bytes: an existing equal one, or a new one. */
 static int add_bytes(struct ferry__onnx *o, enum ferry__onnx_type type, int rank,
                      const int64_t *dims, const void *bytes, size_t size)
 {
@@ -207,7 +207,7 @@ int ferry__onnx_rounded(struct ferry__onnx *o, int rank, const int64_t *dims, co
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-/* A copy of n numbers with room for one more. */
+/* A copy of n numbers, with room for one more. */
 static int *copy_values(struct ferry__onnx *o, const int *values, int n)
 {
     int *out = ferry__onnx_alloc(o, (size_t)(n + 1) * sizeof *out);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An ONNX graph in the making: values, the tensors and nodes that make them. The first error is
+ * Builder of an ONNX graph: values, and the tensors and nodes that produce them. The first error is
  * kept in `err`; every later call does nothing, so that a sequence of calls needs one check.
  *
- * A value is a number from 1; 0 is an optional input that is left out, and what a call returns
- * after an error.
+ * A value is a number from 1 on; 0 is an omitted optional input, and the result of a call after an
+ * error.
  */
 #ifndef FERRY_NET_ONNX_GRAPH_H
 #define FERRY_NET_ONNX_GRAPH_H
@@ -18,26 +18,27 @@
 /* A channel's factor and term: y = factor · x + term, for each index of axis `axis`. */
 struct ferry__onnx_affine {
     int axis;
-    int64_t channels; /* 1: one for all */
+    int64_t channels; /* 1: one factor and term for all */
     double *factors, *terms;
 };
 
-/* A constant. Its values are `bytes`, or those of `blob`, times `factors` where there are any. */
+/* A constant. Its elements are `bytes`, or those of `blob`, times `factors` if there are any. */
 struct ferry__onnx_tensor {
     int value;
-    const char *name; /* NULL: of the value's number */
+    const char *name; /* NULL: derived from the value's number */
     enum ferry__onnx_type type;
     int rank;
     int64_t dims[FERRY_MAX_AXES + 2];
     int64_t count;
     const ferry_blob *blob;
     void *bytes;
-    double *factors; /* `channels` of them; element i has that of i / inner % channels */
+    double *factors; /* `channels` of them; element i is multiplied by factor i / inner %
+                      * channels */
     int64_t channels, inner;
     bool half;           /* stored as FLOAT16 */
     ferry_proto *header; /* its message without the values */
     uint64_t offset;     /* in the file of external data */
-    bool used, outside;  /* there */
+    bool used, outside;  /* a node reads it; it is stored in that file */
 };
 
 struct ferry__onnx_node {
@@ -45,14 +46,16 @@ struct ferry__onnx_node {
     const ferry_layer *layer;
     int *in, *out;
     int n_in, n_out;
-    struct ferry__onnx_graph *graph;   /* that the node is in */
-    struct ferry__onnx_graph *body;    /* of an attribute; NULL: none */
-    struct ferry__onnx_affine *affine; /* what the node does; NULL: something else */
-    int absorbs; /* 1 + the axis at which inputs 1 and 2 take in an affine function; 0: none */
+    struct ferry__onnx_graph *graph;   /* the graph that contains the node */
+    struct ferry__onnx_graph *body;    /* the graph in an attribute; NULL: none */
+    struct ferry__onnx_affine *affine; /* the affine function that the node computes; NULL:
+                                        * another function */
+    int absorbs; /* 1 + the axis at which an affine function can be folded into inputs 1 and 2;
+                  * 0: impossible */
     bool used;
 };
 
-/* The model's graph, or a body of Scan. */
+/* The model's graph, or the body of a Scan. */
 struct ferry__onnx_graph {
     struct ferry__onnx_graph *outer;
     ferry_proto *message;
@@ -62,14 +65,14 @@ struct ferry__onnx_graph {
 
 struct ferry__onnx_value {
     const char *name;
-    int node;   /* that makes it; −1: none */
-    int tensor; /* likewise */
+    int node;   /* the node that produces it; −1: none */
+    int tensor; /* the tensor that produces it; −1: none */
     int uses;
-    int rank;              /* of the values of a body's inputs: their type; −1: not declared */
-    const char *blob_name; /* of the net, for inputs and outputs of the model */
+    int rank;              /* the type of the inputs of a body; −1: not declared */
+    const char *blob_name; /* the net's blob, for inputs and outputs of the model */
 };
 
-/* An export. */
+/* The state of an export. */
 struct ferry__onnx {
     ferry_net *net;
     int opset;
@@ -78,18 +81,18 @@ struct ferry__onnx {
     int err;
     struct ferry__proto_document *document;
     ferry_proto *model;
-    struct ferry__onnx_graph *graph; /* that nodes are added to */
-    ferry_layer *layer;              /* that is translated */
+    struct ferry__onnx_graph *graph; /* the graph that nodes are added to */
+    ferry_layer *layer;              /* the layer that is being converted */
     struct ferry__onnx_value *values;
     struct ferry__onnx_tensor *tensors;
     struct ferry__onnx_node *nodes;
     int n_values, n_tensors, n_nodes, room_values, room_tensors, room_nodes;
-    int *held; /* for each blob of the net the value that it holds; 0: none yet */
+    int *held; /* for each blob of the net its current value; 0: none yet */
     int *inputs, *outputs;
     int n_inputs, n_outputs;
 };
 
-/* Memory until the export ends; NULL after an error. */
+/* Memory that lives until the end of the export; NULL after an error. */
 void *ferry__onnx_alloc(struct ferry__onnx *o, size_t size);
 
 /* Frees everything. */
@@ -97,36 +100,36 @@ void ferry__onnx_close(struct ferry__onnx *o);
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* A value without a maker, for an input of a graph. */
+/* A value without a producer, for an input of a graph. */
 int ferry__onnx_value(struct ferry__onnx *o);
 
 /* The value of the layer's bottom. */
 int ferry__onnx_bottom(struct ferry__onnx *o, int index);
 
-/* Makes a value the layer's top. */
+/* Assigns a value to the layer's top. */
 void ferry__onnx_top(struct ferry__onnx *o, int index, int value);
 
 /* ---- tensors -------------------------------------------------------------------------------- */
 
-/* A parameter of the layer, or another blob of constants, in that shape. */
+/* A parameter of the layer, or another constant blob, in that shape. */
 int ferry__onnx_param(struct ferry__onnx *o, int index, int rank, const int64_t *dims);
 int ferry__onnx_blob(struct ferry__onnx *o, const ferry_blob *blob, int rank, const int64_t *dims);
 
-/* A tensor of the same values, for changes. */
+/* A copy of a tensor that may be modified. */
 int ferry__onnx_tensor_copy(struct ferry__onnx *o, int value);
 
-/* Numbers, copied. An int64 list; one of them as a scalar. Floats; one of them as a scalar. */
+/* Constants, copied: a list of int64; one int64 as a scalar; floats; one float as a scalar. */
 int ferry__onnx_ints(struct ferry__onnx *o, int n, const int64_t *numbers);
 int ferry__onnx_int(struct ferry__onnx *o, int64_t number);
 int ferry__onnx_floats(struct ferry__onnx *o, int rank, const int64_t *dims, const float *numbers);
 int ferry__onnx_float(struct ferry__onnx *o, double number);
-/* The same from doubles, rounded once. */
+/* The same from doubles, rounded to floats. */
 int ferry__onnx_rounded(struct ferry__onnx *o, int rank, const int64_t *dims,
                         const double *numbers);
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-/* A node of those inputs; its first output. */
+/* Adds a node with those inputs; returns its first output. */
 int ferry__onnx_op(struct ferry__onnx *o, const char *type, int n, const int *in);
 
 #define ONNX_INTS(...)                                                       \
@@ -136,26 +139,29 @@ int ferry__onnx_op(struct ferry__onnx *o, const char *type, int n, const int *in
     }
 #define ONNX_OP(o, type, ...) ferry__onnx_op(o, type, ONNX_INTS(__VA_ARGS__))
 
-/* A further output of the latest node. */
+/* Adds a further output to the latest node. */
 int ferry__onnx_more(struct ferry__onnx *o);
 
-/* Attributes of the latest node. */
+/* Set attributes of the latest node. */
 void ferry__onnx_set_int(struct ferry__onnx *o, const char *name, int64_t value);
 void ferry__onnx_set_ints(struct ferry__onnx *o, const char *name, int n, const int64_t *values);
 void ferry__onnx_set_float(struct ferry__onnx *o, const char *name, double value);
 void ferry__onnx_set_string(struct ferry__onnx *o, const char *name, const char *value);
 
-/* What the latest node does to each channel: copied. */
+/* Declares that the latest node computes that affine function of each channel; copied. */
 void ferry__onnx_set_affine(struct ferry__onnx *o, const struct ferry__onnx_affine *affine);
 /*
- * That the latest node's input 1, a tensor, is a factor and input 2, if there is one, a term of each
- * channel on `axis` of its output. Element i of input 1 belongs to channel i / inner % channels.
+ * Declares that the latest node's input 1, a tensor, multiplies each channel on `axis` of its
+ * output, and that input 2, if present, adds to it, so that an affine function can be folded into
+ * them. Element i of input 1 belongs to channel i / inner % channels.
  */
 void ferry__onnx_set_absorbs(struct ferry__onnx *o, int axis, int64_t channels, int64_t inner);
 
 /* ---- bodies --------------------------------------------------------------------------------- */
 
-/* Until `end`, nodes go into a new graph, which becomes the attribute "body" of the next node. */
+/*
+ * Until `end`, nodes are added to a new graph, which becomes the attribute "body" of the next node.
+ */
 struct ferry__onnx_graph *ferry__onnx_body_begin(struct ferry__onnx *o);
 int ferry__onnx_body_in(struct ferry__onnx *o, int rank);
 void ferry__onnx_body_out(struct ferry__onnx *o, int value, int rank);
@@ -167,13 +173,15 @@ void ferry__onnx_set_body(struct ferry__onnx *o, struct ferry__onnx_graph *body)
 /* Folds affine nodes into the nodes before them (fold.c). */
 void ferry__onnx_fold(struct ferry__onnx *o);
 
-/* Names everything and fills the model's message, but for the tensors (model.c). */
+/* Names values and nodes and fills the model's message, except for the tensors (model.c). */
 void ferry__onnx_finish(struct ferry__onnx *o, const ferry_onnx_options *options);
 
 /* Writes the model and its tensors (write.c). */
 int ferry__onnx_write(struct ferry__onnx *o, const char *path);
 
-/* Elements `first` … first + n − 1 of a tensor as floats. FERRY_ENOMEM, FERRY_ELOST (write.c). */
+/*
+ * Reads elements first … first + n − 1 of a tensor as floats. FERRY_ENOMEM, FERRY_ELOST (write.c).
+ */
 int ferry__onnx_tensor_read(const struct ferry__onnx_tensor *t, int64_t first, int64_t n,
                             float *out);
 

@@ -11,14 +11,14 @@
 struct ferry__onnx_layer {
     const char *type;
     void (*write)(struct ferry__onnx *o);
-    /* Why this layer has no meaning in ONNX, a clause; NULL: it has. May be NULL. */
+    /* Why this layer cannot be expressed in ONNX, a clause; NULL: it can. May be NULL. */
     const char *(*refuse)(const struct ferry__onnx *o, const ferry_layer *layer);
 };
 
-/* The entry of a layer's type; NULL without one. */
+/* The entry of a layer's type; NULL if there is none. */
 const struct ferry__onnx_layer *ferry__onnx_layer_of(const ferry_layer *layer);
 
-/* ---- what the files share ------------------------------------------------------------------- */
+/* ---- shared functions ----------------------------------------------------------------------- */
 
 /* The layer's message of that name. */
 static inline const ferry_proto *ferry__onnx_message(const ferry_layer *layer, const char *name)
@@ -37,18 +37,21 @@ static inline const ferry_blob *ferry__onnx_top_blob(const struct ferry__onnx *o
     return ferry_layer_top_at(o->layer, index);
 }
 
-/* An axis of a blob, from a field that was checked when the net was opened. */
+/* An axis of a blob, from a field that was validated when the net was opened. */
 int ferry__onnx_axis(const ferry_blob *b, const ferry_proto *p, const char *field);
 
 /* A pooling of two spatial axes. */
 struct ferry__onnx_pool {
-    bool average, unpadded; /* unpadded: padding does not count in an average's divisor */
+    bool average, unpadded; /* unpadded: an average's divisor excludes padding */
     int64_t in[2], out[2], kernel[2], stride[2], pad[2];
 };
 
-/* Whether the last window of an axis begins behind the image. */
+/* Whether the last window of an axis begins after the image. */
 bool ferry__onnx_pool_is_empty(const struct ferry__onnx_pool *pool);
-/* Caffe's pooling; *out_mask, if not NULL, gets the places of the maxima in their planes, as floats. */
+/*
+ * Caffe's pooling; *out_mask, if not NULL, gets the positions of the maxima in their planes, as
+ * floats.
+ */
 int ferry__onnx_pool(struct ferry__onnx *o, int x, const struct ferry__onnx_pool *pool,
                      int *out_mask);
 
@@ -127,7 +130,7 @@ int ferry__onnx_centred(struct ferry__onnx *o, int x, int n, const int64_t *axes
 FERRY__ONNX_TYPES(FERRY__ONNX_DECLARE_LAYER)
 #undef FERRY__ONNX_DECLARE_LAYER
 
-/* Of layers whose nodes hold the batch size that the net has: a dynamic batch is refused. */
+/* For layers whose nodes contain the net's batch size: refuses a dynamic batch. */
 static inline const char *ferry__onnx_one_batch(const struct ferry__onnx *o,
                                                 const ferry_layer *layer)
 {

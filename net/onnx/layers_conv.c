@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Layers with weights: convolutions, inner products, lookups; and im2col, a convolution by ones. */
+/*
+ * Layers with weights: convolutions, inner products, lookups; and im2col, a convolution with
+ * one-hot kernels.
+ */
 #include "net/layers/convolution.h"
 #include "net/onnx/layers.h"
 
@@ -7,15 +10,15 @@
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-/* A window of at least one axis, since Conv has one. */
+/* The number of axes of the Conv: at least one. */
 static int axes_of(const struct ferry__window *w)
 {
     return w->axes ? (int)w->axes : 1;
 }
 
 /*
- * Padding of kernels of one element is a node of its own, since OpenCV 5.0 leaves it out of such a
- * Conv. The window then has none.
+ * Emits the padding of a kernel of one element as a node of its own, since OpenCV 5.0 ignores the
+ * padding of such a Conv, and removes it from the window.
  */
 static int padded(struct ferry__onnx *o, int x, struct ferry__window *w)
 {
@@ -70,7 +73,7 @@ static int images(struct ferry__onnx *o, int index, int axis, const struct ferry
     return ferry__onnx_reshape_to(o, ferry__onnx_bottom(o, index), 2 + axes_of(w), dims);
 }
 
-/* The result in the shape of its top, where that differs. */
+/* Reshapes the result to the shape of its top, if they differ. */
 static void finish(struct ferry__onnx *o, int index, int y, int axis, const struct ferry__window *w)
 {
     if (axis != 1 || !w->axes)
@@ -116,7 +119,10 @@ void ferry__onnx_convolution(struct ferry__onnx *o)
     }
 }
 
-/* Each channel and tap is a channel of the result: a convolution by a one at that tap. */
+/*
+ * Each pair of a channel and a tap is a channel of the result: a convolution with a one at that
+ * tap.
+ */
 void ferry__onnx_im2col(struct ferry__onnx *o)
 {
     const ferry_proto *p = ferry__onnx_message(o->layer, "convolution_param");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Layers without bottoms, or whose tops do not depend on what is in them: inputs and constants. */
+/*
+ * Layers without bottoms, or whose tops do not depend on their bottoms' contents: inputs and
+ * constants.
+ */
 #include "net/onnx/layers.h"
 
 #include <ferry/status.h>
@@ -29,7 +32,7 @@ void ferry__onnx_parameter(struct ferry__onnx *o)
 
 /* ---- DummyData ------------------------------------------------------------------------------ */
 
-/* The filler of a top; the only one is that of all. */
+/* The filler of a top; a single filler applies to all tops. */
 static const ferry_proto *filler_of(const ferry_layer *layer, int top)
 {
     const ferry_proto *p = ferry__onnx_message(layer, "dummy_data_param");
@@ -63,7 +66,7 @@ const char *ferry__onnx_dummy_data_refuse(const struct ferry__onnx *o, const fer
 
 /* ---- PriorBox ------------------------------------------------------------------------------- */
 
-/* The layer computes its boxes from shapes. */
+/* The layer computes its boxes from shapes only. */
 void ferry__onnx_prior_box(struct ferry__onnx *o)
 {
     ferry_blob *top = ferry_layer_top_at(o->layer, 0);

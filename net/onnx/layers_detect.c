@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DetectionOutput by standard operators: boxes are decoded by arithmetic, each class keeps its top_k
- * by TopK, and NonMaxSuppression chooses. Images follow one another in the graph. NonMaxSuppression
- * returns class after class with the best box first, which is Caffe's order.
+ * DetectionOutput with standard operators: boxes are decoded arithmetically, TopK keeps top_k of
+ * each class, and NonMaxSuppression selects. The graph processes one image after the other.
+ * NonMaxSuppression returns the classes in order, each with the best box first, which is Caffe's
+ * order.
  */
 #include "net/onnx/layers.h"
 
@@ -14,7 +15,7 @@ struct detection {
     const ferry_proto *p;
 };
 
-/* A column of boxes or variances: axis `axis` at i, which stays as 1. */
+/* A column of boxes or variances: index i of axis `axis`, which keeps length 1. */
 static int column(struct ferry__onnx *o, int x, int axis, int64_t i)
 {
     return ferry__onnx_slice_of(o, x, axis, i, i + 1);
@@ -22,7 +23,7 @@ static int column(struct ferry__onnx *o, int x, int axis, int64_t i)
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
-/* What is known of priors: corners, sizes, centres and variances, each 1 × priors × 1. */
+/* Values derived from priors: corners, sizes, centres and variances, each 1 × priors × 1. */
 struct priors {
     int corner[4], size[2], centre[2], variance[4];
 };
@@ -44,7 +45,7 @@ static void read_priors(struct ferry__onnx *o, const struct detection *d, struct
     }
 }
 
-/* CENTER_SIZE: corner i from shifts of the centre and logarithms of the sizes. */
+/* CENTER_SIZE: corner i from the centre's shifts and the logarithms of the sizes. */
 static int corner_by_centre(struct ferry__onnx *o, const struct priors *s, const int v[4], int i)
 {
     int axis = i % 2;
@@ -54,7 +55,7 @@ static int corner_by_centre(struct ferry__onnx *o, const struct priors *s, const
     return ONNX_OP(o, i < 2 ? "Sub" : "Add", centre, ferry__onnx_scaled(o, size, 0.5, 0));
 }
 
-/* Decoded boxes: 1 × priors × 4 of the locations of one class, 1 × priors × 4. */
+/* Decodes the locations of one class, 1 × priors × 4, to boxes, 1 × priors × 4. */
 static int decode(struct ferry__onnx *o, const struct detection *d, const struct priors *s,
                   int locations)
 {
@@ -78,9 +79,9 @@ static int decode(struct ferry__onnx *o, const struct detection *d, const struct
     return ferry__onnx_concat_of(o, 2, 4, corner);
 }
 
-/* ---- choices -------------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------------ */
 
-/* Scores, 1 × classes × priors, of which all but each class's top_k become −FLT_MAX. */
+/* Scores, 1 × classes × priors, with −FLT_MAX for all except each class's top_k. */
 static int best_scores(struct ferry__onnx *o, const struct detection *d, int scores)
 {
     int64_t dims[3] = { 1, d->classes, d->priors };
@@ -99,8 +100,8 @@ static int best_scores(struct ferry__onnx *o, const struct detection *d, int sco
 }
 
 /*
- * The classes but the background, whose scores become −FLT_MAX: by a factor and a term of each
- * class, which leave the others as they are.
+ * Sets the scores of the background class to −FLT_MAX, by a factor and a term for each class that
+ * leave the other classes unchanged.
  */
 static int without_background(struct ferry__onnx *o, const struct detection *d, int scores)
 {
@@ -119,7 +120,7 @@ static int without_background(struct ferry__onnx *o, const struct detection *d, 
     return ONNX_OP(o, "Add", scores, ferry__onnx_floats(o, 3, dims, terms));
 }
 
-/* Rows of batch, class and box that suppression leaves. */
+/* Rows of batch, class and box that suppression keeps. */
 static int suppress(struct ferry__onnx *o, const struct detection *d, int boxes, int scores)
 {
     const ferry_proto *nms = ferry_proto_message(d->p, "nms_param", 0);
@@ -133,7 +134,7 @@ static int suppress(struct ferry__onnx *o, const struct detection *d, int boxes,
                    ferry__onnx_floats(o, 1, &(int64_t){ 1 }, &limits[1]));
 }
 
-/* The keep_top_k best of `index` by their scores, in the order that they have. */
+/* The keep_top_k best of `index` by their scores, in their original order. */
 static int keep_best(struct ferry__onnx *o, const struct detection *d, int index, int scores)
 {
     int count, k, best, order;
@@ -153,7 +154,7 @@ static int keep_best(struct ferry__onnx *o, const struct detection *d, int index
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* What is chosen as rows of image, label, score and box. */
+/* The selected boxes as rows of image, label, score and box. */
 static int rows(struct ferry__onnx *o, const struct detection *d, int64_t image, int chosen,
                 int scores, int boxes)
 {
@@ -179,7 +180,7 @@ static int rows(struct ferry__onnx *o, const struct detection *d, int64_t image,
     return ferry__onnx_concat_of(o, 1, 4, part);
 }
 
-/* The rows of an image: locations 1 × priors × classes × 4, scores 1 × priors × classes. */
+/* The rows of one image: locations 1 × priors × classes × 4, scores 1 × priors × classes. */
 static int image_rows(struct ferry__onnx *o, const struct detection *d, const struct priors *s,
                       int64_t image, int locations, int scores)
 {
@@ -210,7 +211,10 @@ static int image_rows(struct ferry__onnx *o, const struct detection *d, const st
     return rows(o, d, image, kept, scores, ferry__onnx_concat_of(o, 0, (int)d->classes, boxes));
 }
 
-/* Without any row, each image has one of its number and −1: they follow the rows, and are cut off. */
+/*
+ * Without any row, each image has one row of its number and −1: these are appended, and removed by
+ * slicing if there are other rows.
+ */
 static int or_none(struct ferry__onnx *o, const struct detection *d, int found)
 {
     int64_t dims[2] = { d->images, 7 }, i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Layers that work on each element: activations, arithmetic of constants, sums of blobs. */
+/* Element-wise layers: activations, arithmetic with constants, sums of blobs. */
 #include "net/onnx/layers.h"
 
 #include <math.h>
@@ -123,7 +123,7 @@ void ferry__onnx_prelu(struct ferry__onnx *o)
                 ferry__onnx_param(o, 0, dims[0] == 1 || rank < 2 ? 1 : rank - 1, dims)));
 }
 
-/* Nothing is dropped in TEST. */
+/* In TEST, dropout is the identity. */
 void ferry__onnx_dropout(struct ferry__onnx *o)
 {
     ferry__onnx_top(o, 0, ferry__onnx_bottom(o, 0));
@@ -166,7 +166,7 @@ void ferry__onnx_eltwise(struct ferry__onnx *o)
     ferry__onnx_top(o, 0, y);
 }
 
-/* a · x + y, one a for each channel of an image. */
+/* a · x + y, with one a for each channel of an image. */
 void ferry__onnx_axpy(struct ferry__onnx *o)
 {
     const ferry_blob *x = ferry__onnx_bottom_blob(o, 1);

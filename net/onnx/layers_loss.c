@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Losses, as functions of predictions and labels, which are inputs of the model. */
+/* Losses as functions of predictions and labels, which are inputs of the model. */
 #include "net/layers/loss.h"
 #include "net/onnx/layers.h"
 
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what they share ------------------------------------------------------------------------ */
+/* ---- shared functions ----------------------------------------------------------------------- */
 
 /* The sum of all elements: a scalar. */
 static int sum_of(struct ferry__onnx *o, int x)
@@ -17,7 +17,7 @@ static int sum_of(struct ferry__onnx *o, int x)
     return ferry__onnx_reduce(o, "ReduceSum", flat, 1, &(int64_t){ 0 }, false);
 }
 
-/* 1 for labels that count, else 0; 0 where all of them do. */
+/* 1 for labels that are not ignored, otherwise 0; the value 0 if no label is ignored. */
 static int counted(struct ferry__onnx *o, const struct ferry__loss *s, int labels)
 {
     int equal;
@@ -29,7 +29,7 @@ static int counted(struct ferry__onnx *o, const struct ferry__loss *s, int label
     return ferry__onnx_cast(o, ONNX_OP(o, "Not", equal), FERRY__ONNX_FLOAT);
 }
 
-/* The mean of the losses of all places, by the layer's normalization. */
+/* The mean of the losses of all positions, by the layer's normalization. */
 static void finish(struct ferry__onnx *o, const struct ferry__loss *s, int losses, int counts)
 {
     double places = (double)s->outer * (double)s->inner, divisor = 1;
@@ -51,8 +51,8 @@ static void finish(struct ferry__onnx *o, const struct ferry__loss *s, int losse
 }
 
 /*
- * The value of x, outer × classes × inner, at each label, outer × 1 × inner. A label that does not count
- * may not be a class: it is cut to one.
+ * The value of x, outer × classes × inner, at each label, outer × 1 × inner. An ignored label may
+ * be out of range: it is clipped.
  */
 static int at_labels(struct ferry__onnx *o, int x, const struct ferry__loss *s, int *out_labels)
 {
@@ -68,7 +68,7 @@ static int at_labels(struct ferry__onnx *o, int x, const struct ferry__loss *s, 
 
 /* ---- the losses ----------------------------------------------------------------------------- */
 
-/* Caffe takes FLT_MIN for a smaller probability. */
+/* Like Caffe, replaces smaller probabilities by FLT_MIN. */
 void ferry__onnx_softmax_with_loss(struct ferry__onnx *o)
 {
     const ferry_proto *p = ferry__onnx_message(o->layer, "softmax_param");
@@ -86,7 +86,7 @@ void ferry__onnx_softmax_with_loss(struct ferry__onnx *o)
                         ferry__onnx_softmax_of(o, "Softmax", ferry__onnx_bottom(o, 0), rank, axis));
 }
 
-/* Entries of bottom 0, each with one label. */
+/* Treats bottom 0 as entries with one label each. */
 static struct ferry__loss by_entry(const struct ferry__onnx *o)
 {
     const ferry_blob *b = ferry__onnx_bottom_blob(o, 0);
@@ -133,7 +133,7 @@ void ferry__onnx_euclidean_loss(struct ferry__onnx *o)
                                        0.5 / (double)ferry_blob_dim(a, 0), 0));
 }
 
-/* max(0, 1 ± x): minus at the label's class, which OneHot makes −1. */
+/* max(0, 1 ± x): minus at the label's class, for which OneHot gives −1. */
 void ferry__onnx_hinge_loss(struct ferry__onnx *o)
 {
     const ferry_proto *p = ferry__onnx_message(o->layer, "hinge_loss_param");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Layers that scale and shift: by parameters, by a second bottom, or by statistics. */
+/* Layers that multiply and add: parameters, a second bottom, or statistics. */
 #include "net/layers/scale.h"
 #include "net/onnx/layers.h"
 
@@ -17,7 +17,7 @@ int ferry__onnx_centred(struct ferry__onnx *o, int x, int n, const int64_t *axes
     return y;
 }
 
-/* All axes but the channels'. */
+/* All axes except the channels. */
 static int other_axes(int rank, int64_t *out)
 {
     int n = 0, i;
@@ -28,7 +28,7 @@ static int other_axes(int rank, int64_t *out)
     return n;
 }
 
-/* By the batch's own statistics. */
+/* Normalizes with the batch's own statistics. */
 static int batch_normalized(struct ferry__onnx *o, int x, double eps)
 {
     int64_t axes[FERRY_MAX_AXES];
@@ -39,7 +39,10 @@ static int batch_normalized(struct ferry__onnx *o, int x, double eps)
     return ONNX_OP(o, "Mul", y, ferry__onnx_raised(o, variance, -0.5));
 }
 
-/* Mean and variance from the sums in a BatchNorm's parameters, and the function they make. */
+/*
+ * Mean and variance from the sums in a BatchNorm's parameters, and the affine function that they
+ * define.
+ */
 struct statistics {
     int64_t channels;
     double *mean, *variance, *factors, *terms;
@@ -73,7 +76,7 @@ static bool read_statistics(struct ferry__onnx *o, double eps, struct statistics
     return true;
 }
 
-/* A node that also takes in later functions: its scale is 1 and its shift 0. */
+/* A node into which later affine functions can be folded: its scale is 1 and its shift 0. */
 static int normalized(struct ferry__onnx *o, int x, double eps)
 {
     struct ferry__onnx_affine affine = { .axis = 1 };
@@ -137,7 +140,7 @@ void ferry__onnx_mvn(struct ferry__onnx *o)
     ferry__onnx_top(o, 0, y);
 }
 
-/* A parameter of one value, or of one for each channel, beside a blob of that rank. */
+/* A parameter of one value, or of one for each channel, for a blob of that rank. */
 static int per_channel(struct ferry__onnx *o, int index, int rank)
 {
     int64_t n = ferry_blob_element_count(ferry_layer_param_at(o->layer, index));
@@ -168,7 +171,7 @@ void ferry__onnx_normalize(struct ferry__onnx *o)
 
 /* ---- factors and terms ---------------------------------------------------------------------- */
 
-/* The shape in which what spans some axes is broadcast over the bottom: 1 behind them. */
+/* The shape in which a blob over some axes is broadcast over the bottom: 1 for the later axes. */
 static int span_dims(const ferry_blob *b, const struct ferry__span *span, int64_t *out)
 {
     int rank = ferry_blob_rank(b) - span->first, i;
@@ -180,7 +183,10 @@ static int span_dims(const ferry_blob *b, const struct ferry__span *span, int64_
     return rank;
 }
 
-/* That the latest node multiplies or adds parameter `index`, one value for each channel or for all. */
+/*
+ * Declares that the latest node multiplies by or adds parameter `index`, one value for each channel
+ * or for all.
+ */
 static void set_channels(struct ferry__onnx *o, int index, const struct ferry__span *span, bool add)
 {
     const ferry_blob *b = ferry_layer_param_at(o->layer, index);
@@ -202,7 +208,7 @@ static void set_channels(struct ferry__onnx *o, int index, const struct ferry__s
         ferry__onnx_set_affine(o, &f);
 }
 
-/* x and a parameter that spans some of its axes: "Mul" or "Add". */
+/* x and a parameter over some of its axes: "Mul" or "Add". */
 static int by_param(struct ferry__onnx *o, const char *type, int x, int index,
                     const struct ferry__span *span)
 {
@@ -226,7 +232,7 @@ static int by_bottom(struct ferry__onnx *o, const char *type, int x, const struc
     return ONNX_OP(o, type, x, u);
 }
 
-/* Scale's and Bias's state begins with the span. */
+/* The state of Scale and Bias begins with the span. */
 static const struct ferry__span *span_of(struct ferry__onnx *o)
 {
     return ferry_layer_state(o->layer);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Layers of windows without weights: Pooling, SPP, LRN, and the resizing ones. */
+/* Layers with windows and without weights: Pooling, SPP, LRN, and those that resize. */
 #include "net/onnx/layers.h"
 
 #include <string.h>
 
 /* ---- pooling -------------------------------------------------------------------------------- */
 
-/* How far the last window of an axis reaches beyond the image; at least 0. */
+/* The length by which the last window of an axis extends beyond the image; at least 0. */
 static int64_t overhang(const struct ferry__onnx_pool *p, int i)
 {
     int64_t end = (p->out[i] - 1) * p->stride[i] - p->pad[i] + p->kernel[i];
@@ -26,7 +26,7 @@ static void set_pool(struct ferry__onnx *o, const struct ferry__onnx_pool *p, co
     ferry__onnx_set_ints(o, "pads", 4, pads);
 }
 
-/* ONNX's index is that of the whole tensor, Caffe's that of a plane. */
+/* ONNX's index refers to the whole tensor, Caffe's to a plane. */
 static int mask_of(struct ferry__onnx *o, int index, const struct ferry__onnx_pool *p)
 {
     int place = ONNX_OP(o, "Mod", index, ferry__onnx_int(o, p->in[0] * p->in[1]));
@@ -35,9 +35,9 @@ static int mask_of(struct ferry__onnx *o, int index, const struct ferry__onnx_po
 }
 
 /*
- * Caffe divides by the part of a window that is within the image and its padding, not by what lies
- * beyond both. ONNX counts all padding or none: where a window passes the padding, that is added by
- * an operator of its own, and what is beyond it does not count.
+ * Caffe divides by the part of a window inside the image and its padding. ONNX includes all padding
+ * or none: if a window extends beyond the padding, the padding becomes an operator of its own, and
+ * the rest is excluded from the divisor.
  */
 static int average(struct ferry__onnx *o, int x, const struct ferry__onnx_pool *p)
 {
@@ -116,7 +116,7 @@ void ferry__onnx_pooling(struct ferry__onnx *o)
         ferry__onnx_top(o, 1, mask);
 }
 
-static const char *const empty_window = "its last window begins behind the image";
+static const char *const empty_window = "its last window begins after the image";
 
 const char *ferry__onnx_pooling_refuse(const struct ferry__onnx *o, const ferry_layer *layer)
 {
@@ -129,7 +129,7 @@ const char *ferry__onnx_pooling_refuse(const struct ferry__onnx *o, const ferry_
 
 /* ---- pyramids ------------------------------------------------------------------------------- */
 
-/* Level `level` has 2^level bins along each axis; as SPP's file in net/layers has it. */
+/* Level `level` has 2^level bins along each axis, as in net/layers/spp.c. */
 static void read_level(const ferry_layer *layer, int level, struct ferry__onnx_pool *out)
 {
     const ferry_proto *p = ferry__onnx_message(layer, "spp_param");
@@ -218,7 +218,7 @@ void ferry__onnx_lrn(struct ferry__onnx *o)
 
 /* ---- resizing ------------------------------------------------------------------------------- */
 
-/* To the top's height and width. */
+/* Resizes to the top's height and width. */
 static int resize(struct ferry__onnx *o, int x, const char *mode, const char *sampling)
 {
     const int64_t *dims = ferry_blob_shape(ferry__onnx_top_blob(o, 0));
@@ -251,7 +251,7 @@ void ferry__onnx_interp(struct ferry__onnx *o)
     ferry__onnx_top(o, 0, resize(o, x, "linear", "align_corners"));
 }
 
-/* Each element goes to the place in its plane that the mask has. */
+/* Scatters each element to the position in its plane that the mask contains. */
 static int unpool(struct ferry__onnx *o)
 {
     const ferry_blob *b = ferry__onnx_bottom_blob(o, 0), *top = ferry__onnx_top_blob(o, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Proposal by standard operators: anchors are constants, TopK and NonMaxSuppression choose. */
+/* Proposal with standard operators: anchors are constants, TopK and NonMaxSuppression select. */
 #include "net/onnx/layers.h"
 
 #include <float.h>
@@ -44,7 +44,7 @@ static int anchor_values(struct ferry__onnx *o, const struct proposal *s, int ax
     return values ? ferry__onnx_floats(o, 2, (int64_t[]){ 1, s->count }, values) : 0;
 }
 
-/* Value i of the image's height, width and scale. */
+/* The image's height, width or scale, for i = 0, 1, 2. */
 static int image_value(struct ferry__onnx *o, int64_t i)
 {
     int all =
@@ -53,7 +53,7 @@ static int image_value(struct ferry__onnx *o, int64_t i)
     return ferry__onnx_slice_of(o, all, 0, i, i + 1);
 }
 
-/* The lower and the upper corner along an axis, cut to the image: 1 × count each. */
+/* The lower and the upper corners along an axis, clipped to the image: 1 × count each. */
 static void corners(struct ferry__onnx *o, const struct proposal *s, int deltas, int axis,
                     int out[2])
 {
@@ -74,7 +74,7 @@ static void corners(struct ferry__onnx *o, const struct proposal *s, int deltas,
     }
 }
 
-/* The scores, those of too small regions being −FLT_MAX: 1 × count. */
+/* The scores, with −FLT_MAX for regions that are too small: 1 × count. */
 static int scores_of(struct ferry__onnx *o, const struct proposal *s, const int x[2],
                      const int y[2])
 {
@@ -92,7 +92,7 @@ static int scores_of(struct ferry__onnx *o, const struct proposal *s, const int 
                    scores);
 }
 
-/* The first `after` rows of x, with zeros behind; x is rows × columns. */
+/* The first `after` rows of x, padded with zeros; x is rows × columns. */
 static int with_zeros(struct ferry__onnx *o, const struct proposal *s, int x, int64_t columns)
 {
     int64_t dims[2] = { s->after, columns };
@@ -101,7 +101,10 @@ static int with_zeros(struct ferry__onnx *o, const struct proposal *s, int x, in
     return ferry__onnx_slice_of(o, x, 0, 0, s->after);
 }
 
-/* Suppression counts both ends of a box: 1 is added to the far one. Indices of boxes, best first. */
+/*
+ * Caffe's boxes include both ends, so 1 is added to the far end. Returns indices of boxes, best
+ * first.
+ */
 static int suppress(struct ferry__onnx *o, const struct proposal *s, int boxes, int scores,
                     int64_t n)
 {

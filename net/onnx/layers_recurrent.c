@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LSTM and RNN: the products with the input of all steps are one Gemm, the steps are a Scan. The states
- * before the first step are zeros, or with expose_hidden inputs.
+ * LSTM and RNN: the products with the input of all steps are one Gemm, and the steps are a Scan.
+ * The initial states are zeros, or with expose_hidden inputs.
  */
 #include "net/layers/recurrent.h"
 #include "net/onnx/layers.h"
@@ -15,7 +15,7 @@ static void split_gates(struct ferry__onnx *o, int gates, int axis, int64_t n, i
         out[i] = ferry__onnx_slice_of(o, gates, axis, i * n, (i + 1) * n);
 }
 
-/* c and h of an LSTM's step from its gates' sums, c before, and cont, which is broadcast. */
+/* c and h of an LSTM's step from the gates' sums, the previous c, and cont, which is broadcast. */
 static int lstm_step(struct ferry__onnx *o, int gates, int axis, int64_t n, int c, int cont,
                      int *out_h)
 {
@@ -43,7 +43,7 @@ void ferry__onnx_lstm_unit(struct ferry__onnx *o)
 
 /* ---- all steps ------------------------------------------------------------------------------ */
 
-/* Parameter `index` times x, both with that many columns, plus parameter `bias`, if it is not 0. */
+/* Parameter `index` times x, both with that many columns, plus parameter `bias` unless it is 0. */
 static int product(struct ferry__onnx *o, int x, int index, int bias)
 {
     const ferry_blob *w = ferry_layer_param_at(o->layer, index);
@@ -57,7 +57,7 @@ static int product(struct ferry__onnx *o, int x, int index, int bias)
     return y;
 }
 
-/* The sums of all gates at all steps that do not depend on h: steps × streams × gates. */
+/* The terms of all gates at all steps that do not depend on h: steps × streams × gates. */
 static int inputs(struct ferry__onnx *o, const struct ferry__recurrent *s)
 {
     int64_t flat[2] = { s->steps * s->streams, s->inputs };
@@ -71,7 +71,7 @@ static int inputs(struct ferry__onnx *o, const struct ferry__recurrent *s)
     return ONNX_OP(o, "Add", y, still);
 }
 
-/* State `index` before the first step: streams × outputs. */
+/* The initial state `index`: streams × outputs. */
 static int first_state(struct ferry__onnx *o, const struct ferry__recurrent *s, int index)
 {
     int64_t dims[2] = { s->streams, s->outputs };
@@ -81,7 +81,7 @@ static int first_state(struct ferry__onnx *o, const struct ferry__recurrent *s, 
     return ferry__onnx_filled(o, 0, 2, dims);
 }
 
-/* One step: states, sums and cont to states and the top's values. */
+/* One step: from states, sums and cont to states and the top's values. */
 static struct ferry__onnx_graph *step(struct ferry__onnx *o, const struct ferry__recurrent *s)
 {
     struct ferry__onnx_graph *body = ferry__onnx_body_begin(o);
@@ -101,7 +101,10 @@ static struct ferry__onnx_graph *step(struct ferry__onnx *o, const struct ferry_
     } else {
         h = ONNX_OP(o, "Tanh", sums);
         top = ONNX_OP(o, "Tanh", product(o, h, weights + 1, weights + 2));
-        /* tanh is within these bounds: OpenVINO 2026.4 overwrites a state that another node reads */
+        /*
+         * no effect on the values, since tanh is within the bounds: OpenVINO 2026.4 overwrites a
+         * state that another node reads
+         */
         h = ferry__onnx_clip_to(o, h, -1, 1);
     }
     ferry__onnx_body_out(o, h, 2);

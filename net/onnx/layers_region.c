@@ -19,8 +19,9 @@ void ferry__onnx_roi_pooling(struct ferry__onnx *o)
 /* ---- PSROIPooling --------------------------------------------------------------------------- */
 
 /*
- * A bin's sum is a product with masks: 1 for the rows of the bin, then 1 for its columns. One image:
- * the regions of several would need a copy of the image each.
+ * The sum of a bin is a product with masks, which are 1 for the rows of the bin and for its
+ * columns. Supports one image: regions of several images would require a copy of the image for each
+ * region.
  */
 struct grouped {
     int64_t group, outputs, rois, size[2];
@@ -32,10 +33,10 @@ static int coordinate(struct ferry__onnx *o, int rois, int64_t column)
 {
     int at = ferry__onnx_slice_of(o, rois, 1, column, column + 1);
 
-    return ONNX_OP(o, "Floor", ferry__onnx_scaled(o, at, 1, 0.5)); /* to nearest, from 0 on */
+    return ONNX_OP(o, "Floor", ferry__onnx_scaled(o, at, 1, 0.5)); /* to nearest, not negative */
 }
 
-/* The numbers first, first + 1 … as floats. */
+/* The numbers first, first + 1, … as floats. */
 static int counted(struct ferry__onnx *o, int64_t n, int64_t first, int rank, const int64_t *dims)
 {
     float *numbers = ferry__onnx_alloc(o, (size_t)(n + 1) * sizeof *numbers);
@@ -45,7 +46,10 @@ static int counted(struct ferry__onnx *o, int64_t n, int64_t first, int rank, co
     return numbers ? ferry__onnx_floats(o, rank, dims, numbers) : 0;
 }
 
-/* For axis 0 (rows) or 1: rois × bins × places masks; *out_length gets rois × bins places of each. */
+/*
+ * For axis 0 (rows) or 1: masks of rois × bins × positions; *out_length is the number of positions
+ * in each bin, rois × bins.
+ */
 static int masks(struct ferry__onnx *o, const struct grouped *g, int rois, int axis,
                  int *out_length)
 {

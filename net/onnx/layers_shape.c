@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Layers that move, cut, join, order or reduce values. */
+/* Layers that move, split, concatenate, reorder or reduce values. */
 #include "net/onnx/layers.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ void ferry__onnx_silence(struct ferry__onnx *o)
     (void)o;
 }
 
-/* Flatten too. */
+/* Also for Flatten. */
 void ferry__onnx_reshape(struct ferry__onnx *o)
 {
     ferry__onnx_top(
@@ -75,9 +75,9 @@ void ferry__onnx_tile(struct ferry__onnx *o)
         o, 0, ONNX_OP(o, "Tile", ferry__onnx_bottom(o, 0), ferry__onnx_ints(o, rank, repeats)));
 }
 
-/* ---- joining and cutting -------------------------------------------------------------------- */
+/* ---- concatenating and splitting ------------------------------------------------------------ */
 
-/* The axis, by its name or its old name. */
+/* The axis, from the field with its current or its old name. */
 static int axis_of(const struct ferry__onnx *o, const char *message, const char *old)
 {
     const ferry_proto *p = ferry__onnx_message(o->layer, message);
@@ -139,7 +139,7 @@ void ferry__onnx_crop(struct ferry__onnx *o)
     ferry__onnx_top(o, 0, n ? ferry__onnx_slices(o, x, n, axes, from, end) : x);
 }
 
-/* The entries of each bottom but the last for which the last is not 0. */
+/* The entries of each bottom except the last for which the last bottom is not 0. */
 void ferry__onnx_filter(struct ferry__onnx *o)
 {
     int last = o->layer->n_bottoms - 1, i, y;
@@ -187,7 +187,7 @@ void ferry__onnx_reduction(struct ferry__onnx *o)
     ferry__onnx_top(o, 0, ferry__onnx_scaled(o, i, ferry_proto_real(p, "coeff", 0), 0));
 }
 
-/* Of equal values Caffe takes the last first and TopK the first: the axis is reversed. */
+/* Among equal values Caffe takes the last index first and TopK the first: the axis is reversed. */
 void ferry__onnx_arg_max(struct ferry__onnx *o)
 {
     const ferry_proto *p = ferry__onnx_message(o->layer, "argmax_param");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From nodes and tensors to the model's message: what is used, its names, its types. */
+/* From nodes and tensors to the model's message: which are used, their names and types. */
 #include "net/onnx/graph.h"
 
 #include <ferry/status.h>
@@ -16,7 +16,7 @@ static void use_values(struct ferry__onnx *o, const int *values, int n)
         o->values[values[i]].uses = 1;
 }
 
-/* Nodes are in an order in which each comes before those that read its outputs. */
+/* Nodes are sorted: each precedes the nodes that read its outputs. */
 static void find_used(struct ferry__onnx *o)
 {
     int i, k;
@@ -41,13 +41,13 @@ static void find_used(struct ferry__onnx *o)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* Names that are taken, for values or for nodes. */
+/* The names in use, of values or of nodes. */
 struct naming {
     struct ferry__onnx *o;
     struct ferry__names taken;
 };
 
-/* `name`, with a number behind it where it is taken. */
+/* `name`, with a number appended if it is in use. */
 static const char *unique(struct naming *n, const char *name, int number)
 {
     size_t size = strlen(name) + 16;
@@ -95,7 +95,10 @@ static void name_tensors(struct naming *n)
     }
 }
 
-/* Inputs and outputs have the names of their blobs, as do other values that a blob ends with. */
+/*
+ * Inputs and outputs get the names of their blobs, as do other values that are a blob's final
+ * value.
+ */
 static void name_values(struct ferry__onnx *o)
 {
     struct naming n = { .o = o };
@@ -116,7 +119,7 @@ static void name_values(struct ferry__onnx *o)
             if (o->nodes[i].used && !o->values[value].name)
                 o->values[value].name = automatic(&n, &o->nodes[i], value);
         }
-    for (i = 1; i < o->n_values && !o->err; i++) /* a body's inputs */
+    for (i = 1; i < o->n_values && !o->err; i++) /* the inputs of a body */
         if (!o->values[i].name && o->values[i].rank >= 0)
             name_value(&n, i, "step");
     ferry__names_end(&n.taken);
@@ -136,7 +139,7 @@ static int put_dim(ferry_proto *shape, int64_t size, const char *param)
     return err;
 }
 
-/* A float value of those dims; −1 is of any size, and −2 the batch's. */
+/* A float value with those dims; −1 is any size, and −2 the batch size. */
 static void put_info(struct ferry__onnx *o, ferry_proto *graph, const char *field, int value,
                      int rank, const int64_t *dims)
 {
@@ -159,7 +162,7 @@ static void put_info(struct ferry__onnx *o, ferry_proto *graph, const char *fiel
         o->err = put_dim(shape, dims ? dims[i] : -1, dims && dims[i] == -2 ? "N" : NULL);
 }
 
-/* Whether shapes from that layer on depend on contents of blobs. */
+/* Whether the shapes from that layer on depend on contents of blobs. */
 static bool is_open(const struct ferry__onnx *o, int layer)
 {
     for (int i = 0; i <= layer; i++)
@@ -210,7 +213,7 @@ static void add_message(struct ferry__onnx *o, ferry_proto *graph, ferry_proto *
         o->err = ferry__proto_no_memory(o->document);
 }
 
-/* The layer's last node has its name, the others one of their own. */
+/* The layer's last node gets the layer's name, the others names derived from it. */
 static void put_node(struct naming *n, int index)
 {
     struct ferry__onnx *o = n->o;
@@ -271,7 +274,7 @@ static void put_graph(struct ferry__onnx *o, int casts)
     ferry__names_end(&nodes.taken);
 }
 
-/* The version of ONNX's format that came with an operator set. */
+/* The version of ONNX's format that was released with an operator set. */
 static int ir_version(int opset)
 {
     return opset <= 11 ? 6 : opset <= 14 ? 7 : opset <= 18 ? 8 : opset <= 20 ? 9 : 10;
@@ -312,7 +315,7 @@ static void put_model(struct ferry__onnx *o, const ferry_onnx_options *options)
         put_property(o, &options->properties[i]);
 }
 
-/* Each FLOAT16 tensor gets a Cast, which makes the value that the nodes read. */
+/* Adds a Cast for each FLOAT16 tensor, which produces the value that the nodes read. */
 static void cast_halves(struct ferry__onnx *o)
 {
     int i, n = o->n_tensors;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operators whose form depends on the operator set, or that take constants as inputs. Each returns
- * the value of the new node.
+ * Operators whose form depends on the operator set, or that take constants as inputs. Each function
+ * returns the value of the new node.
  */
 #ifndef FERRY_NET_ONNX_OPS_H
 #define FERRY_NET_ONNX_OPS_H
@@ -9,11 +9,11 @@
 #include "net/onnx/graph.h"
 
 /*
- * In that shape: dims may have one −1 and zeros, as Reshape takes them. With a dynamic batch the
- * first of the dims is computed, so that the others must not depend on the batch.
+ * Reshapes; dims may contain one −1 and zeros, as in Reshape. With a dynamic batch the first dim is
+ * inferred, so that the others must not depend on the batch.
  */
 int ferry__onnx_reshape_to(struct ferry__onnx *o, int x, int rank, const int64_t *dims);
-/* In the shape of a blob. */
+/* Reshapes to the shape of a blob. */
 int ferry__onnx_reshape_as(struct ferry__onnx *o, int x, const ferry_blob *b);
 
 int ferry__onnx_cast(struct ferry__onnx *o, int x, enum ferry__onnx_type type);
@@ -25,7 +25,7 @@ int ferry__onnx_gather(struct ferry__onnx *o, int x, int index, int axis);
 int ferry__onnx_squeeze(struct ferry__onnx *o, int x, int axis);
 int ferry__onnx_unsqueeze(struct ferry__onnx *o, int x, int n, const int64_t *axes);
 
-/* "ReduceSum", "ReduceMean" … over n axes, which stay as 1 with `keep`. */
+/* "ReduceSum", "ReduceMean" … over n axes, which keep length 1 with `keep`. */
 int ferry__onnx_reduce(struct ferry__onnx *o, const char *type, int x, int n, const int64_t *axes,
                        bool keep);
 
@@ -34,25 +34,28 @@ int ferry__onnx_slice_of(struct ferry__onnx *o, int x, int axis, int64_t first, 
 /* The same of several axes. */
 int ferry__onnx_slices(struct ferry__onnx *o, int x, int n, const int64_t *axes,
                        const int64_t *first, const int64_t *end);
-/* All of one value, in that shape. */
+/* A constant with that shape and one value in all elements. */
 int ferry__onnx_filled(struct ferry__onnx *o, double value, int rank, const int64_t *dims);
 
 /* Reverses an axis. */
 int ferry__onnx_reverse(struct ferry__onnx *o, int x, int axis);
 
-/* Zeros before and behind; `pads` are the n beginnings, then the n ends. */
+/* Pads with zeros; `pads` are the n beginnings, then the n ends. */
 int ferry__onnx_pad(struct ferry__onnx *o, int x, int n, const int64_t *pads);
 
-/* At least `least`, at most `most`. */
+/* Clips to least … most. */
 int ferry__onnx_clip_to(struct ferry__onnx *o, int x, double least, double most);
 
 /* Over one of `rank` axes: "Softmax" or "LogSoftmax". */
 int ferry__onnx_softmax_of(struct ferry__onnx *o, const char *type, int x, int rank, int axis);
 
-/* The k first of an axis, largest first; *out_index gets their indices. k is a value of shape (1). */
+/*
+ * The k largest of an axis in descending order; *out_index gets their indices. k is a value of
+ * shape (1).
+ */
 int ferry__onnx_top_k(struct ferry__onnx *o, int x, int k, int axis, int *out_index);
 
-/* factor · x + term, without what changes nothing; affine on all channels. */
+/* factor · x + term, without operators that have no effect; an affine function of all channels. */
 int ferry__onnx_scaled(struct ferry__onnx *o, int x, double factor, double term);
 
 /* x to a constant power. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ONNX's messages as tables, for the trees of net/proto. Names and numbers are those of onnx.proto;
- * fields that ferry does not use are left out.
+ * fields that ferry does not use are omitted.
  */
 #ifndef FERRY_NET_ONNX_SCHEMA_H
 #define FERRY_NET_ONNX_SCHEMA_H

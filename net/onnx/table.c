@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The layer types that have a meaning in ONNX. */
+/* The layer types that can be expressed in ONNX. */
 #include "net/layers/layers.h"
 #include "net/onnx/layers.h"
 
 #include <string.h>
 
-/* clang-format off: a type a line */
+/* clang-format off: one type per line */
 static const struct ferry__onnx_layer table[] = {
     { "AbsVal", ferry__onnx_abs_val, NULL },
     { "ArgMax", ferry__onnx_arg_max, NULL },
@@ -78,7 +78,7 @@ static const struct ferry__onnx_layer table[] = {
 };
 /* clang-format on */
 
-/* A type of the program's own may have the name of one of ferry's. */
+/* A type registered by the program may have the name of one of ferry's types. */
 static bool is_own(const ferry_layer_type *type)
 {
     for (int i = 0; ferry__layer_at(i); i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The model's file. Tensors are messages that the tree leaves out (ferry__proto_put_left): their
- * values are read in pieces when the message is written.
+ * Writes the model's file. Tensors are messages that are left out of the tree
+ * (ferry__proto_put_left): their values are read in pieces while the message is written.
  */
 #include "net/onnx/graph.h"
 #include "net/proto/wire.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define PIECE     2048      /* elements */
-#define OUTSIDE   1024      /* bytes from which a tensor may be external data */
+#define OUTSIDE   1024      /* bytes from which on a tensor may be external data */
 #define ALIGNMENT 64        /* of a tensor in external data */
 #define MOST      INT32_MAX /* bytes of a message */
 
@@ -43,7 +43,7 @@ int ferry__onnx_tensor_read(const struct ferry__onnx_tensor *t, int64_t first, i
     return FERRY_OK;
 }
 
-/* To nearest even; what is too large is infinite. */
+/* Rounds to nearest even; overflow gives infinity. */
 static uint16_t half_of(float value)
 {
     uint16_t sign = signbit(value) ? 0x8000 : 0;
@@ -61,7 +61,7 @@ static uint16_t half_of(float value)
                                         (int)nearbyint(ldexp(size, 11 - exponent)) - 1024));
 }
 
-/* `size` bytes of each of n elements, little-endian. */
+/* Stores the `size` lower bytes of a number, little-endian. */
 static void put_little(unsigned char *out, uint64_t bits, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -130,7 +130,7 @@ static size_t put_varint(unsigned char *out, uint64_t value)
     return size;
 }
 
-/* Tag and length of raw_data, which comes last where the values are in the message. */
+/* Tag and length of raw_data, the last field of a tensor whose values are in the message. */
 static size_t put_raw_head(const struct ferry__onnx_tensor *t, unsigned char out[16])
 {
     out[0] = 9 << 3 | 2;
@@ -161,7 +161,7 @@ static int put_locations(const struct ferry__onnx_tensor *t, const char *file)
     return err ? err : ferry__proto_put_integer(t->header, "data_location", 1);
 }
 
-/* The tensor's message without its values, and its place in the graph. */
+/* Creates the tensor's message without its values and adds it to the graph. */
 static int put_tensor(struct ferry__onnx *o, int index, const char *file)
 {
     struct ferry__onnx_tensor *t = &o->tensors[index];
@@ -187,7 +187,7 @@ static int put_tensor(struct ferry__onnx *o, int index, const char *file)
                : ferry__proto_put_left(o->graph->message, "initializer", size, (uint64_t)index);
 }
 
-/* Which tensors are external data, and where. */
+/* Decides which tensors are external data, and their offsets. */
 static void place_tensors(struct ferry__onnx *o)
 {
     uint64_t total = ferry__proto_wire_size(o->model), at = 0;
