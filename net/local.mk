@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# libferrynet: the texts of nets, layers, nets. It uses libferry and libferryio as a stranger would,
-# by the installed headers; its own are named from the top of the tree: "net/proto/tree.h".
+# libferrynet: proto texts, operations, layers, nets and solvers. It uses libferry and libferryio only through
+# their installed headers; its own headers are included by path from the root: "net/proto/tree.h".
 
 lib_LTLIBRARIES += libferrynet.la
 noinst_LTLIBRARIES += %D%/libferrynetobjs.la
 
-# What op/, net/ and solver/ are built with.
+# The flags of op/, net/ and solver/.
 NET_CPPFLAGS = -I$(top_srcdir) $(PUBLIC_CPPFLAGS)
 NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 
-# The objects on their own, so that a unit test can link them and reach what is hidden.
+# The objects as a convenience library, which unit tests link to reach hidden symbols.
 %C%_libferrynetobjs_la_SOURCES = \
 	%D%/open.c \
 	%D%/open.h \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
-/* Opening and closing a net, and how its layers are run. */
+/* Opening and closing a net, and queries about its layers. */
 #include "net/open.h"
 
 #include "net/exec/exec.h"
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- options ----------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static char *kept_string(ferry_net *net, const char *s)
 {
@@ -50,7 +50,7 @@ static bool is_kept(const ferry_net_options *o, const char *name)
     return false;
 }
 
-/* Every name that is to be kept is a blob's. */
+/* Marks the blobs named in keep; each name must exist. */
 static int mark_kept(ferry_net *net, const ferry_net_options *o)
 {
     size_t k;
@@ -71,7 +71,7 @@ static int mark_kept(ferry_net *net, const ferry_net_options *o)
 static int apply(ferry_net *net, const ferry_net_options *o)
 {
     if ((unsigned)o->phase > FERRY_PHASE_TEST)
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_open: %d is no phase", (int)o->phase);
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_open: %d is not a phase", (int)o->phase);
     if (o->ranks < 0 || o->rank < 0 || o->rank >= (o->ranks ? o->ranks : 1))
         return ferry_error_set(FERRY_EINVAL, "ferry_net_open: rank %d of %d", o->rank, o->ranks);
     net->phase = phase_of(net, o);
@@ -89,7 +89,7 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     return o->place ? ferry__place_open(net->device, o->place, &net->place) : 0;
 }
 
-/* ---- the text ---------------------------------------------------------------------------------- */
+/* ---- the text -------------------------------------------------------------------------------- */
 
 /* An ONNX model becomes a NetParameter; *out_model is NULL for any other file. */
 static int read_definition(ferry_net *net, const char *path, const ferry_net_options *o,
@@ -118,7 +118,7 @@ static int read_definition(ferry_net *net, const char *path, const ferry_net_opt
     return net->name ? 0 : ferry_error_set(FERRY_ENOMEM, "%s: no memory", path);
 }
 
-/* A caffemodel's own blobs are its net's first parameters, as in Caffe. */
+/* As in Caffe, the blobs in a caffemodel are its net's initial parameters. */
 static int load_own(ferry_net *net, const char *path, const ferry_net_options *o)
 {
     int64_t i;
@@ -136,7 +136,7 @@ static int load_own(ferry_net *net, const char *path, const ferry_net_options *o
     return 0;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int open_net(ferry_net *net, const char *path, const ferry_net_options *o,
                     const ferry_proto *over)
@@ -181,12 +181,13 @@ int ferry__net_open(ferry_device *dev, const char *prototxt, const ferry_net_opt
     ferry_net *net;
     int err;
 
-    if (options) /* of a caller who knew more, or less */
+    if (options) /* the caller's structure may be from an older or a newer version */
         memcpy(&told, options,
                options->struct_size < sizeof told ? options->struct_size : sizeof told);
     if (!dev || !out || (options && options->struct_size < offsetof(ferry_net_options, level)) ||
         (!prototxt && !o->text) || (o->stage_count && !o->stages) || (o->keep_count && !o->keep))
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_open: NULL, or options without their size");
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_open: an argument is NULL, or the "
+                                             "options' struct_size is not set");
     net = calloc(1, sizeof *net);
     if (!net)
         return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
@@ -257,9 +258,9 @@ void ferry_net_close(ferry_net *net)
     free(net);
 }
 
-/* ---- a layer ----------------------------------------------------------------------------------- */
+/* ---- a layer --------------------------------------------------------------------------------- */
 
-/* How many operations of a layer are among the items; *tier becomes the worst one of theirs. */
+/* Counts the operations of a layer among the items; *tier becomes their worst tier. */
 static int tell_tier(const ferry_layer *layer, const struct ferry__item *items, int n_items,
                      ferry_operation_tier *tier)
 {
