@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The .ferrystate: what Caffe's files do not keep, so that training goes on to the bit. A safetensors
- * file: strings about each net (how many random numbers were drawn) and each of its layers that reads
- * records (how many it has used); the latest losses; and what recurrent layers hand on.
+ * The .ferrystate: the state that Caffe's files do not contain and that an exact resume requires.
+ * It is a safetensors file with metadata about each net (how many random numbers were drawn) and
+ * about each layer that reads records (how many it has used); the latest losses; and the states of
+ * recurrent layers.
  */
 #include "solver/state.h"
 
@@ -19,9 +20,12 @@
 
 #define KEY_SIZE 512
 
-/* ---- what is kept -------------------------------------------------------------------------------- */
+/*
+ * ---- contents
+ * ------------------------------------------------------------------------------------
+ */
 
-/* Net `index`: −1, the training net; else a test net. */
+/* Net `index`: −1 is the training net, otherwise a test net. */
 static ferry_net *net_at(const ferry_solver *s, int index)
 {
     return index < 0 ? s->net : s->tests[index].net;
@@ -35,7 +39,7 @@ static void key_of_net(char *key, int index, const char *what)
         snprintf(key, KEY_SIZE, "test%d/%s", index, what);
 }
 
-/* The key of layer `layer` of net `index`. */
+/* The metadata key of layer `layer` of net `index`. */
 static void key_of_layer(char *key, const ferry_solver *s, int index, int layer, const char *what)
 {
     const char *name = ferry_layer_name(ferry_net_layer_at(net_at(s, index), layer));
@@ -46,8 +50,8 @@ static void key_of_layer(char *key, const ferry_solver *s, int index, int layer,
 }
 
 /*
- * Whether a layer reads data and does not report its position. DummyData draws from the net's random
- * numbers, whose count is saved.
+ * Whether a layer reads data but does not report its position. DummyData is excluded: it draws from
+ * the net's random numbers, whose count is saved.
  */
 static bool hides_position(const ferry_layer *layer)
 {
@@ -62,7 +66,7 @@ static bool has_position(const ferry_net *net, int layer)
     return ferry_layer_get_type(ferry_net_layer_at(net, layer))->position != NULL;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int put(ferry_io_writer *w, const char *key, uint64_t value)
 {
@@ -107,7 +111,7 @@ static int declare(ferry_io_writer *w, const char *name, ferry_dtype dtype, int 
     return ferry_io_writer_declare(w, &entry);
 }
 
-/* Declares what recurrent layers hand on, or writes it. */
+/* Declares the states of recurrent layers, or writes them. */
 static int put_states(const ferry_solver *s, ferry_io_writer *w, bool writes)
 {
     int index, i, k, err = 0;
@@ -167,7 +171,7 @@ int ferry__exact_write(const ferry_solver *s, const char *path)
     return err;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int other_nets(const char *path, const char *key)
 {
@@ -187,13 +191,13 @@ static int get(const ferry_io *io, const char *path, const char *key, uint64_t *
         errno = 0;
         *out = strtoull(value, &end, 10);
         if (errno || *end || end == value)
-            return ferry_error_set(FERRY_EFORMAT, "%s: \"%.200s\" is no number", path, key);
+            return ferry_error_set(FERRY_EFORMAT, "%s: \"%.200s\" is not a number", path, key);
         return 0;
     }
     return other_nets(path, key);
 }
 
-/* One net's numbers; with `commits` they are taken, else only looked at. */
+/* Reads one net's numbers; with `commits` applies them, otherwise only checks them. */
 static int get_net(const ferry_solver *s, const ferry_io *io, const char *path, int index,
                    bool commits)
 {
@@ -263,7 +267,7 @@ static int get_losses(ferry_solver *s, ferry_io *io, const char *path)
         err = ferry_io_entry_find(io, "smoothed", &smoothed);
     if (err || !losses || !smoothed || losses->dtype != FERRY_F64 || smoothed->dtype != FERRY_F64 ||
         losses->count > s->settings.average_loss)
-        return err; /* only what is said depends on them */
+        return err; /* only the message depends on the other conditions */
     err = ferry_io_read_values(io, smoothed, 0, 1, &s->smoothed);
     if (!err && losses->count)
         err = ferry_io_read_values(io, losses, 0, losses->count, s->losses);
@@ -275,7 +279,7 @@ static int get_losses(ferry_solver *s, ferry_io *io, const char *path)
     return 0;
 }
 
-/* All nets, without a change or with them. */
+/* Reads the numbers of all nets, and applies them with `commits`. */
 static int get_all(ferry_solver *s, ferry_io *io, const char *path, bool commits)
 {
     int index, err = 0;
@@ -288,7 +292,7 @@ static int get_all(ferry_solver *s, ferry_io *io, const char *path, bool commits
     return err || !commits ? err : get_losses(s, io, path);
 }
 
-/* PREFIX_iter_N.ferrystate beside a .solverstate or .solverstate.h5. NULL: no memory. */
+/* The path PREFIX_iter_N.ferrystate for a .solverstate or .solverstate.h5. NULL: no memory. */
 static char *sidecar_of(const char *path)
 {
     const char *at = strstr(path, ".solverstate"), *next;
@@ -306,7 +310,10 @@ static char *sidecar_of(const char *path)
     return out;
 }
 
-/* Opens the sidecar, and holds it against the solver and the iteration that `path` will restore. */
+/*
+ * Opens the .ferrystate and checks it against the solver and the iteration that `path` will
+ * restore.
+ */
 static int open_sidecar(ferry_solver *s, const char *path, ferry_io **out)
 {
     int err = ferry_io_open(path, out);
@@ -314,7 +321,7 @@ static int open_sidecar(ferry_solver *s, const char *path, ferry_io **out)
     if (err)
         return err;
     if (ferry_io_get_format(*out) != FERRY_IO_SAFETENSORS)
-        err = ferry_error_set(FERRY_EFORMAT, "%s: it is a %s, and no .ferrystate", path,
+        err = ferry_error_set(FERRY_EFORMAT, "%s: it is a %s, not a .ferrystate", path,
                               ferry_io_format_name(ferry_io_get_format(*out)));
     if (!err)
         err = get_all(s, *out, path, false);

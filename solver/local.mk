@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Solvers: the highest room of libferrynet.
+# Solvers, the highest room of libferrynet.
 
 noinst_LTLIBRARIES += %D%/libferrysolverobjs.la
 

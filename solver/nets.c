@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
-/* A solver's nets: the one that is trained, and those that test it. */
+/* A solver's nets: the training net and the test nets. */
 #include "solver/state.h"
 
 #include "net/open.h"
@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a net's text is: a file, or a message of the solver's. */
+/* The source of a net's text: a file, or a message of the solver's. */
 struct source {
     const char *file;
     const ferry_proto *message;
-    const char *what; /* Caffe's words for it */
+    const char *what; /* its description in Caffe's log lines */
 };
 
 static int no_memory(const ferry_solver *s)
@@ -22,7 +22,7 @@ static int no_memory(const ferry_solver *s)
     return ferry_error_set(FERRY_ENOMEM, "%s: no memory for its nets", s->path);
 }
 
-/* ---- one net ------------------------------------------------------------------------------------- */
+/* ---- one net --------------------------------------------------------------------------------- */
 
 static int print(const ferry_proto *p, char **out_text, size_t *out_size)
 {
@@ -35,7 +35,7 @@ static int print(const ferry_proto *p, char **out_text, size_t *out_size)
                      : ferry_error_set(FERRY_ENOMEM, "no memory for a net's text");
 }
 
-/* `o` has what its nets do not have in common. */
+/* `o` has the options in which the nets differ. */
 static int open_net(const ferry_solver *s, const struct source *from, const ferry_proto *state,
                     ferry_net_options o, ferry_net **out)
 {
@@ -51,7 +51,7 @@ static int open_net(const ferry_solver *s, const struct source *from, const ferr
     o.seed = s->settings.seed;
     o.rank = s->team.rank;
     o.ranks = s->team.ranks;
-    if (s->settings.debug) { /* what it looks at is there */
+    if (s->settings.debug) { /* the blobs that debug_info logs are kept */
         o.keep = all;
         o.keep_count = 1;
     }
@@ -72,7 +72,7 @@ static int open_net(const ferry_solver *s, const struct source *from, const ferr
     return err;
 }
 
-/* One file of a list with commas between them. */
+/* Loads one file of a comma-separated list. */
 static int load_one(const ferry_solver *s, ferry_net *net, const char *name, bool matched)
 {
     char *path;
@@ -105,7 +105,7 @@ static int load_weights(const ferry_solver *s, ferry_net *net, bool matched)
     return err;
 }
 
-/* ---- the training net ---------------------------------------------------------------------------- */
+/* ---- the training net ------------------------------------------------------------------------ */
 
 static int open_train(ferry_solver *s, const ferry_solver_options *told)
 {
@@ -140,9 +140,12 @@ static int open_train(ferry_solver *s, const ferry_solver_options *told)
     return err ? err : load_weights(s, s->net, told->weights_matched);
 }
 
-/* ---- test nets ----------------------------------------------------------------------------------- */
+/* ---- test nets ------------------------------------------------------------------------------- */
 
-/* Test net `index`: first those of messages, then those of files, then instances of the generic one. */
+/*
+ * The source of test net `index`: first those of messages, then those of files, then instances of
+ * the generic net.
+ */
 static struct source source_of(const ferry_proto *p, int64_t index)
 {
     int64_t messages = ferry_proto_value_count(p, "test_net_param");
@@ -180,10 +183,12 @@ static int check_tests(const ferry_proto *p)
                                  (long long)states, (long long)iterations);
     for (i = 0; i < iterations; i++)
         if (ferry_proto_integer(p, "test_iter", i) < 1)
-            return ferry_proto_error(p, "test_iter", i, FERRY_EFORMAT, "test_iter: at least 1");
+            return ferry_proto_error(p, "test_iter", i, FERRY_EFORMAT,
+                                     "test_iter must be at "
+                                     "least 1");
     if (iterations && ferry_proto_integer(p, "test_interval", 0) < 1)
         return ferry_proto_error(p, "test_iter", 0, FERRY_EFORMAT,
-                                 "test_iter: it needs a test_interval of at least 1");
+                                 "test_iter requires a test_interval of at least 1");
     return 0;
 }
 

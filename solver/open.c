@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
-/* Opening and closing a solver, and what can be asked of it. */
+/* Opening and closing a solver, and queries on it. */
 #include "solver/state.h"
 
 #include "net/model/training.h"
@@ -16,9 +16,9 @@ static int no_memory(void)
     return ferry_error_set(FERRY_ENOMEM, "ferry_solver_open: no memory");
 }
 
-/* ---- the text ------------------------------------------------------------------------------------ */
+/* ---- the text -------------------------------------------------------------------------------- */
 
-/* What the options add to the text. */
+/* Applies the options to the text. */
 static int add_options(ferry_proto *p, const ferry_solver_options *o)
 {
     ferry_proto *state = NULL;
@@ -63,9 +63,9 @@ static int read_text(ferry_solver *s, const ferry_solver_options *o)
     return err;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-/* What rank 0 does for all. */
+/* Disables what only rank 0 does. */
 static void leave_to_root(struct ferry__solver_settings *settings)
 {
     settings->snapshot = settings->test_interval = settings->display = 0;
@@ -106,14 +106,15 @@ int ferry_solver_open(ferry_device *dev, const char *path, const ferry_solver_op
     ferry_solver *s;
     int err;
 
-    if (options) /* of a caller who knew more, or less */
+    if (options) /* the caller's structure may be from an older or a newer version */
         memcpy(&told, options,
                options->struct_size < sizeof told ? options->struct_size : sizeof told);
     if (!dev || !out || (options && told.struct_size < sizeof told.struct_size) ||
         (!path && !o->text) || (o->stage_count && !o->stages) || (o->weight_count && !o->weights) ||
         (o->keep_count && !o->keep))
         return ferry_error_set(FERRY_EINVAL,
-                               "ferry_solver_open: NULL, or options without their size");
+                               "ferry_solver_open: an argument is NULL, or the options' "
+                               "struct_size is not set");
     s = calloc(1, sizeof *s);
     if (!s)
         return no_memory();
@@ -144,7 +145,10 @@ void ferry_solver_close(ferry_solver *s)
     free(s);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------- */
+/*
+ * ---- queries
+ * -------------------------------------------------------------------------------------
+ */
 
 ferry_net *ferry_solver_net(const ferry_solver *s)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
-/* Where a solver's files are. */
+/* The paths of a solver's files. */
 #include "solver/state.h"
 
 #include <ferry/status.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How much of a path is its folder, the slash behind it among them. */
+/* The length of a path's folder, including the slash. */
 static size_t folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -20,7 +20,7 @@ static size_t folder_of(const char *path)
     return slash ? (size_t)(slash + 1 - path) : 0;
 }
 
-/* `folder` bytes of one path, and another one behind them. */
+/* The first `folder` bytes of one path, followed by another path. */
 static char *join(const char *path, size_t folder, const char *rest)
 {
     char *out = malloc(folder + strlen(rest) + 1);
@@ -32,7 +32,7 @@ static char *join(const char *path, size_t folder, const char *rest)
     return out;
 }
 
-/* The error of a path that is at no place; those in the namer's folder, of which one may be NULL. */
+/* Reports a path that does not exist, nor `first` or `second`; one of these may be NULL. */
 static int not_found(const char *path, const char *first, const char *second)
 {
     if (first && second && strcmp(first, second) != 0)
@@ -62,7 +62,7 @@ int ferry__solver_find(const char *path, const char *namer, char **out)
     if (!err && !found)
         err = ferry_error_set(FERRY_ENOMEM, "%.400s: no memory for its path", path);
     if (!err && !here)
-        ferry_log_write(FERRY_LOG_INFO, "ferry: %s: \"%s\" is taken from %s", namer, path, found);
+        ferry_log_write(FERRY_LOG_INFO, "ferry: %s: \"%s\" is read from %s", namer, path, found);
     if (!err)
         *out = found;
     free(whole);
@@ -70,7 +70,7 @@ int ferry__solver_find(const char *path, const char *namer, char **out)
     return err;
 }
 
-/* ---- snapshots ----------------------------------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 static bool is_folder(const char *path)
 {
@@ -90,7 +90,7 @@ static char *stem_of(const char *text, size_t from)
     return out;
 }
 
-/* A prefix whose folder is there beside the text and not here. */
+/* A prefix whose folder exists relative to the text but not relative to the working directory. */
 static char *beside(const char *prefix, const char *text)
 {
     size_t own = folder_of(prefix), folder = folder_of(text);
@@ -106,14 +106,14 @@ static char *beside(const char *prefix, const char *text)
     }
     free(here);
     if (moves) {
-        ferry_log_write(FERRY_LOG_INFO, "ferry: %s: snapshots go to %s", text, there);
+        ferry_log_write(FERRY_LOG_INFO, "ferry: %s: snapshots are written to %s", text, there);
         return there;
     }
     free(there);
     return join(prefix, 0, prefix);
 }
 
-/* In a folder, the text's name is the prefix. */
+/* If the prefix is a folder, the text's name is appended. */
 static char *within(const char *folder, const char *text)
 {
     char *stem = stem_of(text, folder_of(text));

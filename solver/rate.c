@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Learning rates, with floats where Caffe has them: a power of an integer is a double there. */
+/*
+ * Learning rates, computed with floats as in Caffe, where a power with an integer exponent is a
+ * double.
+ */
 #include "solver/state.h"
 
 #include <math.h>
@@ -31,7 +34,7 @@ float ferry__rate_of(const ferry_solver *solver, int iter, int step)
     }
 }
 
-/* The step of multistep at the iteration at hand: one more at most, as in Caffe. */
+/* The step of multistep at the current iteration: it advances by at most one, as in Caffe. */
 static int step_now(const ferry_solver *s)
 {
     bool passed = s->current_step < s->settings.n_steps &&
@@ -47,7 +50,7 @@ float ferry__rate_now(ferry_solver *s)
     if (step != s->current_step)
         ferry_log_write(FERRY_LOG_INFO, "MultiStep Status: Iteration %d, step = %d", s->iter, step);
     s->current_step = step;
-    if (s->settings.policy == FERRY__POLICY_STEP) /* a snapshot has it */
+    if (s->settings.policy == FERRY__POLICY_STEP) /* a snapshot contains it */
         s->current_step = s->iter / s->settings.stepsize;
     return ferry__rate_of(s, s->iter, s->current_step);
 }

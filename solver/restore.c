@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
-/* Going on from a snapshot, Caffe's or ferry's. */
+/* Restoring a snapshot of Caffe or of ferry. */
 #include "solver/state.h"
 
 #include "net/model/training.h"
@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A solver's state, read before anything is changed. */
+/* The contents of a solver state, read completely before anything is changed. */
 struct state {
     const char *path;
     ferry_io *io;
-    int iter, step, count; /* count: histories */
-    const char *model;     /* NULL: it names none */
+    int iter, step, count; /* count: the number of histories */
+    const char *model;     /* NULL: not named */
     ferry_blob **history;
 };
 
-/* ---- the file ------------------------------------------------------------------------------------ */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static const char *metadata(const ferry_io *io, const char *key)
 {
@@ -33,7 +33,7 @@ static const char *metadata(const ferry_io *io, const char *key)
     return NULL;
 }
 
-/* A number of the state's: a string about the file, or in HDF5 a dataset. */
+/* A number of the state: a metadata string, or in HDF5 a dataset. */
 static int number(const struct state *t, const char *key, int missing, int *out)
 {
     const char *text = metadata(t->io, key);
@@ -48,7 +48,7 @@ static int number(const struct state *t, const char *key, int missing, int *out)
     if (err || !entry)
         return err;
     if (entry->dtype != FERRY_I32 || entry->count != 1)
-        return ferry_error_set(FERRY_EFORMAT, "%s: %s is no 32-bit number", t->path, key);
+        return ferry_error_set(FERRY_EFORMAT, "%s: %s is not a 32-bit number", t->path, key);
     err = ferry_io_read_values(t->io, entry, 0, 1, &value);
     *out = err ? missing : value;
     return err;
@@ -64,13 +64,13 @@ static int open_state(struct state *t)
         return err;
     if (ferry_io_get_format(t->io) != FERRY_IO_SOLVERSTATE &&
         ferry_io_get_format(t->io) != FERRY_IO_HDF5)
-        return ferry_error_set(FERRY_EFORMAT, "%s: it is a %s, and no solver's state", t->path,
+        return ferry_error_set(FERRY_EFORMAT, "%s: it is a %s, not a solver state", t->path,
                                ferry_io_format_name(ferry_io_get_format(t->io)));
     err = number(t, "iter", -1, &t->iter);
     if (!err)
         err = number(t, "current_step", 0, &t->step);
     if (!err && (t->iter < 0 || t->step < 0))
-        err = ferry_error_set(FERRY_EFORMAT, "%s: it has no iteration: it is no solver's state",
+        err = ferry_error_set(FERRY_EFORMAT, "%s: it has no iteration: it is not a solver state",
                               t->path);
     t->model = metadata(t->io, "learned_net");
     for (;; t->count++) {
@@ -80,9 +80,12 @@ static int open_state(struct state *t)
     }
 }
 
-/* ---- histories ----------------------------------------------------------------------------------- */
+/* ---- histories ------------------------------------------------------------------------------- */
 
-/* Whether the shapes differ in leading ones at most: Caffe once wrote four axes always. */
+/*
+ * Whether the shapes differ only in leading axes of 1: older versions of Caffe always wrote four
+ * axes.
+ */
 static bool same_shape(const ferry_blob *a, const ferry_blob *b)
 {
     int i = ferry_blob_rank(a), k = ferry_blob_rank(b);
@@ -102,8 +105,8 @@ static int misfit(const ferry_solver *s, const struct state *t, int i)
     ferry_blob_shape_string(l->blob, mine, sizeof mine);
     return ferry_error_set(
         FERRY_ESHAPE,
-        "%s: history %d is %s, and parameter %d of layer \"%s\" is %s: it is the "
-        "snapshot of another net",
+        "%s: history %d is %s, but parameter %d of layer \"%s\" is %s: it is a snapshot of another "
+        "net",
         t->path, i, theirs, l->index, l->layer, mine);
 }
 
@@ -132,8 +135,8 @@ static int read_histories(const ferry_solver *s, struct state *t)
 
     if (t->count != want)
         return ferry_error_set(FERRY_ESHAPE,
-                               "%s: Incorrect length of history blobs: %d, and this solver has %d: "
-                               "it is the snapshot of another net or solver",
+                               "%s: Incorrect length of history blobs: %d, but this solver has %d: "
+                               "it is a snapshot of another net or solver",
                                t->path, t->count, want);
     t->history = calloc((size_t)want + 1, sizeof(ferry_blob *));
     if (!t->history)
@@ -143,7 +146,7 @@ static int read_histories(const ferry_solver *s, struct state *t)
     return err;
 }
 
-/* ---- restoring ----------------------------------------------------------------------------------- */
+/* ---- restoring ------------------------------------------------------------------------------- */
 
 static int load_model(ferry_solver *s, const struct state *t)
 {
@@ -198,8 +201,7 @@ int ferry__restore(ferry_solver *s, const char *path, int want)
 
     if (!err && want >= 0 && t.iter != want)
         err = ferry_error_set(FERRY_EFORMAT,
-                              "%s: it is of iteration %d, and the .ferrystate beside it of "
-                              "iteration %d",
+                              "%s: it is of iteration %d, but its .ferrystate of iteration %d",
                               path, t.iter, want);
     if (!err)
         err = read_histories(s, &t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests, and what nets' outputs hold, in Caffe's lines. */
+/* Tests, and Caffe's lines about the outputs of nets. */
 #include "solver/state.h"
 
 #include <ferry/status.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lines --------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
-/* The loss weight of an output: that of the last top which produces it. */
+/* The loss weight of an output: that of the last top that writes it. */
 static double weight_of(const ferry_net *net, const ferry_blob *output)
 {
     int i, k;
@@ -52,14 +52,14 @@ int ferry__tell_outputs(const ferry_net *net)
     return 0;
 }
 
-/* ---- requests ------------------------------------------------------------------------------------ */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 int ferry__requests(ferry_solver *s, bool *out_stop)
 {
     int err = 0;
 
     *out_stop = false;
-    if (s->team.ranks > 1) /* the others would wait */
+    if (s->team.ranks > 1) /* the other ranks would wait */
         return 0;
     if (s->wants_snapshot) {
         s->wants_snapshot = 0;
@@ -73,9 +73,9 @@ int ferry__requests(ferry_solver *s, bool *out_stop)
     return err;
 }
 
-/* ---- one test net -------------------------------------------------------------------------------- */
+/* ---- one test net ---------------------------------------------------------------------------- */
 
-/* Adds what its outputs hold to the sums. */
+/* Adds the values of the outputs to the sums. */
 static int add_outputs(struct ferry__test *t)
 {
     int i, at = 0;

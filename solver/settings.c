@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a solver's text says. */
+/* Reads the text of a solver. */
 #include "solver/state.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static int bad(const ferry_proto *p, const char *field, const char *what)
     return ferry_proto_error(p, field, 0, FERRY_EFORMAT, "%s: %s", field, what);
 }
 
-/* Which of `names` a string is. */
+/* The index of a string in `names`. */
 static int find(const ferry_proto *p, const char *field, const char *what, const char *const *names,
                 int count, int *out)
 {
@@ -41,7 +41,7 @@ static int find(const ferry_proto *p, const char *field, const char *what, const
                              known);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static float real(const ferry_proto *p, const char *field)
 {
@@ -93,9 +93,9 @@ static int check_numbers(const ferry_proto *p, const struct ferry__solver_settin
         if (integer(p, whole_numbers[i]) < 0)
             return bad(p, whole_numbers[i], "it is negative");
     if (s->iter_size < 1)
-        return bad(p, "iter_size", "at least 1 is needed");
+        return bad(p, "iter_size", "it must be at least 1");
     if (s->average_loss < 1)
-        return bad(p, "average_loss", "at least 1 is needed");
+        return bad(p, "average_loss", "it must be at least 1");
     for (i = 1; i < s->n_steps; i++)
         if (ferry_proto_integer(p, "stepvalue", i) < ferry_proto_integer(p, "stepvalue", i - 1))
             return ferry_proto_error(p, "stepvalue", i, FERRY_EFORMAT,
@@ -105,20 +105,23 @@ static int check_numbers(const ferry_proto *p, const struct ferry__solver_settin
     return 0;
 }
 
-/* ---- what goes together -------------------------------------------------------------------------- */
+/*
+ * ---- combinations
+ * --------------------------------------------------------------------------------
+ */
 
 static int check_policy(const ferry_proto *p, const struct ferry__solver_settings *s)
 {
     if (s->policy == FERRY__POLICY_STEP && s->stepsize < 1)
-        return bad(p, "stepsize", "lr_policy \"step\" needs at least 1");
+        return bad(p, "stepsize", "lr_policy \"step\" requires at least 1");
     if (s->policy == FERRY__POLICY_POLY && s->max_iter < 1)
-        return bad(p, "max_iter", "lr_policy \"poly\" needs at least 1");
+        return bad(p, "max_iter", "lr_policy \"poly\" requires at least 1");
     if (s->policy == FERRY__POLICY_SIGMOID && s->gamma < 0)
-        return bad(p, "gamma", "lr_policy \"sigmoid\" needs at least 0");
+        return bad(p, "gamma", "lr_policy \"sigmoid\" requires at least 0");
     return 0;
 }
 
-/* As Caffe's solvers refuse momenta that they have no use for. */
+/* Refuses momenta with the types for which Caffe's solvers refuse them. */
 static int check_momentum(const ferry_proto *p, const struct ferry__solver_settings *s)
 {
     bool without = s->type == FERRY_UPDATE_ADAGRAD || s->type == FERRY_UPDATE_RMSPROP;
@@ -127,11 +130,11 @@ static int check_momentum(const ferry_proto *p, const struct ferry__solver_setti
         return ferry_proto_error(p, "momentum", 0, FERRY_EFORMAT,
                                  "momentum: Momentum cannot be used with %s.", types[s->type]);
     if (s->type == FERRY_UPDATE_RMSPROP && (s->rms_decay < 0 || s->rms_decay >= 1))
-        return bad(p, "rms_decay", "rms_decay should lie between 0 and 1.");
+        return bad(p, "rms_decay", "rms_decay should be between 0 and 1.");
     if (s->type == FERRY_UPDATE_ADAM && (s->momentum < 0 || s->momentum >= 1))
-        return bad(p, "momentum", "momentum of Adam should lie between 0 and 1.");
+        return bad(p, "momentum", "momentum of Adam should be between 0 and 1.");
     if (s->type == FERRY_UPDATE_ADAM && (s->momentum2 < 0 || s->momentum2 >= 1))
-        return bad(p, "momentum2", "momentum2 of Adam should lie between 0 and 1.");
+        return bad(p, "momentum2", "momentum2 of Adam should be between 0 and 1.");
     return 0;
 }
 
@@ -145,7 +148,7 @@ static int read_regularization(const ferry_proto *p, struct ferry__solver_settin
     return err;
 }
 
-/* What Caffe heeds and ferry does not. */
+/* Logs the fields that Caffe uses and ferry ignores. */
 static void tell_idle(const ferry_proto *p)
 {
     static const char *const idle[] = { "solver_mode", "device_id", "layer_wise_reduce" };
@@ -154,13 +157,14 @@ static void tell_idle(const ferry_proto *p)
     for (i = 0; i < COUNT(idle); i++)
         if (ferry_proto_value_count(p, idle[i]))
             ferry_log_write(FERRY_LOG_INFO,
-                            "ferry: %s is ignored: whoever opens the solver chooses the device",
+                            "ferry: %s is ignored: the program that opens the solver chooses the "
+                            "device",
                             idle[i]);
 }
 
 static void warn(const ferry_proto *p, const char *field, const char *what)
 {
-    ferry_log_write(FERRY_LOG_WARN, "ferry: %s: %s is not given: %s",
+    ferry_log_write(FERRY_LOG_WARN, "ferry: %s: %s is not set: %s",
                     ferry_proto_get_location(p, NULL, 0).file, field, what);
 }
 
@@ -169,19 +173,19 @@ static bool lacks(const ferry_proto *p, const char *field)
     return !ferry_proto_value_count(p, field);
 }
 
-/* Fields without which Caffe's defaults train nothing, in silence. */
+/* Logs missing fields whose default in Caffe silently disables training. */
 static void tell_lacking(const ferry_proto *p, const struct ferry__solver_settings *s)
 {
     if (lacks(p, "base_lr"))
-        warn(p, "base_lr", "the learning rate is 0 and nothing is learned");
+        warn(p, "base_lr", "the learning rate is 0 and no parameter changes");
     if (lacks(p, "max_iter"))
-        warn(p, "max_iter", "it is 0, and solving ends before the first iteration");
+        warn(p, "max_iter", "it is 0, and training ends before the first iteration");
     if (s->test_interval && lacks(p, "test_iter"))
         warn(p, "test_iter", "test_interval alone never tests");
     if (s->policy != FERRY__POLICY_FIXED && s->policy != FERRY__POLICY_POLY && lacks(p, "gamma"))
         warn(p, "gamma",
              s->policy == FERRY__POLICY_INV || s->policy == FERRY__POLICY_SIGMOID
-                 ? "it is 0, and lr_policy leaves the learning rate as it is"
+                 ? "it is 0, and lr_policy does not change the learning rate"
                  : "it is 0, and lr_policy makes the learning rate 0");
 }
 

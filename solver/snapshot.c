@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
-/* Snapshots: the model, what only ferry keeps, and, last, the solver's state. */
+/* Snapshots: the model, then the .ferrystate, and last the solver state. */
 #include "solver/state.h"
 
 #include "net/model/training.h"

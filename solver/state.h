@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A solver as its files share it.
- */
+/* The structures of a solver. */
 #ifndef FERRY_SOLVER_STATE_H
 #define FERRY_SOLVER_STATE_H
 
@@ -21,7 +19,7 @@ enum ferry__policy {
     FERRY__POLICY_SIGMOID
 };
 
-/* What the text says, checked. Floats where Caffe computes with floats. */
+/* The checked settings of the text. Floats where Caffe computes with floats. */
 struct ferry__solver_settings {
     uint32_t type; /* FERRY_UPDATE_… */
     enum ferry__policy policy;
@@ -32,23 +30,23 @@ struct ferry__solver_settings {
     uint64_t seed;
 };
 
-/* A parameter that is learned, and its histories. */
+/* A parameter that is trained, with its histories. */
 struct ferry__learned {
-    ferry_blob *blob; /* the net's */
+    ferry_blob *blob; /* owned by the net */
     const char *layer;
-    int number; /* of that layer */
-    int index;  /* of its layer's parameters */
+    int number; /* the index of the layer */
+    int index;  /* among the parameters of its layer */
     float lr_mult, decay_mult;
-    bool has_diff; /* a backward pass may add to its diff */
-    ferry_blob *history[2]; /* the second: AdaDelta, Adam; else NULL */
+    bool has_diff;          /* a backward pass may add to its diff */
+    ferry_blob *history[2]; /* the second is for AdaDelta and Adam, otherwise NULL */
     ferry_operation *update;
-    ferry_device *where; /* what `update` was made for */
+    ferry_device *where; /* the device that `update` was made for */
 };
 
 struct ferry__test {
     ferry_net *net;
     int iterations;
-    double *sums; /* of its outputs' values, one behind the other */
+    double *sums; /* of the values of its outputs, consecutively */
     int n_sums;
 };
 
@@ -65,14 +63,14 @@ struct ferry_solver {
     struct ferry__learned *learned;
     int n_learned;
     int iter, current_step;
-    int first;      /* the iteration that the losses begin with */
-    double *losses; /* the latest average_loss of them */
+    int first;      /* the iteration at which the losses begin */
+    double *losses; /* a ring of the latest average_loss losses */
     int n_losses;
     double loss, smoothed, rate;
-    double began; /* seconds: when the latest line about speed was said, and at which iteration */
+    double began; /* the time in seconds and the iteration of the latest log line about speed */
     int told;
-    bool stopped, not_a_number; /* the latter: it has been said */
-    bool goes_on;               /* the next step's losses go on from those that there are */
+    bool stopped, not_a_number; /* the latter: the warning about a NaN loss was logged */
+    bool goes_on;               /* the next step continues the present losses */
     int saved;                  /* the iteration of the latest snapshot; −1: none */
     ferry_solver_score *scores;
     int score_count, room_scores;
@@ -80,30 +78,31 @@ struct ferry_solver {
     void *arg;
     int (*on_gradients)(void *arg, ferry_solver *s, bool ready);
     void *gradients_arg;
-    int (*on_update)(void *arg, ferry_solver *s); /* in place of the update; NULL: none */
+    int (*on_update)(void *arg, ferry_solver *s); /* replaces the update; NULL: not set */
     void *update_arg;
     bool updating; /* on_update is running */
     volatile sig_atomic_t wants_snapshot, wants_stop;
-    ferry_comm team; /* one rank without functions where it is alone */
-    bool joined;     /* all ranks have rank 0's parameters */
-    unsigned agreed; /* what all ranks do behind this iteration: FERRY_SOLVER_… */
+    ferry_comm team; /* a communicator of one rank, without functions, if it trains alone */
+    bool joined;     /* all ranks have the parameters of rank 0 */
+    unsigned agreed; /* the requests that all ranks serve after this iteration: FERRY_SOLVER_… */
 };
 
 /* ---- settings.c ---- */
 
-/* Reads and checks the text, and says what of it counts for nothing. */
+/* Reads and checks the text, and logs ignored and missing fields. */
 int ferry__settings_read(const ferry_proto *p, struct ferry__solver_settings *out);
 
 /* ---- paths.c ---- */
 
 /*
- * A path that a file names, to be freed: as it is, or else in the folder of that file, with the folders that it names or
- * without them, which is logged. FERRY_EIO names all these places if it is at none of them; FERRY_ENOMEM.
+ * Finds a path from a file; free it. The path is used as it is if it exists, otherwise in the
+ * folder of that file, with or without its own folders, which is logged. FERRY_EIO names all of
+ * these paths if none exists; FERRY_ENOMEM.
  */
 int ferry__solver_find(const char *path, const char *namer, char **out);
-/* The snapshots' prefix, where `text` is the solver's path. */
+/* The prefix of snapshots; `text` is the solver's path. */
 int ferry__prefix_make(const ferry_proto *p, const char *text, char **out);
-/* Whether a file can be made there. FERRY_EIO. */
+/* Checks that a file can be created with the prefix. FERRY_EIO. */
 int ferry__prefix_check(const char *prefix);
 /* PREFIX_iter_N and a suffix; NULL: no memory. */
 char *ferry__snapshot_path(const ferry_solver *s, const char *suffix);
@@ -115,42 +114,49 @@ void ferry__solver_close_nets(ferry_solver *s);
 
 /* ---- rate.c ---- */
 
-/* The rate of the iteration at hand. Moves multistep's step, and says so. */
+/* The rate of the current iteration. Advances multistep's step, and logs that. */
 float ferry__rate_now(ferry_solver *s);
-/* The rate of iteration `iter` where `step` stepvalues are behind it. */
+/* The rate of iteration `iter` after `step` stepvalues. */
 float ferry__rate_of(const ferry_solver *s, int iter, int step);
 
 /* ---- update.c ---- */
 
-/* Finds what is learned, and makes its histories: zeros. */
+/* Finds the parameters that are trained, and creates their histories, filled with zeros. */
 int ferry__update_begin(ferry_solver *s);
 void ferry__update_end(ferry_solver *s);
-/* Clips, normalises, regularises and updates every parameter, where it is; diffs are sums over `ranks`. */
+/*
+ * Clips, normalizes, regularizes and updates every parameter on its device; diffs are sums over
+ * `ranks`.
+ */
 int ferry__update(ferry_solver *s, int ranks);
 
 /* ---- team.c ---- */
 
-/* Takes over the options' team, or that of one. FERRY_EINVAL. */
+/* Copies the options' communicator, or makes one of a single rank. FERRY_EINVAL. */
 int ferry__team_take(ferry_solver *s, const ferry_comm *team);
-/* Gives all ranks rank 0's parameters, if they have not. */
+/* Broadcasts rank 0's parameters to all ranks, once. */
 int ferry__team_join(ferry_solver *s);
-/* One pass back, in which diffs are summed layer by layer if it is the iteration's last. */
+/*
+ * One backward pass; if it is the iteration's last, sums the diffs over the ranks layer by layer.
+ */
 int ferry__team_backward(ferry_solver *s, bool last);
-/* Waits for the sums; *loss becomes the mean, and s->agreed what is done behind this iteration. */
+/*
+ * Waits for the sums; *loss becomes the mean over the ranks, and s->agreed their common requests.
+ */
 int ferry__team_finish(ferry_solver *s, double *loss);
 
 /* ---- score.c ---- */
 
-/* Tests every test net; the scores are then in s->scores. Stops early where that is requested. */
+/* Runs every test net; the scores are then in s->scores. Stops early on request. */
 int ferry__test_all(ferry_solver *s);
-/* Says what the training net's outputs hold. */
+/* Logs the values of the training net's outputs. */
 int ferry__tell_outputs(const ferry_net *net);
-/* Does what was requested: a snapshot; *out_stop is whether to stop. */
+/* Serves requests: a snapshot; *out_stop is whether to stop. */
 int ferry__requests(ferry_solver *s, bool *out_stop);
 
 /* ---- restore.c ---- */
 
-/* As ferry_solver_restore, but FERRY_EFORMAT for another iteration than `want`; −1: any. */
+/* As ferry_solver_restore, but FERRY_EFORMAT if the iteration is not `want`; −1: any. */
 int ferry__restore(ferry_solver *s, const char *path, int want);
 
 /* ---- exact.c ---- */

@@ -17,7 +17,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- losses -------------------------------------------------------------------------------------- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 static void begin_losses(ferry_solver *s)
 {
@@ -44,7 +44,7 @@ static void smooth(ferry_solver *s, double loss)
     s->losses[at] = loss;
 }
 
-/* ---- an iteration -------------------------------------------------------------------------------- */
+/* ---- an iteration ---------------------------------------------------------------------------- */
 
 static bool displays(const ferry_solver *s)
 {
@@ -102,11 +102,12 @@ static void watch(ferry_solver *s)
         return;
     s->not_a_number = true;
     ferry_log_write(FERRY_LOG_WARN,
-                    "ferry: iteration %d: the loss is %g; training goes on, and this is said once",
+                    "ferry: iteration %d: the loss is %g; training continues, and this is logged "
+                    "once",
                     s->iter, s->loss);
 }
 
-/* Tells the program; `last`: behind the last iteration. */
+/* Calls the program's function; `last`: after the last iteration. */
 static int call(ferry_solver *s, bool last)
 {
     ferry_solver_iteration e = { .struct_size = sizeof e,
@@ -130,7 +131,7 @@ static bool tests_now(const ferry_solver *s)
     return s->settings.test_interval && s->iter % s->settings.test_interval == 0;
 }
 
-/* The update of the iteration at hand: the program's, or ferry's own. */
+/* The update of the current iteration: the program's, or ferry's own. */
 static int update(ferry_solver *s)
 {
     int err;
@@ -223,9 +224,12 @@ int ferry_solver_apply_update(ferry_solver *s)
     return err;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------- */
+/*
+ * ---- solving
+ * -------------------------------------------------------------------------------------
+ */
 
-/* One more pass and one more test, where lines are due. */
+/* Runs the final forward pass and test if they are due. */
 static int finish(ferry_solver *s)
 {
     double loss;
@@ -271,7 +275,10 @@ int ferry_solver_solve(ferry_solver *s)
     return 0;
 }
 
-/* ---- asking -------------------------------------------------------------------------------------- */
+/*
+ * ---- queries and requests
+ * ------------------------------------------------------------------------
+ */
 
 void ferry_solver_request(ferry_solver *s, unsigned what)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Training with others: sums of diffs while the backward pass goes on, and what all ranks do alike. */
+/*
+ * Training with several ranks: sums of diffs during the backward pass, and decisions that are
+ * common to all ranks.
+ */
 #include "solver/state.h"
 
 #include "net/model/training.h"
@@ -15,7 +18,8 @@ int ferry__team_take(ferry_solver *s, const ferry_comm *team)
         return 0;
     if (team->struct_size < sizeof *team || team->ranks < 1 || team->rank < 0 ||
         team->rank >= team->ranks || !team->begin_sum || !team->finish || !team->broadcast)
-        return ferry_error_set(FERRY_EINVAL, "ferry_solver_open: a team that is not filled in");
+        return ferry_error_set(FERRY_EINVAL, "ferry_solver_open: a communicator with missing "
+                                             "members");
     s->team = *team;
     return 0;
 }
@@ -28,13 +32,14 @@ static bool is_alone(const ferry_solver *s)
 #define ALIKE 4
 
 /*
- * Whether all ranks train the same. Others would add what does not belong together, or wait for who has come to
- * its end. All come to the same answer, so that nobody goes on alone.
+ * Checks that all ranks train the same net for the same number of iterations; otherwise they would
+ * add unrelated values, or wait for a rank that has finished. All ranks get the same result, so
+ * that none continues alone.
  */
 static int check_alike(ferry_solver *s)
 {
     static const char *const what[ALIKE] = { "parameters", "elements of parameters",
-                                             "iterations at most", "iterations behind it" };
+                                             "iterations at most", "iterations done" };
     double mine[ALIKE] = { s->n_learned, 0, s->settings.max_iter, s->iter }, sums[ALIKE], odd = 0;
     int i, at = -1, err;
 
@@ -51,10 +56,11 @@ static int check_alike(ferry_solver *s)
     if (err || odd == 0)
         return err;
     if (at < 0)
-        return ferry_error_set(FERRY_EINVAL, "ranks train different nets, or not for as long");
+        return ferry_error_set(FERRY_EINVAL, "ranks train different nets, or for different "
+                                             "numbers of iterations");
     return ferry_error_set(FERRY_EINVAL,
-                           "ranks train different nets, or not for as long: %.0f %s on rank %d of "
-                           "%d, %.0f on all together",
+                           "ranks train different nets, or for different numbers of iterations: "
+                           "%.0f %s on rank %d of %d, %.0f on all together",
                            mine[at], what[at], s->team.rank, s->team.ranks, sums[at]);
 }
 
@@ -72,8 +78,9 @@ int ferry__team_join(ferry_solver *s)
 }
 
 /*
- * The owner of a shared parameter is the first layer that has it: in the backward pass it is the last
- * one that adds to the diff. Diffs that no layer adds to are zeros on each rank and need no sum.
+ * The owner of a shared parameter is the first layer that has it: in the backward pass it is the
+ * last one that adds to the diff. Diffs that no layer adds to are zeros on each rank and need no
+ * sum.
  */
 static int sum_layer(void *arg, int layer)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Updates: one operation a parameter, on the device where it is. */
+/* Updates: one operation for each parameter, on the parameter's device. */
 #include "solver/state.h"
 
 #include "net/model/training.h"
@@ -9,7 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- what is learned ----------------------------------------------------------------------------- */
+/*
+ * ---- the trained parameters
+ * ----------------------------------------------------------------------
+ */
 
 static int count_params(const ferry_net *net)
 {
@@ -20,7 +23,7 @@ static int count_params(const ferry_net *net)
     return n;
 }
 
-/* A history: zeros, where the parameter is. */
+/* Creates a history of zeros on the parameter's device. */
 static int make_history(const ferry_blob *like, ferry_blob **out)
 {
     int err = ferry_blob_create(ferry_blob_home(like), FERRY_F32, ferry_blob_shape(like),
@@ -73,9 +76,9 @@ void ferry__update_end(ferry_solver *s)
     free(s->learned);
 }
 
-/* ---- the operation ------------------------------------------------------------------------------- */
+/* ---- the operation --------------------------------------------------------------------------- */
 
-/* Prepares the update for where the parameter is now; histories follow it. */
+/* Prepares the update for the parameter's current device; the histories move with it. */
 static int prepare(const ferry_solver *s, struct ferry__learned *l)
 {
     ferry_device *where = ferry_blob_home(l->blob);
@@ -106,7 +109,7 @@ static int prepare(const ferry_solver *s, struct ferry__learned *l)
     return 0;
 }
 
-/* Adam's, with the correction of its bias. */
+/* Adam's rate with bias correction. */
 static float corrected(const struct ferry__solver_settings *s, float rate, int t)
 {
     double first = 1 - pow((double)s->momentum, t), second = 1 - pow((double)s->momentum2, t);
@@ -140,9 +143,12 @@ static int update_one(const ferry_solver *s, struct ferry__learned *l, float sca
     return ferry_operation_run(l->update, NULL, &args);
 }
 
-/* ---- all of them --------------------------------------------------------------------------------- */
+/*
+ * ---- all parameters
+ * ------------------------------------------------------------------------------
+ */
 
-/* What clip_gradients multiplies gradients by: 1 where they are short enough. */
+/* The factor of clip_gradients: 1 if the gradients are small enough. */
 static int clip(const ferry_solver *s, int ranks, float *out)
 {
     double sum = 0, one;
@@ -159,7 +165,7 @@ static int clip(const ferry_solver *s, int ranks, float *out)
     if (err)
         return err;
     norm = (float)(sqrt(sum) / ranks);
-    if (!(norm > s->settings.clip)) /* nor where it is no number, as in Caffe */
+    if (!(norm > s->settings.clip)) /* also not if the norm is NaN, as in Caffe */
         return 0;
     *out = s->settings.clip / norm;
     ferry_log_write(

@@ -329,13 +329,13 @@ static void missing_parts_of_a_text_are_one_warning(void)
     static const struct {
         const char *text, *said;
     } lacking[] = {
-        { MESSAGE STEPS "lr_policy: 'fixed'", "solver.prototxt: base_lr is not given" },
-        { MESSAGE RATE "snapshot_after_train: false", "solver.prototxt: max_iter is not given" },
-        { PLAIN "test_interval: 2", "solver.prototxt: test_iter is not given" },
+        { MESSAGE STEPS "lr_policy: 'fixed'", "solver.prototxt: base_lr is not set" },
+        { MESSAGE RATE "snapshot_after_train: false", "solver.prototxt: max_iter is not set" },
+        { PLAIN "test_interval: 2", "solver.prototxt: test_iter is not set" },
         { MESSAGE STEPS "base_lr: 0.1 lr_policy: 'inv' power: 1",
-          "solver.prototxt: gamma is not given" },
+          "solver.prototxt: gamma is not set" },
         { MESSAGE STEPS "base_lr: 0.1 lr_policy: 'step' stepsize: 2",
-          "solver.prototxt: gamma is not given" },
+          "solver.prototxt: gamma is not set" },
     };
 
     for (size_t i = 0; i <= FERRY_TEST_COUNT(lacking); i++) {
@@ -344,7 +344,7 @@ static void missing_parts_of_a_text_are_one_warning(void)
 
         enter();
         CU_ASSERT(!isnan(train(i < FERRY_TEST_COUNT(lacking) ? lacking[i].text : PLAIN TEST)));
-        for (at = lines; (at = strstr(at, " is not given")); at++)
+        for (at = lines; (at = strstr(at, " is not set")); at++)
             n++;
         CU_ASSERT_EQUAL(n, i < FERRY_TEST_COUNT(lacking));
         if (i < FERRY_TEST_COUNT(lacking))
