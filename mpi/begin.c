@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Beginning operations: what does not fit is refused here, before any other rank could wait for it. */
+/* Begins operations: invalid arguments are refused here, before another rank could wait. */
 #include "mpi/state.h"
 
 #include <ferry/status.h>
@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MPI's type of an element; for what MPI cannot add, `adds` decides between an error and its bytes. */
+/*
+ * Finds MPI's type of an element. For a type that MPI cannot add, `adds` selects an error instead
+ * of a type of as many bytes.
+ */
 static int find_type(ferry_mpi_event *e, bool adds)
 {
     switch (e->dtype) {
@@ -36,7 +39,9 @@ static int find_type(ferry_mpi_event *e, bool adds)
     case FERRY_BF16:
         e->type = MPI_UINT16_T;
         if (adds)
-            return ferry_error_set(FERRY_EUNSUPPORTED, "ferry_mpi_allreduce: MPI has no %s",
+            return ferry_error_set(FERRY_EUNSUPPORTED,
+                                   "ferry_mpi_allreduce: MPI has no type for "
+                                   "%s",
                                    ferry_dtype_name(e->dtype));
         break;
     }
@@ -48,9 +53,11 @@ static int check(ferry_mpi *m, const ferry_blob *b, unsigned which, const ferry_
 {
     if (!m || !b || which > FERRY_DIFF)
         return ferry_error_set(FERRY_EINVAL, "%s: %s", call,
-                               !m || !b ? "NULL argument" : "neither data nor diff");
+                               !m || !b ? "NULL argument" : "which is neither data nor diff");
     if (q && ferry_queue_device(q) != ferry_blob_home(b))
-        return ferry_error_set(FERRY_EINVAL, "%s: the queue is of another device than the blob",
+        return ferry_error_set(FERRY_EINVAL,
+                               "%s: the queue belongs to another device than the "
+                               "blob",
                                call);
     return m->threaded ? 0 : ferry__mpi_may_call(m);
 }
@@ -77,7 +84,7 @@ static int make_event(ferry_mpi *m, enum ferry__mpi_kind kind, const ferry_blob 
     return err;
 }
 
-/* Submits it, or waits for it where nobody wants its event. */
+/* Submits the operation; without `out` waits for it. */
 static int submit(ferry_mpi_event *e, ferry_mpi_event **out)
 {
     int err;
@@ -115,7 +122,7 @@ int ferry_mpi_allreduce(ferry_mpi *m, ferry_blob *b, unsigned which, ferry_mpi_o
     int err = check(m, b, which, q, "ferry_mpi_allreduce");
 
     if (!err && (unsigned)op > FERRY_MPI_MIN)
-        err = ferry_error_set(FERRY_EINVAL, "ferry_mpi_allreduce: an operation of %d", (int)op);
+        err = ferry_error_set(FERRY_EINVAL, "ferry_mpi_allreduce: %d is not an operation", (int)op);
     if (!err)
         err = make_event(m, FERRY__MPI_ALLREDUCE, b, &e);
     if (err)
@@ -133,8 +140,8 @@ int ferry_mpi_broadcast(ferry_mpi *m, ferry_blob *b, unsigned which, int root, f
     int err = check(m, b, which, q, "ferry_mpi_broadcast");
 
     if (!err && (root < 0 || root >= m->ranks))
-        err = ferry_error_set(FERRY_EINVAL, "ferry_mpi_broadcast: a root of %d, of %d ranks", root,
-                              m->ranks);
+        err = ferry_error_set(FERRY_EINVAL, "ferry_mpi_broadcast: %d is not one of the %d ranks",
+                              root, m->ranks);
     if (!err)
         err = make_event(m, FERRY__MPI_BROADCAST, b, &e);
     if (err)
@@ -148,7 +155,8 @@ int ferry_mpi_broadcast(ferry_mpi *m, ferry_blob *b, unsigned which, int root, f
 static int check_gather(const ferry_mpi *m, const ferry_blob *from, const ferry_blob *into)
 {
     if (from == into)
-        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_allgather: from a blob into itself");
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_allgather: source and destination are the "
+                                             "same blob");
     if (ferry_blob_dtype(from) != ferry_blob_dtype(into))
         return ferry_error_set(FERRY_EINVAL, "ferry_mpi_allgather: from %s into %s",
                                ferry_dtype_name(ferry_blob_dtype(from)),
@@ -156,7 +164,8 @@ static int check_gather(const ferry_mpi *m, const ferry_blob *from, const ferry_
     if (ferry_blob_element_count(into) / m->ranks != ferry_blob_element_count(from) ||
         ferry_blob_element_count(into) % m->ranks)
         return ferry_error_set(FERRY_ESHAPE,
-                               "ferry_mpi_allgather: %lld elements from each of %d ranks into %lld",
+                               "ferry_mpi_allgather: %lld elements from each of %d ranks do not "
+                               "fill %lld",
                                (long long)ferry_blob_element_count(from), m->ranks,
                                (long long)ferry_blob_element_count(into));
     return 0;
@@ -201,7 +210,7 @@ int ferry__mpi_sum_values(ferry_mpi *m, double *values, int n)
     e->count = n;
     e->into.at = own;
     err = begin(e, NULL, NULL);
-    if (err) /* MPI may write there yet: they are kept for good */
+    if (err) /* MPI may still write there: they are leaked */
         return err;
     memcpy(values, own, size);
     free(own);

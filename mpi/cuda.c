@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 /*
- * An MPI that takes addresses of CUDA's memory looks at the device that is current on the thread which calls it.
- * On ferry's own thread none is. CUDA's runtime is the one that ferry's plugin has loaded; nothing is loaded here.
+ * A CUDA-aware MPI uses the device that is current on the calling thread. On ferry's own thread no
+ * device is current. The CUDA runtime is the one that ferry's plugin has loaded; this file does not
+ * load it.
  */
 #include "mpi/state.h"
 
@@ -41,7 +42,9 @@ int ferry__mpi_use_device(ferry_device *dev)
     }
     if (runtime)
         dlclose(runtime);
-    return err || !symbol ? ferry_error_set(FERRY_EDEVICE, "%s: it cannot be made current for MPI",
+    return err || !symbol ? ferry_error_set(FERRY_EDEVICE,
+                                            "%s: cannot make the device current for "
+                                            "MPI",
                                             ferry_device_name(dev))
                           : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Halves of blobs as MPI takes them. The host's copy is asked for as any access asks for it, so that coherence
- * decides what is copied; the copy itself is begun by whoever begins the operation, behind the work of his
- * queue, and waited for by whoever takes it forward.
+ * Prepares halves of blobs for MPI. The host's copy is accessed like in any access, so that
+ * coherence decides whether to copy; the copy is started when the operation begins, after the work
+ * of the caller's queue, and awaited when the operation is started.
  */
 #include "mpi/state.h"
 
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Whether MPI is to be given the device's copy. */
+/* Whether MPI gets the device's copy. */
 static bool wants_device(const ferry_mpi *m, const struct ferry__mpi_end *end)
 {
     ferry_device *home = ferry_blob_home(end->blob);
@@ -19,7 +19,9 @@ static bool wants_device(const ferry_mpi *m, const struct ferry__mpi_end *end)
            (!(end->access & FERRY_READ) || !ferry_memory_is_valid_at(end->memory, NULL));
 }
 
-/* An access on the device is ordered there; MPI, which knows no queue, has to wait for it. */
+/*
+ * An access on the device is ordered by its queue; MPI does not know queues and has to wait for it.
+ */
 static int begin_device(struct ferry__mpi_end *end, ferry_queue *q)
 {
     ferry_device *home = ferry_blob_home(end->blob);

@@ -7,7 +7,7 @@
 
 int ferry__mpi_error(const ferry_mpi *m, int code, const char *call, const char *what)
 {
-    char text[MPI_MAX_ERROR_STRING] = "no word from MPI";
+    char text[MPI_MAX_ERROR_STRING] = "no description from MPI";
     int length;
 
     MPI_Error_string(code, text, &length);
@@ -25,7 +25,7 @@ int ferry__mpi_may_call(const ferry_mpi *m)
     return is_main ? 0
                    : ferry_error_set(FERRY_EPERM,
                                      "rank %d of %d: MPI was initialised for calls of its main "
-                                     "thread alone; others want MPI_THREAD_SERIALIZED",
+                                     "thread only; other threads require MPI_THREAD_SERIALIZED",
                                      m->rank, m->ranks);
 }
 

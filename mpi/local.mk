@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# libferrympi: collective operations on blobs. It sees the public headers and MPI's.
+# libferrympi: collective operations on blobs. Includes public headers and those of MPI only.
 
 EXTRA_DIST += %D%/README.md
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 /*
- * The line of a rank that ends, sent to all others: MPI itself tells them nothing, and what they have begun
- * would wait for that rank.
+ * Notes: when a rank fails, its error message is sent to all others. MPI itself does not inform
+ * them, and their operations would wait for that rank.
  */
 #include "mpi/state.h"
 
@@ -54,7 +54,7 @@ static void nap(long ms)
     nanosleep(&t, NULL);
 }
 
-/* Everything fails with `line` from now on. Whether others are to be told of it. */
+/* From now on every operation fails with `line`. Returns whether to inform the other ranks. */
 static bool give_up(ferry_mpi *m, const char *line)
 {
     bool tells;
@@ -71,7 +71,7 @@ static bool give_up(ferry_mpi *m, const char *line)
     return tells;
 }
 
-/* Sends `line` to all others, and waits a second at most until they have it. */
+/* Sends `line` to all others, and waits at most one second for the sends. */
 static void tell(ferry_mpi *m, const char *line)
 {
     MPI_Request *sent = calloc((size_t)m->ranks, sizeof(MPI_Request));
@@ -92,7 +92,7 @@ static void tell(ferry_mpi *m, const char *line)
             nap(10);
     }
     if (n && !known)
-        return; /* MPI has them still, and the process is about to end */
+        return; /* MPI still uses the requests, and the process is about to end */
     free(sent);
     free(text);
 }
@@ -109,7 +109,7 @@ void ferry_mpi_fail(ferry_mpi *m, const char *line)
 void ferry_mpi_abort(ferry_mpi *m, int status)
 {
     fflush(NULL);
-    nap(250); /* the others may be saying what they ended with */
+    nap(250); /* the other ranks may be sending their own messages */
     MPI_Abort(m ? m->comm : MPI_COMM_WORLD, status);
     exit(status);
 }

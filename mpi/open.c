@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening and closing a rank's end, and what can be asked of it. */
+/* Opening and closing the communication of a rank, and queries on it. */
 #include "mpi/state.h"
 
 #include <ferry/status.h>
@@ -12,24 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one call of MPI's is given at most, where nobody says less. */
+/* The default limit of the bytes in one MPI call. */
 #define PIECE (INT64_C(1) << 30)
 
-/* Ends that are open where MPI was initialised here, and is to be finalised. */
+/* Number of open ferry_mpi, if ferry has initialised MPI and has to finalise it. */
 static pthread_mutex_t ours_lock = PTHREAD_MUTEX_INITIALIZER;
-static int ours; /* −1: it was initialised by the program */
+static int ours; /* −1: the program has initialised MPI */
 static bool
-    broken; /* one of them has failed: MPI, which could wait for ranks that are gone, is not finalised */
+    broken; /* one of them has failed: MPI is not finalised, since that could wait for ranks that
+             * have ended */
 
-/* ---- MPI itself ----------------------------------------------------------------------------------- */
+/* ---- MPI itself ------------------------------------------------------------------------------ */
 
-/* Initialises MPI if nobody has. Some errors of Open MPI's come to MPI_COMM_WORLD, whose they are. */
+/*
+ * Initialises MPI unless it is initialised. Open MPI reports some errors to MPI_COMM_WORLD, so its
+ * error handler is set too.
+ */
 static int enter(void)
 {
     int begun = 0, ended = 0, level, err = MPI_Finalized(&ended);
 
     if (!err && ended)
-        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: MPI is finalised already");
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: MPI is already finalised");
     pthread_mutex_lock(&ours_lock);
     err = MPI_Initialized(&begun);
     if (!err && !begun)
@@ -51,7 +55,7 @@ static void leave(bool failed)
     broken = broken || failed;
     if (ours > 0 && --ours == 0) {
         if (broken)
-            ours = 1; /* who comes later finds it as it is */
+            ours = 1; /* later calls find it initialised */
         else
             MPI_Finalize();
     }
@@ -71,7 +75,7 @@ static bool takes_cuda(void)
 #endif
 }
 
-/* ---- opening -------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static const char *level_name(int level)
 {
@@ -88,12 +92,12 @@ static void describe(ferry_mpi *m)
 
     MPI_Get_library_version(library, &length);
     library[strcspn(library, ",\n\t")] = 0;
-    snprintf(m->description, sizeof m->description, "%.80s, %s, goes forward %s, device memory %s",
+    snprintf(m->description, sizeof m->description, "%.80s, %s, progress %s, device memory %s",
              library, level_name(m->level), m->threaded ? "by a thread" : "in calls",
-             m->takes_device ? "of CUDA is handed over" : "goes by the host");
+             m->takes_device ? "is passed to a CUDA-aware MPI" : "is copied through the host");
 }
 
-/* Both communicators, with errors that are returned. */
+/* Duplicates both communicators and makes them return errors. */
 static int duplicate(ferry_mpi *m, MPI_Comm from)
 {
     int err = MPI_Comm_dup(from, &m->comm);
@@ -115,8 +119,8 @@ static int settle(ferry_mpi *m, const ferry_mpi_options *o)
 
     if (!err && o->progress == FERRY_MPI_PROGRESS_THREAD && m->level < MPI_THREAD_MULTIPLE)
         err = ferry_error_set(FERRY_EUNSUPPORTED,
-                              "ferry_mpi_open: MPI was initialised with %s; a thread that takes "
-                              "operations forward wants MPI_THREAD_MULTIPLE",
+                              "ferry_mpi_open: MPI was initialised with %s; the progress thread "
+                              "requires MPI_THREAD_MULTIPLE",
                               level_name(m->level));
     if (err)
         return err;
@@ -127,7 +131,7 @@ static int settle(ferry_mpi *m, const ferry_mpi_options *o)
     return duplicate(m, o->comm ? *(const MPI_Comm *)o->comm : MPI_COMM_WORLD);
 }
 
-/* Lets go of the communicators; all ranks do. */
+/* Frees the communicators; a collective call. */
 static void discard(ferry_mpi *m)
 {
     ferry__mpi_deafen(m);
@@ -177,19 +181,20 @@ int ferry_mpi_open(const ferry_mpi_options *options, ferry_mpi **out)
     ferry_mpi_options o = { 0 };
     int err;
 
-    if (options) /* of a caller who knew more, or less */
+    if (options) /* the caller's structure may be from an older or a newer version */
         memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
     if (!out || (options && o.struct_size < sizeof o.struct_size))
-        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: NULL, or options without their size");
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: an argument is NULL, or the "
+                                             "options' struct_size is not set");
     if (o.comm && o.comm_size != sizeof(MPI_Comm))
         return ferry_error_set(FERRY_EINVAL,
-                               "ferry_mpi_open: an MPI_Comm of %d bytes; that of the MPI which "
-                               "this library was built with has %d",
+                               "ferry_mpi_open: an MPI_Comm of %d bytes; in the MPI that this "
+                               "library was built with it has %d",
                                (int)o.comm_size, (int)sizeof(MPI_Comm));
     if (o.comm && *(const MPI_Comm *)o.comm == MPI_COMM_NULL)
         return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: MPI_COMM_NULL");
     if (o.progress > FERRY_MPI_PROGRESS_CALLS || o.device > FERRY_MPI_DEVICE_ALWAYS || o.piece < 0)
-        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: an option that there is not");
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: an option has an unknown value");
     err = enter();
     if (err)
         return err;
@@ -210,11 +215,14 @@ void ferry_mpi_close(ferry_mpi *m)
     if (!failed)
         discard(m);
     leave(failed);
-    if (!failed) /* else MPI may still write a note there */
+    if (!failed) /* otherwise MPI may still write a note there */
         free_end(m);
 }
 
-/* ---- asking --------------------------------------------------------------------------------------- */
+/*
+ * ---- queries
+ * --------------------------------------------------------------------------------------
+ */
 
 int ferry_mpi_rank(const ferry_mpi *m)
 {

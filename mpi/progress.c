@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 /*
- * Taking operations forward: each is started as soon as its bytes are there, in the order in which they were
- * begun, which is the same on all ranks, and tested until it is done. By a thread of its own, which sleeps where
- * nothing is under way, or in the calls of who waits. MPI's own waiting would keep a processor busy that the
- * program computes with, so between two tests without news there is a short sleep.
+ * Progress of operations: each is started as soon as its bytes are ready, in the order in which
+ * operations were begun, which is the same on all ranks, and tested until it is complete. A
+ * progress thread does this, which sleeps while no operation is pending, or else the calls that
+ * wait. MPI's own waiting functions would occupy a processor that the program computes with, so
+ * there is a short sleep between two tests without progress.
  */
 #include "mpi/state.h"
 
@@ -16,7 +17,9 @@
 #include <string.h>
 #include <time.h>
 
-/* Tests without news before it sleeps between them, and how long then. */
+/*
+ * The number of tests without progress before it sleeps between them, and the length of the sleep.
+ */
 #define TRIES 64
 #define NAP   50000 /* ns */
 
@@ -36,7 +39,10 @@ static void take(struct ferry__mpi_list *list, ferry_mpi_event **at)
         list->end = at;
 }
 
-/* ---- ends of operations --------------------------------------------------------------------------- */
+/*
+ * ---- completion
+ * -----------------------------------------------------------------------------------
+ */
 
 static void free_event(ferry_mpi_event *e)
 {
@@ -44,7 +50,7 @@ static void free_event(ferry_mpi_event *e)
     free(e);
 }
 
-/* What was begun is done, or has failed with this thread's error. */
+/* Completes an operation: success, or this thread's error. */
 static void end(ferry_mpi_event *e, int err)
 {
     ferry_mpi *m = e->mpi;
@@ -52,7 +58,7 @@ static void end(ferry_mpi_event *e, int err)
 
     if (err)
         snprintf(e->why, sizeof e->why, "%.700s", ferry_last_error());
-    if (err && e->n_requests) { /* MPI may write there yet: the memories are kept for good */
+    if (err && e->n_requests) { /* MPI may still write there: the memories are leaked */
         ferry_memory_retain(e->from.memory);
         ferry_memory_retain(e->into.memory);
     }
@@ -85,9 +91,9 @@ int ferry__mpi_is_failed(ferry_mpi *m)
     return err ? ferry_error_set(err, "%s", why) : 0;
 }
 
-/* ---- one round ------------------------------------------------------------------------------------ */
+/* ---- one round ------------------------------------------------------------------------------- */
 
-/* Takes note of a rank that ends. */
+/* Handles the note of a rank that has failed. */
 static void hear(ferry_mpi *m)
 {
     bool heard;
@@ -106,7 +112,7 @@ static void hear(ferry_mpi *m)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* The first of a list, out of it; NULL: there is none. */
+/* Removes the first operation of a list; NULL: the list is empty. */
 static ferry_mpi_event *pop(ferry_mpi *m, struct ferry__mpi_list *list)
 {
     ferry_mpi_event *e;
@@ -127,15 +133,18 @@ static void end_all(ferry_mpi *m)
         end(e, ferry__mpi_is_failed(m));
 }
 
-/* On ferry's thread no device is current; on a program's that is the program's own. */
+/*
+ * Makes the device current on ferry's own thread, which has no current device. A program's thread
+ * keeps its own.
+ */
 static int make_current(const ferry_mpi *m, const struct ferry__mpi_end *end)
 {
     return m->threaded && end->device ? ferry__mpi_use_device(ferry_blob_home(end->blob)) : 0;
 }
 
 /*
- * Starts the first that waits, if its bytes are there. Where nothing runs there is time to wait for them, if who
- * calls is to wait anyway.
+ * Starts the first waiting operation if its bytes are ready. If no operation is running, a caller
+ * that has to wait anyway waits for the bytes.
  */
 static bool start_next(ferry_mpi *m, bool patient)
 {
@@ -169,7 +178,7 @@ static bool start_next(ferry_mpi *m, bool patient)
     return true;
 }
 
-/* Only who takes operations forward changes the list of those that run. */
+/* Tests the running operations. Only the thread that makes progress changes their list. */
 static bool test_running(ferry_mpi *m)
 {
     ferry_mpi_event **at = &m->running.first, *e;
@@ -195,7 +204,7 @@ static bool test_running(ferry_mpi *m)
     return moved;
 }
 
-/* Whether something has happened. `patient`: it may wait for a device. */
+/* One round; returns whether there was progress. `patient`: it may wait for a device. */
 static bool go_round(ferry_mpi *m, bool patient)
 {
     bool moved = false;
@@ -210,7 +219,7 @@ static bool go_round(ferry_mpi *m, bool patient)
     return test_running(m) || moved;
 }
 
-/* Rests after `idle` rounds in which nothing has happened. */
+/* Sleeps after `idle` rounds without progress. */
 static void rest(int idle)
 {
     const struct timespec t = { 0, NAP };
@@ -221,9 +230,9 @@ static void rest(int idle)
         nanosleep(&t, NULL);
 }
 
-/* ---- the thread ----------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Sleeps until there is something to do; false: it is to end. */
+/* Sleeps until there is work; false: the thread has to end. */
 static bool sleep_idle(ferry_mpi *m)
 {
     bool busy;
@@ -261,8 +270,8 @@ int ferry__mpi_progress_begin(ferry_mpi *m)
     if (!code)
         return 0;
     m->threaded = false;
-    return ferry_error_set(FERRY_ENOMEM, "rank %d of %d: no thread: %s", m->rank, m->ranks,
-                           strerror(code));
+    return ferry_error_set(FERRY_ENOMEM, "rank %d of %d: cannot start a thread: %s", m->rank,
+                           m->ranks, strerror(code));
 }
 
 int ferry__mpi_wait_all(ferry_mpi *m)
@@ -306,9 +315,9 @@ void ferry__mpi_submit(ferry_mpi_event *e)
         go_round(m, false);
 }
 
-/* ---- events --------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
-/* 1, 0, or what it failed with. */
+/* 1, 0, or the error of the operation. */
 static int look(ferry_mpi_event *e)
 {
     int done;
@@ -331,7 +340,7 @@ int ferry_mpi_event_query(ferry_mpi_event *e)
     return err ? err : look(e);
 }
 
-/* Takes operations forward until this one is done. */
+/* Makes progress until this operation is complete. */
 static void run_until(ferry_mpi_event *e)
 {
     int idle = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * MPI's calls. Their counts are ints: what is longer goes in pieces, which are started one behind the other before
- * anything else is, so that their order is the same on all ranks.
+ * MPI's calls. Their counts are ints: longer operations are split into pieces, which are started
+ * one after the other before any other call, so that their order is the same on all ranks.
  */
 #include "mpi/state.h"
 
@@ -14,7 +14,10 @@ static MPI_Op op_of(ferry_mpi_op op)
     return op == FERRY_MPI_MAX ? MPI_MAX : op == FERRY_MPI_MIN ? MPI_MIN : MPI_SUM;
 }
 
-/* Parts of `n` elements from each rank, each to its place: a part's type is as far from the next as the whole is. */
+/*
+ * Gathers parts of `n` elements from each rank into their places: the extent of a part's type is
+ * the distance of two ranks' parts.
+ */
 static int gather_piece(ferry_mpi_event *e, int64_t at, int n, MPI_Request *out)
 {
     const char *from = (const char *)e->from.at + (size_t)at * e->size;

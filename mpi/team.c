@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a solver wants, in terms of the operations on blobs. */
+/* The functions of ferry_comm in terms of operations on blobs. */
 #include "mpi/state.h"
 
 #include <ferry/status.h>
 
-/* Nobody waits for a sum by itself: `finish` is behind all of them. */
+/* A single sum is not waited for: `finish` waits for all of them. */
 static int begin_sum(void *arg, ferry_blob *b, unsigned which)
 {
     ferry_mpi_event *e;
