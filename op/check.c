@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether an operation makes sense; and the table of kinds. */
+/* Validation of operations, and the table of kinds. */
 #include "op/kind.h"
 
 #include <ferry/status.h>
@@ -12,12 +12,11 @@
 static const struct ferry__kind kinds[] = {
 #define ROW(kind, pass, id, name, ...) \
     { FERRY_OP_##kind, FERRY_PASS_##pass, name, __VA_ARGS__, ferry__check_##id },
-    KIND_LIST(ROW)
-    { FERRY_OP_NAMED, 0, "named operation", 0, FERRY_OP_INPUTS, 1, FERRY_OP_OUTPUTS, 0, 0,
-      ferry__check_named },
+    KIND_LIST(ROW){ FERRY_OP_NAMED, 0, "named operation", 0, FERRY_OP_INPUTS, 1, FERRY_OP_OUTPUTS,
+                    0, 0, ferry__check_named },
 };
 
-/* The numbers of kinds have no gap: FERRY_OP_LAST is the bound. */
+/* The numbers of kinds are consecutive, and FERRY_OP_LAST is the last. */
 #define ONE_FORWARD          +1
 #define ONE_BACKWARD_DATA    +0
 #define ONE_BACKWARD_WEIGHTS +0
@@ -29,7 +28,7 @@ _Static_assert(FERRY_OP_CONVOLUTION KIND_LIST(ONE) == FERRY_OP_LAST + 1, "a row 
                    "FERRY_OP_" #kind " is past FERRY_OP_LAST");
 KIND_LIST(IN_RANGE)
 
-/* The owner of a named operation defines its passes. */
+/* The plugin that defines a named operation defines its passes. */
 const struct ferry__kind *ferry__kind_of(uint32_t kind, uint32_t pass)
 {
     size_t i;
@@ -61,7 +60,10 @@ const char *ferry_operation_tier_name(ferry_operation_tier tier)
     return (unsigned)tier < 3 ? names[tier] : "?";
 }
 
-/* The structure as it was at first: a caller's may end there. Its steps can be left out. */
+/*
+ * The first version of the structure, the smallest that callers may pass. Unused epilogue steps may
+ * be missing.
+ */
 #define FIRST_OP (offsetof(ferry_op_desc, epilogue) + FERRY_OP_EPILOGUE * sizeof(ferry_op_step))
 #define LEAST_OP offsetof(ferry_op_desc, epilogue)
 
@@ -76,7 +78,7 @@ const ferry_op_desc *ferry__op_whole(const ferry_op_desc *op, ferry_op_desc *roo
     if (op->struct_size < LEAST_OP) {
         ferry_error_set(
             FERRY_EINVAL,
-            "an operation of %u bytes, %zu are the least (ferry_op_desc_init sets them)",
+            "an operation of %u bytes, at least %zu are required (ferry_op_desc_init sets them)",
             op->struct_size, LEAST_OP);
         return NULL;
     }
@@ -126,20 +128,20 @@ void ferry_op_desc_init(ferry_op_desc *op, uint32_t kind)
 
 int ferry__misfit(const ferry_op_desc *op, const char *what, int64_t got, int64_t want)
 {
-    return ferry_error_set(FERRY_ESHAPE, "%s: %s is %" PRId64 ", %" PRId64 " fits",
+    return ferry_error_set(FERRY_ESHAPE, "%s: %s is %" PRId64 ", must be %" PRId64,
                            ferry__op_title(op), what, got, want);
 }
 
 int ferry__bad(const ferry_op_desc *op, const char *what, int64_t got, int64_t least, int64_t most)
 {
     if (least == most)
-        return ferry_error_set(FERRY_EINVAL, "%s: %s is %" PRId64 ", %" PRId64 " fits",
+        return ferry_error_set(FERRY_EINVAL, "%s: %s is %" PRId64 ", must be %" PRId64,
                                ferry__op_title(op), what, got, most);
-    return ferry_error_set(FERRY_EINVAL, "%s: %s is %" PRId64 ", %" PRId64 " to %" PRId64 " fit",
+    return ferry_error_set(FERRY_EINVAL, "%s: %s is %" PRId64 ", must be %" PRId64 " to %" PRId64,
                            ferry__op_title(op), what, got, least, most);
 }
 
-/* Steps with an operand name those inputs, in their order, that follow the kind's own. */
+/* The inputs of epilogue steps follow the kind's own inputs, in the order of the steps. */
 uint32_t ferry__op_own_inputs(const ferry_op_desc *op)
 {
     uint32_t n = op->n_in, i;
@@ -193,7 +195,7 @@ static int operands_check(const ferry_op_desc *op, const struct ferry__kind *k)
         if (axis >= 0)
             return ferry_error_set(FERRY_EINVAL,
                                    "%s overlaps itself: axis %d has stride %" PRId64 ", %" PRId64
-                                   " elements lie within it",
+                                   " elements are within it",
                                    what, axis, op->out[i].stride[axis], room);
     }
     return 0;
@@ -204,11 +206,11 @@ static int floating_check(const ferry_op_desc *op, uint32_t dtype)
     return dtype <= FERRY_BF16
                ? 0
                : ferry_error_set(FERRY_EUNSUPPORTED,
-                                 "%s: no arithmetic on integers (dtype %u; %d to %d compute)",
+                                 "%s: integers (dtype %u) have no arithmetic; dtypes %d to %d do",
                                  ferry__op_title(op), dtype, FERRY_F32, FERRY_BF16);
 }
 
-/* Steps compute on out[0], whatever made it. */
+/* Epilogue steps compute on out[0] in its dtype. */
 static int step_dtypes_check(const ferry_op_desc *op)
 {
     uint32_t i = ferry__op_own_inputs(op);
@@ -216,12 +218,17 @@ static int step_dtypes_check(const ferry_op_desc *op)
 
     for (; !err && i < op->n_in; i++)
         if (op->in[i].dtype != op->out[0].dtype)
-            err = ferry_error_set(FERRY_EINVAL, "%s: in[%u], of a step, has dtype %u, %u fits",
+            err = ferry_error_set(FERRY_EINVAL,
+                                  "%s: in[%u], of an epilogue step, has dtype %u, "
+                                  "must be %u",
                                   ferry__op_title(op), i, op->in[i].dtype, op->out[0].dtype);
     return err;
 }
 
-/* What computes has one floating dtype throughout; copies take any, and indices are their own. */
+/*
+ * Arithmetic requires one floating-point dtype for all operands; copies accept any, and indices
+ * have dtypes of their own.
+ */
 static int dtypes_check(const ferry_op_desc *op)
 {
     uint32_t dtype = op->out[0].dtype, i, last = ferry__op_own_inputs(op);
@@ -239,11 +246,11 @@ static int dtypes_check(const ferry_op_desc *op)
         last = 1;
     for (i = 0; i < last; i++)
         if (op->in[i].dtype != dtype)
-            return ferry_error_set(FERRY_EINVAL, "%s: in[%u] has dtype %u, %u fits",
+            return ferry_error_set(FERRY_EINVAL, "%s: in[%u] has dtype %u, must be %u",
                                    ferry__op_title(op), i, op->in[i].dtype, dtype);
     for (i = 1; i < op->n_out && op->kind != FERRY_OP_POOL; i++)
         if (op->out[i].dtype != dtype)
-            return ferry_error_set(FERRY_EINVAL, "%s: out[%u] has dtype %u, %u fits",
+            return ferry_error_set(FERRY_EINVAL, "%s: out[%u] has dtype %u, must be %u",
                                    ferry__op_title(op), i, op->out[i].dtype, dtype);
     return 0;
 }
@@ -267,7 +274,7 @@ static int step_check(const ferry_op_desc *op, uint32_t i, uint32_t own, uint32_
                    : ferry__misfit(op, "the count of what an epilogue adds",
                                    ferry__operand_count(o), ferry__operand_count(y));
     if (y->rank < 2)
-        return ferry__misfit(op, "the rank of out[0], which has no channels,", y->rank, 2);
+        return ferry__misfit(op, "the rank of out[0], which has no channel axis,", y->rank, 2);
     if (o->rank != 1 ||
         (o->shape[0] != y->shape[1] && !(step->step == FERRY_STEP_PRELU && o->shape[0] == 1)))
         return ferry__misfit(op, "the length of an epilogue's operand",
@@ -300,13 +307,13 @@ int ferry_op_desc_check(const ferry_op_desc *theirs)
     k = ferry__kind_of(op->kind, FERRY_PASS_FORWARD);
     if (!k)
         return ferry_error_set(
-            FERRY_EINVAL, "ferry_op_desc_check: %u is no kind of operation, %u to %u and %u are",
+            FERRY_EINVAL, "ferry_op_desc_check: %u is not a kind of operation; %u to %u and %u are",
             op->kind, FERRY_OP_CONVOLUTION, FERRY_OP_LAST, FERRY_OP_NAMED);
     if (op->pass > FERRY_PASS_BACKWARD_BIAS)
         return ferry__bad(op, "the pass", op->pass, 0, FERRY_PASS_BACKWARD_BIAS);
     k = ferry__kind_of(op->kind, op->pass);
     if (!k)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: backward pass %u is none of its own",
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: it has no backward pass %u",
                                ferry_op_kind_name(op->kind), op->pass);
     err = numbers_check(op, k);
     if (!err)

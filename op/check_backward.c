@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shapes and parameters of the backward passes. Where a gradient has the shape of what it is the
- * gradient of, the forward pass's check is asked, with the operands where that has them.
+ * Shapes and parameters of the backward passes. A pass whose gradient has the shape of a forward
+ * operand is checked as the forward pass, with the operands exchanged accordingly.
  */
 #include "op/kind.h"
 #include "op/unary.h"
@@ -23,7 +23,7 @@ static int check_convolution(const ferry_op_desc *op)
                                             : ferry__check_inner_product(&forward);
 }
 
-/* One number a channel, whatever made dy. */
+/* One number for each channel of dy. */
 static int check_bias(const ferry_op_desc *op)
 {
     const ferry_operand *dy = &op->in[0], *db = &op->out[0];
@@ -65,7 +65,7 @@ static int check_unary(const ferry_op_desc *op)
     return err ? err : ferry__check_same(op, &op->out[0], "dx", &op->in[0]);
 }
 
-/* How many inputs a pass of a binary function has; 0: there is none. */
+/* The number of inputs of a pass of a binary function; 0: the pass does not exist. */
 static uint32_t binary_inputs(uint32_t function, uint32_t pass)
 {
     static const uint8_t inputs[][3] = {
@@ -89,7 +89,7 @@ static int check_binary(const ferry_op_desc *op)
     wants = binary_inputs(function, op->pass);
     if (!wants)
         return ferry_error_set(FERRY_EUNSUPPORTED,
-                               "%s: function %u has none, other operations say it",
+                               "%s: function %u has none, other operations compute it",
                                ferry__op_title(op), function);
     if (op->n_in != wants)
         return ferry__misfit(op, "the number of inputs of this function", op->n_in, wants);
@@ -164,7 +164,7 @@ static int check_resize(const ferry_op_desc *op)
 
 enum { DATA = FERRY_PASS_BACKWARD_DATA, WEIGHTS, BIAS };
 
-/* Passes that have one check. */
+/* Passes that share a check. */
 #define SAME(id, function)                         \
     int ferry__check_##id(const ferry_op_desc *op) \
     {                                              \

@@ -21,7 +21,7 @@ int ferry__check_same(const ferry_op_desc *op, const ferry_operand *a, const cha
 
     if (ferry__operand_same_shape(a, b))
         return 0;
-    return ferry_error_set(FERRY_ESHAPE, "%s: %s is %s, %s fits", ferry__op_title(op), what,
+    return ferry_error_set(FERRY_ESHAPE, "%s: %s is %s, must be %s", ferry__op_title(op), what,
                            ferry__operand_text(a, has), ferry__operand_text(b, wants));
 }
 
@@ -80,7 +80,7 @@ int ferry__check_batched_gemm(const ferry_op_desc *op)
         return op->params.gemm.beta == 0
                    ? 0
                    : ferry_error_set(FERRY_EINVAL,
-                                     "batched gemm: beta is %g, 0 fits where there is no in[2]",
+                                     "batched gemm: beta is %g, must be 0 without in[2]",
                                      op->params.gemm.beta);
     if (op->in[2].shape[1] != y->shape[1])
         return ferry__misfit(op, "the rows of in[2]", op->in[2].shape[1], y->shape[1]);
@@ -176,8 +176,8 @@ int ferry__check_place(const ferry_op_desc *op, const ferry_operand *o, const ch
 {
     if (o->dtype == FERRY_F32 || o->dtype == FERRY_I32)
         return 0;
-    return ferry_error_set(FERRY_EINVAL, "%s: %s dtype is %u, %d and %d fit", ferry__op_title(op),
-                           whose, o->dtype, FERRY_F32, FERRY_I32);
+    return ferry_error_set(FERRY_EINVAL, "%s: %s dtype is %u, must be %d or %d",
+                           ferry__op_title(op), whose, o->dtype, FERRY_F32, FERRY_I32);
 }
 
 int ferry__check_reduce(const ferry_op_desc *op)
@@ -197,8 +197,9 @@ int ferry__check_reduce(const ferry_op_desc *op)
         return 0;
     if (axes & (axes - 1))
         return ferry_error_set(FERRY_EINVAL,
-                               "reduce: the set of axes of an index is %u, one bit fits: %u", axes,
-                               axes & -axes);
+                               "reduce: the set of axes of an index is %u, must have one "
+                               "bit, for example %u",
+                               axes, axes & -axes);
     return ferry__check_place(op, &op->out[0], "the index's");
 }
 
@@ -227,7 +228,7 @@ int ferry__check_lrn(const ferry_op_desc *op)
     if (op->params.lrn.region > FERRY_LRN_WITHIN)
         return ferry__bad(op, "lrn.region", op->params.lrn.region, 0, FERRY_LRN_WITHIN);
     if (op->params.lrn.size < 1 || op->params.lrn.size % 2 == 0 || op->params.lrn.size > INT32_MAX)
-        return ferry__bad(op, "lrn.size, which is odd,", op->params.lrn.size, 1, INT32_MAX);
+        return ferry__bad(op, "lrn.size, an odd number,", op->params.lrn.size, 1, INT32_MAX);
     if (x->rank < (op->params.lrn.region == FERRY_LRN_WITHIN ? 4u : 2u) || x->rank > 5)
         return ferry__misfit(op, "the rank of in[0]", x->rank, 4);
     err = ferry__check_same(op, &op->out[0], "out[0]", x);
@@ -270,17 +271,17 @@ int ferry__check_roi_pool(const ferry_op_desc *op)
     int err = rank_of(op, x, "the rank of in[0]", 4);
 
     if (!err)
-        err = rank_of(op, rois, "the rank of in[1], its regions,", 2);
+        err = rank_of(op, rois, "the rank of in[1], the regions,", 2);
     if (!err)
         err = rank_of(op, y, "the rank of out[0]", 4);
     if (err)
         return err;
     if (!(op->params.roi.spatial_scale > 0) || isinf(op->params.roi.spatial_scale))
         return ferry_error_set(FERRY_EINVAL,
-                               "roi pool: a spatial scale of %g, finite ones above 0 fit",
+                               "roi pool: the spatial scale is %g, must be finite and positive",
                                op->params.roi.spatial_scale);
     if (rois->shape[1] != 5)
-        return ferry__misfit(op, "axis 1 of in[1], its regions,", rois->shape[1], 5);
+        return ferry__misfit(op, "axis 1 of in[1], the regions,", rois->shape[1], 5);
     if (y->shape[0] != rois->shape[0])
         return ferry__misfit(op, "axis 0 of out[0]", y->shape[0], rois->shape[0]);
     if (group > 4096)
@@ -293,14 +294,14 @@ int ferry__check_roi_pool(const ferry_op_desc *op)
                                    : ferry__misfit(op, "axis 1 of out[0]", y->shape[1], channels);
 }
 
-/* `rows` (I…, D…) against `table` (T, D…) and `index` (I…). */
+/* Checks `rows` (I…, D…) against `table` (T, D…) and `index` (I…). */
 static int rows_check(const ferry_op_desc *op, const ferry_operand *rows,
                       const ferry_operand *table, const ferry_operand *index)
 {
     uint32_t i;
 
     if (!is_index(index->dtype))
-        return ferry_error_set(FERRY_EINVAL, "%s: the index's dtype is %u, %d, %d and %d fit",
+        return ferry_error_set(FERRY_EINVAL, "%s: the index's dtype is %u, must be %d, %d or %d",
                                ferry__op_title(op), index->dtype, FERRY_F32, FERRY_I32, FERRY_I64);
     if (table->rank < 1 || rows->rank != index->rank + table->rank - 1)
         return ferry__misfit(op, "the rank of its rows", rows->rank,

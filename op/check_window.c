@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Kinds that look through a window at spatial axes. */
+/* Kinds with a window over spatial axes. */
 #include "op/kind.h"
 
 #include <ferry/status.h>
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What a spatial axis of the window covers; −1 where that overflows. */
+/* The extent of the window on a spatial axis; −1 on overflow. */
 static int64_t kernel_extent(const ferry_op_window *w, uint32_t i)
 {
     int64_t extent;
@@ -34,7 +34,7 @@ static int axis_check(const ferry_op_desc *op, uint32_t i)
     return 0;
 }
 
-/* The window itself, and that `x` has as many spatial axes as it says. */
+/* Checks the window, and that `x` has its number of spatial axes. */
 static int window_check(const ferry_op_desc *op, const ferry_operand *x)
 {
     const ferry_op_window *w = &op->params.window;
@@ -59,7 +59,7 @@ static int window_check(const ferry_op_desc *op, const ferry_operand *x)
     return 0;
 }
 
-/* Numbers of spatial axis i, each of them sound, that make one beyond 63 bits. */
+/* Reports a spatial axis i whose valid parameters multiply to more than 63 bits. */
 static int too_wide(const ferry_op_desc *op, uint32_t i, int64_t in)
 {
     const ferry_op_window *w = &op->params.window;
@@ -70,7 +70,7 @@ static int too_wide(const ferry_op_desc *op, uint32_t i, int64_t in)
                            ferry__op_title(op), i, in, w->stride[i], w->kernel[i], w->dilation[i]);
 }
 
-/* Spatial axis i of the result of sliding the window over `in` elements; FERRY_ESHAPE. */
+/* The output size of sliding the window over `in` elements of spatial axis i; FERRY_ESHAPE. */
 static int64_t slid(const ferry_op_desc *op, uint32_t i, int64_t in)
 {
     const ferry_op_window *w = &op->params.window;
@@ -98,9 +98,10 @@ static int64_t spread(const ferry_op_desc *op, uint32_t i, int64_t in)
         return too_wide(op, i, in);
     wide -= w->pad[i] + w->pad_end[i];
     if (wide < 1)
-        return ferry_error_set(
-            FERRY_ESHAPE, "%s: spatial axis %u would have %" PRId64 " elements, 1 is the least",
-            ferry__op_title(op), i, wide);
+        return ferry_error_set(FERRY_ESHAPE,
+                               "%s: spatial axis %u would have %" PRId64 " elements, at least 1 is "
+                               "required",
+                               ferry__op_title(op), i, wide);
     return wide;
 }
 
@@ -116,7 +117,8 @@ static int weights_check(const ferry_op_desc *op)
 {
     const ferry_op_window *w = &op->params.window;
     const ferry_operand *x = &op->in[0], *k = &op->in[1], *y = &op->out[0];
-    int64_t wide = w->transposed ? y->shape[1] : x->shape[1]; /* what a group has a part of */
+    int64_t wide = w->transposed ? y->shape[1] : x->shape[1]; /* the channels that are divided
+                                                               * into groups */
     uint32_t i;
 
     if (k->rank != w->axes + 2)
@@ -164,7 +166,7 @@ int ferry__check_convolution(const ferry_op_desc *op)
     return 0;
 }
 
-/* `image` (N, C, spatial…) against `columns` (N, C·kernel…, spatial'…). */
+/* Checks `image` (N, C, spatial…) against `columns` (N, C·kernel…, spatial'…). */
 static int columns_check(const ferry_op_desc *op, const ferry_operand *image,
                          const ferry_operand *columns)
 {
@@ -208,7 +210,7 @@ int ferry__check_col2im(const ferry_op_desc *op)
     return columns_check(op, &op->out[0], &op->in[0]);
 }
 
-/* Each window of POOL begins before the end of the padded image. */
+/* Each window of POOL must begin before the end of the padded image. */
 static int pool_axis_check(const ferry_op_desc *op, uint32_t i)
 {
     const ferry_op_window *w = &op->params.window;

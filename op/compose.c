@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Operations made of others, where the target has each of them. */
+/* Composition: operations made of other operations that the target supports. */
 #include "op/compose.h"
 
 #include "op/kind.h"
@@ -26,7 +26,7 @@ ferry_operand ferry__operand3(uint32_t dtype, const int64_t shape[3], const int6
 int64_t ferry__operand_collapse(const ferry_operand *o, uint32_t first, uint32_t end)
 {
     int64_t inner = 0,
-            next = 0; /* stride of the innermost axis; where the next outer one belongs */
+            next = 0; /* the stride of the innermost axis; the position of the next outer one */
     uint32_t i;
 
     for (i = end; i-- > first;) {
@@ -56,7 +56,7 @@ ferry_operand ferry__operand_per_channel(const ferry_operand *vector, uint32_t r
     return o;
 }
 
-/* y = x·wᵀ, then the bias as a step of an epilogue. */
+/* y = x·wᵀ, then the bias as an epilogue step. */
 static int inner_product(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     const ferry_operand *x = &op->in[0], *w = &op->in[1], *y = &op->out[0];
@@ -230,7 +230,7 @@ int ferry__compose(struct ferry__plan *plan, const ferry_op_desc *op)
     return can;
 }
 
-/* A step of an epilogue as an operation on y in place. */
+/* An epilogue step as an in-place operation on y. */
 static int epilogue_step(struct ferry__plan *plan, const ferry_op_desc *op,
                          const ferry_op_step *step)
 {

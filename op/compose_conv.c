@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Convolution of im2col and gemm, transposed convolution of gemm and col2im: an image at a time, and
- * where the columns of an image are too many, some of its channels at a time.
+ * Convolution as im2col and gemm, transposed convolution as gemm and col2im: one image at a time,
+ * and if the columns of an image do not fit, a part of its channels at a time.
  */
 #include "op/compose.h"
 
@@ -11,19 +11,20 @@
 
 #include <string.h>
 
-/* What the parts of a composition share. */
+/* The state of a composition. */
 struct parts {
     struct ferry__plan *plan;
     const ferry_op_desc *op;
-    const ferry_operand *wide, *narrow; /* whose spatial axes the window slides on; what it makes */
+    const ferry_operand *wide, *narrow; /* the operand that the window slides over; the result of
+                                         * that */
     int64_t size;                       /* bytes of an element */
     int64_t taps;                       /* elements of the kernel */
-    int64_t places;                     /* of the window */
-    int64_t along;                      /* stride of `narrow`'s spatial axes as one */
+    int64_t places;                     /* positions of the window */
+    int64_t along;                      /* the stride of `narrow`'s merged spatial axes */
     bool direct;                        /* the columns are the image itself */
 };
 
-/* A window of 1 that visits each element once. */
+/* A window of one element that visits each element once. */
 static bool is_direct(const ferry_op_desc *op, const ferry_operand *wide,
                       const ferry_operand *narrow)
 {
@@ -56,7 +57,7 @@ static struct ferry__binding channel_binding(const struct parts *p, enum ferry__
     return b;
 }
 
-/* (1, n·taps, places…): columns of n channels, without gaps. */
+/* Columns of n channels without gaps: (1, n·taps, positions…). */
 static ferry_operand columns_of(const struct parts *p, int64_t n)
 {
     int64_t shape[FERRY_OP_AXES];
@@ -69,7 +70,7 @@ static ferry_operand columns_of(const struct parts *p, int64_t n)
     return ferry_operand_make((ferry_dtype)p->narrow->dtype, shape, (int)p->narrow->rank, NULL);
 }
 
-/* im2col of n channels of the wide operand into temporary memory, or back from there. */
+/* Adds im2col of n channels of the wide operand into temporary memory, or col2im from there. */
 static int add_columns(const struct parts *p, bool back, int64_t first, int64_t n)
 {
     struct ferry__binding image =
@@ -88,7 +89,7 @@ static int add_columns(const struct parts *p, bool back, int64_t first, int64_t 
     return ferry__plan_add(p->plan, &op, back ? &temp : &image, back ? &image : &temp);
 }
 
-/* The columns of `groups` groups of n channels each: (groups, n·taps, places). */
+/* The columns of `groups` groups of n channels each: (groups, n·taps, positions). */
 static ferry_operand columns_matrix(const struct parts *p, int64_t groups, int64_t n)
 {
     int64_t rows = n * p->taps, step = p->places;
@@ -103,7 +104,7 @@ static ferry_operand columns_matrix(const struct parts *p, int64_t groups, int64
                            (int64_t[]){ rows * step, step, 1 });
 }
 
-/* y (groups, O/G, places) += w (groups, O/G, n·taps) · columns, from channel `first` on. */
+/* y (groups, O/G, positions) += w (groups, O/G, n·taps) · columns, from channel `first` on. */
 static int add_product(const struct parts *p, int64_t first, int64_t groups, int64_t n)
 {
     const ferry_operand *w = &p->op->in[1], *y = p->narrow;
@@ -133,7 +134,7 @@ static int add_product(const struct parts *p, int64_t first, int64_t groups, int
     return ferry__plan_add(p->plan, &op, in, &out);
 }
 
-/* Transposed: columns (groups, n·taps, places) = wᵀ · x, for n output channels of each group. */
+/* Transposed: columns (groups, n·taps, positions) = wᵀ · x, for n output channels of each group. */
 static int add_transposed(const struct parts *p, int64_t first, int64_t groups, int64_t n)
 {
     const ferry_operand *w = &p->op->in[1], *x = p->narrow;
@@ -161,7 +162,10 @@ static int add_transposed(const struct parts *p, int64_t first, int64_t groups, 
     return ferry__plan_add(p->plan, &op, in, &out);
 }
 
-/* How many channels of `wide` go at a time: whole groups, or a part of one; 0: not even one does. */
+/*
+ * The number of channels of `wide` in one pass: whole groups, or a part of one; 0 if not even one
+ * fits.
+ */
 static int64_t channels_at_a_time(const struct parts *p, int64_t per_group)
 {
     uint64_t one = (uint64_t)p->taps * (uint64_t)p->places * (uint64_t)p->size;
@@ -172,7 +176,7 @@ static int64_t channels_at_a_time(const struct parts *p, int64_t per_group)
     return most >= per_group ? most / per_group * per_group : most;
 }
 
-/* All channels of an image, as many at a time as fit. */
+/* Adds the operations for all channels of an image, as many at a time as fit. */
 static int add_image(const struct parts *p)
 {
     bool back = p->op->params.window.transposed;
@@ -218,9 +222,11 @@ int ferry__compose_convolution(struct ferry__plan *plan, const ferry_op_desc *op
     return add_image(&p);
 }
 
-/* ---- the gradient of the weights ----------------------------------------------------------------- */
+/* ---- the gradient of the weights ------------------------------------------------------------- */
 
-/* dw (groups, O/G, n·taps) += narrow (groups, O/G, places) · columnsᵀ, from channel `first` on. */
+/*
+ * dw (groups, O/G, n·taps) += narrow (groups, O/G, positions) · columnsᵀ, from channel `first` on.
+ */
 static int add_gradient(const struct parts *p, int64_t first, int64_t groups, int64_t n)
 {
     const ferry_operand *w = &p->op->out[0], *narrow = p->narrow;

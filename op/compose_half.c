@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operations on F16 and BF16 in F32: copies widen what is read into temporary memory, the operation runs
- * there, own or composed, and copies round what it made back. Where all of it does not fit, some images
- * (places along the first axis) at a time.
+ * Operations on F16 and BF16 in F32: copies widen the inputs into temporary memory, the operation
+ * runs there, as one entry or composed, and copies round the outputs. If that does not fit, it runs
+ * on a few images (indices of the first axis) at a time.
  */
 #include "op/compose.h"
 
@@ -14,17 +14,17 @@
 #include <string.h>
 
 #define PARTS (FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
-/* Bits of operands: inputs from the lowest, outputs behind them. */
+/* Bits of operands: inputs from bit 0 on, followed by outputs. */
 #define OUT(i) (1u << (FERRY_OP_INPUTS + (i)))
 #define ALL    ((1u << PARTS) - 1)
 
-/* The most repetitions that are looked for: each brings up to 64 MiB. */
+/* The limit of repetitions: each one processes up to 64 MiB. */
 #define MOST_REPEAT 65536
 
-/* An operand: where it is, and where the operation in F32 finds it. */
+/* An operand: its original location, and its location in F32. */
 struct part {
-    ferry_operand given; /* of the images that go at a time */
-    ferry_operand *wide; /* the operation's */
+    ferry_operand given; /* of the images of one repetition */
+    ferry_operand *wide; /* the operand of the F32 operation */
     struct ferry__binding from, to;
     bool is_half, is_split, is_read, is_written;
 };
@@ -38,7 +38,7 @@ struct halves {
     int64_t repeat;
 };
 
-/* ---- operands ---------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 static bool is_half(const ferry_operand *o)
 {
@@ -55,7 +55,7 @@ static bool is_there(const ferry_op_desc *op, uint32_t i)
     return i < FERRY_OP_INPUTS ? i < op->n_in : i - FERRY_OP_INPUTS < op->n_out;
 }
 
-/* Those that are `n` long along their first axis; others are repeated, or are added up in. */
+/* Operands of length `n` on their first axis; the others are broadcast, or accumulated into. */
 static uint32_t as_long_as(const ferry_op_desc *op, int64_t n)
 {
     uint32_t found = 0, i;
@@ -66,7 +66,7 @@ static uint32_t as_long_as(const ferry_op_desc *op, int64_t n)
     return found;
 }
 
-/* Operands of the kind itself of which an image is computed of the same image of the others; 0: of none. */
+/* The kind's own operands that can be processed image by image; 0: none. */
 static uint32_t own_images(const ferry_op_desc *op)
 {
     switch (op->kind) {
@@ -102,14 +102,14 @@ static uint32_t own_images(const ferry_op_desc *op)
     }
 }
 
-/* The same with what the epilogue adds; *out_n: how many images there are. */
+/* The same including operands of the epilogue; *out_n is the number of images. */
 static uint32_t images_of(const ferry_op_desc *op, int64_t *out_n)
 {
     uint32_t own = ((1u << ferry__op_own_inputs(op)) - 1) | ~(OUT(0) - 1);
     uint32_t split = own_images(op) & own, i;
 
     *out_n = 1;
-    if (op->n_epilogue && !(split & OUT(0))) /* its steps come once all is added up */
+    if (op->n_epilogue && !(split & OUT(0))) /* epilogue steps run once, after the accumulation */
         return 0;
     for (i = 0; i < op->n_epilogue; i++)
         if (op->epilogue[i].step == FERRY_STEP_ADD)
@@ -124,9 +124,11 @@ static uint32_t images_of(const ferry_op_desc *op, int64_t *out_n)
     return split;
 }
 
-/* ---- where they lie ---------------------------------------------------------------------------- */
+/*
+ * ---- layout of temporary memory ----------------------------------------------------------------
+ */
 
-/* All of the operands, or `n` images of those in `split`. */
+/* The whole operands, or `n` images of those in `split`. */
 static void take_parts(struct halves *h, uint32_t split, int64_t all, int64_t n)
 {
     uint32_t i;
@@ -160,7 +162,7 @@ static void take_parts(struct halves *h, uint32_t split, int64_t all, int64_t n)
     }
 }
 
-/* The axes as they lie in memory, from the outermost. */
+/* The axes in the order of their strides, outermost first. */
 static void own_order(const ferry_operand *o, uint8_t *order)
 {
     uint32_t i, k;
@@ -172,10 +174,10 @@ static void own_order(const ferry_operand *o, uint8_t *order)
     }
 }
 
-/* How halves lie in F32. */
+/* The order of the F32 copies' axes. */
 enum lie { AS_GIVEN, AS_PREFERRED, ROW_MAJOR };
 
-/* A place in temporary memory for each half; false: there is not as much. */
+/* Allocates temporary memory for each half-precision operand; false: it does not fit. */
 static bool lay(struct halves *h, enum lie lie, const uint8_t *preferred)
 {
     const struct ferry__target *t = &h->plan->target;
@@ -206,7 +208,7 @@ static bool lay(struct halves *h, enum lie lie, const uint8_t *preferred)
     return true;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static int add_copy(struct halves *h, const struct part *p, bool widens)
 {
@@ -219,7 +221,10 @@ static int add_copy(struct halves *h, const struct part *p, bool widens)
     return ferry__plan_add(h->plan, &copy, widens ? &p->from : &p->to, widens ? &p->to : &p->from);
 }
 
-/* Copies of what goes by images, or of what all images share. */
+/*
+ * Adds the copies of the operands that are processed image by image, or of those that all images
+ * share.
+ */
 static int add_copies(struct halves *h, bool widens, bool by_image)
 {
     int can = 1;
@@ -234,7 +239,7 @@ static int add_copies(struct halves *h, bool widens, bool by_image)
     return can;
 }
 
-/* Where a step of the operation in F32 finds an operand in the plan for halves. */
+/* The binding, in the plan for half precision, of an operand of a step of the F32 operation. */
 static struct ferry__binding rebound(const struct halves *h, const struct ferry__binding *b)
 {
     struct ferry__binding to = *b;
@@ -272,7 +277,10 @@ static int add_operation(struct halves *h, const struct ferry__plan *inner)
     return can;
 }
 
-/* What all images share once, the others around the operation, at each repetition where there are some. */
+/*
+ * Shared operands are copied once; the copies of other operands run before and after the operation,
+ * in each repetition if there are several.
+ */
 static int add_steps(struct halves *h, const struct ferry__plan *inner)
 {
     struct ferry__plan *plan = h->plan;
@@ -294,7 +302,7 @@ static int add_steps(struct halves *h, const struct ferry__plan *inner)
     return can;
 }
 
-/* ---- the operation in F32 ---------------------------------------------------------------------- */
+/* ---- the operation in F32 -------------------------------------------------------------------- */
 
 static int plan_laid(struct halves *h, enum lie lie, const uint8_t *preferred,
                      struct ferry__plan *inner)
@@ -317,7 +325,7 @@ static int plan_laid(struct halves *h, enum lie lie, const uint8_t *preferred,
     return can;
 }
 
-/* Whether it would rather have x and y in another order than they are given in. */
+/* Whether the entry prefers another order of axes for x and y than the given one. */
 static bool prefers_another(const struct halves *h, const uint8_t *order)
 {
     uint8_t own[FERRY_OP_AXES] = { 0 }, none[FERRY_OP_AXES] = { 0 };

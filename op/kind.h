@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of each kind of operation and of its backward passes: the name, how many operands there
- * are, and what has to fit.
+ * Properties of each kind of operation and of its backward passes: the name, the number of
+ * operands, and the check of shapes.
  */
 #ifndef FERRY_OP_KIND_H
 #define FERRY_OP_KIND_H
@@ -13,26 +13,27 @@
 struct ferry__kind {
     uint32_t kind, pass;
     const char *name;
-    uint8_t min_in, max_in, min_out, max_out; /* of the kind itself, epilogue apart */
+    uint8_t min_in, max_in, min_out, max_out; /* of the kind itself, without the epilogue */
     uint8_t repeats;                          /* bit i: in[i] may have strides of 0 */
-    uint8_t aliases;                          /* bit i: out[0] may be in[i] exactly */
-    /* Shapes and parameters, once every operand is sound. Records the error. */
+    uint8_t aliases;                          /* bit i: out[0] may have exactly the memory of
+                                               * in[i] */
+    /* Checks shapes and parameters after every operand was checked. Sets the error. */
     int (*check)(const ferry_op_desc *op);
 };
 
 /*
- * A caller's operation at this library's size: itself, or what there is of a shorter or longer one in
- * *room, with 0 behind. NULL, with FERRY_EINVAL recorded: there is none, or not the least of one.
+ * Converts a caller's operation to this version's size: returns it unchanged, or a copy in *room,
+ * cut or extended with zeros. NULL, with FERRY_EINVAL set, for a NULL or too small operation.
  */
 const ferry_op_desc *ferry__op_whole(const ferry_op_desc *op, ferry_op_desc *room);
 
-/* NULL for a number that is no kind, and for a pass that the kind has not. */
+/* NULL for an invalid kind, and for a pass that the kind lacks. */
 const struct ferry__kind *ferry__kind_of(uint32_t kind, uint32_t pass);
 
-/* How many of an operation's inputs are its kind's own; those of the epilogue follow. */
+/* The number of inputs that are the kind's own; those of the epilogue follow. */
 uint32_t ferry__op_own_inputs(const ferry_op_desc *op);
 
-/* Whether its outputs are read too: what it adds to, and what it changes. */
+/* Whether the outputs are also read: the operation accumulates into them or updates them. */
 static inline bool ferry__op_reads_outputs(const ferry_op_desc *op)
 {
     return op->kind == FERRY_OP_UPDATE || op->kind == FERRY_OP_SCATTER_ADD ||
@@ -44,27 +45,30 @@ static inline bool ferry__op_reads_outputs(const ferry_op_desc *op)
 KIND_LIST(FERRY__CHECK)
 #undef FERRY__CHECK
 int ferry__check_named(const ferry_op_desc *op);
-/* The number of a unary function; `what` names the member. */
+/* Checks the number of a unary function; `what` names the member. */
 int ferry__check_function(const ferry_op_desc *op, const char *what, uint32_t function);
 
-/* `o` against the shape of `b`; `what` names it. */
+/* Compares `o` with the shape of `b`; `what` names it. */
 int ferry__check_same(const ferry_op_desc *op, const ferry_operand *o, const char *what,
                       const ferry_operand *b);
-/* Each axis of `o` is that of `whole`, or 1. */
+/* Checks that each axis of `o` is that of `whole`, or 1. */
 int ferry__check_repeated(const ferry_op_desc *op, const ferry_operand *o, const char *what,
                           const ferry_operand *whole);
-/* What holds places of elements is F32 or I32. */
+/* Checks that an operand of indices is F32 or I32. */
 int ferry__check_place(const ferry_op_desc *op, const ferry_operand *o, const char *whose);
-/* reduce.axes names axes of `x`, one at least where it has any. */
+/* Checks that reduce.axes are axes of `x`, at least one unless it has rank 0. */
 int ferry__check_axes(const ferry_op_desc *op, const ferry_operand *x);
-/* `y` has the rank of `x`, and 1 where that is reduced. */
+/* Checks that `y` has the rank of `x`, and length 1 in reduced axes. */
 int ferry__check_reduced(const ferry_op_desc *op, const ferry_operand *y, const ferry_operand *x);
 
-/* "convolution", "convolution backward weights": static. */
+/* "convolution", "convolution backward weights"; a static string. */
 const char *ferry__op_title(const ferry_op_desc *op);
-/* Of two numbers that do not fit: "convolution: <what> is <got>, <want> fits". FERRY_ESHAPE. */
+/* Reports a wrong number: "convolution: <what> is <got>, must be <want>". FERRY_ESHAPE. */
 int ferry__misfit(const ferry_op_desc *op, const char *what, int64_t got, int64_t want);
-/* A number out of its range: "convolution: <what> is <got>, <least> to <most> fit". FERRY_EINVAL. */
+/*
+ * Reports a number out of range: "convolution: <what> is <got>, must be <least> to <most>".
+ * FERRY_EINVAL.
+ */
 int ferry__bad(const ferry_op_desc *op, const char *what, int64_t got, int64_t least, int64_t most);
 
 #endif

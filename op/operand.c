@@ -24,7 +24,8 @@ ferry_operand ferry_operand_make(ferry_dtype dtype, const int64_t *shape, int ra
         int axis = order ? order[i] : i;
 
         if (axis >= rank || o.stride[axis])
-            return o; /* an axis twice, or none: another then has a stride of 0, which is refused */
+            return o; /* an axis is repeated or missing: the stride of another one is then 0,
+                       * which is refused */
         o.stride[axis] = stride;
         if (shape[axis] > 1 && __builtin_mul_overflow(stride, shape[axis], &stride))
             stride = INT64_MAX;
@@ -50,7 +51,7 @@ bool ferry_operand_is_plain(const ferry_operand *operand)
     return 1;
 }
 
-/* Elements from the first to behind the last; −1 where it overflows. */
+/* The extent in elements from the first to the last; −1 on overflow. */
 static int64_t reach(const ferry_operand *o)
 {
     int64_t last = 0;
@@ -73,7 +74,7 @@ int64_t ferry_operand_extent(const ferry_operand *operand)
     int64_t elements, bytes;
 
     if (!operand || operand->rank > FERRY_OP_AXES)
-        return ferry_error_set(FERRY_EINVAL, "ferry_operand_extent: no operand");
+        return ferry_error_set(FERRY_EINVAL, "ferry_operand_extent: the operand is NULL");
     elements = reach(operand);
     if (elements < 0 ||
         __builtin_mul_overflow(elements, (int64_t)ferry_dtype_size((ferry_dtype)operand->dtype),
@@ -124,7 +125,7 @@ bool ferry__operand_is_apart(const ferry_operand *o)
 int ferry__operand_overlap(const ferry_operand *o, int64_t *out_room)
 {
     uint32_t axes[FERRY_OP_AXES], n = 0, i, j;
-    int64_t room = 1; /* elements that the axes so far reach over */
+    int64_t room = 1; /* extent of the axes so far, in elements */
 
     for (i = 0; i < o->rank; i++) {
         if (!o->shape[i])
@@ -169,7 +170,7 @@ static int axes_check(const ferry_operand *o, const char *what, bool may_repeat)
         if (o->stride[i] < 0 || (!o->stride[i] && o->shape[i] > 1 && !may_repeat))
             return ferry_error_set(FERRY_EINVAL, "%s: axis %u of %" PRId64 " has stride %" PRId64,
                                    what, i, o->shape[i], o->stride[i]);
-        /* zero dimensions do not hide the product of the others */
+        /* a dimension of 0 does not hide an overflow of the others' product */
         if (o->shape[i] && __builtin_mul_overflow(count, o->shape[i], &count)) {
             char text[FERRY__SHAPE_TEXT];
 
@@ -181,8 +182,8 @@ static int axes_check(const ferry_operand *o, const char *what, bool may_repeat)
 }
 
 /*
- * Whether 63 bits hold the bytes that all axes together step over, and so any sum or product of
- * strides and dimensions. A dimension of 0 does not hide its stride.
+ * Whether 63 bits hold the sum of all axes' extents in bytes, and so any sum or product of strides
+ * and dimensions. A dimension of 0 does not hide its stride.
  */
 static bool steps_fit(const ferry_operand *o)
 {
@@ -207,16 +208,16 @@ int ferry__operand_check(const ferry_operand *o, const char *what, bool may_repe
     int err;
 
     if (!ferry_dtype_size((ferry_dtype)o->dtype))
-        return ferry_error_set(FERRY_EINVAL, "%s: %u is no dtype, 0 to %d are", what, o->dtype,
+        return ferry_error_set(FERRY_EINVAL, "%s: %u is not a dtype, 0 to %d are", what, o->dtype,
                                FERRY_DTYPE_COUNT - 1);
     if (o->rank > FERRY_OP_AXES)
-        return ferry_error_set(FERRY_EINVAL, "%s: %u axes, %d are the most", what, o->rank,
+        return ferry_error_set(FERRY_EINVAL, "%s: %u axes, the limit is %d", what, o->rank,
                                FERRY_OP_AXES);
     err = axes_check(o, what, may_repeat);
     if (err)
         return err;
     if (!steps_fit(o))
-        return ferry_error_set(FERRY_EOVERFLOW, "%s: the strides of %s reach beyond 63 bits", what,
+        return ferry_error_set(FERRY_EOVERFLOW, "%s: the strides of %s exceed 63 bits", what,
                                ferry__operand_text(o, text));
     return 0;
 }

@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- creating ---------------------------------------------------------------------------------- */
+/*
+ * ---- creation ----------------------------------------------------------------------------------
+ */
 
-/* NULL, with the error recorded, or the operation as ferry__op_whole has it. */
+/* The operation as ferry__op_whole converts it, or NULL with the error set. */
 static const ferry_op_desc *checked(ferry_device *dev, const ferry_op_desc *op, const void *out,
                                     ferry_op_desc *room)
 {
@@ -25,7 +27,7 @@ static const ferry_op_desc *checked(ferry_device *dev, const ferry_op_desc *op, 
     return op && !ferry_op_desc_check(op) ? op : NULL;
 }
 
-/* As much as the caller's structure takes. */
+/* Fills as much as the caller's structure holds. */
 static void tell(const struct ferry__plan *plan, ferry_operation_plan *out)
 {
     ferry_operation_plan told = { .struct_size = out->struct_size, .tier = plan->tier };
@@ -40,7 +42,8 @@ static void tell(const struct ferry__plan *plan, ferry_operation_plan *out)
 static int sized_plan(const ferry_operation_plan *out)
 {
     if (!out || out->struct_size < offsetof(ferry_operation_plan, steps))
-        return ferry_error_set(FERRY_EINVAL, "ferry_operation_plan: NULL, or without its size");
+        return ferry_error_set(FERRY_EINVAL, "ferry_operation_plan: the argument is NULL, or "
+                                             "struct_size is not set");
     return 0;
 }
 
@@ -167,7 +170,8 @@ int ferry_operation_get_stats(const ferry_operation *operation, ferry_operation_
 
     if (!operation || !out || out->struct_size < offsetof(ferry_operation_stats, packs))
         return ferry_error_set(FERRY_EINVAL,
-                               "ferry_operation_get_stats: NULL, or without its size");
+                               "ferry_operation_get_stats: the argument is NULL, or struct_size "
+                               "is not set");
     told.struct_size = out->struct_size;
     told.runs = atomic_load_explicit(&operation->runs, memory_order_relaxed);
     told.packs = atomic_load_explicit(&operation->packs, memory_order_relaxed);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A prepared operation, as the files of op/ share it.
- */
+/* The structure of a prepared operation. */
 #ifndef FERRY_OP_OPERATION_H
 #define FERRY_OP_OPERATION_H
 
@@ -13,18 +11,18 @@
 
 struct ferry_operation {
     ferry_op_desc op;
-    ferry_queue *queue;   /* the default one of its device */
-    ferry_memory *keeper; /* of no bytes: it retains the device */
+    ferry_queue *queue;   /* the default queue of its device */
+    ferry_memory *keeper; /* a memory of 0 bytes that retains the device */
     struct ferry__plan plan;
-    pthread_mutex_t lock;                            /* of `packed` */
-    struct ferry__packed *packed[FERRY__PACKED_MAX]; /* those that the latest run used */
+    pthread_mutex_t lock;                            /* protects `packed` */
+    struct ferry__packed *packed[FERRY__PACKED_MAX]; /* the packed constants of the latest run */
     bool empty;                                      /* its outputs have no elements */
     _Atomic uint64_t runs, packs, host_bytes;
 };
 
 /*
- * As ferry_operation_create, but on the host's tier whatever the device can, and whether it is strict or not:
- * for what is not part of a device's work.
+ * As ferry_operation_create, but on the host regardless of the device's operations and of
+ * FERRY_STRICT: for operations that are not part of a device's work.
  */
 int ferry__operation_create_on_host(ferry_device *dev, const ferry_op_desc *op,
                                     ferry_operation **out);

@@ -8,22 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One constant: where it lies, and what its memory's version was when it was packed. */
+/* One constant: its location, and its memory's version when it was packed. */
 struct constant {
-    ferry_memory *memory; /* retained: its address stays its own */
+    ferry_memory *memory; /* retained, so that its address is not reused */
     uint64_t offset, version;
 };
 
 struct ferry__packed {
     struct ferry__packed *next;
-    unsigned users; /* under the shared lock, and so is `next` */
+    unsigned users; /* protected by the shared lock, like `next` */
     const ferry_op_table *table;
     void *ctx;
     uint64_t key;
-    uint32_t inputs; /* bit i: constant[i] is there */
+    uint32_t inputs; /* bit i: constant[i] is set */
     struct constant constant[FERRY_OP_INPUTS];
     ferry_memory *memory;
-    pthread_mutex_t lock; /* of what follows, and of the versions */
+    pthread_mutex_t lock; /* protects the following members, and the versions */
     bool done;
 };
 
@@ -137,7 +137,7 @@ void ferry__packed_release(struct ferry__packed *p)
     free(p);
 }
 
-/* Whether what is packed is what the constants hold. */
+/* Whether the packed form matches the constants' present contents. */
 static bool is_current(const struct ferry__packed *p)
 {
     uint32_t i;
@@ -165,7 +165,9 @@ static int enqueue(void *ctx, void *queue, void *arg)
                                                   job->in, job->packed);
 }
 
-/* Under an event of its own: what is packed of constants that failed, or fails itself, is lost. */
+/*
+ * Submits with an event of its own: if the constants or the packing fail, the packed form is lost.
+ */
 static int submit(struct ferry__packed *p, bool on_device, struct packing *job, ferry_queue *q)
 {
     ferry_memory_use uses[FERRY_OP_INPUTS + 1];
@@ -191,7 +193,7 @@ static int submit(struct ferry__packed *p, bool on_device, struct packing *job, 
     return err ? err : late;
 }
 
-/* Once more after evictions where the plugin lacked memory. */
+/* Submits; if the plugin lacks memory, evicts and submits once more. */
 static int submit_or_make_room(struct ferry__packed *p, bool on_device, struct packing *job,
                                ferry_queue *q)
 {
@@ -202,7 +204,7 @@ static int submit_or_make_room(struct ferry__packed *p, bool on_device, struct p
     return err;
 }
 
-/* The versions are read first: what is written meanwhile makes it stale. */
+/* The versions are read first: a concurrent write makes the packed form stale. */
 static int pack(struct ferry__packed *p, const struct ferry__constants *c, ferry_queue *q)
 {
     struct packing job = { .constants = c };
@@ -246,7 +248,7 @@ int ferry__packed_access(struct ferry__packed *p, const struct ferry__constants 
             err = ferry_memory_access(p->memory, c->target->device, FERRY_READ, q, out);
         if (err != FERRY_ELOST)
             break;
-        p->done = false; /* the packed form was lost; the constants may not be */
+        p->done = false; /* the packed form is lost; the constants may be intact */
     }
     pthread_mutex_unlock(&p->lock);
     return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Constants in a plugin's own form: packed once for all operations that want the same form of the same
- * memories, and again when those were written.
+ * Packed constants: constants in a plugin's own form, packed once for all operations that need the
+ * same form of the same memories, and again after these were written.
  */
 #ifndef FERRY_OP_PACKED_H
 #define FERRY_OP_PACKED_H
@@ -12,8 +12,8 @@
 
 struct ferry__packed;
 
-/* The constants of a step: where they are now. `place` has n_in of its op; others than the packed are
- * not looked at. */
+/* The present locations of a step's constants. `place` has n_in entries of the step's op; only the
+ * constants' are used. */
 struct ferry__constants {
     const struct ferry__target *target;
     const struct ferry__step *step;
@@ -21,8 +21,8 @@ struct ferry__constants {
 };
 
 /*
- * What holds the packed form of these constants, for one more user. Nothing is packed yet.
- * FERRY_ENOMEM, what creating a memory fails with.
+ * Gets the packed form of these constants for one more user, and creates it unpacked if necessary.
+ * FERRY_ENOMEM, the errors of creating a memory.
  */
 int ferry__packed_get(const struct ferry__constants *c, struct ferry__packed **out);
 
@@ -30,16 +30,16 @@ int ferry__packed_get(const struct ferry__constants *c, struct ferry__packed **o
 bool ferry__packed_is_of(const struct ferry__packed *p, const struct ferry__constants *c);
 
 /*
- * Packs them on `q` if that was not done since they were written, and gives the packed form to read
- * there. *packs counts one up where it packed. Any thread.
+ * Packs the constants on `q` if they were written since the last time, and accesses the packed form
+ * for reading there. *packs is incremented if it packed. Any thread.
  */
 int ferry__packed_access(struct ferry__packed *p, const struct ferry__constants *c, ferry_queue *q,
                          uint64_t *packs, ferry_ref *out);
 
-/* The memory of the packed form: borrowed while there is a user. */
+/* The memory of the packed form, borrowed while it has a user. */
 ferry_memory *ferry__packed_memory(const struct ferry__packed *p);
 
-/* One user less. NULL is accepted. */
+/* Removes one user. NULL is accepted. */
 void ferry__packed_release(struct ferry__packed *p);
 
 #endif

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- checks ------------------------------------------------------------------------------------ */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static int place_check(const ferry_op_desc *op, const char *side, uint32_t i,
                        const ferry_operand *o, const ferry_operation_location *place)
@@ -30,14 +30,14 @@ static int place_check(const ferry_op_desc *op, const char *side, uint32_t i,
         end > ferry_memory_size(place->memory))
         return ferry_error_set(
             FERRY_ESHAPE,
-            "%s: %s[%u] ends %" PRId64 " bytes behind byte %" PRIu64 " of a memory of %zu", name,
+            "%s: %s[%u] has %" PRId64 " bytes from byte %" PRIu64 " on, in a memory of %zu", name,
             side, i, extent, place->offset, ferry_memory_size(place->memory));
     return 0;
 }
 
 /*
- * Whether two operands with the same strides are parts of one that does not overlap itself: slices of
- * a concatenation lie between each other's rows and never meet.
+ * Whether two operands with equal strides are slices of one operand that does not overlap itself:
+ * slices of a concatenation interleave but never overlap.
  */
 static bool are_slices(const ferry_operand *a, const ferry_operand *b, int64_t distance)
 {
@@ -108,10 +108,11 @@ int ferry__places_check(const ferry_op_desc *op, const ferry_operation_args *arg
     int err = 0;
 
     if ((op->n_in && !args->in) || !args->out)
-        return ferry_error_set(FERRY_EINVAL, "%s: no operands", ferry_op_kind_name(op->kind));
+        return ferry_error_set(FERRY_EINVAL, "%s: the operands are NULL",
+                               ferry_op_kind_name(op->kind));
     if (op->kind == FERRY_OP_UPDATE &&
         (!args->scalars || args->scalar_count != FERRY_UPDATE_SCALARS))
-        return ferry_error_set(FERRY_EINVAL, "update: %zu scalars in place of %u",
+        return ferry_error_set(FERRY_EINVAL, "update: %zu scalars, must be %u",
                                args->scalars ? args->scalar_count : 0, FERRY_UPDATE_SCALARS);
     for (i = 0; !err && i < op->n_in; i++)
         err = place_check(op, "in", i, &op->in[i], &args->in[i]);
@@ -122,9 +123,9 @@ int ferry__places_check(const ferry_op_desc *op, const ferry_operation_args *arg
     return err;
 }
 
-/* ---- references -------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
-/* Outputs that the operation reads too. */
+/* Outputs that the operation also reads. */
 static bool is_read(const ferry_op_desc *op, uint32_t k, const ferry_operation_args *args)
 {
     uint32_t i;
@@ -140,7 +141,7 @@ static bool is_read(const ferry_op_desc *op, uint32_t k, const ferry_operation_a
     return false;
 }
 
-/* Whether nothing of the memory outlives the operation. */
+/* Whether the operation overwrites the whole memory. */
 static bool covers(const ferry_operand *o, const ferry_operation_location *place)
 {
     uint64_t bytes = (uint64_t)ferry__operand_count(o) * ferry_dtype_size((ferry_dtype)o->dtype);

@@ -16,7 +16,7 @@ void ferry__plan_cut(struct ferry__plan *plan, uint32_t n)
         plan->n_packed += plan->steps[plan->n_steps].answer.packed_bytes > 0;
 }
 
-/* Room is made in powers of two, so the count says when it is used up. */
+/* The capacity grows in powers of two, so the count determines when it is full. */
 static struct ferry__step *append(struct ferry__plan *plan)
 {
     uint32_t n = plan->n_steps;
@@ -33,7 +33,7 @@ static struct ferry__step *append(struct ferry__plan *plan)
     return grown;
 }
 
-/* Whether entries may begin there, at each repetition. */
+/* Whether entries support the offset, in each repetition. */
 static bool is_aligned(const struct ferry__plan *plan, const struct ferry__binding *b, uint32_t n)
 {
     int64_t alignment = (int64_t)plan->target.alignment;
@@ -91,7 +91,7 @@ int ferry__plan_take(struct ferry__plan *plan, const struct ferry__step *step)
     return 1;
 }
 
-/* What all steps together need; each has its workspace to itself while it runs. */
+/* Computes the needs of all steps; each has the whole workspace while it runs. */
 static void add_up(struct ferry__plan *plan)
 {
     uint64_t alignment = plan->target.alignment ? plan->target.alignment : 64;
@@ -121,7 +121,7 @@ static void operation_bindings(const ferry_op_desc *op, struct ferry__binding *i
         out[i] = (struct ferry__binding){ .source = FERRY__FROM_OUT, .index = i };
 }
 
-/* The operation with the first `steps` of its epilogue alone, and their operands. */
+/* The operation with only the first `steps` of its epilogue, and their operands. */
 static ferry_op_desc shortened(const ferry_op_desc *op, uint32_t steps)
 {
     ferry_op_desc cut = *op;
@@ -136,8 +136,8 @@ static ferry_op_desc shortened(const ferry_op_desc *op, uint32_t steps)
 }
 
 /*
- * One entry for the operation and as much of its epilogue as the target takes, entries of their own
- * for the rest. 1, 0 or an error, as ferry__plan_add.
+ * Plans one entry for the operation with as much of its epilogue as the target supports, and
+ * separate entries for the rest. 1, 0 or an error, as ferry__plan_add.
  */
 static int plan_whole(struct ferry__plan *plan, const ferry_op_desc *op)
 {
@@ -176,7 +176,7 @@ static int plan_composed(struct ferry__plan *plan, const ferry_op_desc *op)
     return can;
 }
 
-/* What the steps need besides lies in one block: one that is too large is a plan that cannot run. */
+/* Temporary memory and workspace are one block: a plan whose block is too large cannot run. */
 static int fitting(struct ferry__plan *plan, int can)
 {
     uint64_t bytes = plan->temporary_bytes, most = 0;
@@ -221,11 +221,11 @@ static int refuse(ferry_device *dev, const ferry_op_desc *op, const char *why)
                            why);
 }
 
-/* Strides that say nothing become those of a plain operand. */
+/* Replaces unused strides by those of a contiguous operand. */
 static void settle(ferry_operand *operands, uint32_t n)
 {
     for (; n-- > 0; operands++) {
-        int64_t next = 1; /* the stride that a plain one would have */
+        int64_t next = 1; /* the stride of a contiguous operand */
         uint32_t axis = operands->rank;
 
         while (axis-- > 0) {
@@ -237,7 +237,10 @@ static void settle(ferry_operand *operands, uint32_t n)
     }
 }
 
-/* The operation with what it does not use in order: nobody behind this has to look whether it is used. */
+/*
+ * The operation with default values in unused members, so that later code need not check whether
+ * they are used.
+ */
 static ferry_op_desc settled(const ferry_op_desc *op)
 {
     ferry_op_desc copy = *op;
@@ -251,7 +254,7 @@ static ferry_op_desc settled(const ferry_op_desc *op)
     return copy;
 }
 
-/* With as much temporary memory as it takes, if it cannot do with less. */
+/* Plans on the target; if its temporary memory does not suffice, without that limit. */
 static int plan_on_target(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     ferry_operation_tier tier;
@@ -263,7 +266,7 @@ static int plan_on_target(struct ferry__plan *plan, const ferry_op_desc *op)
     return ferry__plan_by(plan, op, &tier);
 }
 
-/* The cpu plugin, or the kernels for an operation that it cannot compute. */
+/* Plans with the cpu plugin, or with the kernels for an operation that it does not support. */
 static int plan_on_host(struct ferry__plan *plan, ferry_device *dev, const ferry_op_desc *op)
 {
     int can = ferry__target_host(dev, &plan->target);
@@ -281,7 +284,7 @@ static int plan_on_host(struct ferry__plan *plan, ferry_device *dev, const ferry
     if (can > 0)
         return 0;
     ferry__target_release_host(&plan->target);
-    return can ? can : refuse(dev, op, "the host computes it without the cpu plugin in F32 alone");
+    return can ? can : refuse(dev, op, "without the cpu plugin the host computes it only in F32");
 }
 
 static int finish(struct ferry__plan *plan, int err, struct ferry__plan *out)
@@ -304,7 +307,7 @@ int ferry__plan_make_on_host(ferry_device *dev, const ferry_op_desc *theirs,
     return finish(&plan, plan_on_host(&plan, dev, &op), out);
 }
 
-/* Whether the plugin says that its own steps take longer than the host's. */
+/* Whether the plugin estimates that its own steps take longer than the host's. */
 static bool is_slower(const struct ferry__plan *plan)
 {
     uint32_t i;
@@ -315,7 +318,9 @@ static bool is_slower(const struct ferry__plan *plan)
     return false;
 }
 
-/* The plan of the cpu plugin's own entries in the place of the device's; which stays if there are none. */
+/*
+ * Replaces the device's plan by the cpu plugin's, if that has entries of its own for the operation.
+ */
 static int prefer_host(struct ferry__plan *plan, ferry_device *dev, const ferry_op_desc *op)
 {
     struct ferry__plan host = { 0 };
@@ -349,8 +354,11 @@ int ferry__plan_make(ferry_device *dev, const ferry_op_desc *theirs, struct ferr
     if (can)
         return finish(&plan, can < 0 ? can : 0, out);
     if (ferry_device_is_strict(dev))
-        return finish(
-            &plan, refuse(dev, &op, "its plugin cannot, and FERRY_STRICT forbids the host"), out);
+        return finish(&plan,
+                      refuse(dev, &op,
+                             "its plugin does not support it, and FERRY_STRICT "
+                             "forbids the host"),
+                      out);
     return finish(&plan, plan_on_host(&plan, dev, &op), out);
 }
 

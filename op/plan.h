@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How an operation is computed: the steps, each an entry of one target, and where their operands are.
+ * How an operation is computed: the steps, each an entry of one target, and the locations of their
+ * operands.
  */
 #ifndef FERRY_OP_PLAN_H
 #define FERRY_OP_PLAN_H
@@ -9,39 +10,42 @@
 
 #include <ferry/op.h>
 
-/* Where an operand of a step comes from. */
+/* The source of a step's operand. */
 enum ferry__source {
     FERRY__FROM_IN,  /* input `index` of the operation */
     FERRY__FROM_OUT, /* output `index` */
     FERRY__FROM_TEMP /* the plan's temporary memory */
 };
 
-/* What an entry that found no memory may want besides: a library's workspace, and code. */
+/*
+ * Memory to free for an entry that failed for lack of memory: it may need a library's workspace and
+ * code.
+ */
 #define FERRY__PLAN_ROOM (UINT64_C(64) << 20)
 
 struct ferry__binding {
     enum ferry__source source;
     uint32_t index;
-    int64_t offset; /* bytes from the operand's first element, or into the temporary memory */
-    int64_t stride; /* bytes further on at each repetition */
+    int64_t offset; /* bytes from the operand's first element, or from the beginning of the
+                     * temporary memory */
+    int64_t stride; /* bytes added in each repetition */
 };
 
 /* One entry of the target, run `repeat` times. */
 struct ferry__step {
     ferry_op_desc op;
     ferry_op_answer answer;
-    void *prepared; /* NULL until ferry__plan_prepare */
-    uint32_t
-        packed; /* which of the plan's packed forms it has, where answer.packed_bytes is not 0 */
+    void *prepared;  /* NULL until ferry__plan_prepare */
+    uint32_t packed; /* the index of its packed form in the plan, if answer.packed_bytes is not 0 */
     struct ferry__binding in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
 };
 
-/* The most packed forms that a plan has; further steps take their constants as they are. */
+/* The limit of packed forms in a plan; further steps use their constants unpacked. */
 #define FERRY__PACKED_MAX 8u
 
 /*
- * Steps run in their order: `before` of them once, the next `repeated` of them `repeat` times (an image at
- * a time needs temporary memory for one image), then the others once.
+ * Steps run in order: `before` of them once, the next `repeated` of them `repeat` times (one image
+ * at a time requires temporary memory for one image only), then the others once.
  */
 struct ferry__plan {
     struct ferry__target target;
@@ -56,50 +60,57 @@ struct ferry__plan {
 };
 
 /*
- * Decides who computes a checked operation. On success the plan is the caller's to end. FERRY_ENOMEM;
- * FERRY_EUNSUPPORTED where nobody can, or where the device is strict and only the host can.
+ * Selects the target of a checked operation. On success the caller has to end the plan.
+ * FERRY_ENOMEM; FERRY_EUNSUPPORTED if no target supports it, or if only the host does and the
+ * device is strict.
  */
 int ferry__plan_make(ferry_device *dev, const ferry_op_desc *op, struct ferry__plan *out);
 
-/* The same on the host, whatever the device can and whether it is strict. */
+/* The same on the host, regardless of the device's operations and of FERRY_STRICT. */
 int ferry__plan_make_on_host(ferry_device *dev, const ferry_op_desc *op, struct ferry__plan *out);
 
-/* Prepares every step. What failed leaves none prepared. */
+/* Prepares every step. After a failure none is prepared. */
 int ferry__plan_prepare(struct ferry__plan *plan);
 
-/* Ends the steps and the plan. */
+/* Destroys the steps and the plan. */
 void ferry__plan_end(struct ferry__plan *plan);
 
 /*
- * Appends a step, asks the target whether it can, and adds up what it needs; 1 if it can, 0 if not,
- * FERRY_ENOMEM. The bindings are those given, `n_in` and `n_out` of the op.
+ * Appends a step, asks the target whether it supports it, and adds its needs; 1 if it does, 0 if
+ * not, FERRY_ENOMEM. There are `n_in` and `n_out` bindings, as in the op.
  */
 int ferry__plan_add(struct ferry__plan *plan, const ferry_op_desc *op,
                     const struct ferry__binding *in, const struct ferry__binding *out);
 
-/* Appends a step that another plan of the same target has, bound to what is this plan's; likewise. */
+/*
+ * Appends a step of another plan of the same target, with bindings for this plan; as
+ * ferry__plan_add.
+ */
 int ferry__plan_take(struct ferry__plan *plan, const struct ferry__step *step);
 
 /*
- * Appends the steps of `op` by the plan's target alone: one entry, several, or in F32; 1, 0 or FERRY_ENOMEM,
- * and who then computes. The plan has no steps before; if it failed it has none.
+ * Appends the steps of `op` on the plan's target alone: one entry, several, or in F32; 1, 0 or
+ * FERRY_ENOMEM, and the resulting tier. The plan must be empty; it is empty after a failure.
  */
 int ferry__plan_by(struct ferry__plan *plan, const ferry_op_desc *op,
                    ferry_operation_tier *out_tier);
 
-/* Takes the target's steps back until `n` are left. */
+/* Removes steps from the end until `n` are left. */
 void ferry__plan_cut(struct ferry__plan *plan, uint32_t n);
 
 /*
- * compose.c: appends the steps that `op`, without its epilogue, can be made of; 1 if the target can
- * do them all, 0 if not (the plan is then as it was), FERRY_ENOMEM.
+ * compose.c: appends the steps that `op`, without its epilogue, can be composed of; 1 if the target
+ * supports all of them, 0 if not (the plan is then unchanged), FERRY_ENOMEM.
  */
 int ferry__compose(struct ferry__plan *plan, const ferry_op_desc *op);
 
-/* compose_half.c: the same of an operation on F16 or BF16, with its epilogue, in F32. */
+/* compose_half.c: the same for an operation on F16 or BF16 in F32, including its epilogue. */
 int ferry__compose_half(struct ferry__plan *plan, const ferry_op_desc *op);
 
-/* compose.c: the steps of op's epilogue from `first` on, in place on its output; likewise. */
+/*
+ * compose.c: appends the steps of op's epilogue from `first` on, in place on its output; as
+ * ferry__compose.
+ */
 int ferry__compose_epilogue(struct ferry__plan *plan, const ferry_op_desc *op, uint32_t first);
 
 #endif

@@ -8,19 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A list as it was announced last. */
+/* A list of runs as it was last announced to the plugin. */
 struct ferry__list {
-    struct ferry__target target; /* borrowed from its operations; no table: not announced yet */
+    struct ferry__target target; /* borrowed from its operations; without a table: not announced
+                                  * yet */
     ferry_op_list told;
-    uint64_t *words; /* the operations and arguments of its runs */
+    uint64_t *words; /* a serialisation of the operations and arguments of its runs */
     size_t n_words;
 };
 
-/* ---- comparing --------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
-/* The words of a list on their way: counted, compared with those of `at`, or stored there. */
+/* Serialises a list: counts its words, compares them with those at `at`, or stores them there. */
 struct writing {
-    uint64_t *at; /* NULL: counted */
+    uint64_t *at; /* NULL: only counts */
     size_t n, room;
     bool store, differs;
 };
@@ -72,7 +73,9 @@ static void put_list(struct writing *w, ferry_queue *q, const struct ferry__run 
         put_run(w, &runs[i]);
 }
 
-/* ---- talking to the plugin --------------------------------------------------------------------- */
+/*
+ * ---- the plugin's entries ----------------------------------------------------------------------
+ */
 
 struct call {
     const struct ferry__target *target;
@@ -106,9 +109,9 @@ static void forget(struct ferry__list *list)
     list->target.table = NULL;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
-/* The next list of the pass, new if there is none yet. NULL: no memory, which is no error. */
+/* The pass's next list, created if it does not exist. NULL: no memory, which is not an error. */
 static struct ferry__list *next_list(struct ferry__repeats *r)
 {
     if (r->at == r->room) {
@@ -145,7 +148,7 @@ static uint64_t calls_of(const struct ferry__run *runs, size_t n)
     return calls;
 }
 
-/* Makes the list that of these runs: the one before is forgotten. False without memory. */
+/* Replaces the contents of the list by these runs. False without memory. */
 static bool renew(struct ferry__list *list, ferry_queue *q, const struct ferry__run *runs, size_t n,
                   ferry_ref workspace)
 {

@@ -46,7 +46,7 @@ static int enqueue_step(struct ferry__run *r, void *ctx, void *queue,
     return plan->target.table->run(ctx, queue, step->prepared, &args);
 }
 
-/* Called again it goes on where it failed. */
+/* A second call continues at the entry that failed. */
 static int enqueue(void *ctx, void *queue, void *arg)
 {
     struct ferry__run *r = arg;
@@ -68,7 +68,10 @@ static int enqueue(void *ctx, void *queue, void *arg)
     return 0;
 }
 
-/* The packed form of a step's constants, the same as in the run before unless others are given. */
+/*
+ * Gets the packed form of a step's constants; it is that of the previous run unless the constants
+ * differ.
+ */
 static int take_packed(ferry_operation *o, const struct ferry__step *step,
                        const ferry_operation_args *args, ferry_queue *q, struct ferry__run *r)
 {
@@ -96,7 +99,7 @@ static int take_packed(ferry_operation *o, const struct ferry__step *step,
     if (!err)
         err = ferry__packed_access(p, &c, q, &packs, &r->packed[step->packed]);
     if (!err &&
-        !r->constants[step->packed]) /* `p` may be another run's former one before this ends */
+        !r->constants[step->packed]) /* `p` may be replaced by another run before this one ends */
         r->constants[step->packed] = ferry_memory_retain(ferry__packed_memory(p));
     pthread_mutex_unlock(&o->lock);
     ferry__packed_release(former);
@@ -116,7 +119,7 @@ static int take_all_packed(ferry_operation *o, const ferry_operation_args *args,
     return err;
 }
 
-/* Inputs that every step that reads them has packed: the runs need not have them. */
+/* Inputs that all steps which read them have in packed form: runs do not need them. */
 static uint32_t packed_inputs(const struct ferry__plan *plan, uint32_t n_in)
 {
     uint32_t packed = 0, read = 0, i, k;
@@ -131,7 +134,10 @@ static uint32_t packed_inputs(const struct ferry__plan *plan, uint32_t n_in)
     return packed & ~read & ((1u << n_in) - 1);
 }
 
-/* Entries of the device's get places as they are: one that its kernels cannot reach is refused. */
+/*
+ * Offsets of operands are passed to the device's entries unchanged: an offset that its kernels do
+ * not support is refused.
+ */
 static int check_offsets(const ferry_operation *o, const ferry_operation_args *args)
 {
     uint64_t alignment = o->plan.target.alignment;
@@ -144,7 +150,7 @@ static int check_offsets(const ferry_operation *o, const ferry_operation_args *a
         if (place->offset % alignment)
             return ferry_error_set(FERRY_EUNSUPPORTED,
                                    "%s: %s: an operand begins at byte %" PRIu64
-                                   ", which is no multiple of %" PRIu64,
+                                   ", which is not a multiple of %" PRIu64,
                                    ferry_device_name(o->plan.target.device),
                                    ferry_op_kind_name(o->op.kind), place->offset, alignment);
     }

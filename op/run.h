@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One run of an operation on its way to a queue: first what it reads and writes is brought there, then
- * its steps are submitted.
+ * One run of an operation on a queue: its operands are accessed first, then its steps are
+ * submitted.
  */
 #ifndef FERRY_OP_RUN_H
 #define FERRY_OP_RUN_H
@@ -14,27 +14,27 @@ struct ferry__run {
     ferry_operation *operation;
     struct ferry__refs refs;
     ferry_ref packed[FERRY__PACKED_MAX];
-    ferry_memory *constants[FERRY__PACKED_MAX]; /* where they are; retained, NULL: none */
-    ferry_ref workspace; /* temporary memory, and behind it the workspace of a step */
+    ferry_memory *constants[FERRY__PACKED_MAX]; /* retained; NULL: none */
+    ferry_ref workspace; /* temporary memory, followed by a step's workspace */
     ferry_op_run_args args;
-    uint32_t skipped; /* bit i: input i was not needed, its packed form was */
-    uint32_t taken;   /* outputs that were taken for writing */
-    int64_t done;     /* entries that were called: what is enqueued is not enqueued again */
+    uint32_t skipped; /* bit i: input i was not accessed, only its packed form */
+    uint32_t taken;   /* number of outputs that were accessed for writing */
+    int64_t done;     /* number of entries that were called: they are not called again */
 };
 
 /*
- * Takes packed constants, inputs and outputs for a run on `q`, the target's queue (NULL: the kernels on the host).
- * out->taken is right also after a failure.
+ * Accesses packed constants, inputs and outputs for a run on `q`, the target's queue (NULL: the
+ * kernels on the host). out->taken is set even after a failure.
  */
 int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_operation_args *args,
                     struct ferry__run *out);
 
-/* Lets go of what ferry__run_take retained, whatever that returned. */
+/* Releases what ferry__run_take retained, even after a failure. */
 void ferry__run_end(struct ferry__run *r);
 
 /*
- * Submits the steps; `workspace` has the operation's room. After a failure another call goes on with the
- * step that failed.
+ * Submits the steps; `workspace` has the size that the operation needs. After a failure another
+ * call continues with the step that failed.
  */
 int ferry__run_submit(struct ferry__run *r, ferry_queue *q, ferry_ref workspace);
 

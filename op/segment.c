@@ -23,7 +23,7 @@ void ferry__segment_init(struct ferry__segment *s, struct ferry__run *runs, size
     s->room_uses = room_uses;
 }
 
-/* Each memory once. */
+/* Adds each memory once. */
 static void add_use(struct ferry__segment *s, ferry_memory *m, unsigned access)
 {
     size_t i;
@@ -108,7 +108,7 @@ static void count_all(const struct ferry__segment *s, size_t n)
         count(s->runs[i].operation);
 }
 
-/* From `*next` on, which is where it failed if it fails. */
+/* Submits from run *next on; after a failure *next is the run that failed. */
 static int submit_runs(struct ferry__segment *s, ferry_ref workspace, size_t *next)
 {
     int err;
@@ -123,7 +123,7 @@ static int submit_runs(struct ferry__segment *s, ferry_ref workspace, size_t *ne
     return 0;
 }
 
-/* Nothing of the runs was submitted, for the recording that they went into is gone. */
+/* No run counts as submitted, since the recording that contained them was discarded. */
 static void start_over(struct ferry__segment *s, size_t *next)
 {
     size_t i;
@@ -134,7 +134,7 @@ static void start_over(struct ferry__segment *s, size_t *next)
     *next = 0;
 }
 
-/* The same, announced as a list if they are remembered and none of them was submitted before. */
+/* The same, announced as a list if lists are recorded and none of the runs was submitted before. */
 static int submit_list(struct ferry__segment *s, ferry_ref workspace, size_t *next)
 {
     uint32_t action = FERRY_OP_LIST_RUN;
@@ -158,7 +158,7 @@ static int submit_list(struct ferry__segment *s, ferry_ref workspace, size_t *ne
     return submit_runs(s, workspace, next);
 }
 
-/* What is packed may fail later, and then so has whatever was computed with it. */
+/* The packing may still fail asynchronously, and then so do the results computed with it. */
 static void use_constants(struct ferry__segment *s)
 {
     size_t i, k;
@@ -169,7 +169,10 @@ static void use_constants(struct ferry__segment *s)
                 add_use(s, s->runs[i].constants[k], FERRY_READ);
 }
 
-/* Between begin and end, so that the event is about these runs alone; it is noted on what they used. */
+/*
+ * Submits between ferry_queue_begin and ferry_queue_end, so that the event covers only these runs;
+ * it becomes a use of their memories.
+ */
 static int submit_and_note(struct ferry__segment *s, ferry_ref workspace, size_t *next)
 {
     ferry_event *event = NULL;
@@ -179,7 +182,7 @@ static int submit_and_note(struct ferry__segment *s, ferry_ref workspace, size_t
         return err;
     err = submit_list(s, workspace, next);
     late = ferry_queue_end(s->queue, &event);
-    if (event) /* else all of it is done */
+    if (event) /* otherwise the work is already complete */
         use_constants(s);
     if (!late)
         late = ferry_memory_record_all(s->uses, s->n_uses, s->queue, event);
@@ -187,7 +190,10 @@ static int submit_and_note(struct ferry__segment *s, ferry_ref workspace, size_t
     return err ? err : late;
 }
 
-/* Once more from where the plugin lacked memory, after evictions, which no section allows. */
+/*
+ * If the plugin lacks memory, evicts and continues at the run that failed: eviction is not possible
+ * between ferry_queue_begin and ferry_queue_end.
+ */
 static int submit_or_make_room(struct ferry__segment *s, ferry_ref workspace, size_t *next)
 {
     int err = submit_and_note(s, workspace, next);
@@ -200,7 +206,7 @@ static int submit_or_make_room(struct ferry__segment *s, ferry_ref workspace, si
     return err;
 }
 
-/* The kernels of op/host.h, which have no queue: their workspace is the run's own. */
+/* Submits to the kernels of op/host.h, which have no queue: the workspace is allocated here. */
 static int submit_without_queue(struct ferry__segment *s)
 {
     void *space = s->space ? malloc(s->space) : NULL;
@@ -215,7 +221,7 @@ static int submit_without_queue(struct ferry__segment *s)
     return err;
 }
 
-/* On the host's copies: the target is synchronous, and there is nothing to note. */
+/* On the host's copies: the target is synchronous, so there are no uses to record. */
 static int submit(struct ferry__segment *s)
 {
     struct ferry__workspace *w = NULL;
@@ -228,14 +234,13 @@ static int submit(struct ferry__segment *s)
     if (s->space)
         err = ferry__workspace_take(s->queue, s->space, &w, &workspace);
     if (!err)
-        err = s->host ? submit_runs(s, workspace, &next)
-                      : submit_or_make_room(s, workspace, &next);
+        err = s->host ? submit_runs(s, workspace, &next) : submit_or_make_room(s, workspace, &next);
     count_all(s, next);
     ferry__workspace_give_back(w);
     return err;
 }
 
-/* What was taken to be written and was not, or not wholly. */
+/* Marks outputs as lost that were accessed for writing and not, or only partly, written. */
 static void lose(const struct ferry__segment *s)
 {
     size_t i;
@@ -262,12 +267,14 @@ int ferry__segment_end(struct ferry__segment *s, int err)
     return err;
 }
 
-/* A caller's arguments at this library's size. */
+/* Converts a caller's arguments to this version's size. */
 static int take_args(const ferry_op_desc *op, const ferry_operation_args *theirs,
                      ferry_operation_args *out)
 {
     if (!theirs || theirs->struct_size < offsetof(ferry_operation_args, scalars))
-        return ferry_error_set(FERRY_EINVAL, "%s: no arguments, or some without their size",
+        return ferry_error_set(FERRY_EINVAL,
+                               "%s: the arguments are NULL, or their struct_size is "
+                               "not set",
                                ferry_op_kind_name(op->kind));
     *out = (ferry_operation_args){ .struct_size = sizeof *out };
     memcpy(out, theirs, theirs->struct_size < sizeof *out ? theirs->struct_size : sizeof *out);
@@ -290,7 +297,7 @@ int ferry_operation_run(ferry_operation *operation, ferry_queue *q,
         q = operation->queue;
     if (ferry_queue_device(q) != ferry_queue_device(operation->queue))
         return ferry_error_set(FERRY_EINVAL,
-                               "ferry_operation_run: a queue of %s, the operation is of %s",
+                               "ferry_operation_run: the queue belongs to %s, the operation to %s",
                                ferry_device_name(ferry_queue_device(q)),
                                ferry_device_name(ferry_queue_device(operation->queue)));
     err = take_args(&operation->op, theirs, &args);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs that follow one another on a queue, under one event: it covers them all, and if it fails all
- * that they wrote is lost. A single run is a segment of one; a net's are as long as they can be.
+ * Consecutive runs on a queue under one event: it covers all of them, and if it fails all that they
+ * wrote is lost. A single run is a segment of one; a net's segments are as long as possible.
  */
 #ifndef FERRY_OP_SEGMENT_H
 #define FERRY_OP_SEGMENT_H
@@ -15,30 +15,31 @@ struct ferry__segment {
     size_t n_runs, room_runs;
     ferry_memory_use *uses;
     size_t n_uses, room_uses;
-    size_t n_constants; /* packed forms that the runs read */
-    uint64_t space;     /* temporary memory and workspace of the run that needs most */
-    struct ferry__repeats *repeats; /* where its lists are remembered; the caller's. NULL: nowhere */
-    const void *who;    /* whose run is added next: the caller's to set */
+    size_t n_constants;             /* the packed forms that the runs read */
+    uint64_t space;                 /* the largest temporary memory and workspace of its runs */
+    struct ferry__repeats *repeats; /* records its lists; owned by the caller. NULL: no lists */
+    const void *who; /* identifies the owner of the runs to be added; set by the caller */
     const void
-        *failed; /* whose run the latest submitting failed at; NULL: none, or at all of them */
+        *failed; /* the owner of the run at which the latest submission failed; NULL: none, or
+                  * all of them */
 };
 
-/* An empty segment with room for that many; the arrays are the caller's. */
+/* Initializes an empty segment with these capacities; the arrays belong to the caller. */
 void ferry__segment_init(struct ferry__segment *s, struct ferry__run *runs, size_t room_runs,
                          ferry_memory_use *uses, size_t room_uses);
 
 /*
- * Adds a run of an operation on a queue of its device, whose places have been checked: what it reads is
- * brought there. What was added before is submitted first where it does not go together (another
- * queue, the host's turn, no more room). After a failure ferry__segment_end is still due.
+ * Adds a run of an operation on a queue of its device, whose operands have been checked, and
+ * accesses what it reads. The runs added before are submitted first if the run cannot join them
+ * (another queue, the host, no more room). ferry__segment_end must be called even after a failure.
  */
 int ferry__segment_add(struct ferry__segment *s, ferry_operation *o, ferry_queue *q,
                        const ferry_operation_args *args);
 
 /*
- * Submits what was added, notes its event on all that it used, and empties the segment. `err` is a
- * failure of before: nothing more is submitted then, and what was to be written is lost. Returns it,
- * or what submitting fails with.
+ * Submits the added runs, records its event as a use of all their memories, and empties the
+ * segment. `err` is an earlier failure: nothing more is submitted then, and outputs that were to be
+ * written are lost. Returns it, or the error of submitting.
  */
 int ferry__segment_end(struct ferry__segment *s, int err);
 

@@ -9,10 +9,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* The plugin whose device computes for those that cannot. */
+/* The plugin whose device computes operations that other devices do not support. */
 static const char host_plugin[] = "cpu";
 
-/* Up to the entries that every minor has; begin, end and forget come together. */
+/* Checks the entries that every minor version has; begin, end and forget must be set together. */
 static bool is_whole(const ferry_op_table *t, bool lists)
 {
     if (lists && (!t->begin || !t->end || !t->forget))
@@ -27,7 +27,7 @@ static bool has_lists(const ferry_op_table *t)
            (t->begin || t->end || t->forget);
 }
 
-/* Half of the largest block: an entry's own workspace lies behind it. */
+/* Half of the largest block, since an entry's workspace follows in the same block. */
 static uint64_t temporary_of(ferry_device *dev)
 {
     uint64_t most = ferry_device_get_properties(dev)->max_binding / 2;
@@ -61,7 +61,7 @@ void ferry__target_kernels(struct ferry__target *out)
                                    .host = true };
 }
 
-/* The device stays open as long as the target: a memory of no bytes retains it. */
+/* Keeps the device open as long as the target: a memory of 0 bytes retains it. */
 static int keep_host(struct ferry__target *target, ferry_device *dev)
 {
     target->host = true;
@@ -91,15 +91,15 @@ int ferry__target_create(const struct ferry__target *target, const ferry_op_desc
     return ferry_device_call(target->device, ferry_op_kind_name(op->kind), call_create, &c);
 }
 
-/* Slow, and so not in silence; once in a process. */
+/* Without a plugin the host is slow, which is logged once per process. */
 static int without_plugin(const char *why, struct ferry__target *out)
 {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;
 
     if (!atomic_flag_test_and_set(&is_told))
         ferry_log_write(FERRY_LOG_WARN,
-                        "%s: libferrynet's own kernels compute what devices leave to the host, many "
-                        "times slower",
+                        "%s: operations that devices leave to the host run on libferrynet's own "
+                        "kernels, many times slower",
                         why);
     ferry__target_kernels(out);
     return 0;

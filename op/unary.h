@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Properties of the unary functions, by number.
- */
+/* Properties of the unary functions, by number. */
 #ifndef FERRY_OP_UNARY_H
 #define FERRY_OP_UNARY_H
 
@@ -11,11 +9,11 @@
 enum ferry__gradient {
     FERRY__GRADIENT_INPUT,  /* x */
     FERRY__GRADIENT_RESULT, /* y */
-    FERRY__GRADIENT_EITHER, /* x, or y where y replaces x in memory */
+    FERRY__GRADIENT_EITHER, /* x, or y if y replaces x in memory */
     FERRY__GRADIENT_NONE,   /* the function has no data pass */
 };
 
-/* "RELU"; "unknown" for an unknown number. Static. */
+/* "RELU"; "unknown" for an unknown number. A static string. */
 const char *ferry__unary_name(uint32_t function);
 
 /* NONE for an unknown number. */

@@ -189,7 +189,7 @@ static void an_array_of_another_kind_is_one_line_of_error(void)
         { "<f4", "", 4, 1, "0 axes, not 4" },
         { "<f4", "5, 5", 100, 1, "2 axes, not 4" },
         { "<f4", "1, 1, 3, 5, 5", 300, 1, "5 axes, not 4" },
-        { "<f4", "1, 1, 5, 5", 100, 1, "axis 1 of its weights is 3, 1 fits" },
+        { "<f4", "1, 1, 5, 5", 100, 1, "axis 1 of its weights is 3, must be 1" },
         { "<f4", "1, 3, 2, 5", 120, 1, "its kernel of 3 does not fit on 2 elements" },
         { "<f4", "0, 3, 5, 5", 0, 1, "the array is empty: 0 3 5 5" },
         { "<f4", "1, 3, 0, 5", 0, 1, "the array is empty: 1 3 0 5" },

@@ -157,7 +157,7 @@ static void strict_names_the_layer_and_the_number(void)
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_net_open(dev, "net.prototxt", &o, &net));
     CU_ASSERT_PTR_NULL(net);
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "layer \"s\""));
-    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "no multiple of 256 bytes"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "not a multiple of 256 bytes"));
     o.text = even;
     o.text_size = strlen(even);
     FX_OK(ferry_net_open(dev, "net.prototxt", &o, &net));
@@ -258,7 +258,7 @@ static void an_operation_elsewhere_is_refused_with_both_numbers(void)
     for (int i = 0; i < 100; i++)
         FX_FAILS(FERRY_EUNSUPPORTED, ferry_operation_run(o, NULL, &args));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "begins at byte 264"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "no multiple of 256"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "not a multiple of 256"));
     out.offset = 256;
     FX_OK(ferry_operation_run(o, NULL, &args));
     ferry_operation_destroy(o);

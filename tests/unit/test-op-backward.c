@@ -507,28 +507,29 @@ static void operands_that_do_not_fit_are_named(void)
 
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     op.out[0] = doubles(4, 2, 4, 11, 7);
-    REFUSED(FERRY_ESHAPE, &op, "convolution backward data: spatial axis 0 of y is 5, 6 fits");
+    REFUSED(FERRY_ESHAPE, &op, "convolution backward data: spatial axis 0 of y is 5, must be 6");
     op = convolution(FERRY_PASS_BACKWARD_WEIGHTS);
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     op.out[0] = doubles(4, 6, 3, 3, 3);
-    REFUSED(FERRY_ESHAPE, &op, "convolution backward weights: axis 1 of its weights is 3, 2 fits");
+    REFUSED(FERRY_ESHAPE, &op,
+            "convolution backward weights: axis 1 of its weights is 3, must be 2");
     op = convolution(FERRY_PASS_BACKWARD_BIAS);
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     op.out[0].shape[0] = 5;
-    REFUSED(FERRY_ESHAPE, &op, "convolution backward bias: the length of its bias is 5, 6 fits");
+    REFUSED(FERRY_ESHAPE, &op, "convolution backward bias: the length of its bias is 5, must be 6");
     op = maximum();
     op.in[1] = op.in[0];
     REFUSED(FERRY_EINVAL, &op, "pool backward data: the mask's dtype");
     op = maximum();
     op.in[1].shape[2] = 2;
-    REFUSED(FERRY_ESHAPE, &op, "pool backward data: the mask is 1x1x2, 1x1x3 fits");
+    REFUSED(FERRY_ESHAPE, &op, "pool backward data: the mask is 1x1x2, must be 1x1x3");
     op = pass_of(FERRY_OP_LRN, FERRY_PASS_BACKWARD_DATA);
     op.n_in = 4;
     op.params.lrn.size = 3;
     op.in[0] = op.in[1] = op.in[2] = op.in[3] = op.out[0] = doubles(4, 1, 2, 3, 4);
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     op.in[3].shape[3] = 5;
-    REFUSED(FERRY_ESHAPE, &op, "lrn backward data: scale is 1x2x3x5, 1x2x3x4 fits");
+    REFUSED(FERRY_ESHAPE, &op, "lrn backward data: scale is 1x2x3x5, must be 1x2x3x4");
 }
 
 static void inputs_outputs_and_steps_too_many_or_too_few_are_refused(void)
@@ -555,7 +556,7 @@ static void inputs_outputs_and_steps_too_many_or_too_few_are_refused(void)
     op.n_in = 2;
     op.params.reduce.axes = 1;
     op.in[0] = op.in[1] = op.out[0] = doubles(2, 3, 4, 0, 0);
-    REFUSED(FERRY_ESHAPE, &op, "moments backward data: the number of inputs is 2, 3 fits");
+    REFUSED(FERRY_ESHAPE, &op, "moments backward data: the number of inputs is 2, must be 3");
     op = pass_of(FERRY_OP_REDUCE, FERRY_PASS_BACKWARD_DATA);
     op.n_in = 1;
     op.params.reduce.axes = 2;
@@ -601,7 +602,7 @@ static void functions_without_the_pass_are_refused(void)
     op.params.binary.function = FERRY_BINARY_QUOTIENT;
     REFUSED(FERRY_EUNSUPPORTED, &op, "binary backward weights: function 6 has none");
     op.params.binary.function = FERRY_BINARY_PRODUCT;
-    REFUSED(FERRY_ESHAPE, &op, "the number of inputs of this function is 1, 2 fits");
+    REFUSED(FERRY_ESHAPE, &op, "the number of inputs of this function is 1, must be 2");
     op = pass_of(FERRY_OP_REDUCE, FERRY_PASS_BACKWARD_DATA);
     op.n_in = 1;
     op.params.reduce.axes = 1;

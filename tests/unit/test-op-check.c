@@ -99,16 +99,16 @@ static void invalid_numbers_are_refused(void)
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), FERRY_EINVAL);
     op = convolution();
     op.pass = 77;
-    refused(FERRY_EINVAL, &op, "the pass is 77, 0 to 3 fit");
+    refused(FERRY_EINVAL, &op, "the pass is 77, must be 0 to 3");
     op = convolution();
     op.math = 4;
-    refused(FERRY_EINVAL, &op, "math is 4, 0 to 3 fit");
+    refused(FERRY_EINVAL, &op, "math is 4, must be 0 to 3");
     op = convolution();
     op.in[1].dtype = 99;
-    refused(FERRY_EINVAL, &op, "99 is no dtype, 0 to 8 are");
+    refused(FERRY_EINVAL, &op, "99 is not a dtype, 0 to 8 are");
     op = convolution();
     op.in[0].rank = 9;
-    refused(FERRY_EINVAL, &op, "9 axes, 8 are");
+    refused(FERRY_EINVAL, &op, "9 axes, the limit is 8");
 }
 
 static void operands_too_many_or_too_few_are_refused(void)
@@ -117,19 +117,19 @@ static void operands_too_many_or_too_few_are_refused(void)
 
     op.n_in = 1;
     op.constants = 0;
-    refused(FERRY_EINVAL, &op, "inputs is 1, 2 to 3 fit");
+    refused(FERRY_EINVAL, &op, "inputs is 1, must be 2 to 3");
     op = convolution();
     op.n_in = 4;
-    refused(FERRY_EINVAL, &op, "inputs is 4, 2 to 3 fit");
+    refused(FERRY_EINVAL, &op, "inputs is 4, must be 2 to 3");
     op = convolution();
     op.n_in = 7;
-    refused(FERRY_EINVAL, &op, "inputs is 7, 0 to 6 fit");
+    refused(FERRY_EINVAL, &op, "inputs is 7, must be 0 to 6");
     op = convolution();
     op.n_out = 0;
-    refused(FERRY_EINVAL, &op, "outputs is 0, 1 fits");
+    refused(FERRY_EINVAL, &op, "outputs is 0, must be 1");
     op = convolution();
     op.constants = 8;
-    refused(FERRY_EINVAL, &op, "constants is 8, 0 to 7 fit");
+    refused(FERRY_EINVAL, &op, "constants is 8, must be 0 to 7");
 }
 
 static void shapes_that_do_not_fit_name_both_numbers(void)
@@ -137,13 +137,13 @@ static void shapes_that_do_not_fit_name_both_numbers(void)
     ferry_op_desc op = convolution();
 
     op.out[0] = plain(4, 2, 6, 6, 4);
-    refused(FERRY_ESHAPE, &op, "axis 0 of y is 6, 5 fits");
+    refused(FERRY_ESHAPE, &op, "axis 0 of y is 6, must be 5");
     op = convolution();
     op.in[1] = plain(4, 6, 4, 3, 3);
-    refused(FERRY_ESHAPE, &op, "weights is 4, 2 fits");
+    refused(FERRY_ESHAPE, &op, "weights is 4, must be 2");
     op = convolution();
     op.in[2] = plain(1, 5, 0, 0, 0);
-    refused(FERRY_ESHAPE, &op, "bias is 5, 6 fits");
+    refused(FERRY_ESHAPE, &op, "bias is 5, must be 6");
     op = convolution();
     op.params.window.group = 3;
     refused(FERRY_ESHAPE, &op, "4 channels to 6 in 3 groups");
@@ -153,7 +153,7 @@ static void shapes_that_do_not_fit_name_both_numbers(void)
     refused(FERRY_ESHAPE, &op, "covers 12 elements of spatial axis 0, which has 11");
     op = convolution();
     op.in[0] = plain(3, 2, 4, 9, 0);
-    refused(FERRY_ESHAPE, &op, "image is 3, 4 fits");
+    refused(FERRY_ESHAPE, &op, "image is 3, must be 4");
 }
 
 static void a_window_out_of_range_is_refused(void)
@@ -161,16 +161,16 @@ static void a_window_out_of_range_is_refused(void)
     ferry_op_desc op = convolution();
 
     op.params.window.pad[1] = -1;
-    refused(FERRY_EINVAL, &op, "axis 1 is -1, 0 to 2147483647 fit");
+    refused(FERRY_EINVAL, &op, "axis 1 is -1, must be 0 to 2147483647");
     op = convolution();
     op.params.window.stride[0] = 0;
-    refused(FERRY_EINVAL, &op, "stride of spatial axis 0 is 0, 1 to 2147483647 fit");
+    refused(FERRY_EINVAL, &op, "stride of spatial axis 0 is 0, must be 1 to 2147483647");
     op = convolution();
     op.params.window.dilation[0] = 0;
     refused(FERRY_EINVAL, &op, "dilation of spatial axis 0 is 0");
     op = convolution();
     op.params.window.axes = 4;
-    refused(FERRY_EINVAL, &op, "axes is 4, 1 to 3 fit");
+    refused(FERRY_EINVAL, &op, "axes is 4, must be 1 to 3");
     op = convolution();
     op.params.window.group = 0;
     refused(FERRY_EINVAL, &op, "group is 0");
@@ -181,7 +181,7 @@ static void strides_that_overlap_are_refused_where_it_writes(void)
     ferry_op_desc op = convolution();
 
     op.out[0].stride[0] = 1;
-    refused(FERRY_EINVAL, &op, "axis 3 has stride 1, 2 elements lie within it");
+    refused(FERRY_EINVAL, &op, "axis 3 has stride 1, 2 elements are within it");
     op = convolution();
     op.out[0].stride[3] = 0;
     refused(FERRY_EINVAL, &op, "axis 3 of 4 has stride 0");
@@ -256,21 +256,21 @@ static void an_epilogue_that_does_not_fit_is_refused(void)
     char says[64];
 
     add_step(&op, FERRY_STEP_ADD, plain(4, 2, 6, 5, 5));
-    refused(FERRY_ESHAPE, &op, "adds is 300, 240 fits");
+    refused(FERRY_ESHAPE, &op, "adds is 300, must be 240");
     op = convolution();
     add_step(&op, FERRY_STEP_SCALE, plain(1, 5, 0, 0, 0));
-    refused(FERRY_ESHAPE, &op, "operand is 5, 6 fits");
+    refused(FERRY_ESHAPE, &op, "operand is 5, must be 6");
     op = convolution();
     add_step(&op, 9, plain(1, 6, 0, 0, 0));
-    refused(FERRY_EINVAL, &op, "step is 9, 0 to 4 fit");
+    refused(FERRY_EINVAL, &op, "step is 9, must be 0 to 4");
     op = convolution();
     add_step(&op, FERRY_STEP_UNARY, plain(0, 0, 0, 0, 0));
     op.epilogue[0].function = 50;
-    snprintf(says, sizeof says, "function is 50, 0 to %u fit", FERRY_UNARY_COUNT - 1);
+    snprintf(says, sizeof says, "function is 50, must be 0 to %u", FERRY_UNARY_COUNT - 1);
     refused(FERRY_EINVAL, &op, says);
     op = convolution();
     op.n_epilogue = 5;
-    refused(FERRY_EINVAL, &op, "steps is 5, 0 to 4 fit");
+    refused(FERRY_EINVAL, &op, "steps is 5, must be 0 to 4");
 }
 
 /*
@@ -287,12 +287,12 @@ static void steps_are_of_the_results_dtype(void)
     add_step(&op, FERRY_STEP_ADD, op.out[0]);
     CU_ASSERT_EQUAL(ferry_op_desc_check(&op), 0);
     op.in[1].dtype = FERRY_F16;
-    refused_as(FERRY_EINVAL, &op, "in[1], of a step, has dtype 2, 0 fits");
+    refused_as(FERRY_EINVAL, &op, "in[1], of an epilogue step, has dtype 2, must be 0");
     ferry_op_desc_init(&op, FERRY_OP_STRIDED_COPY);
     op.n_in = op.n_out = 1;
     op.in[0] = op.out[0] = ferry_operand_make(FERRY_I32, (int64_t[]){ 3 }, 1, NULL);
     add_step(&op, FERRY_STEP_ADD, op.out[0]);
-    refused_as(FERRY_EUNSUPPORTED, &op, "no arithmetic on integers (dtype 6; 0 to 3 compute)");
+    refused_as(FERRY_EUNSUPPORTED, &op, "integers (dtype 6) have no arithmetic; dtypes 0 to 3 do");
 }
 
 static void an_operand_knows_how_far_it_reaches(void)
