@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/blob.hpp Caffe's Blob: a ferry_blob of float, double or an integer. See ferry/caffe.hpp, ferry/blob.h. */
+/**
+ * @file compat/caffe/blob.hpp
+ * Caffe's Blob: a ferry_blob of float, double or an integer. See ferry/caffe.hpp, ferry/blob.h.
+ */
 #ifndef FERRY_COMPAT_CAFFE_BLOB_HPP
 #define FERRY_COMPAT_CAFFE_BLOB_HPP
 
@@ -7,15 +10,16 @@
 #include <ferry/compat/caffe/messages.hpp>
 #include <ferry/compat/caffe/syncedmem.hpp>
 
-/** The most axes of a blob of Caffe's. */
+/** The limit of a blob's axes, as in Caffe. */
 const int kMaxBlobAxes = FERRY_MAX_AXES;
 
 namespace caffe
 {
 
 /**
- * An N-dimensional array of data and diff. One that a program makes lives on the device that the mode means when
- * it is first asked for device memory, and moves when that has become another; one of a net's, where the net is.
+ * An N-dimensional array of data and diff. A blob that a program creates is on the device of the
+ * thread's mode when device memory is first requested, and moves when the mode's device has
+ * changed; a blob of a net is on the net's device.
  */
 template <typename Dtype> class Blob
 {
@@ -37,8 +41,9 @@ template <typename Dtype> class Blob
         make(static_cast<int>(dims.size()), dims.data());
     }
     /**
-     * Not Caffe's: a blob of ferry's, which `owner` keeps alive as long as this does. Where it is of another element
-     * type this is a copy of it, which fetch and send keep equal: a net of floats seen as one of doubles.
+     * Not in Caffe: wraps a ferry_blob, which `owner` keeps alive as long as this object. If its
+     * element type differs, this object is a copy, which fetch and send synchronize: a net of
+     * floats seen as a net of doubles.
      */
     Blob(ferry_blob *blob, const shared_ptr<void> &owner) : blob_(blob), owner_(owner)
     {
@@ -68,7 +73,7 @@ template <typename Dtype> class Blob
 
         reshape(dims);
     }
-    /** Of a message with dim_size() and dim(i): BlobShape. */
+    /** The shape of a message with dim_size() and dim(i), such as BlobShape. */
     template <typename Shape> auto Reshape(const Shape &shape) -> decltype(shape.dim_size(), void())
     {
         reshape(dims_of(shape));
@@ -170,7 +175,10 @@ template <typename Dtype> class Blob
         wrote_diff_ = true;
         return static_cast<Dtype *>(detail::checked(ferry_blob_mutable_host_diff(blob_)));
     }
-    /** A pointer on the device; an Error (FERRY_EUNSUPPORTED) where its handles are none (OpenCL's buffers). */
+    /**
+     * A pointer on the device; an Error (FERRY_EUNSUPPORTED) if the device's handles are not
+     * pointers (OpenCL's buffers).
+     */
     const Dtype *gpu_data() const
     {
         come_here();
@@ -204,7 +212,10 @@ template <typename Dtype> class Blob
         return static_cast<const int *>(
             detail::pointer(ferry_blob_home(blob_), ferry_blob_device_shape(blob_)));
     }
-    /** The caller's count() values, borrowed until the blob gets others, grows, or is destroyed. */
+    /**
+     * Uses the caller's count() values, borrowed until the blob gets other values, grows, or is
+     * destroyed.
+     */
     void set_cpu_data(Dtype *data)
     {
         adopt(nullptr, data);
@@ -231,7 +242,7 @@ template <typename Dtype> class Blob
         return cpu_diff()[offset(index)];
     }
 
-    /* ---- arithmetic, where the values are ---- */
+    /* ---- arithmetic, on the device of the values ---- */
 
     /** data −= diff. */
     void Update()
@@ -284,7 +295,10 @@ template <typename Dtype> class Blob
     {
         detail::checked(ferry_blob_share_diff(blob_, other.blob_));
     }
-    /** Whether a BlobProto has this shape; one in the form of four numbers, LegacyShape's. */
+    /**
+     * Whether a BlobProto has this shape; a BlobProto with the four old fields is compared with
+     * LegacyShape.
+     */
     template <typename Proto> bool ShapeEquals(const Proto &other) const
     {
         if (is_legacy(other))
@@ -293,7 +307,7 @@ template <typename Dtype> class Blob
                    LegacyShape(-1) == other.width();
         return dims_of(other.shape()) == dims_of_own();
     }
-    /** The shape, where `reshape`, and the values of a BlobProto: data, and diff where it has some. */
+    /** Copies a BlobProto: its shape if `reshape`, its data, and its diff if it has one. */
     template <typename Proto> void FromProto(const Proto &proto, bool reshape = true)
     {
         if (reshape && is_legacy(proto))
@@ -311,7 +325,7 @@ template <typename Dtype> class Blob
         else if (proto.diff_size() > 0)
             take(proto.diff(), proto.diff_size(), mutable_cpu_diff());
     }
-    /** All of a BlobProto: shape, data in the field of this type, and diff where `write_diff`. */
+    /** Writes a BlobProto: shape, data in the field of this type, and diff if `write_diff`. */
     template <typename Proto> void ToProto(Proto *proto, bool write_diff = false) const
     {
         proto->Clear();
@@ -331,17 +345,20 @@ template <typename Dtype> class Blob
     {
         return wrapped(diff_, detail::checked(ferry_blob_diff_memory(blob_)));
     }
-    /** Not Caffe's: what is underneath, borrowed. */
+    /** Not in Caffe: the wrapped ferry_blob, borrowed. */
     ferry_blob *blob() const
     {
         return blob_;
     }
-    /** Not Caffe's: the blob that this one is a copy of, borrowed; else what is underneath. */
+    /**
+     * Not in Caffe: the ferry_blob that this one is a copy of, borrowed; without a copy the wrapped
+     * one.
+     */
     ferry_blob *source() const
     {
         return source_ ? source_ : blob_;
     }
-    /** Not Caffe's: of a copy, what its source now holds: shape, data, and diff where there is one. */
+    /** Not in Caffe: updates a copy from its source: shape, data, and diff if there is one. */
     void fetch()
     {
         if (!source_)
@@ -350,7 +367,7 @@ template <typename Dtype> class Blob
         if (ferry_memory_head(ferry_blob_diff_memory(source_)) != FERRY_HEAD_UNINITIALIZED)
             detail::checked(ferry_blob_copy_from(blob_, source_, FERRY_COPY_DIFF));
     }
-    /** Not Caffe's: of a copy, its source gets the shape, and what was ever written to the copy. */
+    /** Not in Caffe: updates the source of a copy: the shape, and the halves that were written. */
     void send() const
     {
         if (!source_)
@@ -366,8 +383,8 @@ template <typename Dtype> class Blob
   private:
     void make(int rank, const int64_t *dims)
     {
-        detail::checked(ferry_blob_create(Caffe::device(), detail::dtype_of<Dtype>::value, dims,
-                                          rank, &blob_));
+        detail::checked(
+            ferry_blob_create(Caffe::device(), detail::dtype_of<Dtype>::value, dims, rank, &blob_));
     }
     void reshape(const vector<int64_t> &dims)
     {
@@ -393,7 +410,7 @@ template <typename Dtype> class Blob
         return proto.has_num() || proto.has_channels() || proto.has_height() || proto.has_width();
     }
 
-    /** A program's own blob moves to where the mode is. */
+    /** Moves a blob that the program created to the mode's device. */
     void come_here() const
     {
         if (!owner_ && ferry_blob_home(blob_) != Caffe::device())
@@ -449,9 +466,10 @@ template <typename Dtype> class Blob
     }
 
     ferry_blob *blob_;
-    ferry_blob *source_ = nullptr; /* of which blob_ is a copy, and this one's own */
+    ferry_blob *source_ = nullptr; /* the original of blob_, which is then a copy owned by this
+                                    * object */
     bool wrote_data_ = false, wrote_diff_ = false;
-    shared_ptr<void> owner_; /* of a blob that is not this one's own */
+    shared_ptr<void> owner_; /* keeps a wrapped blob alive */
     mutable vector<int> shape_;
     mutable shared_ptr<SyncedMemory> data_, diff_;
 };

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/caffe.hpp All of Caffe's surface but single layer classes (caffe/layers). See ferry/caffe.hpp. */
+/**
+ * @file compat/caffe/caffe.hpp
+ * All of Caffe's classes and functions except the single layer classes (caffe/layers). See
+ * ferry/caffe.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_CAFFE_HPP
 #define FERRY_COMPAT_CAFFE_CAFFE_HPP
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/common.hpp
- * Checks, Caffe's macros, and the Caffe class: the mode, the device and the random numbers of a thread. See
- * ferry/caffe.hpp.
+ * Checks, Caffe's macros, and the Caffe class: the mode, the device and the random numbers of a
+ * thread. See ferry/caffe.hpp.
  *
- * With FERRY_CAFFE_BOOST defined caffe::shared_ptr is boost's and caffe::rng_t boost::mt19937, as in Caffe; without it
- * both are std's, and no header of Boost is included.
+ * With FERRY_CAFFE_BOOST defined, caffe::shared_ptr is boost::shared_ptr and caffe::rng_t is
+ * boost::mt19937, as in Caffe; otherwise both are from std, and no header of Boost is included.
  */
 #ifndef FERRY_COMPAT_CAFFE_COMMON_HPP
 #define FERRY_COMPAT_CAFFE_COMMON_HPP
@@ -39,7 +39,7 @@
 #define STRINGIFY(m) #m
 #define AS_STRING(m) STRINGIFY(m)
 
-/** In a class's declaration: it cannot be copied. What follows is private. */
+/** In a class declaration: disables copying. The following members are private. */
 #define DISABLE_COPY_AND_ASSIGN(classname) \
   private:                                 \
     classname(const classname &);          \
@@ -51,7 +51,7 @@
     template class classname<float>;     \
     template class classname<double>
 
-/* Instantiations of kernels, which nvcc makes where a program has some. */
+/* Instantiates kernels in files that nvcc compiles. */
 #define INSTANTIATE_LAYER_GPU_FORWARD(classname)                                      \
     template void classname<float>::Forward_gpu(const std::vector<Blob<float> *> &,   \
                                                 const std::vector<Blob<float> *> &);  \
@@ -103,15 +103,16 @@ using std::stringstream;
 using std::vector;
 
 /**
- * What a thread computes with: its mode, its device and its random numbers. The mode CPU, which it begins with, is the
- * device "cpu"; GPU is the selected one, or after SetDevice(n) the n-th of the same plugin.
+ * The state of a thread: its mode, its device and its random numbers. In mode CPU, the default, the
+ * device is "cpu"; in mode GPU it is the selected one, or after SetDevice(n) device n of the same
+ * plugin.
  */
 class Caffe
 {
   public:
     enum Brew { CPU, GPU };
 
-    /** A generator of random numbers: Mersenne's twister (rng_t). Copies share its state. */
+    /** A random number generator: the Mersenne Twister (rng_t). Copies share its state. */
     class RNG
     {
       public:
@@ -146,7 +147,10 @@ class Caffe
     {
         Get().mode_ = mode;
     }
-    /** For the mode GPU. The device is opened here; an Error (FERRY_ENODEV) if there is none of that number. */
+    /**
+     * Selects the device of mode GPU and opens it; an Error (FERRY_ENODEV) if there is no device
+     * with that number.
+     */
     static void SetDevice(int device_id)
     {
         Get().selected_ = numbered(device_id);
@@ -161,19 +165,20 @@ class Caffe
         name = plugin_of(device) + ":" + std::to_string(device_id);
         return ferry_runtime_get_device(detail::runtime(), name.c_str(), &device) == 0;
     }
-    /** The first from `start_id` on that there is; -1: none. */
+    /** The first existing device from `start_id` on; -1: none. */
     static int FindDevice(int start_id = 0)
     {
         return CheckDevice(start_id) ? start_id : -1;
     }
-    /** A line of the log (FERRY_LOG=info) about the device of the mode GPU. */
+    /** Logs a line (FERRY_LOG=info) about the device of mode GPU. */
     static void DeviceQuery()
     {
         ferry_log_write(FERRY_LOG_INFO, "Device: %s", ferry_device_name(gpu()));
     }
     /**
-     * Begins this thread's random numbers anew. Fillers, dropout and shuffling of the nets, layers and solvers that it
-     * constructs from now on draw their seeds here; those that there are draw theirs before their next pass.
+     * Seeds this thread's random numbers. Fillers, dropout and shuffling of nets, layers and
+     * solvers that the thread constructs later take their seeds from them; existing objects take
+     * new seeds before their next pass.
      */
     static void set_random_seed(unsigned int seed)
     {
@@ -188,12 +193,12 @@ class Caffe
             Get().random_.reset(new RNG());
         return *Get().random_;
     }
-    /** Not Caffe's: the latest seed of this thread, 0 before the first. */
+    /** Not in Caffe: the latest seed of this thread, 0 before the first. */
     static unsigned int random_seed()
     {
         return Get().seed_;
     }
-    /** Not Caffe's: the next random number, not 0, as the seed of a net of ferry's. */
+    /** Not in Caffe: the next random number except 0, the seed of a ferry_net. */
     static unsigned int next_seed()
     {
         const unsigned int drawn =
@@ -201,13 +206,13 @@ class Caffe
 
         return drawn ? drawn : 1;
     }
-    /** Not Caffe's: how often set_random_seed was called on this thread. */
+    /** Not in Caffe: how often set_random_seed was called on this thread. */
     static unsigned int seed_count()
     {
         return Get().seeded_;
     }
 
-    /* ---- which of several solvers this thread's is ---- */
+    /* ---- the number and the rank of solvers that train together ---- */
 
     static int solver_count()
     {
@@ -239,9 +244,10 @@ class Caffe
     }
 
     /**
-     * Not Caffe's. true, as it begins: every blob of a net can be had, as in Caffe. false: nets that this thread
-     * constructs from now on for TEST plan their memory and fuse their layers (ferry_net_options): faster and
-     * smaller; of their blobs inputs and outputs can be had, and Backward cannot.
+     * Not in Caffe. With true, the default, every blob of a net is available, as in Caffe. With
+     * false, nets for TEST that this thread constructs later plan their memory and fuse their
+     * layers (ferry_net_options), which makes them faster and smaller; only their inputs and
+     * outputs are available, and Backward is not.
      */
     static void set_keep_blobs(bool keep)
     {
@@ -252,8 +258,8 @@ class Caffe
         return Get().keep_;
     }
     /**
-     * Not Caffe's. The folder in which layers of nets that this thread constructs from now on may write
-     * (HDF5Output); "", as it begins: nowhere.
+     * Not in Caffe. The folder that layers (HDF5Output) of nets constructed later by this thread
+     * may write to; "", the default: none.
      */
     static void set_allow_write(const string &folder)
     {
@@ -263,7 +269,7 @@ class Caffe
     {
         return Get().writes_to_;
     }
-    /** Not Caffe's: the device that the mode means, borrowed. */
+    /** Not in Caffe: the device of the mode, borrowed. */
     static ferry_device *device()
     {
         ferry_device *cpu = nullptr;
@@ -274,8 +280,9 @@ class Caffe
         return cpu;
     }
     /**
-     * Not Caffe's: the device of the mode CPU, in the whole process, by its name ("sim", "cuda:1"), for programs that
-     * never leave that mode. To be called before the first use of a device by any other thread.
+     * Not in Caffe: sets the device of mode CPU for the whole process by its name ("sim",
+     * "cuda:1"), for programs that never leave that mode. Call it before any other thread uses a
+     * device.
      */
     static void set_cpu_device(const string &name)
     {
@@ -330,12 +337,15 @@ class Caffe
     bool keep_;
     int solver_count_, solver_rank_;
     bool multiprocess_;
-    string writes_to_;       /* where layers may write; "": nowhere */
+    string writes_to_;       /* the folder that layers may write to; "": none */
     shared_ptr<RNG> random_; /* NULL: not seeded yet */
-    ferry_device *selected_; /* of the mode GPU; NULL: not asked for yet */
+    ferry_device *selected_; /* of mode GPU; NULL: not requested yet */
 };
 
-/** What a program of Caffe's calls first. With FERRY_CAFFE_GLOG it begins glog; flags stay the program's. */
+/**
+ * The first call of a program of Caffe. With FERRY_CAFFE_GLOG it initializes glog; command line
+ * flags are left to the program.
+ */
 inline void GlobalInit(int *, char ***argv)
 {
     google::InitGoogleLogging(**argv);

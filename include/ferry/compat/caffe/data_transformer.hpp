@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/data_transformer.hpp Crop, mirror, mean and scale of pictures. See ferry/caffe.hpp. */
+/**
+ * @file compat/caffe/data_transformer.hpp
+ * Crop, mirror, mean and scale of pictures. See ferry/caffe.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_DATA_TRANSFORMER_HPP
 #define FERRY_COMPAT_CAFFE_DATA_TRANSFORMER_HPP
 
@@ -10,7 +13,10 @@
 namespace caffe
 {
 
-/** What a TransformationParameter says: (value − mean) · scale of a crop, mirrored by chance in TRAIN and TEST. */
+/**
+ * Applies a TransformationParameter: (value − mean) · scale of a crop, mirrored at random in TRAIN
+ * and TEST.
+ */
 template <typename Dtype> class DataTransformer
 {
   public:
@@ -32,7 +38,7 @@ template <typename Dtype> class DataTransformer
     {
     }
 
-    /** Draws a seed of its own from the thread's random numbers, where it leaves anything to chance. */
+    /** Draws a seed from the thread's random numbers, if the transformation uses random numbers. */
     void InitRand()
     {
         const bool random = param_.mirror() || (phase_ == TRAIN && param_.crop_size());
@@ -40,12 +46,12 @@ template <typename Dtype> class DataTransformer
         rng_.reset(random ? new Caffe::RNG(caffe_rng_rand()) : nullptr);
     }
 
-    /** A record into a blob of one item. */
+    /** Transforms a record into a blob of one item. */
     void Transform(const Datum &datum, Blob<Dtype> *transformed_blob)
     {
         Transform(vector<Datum>(1, datum), transformed_blob);
     }
-    /** Records into the items of a blob. */
+    /** Transforms records into the items of a blob. */
     void Transform(const vector<Datum> &datum_vector, Blob<Dtype> *transformed_blob)
     {
         CHECK_GT(datum_vector.size(), 0u) << "There is no datum to add";
@@ -80,7 +86,7 @@ template <typename Dtype> class DataTransformer
         return shape;
     }
 #endif
-    /** All items of a blob, with one crop, mirrored or not as one. */
+    /** Transforms all items of a blob with the same crop, mirrored together or not. */
     void Transform(Blob<Dtype> *input_blob, Blob<Dtype> *transformed_blob)
     {
         const Cut cut = chosen(input_blob->height(), input_blob->width());
@@ -99,7 +105,7 @@ template <typename Dtype> class DataTransformer
         }
     }
 
-    /** The shape of a blob that takes such records. */
+    /** The shape of a blob for such records after the transformation. */
     vector<int> InferBlobShape(const Datum &datum)
     {
         if (!datum.encoded())
@@ -135,7 +141,7 @@ template <typename Dtype> class DataTransformer
     vector<Dtype> mean_values_;
 
   private:
-    /** What is cut out of a picture, and whether it is mirrored. */
+    /** The crop of a picture, and whether it is mirrored. */
     struct Cut {
         int top, left, height, width;
         bool mirror;
@@ -168,7 +174,7 @@ template <typename Dtype> class DataTransformer
         }
         return cut;
     }
-    /** An encoded picture as bytes: in colour, in gray, or as it is. */
+    /** Decodes an encoded picture to bytes: in colour, in gray, or unchanged. */
     void decode(Datum *datum) const
     {
         CHECK(!(param_.force_color() && param_.force_gray()))
@@ -212,7 +218,10 @@ template <typename Dtype> class DataTransformer
               });
     }
 #endif
-    /** Item `item` of a blob from the values that `at` has of channel, row and column of a picture. */
+    /**
+     * Fills item `item` of a blob; `at` returns the value at a channel, row and column of the
+     * picture.
+     */
     template <typename At>
     void write(int channels, int height, int width, const Cut &cut, Blob<Dtype> *out, int item,
                At at)
@@ -239,7 +248,7 @@ template <typename Dtype> class DataTransformer
                         value * scale;
                 }
     }
-    /** The mean picture, NULL where there is none; checks that means fit. */
+    /** The mean picture, NULL without one; checks the shape and the number of means. */
     const Dtype *mean_of(int channels, int height, int width) const
     {
         CHECK(mean_values_.size() <= 1 || static_cast<int>(mean_values_.size()) == channels)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/ferry_layer.hpp
- * Layers that ferry computes, outside a net: the base of all classes in caffe/layers. See ferry/caffe.hpp.
+ * Layers that ferry computes outside of a net: the base class of all classes in caffe/layers. See
+ * ferry/caffe.hpp.
  */
 #ifndef FERRY_COMPAT_CAFFE_FERRY_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_FERRY_LAYER_HPP
@@ -14,11 +15,13 @@ namespace caffe
 {
 
 /**
- * A layer of one of ferry's types, by itself or as a net has it. When SetUp is called it opens a net of its own: an Input
- * for each bottom, and the layer. Passes copy the bottoms there, run it where the mode is, and copy the tops back.
- * Arithmetic is in float, whatever Dtype is: blobs of doubles are rounded on their way there.
+ * A layer of one of ferry's types, by itself or in a net. SetUp opens a net with one Input for each
+ * bottom, and the layer. A pass copies the bottoms into that net, runs it on the mode's device, and
+ * copies the tops back. Arithmetic is in float for every Dtype: blobs of doubles are rounded when
+ * they are copied in.
  *
- * Its parameters are blobs(), which may be written, shared and replaced; filled anew by SetUp unless there are some.
+ * Its parameters are blobs(), which may be written, shared and replaced; SetUp fills them unless
+ * they exist.
  */
 template <typename Dtype> class FerryLayer : public Layer<Dtype>
 {
@@ -29,7 +32,7 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
     explicit FerryLayer(const LayerParameter &param) : FerryLayer(param, param.type())
     {
     }
-    /** A layer of the type `type`, whatever the message says. */
+    /** A layer of type `type`, which replaces the message's. */
     FerryLayer(const LayerParameter &param, const string &type) : Layer<Dtype>(param), type_(type)
     {
     }
@@ -71,7 +74,7 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
             }
         detail::checked(ferry_net_reshape(net()));
         if (has_flag(FERRY_LAYER_RESHAPES) && !bottom.empty())
-            Forward_cpu(bottom, top); /* shapes that follow from contents */
+            Forward_cpu(bottom, top); /* the shapes depend on contents */
         shape_tops(top);
     }
     virtual const char *type() const
@@ -79,7 +82,7 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
         return type_.c_str();
     }
 
-    /* ---- limits, as ferry's table of types has them ---- */
+    /* ---- limits, from ferry's table of the type ---- */
 
     virtual int ExactNumBottomBlobs() const
     {
@@ -118,12 +121,15 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
         return !(bottom_index > 0 && has_flag(FERRY_LAYER_LABELS));
     }
 
-    /** Not Caffe's: the layer of a net that this one is, borrowed; NULL outside a net. */
+    /**
+     * Not in Caffe: the layer of a net that this object represents, borrowed; NULL outside of a
+     * net.
+     */
     const ferry_layer *layer() const
     {
         return layer_;
     }
-    /** Not Caffe's: makes this one the layer of a net, with the net's parameters. For Net. */
+    /** Not in Caffe: makes this object the layer of a net, with the net's parameters. For Net. */
     void attach(const ferry_layer *layer, const vector<shared_ptr<Blob<Dtype>>> &blobs)
     {
         layer_ = layer;
@@ -165,7 +171,7 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
             if (i < propagate_down.size() && propagate_down[i])
                 copy(input(i), bottom[i]->blob(), FERRY_COPY_DIFF);
     }
-    /** The folder in which it may write; "": nowhere. */
+    /** The folder that it may write to; "": none. */
     virtual string WritesTo() const
     {
         return Caffe::allow_write();
@@ -204,7 +210,10 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
             text += " dim: " + std::to_string(dim);
         return text + " }";
     }
-    /** Input layers for the bottoms, then this layer's message between them and its tops. */
+    /**
+     * Generates Input layers for the bottoms, followed by the layer's message with these bottoms
+     * and tops.
+     */
     string net_text(const Blobs &bottom, const Blobs &top) const
     {
         LayerParameter param;
@@ -232,14 +241,20 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
             param.add_top(top_name(bottom, top, i));
         return text + "layer {\n" + detail::text_of(param) + "}\n";
     }
-    /** How many tops it makes: of a layer without bottoms those that the message names, where it names some. */
+    /**
+     * The number of tops; for a layer without bottoms the number of names in the message, if it has
+     * any.
+     */
     size_t named_tops(const Blobs &bottom, const Blobs &top) const
     {
         const size_t named = static_cast<size_t>(this->layer_param_.top_size());
 
         return bottom.empty() && named ? std::min(named, top.size()) : top.size();
     }
-    /** A bottom's in place; else, without bottoms, the message's, which may name an array of a file. */
+    /**
+     * The name of a top: a bottom's name in place; otherwise, for a layer without bottoms, the
+     * message's, which may be the name of an array in a file.
+     */
     string top_name(const Blobs &bottom, const Blobs &top, size_t index) const
     {
         for (size_t i = 0; i < bottom.size(); i++)
@@ -249,7 +264,7 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
             return this->layer_param_.top(static_cast<int>(index));
         return "top" + std::to_string(index);
     }
-    /** A loss has the weight 1 where none is given; further tops have none. */
+    /** A loss has weight 1 by default; its other tops have weight 0. */
     void weigh_loss(size_t tops)
     {
         if (!has_flag(FERRY_LAYER_LOSS) || this->layer_param_.loss_weight_size())
@@ -279,7 +294,7 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
         if (ferry_net_device(net()) != Caffe::device())
             detail::checked(ferry_net_move_to(net(), Caffe::device()));
     }
-    /** Random numbers begin anew where the thread's have. */
+    /** Reseeds the random numbers if the thread was reseeded. */
     void reseed()
     {
         if (seeded_ == Caffe::seed_count())
@@ -288,7 +303,7 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
         seeded_ = Caffe::seed_count();
     }
 
-    /* ---- copies; a blob that the net has too needs none ---- */
+    /* ---- copies; a blob of the net itself needs none ---- */
 
     static void copy(ferry_blob *from, ferry_blob *to, unsigned flags)
     {
@@ -307,7 +322,7 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
             if (!ferry_blob_shape_equals(top[i]->blob(), output(i)))
                 detail::checked(ferry_blob_reshape_like(top[i]->blob(), output(i)));
     }
-    /** The net's parameters become blobs(), or get the values that those have already. */
+    /** Makes the net's parameters blobs(), or copies the values of existing blobs() into them. */
     void take_params()
     {
         const size_t count = static_cast<size_t>(ferry_net_param_count(net(), last()));
@@ -332,7 +347,7 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
             copy(param(i), this->blobs_[i]->blob(), flags);
     }
 
-    /* ---- diffs that are not wanted ---- */
+    /* ---- diffs that are not needed ---- */
 
     /** FATAL, as in Caffe, for a bottom that the type cannot differentiate. */
     void check_propagation(const vector<bool> &propagate_down, size_t bottoms) const
@@ -345,7 +360,7 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
                                                      " Layer cannot backpropagate to bottom " +
                                                      std::to_string(i));
     }
-    /** Parameters' diffs that param_propagate_down excludes stay as they are. */
+    /** Preserves the diffs of parameters that param_propagate_down excludes. */
     void set_aside()
     {
         kept_.clear();
@@ -367,14 +382,17 @@ template <typename Dtype> class FerryLayer : public Layer<Dtype>
     }
 
     const string type_;
-    shared_ptr<void> net_;               /* its own; NULL before SetUp */
-    const ferry_layer *layer_ = nullptr; /* of the net that has it; NULL: none */
-    bool forwarded_ = false;             /* a pass has run for these shapes */
-    unsigned int seeded_ = 0;            /* Caffe::seed_count() when random numbers began */
+    shared_ptr<void> net_;               /* its own net; NULL before SetUp */
+    const ferry_layer *layer_ = nullptr; /* the layer of a net; NULL: outside of a net */
+    bool forwarded_ = false;             /* a pass has run for the current shapes */
+    unsigned int seeded_ = 0;            /* Caffe::seed_count() at the latest seeding */
     vector<shared_ptr<Blob<Dtype>>> kept_;
 };
 
-/** The class of layer type `name`, NAMELayer: what ferry computes under that name. For the headers in caffe/layers. */
+/**
+ * Defines the class NAMELayer of layer type `name`, which ferry computes. For the headers in
+ * caffe/layers.
+ */
 #define FERRY_CAFFE_LAYER(name)                                                             \
     template <typename Dtype> class name##Layer : public FerryLayer<Dtype>                  \
     {                                                                                       \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/filler.hpp
- * Caffe's fillers: a blob's data from a FillerParameter, with random numbers of the thread's generator. Blobs are
- * filled on the host. Those of doubles get values that float has too, so that layers, which compute in float, take
- * them as they are. See ferry/caffe.hpp.
+ * Caffe's fillers: they fill a blob's data according to a FillerParameter, with random numbers of
+ * the thread's generator. Blobs are filled on the host. Random doubles are rounded to floats, so
+ * that layers, which compute in float, use them unchanged. See ferry/caffe.hpp.
  */
 #ifndef FERRY_COMPAT_CAFFE_FILLER_HPP
 #define FERRY_COMPAT_CAFFE_FILLER_HPP
@@ -14,7 +14,7 @@
 namespace caffe
 {
 
-/** The base of all. */
+/** The base class of fillers. */
 template <typename Dtype> class Filler
 {
   public:
@@ -31,7 +31,7 @@ template <typename Dtype> class Filler
     {
         CHECK_EQ(filler_param_.sparse(), -1) << "Sparsity not supported by this Filler.";
     }
-    /** What a variance is divided by: fan_in, fan_out or their mean, by variance_norm. */
+    /** The divisor of a variance: fan_in, fan_out or their mean, selected by variance_norm. */
     Dtype Fan(const Blob<Dtype> &blob) const
     {
         const int first = blob.num_axes() > 0 ? blob.shape(0) : 1;
@@ -44,7 +44,7 @@ template <typename Dtype> class Filler
         return filler_param_.variance_norm() == FillerParameter_VarianceNorm_FAN_OUT ? out : in;
     }
 
-    /** Random doubles become the nearest floats. */
+    /** Rounds random doubles to the nearest floats. */
     static void Round(Blob<Dtype> *blob)
     {
         Dtype *const data = blob->mutable_cpu_data();
@@ -56,7 +56,7 @@ template <typename Dtype> class Filler
     FillerParameter filler_param_;
 };
 
-/** Every element is `value`. */
+/** Sets all elements to `value`. */
 template <typename Dtype> class ConstantFiller : public Filler<Dtype>
 {
   public:
@@ -89,7 +89,10 @@ template <typename Dtype> class UniformFiller : public Filler<Dtype>
     }
 };
 
-/** Normal with `mean` and `std`; with `sparse`, so many of each output's weights on average are not 0. */
+/**
+ * Normal with `mean` and `std`; with `sparse`, on average that many weights of each output are not
+ * 0.
+ */
 template <typename Dtype> class GaussianFiller : public Filler<Dtype>
 {
   public:
@@ -198,7 +201,7 @@ template <typename Dtype> class BilinearFiller : public Filler<Dtype>
     }
 };
 
-/** A filler of the type that the message names; the caller deletes it. FATAL for a type that is not known. */
+/** Creates a filler of the message's type; the caller deletes it. FATAL for an unknown type. */
 template <typename Dtype> Filler<Dtype> *GetFiller(const FillerParameter &param)
 {
     const string &type = param.type();

@@ -12,8 +12,8 @@ namespace caffe
 {
 
 /**
- * Runs InternalThreadEntry on a thread with the mode, the solver's rank and, drawn from the starting thread's random
- * numbers, a seed. A class that derives from this one stops the thread in its destructor.
+ * Runs InternalThreadEntry on a thread with the starting thread's mode and solver rank, and a seed
+ * drawn from its random numbers. A derived class stops the thread in its destructor.
  */
 class InternalThread
 {
@@ -46,7 +46,9 @@ class InternalThread
             InternalThreadEntry();
         });
     }
-    /** Asks it to stop (must_stop), interrupts its waits on a BlockingQueue, and waits until it has. */
+    /**
+     * Requests the end (must_stop), interrupts waits on a BlockingQueue, and waits for the thread.
+     */
     void StopInternalThread()
     {
         if (!is_started())
@@ -64,7 +66,7 @@ class InternalThread
     virtual void InternalThreadEntry()
     {
     }
-    /** Wakes the thread where it waits; called behind the request to stop. */
+    /** Wakes the thread if it waits; called after the request to stop. */
     virtual void InterruptInternalThread()
     {
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/layer.hpp
- * Layers: Caffe's base class of them, those that ferry computes, and the registry of types. See ferry/caffe.hpp.
+ * Layers: Caffe's base class, the classes that ferry computes, and the registry of types. See
+ * ferry/caffe.hpp.
  */
 #ifndef FERRY_COMPAT_CAFFE_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYER_HPP

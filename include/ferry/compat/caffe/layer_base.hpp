@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/layer_base.hpp
- * Caffe's base class of all layers, for layers that ferry computes (ferry_layer.hpp) and for those that a program
- * writes (layer_factory.hpp registers them). Programs include <caffe/layer.hpp>.
+ * Caffe's base class of all layers, for the layers that ferry computes (ferry_layer.hpp) and for
+ * those that a program defines (layer_factory.hpp registers them). Programs include
+ * <caffe/layer.hpp>.
  */
 #ifndef FERRY_COMPAT_CAFFE_LAYER_BASE_HPP
 #define FERRY_COMPAT_CAFFE_LAYER_BASE_HPP
@@ -21,14 +22,14 @@ template <typename Dtype> class ProgramLayer;
 }
 
 /**
- * A layer: from LayerSetUp, which reads the message and makes the blobs of parameters, by Reshape, which gives the tops
- * their shapes, to Forward_cpu and Backward_cpu. In the mode GPU the functions _gpu are called, which a class may
- * leave out: blobs bring what the host needs.
+ * A layer. LayerSetUp reads the message and creates the parameters, Reshape sets the shapes of the
+ * tops, Forward_cpu and Backward_cpu compute. In mode GPU the _gpu functions are called, which a
+ * class may omit: their defaults call the _cpu functions, and blobs copy data to the host.
  */
 template <typename Dtype> class Layer
 {
   public:
-    /** Takes the phase, and the blobs of parameters that the message holds. */
+    /** Takes the phase and the parameters from the message. */
     explicit Layer(const LayerParameter &param) : layer_param_(param), phase_(param.phase())
     {
         for (int i = 0; i < param.blobs_size(); i++) {
@@ -42,7 +43,7 @@ template <typename Dtype> class Layer
     Layer(const Layer &) = delete;
     Layer &operator=(const Layer &) = delete;
 
-    /** Makes the layer ready for these blobs: once, before anything else. */
+    /** Prepares the layer for these blobs: called once, before anything else. */
     void SetUp(const vector<Blob<Dtype> *> &bottom, const vector<Blob<Dtype> *> &top)
     {
         CheckBlobCounts(bottom, top);
@@ -55,7 +56,10 @@ template <typename Dtype> class Layer
     }
     virtual void Reshape(const vector<Blob<Dtype> *> &bottom, const vector<Blob<Dtype> *> &top) = 0;
 
-    /** Reshapes, fills the tops, and returns the loss: the tops that have a weight, each times its diff. */
+    /**
+     * Reshapes, computes the tops, and returns the loss: the sum over weighted tops of top times
+     * diff.
+     */
     Dtype Forward(const vector<Blob<Dtype> *> &bottom, const vector<Blob<Dtype> *> &top)
     {
         Dtype sum = 0;
@@ -72,7 +76,10 @@ template <typename Dtype> class Layer
         }
         return sum;
     }
-    /** From the tops' diffs those of the bottoms for which propagate_down says so; those of parameters are added to. */
+    /**
+     * Computes from the tops' diffs those of the bottoms with propagate_down; adds to the
+     * parameters' diffs.
+     */
     void Backward(const vector<Blob<Dtype> *> &top, const vector<bool> &propagate_down,
                   const vector<Blob<Dtype> *> &bottom)
     {
@@ -88,7 +95,7 @@ template <typename Dtype> class Layer
     {
         return layer_param_;
     }
-    /** The message with the parameters as they are now. */
+    /** The message with the current parameters. */
     virtual void ToProto(LayerParameter *param, bool write_diff = false)
     {
         param->CopyFrom(layer_param_);
@@ -96,7 +103,7 @@ template <typename Dtype> class Layer
         for (size_t i = 0; i < blobs_.size(); i++)
             blobs_[i]->ToProto(param->add_blobs(), write_diff);
     }
-    /** The weight of a top in the loss; 0: it is not part of it. */
+    /** The weight of a top in the loss; 0: it does not contribute. */
     Dtype loss(int top_index) const
     {
         const size_t index = static_cast<size_t>(top_index);
@@ -116,7 +123,7 @@ template <typename Dtype> class Layer
     {
         return "";
     }
-    /* How many bottoms and tops it takes; −1: this says nothing about it. */
+    /* The required number of bottoms and tops; −1: no requirement. */
     virtual int ExactNumBottomBlobs() const
     {
         return -1;
@@ -145,7 +152,7 @@ template <typename Dtype> class Layer
     {
         return false;
     }
-    /** Whether a net makes tops that the text does not name. */
+    /** Whether a net adds tops that the text does not name. */
     virtual bool AutoTopBlobs() const
     {
         return false;
@@ -185,7 +192,7 @@ template <typename Dtype> class Layer
     {
         Backward_cpu(top, propagate_down, bottom);
     }
-    /** FATAL where there are more or fewer blobs than the functions above allow. */
+    /** FATAL if the numbers of blobs do not meet the requirements above. */
     virtual void CheckBlobCounts(const vector<Blob<Dtype> *> &bottom,
                                  const vector<Blob<Dtype> *> &top)
     {
@@ -197,7 +204,7 @@ template <typename Dtype> class Layer
             detail::fail(FERRY_EINVAL,
                          string(type()) + " Layer produces one top blob for each bottom blob");
     }
-    /** Of a message with loss_weight: remembers them, and fills the tops' diffs with them. */
+    /** Stores the loss_weight of the message and fills the tops' diffs with it. */
     void SetLossWeights(const vector<Blob<Dtype> *> &top)
     {
         const int weights = layer_param_.loss_weight_size();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/layer_factory.hpp
- * The registry of layer types: ferry's, and those that the program writes in C++, which nets and solvers then take
- * from a prototxt like any other. See ferry/caffe.hpp; program_layer.hpp has how ferry runs them.
+ * The registry of layer types: ferry's, and those that the program defines in C++, which nets and
+ * solvers create from a prototxt like any other. See ferry/caffe.hpp; program_layer.hpp describes
+ * how ferry runs them.
  */
 #ifndef FERRY_COMPAT_CAFFE_LAYER_FACTORY_HPP
 #define FERRY_COMPAT_CAFFE_LAYER_FACTORY_HPP
@@ -13,7 +14,7 @@
 namespace caffe
 {
 
-/** Types by name. A type of the program's takes the place of one of ferry's that has its name. */
+/** Types by name. A type of the program replaces ferry's type of the same name. */
 template <typename Dtype> class LayerRegistry
 {
   public:
@@ -31,7 +32,7 @@ template <typename Dtype> class LayerRegistry
         Registry()[type] = creator;
         detail::ProgramLayer<Dtype>::add(type, creator);
     }
-    /** FATAL for a type that is not known. */
+    /** FATAL for an unknown type. */
     static shared_ptr<Layer<Dtype>> CreateLayer(const LayerParameter &param)
     {
         const typename CreatorRegistry::const_iterator found = Registry().find(param.type());
@@ -66,7 +67,7 @@ template <typename Dtype> class LayerRegistry
     }
 };
 
-/** Adds a type when the program starts. */
+/** Registers a type when the program starts. */
 template <typename Dtype> class LayerRegisterer
 {
   public:
@@ -76,12 +77,15 @@ template <typename Dtype> class LayerRegisterer
     }
 };
 
-/** Adds type `type`, which the function template `creator` makes. Once, in a source file, in namespace caffe. */
+/**
+ * Registers type `type`, which the function template `creator` creates. Use it once, in a source
+ * file, in namespace caffe.
+ */
 #define REGISTER_LAYER_CREATOR(type, creator)                                \
     static LayerRegisterer<float> g_creator_f_##type(#type, creator<float>); \
     static LayerRegisterer<double> g_creator_d_##type(#type, creator<double>)
 
-/** Adds type `type`, which is the class template typeLayer. */
+/** Registers type `type`, which is the class template typeLayer. */
 #define REGISTER_LAYER_CLASS(type)                                              \
     template <typename Dtype>                                                   \
     shared_ptr<Layer<Dtype>> Creator_##type##Layer(const LayerParameter &param) \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/logging.hpp
- * CHECK, LOG and their kin, which Caffe's programs have from glog through Caffe's headers. With FERRY_CAFFE_GLOG
- * defined they are glog's own, and so they are where <glog/logging.h> was included before. Otherwise INFO, WARNING and
- * ERROR are lines of ferry's log; FATAL, and a CHECK that does not hold, throw std::logic_error with file and line,
- * where glog ends the process.
+ * CHECK, LOG and similar macros, which Caffe's programs get from glog through Caffe's headers. With
+ * FERRY_CAFFE_GLOG defined, or if <glog/logging.h> was included before, they are glog's own.
+ * Otherwise INFO, WARNING and ERROR write to ferry's log; FATAL, and a CHECK that fails, throw
+ * std::logic_error with file and line, where glog would end the process.
  */
 #ifndef FERRY_COMPAT_CAFFE_LOGGING_HPP
 #define FERRY_COMPAT_CAFFE_LOGGING_HPP
@@ -29,7 +29,7 @@ namespace caffe
 namespace detail
 {
 
-/** A line that ends with its statement. */
+/** A line that is complete at the end of its statement. */
 class Line
 {
   public:
@@ -54,14 +54,14 @@ class Line
     std::ostringstream text_;
 };
 
-/** Makes the two ways of a conditional one type. */
+/** Gives both branches of a conditional expression the same type. */
 struct Voided {
     void operator&(std::ostream &) const
     {
     }
 };
 
-/** CHECK_NOTNULL: the pointer itself. */
+/** CHECK_NOTNULL: returns the pointer. */
 template <typename T> T not_null(T pointer, const char *what, const char *file, int line)
 {
     if (!pointer)
@@ -84,7 +84,7 @@ inline void InitGoogleLogging(const char *)
 #define FERRY_CAFFE_ERROR      FERRY_LOG_ERROR
 #define FERRY_CAFFE_FATAL      (-1)
 #define FERRY_CAFFE_LINE(code) ::caffe::detail::Line(code, __FILE__, __LINE__).stream()
-/* How often this line was passed before. */
+/* The number of earlier executions of this line. */
 #define FERRY_CAFFE_PASSED            \
     ([]() -> int {                    \
         static std::atomic<int> n(0); \
@@ -116,7 +116,10 @@ inline void InitGoogleLogging(const char *)
 #define CHECK_NOTNULL(pointer)         ::caffe::detail::not_null(pointer, #pointer, __FILE__, __LINE__)
 #define PCHECK(condition)              CHECK(condition) << std::strerror(errno) << " "
 
-/* Those of debug builds: without NDEBUG what they are called like, with it compiled and never run. */
+/*
+ * The macros of debug builds: without NDEBUG as their plain forms; with it compiled but never
+ * executed.
+ */
 #ifdef NDEBUG
 #define FERRY_CAFFE_DEBUG false
 #else

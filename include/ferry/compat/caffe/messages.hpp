@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/messages.hpp
- * caffe.proto's messages: ferry's own classes (proto/caffe.pb.h), or those that protoc made for the program. Not for
- * programs, which include <caffe/proto/caffe.pb.h> as ever. The program's are taken
- *   - where FERRY_CAFFE_PROTO names their header: -DFERRY_CAFFE_PROTO='"my/caffe.pb.h"';
- *   - where that header was included before these;
- *   - where <caffe/proto/caffe.pb.h> is found in a folder that the include path has before ferry's.
- * All files of one program take the same ones.
+ * caffe.proto's messages: ferry's own classes (proto/caffe.pb.h), or those that protoc has
+ * generated for the program. Not for programs, which include <caffe/proto/caffe.pb.h> as with
+ * Caffe. The program's classes are used
+ *   - if FERRY_CAFFE_PROTO is the name of their header: -DFERRY_CAFFE_PROTO='"my/caffe.pb.h"';
+ *   - if that header was included before this one;
+ *   - if <caffe/proto/caffe.pb.h> is found in a folder before ferry's on the include path.
+ * All files of one program must use the same classes.
  */
 #ifndef FERRY_COMPAT_CAFFE_MESSAGES_HPP
 #define FERRY_COMPAT_CAFFE_MESSAGES_HPP
@@ -43,7 +44,7 @@ namespace caffe
 namespace detail
 {
 
-/** The text of a message of a tree of ferry's. */
+/** The text of a message in one of ferry's trees. */
 inline std::string text_of(const ferry_proto *message)
 {
     size_t size = 0;
@@ -68,7 +69,7 @@ inline std::string text_of(const AnyMessage &message)
     return text;
 }
 
-/** A message of ferry's; fields that the program's caffe.proto lacks are left out. */
+/** Copies a message of ferry; fields that the program's caffe.proto lacks are omitted. */
 inline void read_message(const ferry_proto *from, AnyMessage *to)
 {
     ::google::protobuf::TextFormat::Parser parser;

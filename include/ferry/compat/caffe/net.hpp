@@ -10,17 +10,18 @@ namespace caffe
 {
 
 /**
- * A net with its weights, on the device that the mode means: it moves there with the next pass when that has become
- * another. It computes in float. A Net<double> is such a net, whose blobs are copies in double that each pass, Update
- * and Reshape keep equal to it: what a program wrote goes to the net before, and what the net holds comes back behind.
+ * A net with its weights, on the mode's device: the next pass moves it if that device has changed.
+ * It computes in float. A Net<double> is such a net with blobs that are copies in double; each
+ * pass, Update and Reshape synchronize them: the program's changes are copied to the net before,
+ * and results are copied back after.
  *
- * Blobs that it gives out may be kept: the net's memory lives until the last of them is gone. Pointers and
- * references to vectors are the net's.
+ * Blobs that it returns may be kept: the net's memory lives until the last of them is destroyed.
+ * Pointers and references to vectors belong to the net.
  */
 template <typename Dtype> class Net
 {
   public:
-    /** The net of a message, in the message's own state; parameters that it holds are the first ones. */
+    /** The net of a message, in the message's own state; its blobs are the initial parameters. */
     explicit Net(const NetParameter &param)
     {
         Init(param);
@@ -39,7 +40,7 @@ template <typename Dtype> class Net
         options.stage_count = names.size();
         open(param_file, phase, &options);
     }
-    /** Not Caffe's: a net of ferry's, which `net` keeps alive, such as a solver's. */
+    /** Not in Caffe: wraps a ferry_net, such as a solver's, which `net` keeps alive. */
     Net(const shared_ptr<void> &net, Phase phase)
     {
         adopt(net, phase);
@@ -67,7 +68,7 @@ template <typename Dtype> class Net
 
     /* ---- passes ---- */
 
-    /** Enqueues a pass; reading an output waits for it, and so does asking for the loss. */
+    /** Submits a pass; reading an output waits for it, and so does requesting the loss. */
     const vector<Blob<Dtype> *> &Forward(Dtype *loss = nullptr)
     {
         double sum = 0;
@@ -93,7 +94,7 @@ template <typename Dtype> class Net
             parts_->inputs.at(i)->CopyFrom(*bottom[i]);
         return Forward(loss);
     }
-    /** Layers `start` to `end`, both among them; their loss. */
+    /** Runs layers `start` to `end`, inclusive; returns their loss. */
     Dtype ForwardFromTo(int start, int end)
     {
         double sum = 0;
@@ -119,7 +120,7 @@ template <typename Dtype> class Net
     {
         BackwardFromTo(last(), 0);
     }
-    /** Layers from `start` down to `end`, both among them. */
+    /** Runs layers from `start` down to `end`, inclusive. */
     void BackwardFromTo(int start, int end)
     {
         come_here();
@@ -155,20 +156,20 @@ template <typename Dtype> class Net
             if (param->source() != param->blob())
                 detail::checked(ferry_blob_fill_diff(param->blob(), 0));
     }
-    /** Every parameter, less its diff. */
+    /** Subtracts from each parameter its diff. */
     void Update()
     {
         for (Blob<Dtype> *param : parts_->learned)
             param->Update();
     }
-    /** The shapes that follow from those of the inputs. */
+    /** Updates the shapes that depend on those of the inputs. */
     void Reshape()
     {
         parts_->send();
         detail::checked(ferry_net_reshape(net()));
         parts_->fetch();
     }
-    /** Has further passes log the means of what each layer made. */
+    /** Makes further passes log the mean of each layer's blobs. */
     void set_debug_info(bool value)
     {
         detail::checked(ferry_net_set_debug(net(), value));
@@ -212,11 +213,11 @@ template <typename Dtype> class Net
         detail::checked(ferry_net_share(net(), other->net()));
         parts_->fetch();
     }
-    /** Parameters of one name share their memory from the start: there is nothing to do. */
+    /** Parameters of the same name share their memory from the start: there is nothing to do. */
     void ShareWeights()
     {
     }
-    /** All layers, with their parameters, and diffs where `write_diff`. */
+    /** Writes all layers with their parameters, and diffs if `write_diff`. */
     void ToProto(NetParameter *param, bool write_diff = false) const
     {
         param->Clear();
@@ -226,18 +227,18 @@ template <typename Dtype> class Net
     }
     void ToHDF5(const string &filename, bool write_diff = false) const
     {
-        CHECK(!write_diff) << "diffs go into a solver's snapshots alone (snapshot_diff)";
+        CHECK(!write_diff) << "diffs are saved in a solver's snapshots only (snapshot_diff)";
         parts_->send();
         detail::checked(ferry_net_save(net(), filename.c_str(), FERRY_IO_HDF5));
     }
-    /** Not Caffe's name for it: a .caffemodel with the definition and all weights. */
+    /** Not in Caffe: writes a .caffemodel with the definition and all weights. */
     void Save(const string &filename) const
     {
         parts_->send();
         detail::checked(ferry_net_save(net(), filename.c_str(), FERRY_IO_CAFFEMODEL));
     }
 
-    /* ---- what there is ---- */
+    /* ---- contents ---- */
 
     const string &name() const
     {
@@ -296,12 +297,12 @@ template <typename Dtype> class Net
     {
         return parts_->params;
     }
-    /** The parameters, shared ones once. */
+    /** The parameters, each shared one once. */
     const vector<Blob<Dtype> *> &learnable_params() const
     {
         return parts_->learned;
     }
-    /* lr_mult and decay_mult of the learnable ones, and whether the text gives them. */
+    /* lr_mult and decay_mult of the learnable parameters, and whether the text sets them. */
     const vector<float> &params_lr() const
     {
         return parts_->rates;
@@ -322,7 +323,7 @@ template <typename Dtype> class Net
     {
         return parts_->names;
     }
-    /** The parameter that each one shares; −1: it is its own. */
+    /** The parameter that each parameter shares; −1: its own. */
     const vector<int> &param_owners() const
     {
         return parts_->owners;
@@ -359,7 +360,7 @@ template <typename Dtype> class Net
     {
         return index_of(parts_->blob_names, blob_name) >= 0;
     }
-    /** NULL where there is none, or where it was planned away (Caffe::set_keep_blobs). */
+    /** NULL if there is none, or if it was planned away (Caffe::set_keep_blobs). */
     const shared_ptr<Blob<Dtype>> blob_by_name(const string &blob_name) const
     {
         const int index = index_of(parts_->blob_names, blob_name);
@@ -376,19 +377,19 @@ template <typename Dtype> class Net
 
         return index < 0 ? shared_ptr<Layer<Dtype>>() : parts_->layers[static_cast<size_t>(index)];
     }
-    /** Not Caffe's: what is underneath, borrowed. */
+    /** Not in Caffe: the wrapped ferry_net, borrowed. */
     ferry_net *net() const
     {
         return parts_->net();
     }
 
-    /** Not Caffe's: the lists that the functions above show. */
+    /** Not in Caffe: the lists that the functions above return. */
     const detail::NetParts<Dtype> &parts() const
     {
         return *parts_;
     }
 
-    /* ---- which layers a state has ---- */
+    /* ---- the layers of a state ---- */
 
     static void FilterNet(const NetParameter &param, NetParameter *param_filtered)
     {
@@ -399,7 +400,7 @@ template <typename Dtype> class Net
         return detail::state_meets_rule(state, rule);
     }
 
-    /* ---- callbacks around each layer; with one, layers run one at a time ---- */
+    /* ---- callbacks around each layer; with a callback, layers run one at a time ---- */
 
     class Callback
     {
@@ -557,7 +558,7 @@ template <typename Dtype> class Net
     shared_ptr<detail::NetParts<Dtype>> parts_;
     Phase phase_;
     string name_;
-    unsigned int seeded_ = 0; /* Caffe::seed_count() when random numbers began */
+    unsigned int seeded_ = 0; /* Caffe::seed_count() at the latest seeding */
     vector<Callback *> before_forward_, after_forward_, before_backward_, after_backward_;
 };
 

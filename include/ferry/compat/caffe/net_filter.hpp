@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/net_filter.hpp
- * Which layers of a message a NetState has, by their include and exclude rules. Not for programs, which call
- * Net::FilterNet and Net::StateMeetsRule.
+ * Selects the layers of a message that a NetState includes, by their include and exclude rules. Not
+ * for programs, which call Net::FilterNet and Net::StateMeetsRule.
  */
 #ifndef FERRY_COMPAT_CAFFE_NET_FILTER_HPP
 #define FERRY_COMPAT_CAFFE_NET_FILTER_HPP
@@ -23,7 +23,10 @@ inline bool has_stage(const NetState &state, const string &stage)
     return false;
 }
 
-/** Whether a state has the phase, a level within the bounds, all of the stages and none of the other ones. */
+/**
+ * Whether a state has the rule's phase, a level within its bounds, all of its stages, and none of
+ * its not_stages.
+ */
 inline bool state_meets_rule(const NetState &state, const NetStateRule &rule)
 {
     if (rule.has_phase() && rule.phase() != state.phase())
@@ -40,7 +43,10 @@ inline bool state_meets_rule(const NetState &state, const NetStateRule &rule)
     return true;
 }
 
-/** A layer is there where one of its include rules is met, or it has none and no exclude rule is met. */
+/**
+ * A layer is included if one of its include rules applies, or if it has no include rule and no
+ * exclude rule applies.
+ */
 inline bool is_included(const NetState &state, const LayerParameter &layer)
 {
     CHECK(layer.include_size() == 0 || layer.exclude_size() == 0)
@@ -54,7 +60,7 @@ inline bool is_included(const NetState &state, const LayerParameter &layer)
     return layer.include_size() == 0;
 }
 
-/** The message without the layers that its state does not have. */
+/** Copies the message without the layers that the state excludes. */
 inline void filter_net(const NetParameter &param, NetParameter *filtered)
 {
     filtered->CopyFrom(param);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/parallel.hpp
- * Training on several devices at once is ferry's own (ferry_team of ferry/team.h, ferry/mpi.h); Caffe's class NCCL is
- * not here. See ferry/caffe.hpp.
+ * ferry trains on several devices with functions of its own (ferry_team of ferry/team.h,
+ * ferry/mpi.h); Caffe's class NCCL is not available. See ferry/caffe.hpp.
  */
 #ifndef FERRY_COMPAT_CAFFE_PARALLEL_HPP
 #define FERRY_COMPAT_CAFFE_PARALLEL_HPP

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/program_layer.hpp
- * Layers that a program writes in C++, as layer types of ferry's (ferry/layer.h): each layer of a net is an object of
- * the program's class, which sees the net's blobs. Not for programs, which use layer_factory.hpp.
+ * Layers that a program defines in C++, as layer types of ferry (ferry/layer.h): each layer of a
+ * net is an object of the program's class, which uses the net's blobs. Not for programs, which use
+ * layer_factory.hpp.
  *
- * Nets compute in float, so that the class for float is what runs, in nets of doubles too. An exception of the
- * program's is the net's error, with its text.
+ * Nets compute in float, so that the class for float is used, in nets of doubles too. An exception
+ * of the program becomes the net's error, with its text.
  */
 #ifndef FERRY_COMPAT_CAFFE_PROGRAM_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_PROGRAM_LAYER_HPP
@@ -23,18 +24,21 @@ template <typename Dtype> class ProgramLayer
   public:
     typedef shared_ptr<Layer<Dtype>> (*Creator)(const LayerParameter &);
 
-    /** Remembers a type; ferry gets it from offer. */
+    /** Stores a type; offer registers it with ferry. */
     static void add(const string &type, Creator creator)
     {
         types()[type].reset(new Type(type, creator));
     }
-    /** Registers with ferry those that were added since the last time. Before a net or solver is opened. */
+    /**
+     * Registers the types added since the last call with ferry. Call it before opening a net or a
+     * solver.
+     */
     static void offer()
     {
         for (auto &one : types())
             one.second->offer();
     }
-    /** The object of the program's that computes a layer of a net; NULL where ferry does. */
+    /** The program's object for a layer of a net; NULL for ferry's own types. */
     static shared_ptr<Layer<Dtype>> object_of(const ferry_layer *layer)
     {
         const auto found = types().find(ferry_layer_get_type(layer)->name);
@@ -47,7 +51,7 @@ template <typename Dtype> class ProgramLayer
   private:
     typedef vector<Blob<Dtype> *> Blobs;
 
-    /** A type of the program's: its creator, and what ferry knows of it. */
+    /** A type of the program: its creator, and its description for ferry. */
     struct Type {
         Type(const string &type, Creator create)
             : name(type), creator(create), offered(false), table(ferry_layer_type())
@@ -61,7 +65,7 @@ template <typename Dtype> class ProgramLayer
             checked(ferry_layer_register(&table));
             offered = true;
         }
-        /** The limits are those of an object that is made of a message without anything. */
+        /** The limits come from an object created with an empty message. */
         void describe()
         {
             LayerParameter param;
@@ -109,7 +113,7 @@ template <typename Dtype> class ProgramLayer
         return *static_cast<ProgramLayer **>(ferry_layer_state(layer));
     }
 
-    /* ---- the functions of ferry's table; nothing is thrown through them ---- */
+    /* ---- the functions of ferry's table, which must not throw ---- */
 
     template <typename Body> static int guarded(ferry_layer *layer, Body body)
     {
@@ -121,7 +125,9 @@ template <typename Dtype> class ProgramLayer
         } catch (const std::exception &e) {
             return ferry_layer_error(layer, FERRY_EINVAL, "%s", e.what());
         } catch (...) {
-            return ferry_layer_error(layer, FERRY_EINVAL, "an exception that is no std::exception");
+            return ferry_layer_error(layer, FERRY_EINVAL,
+                                     "an exception that is not a "
+                                     "std::exception");
         }
     }
     static int setup(ferry_layer *layer)
@@ -172,7 +178,7 @@ template <typename Dtype> class ProgramLayer
         for (int i = 0; i < ferry_layer_top_count(layer); i++)
             top_.push_back(seen(ferry_layer_top_at(layer, i)));
     }
-    /** A blob of the net's as the object sees it, which the net keeps alive. */
+    /** The Blob through which the object accesses a blob of the net; the net keeps it alive. */
     Blob<Dtype> *seen(ferry_blob *blob)
     {
         for (const auto &one : seen_)
@@ -187,7 +193,7 @@ template <typename Dtype> class ProgramLayer
 
         return shared_ptr<Blob<Dtype>>(new Blob<Dtype>(blob, nobody));
     }
-    /** The object makes its blobs of parameters; from then on they are the net's. */
+    /** Lets the object create its parameters, which then belong to the net. */
     void set_up()
     {
         object_->CheckBlobCounts(bottom_, top_);

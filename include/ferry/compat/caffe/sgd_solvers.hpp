@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/sgd_solvers.hpp Caffe's six solvers: ferry's updates. See ferry/caffe.hpp, ferry/solver.h. */
+/**
+ * @file compat/caffe/sgd_solvers.hpp
+ * Caffe's six solvers: ferry's updates. See ferry/caffe.hpp, ferry/solver.h.
+ */
 #ifndef FERRY_COMPAT_CAFFE_SGD_SOLVERS_HPP
 #define FERRY_COMPAT_CAFFE_SGD_SOLVERS_HPP
 
@@ -8,7 +11,10 @@
 namespace caffe
 {
 
-/** Stochastic gradient descent with momentum, and the base of the others. A class may override ApplyUpdate. */
+/**
+ * Stochastic gradient descent with momentum, and the base class of the others. A class may override
+ * ApplyUpdate.
+ */
 template <typename Dtype> class SGDSolver : public Solver<Dtype>
 {
   public:
@@ -31,7 +37,10 @@ template <typename Dtype> class SGDSolver : public Solver<Dtype>
         detail::checked(ferry_solver_apply_update(this->solver()));
         fetch();
     }
-    /** One blob a parameter, then for AdaDelta and Adam as many again; they are others behind Restore. */
+    /**
+     * One blob for each parameter, followed for AdaDelta and Adam by as many again; Restore
+     * replaces them.
+     */
     const vector<shared_ptr<Blob<Dtype>>> &history()
     {
         return history_;
@@ -64,7 +73,7 @@ template <typename Dtype> class SGDSolver : public Solver<Dtype>
     vector<shared_ptr<Blob<Dtype>>> history_;
 };
 
-/* The others: a name is the type, and the class is nameSolver. */
+/* Defines the class nameSolver for the type `name`. */
 #define FERRY_CAFFE_SOLVER(name)                                                              \
     template <typename Dtype> class name##Solver : public SGDSolver<Dtype>                    \
     {                                                                                         \
@@ -82,11 +91,11 @@ template <typename Dtype> class SGDSolver : public Solver<Dtype>
     }
 /** Nesterov's accelerated gradient. */
 FERRY_CAFFE_SOLVER(Nesterov);
-/** Rates by the sum of squared gradients. */
+/** Rates from the sum of squared gradients. */
 FERRY_CAFFE_SOLVER(AdaGrad);
-/** Rates by a running mean of squared gradients. */
+/** Rates from a running mean of squared gradients. */
 FERRY_CAFFE_SOLVER(RMSProp);
-/** Rates by running means of squared gradients and updates. */
+/** Rates from running means of squared gradients and updates. */
 FERRY_CAFFE_SOLVER(AdaDelta);
 /** Running means of gradients and of their squares. */
 FERRY_CAFFE_SOLVER(Adam);

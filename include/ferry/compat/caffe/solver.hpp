@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/solver.hpp Solvers: the base class, Caffe's six, and the registry. See ferry/caffe.hpp. */
+/**
+ * @file compat/caffe/solver.hpp
+ * Solvers: the base class, Caffe's six, and the registry. See ferry/caffe.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_SOLVER_HPP
 #define FERRY_COMPAT_CAFFE_SOLVER_HPP
 

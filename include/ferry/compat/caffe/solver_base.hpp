@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/solver_base.hpp
- * Caffe's base class of solvers: a ferry_solver. Programs include <caffe/solver.hpp>. See ferry/caffe.hpp, ferry/solver.h.
+ * * Caffe's base class of solvers: a ferry_solver. Programs include <caffe/solver.hpp>. See
+ * ferry/caffe.hpp, ferry/solver.h.
  */
 #ifndef FERRY_COMPAT_CAFFE_SOLVER_BASE_HPP
 #define FERRY_COMPAT_CAFFE_SOLVER_BASE_HPP
@@ -16,21 +17,23 @@
 namespace caffe
 {
 
-/** What a solver is to do behind an iteration. */
+/** The requests to a solver after an iteration. */
 namespace SolverAction
 {
 enum Enum { NONE = 0, STOP = 1, SNAPSHOT = 2 };
 }
 
-/** Asked behind each iteration. */
+/** Called after each iteration. */
 typedef std::function<SolverAction::Enum()> ActionCallback;
 
 /**
- * Trains a net as its message says, on the device that the mode means. ferry runs the iterations: tests, passes,
- * snapshots and display; ApplyUpdate is the class's, which may leave it to ferry (SGDSolver) or update the parameters
- * itself. The arithmetic is in float; a Solver<double> has nets of doubles (Net).
+ * Trains a net according to its message, on the mode's device. ferry runs the iterations: tests,
+ * passes, snapshots and display. The class implements ApplyUpdate, which may call ferry's update
+ * (SGDSolver) or update the parameters itself. Arithmetic is in float; a Solver<double> has nets of
+ * doubles (Net).
  *
- * random_seed, where it is given, begins the thread's random numbers; else they decide about fillers and dropout.
+ * If random_seed is set it seeds the thread's random numbers; otherwise these determine fillers and
+ * dropout.
  */
 template <typename Dtype> class Solver
 {
@@ -55,7 +58,7 @@ template <typename Dtype> class Solver
     {
         return action_ ? action_() : SolverAction::NONE;
     }
-    /** All iterations up to max_iter, from a snapshot where one is named. */
+    /** Runs all iterations up to max_iter, from a snapshot if one is given. */
     virtual void Solve(const char *resume_file = nullptr)
     {
         if (resume_file)
@@ -70,7 +73,7 @@ template <typename Dtype> class Solver
     {
         run([this, iters] { return ferry_solver_step(solver(), iters); });
     }
-    /** Goes on from a .solverstate or .solverstate.h5. */
+    /** Continues from a .solverstate or .solverstate.h5. */
     void Restore(const char *resume_file)
     {
         run([this, resume_file] { return ferry_solver_restore(solver(), resume_file); });
@@ -96,7 +99,7 @@ template <typename Dtype> class Solver
         return ferry_solver_iter(solver());
     }
 
-    /** Called in each iteration: before the first pass, and when the gradients are there. */
+    /** Called in each iteration: before the first pass, and when the gradients are complete. */
     class Callback
     {
       protected:
@@ -120,19 +123,22 @@ template <typename Dtype> class Solver
     {
         return "";
     }
-    /** Updates the parameters from their diffs, in the iteration at hand. */
+    /** Updates the parameters from their diffs in the current iteration. */
     virtual void ApplyUpdate() = 0;
-    /** Not Caffe's: what is underneath, borrowed. */
+    /** Not in Caffe: the wrapped ferry_solver, borrowed. */
     ferry_solver *solver() const
     {
         return static_cast<ferry_solver *>(solver_.get());
     }
 
   protected:
-    /** With one of ferry's types of updates, whatever the message says. */
+    /** With one of ferry's update types, which replaces the message's. */
     Solver(const SolverParameter &param, const string &type) : param_(param)
     {
-        /* An empty stem: a snapshot_prefix that is a folder is followed by _iter_N alone, as in Caffe. */
+        /*
+         * An empty stem: as in Caffe, a snapshot_prefix that is a folder is followed only by
+         * _iter_N.
+         */
         open(".prototxt", type);
     }
     Solver(const string &param_file, const string &type)
@@ -140,12 +146,12 @@ template <typename Dtype> class Solver
         ReadSolverParamsFromTextFileOrDie(param_file, &param_);
         open(param_file, type);
     }
-    /** A blob of the solver's, which keeps the solver. */
+    /** Wraps a blob of the solver, and keeps the solver alive. */
     shared_ptr<Blob<Dtype>> wrapped(ferry_blob *blob) const
     {
         return shared_ptr<Blob<Dtype>>(new Blob<Dtype>(blob, solver_));
     }
-    /** Behind anything that changes nets and histories. */
+    /** Called after each change of nets and histories. */
     virtual void fetch()
     {
         net_->parts().fetch();
@@ -172,7 +178,7 @@ template <typename Dtype> class Solver
         text_of_it.clear_solver_type();
         text_of_it.set_type(type);
         text_of_it.set_random_seed(static_cast<int>(Caffe::next_seed() >> 1));
-        if (param_.lr_policy().empty()) /* which the first update refuses (SGDSolver) */
+        if (param_.lr_policy().empty()) /* the first update refuses this (SGDSolver) */
             text_of_it.set_lr_policy("fixed");
         const string text = detail::text_of(text_of_it);
         detail::ProgramLayer<float>::offer();
@@ -181,8 +187,7 @@ template <typename Dtype> class Solver
         options.text_size = text.size();
         options.keep = all;
         options.keep_count = 1;
-        options.allow_write =
-            Caffe::allow_write().empty() ? nullptr : Caffe::allow_write().c_str();
+        options.allow_write = Caffe::allow_write().empty() ? nullptr : Caffe::allow_write().c_str();
         detail::checked(ferry_solver_open(Caffe::device(), path.c_str(), &options, &solver));
         solver_.reset(
             solver, [](void *opened) { ferry_solver_close(static_cast<ferry_solver *>(opened)); });
@@ -198,7 +203,7 @@ template <typename Dtype> class Solver
         return shared_ptr<Net<Dtype>>(new Net<Dtype>(shared_ptr<void>(solver_, net), phase));
     }
 
-    /** Runs a function of ferry's; an exception of the program's within it goes on. */
+    /** Runs a function of ferry and rethrows an exception of the program from inside it. */
     template <typename Body> void run(Body body)
     {
         net_->parts().send();
@@ -210,7 +215,7 @@ template <typename Dtype> class Solver
         detail::checked(err);
     }
 
-    /* ---- ferry's callbacks; nothing is thrown through them ---- */
+    /* ---- ferry's callbacks, which must not throw ---- */
 
     template <typename Body> static int guarded(void *arg, Body body)
     {
@@ -223,7 +228,7 @@ template <typename Dtype> class Solver
             return 0;
         } catch (...) {
             self->thrown_ = std::current_exception();
-            return ferry_error_set(FERRY_EINVAL, "a function of the program's has thrown");
+            return ferry_error_set(FERRY_EINVAL, "a function of the program has thrown");
         }
     }
     static int gradients(void *arg, ferry_solver *, bool ready)

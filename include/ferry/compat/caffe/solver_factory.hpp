@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/solver_factory.hpp The registry of solver types: ferry's and the program's. See ferry/caffe.hpp. */
+/**
+ * @file compat/caffe/solver_factory.hpp
+ * The registry of solver types: ferry's and the program's. See ferry/caffe.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_SOLVER_FACTORY_HPP
 #define FERRY_COMPAT_CAFFE_SOLVER_FACTORY_HPP
 
@@ -25,7 +28,7 @@ template <typename Dtype> class SolverRegistry
     {
         Registry()[type] = creator;
     }
-    /** A solver of the message's type; the caller deletes it. */
+    /** Creates a solver of the message's type; the caller deletes it. */
     static Solver<Dtype> *CreateSolver(const SolverParameter &param)
     {
         const typename CreatorRegistry::const_iterator found = Registry().find(param.type());
@@ -64,7 +67,7 @@ template <typename Dtype> class SolverRegistry
     }
 };
 
-/** Adds a type when the program starts. */
+/** Registers a type when the program starts. */
 template <typename Dtype> class SolverRegisterer
 {
   public:
@@ -74,12 +77,15 @@ template <typename Dtype> class SolverRegisterer
     }
 };
 
-/** Adds type `type`, which the function template `creator` makes. Once, in a source file, in namespace caffe. */
+/**
+ * Registers type `type`, which the function template `creator` creates. Use it once, in a source
+ * file, in namespace caffe.
+ */
 #define REGISTER_SOLVER_CREATOR(type, creator)                                \
     static SolverRegisterer<float> g_creator_f_##type(#type, creator<float>); \
     static SolverRegisterer<double> g_creator_d_##type(#type, creator<double>)
 
-/** Adds type `type`, which is the class template typeSolver. */
+/** Registers type `type`, which is the class template typeSolver. */
 #define REGISTER_SOLVER_CLASS(type)                                                               \
     template <typename Dtype> Solver<Dtype> *Creator_##type##Solver(const SolverParameter &param) \
     {                                                                                             \

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/syncedmem.hpp Caffe's SyncedMemory: a ferry_memory. See ferry/caffe.hpp, ferry/memory.h. */
+/**
+ * @file compat/caffe/syncedmem.hpp
+ * Caffe's SyncedMemory: a ferry_memory. See ferry/caffe.hpp, ferry/memory.h.
+ */
 #ifndef FERRY_COMPAT_CAFFE_SYNCEDMEM_HPP
 #define FERRY_COMPAT_CAFFE_SYNCEDMEM_HPP
 
@@ -11,7 +14,10 @@ namespace caffe
 namespace detail
 {
 
-/** A reference to device memory as the pointer that it is; an Error (FERRY_EUNSUPPORTED) where it is none. */
+/**
+ * Converts a reference to device memory to a pointer; an Error (FERRY_EUNSUPPORTED) if the device's
+ * handles are not pointers.
+ */
 inline void *pointer(ferry_device *device, ferry_ref ref)
 {
     checked(ref.handle);
@@ -26,8 +32,9 @@ inline const void *pointer(ferry_device *device, ferry_cref ref)
 } // namespace detail
 
 /**
- * Bytes that are the same on the host and on a device, copied when they have to be. Its device is the one that
- * the mode meant when it was made; gpu_data is a pointer there, where the device's handles are pointers.
+ * A coherent memory: host and device copies of the same bytes, synchronized on access. Its device
+ * is the mode's device at construction; gpu_data returns a pointer on that device, if its handles
+ * are pointers.
  */
 class SyncedMemory
 {
@@ -41,7 +48,7 @@ class SyncedMemory
     {
         detail::checked(ferry_memory_create(Caffe::device(), size, &memory_));
     }
-    /** Not Caffe's: one more reference to a memory of ferry's. */
+    /** Not in Caffe: adds a reference to a ferry_memory. */
     explicit SyncedMemory(ferry_memory *memory) : memory_(ferry_memory_retain(memory))
     {
     }
@@ -69,7 +76,10 @@ class SyncedMemory
         return detail::pointer(ferry_memory_home(memory_),
                                ferry_memory_mutable_device_data(memory_));
     }
-    /** The caller's memory of size() bytes, borrowed until it is given another or destroyed. */
+    /**
+     * Uses the caller's memory of size() bytes, borrowed until another is set or this object is
+     * destroyed.
+     */
     void set_cpu_data(void *data)
     {
         adopt(nullptr, data);
@@ -95,7 +105,7 @@ class SyncedMemory
     {
         return ferry_memory_size(memory_);
     }
-    /** Not Caffe's: what is underneath, borrowed. */
+    /** Not in Caffe: the wrapped ferry_memory, borrowed. */
     ferry_memory *memory() const
     {
         return memory_;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/detail/db_base.hpp What all kinds of databases are. Programs include <caffe/util/db.hpp>. */
+/**
+ * @file compat/caffe/detail/db_base.hpp
+ * The base classes of databases. Programs include <caffe/util/db.hpp>.
+ */
 #ifndef FERRY_COMPAT_CAFFE_DETAIL_DB_BASE_HPP
 #define FERRY_COMPAT_CAFFE_DETAIL_DB_BASE_HPP
 
@@ -10,10 +13,10 @@ namespace caffe
 namespace db
 {
 
-/** READ: there is one. WRITE: it is made where there is none. NEW: there must be none. */
+/** READ: it must exist. WRITE: it is created if it does not exist. NEW: it must not exist. */
 enum Mode { READ, WRITE, NEW };
 
-/** Goes through the records by key. */
+/** Iterates over the records in the order of their keys. */
 class Cursor
 {
   public:
@@ -32,7 +35,7 @@ class Cursor
     virtual bool valid() = 0;
 };
 
-/** Records that Commit writes at once. */
+/** Collects records, which Commit writes at once. */
 class Transaction
 {
   public:
@@ -48,7 +51,7 @@ class Transaction
     virtual void Commit() = 0;
 };
 
-/** A database. What it makes is the caller's to delete, before it is closed. */
+/** A database. The caller deletes its cursors and transactions before it is closed. */
 class DB
 {
   public:

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/detail/files.hpp Messages to and from files. Not for programs, which use util/io.hpp. */
+/**
+ * @file compat/caffe/detail/files.hpp
+ * Messages to and from files. Not for programs, which use util/io.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_DETAIL_FILES_HPP
 #define FERRY_COMPAT_CAFFE_DETAIL_FILES_HPP
 
@@ -14,7 +17,7 @@ namespace caffe
 namespace detail
 {
 
-/** All bytes of a file; FERRY_EIO, recorded, and false where it cannot be read. */
+/** Reads a whole file; on failure sets FERRY_EIO and returns false. */
 inline bool read_bytes(const char *path, string *bytes)
 {
     std::ifstream file(path, std::ios::binary);
@@ -37,10 +40,10 @@ inline void write_bytes(const char *path, const string &bytes)
         fail(FERRY_EIO, string(path) + ": it cannot be written");
 }
 
-/** FERRY_EFORMAT, recorded. */
+/** Sets FERRY_EFORMAT and returns false. */
 inline bool refused(const char *path)
 {
-    ferry_error_set(FERRY_EFORMAT, "%s: it holds no such message", path);
+    ferry_error_set(FERRY_EFORMAT, "%s: it does not contain such a message", path);
     return false;
 }
 
@@ -70,7 +73,7 @@ inline string binary_of(const AnyMessage &message)
 
 #else
 
-/** Text or binary, as the bytes say. */
+/** Reads a text or binary message, detected by its bytes. */
 inline bool read_text(const char *path, AnyMessage *to)
 {
     ferry_proto *tree = nullptr;
@@ -119,7 +122,10 @@ inline string binary_of(const AnyMessage &message)
     return string(bytes.data(), size);
 }
 
-/** An array of a file into a message; a shape of four axes in both forms, since mean images are asked for either. */
+/**
+ * Copies an array of a file into a message; a shape of four axes is set in both forms, since
+ * programs use either for mean images.
+ */
 template <typename Dtype>
 void read_array(ferry_io *io, const ferry_io_entry *entry, BlobProto *proto)
 {
@@ -134,7 +140,7 @@ void read_array(ferry_io *io, const ferry_io_entry *entry, BlobProto *proto)
         proto->set_width(blob.width());
     }
 }
-/** A BlobProto, whose values a tree leaves in the file. */
+/** Reads a BlobProto including its values, which a tree would leave in the file. */
 inline bool read_binary(const char *path, BlobProto *proto)
 {
     const ferry_io_entry *entry = nullptr;

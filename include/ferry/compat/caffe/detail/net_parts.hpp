@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/detail/net_parts.hpp
- * The parts of a net of ferry's as Caffe's Net lists them: blobs, layers, parameters. Not for programs.
+ * The blobs, layers and parameters of a ferry_net, in the form of Caffe's Net. Not for programs.
  */
 #ifndef FERRY_COMPAT_CAFFE_DETAIL_NET_PARTS_HPP
 #define FERRY_COMPAT_CAFFE_DETAIL_NET_PARTS_HPP
@@ -14,7 +14,10 @@ namespace caffe
 namespace detail
 {
 
-/** Lists, in the net's order. Blobs hold the net; a part that a program keeps keeps the net's memory. */
+/**
+ * The lists of a net, in its order. Blobs keep the net alive; any part that a program keeps does so
+ * too.
+ */
 template <typename Dtype> class NetParts
 {
   public:
@@ -32,7 +35,10 @@ template <typename Dtype> class NetParts
         return static_cast<ferry_net *>(net_.get());
     }
 
-    /** Before a pass: what the program wrote to copies, and MemoryData's next batch, goes into the net. */
+    /**
+     * Before a pass: copies the program's changes of blobs, and MemoryData's next batch, into the
+     * net.
+     */
     void send() const
     {
         for (const auto &one : data_layers)
@@ -41,7 +47,7 @@ template <typename Dtype> class NetParts
             if (one.second)
                 one.second->send();
     }
-    /** Behind a pass: copies get what the net now holds. */
+    /** After a pass: updates copies from the net. */
     void fetch() const
     {
         for (const auto &one : known_)
@@ -49,7 +55,7 @@ template <typename Dtype> class NetParts
                 one.second->fetch();
     }
 
-    /* ---- blobs; the loss weights are theirs ---- */
+    /* ---- blobs and their loss weights ---- */
     Held blobs;
     vector<string> blob_names;
     vector<Dtype> loss_weights;
@@ -63,19 +69,19 @@ template <typename Dtype> class NetParts
     vector<vector<bool>> bottom_needs;
     vector<Seen> bottoms, tops;
     vector<vector<int>> bottom_ids, top_ids;
-    vector<pair<size_t, shared_ptr<MemoryDataLayer<Dtype>>>> data_layers; /* by their indices */
+    vector<pair<size_t, shared_ptr<MemoryDataLayer<Dtype>>>> data_layers; /* by layer index */
 
-    /* ---- parameters; those that are shared have one owner and are learned once ---- */
+    /* ---- parameters; shared parameters have one owner and are trained once ---- */
     Held params;
     vector<int> owners; /* the parameter that it shares; −1: its own */
     vector<string> display_names;
-    map<string, int> names; /* of those that have one: the owner */
+    map<string, int> names; /* the owner of each name */
     Seen learned;
     vector<float> rates, decays;
     vector<bool> has_rate, has_decay;
 
   private:
-    /** The one Blob for a blob of the net; NULL for NULL. */
+    /** The Blob that wraps a blob of the net, created once; NULL for NULL. */
     shared_ptr<Blob<Dtype>> wrapped(ferry_blob *blob)
     {
         shared_ptr<Blob<Dtype>> &known = known_[blob];
@@ -146,7 +152,7 @@ template <typename Dtype> class NetParts
                     static_cast<Dtype>(ferry_layer_loss_weight(layer, k));
         }
     }
-    /** The object that stands for a layer: the program's own, MemoryData's, or one of ferry's. */
+    /** Creates the object of a layer: the program's own class, MemoryData, or a class of ferry. */
     void make_layer(const ferry_layer *layer, const LayerParameter &param, const Held &mine)
     {
         shared_ptr<Layer<Dtype>> object = ProgramLayer<Dtype>::object_of(layer);
@@ -203,7 +209,7 @@ template <typename Dtype> class NetParts
         rates.push_back(has_rate.back() ? message.param(index).lr_mult() : 1.0F);
         decays.push_back(has_decay.back() ? message.param(index).decay_mult() : 1.0F);
     }
-    /** Copies of shared parameters share their memory too. */
+    /** Makes copies of shared parameters share their memory too. */
     static void share(Blob<Dtype> &param, const Blob<Dtype> &owner)
     {
         if (param.source() == param.blob())
@@ -214,7 +220,7 @@ template <typename Dtype> class NetParts
 
     const shared_ptr<void> net_;
     map<ferry_blob *, shared_ptr<Blob<Dtype>>> known_;
-    map<const void *, int> memories_; /* of parameters: the owner */
+    map<const void *, int> memories_; /* the owner of each parameter's memory */
 };
 
 } // namespace detail

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/detail/runtime.hpp Errors, element types and the process's runtime. See ferry/caffe.hpp. */
+/**
+ * @file compat/caffe/detail/runtime.hpp
+ * Errors, element types and the runtime of the process. See ferry/caffe.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_DETAIL_RUNTIME_HPP
 #define FERRY_COMPAT_CAFFE_DETAIL_RUNTIME_HPP
 
@@ -12,7 +15,7 @@
 namespace caffe
 {
 
-/** What a call of ferry failed with: its code, FERRY_E…, and what() is ferry's line. */
+/** A failed call of ferry: its code, FERRY_E…; what() is ferry's error message. */
 class Error : public std::runtime_error
 {
   public:
@@ -32,7 +35,7 @@ class Error : public std::runtime_error
 namespace detail
 {
 
-/** Throws what a ferry function failed with; else its result. */
+/** Throws the error of a ferry function, or returns its result. */
 template <typename Result> Result checked(Result result)
 {
     if (result < 0)
@@ -40,7 +43,7 @@ template <typename Result> Result checked(Result result)
     return result;
 }
 
-/** The same for one that returns NULL. */
+/** The same for a function that returns NULL on failure. */
 template <typename T> T *checked(T *pointer)
 {
     if (!pointer)
@@ -54,7 +57,7 @@ template <typename T> T *checked(T *pointer)
     throw Error(code, line);
 }
 
-/** Sizes of Caffe's are int. */
+/** Converts to int, the type of sizes in Caffe. */
 inline int narrowed(int64_t n)
 {
     if (checked(n) > INT_MAX)
@@ -76,7 +79,7 @@ template <> struct dtype_of<unsigned int> {
     static const ferry_dtype value = FERRY_U32;
 };
 
-/** The process's runtime: opened by the first call, closed when the program ends. */
+/** The runtime of the process: opened by the first call, closed at exit. */
 inline ferry_runtime *runtime()
 {
     struct Holder {

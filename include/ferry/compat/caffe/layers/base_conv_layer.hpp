@@ -8,7 +8,10 @@
 namespace caffe
 {
 
-/** The class that convolutions and deconvolutions share: ferry computes both, and there is nothing to override. */
+/**
+ * The base class of convolutions and deconvolutions: ferry computes both, and there is nothing to
+ * override.
+ */
 template <typename Dtype> using BaseConvolutionLayer = FerryLayer<Dtype>;
 
 } // namespace caffe

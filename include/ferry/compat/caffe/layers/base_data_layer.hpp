@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/layers/base_data_layer.hpp
- * The bases of data layers that a program writes: with a transformer, and with a thread that reads ahead. ferry's own
- * data layers (Data, ImageData, HDF5Data) read ahead by themselves and do not derive from these. See ferry/caffe.hpp.
+ * The base classes of data layers that a program defines: with a transformer, and with a prefetch
+ * thread. ferry's own data layers (Data, ImageData, HDF5Data) prefetch by themselves and do not
+ * derive from these. See ferry/caffe.hpp.
  */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_BASE_DATA_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_BASE_DATA_LAYER_HPP
@@ -48,7 +49,7 @@ template <typename Dtype> class BaseDataLayer : public Layer<Dtype>
     bool output_labels_;
 };
 
-/** What is read ahead. */
+/** A prefetched batch. */
 template <typename Dtype> class Batch
 {
   public:
@@ -56,8 +57,8 @@ template <typename Dtype> class Batch
 };
 
 /**
- * Reads data_param.prefetch batches ahead. A class overrides DataLayerSetUp and load_batch, which runs on the thread,
- * and calls StopInternalThread in its destructor.
+ * Prefetches data_param.prefetch batches. A derived class overrides DataLayerSetUp and load_batch,
+ * which runs on the prefetch thread, and calls StopInternalThread in its destructor.
  */
 template <typename Dtype>
 class BasePrefetchingDataLayer : public BaseDataLayer<Dtype>, public InternalThread
@@ -109,7 +110,7 @@ class BasePrefetchingDataLayer : public BaseDataLayer<Dtype>, public InternalThr
     {
         prefetch_free_.interrupt(true);
     }
-    /** Fills a batch; on the thread that reads ahead. */
+    /** Fills a batch, on the prefetch thread. */
     virtual void load_batch(Batch<Dtype> *batch) = 0;
 
     vector<shared_ptr<Batch<Dtype>>> prefetch_;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/batch_norm_layer.hpp BatchNormLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/batch_norm_layer.hpp
+ * BatchNormLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_BATCH_NORM_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_BATCH_NORM_LAYER_HPP
 
@@ -8,7 +11,9 @@
 namespace caffe
 {
 
-/** Mean 0 and variance 1 of each channel, by the batch or by what training kept. */
+/**
+ * Normalizes each channel to mean 0 and variance 1, with the batch's statistics or the stored ones.
+ */
 FERRY_CAFFE_LAYER(BatchNorm);
 
 } // namespace caffe

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/concat_layer.hpp ConcatLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/concat_layer.hpp
+ * ConcatLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_CONCAT_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_CONCAT_LAYER_HPP
 
@@ -8,7 +11,7 @@
 namespace caffe
 {
 
-/** Bottoms one behind the other along an axis. */
+/** Concatenates bottoms along an axis. */
 FERRY_CAFFE_LAYER(Concat);
 
 } // namespace caffe

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/cudnn_deconv_layer.hpp CuDNNDeconvolutionLayer. See ferry/caffe.hpp. */
+/**
+ * @file compat/caffe/layers/cudnn_deconv_layer.hpp
+ * CuDNNDeconvolutionLayer. See ferry/caffe.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_CUDNN_DECONV_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_CUDNN_DECONV_LAYER_HPP
 

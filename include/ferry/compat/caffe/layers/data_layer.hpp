@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/layers/data_layer.hpp
- * DataLayer: records of a database. ferry reads LMDB, in nets and here. With USE_LEVELDB defined a DataLayer outside a
- * net also reads LevelDB, by the program's libleveldb. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ * DataLayer: records of a database. ferry reads LMDB, in nets and here. With USE_LEVELDB defined, a
+ * DataLayer outside of a net also reads LevelDB, with the program's libleveldb. See
+ * ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
  */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_DATA_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_DATA_LAYER_HPP
@@ -27,7 +28,7 @@ FERRY_CAFFE_LAYER(Data);
 namespace detail
 {
 
-/** Records of LevelDB, read ahead. Of several solvers each takes every solver_count-th one. */
+/** Records of LevelDB, prefetched. With several solvers each reads every solver_count-th record. */
 template <typename Dtype> class LevelDBDataLayer : public BasePrefetchingDataLayer<Dtype>
 {
   public:
@@ -77,7 +78,7 @@ template <typename Dtype> class LevelDBDataLayer : public BasePrefetchingDataLay
     {
         Datum datum;
 
-        CHECK(parse(cursor_->value(), &datum)) << "a record that is no Datum";
+        CHECK(parse(cursor_->value(), &datum)) << "a record that is not a Datum";
         return datum;
     }
     vector<int> shape_of(const Datum &datum) const
@@ -87,7 +88,7 @@ template <typename Dtype> class LevelDBDataLayer : public BasePrefetchingDataLay
         shape[0] = static_cast<int>(this->layer_param_.data_param().batch_size());
         return shape;
     }
-    /** So many records further, from the last one to the first. */
+    /** Moves that many records ahead, from the last to the first. */
     void go(int records)
     {
         for (int i = 0; i < records; i++) {
@@ -138,7 +139,7 @@ template <typename Dtype> class DataLayer : public FerryLayer<Dtype>
     }
 
   private:
-    shared_ptr<detail::LevelDBDataLayer<Dtype>> leveldb_; /* NULL: ferry reads */
+    shared_ptr<detail::LevelDBDataLayer<Dtype>> leveldb_; /* NULL: ferry reads the database */
 };
 
 #endif

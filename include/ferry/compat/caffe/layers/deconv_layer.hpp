@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/deconv_layer.hpp DeconvolutionLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/deconv_layer.hpp
+ * DeconvolutionLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_DECONV_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_DECONV_LAYER_HPP
 
@@ -8,7 +11,7 @@
 namespace caffe
 {
 
-/** Convolution backward: many outputs of each input. */
+/** Transposed convolution. */
 FERRY_CAFFE_LAYER(Deconvolution);
 
 } // namespace caffe

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/dummy_data_layer.hpp DummyDataLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/dummy_data_layer.hpp
+ * DummyDataLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_DUMMY_DATA_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_DUMMY_DATA_LAYER_HPP
 
@@ -10,7 +13,7 @@
 namespace caffe
 {
 
-/** Tops that fillers make; constant ones are there when SetUp returns. */
+/** Tops filled by fillers; constant ones are filled when SetUp returns. */
 template <typename Dtype> class DummyDataLayer : public FerryLayer<Dtype>
 {
   public:

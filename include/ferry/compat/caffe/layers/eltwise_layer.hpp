@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/eltwise_layer.hpp EltwiseLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/eltwise_layer.hpp
+ * EltwiseLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_ELTWISE_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_ELTWISE_LAYER_HPP
 
@@ -8,7 +11,7 @@
 namespace caffe
 {
 
-/** Sum, product or maximum of bottoms, by element. */
+/** Element-wise sum, product or maximum of bottoms. */
 FERRY_CAFFE_LAYER(Eltwise);
 
 } // namespace caffe

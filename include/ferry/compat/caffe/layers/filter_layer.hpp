@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/filter_layer.hpp FilterLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/filter_layer.hpp
+ * FilterLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_FILTER_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_FILTER_LAYER_HPP
 
@@ -8,7 +11,7 @@
 namespace caffe
 {
 
-/** Those items of the bottoms that the last bottom selects. */
+/** The items of the bottoms that the last bottom selects. */
 FERRY_CAFFE_LAYER(Filter);
 
 } // namespace caffe

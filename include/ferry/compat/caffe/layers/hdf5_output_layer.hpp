@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/hdf5_output_layer.hpp HDF5OutputLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/hdf5_output_layer.hpp
+ * HDF5OutputLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_HDF5_OUTPUT_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_HDF5_OUTPUT_LAYER_HPP
 
@@ -8,7 +11,7 @@
 namespace caffe
 {
 
-/* The names of arrays in such a file. */
+/* The names of the datasets in the file. */
 #define HDF5_DATA_DATASET_NAME "data"
 #define HDF5_DATA_LABEL_NAME   "label"
 
@@ -25,7 +28,10 @@ template <typename Dtype> class HDF5OutputLayer : public FerryLayer<Dtype>
     }
 
   protected:
-    /** Anywhere, where the program has not chosen a folder: it has made the layer itself. */
+    /**
+     * Without a folder chosen by the program any folder is allowed, since the program created the
+     * layer itself.
+     */
     virtual string WritesTo() const
     {
         return Caffe::allow_write().empty() ? "/" : Caffe::allow_write();

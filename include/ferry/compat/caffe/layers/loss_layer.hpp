@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/loss_layer.hpp The base of losses that a program writes. See ferry/caffe.hpp. */
+/**
+ * @file compat/caffe/layers/loss_layer.hpp
+ * The base class of losses that a program defines. See ferry/caffe.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_LOSS_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_LOSS_LAYER_HPP
 
@@ -8,10 +11,13 @@
 namespace caffe
 {
 
-/** The least number of which a loss takes the logarithm. */
+/** The smallest number that losses take the logarithm of. */
 const float kLOG_THRESHOLD = 1e-20F;
 
-/** A loss: of predictions and labels, which have one first dim, one number; its weight is 1 if none is given. */
+/**
+ * A loss: a scalar computed from predictions and labels with the same first dimension; its default
+ * weight is 1.
+ */
 template <typename Dtype> class LossLayer : public Layer<Dtype>
 {
   public:

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/lrn_layer.hpp LRNLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/lrn_layer.hpp
+ * LRNLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_LRN_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_LRN_LAYER_HPP
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/memory_data_layer.hpp MemoryData: batches of arrays of the program's. See ferry/caffe.hpp. */
+/**
+ * @file compat/caffe/layers/memory_data_layer.hpp
+ * MemoryData: batches from arrays of the program. See ferry/caffe.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_MEMORY_DATA_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_MEMORY_DATA_LAYER_HPP
 
@@ -9,8 +12,9 @@ namespace caffe
 {
 
 /**
- * Gives batch after batch of what Reset, AddDatumVector or AddMatVector named last, and begins anew behind the last. In
- * a net whose program calls none of them the tops are inputs, which the program fills.
+ * Provides batch after batch of the data last set by Reset, AddDatumVector or AddMatVector, and
+ * restarts after the last. In a net whose program calls none of them the tops are inputs, which the
+ * program fills.
  */
 template <typename Dtype> class MemoryDataLayer : public BaseDataLayer<Dtype>
 {
@@ -44,7 +48,9 @@ template <typename Dtype> class MemoryDataLayer : public BaseDataLayer<Dtype>
         return 2;
     }
 
-    /** Transformed records, a multiple of the batch; what was added before has to be used up. */
+    /**
+     * Adds transformed records, a multiple of the batch size; data added before must be consumed.
+     */
     virtual void AddDatumVector(const vector<Datum> &datum_vector)
     {
         begin(datum_vector.size());
@@ -63,7 +69,10 @@ template <typename Dtype> class MemoryDataLayer : public BaseDataLayer<Dtype>
         end(mat_vector.size());
     }
 #endif
-    /** n items, a multiple of the batch, as they are: the caller's memory, borrowed until the next Reset. */
+    /**
+     * Sets n items, a multiple of the batch size, without transformation: the caller's memory,
+     * borrowed until the next Reset.
+     */
     void Reset(Dtype *data, Dtype *label, int n)
     {
         CHECK(data);
@@ -76,7 +85,7 @@ template <typename Dtype> class MemoryDataLayer : public BaseDataLayer<Dtype>
         n_ = n;
         pos_ = 0;
     }
-    /** Of the next batches; not while added items are left. */
+    /** The size of the next batches; not allowed while added items are left. */
     void set_batch_size(int new_size)
     {
         CHECK(!has_new_data_) << "Can't change batch_size until current data has been consumed.";
@@ -100,7 +109,7 @@ template <typename Dtype> class MemoryDataLayer : public BaseDataLayer<Dtype>
     {
         return width_;
     }
-    /** Not Caffe's: the next batch into a net's blobs, where the program has named some. */
+    /** Not in Caffe: copies the next batch into a net's blobs, if the program has set data. */
     void Feed(const vector<Blob<Dtype> *> &top)
     {
         if (data_)

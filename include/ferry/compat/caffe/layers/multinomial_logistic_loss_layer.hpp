@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/multinomial_logistic_loss_layer.hpp MultinomialLogisticLossLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/multinomial_logistic_loss_layer.hpp
+ * MultinomialLogisticLossLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_MULTINOMIAL_LOGISTIC_LOSS_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_MULTINOMIAL_LOGISTIC_LOSS_LAYER_HPP
 
@@ -8,7 +11,7 @@
 namespace caffe
 {
 
-/** The loss of probabilities. */
+/** The multinomial logistic loss of probabilities. */
 FERRY_CAFFE_LAYER(MultinomialLogisticLoss);
 
 } // namespace caffe

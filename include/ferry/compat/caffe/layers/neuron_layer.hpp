@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/neuron_layer.hpp The base of layers by element that a program writes. See ferry/caffe.hpp. */
+/**
+ * @file compat/caffe/layers/neuron_layer.hpp
+ * The base class of element-wise layers that a program defines. See ferry/caffe.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_NEURON_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_NEURON_LAYER_HPP
 
@@ -8,7 +11,7 @@
 namespace caffe
 {
 
-/** One bottom, and one top of its shape. */
+/** One bottom, and one top of the same shape. */
 template <typename Dtype> class NeuronLayer : public Layer<Dtype>
 {
   public:

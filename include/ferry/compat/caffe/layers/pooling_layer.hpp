@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/pooling_layer.hpp PoolingLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/pooling_layer.hpp
+ * PoolingLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_POOLING_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_POOLING_LAYER_HPP
 
@@ -8,7 +11,7 @@
 namespace caffe
 {
 
-/** The maximum, mean, or an element by chance, of windows. */
+/** The maximum or the mean of windows, or a random element. */
 FERRY_CAFFE_LAYER(Pooling);
 
 } // namespace caffe

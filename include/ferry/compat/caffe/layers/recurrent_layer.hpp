@@ -8,7 +8,7 @@
 namespace caffe
 {
 
-/** The class that RNN and LSTM share: ferry computes both, and there is nothing to override. */
+/** The base class of RNN and LSTM: ferry computes both, and there is nothing to override. */
 template <typename Dtype> using RecurrentLayer = FerryLayer<Dtype>;
 
 } // namespace caffe

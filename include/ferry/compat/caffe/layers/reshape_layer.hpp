@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/reshape_layer.hpp ReshapeLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/reshape_layer.hpp
+ * ReshapeLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_RESHAPE_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_RESHAPE_LAYER_HPP
 
@@ -8,7 +11,7 @@
 namespace caffe
 {
 
-/** Another shape of the same elements. */
+/** The same elements with another shape. */
 FERRY_CAFFE_LAYER(Reshape);
 
 } // namespace caffe

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/split_layer.hpp SplitLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/split_layer.hpp
+ * SplitLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_SPLIT_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_SPLIT_LAYER_HPP
 
@@ -8,7 +11,7 @@
 namespace caffe
 {
 
-/** The bottom, as often as there are tops. */
+/** Each top is the bottom. */
 FERRY_CAFFE_LAYER(Split);
 
 } // namespace caffe

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/threshold_layer.hpp ThresholdLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/threshold_layer.hpp
+ * ThresholdLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_THRESHOLD_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_THRESHOLD_LAYER_HPP
 
@@ -8,7 +11,7 @@
 namespace caffe
 {
 
-/** 1 above a threshold, else 0. */
+/** 1 above a threshold, otherwise 0. */
 FERRY_CAFFE_LAYER(Threshold);
 
 } // namespace caffe

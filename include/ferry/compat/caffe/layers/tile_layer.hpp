@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/layers/tile_layer.hpp TileLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp. */
+/**
+ * @file compat/caffe/layers/tile_layer.hpp
+ * TileLayer. See ferry/caffe.hpp, compat/caffe/ferry_layer.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_LAYERS_TILE_LAYER_HPP
 #define FERRY_COMPAT_CAFFE_LAYERS_TILE_LAYER_HPP
 
@@ -8,7 +11,7 @@
 namespace caffe
 {
 
-/** The bottom several times along an axis. */
+/** Repeats the bottom along an axis. */
 FERRY_CAFFE_LAYER(Tile);
 
 } // namespace caffe

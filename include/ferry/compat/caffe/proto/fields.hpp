@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/proto/fields.hpp
- * The fields of ferry's own message classes (caffe.pb.h), with the accessors that protobuf would generate, and messages
- * as text, which is how ferry reads them. Not for programs.
+ * The fields of ferry's own message classes (caffe.pb.h), with the accessors that protobuf would
+ * generate, and the conversion of messages to text, which ferry reads. Not for programs.
  */
 #ifndef FERRY_COMPAT_CAFFE_PROTO_FIELDS_HPP
 #define FERRY_COMPAT_CAFFE_PROTO_FIELDS_HPP
@@ -36,7 +36,7 @@ class Field
     Field(const Field &) = delete;
     Field &operator=(const Field &) = delete;
     virtual void clear() = 0;
-    /** From the same field of another message of this class. */
+    /** Copies the same field of another message of this class. */
     virtual void copy(const Field &from) = 0;
     virtual void write(std::string *text, const char *type) const = 0;
     virtual void read(const ferry_proto *from) = 0;
@@ -47,7 +47,7 @@ class Field
 
 } // namespace detail
 
-/** The base of all messages. */
+/** The base class of messages. */
 class Message
 {
   public:
@@ -64,7 +64,7 @@ class Message
         for (detail::Field *field : fields_)
             field->clear();
     }
-    /** As protobuf prints it. */
+    /** The text, as protobuf prints it. */
     std::string text() const
     {
         std::string text;
@@ -77,7 +77,7 @@ class Message
     {
         return text();
     }
-    /** The fields of this class that a message of a tree has. */
+    /** Reads the fields of this class from a message in a tree. */
     void read(const ferry_proto *from)
     {
         for (detail::Field *field : fields_)
@@ -133,7 +133,7 @@ template <typename T> std::string value_text(T value)
 {
     return std::to_string(value);
 }
-/** In quotes, with what is no printable ASCII in octal. */
+/** In quotes; bytes other than printable ASCII become octal escapes. */
 inline std::string value_text(const std::string &value)
 {
     std::string text = "\"";
@@ -304,7 +304,7 @@ template <typename T> class Choices : public Many<T>
     }
 };
 
-/** Messages: one, made when it is asked for, or many, which stay where they are. */
+/** Messages: one, created when it is accessed, or many, whose addresses do not change. */
 template <typename T> class Parts : public Field
 {
   public:
@@ -354,7 +354,7 @@ template <typename T> class Parts : public Field
 } // namespace detail
 } // namespace caffe
 
-/* ---- in a class: itself, and one field with its accessors ---- */
+/* ---- in a class: the class itself, and one field with its accessors ---- */
 
 #define FERRY_MESSAGE(T)                     \
     T()                                      \

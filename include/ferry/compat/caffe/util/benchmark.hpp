@@ -10,7 +10,7 @@
 namespace caffe
 {
 
-/** A stopwatch of wall time. In the mode GPU it waits for the device's work at each end. */
+/** A stopwatch of wall time. In mode GPU it waits for the device's work at start and stop. */
 class Timer
 {
   public:
@@ -36,7 +36,7 @@ class Timer
         end_ = Clock::now();
         running_ = false;
     }
-    /** Since Start; stops where it is running. 0 before the first Start. */
+    /** The time since Start; stops a running timer. 0 before the first Start. */
     virtual float MicroSeconds()
     {
         typedef std::chrono::duration<float, std::micro> Micro;
@@ -82,7 +82,7 @@ class Timer
     Clock::time_point begin_, end_;
 };
 
-/** One that waits for no device. */
+/** A timer that does not wait for a device. */
 class CPUTimer : public Timer
 {
   protected:

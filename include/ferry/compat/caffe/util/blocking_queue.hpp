@@ -12,7 +12,7 @@
 namespace caffe
 {
 
-/** First in, first out; from any threads. */
+/** First in, first out; usable from any thread. */
 template <typename T> class BlockingQueue
 {
   public:
@@ -43,7 +43,7 @@ template <typename T> class BlockingQueue
         queue_.pop_front();
         return true;
     }
-    /** Waits for an element; logs `log_on_wait` where it has to. */
+    /** Waits for an element; logs `log_on_wait` if it has to wait. */
     T pop(const string &log_on_wait = "")
     {
         std::unique_lock<std::mutex> lock(mutex_);
@@ -61,7 +61,7 @@ template <typename T> class BlockingQueue
             *t = queue_.front();
         return !queue_.empty();
     }
-    /** The first element, which stays. */
+    /** The first element, which stays in the queue. */
     T peek()
     {
         std::unique_lock<std::mutex> lock(mutex_);
@@ -75,7 +75,7 @@ template <typename T> class BlockingQueue
 
         return queue_.size();
     }
-    /** Not Caffe's: while it is true, waits end by Interrupted. */
+    /** Not in Caffe: while it is true, waiting calls throw Interrupted. */
     void interrupt(bool interrupted)
     {
         const std::lock_guard<std::mutex> lock(mutex_);

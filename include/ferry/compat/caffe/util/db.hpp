@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/util/db.hpp
- * Databases of records: LMDB with USE_LMDB defined, LevelDB with USE_LEVELDB, for programs that link those libraries.
- * ferry's layer Data reads both without them. See ferry/caffe.hpp.
+ * Databases of records: LMDB with USE_LMDB defined, LevelDB with USE_LEVELDB, for programs that
+ * link those libraries. ferry's layer Data reads LMDB without them. See ferry/caffe.hpp.
  */
 #ifndef FERRY_COMPAT_CAFFE_UTIL_DB_HPP
 #define FERRY_COMPAT_CAFFE_UTIL_DB_HPP
@@ -22,7 +22,7 @@ namespace caffe
 namespace db
 {
 
-/** One of the kind "lmdb" or "leveldb"; the caller deletes it. */
+/** Creates a database of the kind "lmdb" or "leveldb"; the caller deletes it. */
 inline DB *GetDB(const string &backend)
 {
 #ifdef USE_LEVELDB

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/util/db_leveldb.hpp LevelDB, by libleveldb. See util/db.hpp. */
+/** @file compat/caffe/util/db_leveldb.hpp LevelDB, with libleveldb. See util/db.hpp. */
 #ifdef USE_LEVELDB
 #ifndef FERRY_COMPAT_CAFFE_UTIL_DB_LEVELDB_HPP
 #define FERRY_COMPAT_CAFFE_UTIL_DB_LEVELDB_HPP
@@ -17,7 +17,7 @@ namespace db
 class LevelDBCursor : public Cursor
 {
   public:
-    /** Owns it. */
+    /** Takes ownership. */
     explicit LevelDBCursor(leveldb::Iterator *iter) : iter_(iter)
     {
         SeekToFirst();

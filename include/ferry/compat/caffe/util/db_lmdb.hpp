@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/util/db_lmdb.hpp LMDB, by liblmdb. See util/db.hpp. */
+/** @file compat/caffe/util/db_lmdb.hpp LMDB, with liblmdb. See util/db.hpp. */
 #ifdef USE_LMDB
 #ifndef FERRY_COMPAT_CAFFE_UTIL_DB_LMDB_HPP
 #define FERRY_COMPAT_CAFFE_UTIL_DB_LMDB_HPP
@@ -14,7 +14,7 @@ namespace caffe
 namespace db
 {
 
-/** FATAL, with LMDB's words, where a call of it failed. */
+/** FATAL, with LMDB's message, if a call failed. */
 inline void MDB_CHECK(int mdb_status)
 {
     CHECK_EQ(mdb_status, MDB_SUCCESS) << mdb_strerror(mdb_status);
@@ -23,7 +23,7 @@ inline void MDB_CHECK(int mdb_status)
 class LMDBCursor : public Cursor
 {
   public:
-    /** Owns both. */
+    /** Takes ownership of both. */
     LMDBCursor(MDB_txn *txn, MDB_cursor *cursor) : txn_(txn), cursor_(cursor), valid_(false)
     {
         SeekToFirst();
@@ -70,7 +70,7 @@ class LMDBCursor : public Cursor
     bool valid_;
 };
 
-/** Keeps records until Commit, which makes the map larger where they do not fit. */
+/** Keeps records until Commit, which enlarges the map if they do not fit. */
 class LMDBTransaction : public Transaction
 {
   public:
@@ -150,7 +150,7 @@ class LMDB : public DB
             CHECK_EQ(mkdir(source.c_str(), 0744), 0) << "mkdir " << source << " failed";
         MDB_CHECK(mdb_env_create(&env_));
         int err = mdb_env_open(env_, source.c_str(), flags, 0664);
-        if (err == EACCES && mode == READ) { /* no lock file can be made there */
+        if (err == EACCES && mode == READ) { /* the lock file cannot be created there */
             mdb_env_close(env_);
             MDB_CHECK(mdb_env_create(&env_));
             err = mdb_env_open(env_, source.c_str(), flags | MDB_NOLOCK, 0664);

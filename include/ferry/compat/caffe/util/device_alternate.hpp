@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/util/device_alternate.hpp
- * The macros by which layers of a program without kernels stand in for them. CUDA's headers are not included: a
- * program with kernels of its own includes them itself. See ferry/caffe.hpp.
+ * The macros with which layers without kernels define their _gpu functions. CUDA's headers are not
+ * included: a program with kernels of its own includes them itself. See ferry/caffe.hpp.
  */
 #ifndef FERRY_COMPAT_CAFFE_UTIL_DEVICE_ALTERNATE_HPP
 #define FERRY_COMPAT_CAFFE_UTIL_DEVICE_ALTERNATE_HPP
@@ -25,7 +25,7 @@
     {                                                                                        \
         NO_GPU;                                                                              \
     }
-/** The same of one function, NAME_gpu. */
+/** The same for one function, NAME_gpu. */
 #define STUB_GPU_FORWARD(classname, name)                            \
     template <typename Dtype>                                        \
     void classname<Dtype>::name##_gpu(const vector<Blob<Dtype> *> &, \

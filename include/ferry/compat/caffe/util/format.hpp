@@ -10,7 +10,7 @@
 namespace caffe
 {
 
-/** n in at least `numberOfLeadingZeros` characters, with zeros before it. */
+/** Formats n with leading zeros to at least `numberOfLeadingZeros` characters. */
 inline std::string format_int(int n, int numberOfLeadingZeros = 0)
 {
     std::ostringstream text;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/util/hdf5.hpp
- * Arrays of an HDF5 file that the program has opened; with USE_HDF5 defined, for programs that link libhdf5 and
- * libhdf5_hl. See ferry/caffe.hpp; ferry/io.h reads and writes such files without them.
+ * Arrays of an HDF5 file that the program has opened; with USE_HDF5 defined, for programs that link
+ * libhdf5 and libhdf5_hl. See ferry/caffe.hpp; ferry/io.h reads and writes such files without them.
  */
 #ifdef USE_HDF5
 #ifndef FERRY_COMPAT_CAFFE_UTIL_HDF5_HPP
@@ -38,7 +38,10 @@ inline herr_t make_dataset(hid_t file, const char *name, int naxes, const hsize_
 }
 } // namespace detail
 
-/** Reads an array of min_dim to max_dim axes into a blob of its shape, or, with `reshape`, into any blob. */
+/**
+ * Reads an array of min_dim to max_dim axes into a blob of the same shape, or, with `reshape`, into
+ * any blob.
+ */
 template <typename Dtype>
 void hdf5_load_nd_dataset(hid_t file_id, const char *dataset_name_, int min_dim, int max_dim,
                           Blob<Dtype> *blob, bool reshape = false)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/util/insert_splits.hpp
- * The Split layers that a net gets where several layers take one blob, in a message; ferry's nets insert them by
- * themselves. See ferry/caffe.hpp.
+ * Inserts the Split layers of blobs with several consumers into a message; ferry's nets insert them
+ * by themselves. See ferry/caffe.hpp.
  */
 #ifndef FERRY_COMPAT_CAFFE_UTIL_INSERT_SPLITS_HPP
 #define FERRY_COMPAT_CAFFE_UTIL_INSERT_SPLITS_HPP
@@ -24,7 +24,10 @@ inline string SplitBlobName(const string &layer_name, const string &blob_name, i
 {
     return SplitLayerName(layer_name, blob_name, blob_idx) + "_" + std::to_string(split_idx);
 }
-/** A Split of top `blob_idx` of a layer. The loss weight of the blob becomes that of the first copy. */
+/**
+ * Creates a Split of top `blob_idx` of a layer. The blob's loss weight becomes that of the first
+ * copy.
+ */
 inline void ConfigureSplitLayer(const string &layer_name, const string &blob_name, int blob_idx,
                                 int split_count, float loss_weight,
                                 LayerParameter *split_layer_param)
@@ -45,11 +48,14 @@ inline void ConfigureSplitLayer(const string &layer_name, const string &blob_nam
 namespace detail
 {
 
-/** The uses of the blobs of a message: a top of a layer, and how many bottoms take it before it is made anew. */
+/**
+ * The uses of the blobs of a message: for a top of a layer, the number of bottoms that use it
+ * before its name is redefined.
+ */
 class SplitUses
 {
   public:
-    typedef pair<int, int> Top; /* of which layer, and the top's index */
+    typedef pair<int, int> Top; /* the layer, and the top's index */
 
     explicit SplitUses(const NetParameter &param)
     {
@@ -68,7 +74,7 @@ class SplitUses
             }
             for (int k = 0; k < layer.top_size(); k++)
                 latest[layer.top(k)] = make_pair(i, k);
-            /* A top that is a loss is used by the loss too. */
+            /* A top with a loss weight is also used by the loss. */
             for (int k = 0; k < std::min(layer.loss_weight_size(), layer.top_size()); k++)
                 if (layer.loss_weight(k) < 0 || layer.loss_weight(k) > 0) {
                     weight_[make_pair(i, k)] = layer.loss_weight(k);
@@ -76,7 +82,7 @@ class SplitUses
                 }
         }
     }
-    /** How many copies of a top there are to be; 0 and 1: it stays one. */
+    /** The number of copies of a top; with 0 and 1 it is not split. */
     int count(const Top &top) const
     {
         const auto found = count_.find(top);
@@ -89,14 +95,14 @@ class SplitUses
 
         return found == weight_.end() ? 0.0F : found->second;
     }
-    /** The top that a bottom takes, and which copy of it: the next one. */
+    /** The top that a bottom uses, and the next copy of it. */
     Top source(int layer, int bottom) const
     {
         return source_.at(make_pair(layer, bottom));
     }
     int next(const Top &top)
     {
-        if (!given_.count(top)) /* the loss has the first copy */
+        if (!given_.count(top)) /* the loss uses the first copy */
             given_[top] = weight_.count(top) ? 1 : 0;
         return given_[top]++;
     }
@@ -109,7 +115,7 @@ class SplitUses
 
 } // namespace detail
 
-/** The message with a Split behind each layer of whose tops several are taken more than once. */
+/** Inserts a Split after each layer for each of its tops that is used more than once. */
 inline void InsertSplits(const NetParameter &param, NetParameter *param_split)
 {
     detail::SplitUses uses(param);

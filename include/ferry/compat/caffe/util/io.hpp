@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/util/io.hpp
- * Messages and pictures to and from files. With USE_OPENCV defined, which is the program's own OpenCV, pictures are
- * decoded and resized by it, else by ferry (ferry/image.h). See ferry/caffe.hpp.
+ * Reading and writing messages and pictures. With USE_OPENCV defined pictures are decoded and
+ * resized by the program's OpenCV, otherwise by ferry (ferry/image.h). See ferry/caffe.hpp.
  */
 #ifndef FERRY_COMPAT_CAFFE_UTIL_IO_HPP
 #define FERRY_COMPAT_CAFFE_UTIL_IO_HPP
@@ -28,7 +28,7 @@ using ::google::protobuf::Message;
 
 /* ---- temporary files ---- */
 
-/** A new folder below TMPDIR, else /tmp; the caller removes it. */
+/** Creates a folder below TMPDIR, or else /tmp; the caller removes it. */
 inline void MakeTempDir(string *temp_dirname)
 {
     const char *const where = std::getenv("TMPDIR");
@@ -36,7 +36,7 @@ inline void MakeTempDir(string *temp_dirname)
     *temp_dirname = string(where && *where ? where : "/tmp") + "/caffe_test.XXXXXX";
     CHECK(mkdtemp(&(*temp_dirname)[0])) << "Failed to create a temporary directory.";
 }
-/** A name without a file, in a folder of the process's own. */
+/** A name of a nonexistent file in a folder of this process. */
 inline void MakeTempFilename(string *temp_filename)
 {
     static string folder;
@@ -47,7 +47,9 @@ inline void MakeTempFilename(string *temp_filename)
     *temp_filename = folder + "/" + format_int(next++, 9);
 }
 
-/* ---- messages. Reading is false where it fails: ferry_last_error says why. …OrDie and writing throw ---- */
+/*
+ * ---- messages. Reading returns false on failure (ferry_last_error); …OrDie and writing throw ----
+ */
 
 template <typename M> bool ReadProtoFromTextFile(const string &filename, M *proto)
 {
@@ -78,7 +80,7 @@ template <typename M> void WriteProtoToBinaryFile(const M &proto, const string &
 
 /* ---- pictures as records ---- */
 
-/** A file's bytes as they are, encoded. */
+/** Stores a file's bytes, which are an encoded picture. */
 inline bool ReadFileToDatum(const string &filename, int label, Datum *datum)
 {
     string bytes;
@@ -97,7 +99,7 @@ inline bool ReadFileToDatum(const string &filename, Datum *datum)
 
 #ifdef USE_OPENCV
 
-/** A picture, resized where height and width are not 0; empty where it cannot be read. */
+/** Reads a picture, and resizes it unless height and width are 0; empty on failure. */
 inline cv::Mat ReadImageToCVMat(const string &filename, int height, int width, bool is_color)
 {
     const cv::Mat read = cv::imread(filename, is_color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
@@ -169,7 +171,7 @@ inline void CVMatToDatum(const cv::Mat &cv_img, Datum *datum)
 
 namespace detail
 {
-/** The bytes of a picture in the file format of the suffix `encoding`. */
+/** Encodes a picture in the file format of the suffix `encoding`. */
 inline void encode(const cv::Mat &image, const string &encoding, Datum *datum)
 {
     vector<uchar> bytes;
@@ -178,7 +180,9 @@ inline void encode(const cv::Mat &image, const string &encoding, Datum *datum)
     datum->set_data(string(bytes.begin(), bytes.end()));
     datum->set_encoded(true);
 }
-/** Whether a file's name has the suffix of its encoding, so that its bytes need not be made again. */
+/**
+ * Whether a file's name has the suffix of its encoding, so that its bytes can be used unchanged.
+ */
 inline bool is_encoded(const string &filename, const string &encoding)
 {
     const size_t dot = filename.rfind('.');
@@ -189,7 +193,10 @@ inline bool is_encoded(const string &filename, const string &encoding)
 }
 } // namespace detail
 
-/** A picture: decoded, or with an `encoding` ("jpg") its file's bytes, or those of the picture as it is asked for. */
+/**
+ * Reads a picture: decoded, or with an `encoding` ("jpg") its file's bytes if they need no change,
+ * otherwise encoded again.
+ */
 inline bool ReadImageToDatum(const string &filename, int label, int height, int width,
                              bool is_color, const string &encoding, Datum *datum)
 {
@@ -207,7 +214,7 @@ inline bool ReadImageToDatum(const string &filename, int label, int height, int 
     datum->set_label(label);
     return true;
 }
-/** Replaces an encoded picture by its bytes; false where it was not encoded. */
+/** Replaces an encoded picture by its pixels; false if it was not encoded. */
 inline bool DecodeDatumNative(Datum *datum)
 {
     if (!datum->encoded())
@@ -248,7 +255,7 @@ inline void give(const ferry_blob *picture, Datum *datum)
     datum->set_encoded(false);
     datum->set_data(string(bytes, static_cast<size_t>(ferry_blob_element_count(picture))));
 }
-/** A picture of another size, rounded to bytes. */
+/** Resizes a picture, rounding to bytes. */
 inline void resize(const shared_ptr<ferry_blob> &picture, int height, int width)
 {
     ferry_image_transform_options options = ferry_image_transform_options();
@@ -274,14 +281,17 @@ inline bool decode(Datum *datum, int channels)
 }
 } // namespace detail
 
-/** A picture's bytes by channel, row and column; with an `encoding` the file's own bytes, which cannot be resized. */
+/**
+ * Reads a picture's bytes by channel, row and column; with an `encoding` the file's own bytes,
+ * which cannot be resized.
+ */
 inline bool ReadImageToDatum(const string &filename, int label, int height, int width,
                              bool is_color, const string &encoding, Datum *datum)
 {
     const shared_ptr<ferry_blob> picture = detail::bytes_blob();
 
     if (!encoding.empty()) {
-        CHECK(!height && !width) << "a picture is encoded anew with OpenCV alone (USE_OPENCV)";
+        CHECK(!height && !width) << "encoding a picture again requires OpenCV (USE_OPENCV)";
         return ReadFileToDatum(filename, label, datum);
     }
     if (ferry_image_read(filename.c_str(), is_color ? 3 : 1, picture.get()) < 0)
@@ -292,7 +302,7 @@ inline bool ReadImageToDatum(const string &filename, int label, int height, int 
     datum->set_label(label);
     return true;
 }
-/** Replaces an encoded picture by its bytes; false where it was not encoded. */
+/** Replaces an encoded picture by its pixels; false if it was not encoded. */
 inline bool DecodeDatumNative(Datum *datum)
 {
     return detail::decode(datum, 0);

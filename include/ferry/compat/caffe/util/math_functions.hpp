@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/util/math_functions.hpp
- * Caffe's arithmetic on plain arrays: matrix products by ferry's device "cpu", the rest by loops, random numbers
- * from the thread's generator (Caffe::rng_stream); and of the caffe_gpu_… functions those that are BLAS's, on the
- * device of the mode GPU. See ferry/caffe.hpp, ferry/math.h.
+ * Caffe's arithmetic on plain arrays: matrix products on ferry's device "cpu", the rest by loops,
+ * random numbers from the thread's generator (Caffe::rng_stream); and those caffe_gpu_… functions
+ * that are BLAS functions, on the device of mode GPU. See ferry/caffe.hpp, ferry/math.h.
  */
 #ifndef FERRY_COMPAT_CAFFE_UTIL_MATH_FUNCTIONS_HPP
 #define FERRY_COMPAT_CAFFE_UTIL_MATH_FUNCTIONS_HPP
@@ -32,7 +32,7 @@ inline ferry_queue *host_queue()
     checked(ferry_runtime_get_device(runtime(), "cpu", &cpu));
     return checked(ferry_device_queue(cpu));
 }
-/** The queue of the device that the mode means. */
+/** The queue of the mode's device. */
 inline ferry_queue *mode_queue()
 {
     return checked(ferry_device_queue(Caffe::device()));
@@ -55,19 +55,19 @@ void gemm(ferry_queue *q, CBLAS_TRANSPOSE trans_a, CBLAS_TRANSPOSE trans_b, int 
           Dtype alpha, const Dtype *a, const Dtype *b, Dtype beta, Dtype *c)
 {
     checked(ferry_math_gemm(q, dtype_of<Dtype>::value, static_cast<int>(trans_a),
-                       static_cast<int>(trans_b), m, n, k, static_cast<double>(alpha),
-                       at(static_cast<const void *>(a)), trans_a == CblasNoTrans ? k : m,
-                       at(static_cast<const void *>(b)), trans_b == CblasNoTrans ? n : k,
-                       static_cast<double>(beta), at(static_cast<void *>(c)), n));
+                            static_cast<int>(trans_b), m, n, k, static_cast<double>(alpha),
+                            at(static_cast<const void *>(a)), trans_a == CblasNoTrans ? k : m,
+                            at(static_cast<const void *>(b)), trans_b == CblasNoTrans ? n : k,
+                            static_cast<double>(beta), at(static_cast<void *>(c)), n));
 }
 template <typename Dtype>
 void gemv(ferry_queue *q, CBLAS_TRANSPOSE trans, int m, int n, Dtype alpha, const Dtype *a,
           const Dtype *x, Dtype beta, Dtype *y)
 {
     checked(ferry_math_gemv(q, dtype_of<Dtype>::value, static_cast<int>(trans), m, n,
-                       static_cast<double>(alpha), at(static_cast<const void *>(a)), n,
-                       at(static_cast<const void *>(x)), 1, static_cast<double>(beta),
-                       at(static_cast<void *>(y)), 1));
+                            static_cast<double>(alpha), at(static_cast<const void *>(a)), n,
+                            at(static_cast<const void *>(x)), 1, static_cast<double>(beta),
+                            at(static_cast<void *>(y)), 1));
 }
 
 } // namespace detail
@@ -113,9 +113,9 @@ template <typename Dtype> Dtype caffe_cpu_asum(int n, const Dtype *x)
     return sum;
 }
 
-/* ---- filling and copying ---- */
+/* ---- setting and copying ---- */
 
-/** From host memory to host memory, which may overlap. (Between devices: caffe_gpu_memcpy.) */
+/** From host memory to host memory; the ranges may overlap. (Between devices: caffe_gpu_memcpy.) */
 template <typename Dtype> void caffe_copy(int N, const Dtype *X, Dtype *Y)
 {
     if (X != Y && N > 0)
@@ -130,7 +130,7 @@ inline void caffe_memset(size_t N, int alpha, void *X)
     std::memset(X, alpha, N);
 }
 
-/* ---- by element ---- */
+/* ---- element-wise functions ---- */
 
 /** Y += alpha·X. */
 template <typename Dtype> void caffe_axpy(int N, Dtype alpha, const Dtype *X, Dtype *Y)
@@ -162,7 +162,7 @@ template <typename Dtype> void caffe_cpu_scale(int n, Dtype alpha, const Dtype *
         y[i] = alpha * x[i];
 }
 
-/* Of one array a, of two arrays a and b, into y. */
+/* Functions of one array a, and of two arrays a and b, into y. */
 #define FERRY_CAFFE_UNARY(name, expression)                              \
     template <typename Dtype> void name(int n, const Dtype *a, Dtype *y) \
     {                                                                    \
@@ -185,7 +185,7 @@ FERRY_CAFFE_UNARY(caffe_exp, std::exp(a[i]))
 FERRY_CAFFE_UNARY(caffe_log, std::log(a[i]))
 FERRY_CAFFE_UNARY(caffe_abs, std::fabs(a[i]))
 FERRY_CAFFE_UNARY(caffe_cpu_fabs, std::fabs(a[i]))
-/* 1, 0 or −1, and 1 or 0 by the sign bit. */
+/* The sign, 1, 0 or −1; and the sign bit, 1 or 0. */
 FERRY_CAFFE_UNARY(caffe_cpu_sign, (Dtype(0) < a[i]) - (a[i] < Dtype(0)))
 FERRY_CAFFE_UNARY(caffe_cpu_sgnbit, (std::signbit)(a[i]))
 #undef FERRY_CAFFE_UNARY
@@ -244,7 +244,7 @@ template <typename Dtype, typename Int> void bernoulli(int n, Dtype p, Int *r)
         r[i] = one(*caffe_rng()) ? 1 : 0;
 }
 } // namespace detail
-/** 1 with probability p, else 0. */
+/** 1 with probability p, otherwise 0. */
 template <typename Dtype> void caffe_rng_bernoulli(int n, Dtype p, int *r)
 {
     detail::bernoulli(n, p, r);
@@ -254,7 +254,7 @@ template <typename Dtype> void caffe_rng_bernoulli(int n, Dtype p, unsigned int 
     detail::bernoulli(n, p, r);
 }
 
-/* ---- on the device of the mode ---- */
+/* ---- on the mode's device ---- */
 
 #ifndef CPU_ONLY
 
@@ -272,14 +272,15 @@ void caffe_gpu_gemv(CBLAS_TRANSPOSE TransA, int M, int N, Dtype alpha, const Dty
 }
 template <typename Dtype> void caffe_gpu_axpy(int N, Dtype alpha, const Dtype *X, Dtype *Y)
 {
-    detail::checked(ferry_math_axpy(detail::mode_queue(), detail::dtype_of<Dtype>::value, N,
-                               static_cast<double>(alpha), detail::at(static_cast<const void *>(X)),
-                               detail::at(static_cast<void *>(Y))));
+    detail::checked(ferry_math_axpy(
+        detail::mode_queue(), detail::dtype_of<Dtype>::value, N, static_cast<double>(alpha),
+        detail::at(static_cast<const void *>(X)), detail::at(static_cast<void *>(Y))));
 }
 template <typename Dtype> void caffe_gpu_scal(int N, Dtype alpha, Dtype *X)
 {
     detail::checked(ferry_math_scal(detail::mode_queue(), detail::dtype_of<Dtype>::value, N,
-                               static_cast<double>(alpha), detail::at(static_cast<void *>(X))));
+                                    static_cast<double>(alpha),
+                                    detail::at(static_cast<void *>(X))));
 }
 template <typename Dtype>
 void caffe_gpu_axpby(int N, Dtype alpha, const Dtype *X, Dtype beta, Dtype *Y)
@@ -287,21 +288,22 @@ void caffe_gpu_axpby(int N, Dtype alpha, const Dtype *X, Dtype beta, Dtype *Y)
     caffe_gpu_scal(N, beta, Y);
     caffe_gpu_axpy(N, alpha, X, Y);
 }
-/** N bytes from device to device. */
+/** Copies N bytes from device to device. */
 inline void caffe_gpu_memcpy(size_t N, const void *X, void *Y)
 {
     detail::checked(ferry_math_copy(detail::mode_queue(), FERRY_U8, static_cast<int64_t>(N),
-                               detail::at(X), detail::at(Y)));
+                                    detail::at(X), detail::at(Y)));
 }
 template <typename Dtype> void caffe_gpu_set(int N, Dtype alpha, Dtype *X)
 {
     detail::checked(ferry_math_fill(detail::mode_queue(), detail::dtype_of<Dtype>::value, N,
-                               static_cast<double>(alpha), detail::at(static_cast<void *>(X))));
+                                    static_cast<double>(alpha),
+                                    detail::at(static_cast<void *>(X))));
 }
 inline void caffe_gpu_memset(size_t N, int alpha, void *X)
 {
     detail::checked(ferry_math_fill(detail::mode_queue(), FERRY_U8, static_cast<int64_t>(N),
-                               static_cast<double>(alpha & 0xff), detail::at(X)));
+                                    static_cast<double>(alpha & 0xff), detail::at(X)));
 }
 template <typename Dtype> void caffe_gpu_scale(int n, Dtype alpha, const Dtype *x, Dtype *y)
 {
@@ -313,8 +315,8 @@ template <typename Dtype> void caffe_gpu_dot(int n, const Dtype *x, const Dtype 
     double sum = 0;
 
     detail::checked(ferry_math_dot(detail::mode_queue(), detail::dtype_of<Dtype>::value, n,
-                              detail::at(static_cast<const void *>(x)),
-                              detail::at(static_cast<const void *>(y)), &sum));
+                                   detail::at(static_cast<const void *>(x)),
+                                   detail::at(static_cast<const void *>(y)), &sum));
     *out = static_cast<Dtype>(sum);
 }
 template <typename Dtype> void caffe_gpu_asum(int n, const Dtype *x, Dtype *y)
@@ -322,7 +324,7 @@ template <typename Dtype> void caffe_gpu_asum(int n, const Dtype *x, Dtype *y)
     double sum = 0;
 
     detail::checked(ferry_math_asum(detail::mode_queue(), detail::dtype_of<Dtype>::value, n,
-                               detail::at(static_cast<const void *>(x)), &sum));
+                                    detail::at(static_cast<const void *>(x)), &sum));
     *y = static_cast<Dtype>(sum);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/util/mkl_alternate.hpp
- * CBLAS's names for transposition, which caffe_cpu_gemm takes; the program's own where it includes <cblas.h>, which
- * it does first. See ferry/caffe.hpp.
+ * CBLAS's constants for transposition, arguments of caffe_cpu_gemm; the program's own if it
+ * includes <cblas.h> first. See ferry/caffe.hpp.
  */
 #ifndef FERRY_COMPAT_CAFFE_UTIL_MKL_ALTERNATE_HPP
 #define FERRY_COMPAT_CAFFE_UTIL_MKL_ALTERNATE_HPP

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/util/rng.hpp The thread's generator of random numbers, and shuffling by it. See ferry/caffe.hpp. */
+/**
+ * @file compat/caffe/util/rng.hpp
+ * The thread's random number generator, and shuffling with it. See ferry/caffe.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_UTIL_RNG_HPP
 #define FERRY_COMPAT_CAFFE_UTIL_RNG_HPP
 
@@ -21,7 +24,10 @@ namespace caffe
 namespace detail
 {
 
-/* Distributions; with Boost's, a seed has the random numbers that Caffe has with that Boost. */
+/*
+ * Distributions; with Boost's, a seed gives the same random numbers as in Caffe with that version
+ * of Boost.
+ */
 #ifdef FERRY_CAFFE_BOOST
 template <typename T> using Uniform = boost::uniform_real<T>;
 template <typename T> using Whole = boost::uniform_int<T>;
@@ -42,7 +48,7 @@ inline rng_t *caffe_rng()
     return static_cast<rng_t *>(Caffe::rng_stream().generator());
 }
 
-/** Puts a range into a random order; each order is equally likely. */
+/** Shuffles a range; all permutations are equally likely. */
 template <typename Iterator, typename Generator>
 void shuffle(Iterator begin, Iterator end, Generator *gen)
 {

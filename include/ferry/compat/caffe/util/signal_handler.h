@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** @file compat/caffe/util/signal_handler.h SIGINT and SIGHUP as a solver's actions. See ferry/caffe.hpp. */
+/**
+ * @file compat/caffe/util/signal_handler.h
+ * SIGINT and SIGHUP as a solver's actions. See ferry/caffe.hpp.
+ */
 #ifndef FERRY_COMPAT_CAFFE_UTIL_SIGNAL_HANDLER_H
 #define FERRY_COMPAT_CAFFE_UTIL_SIGNAL_HANDLER_H
 
@@ -10,7 +13,10 @@
 namespace caffe
 {
 
-/** While there is one, the two signals ask for actions rather than end the process. One at a time. */
+/**
+ * While an object exists, the two signals request actions instead of ending the process. One object
+ * at a time.
+ */
 class SignalHandler
 {
   public:
@@ -32,7 +38,7 @@ class SignalHandler
     SignalHandler(const SignalHandler &) = delete;
     SignalHandler &operator=(const SignalHandler &) = delete;
 
-    /** For Solver::SetActionFunction; this object has to live as long as the solver uses it. */
+    /** For Solver::SetActionFunction; this object must outlive the solver's use of it. */
     ActionCallback GetActionFunction()
     {
         return [this] { return action(); };

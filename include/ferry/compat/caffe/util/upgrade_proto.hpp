@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/util/upgrade_proto.hpp
- * Messages of older Caffes in today's form, by ferry_proto_upgrade, and messages from files. See ferry/caffe.hpp.
+ * Upgrades messages of older versions of Caffe with ferry_proto_upgrade, and reads messages from
+ * files. See ferry/caffe.hpp.
  */
 #ifndef FERRY_COMPAT_CAFFE_UTIL_UPGRADE_PROTO_HPP
 #define FERRY_COMPAT_CAFFE_UTIL_UPGRADE_PROTO_HPP
@@ -14,7 +15,7 @@ namespace caffe
 namespace detail
 {
 
-/** Brings a message without blobs to today's form, or does one step; its text is named `name` in errors. */
+/** Upgrades a message without blobs, or runs one step; errors call its text `name`. */
 template <typename M> void upgrade(const string &name, const char *type, M *message, int step = -1)
 {
     const string text = text_of(*message);
@@ -38,9 +39,9 @@ template <typename M> void upgrade(const string &name, const char *type, M *mess
 
 } // namespace detail
 
-/* ---- what a message needs ---- */
+/* ---- required upgrades ---- */
 
-/** A layer holds parameters in the field `layer` of Caffe's first form. */
+/** A layer has parameters in the field `layer` of Caffe's first form. */
 inline bool NetNeedsV0ToV1Upgrade(const NetParameter &net_param)
 {
     for (int i = 0; i < net_param.layers_size(); i++)
@@ -53,7 +54,7 @@ inline bool NetNeedsV1ToV2Upgrade(const NetParameter &net_param)
 {
     return net_param.layers_size() > 0;
 }
-/** A V1 data layer says itself how pictures are transformed. */
+/** A V1 data layer has the transformation of pictures among its own fields. */
 inline bool NetNeedsDataUpgrade(const NetParameter &net_param)
 {
     for (int i = 0; i < net_param.layers_size(); i++) {
@@ -75,7 +76,7 @@ inline bool NetNeedsInputUpgrade(const NetParameter &net_param)
 {
     return net_param.input_size() > 0;
 }
-/** A BatchNorm gives its three statistics a learning rate. */
+/** A BatchNorm has learning rates for its three statistics. */
 inline bool NetNeedsBatchNormUpgrade(const NetParameter &net_param)
 {
     for (int i = 0; i < net_param.layer_size(); i++)
@@ -97,7 +98,7 @@ inline bool SolverNeedsTypeUpgrade(const SolverParameter &solver_param)
 namespace detail
 {
 
-/** Blobs of layers, which go past the text of an upgrade. */
+/** Keeps the blobs of layers during an upgrade, which works on text. */
 class SetAside
 {
   public:
@@ -110,7 +111,7 @@ class SetAside
             param->mutable_layers(i)->clear_blobs();
         }
     }
-    /** Gives them to the last layers: an Input layer may stand before those. */
+    /** Returns them to the last layers, since an Input layer may have been inserted before. */
     void put_back(NetParameter *param) const
     {
         const int count = static_cast<int>(blobs_.size());
@@ -143,9 +144,9 @@ inline bool upgrade_step(NetParameter *param, ferry_proto_step step)
 
 } // namespace detail
 
-/* ---- upgrades; all throw where something cannot be brought over, and return true ---- */
+/* ---- upgrades; they throw if a part cannot be converted, and return true otherwise ---- */
 
-/** All that the message needs. */
+/** Runs all upgrades that the message requires. */
 inline bool UpgradeNetAsNeeded(const string &param_file, NetParameter *param)
 {
     if (!NetNeedsUpgrade(*param))
@@ -155,7 +156,7 @@ inline bool UpgradeNetAsNeeded(const string &param_file, NetParameter *param)
     blobs.put_back(param);
     return true;
 }
-/** V0's padding layers go into the layers that take their tops. */
+/** Folds V0's padding layers into the layers that use their tops. */
 inline void UpgradeV0PaddingLayers(const NetParameter &param, NetParameter *param_upgraded_pad)
 {
     param_upgraded_pad->CopyFrom(param);
@@ -188,7 +189,7 @@ inline bool UpgradeV1LayerParameter(const V1LayerParameter &v1_layer_param,
     layer_param->CopyFrom(net.layer(0));
     return true;
 }
-/** Today's name of a V1 type, "" for NONE; it lives as long as the thread. */
+/** The current name of a V1 type, "" for NONE; valid as long as the thread. */
 inline const char *UpgradeV1LayerType(V1LayerParameter_LayerType type)
 {
     static thread_local map<int, string> names;
