@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a blob costs beside its elements. */
+/* The cost of a blob without its elements. */
 
 static const int64_t shape[4] = { 2, 3, 4, 5 }; /* 120 floats, 480 bytes */
 
-/* Keeps the compiler from leaving out what nobody looks at. */
+/* Keeps the compiler from removing unused results. */
 #define KEEP(pointer) __asm__ volatile("" : : "r"(pointer) : "memory")
 
 struct blobs {

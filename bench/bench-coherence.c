@@ -7,21 +7,23 @@
 #include <unistd.h>
 
 /*
- * Copies, on four devices of the sim plugin: what they hide behind, what they leave of the settled
- * access, what it costs to write them down.
+ * Copies on four devices of the sim plugin: how much of them overlaps with computing, whether they
+ * slow down a settled access, and what tracing them costs.
  */
 
 #define DEVICES       4
 #define OVERLAP_BYTES (INT64_C(64) << 20)
-#define BANDWIDTH     "256MiB" /* a quarter of a second for OVERLAP_BYTES, far beyond its memmove */
-#define ROUNDS        7
-#define TRACED_RUNS   31
+#define BANDWIDTH \
+    "256MiB" /* a quarter of a second for OVERLAP_BYTES, much longer than its
+                                * memmove */
+#define ROUNDS      7
+#define TRACED_RUNS 31
 
 #define KEEP(pointer) __asm__ volatile("" : : "r"(pointer) : "memory")
 
 /* ---- overlap -------------------------------------------------------------------------------- */
 
-/* Computes, in registers, until so many seconds have passed. */
+/* Computes, in registers, for that many seconds. */
 static void compute(double seconds)
 {
     double end = bench_now() + seconds, x = 0.5;
@@ -34,15 +36,14 @@ static void compute(double seconds)
 }
 
 /*
- * Copies the blob to the device, with so many seconds of compute meanwhile. Returns the seconds
- * that the calling thread gave to the copy, before and after, and not to its own work; negative if
- * it failed.
+ * Copies the blob to the device while the calling thread computes for that many seconds. Returns
+ * the seconds that the thread spent on the copy before and after computing; negative if it failed.
  */
 static double copy_and_compute(ferry_device *device, ferry_blob *blob, double seconds)
 {
     double begin, prefetched, computed;
 
-    if (!ferry_blob_mutable_host_data(blob)) /* which leaves the host's copy alone */
+    if (!ferry_blob_mutable_host_data(blob)) /* makes only the host's copy valid */
         return -1;
     begin = bench_now();
     if (ferry_memory_prefetch(ferry_blob_data_memory(blob), device, NULL) != 0)
@@ -55,7 +56,7 @@ static double copy_and_compute(ferry_device *device, ferry_blob *blob, double se
     return prefetched - begin + bench_now() - computed;
 }
 
-/* Compute of the copy's own length: a copy that is not asynchronous hides nothing behind it. */
+/* Computes as long as the copy takes: a copy that is not asynchronous overlaps with nothing. */
 static void overlap(struct bench *b, ferry_device *device)
 {
     static const char figure[] = "64 MB prefetched : hidden behind compute";
@@ -90,7 +91,7 @@ static void host_data(void *arg, int64_t times)
         KEEP(ferry_blob_host_data(blob));
 }
 
-/* Valid at the host and on every device, with nothing pending. */
+/* Makes the host's copy and every device's copy valid, with no work pending. */
 static int spread(ferry_runtime *rt, ferry_blob *blob)
 {
     char name[16];
@@ -143,13 +144,13 @@ static void trace(struct bench *b)
             setenv("FERRY_TRACE", path, 1);
         failed = bench_run_child(bench_beside("child-ferry"), "copies", &child);
         unsetenv("FERRY_TRACE");
-        unlink(path); /* else the next one pays for emptying it */
+        unlink(path); /* otherwise the next run pays for truncating it */
         seconds[i % 2][i / 2] = child.cpu;
     }
     unsetenv("FERRY_BACKEND");
     rmdir(folder);
     if (failed) {
-        bench_skip(b, figure, "the program beside this one does not run");
+        bench_skip(b, figure, "the helper program beside this one does not run");
         return;
     }
     plain = bench_median(seconds[0], TRACED_RUNS);

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 /*
- * Convolutions beside oneDNN and beside im2col with OpenBLAS, in GFLOP/s. Each instruction set is a
- * process of its own: the libraries choose theirs once, when they are loaded.
+ * Convolutions compared with oneDNN and with im2col and OpenBLAS, in GFLOP/s. Each instruction set
+ * is measured in a process of its own: the libraries select it once, when they are loaded.
  */
 
 #define SETS 2
@@ -29,7 +29,7 @@ static void add_row(struct bench *b, const struct conv_shape *s, const char *set
         bench_add(b, figure, "GFLOP/s", conv_gigaflops(s, seconds[0]),
                   conv_gigaflops(s, seconds[1]), BENCH_AT_LEAST, goal);
     else
-        bench_skip(b, figure, "oneDNN is not there (Debian: libdnnl-dev)");
+        bench_skip(b, figure, "oneDNN is not available (Debian: libdnnl-dev)");
 }
 
 static void run_shape(struct bench *b, const struct conv_shape *s, const char *set, int threads)
@@ -58,7 +58,10 @@ static void run_shape(struct bench *b, const struct conv_shape *s, const char *s
         c[i].destroy(c[i].state);
 }
 
-/* This program again, with its own arguments and what makes the libraries choose that set. */
+/*
+ * Runs this program again with its own arguments, and with the environment that makes the libraries
+ * select that set.
+ */
 static void run_set(int i)
 {
     char line[4096], *argv[16];

@@ -8,14 +8,14 @@
 #include <string.h>
 
 /*
- * What a GPU computes through ferry: what goes once through memory beside a copy within the device, which is as fast
- * as that memory is; matrices and convolutions in operations a second.
+ * A GPU's arithmetic through ferry. Functions limited by memory bandwidth are compared with a copy
+ * within the device; matrix products and convolutions are reported in operations per second.
  */
 
 #define MOST (INT64_C(1) << 28)
 #define SIDE 8192 /* of matrices, at most */
 
-/* What a processor is soon done with. */
+/* The size for BENCH_QUICK on a processor. */
 #define QUICK_SIDE      256
 #define QUICK_GIGAFLOPS 0.02
 
@@ -29,7 +29,7 @@ struct world {
     cudaStream_t stream;
 };
 
-/* ---- what is measured ----------------------------------------------------------------------- */
+/* ---- loops ---------------------------------------------------------------------------------- */
 
 static void copy_bare(void *arg, int64_t times)
 {
@@ -112,7 +112,7 @@ static void gemm(void *arg, int64_t times)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* `bytes` an element that have to go through memory. */
+/* `bytes` per element that are read and written. */
 static const struct {
     const char *figure;
     bench_loop loop;
@@ -184,7 +184,7 @@ static void measure_operations(struct bench *b, const struct world *w)
     conv_add_create(b, "cuda", w->device);
 }
 
-/* ---- a world -------------------------------------------------------------------------------- */
+/* ---- state ---------------------------------------------------------------------------------- */
 
 static int make(ferry_runtime *rt, struct world *w)
 {

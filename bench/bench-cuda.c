@@ -9,12 +9,12 @@
 #include <string.h>
 
 /*
- * A GPU beside the calls that a program would have written by hand, on the same memory and the same
- * stream: 2^28 floats and copies of 1 GiB, or a part of that where the device is small.
+ * A GPU compared with direct calls of CUDA, on the same memory and the same stream: 2^28 floats and
+ * copies of 1 GiB, or less if the device is small.
  */
 
 #define MOST (INT64_C(1) << 28)
-#define SIDE 8192 /* of the matrices whose product hides a copy, at most */
+#define SIDE 8192 /* of the matrices whose product overlaps with a copy, at most */
 
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
@@ -29,7 +29,7 @@ struct world {
     cudaStream_t stream;
     cublasHandle_t blas;
     float *x, *y;       /* the blob's diff and data, on the device */
-    void *there;        /* bare device memory */
+    void *there;        /* allocated with cudaMalloc */
     void *pinned, *own; /* host memory */
     int side;
     cublasStatus_t (*saxpy)(cublasHandle_t, int, const float *, const float *, int, float *, int);
@@ -150,7 +150,7 @@ static void bare_malloc(void *arg, int64_t times)
     }
 }
 
-/* ---- a prefetch behind a kernel ------------------------------------------------------------- */
+/* ---- a prefetch during a kernel ------------------------------------------------------------- */
 
 static void multiply(const struct world *w)
 {
@@ -170,7 +170,7 @@ static void kernels_alone(void *arg, int64_t times)
     }
 }
 
-/* On a queue of its own, so that it need not wait for the kernel. */
+/* On a queue of its own, so that it does not wait for the kernel. */
 static void prefetch(const struct world *w)
 {
     if (ferry_memory_overwrite_host_data(w->moved))
@@ -204,7 +204,7 @@ static void overlap(struct bench *b, struct world *w)
     double kernel = bench_time(b, kernels_alone, w), copy = bench_time(b, prefetch_alone, w);
     double together = bench_time(b, both, w), shorter = kernel < copy ? kernel : copy;
 
-    bench_add(b, "cuda: part of a prefetch that a kernel hides", "",
+    bench_add(b, "cuda: part of a prefetch that overlaps with a kernel", "",
               (kernel + copy - together) / shorter, 0, BENCH_AT_LEAST, 0.9);
 }
 
@@ -263,7 +263,7 @@ static int make_blobs(struct world *w)
     return w->x && w->y ? 0 : ferry_last_error_code();
 }
 
-/* cuBLAS is what the plugin has loaded by now. */
+/* The plugin has loaded cuBLAS by now. */
 static int make_bare(struct world *w)
 {
     void *cublas = dlopen("libcublas.so." TEXT(CUBLAS_VER_MAJOR), RTLD_NOW);

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 /*
- * How much of reading pictures is hidden by reading ahead, while a device that takes no time of the host's
- * computes half as long again. A picture is resized to 600 x 600, which is about the work of decoding a
- * photograph, and cropped to 224 x 224.
+ * How much of the time for reading pictures overlaps with computing, if a device computes half as
+ * long again without using the host's processors. A picture is resized to 600 x 600, which takes
+ * about as long as decoding a photograph, and cropped to 224 x 224.
  */
 
 #define BATCH  16
@@ -66,7 +66,10 @@ static void compute(double seconds)
     nanosleep(&t, NULL);
 }
 
-/* Seconds that a forward pass takes, with so much computing between two of them; −1: it failed. */
+/*
+ * Seconds per forward pass, with `computing` seconds of computation between two passes; −1: it
+ * failed.
+ */
 static double passes(ferry_net *net, double computing, int rounds)
 {
     double seconds = 0;
@@ -87,28 +90,28 @@ static void measure(struct bench *b, ferry_net *plain, ferry_net *ahead)
     int rounds = b->quick ? 3 : ROUNDS;
     double reading = passes(plain, 0, rounds), waiting;
 
-    waiting = passes(ahead, 1.5 * reading, 2); /* the first is waited for */
+    waiting = passes(ahead, 1.5 * reading, 2); /* the first one waits for its batch */
     if (waiting >= 0)
         waiting = passes(ahead, 1.5 * reading, rounds);
     if (reading < 0 || waiting < 0)
-        bench_skip(b, "pictures read ahead", "%s", ferry_last_error());
+        bench_skip(b, "prefetched pictures", "%s", ferry_last_error());
     else
-        bench_add(b, "16 pictures read ahead : hidden behind computing", "ms",
+        bench_add(b, "16 prefetched pictures : overlap with computing", "ms",
                   1e3 * (reading - waiting), 1e3 * reading, BENCH_AT_LEAST, 0.9);
 }
 
-/* ---- while the host computes ------------------------------------------------------------------- */
+/* ---- overlap with computing on the host ------------------------------------------------------ */
 
 /*
- * LeNet trained on such pictures by one thread, so that the reader has a processor of its own: what an
- * iteration takes beside what reading and computing take alone, the medians of a few phases of each in
- * turn. The shorter of the two is what there is to hide, where processors are no threads of one core. And what
- * the forward passes of its data layer take, which wait for what is not there yet
- * (doc/design/training.md, "Measured effect of prefetch").
+ * LeNet is trained on such pictures by one thread, so that the reader has a processor of its own:
+ * the time of an iteration compared with those of reading alone and computing alone, medians of a
+ * few phases of each in turn. The shorter of the two is the largest possible overlap, if processors
+ * are not threads of one core. Also the time of the data layer's forward passes, which wait for
+ * batches that are not ready (doc/design/training.md, "Measured effect of prefetch").
  */
 
 #define IMAGES 64
-#define WARM   6 /* more than are read ahead */
+#define WARM   6 /* more than are prefetched */
 #define PHASES 5
 
 static const char lenet[] =
@@ -139,7 +142,7 @@ static ferry_net *open_training(ferry_device *dev, const char *source, const cha
     return ferry_net_open(dev, "training", &o, &net) ? NULL : net;
 }
 
-/* Seconds of an iteration, when all has come into its stride; -1: it failed. */
+/* Seconds per iteration in the steady state; -1: it failed. */
 static double iterations(ferry_net *net, bool learns, int rounds)
 {
     double begin = 0;
@@ -161,7 +164,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Nets that read, compute, and do both: seconds of an iteration of each; false: one failed. */
+/* Seconds per iteration of three nets, which read, compute, and do both; false: one failed. */
 static bool measure_phases(ferry_net *const nets[3], int rounds, double out[3])
 {
     double seconds[3][PHASES];
@@ -179,7 +182,10 @@ static bool measure_phases(ferry_net *const nets[3], int rounds, double out[3])
     return true;
 }
 
-/* Seconds of the data layer in an iteration of the net that reads and computes, likewise; -1: it failed. */
+/*
+ * Seconds per iteration that the data layer takes in the net that reads and computes; -1: it
+ * failed.
+ */
 static double waiting_of(ferry_net *net, int rounds)
 {
     ferry_net_layer_info info = { .struct_size = sizeof(info) };
@@ -221,13 +227,13 @@ static void measure_training(struct bench *b, ferry_device *dev, const char *fol
                   ? waiting_of(nets[2], b->quick ? 3 : ROUNDS)
                   : -1;
     if (waiting < 0) {
-        bench_skip(b, "pictures read ahead of LeNet", "%s", ferry_last_error());
+        bench_skip(b, "pictures prefetched for LeNet", "%s", ferry_last_error());
     } else {
         double shorter = seconds[0] < seconds[1] ? seconds[0] : seconds[1];
 
-        bench_add(b, "64 pictures read ahead of LeNet on a thread : hidden", "ms",
+        bench_add(b, "64 pictures prefetched for LeNet by a thread : overlap", "ms",
                   1e3 * (seconds[0] + seconds[1] - seconds[2]), 1e3 * shorter, BENCH_AT_LEAST, 0.9);
-        bench_add(b, "64 pictures read ahead of LeNet on a thread : not waited for", "ms",
+        bench_add(b, "64 pictures prefetched for LeNet by a thread : not waited for", "ms",
                   1e3 * (seconds[0] - waiting), 1e3 * seconds[0], BENCH_AT_LEAST, 0.9);
     }
     for (int k = 0; k < 3; k++)
@@ -248,7 +254,7 @@ static void bench_training(struct bench *b, const char *folder)
     snprintf(path, sizeof(path), "%s/conf", folder);
     if (write_bytes(folder, "conf", text, strlen(text)) || ferry_runtime_open(&options, &runtime) ||
         ferry_runtime_get_device(runtime, NULL, &dev))
-        bench_skip(b, "pictures read ahead of LeNet", "%s", ferry_last_error());
+        bench_skip(b, "pictures prefetched for LeNet", "%s", ferry_last_error());
     else
         measure_training(b, dev, folder);
     if (runtime)
@@ -269,7 +275,7 @@ void bench_data(struct bench *b)
     if (ahead)
         measure(b, plain, ahead);
     else
-        bench_skip(b, "pictures read ahead", "%s", ferry_last_error());
+        bench_skip(b, "prefetched pictures", "%s", ferry_last_error());
     ferry_net_close(plain);
     ferry_net_close(ahead);
     bench_training(b, folder);

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 /*
- * The device that a program would get, through the public API alone: what it computes beside plain
- * loops of the host, what it copies beside memcpy, what the pool saves. What is asked of a device
- * whose memory is the host's is not always to be asked of others: then there is no goal.
+ * The selected device, measured through the public API only: its arithmetic compared with plain
+ * loops on the host, its copies with memcpy, and the benefit of the pool. Some goals apply only to
+ * a device with the host's memory; for others there is no goal.
  */
 
 #define SMALL        INT64_C(128)
@@ -25,9 +25,9 @@ struct run {
     ferry_device *device;
     ferry_blob *blob;
     int64_t n;
-    float *x, *y; /* as many floats of the host's own */
+    float *x, *y; /* arrays of that many floats in host memory */
     int threads;
-    int failed; /* a code */
+    int failed; /* an error code */
 };
 
 static volatile float sink;
@@ -45,7 +45,7 @@ static void device_data(void *arg, int64_t times)
     }
 }
 
-/* ---- arithmetic: where the data is, and done when the clock stops ---------------------------- */
+/* ---- arithmetic: data on the device; complete when the clock stops --------------------------- */
 
 static void update(void *arg, int64_t times)
 {
@@ -82,7 +82,7 @@ static void host_asum(void *arg, int64_t times)
         sink = plain_asum(r->threads, r->n, r->y);
 }
 
-/* ---- copies: written here, read there -------------------------------------------------------- */
+/* ---- copies: written on the host, read on the device, and back ------------------------------- */
 
 static void to_device(void *arg, int64_t times)
 {
@@ -135,7 +135,7 @@ static void from_pool(void *arg, int64_t times)
         take_and_give_back(r);
 }
 
-/* Emptied each time, so that the plugin is asked. */
+/* Empties the pool each time, so that the plugin allocates. */
 static void from_plugin(void *arg, int64_t times)
 {
     struct run *r = arg;
@@ -149,7 +149,7 @@ static void from_plugin(void *arg, int64_t times)
 
 /* ---- the rows -------------------------------------------------------------------------------- */
 
-/* Ones less zeros: as often as it is updated, it stays as it is. */
+/* Ones minus zeros: any number of updates leaves the values unchanged. */
 static int make(ferry_device *device, int64_t n, struct run *out)
 {
     size_t bytes = (size_t)n * sizeof(float);
@@ -180,7 +180,7 @@ static void drop(struct run *r)
     free(r->y);
 }
 
-/* Tried once before it is measured: what fails is no figure. */
+/* Runs the loop once before measuring it: a failed one gives no figure. */
 static void measure(struct bench *b, struct run *r, const char *name, const char *size,
                     const struct bench_figure *what)
 {

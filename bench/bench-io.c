@@ -15,23 +15,24 @@
 #include <unistd.h>
 
 /*
- * Figures of files: how fast weights come in, how soon there is a first one, and what a merge costs
- * beside copying bytes. The files are made in TMPDIR and removed.
+ * Reading and merging of files: the bandwidth of reading weights, the time until the first array,
+ * and the time of a merge compared with copying the bytes. The files are created in TMPDIR and
+ * removed.
  */
 
 #define NET_BLOBS    10
-#define NET_FLOATS   (13 * 1024 * 1024) /* a blob: 520 MiB of ten */
+#define NET_FLOATS   (13 * 1024 * 1024) /* per blob: 520 MiB for ten */
 #define MERGE_BYTES  (1024ull * 1024 * 1024)
 #define MERGE_ROUNDS 3
 #define SPACE_NEEDED (6ull * 1024 * 1024 * 1024)
-#define MOST_MEMORY  256.0 /* MiB, whatever the file's size */
+#define MOST_MEMORY  256.0 /* MiB, for any size of file */
 
 struct io_bench {
     struct bench *b;
     char folder[1024];
     char net[1100], big[1100], a[1100], c[1100];
     off_t net_size;
-    const char *failure; /* what went wrong first */
+    const char *failure; /* the first failure */
 };
 
 static void fail(struct io_bench *io, const char *what)
@@ -69,7 +70,7 @@ static bool make_net(struct io_bench *io)
     return true;
 }
 
-/* A safetensors file of one array, whose values are a hole: made at once, whatever the size. */
+/* A sparse safetensors file of one array, without values: created at once, of any size. */
 static bool make_big(const char *path, const char *dtype, uint64_t bytes, unsigned element)
 {
     char header[256];
@@ -102,7 +103,7 @@ static bool make_weights(const char *path, const char *dtype, unsigned element, 
     fd = made ? open(path, O_WRONLY) : -1;
     made = fd >= 0 && lseek(fd, -(off_t)MERGE_BYTES, SEEK_END) > 0;
     for (uint64_t done = 0; made && done < MERGE_BYTES; done += PIECE) {
-        for (int i = 0; i < PIECE / 4; i++) { /* numbers about 1, of either dtype */
+        for (int i = 0; i < PIECE / 4; i++) { /* numbers near 1, in either dtype */
             seed = seed * 1664525u + 1013904223u;
             piece[i] = element == 4 ? 0x3f000000u | seed >> 8 : 0x3f003f00u | (seed & 0xff00ffu);
         }
@@ -117,7 +118,7 @@ static bool make_weights(const char *path, const char *dtype, unsigned element, 
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* The whole file into fresh memory. */
+/* Reads the whole file into fresh memory. */
 static void plain_read(void *arg, int64_t times)
 {
     struct io_bench *io = arg;
@@ -139,7 +140,7 @@ static void plain_read(void *arg, int64_t times)
     }
 }
 
-/* A byte of each page: values that are promised only are no values yet. */
+/* Touches a byte of each page, since mapped values may not be loaded yet. */
 static int touch(const ferry_blob *b)
 {
     const volatile char *bytes = ferry_blob_host_data(b);
@@ -222,7 +223,7 @@ static void bench_reading(struct io_bench *io)
 
 /* ---- merging -------------------------------------------------------------------------------- */
 
-/* Runs a shell command; seconds, or −1. *out_mib: the most memory that it held. */
+/* Runs a shell command; returns seconds, or −1. *out_mib: its peak memory. */
 static double run(const char *command, double *out_mib)
 {
     double begin = bench_now();
@@ -306,7 +307,8 @@ void bench_io(struct bench *b)
         return;
     io->b = b;
     if (prepare(io)) {
-        bench_merge(io, "F32", 4); /* first: a child's peak begins with this process's memory */
+        bench_merge(io, "F32", 4); /* first, since a child's peak memory starts with this
+                                    * process's memory */
         bench_merge(io, "BF16", 2);
         bench_reading(io);
     } else {

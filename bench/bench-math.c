@@ -6,7 +6,7 @@
 #include <cblas.h>
 #include <stdlib.h>
 
-/* Arithmetic where the data is, beside OpenBLAS and beside two threads with a plain loop. */
+/* Arithmetic on the device's data compared with OpenBLAS and with two threads of a plain loop. */
 
 #define SMALL 120
 #define LARGE (INT64_C(1) << 26)
@@ -65,7 +65,7 @@ static void two_thread_asum(void *arg, int64_t times)
 
 /* ---- the rows ------------------------------------------------------------------------------- */
 
-/* A blob of ones with a diff of zeros: as often as it is updated, it stays as it is. */
+/* A blob of ones with a diff of zeros: any number of updates leaves the values unchanged. */
 static int make(ferry_device *device, int64_t n, struct vectors *out)
 {
     int err = ferry_blob_create(device, FERRY_F32, &n, 1, &out->blob);

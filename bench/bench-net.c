@@ -9,9 +9,9 @@
 #include <string.h>
 
 /*
- * Whole nets, forward, in milliseconds: beside the same net with nothing fused or planned, and beside
- * the sum of its convolutions composed of columns and OpenBLAS's sgemm, which leaves out all other
- * layers. And what a net costs beside the sum of its operations.
+ * Whole nets, forward, in milliseconds: compared with the same net without fusion and planning, and
+ * with the sum of its convolutions alone, computed by im2col and OpenBLAS's sgemm. Also the cost of
+ * a net compared with the sum of its operations.
  */
 
 #define THREADS 2
@@ -65,7 +65,7 @@ static void keep_least(double *least, double seconds)
         *least = seconds;
 }
 
-/* The least of several passes by turns: what else runs on the machine only ever adds. */
+/* The minimum of several passes, taken in turn: other load on the machine only increases times. */
 static void measure(struct bench *b, const struct net_text *n, ferry_net *net, ferry_net *bare,
                     const struct conv *c)
 {
@@ -77,11 +77,11 @@ static void measure(struct bench *b, const struct net_text *n, ferry_net *net, f
 
         keep_least(&seconds[1], pass(bare));
         keep_least(&seconds[2], composed(n, c));
-        do /* as long as the others take, at the least */
+        do /* at least as long as the others take */
             keep_least(&seconds[0], pass(net));
         while (bench_now() - begin < 3 * seconds[2] && !b->quick);
     }
-    snprintf(figure, sizeof(figure), "%s : nothing fused or planned", n->name);
+    snprintf(figure, sizeof(figure), "%s : without fusion and planning", n->name);
     bench_add(b, figure, "ms", 1e3 * seconds[0], 1e3 * seconds[1], BENCH_AT_MOST, 1);
     snprintf(figure, sizeof(figure), "%s : its convolutions on OpenBLAS", n->name);
     bench_add(b, figure, "ms", 1e3 * seconds[0], 1e3 * seconds[2], BENCH_AT_MOST, 1 / 1.3);
@@ -107,7 +107,7 @@ static void bench_one(struct bench *b, struct net_text *n)
     free(n->text);
 }
 
-/* ---- what a net costs ------------------------------------------------------------------------- */
+/* ---- overhead of a net ----------------------------------------------------------------------- */
 
 struct trifle {
     ferry_operation *operation;
@@ -123,7 +123,7 @@ static void run_net(void *arg, int64_t times)
         ferry_net_forward(t->net, NULL);
 }
 
-/* The operation by itself, as often as the net has layers. */
+/* Runs the operation alone, as many times as the net has layers. */
 static void run_operations(void *arg, int64_t times)
 {
     const struct trifle *t = arg;
@@ -154,7 +154,7 @@ static void bench_overhead(struct bench *b)
 
         bench_add(b, "a layer of a net : its operation alone", "ns", 1e9 * net / TRIFLES,
                   1e9 * bare / TRIFLES, BENCH_NO_GOAL, 0);
-        bench_add(b, "a layer of a net costs beside it", "ns",
+        bench_add(b, "overhead of a layer of a net", "ns",
                   net > bare ? 1e9 * (net - bare) / TRIFLES : 0, 0, BENCH_AT_MOST, 1000);
     } else {
         bench_skip(b, "a layer of a net", "%s", ferry_last_error());

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* What an operation costs besides its kernel: to be created, and to be run. */
+/* The overhead of an operation without its kernel: creation and running. */
 
 void bench_op(struct bench *b)
 {
@@ -13,7 +13,7 @@ void bench_op(struct bench *b)
     struct conv c[2];
     double seconds[2];
 
-    if (getenv("BENCH_SET")) /* a process of the suite before */
+    if (getenv("BENCH_SET")) /* a child process of the preceding suite */
         return;
     conv_add_create(b, "cpu", b->device);
     conv_add_halves(b, "cpu", b->device);
@@ -29,7 +29,7 @@ void bench_op(struct bench *b)
     conv_measure(b, c, 2, seconds);
     bench_add(b, "cpu: run of a convolution of one element : its kernel", "ns", seconds[0] * 1e9,
               seconds[1] * 1e9, BENCH_NO_GOAL, 0);
-    bench_add(b, "  what a run adds", "ns",
+    bench_add(b, "  overhead of a run", "ns",
               seconds[0] > seconds[1] ? (seconds[0] - seconds[1]) * 1e9 : 0, 0, BENCH_AT_MOST, 500);
     for (int i = 0; i < 2; i++)
         c[i].destroy(c[i].state);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Convolutions on an OpenCL device beside the CPU plugin's, in GFLOP/s. A goal is set for PoCL alone, which
- * has the same cores.
+ * Convolutions on an OpenCL device compared with the CPU plugin, in GFLOP/s. There is a goal for
+ * PoCL only, which runs on the same cores.
  */
 
 static void run_shape(struct bench *b, const struct conv_shape *s, ferry_device *device,

@@ -10,10 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/*
- * An OpenCL device beside the calls that a program would have written by hand, on the same buffers
- * and the same queue.
- */
+/* An OpenCL device compared with direct calls of OpenCL, on the same buffers and the same queue. */
 
 #define COUNT (INT64_C(1) << 24)
 #define BYTES ((size_t)COUNT * sizeof(float)) /* 64 MiB */
@@ -25,7 +22,7 @@ struct world {
     ferry_ref x, y; /* its diff and its data */
     cl_context context;
     cl_command_queue q;
-    cl_kernel kernel; /* writes all of a buffer */
+    cl_kernel kernel; /* writes the whole buffer */
     cl_mem first, second;
     cl_mem over_host; /* mapped */
     float *host;
@@ -88,7 +85,7 @@ static void bare_asum(void *arg, int64_t times)
 
 /* ---- transitions ---------------------------------------------------------------------------- */
 
-/* Written by the host, written by the device, back to the host. */
+/* Written by the host, written by the device, then read by the host. */
 static void to_and_fro(void *arg, int64_t times)
 {
     const struct world *w = arg;
@@ -109,7 +106,7 @@ static void bare_copies(void *arg, int64_t times)
     }
 }
 
-/* What a transition comes down to, on memory of the same size; it is mapped before and after. */
+/* The bare calls of a transition on memory of the same size, which is mapped before and after. */
 static void bare_maps(void *arg, int64_t times)
 {
     const struct world *w = arg;
@@ -157,7 +154,7 @@ static void bare_buffer(void *arg, int64_t times)
     }
 }
 
-/* ---- what needs a process of its own -------------------------------------------------------- */
+/* ---- measurements in a child process -------------------------------------------------------- */
 
 /* Reads `count` numbers that child-opencl writes. */
 static bool ask_child(const char *what, double *numbers, int count)
@@ -179,7 +176,7 @@ static void discrete(struct bench *b)
     double t[4];
 
     if (!ask_child("copies", t, 4)) {
-        bench_skip(b, "opencl: discrete copies", "the program beside this one does not run");
+        bench_skip(b, "opencl: discrete copies", "the helper program beside this one does not run");
         return;
     }
     bench_add(b, "opencl: 64 MiB to the device : WriteBuffer", "GB/s", (double)BYTES / t[0] * 1e-9,
@@ -188,7 +185,10 @@ static void discrete(struct bench *b)
               (double)BYTES / t[3] * 1e-9, BENCH_AT_LEAST, 0.95);
 }
 
-/* Nothing compiled; compiled by another process, if the driver keeps that; compiled in this one. */
+/*
+ * The first use without a compiled program; with a program compiled by another process, if the
+ * driver caches it; and with one compiled in this process.
+ */
 static void first_use(struct bench *b)
 {
     char cache[] = "/tmp/ferry-bench-XXXXXX", remove[64];
@@ -200,14 +200,14 @@ static void first_use(struct bench *b)
         return;
     setenv("POCL_CACHE_DIR", cache, 1);
     if (ask_child("first", fresh, 2) && ask_child("first", kept, 2)) {
-        bench_add(b, "opencl: use after the first : the first", "ms", fresh[1] * 1e3,
-                  fresh[0] * 1e3, BENCH_AT_MOST, 0.1);
-        bench_add(b, "  the first in the next process : the first", "ms", kept[0] * 1e3,
+        bench_add(b, "opencl: later use : first use", "ms", fresh[1] * 1e3, fresh[0] * 1e3,
+                  BENCH_AT_MOST, 0.1);
+        bench_add(b, "  first use in the next process : first use", "ms", kept[0] * 1e3,
                   fresh[0] * 1e3, BENCH_AT_MOST, 1);
     }
     snprintf(remove, sizeof(remove), "rm -rf '%s'", cache);
     if (system(remove) != 0)
-        fprintf(stderr, "bench: %s is left behind\n", cache);
+        fprintf(stderr, "bench: cannot remove %s\n", cache);
     if (before)
         setenv("POCL_CACHE_DIR", before, 1);
     else
@@ -262,7 +262,7 @@ static void measure(struct bench *b, struct world *w)
     if (ferry_device_get_properties(w->device)->unified)
         transitions(b, w);
     else
-        bench_skip(b, "opencl: 64 MiB to the device and back", "the device shares no memory");
+        bench_skip(b, "opencl: 64 MiB to the device and back", "the device does not share memory");
 }
 
 static int make_kernel(struct world *w)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block of the pool, beside one of malloc: had, touched for the first time, given back. */
+/* A block of the pool compared with one of malloc: allocated, touched for the first time, freed. */
 
 struct blocks {
     ferry_device *device;
@@ -41,7 +41,11 @@ static void from_malloc(void *arg, int64_t times)
         if (!p)
             return;
         memset(p, 1, a->bytes);
-        __asm__ volatile("" : : "r"(p) : "memory"); /* the compiler has to believe in it */
+        __asm__ volatile(""
+                         :
+                         : "r"(p)
+                         : "memory"); /* keeps the compiler from removing the
+                                                     * stores */
         free(p);
     }
 }

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Figures of whole processes: how soon there is a first blob, and how large many blobs make one. */
+/* Measurements of whole processes: the time until the first blob, and the memory of many blobs. */
 
 #define STARTS 31
 
-/* The file that cblas_saxpy is in: what the CPU plugin opens, too. */
+/* The path of the library with cblas_saxpy, which the CPU plugin opens too. */
 static const char *openblas_path(void)
 {
     Dl_info info;
@@ -31,7 +31,7 @@ static void start(struct bench *b)
     for (int i = 0; i < STARTS; i++) {
         if (bench_run_child(bench_beside("child-ferry"), "start", &child) != 0 ||
             bench_run_child(bench_beside("child-openblas"), openblas_path(), &other) != 0) {
-            bench_skip(b, figure, "the programs beside this one do not run");
+            bench_skip(b, figure, "the helper programs beside this one do not run");
             return;
         }
         ferry[i] = child.first;
@@ -40,7 +40,7 @@ static void start(struct bench *b)
     value = bench_median(ferry, STARTS);
     reference = bench_median(openblas, STARTS);
     bench_add(b, figure, "ms", value * 1e3, reference * 1e3, BENCH_AT_MOST, 1.3);
-    bench_add(b, "  GPU libraries that opened", "", (double)child.number, 0, BENCH_AT_MOST, 0);
+    bench_add(b, "  GPU libraries that it opened", "", (double)child.number, 0, BENCH_AT_MOST, 0);
 }
 
 static void memory(struct bench *b)
@@ -49,12 +49,12 @@ static void memory(struct bench *b)
     struct bench_child child;
 
     if (bench_run_child(bench_beside("child-ferry"), "memory", &child) != 0 || child.number < 0)
-        bench_skip(b, figure, "the program beside this one does not run");
+        bench_skip(b, figure, "the helper program beside this one does not run");
     else
         bench_add(b, figure, "MB", (double)child.number * 1e-6, 10000 * 480e-6, BENCH_AT_MOST, 2);
 }
 
-/* A plugin alone in its folder, and the same one among ten of other names. */
+/* A folder with one plugin, and a folder with the same plugin and nine others. */
 static void ten_plugins(struct bench *b)
 {
     static const char figure[] = "one of ten plugins, beyond that one alone";
@@ -76,7 +76,7 @@ static void ten_plugins(struct bench *b)
     free(before);
     setenv("FERRY_BACKEND", "cpu", 1);
     if (failed) {
-        bench_skip(b, figure, "the program beside this one does not run");
+        bench_skip(b, figure, "the helper program beside this one does not run");
         return;
     }
     bench_add(b, figure, "ms",

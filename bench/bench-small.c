@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What layers do with small blobs, on a device whose memory is the host's, beside doing without. */
+/*
+ * Typical operations of layers on small blobs, on a device with the host's memory, compared with
+ * the same without ferry.
+ */
 
 #define SMALL  120
 #define LARGE  (INT64_C(1) << 20)
 #define MEDIUM (INT64_C(1) << 16)
 
-/* Keeps the compiler from leaving out what nobody looks at. */
+/* Keeps the compiler from removing unused results. */
 #define KEEP(pointer) __asm__ volatile("" : : "r"(pointer) : "memory")
 
 struct small {
@@ -26,7 +29,7 @@ static volatile double sink;
 
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 
-/* By factors that undo each other, so that what is measured stays a number. */
+/* Scales by factors that cancel, so that the values stay finite. */
 static void scale(void *arg, int64_t times)
 {
     const struct small *s = arg;
@@ -73,7 +76,7 @@ static void reshape_by_turns(void *arg, int64_t times)
         ferry_blob_reshape(s->blob, i % 2 ? whole : part, 4, NULL);
 }
 
-/* Of 256 KiB. */
+/* With 256 KiB. */
 static void reshape_large_by_turns(void *arg, int64_t times)
 {
     static const int64_t whole[4] = { 16, 16, 16, 16 }, part[4] = { 8, 16, 16, 16 };
@@ -83,7 +86,7 @@ static void reshape_large_by_turns(void *arg, int64_t times)
         ferry_blob_reshape(s->blob, i % 2 ? whole : part, 4, NULL);
 }
 
-/* A write on one side, and a read on the other: two flips a time, and nothing moves. */
+/* A write on one side and a read on the other: two changes of side each time, without a copy. */
 static void flip(void *arg, int64_t times)
 {
     const struct small *s = arg;
@@ -109,7 +112,7 @@ static void create_and_touch_both(void *arg, int64_t times)
     }
 }
 
-/* What the two halves are, made by hand, with the blob that is neither. */
+/* The equivalent of the two halves: a blob and two allocated blocks. */
 static void create_and_two_blocks(void *arg, int64_t times)
 {
     static const int64_t shape[4] = { 2, 3, 4, 5 };
@@ -167,8 +170,8 @@ static void measure_flips(struct bench *b)
     struct small s = { .blob = NULL };
 
     if (make(b->device, SMALL, &s) == 0)
-        bench_add(b, "a flip between host and device", "ns", bench_time(b, flip, &s) * 1e9 / 2, 0,
-                  BENCH_AT_MOST, 12);
+        bench_add(b, "a change of side between host and device", "ns",
+                  bench_time(b, flip, &s) * 1e9 / 2, 0, BENCH_AT_MOST, 12);
     ferry_blob_destroy(s.blob);
 }
 

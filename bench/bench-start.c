@@ -9,9 +9,9 @@
 
 #define ROUNDS       15
 #define QUICK_ROUNDS 2
-#define ENOUGH       3.0 /* seconds: a GPU's context may take half of one each time */
+#define ENOUGH       3.0 /* seconds: creating a GPU's context may take half of one each time */
 
-/* What a child does before it says that it is there; what it says behind that is kept. */
+/* The work of a child before it reports readiness; the text is returned to the parent. */
 typedef bool (*child_fn)(char text[4096]);
 
 static char plugin_path[4096];
@@ -23,7 +23,7 @@ static void say_nothing(void *arg, int level, const char *line)
     (void)line;
 }
 
-/* The file that the device's plugin came from. */
+/* The file that the device's plugin was loaded from. */
 static void find_path(ferry_runtime *rt, const ferry_device *device, char text[4096])
 {
     const char *plugin = ferry_device_get_properties(device)->plugin;
@@ -42,7 +42,7 @@ static bool first_blob(char text[4096])
     ferry_device *device = NULL;
     ferry_blob *blob = NULL;
 
-    ferry_log_set_handler(say_nothing, NULL); /* the command itself will say it, once */
+    ferry_log_set_handler(say_nothing, NULL); /* the command itself logs it once */
     if (ferry_runtime_open(NULL, &rt) || ferry_runtime_get_device(rt, NULL, &device) ||
         ferry_blob_create(device, FERRY_F32, &count, 1, &blob) ||
         !ferry_blob_mutable_device_data(blob).handle)
@@ -57,7 +57,7 @@ static bool load_alone(char text[4096])
     return dlopen(plugin_path, RTLD_NOW | RTLD_LOCAL) != NULL;
 }
 
-/* Leaves without giving anything back: what it held goes with it. */
+/* Ends without releasing anything: the system frees it. */
 static _Noreturn void run_child(child_fn work, int fd)
 {
     char text[4096] = "";
@@ -66,7 +66,7 @@ static _Noreturn void run_child(child_fn work, int fd)
     _exit(done && write(fd, text, sizeof(text)) == (ssize_t)sizeof(text) ? 0 : 1);
 }
 
-/* Seconds until it has said so; negative if it did not. */
+/* Seconds until the child reports readiness; negative if it does not. */
 static double time_child(child_fn work, char text[4096])
 {
     double begin = bench_now(), end;

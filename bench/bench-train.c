@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * The operations of a training iteration of LeNet at batch 64, forward and backward, one by one and
- * all of them, beside the same composed of columns and OpenBLAS's sgemm.
+ * The operations of a training iteration of LeNet at batch size 64, forward and backward, one by
+ * one and together, compared with im2col and OpenBLAS's sgemm.
  */
 
 #define N 64
@@ -93,7 +93,7 @@ static const struct {
 #define BIAS    FERRY_PASS_BACKWARD_BIAS
 #define NONE    TENSORS
 
-/* In the order of an iteration; a convolution's kernel, or a pool's. */
+/* In the order of an iteration; `kernel` is that of a convolution or of a pool. */
 static const struct {
     const char *name;
     uint32_t kind, pass;
@@ -124,12 +124,12 @@ static const struct {
 };
 #define STEPS ((int)(sizeof(steps) / sizeof(steps[0])))
 
-/* Everything twice: in memories of ferry's, and as floats. */
+/* All data twice: in ferry's memories, and as plain floats. */
 struct lenet {
     ferry_memory *memory[TENSORS];
     float *floats[TENSORS], *columns;
     ferry_operation *operation[STEPS];
-    int first, end; /* the steps at hand */
+    int first, end; /* the range of steps to run */
 };
 
 static int64_t count_of(enum tensor t)
@@ -146,7 +146,7 @@ static ferry_operand operand_of(enum tensor t)
     return ferry_operand_make(FERRY_F32, tensors[t].shape, tensors[t].rank, NULL);
 }
 
-/* ---- ferry's ---------------------------------------------------------------------------------- */
+/* ---- ferry ----------------------------------------------------------------------------------- */
 
 static void run_step(struct lenet *l, int i)
 {
@@ -187,7 +187,7 @@ static int make_step(struct bench *b, int i, ferry_operation **out)
     return ferry_operation_create(b->device, &op, out);
 }
 
-/* ---- the reference ---------------------------------------------------------------------------- */
+/* ---- the reference --------------------------------------------------------------------------- */
 
 static void reference_conv(const struct lenet *l, int i)
 {
@@ -252,7 +252,7 @@ static void run_reference(void *arg, int64_t times)
             reference_step(l, i);
 }
 
-/* ---- both ------------------------------------------------------------------------------------- */
+/* ---- both together --------------------------------------------------------------------------- */
 
 static void end(struct lenet *l)
 {
@@ -281,7 +281,7 @@ static int begin(struct bench *b, struct lenet *l)
         if (!host || !l->floats[t])
             return FERRY_ENOMEM;
         for (int64_t i = 0; i < count_of((enum tensor)t);
-             i++) /* gradients stay small when summed */
+             i++) /* so that accumulated gradients stay small */
             host[i] = l->floats[t][i] = (float)(i % 17 - 8) * (t < DW1 ? 0.01f : 1e-6f);
     }
     for (int i = 0; i < STEPS && !err; i++)

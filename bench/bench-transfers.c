@@ -5,13 +5,14 @@
 #include <stdlib.h>
 
 /*
- * Bytes between the host and one device while a small net learns: LeNet, 64 images at a time. The
- * program writes the images on the host, the net scales them in place and runs on the device, and
- * the loss, for which there is no kernel, on the host and in place. Only the accesses are made, each
- * layer's in its order; what they move is counted, beside what Caffe's rule moves for the same.
+ * Bytes copied between the host and one device while a small net is trained: LeNet with batch size
+ * 64. The program writes the images on the host, the net scales them in place and runs on the
+ * device, and the loss, for which there is no kernel, runs on the host and in place. Only the
+ * accesses are made, in the order of the layers; the copied bytes are counted and compared with
+ * those of Caffe's rule for the same accesses.
  *
- * Where a blob is read on either side between two writes, nobody can save anything. What can be
- * saved is the copy of old bytes to where they are about to be overwritten.
+ * A copy is unavoidable if a blob is read on both sides between two writes. Copies of old bytes
+ * into memory that is about to be overwritten can be avoided.
  */
 
 #define ITERATIONS 20
@@ -44,7 +45,9 @@ struct step {
     enum verb verb;
 };
 
-/* Layers on the device: bottom and weights are read, top is overwritten; and back. */
+/*
+ * Layers on the device: forward reads bottom and weights and overwrites top; backward the reverse.
+ */
 /* clang-format off */
 #define FORWARD(bottom, weights, top)                                          \
     { bottom, DATA, DEVICE, READ }, { weights, DATA, DEVICE, READ },           \
@@ -60,7 +63,7 @@ struct step {
 /* clang-format on */
 
 static const struct step steps[] = {
-    { IMAGES, DATA, HOST, OVERWRITE }, /* the program's */
+    { IMAGES, DATA, HOST, OVERWRITE }, /* written by the program */
     { IMAGES, DATA, DEVICE, CHANGE },  /* scaled in place */
     FORWARD(IMAGES, W_CONV1, CONV1),
     POOL(CONV1, POOL1),
@@ -79,7 +82,7 @@ static const struct step steps[] = {
     UNPOOL(CONV2, POOL2),
     BACKWARD(POOL1, W_CONV2, CONV2),
     UNPOOL(CONV1, POOL1),
-    { CONV1, DIFF, DEVICE, READ }, /* the images want no diff */
+    { CONV1, DIFF, DEVICE, READ }, /* the images need no diff */
     { W_CONV1, DIFF, DEVICE, OVERWRITE },
     { W_CONV1, DATA, DEVICE, UPDATE },
     { W_CONV2, DATA, DEVICE, UPDATE },
@@ -89,11 +92,11 @@ static const struct step steps[] = {
 
 #define STEPS (sizeof(steps) / sizeof(steps[0]))
 
-/* ---- Caffe's rule: four heads, and mutable for whatever is written ------------------------------ */
+/* ---- Caffe's rule: four head states, and a mutable access for each write -------------------- */
 
 enum head { UNINITIALIZED, AT_HOST, AT_DEVICE, SYNCED };
 
-/* The bytes that an access moves; the head follows. */
+/* The bytes that an access copies; updates the head state. */
 static int64_t caffe_access(enum head *head, enum place place, bool write, int64_t bytes)
 {
     enum head here = place == HOST ? AT_HOST : AT_DEVICE;
@@ -106,7 +109,7 @@ static int64_t caffe_access(enum head *head, enum place place, bool write, int64
     return copies ? bytes : 0;
 }
 
-/* On the host where only the host has the data, else on the device. */
+/* On the host if only the host has the data, otherwise on the device. */
 static int64_t caffe_update(enum head heads[2], int64_t bytes)
 {
     enum place place = heads[DATA] == AT_HOST ? HOST : DEVICE;
@@ -134,7 +137,7 @@ static int64_t caffe_bytes(void)
     return moved;
 }
 
-/* ---- ferry -------------------------------------------------------------------------------------- */
+/* ---- ferry ----------------------------------------------------------------------------------- */
 
 struct way {
     const char *figure;
@@ -158,7 +161,7 @@ static int do_step(ferry_device *device, ferry_blob *const blobs[], const struct
         access = FERRY_WRITE;
     err = ferry_memory_access(m, where, access, NULL, &ref);
     if (!err && way->prefetch && s->blob == IMAGES && s->place == HOST)
-        err = ferry_memory_prefetch(m, device, NULL); /* while the host does something else */
+        err = ferry_memory_prefetch(m, device, NULL); /* while the host does other work */
     return err;
 }
 

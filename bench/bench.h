@@ -6,8 +6,8 @@
 
 /*
  * A suite is a function that measures and adds rows. The programs of `make bench` share main.c;
- * each lists its own: suites.c what uses ferry as any program does, suites-core.c what reaches
- * inside the core.
+ * each has its own list of suites: suites.c lists those that use ferry like any program,
+ * suites-core.c those that use the core's internal functions.
  */
 
 struct bench_suite {
@@ -15,34 +15,34 @@ struct bench_suite {
     void (*run)(struct bench *b);
 };
 
-/* Of the program, up to one without a name. */
+/* The suites of the program; an entry without a name ends the list. */
 extern const struct bench_suite bench_suites[];
-/* The backend of the device that its suites are given; NULL: each opens its own. */
+/* The backend of the device that its suites get; NULL: each suite opens its own. */
 extern const char *const bench_backend;
 
-/* The path of a program beside this one; lives until the next call. */
+/* The path of a program in the folder of this one; valid until the next call. */
 const char *bench_beside(const char *name);
 
-/* What a program said that run-child.c has started. */
+/* The result of a program run by run-child.c. */
 struct bench_child {
-    double first; /* seconds from its start to its first byte */
-    double cpu;   /* seconds that it computed, in all: what others do meanwhile is not in it */
-    long number;  /* the one on its last line */
+    double first; /* seconds from its start to its first byte of output */
+    double cpu;   /* its CPU time in seconds, which excludes other processes */
+    long number;  /* the number on its last line */
 };
 
 /*
- * Runs a program, with this one's environment and one argument, to its end. Its output has two
- * lines or more. 0, or -1 if it does not start, fails, or says nothing.
+ * Runs a program, with this one's environment and one argument, until it ends. It must write two
+ * lines or more. 0, or -1 if it does not start, fails, or writes nothing.
  */
 int bench_run_child(const char *program, const char *argument, struct bench_child *out);
 
 /*
- * How long the selected device takes to be there, beside loading its plugin's file alone. Both in
- * child processes: nothing of ferry may be open here yet.
+ * The time until the selected device is open, compared with loading its plugin's file alone. Both
+ * run in child processes: ferry may not be in use here yet.
  */
 void bench_start(struct bench *b);
 
-/* Of `ferry bench`, whatever the device is. */
+/* The suites of `ferry bench`, for any device. */
 void bench_of_device(struct bench *b);
 
 /* The suites. */

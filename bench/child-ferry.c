@@ -7,15 +7,14 @@
 #include <unistd.h>
 
 /*
- * What the suites start and read one number from, on standard output.
- * start: how many libraries of a GPU are mapped, once there is a first blob.
- * memory: by how many bytes 10,000 blobs of 120 floats have made the process grow.
- * copies: nothing to be read, many copies between host and device.
+ * Started by the suites, which read one number from its standard output. start: the number of
+ * mapped GPU libraries after the first blob. memory: the bytes by which 10,000 blobs of 120 floats
+ * have increased the process's memory. copies: no number, many copies between host and device.
  */
 
 #define BLOBS       10000
 #define COPIED      16
-#define COPIED_SIZE (INT64_C(256) << 10) /* floats: a layer's weights */
+#define COPIED_SIZE (INT64_C(256) << 10) /* floats: the weights of a layer */
 #define ROUNDS      60
 
 static int first_blob(ferry_runtime **rt, ferry_device **device, ferry_blob **blob, bool copies)
@@ -23,7 +22,8 @@ static int first_blob(ferry_runtime **rt, ferry_device **device, ferry_blob **bl
     const int64_t count = 120;
     int err = ferry_runtime_open(NULL, rt);
 
-    if (!err && copies) /* by the calling thread: two would make time a matter of luck */
+    if (!err && copies) /* by the calling thread: with two threads the time would depend on their
+                         * scheduling */
         err = ferry_runtime_set_option(*rt, "sim", "clock", "sync");
     if (!err)
         err = ferry_runtime_get_device(*rt, NULL, device);
@@ -69,7 +69,7 @@ static long many_blobs(ferry_device *device)
     const int64_t count = 120;
     long before;
 
-    memset(blob, 1, sizeof(blob)); /* the pointers themselves do not count */
+    memset(blob, 1, sizeof(blob)); /* excludes the pointers themselves from the growth */
     before = resident_bytes();
     for (int i = 0; i < BLOBS; i++) {
         if (ferry_blob_create(device, FERRY_F32, &count, 1, &blob[i]) != 0 ||
@@ -79,7 +79,7 @@ static long many_blobs(ferry_device *device)
     return resident_bytes() - before;
 }
 
-/* To and fro; each blob with its name, as whoever traces would have it. */
+/* Copies in both directions; each blob has a name, as in a program that traces. */
 static int copies(ferry_device *device)
 {
     const int64_t count = COPIED_SIZE;
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "copies") == 0)
         return copies(device) != 0;
-    printf("!\n"); /* the moment that counts */
+    printf("!\n"); /* the measured moment */
     fflush(stdout);
     printf("%d\n", gpu_libraries());
     ferry_blob_destroy(blob);

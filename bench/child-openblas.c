@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-/* A program that opens OpenBLAS, and says so; the path of the library is its argument. */
+/* Opens OpenBLAS and reports that; the argument is the path of the library. */
 int main(int argc, char **argv)
 {
     if (argc < 2 || !dlopen(argv[1], RTLD_NOW | RTLD_LOCAL))

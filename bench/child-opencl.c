@@ -11,10 +11,9 @@
 #include <time.h>
 
 /*
- * What bench-opencl.c asks in a process of its own; seconds, on standard output.
- * copies: 64 MiB to a discrete device by ferry, and by clEnqueueWriteBuffer; back by ferry, and by
- * clEnqueueReadBuffer.
- * first: the first update of a blob in this process, and the second.
+ * Measurements of bench-opencl.c that need a process of their own; writes seconds to standard
+ * output. copies: 64 MiB to a discrete device by ferry, and by clEnqueueWriteBuffer; back by ferry,
+ * and by clEnqueueReadBuffer. first: the first update of a blob in this process, and the second.
  */
 
 #define BYTES   ((size_t)64 << 20)
@@ -79,7 +78,7 @@ static int timed(int (*copy)(struct copying *c), struct copying *c, double *out)
     return err;
 }
 
-/* One after the other, which of them is first in turns. */
+/* Runs one after the other, alternating which is first. */
 static int pair(int (*ferry)(struct copying *c), int (*bare)(struct copying *c), struct copying *c,
                 bool bare_first, double *out_ferry, double *out_bare)
 {

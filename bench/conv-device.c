@@ -38,7 +38,7 @@ static void destroy(void *state)
     free(p);
 }
 
-/* Small normal numbers, in F16 and BF16 too. */
+/* Small normal numbers, also in F16 and BF16. */
 static int make_memory(ferry_device *device, const ferry_operand *o, ferry_memory **out)
 {
     size_t bytes = (size_t)ferry_operand_extent(o);
@@ -129,7 +129,7 @@ static double create_time(const struct conv_shape *s, ferry_device *device)
         if (ferry_operation_create(device, &op, &operation) != 0)
             return -1;
         took = bench_now() - begin;
-        best = i == 0 || took < best ? took : best; /* the first may load a program */
+        best = i == 0 || took < best ? took : best; /* the first run may load a program */
         ferry_operation_destroy(operation);
     }
     return best;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The plugin's binary, driven through its table by a host of our own. */
+/* Loads the plugin's binary directly and calls its table, with a host structure defined here. */
 
 static int threads_wanted;
 static const char *set_text;
@@ -44,7 +44,7 @@ static int host_option_integer(const char *key, int64_t least, int64_t most, int
     return 0;
 }
 
-/* Words stay as the plugin has them by default. */
+/* Enumerations keep the plugin's defaults. */
 static int host_option_enum(const char *key, const char *words, uint32_t *out)
 {
     (void)key;
@@ -121,7 +121,7 @@ static void destroy(void *state)
     free(p);
 }
 
-/* A block of the plugin's own, as programs get them; it lies in host memory. */
+/* A block from the plugin's allocator, as programs get them; it is host memory. */
 static void *floats(const struct prepared *p, uint64_t bytes)
 {
     void *block = NULL;
@@ -173,7 +173,7 @@ int conv_ferry(const struct conv_shape *s, const char *set, int threads, struct 
     if (ops && p && ops->device_open(ops->plugin, 0, &p->device) == 0 &&
         ops->extension(p->device, FERRY_OP_EXTENSION, &table) == 0) {
         p->table = table;
-        *why = "the plugin does not do it";
+        *why = "the plugin does not support it";
         if (prepare(s, p) == 0) {
             *out = (struct conv){ run, destroy, p, NULL, 0 };
             return 0;

@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-/* The primitive alone, on memory in its own formats: nothing is converted on the way. */
+/* The primitive alone, on memory in its preferred formats, without reordering. */
 
-/* Of the OpenMP that Debian's oneDNN runs on. */
+/* From the OpenMP that Debian's oneDNN uses. */
 extern void omp_set_num_threads(int threads);
 
 enum { X, W, BIAS, Y, OPERANDS };
@@ -51,7 +51,7 @@ static void destroy(void *state)
     free(p);
 }
 
-/* Any format: which one is the primitive's choice. */
+/* Any format: the primitive chooses it. */
 static dnnl_memory_desc_t any(int rank, const dnnl_dims_t shape)
 {
     dnnl_memory_desc_t md;
@@ -89,7 +89,10 @@ static int describe(const struct conv_shape *s, struct primitive *p)
     return err ? -1 : 0;
 }
 
-/* How far apart in their pages operands begin: as the plugin's blocks do, or some shapes would wait for that. */
+/*
+ * The distance of operands within their pages, as for the plugin's blocks; otherwise some shapes
+ * would suffer from 4K aliasing.
+ */
 #define PLACE 576
 
 static int give_memory(struct primitive *p, int which, dnnl_query_t what)
@@ -123,7 +126,7 @@ int conv_onednn(const struct conv_shape *s, int threads, struct conv *out)
         dnnl_stream_create(&p->stream, p->engine, dnnl_stream_default_flags) != dnnl_success ||
         describe(s, p) != 0 ||
         dnnl_primitive_create(&p->primitive, p->description) != dnnl_success) {
-        free(p); /* what it made is the process's until its end */
+        free(p); /* its state stays allocated until the process ends */
         return -1;
     }
     for (int i = 0; i < OPERANDS; i++)

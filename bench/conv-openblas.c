@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one would write with a BLAS at hand: columns, a product, the bias and ReLU. */
+/* The usual implementation with a BLAS: im2col, a product, the bias and ReLU. */
 
 struct composed {
     struct conv_shape shape;
@@ -13,7 +13,8 @@ struct composed {
     float *x, *w, *bias, *columns, *y;
 };
 
-static void fill_row(const struct conv_shape *s, const float *plane, int64_t i, int64_t j, float *to)
+static void fill_row(const struct conv_shape *s, const float *plane, int64_t i, int64_t j,
+                     float *to)
 {
     int64_t out = conv_out(s);
 

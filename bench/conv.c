@@ -28,7 +28,7 @@ const struct conv_shape conv_shapes[CONV_SHAPES] = {
     { "mobilenet depthwise 512 @14", 512, 512, 14, 3, 1, 1, 512 },
 };
 
-/* Four axes with the second innermost. */
+/* Four axes in channels-last order. */
 static void channels_last(ferry_operand *o, int64_t n, int64_t c, int64_t h, int64_t w)
 {
     *o = (ferry_operand){
@@ -68,7 +68,7 @@ void conv_describe(const struct conv_shape *s, ferry_op_desc *op)
 
 #define ROUNDS         9
 #define SAMPLE_SECONDS 0.004
-/* Where threads have to be woken, and to spread over the processors. */
+/* For rows in which threads have to wake up and spread over the processors. */
 #define WAKING_SECONDS 0.025
 
 static void rest(double seconds)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measurements, never part of `make check`. `make bench` builds what it needs and runs it;
-# BENCH_FLAGS=--json gives rows for a program, one document of each program here, and a suite's name
-# runs that one alone. `ferry bench` shares what measures and prints (tools/ferry/local.mk).
+# BENCH_FLAGS=--json writes rows as JSON, one document for each program, and BENCH_FLAGS=NAME runs one
+# suite. `ferry bench` shares the measuring and printing (tools/ferry/local.mk).
 
 BENCHES =
 
@@ -38,7 +38,7 @@ BENCH_HARNESS = \
 	$(OPENBLAS_LIBS) $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_LDFLAGS = -no-install
 
-# oneDNN is a reference here, and nothing else of ferry knows it.
+# oneDNN is a reference here; the rest of ferry does not use it.
 %C%_ferry_bench_conv_SOURCES = \
 	$(BENCH_HARNESS) \
 	%D%/bench-conv.c \
@@ -95,7 +95,7 @@ BENCHES += %D%/ferry-bench-cuda
 %C%_ferry_bench_cuda_LDADD = libferrynet.la libferry.la -lcudart $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_cuda_LDFLAGS = -no-install $(CUDA_LDFLAGS)
 
-# What `ferry time` is given on a machine with a GPU.
+# Nets for `ferry time` on a machine with a GPU.
 BENCH_CHILDREN += %D%/write-net
 %C%_write_net_SOURCES = %D%/nets.c %D%/nets.h %D%/conv.h %D%/write-net.c
 %C%_write_net_CPPFLAGS = $(PUBLIC_CPPFLAGS)
@@ -135,7 +135,7 @@ endif
 %C%_child_openblas_LDADD = $(CORE_SYSTEM_LIBS)
 %C%_child_openblas_LDFLAGS =
 
-# Ten plugins of ten names, and a folder with one of them.
+# A folder with ten plugins under different names, and a folder with one of them.
 BENCH_PLUGINS = %D%/plugins.stamp
 $(BENCH_PLUGINS): tests/plugins/fake.c
 	@rm -rf %D%/plugins; $(MKDIR_P) %D%/plugins/ten %D%/plugins/one

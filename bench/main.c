@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* `make bench`: the suites of a program, on the device that they want. */
+/* `make bench`: runs the suites of a program on their device. */
 
 const char *bench_beside(const char *name)
 {
@@ -27,12 +27,12 @@ static int run_suites(struct bench *b, const char *only, bool json)
     for (const struct bench_suite *suite = bench_suites; suite->name; suite++)
         if (!only || strcmp(only, suite->name) == 0)
             suite->run(b);
-    if (b->count > 0 || !only) /* else it is the other program's suite */
+    if (b->count > 0 || !only) /* otherwise the suite belongs to the other program */
         bench_print(b, json);
     return 0;
 }
 
-/* Results that miss their goal are no failure: the machine may be busy. */
+/* A missed goal is not a failure: the machine may be busy. */
 int main(int argc, char **argv)
 {
     static struct bench b;
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     int status = 1;
 
     b.at_once = !json;
-    b.quick = getenv("BENCH_QUICK") != NULL; /* whether it runs, rather than how fast */
+    b.quick = getenv("BENCH_QUICK") != NULL; /* checks that it runs; the figures are meaningless */
     if (!bench_backend || (ferry_runtime_open(&options, &runtime) == 0 &&
                            ferry_runtime_get_device(runtime, NULL, &b.device) == 0))
         status = run_suites(&b, only, json);

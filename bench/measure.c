@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The clock, and how often it is asked. */
+/* The clock, and the number of samples. */
 
 #define SAMPLES        15
 #define SAMPLE_SECONDS 0.01
@@ -41,7 +41,7 @@ static double seconds_a_time(bench_loop loop, void *arg, int64_t times)
     return (bench_now() - begin) / (double)times;
 }
 
-/* How many times make a sample long enough for the clock. Warms up besides. */
+/* The number of repetitions that makes a sample long enough for the clock. Also warms up. */
 static int64_t calibrate(const struct bench *b, bench_loop loop, void *arg)
 {
     double enough = b->quick ? QUICK_SECONDS : SAMPLE_SECONDS;

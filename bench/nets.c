@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void put(struct net_text *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -41,7 +41,7 @@ static void begin(struct net_text *n, const char *name, int images, int64_t chan
         name, images, (long long)channels, (long long)size, (long long)size);
 }
 
-/* A convolution of blob `from`, which becomes the latest. */
+/* Adds a convolution of blob `from`, whose top becomes the latest blob. */
 static void convolve(struct net_text *n, int from, int64_t outputs, int kernel, int stride, int pad,
                      int64_t group, bool bias)
 {
@@ -63,7 +63,7 @@ static void convolve(struct net_text *n, int from, int64_t outputs, int kernel, 
     n->size = conv_out(&s);
 }
 
-/* A layer in place on the latest blob. */
+/* Adds a layer in place on the latest blob. */
 static void in_place(struct net_text *n, const char *type, const char *more)
 {
     put(n, "layer { name: '%s%d' type: '%s' bottom: 'b%d' top: 'b%d' %s }\n", type, n->blob, type,
@@ -97,7 +97,7 @@ static void softmax(struct net_text *n)
     put(n, "layer { name: 'prob' type: 'Softmax' bottom: 'b%d' top: 'prob' }\n", n->blob);
 }
 
-/* ---- the nets --------------------------------------------------------------------------------- */
+/* ---- the nets -------------------------------------------------------------------------------- */
 
 void net_lenet(struct net_text *n)
 {
@@ -112,7 +112,7 @@ void net_lenet(struct net_text *n)
     softmax(n);
 }
 
-/* A fire module: squeezed, then expanded by two kernels side by side. */
+/* A fire module: a squeeze convolution, then two parallel expand convolutions. */
 static void fire(struct net_text *n, int64_t squeezed, int64_t expanded)
 {
     int from, left;
@@ -181,7 +181,7 @@ void net_mobilenet(struct net_text *n)
     softmax(n);
 }
 
-/* Three convolutions beside what came before, or beside a fourth. */
+/* Three convolutions added to the input, or to a fourth convolution of it. */
 static void bottleneck(struct net_text *n, int64_t width, int stride, bool first)
 {
     int from = n->blob, beside = from;

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /*
- * Nets as Caffe's users have them, written here as prototxts, with random weights; and the convolutions
- * in them, for whoever would compose the net of columns and a BLAS.
+ * Well-known nets of Caffe, written here as prototxts, with random weights; and their convolutions,
+ * for the comparison with im2col and a BLAS.
  */
 
 #define NETS_MOST_CONVS 64
@@ -26,12 +26,12 @@ struct net_text {
     int blob;               /* its number */
 };
 
-/* One each; the caller frees `text`. `failed` says whether it is whole. */
+/* Each writes one net; the caller frees `text`. `failed`: the text is incomplete. */
 void net_lenet(struct net_text *out);
 void net_squeezenet(struct net_text *out); /* 1.1 */
 void net_mobilenet(struct net_text *out);  /* v1 */
 void net_resnet50(struct net_text *out);
-/* `layers` layers that compute next to nothing. */
+/* `layers` layers that compute almost nothing. */
 void net_of_trifles(struct net_text *out, int layers);
 
 #endif

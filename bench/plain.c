@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Four floats side by side, whatever the compiler's own idea of vectors. */
+/* A vector of four floats, independent of the compiler's vectorization. */
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 typedef uint32_t four_bits __attribute__((vector_size(16), aligned(4), may_alias));
 
@@ -51,7 +51,7 @@ static void *asum(void *arg)
     return NULL;
 }
 
-/* The sum of the parts' sums. The calling thread has the first part. */
+/* The sum of the partial sums. The calling thread computes the first part. */
 static float on_threads(int threads, int64_t n, const struct part *whole, void *(*loop)(void *))
 {
     struct part parts[PLAIN_MOST_THREADS];

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Arithmetic as anybody would write it: a plain loop on so many threads, for n floats in host
- * memory, a multiple of 16.
+ * Arithmetic as a programmer would write it without a library: a plain loop on a number of threads,
+ * for n floats in host memory, a multiple of 16.
  */
 
 #define PLAIN_MOST_THREADS 8

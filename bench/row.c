@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The rows, and how they are printed. */
+/* The rows and their output. */
 
 static const char *met(const struct bench_row *r)
 {
@@ -20,7 +20,7 @@ static void print_goal(const struct bench_row *r)
         printf(" %s %5.2f", r->direction == BENCH_AT_MOST ? "<=" : ">=", r->goal);
 }
 
-/* Nanoseconds in whatever unit is short. */
+/* Nanoseconds in a suitable unit. */
 static void print_quantity(double value, const char *unit)
 {
     static const char *const units[] = { "ns", "us", "ms", "s" };
@@ -46,7 +46,7 @@ static void print_row(const struct bench_row *r)
     printf("%s%s\n", *met(r) ? "  " : "", met(r));
 }
 
-/* Those that are not printed yet. */
+/* The rows that were not printed yet. */
 static void print_table(struct bench *b)
 {
     if (b->printed == 0)
@@ -115,7 +115,7 @@ static void print_json_goal(const struct bench_row *r)
                r->direction == BENCH_AT_MOST ? "at most" : "at least", r->met ? "true" : "false");
 }
 
-/* What was not measured has nulls and a reason; what has no goal, two nulls. */
+/* A row that was not measured has nulls and a reason; a row without a goal has two nulls. */
 static void print_json(const struct bench *b)
 {
     printf("{\"device\":");

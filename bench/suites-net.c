@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bench.h"
 
-/* What libferrynet runs. */
+/* The suites of libferrynet. */
 const struct bench_suite bench_suites[] = {
     { .name = "net", .run = bench_net },
     { .name = "train", .run = bench_train },

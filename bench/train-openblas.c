@@ -28,7 +28,9 @@ static int64_t image_of(const struct train_conv *c)
     return c->channels * c->size * c->size;
 }
 
-/* Whether a tap is beside the image is asked of each element, as it is where there may be padding. */
+/*
+ * Whether a tap is inside the image is tested for each element, as for convolutions with padding.
+ */
 static void columns_of(const struct train_conv *c, const float *x, float *to)
 {
     int64_t out = out_of(c);

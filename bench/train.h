@@ -5,17 +5,17 @@
 #include <stdint.h>
 
 /*
- * What one would write of LeNet's operations with a BLAS at hand, forward and backward: columns of an
- * image at a time and products; the reference of ferry's own. Row-major, F32, threads as the BLAS has
- * them.
+ * LeNet's operations as a programmer would write them with a BLAS, forward and backward: im2col for
+ * one image at a time, and products; the reference for ferry's own. Row-major, F32, with the
+ * threads of the BLAS.
  */
 
-/* A square convolution with a stride of 1. */
+/* A square convolution with stride 1. */
 struct train_conv {
     int64_t images, channels, size, outputs, kernel, pad;
 };
 
-/* `columns` has room for one image's: channels · kernel² floats for each element of a plane of y. */
+/* `columns` has room for one image: channels · kernel² floats for each element of a plane of y. */
 void train_conv_forward(const struct train_conv *c, const float *x, const float *w,
                         const float *bias, float *columns, float *y);
 void train_conv_data(const struct train_conv *c, const float *dy, const float *w, float *columns,
@@ -24,7 +24,7 @@ void train_conv_weights(const struct train_conv *c, const float *dy, const float
                         float *dw);
 void train_conv_bias(const struct train_conv *c, const float *dy, float *db);
 
-/* Maxima of 2 × 2, of planes size × size, and back by their mask. */
+/* Maximum pooling of 2 × 2, of planes of size × size, and backward with its mask. */
 void train_pool(int64_t planes, int64_t size, const float *x, float *y, float *mask);
 void train_pool_data(int64_t planes, int64_t size, const float *dy, const float *mask, float *dx);
 

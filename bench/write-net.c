@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes a net of the bench as the prototxt that it is, for `ferry time`. */
+/* Writes a net of the benchmark as a prototxt, for `ferry time`. */
 
 int main(int argc, char **argv)
 {
