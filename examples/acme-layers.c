@@ -3,8 +3,9 @@
 #include <ferry/layer.h>
 
 /*
- * A layer type in a shared object: AcmeClamp keeps values between acme_param's least and most. Load it with
- * `ferry run --layers`, with [layers] library in plugins.conf, or with ferry_layer_library_load.
+ * A layer type in a shared object: AcmeClamp keeps values between acme_param's least and most. Load
+ * it with `ferry run --layers`, with [layers] library in plugins.conf, or with
+ * ferry_layer_library_load.
  */
 
 FERRY_PLUGIN(.name = "acme-layers", .version = "1.0", .vendor = "Acme");
@@ -13,7 +14,7 @@ struct clamp {
     double least, most;
 };
 
-/* Whatever is in a message that a type claims is its own: it is read as it stands. */
+/* A message that a type claims may have any fields: it is read without a schema. */
 static int setup(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "acme_param", 0);
@@ -41,7 +42,7 @@ static int reshape(ferry_layer *layer)
                               NULL);
 }
 
-/* On the host; where the blobs are otherwise is coherence's business. */
+/* Runs on the host; coherence copies the blobs there if necessary. */
 static int forward(ferry_layer *layer)
 {
     const struct clamp *c = ferry_layer_state(layer);

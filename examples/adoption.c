@@ -4,19 +4,19 @@
 #include <stdlib.h>
 
 /*
- * Adoption: memory that the program has already becomes a copy of a blob's data, in place of one
- * that ferry would allocate. With a deleter it is ferry's from then on.
+ * Adoption: memory of the program becomes a copy of a blob's data, instead of one that ferry would
+ * allocate. With a deleter ferry owns it from then on.
  */
 
 #define N 8
 
 static void give_back(void *arg)
 {
-    printf("ferry lets go of the program's memory\n");
+    printf("ferry releases the program's memory\n");
     free(arg);
 }
 
-/* What a camera, a decoder or another library has left in memory of its own. */
+/* Memory that a camera, a decoder or another library has allocated and filled. */
 static float *numbers_from_elsewhere(void)
 {
     float *numbers = malloc(N * sizeof(*numbers));
@@ -39,16 +39,17 @@ static int use(ferry_blob *b)
         return FERRY_ENOMEM;
     err = ferry_memory_adopt(m, NULL, ref, N * sizeof(*numbers), 0, give_back, numbers);
     if (err) {
-        free(numbers); /* on failure it is still ours */
+        free(numbers); /* after a failure the program still owns it */
         return err;
     }
-    err = ferry_blob_scale_data(b, 2); /* where data is: in that memory, or on the device */
+    err = ferry_blob_scale_data(b, 2); /* on data's device: in that memory, or in a copy on the
+                                        * device */
     if (!err)
         err = ferry_blob_asum_data(b, &sum);
     printf("twice the numbers: sum %g\n", sum);
     if (err)
         return err;
-    /* Borrowed, and only to be read: no deleter, and a write there is refused. */
+    /* Borrowed and read-only: without a deleter, and a write access fails. */
     ref.handle = (void *)(uintptr_t)table;
     err = ferry_memory_adopt(m, NULL, ref, sizeof(table), FERRY_ADOPT_READONLY, NULL, NULL);
     if (!err)

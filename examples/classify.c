@@ -4,7 +4,9 @@
 #include <ferry/net.h>
 #include <stdio.h>
 
-/* classify NET WEIGHTS PICTURE: what a net sees in a picture, with values from 0 to 1. */
+/*
+ * classify NET WEIGHTS PICTURE: the classes that a net finds in a picture, with values from 0 to 1.
+ */
 
 static void print_largest(const ferry_blob *scores)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * classify-caffe NET WEIGHTS PICTURE [gpu]: what a net sees in a picture, in Caffe's own names. A program that was
- * written against Caffe's headers compiles so, with ferry's include path in place of Caffe's.
+ * classify-caffe NET WEIGHTS PICTURE [gpu]: the classes that a net finds in a picture, with Caffe's
+ * class names. A program that was written for Caffe's headers compiles in the same way, with
+ * ferry's include path instead of Caffe's.
  */
 #include <caffe/caffe.hpp>
 #include <ferry/image.h>
@@ -21,8 +22,8 @@ class Classifier
     Classifier(const string &prototxt, const string &weights) : net_(prototxt, caffe::TEST)
     {
         net_.CopyTrainedLayersFrom(weights);
-        CHECK_EQ(net_.num_inputs(), 1) << "a net that looks at one picture";
-        CHECK_EQ(net_.num_outputs(), 1) << "a net with one answer";
+        CHECK_EQ(net_.num_inputs(), 1) << "a net with one input picture";
+        CHECK_EQ(net_.num_outputs(), 1) << "a net with one output";
         CHECK_EQ(net_.input_blobs()[0]->num_axes(), 4) << "N x C x H x W";
     }
 
@@ -41,7 +42,9 @@ class Classifier
     }
 
   private:
-    /* By ferry, where a program of Caffe's would have OpenCV: values from 0 to 1. */
+    /*
+     * Reads the picture with ferry, where a program of Caffe would use OpenCV: values from 0 to 1.
+     */
     static void read(const string &path, Blob<float> *in)
     {
         ferry_image_transform_options options = ferry_image_transform_options();

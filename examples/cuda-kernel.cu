@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A kernel of the program's own on a blob's data: squares the elements, on the stream that ferry
- * copies and computes on, so that nothing has to be waited for in between.
+ * A CUDA kernel of the program on a blob's data: it squares the elements, on the stream on which
+ * ferry copies and computes, so that nothing has to wait in between.
  *
  *     FERRY_BACKEND=cuda ./cuda-kernel
  */
@@ -17,7 +17,7 @@ __global__ void square(float *x, int64_t n)
         x[i] *= x[i];
 }
 
-/* The device's own pointer to the blob's data, and the stream that it is ready on. */
+/* The device pointer to the blob's data, and the stream on which it is ready. */
 static int launch(ferry_device *dev, ferry_blob *b)
 {
     ferry_ref ref = ferry_blob_mutable_device_data(b);
@@ -34,7 +34,8 @@ static int launch(ferry_device *dev, ferry_blob *b)
         err = ferry_device_native(dev, "cuda_device", &ordinal, sizeof(ordinal));
     if (err)
         return err;
-    cudaGetDevice(&before); /* ferry changes it for nobody; a launch needs the stream's */
+    cudaGetDevice(&before); /* ferry restores the current device after each call; a launch needs
+                             * the stream's device */
     cudaSetDevice(ordinal);
     square<<<(unsigned)((n + 255) / 256), 256, 0, stream>>>(x, n);
     error = cudaGetLastError();
@@ -42,7 +43,7 @@ static int launch(ferry_device *dev, ferry_blob *b)
     if (error == cudaSuccess)
         return 0;
     std::fprintf(stderr, "cuda-kernel: square: %s\n", cudaGetErrorString(error));
-    return 1; /* said; ferry knows nothing of it */
+    return 1; /* already printed; ferry does not know of it */
 }
 
 static int run(ferry_device *dev, ferry_blob *b)

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 
 /*
- * A net that reads digits, made here from nothing: pictures of digits are drawn, moved and made noisy; four
- * filters find edges; and each digit's weights are the mean of what its pictures become behind them. With
- * a folder, the net, its weights and ten pictures go there: digits FOLDER.
+ * A net that recognizes digits, built here without training: pictures of digits are drawn, shifted
+ * and made noisy; four filters find edges; and each digit's weights are the mean of the features of
+ * its pictures. With a folder, writes the net, its weights and ten pictures there: digits FOLDER.
  */
 
 #define SIDE   16
@@ -29,7 +29,7 @@ static const char text[] =
     "  inner_product_param { num_output: 10 } }\n"
     "layer { name: 'prob' type: 'Softmax' bottom: 'score' top: 'prob' }\n";
 
-/* Five columns of seven rows a digit, the top row in bit 0. */
+/* Five columns of seven rows for each digit, the top row in bit 0. */
 static const unsigned char glyphs[10][5] = {
     { 0x3e, 0x51, 0x49, 0x45, 0x3e }, { 0x00, 0x42, 0x7f, 0x40, 0x00 },
     { 0x42, 0x61, 0x51, 0x49, 0x46 }, { 0x21, 0x41, 0x45, 0x4b, 0x31 },
@@ -46,7 +46,10 @@ static unsigned draw_number(unsigned below)
     return (state >> 16) % below;
 }
 
-/* A digit twice its size, a little off the middle, on a ground that is not quite black; 0 to 255. */
+/*
+ * A digit at twice its size, slightly off the centre, on a background that is not quite black; 0 to
+ * 255.
+ */
 static void draw_digit(int digit, unsigned char out[PIXELS])
 {
     int top = (int)draw_number(3), left = 2 + (int)draw_number(3);
@@ -59,7 +62,7 @@ static void draw_digit(int digit, unsigned char out[PIXELS])
                 out[(y + top) * SIDE + x + left] = (unsigned char)(190 + draw_number(66));
 }
 
-/* One picture of each digit into the net's input, as classify would do it. */
+/* Fills the net's input with one picture of each digit, as classify would. */
 static int fill_input(ferry_net *net)
 {
     float *to = ferry_blob_overwrite_host_data(ferry_net_input_at(net, 0));
@@ -73,7 +76,7 @@ static int fill_input(ferry_net *net)
     return to ? FERRY_OK : ferry_last_error_code();
 }
 
-/* What is brighter to the left, to the right, above, and below. */
+/* Filters for edges that are brighter to the left, to the right, above, and below. */
 static int set_filters(ferry_net *net)
 {
     static const float filters[4][9] = {
@@ -91,8 +94,8 @@ static int set_filters(ferry_net *net)
 }
 
 /*
- * The class whose mean is nearest is the one with the largest mean·x − |mean|²/2: the mean is a row of
- * weights, and the rest its bias.
+ * The class with the nearest mean has the largest mean·x − |mean|²/2: the mean is a row of weights,
+ * and the other term its bias.
  */
 static int set_scores(ferry_net *net, const float *means, int64_t width)
 {
@@ -153,7 +156,7 @@ static int test(ferry_net *net, int rounds)
     return err;
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static uint32_t crc_of(const unsigned char *bytes, size_t size)
 {
@@ -184,7 +187,7 @@ static void put_chunk(FILE *file, const char *kind, const unsigned char *data, s
     fwrite(word, 1, 4, file);
 }
 
-/* A gray PNG: one block of bytes as they are, each row behind a 0. */
+/* Writes a gray PNG: one uncompressed block, each row after a 0. */
 static int write_png(const char *path, const unsigned char pixels[PIXELS])
 {
     static const unsigned char header[13] = { 0, 0, 0, SIDE, 0, 0, 0, SIDE, 8, 0, 0, 0, 0 };

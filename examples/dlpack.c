@@ -6,14 +6,14 @@
 #include <stdlib.h>
 
 /*
- * DLPack: memory shared with another library, here one of two functions. What PyTorch or NumPy hand
- * over is the same structure.
+ * DLPack: memory shared with another library, represented here by two functions. PyTorch and NumPy
+ * exchange the same structure.
  */
 
 #define ROWS    2
 #define COLUMNS 3
 
-/* The other library: an array of its own, and the tensor that stands for it. */
+/* The other library: an array of its own, and its tensor. */
 struct array {
     DLManagedTensor tensor;
     int64_t shape[2];
@@ -44,14 +44,14 @@ static DLManagedTensor *array_create(void)
     return &a->tensor;
 }
 
-/* Its array becomes a blob, and the blob a tensor again. */
+/* Converts its array to a blob, and the blob to a tensor again. */
 static int there_and_back(ferry_device *dev, ferry_blob **out)
 {
     DLManagedTensor *tensor = array_create(), *back;
     int err = tensor ? ferry_blob_from_dlpack(dev, tensor, out) : FERRY_ENOMEM;
 
     if (err && tensor)
-        tensor->deleter(tensor); /* on failure it is still ours */
+        tensor->deleter(tensor); /* after a failure the caller still owns it */
     if (!err)
         err = ferry_blob_fill_data(*out, 7);
     if (!err)

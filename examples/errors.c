@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 /*
- * Errors: what failed, why, and what is left. A call returns a code; the thread keeps one line that
- * says more; and whatever was there before the call is there after it.
+ * Errors: the failed call, the reason, and the state afterwards. A call returns a code; the thread
+ * keeps one line with details; and all objects are as they were before the call.
  */
 
 static void told(const char *what, int code)
@@ -14,7 +14,7 @@ static void told(const char *what, int code)
         printf("    %s\n", ferry_last_error());
 }
 
-/* Codes that come back, and what comes back in place of a code. */
+/* Error codes, and other ways of reporting failure. */
 static void fail(ferry_blob *b)
 {
     double value = 0;
@@ -26,13 +26,16 @@ static void fail(ferry_blob *b)
     told("beyond the end", ferry_blob_data_at(b, (int64_t[]){ 99 }, 1, &value));
     told("never written", ferry_blob_update(b));
     told("no such access", ferry_blob_access(b, FERRY_DATA, NULL, 0, NULL, &ref));
-    /* an accessor gives NULL, and the thread knows why */
+    /* an accessor returns NULL, and the thread's error has the reason */
     if (!ferry_blob_host_data(NULL))
         told("no blob", ferry_last_error_code());
-    /* what is handed a NULL reference returns the code that produced it: check once, at the end */
+    /*
+     * a function called with a NULL reference returns the error that produced it: check once, at
+     * the end
+     */
     told("the end of a chain", ferry_math_scal(ferry_device_queue(ferry_blob_home(b)), FERRY_F32, 4,
                                                2, ferry_blob_mutable_device_data(NULL)));
-    told("counting", (int)ferry_blob_dim(b, 7)); /* counts are negative codes */
+    told("counting", (int)ferry_blob_dim(b, 7)); /* counts report an error as a negative code */
 }
 
 int main(void)
@@ -52,7 +55,7 @@ int main(void)
         fail(b);
     else
         fprintf(stderr, "errors: %s\n", ferry_last_error());
-    ferry_blob_destroy(b); /* NULL is fine */
+    ferry_blob_destroy(b); /* NULL is accepted */
     ferry_runtime_close(rt);
     return err != 0;
 }

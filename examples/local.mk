@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs to read. `make demo` runs the first two and one for each topic on each backend, then sends
-# real arrays to a file and back through the command. What a topic prints is in expected/, and
+# Example programs. `make demo` runs the first two and one for each topic on each backend, then writes
+# arrays to a file and reads them with the command. expected/ has the output of each topic, which
 # tests/scripts/check-examples.sh compares.
 
 TOPICS = %D%/queues %D%/two-devices %D%/slices %D%/adoption %D%/errors %D%/digits %D%/split-net
@@ -58,7 +58,7 @@ EXTRA_DIST += \
 %C%_weights_LDADD = libferryio.la libferry.la
 %C%_weights_LDFLAGS =
 
-# Models around a net in the Triton server: texts, which tests/triton/features.py serves.
+# Models for the Triton server around a net; tests/triton/features.py serves them.
 EXTRA_DIST += \
 	%D%/triton/README.md \
 	%D%/triton/best/config.pbtxt \
@@ -78,7 +78,7 @@ noinst_LTLIBRARIES += %D%/acme_layers.la
 %C%_acme_layers_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 EXTRA_DIST += %D%/acme.prototxt
 
-# A kernel of the program's own on ferry's data.
+# An OpenCL kernel of the program on a blob's data.
 if BUILD_OPENCL
 noinst_PROGRAMS += %D%/opencl-kernel
 %C%_opencl_kernel_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(OPENCL_CFLAGS)
@@ -86,8 +86,8 @@ noinst_PROGRAMS += %D%/opencl-kernel
 %C%_opencl_kernel_LDFLAGS =
 endif
 
-# A kernel of the program's own; where there is no nvcc it is a text to read. With the shared runtime,
-# which is the plugin's: a second one would have a current device and a latest error of its own.
+# A CUDA kernel of the program on a blob's data; built only with nvcc. It links the shared runtime, which
+# the plugin uses: a second runtime would have a current device and a last error of its own.
 if HAVE_NVCC
 CUDA_EXAMPLE = %D%/cuda-kernel
 noinst_DATA = $(CUDA_EXAMPLE)
@@ -97,11 +97,11 @@ endif
 	    '$(srcdir)/%D%/cuda-kernel.cu' -o $@ \
 	    -L.libs -lferry -Xlinker -rpath,'$(abs_top_builddir)/.libs' \
 	    -L'$(CUDA_LIBDIR)' -Xlinker -rpath,'$(CUDA_LIBDIR)' || \
-	    { echo '$(NVCC) cannot build $@ here; it is left out'; : >$@; }
+	    { echo '$(NVCC) cannot build $@ here; it is not built'; : >$@; }
 CLEANFILES += %D%/cuda-kernel
 EXTRA_DIST += %D%/cuda-kernel.cu
 
-# Files of arrays of your own that the demo shall inspect: make demo DEMO_FILES='a.npy b.caffemodel'
+# More files of arrays for the demo to inspect: make demo DEMO_FILES='a.npy b.caffemodel'
 DEMO_FILES =
 DEMO_BACKENDS = cpu sim
 
@@ -142,7 +142,7 @@ clean-local-digits:
 clean-local: clean-local-digits
 .PHONY: clean-local-digits
 
-# A project of its own, to start a plugin from: tests/outside builds it from where it is installed.
+# A template project for a plugin: tests/outside builds it in its installed folder.
 templatedir = $(docdir)/plugin-template
 dist_template_DATA = \
 	%D%/plugin-template/Makefile.am \

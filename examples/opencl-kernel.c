@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 /*
- * A kernel of one's own on a blob's data: FERRY_BACKEND=opencl. It is launched on the queue that the
- * data was asked for on, so it runs after what ferry has enqueued there, and what ferry enqueues
- * later runs after it; nothing waits in between.
+ * An OpenCL kernel of the program on a blob's data: FERRY_BACKEND=opencl. It is launched on the
+ * queue on which the data was accessed, so that it runs after the work that ferry has already
+ * submitted there, and before the work that ferry submits later; nothing waits in between.
  */
 
 static const char *const source = "kernel void square(global float *x, ulong first)\n"
@@ -16,7 +16,7 @@ static const char *const source = "kernel void square(global float *x, ulong fir
                                   "    *x *= *x;\n"
                                   "}\n";
 
-/* The kernel, for the context and the device that ferry uses. */
+/* Builds the kernel for the context and the device that ferry uses. */
 static cl_kernel build(ferry_device *dev, cl_int *error)
 {
     cl_context context = NULL;
@@ -38,7 +38,7 @@ static cl_kernel build(ferry_device *dev, cl_int *error)
     return kernel;
 }
 
-/* Where the data is: a cl_mem, and bytes from its start. */
+/* The location of the data: a cl_mem, and an offset in bytes. */
 static cl_int launch(cl_kernel kernel, cl_command_queue queue, ferry_ref x, size_t count)
 {
     cl_mem mem = x.handle;
@@ -57,7 +57,7 @@ static int square(ferry_device *dev, ferry_blob *b)
     cl_command_queue queue;
     cl_int error;
     cl_kernel kernel;
-    ferry_ref x = ferry_blob_mutable_device_data(b); /* we write it */
+    ferry_ref x = ferry_blob_mutable_device_data(b); /* the kernel writes it */
 
     if (!x.handle ||
         ferry_queue_native(ferry_device_queue(dev), "cl_command_queue", &queue, sizeof(queue)))
@@ -78,9 +78,9 @@ static int run(ferry_device *dev, ferry_blob *b)
     int err = ferry_blob_fill_data(b, 3) || ferry_blob_fill_diff(b, 1);
 
     if (!err)
-        err = square(dev, b) ||              /* data = 9, by our kernel */
-              ferry_blob_update(b) ||        /* data -= 1, by ferry's */
-              ferry_blob_asum_data(b, &sum); /* waits, for both */
+        err = square(dev, b) ||              /* data = 9, by this program's kernel */
+              ferry_blob_update(b) ||        /* data -= 1, by ferry */
+              ferry_blob_asum_data(b, &sum); /* waits for both */
     if (!err)
         printf("%s: sum %g of %lld elements\n", ferry_device_name(dev), sum,
                (long long)ferry_blob_element_count(b));

@@ -3,14 +3,14 @@
 #include <stdio.h>
 
 /*
- * Queues and events. Work on one queue is done in order; work on two runs side by side until an
- * event says which has to wait for which. A blob that is accessed on the queue where the work goes
- * needs no event at all: ferry orders that.
+ * Queues and events. Work on one queue runs in order; work on two queues runs concurrently unless
+ * an event orders it. A blob that is accessed on the queue of the work needs no event: ferry orders
+ * that access.
  */
 
 #define N 1000
 
-/* A queue besides the default one, or the default one where the plugin has no other. */
+/* Creates a second queue, or returns the default one if the plugin supports only that. */
 static ferry_queue *further_queue(ferry_device *dev)
 {
     ferry_queue *q;
@@ -18,7 +18,9 @@ static ferry_queue *further_queue(ferry_device *dev)
     return ferry_queue_create(dev, &q) ? ferry_device_queue(dev) : q;
 }
 
-/* x = 2 on one queue, and y += 3·x on another, which waits for the first and not for the host. */
+/*
+ * x = 2 on one queue, and y += 3·x on another, which waits for the first; the host does not wait.
+ */
 static int compute(ferry_queue *one, ferry_queue *two, ferry_blob *x, ferry_blob *y)
 {
     ferry_device *dev = ferry_queue_device(one);
@@ -29,16 +31,16 @@ static int compute(ferry_queue *one, ferry_queue *two, ferry_blob *x, ferry_blob
     if (!err)
         err = ferry_math_fill(one, FERRY_F32, N, 2, x_on_one);
     if (!err)
-        err = ferry_event_record(one, &filled); /* a point behind the fill */
+        err = ferry_event_record(one, &filled); /* a point after the fill */
     if (!err)
-        err = ferry_queue_wait_event(two, filled); /* the calling thread goes on at once */
+        err = ferry_queue_wait_event(two, filled); /* the calling thread continues at once */
     if (!err)
         err = ferry_blob_access(x, FERRY_DATA, dev, FERRY_READ, two, &x_on_two);
     if (!err)
         err = ferry_blob_access(y, FERRY_DATA, dev, FERRY_READ | FERRY_WRITE, two, &y_on_two);
     if (!err)
         err = ferry_math_axpy(two, FERRY_F32, N, 3, ferry_ref_const(x_on_two), y_on_two);
-    ferry_event_destroy(filled); /* done or not: the queue keeps what it needs */
+    ferry_event_destroy(filled); /* allowed before it is complete: the queue keeps what it needs */
     return err;
 }
 
@@ -64,7 +66,7 @@ int main(void)
         printf("y = 1 + 3 * 2: %g ... %g\n", (double)values[0], (double)values[N - 1]);
     else
         fprintf(stderr, "queues: %s\n", ferry_last_error());
-    ferry_queue_destroy(q); /* leaves a default queue alone */
+    ferry_queue_destroy(q); /* ignores a default queue */
     ferry_blob_destroy(x);
     ferry_blob_destroy(y);
     ferry_runtime_close(rt);

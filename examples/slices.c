@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 /*
- * Slices: blobs over a part of another's axis 0, on the same memory. A batch is filled image by
- * image, and a slice outlives the batch.
+ * Slices: blobs over a range of another blob's axis 0, in the same memory. A batch is filled image
+ * by image, and a slice outlives the batch.
  */
 
 #define IMAGES 4
@@ -20,7 +20,7 @@ static int fill_images(const ferry_blob *batch)
         err = ferry_blob_slice(batch, i, 1, &image);
         if (err)
             break;
-        err = ferry_blob_fill_data(image, i); /* on the device, and of the batch this part alone */
+        err = ferry_blob_fill_data(image, i); /* on the device, and only this part of the batch */
         ferry_blob_destroy(image);
     }
     return err;

@@ -5,9 +5,9 @@
 #include <string.h>
 
 /*
- * One net on two devices: `place` names layers and where they are. Both devices are simulated, so that
- * this runs anywhere; with "cuda:0" and "opencl:0" it is the same program. What has to be moved between
- * them is moved, and nothing else.
+ * One net on two devices: `place` maps layers to devices. Both devices are simulated, so that this
+ * runs anywhere; with "cuda:0" and "opencl:0" the program is the same. Only the blobs that both
+ * devices use are copied.
  */
 
 static const char text[] =

@@ -4,9 +4,9 @@
 #include <string.h>
 
 /*
- * When does a blob copy its data? Ten accesses, and after each where the newest bytes are and what
- * it moved. Run it on a device with memory of its own, FERRY_BACKEND=sim, and on one that shares
- * the program's, FERRY_BACKEND=cpu: the heads are the same, the price is not.
+ * When does a blob copy its data? Ten accesses, and after each the location of the newest bytes and
+ * the bytes that were copied. Run it on a device with memory of its own, FERRY_BACKEND=sim, and on
+ * one that shares the host's, FERRY_BACKEND=cpu: the head states are equal, the costs are not.
  */
 
 static const int64_t tour_shape[] = { 2, 3, 4, 5 };
@@ -18,7 +18,7 @@ static const char *head_name(ferry_memory_head_state head)
     return names[head];
 }
 
-/* One of the accesses; 0 if it gave a pointer or a reference. */
+/* Makes one access; 0 if it returned a pointer or a reference. */
 static int visit(ferry_blob *b, const char *access)
 {
     if (strcmp(access, "host_data") == 0)

@@ -4,7 +4,7 @@
 
 /*
  * One blob on two devices. Both are simulated, so that this runs anywhere; with names such as
- * "cuda:0" and "cuda:1" it is the same program.
+ * "cuda:0" and "cuda:1" the program is the same.
  */
 
 static const char *where(const ferry_blob *b, ferry_device *a, ferry_device *c)
@@ -19,7 +19,7 @@ static const char *where(const ferry_blob *b, ferry_device *a, ferry_device *c)
                  4 * ferry_memory_is_valid_at(m, c)];
 }
 
-/* Each step, and where the newest bytes are after it. */
+/* Each step, followed by the location of the newest bytes. */
 static int walk(ferry_blob *b, ferry_device *first, ferry_device *second)
 {
     double sum;
@@ -32,7 +32,7 @@ static int walk(ferry_blob *b, ferry_device *first, ferry_device *second)
         err = ferry_device_synchronize(second);
     printf("prefetched          %s\n", where(b, first, second));
     if (!err)
-        err = ferry_blob_move_to(b, second); /* moves the home, and no bytes */
+        err = ferry_blob_move_to(b, second); /* moves the home, and copies nothing */
     if (!err)
         err = ferry_blob_scale_data(b, 10);
     printf("scaled at new home  %s\n", where(b, first, second));

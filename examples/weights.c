@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 /*
- * Makes a small network's weights on the selected device and writes them as a .caffemodel, for
+ * Creates a small network's weights on the selected device and writes them as a .caffemodel, for
  * `ferry inspect` to read. usage: weights FILE
  */
 
@@ -17,7 +17,7 @@ static const struct array {
     { "conv2/1", 1, { 16 } },         { "fc/0", 2, { 10, 64 } }, { "fc/1", 1, { 10 } },
 };
 
-/* Values from a small generator, scaled on the device, so that they come home from there. */
+/* Values from a small generator, scaled on the device, so that they are copied back from there. */
 static int fill(ferry_blob *b)
 {
     float *w = ferry_blob_overwrite_host_data(b);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A ferry plugin with what every plugin has to have: memory, copies, memset and axpy; and with one
- * operation of nets, a rectifier. Everything else ferry does without: it computes on the host what
- * is missing here.
+ * A ferry plugin with the mandatory entries: memory, copies, memset and axpy; and with one
+ * operation of nets, a rectifier. ferry computes everything else on the host.
  *
  * Lines that end in a comment beginning with "yours:" are the ones to change. ferry-plugin(7) has
- * the rules, <ferry/plugin.h> has them entry by entry, and `make check` runs `ferry check`. The file is
- * C11 and C++20 alike: hence the casts, and the tables in the order of their declaration.
+ * the rules, <ferry/plugin.h> documents each entry, and `make check` runs `ferry check`. The file
+ * is valid C11 and C++20: hence the casts, and the tables in the order of their declaration.
  */
 #include <ferry/op_plugin.h>
 #include <ferry/plugin.h>
@@ -17,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-FERRY_PLUGIN(.name = "acme", .version = "1.0", .vendor = "Acme"); /* yours: who it is */
+FERRY_PLUGIN(.name = "acme", .version = "1.0", .vendor = "Acme"); /* yours: name, version, vendor */
 
-static const ferry_host *ferry; /* what ferry offers: error, log, option */
+static const ferry_host *ferry; /* ferry's services: error, log, option */
 
-/* Says why an entry fails: the call, and the vendor's own name for the error. */
+/* Reports why an entry fails: the call, and the vendor's name of the error. */
 static int check(int code, const char *call)
 {
     if (code == ACME_OK) /* yours: success */
@@ -31,15 +30,18 @@ static int check(int code, const char *call)
                         "%s: %s", call, acme_error_name(code));     /* yours: their names */
 }
 
-/* A reference is a handle of alloc's and a distance from it in bytes. The host's are the same. */
+/*
+ * A reference is a handle from alloc and an offset in bytes. References to host memory have the
+ * same form.
+ */
 static void *at(ferry_ref ref)
 {
-    return (char *)ref.handle + ref.offset; /* yours: where handles are no pointers */
+    return (char *)ref.handle + ref.offset; /* yours: if handles are not pointers */
 }
 
 static const void *const_at(ferry_cref ref)
 {
-    return (const char *)ref.handle + ref.offset; /* yours: likewise */
+    return (const char *)ref.handle + ref.offset; /* yours: as above */
 }
 
 /* ---- devices -------------------------------------------------------------------------------- */
@@ -47,7 +49,7 @@ static const void *const_at(ferry_cref ref)
 static int device_count(void *plugin, uint32_t *out)
 {
     (void)plugin;
-    *out = 1; /* yours: how many there are; 0 is no error */
+    *out = 1; /* yours: the number of devices; 0 is not an error */
     return FERRY_OK;
 }
 
@@ -58,7 +60,7 @@ static int device_open(void *plugin, uint32_t index, void **out_dev)
     (void)plugin;
     if (index != 0) /* yours: open device `index`, create its context */
         return ferry->error(FERRY_ENODEV, "there is one device, not %u", index + 1);
-    *out_dev = &the_device; /* yours: whatever the entries below want to get */
+    *out_dev = &the_device; /* yours: the pointer that the entries below receive */
     return FERRY_OK;
 }
 
@@ -69,7 +71,7 @@ static void device_close(void *dev)
 
 static int synchronize(void *dev)
 {
-    (void)dev; /* yours: wait for all work; here every entry has done its own when it returns */
+    (void)dev; /* yours: wait for all work; here every entry is complete when it returns */
     return FERRY_OK;
 }
 
@@ -108,7 +110,7 @@ static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t by
 
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 
-/* y += alpha x. F32 is mandatory; for any other dtype ferry computes on the host. */
+/* y += alpha x. F32 is mandatory; for other dtypes ferry computes on the host. */
 static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
                 ferry_ref y)
 {
@@ -121,15 +123,15 @@ static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha,
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
-/* Leave this part out, and .extension below, and ferry computes them all on the host. */
+/* Without this part, and .extension below, ferry computes all operations on the host. */
 
-/* What create keeps of an operation. */
+/* The state of a prepared operation. */
 struct rectifier {
     long n;
     float slope;
 };
 
-/* Row-major without gaps. Where there is one element, the stride says nothing. */
+/* Row-major without gaps. The stride of an axis of one element is ignored. */
 static bool is_plain(const ferry_operand *o)
 {
     int64_t run = 1;
@@ -143,11 +145,11 @@ static bool is_plain(const ferry_operand *o)
 static int op_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     (void)dev;
-    (void)out; /* no epilogue, no packed constants, no workspace: all 0, as ferry has set it */
+    (void)out; /* no epilogue, no packed constants, no workspace: ferry has set all of these to 0 */
     if (op->kind != FERRY_OP_UNARY || op->pass != FERRY_PASS_FORWARD ||
         op->params.unary.function != FERRY_UNARY_RELU || op->in[0].dtype != FERRY_F32 ||
         op->out[0].dtype != FERRY_F32 || !is_plain(&op->in[0]) ||
-        !is_plain(&op->out[0])) /* yours: what the device can do */
+        !is_plain(&op->out[0])) /* yours: the supported operations */
         return FERRY_EUNSUPPORTED;
     return FERRY_OK;
 }
@@ -167,7 +169,7 @@ static int op_create(void *dev, const ferry_op_desc *op, void **out_prepared)
     return FERRY_OK;
 }
 
-/* ferry calls it only where query has asked for packed constants. */
+/* ferry calls this only if query has requested packed constants. */
 static int op_prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
                       ferry_ref packed)
 {
@@ -209,7 +211,7 @@ static int extension(void *dev, const char *name, const void **out_table)
     return FERRY_OK;
 }
 
-/* ---- what ferry gets ------------------------------------------------------------------------ */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 static const ferry_plugin_ops ops = {
     .struct_size = sizeof(ferry_plugin_ops),
@@ -225,7 +227,7 @@ static const ferry_plugin_ops ops = {
     .extension = extension,
 };
 
-/* The vendor's library is loaded here, if it is not linked; no device is touched yet. */
+/* Load the vendor's library here, unless it is linked; do not use a device yet. */
 int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops **out)
 {
     ferry = host;

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing here is an example of anything: see acme.c. One lock, and a thread for each stream. */
+/* A simulated driver, not an example: see acme.c. One lock, and a thread for each stream. */
 
 #define MEMORY ((size_t)256 << 20)
-#define HEADER 64 /* bytes before a block, which hold its size */
+#define HEADER 64 /* bytes before a block, which contain its size */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -101,7 +101,7 @@ int acme_srelu(long n, float slope, const float *x, float *y)
 enum kind { COPY, SET, AXPY, MARK, WAIT };
 
 struct acme_event {
-    int refs, done; /* the handle's, the mark's, and one for each wait */
+    int refs, done; /* of the handle, of the mark, and of each wait */
 };
 
 struct work {
@@ -122,7 +122,7 @@ struct acme_stream {
     int busy, stop;
 };
 
-/* (locked) */
+/* The lock is held. */
 static void release(acme_event *event)
 {
     if (--event->refs == 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The plugin of acme.c, grown: queues and events, so that copies and arithmetic run while the
- * program goes on; what the device is; an option; and an account of what is alive, for `ferry check`.
+ * The plugin of acme.c, extended with queues and events, so that copies and arithmetic run
+ * asynchronously; device properties; an option; and counters for `ferry check`.
  *
- * What is new against acme.c is said where it is; lines to change are marked "yours:" as there.
+ * Comments mark what is new compared with acme.c; lines to change are marked "yours:" as there.
  */
 #include <ferry/plugin.h>
 
@@ -13,11 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-FERRY_PLUGIN_FOR_HOST(1, .name = "acme_queues", .version = "1.0", .vendor = "Acme"); /* yours: who it is */
+/* yours: name, version, vendor */
+FERRY_PLUGIN_FOR_HOST(1, .name = "acme_queues", .version = "1.0", .vendor = "Acme");
 
 static const ferry_host *ferry;
 
-/* New: a device has a stream, its default queue, and counts. */
+/* New: a device has a stream, its default queue, and counters. */
 struct device {
     acme_stream *stream; /* yours */
     pthread_mutex_t lock;
@@ -35,21 +36,21 @@ static int check(int code, const char *call)
 
 static void *at(ferry_ref ref)
 {
-    return (char *)ref.handle + ref.offset; /* yours: where handles are no pointers */
+    return (char *)ref.handle + ref.offset; /* yours: if handles are not pointers */
 }
 
 static const void *const_at(ferry_cref ref)
 {
-    return (const char *)ref.handle + ref.offset; /* yours: likewise */
+    return (const char *)ref.handle + ref.offset; /* yours: as above */
 }
 
-/* New: a queue is a stream, and NULL is the default one. */
+/* New: a queue is a stream, and NULL is the default queue. */
 static acme_stream *stream_of(void *dev, void *queue)
 {
     return queue ? (acme_stream *)queue : ((struct device *)dev)->stream;
 }
 
-/* Entries run on any thread, and those of different queues at the same time. */
+/* Entries are called on any thread, and those of different queues concurrently. */
 static void count(struct device *d, uint64_t *counter, int64_t by)
 {
     pthread_mutex_lock(&d->lock);
@@ -62,20 +63,21 @@ static void count(struct device *d, uint64_t *counter, int64_t by)
 static int device_count(void *plugin, uint32_t *out)
 {
     (void)plugin;
-    *out = 1; /* yours: how many there are; 0 is no error */
+    *out = 1; /* yours: the number of devices; 0 is not an error */
     return FERRY_OK;
 }
 
 static int device_open(void *plugin, uint32_t index, void **out_dev)
 {
-    uint32_t greet = 0; /* new: it stays so where nobody has set the option */
+    uint32_t greet = 0; /* new: the value if the option is not set */
     struct device *d;
     int err;
 
     (void)plugin;
-    if (index != 0) /* yours: the devices that there are */
+    if (index != 0) /* yours: the existing devices */
         return ferry->error(FERRY_ENODEV, "there is one device, not %u", index + 1);
-    err = ferry->option_boolean("greet", &greet); /* ferry says what is wrong, and where it was set */
+    err = ferry->option_boolean("greet", &greet); /* ferry reports an invalid value and where it
+                                                   * was set */
     if (err)
         return err;
     if (greet)
@@ -102,17 +104,17 @@ static void device_close(void *dev)
     free(d);
 }
 
-/* New. Asked before a device is open, too: `dev` is NULL then, and nothing may be created. */
+/* New. Also called before a device is open: `dev` is NULL then, and nothing may be created. */
 static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
 {
     size_t available, total;
 
     (void)plugin, (void)index, (void)dev;
     acme_memory_info(&available, &total); /* yours */
-    out->flags = FERRY_DEVICE_POINTERS;   /* yours: handle + offset means something to the device */
+    out->flags = FERRY_DEVICE_POINTERS;   /* yours: handle + offset is an address on the device */
     out->memory_total = out->max_alloc = total;
     out->sync_domain = 1; /* yours: equal for devices that can wait for each other's events */
-    strcpy(out->description, "Acme A1, pretended"); /* yours */
+    strcpy(out->description, "Acme A1, simulated"); /* yours */
     return FERRY_OK;
 }
 
@@ -128,7 +130,7 @@ static int memory_info(void *dev, uint64_t *out_free, uint64_t *out_total)
     return FERRY_OK;
 }
 
-/* New: what is alive. struct_size is ferry's: an older ferry has room for less. */
+/* New: the live objects. struct_size comes from ferry: an older ferry has fewer members. */
 static int counters(void *dev, ferry_plugin_counters *out)
 {
     struct device *d = (struct device *)dev;
@@ -164,9 +166,9 @@ static int release(void *dev, void *queue, void *handle)
 {
     struct device *d = (struct device *)dev;
 
-    (void)queue; /* no work uses the block any more: ferry has seen to it */
+    (void)queue; /* no work uses the block any more: ferry waits before it frees */
     count(d, &d->counts.live_blocks, -1);
-    count(d, &d->counts.live_bytes, -(int64_t)acme_size(handle)); /* yours: how long it was */
+    count(d, &d->counts.live_bytes, -(int64_t)acme_size(handle)); /* yours: its size */
     return check(acme_free(handle), "acme_free");                 /* yours: free */
 }
 
@@ -179,7 +181,10 @@ static void count_copy(struct device *d, uint32_t kind, uint64_t bytes)
     count(d, moved[kind - FERRY_MEMCPY_H2D], (int64_t)bytes);
 }
 
-/* Now on a stream: it returns before it is done. ferry leaves the memory alone until an event. */
+/*
+ * Now on a stream: returns before the copy is complete. ferry does not touch the memory until an
+ * event.
+ */
 static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                 uint64_t bytes)
 {
@@ -207,7 +212,7 @@ static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha,
                  "acme_saxpy_async"); /* yours: axpy */
 }
 
-/* New: so that ferry need not try. */
+/* New: lets ferry ask instead of trying. */
 static int supports(void *dev, uint32_t op, uint32_t dtype)
 {
     (void)dev;
@@ -243,7 +248,7 @@ static int queue_synchronize(void *dev, void *queue)
     return check(acme_stream_synchronize(stream_of(dev, queue)), "acme_stream_synchronize");
 }
 
-/* Of all queues. */
+/* Waits for all queues. */
 static int synchronize(void *dev)
 {
     (void)dev;
@@ -251,7 +256,7 @@ static int synchronize(void *dev)
                  "acme_device_synchronize"); /* yours: wait for all work */
 }
 
-/* ---- events, all new; the five go together -------------------------------------------------- */
+/* ---- events, all new; all five or none ------------------------------------------------------ */
 
 static int event_record(void *dev, void *queue, void **out_event)
 {
@@ -271,7 +276,7 @@ static int event_query(void *dev, void *event)
     (void)dev;
     return acme_event_is_done((acme_event *)event)
                ? 1
-               : 0; /* yours: 1 done, 0 not yet, or why it failed */
+               : 0; /* yours: 1 complete, 0 not yet, or the error */
 }
 
 static int event_synchronize(void *dev, void *event)
@@ -295,9 +300,9 @@ static int queue_wait(void *dev, void *queue, void *event)
                  "acme_stream_wait"); /* yours */
 }
 
-/* ---- what ferry gets ------------------------------------------------------------------------ */
+/* ---- tables --------------------------------------------------------------------------------- */
 
-/* New: `ferry plugins -v` shows them, and plugins.conf sets them: option.greet = yes. */
+/* New: `ferry plugins -v` lists the options, and plugins.conf sets them: option.greet = yes. */
 static const ferry_plugin_option options[] = {
     { .name = "greet",
       .default_value = "no",

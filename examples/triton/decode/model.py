@@ -10,7 +10,7 @@ MEAN = numpy.array([104, 117, 123], numpy.float32)  # blue, green, red, as Caffe
 
 
 def pixels_of(data):
-    """1 x 3 x CROP x CROP floats: the middle of the picture at SIDE x SIDE, less the mean."""
+    """1 x 3 x CROP x CROP floats: the centre of the picture, resized to SIDE x SIDE, minus the mean."""
     picture = cv2.imdecode(data, cv2.IMREAD_COLOR)
     if picture is None:
         raise ValueError(f"{data.size} bytes that are not a picture")

@@ -5,7 +5,7 @@ import triton_python_backend_utils as pb
 
 
 def ask(model, outputs, *inputs):
-    """The outputs of another model of the server, in that order."""
+    """Runs another model of the server and returns its outputs, in that order."""
     request = pb.InferenceRequest(model_name=model, requested_output_names=outputs, inputs=list(inputs))
     response = request.exec()
     if response.has_error():
@@ -14,7 +14,7 @@ def ask(model, outputs, *inputs):
 
 
 def renamed(tensor, name):
-    """The same tensor under the name that the next model has for it."""
+    """The same tensor under the name of the next model's input."""
     return pb.Tensor.from_dlpack(name, tensor.to_dlpack())
 
 
