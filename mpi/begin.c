@@ -40,8 +40,7 @@ static int find_type(ferry_mpi_event *e, bool adds)
         e->type = MPI_UINT16_T;
         if (adds)
             return ferry_error_set(FERRY_EUNSUPPORTED,
-                                   "ferry_mpi_allreduce: MPI has no type for "
-                                   "%s",
+                                   "ferry_mpi_allreduce: MPI has no type for %s",
                                    ferry_dtype_name(e->dtype));
         break;
     }
@@ -56,9 +55,7 @@ static int check(ferry_mpi *m, const ferry_blob *b, unsigned which, const ferry_
                                !m || !b ? "NULL argument" : "which is neither data nor diff");
     if (q && ferry_queue_device(q) != ferry_blob_home(b))
         return ferry_error_set(FERRY_EINVAL,
-                               "%s: the queue belongs to another device than the "
-                               "blob",
-                               call);
+                               "%s: the queue belongs to another device than the blob", call);
     return m->threaded ? 0 : ferry__mpi_may_call(m);
 }
 

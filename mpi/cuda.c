@@ -42,9 +42,8 @@ int ferry__mpi_use_device(ferry_device *dev)
     }
     if (runtime)
         dlclose(runtime);
-    return err || !symbol ? ferry_error_set(FERRY_EDEVICE,
-                                            "%s: cannot make the device current for "
-                                            "MPI",
-                                            ferry_device_name(dev))
-                          : 0;
+    return err || !symbol
+               ? ferry_error_set(FERRY_EDEVICE, "%s: cannot make the device current for MPI",
+                                 ferry_device_name(dev))
+               : 0;
 }

@@ -184,8 +184,8 @@ int ferry_mpi_open(const ferry_mpi_options *options, ferry_mpi **out)
     if (options) /* the caller's structure may be from an older or a newer version */
         memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
     if (!out || (options && o.struct_size < sizeof o.struct_size))
-        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: an argument is NULL, or the "
-                                             "options' struct_size is not set");
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: an argument is NULL, or the options' "
+                                             "struct_size is not set");
     if (o.comm && o.comm_size != sizeof(MPI_Comm))
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_mpi_open: an MPI_Comm of %d bytes; in the MPI that this "

@@ -186,8 +186,8 @@ int ferry__net_open(ferry_device *dev, const char *prototxt, const ferry_net_opt
                options->struct_size < sizeof told ? options->struct_size : sizeof told);
     if (!dev || !out || (options && options->struct_size < offsetof(ferry_net_options, level)) ||
         (!prototxt && !o->text) || (o->stage_count && !o->stages) || (o->keep_count && !o->keep))
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_open: an argument is NULL, or the "
-                                             "options' struct_size is not set");
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_open: an argument is NULL, or the options' "
+                                             "struct_size is not set");
     net = calloc(1, sizeof *net);
     if (!net)
         return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");

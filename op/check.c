@@ -219,8 +219,7 @@ static int step_dtypes_check(const ferry_op_desc *op)
     for (; !err && i < op->n_in; i++)
         if (op->in[i].dtype != op->out[0].dtype)
             err = ferry_error_set(FERRY_EINVAL,
-                                  "%s: in[%u], of an epilogue step, has dtype %u, "
-                                  "must be %u",
+                                  "%s: in[%u], of an epilogue step, has dtype %u, must be %u",
                                   ferry__op_title(op), i, op->in[i].dtype, op->out[0].dtype);
     return err;
 }

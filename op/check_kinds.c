@@ -197,8 +197,8 @@ int ferry__check_reduce(const ferry_op_desc *op)
         return 0;
     if (axes & (axes - 1))
         return ferry_error_set(FERRY_EINVAL,
-                               "reduce: the set of axes of an index is %u, must have one "
-                               "bit, for example %u",
+                               "reduce: the set of axes of an index is %u, must have one bit, for "
+                               "example %u",
                                axes, axes & -axes);
     return ferry__check_place(op, &op->out[0], "the index's");
 }

@@ -170,8 +170,8 @@ int ferry_operation_get_stats(const ferry_operation *operation, ferry_operation_
 
     if (!operation || !out || out->struct_size < offsetof(ferry_operation_stats, packs))
         return ferry_error_set(FERRY_EINVAL,
-                               "ferry_operation_get_stats: the argument is NULL, or struct_size "
-                               "is not set");
+                               "ferry_operation_get_stats: the argument is NULL, or struct_size is "
+                               "not set");
     told.struct_size = out->struct_size;
     told.runs = atomic_load_explicit(&operation->runs, memory_order_relaxed);
     told.packs = atomic_load_explicit(&operation->packs, memory_order_relaxed);

@@ -354,11 +354,10 @@ int ferry__plan_make(ferry_device *dev, const ferry_op_desc *theirs, struct ferr
     if (can)
         return finish(&plan, can < 0 ? can : 0, out);
     if (ferry_device_is_strict(dev))
-        return finish(&plan,
-                      refuse(dev, &op,
-                             "its plugin does not support it, and FERRY_STRICT "
-                             "forbids the host"),
-                      out);
+        return finish(
+            &plan,
+            refuse(dev, &op, "its plugin does not support it, and FERRY_STRICT forbids the host"),
+            out);
     return finish(&plan, plan_on_host(&plan, dev, &op), out);
 }
 

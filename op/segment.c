@@ -273,8 +273,7 @@ static int take_args(const ferry_op_desc *op, const ferry_operation_args *theirs
 {
     if (!theirs || theirs->struct_size < offsetof(ferry_operation_args, scalars))
         return ferry_error_set(FERRY_EINVAL,
-                               "%s: the arguments are NULL, or their struct_size is "
-                               "not set",
+                               "%s: the arguments are NULL, or their struct_size is not set",
                                ferry_op_kind_name(op->kind));
     *out = (ferry_operation_args){ .struct_size = sizeof *out };
     memcpy(out, theirs, theirs->struct_size < sizeof *out ? theirs->struct_size : sizeof *out);

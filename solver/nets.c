@@ -184,8 +184,7 @@ static int check_tests(const ferry_proto *p)
     for (i = 0; i < iterations; i++)
         if (ferry_proto_integer(p, "test_iter", i) < 1)
             return ferry_proto_error(p, "test_iter", i, FERRY_EFORMAT,
-                                     "test_iter must be at "
-                                     "least 1");
+                                     "test_iter must be at least 1");
     if (iterations && ferry_proto_integer(p, "test_interval", 0) < 1)
         return ferry_proto_error(p, "test_iter", 0, FERRY_EFORMAT,
                                  "test_iter requires a test_interval of at least 1");

@@ -112,9 +112,9 @@ int ferry_solver_open(ferry_device *dev, const char *path, const ferry_solver_op
     if (!dev || !out || (options && told.struct_size < sizeof told.struct_size) ||
         (!path && !o->text) || (o->stage_count && !o->stages) || (o->weight_count && !o->weights) ||
         (o->keep_count && !o->keep))
-        return ferry_error_set(FERRY_EINVAL,
-                               "ferry_solver_open: an argument is NULL, or the options' "
-                               "struct_size is not set");
+        return ferry_error_set(
+            FERRY_EINVAL, "ferry_solver_open: an argument is NULL, or the options' struct_size "
+                          "is not set");
     s = calloc(1, sizeof *s);
     if (!s)
         return no_memory();

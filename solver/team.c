@@ -56,8 +56,8 @@ static int check_alike(ferry_solver *s)
     if (err || odd == 0)
         return err;
     if (at < 0)
-        return ferry_error_set(FERRY_EINVAL, "ranks train different nets, or for different "
-                                             "numbers of iterations");
+        return ferry_error_set(FERRY_EINVAL, "ranks train different nets, or for different numbers "
+                                             "of iterations");
     return ferry_error_set(FERRY_EINVAL,
                            "ranks train different nets, or for different numbers of iterations: "
                            "%.0f %s on rank %d of %d, %.0f on all together",

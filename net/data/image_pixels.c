@@ -22,8 +22,8 @@ int ferry__image_make(struct ferry__image *image, uint64_t height, uint64_t widt
     if (values > most / image->each)
         return ferry_error_set(
             FERRY_EOVERFLOW,
-            "%.400s: a picture of %llu x %llu pixels: decoding needs %llu bytes, "
-            "the limit is %llu (ferry_io_set_max_bytes, --max-bytes)",
+            "%.400s: a picture of %llu x %llu pixels: decoding needs %llu bytes, the limit is %llu "
+            "(ferry_io_set_max_bytes, --max-bytes)",
             image->name, (unsigned long long)width, (unsigned long long)height,
             (unsigned long long)(values * image->each), (unsigned long long)most);
     image->height = (int64_t)height;

@@ -153,8 +153,7 @@ static int check_number(const struct ferry__lmdb *db, uint64_t page)
     return page >= 2 && page < db->pages
                ? FERRY_OK
                : ferry_error_set(FERRY_EFORMAT,
-                                 "%.400s: LMDB: page %llu does not exist; %llu are "
-                                 "in use",
+                                 "%.400s: LMDB: page %llu does not exist; %llu are in use",
                                  db->name, (unsigned long long)page, (unsigned long long)db->pages);
 }
 
@@ -450,17 +449,15 @@ static int read_meta(struct ferry__lmdb *db, uint64_t at, unsigned char *meta)
                                db->name);
     if (!(read16(meta + AT_FLAGS) & IS_META) || read_le(meta + AT_MAGIC, 4) != MAGIC)
         return ferry_error_set(FERRY_EFORMAT,
-                               "%.400s: it is not an LMDB database: no meta page at "
-                               "byte %llu",
+                               "%.400s: it is not an LMDB database: no meta page at byte %llu",
                                db->name, (unsigned long long)at);
     if (got < META_BYTES)
         return ferry_error_set(FERRY_EFORMAT, "%.400s: LMDB: it is truncated in its first pages",
                                db->name);
     if (read_le(meta + AT_VERSION, 4) != VERSION)
         return ferry_error_set(FERRY_EUNSUPPORTED,
-                               "%.400s: LMDB: data version %llu, only 1 is "
-                               "supported",
-                               db->name, (unsigned long long)read_le(meta + AT_VERSION, 4));
+                               "%.400s: LMDB: data version %llu, only 1 is supported", db->name,
+                               (unsigned long long)read_le(meta + AT_VERSION, 4));
     return FERRY_OK;
 }
 

@@ -186,8 +186,7 @@ int ferry__prefetch_next(struct ferry__prefetch *p, const struct ferry__batch **
         return err;
     if (p->started && p->owner != getpid())
         return ferry_error_set(FERRY_EFORKED,
-                               "%s: the prefetch thread belongs to the parent "
-                               "process",
+                               "%s: the prefetch thread belongs to the parent process",
                                ferry_strerror(FERRY_EFORKED));
     if (p->threaded)
         slot = take(p);

@@ -250,8 +250,8 @@ int ferry_net_forward_range(ferry_net *net, const char *from, const char *to, do
     if (!net->keep_all && (first > 0 || last < net->n_layers - 1))
         return ferry_error_set(
             FERRY_EINVAL,
-            "net \"%s\": running a part of it requires keep = {\"*\"}: otherwise "
-            "its blobs share memory and its layers are fused",
+            "net \"%s\": running a part of it requires keep = {\"*\"}: otherwise its blobs share "
+            "memory and its layers are fused",
             net->name);
     if (first > last)
         return ferry_error_set(FERRY_EINVAL, "net \"%s\": layer \"%s\" comes after \"%s\"",

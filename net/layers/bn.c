@@ -25,8 +25,7 @@ static int setup(ferry_layer *layer)
 
     if (ferry_blob_rank(ferry_layer_bottom_at(layer, 0)) < 2)
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottom has %d axes, at least 2 are "
-                                 "required",
+                                 "its bottom has %d axes, at least 2 are required",
                                  ferry_blob_rank(ferry_layer_bottom_at(layer, 0)));
     shape[1] = ferry_blob_dim(ferry_layer_bottom_at(layer, 0), 1);
     param.lr_mult = param.decay_mult = 1;

@@ -36,8 +36,7 @@ static int reshape(ferry_layer *layer)
     if (ferry_blob_rank(data) < 1 || ferry_blob_rank(label) < 1 ||
         ferry_blob_dim(data, 0) != ferry_blob_dim(label, 0))
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottoms differ in the number of "
-                                 "entries");
+                                 "its bottoms differ in the number of entries");
     return 0;
 }
 

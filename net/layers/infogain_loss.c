@@ -94,8 +94,7 @@ static int reshape(ferry_layer *layer)
         err = ferry__loss_around(layer, axis, &s->loss);
     if (!err && elements != s->loss.classes * s->loss.classes)
         err = ferry_layer_error(layer, FERRY_ESHAPE,
-                                "its matrix has %lld elements, but there are "
-                                "%lld classes",
+                                "its matrix has %lld elements, but there are %lld classes",
                                 (long long)elements, (long long)s->loss.classes);
     if (!err)
         err = ferry__loss_scalar(layer);

@@ -72,11 +72,9 @@ static int reshape(ferry_layer *layer)
     shape[2] = made_of(p, "height", h);
     shape[3] = made_of(p, "width", w);
     if (h < 1 || w < 1 || shape[2] < 1 || shape[3] < 1)
-        return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "cannot interpolate to %lld × %lld from %lld "
-                                 "× %lld",
-                                 (long long)shape[2], (long long)shape[3], (long long)h,
-                                 (long long)w);
+        return ferry_layer_error(
+            layer, FERRY_ESHAPE, "cannot interpolate to %lld × %lld from %lld × %lld",
+            (long long)shape[2], (long long)shape[3], (long long)h, (long long)w);
     err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, 4, NULL);
     return err ? err : emit(layer, -first, h, w);
 }

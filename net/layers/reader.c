@@ -80,8 +80,7 @@ int ferry__reader_stop(ferry_layer *layer, struct ferry__reader *r)
     ferry__prefetch_stop(r->prefetch);
     return ferry__prefetch_reads(r->prefetch)
                ? ferry_layer_error(layer, FERRY_EFORKED,
-                                   "the prefetch thread belongs to the "
-                                   "parent process")
+                                   "the prefetch thread belongs to the parent process")
                : 0;
 }
 

@@ -67,8 +67,7 @@ static int measure(ferry_layer *layer, struct ferry__recurrent *s, bool first)
 
     if (ferry_blob_rank(x) < 2)
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottom has %d axes, at least 2 are "
-                                 "required",
+                                 "its bottom has %d axes, at least 2 are required",
                                  ferry_blob_rank(x));
     inputs = ferry_blob_element_count_range(x, 2, ferry_blob_rank(x));
     if (s->has_static && ferry_blob_rank(still) < 1)
@@ -128,11 +127,9 @@ static int bottoms_fit(ferry_layer *layer, const struct ferry__recurrent *s)
                                  (long long)s->steps, (long long)s->streams);
     }
     if (s->has_static && ferry_blob_dim(ferry_layer_bottom_at(layer, 2), 0) != s->streams)
-        return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "bottom 2 has %lld entries, there are %lld "
-                                 "streams",
-                                 (long long)ferry_blob_dim(ferry_layer_bottom_at(layer, 2), 0),
-                                 (long long)s->streams);
+        return ferry_layer_error(
+            layer, FERRY_ESHAPE, "bottom 2 has %lld entries, there are %lld streams",
+            (long long)ferry_blob_dim(ferry_layer_bottom_at(layer, 2), 0), (long long)s->streams);
     for (i = first; i < first + states; i++)
         if (ferry_blob_element_count(ferry_layer_bottom_at(layer, i)) != s->streams * s->outputs)
             return ferry_layer_error(

@@ -20,8 +20,7 @@ static int reshape(ferry_layer *layer)
         return err;
     if (ferry_blob_rank(bottom) < 2)
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottom has %d axes, at least 2 are "
-                                 "required",
+                                 "its bottom has %d axes, at least 2 are required",
                                  ferry_blob_rank(bottom));
     channels = ferry_blob_dim(bottom, 1);
     if (group < 1 || channels % group)

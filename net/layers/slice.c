@@ -13,10 +13,11 @@ static int axis_of(ferry_layer *layer, const ferry_proto *p, int *out)
     const char *field = old ? "slice_dim" : "axis";
 
     if (old && ferry_proto_value_count(p, "axis"))
-        return ferry_proto_error(p, "slice_dim", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": slice_dim is the old name of axis; only one of "
-                                 "them may be set",
-                                 ferry_layer_name(layer));
+        return ferry_proto_error(
+            p, "slice_dim", 0, FERRY_EFORMAT,
+            "layer \"%s\": slice_dim is the old name of axis; only one of them "
+            "may be set",
+            ferry_layer_name(layer));
     return ferry__axis_of(layer, p, field, ferry_proto_integer(p, field, 0),
                           ferry_blob_rank(ferry_layer_bottom_at(layer, 0)), out);
 }
@@ -52,8 +53,7 @@ static int parts_fit(ferry_layer *layer, const ferry_proto *p, int64_t size)
                                  (long long)points, tops);
     if (!points && size % tops)
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "an axis of %lld cannot be split into %d "
-                                 "equal parts",
+                                 "an axis of %lld cannot be split into %d equal parts",
                                  (long long)size, tops);
     return 0;
 }

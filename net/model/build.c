@@ -55,8 +55,7 @@ static int counts_fit(const ferry_layer *layer)
                                  layer->n_tops < t->min_tops ? t->min_tops : t->max_tops);
     if (t->flags & FERRY_LAYER_PAIRS && layer->n_tops != layer->n_bottoms)
         return ferry_layer_error(layer, FERRY_EFORMAT,
-                                 "it has %d bottoms and %d tops, the numbers "
-                                 "must be equal",
+                                 "it has %d bottoms and %d tops, the numbers must be equal",
                                  layer->n_bottoms, layer->n_tops);
     return 0;
 }

@@ -122,7 +122,7 @@ int ferry__fill(const struct ferry__filling *f, ferry_blob *b)
         return ferry__fill_bilinear(p, f->what, b);
     return ferry_proto_error(
         p, "type", 0, FERRY_EFORMAT,
-        "%s: unknown filler \"%s\": constant, uniform, gaussian, xavier, msra, "
-        "positive_unitball and bilinear are supported",
+        "%s: unknown filler \"%s\": constant, uniform, gaussian, xavier, msra, positive_unitball "
+        "and bilinear are supported",
         f->what, type);
 }

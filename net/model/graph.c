@@ -157,8 +157,7 @@ static int nobody_makes(const struct ferry__graph *g, int at, int k)
                     "layer \"%s\": its bottom \"%s\" is produced by %s \"%s\", %s", node->name,
                     name, i > at ? "layer" : "itself,", g->nodes[i].name,
                     i > at ? "which comes later: a cycle, or the wrong order"
-                           : "and by no "
-                             "earlier layer");
+                           : "and by no earlier layer");
     return ferry_proto_error(node->message, "bottom", k, FERRY_EFORMAT,
                              "layer \"%s\": its bottom \"%s\" is not produced by an earlier layer",
                              node->name, name);

@@ -296,8 +296,7 @@ static int operand_check(const ferry_layer *layer, const ferry_operand *o,
 
     if (!blob)
         return ferry_layer_error(layer, FERRY_EINVAL,
-                                 "an operation uses blob %d of kind %d, which "
-                                 "does not exist",
+                                 "an operation uses blob %d of kind %d, which does not exist",
                                  at->index, (int)at->from);
     if (extent < 0)
         return (int)extent;

@@ -132,8 +132,8 @@ static int misfit(const struct loading *l, const ferry_layer *layer, int i,
     ferry_blob_shape_string(layer->params[i].blob, want, sizeof want);
     return ferry_error_set(
         FERRY_ESHAPE,
-        "%s: blob %d of layer \"%s\" is %s, the net's is %s; to train these "
-        "parameters from their fillers instead of copying them, rename the layer",
+        "%s: blob %d of layer \"%s\" is %s, the net's is %s; to train these parameters from their "
+        "fillers instead of copying them, rename the layer",
         l->path, i, layer->name, have, want);
 }
 
@@ -215,8 +215,7 @@ static int check_whole(const struct loading *l)
             if (layer->params[k].owner == i && !find(l, layer->name, k))
                 return ferry_error_set(
                     FERRY_ESHAPE,
-                    "%s: it has no weights for layer \"%s\": it is a snapshot of "
-                    "another net",
+                    "%s: it has no weights for layer \"%s\": it is a snapshot of another net",
                     l->path, layer->name);
     }
     return 0;

@@ -125,8 +125,8 @@ int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param
 
     if (!layer || !param || param->struct_size < offsetof(ferry_layer_param, filler))
         return ferry_error_set(FERRY_EINVAL,
-                               "ferry_layer_declare_param: the argument is NULL, or struct_size "
-                               "is not set");
+                               "ferry_layer_declare_param: the argument is NULL, or struct_size is "
+                               "not set");
     memcpy(&told, param, param->struct_size < sizeof told ? param->struct_size : sizeof told);
     p = append(layer);
     if (!p)

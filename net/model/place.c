@@ -119,7 +119,6 @@ void ferry__place_tell(const struct ferry__place *place)
     for (i = 0; place && i < place->count; i++)
         if (!place->entries[i].used)
             ferry_log_write(FERRY_LOG_WARN,
-                            "ferry: place: \"%s%s\" is not the first match of any "
-                            "layer",
+                            "ferry: place: \"%s%s\" is not the first match of any layer",
                             place->entries[i].type ? "type:" : "", place->entries[i].pattern);
 }

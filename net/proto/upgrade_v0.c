@@ -42,8 +42,8 @@ static int fold(ferry_proto *v1, const ferry_proto *padding)
     if (strcmp(type, "conv") != 0 && strcmp(type, "pool") != 0)
         return ferry_proto_error(
             v1, NULL, 0, FERRY_EFORMAT,
-            "a padding layer's top is used by a layer of type \"%.100s\": only "
-            "conv and pool have padding",
+            "a padding layer's top is used by a layer of type \"%.100s\": only conv and pool have "
+            "padding",
             type);
     if (ferry_proto_value_count(v1, "bottom") != 1)
         return ferry_proto_error(v1, NULL, 0, FERRY_EFORMAT,
@@ -238,9 +238,7 @@ static int put_type(ferry_proto *v1, const ferry_proto *v0, const char *type)
     name = ferry__proto_enum_named(field->choices, upper, strlen(upper));
     if (!name)
         return ferry_proto_error(v0, "type", 0, FERRY_EFORMAT,
-                                 "V0 does not have a layer type "
-                                 "\"%.100s\"",
-                                 type);
+                                 "V0 does not have a layer type \"%.100s\"", type);
     return ferry__proto_put_integer(v1, "type", name->number);
 }
 

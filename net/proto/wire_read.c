@@ -158,8 +158,7 @@ static int note_unknown(struct wire *w, const struct piece *piece,
 
     if (field)
         snprintf(line, sizeof(line),
-                 "ferry: %.300s: %s.%s has an unknown value %lld; it is "
-                 "ignored",
+                 "ferry: %.300s: %s.%s has an unknown value %lld; it is ignored",
                  w->p->document->file, w->p->type->name, field->name,
                  (long long)(int32_t)(uint32_t)piece->value);
     else

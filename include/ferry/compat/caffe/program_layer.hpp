@@ -126,8 +126,7 @@ template <typename Dtype> class ProgramLayer
             return ferry_layer_error(layer, FERRY_EINVAL, "%s", e.what());
         } catch (...) {
             return ferry_layer_error(layer, FERRY_EINVAL,
-                                     "an exception that is not a "
-                                     "std::exception");
+                                     "an exception that is not a std::exception");
         }
     }
     static int setup(ferry_layer *layer)
