@@ -28,8 +28,7 @@ static const char *reason(const ferry_io_writer *w, const struct ferry__io_attri
     if (a->why)
         return a->why;
     return w->ops->has_object(w, a->path) ? NULL
-                                          : "the object that it belongs to is not in the "
-                                            "new file";
+                                          : "the object that it belongs to is not in the new file";
 }
 
 /*
@@ -69,10 +68,11 @@ int ferry_io_writer_copy_attributes(ferry_io_writer *w, ferry_io *from,
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_io_writer_copy_attributes: an argument is NULL");
     if (w->begun || (w->count > 0 && !w->declared))
-        return ferry_error_set(FERRY_EINVAL,
-                               "%s: attributes are set after the arrays are declared and before "
-                               "the first value",
-                               w->out.shown);
+        return ferry_error_set(
+            FERRY_EINVAL,
+            "%s: attributes are set after the arrays are declared and before the "
+            "first value",
+            w->out.shown);
     err = ferry__io_attributes(from, &list);
     if (!err && w->format == from->format && from->reader->path && !w->layout_chosen)
         err = keep_paths(w, from);

@@ -47,14 +47,11 @@ static const struct {
     { 0, 15, "SQLite format 3", "an SQLite database", NO_NET },
     { 16, 4, "\xde\xc0\xef\xbe", "an LMDB database", ": a Data layer reads its folder" },
     { 0, 4, "CDF\1", "a NetCDF file in the classic format",
-      ": convert it to HDF5 with `nccopy "
-      "-4`" },
+      ": convert it to HDF5 with `nccopy -4`" },
     { 0, 4, "CDF\2", "a NetCDF file in the classic format",
-      ": convert it to HDF5 with `nccopy "
-      "-4`" },
+      ": convert it to HDF5 with `nccopy -4`" },
     { 0, 4, "CDF\5", "a NetCDF file in the classic format",
-      ": convert it to HDF5 with `nccopy "
-      "-4`" },
+      ": convert it to HDF5 with `nccopy -4`" },
     { 0, 4, "\x0e\3\x13\1", "an HDF4 file", ": convert it to HDF5 with `h4toh5`" },
     { 0, 5, "RDX2\n", "an RData file of R", SAVE },
     { 0, 5, "RDX3\n", "an RData file of R", SAVE },

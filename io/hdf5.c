@@ -45,7 +45,7 @@ static struct ferry__values values_of(const struct ferry_io *io, const struct fe
     if (set->unreadable) {
         values.storage = FERRY__STORED_OTHERWISE;
         values.dtype = FERRY_U8;
-    } else if (set->place == FERRY__HDF5_PIECE) {
+    } else if (set->location == FERRY__HDF5_PIECE) {
         values.encoding = FERRY__VALUES_PLAIN;
         values.bytes = io->file.bytes + set->offset;
         values.size = (uint64_t)set->count * set->element.size;

@@ -69,7 +69,7 @@ void ferry__hdf5_lean_end(void)
 }
 
 /* The child does not run the program's crash handlers: it dies of the signal, without output. */
-static void stand_alone(const struct ferry_io *io)
+static void isolate_child(const struct ferry_io *io)
 {
     static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM, SIGXCPU };
     const struct rlimit none = { 0, 0 };
@@ -96,7 +96,7 @@ static void run_child(struct ferry_io *io, int (*walk)(struct ferry_io *io), int
     struct verdict verdict = { .err = FERRY_OK };
     ssize_t wrote;
 
-    stand_alone(io);
+    isolate_child(io);
     verdict.err = walk(io);
     if (verdict.err)
         snprintf(verdict.message, sizeof(verdict.message), "%s", ferry_last_error());

@@ -157,7 +157,7 @@ static int scatter_large(const struct chunk *c, uint32_t mask, const unsigned ch
 
 /* ---- from the file -------------------------------------------------------------------------- */
 
-static bool sticks_out(const struct chunk *c)
+static bool is_partial(const struct chunk *c)
 {
     for (int i = 0; i < c->set->rank; i++)
         if ((int64_t)c->origin[i] > c->set->shape[i] - c->set->chunk[i])
@@ -172,13 +172,12 @@ static int decode(const struct chunk *c, uint32_t mask, unsigned char *raw, uint
     unsigned char *bytes;
     int err;
 
-    if (c->set->plain_edges && sticks_out(c))
+    if (c->set->plain_edges && is_partial(c))
         mask = UINT32_MAX;
     if (mask == UINT32_MAX || c->set->filters.count == 0) /* stored without filters */
-        return raw_size == size ? scatter_swapped(c, raw, 0, c->elements)
-                                : fail(c->io, c->set,
-                                       "its size is not the one in the dataset's "
-                                       "header");
+        return raw_size == size
+                   ? scatter_swapped(c, raw, 0, c->elements)
+                   : fail(c->io, c->set, "its size is not the one in the dataset's header");
     if (size > memory_for(c->io))
         return scatter_large(c, mask, raw, raw_size);
     bytes = malloc((size_t)size);
@@ -234,7 +233,7 @@ static int read_chunk(const struct chunk *c)
         return scatter_fill(c); /* the chunk does not exist */
     if (raw_size > c->io->file.size)
         return fail(c->io, c->set, "it claims to be longer than the file");
-    if (c->set->place == FERRY__HDF5_LIBRARY)
+    if (c->set->location == FERRY__HDF5_LIBRARY)
         return (uint64_t)c->elements * c->set->element.size > memory_for(c->io)
                    ? ferry__hdf5_large_refuse(c->io, c->set)
                    : read_by_library(c);
@@ -402,7 +401,7 @@ int ferry__hdf5_set_read(struct ferry_io *io, hid_t file, struct ferry__hdf5_win
     hid_t id;
     int err;
 
-    if (set->place == FERRY__HDF5_NOWHERE) {
+    if (set->location == FERRY__HDF5_UNWRITTEN) {
         for (int64_t i = 0; i < count; i++)
             memcpy((unsigned char *)out + (size_t)i * size, set->fill, size);
         return FERRY_OK;
@@ -410,8 +409,9 @@ int ferry__hdf5_set_read(struct ferry_io *io, hid_t file, struct ferry__hdf5_win
     id = H5Dopen2(file, set->path, H5P_DEFAULT);
     if (id < 0)
         return ferry__hdf5_fail(io, FERRY_EFORMAT, set->path, "cannot be opened");
-    err = set->place == FERRY__HDF5_COMPACT ? read_compact(io, id, set, start, count, out)
-                                            : read_chunks(io, id, window, set, start, count, out);
+    err = set->location == FERRY__HDF5_COMPACT
+              ? read_compact(io, id, set, start, count, out)
+              : read_chunks(io, id, window, set, start, count, out);
     H5Dclose(id);
     return err;
 }
@@ -431,7 +431,7 @@ static void try_values(struct ferry_io *io, hid_t id, const struct ferry__hdf5_s
 
 void ferry__hdf5_set_try(struct ferry_io *io, hid_t id, const struct ferry__hdf5_set *set)
 {
-    bool chunks = set->place == FERRY__HDF5_CHUNKS || set->place == FERRY__HDF5_LIBRARY;
+    bool chunks = set->location == FERRY__HDF5_CHUNKS || set->location == FERRY__HDF5_LIBRARY;
     hsize_t n = 0;
     hid_t space;
 
@@ -442,6 +442,6 @@ void ferry__hdf5_set_try(struct ferry_io *io, hid_t id, const struct ferry__hdf5
         (void)H5Dget_num_chunks(id, space, &n);
         H5Sclose(space);
     }
-    if (set->place == FERRY__HDF5_LIBRARY)
+    if (set->location == FERRY__HDF5_LIBRARY)
         try_values(io, id, set);
 }

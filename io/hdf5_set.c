@@ -52,7 +52,7 @@ static int take_shape(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t sp
         set->count = 0;
     if (set->count < 0)
         return ferry_error_set(FERRY_EOVERFLOW,
-                               "%s: %.200s: shape: the shape multiply to more than "
+                               "%s: %.200s: shape: the dims multiply to more than "
                                "2^63 bytes",
                                io->file.path, set->path);
     return FERRY_OK;
@@ -94,7 +94,7 @@ static int take_filters(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t 
             set->filters.element = values[0];
         if (ferry__hdf5_filter_known((unsigned)id))
             continue;
-        set->place = FERRY__HDF5_LIBRARY;
+        set->location = FERRY__HDF5_LIBRARY;
         if (H5Zfilter_avail(id) > 0)
             continue;
         set->unreadable = missing_filter(io, (unsigned)id);
@@ -149,15 +149,15 @@ static int take_place(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t id
         return FERRY_OK;
     }
     if (layout == H5D_CHUNKED) {
-        set->place = FERRY__HDF5_CHUNKS;
+        set->location = FERRY__HDF5_CHUNKS;
         return take_chunks(io, set, plist);
     }
     if (layout == H5D_COMPACT)
-        set->place = FERRY__HDF5_COMPACT;
+        set->location = FERRY__HDF5_COMPACT;
     else if (layout == H5D_CONTIGUOUS && (set->offset = H5Dget_offset(id)) != HADDR_UNDEF)
-        set->place = FERRY__HDF5_PIECE;
+        set->location = FERRY__HDF5_PIECE;
     else
-        set->place = FERRY__HDF5_NOWHERE;
+        set->location = FERRY__HDF5_UNWRITTEN;
     return FERRY_OK;
 }
 
@@ -165,18 +165,17 @@ static int take_place(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t id
 static int check_storage(const struct ferry_io *io, struct ferry__hdf5_set *set)
 {
     uint64_t size = io->file.size, needed = (uint64_t)set->count * set->element.size;
-    bool one_piece = set->place == FERRY__HDF5_COMPACT || set->place == FERRY__HDF5_PIECE;
+    bool one_piece = set->location == FERRY__HDF5_COMPACT || set->location == FERRY__HDF5_PIECE;
 
     if (one_piece && set->stored < needed)
         return ferry_error_set(
             FERRY_ESHAPE, "%s: %.200s: %llu bytes are stored, the shape requires %llu",
             io->file.path, set->path, (unsigned long long)set->stored, (unsigned long long)needed);
-    if (set->place == FERRY__HDF5_PIECE && (set->stored > size || set->offset > size - set->stored))
-        return ferry_error_set(FERRY_EFORMAT,
-                               "%s: %.200s at byte %llu: %llu bytes run past the "
-                               "end",
-                               io->file.path, set->path, (unsigned long long)set->offset,
-                               (unsigned long long)set->stored);
+    if (set->location == FERRY__HDF5_PIECE &&
+        (set->stored > size || set->offset > size - set->stored))
+        return ferry_error_set(
+            FERRY_EFORMAT, "%s: %.200s at byte %llu: %llu bytes run past the end", io->file.path,
+            set->path, (unsigned long long)set->offset, (unsigned long long)set->stored);
     if (needed > UNWRITTEN && (needed - UNWRITTEN) / MOST_INFLATE > size)
         set->unreadable = "the shape requires far more bytes than the file can hold";
     return FERRY_OK;

@@ -8,12 +8,12 @@
 #include "reader.h"
 
 /* The location of the values. */
-enum ferry__hdf5_place {
-    FERRY__HDF5_PIECE,   /* contiguous in the file */
-    FERRY__HDF5_NOWHERE, /* never written: every element is the fill value */
-    FERRY__HDF5_COMPACT, /* in the dataset's header */
-    FERRY__HDF5_CHUNKS,  /* chunks, each with filters */
-    FERRY__HDF5_LIBRARY  /* chunks through filters that only libhdf5 can undo */
+enum ferry__hdf5_location {
+    FERRY__HDF5_PIECE,     /* contiguous in the file */
+    FERRY__HDF5_UNWRITTEN, /* never written: every element is the fill value */
+    FERRY__HDF5_COMPACT,   /* in the dataset's header */
+    FERRY__HDF5_CHUNKS,    /* chunks, each with filters */
+    FERRY__HDF5_LIBRARY    /* chunks through filters that only libhdf5 can undo */
 };
 
 struct ferry__hdf5_set {
@@ -22,7 +22,7 @@ struct ferry__hdf5_set {
     int rank;
     const int64_t *shape;
     int64_t count;
-    enum ferry__hdf5_place place;
+    enum ferry__hdf5_location location;
     haddr_t offset; /* of a PIECE */
     uint64_t stored;
     const char *unreadable; /* the reason why it cannot be read; NULL: it can be read */

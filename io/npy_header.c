@@ -294,9 +294,7 @@ static int take_dictionary(struct text *text, struct ferry__npy *out)
                                             : "shape is missing");
     skip_space(text);
     return text->at == text->end ? FERRY_OK
-                                 : fail_at(text, "header",
-                                           "text follows the "
-                                           "dictionary");
+                                 : fail_at(text, "header", "text follows the dictionary");
 }
 
 /* ---- the header ----------------------------------------------------------------------------- */
@@ -347,7 +345,7 @@ int ferry__npy_parse(const struct ferry__npy_source *source, struct ferry__npy *
     npy.count = ferry__io_count(npy.rank, npy.shape, npy.element ? (size_t)npy.element : 1);
     if (npy.count < 0)
         return fail(source, "shape", 8, FERRY_EOVERFLOW,
-                    "the shape multiply to more than 2^63 bytes");
+                    "the dims multiply to more than 2^63 bytes");
     *out = npy;
     return FERRY_OK;
 }

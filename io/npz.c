@@ -128,8 +128,8 @@ static int seek(struct ferry_io *io, const struct deflated *d, uint64_t position
 }
 
 /* The row-major index of the next element in column-major order. */
-static int64_t next_place(const ferry_io_entry *e, int64_t *index, const int64_t *stride,
-                          int64_t place)
+static int64_t next_row_major(const ferry_io_entry *e, int64_t *index, const int64_t *stride,
+                              int64_t place)
 {
     for (int axis = 0; axis < e->rank; axis++) {
         place += stride[axis];
@@ -170,7 +170,7 @@ static int scatter(struct ferry_io *io, const struct ferry__io_array *array, int
         }
         if (place >= first && place - first < count)
             memcpy(out + (place - first) * size, buffer + at, (size_t)size);
-        place = next_place(e, index, stride, place);
+        place = next_row_major(e, index, stride, place);
     }
     return FERRY_OK;
 }

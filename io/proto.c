@@ -193,7 +193,7 @@ static int walk(const struct ferry__wire *message, struct parts *parts)
     return got;
 }
 
-static int settle_shape(const struct ferry__wire *wire, struct parts *parts)
+static int finish_shape(const struct ferry__wire *wire, struct parts *parts)
 {
     struct ferry__blob_proto *proto = parts->proto;
 
@@ -205,13 +205,13 @@ static int settle_shape(const struct ferry__wire *wire, struct parts *parts)
     proto->count = ferry__io_count(proto->rank, proto->shape, sizeof(double));
     if (proto->count < 0)
         return ferry__wire_error(wire, &parts->first, FERRY_EOVERFLOW,
-                                 "the shape multiply to more than 2^63 bytes");
+                                 "the dims multiply to more than 2^63 bytes");
     return FERRY_OK;
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static int settle_run(const struct ferry__wire *wire, const struct run *run, ferry_dtype dtype,
+static int locate_run(const struct ferry__wire *wire, const struct run *run, ferry_dtype dtype,
                       int64_t count, struct ferry__values *out)
 {
     if (run->values != (uint64_t)count)
@@ -247,7 +247,7 @@ static int raw_dtype(const struct ferry__wire *wire, const struct parts *parts,
     return FERRY_OK;
 }
 
-static int settle_raw(const struct ferry__wire *wire, const struct parts *parts,
+static int locate_raw(const struct ferry__wire *wire, const struct parts *parts,
                       const struct ferry__field *raw, ferry_dtype dtype, struct ferry__values *out)
 {
     struct run run = { .pieces = 1, .bytes = raw->bytes, .field = *raw };
@@ -255,17 +255,16 @@ static int settle_raw(const struct ferry__wire *wire, const struct parts *parts,
 
     if (raw->size % size)
         return ferry__wire_error(wire, raw, FERRY_EFORMAT,
-                                 "%llu bytes are not a multiple of the "
-                                 "size of %s",
+                                 "%llu bytes are not a multiple of the size of %s",
                                  (unsigned long long)raw->size, ferry_dtype_name(dtype));
     run.values = raw->size / size;
-    return settle_run(wire, &run, dtype, parts->proto->count, out);
+    return locate_run(wire, &run, dtype, parts->proto->count, out);
 }
 
 /* Without values, an empty field or a type still determines the dtype. */
-static int settle(const struct ferry__wire *wire, const struct parts *parts,
-                  const struct ferry__field *raw, uint64_t type, const struct run *doubles,
-                  const struct run *floats, struct ferry__values *out)
+static int locate_half(const struct ferry__wire *wire, const struct parts *parts,
+                       const struct ferry__field *raw, uint64_t type, const struct run *doubles,
+                       const struct run *floats, struct ferry__values *out)
 {
     bool extended = parts->nvidia || parts->opencl || raw->size > 0;
     ferry_dtype dtype = doubles->there && !floats->values ? FERRY_F64 : FERRY_F32;
@@ -274,26 +273,28 @@ static int settle(const struct ferry__wire *wire, const struct parts *parts,
     if (err)
         return err;
     if (raw->size > 0)
-        return settle_raw(wire, parts, raw, dtype, out);
+        return locate_raw(wire, parts, raw, dtype, out);
     if (doubles->values > 0)
-        return settle_run(wire, doubles, FERRY_F64, parts->proto->count, out);
+        return locate_run(wire, doubles, FERRY_F64, parts->proto->count, out);
     if (floats->values > 0)
-        return settle_run(wire, floats, FERRY_F32, parts->proto->count, out);
+        return locate_run(wire, floats, FERRY_F32, parts->proto->count, out);
     out->dtype = dtype;
     return FERRY_OK;
 }
 
-static int settle_values(const struct ferry__wire *wire, struct parts *parts)
+static int locate_values(const struct ferry__wire *wire, struct parts *parts)
 {
     struct ferry__blob_proto *proto = parts->proto;
     const struct ferry__field *data = &parts->bytes_of[parts->opencl ? 1 : 2];
     const struct ferry__field *diff = &parts->bytes_of[parts->opencl ? 2 : 3];
     uint64_t data_type = parts->type_of[parts->opencl ? 3 : 0];
     uint64_t diff_type = parts->type_of[parts->opencl ? 3 : 1];
-    int err = settle(wire, parts, data, data_type, &parts->double_data, &parts->data, &proto->data);
+    int err =
+        locate_half(wire, parts, data, data_type, &parts->double_data, &parts->data, &proto->data);
 
     if (!err)
-        err = settle(wire, parts, diff, diff_type, &parts->double_diff, &parts->diff, &proto->diff);
+        err = locate_half(wire, parts, diff, diff_type, &parts->double_diff, &parts->diff,
+                          &proto->diff);
     parts->first.number = 5;
     if (!err && proto->count > 0 && proto->data.encoding == FERRY__VALUES_NONE)
         err = ferry__wire_error(wire, &parts->first, FERRY_ESHAPE,
@@ -308,9 +309,9 @@ static int parse(const struct ferry__wire *wire, bool values, struct ferry__blob
     int err = walk(wire, &parts);
 
     if (!err)
-        err = settle_shape(wire, &parts);
+        err = finish_shape(wire, &parts);
     if (!err && values)
-        err = settle_values(wire, &parts);
+        err = locate_values(wire, &parts);
     if (!err)
         *out = proto;
     return err;

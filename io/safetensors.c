@@ -64,9 +64,7 @@ static int fail_json(const struct header *h, const char *field)
     if (h->io->arena.no_memory)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", h->io->file.path);
     return fail_at(h, h->json.at, field, FERRY_EFORMAT,
-                   h->json.wrong ? h->json.wrong
-                                 : "not a "
-                                   "value");
+                   h->json.wrong ? h->json.wrong : "not a value");
 }
 
 static int wanted(const struct header *h, const char *field, const char *what)
@@ -273,7 +271,7 @@ static int check_tensor(const struct header *h, const struct tensor *t, uint64_t
 
     if (count < 0)
         return fail_at(h, t->place, t->name, FERRY_EOVERFLOW,
-                       "the shape multiply to more than 2^63 bytes");
+                       "the dims multiply to more than 2^63 bytes");
     if (t->end < t->begin || t->end > total)
         return ferry_error_set(
             FERRY_EFORMAT,

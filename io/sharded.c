@@ -138,8 +138,7 @@ static int add_array(struct index *x, const char *name, struct shard *shard)
         return err;
     if (!entry)
         return ferry_error_set(FERRY_EFORMAT,
-                               "%s: %.200s is not in %.200s, where the index lists "
-                               "it",
+                               "%s: %.200s is not in %.200s, where the index lists it",
                                x->io->file.path, name, shard->name);
     inner = shard->io->table[entry->index];
     err = ferry__io_add(x->io, &names, entry->dtype, entry->rank, entry->shape, &array);

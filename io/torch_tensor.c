@@ -151,7 +151,7 @@ static int check_tensor(const struct ferry__torch *a, const char *name, struct t
     t->count = ferry__io_count(t->rank, t->shape, t->type ? t->type->size : 1);
     if (t->count < 0)
         return ferry_error_set(FERRY_EOVERFLOW,
-                               "%s: %.200s: the shape multiply to more than 2^63 bytes",
+                               "%s: %.200s: the dims multiply to more than 2^63 bytes",
                                a->io->file.path, name);
     if (t->odd)
         return FERRY_OK;
@@ -194,8 +194,7 @@ static int take_tensor(const struct ferry__torch *a, const char *name,
         offset->number < 0 || take_numbers(ferry__pickle_member(call, 2), t->shape, &axes) ||
         take_numbers(ferry__pickle_member(call, 3), t->strides, &strides) || axes != strides)
         return ferry__torch_malformed(a, name,
-                                      "is not a tensor although a tensor's function "
-                                      "makes it");
+                                      "is not a tensor although a tensor's function makes it");
     t->offset = offset->number;
     t->rank = axes > FERRY_MAX_AXES ? 0 : (int)axes;
     err = take_storage(a, name, storage, dtype, t);

@@ -14,18 +14,18 @@
 /* ---- the walk ------------------------------------------------------------------------------- */
 
 /* The position of a value in the nesting, a linked list up to the root. */
-struct place {
+struct nesting {
     const struct ferry__pickle *of;
-    const struct place *in;
+    const struct nesting *in;
     int depth;
 };
 
 static int walk(struct ferry__torch *a, const struct ferry__pickle *p, const char *path,
-                const struct place *in);
+                const struct nesting *in);
 
 /* Walks path.key; a module's own dictionaries are not part of the names of its parameters. */
 static int walk_member(struct ferry__torch *a, const struct ferry__pickle *value, const char *path,
-                       const char *key, const struct place *in)
+                       const char *key, const struct nesting *in)
 {
     static const char *const own[] = { "_parameters", "_buffers", "_modules" };
     size_t size = strlen(path) + strlen(key) + 2;
@@ -42,7 +42,7 @@ static int walk_member(struct ferry__torch *a, const struct ferry__pickle *value
 }
 
 static int walk_dict(struct ferry__torch *a, const struct ferry__pickle *dict, const char *path,
-                     const struct place *in)
+                     const struct nesting *in)
 {
     int64_t i = 0;
     int err = FERRY_OK;
@@ -63,7 +63,7 @@ static int walk_dict(struct ferry__torch *a, const struct ferry__pickle *dict, c
 }
 
 static int walk_list(struct ferry__torch *a, const struct ferry__pickle *list, const char *path,
-                     const struct place *in)
+                     const struct nesting *in)
 {
     int64_t i = 0;
     int err = FERRY_OK;
@@ -92,7 +92,7 @@ static bool is_other_tensor(const char *callee)
  * Walks the arguments of a call, its state and the members added later: each may contain tensors.
  */
 static int walk_parts(struct ferry__torch *a, const struct ferry__pickle *call, const char *path,
-                      const struct place *in)
+                      const struct nesting *in)
 {
     int64_t i = 0;
     int err = call->state ? walk(a, call->state, path, in) : FERRY_OK;
@@ -114,7 +114,7 @@ static int walk_parts(struct ferry__torch *a, const struct ferry__pickle *call, 
  * by the attributes.
  */
 static int walk_typed(struct ferry__torch *a, const struct ferry__pickle *call, const char *path,
-                      const struct place *in)
+                      const struct nesting *in)
 {
     const struct ferry__pickle *callee = ferry__pickle_member(call, 0),
                                *arguments = ferry__pickle_member(call, 2),
@@ -134,7 +134,7 @@ static int walk_typed(struct ferry__torch *a, const struct ferry__pickle *call, 
 }
 
 static int walk_call(struct ferry__torch *a, const struct ferry__pickle *call, const char *path,
-                     const struct place *in)
+                     const struct nesting *in)
 {
     const char *callee = call->callee->kind == FERRY__PICKLE_GLOBAL ? call->callee->text : "";
     const struct ferry__pickle *inner = ferry__pickle_member(call, 0),
@@ -151,8 +151,7 @@ static int walk_call(struct ferry__torch *a, const struct ferry__pickle *call, c
         return walk_typed(a, call, path, in);
     if (is_other_tensor(callee))
         return ferry__torch_add_unreadable(a, path, callee,
-                                           "ferry does not read this kind of "
-                                           "tensor");
+                                           "ferry does not read this kind of tensor");
     return walk_parts(a, call, path, in);
 }
 
@@ -188,7 +187,7 @@ static int note(struct ferry__torch *a, const struct ferry__pickle *p, const cha
     return value ? ferry__io_add_metadata(a->io, path, value) : ferry_last_error_code();
 }
 
-static bool lies_in(const struct ferry__pickle *p, const struct place *in)
+static bool is_own_ancestor(const struct ferry__pickle *p, const struct nesting *in)
 {
     while (in && in->of != p)
         in = in->in;
@@ -200,25 +199,25 @@ static bool lies_in(const struct ferry__pickle *p, const struct place *in)
  * file.
  */
 static int walk(struct ferry__torch *a, const struct ferry__pickle *p, const char *path,
-                const struct place *in)
+                const struct nesting *in)
 {
-    const struct place place = { p, in, in ? in->depth + 1 : 0 };
+    const struct nesting inner = { p, in, in ? in->depth + 1 : 0 };
 
     if (a->visits == 0)
         return ferry__torch_malformed(a, *path ? path : "data.pkl",
                                       "the same values come too often");
     a->visits--;
-    if (lies_in(p, in))
+    if (is_own_ancestor(p, in))
         return FERRY_OK;
-    if (place.depth > MOST_DEPTH)
+    if (inner.depth > MOST_DEPTH)
         return ferry__torch_add_unreadable(a, path, "?", "it is nested too deep");
     switch (p->kind) {
     case FERRY__PICKLE_DICT:
-        return walk_dict(a, p, path, &place);
+        return walk_dict(a, p, path, &inner);
     case FERRY__PICKLE_LIST:
-        return walk_list(a, p, path, &place);
+        return walk_list(a, p, path, &inner);
     case FERRY__PICKLE_CALL:
-        return walk_call(a, p, path, &place);
+        return walk_call(a, p, path, &inner);
     case FERRY__PICKLE_BOOL:
     case FERRY__PICKLE_INT:
     case FERRY__PICKLE_FLOAT:

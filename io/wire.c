@@ -41,7 +41,7 @@ int ferry__wire_error(const struct ferry__wire *wire, const struct ferry__field 
 }
 
 /* Reports an error at a position without a known field. */
-static int stray(const struct ferry__wire *wire, const unsigned char *at, const char *what)
+static int fail_at(const struct ferry__wire *wire, const unsigned char *at, const char *what)
 {
     if (wire->quiet)
         return FERRY_EFORMAT;
@@ -57,9 +57,9 @@ static int take_tag(struct ferry__wire *wire, struct ferry__field *field)
     const char *wrong = ferry__take_varint(&wire->at, wire->end, &tag);
 
     if (wrong)
-        return stray(wire, start, wrong);
+        return fail_at(wire, start, wrong);
     if (tag > UINT32_MAX || tag >> 3 == 0)
-        return stray(wire, start, "the field number is invalid");
+        return fail_at(wire, start, "the field number is invalid");
     field->number = (uint32_t)(tag >> 3);
     field->type = (unsigned)(tag & 7);
     field->tag = start;
@@ -125,8 +125,7 @@ static int skip_group(struct ferry__wire *wire, struct ferry__field *group)
         if (field.type == 4) {
             if (field.number != open[--depth])
                 return ferry__wire_error(wire, &field, FERRY_EFORMAT,
-                                         "closes a group that is not "
-                                         "open");
+                                         "closes a group that is not open");
         } else if (field.type == FERRY__WIRE_GROUP) {
             if (depth == MAX_GROUPS)
                 return ferry__wire_error(wire, &field, FERRY_EFORMAT, "groups nest deeper than %d",

@@ -103,8 +103,7 @@ static int check_layer(const ferry_io_writer *w, const struct ferry__wire *net,
 
     if (field->number == V1_LAYERS && !w->definition.lender)
         return ferry__wire_error(net, field, FERRY_EFORMAT,
-                                 "a definition must have the current "
-                                 "form");
+                                 "a definition must have the current form");
     err = look(net, field, &layer);
     if (!err && layer.blobs && !w->definition.lender)
         return ferry__wire_error(net, field, FERRY_EFORMAT, "a definition must not contain blobs");
@@ -144,10 +143,8 @@ int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size, ch
 static int define(ferry_io_writer *w, const void *bytes, size_t size, char *lender)
 {
     if (w->begun || w->count > 0)
-        return ferry_error_set(FERRY_EINVAL,
-                               "%s: the definition must be set before the first "
-                               "array",
-                               w->out.shown);
+        return ferry_error_set(
+            FERRY_EINVAL, "%s: the definition must be set before the first array", w->out.shown);
     if (!w->ops->define || w->format != FERRY_IO_CAFFEMODEL)
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s cannot hold a net's definition",
                                w->out.shown, ferry_io_format_name(w->format));

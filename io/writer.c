@@ -82,8 +82,7 @@ static int check_entry(const ferry_io_writer *w, const ferry_io_entry *e, int64_
     if (!e->name || e->rank < 0 || e->rank > FERRY_MAX_AXES || (e->rank > 0 && !e->shape) ||
         ferry_dtype_size(e->dtype) == 0)
         return ferry_error_set(FERRY_EINVAL,
-                               "%s: array %.200s: its name, dtype or shape is "
-                               "invalid",
+                               "%s: array %.200s: its name, dtype or shape is invalid",
                                w->out.shown, e->name ? e->name : "without a name");
     *out_count = ferry__io_count(e->rank, e->shape, ferry_dtype_size(e->dtype));
     if (*out_count < 0)
@@ -183,10 +182,8 @@ int ferry_io_writer_declare(ferry_io_writer *w, const ferry_io_entry *entry)
     if (!w)
         return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_declare: the writer is NULL");
     if (w->begun || (w->count > 0 && !w->declared))
-        return ferry_error_set(FERRY_EINVAL,
-                               "%s: arrays must be declared before the first is "
-                               "written",
-                               w->out.shown);
+        return ferry_error_set(
+            FERRY_EINVAL, "%s: arrays must be declared before the first is written", w->out.shown);
     err = take_entry(w, entry, &given);
     if (!err)
         err = add_array(w, &given);
@@ -540,9 +537,7 @@ static int complete(ferry_io_writer *w)
     if (w->failed)
         return w->failed;
     if (!w->begun && w->ops->single && w->count == 0)
-        return ferry_error_set(FERRY_EINVAL,
-                               "%s: %s holds exactly one array, and "
-                               "none was written",
+        return ferry_error_set(FERRY_EINVAL, "%s: %s holds exactly one array, and none was written",
                                w->out.shown, ferry_io_format_name(w->format));
     if (!w->begun)
         err = write_spool(w);
