@@ -38,7 +38,7 @@ int ferry__mpi_heard(ferry_mpi *m, bool *out)
     return 0;
 }
 
-void ferry__mpi_deafen(ferry_mpi *m)
+void ferry__mpi_stop_listening(ferry_mpi *m)
 {
     if (!m->listens)
         return;
@@ -72,7 +72,7 @@ static bool give_up(ferry_mpi *m, const char *line)
 }
 
 /* Sends `line` to all others, and waits at most one second for the sends. */
-static void tell(ferry_mpi *m, const char *line)
+static void send_note(ferry_mpi *m, const char *line)
 {
     MPI_Request *sent = calloc((size_t)m->ranks, sizeof(MPI_Request));
     char *text = calloc(1, FERRY__MPI_LINE);
@@ -102,7 +102,7 @@ void ferry_mpi_fail(ferry_mpi *m, const char *line)
     if (!m || !line || (!m->threaded && ferry__mpi_may_call(m)))
         return;
     if (give_up(m, line))
-        tell(m, line);
+        send_note(m, line);
     ferry__mpi_wait_all(m);
 }
 

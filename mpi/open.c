@@ -113,7 +113,7 @@ static int duplicate(ferry_mpi *m, MPI_Comm from)
     return err ? ferry__mpi_error(m, err, "MPI_Comm_dup", "") : 0;
 }
 
-static int settle(ferry_mpi *m, const ferry_mpi_options *o)
+static int apply_options(ferry_mpi *m, const ferry_mpi_options *o)
 {
     int err = ferry__mpi_may_call(m);
 
@@ -134,7 +134,7 @@ static int settle(ferry_mpi *m, const ferry_mpi_options *o)
 /* Frees the communicators; a collective call. */
 static void discard(ferry_mpi *m)
 {
-    ferry__mpi_deafen(m);
+    ferry__mpi_stop_listening(m);
     if (m->notes != MPI_COMM_NULL)
         MPI_Comm_free(&m->notes);
     if (m->comm != MPI_COMM_NULL)
@@ -161,7 +161,7 @@ static int open_end(const ferry_mpi_options *o, ferry_mpi **out)
     pthread_cond_init(&m->work, NULL);
     pthread_cond_init(&m->ended, NULL);
     MPI_Query_thread(&m->level);
-    err = settle(m, o);
+    err = apply_options(m, o);
     if (!err)
         err = ferry__mpi_listen(m);
     if (!err)

@@ -121,7 +121,7 @@ int ferry__mpi_is_failed(ferry_mpi *m);
 int ferry__mpi_listen(ferry_mpi *m);
 /* Whether a note has arrived; it is then in m->line, with its rank. Returns MPI's code. */
 int ferry__mpi_heard(ferry_mpi *m, bool *out);
-void ferry__mpi_deafen(ferry_mpi *m);
+void ferry__mpi_stop_listening(ferry_mpi *m);
 
 /* ---- begin.c ---- */
 

@@ -281,7 +281,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/proto/schema_net.c \
 	%D%/proto/schema_solver.c \
 	%D%/proto/schema_tables.h \
-	%D%/proto/stranger.c \
+	%D%/proto/unknown.c \
 	%D%/proto/tree.c \
 	%D%/proto/tree.h \
 	%D%/proto/upgrade.c \

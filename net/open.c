@@ -155,9 +155,9 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
     if (!err)
         err = ferry__graph_make(net->proto, &conditions, &net->arena, &graph);
     if (!err) {
-        ferry__conditions_tell(net, &conditions, &graph);
+        ferry__conditions_log(net, &conditions, &graph);
         err = ferry__net_build(net, &graph);
-        ferry__place_tell(net->place);
+        ferry__place_warn(net->place);
     }
     if (!err)
         err = mark_kept(net, o);
@@ -261,8 +261,8 @@ void ferry_net_close(ferry_net *net)
 /* ---- a layer --------------------------------------------------------------------------------- */
 
 /* Counts the operations of a layer among the items; *tier becomes their worst tier. */
-static int tell_tier(const ferry_layer *layer, const struct ferry__item *items, int n_items,
-                     ferry_operation_tier *tier)
+static int count_operations(const ferry_layer *layer, const struct ferry__item *items, int n_items,
+                            ferry_operation_tier *tier)
 {
     int i, operations = 0;
 
@@ -291,14 +291,14 @@ int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_in
     info.name = layer->name;
     info.type = layer->type->name;
     info.device = ferry_device_name(layer->device);
-    ferry__measure_tell(layer, &info);
+    ferry__measure_get(layer, &info);
     info.needs_backward = ferry_layer_needs_backward(layer);
     info.tier = layer->type->forward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
-    info.operations = tell_tier(layer, p ? p->items : NULL, p ? p->n_items : 0, &info.tier);
+    info.operations = count_operations(layer, p ? p->items : NULL, p ? p->n_items : 0, &info.tier);
     info.backward_tier =
         info.needs_backward && layer->type->backward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
     info.backward_operations =
-        tell_tier(layer, p ? p->back : NULL, p ? p->n_back : 0, &info.backward_tier);
+        count_operations(layer, p ? p->back : NULL, p ? p->n_back : 0, &info.backward_tier);
     info.segment = p ? ferry__segment_of_layer(p, index) : 0;
     memcpy(out, &info, info.struct_size < sizeof info ? info.struct_size : sizeof info);
     return 0;

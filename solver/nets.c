@@ -107,7 +107,7 @@ static int load_weights(const ferry_solver *s, ferry_net *net, bool matched)
 
 /* ---- the training net ------------------------------------------------------------------------ */
 
-static int open_train(ferry_solver *s, const ferry_solver_options *told)
+static int open_train(ferry_solver *s, const ferry_solver_options *options)
 {
     static const char *const fields[] = { "net", "net_param", "train_net", "train_net_param" };
     const ferry_net_options o = { .struct_size = sizeof o, .phase = FERRY_PHASE_TRAIN };
@@ -137,7 +137,7 @@ static int open_train(ferry_solver *s, const ferry_solver_options *told)
                         generic ? "net" : "train_net", from.file);
     }
     err = open_net(s, &from, ferry_proto_message(p, "train_state", 0), o, &s->net);
-    return err ? err : load_weights(s, s->net, told->weights_matched);
+    return err ? err : load_weights(s, s->net, options->weights_matched);
 }
 
 /* ---- test nets ------------------------------------------------------------------------------- */
@@ -201,12 +201,12 @@ static int count_values(struct ferry__test *t)
     return t->sums ? 0 : ferry_error_set(FERRY_ENOMEM, "no memory for a test's scores");
 }
 
-static int open_tests(ferry_solver *s, const ferry_solver_options *told)
+static int open_tests(ferry_solver *s, const ferry_solver_options *options)
 {
     const ferry_net_options o = { .struct_size = sizeof o,
                                   .phase = FERRY_PHASE_TEST,
-                                  .keep = told->keep,
-                                  .keep_count = told->keep_count };
+                                  .keep = options->keep,
+                                  .keep_count = options->keep_count };
     const ferry_proto *p = s->proto;
     int n = (int)ferry_proto_value_count(p, "test_iter"), err = check_tests(p);
 

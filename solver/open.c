@@ -101,15 +101,15 @@ static int open_solver(ferry_solver *s, const ferry_solver_options *o)
 int ferry_solver_open(ferry_device *dev, const char *path, const ferry_solver_options *options,
                       ferry_solver **out)
 {
-    ferry_solver_options told = { 0 };
-    const ferry_solver_options *o = &told;
+    ferry_solver_options logged_at = { 0 };
+    const ferry_solver_options *o = &logged_at;
     ferry_solver *s;
     int err;
 
     if (options) /* the caller's structure may be from an older or a newer version */
-        memcpy(&told, options,
-               options->struct_size < sizeof told ? options->struct_size : sizeof told);
-    if (!dev || !out || (options && told.struct_size < sizeof told.struct_size) ||
+        memcpy(&logged_at, options,
+               options->struct_size < sizeof logged_at ? options->struct_size : sizeof logged_at);
+    if (!dev || !out || (options && logged_at.struct_size < sizeof logged_at.struct_size) ||
         (!path && !o->text) || (o->stage_count && !o->stages) || (o->weight_count && !o->weights) ||
         (o->keep_count && !o->keep))
         return ferry_error_set(

@@ -25,7 +25,7 @@ static double weight_of(const ferry_net *net, const ferry_blob *output)
     return 0;
 }
 
-static void tell_value(const char *whose, int number, const char *name, double value, double weight)
+static void log_value(const char *whose, int number, const char *name, double value, double weight)
 {
     char loss[64] = "";
 
@@ -35,7 +35,7 @@ static void tell_value(const char *whose, int number, const char *name, double v
                     loss);
 }
 
-int ferry__tell_outputs(const ferry_net *net)
+int ferry__log_outputs(const ferry_net *net)
 {
     int i, number = 0;
     int64_t k;
@@ -47,7 +47,7 @@ int ferry__tell_outputs(const ferry_net *net)
         if (!values)
             return ferry_last_error_code();
         for (k = 0; k < ferry_blob_element_count(b); k++)
-            tell_value("Train", number++, ferry_blob_name(b), (double)values[k], weight_of(net, b));
+            log_value("Train", number++, ferry_blob_name(b), (double)values[k], weight_of(net, b));
     }
     return 0;
 }
@@ -109,7 +109,7 @@ static int add_score(ferry_solver *s, int net, const char *name, double value, d
     return 0;
 }
 
-static int tell_scores(ferry_solver *s, int index, double loss)
+static int log_scores(ferry_solver *s, int index, double loss)
 {
     const struct ferry__test *t = &s->tests[index];
     int i, at = 0, err = 0;
@@ -123,7 +123,7 @@ static int tell_scores(ferry_solver *s, int index, double loss)
         for (k = 0; !err && k < ferry_blob_element_count(b) && at < t->n_sums; k++, at++) {
             double mean = t->sums[at] / t->iterations, weight = weight_of(t->net, b);
 
-            tell_value("Test", at, ferry_blob_name(b), mean, weight);
+            log_value("Test", at, ferry_blob_name(b), mean, weight);
             err = add_score(s, index, ferry_blob_name(b), mean, weight);
         }
     }
@@ -154,7 +154,7 @@ static int test(ferry_solver *s, int index)
     if (!err && stop)
         ferry_log_write(FERRY_LOG_INFO, "Test interrupted.");
     else if (!err)
-        err = tell_scores(s, index, loss);
+        err = log_scores(s, index, loss);
     return err;
 }
 

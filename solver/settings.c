@@ -149,7 +149,7 @@ static int read_regularization(const ferry_proto *p, struct ferry__solver_settin
 }
 
 /* Logs the fields that Caffe uses and ferry ignores. */
-static void tell_idle(const ferry_proto *p)
+static void log_ignored(const ferry_proto *p)
 {
     static const char *const idle[] = { "solver_mode", "device_id", "layer_wise_reduce" };
     int i;
@@ -174,7 +174,7 @@ static bool lacks(const ferry_proto *p, const char *field)
 }
 
 /* Logs missing fields whose default in Caffe silently disables training. */
-static void tell_lacking(const ferry_proto *p, const struct ferry__solver_settings *s)
+static void log_missing(const ferry_proto *p, const struct ferry__solver_settings *s)
 {
     if (lacks(p, "base_lr"))
         warn(p, "base_lr", "the learning rate is 0 and no parameter changes");
@@ -211,8 +211,8 @@ int ferry__settings_read(const ferry_proto *p, struct ferry__solver_settings *ou
         err = check_momentum(p, &s);
     if (err)
         return err;
-    tell_idle(p);
-    tell_lacking(p, &s);
+    log_ignored(p);
+    log_missing(p, &s);
     *out = s;
     return 0;
 }

@@ -68,7 +68,7 @@ struct ferry_solver {
     int n_losses;
     double loss, smoothed, rate;
     double began; /* the time in seconds and the iteration of the latest log line about speed */
-    int told;
+    int logged_at;
     bool stopped, not_a_number; /* the latter: the warning about a NaN loss was logged */
     bool goes_on;               /* the next step continues the present losses */
     int saved;                  /* the iteration of the latest snapshot; −1: none */
@@ -150,7 +150,7 @@ int ferry__team_finish(ferry_solver *s, double *loss);
 /* Runs every test net; the scores are then in s->scores. Stops early on request. */
 int ferry__test_all(ferry_solver *s);
 /* Logs the values of the training net's outputs. */
-int ferry__tell_outputs(const ferry_net *net);
+int ferry__log_outputs(const ferry_net *net);
 /* Serves requests: a snapshot; *out_stop is whether to stop. */
 int ferry__requests(ferry_solver *s, bool *out_stop);
 

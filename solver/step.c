@@ -84,16 +84,16 @@ static int forward_backward(ferry_solver *s)
     return call_gradients(s, true);
 }
 
-static int tell(ferry_solver *s)
+static int log_iteration(ferry_solver *s)
 {
     double seconds = now() - s->began;
 
     ferry_log_write(FERRY_LOG_INFO, "Iteration %d (%g iter/s, %gs/%d iters), loss = %g", s->iter,
-                    (s->iter - s->told) / (seconds > 0 ? seconds : 1), seconds, s->settings.display,
-                    s->smoothed);
+                    (s->iter - s->logged_at) / (seconds > 0 ? seconds : 1), seconds,
+                    s->settings.display, s->smoothed);
     s->began = now();
-    s->told = s->iter;
-    return ferry__tell_outputs(s->net);
+    s->logged_at = s->iter;
+    return ferry__log_outputs(s->net);
 }
 
 static void watch(ferry_solver *s)
@@ -159,7 +159,7 @@ static int iterate(ferry_solver *s)
     smooth(s, s->loss);
     watch(s);
     if (displays(s))
-        err = tell(s);
+        err = log_iteration(s);
     if (!err)
         err = update(s);
     if (err)

@@ -44,7 +44,7 @@ struct ferry__prefetch {
     pthread_cond_t filled; /* a slot was filled, or reading failed */
     pthread_cond_t freed;  /* a slot was freed, or the thread has to end */
     int64_t first, count;  /* of the full slots; the thread fills the slot after them */
-    bool rests;            /* the thread sleeps: all slots were full, and more than half of them
+    bool sleeping;         /* the thread sleeps: all slots were full, and more than half of them
                             * still are */
     bool taken;            /* the caller holds the first slot */
     bool failed;           /* the last slot is a failure that was not yet reported */
@@ -70,7 +70,7 @@ static void *work(void *arg)
     for (;;) {
         struct slot *slot;
 
-        while (!p->end && (p->rests || p->failed))
+        while (!p->end && (p->sleeping || p->failed))
             pthread_cond_wait(&p->freed, &p->lock);
         if (p->end)
             break;
@@ -80,7 +80,7 @@ static void *work(void *arg)
         pthread_mutex_lock(&p->lock);
         p->failed = slot->err != 0;
         p->count++;
-        p->rests = p->count == p->n_slots;
+        p->sleeping = p->count == p->n_slots;
         pthread_cond_signal(&p->filled);
     }
     pthread_mutex_unlock(&p->lock);
@@ -91,7 +91,7 @@ static void *work(void *arg)
  * Keeps a scheduling policy that the program has set; a system without the batch policy is not an
  * error.
  */
-static void stand_back(pthread_t thread)
+static void set_batch_policy(pthread_t thread)
 {
     struct sched_param param;
     int policy;
@@ -106,7 +106,7 @@ static int start(struct ferry__prefetch *p)
     sigset_t all, before;
     int code;
 
-    p->end = p->failed = p->taken = p->rests = false;
+    p->end = p->failed = p->taken = p->sleeping = false;
     p->first = p->count = 0;
     p->owner = getpid();
     sigfillset(&all);
@@ -116,7 +116,7 @@ static int start(struct ferry__prefetch *p)
     if (code)
         return ferry_error_set(FERRY_ENOMEM, "cannot start the prefetch thread: %s",
                                strerror(code));
-    stand_back(p->thread);
+    set_batch_policy(p->thread);
     p->started = true;
     return 0;
 }
@@ -146,14 +146,14 @@ bool ferry__prefetch_ends(struct ferry__prefetch *p)
 /* Frees the slot that the caller holds; returns whether to wake the thread. */
 static bool give_back(struct ferry__prefetch *p)
 {
-    bool rested = p->rests;
+    bool rested = p->sleeping;
 
     if (!p->taken)
         return false;
     p->first = (p->first + 1) % p->n_slots;
     p->count--;
-    p->rests = rested && p->count > p->n_slots / 2;
-    return rested && !p->rests;
+    p->sleeping = rested && p->count > p->n_slots / 2;
+    return rested && !p->sleeping;
 }
 
 static struct slot *take(struct ferry__prefetch *p)

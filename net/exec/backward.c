@@ -77,7 +77,7 @@ static int check(const ferry_net *net, int first, int last)
 }
 
 /* Completes the submitted work before a layer's values are logged. */
-static int tell(ferry_net *net, struct ferry__segment *s, int last, int first)
+static int log_layers(ferry_net *net, struct ferry__segment *s, int last, int first)
 {
     int err = net->debug && last >= first ? ferry__segment_end(s, 0) : 0;
 
@@ -111,7 +111,7 @@ static int hand_on(ferry_net *net, struct ferry__segment *s, int last, int first
 /* Finishes layers last … first. */
 static int leave(ferry_net *net, struct ferry__segment *s, int last, int first)
 {
-    int err = tell(net, s, last, first);
+    int err = log_layers(net, s, last, first);
 
     return err ? err : hand_on(net, s, last, first);
 }
@@ -120,7 +120,7 @@ static int leave(ferry_net *net, struct ferry__segment *s, int last, int first)
 static int run(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s, int first,
                int last)
 {
-    int i, told = last < p->last_layer ? last : p->last_layer;
+    int i, reported = last < p->last_layer ? last : p->last_layer;
     int err = ferry__parts_begin(p, p->back, p->n_back, first, last);
 
     for (i = 0; !err && i < p->n_back; i++) {
@@ -128,14 +128,14 @@ static int run(ferry_net *net, const struct ferry__program *p, struct ferry__seg
 
         if (item->layer->index < first || item->layer->index > last)
             continue;
-        err = leave(net, s, told, item->layer->index + 1);
-        told = item->layer->index;
+        err = leave(net, s, reported, item->layer->index + 1);
+        reported = item->layer->index;
         if (!err)
             err = ferry__segment_failed(s, item->layer,
                                         net->measured ? ferry__measure_item(s, p, item)
                                                       : ferry__item_run(s, p, item));
     }
-    return err ? err : leave(net, s, told, first > p->first_layer ? first : p->first_layer);
+    return err ? err : leave(net, s, reported, first > p->first_layer ? first : p->first_layer);
 }
 
 static int backward(ferry_net *net, int first, int last)

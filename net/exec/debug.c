@@ -24,8 +24,8 @@ static int mean_of(const ferry_blob *b, measure *asum, double *out)
     return err;
 }
 
-static int tell(const ferry_layer *layer, const char *pass, const char *what, const char *name,
-                const ferry_blob *b, bool diff)
+static int log_mean(const ferry_layer *layer, const char *pass, const char *what, const char *name,
+                    const ferry_blob *b, bool diff)
 {
     double mean;
     int err = mean_of(b, diff ? ferry_blob_asum_diff : ferry_blob_asum_data, &mean);
@@ -36,36 +36,36 @@ static int tell(const ferry_layer *layer, const char *pass, const char *what, co
     return err;
 }
 
-static int tell_forward(const ferry_layer *layer)
+static int log_forward(const ferry_layer *layer)
 {
     char number[16];
     int i, err = 0;
 
     for (i = 0; !err && i < layer->n_tops; i++)
-        err = tell(layer, "Forward", "top", layer->net->blobs[layer->tops[i]].name,
-                   ferry_layer_top_at(layer, i), false);
+        err = log_mean(layer, "Forward", "top", layer->net->blobs[layer->tops[i]].name,
+                       ferry_layer_top_at(layer, i), false);
     for (i = 0; !err && i < layer->n_params; i++) {
         const struct ferry__net_param *p = &layer->params[i];
 
         snprintf(number, sizeof number, "%d", i);
-        err = tell(layer, "Forward", "param", p->name[0] ? p->name : number, p->blob, false);
+        err = log_mean(layer, "Forward", "param", p->name[0] ? p->name : number, p->blob, false);
     }
     return err;
 }
 
-static int tell_backward(const ferry_layer *layer)
+static int log_backward(const ferry_layer *layer)
 {
     char number[16];
     int i, err = 0;
 
     for (i = 0; !err && i < layer->n_bottoms; i++)
         if (layer->propagate[i])
-            err = tell(layer, "Backward", "bottom", layer->net->blobs[layer->bottoms[i]].name,
-                       ferry_layer_bottom_at(layer, i), true);
+            err = log_mean(layer, "Backward", "bottom", layer->net->blobs[layer->bottoms[i]].name,
+                           ferry_layer_bottom_at(layer, i), true);
     for (i = 0; !err && i < layer->n_params; i++)
         if (ferry_layer_param_propagates(layer, i)) {
             snprintf(number, sizeof number, "%d", i);
-            err = tell(layer, "Backward", "param", number, layer->params[i].blob, true);
+            err = log_mean(layer, "Backward", "param", number, layer->params[i].blob, true);
         }
     return err;
 }
@@ -75,7 +75,7 @@ int ferry__debug_forward(const ferry_net *net, int first, int last)
     int i, err = 0;
 
     for (i = first; !err && i <= last; i++)
-        err = ferry__layer_failed(&net->layers[i], tell_forward(&net->layers[i]));
+        err = ferry__layer_failed(&net->layers[i], log_forward(&net->layers[i]));
     return err;
 }
 
@@ -85,7 +85,7 @@ int ferry__debug_backward(const ferry_net *net, int last, int first)
 
     for (i = last; !err && i >= first; i--)
         if (net->layers[i].needs_backward)
-            err = ferry__layer_failed(&net->layers[i], tell_backward(&net->layers[i]));
+            err = ferry__layer_failed(&net->layers[i], log_backward(&net->layers[i]));
     return err;
 }
 

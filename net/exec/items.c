@@ -7,8 +7,8 @@
 #include <ferry/status.h>
 
 /* The location of an operand: a blob's memory, or a part of an arena. */
-static void place_of(const struct ferry__program *p, const struct ferry__use *use, uint32_t dtype,
-                     ferry_operation_location *out)
+static void locate_operand(const struct ferry__program *p, const struct ferry__use *use,
+                           uint32_t dtype, ferry_operation_location *out)
 {
     const struct ferry__value *v = use->value < 0 ? NULL : &p->values[use->value];
     const ferry_blob *blob;
@@ -45,12 +45,12 @@ static int run_operation(struct ferry__segment *s, const struct ferry__program *
     uint32_t i;
 
     for (i = 0; i < op->n_in; i++) {
-        place_of(p, &item->in[i], op->in[i].dtype, &in[i]);
+        locate_operand(p, &item->in[i], op->in[i].dtype, &in[i]);
         if (!in[i].memory) /* the memory of a diff is created at its first use */
             return ferry_last_error_code();
     }
     for (i = 0; i < op->n_out; i++) {
-        place_of(p, &item->out[i], op->out[i].dtype, &out[i]);
+        locate_operand(p, &item->out[i], op->out[i].dtype, &out[i]);
         if (!out[i].memory)
             return ferry_last_error_code();
     }

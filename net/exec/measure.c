@@ -115,7 +115,7 @@ int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p
     return 0;
 }
 
-void ferry__measure_tell(const ferry_layer *layer, ferry_net_layer_info *out)
+void ferry__measure_get(const ferry_layer *layer, ferry_net_layer_info *out)
 {
     const struct ferry__net_spent *forward = &layer->spent[0], *backward = &layer->spent[1];
     double passes = layer->net->passes[0] ? (double)layer->net->passes[0] : 1;

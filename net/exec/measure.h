@@ -10,6 +10,6 @@ int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p
                         const struct ferry__item *item);
 
 /* The sums divided by the number of passes. */
-void ferry__measure_tell(const ferry_layer *layer, ferry_net_layer_info *out);
+void ferry__measure_get(const ferry_layer *layer, ferry_net_layer_info *out);
 
 #endif

@@ -53,7 +53,7 @@ static int prepare(ferry_net *net, const struct ferry__program *p, int first, in
 /* ---- passes ---------------------------------------------------------------------------------- */
 
 /* Completes the submitted work before a layer's values are logged. */
-static int tell(ferry_net *net, struct ferry__segment *s, int first, int last)
+static int log_layers(ferry_net *net, struct ferry__segment *s, int first, int last)
 {
     int err = net->debug && first <= last ? ferry__segment_end(s, 0) : 0;
 
@@ -64,21 +64,21 @@ static int tell(ferry_net *net, struct ferry__segment *s, int first, int last)
 static int run_items(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s,
                      int first, int last)
 {
-    int i, told = first, err = 0;
+    int i, logged = first, err = 0;
 
     for (i = 0; !err && i < p->n_items; i++) {
         const struct ferry__item *item = &p->items[i];
 
         if (item->dropped || item->layer->index < first || item->layer->index > last)
             continue;
-        err = tell(net, s, told, item->layer->index - 1);
-        told = item->layer->index;
+        err = log_layers(net, s, logged, item->layer->index - 1);
+        logged = item->layer->index;
         if (!err)
             err = ferry__segment_failed(s, item->layer,
                                         net->measured ? ferry__measure_item(s, p, item)
                                                       : ferry__item_run(s, p, item));
     }
-    return err ? err : tell(net, s, told, last);
+    return err ? err : log_layers(net, s, logged, last);
 }
 
 static bool has_fresh(const ferry_net *net, int first, int last)

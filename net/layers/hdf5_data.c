@@ -32,7 +32,7 @@ struct hdf5_data {
     int64_t *file_rows; /* rows of each file; 0: not opened yet */
     int64_t *file_order;
     uint64_t round, next; /* completed epochs, and rows read so far */
-    bool astray;          /* reading failed: the position is not `next` */
+    bool must_seek;       /* reading failed: the position is not `next` */
     ferry_blob **sets;    /* the datasets of the open file, one for each top */
     int n_sets;
     struct shape *shapes;     /* of the tops: the shapes of the first file's rows */
@@ -227,13 +227,13 @@ static int go_to(ferry_layer *layer, struct hdf5_data *s, uint64_t to)
     order_files(layer, s);
     for (at = to % all, i = 0; at >= (uint64_t)s->file_rows[s->file_order[i]]; i++)
         at -= (uint64_t)s->file_rows[s->file_order[i]];
-    s->astray = true;
+    s->must_seek = true;
     err = open_file(layer, s, i);
     if (!err && (int64_t)at >= s->rows)
         err = ferry_layer_error(layer, FERRY_ESHAPE, "\"%s\" has %lld rows, it had more before",
                                 open_name(s), (long long)s->rows);
     s->row = (int64_t)at;
-    s->astray = err != 0;
+    s->must_seek = err != 0;
     return err;
 }
 
@@ -369,14 +369,14 @@ static int read_batch(void *arg, struct ferry__batch *batch)
     int64_t at = 0;
     int i, err = 0;
 
-    if (s->astray)
+    if (s->must_seek)
         err = go_to(layer, s, first);
     for (i = 0; !err && i < s->n_sets; i++)
         err = shape(&s->shapes[i], batch->blobs[i]);
     while (!err && at < s->batch && !ferry__prefetch_ends(s->reader.prefetch))
         err = read_rows(layer, s, batch->blobs, &at);
     batch->position = s->next - s->reader.rank;
-    s->astray = err != 0;
+    s->must_seek = err != 0;
     if (err)
         s->next = first;
     return err;
@@ -421,7 +421,7 @@ static int setup(ferry_layer *layer)
     if (!err)
         keep_shapes(s);
     s->next = s->reader.rank;
-    s->astray = s->next > 0; /* the first read seeks */
+    s->must_seek = s->next > 0; /* the first read seeks */
     return err;
 }
 

@@ -182,12 +182,12 @@ static int read_batch(void *arg, struct ferry__batch *batch)
     ferry_layer *layer = arg;
     struct ferry__pictures *s = ferry_layer_state(layer);
     uint64_t first = s->next;
-    int err = s->astray ? s->seek(layer, first) : 0;
+    int err = s->must_seek ? s->seek(layer, first) : 0;
 
     if (!err)
         err = read_items(layer, batch);
     batch->position = s->next - s->reader.rank;
-    s->astray = err != 0;
+    s->must_seek = err != 0;
     if (err)
         s->next = first;
     return err;
@@ -219,7 +219,7 @@ int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p)
     if (!err)
         err = ferry__reader_setup(layer, &s->reader, read_batch);
     s->next = s->reader.rank;
-    s->astray = s->next > 0; /* the first read seeks */
+    s->must_seek = s->next > 0; /* the first read seeks */
     if (!err)
         err = ferry_blob_create(dev, FERRY_U8, NULL, FERRY_UNSHAPED, &s->bytes);
     return err ? err : ferry_blob_create(dev, FERRY_F32, NULL, FERRY_UNSHAPED, &s->floats);
@@ -259,7 +259,7 @@ int ferry__pictures_seek(ferry_layer *layer, uint64_t position)
     if (err)
         return err;
     err = s->seek(layer, position + s->reader.rank);
-    s->astray = err != 0;
+    s->must_seek = err != 0;
     s->next = position + s->reader.rank;
     if (!err)
         s->reader.position = position;

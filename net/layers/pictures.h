@@ -25,7 +25,7 @@ struct ferry__pictures {
     bool mirror;
     ferry_blob *mean, *bytes, *floats; /* the latter two hold the current picture, U8 and F32 */
     uint64_t next;                     /* the number of the next record */
-    bool astray;                       /* reading failed: the position is not `next` */
+    bool must_seek;                    /* reading failed: the position is not `next` */
     char record[640];                  /* its name in messages, set by load */
     /* Reads the record at the current position. */
     int (*load)(ferry_layer *layer, ferry_blob **out_picture, int32_t *out_label);

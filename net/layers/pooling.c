@@ -135,7 +135,7 @@ static int64_t beyond_the_end(const ferry_layer *layer, const struct pooling *s,
 }
 
 /* Emits the values of the last windows along an axis that begin directly after the image. */
-static int emit_nothing(ferry_layer *layer, const struct pooling *s, int i)
+static int emit_empty_windows(ferry_layer *layer, const struct pooling *s, int i)
 {
     ferry_operand last = ferry__whole(layer, ferry__of_top(0));
     ferry_layer_operand at = ferry__of_top(0), in[1], out[1];
@@ -185,7 +185,7 @@ static int emit(ferry_layer *layer, const struct pooling *s)
     err = ferry_layer_emit(layer, &op, in, out);
     for (i = 0; !err && s->average && !s->unpadded && i < 2; i++)
         if (beyond_the_end(layer, s, i))
-            err = emit_nothing(layer, s, i);
+            err = emit_empty_windows(layer, s, i);
     return err || !propagates ? err : emit_backward(layer, &op);
 }
 

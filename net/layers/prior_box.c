@@ -127,12 +127,12 @@ static int reshape(ferry_layer *layer)
 }
 
 /* The centre of the boxes of one position. */
-struct place {
+struct centre {
     double x, y, image_w, image_h;
     float *next;
 };
 
-static void put(struct place *at, double w, double h)
+static void put(struct centre *at, double w, double h)
 {
     *at->next++ = (float)((at->x - w / 2) / at->image_w);
     *at->next++ = (float)((at->y - h / 2) / at->image_h);
@@ -140,7 +140,7 @@ static void put(struct place *at, double w, double h)
     *at->next++ = (float)((at->y + h / 2) / at->image_h);
 }
 
-static void put_boxes(const struct priors *s, const ferry_proto *p, struct place *at)
+static void put_boxes(const struct priors *s, const ferry_proto *p, struct centre *at)
 {
     int i, k;
 
@@ -172,7 +172,7 @@ static int forward(ferry_layer *layer)
     const ferry_blob *places = ferry_layer_bottom_at(layer, 0),
                      *image = ferry_layer_bottom_at(layer, 1);
     int64_t h = ferry_blob_dim(places, 2), w = ferry_blob_dim(places, 3), y, x, i, n;
-    struct place at;
+    struct centre at;
     float *top = ferry_blob_overwrite_host_data(ferry_layer_top_at(layer, 0));
 
     if (!top)

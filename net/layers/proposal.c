@@ -109,8 +109,8 @@ static float limited(double x, double most)
 }
 
 /* The anchor of size w × h around (x, y), shifted and scaled by d and clipped to the image. */
-static void place(double x, double y, double w, double h, const float *d, int64_t step,
-                  const float *image, float out[4])
+static void place_anchor(double x, double y, double w, double h, const float *d, int64_t step,
+                         const float *image, float out[4])
 {
     double cx = x + d[0] * w, cy = y + d[step] * h;
     double half_w = exp((double)d[2 * step]) * w / 2, half_h = exp((double)d[3 * step]) * h / 2;
@@ -137,9 +137,9 @@ static int64_t gather(const ferry_layer *layer, const struct proposal *s, const 
 
             anchor_of(layer, s, a, &w, &h);
             /* an anchor of w elements ends at w − 1: its centre is half an element further */
-            place(middle + 0.5 + (double)(i % width * s->stride),
-                  middle + 0.5 + (double)(i / width * s->stride), w, h, &deltas[4 * a * plane + i],
-                  plane, image, r->at);
+            place_anchor(middle + 0.5 + (double)(i % width * s->stride),
+                         middle + 0.5 + (double)(i / width * s->stride), w, h,
+                         &deltas[4 * a * plane + i], plane, image, r->at);
             r->score = scores[(s->anchors + a) * plane + i];
             r->order = i * s->anchors + a;
             if (r->at[2] - r->at[0] + 1 >= s->least * image[2] &&

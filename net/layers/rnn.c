@@ -23,7 +23,7 @@ static int setup(ferry_layer *layer)
 }
 
 /* top = tanh(V·h + a) */
-static void emerge(int64_t d, const float *v, const float *a, const float *h, float *top)
+static void output_step(int64_t d, const float *v, const float *a, const float *h, float *top)
 {
     int64_t i, k;
 
@@ -58,25 +58,25 @@ static int forward(ferry_layer *layer)
             ferry__recurrent_sum(&run, t, n);
             for (k = 0; k < d; k++)
                 h[k] = tanhf(run.sum[k]);
-            emerge(d, v, a, h, &run.top[(t * run.s->streams + n) * d]);
+            output_step(d, v, a, h, &run.top[(t * run.s->streams + n) * d]);
             ferry__recurrent_keep(&run, t, n);
         }
     return ferry__recurrent_end(layer, &run);
 }
 
 /* V and a with their gradients, which are NULL if not needed, and a work array of D values. */
-struct emergence {
+struct output_weights {
     const float *v, *a;
     float *dv, *da, *room;
 };
 
 /* Stores the gradient of V·h + a in the work array and adds its contribution to dh. */
-static void emerge_back(const struct emergence *e, int64_t d, const float *h, const float *dtop,
-                        float *dh)
+static void output_step_back(const struct output_weights *e, int64_t d, const float *h,
+                             const float *dtop, float *dh)
 {
     int64_t i, k;
 
-    emerge(d, e->v, e->a, h, e->room);
+    output_step(d, e->v, e->a, h, e->room);
     for (i = 0; i < d; i++) {
         float dz = (float)(dtop[i] * (1 - (double)e->room[i] * e->room[i]));
 
@@ -90,7 +90,7 @@ static void emerge_back(const struct emergence *e, int64_t d, const float *h, co
     }
 }
 
-static int begin_emergence(ferry_layer *layer, struct emergence *out)
+static int begin_output(ferry_layer *layer, struct output_weights *out)
 {
     int last = ferry_layer_param_count(layer) - 1;
     ferry_blob *v = ferry_layer_param_at(layer, last - 1), *a = ferry_layer_param_at(layer, last);
@@ -111,12 +111,12 @@ static int begin_emergence(ferry_layer *layer, struct emergence *out)
 static int backward(ferry_layer *layer)
 {
     struct ferry__recurrent_back back;
-    struct emergence emergence;
+    struct output_weights weights;
     int64_t t, n, k;
     int err = ferry__recurrent_back_begin(layer, &back);
 
     if (!err)
-        err = begin_emergence(layer, &emergence);
+        err = begin_output(layer, &weights);
     if (err)
         return err;
     for (t = back.s->steps; t-- > 0;)
@@ -125,7 +125,7 @@ static int backward(ferry_layer *layer)
             const float *h = &back.history[0][at + back.s->streams * d];
             float *dh = &back.carry[0][n * d];
 
-            emerge_back(&emergence, d, h, &back.top[at], dh);
+            output_step_back(&weights, d, h, &back.top[at], dh);
             for (k = 0; k < d; k++)
                 back.gates[at + k] = (float)(dh[k] * (1 - (double)h[k] * h[k]));
             ferry__recurrent_back_step(&back, t, n);

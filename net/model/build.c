@@ -110,7 +110,7 @@ static int new_blob(struct building *b, ferry_layer *layer, const char *name, in
     int err;
 
     blob->name = name;
-    blob->maker = layer->index;
+    blob->producer = layer->index;
     blob->alias = -1;
     blob->rank = -1;
     err = ferry_blob_create(layer->device, FERRY_F32, NULL, FERRY_UNSHAPED, &blob->blob);
@@ -140,7 +140,8 @@ static int add_top(struct building *b, ferry_layer *layer, const struct ferry__n
     if (blob >= 0)
         return ferry_proto_error(node->message, "top", i, FERRY_EFORMAT,
                                  "layer \"%s\": its top \"%s\" is already produced by layer \"%s\"",
-                                 layer->name, name, b->net->layers[b->net->blobs[blob].maker].name);
+                                 layer->name, name,
+                                 b->net->layers[b->net->blobs[blob].producer].name);
     ferry_log_write(FERRY_LOG_INFO, "%s -> %s", layer->name, name);
     err = new_blob(b, layer, name, &blob);
     if (!err)
@@ -184,7 +185,7 @@ static int add_tops(struct building *b, ferry_layer *layer, const struct ferry__
 
 /* ---- one layer after another ----------------------------------------------------------------- */
 
-static void tell_tops(struct building *b, const ferry_layer *layer)
+static void log_tops(struct building *b, const ferry_layer *layer)
 {
     char shape[256];
     int i;
@@ -202,7 +203,7 @@ static void tell_tops(struct building *b, const ferry_layer *layer)
                     (unsigned long long)b->elements * sizeof(float));
 }
 
-static void tell_shared(const ferry_layer *layer)
+static void log_shared(const ferry_layer *layer)
 {
     int i;
 
@@ -232,8 +233,8 @@ static int set_up(struct building *b, ferry_layer *layer)
     if (err)
         return err;
     ferry_log_write(FERRY_LOG_INFO, "Setting up %s", layer->name);
-    tell_tops(b, layer);
-    tell_shared(layer);
+    log_tops(b, layer);
+    log_shared(layer);
     return 0;
 }
 

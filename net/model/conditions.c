@@ -110,8 +110,8 @@ void ferry__log_text(const ferry_proto *p)
     free(text);
 }
 
-void ferry__conditions_tell(const ferry_net *net, const struct ferry__net_conditions *c,
-                            const struct ferry__graph *graph)
+void ferry__conditions_log(const ferry_net *net, const struct ferry__net_conditions *c,
+                           const struct ferry__graph *graph)
 {
     ferry_proto *text;
 

@@ -143,7 +143,7 @@ static const char *name_of_split(struct ferry__mem_arena *arena, const struct fe
 }
 
 /* The error for bottom k of node `at`: a later layer may produce it, or the node itself. */
-static int nobody_makes(const struct ferry__graph *g, int at, int k)
+static int no_producer(const struct ferry__graph *g, int at, int k)
 {
     const struct ferry__node *node = &g->nodes[at];
     const char *name = node->bottoms[k];
@@ -175,7 +175,7 @@ static int count_uses(const struct ferry__graph *g, struct versions *v)
             int used = ferry__names_get(&v->latest, node->bottoms[k]);
 
             if (used < 0)
-                return nobody_makes(g, i, k);
+                return no_producer(g, i, k);
             v->at[used].uses++;
             v->used[n++] = used;
         }

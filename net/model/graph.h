@@ -51,8 +51,8 @@ int ferry__conditions_make(ferry_net *net, const ferry_net_options *o, const fer
                            struct ferry__net_conditions *out);
 
 /* conditions.c: logs the text of this state as Caffe does before it builds a net. */
-void ferry__conditions_tell(const ferry_net *net, const struct ferry__net_conditions *conditions,
-                            const struct ferry__graph *graph);
+void ferry__conditions_log(const ferry_net *net, const struct ferry__net_conditions *conditions,
+                           const struct ferry__graph *graph);
 
 /* rules.c: whether a layer is in the net in this state. 1, 0, or FERRY_EFORMAT. */
 int ferry__rules_admit(const ferry_proto *layer, const struct ferry__net_conditions *conditions);

@@ -315,7 +315,7 @@ static void report_layer(ferry_net *net, const ferry_layer *layer, bool found)
 }
 
 /* Logs one line if layers were skipped; their names are logged at FERRY_LOG_INFO. */
-static void tell(const struct loading *l)
+static void log_skipped(const struct loading *l)
 {
     int counts[4] = { 0 };
     size_t i;
@@ -378,7 +378,7 @@ static int load(ferry_net *net, const char *weights, enum demand demand)
     for (i = 0; !err && i < net->n_layers; i++)
         err = commit_layer(&l, &net->layers[i]);
     if (!err)
-        tell(&l);
+        log_skipped(&l);
     for (i = 0; i < l.count; i++) {
         ferry_blob_destroy(l.arrays[i].blob);
         free(l.arrays[i].layer);

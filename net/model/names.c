@@ -21,7 +21,7 @@ static uint64_t hash(const char *name)
  * The slot of a name, or the free slot where it would be inserted; the capacity is a power of two
  * and the table is never full.
  */
-static struct ferry__name *place_of(const struct ferry__names *names, const char *name)
+static struct ferry__name *slot_of(const struct ferry__names *names, const char *name)
 {
     size_t i = (size_t)hash(name) & (names->room - 1);
 
@@ -32,7 +32,7 @@ static struct ferry__name *place_of(const struct ferry__names *names, const char
 
 int ferry__names_get(const struct ferry__names *names, const char *name)
 {
-    const struct ferry__name *found = names->room ? place_of(names, name) : NULL;
+    const struct ferry__name *found = names->room ? slot_of(names, name) : NULL;
 
     return found && found->name ? found->number : -1;
 }
@@ -48,7 +48,7 @@ static int grow(struct ferry__names *names)
         return ferry_error_set(FERRY_ENOMEM, "net: no memory for its names");
     for (i = 0; i < names->room; i++)
         if (names->at[i].name)
-            *place_of(&larger, names->at[i].name) = names->at[i];
+            *slot_of(&larger, names->at[i].name) = names->at[i];
     free(names->at);
     *names = larger;
     return 0;
@@ -56,16 +56,16 @@ static int grow(struct ferry__names *names)
 
 int ferry__names_set(struct ferry__names *names, const char *name, int number, bool keep)
 {
-    struct ferry__name *place;
+    struct ferry__name *slot;
     int err = 2 * names->count >= names->room ? grow(names) : 0;
 
     if (err)
         return err;
-    place = place_of(names, name);
-    if (place->name && keep)
+    slot = slot_of(names, name);
+    if (slot->name && keep)
         return 0;
-    names->count += !place->name;
-    *place = (struct ferry__name){ name, number };
+    names->count += !slot->name;
+    *slot = (struct ferry__name){ name, number };
     return 0;
 }
 

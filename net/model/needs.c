@@ -34,7 +34,7 @@ static int mark_down(ferry_net *net, ferry_layer *layer)
 }
 
 /* State of a blob on the way up: a loss depends on it; a consumer does not need its diff. */
-struct above {
+struct downstream {
     bool loss, skipped;
 };
 
@@ -42,13 +42,13 @@ struct above {
  * A layer does not run backward if it contributes to no loss, or if no later layer needs the diffs
  * of its tops.
  */
-static void mark_up(ferry_layer *layer, struct above *above)
+static void mark_up(ferry_layer *layer, struct downstream *downstream)
 {
     bool contributes = false, skip = true;
     int i;
 
     for (i = 0; i < layer->n_tops; i++) {
-        const struct above *top = &above[layer->tops[i]];
+        const struct downstream *top = &downstream[layer->tops[i]];
 
         contributes = contributes || layer->loss_weights[i] != 0 || top->loss;
         skip = skip && top->skipped;
@@ -63,7 +63,7 @@ static void mark_up(ferry_layer *layer, struct above *above)
                                           : "%s does not need backward computation.",
                     layer->name);
     for (i = 0; i < layer->n_bottoms; i++) {
-        struct above *bottom = &above[layer->bottoms[i]];
+        struct downstream *bottom = &downstream[layer->bottoms[i]];
 
         layer->propagate[i] = layer->propagate[i] && contributes;
         bottom->loss = bottom->loss || contributes;
@@ -125,12 +125,12 @@ int ferry__net_needs(ferry_net *net)
     bool forced = ferry_proto_boolean(net->proto, "force_backward", 0);
     int i, err = 0;
 
-    if (!above)
+    if (!downstream)
         return ferry_error_set(FERRY_ENOMEM, "net \"%s\": no memory for its blobs", net->name);
     for (i = 0; !err && i < net->n_layers; i++)
         err = mark_down(net, &net->layers[i]);
     for (i = net->n_layers; !err && i-- > 0;)
-        mark_up(&net->layers[i], above);
+        mark_up(&net->layers[i], downstream);
     for (i = 0; !err && i < net->n_layers; i++) {
         ferry_layer *layer = &net->layers[i];
 

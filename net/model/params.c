@@ -94,7 +94,7 @@ static int share(ferry_layer *layer, struct ferry__net_param *p,
     return 0;
 }
 
-int ferry__param_settle(ferry_layer *layer, int index)
+int ferry__param_apply(ferry_layer *layer, int index)
 {
     struct ferry__net_param *p = &layer->params[index];
     const ferry_proto *spec = NULL;
@@ -119,7 +119,7 @@ int ferry__param_settle(ferry_layer *layer, int index)
 
 int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param)
 {
-    ferry_layer_param told = { 0 };
+    ferry_layer_param given = { 0 };
     struct ferry__net_param *p;
     int err;
 
@@ -127,16 +127,16 @@ int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_layer_declare_param: the argument is NULL, or struct_size is "
                                "not set");
-    memcpy(&told, param, param->struct_size < sizeof told ? param->struct_size : sizeof told);
+    memcpy(&given, param, param->struct_size < sizeof given ? param->struct_size : sizeof given);
     p = append(layer);
     if (!p)
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its parameters");
-    p->lr_mult = told.lr_mult;
-    p->decay_mult = told.decay_mult;
-    p->filler = told.filler;
-    p->value = told.value;
+    p->lr_mult = given.lr_mult;
+    p->decay_mult = given.decay_mult;
+    p->filler = given.filler;
+    p->value = given.value;
     p->unfilled = true;
-    err = ferry_blob_create(layer->device, FERRY_F32, told.shape, told.rank, &p->blob);
+    err = ferry_blob_create(layer->device, FERRY_F32, given.shape, given.rank, &p->blob);
     if (err) {
         layer->n_params--;
         return err;
@@ -145,7 +145,7 @@ int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param
     p->drawn = layer->net->drawn;
     layer->net->drawn += 2 * (((uint64_t)ferry_blob_element_count(p->blob) + 3) / 4);
     err = ferry_blob_set_name(p->blob, layer->name);
-    return err ? err : ferry__param_settle(layer, layer->n_params - 1);
+    return err ? err : ferry__param_apply(layer, layer->n_params - 1);
 }
 
 static int fill(ferry_net *net, const ferry_layer *layer, struct ferry__net_param *p)

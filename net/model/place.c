@@ -112,7 +112,7 @@ ferry_device *ferry__place_of(const struct ferry__place *place, const char *name
     return NULL;
 }
 
-void ferry__place_tell(const struct ferry__place *place)
+void ferry__place_warn(const struct ferry__place *place)
 {
     size_t i;
 

@@ -19,6 +19,6 @@ void ferry__place_close(struct ferry__place *place);
 ferry_device *ferry__place_of(const struct ferry__place *place, const char *name, const char *type);
 
 /* Warns of entries that were not the first match of any layer. NULL is accepted. */
-void ferry__place_tell(const struct ferry__place *place);
+void ferry__place_warn(const struct ferry__place *place);
 
 #endif

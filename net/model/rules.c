@@ -17,8 +17,8 @@ static bool has_stage(const struct ferry__net_conditions *c, const char *stage)
 }
 
 /* Logs, in Caffe's words, why a rule does not apply. */
-static bool tell(const char *what, long long have, const char *how, long long want,
-                 const char *layer)
+static bool log_mismatch(const char *what, long long have, const char *how, long long want,
+                         const char *layer)
 {
     ferry_log_write(FERRY_LOG_INFO,
                     "The NetState %s (%lld) %s (%lld) specified by a rule in layer %s", what, have,
@@ -33,9 +33,9 @@ static bool levels_hold(const ferry_proto *rule, const struct ferry__net_conditi
     int64_t most = ferry_proto_integer(rule, "max_level", 0);
 
     if (ferry_proto_value_count(rule, "min_level") && c->level < least)
-        return tell("level", c->level, "is above the min_level", least, layer);
+        return log_mismatch("level", c->level, "is above the min_level", least, layer);
     if (ferry_proto_value_count(rule, "max_level") && c->level > most)
-        return tell("level", c->level, "is above the max_level", most, layer);
+        return log_mismatch("level", c->level, "is above the max_level", most, layer);
     return true;
 }
 
@@ -69,7 +69,7 @@ static bool holds(const ferry_proto *rule, const struct ferry__net_conditions *c
     bool is_train = !strcmp(ferry_proto_enum(rule, "phase", 0), "TRAIN");
 
     if (ferry_proto_value_count(rule, "phase") && is_train != (c->phase == FERRY_PHASE_TRAIN))
-        return tell("phase", is_train, "differed from the phase", !is_train, layer);
+        return log_mismatch("phase", is_train, "differed from the phase", !is_train, layer);
     return levels_hold(rule, c, layer) && stages_hold(rule, c, layer);
 }
 

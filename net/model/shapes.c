@@ -99,15 +99,15 @@ static int reshape_layer(ferry_layer *layer)
 }
 
 /*
- * Marks the consumers of blob b after layer `maker` for reshape, if its shape differs from the
+ * Marks the consumers of blob b after layer `producer` for reshape, if its shape differs from the
  * recorded one.
  */
-static int note_shape(ferry_net *net, int b, int maker)
+static int note_shape(ferry_net *net, int b, int producer)
 {
     bool changed = false;
     int i, k, err = has_changed(&net->blobs[b], &changed);
 
-    for (i = maker + 1; changed && i < net->n_layers; i++)
+    for (i = producer + 1; changed && i < net->n_layers; i++)
         for (k = 0; k < net->layers[i].n_bottoms; k++)
             if (net->layers[i].bottoms[k] == b)
                 net->layers[i].fresh = true;
@@ -132,7 +132,7 @@ int ferry__net_reshape(ferry_net *net, int first, int last)
     int i, err = 0;
 
     for (i = 0; !err && i < net->n_watched; i++)
-        err = note_shape(net, net->watched[i], net->blobs[net->watched[i]].maker);
+        err = note_shape(net, net->watched[i], net->blobs[net->watched[i]].producer);
     for (i = first; !err && i <= last; i++)
         err = reshape_if_fresh(&net->layers[i]);
     return err;

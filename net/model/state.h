@@ -17,7 +17,7 @@
 struct ferry__net_blob {
     const char *name;
     ferry_blob *blob;
-    int maker;      /* the first layer that produces it */
+    int producer;   /* the first layer that produces it */
     int alias;      /* the blob whose contents it shares, or −1 */
     bool input;     /* the top of an Input layer */
     bool output;    /* no layer consumes it */
@@ -261,7 +261,7 @@ int ferry__params_fill(ferry_net *net);
  * params.c: applies the `param` messages to the parameter that was just declared, and shares it by
  * name.
  */
-int ferry__param_settle(ferry_layer *layer, int index);
+int ferry__param_apply(ferry_layer *layer, int index);
 
 /* ---- fill.c ---- */
 

@@ -40,7 +40,7 @@ struct grown {
 static struct grown *grown_types;
 
 /* The position of a name, or the position where it would be inserted. */
-static int place_of(const char *name, bool *found)
+static int position_of(const char *name, bool *found)
 {
     int low = 0, high = types.count;
 
@@ -78,7 +78,7 @@ static int grow(void)
 static int add(const ferry_layer_type *type)
 {
     bool found;
-    int i = place_of(type->name, &found);
+    int i = position_of(type->name, &found);
 
     if (found) {
         types.at[i] = type;
@@ -154,7 +154,7 @@ const ferry_layer_type *ferry_layer_type_find(const char *name)
         return NULL;
     pthread_once(&own_types, add_own);
     pthread_mutex_lock(&types.lock);
-    i = place_of(name, &found);
+    i = position_of(name, &found);
     if (found)
         type = types.at[i];
     pthread_mutex_unlock(&types.lock);

@@ -181,7 +181,7 @@ static void put_blob(struct ferry__onnx *o, ferry_proto *graph, const char *fiel
     memcpy(dims, ferry_blob_shape(b->blob), (size_t)rank * sizeof *dims);
     if (o->dynamic_batch && rank > 0)
         dims[0] = dims[0] == o->batch ? -2 : -1;
-    put_info(o, graph, field, value, rank, is_open(o, b->maker) ? NULL : dims);
+    put_info(o, graph, field, value, rank, is_open(o, b->producer) ? NULL : dims);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */

@@ -180,7 +180,7 @@ static bool is_seen(const struct ferry__program *p, int b)
     const struct ferry__net_blob *blob = &p->net->blobs[b];
 
     return blob->input || (blob->output && !p->net->only) || blob->kept || blob->watched ||
-           p->net->keep_all || blob->maker < p->first_layer;
+           p->net->keep_all || blob->producer < p->first_layer;
 }
 
 static int pin_blobs(struct ferry__program *p)
@@ -220,8 +220,8 @@ static void need_blobs(const struct ferry__program *p, const int *blobs, int n, 
  * Whether an item computes a needed value. A layer with its own forward function uses all of its
  * blobs.
  */
-static bool makes_needed(const struct ferry__program *p, const struct ferry__item *item,
-                         const bool *needed)
+static bool computes_needed(const struct ferry__program *p, const struct ferry__item *item,
+                            const bool *needed)
 {
     const ferry_layer *layer = item->layer;
     uint32_t k;
@@ -266,7 +266,7 @@ static int drop_unneeded(struct ferry__program *p)
     for (v = 0; v < p->n_values; v++)
         needed[v] = p->values[v].seen;
     for (i = p->n_items; i-- > 0;) {
-        p->items[i].dropped = !makes_needed(p, &p->items[i], needed);
+        p->items[i].dropped = !computes_needed(p, &p->items[i], needed);
         if (!p->items[i].dropped)
             need_operands(p, &p->items[i], needed);
     }

@@ -29,7 +29,7 @@ static int add_operation(const struct ferry__program *p, struct ferry__item *ite
     item->op = from->op;
     fill_uses(item->layer, from->in, from->op.n_in, item->in);
     fill_uses(item->layer, from->out, from->op.n_out, item->out);
-    return ferry__item_settle(p, item);
+    return ferry__item_choose(p, item);
 }
 
 static int add_layer(struct ferry__program *p, ferry_layer *layer)

@@ -16,7 +16,7 @@
  */
 
 /* The last item before `at` that uses a value; −1: none. */
-static int user_before(const struct ferry__program *p, int at, int value)
+static int last_user_before(const struct ferry__program *p, int at, int value)
 {
     int i;
 
@@ -71,7 +71,7 @@ static int host_of(const struct ferry__program *p, int at, uint32_t k)
         !ferry__is_whole(p, &item->op.out[0], &item->out[0]) || item->op.n_out != 1 ||
         item->op.n_epilogue)
         return -1;
-    host = user_before(p, at, value);
+    host = last_user_before(p, at, value);
     if (host < 0 || !is_host(p, host, value) || p->items[host].layer->device != item->layer->device)
         return -1;
     if (made == value)
@@ -231,38 +231,38 @@ static int join_binary(struct ferry__program *p, int at, int *out_host)
  * is still unchanged at `at`. Without a plan, an in-place result is kept, since its blob shows it.
  * −1: there is none.
  */
-static int maker_of(const struct ferry__program *p, int at)
+static int producer_of(const struct ferry__program *p, int at)
 {
     const struct ferry__item *item = &p->items[at], *by;
-    int value = item->in[0].value, maker, i;
+    int value = item->in[0].value, producer, i;
 
     if (value < 0 || p->values[value].pinned || item->out[0].value == value ||
         !ferry__is_whole(p, &item->op.in[0], &item->in[0]) || is_used_after(p, at, value))
         return -1;
-    maker = user_before(p, at, value);
-    by = &p->items[maker < 0 ? at : maker];
-    if (maker < 0 || by->call || by->out[0].value != value || by->in[0].value < 0 ||
+    producer = last_user_before(p, at, value);
+    by = &p->items[producer < 0 ? at : producer];
+    if (producer < 0 || by->call || by->out[0].value != value || by->in[0].value < 0 ||
         by->op.n_out != 1 || by->op.n_epilogue || !is_full(by, 0) ||
         by->layer->device != item->layer->device ||
         !ferry__is_whole(p, &by->op.out[0], &by->out[0]) ||
         !ferry__is_whole(p, &by->op.in[0], &by->in[0]))
         return -1;
     if (by->in[0].value == value)
-        return p->net->plan ? maker : -1;
-    for (i = maker + 1; i < at; i++)
+        return p->net->plan ? producer : -1;
+    for (i = producer + 1; i < at; i++)
         if (ferry__item_writes(p, &p->items[i], by->in[0].value))
             return -1;
-    return maker;
+    return producer;
 }
 
 /* Folds the affine functions before a convolution or an inner product into it, one by one. */
 static int join_before(struct ferry__program *p, int at)
 {
     struct ferry__item *item = &p->items[at];
-    int maker, joined;
+    int producer, joined;
 
-    while ((maker = maker_of(p, at)) >= 0) {
-        struct ferry__item *by = &p->items[maker];
+    while ((producer = producer_of(p, at)) >= 0) {
+        struct ferry__item *by = &p->items[producer];
 
         if (by->op.kind != FERRY_OP_UNARY && by->op.kind != FERRY_OP_BINARY)
             return 0;
@@ -298,7 +298,7 @@ static void elide(struct ferry__program *p, int at)
         return;
     from = item->in[0].value;
     to = item->out[0].value;
-    if (from == to || p->values[to].pinned || user_before(p, at, to) >= 0)
+    if (from == to || p->values[to].pinned || last_user_before(p, at, to) >= 0)
         return;
     for (i = at + 1; i < p->n_items; i++)
         if (ferry__item_writes(p, &p->items[i], to) ||
@@ -356,7 +356,7 @@ int ferry__pass_fuse(struct ferry__program *p)
 
     for (i = 0; !err && i < p->n_items; i++)
         if (!p->items[i].call)
-            err = ferry__item_settle(p, &p->items[i]);
+            err = ferry__item_choose(p, &p->items[i]);
     for (i = 0; !err && p->net->plan && i < p->n_items; i++)
         elide(p, i);
     for (i = 0; !err && p->net->fuse && i < p->n_items; i++)

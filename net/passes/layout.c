@@ -30,7 +30,7 @@ static bool may_be_last(const struct ferry__value *v)
 /* ---- regions --------------------------------------------------------------------------------- */
 
 /* Whether an operation prefers channels last for its input and output. */
-static bool likes_last(const struct ferry__item *item)
+static bool prefers_last(const struct ferry__item *item)
 {
     uint32_t rank = item->op.in[0].rank;
 
@@ -84,7 +84,7 @@ static void find_regions(struct ferry__program *p)
     for (i = 0; i < p->n_items; i++) {
         struct ferry__item *item = &p->items[i];
 
-        if (!likes_last(item))
+        if (!prefers_last(item))
             continue;
         set_last(p, &item->op.in[0], &item->in[0]);
         set_last(p, &item->op.out[0], &item->out[0]);
@@ -119,7 +119,7 @@ static int retract(struct ferry__program *p, bool *out_again)
 
         if (item->call || item->dropped)
             continue;
-        bad = !ferry__item_lay(p, item, &op, in, out);
+        bad = !ferry__item_set_strides(p, item, &op, in, out);
         if (!bad) {
             err = ferry__item_query(item, &op, &plan);
             if (err)
@@ -247,7 +247,7 @@ static int add_borders(struct ferry__program *p)
     int i, err = 0;
 
     for (i = 0; !err && i < p->n_items; i++)
-        if (likes_last(&p->items[i]) && p->items[i].tier == FERRY_TIER_OWN)
+        if (prefers_last(&p->items[i]) && p->items[i].tier == FERRY_TIER_OWN)
             err = cross_border(p, &i);
     return err;
 }
@@ -266,13 +266,13 @@ static int lay_regions(struct ferry__program *p)
         again = false;
         find_regions(p);
         for (i = 0; i < p->n_values; i++)
-            ferry__value_lay(&p->values[i]);
+            ferry__value_set_strides(&p->values[i]);
         err = retract(p, &again);
     }
     if (!err)
         err = add_borders(p);
     for (i = 0; i < p->n_values; i++)
-        ferry__value_lay(&p->values[i]);
+        ferry__value_set_strides(&p->values[i]);
     return err;
 }
 
@@ -281,6 +281,6 @@ int ferry__pass_layout(struct ferry__program *p)
     int i;
 
     for (i = 0; i < p->n_values; i++)
-        ferry__value_lay(&p->values[i]);
+        ferry__value_set_strides(&p->values[i]);
     return p->net->plan ? lay_regions(p) : 0;
 }

@@ -34,10 +34,10 @@ int ferry__pass_differentiate(struct ferry__program *p);
 /* ---- strides.c ---- */
 
 /* Assigns the strides of a value that is not a slice. */
-void ferry__value_lay(struct ferry__value *v);
+void ferry__value_set_strides(struct ferry__value *v);
 /* An item's operation with the strides of its values. 1, or 0: strides cannot describe it. */
-int ferry__item_lay(const struct ferry__program *p, const struct ferry__item *item,
-                    ferry_op_desc *op, int64_t *in_start, int64_t *out_start);
+int ferry__item_set_strides(const struct ferry__program *p, const struct ferry__item *item,
+                            ferry_op_desc *op, int64_t *in_start, int64_t *out_start);
 
 /* ---- reach.c ---- */
 
@@ -47,7 +47,7 @@ int ferry__item_query(struct ferry__item *item, const ferry_op_desc *op, ferry_o
 bool ferry__item_reaches(const struct ferry__program *p, const struct ferry__item *item,
                          const int64_t *in_start, const int64_t *out_start);
 /* Queries how an item will run and stores the result. */
-int ferry__item_settle(const struct ferry__program *p, struct ferry__item *item);
+int ferry__item_choose(const struct ferry__program *p, struct ferry__item *item);
 /* Creates the item's operation as queried. */
 int ferry__item_prepare(const struct ferry__program *p, struct ferry__item *item);
 

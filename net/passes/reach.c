@@ -70,7 +70,7 @@ int ferry__item_query(struct ferry__item *item, const ferry_op_desc *op, ferry_o
     return ferry__layer_failed(item->layer, ferry_operation_query(item->layer->device, op, out));
 }
 
-int ferry__item_settle(const struct ferry__program *p, struct ferry__item *item)
+int ferry__item_choose(const struct ferry__program *p, struct ferry__item *item)
 {
     ferry_operation_plan plan = { 0 };
     int err = ferry__item_query(item, &item->op, &plan);

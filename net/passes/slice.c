@@ -56,7 +56,7 @@ static bool writes_over(const struct ferry__program *p, const struct ferry__item
  * Whether the part may be in its place before item `at` copies it there, and stay until its last
  * reader: other slices are only written beside it, and no item overwrites it while it is read.
  */
-static bool can_be_there(const struct ferry__program *p, int at, int part, int whole)
+static bool can_be_computed_there(const struct ferry__program *p, int at, int part, int whole)
 {
     int i, last = at;
 
@@ -78,7 +78,7 @@ static bool can_be_there(const struct ferry__program *p, int at, int part, int w
 }
 
 /* Whether every user of the part supports the strides that it would have as a slice. */
-static int users_take(const struct ferry__program *p, int part, bool *out)
+static int users_support(const struct ferry__program *p, int part, bool *out)
 {
     int64_t in_start[FERRY_OP_INPUTS], out_start[FERRY_OP_OUTPUTS];
     int i, err;
@@ -91,7 +91,7 @@ static int users_take(const struct ferry__program *p, int part, bool *out)
 
         if (!ferry__item_uses(p, item, part))
             continue;
-        *out = ferry__item_lay(p, item, &op, in_start, out_start) != 0;
+        *out = ferry__item_set_strides(p, item, &op, in_start, out_start) != 0;
         if (!*out)
             break;
         err = ferry__item_query(item, &op, &plan);
@@ -104,7 +104,7 @@ static int users_take(const struct ferry__program *p, int part, bool *out)
 }
 
 /* Assigns the part's strides and offset, at element `at` of the whole in row-major order. */
-static bool lie_within(struct ferry__program *p, int64_t at, int part, int whole)
+static bool assign_slice(struct ferry__program *p, int64_t at, int part, int whole)
 {
     struct ferry__value *v = &p->values[part], *w = &p->values[whole];
     int64_t step = 1;
@@ -159,15 +159,15 @@ static bool is_slice(const struct ferry__program *p, int part, int whole, const 
  * Makes `part` a slice of `whole`, which replaces the copy of item `at`, if all of its users
  * support that.
  */
-static int try_within(struct ferry__program *p, int at, int part, int whole, int64_t start)
+static int try_slice(struct ferry__program *p, int at, int part, int whole, int64_t start)
 {
     struct ferry__value before = p->values[part];
     bool fits;
     int err;
 
     p->items[at].dropped = true;
-    fits = lie_within(p, start, part, whole);
-    err = fits ? users_take(p, part, &fits) : 0;
+    fits = assign_slice(p, start, part, whole);
+    err = fits ? users_support(p, part, &fits) : 0;
     if (!err && fits)
         return 0;
     p->values[part] = before;
@@ -178,7 +178,7 @@ static int try_within(struct ferry__program *p, int at, int part, int whole, int
 /*
  * Whether a value can be a slice of another one: it is not visible outside and not a slice already.
  */
-static bool may_lie_within(const struct ferry__program *p, int at, int part, int whole)
+static bool may_be_slice(const struct ferry__program *p, int at, int part, int whole)
 {
     const struct ferry__value *v = &p->values[part];
 
@@ -194,9 +194,9 @@ static int try_concat(struct ferry__program *p, int at)
     if (part < 0 || whole < 0 || !is_part_copy(p, item, whole) ||
         !ferry__is_whole(p, &item->op.in[0], &item->in[0]) ||
         !is_slice(p, part, whole, &item->op.out[0], item->out[0].start) ||
-        !may_lie_within(p, at, part, whole) || !can_be_there(p, at, part, whole))
+        !may_be_slice(p, at, part, whole) || !can_be_computed_there(p, at, part, whole))
         return 0;
-    return try_within(p, at, part, whole, item->out[0].start);
+    return try_slice(p, at, part, whole, item->out[0].start);
 }
 
 /*
@@ -205,7 +205,8 @@ static int try_concat(struct ferry__program *p, int at)
  */
 
 /* Whether an item writes a value, or the value that contains it. */
-static bool writes_around(const struct ferry__program *p, const struct ferry__item *item, int value)
+static bool writes_container(const struct ferry__program *p, const struct ferry__item *item,
+                             int value)
 {
     for (; value >= 0; value = p->values[value].within)
         if (ferry__item_writes(p, item, value))
@@ -217,7 +218,7 @@ static bool writes_around(const struct ferry__program *p, const struct ferry__it
  * Whether the part may be read in the whole before item `at` copies it: no item writes it, and the
  * whole does not change until the part's last reader.
  */
-static bool can_stay_there(const struct ferry__program *p, int at, int part, int whole)
+static bool can_be_read_there(const struct ferry__program *p, int at, int part, int whole)
 {
     int i, last = at;
 
@@ -229,7 +230,7 @@ static bool can_stay_there(const struct ferry__program *p, int at, int part, int
             last = i;
     }
     for (i = at + 1; i <= last; i++)
-        if (writes_around(p, &p->items[i], whole))
+        if (writes_container(p, &p->items[i], whole))
             return false;
     for (i = 0; i < p->n_values; i++)
         if (p->values[i].within == part)
@@ -245,9 +246,9 @@ static int try_cut(struct ferry__program *p, int at)
     if (part < 0 || whole < 0 || part == whole ||
         !ferry__is_whole(p, &item->op.out[0], &item->out[0]) ||
         !is_slice(p, part, whole, &item->op.in[0], item->in[0].start) ||
-        !may_lie_within(p, at, part, whole) || !can_stay_there(p, at, part, whole))
+        !may_be_slice(p, at, part, whole) || !can_be_read_there(p, at, part, whole))
         return 0;
-    return try_within(p, at, part, whole, item->in[0].start);
+    return try_slice(p, at, part, whole, item->in[0].start);
 }
 
 static bool is_copy(const struct ferry__item *item)

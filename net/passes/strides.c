@@ -12,7 +12,7 @@ static int64_t room_of(int64_t elements)
     return elements > 1 ? elements : 1;
 }
 
-void ferry__value_lay(struct ferry__value *v)
+void ferry__value_set_strides(struct ferry__value *v)
 {
     int64_t step = 1;
     int i;
@@ -147,8 +147,8 @@ static bool takes_inner_axes(const struct ferry__program *p, const struct ferry_
            ferry__is_whole(p, &item->op.in[0], &item->in[0]);
 }
 
-int ferry__item_lay(const struct ferry__program *p, const struct ferry__item *item,
-                    ferry_op_desc *op, int64_t *in_start, int64_t *out_start)
+int ferry__item_set_strides(const struct ferry__program *p, const struct ferry__item *item,
+                            ferry_op_desc *op, int64_t *in_start, int64_t *out_start)
 {
     bool any = takes_any_axes(p, item), inner = takes_inner_axes(p, item);
     uint32_t i;
@@ -193,7 +193,7 @@ int ferry__pass_strides(struct ferry__program *p)
         struct ferry__item *item = &p->items[i];
         ferry_op_desc op;
 
-        if (item->call || item->dropped || !ferry__item_lay(p, item, &op, in, out))
+        if (item->call || item->dropped || !ferry__item_set_strides(p, item, &op, in, out))
             continue;
         item->op = op;
         for (k = 0; k < op.n_in; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * protobuf's text format. It refuses the same texts as protobuf's parser; stranger.c decides about
+ * protobuf's text format. It refuses the same texts as protobuf's parser; unknown.c decides about
  * fields that are in no table.
  */
 #include "net/proto/parser.h"

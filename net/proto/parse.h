@@ -9,7 +9,7 @@
 #define FERRY__PROTO_DEPTH 100
 
 /* The limit of unknown fields of different names in one message. */
-#define FERRY__PROTO_STRANGERS 1000
+#define FERRY__PROTO_UNKNOWN 1000
 
 /*
  * Fills an empty root. `text` has a NUL at `size`. FERRY_EFORMAT, FERRY_EUNSUPPORTED, FERRY_ENOMEM.

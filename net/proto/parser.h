@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by parse.c and stranger.c. */
+/* Shared by parse.c and unknown.c. */
 #ifndef FERRY_NET_PROTO_PARSER_H
 #define FERRY_NET_PROTO_PARSER_H
 
@@ -26,7 +26,7 @@ struct ferry__parser {
  * Decides about a field that is not one of Caffe's: an unknown field, or one of a fork (`field`).
  * The current token is its name. FERRY_EFORMAT if it looks like a misspelling.
  */
-int ferry__parser_stranger(struct ferry__parser *parser, ferry_proto *p,
+int ferry__parser_unknown(struct ferry__parser *parser, ferry_proto *p,
                            const struct ferry__proto_field *field, const char *name);
 
 #endif

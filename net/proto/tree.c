@@ -60,7 +60,7 @@ static int add_note(struct ferry__proto_document *document, int level, const cha
     return FERRY_OK;
 }
 
-int ferry__proto_say(struct ferry__proto_document *document, int level, const char *fmt, ...)
+int ferry__proto_add_note(struct ferry__proto_document *document, int level, const char *fmt, ...)
 {
     char line[LINE_SIZE];
     va_list args;

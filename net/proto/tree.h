@@ -78,7 +78,7 @@ int ferry__proto_create(const struct ferry__proto_message *type, const char *fil
  * Adds a note for ferry_proto_note_at; at the limit the last note reports that further ones are
  * omitted. FERRY_ENOMEM.
  */
-int ferry__proto_say(struct ferry__proto_document *document, int level, const char *fmt, ...)
+int ferry__proto_add_note(struct ferry__proto_document *document, int level, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
 
 /* FERRY_ENOMEM, with a message. */

@@ -41,31 +41,31 @@ static int note_once(struct ferry__parser *parser, ferry_proto *p,
     *noted = (struct ferry__parser_noted){ parser->noted, p->type, name };
     parser->noted = noted;
     if (field)
-        return ferry__proto_say(p->document, FERRY_LOG_WARN,
-                                "ferry: %.300s:%u:%u: %s is a field of %s", parser->lexer.file,
-                                token->line, token->column, name, field->fork);
-    return ferry__proto_say(p->document, FERRY_LOG_WARN,
-                            "ferry: %.300s:%u:%u: %s has no field %.100s; it is ignored",
-                            parser->lexer.file, token->line, token->column, p->type->name, name);
+        return ferry__proto_add_note(p->document, FERRY_LOG_WARN,
+                                     "ferry: %.300s:%u:%u: %s is a field of %s", parser->lexer.file,
+                                     token->line, token->column, name, field->fork);
+    return ferry__proto_add_note(
+        p->document, FERRY_LOG_WARN, "ferry: %.300s:%u:%u: %s has no field %.100s; it is ignored",
+        parser->lexer.file, token->line, token->column, p->type->name, name);
 }
 
-static int check_number_of_strangers(const struct ferry__parser *parser, const ferry_proto *p)
+static int check_number_of_unknown(const struct ferry__parser *parser, const ferry_proto *p)
 {
     int count = 0;
 
     for (const struct ferry__proto_slot *slot = p->slots; slot; slot = slot->next)
         count += slot->field == NULL;
-    if (count < FERRY__PROTO_STRANGERS)
+    if (count < FERRY__PROTO_UNKNOWN)
         return FERRY_OK;
     return ferry__token_error(&parser->lexer, &parser->lexer.token, FERRY_EFORMAT,
-                              "more than %d unknown fields in one message", FERRY__PROTO_STRANGERS);
+                              "more than %d unknown fields in one message", FERRY__PROTO_UNKNOWN);
 }
 
-int ferry__parser_stranger(struct ferry__parser *parser, ferry_proto *p,
-                           const struct ferry__proto_field *field, const char *name)
+int ferry__parser_unknown(struct ferry__parser *parser, ferry_proto *p,
+                          const struct ferry__proto_field *field, const char *name)
 {
     const char *nearest;
-    int err = field ? FERRY_OK : check_number_of_strangers(parser, p);
+    int err = field ? FERRY_OK : check_number_of_unknown(parser, p);
 
     if (err || !p->type)
         return err;

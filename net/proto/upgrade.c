@@ -9,13 +9,13 @@
 
 static int say_attempt(ferry_proto *p, const char *what)
 {
-    return ferry__proto_say(p->document, FERRY_LOG_INFO, "Attempting to upgrade %s: %s", what,
-                            p->document->file);
+    return ferry__proto_add_note(p->document, FERRY_LOG_INFO, "Attempting to upgrade %s: %s", what,
+                                 p->document->file);
 }
 
 static int say(ferry_proto *p, int level, const char *line)
 {
-    return ferry__proto_say(p->document, level, "%s", line);
+    return ferry__proto_add_note(p->document, level, "%s", line);
 }
 
 /* ---- layers --------------------------------------------------------------------------------- */

@@ -61,45 +61,45 @@ static int fold(ferry_proto *v1, const ferry_proto *padding)
 
 enum { FROM_INPUT = -1, FROM_NOWHERE = -2 };
 
-static int fold_layer(ferry_proto *net, const struct ferry__index *makers, ferry_proto *v1)
+static int fold_layer(ferry_proto *net, const struct ferry__index *producers, ferry_proto *v1)
 {
     for (int64_t j = 0; j < ferry_proto_value_count(v1, "bottom"); j++) {
         const char *bottom = ferry_proto_string(v1, "bottom", j, NULL);
-        int64_t from = ferry__index_get(makers, bottom, FROM_NOWHERE);
-        const ferry_proto *maker = from >= 0 ? ferry_proto_message(net, "layers", from) : NULL;
+        int64_t from = ferry__index_get(producers, bottom, FROM_NOWHERE);
+        const ferry_proto *producer = from >= 0 ? ferry_proto_message(net, "layers", from) : NULL;
 
         if (from == FROM_NOWHERE)
             return ferry_proto_error(v1, "bottom", j, FERRY_EFORMAT,
                                      "no layer produces the bottom \"%.100s\"", bottom);
-        if (maker && is_padding(maker))
-            return fold(v1, maker);
+        if (producer && is_padding(producer))
+            return fold(v1, producer);
     }
     return FERRY_OK;
 }
 
-static int set_makers(struct ferry__index *makers, const ferry_proto *p, const char *field,
-                      int64_t maker)
+static int set_producers(struct ferry__index *producers, const ferry_proto *p, const char *field,
+                         int64_t producer)
 {
     int err = FERRY_OK;
 
     for (int64_t j = 0; j < ferry_proto_value_count(p, field) && !err; j++)
-        err = ferry__index_set(makers, ferry_proto_string(p, field, j, NULL), maker);
+        err = ferry__index_set(producers, ferry_proto_string(p, field, j, NULL), producer);
     return err;
 }
 
 static int fold_padding(ferry_proto *net)
 {
-    struct ferry__index makers = { 0 };
-    int err = set_makers(&makers, net, "input", FROM_INPUT);
+    struct ferry__index producers = { 0 };
+    int err = set_producers(&producers, net, "input", FROM_INPUT);
 
     for (int64_t i = 0; i < ferry_proto_value_count(net, "layers") && !err; i++) {
         ferry_proto *v1 = ferry__proto_mutable(net, "layers", i);
 
-        err = fold_layer(net, &makers, v1);
+        err = fold_layer(net, &producers, v1);
         if (!err)
-            err = set_makers(&makers, v1, "top", i);
+            err = set_producers(&producers, v1, "top", i);
     }
-    ferry__index_free(&makers);
+    ferry__index_free(&producers);
     return err;
 }
 
@@ -185,8 +185,8 @@ static int move_all(ferry_proto *v1, const ferry_proto *v0, const char *type, bo
         }
         if (last && !moved && !err && ferry__proto_has(v0, from)) {
             *compatible = false;
-            err = ferry__proto_say(v1->document, FERRY_LOG_ERROR,
-                                   "Unknown parameter %s for layer type %.100s", from, type);
+            err = ferry__proto_add_note(v1->document, FERRY_LOG_ERROR,
+                                        "Unknown parameter %s for layer type %.100s", from, type);
         }
         moved = moved && !last;
     }

@@ -148,7 +148,7 @@ static int say_once(struct ferry__proto_document *document, const char *line)
     for (const struct ferry__proto_note *note = document->notes; note; note = note->next)
         if (strcmp(note->line, line) == 0)
             return FERRY_OK;
-    return ferry__proto_say(document, FERRY_LOG_WARN, "%s", line);
+    return ferry__proto_add_note(document, FERRY_LOG_WARN, "%s", line);
 }
 
 static int note_unknown(struct wire *w, const struct piece *piece,
