@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * WindowData (window_data_param, transform_param): windows of pictures, as R-CNN is trained with them. Of batch_size windows
- * the last ⌊batch_size · fg_fraction⌋ are objects', those before are background, each drawn at random with the net's seed
- * from the file `source` (window_file.h). A window is cut out of its picture, in color, and warped to crop_size ×
- * crop_size: as it is with crop_mode "warp", expanded to a square with "square", with context_pad pixels of its
- * surroundings (window_place.h); what lies outside of the picture stays 0. `mirror` turns every other window, by chance, in
- * both phases. Then the mean is subtracted, a mean_value per channel or the middle of mean_file, and the rest is
- * multiplied by `scale`. Top 0 has the windows, top 1 their labels. Paths begin with root_folder, or else in the folder of
- * the window file. cache_images keeps the pictures' files in memory. data_param.prefetch batches are read ahead.
+ * WindowData (window_data_param, transform_param): windows of pictures, the training data of R-CNN.
+ * The last ⌊batch_size · fg_fraction⌋ windows of a batch are objects, the others background, each
+ * drawn at random with the net's seed from the file `source` (window_file.h). A window is cropped
+ * from its picture, in color, and warped to crop_size × crop_size: unchanged with crop_mode "warp",
+ * extended to a square with "square", with context_pad pixels of context (window_place.h); pixels
+ * outside of the picture stay 0. `mirror` flips windows at random in both phases. Then the mean is
+ * subtracted, a mean_value per channel or the centre of mean_file, and the result is multiplied by
+ * `scale`. Top 0 has the windows, top 1 their labels. root_folder is prefixed to the paths; without
+ * it they are relative to the folder of the window file. cache_images keeps the pictures' files in
+ * memory. data_param.prefetch batches are prefetched.
  *
- * crop_size, mirror and the mean are those of transform_param, as in Caffe. A picture that cannot be read is an error; in
- * Caffe the rest of the batch is then 0. transform_param's scale multiplies, too: Caffe's upgrade of older nets moves
- * `scale` there, where its layer does not look. (Caffe: WindowDataLayer.)
+ * crop_size, mirror and the mean are those of transform_param, as in Caffe. A picture that cannot
+ * be read is an error; in Caffe the rest of the batch is then 0. transform_param's scale is applied
+ * too: Caffe's upgrade of older nets moves `scale` there, where its layer ignores it. (Caffe:
+ * WindowDataLayer.)
  */
 #include "net/data/chance.h"
 #include "net/data/list.h"
@@ -24,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A picture's file, which cache_images keeps. */
+/* A picture's file in the cache of cache_images. */
 struct cached {
     char *bytes;
     size_t size;
@@ -34,11 +37,11 @@ struct window_data {
     struct ferry__reader reader;
     struct ferry__window_file file;
     char *source;
-    struct cached *cache; /* of each picture; NULL: they are read from the disk */
+    struct cached *cache; /* of each picture; NULL: pictures are read from the disk */
     ferry_blob *mean, *picture, *window, *warped;
     int64_t batch, crop, context_pad, objects;
-    int64_t mean_at; /* row and column of the mean at which the crop begins */
-    uint64_t next;   /* the number of the window that is drawn next */
+    int64_t mean_at; /* the row and column of the mean at which the crop begins */
+    uint64_t next;   /* the number of the next window to be drawn */
     float scale;
     bool square, mirror;
 };
@@ -231,7 +234,8 @@ static int read_sizes(const ferry_layer *layer, struct window_data *s)
                                  (long long)s->batch);
     if (s->crop < 1 || s->crop > INT16_MAX)
         return ferry_proto_error(t, "crop_size", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": a crop_size of %lld in transform_param; %d at most",
+                                 "layer \"%s\": a crop_size of %lld in transform_param; the limit "
+                                 "is %d",
                                  ferry_layer_name(layer), (long long)s->crop, INT16_MAX);
     if (2 * s->context_pad >= s->crop)
         return ferry_proto_error(
@@ -240,17 +244,21 @@ static int read_sizes(const ferry_layer *layer, struct window_data *s)
             ferry_layer_name(layer), (long long)s->context_pad, (long long)s->crop);
     if (!s->square && strcmp(mode, "warp") != 0)
         return ferry_proto_error(p, "crop_mode", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": a crop_mode \"%.80s\"; warp or square",
+                                 "layer \"%s\": unknown crop_mode \"%.80s\"; warp and square are "
+                                 "supported",
                                  ferry_layer_name(layer), mode);
     if (!(fraction >= 0 && fraction <= 1))
         return ferry_proto_error(p, "fg_fraction", 0, FERRY_EFORMAT,
-                                 "layer \"%s\": a fg_fraction of %g, from 0 to 1 is one",
+                                 "layer \"%s\": a fg_fraction of %g, must be from 0 to 1",
                                  ferry_layer_name(layer), fraction);
     s->objects = (int64_t)((float)s->batch * (float)fraction);
     return FERRY_OK;
 }
 
-/* A mean_file has the middle of its rows and columns cut out, at the distance that its columns give, as in Caffe. */
+/*
+ * Checks that a mean_file is large enough: the crop is at its centre, with the same offset for rows
+ * and columns, as in Caffe.
+ */
 static int check_mean(const ferry_layer *layer, struct window_data *s)
 {
     int rank = s->mean ? ferry_blob_rank(s->mean) : 1;
@@ -270,7 +278,8 @@ static int check_mean(const ferry_layer *layer, struct window_data *s)
     }
     ferry_blob_shape_string(s->mean, have, sizeof have);
     return ferry_layer_error(layer, FERRY_ESHAPE,
-                             "its mean is %s; 1 or 3 values, or 3 channels of %lld x %lld at least",
+                             "its mean is %s; it must have 1 or 3 values, or 3 channels of at "
+                             "least %lld x %lld",
                              have, (long long)s->crop, (long long)s->crop);
 }
 

@@ -12,16 +12,15 @@ struct reading {
     const ferry_layer *layer;
     const char *path;
     char *at;
-    long long line, word_line; /* of what is read next, and of the latest word */
+    long long line, word_line; /* of the next character, and of the latest word */
     double fg, bg;             /* thresholds */
     struct ferry__window_file *out;
 };
 
 static int damaged(const struct reading *r, const char *wanted, const char *word)
 {
-    return ferry_layer_error(r->layer, FERRY_EFORMAT,
-                             "\"%.400s\", line %lld: \"%.80s\" in place of %s", r->path,
-                             r->word_line, word, wanted);
+    return ferry_layer_error(r->layer, FERRY_EFORMAT, "\"%.400s\", line %lld: \"%.80s\" is not %s",
+                             r->path, r->word_line, word, wanted);
 }
 
 static int no_memory(const struct reading *r)
@@ -31,7 +30,7 @@ static int no_memory(const struct reading *r)
 
 /* ---- words --------------------------------------------------------------------------------------- */
 
-/* The next word, which gets an end; "" at the end of the text. */
+/* Returns the next word, terminated in place; "" at the end of the text. */
 static char *next_word(struct reading *r)
 {
     char *word;
@@ -77,7 +76,7 @@ static double power(int n)
     return value;
 }
 
-/* The digits behind an e, with their sign; at most 400, which is infinity already. */
+/* The digits after an e, with their sign; at most 400, which already gives infinity. */
 static bool take_exponent(const char **p, int *out)
 {
     int value = 0, sign = 1;
@@ -95,7 +94,7 @@ static bool take_exponent(const char **p, int *out)
     return true;
 }
 
-/* A decimal number in whatever locale; correctly rounded with up to 15 digits. */
+/* A decimal number, independent of the locale; correctly rounded with up to 15 digits. */
 static int take_real(struct reading *r, const char *what, double *out)
 {
     const char *word = next_word(r), *p = word + (*word == '-');
@@ -159,7 +158,7 @@ static int take_window(struct reading *r, size_t image)
         return label > 0
                    ? add(r, &r->out->objects, window)
                    : ferry_layer_error(r->layer, FERRY_EFORMAT,
-                                       "\"%.400s\", line %lld: an object's label is %lld; 0 is "
+                                       "\"%.400s\", line %lld: an object's label is %lld, but 0 is "
                                        "the background",
                                        r->path, r->word_line, (long long)label);
     }
@@ -185,7 +184,7 @@ static int add_path(const struct reading *r, const char *path)
     return FERRY_OK;
 }
 
-/* A picture behind its "#". Pictures are read in color, so that no other number of channels fits. */
+/* Reads a picture after its "#". Pictures are read in color, so that only 3 channels are valid. */
 static int take_picture(struct reading *r)
 {
     int64_t index = 0, channels = 0, unused, count = 0;
@@ -226,7 +225,8 @@ static int check(const struct reading *r)
         for (size_t i = 0; i < kinds[k]->count; i++)
             if (kinds[k]->at[i].image >= r->out->image_count)
                 return ferry_layer_error(r->layer, FERRY_EFORMAT,
-                                         "\"%.400s\": picture # %zu, and there are %zu, from 0 on",
+                                         "\"%.400s\": picture # %zu is out of order; there are %zu "
+                                         "pictures, numbered from 0",
                                          r->path, kinds[k]->at[i].image, r->out->image_count);
     }
     return FERRY_OK;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * R-CNN's window file, as WindowData reads it. For each picture:
+ * R-CNN's window file, the source of WindowData. For each picture:
  *
  *     # INDEX
  *     PATH
  *     CHANNELS HEIGHT WIDTH
  *     COUNT
- *     LABEL OVERLAP X1 Y1 X2 Y2        COUNT lines; overlap with an object; the last row and column belong to the window
+ *     LABEL OVERLAP X1 Y1 X2 Y2        COUNT lines; overlap with an object; the last row and column are inside
  *
- * Blanks and ends of lines separate the words, and are otherwise without meaning. (Caffe: window_data_layer.cpp.)
+ * Spaces and newlines separate the words and have no other meaning. (Caffe: window_data_layer.cpp.)
  */
 #ifndef FERRY_NET_LAYERS_WINDOW_FILE_H
 #define FERRY_NET_LAYERS_WINDOW_FILE_H
@@ -21,29 +21,30 @@ struct ferry__picture_window {
     int32_t x1, y1, x2, y2;
 };
 
-/* Windows of one kind. */
+/* The windows of one kind. */
 struct ferry__picture_windows {
     struct ferry__picture_window *at;
     size_t count, room;
 };
 
 struct ferry__window_file {
-    char *text;         /* what follows points into it */
+    char *text;         /* the following members point into it */
     const char **paths; /* of the pictures */
     size_t image_count, image_room;
     struct ferry__picture_windows background, objects;
 };
 
 /*
- * Reads `path`, which the parameters `p` name as their `source`. A window whose overlap is fg_threshold at least is an
- * object's; another one, below bg_threshold, is background, and its label becomes 0; the rest is left out. FERRY_EFORMAT
- * names the line: a word that is not a number where one is needed, an object's label below 1, an index without a picture,
- * no windows of a kind. `out` is zero before; ferry__window_file_free frees it, after a failure, too.
+ * Reads `path`, the `source` of the parameters `p`. A window with an overlap of at least
+ * fg_threshold is an object; another window with an overlap below bg_threshold is background, and
+ * its label becomes 0; other windows are dropped. FERRY_EFORMAT, with the line: a word that is not
+ * a number where one is required, an object's label below 1, an index without a picture, no windows
+ * of a kind. `out` must be all zeros; ferry__window_file_free frees it, also after a failure.
  */
 int ferry__window_file_read(const ferry_layer *layer, const ferry_proto *p, const char *path,
                             struct ferry__window_file *out);
 
-/* Accepts one that is zero. */
+/* A zeroed structure is accepted. */
 void ferry__window_file_free(struct ferry__window_file *file);
 
 #endif

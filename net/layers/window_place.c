@@ -3,11 +3,11 @@
 
 #include <math.h>
 
-/* Along one axis: from first to last, of a picture of `size` pixels. */
+/* One axis: from first to last, in a picture of `size` pixels. */
 struct span {
     int64_t first, last;
     int64_t before, behind; /* padding of the crop */
-    int64_t length;         /* that it is warped to */
+    int64_t length;         /* the length after warping */
 };
 
 static float larger(float a, float b)
@@ -15,7 +15,7 @@ static float larger(float a, float b)
     return a > b ? a : b;
 }
 
-/* Around the middle of first and last, `half` to both sides. */
+/* Extends the window by `half` on both sides of its centre. */
 static struct span expand(int64_t first, int64_t last, float half, float scale)
 {
     float middle = (float)first + (float)((double)(float)(last - first + 1) / 2.0);
@@ -24,7 +24,7 @@ static struct span expand(int64_t first, int64_t last, float half, float scale)
                           .last = (int64_t)roundf(middle + half * scale) };
 }
 
-/* Leaves out what is not in the picture, and measures the rest in pixels of the crop. */
+/* Clips to the picture, and measures the padding in pixels of the crop. */
 static void clip(struct span *s, int64_t size, int64_t crop)
 {
     float scale = (float)crop / (float)(s->last - s->first + 1);

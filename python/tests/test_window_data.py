@@ -234,7 +234,7 @@ def test_cached_pictures_are_not_read_again(device, windows):
 
 BROKEN = [
     ("", "# 0\n0.png\n3 40 60\n1\n1 0.9 5 6 x 25\n", "line 5"),
-    ("", "# 0\n0.png\n3 40 60\n2\n1 0.9 5 6 9 25\n", "in place of a label"),
+    ("", "# 0\n0.png\n3 40 60\n2\n1 0.9 5 6 9 25\n", "is not a label"),
     ("", "# 0\n0.png\n3 40 60\n1\n0 0.9 5 6 9 25\n", "label is 0"),
     ("", "# 0\n0.png\n1 40 60\n0\n", "1 channels"),
     ("", "# 0\n0.png\n3 40 60\n2\n1 0.9 5 6 9 25\n1 0.4 1 1 2 2\n", "below bg_threshold"),
@@ -246,7 +246,7 @@ BROKEN = [
     ("", "# 0\n0.png\n3 40 60\n2\n1 0.9 5 6 90 25\n1 0.1 1 1 200 200\n", "is not in the picture of 40 x 60"),
     ("context_pad: 2", "# 0\n0.png\n3 40 60\n2\n1 0.9 70 70 80 80\n1 0.1 70 70 80 80\n", "is not in the picture"),
     ("context_pad: 12", None, "context_pad of 12"),
-    ("crop_mode: 'round'", None, "warp or square"),
+    ("crop_mode: 'round'", None, "warp and square"),
     ("fg_fraction: 1.5", None, "fg_fraction"),
     ("batch_size: 0", None, "batch_size"),
     ("source: 'nowhere'", None, "nowhere"),

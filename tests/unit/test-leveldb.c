@@ -351,7 +351,7 @@ static void damage_is_named(void)
         const char *word;
     } rows[] = {
         { "table", ".ldb", remove_file, FERRY_EFORMAT, "is missing" },
-        { "table", ".ldb", cut_in_half, FERRY_EFORMAT, "the end is not that of a table" },
+        { "table", ".ldb", cut_in_half, FERRY_EFORMAT, "it does not end like a table" },
         { "table", ".ldb", turn_a_bit, FERRY_EFORMAT, "checksum" },
         { "table", ".ldb", put_a_pipe, FERRY_EIO, "not a regular file" },
         { "log", ".log", turn_a_bit, FERRY_EFORMAT, "checksum" },

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Numbers and strings of LevelDB's files: little-endian, or varints of 7 bits a byte.
- */
+/* Numbers and strings of LevelDB's files: little-endian, or varints of 7 bits per byte. */
 #ifndef FERRY_NET_DATA_LEVELDB_BYTES_H
 #define FERRY_NET_DATA_LEVELDB_BYTES_H
 
@@ -9,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes that are left of something. */
+/* The remaining bytes of a buffer. */
 struct ferry__span {
     const unsigned char *at;
     size_t left;
@@ -24,7 +22,10 @@ static inline uint64_t ferry__le(const unsigned char *p, int bytes)
     return value;
 }
 
-/* These take from the front; false, where the bytes end too early or a varint has more than `most` as its value. */
+/*
+ * These consume bytes from the front; false if there are too few, or if the value of a varint
+ * exceeds `most`.
+ */
 
 static inline bool ferry__span_take(struct ferry__span *s, uint64_t n, const unsigned char **out)
 {
@@ -53,7 +54,7 @@ static inline bool ferry__span_varint(struct ferry__span *s, uint64_t most, uint
     return false;
 }
 
-/* A length and so many bytes. */
+/* A length followed by that many bytes. */
 static inline bool ferry__span_string(struct ferry__span *s, struct ferry__span *out)
 {
     uint64_t size;

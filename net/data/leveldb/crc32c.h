@@ -5,10 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* CRC-32C (Castagnoli) of bytes, continued from that of those before them, which is 0 at first. Any thread. */
+/*
+ * CRC-32C (Castagnoli) of bytes, continued from the checksum `before` of the preceding bytes, 0 at
+ * first. Any thread.
+ */
 uint32_t ferry__crc32c(uint32_t before, const void *bytes, size_t size);
 
-/* A checksum as LevelDB stores it, which is masked because the bytes around it are checked, too. */
+/* A checksum as LevelDB stores it: masked, because the bytes around it are checksummed too. */
 uint32_t ferry__crc32c_mask(uint32_t crc);
 
 #endif

@@ -97,7 +97,7 @@ int ferry__leveldb_file_read(const struct ferry__leveldb_file *file, uint64_t at
         if (got < 0)
             return failed(file, strerror(errno));
         if (got == 0)
-            return ferry__leveldb_damaged(file, at + all, "it is cut off");
+            return ferry__leveldb_damaged(file, at + all, "it is truncated");
         all += (size_t)got;
     }
     return FERRY_OK;

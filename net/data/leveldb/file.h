@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A file of a database, open to be read. */
+/* An open file of a database, for reading. */
 #ifndef FERRY_NET_DATA_LEVELDB_FILE_H
 #define FERRY_NET_DATA_LEVELDB_FILE_H
 
@@ -8,30 +8,36 @@
 #include <stdint.h>
 
 struct ferry__leveldb_file {
-    int fd;             /* -1: it is closed */
+    int fd;             /* −1: closed */
     const char *folder; /* borrowed */
     char name[32];      /* "000005.ldb" */
     uint64_t size;      /* when it was opened */
 };
 
-/* FERRY_EIO for what is not there, or not a regular file: a pipe is not waited for. */
+/*
+ * FERRY_EIO for a missing file and for one that is not a regular file: opening a pipe does not
+ * block.
+ */
 int ferry__leveldb_file_open(const char *folder, const char *name,
                              struct ferry__leveldb_file *file);
 
-/* Whether the folder has such a file. */
+/* Whether the folder has a file of that name. */
 bool ferry__leveldb_file_exists(const char *folder, const char *name);
 
 /* Closes it if it is open. */
 void ferry__leveldb_file_close(struct ferry__leveldb_file *file);
 
-/* Reads `size` bytes from byte `at` on. FERRY_EFORMAT, where the file ends before. */
+/* Reads `size` bytes from byte `at` on. FERRY_EFORMAT if the file ends before. */
 int ferry__leveldb_file_read(const struct ferry__leveldb_file *file, uint64_t at, void *to,
                              size_t size);
 
 /* Sets the error "FOLDER: LevelDB: NAME: byte AT: WHY" and returns FERRY_EFORMAT. */
 int ferry__leveldb_damaged(const struct ferry__leveldb_file *file, uint64_t at, const char *why);
 
-/* Grows *bytes, which has *room bytes, to `size` at least; what is in it is lost. FERRY_ENOMEM names the folder. */
+/*
+ * Grows *bytes, which has *room bytes, to at least `size`; the contents are lost. FERRY_ENOMEM
+ * names the folder.
+ */
 int ferry__leveldb_room(const char *folder, unsigned char **bytes, size_t *room, size_t size);
 
 /* Sets the error of an allocation that failed. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keys as LevelDB's files have them: the program's key, and 8 bytes with the number of the write and its kind. Their order
- * is that of the programs' keys, byte by byte, and from the latest write of a key to the earliest.
+ * Keys in LevelDB's files: the program's key, followed by 8 bytes with the number of the write and
+ * its kind. They are ordered by the program's key, byte by byte, and then from the latest write of
+ * a key to the earliest.
  */
 #ifndef FERRY_NET_DATA_LEVELDB_KEY_H
 #define FERRY_NET_DATA_LEVELDB_KEY_H
@@ -18,7 +19,7 @@ struct ferry__leveldb_key {
     uint64_t write; /* its number × 256 + its kind */
 };
 
-/* Below 0, 0, above 0 as the program's key of a is before, equal to, behind that of b. */
+/* Negative, 0 or positive: the program's key of a is before, equal to, or after that of b. */
 static inline int ferry__leveldb_compare_names(const struct ferry__leveldb_key *a,
                                                const struct ferry__leveldb_key *b)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The sources of records are merged: the logs, each table of level 0, and each higher level, whose tables follow one
- * another. Of the writes of a key the latest counts, which is the first in the merged order.
+ * The sources of records are merged: the logs, each table of level 0, and each higher level, whose
+ * tables do not overlap. The latest write of a key is the first in the merged order, and the others
+ * are skipped.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/data/leveldb/leveldb.h"
@@ -16,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A run of tables that follow one another, read from the first to the last. */
+/* A run of consecutive tables, read from the first to the last. */
 struct source {
     struct ferry__leveldb_table table;
-    size_t next, end; /* the tables that were not opened, of manifest.tables.numbers */
+    size_t next, end; /* the tables not opened yet, indices of manifest.tables.numbers */
     bool ended;
 };
 
@@ -30,8 +31,8 @@ struct ferry__leveldb {
     size_t next_write; /* of the logs */
     struct source *sources;
     size_t count;
-    size_t at;          /* the source of the record; `count` are the logs */
-    unsigned char *key; /* of the write that was merged last, a copy */
+    size_t at;          /* the source of the current record; `count` means the logs */
+    unsigned char *key; /* a copy of the key of the last merged write */
     size_t key_room;
     struct ferry__leveldb_key merged;
     bool begun;
@@ -53,7 +54,7 @@ static void table_name(const struct ferry__leveldb *db, size_t i, char name[32])
         snprintf(name, 32, "%06llu.ldb", number);
 }
 
-/* To the next record of a source, which may be in its next table. */
+/* Moves a source to its next record, which may be in its next table. */
 static int step_source(struct ferry__leveldb *db, struct source *s)
 {
     bool end = true;
@@ -80,7 +81,7 @@ static int step(struct ferry__leveldb *db, size_t source)
     return FERRY_OK;
 }
 
-/* The key at which a source is; NULL: it has ended. */
+/* The current key of a source; NULL: it has ended. */
 static const struct ferry__leveldb_key *key_of(const struct ferry__leveldb *db, size_t source)
 {
     if (source < db->count)
@@ -92,7 +93,7 @@ static const struct ferry__leveldb_key *key_of(const struct ferry__leveldb *db, 
 
 static int out_of_order(const struct ferry__leveldb *db, size_t source)
 {
-    const char *why = "its keys do not follow those before them";
+    const char *why = "its keys are not in ascending order";
 
     if (source < db->count)
         return ferry__leveldb_damaged(&db->sources[source].table.file,
@@ -129,7 +130,7 @@ static int keep_key(struct ferry__leveldb *db, const struct ferry__leveldb_key *
     return FERRY_OK;
 }
 
-/* To the first record from the sources' places on; *out_end: there is none. */
+/* Finds the first record from the sources' positions on; *out_end: there is none. */
 static int find_record(struct ferry__leveldb *db, bool *out_end)
 {
     int err = FERRY_OK;
@@ -153,7 +154,9 @@ static int find_record(struct ferry__leveldb *db, bool *out_end)
     return err;
 }
 
-/* ---- going on ----------------------------------------------------------------------------------- */
+/*
+ * ---- stepping -----------------------------------------------------------------------------------
+ */
 
 static int go_first(struct ferry__leveldb *db)
 {
@@ -175,7 +178,7 @@ static int go_first(struct ferry__leveldb *db)
                        : err;
 }
 
-/* *out_wrapped: it is at the first record again. */
+/* *out_wrapped: the record is the first again. */
 static int go_next(struct ferry__leveldb *db, bool *out_wrapped)
 {
     int err = step(db, db->at);
@@ -211,7 +214,7 @@ int ferry__leveldb_seek(struct ferry__leveldb *db, uint64_t steps)
         err = go_next(db, &wrapped);
         walked++;
         left--;
-        if (!err && wrapped) { /* there are as many records as were walked */
+        if (!err && wrapped) { /* as many records as the steps so far */
             left %= walked;
             walked = 0;
         }
@@ -234,7 +237,7 @@ void ferry__leveldb_value(const struct ferry__leveldb *db, const void **out, siz
 
 /* ---- opening ------------------------------------------------------------------------------------ */
 
-/* A table that is missing is an error now, not when its turn comes. */
+/* Reports a missing table at once, not when it is first read. */
 static int check_tables(const struct ferry__leveldb *db)
 {
     size_t i, n = db->manifest.tables.begins[db->count];

@@ -11,24 +11,27 @@
 struct ferry__leveldb;
 
 /*
- * Opens the database in a folder and goes to its first record. FERRY_EIO, FERRY_ENOMEM; FERRY_EFORMAT for a database that is
- * damaged, lacks a file, or has no records; FERRY_EUNSUPPORTED for blocks compressed by zstd, and for keys in an
- * order of the program's own.
+ * Opens the database in a folder and moves to its first record. FERRY_EIO, FERRY_ENOMEM;
+ * FERRY_EFORMAT for a database that is damaged, lacks a file, or has no records; FERRY_EUNSUPPORTED
+ * for blocks compressed with zstd, and for keys in an order defined by the program.
  */
 int ferry__leveldb_open(const char *folder, struct ferry__leveldb **out);
 
 /* NULL is accepted. */
 void ferry__leveldb_close(struct ferry__leveldb *db);
 
-/* The record that it is at; the key and the value are valid until it goes elsewhere. */
+/* The current record; the key and the value are valid until the next move. */
 void ferry__leveldb_key(const struct ferry__leveldb *db, const unsigned char **out,
                         size_t *out_size);
 void ferry__leveldb_value(const struct ferry__leveldb *db, const void **out, size_t *out_size);
 
-/* Goes to the next record; after the last one to the first. After an error ferry__leveldb_seek has to succeed first. */
+/*
+ * Moves to the next record, or from the last to the first. After an error only ferry__leveldb_seek
+ * may be called until it succeeds.
+ */
 int ferry__leveldb_next(struct ferry__leveldb *db);
 
-/* Goes to the record that so many steps from the first one reach. */
+/* Moves to the record that is `steps` steps after the first. */
 int ferry__leveldb_seek(struct ferry__leveldb *db, uint64_t steps);
 
 #endif

@@ -10,11 +10,11 @@
 #include <string.h>
 
 enum { BLOCK = 32768, HEADER = 7 }; /* bytes; a header has a checksum, a length and a type */
-enum { ZERO = 0, WHOLE = 1, FIRST, MIDDLE, LAST }; /* of a part */
+enum { ZERO = 0, WHOLE = 1, FIRST, MIDDLE, LAST }; /* types of a part */
 
 struct part {
     unsigned type;
-    uint64_t begin; /* its header */
+    uint64_t begin; /* the offset of its header */
     size_t size;
 };
 
@@ -32,7 +32,7 @@ void ferry__leveldb_log_close(struct ferry__leveldb_log *log)
     log->record = NULL;
 }
 
-/* Keeps what was read of the record so far. */
+/* Grows the buffer and keeps the parts read so far. */
 static int grow(struct ferry__leveldb_log *log, size_t size)
 {
     size_t room = log->room ? log->room : BLOCK;
@@ -50,7 +50,10 @@ static int grow(struct ferry__leveldb_log *log, size_t size)
     return FERRY_OK;
 }
 
-/* Finds the next part, whose bytes begin behind its header. *out_end: the file ends before it, or in it. */
+/*
+ * Finds the next part and the offset after its header. *out_end: the file ends before the part is
+ * complete.
+ */
 static int find_part(struct ferry__leveldb_log *log, struct part *out, unsigned char *header,
                      bool *out_end)
 {
@@ -85,7 +88,7 @@ static int read_part(struct ferry__leveldb_log *log, struct part *out, bool *out
 
     if (err || *out_end)
         return err;
-    if (out->type == ZERO) { /* space that a writer reserved and did not use */
+    if (out->type == ZERO) { /* space that a writer reserved but did not use */
         log->at += BLOCK - log->at % BLOCK;
         return FERRY_OK;
     }

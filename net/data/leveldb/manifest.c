@@ -13,12 +13,12 @@
 enum { COMPARATOR = 1, LOG_NUMBER, NEXT_FILE, LAST_WRITE, COMPACT_POINTER, DELETED_FILE, NEW_FILE };
 enum { OTHER_LOG = 9, MOST_LEVELS = 7 };
 
-/* What a record says about a table; the latest that is said of a table counts. */
+/* A record's change of a table; the last change of a table is valid. */
 struct change {
     uint64_t level, number;
     size_t order;
     bool added;
-    unsigned char *smallest; /* its key as the file has it, of an added table */
+    unsigned char *smallest; /* of an added table: its smallest key, as in the file */
     size_t size;
 };
 
@@ -82,11 +82,12 @@ static int take_comparator(const struct reading *r, struct ferry__span *s)
     struct ferry__span name;
 
     if (!ferry__span_string(s, &name))
-        return damaged(r, "the name of the keys' order is cut off");
+        return damaged(r, "the name of the keys' order is truncated");
     if (name.left == sizeof bytewise - 1 && !memcmp(name.at, bytewise, name.left))
         return FERRY_OK;
     return ferry_error_set(FERRY_EUNSUPPORTED,
-                           "%.400s: LevelDB: %s: its keys are in the order \"%.*s\"; %s is read",
+                           "%.400s: LevelDB: %s: its keys are in the order \"%.*s\", only %s is "
+                           "supported",
                            r->log.file.folder, r->log.file.name,
                            (int)(name.left < 80 ? name.left : 80), (const char *)name.at, bytewise);
 }
@@ -98,12 +99,12 @@ static int take_pointer(const struct reading *r, struct ferry__span *s)
 
     return ferry__span_varint(s, UINT32_MAX, &level) && ferry__span_string(s, &key)
                ? FERRY_OK
-               : damaged(r, "a compaction's place is cut off");
+               : damaged(r, "a compaction's position is truncated");
 }
 
 static int take_number(const struct reading *r, struct ferry__span *s, uint64_t *out)
 {
-    return ferry__span_varint(s, UINT64_MAX, out) ? FERRY_OK : damaged(r, "a number is cut off");
+    return ferry__span_varint(s, UINT64_MAX, out) ? FERRY_OK : damaged(r, "a number is truncated");
 }
 
 static int take_field(struct reading *r, uint64_t tag, struct ferry__span *s)
@@ -146,12 +147,14 @@ static int read_records(struct reading *r)
         s = (struct ferry__span){ r->log.record, r->log.size };
         for (n++; !err && s.left;)
             err = ferry__span_varint(&s, UINT32_MAX, &tag) ? take_field(r, tag, &s)
-                                                           : damaged(r, "a field is cut off");
+                                                           : damaged(r, "a field is truncated");
     }
     return !err && !n ? ferry__leveldb_damaged(&r->log.file, 0, "it has no records") : err;
 }
 
-/* ---- the tables that are left --------------------------------------------------------------------- */
+/*
+ * ---- live tables --------------------------------------------------------------------------------
+ */
 
 static int by_table(const void *a, const void *b)
 {
@@ -182,7 +185,7 @@ static void drop(struct change *change)
     change->smallest = NULL;
 }
 
-/* Keeps the changes that added the tables that are there. */
+/* Keeps the changes that added a table which still exists. */
 static void keep_live(struct reading *r)
 {
     size_t i, n = 0;
@@ -223,7 +226,7 @@ static int list_tables(struct reading *r)
 
 /* ---- CURRENT ------------------------------------------------------------------------------------ */
 
-/* The file's only line: the name of the manifest. */
+/* Reads the only line of the file: the name of the manifest. */
 static int read_current(const char *folder, char name[32])
 {
     struct ferry__leveldb_file file;

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_HEADER = 12 }; /* the number of its first write, and how many there are */
+enum { BATCH_HEADER = 12 }; /* the number of its first write, and the count of writes */
 
-/* ---- which logs --------------------------------------------------------------------------------- */
+/*
+ * ---- live logs ----------------------------------------------------------------------------------
+ */
 
 /* The number of "000123.log". */
 static bool log_number(const char *name, uint64_t *out)
@@ -99,7 +101,10 @@ static int add_write(struct ferry__leveldb_recent *r, const char *folder,
     return FERRY_OK;
 }
 
-/* A write of the batch in the log's record: its kind, its key, and a value unless it deletes. */
+/*
+ * Reads a write of a batch in the log's record: its kind, its key, and a value unless it is a
+ * deletion.
+ */
 static int take_write(struct ferry__leveldb_recent *r, struct ferry__leveldb_log *log,
                       struct ferry__span *s, struct ferry__leveldb_write write, uint64_t number)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The records of the logs: the latest writes, which no table has yet. Caffe's tools leave up to 256 MiB of them. Their
- * keys are in memory, sorted; a value is read when it is asked for, with the batch in which it was written.
+ * The records of the logs: the latest writes, which are not in a table yet. Caffe's tools leave up
+ * to 256 MiB of them. Their keys are kept in memory, sorted; a value is read on request, with its
+ * batch.
  */
 #ifndef FERRY_NET_DATA_LEVELDB_RECENT_H
 #define FERRY_NET_DATA_LEVELDB_RECENT_H
@@ -13,9 +14,9 @@
 
 struct ferry__leveldb_write {
     struct ferry__leveldb_key key;
-    size_t key_at; /* in `keys` */
+    size_t key_at; /* the offset in `keys` */
     size_t log;
-    uint64_t batch; /* where its batch begins in the log */
+    uint64_t batch; /* the offset of its batch in the log */
     size_t value_at, value_size;
 };
 
@@ -23,17 +24,17 @@ struct ferry__leveldb_recent {
     struct ferry__leveldb_log *logs;
     uint64_t *numbers;
     size_t log_count, log_room;
-    struct ferry__leveldb_write *writes; /* in the order of their keys */
+    struct ferry__leveldb_write *writes; /* sorted by key */
     size_t count, room;
     unsigned char *keys;
     size_t keys_size, keys_room;
 };
 
-/* Finds the logs that count, and reads the keys of their records. On failure there is nothing to free. */
+/* Finds the live logs and reads the keys of their records. On failure there is nothing to free. */
 int ferry__leveldb_recent_read(const char *folder, const struct ferry__leveldb_manifest *manifest,
                                struct ferry__leveldb_recent *recent);
 
-/* Accepts one that is zero. */
+/* A zeroed structure is accepted. */
 void ferry__leveldb_recent_free(struct ferry__leveldb_recent *recent);
 
 /* The value of write `i`, valid until the next call. */

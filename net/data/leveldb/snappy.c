@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* An element of three bytes copies 64 at most, and none has a better ratio. */
+/* An element of three bytes copies at most 64, the best ratio of all elements. */
 #define MOST_PER_ELEMENT 64
 #define ELEMENT_SIZE     3
 
@@ -26,7 +26,7 @@ bool ferry__snappy_length(const void *bytes, size_t size, size_t *out)
     return take_head(&in, out);
 }
 
-/* The length of a literal: in its tag, or in 1 to 4 bytes behind it. */
+/* The length of a literal: in its tag, or in 1 to 4 bytes after it. */
 static bool literal_length(struct ferry__span *in, unsigned tag, size_t *out)
 {
     const unsigned char *more;

@@ -10,14 +10,14 @@
 #include <string.h>
 
 enum { FOOTER = 48, AT_MAGIC = 40 }; /* two handles of up to 20 bytes, and the magic number */
-enum { TRAILER = 5 };                /* behind a block: how it is compressed, and a checksum */
+enum { TRAILER = 5 };                /* after a block: the compression, and a checksum */
 enum { PLAIN = 0, SNAPPY = 1, ZSTD = 2 };
 
 #define MAGIC UINT64_C(0xdb4775248b80fb57)
 
 /* ---- blocks ------------------------------------------------------------------------------------- */
 
-/* Where a block is, as an index or the footer has it. */
+/* The location of a block, as stored in an index or in the footer. */
 static bool take_handle(struct ferry__span *s, uint64_t *out_at, uint64_t *out_size)
 {
     return ferry__span_varint(s, UINT64_MAX, out_at) && ferry__span_varint(s, UINT64_MAX, out_size);
@@ -35,8 +35,8 @@ static int expand(const struct ferry__leveldb_file *file, struct ferry__leveldb_
         return FERRY_OK;
     if (b->raw[size] == ZSTD)
         return ferry_error_set(FERRY_EUNSUPPORTED,
-                               "%.400s: LevelDB: %s: byte %llu: compressed by zstd; snappy's "
-                               "compression is read",
+                               "%.400s: LevelDB: %s: byte %llu: compressed with zstd, only snappy "
+                               "is supported",
                                file->folder, file->name, (unsigned long long)b->begin);
     if (b->raw[size] != SNAPPY)
         return ferry__leveldb_damaged(file, b->begin, "a block has an unknown compression");
@@ -51,7 +51,7 @@ static int expand(const struct ferry__leveldb_file *file, struct ferry__leveldb_
                : ferry__leveldb_damaged(file, b->begin, "a compressed block is damaged");
 }
 
-/* Entries, then places of restarts of 4 bytes each, then their number. */
+/* Entries, then offsets of restarts of 4 bytes each, then their number. */
 static int find_entries(const struct ferry__leveldb_file *file, struct ferry__leveldb_block *b,
                         struct ferry__span all)
 {
@@ -64,7 +64,7 @@ static int find_entries(const struct ferry__leveldb_file *file, struct ferry__le
     return FERRY_OK;
 }
 
-/* Reads the block at which `handle` points; no entry of it has been read then. */
+/* Reads the block at `handle` and moves before its first entry. */
 static int read_block(const struct ferry__leveldb_file *file, struct ferry__span handle,
                       uint64_t handle_at, struct ferry__leveldb_block *b)
 {
@@ -74,7 +74,7 @@ static int read_block(const struct ferry__leveldb_file *file, struct ferry__span
     int err;
 
     if (!take_handle(&handle, &at, &size))
-        return ferry__leveldb_damaged(file, handle_at, "a place of a block is cut off");
+        return ferry__leveldb_damaged(file, handle_at, "the location of a block is truncated");
     if (size > most || at > most - size || most - size - at < TRAILER)
         return ferry__leveldb_damaged(file, handle_at, "a block is outside of the file");
     b->begin = at;
@@ -90,7 +90,7 @@ static int read_block(const struct ferry__leveldb_file *file, struct ferry__span
     return err ? err : find_entries(file, b, all);
 }
 
-/* Keeps `shared` bytes of the key before, and appends others. */
+/* Keeps `shared` bytes of the previous key and appends the others. */
 static int join_key(const struct ferry__leveldb_file *file, struct ferry__leveldb_block *b,
                     size_t shared, struct ferry__span more)
 {
@@ -143,9 +143,10 @@ static int read_index(struct ferry__leveldb_table *table)
     if (err)
         return err;
     if (ferry__le(footer + AT_MAGIC, 8) != MAGIC)
-        return ferry__leveldb_damaged(file, file->size - FOOTER, "the end is not that of a table");
-    if (!take_handle(&handles, &at, &size)) /* of the filters, which are not read */
-        return ferry__leveldb_damaged(file, file->size - FOOTER, "a place of a block is cut off");
+        return ferry__leveldb_damaged(file, file->size - FOOTER, "it does not end like a table");
+    if (!take_handle(&handles, &at, &size)) /* of the filters, which are not used */
+        return ferry__leveldb_damaged(file, file->size - FOOTER,
+                                      "the location of a block is truncated");
     return read_block(file, handles, file->size - FOOTER, &table->index);
 }
 
