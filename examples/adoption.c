@@ -42,14 +42,14 @@ static int use(ferry_blob *b)
         free(numbers); /* after a failure the program still owns it */
         return err;
     }
-    err = ferry_blob_scale_data(b, 2); /* on data's device: in that memory, or in a copy on the
-                                        * device */
+    err = ferry_blob_scale_data(b, 2); /* computed on the home device: in that memory if the
+                                        * device shares it, otherwise in a copy */
     if (!err)
         err = ferry_blob_asum_data(b, &sum);
     printf("twice the numbers: sum %g\n", sum);
     if (err)
         return err;
-    /* Borrowed and read-only: without a deleter, and a write access fails. */
+    /* Borrowed and read-only: there is no deleter, and a write access fails. */
     ref.handle = (void *)(uintptr_t)table;
     err = ferry_memory_adopt(m, NULL, ref, sizeof(table), FERRY_ADOPT_READONLY, NULL, NULL);
     if (!err)

@@ -14,7 +14,10 @@
  */
 int ferry__foreign_refuse(const struct ferry__io_file *file);
 
-/* For a path that could not be opened: the message names the kind of folder where it is known. */
+/*
+ * Sets the error of a path that could not be opened. If it is a known kind of folder, the message
+ * names that kind.
+ */
 void ferry__foreign_folder(const char *path);
 
 #endif

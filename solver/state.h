@@ -46,7 +46,7 @@ struct ferry__learned {
 struct ferry__test {
     ferry_net *net;
     int iterations;
-    double *sums; /* of the values of its outputs, consecutively */
+    double *sums; /* the sums of its outputs' values, of one output after the other */
     int n_sums;
 };
 
@@ -70,7 +70,8 @@ struct ferry_solver {
     double began; /* the time in seconds and the iteration of the latest log line about speed */
     int logged_at;
     bool stopped, not_a_number; /* the latter: the warning about a NaN loss was logged */
-    bool goes_on;               /* the next step continues the present losses */
+    bool goes_on;               /* the next ferry_solver_step continues the running average of
+                                 * the losses */
     int saved;                  /* the iteration of the latest snapshot; −1: none */
     ferry_solver_score *scores;
     int score_count, room_scores;

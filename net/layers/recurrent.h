@@ -13,8 +13,8 @@
 struct ferry__recurrent {
     int64_t steps, streams, outputs; /* T, N, D */
     int64_t inputs, statics;         /* values of x and of x_static per step and stream */
-    int64_t gates;                   /* the number of vectors of D values that the products of a
-                                      * step have */
+    int64_t gates;                   /* the number of gates: the products of a step have that
+                                      * many vectors of D values */
     int states;                      /* 1: h; 2: h and c */
     bool has_static, exposed;
     int64_t kept; /* streams that have a state from the previous forward pass */
@@ -26,7 +26,7 @@ struct ferry__recurrent {
  */
 int ferry__recurrent_setup(ferry_layer *layer, int states, int64_t gates);
 
-/* Declares `rows` × D weights, or D biases with rows 0. */
+/* Declares `rows` × D weights; with rows 0, D biases. */
 int ferry__recurrent_declare(ferry_layer *layer, int64_t rows);
 
 /* Shapes the tops and emits the products with x and x_static. */

@@ -46,7 +46,10 @@ static int compose(const struct ferry__fold_step *s, int64_t channels, double *s
     return 0;
 }
 
-/* Factors of the outputs, and of the channels of steps before the operation. */
+/*
+ * The scale and the shift of each output, and of each input channel, that result from composing the
+ * steps.
+ */
 struct factors {
     double *scale, *shift;
     double *scale_before, *shift_before;
@@ -97,7 +100,7 @@ static void reset(double *scale, double *shift, int64_t n)
     }
 }
 
-/* The farthest step is applied first. */
+/* Composes the steps before the operation, starting with the one that is farthest from it. */
 static int compose_before(const struct ferry__fold *f, const struct factors *by, const float *w)
 {
     int k, err = 0;

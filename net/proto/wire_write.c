@@ -178,7 +178,8 @@ static int put_left(const struct ferry__proto_sink *sink, const ferry_proto *p)
 {
     if (sink->left)
         return sink->left(sink->arg, p);
-    return ferry_proto_error(p, NULL, 0, FERRY_EUNSUPPORTED, "the values of a %s are in its file",
+    return ferry_proto_error(p, NULL, 0, FERRY_EUNSUPPORTED, "the values of a %s are still in the "
+                                                             "file that it was read from",
                              ferry_proto_type(p));
 }
 
