@@ -42,7 +42,7 @@ struct ferry_mpi_event {
     MPI_Request *requests;            /* n_requests of them, one for each piece, once it is
                                        * started */
     int n_requests;
-    bool done, dropped; /* the latter: destroyed by its owner before it was complete */
+    bool done, dropped; /* dropped: its owner has destroyed it before it was complete */
     int err;
     char why[FERRY__MPI_LINE];
 };
@@ -53,18 +53,18 @@ struct ferry__mpi_list {
 };
 
 struct ferry_mpi {
-    MPI_Comm comm, notes; /* both duplicated: the latter for notes */
+    MPI_Comm comm, notes; /* duplicates of the program's communicator; the second carries notes */
     int rank, ranks, level;
     int64_t piece;
-    bool threaded, takes_device, listens; /* the last: a receive for a note is posted */
+    bool threaded, takes_device, listens; /* listens: a receive for a note is posted */
     char description[256];
     pthread_t thread;
     pthread_mutex_t lock; /* protects the following members */
     pthread_cond_t work, ended;
     struct ferry__mpi_list waiting, running; /* begun; started */
     int under_way;                           /* operations that were begun and are not complete */
-    bool closes, heard; /* the latter: all ranks know that one of them has failed */
-    int failed;         /* 0, or the error of every operation */
+    bool closes, heard;                      /* heard: all ranks know that one of them has failed */
+    int failed;                              /* 0, or the error of every operation */
     char why[FERRY__MPI_LINE];
     MPI_Request note; /* used by progress only */
     char line[FERRY__MPI_LINE];

@@ -109,8 +109,8 @@ static int add_operation(struct ferry__program *p, ferry_layer *layer, int numbe
 }
 
 /*
- * A layer's own forward function, or its loss, accesses blobs, so that their values keep blob
- * memory and order.
+ * A layer's own forward function, or its loss, accesses blobs directly, so their values stay in the
+ * blobs' memory, row-major.
  */
 static int add_call(struct ferry__program *p, ferry_layer *layer, bool loss)
 {

@@ -44,9 +44,9 @@ static void plain_strides(const struct ferry__value *v, int64_t *out)
 }
 
 /*
- * The stride of one axis of an operand, with `n` elements `step` apart in row-major order, in the
- * value's own order: an axis of the value, a part of one, or several axes that are still
- * contiguous. 0: there is no such stride.
+ * The stride, in the value's memory, of an operand's axis whose `n` elements are `step` apart in
+ * row-major order. The axis may be an axis of the value, a part of one, or several axes that are
+ * contiguous in memory. 0: no stride describes it.
  */
 static int64_t axis_stride(const struct ferry__value *v, const int64_t *plain, int64_t n,
                            int64_t step)
@@ -107,7 +107,7 @@ static bool lay_operand(const struct ferry__value *v, const struct ferry__use *u
 
     *out_start = use->start;
     plain_strides(v, plain);
-    /* there are no elements, or the operand's own strides apply to any axes */
+    /* without elements the layout does not matter; a row-major value can be used with any axes */
     if (!v->count || !memcmp(v->stride, plain, (size_t)v->rank * sizeof *plain))
         return true;
     for (i = 0; i < o->rank; i++) {
