@@ -174,7 +174,7 @@ void ferry__foreign_folder(const char *path)
           "name the files that its pytorch_model.bin.index.json names" },
         { "saved_model.pb", "a TensorFlow SavedModel: save its variables as .npz in TensorFlow" },
         { "data.mdb", "an LMDB database, not a file of weights: a Data layer reads it" },
-        { "CURRENT", "a LevelDB database, not a file of weights" },
+        { "CURRENT", "a LevelDB database, not a file of weights: a Data layer reads it" },
         { "Data/com.apple.CoreML", "a Core ML package: save its weights as safetensors or .npz" },
         { "coremldata.bin", "a compiled Core ML model: save its weights as safetensors or .npz" },
         { ".zgroup", "a Zarr store: save its arrays as .npz with Python's zarr" },

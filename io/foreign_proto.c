@@ -8,7 +8,7 @@
 struct seen {
     uint32_t varint, bytes;       /* one bit for each field number */
     bool other;                   /* a field of another wire type, or with a higher number */
-    bool large;                   /* a length-delimited field of 200 bytes or more */
+    bool large;                   /* a length-delimited field with number 200 or more */
     bool whole;                   /* the message is complete */
     struct ferry__field first[8]; /* the first length-delimited field of each number */
 };
@@ -70,8 +70,8 @@ static bool is_onnx(const struct seen *m)
 }
 
 /*
- * Model: specificationVersion (1, varint), description (2), and one model in a field of 200 or
- * more.
+ * Model: specificationVersion (1, varint), description (2), and one model in a field with number
+ * 200 or more.
  */
 static bool is_core_ml(const struct seen *m)
 {

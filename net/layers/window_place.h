@@ -17,9 +17,9 @@ struct ferry__window_place {
 /*
  * A window that is warped to crop × crop: unchanged (`square` false, context_pad 0), or extended to
  * a square, and by context_pad pixels of the crop on each side. The part outside of the picture of
- * rows × columns becomes padding; with `mirror` the padding is mirrored. crop must be larger than 2
- * * context_pad. The arithmetic is Caffe's, in floats. False: the window is not in the picture, or
- * no pixel remains.
+ * rows × columns becomes padding; with `mirror` the padding is mirrored. context_pad must be less
+ * than half of crop. The arithmetic is Caffe's, in floats. False: the window is not in the picture,
+ * or no pixel remains.
  */
 bool ferry__window_place(const struct ferry__picture_window *window, int64_t rows, int64_t columns,
                          int64_t crop, int64_t context_pad, bool square, bool mirror,
