@@ -2,8 +2,8 @@
 /*
  * The last resort on the host: the kernels compiled by the host's compiler.
  *
- * A table like a plugin's. Its device and queue are NULL, its references host pointers aligned to their
- * elements; a run is complete when run returns. It packs nothing. Any thread.
+ * A table like a plugin's. Its device and queue are NULL, its references host pointers aligned to
+ * their elements; a run is complete when run returns. It packs nothing. Any thread.
  */
 #ifndef FERRY_OP_HOST_H
 #define FERRY_OP_HOST_H

@@ -11,8 +11,8 @@ struct ferry__database;
 /*
  * Opens a folder or a file for reading, detected by its contents; nothing is written. The position
  * is the first record. FERRY_EIO; FERRY_EFORMAT for a path that is not a database, is damaged or
- * truncated, or has no records; FERRY_EUNSUPPORTED for variants that lmdb.h and leveldb/leveldb.h do
- * not read.
+ * truncated, or has no records; FERRY_EUNSUPPORTED for variants that lmdb.h and leveldb/leveldb.h
+ * do not read.
  */
 int ferry__database_open(const char *path, struct ferry__database **out);
 

@@ -39,9 +39,9 @@ struct ferry__pictures {
 int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p);
 
 /*
- * Reads mean_file or mean_value of transform_param into a new F32 blob: the array in the file, or the
- * values along one axis. *out is unchanged if neither is set; after a failure the caller destroys *out
- * if it was created.
+ * Reads mean_file or mean_value of transform_param into a new F32 blob: the array in the file, or
+ * the values along one axis. *out is unchanged if neither is set; after a failure the caller
+ * destroys *out if it was created.
  */
 int ferry__mean_read(ferry_layer *layer, ferry_blob **out);
 

@@ -51,7 +51,7 @@ static const ferry_proto *parameters(const ferry_layer *layer)
     return ferry_proto_message(ferry_layer_message(layer), "window_data_param", 0);
 }
 
-/* ---- pictures ------------------------------------------------------------------------------------- */
+/* ---- pictures -------------------------------------------------------------------------------- */
 
 static int no_memory(const ferry_layer *layer)
 {
@@ -107,7 +107,7 @@ static int cut(struct window_data *s, const struct ferry__window_place *at)
     return FERRY_OK;
 }
 
-/* ---- a window ------------------------------------------------------------------------------------- */
+/* ---- a window -------------------------------------------------------------------------------- */
 
 /* The mean at a channel, and a row and column of the crop; NULL: there is none. */
 static float mean_at(const struct window_data *s, const float *mean, int64_t c, int64_t y,
@@ -180,7 +180,7 @@ static int draw(const ferry_layer *layer, struct window_data *s, bool object, fl
     return err;
 }
 
-/* ---- batches -------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static int shape(ferry_layer *layer, ferry_blob *data, ferry_blob *labels)
 {
@@ -213,7 +213,7 @@ static int read_batch(void *arg, struct ferry__batch *batch)
     return err;
 }
 
-/* ---- setup ---------------------------------------------------------------------------------------- */
+/* ---- setup ----------------------------------------------------------------------------------- */
 
 static int read_sizes(const ferry_layer *layer, struct window_data *s)
 {
@@ -359,7 +359,7 @@ static void destroy(ferry_layer *layer)
     ferry_blob_destroy(s->warped);
 }
 
-/* ---- passes --------------------------------------------------------------------------------------- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 static int reshape(ferry_layer *layer)
 {

@@ -28,7 +28,7 @@ static int no_memory(const struct reading *r)
     return ferry_layer_error(r->layer, FERRY_ENOMEM, "no memory for its windows");
 }
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* Returns the next word, terminated in place; "" at the end of the text. */
 static char *next_word(struct reading *r)
@@ -118,7 +118,7 @@ static int take_real(struct reading *r, const char *what, double *out)
     return FERRY_OK;
 }
 
-/* ---- windows ------------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 static int add(const struct reading *r, struct ferry__picture_windows *to,
                struct ferry__picture_window window)
@@ -165,7 +165,7 @@ static int take_window(struct reading *r, size_t image)
     return (float)overlap < (float)r->bg ? add(r, &r->out->background, window) : FERRY_OK;
 }
 
-/* ---- pictures ------------------------------------------------------------------------------------ */
+/* ---- pictures -------------------------------------------------------------------------------- */
 
 static int add_path(const struct reading *r, const char *path)
 {

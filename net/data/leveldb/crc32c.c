@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Eight bytes at a time: table k is the checksum of a byte followed by k zeros (Kounavis, Berry 2005, "slicing-by-8"). */
+/*
+ * Eight bytes at a time: table k is the checksum of a byte followed by k zeros (Kounavis, Berry
+ * 2005, "slicing-by-8").
+ */
 #define _POSIX_C_SOURCE 200809L
 #include "net/data/leveldb/crc32c.h"
 

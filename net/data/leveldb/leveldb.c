@@ -39,7 +39,7 @@ struct ferry__leveldb {
     struct ferry__span value;
 };
 
-/* ---- sources ------------------------------------------------------------------------------------ */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 /* Older versions of LevelDB call their tables .sst. */
 static void table_name(const struct ferry__leveldb *db, size_t i, char name[32])
@@ -89,7 +89,7 @@ static const struct ferry__leveldb_key *key_of(const struct ferry__leveldb *db, 
     return db->next_write < db->recent.count ? &db->recent.writes[db->next_write].key : NULL;
 }
 
-/* ---- merging ------------------------------------------------------------------------------------ */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 static int out_of_order(const struct ferry__leveldb *db, size_t source)
 {
@@ -235,7 +235,7 @@ void ferry__leveldb_value(const struct ferry__leveldb *db, const void **out, siz
     *out_size = db->value.left;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* Reports a missing table at once, not when it is first read. */
 static int check_tables(const struct ferry__leveldb *db)

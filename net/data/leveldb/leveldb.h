@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The records of a LevelDB database in the order of their keys. Nothing is written into its folder, and no lock is taken.
+ * The records of a LevelDB database in the order of their keys. Nothing is written into its folder,
+ * and no lock is taken.
  */
 #ifndef FERRY_NET_DATA_LEVELDB_LEVELDB_H
 #define FERRY_NET_DATA_LEVELDB_LEVELDB_H

@@ -29,7 +29,7 @@ struct reading {
     struct ferry__leveldb_manifest *out;
 };
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static int damaged(const struct reading *r, const char *why)
 {
@@ -224,7 +224,7 @@ static int list_tables(struct reading *r)
     return FERRY_OK;
 }
 
-/* ---- CURRENT ------------------------------------------------------------------------------------ */
+/* ---- CURRENT --------------------------------------------------------------------------------- */
 
 /* Reads the only line of the file: the name of the manifest. */
 static int read_current(const char *folder, char name[32])

@@ -70,7 +70,7 @@ static int find_logs(struct ferry__leveldb_recent *r, const char *folder,
     return err;
 }
 
-/* ---- batches ------------------------------------------------------------------------------------ */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static int add_write(struct ferry__leveldb_recent *r, const char *folder,
                      struct ferry__leveldb_write write, struct ferry__span key)
@@ -159,7 +159,7 @@ static int read_log(struct ferry__leveldb_recent *r, const char *folder, size_t 
     return err;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int by_key(const void *a, const void *b)
 {

@@ -15,7 +15,7 @@ enum { PLAIN = 0, SNAPPY = 1, ZSTD = 2 };
 
 #define MAGIC UINT64_C(0xdb4775248b80fb57)
 
-/* ---- blocks ------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* The location of a block, as stored in an index or in the footer. */
 static bool take_handle(struct ferry__span *s, uint64_t *out_at, uint64_t *out_size)
@@ -127,7 +127,7 @@ static int next_entry(const struct ferry__leveldb_file *file, struct ferry__leve
     return join_key(file, b, (size_t)shared, more);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static int read_index(struct ferry__leveldb_table *table)
 {
