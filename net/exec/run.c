@@ -112,8 +112,8 @@ static int choose(ferry_net *net, int first, int last, const struct ferry__progr
 }
 
 /*
- * Prepares the stage of layers first … last. If a segment does not compile, the program is made again
- * without that segment.
+ * Prepares the stage of layers first … last. If a segment does not compile, the program is made
+ * again without that segment.
  */
 static int prepare_all(ferry_net *net, int first, int last, const struct ferry__program **p)
 {
