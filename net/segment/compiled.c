@@ -16,7 +16,7 @@ static int no_memory(void)
     return ferry_error_set(FERRY_ENOMEM, "net: no memory for a segment");
 }
 
-/* ---- the plugin's table ---------------------------------------------------------------------------- */
+/* ---- the plugin's table ---------------------------------------------------------------------- */
 
 static bool has_all(const ferry_graph_table *t, bool *out_saves)
 {
@@ -45,9 +45,9 @@ int ferry__grapher_of(ferry_device *dev, struct ferry__grapher *out)
     return 0;
 }
 
-/* ---- claims ---------------------------------------------------------------------------------------- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
-/* The values at the borders, and room for the arguments of a run. */
+/* Finds the values that the segment reads and writes, and allocates the arguments of a run. */
 static int find_borders(struct ferry__claim *c)
 {
     uint32_t n = c->graph.told.n_edges, i;
@@ -114,7 +114,7 @@ void ferry__claim_end(struct ferry__claim *c)
     free(c);
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static uint64_t version_of(const struct ferry__claim *c)
 {
@@ -127,7 +127,7 @@ static uint64_t version_of(const struct ferry__claim *c)
     return version;
 }
 
-/* The constants on the host, one for each edge; to be freed. */
+/* The constants on the host, one for each edge; free it. */
 static int find_constants(const struct ferry__claim *c, const void ***out)
 {
     const void **constants = calloc(c->graph.told.n_edges + 1, sizeof *constants);
@@ -163,7 +163,7 @@ static int call_compile(void *ctx, void *arg)
     return c->by.table->compile(ctx, &c->graph.told, &args, &c->prepared, &c->workspace_bytes);
 }
 
-/* Whether a code says that this segment cannot be compiled, and nothing worse. */
+/* Whether the error only means that this segment cannot be compiled. */
 static bool is_refusal(int err)
 {
     return err && err != FERRY_ENOMEM && err != FERRY_ELOST && err != FERRY_EDEVICE &&
@@ -214,7 +214,7 @@ int ferry__claim_prepare(struct ferry__claim *c, const ferry_net *net, bool *out
     return err;
 }
 
-/* ---- running --------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 struct running {
     struct ferry__claim *claim;
@@ -228,7 +228,10 @@ static int call_run(void *ctx, void *queue, void *arg)
     return r->claim->by.table->run(ctx, queue, r->claim->prepared, &r->args);
 }
 
-/* Brings the inputs to the device and takes the outputs. *taken: outputs that are written from here on. */
+/*
+ * Accesses the inputs and the outputs on the device. *taken is the number of outputs that count as
+ * being written from here on.
+ */
 static int take_borders(struct ferry__claim *c, ferry_queue *q, int *taken)
 {
     int i, reads = 0, n = 0, err = 0;
@@ -255,7 +258,10 @@ static int take_borders(struct ferry__claim *c, ferry_queue *q, int *taken)
     return err;
 }
 
-/* Between begin and end, so that the event is about this segment alone. */
+/*
+ * Submits between ferry_queue_begin and ferry_queue_end, so that the event covers only this
+ * segment.
+ */
 static int submit(struct ferry__claim *c, ferry_queue *q, struct running *r)
 {
     ferry_event *event = NULL;

@@ -11,7 +11,7 @@ static int no_memory(void)
     return ferry_error_set(FERRY_ENOMEM, "net: no memory for a segment");
 }
 
-/* ---- the order of items ---------------------------------------------------------------------------- */
+/* ---- the order of items ---------------------------------------------------------------------- */
 
 static bool conflicts(const struct ferry__program *p, const struct ferry__item *a,
                       const struct ferry__item *b, int value)
@@ -20,7 +20,7 @@ static bool conflicts(const struct ferry__program *p, const struct ferry__item *
            (ferry__item_uses(p, a, value) && ferry__item_writes(p, b, value));
 }
 
-/* Whether `later` has to stay behind `earlier`. What layers do by themselves stays in its order. */
+/* Whether `later` must stay after `earlier`. Calls of layers' own functions keep their order. */
 static bool depends(const struct ferry__program *p, const struct ferry__item *later,
                     const struct ferry__item *earlier)
 {
@@ -43,7 +43,7 @@ static bool depends(const struct ferry__program *p, const struct ferry__item *la
     return false;
 }
 
-/* Whether item `at` has to stay behind an item of the segment, or one that is behind it already. */
+/* Whether item `at` must stay after an item of the segment, or after another item that must. */
 static bool is_behind(const struct ferry__program *p, const struct ferry__cut *cut, int at,
                       bool after_alone)
 {
@@ -73,7 +73,7 @@ static const char *find_order(const struct ferry__program *p, struct ferry__cut 
     return NULL;
 }
 
-/* ---- edges ----------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 static bool is_read_by(const struct ferry__graph_of *g, const uint32_t *segment, uint32_t number,
                        uint32_t edge)
@@ -87,7 +87,7 @@ static bool is_read_by(const struct ferry__graph_of *g, const uint32_t *segment,
     return false;
 }
 
-/* Whether nodes in the segment write the edge; nodes outside. */
+/* Whether nodes in the segment write the edge, and whether nodes outside of it do. */
 static void find_writers(const struct ferry__graph_of *g, const uint32_t *segment, uint32_t number,
                          uint32_t edge, bool *out_inside, bool *out_outside)
 {
@@ -100,7 +100,10 @@ static void find_writers(const struct ferry__graph_of *g, const uint32_t *segmen
                 *(segment[i] == number ? out_inside : out_outside) = true;
 }
 
-/* Contents that are made in parts are made inside or outside; no memory is both read and written. */
+/*
+ * All parts of a value must be written inside or all outside; a memory must not be both read and
+ * written.
+ */
 static const char *check_edges(const struct ferry__graph_of *g, const uint32_t *segment,
                                uint32_t number)
 {
@@ -124,7 +127,7 @@ static const char *check_edges(const struct ferry__graph_of *g, const uint32_t *
     return NULL;
 }
 
-/* ---- cuts ------------------------------------------------------------------------------------------ */
+/* ---- cuts ------------------------------------------------------------------------------------ */
 
 int ferry__cut_make(const struct ferry__program *p, const struct ferry__graph_of *g,
                     const uint32_t *segment, uint32_t number, struct ferry__cut *out,
@@ -156,7 +159,10 @@ void ferry__cut_end(struct ferry__cut *cut)
     free(cut->after);
 }
 
-/* The items that stay, then a place for the segment, then those behind it; *out_at is the place. */
+/*
+ * The items that stay before the segment, then the segment's position *out_at, then the items after
+ * it.
+ */
 static void order_items(const struct ferry__program *p, const struct ferry__cut *cut,
                         struct ferry__item *to, int *new_number, int *out_at)
 {

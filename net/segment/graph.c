@@ -34,7 +34,7 @@ static int make_room(struct ferry__graph_of *g, size_t nodes, size_t edges)
     return no_memory();
 }
 
-/* The pointers, which stay once nothing is added any more. */
+/* Sets the pointers, once no more elements are added. */
 static void finish(const struct ferry__program *p, struct ferry__graph_of *g)
 {
     uint32_t i;
@@ -51,7 +51,7 @@ static void finish(const struct ferry__program *p, struct ferry__graph_of *g)
     g->told.edges = g->edge_at;
 }
 
-/* ---- what can be offered --------------------------------------------------------------------------- */
+/* ---- eligible operations --------------------------------------------------------------------- */
 
 static bool is_written(const struct ferry__program *p, const ferry_blob *blob)
 {
@@ -83,14 +83,14 @@ static bool is_offered(const struct ferry__program *p, const struct ferry__item 
     return true;
 }
 
-/* ---- edges ----------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
-/* While a program is walked through: the edge that each value is now, −1 if it is outside. */
+/* State of the walk over a program: the current edge of each value, −1 if it is outside. */
 struct walking {
     const struct ferry__program *p;
     struct ferry__graph_of *g;
     int *edge_of;
-    bool broken; /* a value is made in parts that do not cover it */
+    bool broken; /* a value is written in parts that do not cover it */
 };
 
 static ferry_operand operand_of_blob(const ferry_blob *b)
@@ -166,7 +166,7 @@ static int64_t elements_of(const ferry_operand *o)
     return count;
 }
 
-/* Whole, or the next part of an edge that nobody has read yet. */
+/* Writes a whole edge, or the next part of an edge that no node has read yet. */
 static void write_operand(struct walking *w, const ferry_operand *o, const struct ferry__use *to,
                           uint32_t node, ferry_graph_use *out)
 {
@@ -203,7 +203,10 @@ static void add_node(struct walking *w, int at)
         write_operand(w, &item->op.out[k], &item->out[k], number, &node->told.out[k]);
 }
 
-/* An item that stays outside: what it reads has to be kept, what it writes comes from outside. */
+/*
+ * An item that stays outside: the edges that it reads become outputs, and the values that it writes
+ * are outside.
+ */
 static void pass_by(struct walking *w, const struct ferry__item *item)
 {
     int v;
@@ -218,7 +221,7 @@ static void pass_by(struct walking *w, const struct ferry__item *item)
     }
 }
 
-/* What is left in values that are looked at when the program has run is an output. */
+/* The current edges of values that are visible after the program become outputs. */
 static void keep_pinned(struct walking *w)
 {
     uint32_t i;
@@ -268,11 +271,11 @@ int ferry__graph_of_program(const struct ferry__program *p, const ferry_device *
     return 0;
 }
 
-/* ---- a segment ------------------------------------------------------------------------------------- */
+/* ---- a segment ------------------------------------------------------------------------------- */
 
-/* How the nodes of a segment use an edge of the whole graph. */
+/* The use of an edge of the whole graph by the nodes of a segment. */
 struct role {
-    bool inside, outside; /* used by nodes of the segment, by others */
+    bool inside, outside; /* used by nodes of the segment; used by other nodes */
     bool made;            /* written by nodes of the segment */
 };
 
@@ -298,7 +301,7 @@ static void find_roles(const struct ferry__graph_of *g, const uint32_t *segment,
     }
 }
 
-/* The edges that the segment uses; `map` has their new numbers. */
+/* Copies the edges that the segment uses; `map` has their new numbers. */
 static void copy_edges(const struct ferry__graph_of *from, const struct role *roles,
                        struct ferry__graph_of *out, uint32_t *map)
 {

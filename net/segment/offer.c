@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The pass that offers a program to a plugin, and what becomes of its claims. */
+/* The pass that offers a program to a plugin, and the handling of the plugin's claims. */
 #include "net/segment/segment.h"
 
 #include "net/segment/compiled.h"
@@ -20,7 +20,7 @@ static void end_claims(struct ferry__program *p)
     }
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------- */
+/* ---- offers ---------------------------------------------------------------------------------- */
 
 struct asking {
     const struct ferry__grapher *by;
@@ -35,7 +35,7 @@ static int call_partition(void *ctx, void *arg)
     return a->by->table->partition(ctx, a->graph, a->segment);
 }
 
-/* The segment of each node, 0 if it has none; to be freed. */
+/* The segment of each node, 0 if it has none; free it. */
 static int ask(const ferry_net *net, const struct ferry__grapher *by, const ferry_graph *graph,
                uint32_t **out)
 {
@@ -58,9 +58,9 @@ static int ask(const ferry_net *net, const struct ferry__grapher *by, const ferr
     return 0;
 }
 
-/* ---- taking ---------------------------------------------------------------------------------------- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
-/* Puts the claim's item at its place, and what it reads and writes into blobs of their own. */
+/* Inserts the claim's item, and gives the values that it reads and writes blobs of their own. */
 static void install(struct ferry__program *p, struct ferry__claim *c, int at)
 {
     struct ferry__item *item = &p->items[at];
@@ -83,7 +83,7 @@ static void install(struct ferry__program *p, struct ferry__claim *c, int at)
     p->end_claims = end_claims;
 }
 
-/* One segment, if its nodes can run together. */
+/* Takes one segment if its nodes can run together. */
 static int take(struct ferry__program *p, const struct ferry__grapher *by,
                 struct ferry__graph_of *graph, const uint32_t *segment, uint32_t number)
 {
@@ -109,7 +109,7 @@ static int take(struct ferry__program *p, const struct ferry__grapher *by,
     return err;
 }
 
-/* Each number that occurs once, in the order of their first nodes. */
+/* Takes all segments, in the order of their first nodes. */
 static int take_all(struct ferry__program *p, const struct ferry__grapher *by,
                     struct ferry__graph_of *graph, const uint32_t *segment)
 {
@@ -159,7 +159,7 @@ int ferry__pass_segment(struct ferry__program *p)
     return err;
 }
 
-/* ---- in a forward pass ----------------------------------------------------------------------------- */
+/* ---- in a forward pass ----------------------------------------------------------------------- */
 
 static void mark_alone(const struct ferry__claim *c)
 {

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * A file: this head, the compatibility string, then the plugin's bytes. Numbers are the machine's, of
- * which the plugin's string tells.
+ * A file consists of this header, the compatibility string, and the plugin's bytes. Numbers have
+ * the machine's byte order, which the plugin's string identifies.
  */
 struct head {
     char magic[8];
@@ -20,7 +20,7 @@ struct head {
 
 static const char magic[8] = "FRYSEG1";
 
-/* ---- the key --------------------------------------------------------------------------------------- */
+/* ---- the key --------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t key, uint64_t word)
 {
@@ -91,7 +91,7 @@ static uint64_t key_of(const struct ferry__graph_of *g, const void *const *const
     return key;
 }
 
-/* ---- the plugin ------------------------------------------------------------------------------------ */
+/* ---- the plugin ------------------------------------------------------------------------------ */
 
 struct asking {
     const struct ferry__grapher *by;
@@ -153,9 +153,9 @@ int ferry__store_find(const ferry_net *net, const struct ferry__grapher *by,
     return 0;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* Whether the file is of this key and string; its bytes follow where `f` then is. */
+/* Whether the file has this key and string; `f` is then positioned at its bytes. */
 static bool is_for(FILE *f, const struct ferry__stored *file)
 {
     char string[sizeof file->compatibility];
@@ -167,7 +167,7 @@ static bool is_for(FILE *f, const struct ferry__stored *file)
            fread(string, 1, length, f) == length && !memcmp(string, file->compatibility, length);
 }
 
-/* The rest of a file; NULL if it cannot be read. To be freed. */
+/* Reads the rest of a file; NULL if it cannot be read. Free it. */
 static void *read_rest(FILE *f, uint64_t *out_bytes)
 {
     long at = ftell(f), end;
@@ -225,7 +225,7 @@ int ferry__store_load(const struct ferry__stored *file, const struct ferry__grap
     return 0;
 }
 
-/* ---- writing --------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int save(const struct ferry__stored *file, struct asking *a)
 {

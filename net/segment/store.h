@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Compiled segments in the net's folder: a file for each graph with its constants.
- */
+/* Storage of compiled segments in the net's folder: one file for each graph with its constants. */
 #ifndef FERRY_NET_SEGMENT_STORE_H
 #define FERRY_NET_SEGMENT_STORE_H
 
@@ -10,21 +8,21 @@
 /* Bytes of a path. */
 #define FERRY__STORE_PATH 4096
 
-/* Where a segment is or will be; no path: it is not stored. */
+/* The location of a segment's file; without a path it is not stored. */
 struct ferry__stored {
     char path[FERRY__STORE_PATH];
     char compatibility[512];
     uint64_t key;
 };
 
-/* The file of a graph with these constants. What the plugin's compatibility entry fails with. */
+/* The file of a graph with these constants. The errors of the plugin's compatibility entry. */
 int ferry__store_find(const ferry_net *net, const struct ferry__grapher *by,
                       const struct ferry__graph_of *graph, const void *const *constants,
                       struct ferry__stored *out);
 
 /*
- * Loads the segment, if there is a file with the plugin's compatibility string that is whole. *out is
- * unchanged otherwise, and the code 0; the log says why a file was not taken.
+ * Loads the segment if there is a complete file with the plugin's compatibility string. Otherwise
+ * *out is unchanged, the result is 0, and the log has the reason why a file was ignored.
  */
 int ferry__store_load(const struct ferry__stored *file, const struct ferry__grapher *by,
                       const struct ferry__graph_of *graph, void **out,
