@@ -117,8 +117,8 @@ extern struct ferry__import_value ferry__import_no_value;
 struct ferry__import_value *ferry__import_value_create(struct ferry__import *im);
 
 /*
- * Makes room for one more element behind `count` in an array, to whose pointer `array` points. False
- * after a failure.
+ * Makes room for one more element behind `count` in an array, to whose pointer `array` points.
+ * False after a failure.
  */
 bool ferry__import_grow(struct ferry__import *im, void *array, int count, int *room, size_t size);
 

@@ -42,7 +42,7 @@ bool ferry__import_is_onnx(const char *path)
     return first == 8 && second > 0 && second < 64;
 }
 
-/* ---- what the graph has ---------------------------------------------------------------------- */
+/* ---- contents of the graph ------------------------------------------------------------------- */
 
 static int64_t opset_of(struct ferry__import *im, const ferry_proto *model)
 {
