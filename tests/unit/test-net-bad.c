@@ -44,7 +44,7 @@ static const struct {
                              "layer { name: 'a' type: 'Eltwise' bottom: 'x' bottom: 'w' top: 'y' }",
       FERRY_ESHAPE, "layer \"a\" (Eltwise): bottom 1 is 3 2 (6), bottom 0 is 2 3 (6)" },
     { INPUT("dim: 1") "layer { name: 'a' type: 'Python' bottom: 'x' top: 'y' }", FERRY_EUNSUPPORTED,
-      "pycaffe" },
+      "ferry.caffe" },
     { INPUT("dim: 1") "layer { name: 'a' type: 'ReLU' bottom: 'x' bottom: 'x' top: 'y' }",
       FERRY_EFORMAT, "2 bottoms" },
     { INPUT("dim: 1 dim: 3 dim: 4 dim: 4") "layer { name: 'a' type: 'Convolution' bottom: 'x' top: "
