@@ -178,7 +178,7 @@ static int parse_field(struct ferry__parser *parser, ferry_proto *p)
                                   "%s is given twice, but is not a repeated field", field->name);
     if (!field || field->fork) {
         name = ferry__mem_copy(&p->document->arena, token.text, token.size);
-        err = name ? ferry__parser_stranger(parser, p, field, name)
+        err = name ? ferry__parser_unknown(parser, p, field, name)
                    : ferry__proto_no_memory(p->document);
     }
     if (!err)
