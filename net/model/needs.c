@@ -120,8 +120,8 @@ static void find_refused(ferry_layer *layer)
 
 int ferry__net_needs(ferry_net *net)
 {
-    struct above *above =
-        ferry__mem_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof *above);
+    struct downstream *downstream =
+        ferry__mem_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof *downstream);
     bool forced = ferry_proto_boolean(net->proto, "force_backward", 0);
     int i, err = 0;
 
