@@ -18,6 +18,7 @@
  */
 
 static ferry_runtime *runtimes[2]; /* cpu, openvino */
+static const char *saved;          /* the folder of saved segments; NULL: none */
 
 static ferry_device *device_of(int i)
 {
@@ -70,6 +71,7 @@ static void fill(ferry_net *net, int layer, int k, uint64_t *state)
 /* The net with one picture and seeded weights; NULL, with a line of why, where it is not there. */
 static ferry_net *open_net(ferry_device *dev, const char *name)
 {
+    ferry_net_options o = { .struct_size = sizeof o, .segments = saved };
     const char *folder = getenv("FERRY_TEST_DATA");
     ferry_net *net = NULL;
     uint64_t state = 7;
@@ -78,7 +80,7 @@ static ferry_net *open_net(ferry_device *dev, const char *name)
     ferry_blob *input;
 
     snprintf(path, sizeof path, "%s/nets/prototxt/%s.prototxt", folder ? folder : "", name);
-    if (ferry_net_open(dev, path, NULL, &net)) {
+    if (ferry_net_open(dev, path, &o, &net)) {
         printf("     %s\n", ferry_last_error());
         return NULL;
     }
@@ -174,7 +176,22 @@ static void googlenet_is_one_segment_and_right(void)
     compare("bvlc_googlenet");
 }
 
+/* The second net is loaded from what the first one saved. */
+static void a_saved_segment_runs(void)
+{
+    char dir[] = "/tmp/openvino-XXXXXX", command[64];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+    saved = dir;
+    compare("squeezenet_v1.1");
+    compare("squeezenet_v1.1");
+    saved = NULL;
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    CU_ASSERT_EQUAL(system(command), 0);
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(a_saved_segment_runs),
     FERRY_TEST(squeezenet_is_one_segment_and_right),
     FERRY_TEST(resnet_50_is_one_segment_and_right),
     FERRY_TEST(mobilenet_is_one_segment_and_right),
