@@ -2,7 +2,7 @@
 # Runs the stored corpus of the fuzzers through the readers. run.sh runs the fuzzers.
 
 FUZZ_TESTS = %D%/replay-conf %D%/replay-env %D%/replay-image %D%/replay-io %D%/replay-net %D%/replay-netproto %D%/replay-note \
-	%D%/replay-prototxt
+	%D%/replay-onnx %D%/replay-prototxt
 check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
 
@@ -20,6 +20,8 @@ TESTS += $(FUZZ_TESTS)
 %C%_replay_netproto_LDADD = $(NET_ROOMS) core/libferrycore.la
 %C%_replay_note_SOURCES = %D%/fuzz-note.c %D%/fuzz.h %D%/replay.c
 %C%_replay_note_LDADD = core/libferrycore.la
+%C%_replay_onnx_SOURCES = %D%/fuzz-onnx.c %D%/fuzz.h %D%/replay.c
+%C%_replay_onnx_LDADD = $(NET_ROOMS) io/libferryioobjs.la core/libferrycore.la -lm
 %C%_replay_prototxt_SOURCES = %D%/fuzz-prototxt.c %D%/fuzz.h %D%/replay.c
 %C%_replay_prototxt_LDADD = $(NET_ROOMS) core/libferrycore.la
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Fuzzes one of the readers with libFuzzer, AddressSanitizer and UBSan, then minimises its corpus.
 # Needs clang, inih and zlib; from the top of the source tree, after ./configure in build/:
-#     tests/fuzz/run.sh conf|note|env|io|image|net|prototxt|netproto [SECONDS]
+#     tests/fuzz/run.sh conf|note|env|io|image|net|onnx|prototxt|netproto [SECONDS]
 set -eu
 
 name=$1 seconds=${2:-600}
@@ -18,9 +18,9 @@ prototxt | netproto)
     # of the core, only the errors
     sources="$top/core/base/*.c $top/net/proto/*.c"
     ;;
-net)
+net | onnx)
     # all formats except HDF5; a plugin from the build, which is not instrumented
-    sources="$top/core/*/*.c $top/net/*.c $top/net/model/*.c $top/net/passes/*.c $top/net/exec/*.c $top/net/proto/*.c $top/net/data/*.c $top/op/*.c"
+    sources="$top/core/*/*.c $top/net/*.c $top/net/model/*.c $top/net/passes/*.c $top/net/exec/*.c $top/net/proto/*.c $top/net/data/*.c $top/net/import/*.c $top/net/onnx/*.c $top/op/*.c"
     for source in "$top"/net/layers/*.c "$top"/io/*.c; do
         case $source in
         */io/hdf5_none.c | */io/hdf5_family.c) sources="$sources $source" ;;

@@ -5,20 +5,20 @@
     check-onnx-import.py nodes [--only WORD] [--verbose]
         the node tests that the onnx package carries: for each operator how many pass, how many are
         refused, and the reasons
-    check-onnx-import.py export FOLDER [--only WORD]
-        the nets of FOLDER with stored numbers of real Caffe: exported, read back, compared
-    check-onnx-import.py models [--only WORD] FILE…
-        models beside onnxruntime
+    check-onnx-import.py exports FOLDER [--only WORD]
+        the nets and layers of FOLDER with stored numbers of real Caffe: exported, read back, compared
+    check-onnx-import.py models [--times] FILE…
+        models beside onnxruntime, and with --times the milliseconds of both and of OpenVINO
 
 Ends with 1 if a number differs by more than LIMIT of the largest one."""
 
 import argparse
 import collections
-import glob
-import json
+import importlib.util
 import os
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -146,6 +146,40 @@ def nodes(device, options):
     return not wrong
 
 
+# ---- ferry's own exports -------------------------------------------------------------------------
+
+def exports(device, options):
+    """Real nets and single layers, exported and read back, beside the stored numbers of real Caffe."""
+    import onnx
+    here = os.path.dirname(os.path.abspath(__file__))
+    spec = importlib.util.spec_from_file_location("check_onnx", os.path.join(here, "check-onnx.py"))
+    check_onnx = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(check_onnx)
+    arguments = argparse.Namespace(folder=os.path.abspath(options.files[0]), only=options.only or "", extra=False)
+    passed, refused, worst = 0, [], 0.0
+    for case in check_onnx.cases_of(device, arguments):
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "net.onnx")
+            try:
+                check_onnx.shape_inputs(case.net, case.feeds)
+                ferry.export_onnx(case.net, path)
+                found = run(device, path, case.feeds)
+            except ferry.Error as error:
+                refused.append((case.name, str(error).replace(path, "FILE")))
+                continue
+            names = [o.name for o in onnx.load(path, load_external_data=False).graph.output]
+        have = {key: found[name] for pair, name in zip(enumerate(case.net.outputs), names) for key in pair}
+        off = max((difference(have[key], want) for key, want in case.wanted.items()), default=np.inf)
+        worst = max(worst, off)
+        passed += off <= LIMIT
+        if off > LIMIT or options.verbose:
+            print(f"{case.name}: {off:.1e}{'' if off <= LIMIT else '  WRONG'}", flush=True)
+    for name, words in refused:
+        print(f"refused: {name}: {words}")
+    print(f"{passed} passed, {len(refused)} refused; largest difference {worst:.1e}")
+    return worst <= LIMIT
+
+
 # ---- models --------------------------------------------------------------------------------------
 
 def random_feeds(session, rng):
@@ -154,6 +188,37 @@ def random_feeds(session, rng):
         shape = [d if isinstance(d, int) and d > 0 else 1 for d in value.shape]
         out[value.name] = rng.standard_normal(shape).astype(np.float32)
     return out
+
+
+def median_times(runs, rounds=9):
+    """The median milliseconds of each function; they take turns, after a round that is not counted."""
+    times = {name: [] for name in runs}
+    for _ in range(rounds + 1):
+        for name, one in runs.items():
+            begin = time.perf_counter()
+            one()
+            times[name].append(1e3 * (time.perf_counter() - begin))
+    return {name: sorted(values[1:])[rounds // 2] for name, values in times.items()}
+
+
+def times_of(device, path, session, feeds):
+    """A line: the median milliseconds of ferry, onnxruntime and, where it can be imported, OpenVINO."""
+    runs = {}
+    with ferry.Net(device, path) as net:
+        for name, value in feeds.items():
+            net.inputs[name].data = value
+        runs["ferry"] = lambda: (net.forward(), None)
+        runs["onnxruntime"] = lambda: session.run(None, feeds)
+        try:
+            import openvino as ov
+            core = ov.Core()
+            compiled = core.compile_model(core.read_model(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+            request = compiled.create_infer_request()
+            runs["OpenVINO"] = lambda: request.infer(feeds)
+        except ImportError:
+            pass
+        found = median_times(runs)
+    return ", ".join(f"{name} {ms:.1f} ms" for name, ms in found.items())
 
 
 def models(device, options):
@@ -174,20 +239,22 @@ def models(device, options):
             fine = False
             continue
         fine = fine and worst <= LIMIT
-        print(f"{os.path.basename(path)}: {worst:.1e}{'' if worst <= LIMIT else '  WRONG'}")
+        times = "; " + times_of(device, path, session, feeds) if options.times else ""
+        print(f"{os.path.basename(path)}: {worst:.1e}{'' if worst <= LIMIT else '  WRONG'}{times}", flush=True)
     return fine
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["nodes", "models"])
+    parser.add_argument("what", choices=["nodes", "exports", "models"])
     parser.add_argument("files", nargs="*")
     parser.add_argument("--only")
     parser.add_argument("--backend", default="cpu")
+    parser.add_argument("--times", action="store_true")
     parser.add_argument("--verbose", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     device = ferry.Runtime(backend=options.backend).device()
-    sys.exit(0 if {"nodes": nodes, "models": models}[options.what](device, options) else 1)
+    sys.exit(0 if {"nodes": nodes, "exports": exports, "models": models}[options.what](device, options) else 1)
 
 
 if __name__ == "__main__":
