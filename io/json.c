@@ -209,7 +209,7 @@ bool ferry__json_string(struct ferry__json *json, struct ferry__mem_arena *arena
         return fail(json, "not a string");
     size = longest(json);
     if (!size)
-        return fail(json, "a string without an end");
+        return fail(json, "an unterminated string");
     text = at = ferry__mem_alloc(arena, size);
     if (!text)
         return fail(json, "strings need more memory than is plausible for a file of this size");

@@ -453,7 +453,7 @@ static int reshape(ferry_layer *layer)
     return err;
 }
 
-/* ---- position ------------------------------------------------------------------------------------ */
+/* ---- position -------------------------------------------------------------------------- */
 
 static int seek(ferry_layer *layer, uint64_t to)
 {
