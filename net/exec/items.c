@@ -36,6 +36,16 @@ static int64_t elements_of(const ferry_operand *o)
     return count;
 }
 
+static bool writes_elements(const ferry_op_desc *op)
+{
+    uint32_t i;
+
+    for (i = 0; i < op->n_out; i++)
+        if (elements_of(&op->out[i]))
+            return true;
+    return false;
+}
+
 static int run_operation(struct ferry__segment *s, const struct ferry__program *p,
                          const struct ferry__item *item)
 {
@@ -44,6 +54,8 @@ static int run_operation(struct ferry__segment *s, const struct ferry__program *
     const ferry_op_desc *op = &item->op;
     uint32_t i;
 
+    if (!writes_elements(op)) /* a blob without elements has no memory */
+        return 0;
     for (i = 0; i < op->n_in; i++) {
         locate_operand(p, &item->in[i], op->in[i].dtype, &in[i]);
         if (!in[i].memory) /* the memory of a diff is created at its first use */
