@@ -190,7 +190,8 @@ one:
 	*.sh) uses='all $(ONE_USES) $(ONE_SCRIPTS_RUN)'; run='$(SH_LOG_COMPILER) $(srcdir)/$(T)' ;; \
 	*) run='./$(T)' ;; \
 	esac; \
-	$(MAKE) -s $(AM_MAKEFLAGS) $$uses && { $(AM_TESTS_ENVIRONMENT) $$run $(A); }
+	$(MAKE) -s $(AM_MAKEFLAGS) $(BUILT_SOURCES) && $(MAKE) -s $(AM_MAKEFLAGS) $$uses && \
+	    { $(AM_TESTS_ENVIRONMENT) $$run $(A); }
 
 check-threads:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(THREAD_TESTS)' check_PROGRAMS='$(THREAD_TESTS)'
