@@ -120,11 +120,13 @@ int triton_model_net(struct triton_model *m, ferry_device *dev, ferry_net **out)
 
 /*
  * Finds definition and weights in a version's folder, by the configuration's names if it has them.
- * The caller frees both; *out_weights is NULL if the definition is a caffemodel. FERRY_EIO,
+ * The caller frees both; *out_weights is NULL if the definition has its weights. FERRY_EIO,
  * FERRY_EINVAL for a name with a folder, FERRY_ENOMEM.
  */
 int triton_files_find(const char *folder, const struct triton_config *c, char **out_net,
                       char **out_weights);
+/* Whether a definition of that name has its weights: a caffemodel or an ONNX model. */
+bool triton_file_has_weights(const char *path);
 
 /* ---- instance.c ----------------------------------------------------------------------------- */
 

@@ -38,10 +38,20 @@ static bool is_caffemodel(const char *name)
     return ends_in(name, ".caffemodel");
 }
 
+static bool is_onnx(const char *name)
+{
+    return ends_in(name, ".onnx");
+}
+
 static bool is_weights(const char *name)
 {
     return is_caffemodel(name) || ends_in(name, ".h5") || ends_in(name, ".npz") ||
            ends_in(name, ".safetensors");
+}
+
+bool triton_file_has_weights(const char *path)
+{
+    return is_caffemodel(path) || is_onnx(path);
 }
 
 /* The one file of its kind into *out; NULL if there is none, FERRY_EINVAL if there are several. */
@@ -108,11 +118,13 @@ static int find_net(const char *folder, const struct triton_config *c, char **ou
     err = find_one(folder, is_definition, "definitions (.prototxt)", "default_model_filename", out);
     if (err || *out)
         return err;
+    err = find_one(folder, is_onnx, "models (.onnx)", "default_model_filename", out);
+    if (err || *out)
+        return err;
     err = find_one(folder, is_caffemodel, "weights (.caffemodel)", "default_model_filename", out);
     if (err || *out)
         return err;
-    return ferry_error_set(FERRY_EIO, "%.700s: there is no net.prototxt and no other .prototxt",
-                           folder);
+    return ferry_error_set(FERRY_EIO, "%.700s: there is no .prototxt, .onnx or .caffemodel", folder);
 }
 
 int triton_files_find(const char *folder, const struct triton_config *c, char **out_net,
@@ -125,7 +137,7 @@ int triton_files_find(const char *folder, const struct triton_config *c, char **
         return err;
     if (c->weights)
         err = take_named(folder, c->weights, "parameter weights", &weights);
-    else if (!is_caffemodel(net))
+    else if (!triton_file_has_weights(net))
         err = find_one(folder, is_weights, "weights", "parameter weights", &weights);
     if (err) {
         free(net);

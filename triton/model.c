@@ -29,18 +29,11 @@ static bool has_parameters(const ferry_net *net)
     return false;
 }
 
-static bool is_caffemodel(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-
-    return dot && strcmp(dot, ".caffemodel") == 0;
-}
-
 static int load(const struct triton_model *m, ferry_net *net)
 {
     if (m->weights_path)
         return ferry_net_load_matched(net, m->weights_path, NULL);
-    if (is_caffemodel(m->net_path) || !has_parameters(net))
+    if (triton_file_has_weights(m->net_path) || !has_parameters(net))
         return FERRY_OK;
     return ferry_error_set(FERRY_EIO,
                            "%.700s: the net has parameters, and there are no weights beside it "

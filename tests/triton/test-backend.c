@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "fixture.h"
 
+#include <ferry/onnx.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,6 +171,53 @@ static void a_request_alone_is_answered_bit_for_bit(void)
     CU_ASSERT(answered(&r, NET_SCORES));
     double_reset(&r);
     CU_ASSERT(instances[0].good == 3 && instances[0].passes == 3 && instances[0].entries == 4);
+    close_model(1);
+    free(pixels);
+}
+
+/* Writes a net with its stored weights as an ONNX model, the only file of a version's folder. */
+static const char *onnx_folder_of(int net)
+{
+    static char folder[300];
+    const ferry_runtime_options with = { .struct_size = sizeof(with), .backend = "cpu" };
+    char text[400], weights[400], path[400];
+    ferry_runtime *rt;
+    ferry_device *dev;
+    ferry_net *n;
+
+    snprintf(text, sizeof(text), "%s/1/net.prototxt", folder_of(net));
+    snprintf(weights, sizeof(weights), "%s/1/weights.npz", folder_of(net));
+    snprintf(folder, sizeof(folder), "%s", in_folder("onnx"));
+    mkdir(folder, 0700);
+    snprintf(path, sizeof(path), "%s/1", folder);
+    mkdir(path, 0700);
+    snprintf(path, sizeof(path), "%s/1/model.onnx", folder);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(&with, &rt), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_get_device(rt, NULL, &dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_net_open(dev, text, NULL, &n), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_net_load(n, weights, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_net_export_onnx(n, path, NULL), 0);
+    ferry_net_close(n);
+    ferry_runtime_close(rt);
+    return folder;
+}
+
+static void an_onnx_model_is_served(void)
+{
+    float *pixels = pixels_of(11, 2 * PIXELS);
+    TRITONBACKEND_Request r;
+
+    backend = (TRITONBACKEND_Backend){ .config = "{\"cmdline\": {}}" };
+    model = (TRITONBACKEND_Model){ .complete = true };
+    instances[0] = (TRITONBACKEND_ModelInstance){ .kind = TRITONSERVER_INSTANCEGROUPKIND_MODEL };
+    CU_ASSERT_PTR_NULL_FATAL(double_open(&backend));
+    CU_ASSERT_PTR_NULL_FATAL(double_load(&backend, &model, onnx_folder_of(NET_SCORES),
+                                         config_of(4, ""), instances, 1));
+    ask(&r, pixels, 2, SIDE, SIDE);
+    send_one(&r, "prob");
+    CU_ASSERT_STRING_EQUAL(r.response.error, "");
+    CU_ASSERT(nearly_answered(&r, NET_SCORES));
+    double_reset(&r);
     close_model(1);
     free(pixels);
 }
@@ -487,6 +535,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_server_of_an_older_interface_is_refused),
     FERRY_TEST(a_folder_with_garbage_is_one_error),
     FERRY_TEST(a_request_alone_is_answered_bit_for_bit),
+    FERRY_TEST(an_onnx_model_is_served),
     FERRY_TEST(requests_become_one_batch),
     FERRY_TEST(pictures_of_two_sizes_are_two_passes),
     FERRY_TEST(a_layer_in_place_leaves_the_request_as_it_is),

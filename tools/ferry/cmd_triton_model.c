@@ -69,15 +69,21 @@ static const char *suffix_of(const char *path)
     return dot && (!slash || dot > slash) ? dot : "";
 }
 
-/*
- * The definition becomes net.prototxt, or keeps its suffix if it is a caffemodel; weights keep
- * theirs.
- */
+/* The definition becomes net.prototxt, or keeps its suffix if it has its weights. */
+static const char *name_of_net(const struct folder *f)
+{
+    const char *suffix = suffix_of(f->net);
+
+    return strcmp(suffix, ".onnx") == 0         ? "net.onnx"
+           : strcmp(suffix, ".caffemodel") == 0 ? "net.caffemodel"
+                                                : "net.prototxt";
+}
+
+/* Weights keep their suffix. */
 static int copy_files(const struct folder *f)
 {
-    const char *net = strcmp(suffix_of(f->net), ".caffemodel") ? "net.prototxt" : "net.caffemodel";
     char weights[NAME_MAX + 1];
-    int status = copy_file(f->net, f->written, net);
+    int status = copy_file(f->net, f->written, name_of_net(f));
 
     if (status != TOOL_OK || !f->weights)
         return status;
@@ -168,12 +174,12 @@ static int write_config(const struct folder *f, const struct triton_interface *a
 /* Removes the files and folders that this run made. */
 static void unmake(const struct folder *f)
 {
-    const char *const names[] = { "net.prototxt", "net.caffemodel", "weights" };
     char path[PATH_MAX + NAME_MAX + 2];
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s%s", f->written, names[i],
-                 i == 2 && f->weights ? suffix_of(f->weights) : "");
+    snprintf(path, sizeof(path), "%s/%s", f->written, name_of_net(f));
+    unlink(path);
+    if (f->weights) {
+        snprintf(path, sizeof(path), "%s/weights%s", f->written, suffix_of(f->weights));
         unlink(path);
     }
     rmdir(f->written);
