@@ -135,7 +135,7 @@ static void a_net_without_a_derivative_is_one_line(void)
     CU_ASSERT_EQUAL(run("--diff y=y.npy"), 2);
     CU_ASSERT(one_line_of_error("--diff"));
     CU_ASSERT_EQUAL(run("--backward --iterations 2"), 2);
-    CU_ASSERT(one_line_of_error("of one pass"));
+    CU_ASSERT(one_line_of_error("allows one pass only"));
     snprintf(arguments, sizeof(arguments), "--backward --diff y=%s", in_folder("x.npy"));
     CU_ASSERT_EQUAL(run(arguments), 1);
     CU_ASSERT(one_line_of_error("\"y\" is 2 1 (2), the array has 6 elements"));

@@ -223,7 +223,7 @@ static void options_that_would_do_nothing_are_one_line(void)
         { "--level 4294967296", 2, "--level 4294967296: expected a number from" },
         { "--level ''", 2, "--level : expected a number from" },
         { "--iterations 4294967297", 2, "a number from 1 to 1000000000" },
-        { "--place 'absent=cpu'", 0, "\"absent\" matches no layer first" },
+        { "--place 'absent=cpu'", 0, "\"absent\" is not the first match of any layer" },
     };
 
     run_array("<f4", "1, 3, 5, 5", 300);
@@ -299,7 +299,7 @@ static void weights_of_another_net_are_one_line_of_error(void)
     snprintf(command, sizeof(command), "run %s %s --input x=%s", in_folder("b.prototxt"),
              in_folder("a.npz"), in_folder("x.npy"));
     CU_ASSERT_EQUAL(ferry(command), 1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err, "the layers of this net that want weights are \"b\"\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "the layers of this net with parameters are \"b\"\n"));
     snprintf(command, sizeof(command), "run %s %s --input x=%s", in_folder("a.prototxt"),
              in_folder("a.npz"), in_folder("x.npy"));
     CU_ASSERT_EQUAL(ferry(command), 0);
