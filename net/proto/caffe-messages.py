@@ -14,8 +14,9 @@ import sys
 HEAD = """/* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/proto/caffe.pb.h
- * The messages of caffe.proto with the accessors that protobuf would generate, without protobuf: for programs that have
- * no classes of protoc's (see compat/caffe/messages.hpp). Made by net/proto/caffe-messages.py.
+ * The messages of caffe.proto with the accessors that protobuf would generate, without protobuf:
+ * for programs that have no classes of protoc's (see compat/caffe/messages.hpp). Made by
+ * net/proto/caffe-messages.py.
  */
 #ifndef FERRY_COMPAT_CAFFE_PROTO_CAFFE_PB_H
 #define FERRY_COMPAT_CAFFE_PROTO_CAFFE_PB_H

@@ -385,7 +385,7 @@ def hdf5_that_is_more_than_it_holds_is_refused():
     has_hdf5()
     with h5py.File("huge.h5", "w") as file:
         file.create_dataset("w", (1 << 45,), "f4", chunks=(1024,))
-    assert "the shape takes" in ferry("convert", "huge.h5", "refused.npz", status=1)
+    assert "the shape requires" in ferry("convert", "huge.h5", "refused.npz", status=1)
     with open("secret", "wb") as secret:
         secret.write(bytes(16))
     with h5py.File("elsewhere.h5", "w") as file:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/solver_base.hpp
- * * Caffe's base class of solvers: a ferry_solver. Programs include <caffe/solver.hpp>. See
+ * Caffe's base class of solvers: a ferry_solver. Programs include <caffe/solver.hpp>. See
  * ferry/caffe.hpp, ferry/solver.h.
  */
 #ifndef FERRY_COMPAT_CAFFE_SOLVER_BASE_HPP

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file compat/caffe/proto/caffe.pb.h
- * * The messages of caffe.proto with the accessors that protobuf would generate, without protobuf:
+ * The messages of caffe.proto with the accessors that protobuf would generate, without protobuf:
  * for programs that have no classes of protoc's (see compat/caffe/messages.hpp). Made by
  * net/proto/caffe-messages.py.
  */
