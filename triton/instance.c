@@ -102,6 +102,15 @@ static bool reserve(struct triton_port *port, ferry_memory *m, size_t bytes)
     return true;
 }
 
+/* An output that has the input's memory is read after triton_instance_detach. */
+static bool is_output(const struct triton_instance *i, const ferry_memory *m)
+{
+    for (size_t k = 0; k < i->model->about.output_count; k++)
+        if (ferry_blob_data_memory(i->outputs[k]) == m)
+            return true;
+    return false;
+}
+
 bool triton_instance_adopt(struct triton_instance *i, size_t input, const void *from, size_t bytes,
                            bool on_device)
 {
@@ -109,7 +118,7 @@ bool triton_instance_adopt(struct triton_instance *i, size_t input, const void *
     struct triton_port *port = &i->ports[input];
     ferry_ref ref = { 0 };
 
-    if (port->copies || !m || (uintptr_t)from % ALIGNMENT != 0)
+    if (port->copies || !m || is_output(i, m) || (uintptr_t)from % ALIGNMENT != 0)
         return false;
     memcpy(&ref.handle, &from, sizeof(from)); /* read only, by the flag */
     if (!reserve(port, m, bytes))

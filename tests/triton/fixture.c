@@ -14,13 +14,14 @@ TRITONBACKEND_ModelInstance instances[4];
 
 static char folder[] = "/tmp/ferry-test-triton-XXXXXX";
 
-#define HEAD(first)                                                                \
-    "layer { name: \"data\" type: \"Input\" top: \"data\" "                        \
-    "input_param { shape { dim: 1 dim: 3 dim: 12 dim: 12 } } } " first             \
-    "layer { name: \"conv\" type: \"Convolution\" bottom: \"data\" top: \"conv\" " \
-    "convolution_param { num_output: 8 kernel_size: 3 "                            \
-    "weight_filler { type: \"gaussian\" std: 0.2 } } } "                           \
-    "layer { name: \"relu\" type: \"ReLU\" bottom: \"conv\" top: \"conv\" } "
+#define DATA                                                \
+    "layer { name: \"data\" type: \"Input\" top: \"data\" " \
+    "input_param { shape { dim: 1 dim: 3 dim: 12 dim: 12 } } } "
+#define HEAD(first)                                                                           \
+    DATA first "layer { name: \"conv\" type: \"Convolution\" bottom: \"data\" top: \"conv\" " \
+               "convolution_param { num_output: 8 kernel_size: 3 "                            \
+               "weight_filler { type: \"gaussian\" std: 0.2 } } } "                           \
+               "layer { name: \"relu\" type: \"ReLU\" bottom: \"conv\" top: \"conv\" } "
 
 static const char *const texts[] = {
     [NET_SCORES] = HEAD("") "layer { name: \"ip\" type: \"InnerProduct\" bottom: \"conv\" top: "
@@ -32,8 +33,20 @@ static const char *const texts[] = {
                          "{ type: \"gaussian\" std: 0.2 } } }",
     [NET_INPLACE] = HEAD("layer { name: \"first\" type: \"Power\" bottom: \"data\" top: \"data\" "
                          "power_param { scale: 0.5 shift: 1 } } "),
+    [NET_FLAT] = HEAD("") "layer { name: \"flat\" type: \"Flatten\" bottom: \"data\" top: "
+                          "\"flat\" }",
+    [NET_ROWS] = DATA "layer { name: \"rows\" type: \"Reshape\" bottom: \"data\" top: \"rows\" "
+                      "reshape_param { shape { dim: -1 dim: 432 } } } layer { name: \"ip\" type: "
+                      "\"InnerProduct\" bottom: \"rows\" top: \"ip\" inner_product_param { "
+                      "num_output: 4 weight_filler { type: \"gaussian\" std: 0.1 } } }",
+    [NET_SELECTED] = DATA "layer { name: \"wanted\" type: \"Input\" top: \"wanted\" "
+                          "input_param { shape { dim: 1 } } } layer { name: \"ip\" type: "
+                          "\"InnerProduct\" bottom: \"data\" top: \"ip\" inner_product_param "
+                          "{ num_output: 4 weight_filler { type: \"gaussian\" std: 0.1 } } } "
+                          "layer { name: \"selected\" type: \"Filter\" bottom: \"ip\" bottom: "
+                          "\"wanted\" top: \"selected\" }",
 };
-static const char *const names[] = { "scores", "any", "inplace" };
+static const char *const names[] = { "scores", "any", "inplace", "flat", "rows", "selected" };
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
@@ -74,7 +87,7 @@ static ferry_net *open_net(int net, const char *name, ferry_runtime **out_rt)
 
 const char *folder_of(int net)
 {
-    static char path[3][256];
+    static char path[NETS][256];
     char name[300];
     ferry_runtime *rt;
     ferry_net *n;

@@ -10,10 +10,18 @@
 
 /* Model folders, requests, and answers of a net that the test runs itself. */
 
-/* Pictures of 3 x 12 x 12, ten scores; pictures of any size; the first layer in place. */
-#define NET_SCORES  0
-#define NET_ANY     1
-#define NET_INPLACE 2
+/*
+ * Pictures of 3 x 12 x 12, ten scores; pictures of any size; the first layer in place; an output
+ * that is the input's memory; rows of 432 numbers, several of a large picture; the entries that
+ * the second input selects.
+ */
+#define NET_SCORES   0
+#define NET_ANY      1
+#define NET_INPLACE  2
+#define NET_FLAT     3
+#define NET_ROWS     4
+#define NET_SELECTED 5
+#define NETS         6
 
 #define SIDE   12
 #define PIXELS (3 * SIDE * SIDE)
