@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "triton/batch.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -96,23 +97,41 @@ static TRITONSERVER_Error *fill(struct triton_instance *i, struct triton_request
 
 /* ---- the pass ------------------------------------------------------------------------------- */
 
-/* Waits for the outputs: they are on the host afterwards. */
-static int fetch(struct triton_instance *i)
+/* Reshaping and selecting layers may give an output other entries than the batch's. */
+static int check_entries(const ferry_blob *output, int64_t batch)
 {
-    for (size_t k = 0; k < i->model->about.output_count; k++)
-        if (!ferry_blob_host_data(i->outputs[k]))
-            return ferry_last_error_code();
-    return FERRY_OK;
+    int64_t entries = ferry_blob_rank(output) > 0 ? ferry_blob_dim(output, 0) : 1;
+
+    if (entries == batch)
+        return FERRY_OK;
+    return ferry_error_set(FERRY_ESHAPE,
+                           "output \"%s\" has %" PRId64 " entries for a batch of %" PRId64
+                           "; such a net is served with max_batch_size 0",
+                           ferry_blob_name(output), entries, batch);
 }
 
-static int run(struct triton_instance *i, uint64_t adopted, struct triton_times *times)
+/* Waits for the outputs: they are on the host afterwards. */
+static int fetch(struct triton_instance *i, int64_t batch)
+{
+    int err = FERRY_OK;
+
+    for (size_t k = 0; !err && k < i->model->about.output_count; k++)
+        if (!ferry_blob_host_data(i->outputs[k]))
+            err = ferry_last_error_code();
+        else if (i->model->config.max_batch > 0)
+            err = check_entries(i->outputs[k], batch);
+    return err;
+}
+
+static int run(struct triton_instance *i, int64_t batch, uint64_t adopted,
+               struct triton_times *times)
 {
     int err;
 
     times->compute_begin = triton_now();
     err = ferry_net_forward(i->net, NULL);
     if (!err)
-        err = fetch(i);
+        err = fetch(i, batch);
     times->compute_end = triton_now();
     for (size_t k = 0; k < i->model->about.input_count && k < 64; k++)
         if (adopted >> k & 1)
@@ -138,7 +157,7 @@ static TRITONSERVER_Error *pass(struct triton_instance *i, struct triton_request
                 triton_instance_detach(i, k, FERRY_OK);
         return error;
     }
-    err = run(i, adopted, times);
+    err = run(i, batch, adopted, times);
     /* A layer writes to its input in place: the instance copies from now on. */
     if (err == FERRY_EPERM && adopted)
         return pass(i, members, n, batch, times);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Outputs that are the input's memory. */
+/* Outputs that are the input's memory, or that have other entries than the batch. */
 
 static void send_all(TRITONBACKEND_Request **all, uint32_t n, const char *output)
 {
@@ -41,8 +41,56 @@ static void an_output_that_is_the_input_is_answered(void)
     free(pixels);
 }
 
+/* Axis 0 of the output is the batch for the definition's shape, and not for this request's. */
+static void an_output_with_other_entries_than_the_batch_is_refused(void)
+{
+    float *pixels = pixels_of(6, 4 * PIXELS);
+    TRITONBACKEND_Request r[2], *all[2] = { &r[0], &r[1] };
+
+    open_model(NET_ROWS, config_of(4, ", \"input\": [{\"name\": \"data\", \"dims\": [3, -1, -1]}]"),
+               1);
+    for (int k = 0; k < 2; k++)
+        ask(&r[k], pixels, 1, k ? SIDE : 2 * SIDE, k ? SIDE : 2 * SIDE);
+    send_all(all, 2, "ip");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r[0].response.error, "\"ip\" has 4 entries for a batch of 1"));
+    CU_ASSERT(nearly_answered(&r[1], NET_ROWS));
+    double_reset(&r[0]);
+    double_reset(&r[1]);
+    close_model(1);
+    free(pixels);
+}
+
+/* How many entries the net selects is known after the pass: the others' entries are not mixed. */
+static void requests_whose_entries_are_dropped_are_refused_alone(void)
+{
+    float *pixels = pixels_of(8, PIXELS), wanted[2] = { 0, 1 };
+    TRITONBACKEND_Request r[2], *all[2] = { &r[0], &r[1] };
+    uint64_t size;
+
+    open_model(NET_SELECTED, config_of(4, ""), 1);
+    for (int k = 0; k < 2; k++) {
+        ask(&r[k], pixels, 1, SIDE, SIDE);
+        r[k].input_count = 2;
+        r[k].inputs[1] = r[k].inputs[0];
+        r[k].inputs[1].name = "wanted";
+        r[k].inputs[1].rank = 1;
+        r[k].inputs[1].buffers[0].data = &wanted[k];
+        r[k].inputs[1].buffers[0].size = sizeof(float);
+    }
+    send_all(all, 2, "selected");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r[0].response.error, "has 0 entries for a batch of 1"));
+    size = r[1].response.count ? r[1].response.outputs[0].size : 0;
+    CU_ASSERT(!*r[1].response.error && size == 4 * sizeof(float));
+    double_reset(&r[0]);
+    double_reset(&r[1]);
+    close_model(1);
+    free(pixels);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_output_that_is_the_input_is_answered),
+    FERRY_TEST(an_output_with_other_entries_than_the_batch_is_refused),
+    FERRY_TEST(requests_whose_entries_are_dropped_are_refused_alone),
 };
 
 int main(int argc, char **argv)
