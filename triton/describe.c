@@ -103,6 +103,18 @@ static bool outputs_follow(ferry_net *net, const struct triton_interface *about,
     return true;
 }
 
+/* A recurrent layer has the time in axis 0: its entries depend on those before them. */
+static bool is_recurrent(const ferry_net *net)
+{
+    ferry_net_layer_info info = { .struct_size = sizeof(info) };
+
+    for (int k = 0; k < ferry_net_layer_count(net); k++)
+        if (ferry_net_get_layer_info(net, k, &info) == FERRY_OK &&
+            (strcmp(info.type, "LSTM") == 0 || strcmp(info.type, "RNN") == 0))
+            return true;
+    return false;
+}
+
 static bool takes_batch(ferry_net *net, const struct triton_interface *about, int64_t batch)
 {
     for (size_t i = 0; i < about->input_count; i++)
@@ -226,7 +238,8 @@ int triton_describe(ferry_net *net, const char *const *names, size_t count, bool
         err = read_tensors(net, names, count, &about);
     if (err)
         goto err_free;
-    about.batches = takes_batch(net, &about, 1) && takes_batch(net, &about, 3);
+    about.batches =
+        !is_recurrent(net) && takes_batch(net, &about, 1) && takes_batch(net, &about, 3);
     err = set_inputs(net, &about, 0, NULL);
     if (!err && variable)
         err = find_variable(net, &about);

@@ -22,7 +22,7 @@ struct triton_tensor {
 };
 
 struct triton_interface {
-    bool batches; /* axis 0 of every input and output is the batch */
+    bool batches; /* axis 0 of every input and output is the batch, not the time */
     size_t input_count, output_count;
     struct triton_tensor *inputs, *outputs;
 };

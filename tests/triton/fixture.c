@@ -45,8 +45,14 @@ static const char *const texts[] = {
                           "{ num_output: 4 weight_filler { type: \"gaussian\" std: 0.1 } } } "
                           "layer { name: \"selected\" type: \"Filter\" bottom: \"ip\" bottom: "
                           "\"wanted\" top: \"selected\" }",
+    [NET_SEQUENCE] =
+        "layer { name: \"data\" type: \"Input\" top: \"data\" top: \"cont\" input_param { "
+        "shape { dim: 1 dim: 1 dim: 3 } shape { dim: 1 dim: 1 } } } layer { name: "
+        "\"lstm\" type: \"LSTM\" bottom: \"data\" bottom: \"cont\" top: \"lstm\" "
+        "recurrent_param { num_output: 2 } }",
 };
-static const char *const names[] = { "scores", "any", "inplace", "flat", "rows", "selected" };
+static const char *const names[] = { "scores", "any",      "inplace", "flat",
+                                     "rows",   "selected", "sequence" };
 
 /* ---- folders --------------------------------------------------------------------------------- */
 

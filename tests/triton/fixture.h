@@ -13,7 +13,7 @@
 /*
  * Pictures of 3 x 12 x 12, ten scores; pictures of any size; the first layer in place; an output
  * that is the input's memory; rows of 432 numbers, several of a large picture; the entries that
- * the second input selects.
+ * the second input selects; sequences, time x 1 x 3, with `cont`.
  */
 #define NET_SCORES   0
 #define NET_ANY      1
@@ -21,7 +21,8 @@
 #define NET_FLAT     3
 #define NET_ROWS     4
 #define NET_SELECTED 5
-#define NETS         6
+#define NET_SEQUENCE 6
+#define NETS         7
 
 #define SIDE   12
 #define PIXELS (3 * SIDE * SIDE)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Outputs that are the input's memory, or that have other entries than the batch. */
+/* Outputs that are the input's memory, or that are not entries of a batch. */
 
 static void send_all(TRITONBACKEND_Request **all, uint32_t n, const char *output)
 {
@@ -87,10 +87,26 @@ static void requests_whose_entries_are_dropped_are_refused_alone(void)
     free(pixels);
 }
 
+/* Axis 0 of a recurrent layer is the time: a pass has the steps of one request. */
+static void sequences_are_not_joined(void)
+{
+    const char *error;
+
+    open_model(NET_SEQUENCE, config_of(0, ""), 1);
+    CU_ASSERT(strstr(model.config, "\"max_batch_size\":4") == NULL);
+    close_model(1);
+    model = (TRITONBACKEND_Model){ .complete = true };
+    CU_ASSERT_PTR_NULL_FATAL(double_open(&backend));
+    error = double_load(&backend, &model, folder_of(NET_SEQUENCE), config_of(4, ""), instances, 1);
+    CU_ASSERT(error && strstr(error, "max_batch_size is 4"));
+    double_close(&backend);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_output_that_is_the_input_is_answered),
     FERRY_TEST(an_output_with_other_entries_than_the_batch_is_refused),
     FERRY_TEST(requests_whose_entries_are_dropped_are_refused_alone),
+    FERRY_TEST(sequences_are_not_joined),
 };
 
 int main(int argc, char **argv)
