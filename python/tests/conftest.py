@@ -37,6 +37,26 @@ def interrupts():
 
 
 @pytest.fixture
+def opencv():
+    """cv2 to compare with, at least 4.14: older ones compute and refuse otherwise."""
+    cv2 = pytest.importorskip("cv2", reason="there is no cv2")
+    if tuple(map(int, cv2.__version__.split(".")[:2])) < (4, 14):
+        pytest.skip(f"cv2 is {cv2.__version__}, older than 4.14")
+    return cv2
+
+
+@pytest.fixture
+def cv4(opencv):
+    """cv2.dnn of an OpenCV that reads Caffe models."""
+    from ferry import dnn
+
+    reader = getattr(opencv.dnn, "readNetFromCaffe", None)
+    if reader is None or reader is dnn.readNetFromCaffe:
+        pytest.skip("this cv2 reads no Caffe models")
+    return opencv.dnn
+
+
+@pytest.fixture
 def unified(device):
     return bool(device.properties.unified)
 

@@ -11,11 +11,10 @@ IMAGE = (np.arange(5 * 7 * 3) * 37 % 251).astype(np.uint8).reshape(5, 7, 3)
 
 
 @pytest.fixture
-def cv2():
-    cv2 = pytest.importorskip("cv2", reason="there is no cv2")
-    if hasattr(cv2, "ipp"):
-        cv2.ipp.setUseIPP(False)  # which mixes floats by other coefficients than OpenCV's own code
-    return cv2
+def cv2(opencv):
+    if hasattr(opencv, "ipp"):
+        opencv.ipp.setUseIPP(False)  # IPP interpolates floats by other coefficients than OpenCV's own code
+    return opencv
 
 
 def test_a_blob_is_the_image_less_the_mean_times_the_scale():

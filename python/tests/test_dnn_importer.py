@@ -16,7 +16,7 @@ import pytest
 
 import ferry.caffe as caffe
 import ferry.dnn as dnn
-from test_dnn_net import DATA, cv4, given, needs_data, opened  # noqa: F401  pylint: disable=unused-import
+from test_dnn_net import DATA, given, needs_data, opened
 
 BOUND = 1e-5
 LONG = pytest.mark.skipif(not os.environ.get("FERRY_TEST_LONG"), reason="half a gigabyte of weights: FERRY_TEST_LONG")

@@ -20,12 +20,7 @@ IMAGE = (np.random.RandomState(3).rand(9, 12, 3) * 255).astype(np.uint8)
 @pytest.fixture(params=("alone", "beside"))
 def others(request):
     """cv2.dnn to compare with, or None."""
-    if request.param == "alone":
-        return None
-    cv2 = pytest.importorskip("cv2", reason="there is no cv2")
-    if not hasattr(cv2.dnn, "readNetFromCaffe") or cv2.dnn.readNetFromCaffe is dnn.readNetFromCaffe:
-        pytest.skip("this cv2 reads no Caffe models")
-    return cv2.dnn
+    return None if request.param == "alone" else request.getfixturevalue("cv4")
 
 
 def tried(others, run, wanted=None):

@@ -53,14 +53,6 @@ def same(one, other):
 
 
 @pytest.fixture
-def cv4():
-    cv2 = pytest.importorskip("cv2", reason="there is no cv2")
-    if not hasattr(cv2.dnn, "readNetFromCaffe") or cv2.dnn.readNetFromCaffe is dnn.readNetFromCaffe:
-        pytest.skip("this cv2 reads no Caffe models")
-    return cv2.dnn
-
-
-@pytest.fixture
 def chain():
     net = opened(CHAIN)
     net.setInput(X)
