@@ -222,9 +222,11 @@ print-package-programs:
 	done
 
 # The tests that a sanitizer can learn from. Left out are those that only compile or read what was
-# built; kernels of a driver's compiler, which no sanitizer sees; and ranks that are threads and open
-# HDF5 at once: in a child of fork AddressSanitizer's malloc can wait for a thread that is not there.
+# built; programs of C++ headers, whose compilation takes minutes; kernels of a driver's compiler, which
+# no sanitizer sees; and ranks that are threads and open HDF5 at once: in a child of fork
+# AddressSanitizer's malloc can wait for a thread that is not there.
 TESTS_OF_NO_CODE = $(TEXT_TESTS) %D%/abi/check-abi.sh %D%/scripts/check-exports.sh \
+	%D%/scripts/check-caffe-names.sh %D%/scripts/check-dnn-names.sh \
 	%D%/scripts/check-headers.sh %D%/unit/test-opencl-kernels \
 	%D%/unit/test-opencl-math %D%/unit/test-team
 print-code-tests:

@@ -170,7 +170,7 @@ static void half_floats_keep_their_diffs(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "h/0 (diff)"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "equal, F16 and F32"));
     CU_ASSERT_EQUAL(ferry("convert b.caffemodel d.caffemodel"), 1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err, "its diff is F32 and its data are F16; --dtype makes"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "its diff is F32 and its data are F16; --dtype converts"));
     CU_ASSERT(!is_there("d.caffemodel"));
     CU_ASSERT_EQUAL(ferry("convert b.caffemodel d.caffemodel --dtype F16"), 0);
     CU_ASSERT_EQUAL(shell("cmp a.caffemodel d.caffemodel"), 0);
