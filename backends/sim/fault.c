@@ -4,11 +4,22 @@
 
 #include <inttypes.h>
 
+static bool is_running(const struct sim_device *dev)
+{
+    for (const struct sim_queue *queue = dev->queues.first; queue; queue = queue->next)
+        if (queue->running)
+            return true;
+    return false;
+}
+
+/* No later call waits for a lost device, so that the program may free what its commands used. */
 void sim_lose(struct sim_device *dev)
 {
     dev->lost = true;
     for (struct sim_queue *queue = dev->queues.first; queue; queue = queue->next)
         sim_queue_drop(queue, FERRY_ELOST, "the device is lost");
+    while (is_running(dev))
+        pthread_cond_wait(&sim_shared.changed, &sim_shared.lock);
 }
 
 int sim_alive(const struct sim_device *dev, struct sim_why *why)

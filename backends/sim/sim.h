@@ -399,7 +399,10 @@ void sim_unlock(void);
 int sim_fault(struct sim_device *dev, uint32_t call, struct sim_why *why);
 /* The code with which the command of the call just counted must fail when it runs; or 0. */
 int sim_fault_later(struct sim_device *dev, uint32_t call);
-/* Loses the device and ends the commands of its queues. (locked) */
+/*
+ * Loses the device and ends the commands of its queues; waits for those that are copying bytes.
+ * (locked; unlocks while it waits)
+ */
 void sim_lose(struct sim_device *dev);
 /* Whether the device is open and not lost. (locked) FERRY_ELOST. */
 int sim_alive(const struct sim_device *dev, struct sim_why *why);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /*
  * The simulated device's faults: calls that fail, commands that fail after they were accepted, a
@@ -441,6 +442,30 @@ static void a_device_is_lost_while_its_thread_works(void)
     sim_close(f.dev);
 }
 
+/* The program may free the source afterwards. */
+static void losing_a_device_waits_for_the_copy_that_runs(void)
+{
+    const uint64_t size = 128u << 20;
+    const struct timespec moment = { .tv_nsec = 3000000 };
+    void *from, *block;
+
+    if (!sim_load())
+        return;
+    f.dev = sim_open(0);
+    block = sim_block(f.dev, size, 0);
+    from = calloc(1, size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(from);
+    CU_ASSERT_EQUAL(sim->memcpy(f.dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 0),
+                                driver_cref(from, 0), size),
+                    0);
+    nanosleep(&moment, NULL); /* the device's thread begins the copy */
+    control->lose(f.dev);
+    CU_ASSERT_EQUAL(control->pending(f.dev), 0);
+    free(from);
+    sim_free_block(f.dev, block);
+    sim_close(f.dev);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_kind_of_call_fails_on_request_and_changes_nothing),
     FERRY_TEST(the_nth_call_fails_and_the_ones_around_it_do_not),
@@ -454,6 +479,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(on_a_lost_device_everything_is_lost_but_destroying),
     FERRY_TEST(a_wait_for_a_lost_device_ends),
     FERRY_TEST(a_device_is_lost_while_its_thread_works),
+    FERRY_TEST(losing_a_device_waits_for_the_copy_that_runs),
 };
 
 int main(int argc, char **argv)
