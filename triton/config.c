@@ -261,6 +261,20 @@ static TRITONSERVER_Error *check_entry(const json_t *entry, const char *kind, co
     return NULL;
 }
 
+/* Whether an entry before `last` has its name. */
+static bool is_repeated(const json_t *list, size_t last)
+{
+    const char *name = text_of(json_array_get(list, last), "name");
+
+    for (size_t i = 0; name && i < last; i++) {
+        const char *other = text_of(json_array_get(list, i), "name");
+
+        if (other && strcmp(name, other) == 0)
+            return true;
+    }
+    return false;
+}
+
 static TRITONSERVER_Error *check_list(const struct triton_config *c, const char *kind,
                                       const char *net, struct triton_tensor *tensors, size_t n)
 {
@@ -274,7 +288,11 @@ static TRITONSERVER_Error *check_list(const struct triton_config *c, const char 
         const char *name = text_of(entry, "name");
         struct triton_tensor *t = find(tensors, n, name);
 
-        if (t)
+        if (is_repeated(list, i))
+            error = triton_error_new(TRITONSERVER_ERROR_INVALID_ARG,
+                                     "the configuration has %s \"%s\" twice; %s has %s", kind, name,
+                                     net, names);
+        else if (t)
             error = check_entry(entry, kind, net, c->max_batch > 0, t);
         else
             error = triton_error_new(TRITONSERVER_ERROR_INVALID_ARG,

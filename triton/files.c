@@ -124,7 +124,8 @@ static int find_net(const char *folder, const struct triton_config *c, char **ou
     err = find_one(folder, is_caffemodel, "weights (.caffemodel)", "default_model_filename", out);
     if (err || *out)
         return err;
-    return ferry_error_set(FERRY_EIO, "%.700s: there is no .prototxt, .onnx or .caffemodel", folder);
+    return ferry_error_set(FERRY_EIO, "%.700s: there is no .prototxt, .onnx or .caffemodel",
+                           folder);
 }
 
 int triton_files_find(const char *folder, const struct triton_config *c, char **out_net,

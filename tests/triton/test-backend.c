@@ -77,7 +77,12 @@ static void a_contradiction_names_the_configuration_and_the_net(void)
         { "\"input\": [{\"name\": \"data\", \"dims\": [432]}]", "[432]", "[3,12,12]" },
         { "\"input\": [{\"name\": \"data\", \"data_type\": \"TYPE_UINT8\", \"dims\": [3, 12, 12]}]",
           "TYPE_UINT8", "TYPE_FP32" },
+        { "\"input\": [{\"name\": \"data\", \"dims\": [3, 12, 12]}, "
+          "{\"name\": \"data\", \"dims\": [3, 12, 12]}]",
+          "\"data\" twice", "net.prototxt" },
         { "\"output\": [{\"name\": \"prob\", \"dims\": [11]}]", "[11]", "[10]" },
+        { "\"output\": [{\"name\": \"prob\", \"dims\": [10]}, {\"name\": \"prob\"}]",
+          "\"prob\" twice", "net.prototxt" },
         { "\"output\": [{\"name\": \"scores\", \"dims\": [10]}]", "scores", "net.prototxt" },
         { "\"sequence_batching\": {}", "sequence_batching", "no state" },
         { "\"model_transaction_policy\": {\"decoupled\": true}", "decoupled", "once" },
@@ -211,8 +216,8 @@ static void an_onnx_model_is_served(void)
     model = (TRITONBACKEND_Model){ .complete = true };
     instances[0] = (TRITONBACKEND_ModelInstance){ .kind = TRITONSERVER_INSTANCEGROUPKIND_MODEL };
     CU_ASSERT_PTR_NULL_FATAL(double_open(&backend));
-    CU_ASSERT_PTR_NULL_FATAL(double_load(&backend, &model, onnx_folder_of(NET_SCORES),
-                                         config_of(4, ""), instances, 1));
+    CU_ASSERT_PTR_NULL_FATAL(
+        double_load(&backend, &model, onnx_folder_of(NET_SCORES), config_of(4, ""), instances, 1));
     ask(&r, pixels, 2, SIDE, SIDE);
     send_one(&r, "prob");
     CU_ASSERT_STRING_EQUAL(r.response.error, "");
