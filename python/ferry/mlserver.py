@@ -71,6 +71,8 @@ def _metadata(blobs):
 class FerryModel(MLModel):
     """A net of Caffe's in MLServer; the module's text has its settings."""
 
+    _thread = _net = None
+
     async def load(self):
         path = await get_model_uri(self.settings, wellknown_filenames=["net.prototxt"])
         self._thread = ThreadPoolExecutor(1, "ferry")  # a net is used by one thread at a time
@@ -78,8 +80,10 @@ class FerryModel(MLModel):
         return True
 
     async def unload(self):
-        await self._on_thread(self._net.close)
-        self._thread.shutdown()
+        if self._net:  # a model that was not loaded is unloaded as well
+            await self._on_thread(self._net.close)
+        if self._thread:
+            self._thread.shutdown()
         return True
 
     async def predict(self, payload):

@@ -180,6 +180,7 @@ def _refused(folder, name, settings):
     model = FerryModel(ModelSettings(name="m", implementation=FerryModel, parameters=parameters))
     with pytest.raises(Exception) as caught:
         asyncio.run(model.load())
+    assert asyncio.run(model.unload())  # as MLServer does, before it answers with the error
     return str(caught.value)
 
 
