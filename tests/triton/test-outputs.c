@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Outputs that are the input's memory, or that are not entries of a batch. */
+/*
+ * Outputs that are the input's memory, or that are not entries of a batch; the names of model
+ * folders.
+ */
 
 static void send_all(TRITONBACKEND_Request **all, uint32_t n, const char *output)
 {
@@ -102,6 +105,24 @@ static void sequences_are_not_joined(void)
     double_close(&backend);
 }
 
+/* "REPOSITORY/.." would put the version beside the repository. */
+static void a_model_folder_has_a_name(void)
+{
+    static const char *const names[] = { ".", "..", "good" };
+    const char *command = getenv("FERRY_TEST_COMMAND");
+    char line[1200];
+
+    if (!command) {
+        ferry_test_skip("FERRY_TEST_COMMAND is not set");
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        snprintf(line, sizeof(line), "%s triton-model %s/1/net.prototxt %s/%s >/dev/null 2>&1",
+                 command, folder_of(NET_FLAT), folder_of(NET_FLAT), names[k]);
+        CU_ASSERT_EQUAL(system(line) == 0, k == 2);
+    }
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_output_that_is_the_input_is_answered),
     FERRY_TEST(an_output_with_other_entries_than_the_batch_is_refused),
@@ -109,11 +130,17 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(sequences_are_not_joined),
 };
 
+/* Once: the folders of the program are those of all sets. */
+static const ferry_test_case commands[] = {
+    FERRY_TEST(a_model_folder_has_a_name),
+};
+
 int main(int argc, char **argv)
 {
     const ferry_test_set sets[] = {
         { "cpu", cases, FERRY_TEST_COUNT(cases) },
         { "sim", cases, FERRY_TEST_COUNT(cases) },
+        { "cpu", commands, FERRY_TEST_COUNT(commands) },
     };
 
     return fixture_main(argc, argv, "triton, outputs", sets, FERRY_TEST_COUNT(sets));

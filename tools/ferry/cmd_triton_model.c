@@ -21,7 +21,7 @@ struct folder {
     const char *path; /* REPOSITORY/NAME */
     const char *name; /* the last component of `path` */
     const char *net, *weights, *device;
-    const char *threads; /* a number, or NULL */
+    const char *threads;                       /* a number, or NULL */
     char written[PATH_MAX], version[PATH_MAX]; /* the folder before and after the renaming */
     int64_t max_batch, instances;
     bool created; /* this run created `path` */
@@ -244,7 +244,7 @@ static int set_paths(const struct tool_command *self, struct folder *f, int64_t 
     int n;
 
     f->name = slash ? slash + 1 : f->path;
-    if (!*f->name)
+    if (!*f->name || strcmp(f->name, ".") == 0 || strcmp(f->name, "..") == 0)
         return tool_error(TOOL_USAGE, "%s: \"%s\" does not end in a valid model name", self->name,
                           f->path);
     n = snprintf(f->version, sizeof(f->version), "%s/%" PRId64, f->path, version);
@@ -279,14 +279,12 @@ int cmd_triton_model(const struct tool_command *self, int argc, char **argv)
     struct net_request r = { .self = self };
     bool variable = false;
     int64_t version = 1, threads = 0;
-    const struct tool_option options[] = { { "--version", NULL, NULL, &version_text },
-                                           { "--max-batch", NULL, NULL, &batch },
-                                           { "--instances", NULL, NULL, &instances },
-                                           { "--threads", NULL, NULL, &f.threads },
-                                           { "--device", NULL, NULL, &f.device },
-                                           { "--layers", NULL, NULL, &r.layers },
-                                           { "--variable", NULL, &variable, NULL },
-                                           { NULL, NULL, NULL, NULL } };
+    const struct tool_option options[] = {
+        { "--version", NULL, NULL, &version_text }, { "--max-batch", NULL, NULL, &batch },
+        { "--instances", NULL, NULL, &instances },  { "--threads", NULL, NULL, &f.threads },
+        { "--device", NULL, NULL, &f.device },      { "--layers", NULL, NULL, &r.layers },
+        { "--variable", NULL, &variable, NULL },    { NULL, NULL, NULL, NULL }
+    };
     int n = tool_parse(self, argc, argv, options, 3), status;
 
     if (n < 0)
