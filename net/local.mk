@@ -256,18 +256,21 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/segment/store.h \
 	%D%/proto/copy.c \
 	%D%/proto/describe.c \
+	%D%/proto/downgrade.c \
 	%D%/proto/edit.h \
 	%D%/proto/file.c \
 	%D%/proto/file.h \
 	%D%/proto/get.c \
 	%D%/proto/index.c \
 	%D%/proto/index.h \
+	%D%/proto/inputs.c \
 	%D%/proto/lexer.c \
 	%D%/proto/lexer.h \
 	%D%/proto/open.c \
 	%D%/proto/parse.c \
 	%D%/proto/parse.h \
 	%D%/proto/parser.h \
+	%D%/proto/part.c \
 	%D%/proto/print.c \
 	%D%/proto/quote.c \
 	%D%/proto/quote.h \

@@ -314,6 +314,7 @@ EXTRA_DIST += \
 	%D%/scripts/make-onnx-models.py \
 	%D%/scripts/check-opencv-samples.sh \
 	%D%/scripts/check-openpose.sh \
+	%D%/scripts/check-upgrade.sh \
 	%D%/scripts/check-proto.py \
 	%D%/scripts/calls.list \
 	%D%/scripts/circles.awk \

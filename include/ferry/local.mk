@@ -31,6 +31,7 @@ ferryinclude_HEADERS = \
 	%D%/plugin_names.h \
 	%D%/plugin_types.h \
 	%D%/proto.h \
+	%D%/proto_edit.h \
 	%D%/queue.h \
 	%D%/runtime.h \
 	%D%/solver.h \

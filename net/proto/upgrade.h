@@ -17,7 +17,21 @@ int ferry__upgrade_v0(ferry_proto *net, bool *compatible);
 bool ferry__upgrade_needs_v1(const ferry_proto *net);
 int ferry__upgrade_v1(ferry_proto *net);
 
+/* The layer types of V1, pairs of names: V1's and today's; the first is "NONE". */
+extern const char *const ferry__upgrade_v1_types[][2];
+extern const size_t ferry__upgrade_v1_type_count;
+
+/* The fields of a V1 layer whose values belong to the params of a layer, and their names there. */
+#define FERRY__UPGRADE_SPREADS 4
+extern const char *const ferry__upgrade_spreads[FERRY__UPGRADE_SPREADS][2];
+
 bool ferry__upgrade_needs_data(const ferry_proto *net);
 int ferry__upgrade_data(ferry_proto *net);
+
+/* Checks the argument of a function of proto_edit.h: a net in the current form. */
+int ferry__edit_check(const ferry_proto *net, const char *function);
+
+/* Whether it is an Input layer. */
+bool ferry__edit_is_input(const ferry_proto *layer);
 
 #endif

@@ -74,7 +74,7 @@ int ferry__upgrade_data(ferry_proto *net)
 
 /* ---- types ---------------------------------------------------------------------------------- */
 
-static const char *const types[][2] = {
+const char *const ferry__upgrade_v1_types[][2] = {
     { "NONE", "" },
     { "ABSVAL", "AbsVal" },
     { "ACCURACY", "Accuracy" },
@@ -117,6 +117,9 @@ static const char *const types[][2] = {
     { "WINDOW_DATA", "WindowData" },
 };
 
+const size_t ferry__upgrade_v1_type_count =
+    sizeof(ferry__upgrade_v1_types) / sizeof(ferry__upgrade_v1_types[0]);
+
 static int put_type(ferry_proto *layer, const ferry_proto *v1)
 {
     const char *type = ferry_proto_enum(v1, "type", 0);
@@ -126,9 +129,9 @@ static int put_type(ferry_proto *layer, const ferry_proto *v1)
 
     if (!from)
         return FERRY_OK;
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && !err; i++)
-        if (strcmp(type, types[i][0]) == 0)
-            err = ferry__proto_put_string(layer, "type", types[i][1]);
+    for (size_t i = 0; i < ferry__upgrade_v1_type_count && !err; i++)
+        if (strcmp(type, ferry__upgrade_v1_types[i][0]) == 0)
+            err = ferry__proto_put_string(layer, "type", ferry__upgrade_v1_types[i][1]);
     to = ferry__proto_slot_of(layer, "type");
     if (to) {
         to->values[0].line = from->values[0].line;
@@ -165,7 +168,7 @@ static int spread(ferry_proto *layer, const ferry_proto *v1, const char *from, c
 
 /* ---- layers --------------------------------------------------------------------------------- */
 
-static const char *const spreads[][2] = {
+const char *const ferry__upgrade_spreads[FERRY__UPGRADE_SPREADS][2] = {
     { "param", "name" },
     { "blob_share_mode", "share_mode" },
     { "blobs_lr", "lr_mult" },
@@ -174,8 +177,8 @@ static const char *const spreads[][2] = {
 
 static bool is_spread(const char *name)
 {
-    for (size_t i = 0; i < sizeof(spreads) / sizeof(spreads[0]); i++)
-        if (strcmp(name, spreads[i][0]) == 0)
+    for (size_t i = 0; i < FERRY__UPGRADE_SPREADS; i++)
+        if (strcmp(name, ferry__upgrade_spreads[i][0]) == 0)
             return true;
     return false;
 }
@@ -203,8 +206,8 @@ static int upgrade_layer(ferry_proto *layer, const ferry_proto *v1)
 
     layer->line = v1->line;
     layer->column = v1->column;
-    for (size_t i = 0; i < sizeof(spreads) / sizeof(spreads[0]) && !err; i++)
-        err = spread(layer, v1, spreads[i][0], spreads[i][1]);
+    for (size_t i = 0; i < FERRY__UPGRADE_SPREADS && !err; i++)
+        err = spread(layer, v1, ferry__upgrade_spreads[i][0], ferry__upgrade_spreads[i][1]);
     for (const struct ferry__proto_slot *slot = v1->slots; slot && !err; slot = slot->next)
         if (!is_spread(slot->name) && strcmp(slot->name, "type") != 0)
             err = put_same(layer, slot);

@@ -114,6 +114,240 @@ static void blobs_of_a_binary_file_are_copied(void)
     CU_ASSERT(n == sizeof(v2_binary) - 1 && memcmp(bytes, v2_binary, n) == 0);
 }
 
+/* ---- input dims ----------------------------------------------------------------------------- */
+
+#define INPUT(dims) "layer {\n  name: \"i\"\n  type: \"Input\"\n  top: \"x\"\n" dims "}\n"
+#define SHAPE(dims) "  input_param {\n    shape {\n" dims "    }\n  }\n"
+
+static void input_dims_replace_the_shape(void)
+{
+    check_upgrade(
+        "layer { name: 'i' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 2 } } }",
+        "--input-dims 5,6,7", INPUT(SHAPE("      dim: 5\n      dim: 6\n      dim: 7\n")));
+    check_upgrade(
+        "name: 'n' input: 'data' input_dim: 1 input_dim: 2 input_dim: 3 input_dim: 4\n",
+        "--input-dims=data=9",
+        "name: \"n\"\nlayer {\n  name: \"input\"\n  type: \"Input\"\n  top: \"data\"\n" SHAPE(
+            "      dim: 9\n") "}\n");
+}
+
+static void each_input_may_have_dims(void)
+{
+    check_upgrade("layer { name: 'i' type: 'Input' top: 'x' top: 'a=b' "
+                  "input_param { shape { dim: 1 } } }",
+                  "--input-dims a=b=3 --input-dims x=4,5",
+                  "layer {\n  name: \"i\"\n  type: \"Input\"\n  top: \"x\"\n  top: \"a=b\"\n"
+                  "  input_param {\n    shape {\n      dim: 4\n      dim: 5\n    }\n"
+                  "    shape {\n      dim: 3\n    }\n  }\n}\n");
+}
+
+static void bad_dims_are_one_line_and_no_file(void)
+{
+    static const char one[] = "layer { type: 'Input' top: 'x' input_param { shape { dim: 1 } } }";
+    static const char *const bad[] = { "0",  "1,",  "1,,2",       "-1",
+                                       "a",  "x=",  "\"\"",       "\" 1\"",
+                                       "1x", "1/2", "2147483648", "99999999999999999999" };
+    char options[64];
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        snprintf(options, sizeof(options), "--input-dims %s", bad[i]);
+        check_refused(one, options, 2, "expected 1 to 32 whole numbers from 1");
+    }
+    check_refused(one, "--input-dims y=1", 1, "no input is named \"y\"; the inputs are \"x\"");
+    check_refused("layer { type: 'Input' top: 'x' top: 'y' }", "--input-dims 1", 1,
+                  "several inputs: \"x\", \"y\"");
+    check_refused("base_lr: 0.5", "--input-dims 1", 1, "SolverParameter is not a net");
+    check_refused(one, "--input-dims", 2, "--input-dims requires a value");
+}
+
+/* ---- V1 ------------------------------------------------------------------------------------- */
+
+static void a_net_is_written_in_the_v1_form(void)
+{
+    check_upgrade(
+        "layer { name: 'i' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 2 dim: "
+        "3 dim: 4 } } } layer { name: 'r' type: 'InnerProduct' bottom: 'x' top: 'y' "
+        "param { lr_mult: 2 } param { decay_mult: 0 } }",
+        "--to v1",
+        "layers {\n  bottom: \"x\"\n  top: \"y\"\n  name: \"r\"\n  type: INNER_PRODUCT\n"
+        "  blobs_lr: 2\n  weight_decay: 1\n  weight_decay: 0\n}\n"
+        "input: \"x\"\ninput_dim: 1\ninput_dim: 2\ninput_dim: 3\ninput_dim: 4\n");
+    check_upgrade("layers { layer { name: 'r' type: 'relu' } }", "--to v1",
+                  "layers {\n  name: \"r\"\n  type: RELU\n}\n");
+}
+
+static void a_net_without_a_v1_form_is_one_line_and_no_file(void)
+{
+    check_refused("layer { name: 's' type: 'Scale' }", "--to v1", 1,
+                  "in.prototxt:1:25: layer \"s\": V1 has no layers of type Scale");
+    check_refused("base_lr: 0.5", "--to v1", 1, "SolverParameter is not a net");
+    check_refused("layer { }", "--to v3", 2, "--to v3: expected v1 or v2");
+}
+
+static void blobs_of_a_v1_file_are_the_same_bytes(void)
+{
+    char line[1024];
+
+    put_bytes("in.caffemodel", v2_binary, sizeof(v2_binary) - 1);
+    snprintf(line, sizeof(line), "upgrade --to v1 %s %s", in_folder("in.caffemodel"),
+             in_folder("out.caffemodel"));
+    CU_ASSERT_EQUAL(ferry(line), 0);
+    slurp(in_folder("out.caffemodel"), got, sizeof(got));
+    CU_ASSERT(memcmp(got, v1_binary, sizeof(v1_binary) - 1) == 0);
+}
+
+/* ---- parts ---------------------------------------------------------------------------------- */
+
+/* A net whose blob y is changed in place before it is read twice. */
+static const char whole[] =
+    "input: 'x' input_dim: 2 input_dim: 3 input_dim: 5 input_dim: 5\n"
+    "layer { name: 'y' type: 'Convolution' bottom: 'x' top: 'y' convolution_param { num_output: 2 "
+    "kernel_size: 3 weight_filler { type: 'constant' value: 0.25 } bias_filler { type: 'constant' "
+    "value: -4 } } }\n"
+    "layer { name: 'r' type: 'ReLU' bottom: 'y' top: 'y' }\n"
+    "layer { name: 'p' type: 'Pooling' bottom: 'y' top: 'p' pooling_param { kernel_size: 2 } }\n"
+    "layer { name: 'w' type: 'PriorBox' bottom: 'p' bottom: 'x' top: 'w' prior_box_param { "
+    "min_size: 2 } }\n"
+    "layer { name: 'f' type: 'Flatten' bottom: 'y' top: 'f' }\n"
+    "layer { name: 'g' type: 'Flatten' bottom: 'p' top: 'g' }\n"
+    "layer { name: 'c' type: 'Concat' bottom: 'f' bottom: 'g' top: 'c' }\n";
+
+/* Numbers −37 … 112 of shape 2 × 3 × 5 × 5 as a .npy of format 1.0. */
+static void put_numbers(void)
+{
+    static char bytes[128 + 4 * 150];
+    int used = snprintf(bytes + 10, 118,
+                        "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3, 5, 5), }");
+
+    memcpy(bytes, "\x93NUMPY\x01\x00\x76\x00", 10);
+    memset(bytes + 10 + used, ' ', (size_t)(117 - used));
+    bytes[127] = '\n';
+    for (int i = 0; i < 150; i++) {
+        float value = (float)(i - 37);
+
+        memcpy(bytes + 128 + 4 * i, &value, 4);
+    }
+    put_bytes("x.npy", bytes, sizeof(bytes));
+}
+
+/* Runs a shell command in the folder of the files; it must succeed. */
+static void run_in_folder(const char *command)
+{
+    char line[2048];
+    int status;
+
+    snprintf(line, sizeof(line), "cd \"$(dirname %s)\" && %s", in_folder("x"), command);
+    status = shell(line);
+    CU_ASSERT_EQUAL(status, 0);
+    if (status)
+        printf("  %s\n  %s\n", command, err);
+}
+
+static void split_at(const char *layer)
+{
+    char line[256];
+
+    put_bytes("in.prototxt", whole, sizeof(whole) - 1);
+    snprintf(line, sizeof(line),
+             "\"$FERRY_TEST_COMMAND\" upgrade --split-at %s in.prototxt a.prototxt b.prototxt",
+             layer);
+    run_in_folder(line);
+}
+
+/* The parts after each other give the numbers of the whole net. */
+static void two_parts_compute_what_the_net_computes(void)
+{
+    static const struct {
+        const char *layer, *blobs;
+    } at[] = { { "r", "x,y" }, { "p", "x,y" }, { "w", "x,p,y" }, { "f", "p,y" }, { "c", "f,g" } };
+    char line[512];
+
+    put_numbers();
+    put_bytes("in.prototxt", whole, sizeof(whole) - 1);
+    run_in_folder("\"$FERRY_TEST_COMMAND\" run in.prototxt --input x=x.npy --blobs c -o c.npz");
+    for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+        split_at(at[i].layer);
+        snprintf(line, sizeof(line),
+                 "\"$FERRY_TEST_COMMAND\" run a.prototxt --input x=x.npy --blobs %s -o a.npz",
+                 at[i].blobs);
+        run_in_folder(line);
+        run_in_folder("\"$FERRY_TEST_COMMAND\" run b.prototxt --input a.npz --blobs c -o b.npz");
+        run_in_folder("\"$FERRY_TEST_COMMAND\" diff --tolerance 0 c.npz b.npz");
+    }
+}
+
+static void the_second_part_has_inputs_of_the_shapes(void)
+{
+    split_at("c");
+    slurp(in_folder("b.prototxt"), got, sizeof(got));
+    CU_ASSERT_STRING_EQUAL(
+        got,
+        "layer {\n  name: \"input_f\"\n  type: \"Input\"\n  top: \"f\"\n" SHAPE(
+            "      dim: 2\n      dim: 18\n") "}\n"
+                                             "layer {\n  name: \"input_g\"\n  type: \"Input\"\n  "
+                                             "top: \"g\"\n" SHAPE(
+                                                 "      dim: 2\n      dim: 8\n") "}\n"
+                                                                                 "layer {\n  name: "
+                                                                                 "\"c\"\n  type: "
+                                                                                 "\"Concat\"\n  "
+                                                                                 "bottom: \"f\"\n  "
+                                                                                 "bottom: \"g\"\n"
+                                                                                 "  top: "
+                                                                                 "\"c\"\n}\n");
+    slurp(in_folder("a.prototxt"), got, sizeof(got));
+    CU_ASSERT_PTR_NOT_NULL(strstr(got, "top: \"g\""));
+    CU_ASSERT_PTR_NULL(strstr(got, "Concat"));
+}
+
+static void a_blob_that_the_first_part_reads_is_a_warning(void)
+{
+    split_at("f");
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "reads blob \"y\", which is not an output"));
+    split_at("c");
+    CU_ASSERT_PTR_NULL(strstr(err, "not an output"));
+}
+
+static void other_options_apply_to_both_parts(void)
+{
+    static const char v1[] = "input: 'x' input_dim: 1 input_dim: 1 input_dim: 2 input_dim: 2\n"
+                             "layers { name: 'a' type: RELU bottom: 'x' top: 'y' }\n"
+                             "layers { name: 'b' type: TANH bottom: 'y' top: 'z' }\n";
+
+    put_bytes("in.prototxt", whole, sizeof(whole) - 1);
+    run_in_folder("\"$FERRY_TEST_COMMAND\" upgrade --split-at p --input-dims 7,3,9,9 in.prototxt "
+                  "a.prototxt b.prototxt");
+    slurp(in_folder("a.prototxt"), got, sizeof(got));
+    CU_ASSERT_PTR_NOT_NULL(strstr(got, SHAPE("      dim: 7\n      dim: 3\n      dim: 9\n"
+                                             "      dim: 9\n")));
+    slurp(in_folder("b.prototxt"), got, sizeof(got));
+    CU_ASSERT_PTR_NOT_NULL(strstr(got, SHAPE("      dim: 7\n      dim: 2\n      dim: 7\n"
+                                             "      dim: 7\n")));
+    put_bytes("in.prototxt", v1, sizeof(v1) - 1);
+    run_in_folder("\"$FERRY_TEST_COMMAND\" upgrade --split-at b --to v1 in.prototxt a.prototxt "
+                  "b.prototxt");
+    slurp(in_folder("b.prototxt"), got, sizeof(got));
+    CU_ASSERT_STRING_EQUAL(got, "layers {\n  bottom: \"y\"\n  top: \"z\"\n  name: \"b\"\n"
+                                "  type: TANH\n}\ninput: \"y\"\ninput_dim: 1\ninput_dim: 1\n"
+                                "input_dim: 2\ninput_dim: 2\n");
+}
+
+static void a_net_that_cannot_be_cut_is_one_line_and_no_file(void)
+{
+    char options[300];
+
+    snprintf(options, sizeof(options), "%s --split-at q", in_folder("second"));
+    check_refused("layer { name: 'a' type: 'ReLU' bottom: 'x' top: 'y' }", options, 1,
+                  "no layer is named \"q\"");
+    snprintf(options, sizeof(options), "%s --split-at a", in_folder("second"));
+    check_refused("layer { name: 'a' type: 'Input' top: 'y' input_param { shape { dim: 1 } } }",
+                  options, 1, "\"a\" is the first layer");
+    CU_ASSERT(access(in_folder("second"), F_OK) != 0);
+    check_refused("layer { }", "--split-at a", 2, "missing files");
+    check_refused("layer { }", in_folder("second"), 2, "a second output needs --split-at");
+    snprintf(options, sizeof(options), "%s --split-at a", in_folder("out.prototxt"));
+    check_refused("layer { }", options, 2, "both parts would be this file");
+}
+
 /* ---- errors --------------------------------------------------------------------------------- */
 
 static void a_bad_text_is_one_line_and_no_file(void)
@@ -161,6 +395,17 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_text_of_today_keeps_its_comments),
     FERRY_TEST(a_solver_gets_the_name_of_its_type),
     FERRY_TEST(blobs_of_a_binary_file_are_copied),
+    FERRY_TEST(input_dims_replace_the_shape),
+    FERRY_TEST(each_input_may_have_dims),
+    FERRY_TEST(bad_dims_are_one_line_and_no_file),
+    FERRY_TEST(a_net_is_written_in_the_v1_form),
+    FERRY_TEST(a_net_without_a_v1_form_is_one_line_and_no_file),
+    FERRY_TEST(blobs_of_a_v1_file_are_the_same_bytes),
+    FERRY_TEST(two_parts_compute_what_the_net_computes),
+    FERRY_TEST(the_second_part_has_inputs_of_the_shapes),
+    FERRY_TEST(a_blob_that_the_first_part_reads_is_a_warning),
+    FERRY_TEST(other_options_apply_to_both_parts),
+    FERRY_TEST(a_net_that_cannot_be_cut_is_one_line_and_no_file),
     FERRY_TEST(a_bad_text_is_one_line_and_no_file),
     FERRY_TEST(parameters_that_cannot_be_upgraded_are_an_exit_status),
     FERRY_TEST(a_file_may_be_upgraded_in_place),

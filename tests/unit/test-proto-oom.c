@@ -4,6 +4,8 @@
 
 #include "net/proto/tree.h"
 
+#include <ferry/proto_edit.h>
+
 /* Every allocation made while a tree is opened, upgraded and changed fails once. */
 
 static int upgrade_and_copy(ferry_proto *p)
@@ -17,6 +19,33 @@ static int upgrade_and_copy(ferry_proto *p)
         err = ferry__proto_put_copy(copy, p);
     ferry_proto_close(copy);
     return err;
+}
+
+/* The changes of proto_edit.h. */
+static int edit(ferry_proto *p)
+{
+    static const int64_t shape[] = { 1, 2, 3 };
+    int err = ferry_proto_keep_part(p, "cut", FERRY_PROTO_FROM);
+
+    if (!err)
+        err = ferry_proto_set_input_shape(p, "x", shape, 3);
+    return err ? err : ferry_proto_downgrade(p);
+}
+
+/* Whether allocation number `n` of the changes failed. */
+static bool use_edits(const char *text, unsigned n)
+{
+    ferry_proto *p = net_of(text);
+    int err;
+
+    oom_arm(n);
+    err = edit(p);
+    oom_disarm();
+    CU_ASSERT_EQUAL(err, oom_has_failed() ? FERRY_ENOMEM : FERRY_OK);
+    if (err)
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "out of memory"));
+    ferry_proto_close(p);
+    return oom_has_failed();
 }
 
 /* One use in which allocation number `n` fails. Returns whether one failed. */
@@ -110,9 +139,23 @@ static void a_binary_files_allocations_may_fail(void)
     check_all("NetParameter", bytes, size, 4);
 }
 
+static void the_allocations_of_changes_may_fail(void)
+{
+    char *text = with_long_names("layer { name: 'a' type: 'ReLU' top: 'x' top: '@' }\n"
+                                 "layer { name: 'cut' type: 'ReLU' bottom: 'x' top: '@@' "
+                                 "param { lr_mult: 1 } param { name: '@' } }\n");
+    unsigned n;
+
+    for (n = 1; use_edits(text, n); n++)
+        ;
+    CU_ASSERT(n > 1);
+    free(text);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_texts_allocations_may_fail),
     FERRY_TEST(a_binary_files_allocations_may_fail),
+    FERRY_TEST(the_allocations_of_changes_may_fail),
 };
 
 int main(int argc, char **argv)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "tool.h"
+#include "upgrade.h"
 #include "whole.h"
 
 #include <ferry/proto.h>
+#include <ferry/proto_edit.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +14,10 @@
 /* `ferry upgrade`: converts nets and solvers of older Caffe versions to the current form. */
 
 struct upgrade {
-    const char *in, *out;
+    const struct tool_command *self;
+    const char *in, *out, *rest; /* rest: the file of the second part, or NULL */
+    const char *to, *split_at;   /* values of options, or NULL */
+    struct net_list dims;        /* of --input-dims */
     ferry_proto *root;
     char *before; /* the message as text, before any change */
 };
@@ -34,34 +39,21 @@ static bool is_net(const ferry_proto *p)
  * A file without layers is a solver if it can be read as one with fewer unknown fields; otherwise
  * the error is that of a net.
  */
-static int open_root(struct upgrade *u)
+static int open_root(const char *path, ferry_proto **out)
 {
     ferry_proto *solver = NULL;
-    int err = ferry_proto_open(u->in, "NetParameter", NULL, &u->root);
+    int err = ferry_proto_open(path, "NetParameter", NULL, out);
 
-    if (!err && is_net(u->root))
+    if (!err && is_net(*out))
         return FERRY_OK;
-    if (!ferry_proto_open(u->in, "SolverParameter", NULL, &solver) &&
-        (err || ferry_proto_note_count(solver) < ferry_proto_note_count(u->root))) {
-        ferry_proto_close(u->root);
-        u->root = solver;
+    if (!ferry_proto_open(path, "SolverParameter", NULL, &solver) &&
+        (err || ferry_proto_note_count(solver) < ferry_proto_note_count(*out))) {
+        ferry_proto_close(*out);
+        *out = solver;
         return FERRY_OK;
     }
     ferry_proto_close(solver);
-    return err ? ferry_proto_open(u->in, "NetParameter", NULL, &u->root) : FERRY_OK;
-}
-
-static int print(const ferry_proto *p, char **out)
-{
-    size_t size = 0;
-    int err = ferry_proto_print(p, NULL, 0, &size);
-
-    if (err)
-        return err;
-    *out = malloc(size + 1);
-    if (!*out)
-        return ferry_error_set(FERRY_ENOMEM, "out of memory");
-    return ferry_proto_print(p, *out, size + 1, &size);
+    return err ? ferry_proto_open(path, "NetParameter", NULL, out) : FERRY_OK;
 }
 
 /* Logs the notes; returns the number of errors, which are parameters that cannot be upgraded. */
@@ -107,7 +99,7 @@ static int write_out(const struct upgrade *u)
 
     if (status != TOOL_OK)
         return status;
-    err = print(u->root, &after);
+    err = upgrade_print(u->root, &after);
     if (!err && strcmp(u->before, after) == 0)
         err = copy_file(u, &to);
     else if (!err)
@@ -118,39 +110,125 @@ static int write_out(const struct upgrade *u)
     return whole_close(&to, status);
 }
 
+/* Writes both parts before one replaces a file: either may be the file that blobs are read from. */
+static int write_parts(const struct upgrade *u, const ferry_proto *rest)
+{
+    ferry_proto_form form = ferry_proto_get_form(rest);
+    struct whole first, second;
+    int status = whole_open(&first, u->out), other;
+
+    if (status != TOOL_OK)
+        return status;
+    status = whole_open(&second, u->rest);
+    if (status != TOOL_OK)
+        return whole_close(&first, status);
+    if (ferry_proto_write(u->root, form, whole_write, &first) ||
+        ferry_proto_write(rest, form, whole_write, &second))
+        status = tool_ferry_error();
+    other = whole_close(&second, status);
+    return whole_close(&first, other);
+}
+
+/* ---- the options ---------------------------------------------------------------------------- */
+
+static int downgrade(const struct upgrade *u, ferry_proto *net)
+{
+    return u->to && strcmp(u->to, "v1") == 0 && ferry_proto_downgrade(net) ? tool_ferry_error()
+                                                                           : TOOL_OK;
+}
+
+/*
+ * The second part is made from the file as it was, with the same steps; both parts are complete
+ * before a file is written.
+ */
+static int split(struct upgrade *u)
+{
+    ferry_proto *rest = NULL;
+    int status = TOOL_OK;
+
+    if (open_root(u->in, &rest) || ferry_proto_upgrade(rest))
+        status = tool_ferry_error();
+    if (status == TOOL_OK)
+        status = upgrade_dims(u->self, rest, &u->dims);
+    if (status == TOOL_OK)
+        status = upgrade_split(u->self, u->in, u->split_at, u->root, rest);
+    if (status == TOOL_OK)
+        status = downgrade(u, u->root);
+    if (status == TOOL_OK)
+        status = downgrade(u, rest);
+    if (status == TOOL_OK)
+        status = write_parts(u, rest);
+    ferry_proto_close(rest);
+    return status;
+}
+
+static int convert(struct upgrade *u)
+{
+    int status = upgrade_dims(u->self, u->root, &u->dims);
+
+    if (status == TOOL_OK && u->split_at)
+        return split(u);
+    if (status == TOOL_OK)
+        status = downgrade(u, u->root);
+    return status == TOOL_OK ? write_out(u) : status;
+}
+
 /* ---- the command ---------------------------------------------------------------------------- */
 
 static int run(struct upgrade *u)
 {
-    int err = open_root(u), status, errors;
+    int err = open_root(u->in, &u->root), status, errors;
 
     if (!err)
-        err = print(u->root, &u->before);
+        err = upgrade_print(u->root, &u->before);
     if (!err)
         err = ferry_proto_upgrade(u->root);
     if (err)
         return tool_ferry_error();
     errors = log_notes(u);
-    status = write_out(u);
+    status = convert(u);
     if (status == TOOL_OK && errors > 0)
         status = tool_error(TOOL_FAILURE, "%s: written without the parameters named above", u->out);
     return status;
 }
 
+/* IN OUT, or IN FIRST SECOND with --split-at. */
+static int take_arguments(struct upgrade *u, int n, char **argv)
+{
+    const char *name = u->self->name;
+
+    if (n < 2 || (u->split_at && n < 3))
+        return tool_error(TOOL_USAGE, "%s: missing files; usage: ferry %s %s", name, name,
+                          u->self->arguments);
+    if (n > 2 && !u->split_at)
+        return tool_error(TOOL_USAGE, "%s: %s: a second output needs --split-at", name, argv[2]);
+    if (u->to && strcmp(u->to, "v1") != 0 && strcmp(u->to, "v2") != 0)
+        return tool_error(TOOL_USAGE, "%s: --to %s: expected v1 or v2", name, u->to);
+    u->in = argv[0];
+    u->out = argv[1];
+    u->rest = n > 2 ? argv[2] : NULL;
+    if (u->rest && strcmp(u->rest, u->out) == 0)
+        return tool_error(TOOL_USAGE, "%s: %s: both parts would be this file", name, u->rest);
+    return TOOL_OK;
+}
+
 int cmd_upgrade(const struct tool_command *self, int argc, char **argv)
 {
-    struct upgrade u = { 0 };
-    const struct tool_option options[] = { { NULL, NULL, NULL, NULL } };
-    int n = tool_parse(self, argc, argv, options, 2), status;
+    struct upgrade u = { .self = self };
+    const struct tool_option options[] = { { "--to", NULL, NULL, &u.to },
+                                           { "--split-at", NULL, NULL, &u.split_at },
+                                           { NULL, NULL, NULL, NULL } };
+    int status = net_take_all(self, "--input-dims", &argc, argv, &u.dims), n = 0;
 
-    if (n < 0)
-        return tool_parse_status(n);
-    if (n < 2)
-        return tool_error(TOOL_USAGE, "%s: missing files; usage: ferry %s %s", self->name,
-                          self->name, self->arguments);
-    u.in = argv[0];
-    u.out = argv[1];
-    status = run(&u);
+    if (status == TOOL_OK) {
+        n = tool_parse(self, argc, argv, options, 3);
+        status = n < 0 ? tool_parse_status(n) : take_arguments(&u, n, argv);
+    } else {
+        status = TOOL_USAGE;
+    }
+    if (status == TOOL_OK && n > 0)
+        status = run(&u);
+    free(u.dims.at);
     free(u.before);
     ferry_proto_close(u.root);
     return status;

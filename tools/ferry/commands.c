@@ -263,12 +263,18 @@ const struct tool_command tool_commands[] = {
       "\"weights\",\n"
       "                         \"globs\", \"arrays\", \"copied\", \"bytes\", \"seconds\"}\n",
       cmd_merge },
-    { "upgrade", "IN OUT", "Upgrades a net or solver of an older Caffe to the current form",
+    { "upgrade", "IN OUT [SECOND] [--to v1] [--input-dims N,C,H,W] [--split-at LAYER]",
+      "Upgrades a net or solver of an older Caffe to the current form",
       "\nIN is a prototxt of a net or a solver, or a caffemodel; OUT has the same form, text or "
       "binary.\n"
       "V0 and V1 layers, padding layers, transformations of data layers, input fields and solver\n"
       "types are upgraded as by Caffe's upgrade_net_proto_text, upgrade_net_proto_binary and\n"
-      "upgrade_solver_proto_text. A file that needs no change is copied, with its comments.\n",
+      "upgrade_solver_proto_text. A file that needs no change is copied, with its comments.\n"
+      "    --to v1|v2           the form of OUT: v1 has layers { type: CONVOLUTION }\n"
+      "    --input-dims DIMS    the shape of the input, as 1,3,224,224; NAME=DIMS: of one;\n"
+      "                         may be given more than once\n"
+      "    --split-at LAYER     OUT gets the layers before LAYER; SECOND gets LAYER and those\n"
+      "                         after it, with Input layers for the blobs of the first part\n",
       cmd_upgrade },
     { "triton-model", "NET [WEIGHTS] REPOSITORY/NAME [--max-batch N] [--variable]",
       "Makes a model folder for the Triton server",

@@ -100,6 +100,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/train_log.c \
 	%D%/transfer.c \
 	%D%/transfer.h \
+	%D%/upgrade.h \
+	%D%/upgrade_edit.c \
 	%D%/whole.c \
 	%D%/whole.h \
 	triton/describe.c \

@@ -114,8 +114,8 @@ static int open_given(const struct net_request *r, ferry_device *dev, ferry_net_
     int status =
         r->inputs ? given_text(r->prototxt, r->inputs->at, r->inputs->count, &text) : TOOL_OK;
 
-    o->text = text;
-    o->text_size = text ? strlen(text) : 0;
+    o->text = text ? text : r->text;
+    o->text_size = o->text ? strlen(o->text) : 0;
     if (status == TOOL_OK && ferry_net_open(dev, r->prototxt, o, out))
         status = tool_ferry_error();
     if (status == TOOL_OK && text && has_weights(r->prototxt))

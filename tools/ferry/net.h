@@ -31,6 +31,7 @@ int net_take_all(const struct tool_command *self, const char *name, int *argc, c
 struct net_request {
     const struct tool_command *self;
     const char *prototxt, *weights;    /* weights: files separated by commas, or NULL */
+    const char *text;                  /* the net's text instead of the file's, or NULL */
     const char *phase, *level, *place; /* NULL: not given */
     const char *keep;                  /* blobs to keep, separated by commas, or "all"; or NULL */
     const char *max_bytes;             /* the limit for decoding, or NULL */
