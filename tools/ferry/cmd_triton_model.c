@@ -21,7 +21,7 @@ struct folder {
     const char *path; /* REPOSITORY/NAME */
     const char *name; /* the last component of `path` */
     const char *net, *weights, *device;
-    const char *threads;                       /* a number, or NULL */
+    const char *threads; /* a number, or NULL */
     char written[PATH_MAX], version[PATH_MAX]; /* the folder before and after the renaming */
     int64_t max_batch, instances;
     bool created; /* this run created `path` */
@@ -279,12 +279,14 @@ int cmd_triton_model(const struct tool_command *self, int argc, char **argv)
     struct net_request r = { .self = self };
     bool variable = false;
     int64_t version = 1, threads = 0;
-    const struct tool_option options[] = {
-        { "--version", NULL, NULL, &version_text }, { "--max-batch", NULL, NULL, &batch },
-        { "--instances", NULL, NULL, &instances },  { "--threads", NULL, NULL, &f.threads },
-        { "--device", NULL, NULL, &f.device },      { "--layers", NULL, NULL, &r.layers },
-        { "--variable", NULL, &variable, NULL },    { NULL, NULL, NULL, NULL }
-    };
+    const struct tool_option options[] = { { "--version", NULL, NULL, &version_text },
+                                           { "--max-batch", NULL, NULL, &batch },
+                                           { "--instances", NULL, NULL, &instances },
+                                           { "--threads", NULL, NULL, &f.threads },
+                                           { "--device", NULL, NULL, &f.device },
+                                           { "--layers", NULL, NULL, &r.layers },
+                                           { "--variable", NULL, &variable, NULL },
+                                           { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 3), status;
 
     if (n < 0)
