@@ -142,6 +142,18 @@ static void a_blob_that_no_layer_makes_gets_no_input(void)
                NEW("input_y", "y") "layer { name: 'l' bottom: 'nothing' bottom: 'y' }");
 }
 
+/* Both layers make x, in different phases; a reader takes that of the same part. */
+static void a_blob_that_the_part_makes_gets_no_input(void)
+{
+    static const char d[] = "layer { name: 'd' type: 'DummyData' top: 'x' "
+                            "include { phase: TEST } } ";
+    char text[1024], want[1024];
+
+    snprintf(text, sizeof(text), "%s%s%s", IN, d, A);
+    snprintf(want, sizeof(want), "%s%s", d, A);
+    check_part(text, "d", FERRY_PROTO_FROM, want);
+}
+
 /* Weights are loaded by layer name: an Input layer must not have the name of a layer with some. */
 static void new_inputs_have_names_of_their_own(void)
 {
@@ -269,6 +281,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_net_is_cut_before_a_layer),
     FERRY_TEST(a_blob_that_is_changed_in_place_crosses_once),
     FERRY_TEST(a_blob_that_no_layer_makes_gets_no_input),
+    FERRY_TEST(a_blob_that_the_part_makes_gets_no_input),
     FERRY_TEST(new_inputs_have_names_of_their_own),
     FERRY_TEST(a_net_that_cannot_be_cut_is_an_error),
     FERRY_TEST(layers_and_their_params_become_v1),
