@@ -331,6 +331,35 @@ static void other_options_apply_to_both_parts(void)
                                 "input_dim: 2\ninput_dim: 2\n");
 }
 
+/*
+ * Layers of a binary file: Inputs x and y of 1 × 2, and InnerProducts a from x to y and b from y to
+ * z with their 2 × 2 weights.
+ */
+#define BYTES_X "\242\006\026\012\001i\022\005Input\042\001x\372\010\006\012\004\012\002\001\002"
+#define BYTES_A                                                                                   \
+    "\242\006\070\012\001a\022\014InnerProduct\032\001x\042\001y\072\030\072\004\012\002\002\002" \
+    "\052\020\000\000\200\077\000\000\000\100\000\000\100\100\000\000\200\100\252\007\004\010"    \
+    "\002\020\000"
+#define BYTES_Y \
+    "\242\006\034\012\007input_y\022\005Input\042\001y\372\010\006\012\004\012\002\001\002"
+#define BYTES_B                                                                                   \
+    "\242\006\070\012\001b\022\014InnerProduct\032\001y\042\001z\072\030\072\004\012\002\002\002" \
+    "\052\020\000\000\240\100\000\000\300\100\000\000\340\100\000\000\000A\252\007\004\010\002"   \
+    "\020\000"
+
+/* The first part replaces the file that the blobs of both parts are copied from. */
+static void parts_of_a_binary_file_keep_their_blobs(void)
+{
+    static const char all[] = BYTES_X BYTES_A BYTES_B, first[] = BYTES_X BYTES_A,
+                      second[] = BYTES_Y BYTES_B;
+
+    put_bytes("w", all, sizeof(all) - 1);
+    put_bytes("want-a", first, sizeof(first) - 1);
+    put_bytes("want-b", second, sizeof(second) - 1);
+    run_in_folder("\"$FERRY_TEST_COMMAND\" upgrade --split-at b w w b");
+    run_in_folder("cmp w want-a && cmp b want-b");
+}
+
 static void a_net_that_cannot_be_cut_is_one_line_and_no_file(void)
 {
     char options[300];
@@ -405,6 +434,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_second_part_has_inputs_of_the_shapes),
     FERRY_TEST(a_blob_that_the_first_part_reads_is_a_warning),
     FERRY_TEST(other_options_apply_to_both_parts),
+    FERRY_TEST(parts_of_a_binary_file_keep_their_blobs),
     FERRY_TEST(a_net_that_cannot_be_cut_is_one_line_and_no_file),
     FERRY_TEST(a_bad_text_is_one_line_and_no_file),
     FERRY_TEST(parameters_that_cannot_be_upgraded_are_an_exit_status),
