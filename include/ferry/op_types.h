@@ -93,7 +93,7 @@ typedef struct ferry_operand {
  * caller chooses spatial' (Caffe rounds up); every window has to begin before in + pad_end. Max:
  * the largest element of the window, with the initial value −FLT_MAX. The mask is the offset of the
  * first maximum in its plane, or −1 if no element exceeds the initial value. Average: the sum
- * divided as pool.divisor selects.
+ * divided as pool.divisor selects; 0 for a window that the divisor counts no element of.
  *
  * data: dy, mask (max only) → dx. For max, each element gets the sum of dy over the windows whose
  * mask selects it; a mask of −1 or outside its own window selects no element. For average, each
@@ -172,7 +172,8 @@ typedef struct ferry_operand {
 /**
  * in: x (N, C, H, W), rois (R, 5): image index, x1, y1, x2, y2. out: y (R, C', PH, PW). Parameters:
  * roi. The maximum over each bin (Fast R-CNN's ROIPooling; C' = C), or with roi.group the average
- * over position-sensitive channels (R-FCN's PSROIPooling; C = C'·group²).
+ * over position-sensitive channels (R-FCN's PSROIPooling; C = C'·group²). An empty bin gives 0. An
+ * image index below 0 is 0, one of N or more N − 1.
  */
 #define FERRY_OP_ROI_POOL 46u
 /**

@@ -96,7 +96,8 @@ void op_expect_roi_pool(const struct op_scene *s, const int64_t *i, struct op_nu
 
     if (h.first >= h.end || w.first >= w.end)
         return;
-    x[0] = (int64_t)op_get(&s->in[1], (int64_t[]){ i[0], 0 });
+    x[0] = (int64_t)fmin(fmax((double)op_get(&s->in[1], (int64_t[]){ i[0], 0 }), 0),
+                         (double)(s->in[0].o.shape[0] - 1));
     if (group)
         x[1] = (i[1] * group + i[2] * group / s->out[0].o.shape[2]) * group +
                i[3] * group / s->out[0].o.shape[3];

@@ -153,6 +153,7 @@ void op_expect_col2im(const struct op_scene *s, const int64_t *i, struct op_numb
 
 /* ---- pool ----------------------------------------------------------------------------------- */
 
+/* Elements that an average counts; 0 for a window without any. */
 static int64_t divisor(const ferry_op_desc *op, const int64_t *shape, const int64_t *y)
 {
     const ferry_op_window *w = &op->params.window;
@@ -164,7 +165,9 @@ static int64_t divisor(const ferry_op_desc *op, const int64_t *shape, const int6
         int64_t first = padded ? from : 0;
         int64_t end = shape[axis + 2] + (padded ? w->pad_end[axis] : 0);
 
-        n *= (to < end ? to : end) - (from > first ? from : first);
+        to = to < end ? to : end;
+        from = from > first ? from : first;
+        n *= to > from ? to - from : 0;
     }
     return n;
 }
@@ -175,6 +178,7 @@ void op_expect_pool(const struct op_scene *s, uint32_t n, const int64_t *i, stru
     const int64_t *shape = s->in[0].o.shape;
     int64_t x[FERRY_OP_AXES] = { i[0], i[1] }, k[FERRY_OP_SPATIAL] = { 0 }, mask = -1;
     long double most = -(long double)FLT_MAX;
+    int64_t counted;
 
     do {
         int64_t at = 0;
@@ -193,8 +197,11 @@ void op_expect_pool(const struct op_scene *s, uint32_t n, const int64_t *i, stru
         *out = (struct op_number){ .value = n ? (long double)mask : most };
         return;
     }
-    out->value /= (long double)divisor(s->op, shape, &i[2]);
-    out->magnitude /= (long double)divisor(s->op, shape, &i[2]);
+    counted = divisor(s->op, shape, &i[2]);
+    if (counted == 0)
+        return; /* nothing was added */
+    out->value /= (long double)counted;
+    out->magnitude /= (long double)counted;
     out->roundings += 2;
 }
 

@@ -30,7 +30,7 @@ static void a_file_s_note_decides_before_a_line_of_it_runs(void)
         { "huge_size", "ABI", "its descriptor claims 4294967280 bytes, its note has 160", "" },
         { "other_major", "ABI", "built for ABI 2, this ferry has 1",
           "rebuild the plugin against this ferry's headers" },
-        { "newer_host", "ABI", "needs ABI 1.8 or newer, this ferry has 1.2",
+        { "newer_host", "ABI", "needs ABI 1.9 or newer, this ferry has 1.2",
           "install a newer ferry" },
         { "bad_name", "ABI", "its descriptor has no valid name",
           "names are [a-z][a-z0-9_-]*, up to 31 bytes" },
