@@ -94,7 +94,7 @@ static struct ferry__onnx_tensor *add_tensor(struct ferry__onnx *o, enum ferry__
 
 static bool is_shaped(const struct ferry__onnx_tensor *t, int rank, const int64_t *dims)
 {
-    return t->rank == rank && !memcmp(t->dims, dims, (size_t)rank * sizeof *dims);
+    return t->rank == rank && (!rank || !memcmp(t->dims, dims, (size_t)rank * sizeof *dims));
 }
 
 int ferry__onnx_blob(struct ferry__onnx *o, const ferry_blob *blob, int rank, const int64_t *dims)
