@@ -207,8 +207,9 @@ check-triton: all
 bench-triton: all
 	FERRY_TEST_SERVED=times $(MAKE) $(AM_MAKEFLAGS) one T=%D%/scripts/check-triton.sh
 
+# check-ptx.sh takes minutes, and a program that is not built for this.
 print-package-tests:
-	@echo '$(PACKAGE_TESTS)'
+	@echo ' $(PACKAGE_TESTS) ' | sed 's| %D%/scripts/check-ptx.sh | |'
 
 # Those of them that are programs, and the programs that scripts run.
 PROGRAMS_OF_OTHERS = %D%/unit/test-opencl %D%/unit/test-opencl-kernels
