@@ -54,6 +54,7 @@ static struct session begin(const char *variables, unsigned short columns, const
              variables, arguments);
     s.child = fork();
     if (s.child == 0) {
+        signal(SIGINT, SIG_DFL); /* a job in the background inherits SIG_IGN */
         dup2(other, STDERR_FILENO);
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
         _exit(127);
@@ -193,7 +194,29 @@ static void inspect_has_a_line_too(void)
     fx_end();
 }
 
+static void an_ignored_signal_stays_ignored(void)
+{
+    struct session s;
+
+    if (!strstr(getenv("FERRY_TEST_PLUGINS"), "sim")) {
+        ferry_test_skip("sim, whose copies take as long as one likes, was not built");
+        return;
+    }
+    fx_device();
+    CU_ASSERT_EQUAL(shell("printf '[plugin sim]\\noption.bandwidth = 200KiB/s\\n' > slow.conf"), 0);
+    make_input(ARRAYS, EACH);
+    s = begin("trap '' HUP; " SLOW, 80, "merge -o m.npz a.npz a.npz");
+    CU_ASSERT(wait_for(&s, "left\033[K", 60));
+    kill(s.child, SIGHUP);
+    CU_ASSERT(!wait_for(&s, "nothing that it says", 1));
+    CU_ASSERT_EQUAL(waitpid(s.child, NULL, WNOHANG), 0);
+    end(&s);
+    clean();
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(an_ignored_signal_stays_ignored),
     FERRY_TEST(inspect_has_a_line_too),
     FERRY_TEST(the_line_has_part_rate_and_remaining_time),
 };

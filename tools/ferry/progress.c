@@ -116,13 +116,20 @@ static void on_signal(int number)
     interrupt = number;
 }
 
+/* A signal that the parent has set to be ignored, as nohup(1) does with SIGHUP, stays ignored. */
+static void catch_signal(int number)
+{
+    struct sigaction action = { .sa_handler = on_signal }, inherited;
+
+    if (sigaction(number, NULL, &inherited) == 0 && inherited.sa_handler != SIG_IGN)
+        sigaction(number, &action, NULL);
+}
+
 void catch_interrupts(void)
 {
-    struct sigaction action = { .sa_handler = on_signal };
-
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    catch_signal(SIGINT);
+    catch_signal(SIGTERM);
+    catch_signal(SIGHUP);
 }
 
 bool is_interrupted(void)
