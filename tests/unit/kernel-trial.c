@@ -153,16 +153,27 @@ void trial_make_operation(struct trying what, uint64_t seed, struct om_numbers *
         om_make(n, what.kind, 1, out);
 }
 
-bool trial_plan(struct trying what, uint64_t seed, const struct kernel_target *target,
-                struct trial *t)
+bool trial_plan_operation(const ferry_op_desc *op, struct om_numbers numbers,
+                          const struct kernel_target *target, struct trial *t)
 {
     memset(t, 0, sizeof *t);
     t->on.seed = 7;
     t->on.offset = 12;
     t->on.scalars = om_scalars;
-    trial_make_operation(what, seed, &t->numbers, &t->op);
+    t->numbers = numbers;
+    t->op = *op;
     CU_ASSERT_EQUAL_FATAL(ferry_op_desc_check(&t->op), 0);
     return kernel_plan_make(target, &t->op, &t->plan) == 0;
+}
+
+bool trial_plan(struct trying what, uint64_t seed, const struct kernel_target *target,
+                struct trial *t)
+{
+    struct om_numbers numbers;
+    ferry_op_desc op;
+
+    trial_make_operation(what, seed, &numbers, &op);
+    return trial_plan_operation(&op, numbers, target, t);
 }
 
 bool trial_agrees(struct trial *t, trial_launch *launch)

@@ -37,6 +37,9 @@ void trial_make_operation(struct trying what, uint64_t seed, struct om_numbers *
 /* Plans it; false if the kernels do not support it. There is nothing to free yet. */
 bool trial_plan(struct trying what, uint64_t seed, const struct kernel_target *target,
                 struct trial *t);
+/* Plans that operation; `t->numbers` is the state from which its operands get values. */
+bool trial_plan_operation(const ferry_op_desc *op, struct om_numbers numbers,
+                          const struct kernel_target *target, struct trial *t);
 /* Runs a planned trial, once. Returns whether every operand is within the oracle's tolerance. */
 bool trial_agrees(struct trial *t, trial_launch *launch);
 /* The oracle, with operands at that offset in their buffers. */
