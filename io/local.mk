@@ -5,6 +5,7 @@ lib_LTLIBRARIES += libferryio.la
 noinst_LTLIBRARIES += %D%/libferryioobjs.la
 
 %C%_libferryioobjs_la_SOURCES = \
+	common/affine.h \
 	common/arena.h \
 	common/varint.h \
 	%D%/attributes.c \

@@ -260,6 +260,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/proto/edit.h \
 	%D%/proto/file.c \
 	%D%/proto/file.h \
+	%D%/proto/fold.c \
 	%D%/proto/get.c \
 	%D%/proto/index.c \
 	%D%/proto/index.h \

@@ -36,6 +36,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-interop.sh \
 	%D%/scripts/check-mpi-train.sh \
 	%D%/scripts/check-mpi.sh \
+	%D%/scripts/check-fold.sh \
 	%D%/scripts/check-onnx.sh \
 	%D%/scripts/check-opencl-accesses.sh \
 	%D%/scripts/check-opencl-drivers.sh \
@@ -310,6 +311,7 @@ EXTRA_DIST += \
 	%D%/scripts/check-caffe-scripts.sh \
 	%D%/scripts/check-caffe-tests.sh \
 	%D%/scripts/check-interop.py \
+	%D%/scripts/check-fold.py \
 	%D%/scripts/check-onnx.py \
 	%D%/scripts/check-onnx-import.py \
 	%D%/scripts/make-onnx-models.py \

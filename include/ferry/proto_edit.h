@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file proto_edit.h
- * Changes of nets: the shapes of their inputs, the layers before and after a layer, and the V1 form
- * of older tools. Part of libferrynet.
+ * Changes of nets: the shapes of their inputs, the layers before and after a layer, layers folded
+ * into weights, and the V1 form of older tools. Part of libferrynet.
  *
  * Each function takes a NetParameter in the current form (ferry_proto_upgrade) and needs exclusive
  * access to its tree. FERRY_EINVAL for another message, FERRY_EFORMAT for a net with layers of V0
@@ -46,6 +46,28 @@ typedef enum ferry_proto_part {
  * `part`.
  */
 FERRY_API int ferry_proto_keep_part(ferry_proto *net, const char *layer, ferry_proto_part part);
+
+/**
+ * A function that ferry_proto_fold calls for a layer that can be folded into the weights of the
+ * layer `into`; both are messages of the net. Returns 1 if the caller folds it, 0 to keep it, or a
+ * ferry error, which ends ferry_proto_fold.
+ */
+typedef int (*ferry_proto_fold_fn)(void *arg, const ferry_proto *into, const ferry_proto *layer);
+
+/**
+ * Removes the layers BatchNorm (by its stored statistics), Scale and Bias that the caller folds
+ * into the weights of the layer that makes their bottom: a Convolution, ConvolutionDepthwise,
+ * DepthwiseConvolution, Deconvolution or InnerProduct whose channels are axis 1. `fold` is called
+ * for each of them, in the order of the file; a layer that is folded gives its top to `into`, which
+ * has a bias from then on. The weights are the caller's: each output channel of them and the bias
+ * are multiplied by the layer's factor, and its term is added to the bias.
+ *
+ * Layers are kept if they have rules (include, exclude), shared parameters (param { name }), a
+ * loss_weight, or several bottoms or tops, if their factors are of another axis than 1, and if
+ * another layer reads or writes the blob between them. FERRY_EINVAL for a NULL `fold`; else its
+ * error.
+ */
+FERRY_API int ferry_proto_fold(ferry_proto *net, ferry_proto_fold_fn fold, void *arg);
 
 /**
  * Rewrites a net in the V1 form, for tools of Caffe's first releases: layers { type: CONVOLUTION },

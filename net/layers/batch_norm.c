@@ -6,11 +6,10 @@
  * batch, which are then added to the parameters: the previous sums decay by
  * moving_average_fraction, and the variance is scaled by m / (m − 1). (Caffe: BatchNormLayer.)
  */
+#include "common/affine.h"
 #include "net/layers/layers.h"
 
 #include <ferry/status.h>
-
-#include <math.h>
 
 struct batch_norm {
     int64_t channels;
@@ -57,7 +56,6 @@ static int prepare(ferry_layer *layer)
     const float *variances = ferry_blob_host_data(ferry_layer_param_at(layer, 1));
     const float *factor = ferry_blob_host_data(ferry_layer_param_at(layer, 2));
     float *mean, *spread;
-    double scale;
     int64_t i;
 
     if (!s->global)
@@ -68,10 +66,13 @@ static int prepare(ferry_layer *layer)
     spread = ferry_blob_overwrite_host_data(ferry_layer_scratch_at(layer, SPREAD));
     if (!mean || !spread)
         return ferry_last_error_code();
-    scale = *factor == 0 ? 0 : 1 / (double)*factor;
     for (i = 0; i < s->channels; i++) {
-        mean[i] = (float)(sums[i] * scale);
-        spread[i] = (float)(1 / sqrt(variances[i] * scale + s->eps));
+        double m, r;
+
+        ferry__affine_statistics((double)sums[i], (double)variances[i], (double)*factor, s->eps, &m,
+                                 &r);
+        mean[i] = (float)m;
+        spread[i] = (float)r;
     }
     return 0;
 }

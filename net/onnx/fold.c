@@ -3,6 +3,7 @@
  * Folds affine functions of channels, such as BatchNorm and Scale, into the weights of the node
  * that computes their input, if no other node reads it.
  */
+#include "common/affine.h"
 #include "net/onnx/graph.h"
 
 #include <stdlib.h>
@@ -41,51 +42,49 @@ static struct ferry__onnx_node *absorber(const struct ferry__onnx *o, int k)
     return &o->nodes[before];
 }
 
-/* Multiplies the channels of the weights in `value`. */
-static int multiply(struct ferry__onnx *o, int value, const struct ferry__onnx_affine *f)
+/*
+ * The function of a node's channels so far, which its weights' factors and the bias in value `bias`
+ * are, composed with `f`. Without a bias its shifts are 0.
+ */
+static struct ferry__affine compose(struct ferry__onnx *o, const struct ferry__onnx_tensor *w,
+                                    int bias, const struct ferry__onnx_affine *f)
 {
-    struct ferry__onnx_tensor copy = *tensor_of(o, value), *t;
-    double *factors = ferry__onnx_alloc(o, (size_t)copy.channels * sizeof *factors);
-    int64_t i;
-    int out;
-
-    for (i = 0; factors && i < copy.channels; i++)
-        factors[i] = (copy.factors ? copy.factors[i] : 1) * f->factors[f->channels == 1 ? 0 : i];
-    out = ferry__onnx_tensor_copy(o, value);
-    t = out ? tensor_of(o, out) : NULL;
-    if (t)
-        t->factors = factors;
-    return out;
-}
-
-/* Computes factor · term + term for each channel; without a `value` its terms are 0. */
-static int add(struct ferry__onnx *o, int value, int64_t channels,
-               const struct ferry__onnx_affine *f)
-{
-    double *terms = ferry__onnx_alloc(o, (size_t)channels * sizeof *terms);
-    float *old = ferry__onnx_alloc(o, (size_t)channels * sizeof *old);
+    struct ferry__affine a = { .channels = w->channels };
+    size_t n = (size_t)w->channels;
+    float *old = ferry__onnx_alloc(o, n * sizeof *old);
     int64_t i;
 
-    if (!o->err && value)
-        o->err = ferry__onnx_tensor_read(tensor_of(o, value), 0, channels, old);
-    for (i = 0; !o->err && i < channels; i++) {
+    a.scale = ferry__onnx_alloc(o, n * sizeof *a.scale);
+    a.shift = ferry__onnx_alloc(o, n * sizeof *a.shift);
+    if (!o->err && bias)
+        o->err = ferry__onnx_tensor_read(tensor_of(o, bias), 0, w->channels, old);
+    if (o->err)
+        return a;
+    ferry__affine_reset(&a);
+    for (i = 0; i < w->channels; i++) {
         int64_t c = f->channels == 1 ? 0 : i;
 
-        terms[i] = (double)old[i] * f->factors[c] + f->terms[c];
+        if (w->factors)
+            a.scale[i] = w->factors[i];
+        if (bias)
+            a.shift[i] = (double)old[i];
+        ferry__affine_then(&a, i, f->factors[c], f->terms[c]);
     }
-    return o->err ? 0 : ferry__onnx_rounded(o, 1, &channels, terms);
+    return a;
 }
 
 static void absorb(struct ferry__onnx *o, struct ferry__onnx_node *into,
                    struct ferry__onnx_node *node)
 {
-    int64_t channels = tensor_of(o, into->in[1])->channels;
     int bias = into->n_in > 2 ? into->in[2] : 0;
-    int w = multiply(o, into->in[1], node->affine), b = add(o, bias, channels, node->affine);
+    struct ferry__affine a = compose(o, tensor_of(o, into->in[1]), bias, node->affine);
+    int w = ferry__onnx_tensor_copy(o, into->in[1]);
+    int b = o->err ? 0 : ferry__onnx_rounded(o, 1, &a.channels, a.shift);
     int *in = ferry__onnx_alloc(o, 8 * sizeof *in);
 
     if (o->err)
         return;
+    tensor_of(o, w)->factors = a.scale;
     for (int i = 0; i < into->n_in; i++)
         in[i] = into->in[i];
     in[1] = w;

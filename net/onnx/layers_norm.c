@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Layers that multiply and add: parameters, a second bottom, or statistics. */
+#include "common/affine.h"
 #include "net/layers/scale.h"
 #include "net/onnx/layers.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- statistics ----------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static bool read_statistics(struct ferry__onnx *o, double eps, struct statistics
     const float *sums = ferry_blob_host_data(ferry_layer_param_at(o->layer, 0));
     const float *variances = ferry_blob_host_data(ferry_layer_param_at(o->layer, 1));
     const float *count = ferry_blob_host_data(ferry_layer_param_at(o->layer, 2));
-    double scale, *all;
+    double *all;
     int64_t i;
 
     s->channels = ferry_blob_element_count(ferry_layer_param_at(o->layer, 0));
@@ -66,11 +66,10 @@ static bool read_statistics(struct ferry__onnx *o, double eps, struct statistics
     s->variance = all + s->channels;
     s->factors = all + 2 * s->channels;
     s->terms = all + 3 * s->channels;
-    scale = *count == 0 ? 0 : 1 / (double)*count;
     for (i = 0; i < s->channels; i++) {
-        s->mean[i] = sums[i] * scale;
-        s->variance[i] = variances[i] * scale;
-        s->factors[i] = 1 / sqrt(s->variance[i] + eps);
+        ferry__affine_statistics((double)sums[i], (double)variances[i], (double)*count, eps,
+                                 &s->mean[i], &s->factors[i]);
+        s->variance[i] = *count == 0 ? 0 : (double)variances[i] / (double)*count;
         s->terms[i] = -s->mean[i] * s->factors[i];
     }
     return true;

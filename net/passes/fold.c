@@ -97,21 +97,21 @@ static void measure(const ferry_op_desc *op, struct ferry__fold *f)
 
     for (i = 2; i < w->rank; i++)
         taps *= w->shape[i];
-    f->rows = f->rows_of_group = 1;
-    f->outputs = f->outputs_of_group = w->shape[0];
-    f->inner = w->rank > 1 ? w->shape[1] * taps : 1;
+    f->order.rows = f->order.rows_of_group = 1;
+    f->order.outputs = f->outputs_of_group = w->shape[0];
+    f->order.inner = w->rank > 1 ? w->shape[1] * taps : 1;
     f->inputs = op->kind == FERRY_OP_CONVOLUTION ? op->in[0].shape[1] : w->shape[1];
     f->span = taps;
     if (op->kind == FERRY_OP_CONVOLUTION)
         f->outputs_of_group = w->shape[0] / op->params.window.group;
     if (op->kind == FERRY_OP_CONVOLUTION && op->params.window.transposed) {
-        f->rows = w->shape[0];
-        f->rows_of_group = w->shape[0] / op->params.window.group;
-        f->outputs = w->shape[1];
-        f->inner = taps;
+        f->order.rows = w->shape[0];
+        f->order.rows_of_group = w->shape[0] / op->params.window.group;
+        f->order.outputs = w->shape[1];
+        f->order.inner = taps;
     } else if (op->kind == FERRY_OP_INNER_PRODUCT && !ferry_operand_is_plain(w)) {
-        f->rows = f->rows_of_group = w->shape[1];
-        f->inner = 1;
+        f->order.rows = f->order.rows_of_group = w->shape[1];
+        f->order.inner = 1;
     }
 }
 

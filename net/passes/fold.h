@@ -3,6 +3,7 @@
 #ifndef FERRY_NET_PASSES_FOLD_H
 #define FERRY_NET_PASSES_FOLD_H
 
+#include "common/affine.h"
 #include "net/passes/passes.h"
 
 #define FERRY__FOLD_STEPS 4
@@ -15,15 +16,14 @@ struct ferry__fold_step {
 };
 
 /*
- * The weights are rows × outputs × inner: a single row unless the outputs are not the first axis.
- * The rows of one group belong to its outputs. `inputs` is the number of channels of steps before
- * the operation; each has `span` consecutive weights, or rows if there are several.
+ * `inputs` is the number of channels of steps before the operation; each has `span` consecutive
+ * weights, or rows if there are several.
  */
 struct ferry__fold {
     struct ferry__fold *next;
     ferry_layer *layer;
     int number; /* the index among the layer's operations */
-    int64_t rows, outputs, inner, rows_of_group;
+    struct ferry__weight_order order;
     int64_t inputs, span, outputs_of_group;
     ferry_blob *weights, *bias;                        /* the sources; without a bias: NULL */
     struct ferry__fold_step step[FERRY__FOLD_STEPS];   /* steps after the operation, in order */

@@ -18,8 +18,23 @@ static uint64_t sources(const struct ferry__fold *f)
     return n;
 }
 
+/* The factor and the term of a step, from its operands' values for one channel. */
+static void values_of(const struct ferry__fold_step *s, double u, double v, double *factor,
+                      double *term)
+{
+    *factor = s->b;
+    *term = s->c;
+    if (s->kind == FERRY_OP_BINARY && s->function == FERRY_BINARY_NORMALISE) {
+        *factor = v;
+        *term = -u * v;
+    } else if (s->kind == FERRY_OP_BINARY) {
+        *factor = s->function == FERRY_BINARY_SCALE ? u : 1;
+        *term = s->function == FERRY_BINARY_SCALE ? v : u;
+    }
+}
+
 /* Composes one more step y = scale·x + shift, for each channel. */
-static int compose(const struct ferry__fold_step *s, int64_t channels, double *scale, double *shift)
+static int compose(const struct ferry__fold_step *s, const struct ferry__affine *a)
 {
     const float *u = s->u ? ferry_blob_host_data(s->u) : NULL;
     const float *v = s->v ? ferry_blob_host_data(s->v) : NULL;
@@ -29,75 +44,56 @@ static int compose(const struct ferry__fold_step *s, int64_t channels, double *s
 
     if ((s->u && !u) || (s->v && !v))
         return ferry_last_error_code();
-    for (i = 0; i < channels; i++) {
-        double by = u ? (double)u[one_u ? 0 : i] : 0, more = v ? (double)v[one_v ? 0 : i] : 0;
-        double factor = s->b, term = s->c;
+    for (i = 0; i < a->channels; i++) {
+        double factor, term;
 
-        if (s->kind == FERRY_OP_BINARY && s->function == FERRY_BINARY_NORMALISE) {
-            factor = more;
-            term = -by * more;
-        } else if (s->kind == FERRY_OP_BINARY) {
-            factor = s->function == FERRY_BINARY_SCALE ? by : 1;
-            term = s->function == FERRY_BINARY_SCALE ? more : by;
-        }
-        scale[i] *= factor;
-        shift[i] = shift[i] * factor + term;
+        values_of(s, u ? (double)u[one_u ? 0 : i] : 0, v ? (double)v[one_v ? 0 : i] : 0, &factor,
+                  &term);
+        ferry__affine_then(a, i, factor, term);
     }
     return 0;
 }
 
-/*
- * The scale and the shift of each output, and of each input channel, that result from composing the
- * steps.
- */
+/* The functions of output and of input channels that result from composing the steps. */
 struct factors {
-    double *scale, *shift;
-    double *scale_before, *shift_before;
+    struct ferry__affine after, before;
 };
 
 /* The input channel of a weight. */
 static int64_t input_of(const struct ferry__fold *f, int64_t row, int64_t output, int64_t k)
 {
-    int64_t channels = f->inner / f->span; /* of one group */
+    int64_t channels = f->order.inner / f->span; /* of one group */
 
-    return f->rows > 1 ? row / f->span : output / f->outputs_of_group * channels + k / f->span;
+    return f->order.rows > 1 ? row / f->span
+                             : output / f->outputs_of_group * channels + k / f->span;
 }
 
 /* Adds to each output's shift the contribution of the constants before the weights. */
-static void add_shifts(const struct ferry__fold *f, const struct factors *by, const float *w)
+static void add_shifts(const struct ferry__fold *f, const struct factors *by, const float *from)
 {
+    const struct ferry__weight_order *w = &f->order;
     int64_t i, j, k;
 
-    for (i = 0; i < f->rows; i++)
-        for (j = 0; j < f->outputs; j++)
-            for (k = 0; k < f->inner; k++)
-                by->shift[j] += by->shift_before[input_of(f, i, j, k)] * *w++;
+    for (i = 0; i < w->rows; i++)
+        for (j = 0; j < w->outputs; j++)
+            for (k = 0; k < w->inner; k++)
+                by->after.shift[j] += by->before.shift[input_of(f, i, j, k)] * (double)*from++;
 }
 
-static void scale_weights(const struct ferry__fold *f, const struct factors *by, const float *from,
-                          float *to)
+/* Multiplies the weights by the scales of their output and of their input channel. */
+static void scale_both(const struct ferry__fold *f, const struct factors *by, const float *from,
+                       float *to)
 {
+    const struct ferry__weight_order *w = &f->order;
     int64_t i, j, k;
 
-    for (i = 0; i < f->rows; i++)
-        for (j = 0; j < f->outputs; j++) {
-            double factor = by->scale[i / f->rows_of_group * f->outputs + j];
+    for (i = 0; i < w->rows; i++)
+        for (j = 0; j < w->outputs; j++) {
+            double factor = by->after.scale[ferry__weight_channel(w, i, j)];
 
-            for (k = 0; k < f->inner && !f->n_before; k++)
-                *to++ = (float)(factor * *from++);
-            for (k = 0; k < f->inner && f->n_before; k++)
-                *to++ = (float)(factor * by->scale_before[input_of(f, i, j, k)] * *from++);
+            for (k = 0; k < w->inner; k++)
+                *to++ = (float)(factor * by->before.scale[input_of(f, i, j, k)] * (double)*from++);
         }
-}
-
-static void reset(double *scale, double *shift, int64_t n)
-{
-    int64_t i;
-
-    for (i = 0; i < n; i++) {
-        scale[i] = 1;
-        shift[i] = 0;
-    }
 }
 
 /* Composes the steps before the operation, starting with the one that is farthest from it. */
@@ -107,15 +103,15 @@ static int compose_before(const struct ferry__fold *f, const struct factors *by,
 
     if (!f->n_before)
         return 0;
-    reset(by->scale_before, by->shift_before, f->inputs);
+    ferry__affine_reset(&by->before);
     for (k = f->n_before; !err && k-- > 0;)
-        err = compose(&f->before[k], f->inputs, by->scale_before, by->shift_before);
+        err = compose(&f->before[k], &by->before);
     if (!err)
         add_shifts(f, by, w);
     return err;
 }
 
-static int fill(struct ferry__fold *f, const struct factors *by, int64_t channels)
+static int fill(struct ferry__fold *f, const struct factors *by)
 {
     const float *w = ferry_blob_host_data(f->weights);
     const float *bias = f->bias ? ferry_blob_host_data(f->bias) : NULL;
@@ -126,17 +122,20 @@ static int fill(struct ferry__fold *f, const struct factors *by, int64_t channel
 
     if (!w || (f->bias && !bias) || !to || !to_bias)
         return ferry_last_error_code();
-    reset(by->scale, by->shift, channels);
-    for (i = 0; i < channels && bias; i++)
-        by->shift[i] = (double)bias[i];
+    ferry__affine_reset(&by->after);
+    for (i = 0; i < by->after.channels && bias; i++)
+        by->after.shift[i] = (double)bias[i];
     err = compose_before(f, by, w);
     for (k = 0; !err && k < f->n_steps; k++)
-        err = compose(&f->step[k], channels, by->scale, by->shift);
+        err = compose(&f->step[k], &by->after);
     if (err)
         return err;
-    scale_weights(f, by, w, to);
-    for (i = 0; i < channels; i++)
-        to_bias[i] = (float)by->shift[i];
+    if (f->n_before)
+        scale_both(f, by, w, to);
+    else
+        ferry__affine_multiply(&f->order, by->after.scale, w, to);
+    for (i = 0; i < by->after.channels; i++)
+        to_bias[i] = (float)by->after.shift[i];
     return 0;
 }
 
@@ -145,20 +144,22 @@ int ferry__fold_refresh(struct ferry__fold *f)
     uint64_t version = sources(f);
     int64_t channels = ferry_blob_element_count(f->made[1]);
     int64_t inputs = f->n_before ? f->inputs : 0;
-    struct factors by;
+    struct factors by = { .after.channels = channels, .before.channels = inputs };
+    double *all;
     int err;
 
     if (version == f->version)
         return 0;
-    by.scale = malloc((size_t)(2 * (channels + inputs)) * sizeof *by.scale);
-    if (!by.scale)
+    all = malloc((size_t)(2 * (channels + inputs)) * sizeof *all);
+    if (!all)
         return ferry_layer_error(f->layer, FERRY_ENOMEM, "no memory for its folded weights");
-    by.shift = by.scale + channels;
-    by.scale_before = by.shift + channels;
-    by.shift_before = by.scale_before + inputs;
+    by.after.scale = all;
+    by.after.shift = all + channels;
+    by.before.scale = all + 2 * channels;
+    by.before.shift = all + 2 * channels + inputs;
     f->version = 0;
-    err = fill(f, &by, channels);
-    free(by.scale);
+    err = fill(f, &by);
+    free(all);
     if (!err)
         f->version = version;
     return err;

@@ -114,6 +114,87 @@ static void blobs_of_a_binary_file_are_copied(void)
     CU_ASSERT(n == sizeof(v2_binary) - 1 && memcmp(bytes, v2_binary, n) == 0);
 }
 
+/* ---- folding -------------------------------------------------------------------------------- */
+
+static const char conv_and_scale[] =
+    "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' "
+    "convolution_param { num_output: 2 kernel_size: 1 bias_term: false } }\n"
+    "layer { name: 's' type: 'Scale' bottom: 'c' top: 'c' }\n";
+
+/* Options that fold with the weights `w.caffemodel` of the folder. */
+static const char *fold_options(void)
+{
+    static char options[1024];
+
+    snprintf(options, sizeof(options), "--fold --weights %s --weights-out %s",
+             in_folder("w.caffemodel"), in_folder("out.caffemodel"));
+    return options;
+}
+
+/* Appends layer { name: NAME blobs { num: n channels: 1 height: 1 width: 1 data: 1 … } }. */
+static size_t put_ones(char *to, char name, char n)
+{
+    static const char one[] = "\x00\x00\x80\x3f";
+    const char head[] = { '\xa2', '\x06', (char)(4 * n + 15), '\x0a', 1,      name,   '\x3a',
+                          (char)(4 * n + 10), '\x08', n,      '\x10', 1,      '\x18', 1,
+                          '\x20', 1,      '\x2a', (char)(4 * n) };
+
+    memcpy(to, head, sizeof(head));
+    for (int i = 0; i < n; i++)
+        memcpy(to + sizeof(head) + 4 * i, one, 4);
+    return sizeof(head) + 4 * (size_t)n;
+}
+
+static void put_weights(char weights, char scale, char factors)
+{
+    char bytes[256];
+    size_t size = put_ones(bytes, 'c', weights);
+
+    size += put_ones(bytes + size, scale, factors);
+    put_bytes("w.caffemodel", bytes, size);
+}
+
+static void a_text_is_folded_with_its_weights(void)
+{
+    char line[1024];
+
+    put_weights(2, 's', 2);
+    check_upgrade(conv_and_scale, fold_options(),
+                  "layer {\n  name: \"c\"\n  type: \"Convolution\"\n  bottom: \"x\"\n"
+                  "  top: \"c\"\n  convolution_param {\n    num_output: 2\n    kernel_size: 1\n"
+                  "  }\n}\n");
+    snprintf(line, sizeof(line), "inspect %s", in_folder("out.caffemodel"));
+    CU_ASSERT_EQUAL(ferry(line), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "c/1"));
+    CU_ASSERT_PTR_NULL(strstr(out, "s/0"));
+    unlink(in_folder("out.caffemodel"));
+}
+
+static void a_text_that_cannot_be_folded_leaves_no_file(void)
+{
+    unlink(in_folder("w.caffemodel"));
+    check_refused(conv_and_scale, fold_options(), 1, "w.caffemodel: No such file");
+    put_weights(2, 'o', 2);
+    check_refused(conv_and_scale, fold_options(), 1, "w.caffemodel: no blob 0 of layer \"s\"");
+    put_weights(2, 's', 3);
+    check_refused(conv_and_scale, fold_options(), 1,
+                  "blob 0 of layer \"s\" has 3 values, not the 2 of the channels");
+    put_weights(3, 's', 2);
+    check_refused(conv_and_scale, fold_options(), 1,
+                  "3 weights of layer \"c\" do not fit its 2 outputs");
+    put_bytes("w.caffemodel", "garbage", 7);
+    check_refused(conv_and_scale, fold_options(), 1, "w.caffemodel");
+    CU_ASSERT_NOT_EQUAL(access(in_folder("out.caffemodel"), F_OK), 0);
+}
+
+static void options_that_contradict_a_fold_are_refused(void)
+{
+    check_refused(conv_and_scale, "--fold", 2, "--fold of a text needs --weights");
+    check_refused(conv_and_scale, "--weights a.npz --weights-out b.npz", 2, "with --fold");
+    check_refused(conv_and_scale, "--fold --weights a.npz", 2, "both required");
+    check_refused(conv_and_scale, "--fold --split-at s", 2, "missing files");
+}
+
 /* ---- input dims ----------------------------------------------------------------------------- */
 
 #define INPUT(dims) "layer {\n  name: \"i\"\n  type: \"Input\"\n  top: \"x\"\n" dims "}\n"
@@ -424,6 +505,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_text_of_today_keeps_its_comments),
     FERRY_TEST(a_solver_gets_the_name_of_its_type),
     FERRY_TEST(blobs_of_a_binary_file_are_copied),
+    FERRY_TEST(a_text_is_folded_with_its_weights),
+    FERRY_TEST(a_text_that_cannot_be_folded_leaves_no_file),
+    FERRY_TEST(options_that_contradict_a_fold_are_refused),
     FERRY_TEST(input_dims_replace_the_shape),
     FERRY_TEST(each_input_may_have_dims),
     FERRY_TEST(bad_dims_are_one_line_and_no_file),

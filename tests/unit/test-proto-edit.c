@@ -3,7 +3,8 @@
 
 #include <ferry/proto_edit.h>
 
-/* Changes of nets: shapes of inputs, the parts before and after a layer, and the V1 form. */
+/* Changes of nets: shapes of inputs, the parts before and after a layer, folding, and the V1
+ * form. */
 
 /* `net` has the tree of the text `want`, whatever order its fields have. */
 static void check_net(const ferry_proto *net, const char *want)
@@ -274,6 +275,93 @@ static void the_phase_in_a_binary_file_is_omitted(void)
     ferry_proto_close(text);
 }
 
+/* ---- folding -------------------------------------------------------------------------------- */
+
+static int answer; /* of `take` */
+static char taken[64];
+
+static int take(void *arg, const ferry_proto *into, const ferry_proto *layer)
+{
+    size_t used = strlen(taken);
+
+    CU_ASSERT_PTR_EQUAL(arg, taken);
+    snprintf(taken + used, sizeof(taken) - used, "%s<%s ", ferry_proto_string(into, "name", 0, NULL),
+             ferry_proto_string(layer, "name", 0, NULL));
+    return answer;
+}
+
+/* Folds whatever can be folded; `calls` are the layers that were offered. */
+static void check_folded(const char *text, int answers, const char *calls, const char *want)
+{
+    ferry_proto *net = net_of(text);
+
+    answer = answers;
+    *taken = '\0';
+    CU_ASSERT_EQUAL(ferry_proto_fold(net, take, taken), FERRY_OK);
+    CU_ASSERT_STRING_EQUAL(taken, calls);
+    check_net(net, want);
+    ferry_proto_close(net);
+}
+
+static void affine_layers_are_folded_into_the_layer_before(void)
+{
+    check_folded("layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' "
+                 "convolution_param { num_output: 2 bias_term: false } } "
+                 "layer { name: 'b' type: 'BatchNorm' bottom: 'c' top: 'c' } "
+                 "layer { name: 's' type: 'Scale' bottom: 'c' top: 'y' } "
+                 "layer { name: 'r' type: 'ReLU' bottom: 'y' top: 'y' } "
+                 "layer { name: 't' type: 'Bias' bottom: 'y' top: 'z' }",
+                 1, "c<b c<s ",
+                 "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'y' "
+                 "convolution_param { num_output: 2 } } "
+                 "layer { name: 'r' type: 'ReLU' bottom: 'y' top: 'y' } "
+                 "layer { name: 't' type: 'Bias' bottom: 'y' top: 'z' }");
+}
+
+static void a_layer_that_the_caller_declines_is_kept(void)
+{
+    static const char text[] = "layer { name: 'p' type: 'InnerProduct' bottom: 'x' top: 'p' } "
+                               "layer { name: 's' type: 'Scale' bottom: 'p' top: 'p' }";
+    ferry_proto *net = net_of(text);
+
+    check_folded(text, 0, "p<s ", text);
+    answer = FERRY_EBUSY;
+    CU_ASSERT_EQUAL(ferry_proto_fold(net, take, taken), FERRY_EBUSY);
+    check_error(ferry_proto_fold(net, NULL, NULL), FERRY_EINVAL, "fold is NULL");
+    check_error(ferry_proto_fold(NULL, take, NULL), FERRY_EINVAL, "not a net");
+    ferry_proto_close(net);
+}
+
+#define CONV(more) "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' " more "} "
+#define NORM(more) "layer { name: 'b' type: 'BatchNorm' bottom: 'c' top: 'y' " more "} "
+#define READ       "layer { name: 'r' type: 'ReLU' bottom: 'c' top: 'z' } "
+
+static void a_layer_that_cannot_be_folded_is_kept(void)
+{
+    static const char *const nets[] = {
+        CONV("") NORM("include { phase: TEST } "),
+        CONV("exclude { phase: TRAIN } ") NORM(""),
+        CONV("param { name: 'shared' } ") NORM(""),
+        CONV("") NORM("param { name: 'shared' } "),
+        CONV("loss_weight: 1 ") NORM(""),
+        CONV("bottom: 'x2' top: 'c2' ") NORM(""),
+        CONV("convolution_param { axis: 2 } ") NORM(""),
+        CONV("") NORM("batch_norm_param { use_global_stats: false } "),
+        CONV("") NORM("batch_norm_param { scale_bias: true } "),
+        CONV("") READ NORM(""),
+        CONV("") NORM("") READ,
+        CONV("") "layer { name: 's' type: 'Scale' bottom: 'c' bottom: 'f' top: 'c' }",
+        CONV("") "layer { name: 's' type: 'Scale' bottom: 'c' top: 'c' scale_param { axis: 0 } }",
+        CONV("") "layer { name: 's' type: 'Bias' bottom: 'c' top: 'c' bias_param { num_axes: 2 } }",
+        CONV("") "layer { name: 'q' type: 'ReLU' bottom: 'y' top: 'q' } " NORM(""),
+        "layer { name: 'c' type: 'Pooling' bottom: 'x' top: 'c' } " NORM(""),
+        NORM(""),
+    };
+
+    for (size_t i = 0; i < sizeof(nets) / sizeof(nets[0]); i++)
+        check_folded(nets[i], 1, "", nets[i]);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(the_only_input_needs_no_name),
     FERRY_TEST(a_shared_shape_stays_that_of_the_other_tops),
@@ -289,6 +377,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(v1_and_back_is_the_same_net),
     FERRY_TEST(a_net_without_a_v1_form_is_an_error),
     FERRY_TEST(the_phase_in_a_binary_file_is_omitted),
+    FERRY_TEST(affine_layers_are_folded_into_the_layer_before),
+    FERRY_TEST(a_layer_that_the_caller_declines_is_kept),
+    FERRY_TEST(a_layer_that_cannot_be_folded_is_kept),
 };
 
 int main(int argc, char **argv)

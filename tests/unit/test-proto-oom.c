@@ -21,12 +21,23 @@ static int upgrade_and_copy(ferry_proto *p)
     return err;
 }
 
+/* ferry_proto_fold_fn */
+static int take_all(void *arg, const ferry_proto *into, const ferry_proto *layer)
+{
+    (void)arg;
+    (void)into;
+    (void)layer;
+    return 1;
+}
+
 /* The changes of proto_edit.h. */
 static int edit(ferry_proto *p)
 {
     static const int64_t shape[] = { 1, 2, 3 };
     int err = ferry_proto_keep_part(p, "cut", FERRY_PROTO_FROM);
 
+    if (!err)
+        err = ferry_proto_fold(p, take_all, NULL);
     if (!err)
         err = ferry_proto_set_input_shape(p, "x", shape, 3);
     return err ? err : ferry_proto_downgrade(p);
@@ -143,7 +154,9 @@ static void the_allocations_of_changes_may_fail(void)
 {
     char *text = with_long_names("layer { name: 'a' type: 'ReLU' top: 'x' top: '@' }\n"
                                  "layer { name: 'cut' type: 'ReLU' bottom: 'x' top: '@@' "
-                                 "param { lr_mult: 1 } param { name: '@' } }\n");
+                                 "param { lr_mult: 1 } param { name: '@' } }\n"
+                                 "layer { type: 'Convolution' bottom: 'x' top: 'c' } "
+                                 "layer { type: 'Bias' bottom: 'c' top: '@@@' }\n");
     unsigned n;
 
     for (n = 1; use_edits(text, n); n++)

@@ -18,6 +18,8 @@ struct upgrade {
     const char *in, *out, *rest; /* rest: the file of the second part, or NULL */
     const char *to, *split_at;   /* values of options, or NULL */
     struct net_list dims;        /* of --input-dims */
+    bool folds;                  /* --fold */
+    struct upgrade_fold fold;
     ferry_proto *root;
     char *before; /* the message as text, before any change */
 };
@@ -162,18 +164,55 @@ static int split(struct upgrade *u)
     return status;
 }
 
+/* Both files are complete before one replaces a file. */
+static int fold(struct upgrade *u)
+{
+    bool text = ferry_proto_get_form(u->root) == FERRY_PROTO_TEXT;
+    int status = upgrade_fold_net(&u->fold, u->root);
+
+    if (status == TOOL_OK)
+        status = downgrade(u, u->root);
+    if (status == TOOL_OK)
+        status = upgrade_fold_write(u->self, &u->fold, text ? NULL : u->root);
+    if (status == TOOL_OK && text)
+        status = write_out(u);
+    return upgrade_fold_close(&u->fold, status);
+}
+
 static int convert(struct upgrade *u)
 {
     int status = upgrade_dims(u->self, u->root, &u->dims);
 
     if (status == TOOL_OK && u->split_at)
         return split(u);
+    if (status == TOOL_OK && u->folds)
+        return fold(u);
     if (status == TOOL_OK)
         status = downgrade(u, u->root);
     return status == TOOL_OK ? write_out(u) : status;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
+
+/* A caffemodel has its weights; a text has them in another file. */
+static int check_fold(struct upgrade *u)
+{
+    const char *name = u->self->name;
+
+    if (ferry_proto_get_form(u->root) == FERRY_PROTO_TEXT)
+        return u->fold.weights ? TOOL_OK
+                               : tool_error(TOOL_USAGE,
+                                            "%s: --fold of a text needs --weights and "
+                                            "--weights-out",
+                                            name);
+    if (u->fold.weights)
+        return tool_error(TOOL_USAGE, "%s: --weights: %s has its own weights", name, u->in);
+    if (u->to && strcmp(u->to, "v1") == 0)
+        return tool_error(TOOL_USAGE, "%s: --fold and --to v1 of a caffemodel are two steps", name);
+    u->fold.weights = u->in;
+    u->fold.out = u->out;
+    return TOOL_OK;
+}
 
 static int run(struct upgrade *u)
 {
@@ -186,7 +225,9 @@ static int run(struct upgrade *u)
     if (err)
         return tool_ferry_error();
     errors = log_notes(u);
-    status = convert(u);
+    status = u->folds ? check_fold(u) : TOOL_OK;
+    if (status == TOOL_OK)
+        status = convert(u);
     if (status == TOOL_OK && errors > 0)
         status = tool_error(TOOL_FAILURE, "%s: written without the parameters named above", u->out);
     return status;
@@ -204,6 +245,11 @@ static int take_arguments(struct upgrade *u, int n, char **argv)
         return tool_error(TOOL_USAGE, "%s: %s: a second output needs --split-at", name, argv[2]);
     if (u->to && strcmp(u->to, "v1") != 0 && strcmp(u->to, "v2") != 0)
         return tool_error(TOOL_USAGE, "%s: --to %s: expected v1 or v2", name, u->to);
+    if (!u->fold.weights != !u->fold.out || (u->fold.weights && !u->folds))
+        return tool_error(TOOL_USAGE,
+                          "%s: --weights and --weights-out are both required, with --fold", name);
+    if (u->folds && u->split_at)
+        return tool_error(TOOL_USAGE, "%s: --fold and --split-at are two steps", name);
     u->in = argv[0];
     u->out = argv[1];
     u->rest = n > 2 ? argv[2] : NULL;
@@ -217,6 +263,9 @@ int cmd_upgrade(const struct tool_command *self, int argc, char **argv)
     struct upgrade u = { .self = self };
     const struct tool_option options[] = { { "--to", NULL, NULL, &u.to },
                                            { "--split-at", NULL, NULL, &u.split_at },
+                                           { "--fold", NULL, &u.folds, NULL },
+                                           { "--weights", "-w", NULL, &u.fold.weights },
+                                           { "--weights-out", NULL, NULL, &u.fold.out },
                                            { NULL, NULL, NULL, NULL } };
     int status = net_take_all(self, "--input-dims", &argc, argv, &u.dims), n = 0;
 

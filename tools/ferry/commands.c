@@ -263,7 +263,7 @@ const struct tool_command tool_commands[] = {
       "\"weights\",\n"
       "                         \"globs\", \"arrays\", \"copied\", \"bytes\", \"seconds\"}\n",
       cmd_merge },
-    { "upgrade", "IN OUT [SECOND] [--to v1] [--input-dims N,C,H,W] [--split-at LAYER]",
+    { "upgrade", "IN OUT [SECOND] [--to v1] [--input-dims N,C,H,W] [--split-at LAYER] [--fold]",
       "Upgrades a net or solver of an older Caffe to the current form",
       "\nIN is a prototxt of a net or a solver, or a caffemodel; OUT has the same form, text or "
       "binary.\n"
@@ -274,7 +274,10 @@ const struct tool_command tool_commands[] = {
       "    --input-dims DIMS    the shape of the input, as 1,3,224,224; NAME=DIMS: of one;\n"
       "                         may be given more than once\n"
       "    --split-at LAYER     OUT gets the layers before LAYER; SECOND gets LAYER and those\n"
-      "                         after it, with Input layers for the blobs of the first part\n",
+      "                         after it, with Input layers for the blobs of the first part\n"
+      "    --fold               folds BatchNorm, Scale and Bias into the weights before them\n"
+      "    -w, --weights FILE   the weights of a text, for --fold\n"
+      "    --weights-out FILE   receives the folded weights of a text\n",
       cmd_upgrade },
     { "triton-model", "NET [WEIGHTS] REPOSITORY/NAME [--max-batch N] [--variable]",
       "Makes a model folder for the Triton server",

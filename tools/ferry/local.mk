@@ -13,6 +13,7 @@ bin_PROGRAMS += %D%/ferry
 	bench/plain.c \
 	bench/plain.h \
 	bench/row.c \
+	common/affine.h \
 	%D%/cmd_bench.c \
 	%D%/cmd_check.c \
 	%D%/cmd_complete.c \
@@ -102,6 +103,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/transfer.h \
 	%D%/upgrade.h \
 	%D%/upgrade_edit.c \
+	%D%/upgrade_fold.c \
 	%D%/whole.c \
 	%D%/whole.h \
 	triton/describe.c \
