@@ -49,6 +49,7 @@ EXTRA_DIST += \
 	%D%/ferry/dnn/_text.py \
 	%D%/ferry/dnn/constants.py \
 	%D%/ferry/dnn/cost.py \
+	%D%/ferry/dnn/custom.py \
 	%D%/ferry/dnn/image.py \
 	%D%/ferry/dnn/install.py \
 	%D%/ferry/dnn/model.py \
@@ -65,6 +66,7 @@ EXTRA_DIST += \
 	%D%/tests/test_caffe_stored.py \
 	%D%/tests/test_caffe_threads.py \
 	%D%/tests/test_dlpack.py \
+	%D%/tests/test_dnn_custom.py \
 	%D%/tests/test_dnn_image.py \
 	%D%/tests/test_dnn_importer.py \
 	%D%/tests/test_dnn_model.py \

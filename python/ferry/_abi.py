@@ -308,6 +308,7 @@ LIBRARIES = {
         "ferry_layer_param_count": plain(INT, POINTER),
         "ferry_layer_param_at": pointer(POINTER, INT),
         "ferry_layer_register": code(POINTER),
+        "ferry_layer_type_find": plain(POINTER, TEXT),
         "ferry_layer_type_count": plain(INT),
         "ferry_layer_type_at": pointer(INT),
         "ferry_proto_open": code(TEXT, TEXT, POINTER, POINTER),

@@ -167,12 +167,8 @@ def test_colorization(cv4, tmp_path):
     outs = []
     for of in (cv4, dnn):
         net = of.readNetFromCaffe(text, weights)
-        if of is dnn:
-            net.setParam("class8_ab", 0, kernel)
-            net.setParam("conv8_313_rh", 0, np.full((1, 313), 2.606, "f4"))
-        else:
-            net.getLayer(net.getLayerId("class8_ab")).blobs = [kernel]
-            net.getLayer(net.getLayerId("conv8_313_rh")).blobs = [np.full((1, 313), 2.606, "f4")]
+        net.getLayer(net.getLayerId("class8_ab")).blobs = [kernel]
+        net.getLayer(net.getLayerId("conv8_313_rh")).blobs = [np.full((1, 313), 2.606, "f4")]
         net.setInput(data((1, 1, 224, 224)))
         outs.append(net.forward())
     check(*outs)

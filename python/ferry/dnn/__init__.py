@@ -15,6 +15,7 @@ from .constants import (DNN_BACKEND_CANN, DNN_BACKEND_CUDA, DNN_BACKEND_DEFAULT,
                         DNN_BACKEND_WEBNN, DNN_TARGET_CPU, DNN_TARGET_CPU_FP16, DNN_TARGET_CUDA,
                         DNN_TARGET_CUDA_FP16, DNN_TARGET_FPGA, DNN_TARGET_HDDL, DNN_TARGET_MYRIAD,
                         DNN_TARGET_NPU, DNN_TARGET_OPENCL, DNN_TARGET_OPENCL_FP16, DNN_TARGET_VULKAN)
+from .custom import registerLayer, unregisterLayer
 from .image import blobFromImage, blobFromImages, imagesFromBlob
 from .install import install
 from .model import ClassificationModel, DetectionModel, KeypointsModel, Model, SegmentationModel
@@ -25,4 +26,4 @@ from .read import readNet, readNetFromCaffe
 
 # The module `install` has the name of its function, which is meant here.
 __all__ = [name for name in dir() if not name.startswith("_") and name not in (
-    "constants", "cost", "image", "model", "net", "nms", "read")]
+    "constants", "cost", "custom", "image", "model", "net", "nms", "read")]

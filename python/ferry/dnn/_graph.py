@@ -3,6 +3,7 @@
 
 from .. import _abi
 from .._library import lib, string
+from . import custom
 
 INPUT = "_input"
 
@@ -50,6 +51,7 @@ class Graph:
     def _add(self, layer, place):
         name = string(lib.ferry_layer_name(layer))
         kind = string(_abi.LayerType.from_address(lib.ferry_layer_get_type(layer)).name)
+        kind = custom.kind_of(layer) if kind == custom.TYPE else kind
         bottoms = _blobs(layer, lib.ferry_layer_bottom_count, lib.ferry_layer_bottom_at)
         tops = _blobs(layer, lib.ferry_layer_top_count, lib.ferry_layer_top_at)
         if kind == "Input":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Inputs to which a prototxt gives no shape: cv2.dnn takes that of the first blob."""
+"""A prototxt's text: inputs to which it gives no shape, since cv2.dnn takes that of the first blob, and layers of types
+that a program registered."""
 
 import re
 
@@ -10,7 +11,7 @@ class _Part:
     """A message of the text: its fields as (name, value), where a value is a token or a part."""
 
     def __init__(self):
-        self.fields, self.end = [], 0
+        self.fields, self.begin, self.end = [], 0, 0
 
     def all(self, name):
         return [value for field, value in self.fields if field == name]
@@ -25,6 +26,7 @@ def _parse(text):
             continue
         if token in (b"{", b"<"):
             part = _Part()
+            part.begin = found.end()
             stack[-1].fields.append((name, part))
             stack.append(part)
             name = None
@@ -80,3 +82,71 @@ def with_shapes(text, shapes):
         shape = " ".join(f"dim: {dim}" for dim in shapes[name])
         text = text[:at] + f"\n{form % shape}\n".encode() + text[at:]
     return text
+
+
+def inputs(text):
+    """The names of all inputs."""
+    whole = _parse(text)
+    names = [_name(token) for token in whole.all(b"input") if not isinstance(token, _Part)]
+    return names + [_name(top) for layer in _layers(whole) if _type_of(layer) == "Input" for top in layer.all(b"top")]
+
+
+def types(text):
+    """The types of the layers, as a set."""
+    return {_type_of(layer) for layer in _layers(_parse(text))} - {""}
+
+
+def replaced(text, kinds, body):
+    """The text in which each layer of those types has its name, bottoms, tops and phases, and the rest from
+    body(type, parameters)."""
+    for layer in reversed(_layers(_parse(text))):
+        kind = _type_of(layer)
+        if kind in kinds:
+            kept = " ".join(_printed(name, value) for name, value in layer.fields if name in _KEPT)
+            text = text[:layer.begin] + f" {kept} {body(kind, _parameters(layer))} ".encode() + text[layer.end:]
+    return text
+
+
+# The fields of a layer that are not its parameters.
+_KEPT = (b"name", b"bottom", b"top", b"include", b"exclude", b"phase")
+
+
+def _layers(whole):
+    return [layer for layer in whole.all(b"layer") if isinstance(layer, _Part)]
+
+
+def _type_of(layer):
+    found = layer.all(b"type")
+    return _name(found[0]) if found and not isinstance(found[0], _Part) else ""
+
+
+def _printed(name, value):
+    name = name.decode(errors="replace")
+    if not isinstance(value, _Part):
+        return f"{name}: {value.decode(errors='replace')}"
+    return "%s { %s }" % (name, " ".join(_printed(*field) for field in value.fields))
+
+
+def _parameters(layer):
+    """The fields of a layer's messages, as cv2.dnn gives them to a registered class: repeated ones as tuples."""
+    found = {}
+    for name, part in layer.fields:
+        if isinstance(part, _Part) and name not in (*_KEPT, b"param", b"blobs"):
+            for field, token in part.fields:
+                if not isinstance(token, _Part):
+                    found.setdefault(field.decode(errors="replace"), []).append(_value(token))
+    return {name: values[0] if len(values) == 1 else tuple(values) for name, values in found.items()}
+
+
+def _value(token):
+    """A number, a string, or an enumeration's name; of true and false 1 and 0."""
+    if token[:1] in (b'"', b"'"):
+        return _name(token)
+    if token in (b"true", b"false"):
+        return int(token == b"true")
+    for number in int, float:
+        try:
+            return number(token)
+        except ValueError:
+            pass
+    return token.decode(errors="replace")

@@ -4,7 +4,7 @@
 import functools
 import os
 
-from . import image, model, nms, read
+from . import constants, custom, image, model, nms, read
 from .net import Net
 
 _MODELS = ("Model", "ClassificationModel", "DetectionModel", "KeypointsModel", "SegmentationModel")
@@ -43,6 +43,22 @@ def _read_net(theirs):
     return readNet
 
 
+def _and(theirs, ours):
+    """A function that does both: its own for the nets of ferry's, and cv2's for its own nets."""
+    def both(*arguments, **named):
+        given = list(arguments) + [named[name] for name in ("type", "class") if name in named]
+        ours(*given)
+        return theirs(*arguments, **named) if theirs else None
+
+    both.theirs = theirs
+    return both
+
+
+def _add_layers(cv2):
+    for name, ours in ("dnn_registerLayer", custom.registerLayer), ("dnn_unregisterLayer", custom.unregisterLayer):
+        setattr(cv2, name, _and(getattr(cv2, name, None), ours))
+
+
 def install():
     """Puts readNetFromCaffe into cv2.dnn, lets readNet and the models take Caffe's, and adds what an OpenCV lacks
     of this package's other functions. Other formats stay cv2's. Again is fine. Returns cv2."""
@@ -59,7 +75,9 @@ def install():
             made = _either(getattr(model, name), getattr(dnn, name, None))
             setattr(dnn, name, made)
             setattr(cv2, "dnn_" + name, made)
-    for module, names in ((image, ("blobFromImage", "blobFromImages", "imagesFromBlob")),
+        _add_layers(cv2)
+    for module, names in ((constants, [name for name in dir(constants) if name.startswith("DNN_")]),
+                          (image, ("blobFromImage", "blobFromImages", "imagesFromBlob")),
                           (nms, ("NMSBoxes", "NMSBoxesBatched", "softNMSBoxes"))):
         for name in names:
             if not hasattr(dnn, name):

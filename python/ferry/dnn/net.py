@@ -11,7 +11,7 @@ from .. import _abi
 from .._blob import _int64s
 from .._errors import Error
 from .._library import lib, out_pointer, string
-from . import _text, cost
+from . import _text, cost, custom
 from ._device import device_of
 from ._error import ASSERTION, BAD_ARGUMENT, ERROR, NOT_FOUND, in_cv2s_form, made, of_ferry
 from ._graph import INPUT, Graph
@@ -25,13 +25,27 @@ _KEPT = 4
 
 
 class Layer:
-    """A layer of a net: `name`, `type`, and copies of its parameters in `blobs`."""
+    """A layer of a net: `name`, `type`, and copies of its parameters in `blobs`. Arrays that `blobs` is set to become
+    the parameters."""
 
     def __init__(self, net, number):
         node = net._graph.nodes[number]
         self.name, self.type, self.preferableTarget = node.name, node.type, net._target
-        self.blobs = tuple(net._param(number, k) for k in range(net._n_params(number)))
-        self._tops = node.tops
+        self._net, self._number, self._tops = net, number, node.tops
+
+    @property
+    def blobs(self):
+        """Copies of the parameters."""
+        with self._net._lock:
+            return tuple(self._net._param(self._number, k) for k in range(self._net._n_params(self._number)))
+
+    @blobs.setter
+    def blobs(self, arrays):
+        count = self._net._n_params(self._number)
+        if len(arrays) != count:
+            raise made(ASSERTION, f"blobs.size() == {count}: layer \"{self.name}\" gets {len(arrays)}", "blobs")
+        for k, array in enumerate(arrays):
+            self._net.setParam(self._number, k, array)
 
     def outputNameToIndex(self, outputName):
         """The place of a blob among the layer's; −1 for a blob of another layer."""
@@ -48,7 +62,9 @@ class Net:
     that forward returns are the caller's alone. Any thread; one forward at a time."""
 
     def __init__(self):
-        self._text = self._source = self._file = self._graph = None
+        self._text = self._plain = self._source = self._file = self._graph = None
+        self._kinds, self._classes, self._entries, self._version = set(), {}, [], 0
+        self._ran = False
         self._name = "net"
         self._target, self._backend, self._fuse = DNN_TARGET_CPU, DNN_BACKEND_DEFAULT, True
         self._given, self._shapes, self._labels = {}, {}, []
@@ -65,19 +81,44 @@ class Net:
         if _text.is_empty(text):
             self._text = None
             return self
-        self._labels = _text.shapeless(text)
-        if not self._labels:
+        self._kinds = _text.types(text)
+        if _text.shapeless(text) or custom.unknown(self._kinds):  # the first blob has the shape, or registerLayer follows
+            self._labels = _text.inputs(text)
+        else:
             self._open_main(text)
         return self
 
     def _open_main(self, text):
-        handle = open_net(device_of(self._target), text, self._name, fuse=self._fuse)
-        self._graph = Graph(handle)
+        self._plain = text
+        handle = self._open_plain()
         self._load(handle)
         self._file = None
-        self._text, self._labels = text, self._labels or list(self._graph.inputs)
+        self._labels = self._labels or list(self._graph.inputs)
         self._main = Runner(handle)
         self._plan = self._plan_of([self._graph.nodes[-1].name], "forward")
+
+    def _open_plain(self):
+        """The net of the text, whose layers of registered types are those classes'."""
+        version, classes = custom.Registry.version, custom.classes_of(self._kinds)
+        text, entries = custom.rewritten(self._plain, classes)
+        handle = open_net(device_of(self._target), text, self._name, fuse=self._fuse)
+        self._graph = Graph(handle)
+        self._text, self._entries, self._classes, self._version = text, entries, classes, version
+        return handle
+
+    def _follow(self):
+        """After a change of the registered classes, before the first pass: opens the net again if a layer has one of the
+        types."""
+        if custom.classes_of(self._kinds) == self._classes:
+            self._version = custom.Registry.version
+            return
+        old = self._main
+        handle = self._open_plain()
+        lib.ferry_net_share(handle, old.handle)
+        self._main, self._runners = Runner(handle), {}
+        self._plan = self._plan_of([self._graph.nodes[-1].name], "forward")
+        for one in self._given.values():
+            one[1] = next(_stamps)
 
     def _load(self, handle):
         """The weights; the names of the layers that need some and got none are noted."""
@@ -96,11 +137,13 @@ class Net:
             if self._text is None:
                 raise made(ASSERTION, "!empty()", function)
             shapes = {**self._shapes, **{name: array.shape for name, (array, _) in self._given.items()}}
-            for name in self._labels:
+            for name in _text.shapeless(self._text):
                 if name not in shapes:
                     raise made(ERROR, f"the text gives input \"{name}\" no shape: setInput or setInputShape "
                                "comes first", function)
             self._open_main(_text.with_shapes(self._text, shapes))
+        elif self._version != custom.Registry.version and not self._ran:
+            self._follow()
         return self._main
 
     def _runner(self, key, keep, only):
@@ -144,7 +187,7 @@ class Net:
         return self._inputs()[self._labels.index(name)]
 
     def _inputs(self):
-        return self._graph.inputs if self._graph else _text.shapeless(self._text)
+        return self._graph.inputs if self._graph else _text.inputs(self._text)
 
     def setInput(self, blob, name="", scalefactor=1.0, mean=()):
         """The next value of an input, of the first where no name is given: (blob − mean) × scalefactor."""
@@ -237,7 +280,9 @@ class Net:
                 plan = self._plan if names is None else self._plan_of(names, function, missing)
                 if plan[0] is not self._main and names is None:  # reopened
                     plan = self._plan = self._plan_of([self._graph.nodes[-1].name], function)
-                return self._run(plan)
+                made_of = self._run(plan)
+                self._ran = True  # layers keep their classes from now on
+                return made_of
             except Error as raised:
                 raise of_ferry(raised, function) from raised
 
