@@ -146,6 +146,7 @@ compatlayers_HEADERS = \
 	%D%/compat/caffe/layers/pooling_layer.hpp \
 	%D%/compat/caffe/layers/power_layer.hpp \
 	%D%/compat/caffe/layers/prelu_layer.hpp \
+	%D%/compat/caffe/layers/python_layer.hpp \
 	%D%/compat/caffe/layers/recurrent_layer.hpp \
 	%D%/compat/caffe/layers/reduction_layer.hpp \
 	%D%/compat/caffe/layers/relu_layer.hpp \
