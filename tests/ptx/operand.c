@@ -204,8 +204,8 @@ uint32_t slot_operand(struct parser *p, const struct operand *o, unsigned width,
 
     if (o->form == SINK)
         return SINK_SLOT;
-    if (o->form == NUMBER)
-        return slot_constant(p, width, o->value);
+    if (o->form == NUMBER) /* compilers write true as -1 */
+        return slot_constant(p, width, predicate ? o->value != 0 : o->value);
     if (o->form == NAME)
         return symbol_slot(p, o, width);
     if (o->form != REGISTER) {

@@ -138,6 +138,8 @@ static void bits_are_computed(void)
         { "setp.lt.s32 %p9, -1, 0;", 'p', 1 },
         { "setp.lt.u32 %p9, -1, 0;", 'p', 0 },
         { "setp.eq.s32 %p1, 0, 0; setp.gt.and.s32 %p9|%p2, 1, 2, %p1; mov.pred %p9, %p2;", 'p', 1 },
+        { "mov.pred %p1, -1; mov.pred %p9, %p1;", 'p', 1 },
+        { "mov.pred %p1, -1; not.pred %p9, %p1;", 'p', 0 },
         { "setp.eq.s32 %p1, 0, 1; selp.b32 %r9, 3, 4, %p1;", 'w', 4 },
         { "mov.u32 %r9, 1; setp.eq.s32 %p1, 0, 0; @!%p1 mov.u32 %r9, 2;", 'w', 1 },
     };
