@@ -266,7 +266,8 @@ installcheck-local:
 	    $(SHELL) '$(srcdir)/%D%/outside/run.sh'
 
 # The files for a machine with a GPU, in one folder; there, `sh run` writes one report. It is built apart, as
-# this build is but for what such a machine need not have; `all` first, as that is a make of its own.
+# this build is, without parts that such a machine does not need, LevelDB and its C++ library among them; `all` first, as
+# that is a make of its own.
 GPU_FOLDER = ferry-gpu
 GPU_BUILD = gpu-build
 gpu-pack:
@@ -274,7 +275,7 @@ gpu-pack:
 	cd '$(GPU_BUILD)' && { test -f config.status || { \
 	    eval "set -- `'$(abs_top_builddir)/config.status' --config`" && \
 	    $(SHELL) '$(abs_top_srcdir)/configure' "$$@" --enable-cuda=yes --enable-opencl=no \
-	        --with-hdf5=no --with-mpi=no -q CFLAGS='$(CFLAGS) -ffunction-sections -fdata-sections' \
+	        --with-hdf5=no --with-mpi=no -q ac_cv_lib_leveldb_leveldb_open=no CFLAGS='$(CFLAGS) -ffunction-sections -fdata-sections' \
 	        LDFLAGS='$(LDFLAGS) -Wl,--gc-sections'; }; } && \
 	    $(MAKE) $(AM_MAKEFLAGS) all && \
 	    $(MAKE) $(AM_MAKEFLAGS) gpu-folder GPU_FOLDER='$(abs_top_builddir)/$(GPU_FOLDER)'

@@ -18,13 +18,22 @@ folder=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT # make distcheck's sources are read-only
 unset CUDA_DOUBLE_DEVICES CUDA_DOUBLE_DRIVER
 
-# run STATUS TEXT…: checks the exit status, and that each text is in the report.
+# run STATUS TEXT…: checks the exit status, and that each text is in the report. `sections` and `seconds` are
+# arguments of the run, if they are set; with `signal` it is ended after the first line of its second section.
+sections='' seconds='' signal=''
 run() {
     wanted=$1
     shift
     status=0
+    : >"$folder/report"
     sh "$folder/there/run" -c "$FERRY_TEST_BUILDDIR/tests/doubles/lib" -o "$folder/report" \
-        -t 'test-status test-cuda-queues' >"$folder/out" 2>&1 || status=$?
+        ${sections:+-s "$sections"} ${seconds:+-l "$seconds"} \
+        -t 'test-status test-cuda-queues' >"$folder/out" 2>&1 &
+    if [ -n "$signal" ]; then
+        until grep -q "^== $signal" "$folder/report"; do sleep 0.1; done
+        kill -TERM $!
+    fi
+    wait $! || status=$?
     if [ "$status" -ne "$wanted" ]; then
         printf 'exit status %s in place of %s\n' "$status" "$wanted"
         cat "$folder/out"
@@ -56,4 +65,21 @@ check 'what fails is named and counted' run 1 'test-status: no result, status 1'
 printf '#!/bin/sh\necho ferry-test: status: 8 passed, 0 failed\nexit 124\n' >"$folder/there/tests/unit/test-status"
 check 'what takes too long is named, whatever it had done by then' \
     run 1 '^== 1 programs failed: test-status (more than 120 seconds)$'
+sections=tests signal=tests
+printf '#!/bin/sh\nsleep 60\n' >"$folder/there/tests/unit/test-status"
+check 'a signal ends a run, and the report says what is left' \
+    run 1 '^the rest of tests: a signal stopped it$' '^== 0 programs failed'
+signal='' sections='tests nets sanitizer' seconds=0
+check 'no program starts when the time is over' run 0 '^test-status: no time was left$' \
+    '^random-nets: no time was left$' '^== 4 parts are left$' '^== 0 programs failed'
+seconds=''
+rm "$folder/there/tests/unit/test-status" "$folder"/there/tests/random/test-random-nets*
+echo garbage >"$folder/there/tests/unit/test-status.gz"
+check 'a file that is damaged or absent is named, and the rest runs' run 1 '^test-status: it cannot be unpacked$' \
+    '^ferry-test: cuda plugin, queues (double): [1-9][0-9]* passed, 0 failed' \
+    '^random-nets: the program is not in the pack$' '^== 1 programs failed: test-status (it cannot be unpacked)$'
+printf '#!/bin/sh\nkill -SEGV $$\n' >"$folder/there/tools/ferry/ferry"
+sections='check tests'
+check 'a command that crashes ends no run' run 1 '^ferry-test: cuda plugin, queues (double): [1-9][0-9]* passed, 0 failed' \
+    'programs failed: devices (status 139), check (status 139)'
 finish 'gpu run'
