@@ -265,6 +265,12 @@ static void batched_gemm_prepare(struct cpu_device *d, const struct cpu_op *p,
     pack_batches(p, in[1], packed);
 }
 
+/* With beta = 0 c is not read: NaN in it has no effect. */
+static bool adds_c(const struct cpu_op *p)
+{
+    return p->own_in > 2 && p->op.params.gemm.beta != 0;
+}
+
 static void batched_gemm_multiply(struct cpu_device *d, const struct cpu_op *p,
                                   const struct cpu_op_args *args)
 {
@@ -300,7 +306,7 @@ static void batched_gemm_multiply(struct cpu_device *d, const struct cpu_op *p,
     }
     if (alpha != 1)
         r.step[r.steps++] = (struct cpu_step){ .step = FERRY_STEP_SCALE, .operand = &alpha };
-    if (p->own_in > 2) {
+    if (adds_c(p)) {
         r.step[r.steps++] = (struct cpu_step){ .step = FERRY_STEP_ADD, .a = op->params.gemm.beta };
         r.add = args->in[2];
         r.add_column = op->in[2].stride[2];
@@ -316,7 +322,7 @@ static void batched_gemm_run(struct cpu_device *d, const struct cpu_op *p,
     const ferry_op_desc *op = &p->op;
     struct product m = { .a = args->in[0],
                          .b = args->in[1],
-                         .c = p->own_in > 2 ? args->in[2] : NULL,
+                         .c = adds_c(p) ? args->in[2] : NULL,
                          .y = args->out[0],
                          .alpha = op->params.gemm.alpha,
                          .beta = op->params.gemm.beta,
