@@ -107,8 +107,10 @@ typedef struct ferry_op_table {
      */
     int (*query)(void *dev, const ferry_op_desc *op, ferry_op_answer *out);
     /**
-     * Prepares `op` as query answered: compiles kernels and chooses an algorithm, by heuristics and
-     * never by measuring. Copies the parts of `op` that it needs later. May block. FERRY_ENOMEM,
+     * Prepares `op` as query answered; if it accepted fewer steps of an epilogue, ferry has asked
+     * again, and `op` has these steps and their operands alone. The kind's own inputs are those
+     * before the first operand of a step. Compiles kernels and chooses an algorithm, by heuristics
+     * and never by measuring. Copies the parts of `op` that it needs later. May block. FERRY_ENOMEM,
      * FERRY_EDEVICE; the state is then as before. Any thread.
      */
     int (*create)(void *dev, const ferry_op_desc *op, void **out_prepared);

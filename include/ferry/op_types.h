@@ -34,6 +34,23 @@ typedef struct ferry_operand {
 } ferry_operand;
 
 /*
+ * Special values and errors, for all kinds; `ferry check` tries them.
+ *
+ * NaN: an element whose definition uses a NaN is NaN, also after RELU. MAX and ARGMAX (with POOL's
+ * mask) may ignore a NaN instead; THRESHOLD, CLIP, HARD_SIGMOID and HARD_SWISH may give a bound. A
+ * function of an infinite x is NaN or its limit where IEEE arithmetic makes it NaN (0·∞, ∞/∞).
+ * Beside padding, the products of a weight that is not finite are undefined, as is a zero's sign.
+ *
+ * Overflow: only a result beyond the dtype's range is infinite; no intermediate result of a finite
+ * one may be. Results below the smallest normal number may be 0. With gemm.beta 0, c is not read.
+ *
+ * Errors: each rounding of a definition may cost half an ε (the distance from 1 to the next number;
+ * of F32 for halves) of the sum of the magnitudes of its terms. A sum of n terms has n roundings,
+ * 64 + 4·√(n − 64) if n > 64; REDUCE and MOMENTS have 34 + 2·log₂(n/32) if n > 32; roots and
+ * transcendental functions 24. MAX, ARGMAX, masks, THRESHOLD and copies are exact.
+ */
+
+/*
  * Kinds. Each comment lists the inputs and outputs in order and defines the elements of out[0]; "?"
  * marks operands that may be omitted at the end. Axis 1 is the channel axis. The numbers continue
  * those of plugin_types.h, so a number identifies one operation across both lists.

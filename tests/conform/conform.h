@@ -30,6 +30,8 @@ struct conform_target {
     const struct conform_option *options;
     size_t option_count;
     unsigned timeout; /* seconds that a group may take */
+    unsigned minutes; /* that ops-random takes, in addition; 0: a fixed number of operations */
+    uint64_t seed;    /* of ops-random; 0: the first */
 };
 
 struct conform_report {
@@ -45,6 +47,7 @@ struct conform_report {
 /* The groups, in the order in which they run; NULL after the last. */
 const char *conform_name(size_t group);
 const char *conform_about(size_t group); /* one line */
+bool conform_is_long(size_t group);      /* left out by --quick */
 
 /* Runs one group. Returns 0, or −1 with errno if no process could be started. */
 int conform_run(const struct conform_target *target, size_t group, struct conform_report *out);

@@ -18,6 +18,7 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/failure.c \
 	%D%/far.c \
 	%D%/forked.c \
+	%D%/graph.c \
 	%D%/growth.c \
 	%D%/hammer.c \
 	%D%/kit.c \
@@ -33,11 +34,17 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/op.h \
 	%D%/op_block.c \
 	%D%/op_convert.c \
+	%D%/op_large.c \
 	%D%/op_others.c \
 	%D%/op_passes.c \
+	%D%/op_random.c \
+	%D%/op_reuse.c \
 	%D%/op_run.c \
+	%D%/op_steps.c \
 	%D%/op_trials.c \
 	%D%/op_try.c \
+	%D%/op_values.c \
+	%D%/op_whole.c \
 	%D%/options.c \
 	%D%/own.c \
 	%D%/owns.c \

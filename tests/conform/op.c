@@ -86,7 +86,15 @@ static void unknown(void)
     refused(op, "an operation whose name lacks a NUL");
 }
 
-static void remark(uint32_t mask)
+void op_open(void)
+{
+    kit_open();
+    if (!kit.ops.extension)
+        kit_not_offered("no extension entry; ferry computes on the host");
+    take_table();
+}
+
+void op_remark(const char *dtypes)
 {
     char names[400] = "";
     size_t n = 0;
@@ -95,8 +103,9 @@ static void remark(uint32_t mask)
         if (op_tally.kinds >> k & 1 && n < sizeof(names) - 40)
             n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
                                   ferry_op_kind_name(32 + k));
-    kit_remark("%d of %d trials, %s: %s", op_tally.taken, op_tally.tried, kit_dtype_list(mask),
-               names);
+    if (!op_tally.taken)
+        kit_not_offered("its table accepts none of %d operations", op_tally.tried);
+    kit_remark("%d of %d trials, %s: %s", op_tally.taken, op_tally.tried, dtypes, names);
 }
 
 void group_ops(void)
@@ -105,10 +114,7 @@ void group_ops(void)
     bool counts;
     uint32_t mask = 0;
 
-    kit_open();
-    if (!kit.ops.extension)
-        kit_not_offered("no extension entry; ferry computes on the host");
-    take_table();
+    op_open();
     unknown();
     counts = kit_counters(&before);
     for (uint32_t t = FERRY_F32; t <= FERRY_F64; t++) {
@@ -118,10 +124,8 @@ void group_ops(void)
         mask |= op_tally.taken > so_far ? 1u << t : 0;
     }
     op_conversion_trials();
-    if (!op_tally.taken)
-        kit_not_offered("its table accepts none of %d operations", op_tally.tried);
     kit_case("counters after %d operations", op_tally.taken);
     if (counts && kit_counters(&after) && after.live_blocks != before.live_blocks)
         kit_fail("live_blocks was %" PRIu64 ", is %" PRIu64, before.live_blocks, after.live_blocks);
-    remark(mask);
+    op_remark(kit_dtype_list(mask));
 }

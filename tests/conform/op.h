@@ -39,6 +39,9 @@ ferry_ref op_block_ref(const struct op_block *b);
 /* Checks the elements, and that nothing around them has changed; `what` is "out[0]". */
 void op_block_check(struct op_block *b, const char *what, const struct op_number *want);
 
+/* |got − want| is within the tolerance of op_types.h; beyond the dtype's range it is infinite. */
+bool op_near(ferry_dtype t, long double got, const struct op_number *want);
+
 /* The seed and counter with which RANDOM and UPDATE run. */
 #define OP_SEED   UINT64_C(0x0123456789abcdef)
 #define OP_OFFSET 5u
@@ -51,6 +54,53 @@ void op_say(const ferry_op_desc *op, const char *note, const char *doing);
 /* Runs the created operation, also on two queues if `queues`, and checks all its outputs. */
 void op_run(const ferry_op_desc *op, const ferry_op_answer *answer, void *prepared,
             const char *note, bool in_place, bool queues);
+
+/* ---- operations of any size (op_whole.c) ---------------------------------------------------- */
+
+/* Bytes behind an array that no run may change. */
+#define OP_TAIL 256
+
+/* An operand in a block of the device. */
+struct op_array {
+    ferry_operand o;
+    uint64_t bytes;
+    unsigned char *host, *got; /* contents before and after the run */
+    void *handle;
+};
+
+struct op_whole {
+    ferry_op_desc op; /* without the steps that the plugin refuses */
+    ferry_op_answer answer;
+    void *prepared, *packed, *workspace;
+    struct op_array in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
+};
+
+/* Whether op_types.h permits this value for out[n] at i besides that of the definition. */
+typedef bool op_accepts(const struct op_scene *s, uint32_t n, const int64_t *i, long double got);
+
+/*
+ * Names the case and creates the operation and its arrays. False, with nothing to close, if the
+ * plugin refuses it, or if its memory is too small, which is reported as skipped.
+ */
+bool op_whole_open(struct op_whole *w, const ferry_op_desc *op, const char *note);
+void op_whole_close(struct op_whole *w);
+/* Uniform numbers in [least, most), the same for the same seed. */
+void op_array_fill(struct op_array *a, double least, double most, unsigned seed);
+struct op_view op_array_view(const struct op_array *a);
+/* Packs constants if `prepares`, and runs, without a wait. Any thread. */
+void op_whole_submit(struct op_whole *w, void *queue, bool prepares);
+void op_whole_download(struct op_whole *w);
+/* Uploads the arrays, packs constants if `prepares`, runs, waits, and downloads the outputs. */
+void op_whole_run(struct op_whole *w, void *queue, bool prepares);
+/*
+ * Checks that all elements are written, and the values of `random` elements and of those around
+ * powers of two; of all elements if they are fewer. `accepts` may be NULL.
+ */
+void op_whole_check(struct op_whole *w, int64_t random, op_accepts *accepts);
+/* create, with a descriptor that is overwritten afterwards. */
+void op_create(const ferry_op_desc *op, void **out_prepared);
+/* Whether the operation adds to its outputs or updates them. */
+bool op_reads_outputs(const ferry_op_desc *op);
 
 /* ---- trials (op_try.c) and their lists (op_trials.c, op_passes.c, op_others.c, op_convert.c) - */
 
@@ -65,6 +115,14 @@ extern struct op_tally {
 
 /* query, checked for writes past the answer: 0, or FERRY_EUNSUPPORTED. */
 int op_ask(const ferry_op_desc *op, ferry_op_answer *out);
+/* Removes the steps of the epilogue from that one on, and their operands. */
+void op_cut(ferry_op_desc *op, uint32_t steps);
+/* Opens the device and takes the table, or ends the group as not offered. */
+void op_open(void);
+/* The summary of the group: trials and kinds; "F32", or "". */
+void op_remark(const char *dtypes);
+/* Tries an operation as it is. False if the plugin does not accept it. */
+bool op_try_laid(const ferry_op_desc *op, const char *note, bool in_place, bool queues);
 /* Tries an operation whose operands are plain, also with other strides. */
 void op_try(const ferry_op_desc *op, const char *note, bool in_place);
 /* All trials of a dtype; those of kinds that move or modify data; copies to other dtypes. */

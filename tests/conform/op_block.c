@@ -180,6 +180,15 @@ ferry_ref op_block_ref(const struct op_block *b)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
+/*
+ * A sum of n products may err like a sequential one whose errors have random signs, once n is
+ * large: by a multiple of √n.
+ */
+static long double roundings(double n)
+{
+    return n <= 64 ? (long double)n : 64 + 4 * sqrtl((long double)n - 64);
+}
+
 static long double tolerance(ferry_dtype t, const struct op_number *want)
 {
     ferry_dtype inner = t == FERRY_F64 ? FERRY_F64 : FERRY_F32;
@@ -187,7 +196,28 @@ static long double tolerance(ferry_dtype t, const struct op_number *want)
     if (want->roundings == 0 || !arith_is_real(t))
         return 0;
     return 2 * kit_tolerance(t, want->value) +
-           (long double)want->roundings * kit_tolerance(inner, want->magnitude);
+           roundings(want->roundings) * kit_tolerance(inner, want->magnitude);
+}
+
+static long double rounded(ferry_dtype t, long double value)
+{
+    unsigned char as[8];
+
+    arith_put(t, as, 0, value);
+    return arith_get(t, as, 0);
+}
+
+bool op_near(ferry_dtype t, long double got, const struct op_number *want)
+{
+    long double error = tolerance(t, want);
+
+    if (isnan(error)) /* of a limit, whose sensitivity is 0 · ∞ */
+        error = 4 * kit_tolerance(t, want->value);
+    if (want->roundings == 0)
+        return arith_near(got, rounded(t, want->value), 0);
+    if (isinf(got) && isfinite(want->value))
+        return (got > 0) == (want->value > 0) && isinf(rounded(t, fabsl(want->value) + error));
+    return arith_near(got, want->value, error);
 }
 
 /* "2, 0, 1" */
@@ -208,11 +238,8 @@ static void check_element(struct op_block *b, const char *what, const int64_t *i
     ferry_dtype t = (ferry_dtype)b->o.dtype;
     int64_t at = place(&b->o, i);
     long double got = arith_get(t, b->m->got, at);
-    unsigned char as[8];
 
-    arith_put(t, as, 0, want->value); /* if it must be exact: rounded to the output's dtype */
-    if (!arith_near(got, want->roundings == 0 ? arith_get(t, as, 0) : want->value,
-                    tolerance(t, want)))
+    if (!op_near(t, got, want))
         kit_fail("%s(%s) is %.9Lg, should be %.9Lg", what, index_text(&b->o, i), got, want->value);
     memcpy(b->m->want + (size_t)at * arith_size(t), b->m->got + (size_t)at * arith_size(t),
            arith_size(t));

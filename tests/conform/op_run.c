@@ -90,8 +90,7 @@ struct run {
 /* NaN, unless the operation also reads it: a pass that accumulates, or an update. */
 static void create_output(const ferry_op_desc *op, uint32_t n, struct op_block *out)
 {
-    if (op->pass >= FERRY_PASS_BACKWARD_WEIGHTS || op->kind == FERRY_OP_SCATTER_ADD ||
-        op->kind == FERRY_OP_UPDATE) {
+    if (op_reads_outputs(op)) {
         op_block_create(out, &op->out[n], 31 + n);
         op_block_suit(out, op, true, n);
     } else {

@@ -44,7 +44,6 @@ static void check_answer(const ferry_op_desc *op, const ferry_op_answer *a)
                  a->packed_bytes, a->workspace_bytes);
 }
 
-/* The answer, checked for writes past it. FERRY_EUNSUPPORTED, or 0. */
 int op_ask(const ferry_op_desc *op, ferry_op_answer *out)
 {
     struct {
@@ -80,8 +79,15 @@ static bool query(const ferry_op_desc *op, ferry_op_answer *out)
 
 /* ---- a trial -------------------------------------------------------------------------------- */
 
-/* False if the plugin does not accept it. */
-static bool try_one(const ferry_op_desc *op, const char *note, bool in_place, bool queues)
+void op_cut(ferry_op_desc *op, uint32_t steps)
+{
+    for (uint32_t k = op->n_epilogue; k-- > steps;)
+        op->n_in -= op->epilogue[k].step != FERRY_STEP_UNARY;
+    op->n_epilogue = steps;
+    op->constants &= (1u << op->n_in) - 1;
+}
+
+bool op_try_laid(const ferry_op_desc *op, const char *note, bool in_place, bool queues)
 {
     ferry_op_desc cut = *op;
     ferry_op_answer answer;
@@ -94,11 +100,11 @@ static bool try_one(const ferry_op_desc *op, const char *note, bool in_place, bo
         return false;
     if (answer.epilogue < op->n_epilogue) { /* ferry computes the other steps by operations of their
                                              * own */
-        cut.n_epilogue = answer.epilogue;
+        op_cut(&cut, answer.epilogue);
         if (!query(&cut, &answer))
             kit_fail("query refuses the operation without the epilogue that it did not accept");
     }
-    kit_ok(op_table->create(kit.dev, &cut, &prepared), "create");
+    op_create(&cut, &prepared);
     if (op_count(&op->out[0])) /* ferry does not run operations with empty outputs */
         op_run(&cut, &answer, prepared, note, in_place, queues);
     op_table->destroy(kit.dev, prepared);
@@ -125,7 +131,7 @@ void op_try(const ferry_op_desc *op, const char *note, bool in_place)
             op_lay(&laid.out[k], lies[i].out);
         if (in_place && lies[i].first != lies[i].out)
             continue;
-        done = try_one(&laid, note, in_place, i % 3 == 0);
+        done = op_try_laid(&laid, note, in_place, i % 3 == 0);
         if (done && i && !plain)
             kit_fail("query accepts these strides but refuses the same operation with plain ones");
         plain = plain || done;

@@ -19,37 +19,49 @@ static const struct {
     const char *name;
     void (*run)(void);
     const char *about;
+    bool is_long; /* not with --quick */
 } groups[] = {
-    { "descriptor", group_descriptor, "the file, its note, its table, its options" },
-    { "memory", group_memory, "alloc and free, of every size" },
-    { "copy", group_copy, "memcpy in all directions" },
-    { "memset", group_memset, "memset" },
-    { "axpy", group_axpy, "y += alpha x" },
-    { "scal", group_scal, "x *= alpha" },
-    { "copy-op", group_copy_op, "the copy entry, y = x" },
-    { "fill", group_fill, "y = value" },
-    { "convert", group_convert, "between all dtypes" },
-    { "dot", group_dot, "sum of x y" },
-    { "asum", group_asum, "sum of |x|" },
-    { "sumsq", group_sumsq, "sum of x squared" },
-    { "gemv", group_gemv, "matrix by vector" },
-    { "gemm", group_gemm, "matrix by matrix" },
-    { "ops", group_ops, "prepared operations, each kind" },
-    { "queues", group_queues, "order of the work on a queue" },
-    { "events", group_events, "completion of events" },
-    { "import", group_import, "host memory as device memory; map and unmap" },
-    { "peer", group_peer, "copies between two devices" },
-    { "threads", group_threads, "concurrent calls" },
-    { "failure", group_failure, "impossible requests, and the state after them" },
-    { "leaks", group_leaks, "everything is freed" },
-    { "fork", group_fork, "child processes" },
-    { "exit", group_exit, "the end of a program, with its device closed or not" },
-    { "coherence", group_coherence, "every head state and operation, through ferry" },
+    { "descriptor", group_descriptor, "the file, its note, its table, its options", false },
+    { "memory", group_memory, "alloc and free, of every size", false },
+    { "copy", group_copy, "memcpy in all directions", false },
+    { "memset", group_memset, "memset", false },
+    { "axpy", group_axpy, "y += alpha x", false },
+    { "scal", group_scal, "x *= alpha", false },
+    { "copy-op", group_copy_op, "the copy entry, y = x", false },
+    { "fill", group_fill, "y = value", false },
+    { "convert", group_convert, "between all dtypes", false },
+    { "dot", group_dot, "sum of x y", false },
+    { "asum", group_asum, "sum of |x|", false },
+    { "sumsq", group_sumsq, "sum of x squared", false },
+    { "gemv", group_gemv, "matrix by vector", false },
+    { "gemm", group_gemm, "matrix by matrix", false },
+    { "ops", group_ops, "prepared operations, each kind", false },
+    { "ops-values", group_ops_values, "NaN, infinities, equal maxima", true },
+    { "ops-steps", group_ops_steps, "steps after an operation, any strides", true },
+    { "ops-reuse", group_ops_reuse, "shared constants, threads, hundreds in a row", true },
+    { "ops-large", group_ops_large, "10^3 to 10^7 outputs, long sums", true },
+    { "ops-random", group_ops_random, "random operations, from a seed", true },
+    { "graph", group_graph, "segments of a net: claimed, compiled, saved", false },
+    { "queues", group_queues, "order of the work on a queue", false },
+    { "events", group_events, "completion of events", false },
+    { "import", group_import, "host memory as device memory; map and unmap", false },
+    { "peer", group_peer, "copies between two devices", false },
+    { "threads", group_threads, "concurrent calls", false },
+    { "failure", group_failure, "impossible requests, and the state after them", false },
+    { "leaks", group_leaks, "everything is freed", false },
+    { "fork", group_fork, "child processes", false },
+    { "exit", group_exit, "the end of a program, with its device closed or not", false },
+    { "coherence", group_coherence, "every head state and operation, through ferry", false },
 };
 
 const char *conform_name(size_t group)
 {
     return group < sizeof(groups) / sizeof(groups[0]) ? groups[group].name : NULL;
+}
+
+bool conform_is_long(size_t group)
+{
+    return groups[group].is_long;
 }
 
 const char *conform_about(size_t group)
@@ -129,6 +141,7 @@ int conform_run(const struct conform_target *target, size_t group, struct confor
     struct kit_account *account =
         mmap(NULL, sizeof(*account), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int status = 0, errors = memfd_create("errors", MFD_CLOEXEC);
+    unsigned seconds = target->timeout + 60 * target->minutes;
     double begin = now();
     bool in_time;
     pid_t child;
@@ -151,9 +164,9 @@ int conform_run(const struct conform_target *target, size_t group, struct confor
         errno = why;
         return -1;
     }
-    in_time = collect(child, target->timeout, &status);
+    in_time = collect(child, seconds, &status);
     memset(out, 0, sizeof(*out));
-    judge(account, in_time, status, target->timeout, out);
+    judge(account, in_time, status, seconds, out);
     out->seconds = now() - begin;
     if (out->result == CONFORM_FAIL || KIT_SANITIZED)
         pass_on(errors);

@@ -52,18 +52,18 @@ static void binary_share(const struct op_scene *s, const int64_t *i, struct op_n
 {
     const ferry_operand *dy = &s->in[0].o, *du = &s->out[0].o;
     int64_t at[FERRY_OP_AXES] = { 0 };
+    uint32_t mask = 0; /* the axes along which dy is summed */
 
     op_add(out, op_get(&s->out[0], i));
     if (op_count(dy) == 0)
         return;
-    do {
-        bool mine = true;
-
-        for (uint32_t axis = 0; axis < dy->rank; axis++)
-            mine = mine && (du->shape[axis] == 1 || at[axis] == i[axis]);
-        if (mine)
-            op_add(out, share(s, at, i));
-    } while (op_next(dy, at));
+    for (uint32_t axis = 0; axis < dy->rank; axis++) {
+        mask |= du->shape[axis] == 1 ? 1u << axis : 0;
+        at[axis] = i[axis];
+    }
+    do
+        op_add(out, share(s, at, i));
+    while (op_next_along(dy, mask, at));
     out->roundings += 2;
 }
 
@@ -72,15 +72,14 @@ static void binary_share(const struct op_scene *s, const int64_t *i, struct op_n
 /* The sums of dy over all axes but the channel i. */
 static void channel_sums(const struct op_scene *s, const int64_t *i, struct op_number *out)
 {
-    int64_t at[FERRY_OP_AXES] = { 0 };
+    int64_t at[FERRY_OP_AXES] = { 0, i[0] };
 
     op_add(out, op_get(&s->out[0], i));
     if (op_count(&s->in[0].o) == 0)
         return;
     do
-        if (at[1] == i[0])
-            op_add(out, op_get(&s->in[0], at));
-    while (op_next(&s->in[0].o, at));
+        op_add(out, op_get(&s->in[0], at));
+    while (op_next_along(&s->in[0].o, ~2u, at));
 }
 
 /* The column of w for an element of x. */
@@ -141,20 +140,17 @@ static struct sums sums_at(const struct op_scene *s, uint32_t mask, const int64_
     int64_t at[FERRY_OP_AXES] = { 0 };
     struct sums r = { 0 };
 
+    for (uint32_t axis = 0; axis < s->in[0].o.rank; axis++)
+        at[axis] = mask >> axis & 1 ? 0 : i[axis];
     do {
         long double dy = op_get(&s->in[0], at);
         long double y = s->own_in > 1 ? op_get(&s->in[1], at) : 0;
-        bool mine = true;
 
-        for (uint32_t axis = 0; axis < s->in[0].o.rank; axis++)
-            mine = mine && (mask >> axis & 1 || at[axis] == i[axis]);
-        if (!mine)
-            continue;
         r.n++;
         r.dy += dy;
         r.product += dy * y;
         r.size += fabsl(dy) + fabsl(dy * y);
-    } while (op_next(&s->in[0].o, at));
+    } while (op_next_along(&s->in[0].o, mask, at));
     return r;
 }
 

@@ -89,36 +89,38 @@ static struct sums reduce_at(const struct op_view *b, uint32_t mask, const int64
 {
     struct sums r = { .most = -INFINITY };
     int64_t at[FERRY_OP_AXES] = { 0 };
+    uint32_t last = 0; /* of the reduced axes */
 
     if (op_count(&b->o) == 0)
         return r;
+    for (uint32_t axis = 0; axis < b->o.rank; axis++) {
+        at[axis] = mask >> axis & 1 ? 0 : i[axis];
+        last = mask >> axis & 1 ? axis : last;
+    }
     do {
-        int64_t along = 0;
-        bool mine = true;
-        long double x;
+        long double x = op_get(b, at);
 
-        for (uint32_t axis = 0; axis < b->o.rank; axis++) {
-            mine = mine && (mask >> axis & 1 || at[axis] == i[axis]);
-            along = mask >> axis & 1 ? at[axis] : along;
-        }
-        if (!mine)
-            continue;
-        x = op_get(b, at);
         r.n++;
         r.sum += x;
         r.squares += x * x;
         r.absolute += fabsl(x);
-        r.where = x >= r.most ? along : r.where;
+        r.where = x >= r.most ? at[last] : r.where;
         r.most = x > r.most ? x : r.most;
-    } while (op_next(&b->o, at));
+    } while (op_next_along(&b->o, mask, at));
     return r;
+}
+
+/* REDUCE and MOMENTS are as exact as pairwise summation of groups of 32. */
+static double sum_cost(double n)
+{
+    return n <= 32 ? n + 2 : 34 + 2 * log2(n / 32);
 }
 
 static void reduce(const struct op_scene *s, const int64_t *i, struct op_number *out)
 {
     struct sums r = reduce_at(&s->in[0], s->op->params.reduce.axes, i);
     long double scale = (long double)s->op->params.reduce.scale;
-    double cost = (double)r.n + 2;
+    double cost = sum_cost((double)r.n);
 
     switch (s->op->params.reduce.function) {
     case FERRY_REDUCE_SUM:
@@ -147,9 +149,9 @@ static void moments(const struct op_scene *s, uint32_t n, const int64_t *i, stru
     if (r.n == 0)
         op_set(out, 0, 0, 0);
     else if (n == 0)
-        op_set(out, mean, r.absolute / r.n, (double)r.n + 2);
+        op_set(out, mean, r.absolute / r.n, sum_cost((double)r.n));
     else
-        op_set(out, r.squares / r.n - mean * mean, r.squares / r.n, (double)r.n + 8);
+        op_set(out, r.squares / r.n - mean * mean, r.squares / r.n, sum_cost((double)r.n) + 8);
 }
 
 /* ---- neighbours ----------------------------------------------------------------------------- */

@@ -36,6 +36,8 @@ struct op_number {
 int64_t op_count(const ferry_operand *o);
 /* The next index in logical order; false past the last. */
 bool op_next(const ferry_operand *o, int64_t *i);
+/* The same along the axes of `mask` alone; the other indices stay. */
+bool op_next_along(const ferry_operand *o, uint32_t mask, int64_t *i);
 /* Elements from the first to the one at i; the stride of an axis of one element is not used. */
 int64_t op_place(const ferry_operand *o, const int64_t *i);
 long double op_get(const struct op_view *v, const int64_t *i);

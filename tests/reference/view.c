@@ -20,6 +20,18 @@ bool op_next(const ferry_operand *o, int64_t *i)
     return false;
 }
 
+bool op_next_along(const ferry_operand *o, uint32_t mask, int64_t *i)
+{
+    for (uint32_t axis = o->rank; axis-- > 0;) {
+        if (!(mask >> axis & 1))
+            continue;
+        if (++i[axis] < o->shape[axis])
+            return true;
+        i[axis] = 0;
+    }
+    return false;
+}
+
 int64_t op_place(const ferry_operand *o, const int64_t *i)
 {
     int64_t at = 0;

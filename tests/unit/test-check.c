@@ -38,12 +38,54 @@ static void one_of_our_own_passes(void)
         ferry_test_skip("with a sanitizer the backend as it is has to do");
         return;
     }
-    snprintf(arguments, sizeof(arguments), "%s --timeout 250 %s", ferry_test_backend(),
+    snprintf(arguments, sizeof(arguments), "%s --quick --timeout 250 %s", ferry_test_backend(),
              ferry_test_is_slow() || !as_it_is
                  ? "--only descriptor,memory,copy,memset,axpy,queues,events,import,peer,threads,"
                    "failure,leaks,fork,exit,coherence"
                  : "");
     passes(arguments);
+}
+
+/* Large operations take a minute: only in a long run. */
+static void operations_as_nets_use_them_pass(void)
+{
+    char arguments[256];
+
+    if (ferry_test_is_slow()) {
+        ferry_test_skip("with a sanitizer the groups take minutes");
+        return;
+    }
+    snprintf(arguments, sizeof(arguments),
+             "%s --timeout 280 --only ops-values,ops-steps,ops-reuse,ops-random%s",
+             ferry_test_backend(), getenv("FERRY_TEST_LONG") ? ",ops-large" : "");
+    passes(arguments);
+}
+
+static void random_operations_are_those_of_the_seed(void)
+{
+    char arguments[256];
+
+    CU_ASSERT_EQUAL(check("sim --minutes 0"), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "--minutes 0: expected minutes, 1 to 1440"));
+    CU_ASSERT_EQUAL(check("sim --seed x"), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "--seed x: expected a number from 1 on"));
+    snprintf(arguments, sizeof(arguments), "%s --only ops-random --seed 77", ferry_test_backend());
+    CU_ASSERT_EQUAL(check(arguments), 0);
+    CU_ASSERT_TRUE(strstr(out, "seeds 77 to 226: ") || strstr(out, "not offered"));
+}
+
+static bool sim_is_there(void);
+
+static void segments_are_compiled_saved_and_loaded(void)
+{
+    if (!sim_is_there())
+        return;
+    passes("sim --set graph=on --only graph");
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "a chain of 3 nodes, compiled, saved and loaded"));
+    passes("sim --set graph=fail --only graph");
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "not offered  graph"));
+    CU_ASSERT_EQUAL(check("sim --set graph=holes --only graph"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "the claim is not convex: segment 1 is left"));
 }
 
 /* ---- sim, in each of its ways --------------------------------------------------------------- */
@@ -89,7 +131,7 @@ static void sim_passes_with_axpy_alone(void)
     if (!sim_is_there())
         return;
     passes(is_in_a_hurry() ? "sim --set ops=minimal,memory=64MiB --only axpy,gemm,coherence"
-                           : "sim --set ops=minimal,memory=64MiB");
+                           : "sim --quick --set ops=minimal,memory=64MiB");
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "not offered  gemm"));
 }
 
@@ -482,6 +524,9 @@ static void json_has_a_row_for_each_group(void)
 
 static const ferry_test_case own_cases[] = {
     FERRY_TEST(one_of_our_own_passes),
+    FERRY_TEST(operations_as_nets_use_them_pass),
+    FERRY_TEST(segments_are_compiled_saved_and_loaded),
+    FERRY_TEST(random_operations_are_those_of_the_seed),
 };
 
 static const ferry_test_case cases[] = {

@@ -20,6 +20,7 @@ struct check {
     char *path;
     char *answers;    /* the strings that the options point into */
     const char *only; /* groups, "memory,copy", or NULL */
+    bool quick;       /* without the long groups, unless `only` names them */
     json_t *groups;   /* with --json, else NULL */
     int failed, passed, not_offered, skipped;
 };
@@ -109,15 +110,16 @@ static int set_options(struct check *c, char *text)
     return TOOL_OK;
 }
 
-/* Whether the group is in the list of --only, "a,b,c". */
-static bool is_wanted(const struct check *c, const char *group)
+/* Whether the group is in the list of --only, "a,b,c", or of a check without it. */
+static bool is_wanted(const struct check *c, size_t index)
 {
+    const char *group = conform_name(index);
     size_t n = strlen(group);
 
     for (const char *one = c->only; one && *one; one += strcspn(one, ","), one += *one == ',')
         if (strcspn(one, ",") == n && strncmp(one, group, n) == 0)
             return true;
-    return !c->only;
+    return !c->only && !(c->quick && conform_is_long(index));
 }
 
 static int check_group_name(const char *only)
@@ -198,7 +200,7 @@ static int run_groups(struct check *c)
     for (size_t i = 0; conform_name(i) && status == TOOL_OK; i++) {
         struct conform_report r;
 
-        if (!is_wanted(c, conform_name(i)))
+        if (!is_wanted(c, i))
             continue;
         if (conform_run(&c->target, i, &r) != 0)
             return tool_error(TOOL_FAILURE, "check: cannot start a process for %s: %s",
@@ -250,12 +252,31 @@ static int run_check(struct check *c, bool json)
     return status == TOOL_OK && c->failed ? TOOL_FAILURE : status;
 }
 
+/* --minutes and --seed. */
+static int set_random(struct check *c, const char *minutes, const char *seed)
+{
+    char *end;
+    unsigned long n = minutes ? strtoul(minutes, &end, 10) : 0;
+
+    if (minutes && (minutes[0] < '0' || minutes[0] > '9' || *end || n < 1 || n > 1440))
+        return tool_error(TOOL_USAGE, "check: --minutes %s: expected minutes, 1 to 1440", minutes);
+    c->target.minutes = (unsigned)n;
+    errno = 0;
+    c->target.seed = seed ? strtoull(seed, &end, 10) : 0;
+    if (seed && (seed[0] < '0' || seed[0] > '9' || *end || errno || !c->target.seed))
+        return tool_error(TOOL_USAGE, "check: --seed %s: expected a number from 1 on", seed);
+    return TOOL_OK;
+}
+
 int cmd_check(const struct tool_command *self, int argc, char **argv)
 {
-    const char *set = NULL, *timeout = "120";
+    const char *set = NULL, *timeout = "120", *minutes = NULL, *seed = NULL;
     struct check c = { .only = NULL };
     bool json = false;
     const struct tool_option options[] = { { "--json", NULL, &json, NULL },
+                                           { "--quick", NULL, &c.quick, NULL },
+                                           { "--minutes", NULL, NULL, &minutes },
+                                           { "--seed", NULL, NULL, &seed },
                                            { "--only", NULL, NULL, &c.only },
                                            { "--set", NULL, NULL, &set },
                                            { "--timeout", NULL, NULL, &timeout },
@@ -271,6 +292,8 @@ int cmd_check(const struct tool_command *self, int argc, char **argv)
                           self->arguments);
     c.target.timeout = tool_parse_timeout(self, timeout);
     status = c.target.timeout ? TOOL_OK : TOOL_USAGE;
+    if (status == TOOL_OK)
+        status = set_random(&c, minutes, seed);
     if (status == TOOL_OK && c.only)
         status = check_group_names(c.only);
     if (status == TOOL_OK)

@@ -20,15 +20,19 @@ const struct tool_command tool_commands[] = {
       "    -v, --verbose    the origin of each, a hint for each failure, and the options of each\n"
       "                     open plugin: their values and where each was set\n",
       cmd_plugins },
-    { "check", "NAME[:INDEX]|FILE.so [--only GROUP,...] [--set K=V,...] [--json]",
+    { "check", "NAME[:INDEX]|FILE.so [--quick] [--only GROUP,...] [--set K=V,...] [--json]",
       "Checks a plugin's binary against the plugin contract",
       "\nNAME is a plugin that ferry finds; FILE.so is any file. Each group of checks runs in a\n"
       "process of its own. The result is pass, fail with the first failed case, or not offered;\n"
       "skipped cases are listed with the reason. Exit status: 0 if no group failed, 1 if one\n"
       "failed, 2 for an error. See ferry-plugin(7).\n"
       "    --only GROUP,...     descriptor memory copy memset axpy scal copy-op fill convert dot\n"
-      "                         asum sumsq gemv gemm ops queues events import peer threads\n"
+      "                         asum sumsq gemv gemm ops ops-values ops-steps ops-reuse\n"
+      "                         ops-large ops-random graph queues events import peer threads\n"
       "                         failure leaks fork exit coherence\n"
+      "    --quick              without ops-values to ops-random, unless --only names them\n"
+      "    --minutes N          that ops-random takes; without it a fixed number of operations\n"
+      "    --seed N             of the first operation of ops-random; 1\n"
       "    --set KEY=VALUE,...  options of the plugin, in addition to those of plugins.conf\n"
       "    --timeout SECONDS    for each group; 120\n"
       "    --json               {\"plugin\", \"groups\": [{\"name\", \"result\", \"detail\",\n"
