@@ -358,6 +358,7 @@ EXTRA_DIST += \
 include %D%/abi/local.mk
 include %D%/museum/local.mk
 include %D%/plugins/local.mk
+include %D%/mutants/local.mk
 include %D%/ptx/local.mk
 include %D%/doubles/local.mk
 include %D%/mpi/local.mk
