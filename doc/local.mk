@@ -3,11 +3,12 @@
 
 dist_doc_DATA += README.md NEWS SECURITY.md %D%/writing-a-plugin.md %D%/coherence.md \
 	%D%/abi.md %D%/design/api.md %D%/dnn.md %D%/onnx.md %D%/python.md %D%/scaling.md %D%/access.svg \
-	%D%/backends.md %D%/beside-others.svg %D%/caffe.md %D%/commands.md
+	%D%/backends.md %D%/beside-others.svg %D%/caffe.md %D%/commands.md %D%/kinds.md
 
 EXTRA_DIST += \
 	%D%/chart.py \
 	%D%/glossary.md \
+	%D%/kinds.py \
 	%D%/design/README.md \
 	%D%/design/coherence.md \
 	%D%/design/loading.md \

@@ -34,6 +34,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-gpu-run.sh \
 	%D%/scripts/check-headers.sh \
 	%D%/scripts/check-interop.sh \
+	%D%/scripts/check-kinds.sh \
 	%D%/scripts/check-mpi-train.sh \
 	%D%/scripts/check-mpi.sh \
 	%D%/scripts/check-fold.sh \
