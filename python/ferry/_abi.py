@@ -317,6 +317,7 @@ LIBRARIES = {
         "ferry_proto_message": pointer(POINTER, TEXT, INT64),
         "ferry_proto_integer": plain(INT64, POINTER, TEXT, INT64),
         "ferry_proto_real": plain(DOUBLE, POINTER, TEXT, INT64),
+        "ferry_proto_boolean": plain(INT, POINTER, TEXT, INT64),
         "ferry_proto_string": plain(TEXT, POINTER, TEXT, INT64, POINTER),
         "ferry_proto_schema_field_count": plain(INT64, TEXT),
         "ferry_proto_schema_field_at": code(TEXT, INT64, POINTER),

@@ -247,6 +247,24 @@ def test_a_solvers_class_is_its_type(solver_file):
     assert len(set(moved)) == len(moved)
 
 
+def test_train_pys_calls_with_one_device(solver_file):
+    caffe.set_solver_count(1)
+    caffe.set_multiprocess(True)
+    solver, calls = caffe.SGDSolver(solver_file), []
+    nccl = caffe.NCCL(solver, caffe.NCCL.new_uid())
+    nccl.bcast()
+    solver.add_callback(nccl)
+    solver.add_callback(lambda: calls.append("start"), lambda: calls.append("ready"))
+    assert solver.param.layer_wise_reduce is True
+    solver.net.after_backward(nccl)
+    solver.step(2)
+    assert calls == ["start", "ready"] * 2 and solver.iter == 2
+    with pytest.raises(TypeError):
+        caffe.NCCL(3)
+    with pytest.raises(TypeError):
+        solver.add_callback(calls.clear)
+
+
 def test_what_there_is_one_of():
     assert caffe.solver_count() == 1 and caffe.solver_rank() == 0 and not caffe.has_nccl()
     with pytest.raises(NotImplementedError):

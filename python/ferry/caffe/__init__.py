@@ -14,7 +14,7 @@ A file alone runs no code and writes no file: allow_python_layers() lets nets ha
 python -m ferry.caffe include it), allow_write(folder) lets HDF5Output write there.
 
 What is another thing than pycaffe's: an error is an exception with ferry's line, never the end of the process;
-several solvers in one process (NCCL) are not there."""
+a process has one solver, so that train.py takes one device."""
 
 import importlib
 import importlib.machinery
@@ -25,7 +25,7 @@ from ._blob import Blob
 from ._caffe import __version__
 from ._layer import Layer, layer_type_list
 from ._net import TEST, TRAIN, Net
-from ._solver import (AdaDeltaSolver, AdaGradSolver, AdamSolver, NesterovSolver, RMSPropSolver, SGDSolver,
+from ._solver import (NCCL, AdaDeltaSolver, AdaGradSolver, AdamSolver, NesterovSolver, RMSPropSolver, SGDSolver,
                       Solver, get_solver)
 from ._state import (allow_python_layers, allow_write, has_nccl, init_log, log, set_device, set_mode_cpu, set_mode_gpu, set_multiprocess,
                      set_random_seed, set_solver_count, set_solver_rank, solver_count, solver_rank)
@@ -34,7 +34,7 @@ from .classifier import Classifier
 from .detector import Detector
 
 __all__ = ["AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Classifier", "Detector", "Layer",
-           "NesterovSolver", "Net", "RMSPropSolver", "SGDSolver", "Solver", "TEST", "TRAIN", "Timer",
+           "NCCL", "NesterovSolver", "Net", "RMSPropSolver", "SGDSolver", "Solver", "TEST", "TRAIN", "Timer",
            "alias", "allow_python_layers", "allow_write", "get_solver", "has_nccl", "init_log", "io", "layer_type_list", "log", "set_device",
            "set_mode_cpu", "set_mode_gpu", "set_multiprocess", "set_random_seed", "set_solver_count",
            "set_solver_rank", "solver_count", "solver_rank"]

@@ -40,6 +40,7 @@ class Solver:
         self.param = SimpleNamespace(
             max_iter=lib.ferry_proto_integer(tree, b"max_iter", 0),
             display=lib.ferry_proto_integer(tree, b"display", 0),
+            layer_wise_reduce=bool(lib.ferry_proto_boolean(tree, b"layer_wise_reduce", 0)),
             base_lr=lib.ferry_proto_real(tree, b"base_lr", 0),
             type=string(lib.ferry_proto_string(tree, b"type", 0, None)))
         body = None if self._kind is None else _with_type(_printed(tree), self._kind)
@@ -94,8 +95,13 @@ class Solver:
         """Makes the training net's parameters those of another net too."""
         net.share_with(self.net)
 
-    def add_callback(self, on_start, on_gradients_ready):
-        """Has on_start() called before each iteration's first pass, on_gradients_ready() before its update."""
+    def add_callback(self, on_start, on_gradients_ready=None):
+        """Has on_start() called before each iteration's first pass, on_gradients_ready() before its update. An NCCL in
+        the place of both has nothing to exchange."""
+        if isinstance(on_start, NCCL) and on_gradients_ready is None:
+            return
+        if on_gradients_ready is None:
+            raise TypeError("add_callback: on_gradients_ready is missing")
         self._callbacks.append((on_start, on_gradients_ready))
         self.ferry.on_gradients(self._call)
 
@@ -105,6 +111,27 @@ class Solver:
 
     def __repr__(self):
         return f"<ferry.caffe.{type(self).__name__} at iteration {self.iter}>"
+
+
+class NCCL:
+    """The exchange between the solvers of several devices, as train.py has it. A process has one solver here, with which
+    nothing is exchanged; set_solver_count refuses more."""
+
+    def __init__(self, solver, uid=b""):
+        if not isinstance(solver, Solver):
+            raise TypeError("NCCL: a solver is expected")
+        self._solver, self._uid = solver, uid
+
+    @staticmethod
+    def new_uid():
+        """What the processes of a session have in common."""
+        return b"ferry"
+
+    def bcast(self):
+        """Gives the others the first solver's parameters: there are none."""
+
+    def __call__(self, _layer):
+        """As a callback of a net."""
 
 
 class SGDSolver(Solver):

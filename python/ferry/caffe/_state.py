@@ -119,10 +119,8 @@ def set_solver_rank(rank):
         raise Unsupported("set_solver_rank: a process has one solver; several are started by mpirun")
 
 
-def set_multiprocess(value):
-    """False, or Unsupported."""
-    if value:
-        raise Unsupported("set_multiprocess: a process has one solver; several are started by mpirun")
+def set_multiprocess(_):
+    """Whether each solver has a process of its own: here always."""
 
 
 def has_nccl():
