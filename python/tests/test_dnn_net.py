@@ -220,8 +220,10 @@ def test_parameters_are_read_and_written(tmp_path):
     assert [blob.shape for blob in net.getLayer("ip").blobs] == [(3, 2), (3, 1)]
     net.getLayer("ip").blobs = [2 * np.arange(6).reshape(3, 2), np.ones(3)]
     assert same(net.forward(), np.array([[5, 17, 29]], "f4"))
+    net.getLayer("ip").blobs = [np.arange(6).reshape(3, 2)]
+    assert same(net.forward(), np.array([[2, 8, 14]], "f4"))
     for call in (lambda: net.getParam("ip", 2), lambda: net.setParam("ip", 0, [1]),
-                 lambda: setattr(net.getLayer("ip"), "blobs", [np.zeros((3, 2))])):
+                 lambda: setattr(net.getLayer("ip"), "blobs", []), lambda: setattr(net.getLayer("ip"), "blobs", [1] * 3)):
         with pytest.raises(dnn.error) as raised:
             call()
         assert raised.value.code == -215

@@ -42,10 +42,10 @@ class Layer:
     @blobs.setter
     def blobs(self, arrays):
         count = self._net._n_params(self._number)
-        if len(arrays) != count:
-            raise made(ASSERTION, f"blobs.size() == {count}: layer \"{self.name}\" gets {len(arrays)}", "blobs")
-        for k, array in enumerate(arrays):
-            self._net.setParam(self._number, k, array)
+        if not 0 < len(arrays) <= count:
+            raise made(ASSERTION, f"blobs.size() <= {count}: layer \"{self.name}\" gets {len(arrays)}", "blobs")
+        for k in range(count):  # a layer that gets no bias has none
+            self._net.setParam(self._number, k, arrays[k] if k < len(arrays) else np.zeros_like(self.blobs[k]))
 
     def outputNameToIndex(self, outputName):
         """The place of a blob among the layer's; −1 for a blob of another layer."""
