@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compiles each fault of ops.list into a sim plugin and runs `ferry check` on it.
 
-usage: ops.py SOURCES FOLDER [--only TEXT] [--table], in a build folder; CC is the compiler. FOLDER
-receives the copies. The environment names plugins and configuration as for other tests. Exit
-status 1 if `ferry check` passes a mutant, or the plugin as it is does not pass.
+usage: ops.py SOURCES FOLDER [--only TEXT] [--groups GROUP,...], in a build folder; CC is the
+compiler. FOLDER receives the copies. --only selects faults by file or description. The rows are
+those of a table in Markdown. Exit status 1 if `ferry check` passes a mutant, or the plugin as it is
+does not pass.
 """
 
 import os
@@ -65,9 +66,9 @@ class Builder:
         return plugin
 
 
-def check(plugin):
+def check(plugin, groups):
     """The first group that fails, and its line; (None, None) if all pass."""
-    for group in GROUPS:
+    for group in groups:
         run = subprocess.run(["tools/ferry/ferry", "check", plugin, "--timeout", "300", "--only",
                               group], capture_output=True, text=True, check=False)
         failed = [line for line in run.stdout.splitlines() if line.startswith("fail ")]
@@ -78,20 +79,25 @@ def check(plugin):
     return None, None
 
 
+def option(name, default):
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else default
+
+
 def main():
     sources, folder = sys.argv[1:3]
-    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
+    only = option("--only", "")
+    groups = option("--groups", ",".join(GROUPS)).split(",")
     builder = Builder(sources, folder)
     builder.copy()
     found = missed = 0
-    group, line = check(builder.build("kernels/host.c", "ferry_sim_plain.so"))
+    group, line = check(builder.build("kernels/host.c", "ferry_sim_plain.so"), groups)
     if group:
         sys.exit(f"the plugin without a fault fails: {group}: {line}")
     for file, what, old, new in mutants(os.path.join(os.path.dirname(__file__), "ops.list")):
         if only not in file + what:
             continue
         before = builder.change(file, old, new)
-        group, line = check(builder.build(file, "ferry_sim_mutant.so"))
+        group, line = check(builder.build(file, "ferry_sim_mutant.so"), groups)
         with open(os.path.join(builder.tree, file), "w", encoding="utf-8") as source:
             source.write(before)
         found += group is not None
