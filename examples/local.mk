@@ -143,7 +143,7 @@ clean-local: clean-local-digits
 .PHONY: clean-local-digits
 
 # A template project for a plugin: tests/outside builds it in its installed folder.
-templatedir = $(docdir)/plugin-template
+templatedir = $(pkgdatadir)/plugin-template
 dist_template_DATA = \
 	%D%/plugin-template/Makefile.am \
 	%D%/plugin-template/README.md \

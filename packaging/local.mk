@@ -15,6 +15,7 @@ $(nodist_cmake_DATA): %D%/local.mk Makefile
 
 # Builds apart, in wheel-build, with Zig, patchelf and static libraries (packaging/wheel/build.sh); the wheel is in dist.
 WHEEL_FOLDER = dist
+generated-sources: $(BUILT_SOURCES)
 wheel:
 	@$(MKDIR_P) wheel-build '$(WHEEL_FOLDER)'
 	out=`cd '$(WHEEL_FOLDER)' && pwd` && cd wheel-build && CC='$(CC)' STRIP='$(STRIP)' $(SHELL) \
@@ -24,21 +25,26 @@ check-wheel: wheel $(check_PROGRAMS)
 	wheel=`ls -t $(abs_builddir)/dist/ferry_caffe-$(PACKAGE_VERSION)-*.whl | head -n 1` && \
 	    FERRY_TEST_WHEEL=$$wheel $(MAKE) $(AM_MAKEFLAGS) one T=tests/scripts/check-wheel.sh
 
-# The tarball, a wheel if RELEASE_WHEEL=yes, the SBOM and the sums, in release/ (packaging/release.sh).
+# The tarball, the SBOM and the sums, in release/ (packaging/release.sh); a wheel if RELEASE_WHEEL=yes, Debian's packages
+# if RELEASE_DEBS=yes.
 RELEASE_FOLDER = release
 RELEASE_WHEEL = no
+RELEASE_DEBS = no
 release:
 	wheel= && if test '$(RELEASE_WHEEL)' = yes; then $(MAKE) $(AM_MAKEFLAGS) wheel && \
 	    wheel=`ls -t $(WHEEL_FOLDER)/ferry_caffe-$(PACKAGE_VERSION)-*.whl | head -n 1`; fi && \
-	    MAKE='$(MAKE)' $(SHELL) '$(srcdir)/%D%/release.sh' '$(abs_top_srcdir)' '$(PACKAGE_VERSION)' \
+	    MAKE='$(MAKE)' RELEASE_DEBS='$(RELEASE_DEBS)' $(SHELL) '$(srcdir)/%D%/release.sh' '$(abs_top_srcdir)' '$(PACKAGE_VERSION)' \
 	    '$(RELEASE_FOLDER)' $$wheel
 
 clean-local: clean-wheel
 clean-wheel:
 	rm -rf wheel-build dist release
 
-.PHONY: release wheel check-wheel clean-wheel
+.PHONY: release wheel check-wheel clean-wheel generated-sources
 EXTRA_DIST += \
+	%D%/check-debs.sh \
+	%D%/check-release.sh \
+	%D%/debs.sh \
 	%D%/release.sh \
 	%D%/sbom.py \
 	%D%/wheel/assemble.py \
@@ -46,3 +52,45 @@ EXTRA_DIST += \
 	%D%/wheel/cc.sh \
 	%D%/wheel/glibc.c \
 	%D%/wheel/streams.c
+
+# Debian's packages, from the tarball that `make release` left (packaging/debs.sh).
+debs:
+	$(SHELL) '$(srcdir)/%D%/debs.sh' '$(RELEASE_FOLDER)/ferry-$(VERSION).tar.gz' '$(RELEASE_FOLDER)'
+
+# Everything that `make release` makes, twice, by different users in different folders: the same bytes. It takes many minutes.
+check-release: release
+	$(SHELL) '$(srcdir)/%D%/check-release.sh' '$(RELEASE_FOLDER)/ferry-$(VERSION).tar.gz'
+
+# The packages of `make debs`, checked by lintian and in a root of their own; as root (packaging/check-debs.sh).
+check-debs:
+	$(SHELL) '$(srcdir)/%D%/check-debs.sh' '$(RELEASE_FOLDER)'
+.PHONY: debs check-debs check-release
+EXTRA_DIST += \
+	debian/changelog \
+	debian/control \
+	debian/copyright \
+	debian/ferry-common.install \
+	debian/ferry-doc.install \
+	debian/ferry-plugin-cpu.install \
+	debian/ferry-plugin-cuda.install \
+	debian/ferry-plugin-opencl.install \
+	debian/ferry-plugin-sim.install \
+	debian/ferry-tools.install \
+	debian/ferry-triton.install \
+	debian/libferry-dev.install \
+	debian/libferry0.install \
+	debian/libferry0.symbols \
+	debian/libferryio1.install \
+	debian/libferryio1.symbols \
+	debian/libferrympi0.install \
+	debian/libferrympi0.symbols \
+	debian/libferrynet0.install \
+	debian/libferrynet0.symbols \
+	debian/rules \
+	debian/source/format \
+	debian/source/lintian-overrides \
+	debian/tests/cmake \
+	debian/tests/control \
+	debian/tests/plugins \
+	debian/tests/readme-c \
+	debian/tests/readme-python

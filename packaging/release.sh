@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# `make release`: the tarball, its SBOM and the sums, in FOLDER: release.sh SOURCE VERSION FOLDER [WHEEL…], in a build folder.
+# `make release`: the tarball, its SBOM and the sums, in FOLDER: release.sh SOURCE VERSION FOLDER [WHEEL…], in a build folder;
+# with RELEASE_DEBS=yes Debian's packages too, built from the tarball.
 # The same sources make the same bytes, in any folder, by any user, at any time: SOURCE_DATE_EPOCH is the time of the last
 # commit, or, without git, of NEWS. SIGN_KEY names a key of gpg's, which then signs the sums.
 set -eu
@@ -20,16 +21,21 @@ mv "ferry-$version.tar.gz" "$out/"
 for wheel; do
     [ "$wheel" -ef "$out/$(basename "$wheel")" ] || cp "$wheel" "$out/"
 done
+rm -f "$out"/*.deb "$out"/*.dsc "$out"/*.debian.tar.xz
+[ "${RELEASE_DEBS-no}" != yes ] || sh "$source/packaging/debs.sh" "$out/ferry-$version.tar.gz" "$out"
 cd "$out"
+sbom=ferry-$version.spdx.json
 # shellcheck disable=SC2046 # names without blanks
-"$PYTHON" "$source/packaging/sbom.py" "$version" "ferry-$version.tar.gz" $(for wheel; do basename "$wheel"; done) \
-    >"ferry-$version.spdx.json"
+set -- "ferry-$version.tar.gz" $(for wheel; do basename "$wheel"; done)
+for file in *.dsc *.debian.tar.xz *.deb; do
+    case $file in *'*'* | *-dbgsym_*) ;; *) set -- "$@" "$file" ;; esac
+done
+"$PYTHON" "$source/packaging/sbom.py" "$version" "$@" >"$sbom"
 if command -v pyspdxtools >/dev/null 2>&1; then
-    pyspdxtools -i "ferry-$version.spdx.json"
+    pyspdxtools -i "$sbom"
 else
     echo 'release: the SBOM was not validated: there is no pyspdxtools (PyPI: spdx-tools)' >&2
 fi
-# shellcheck disable=SC2046
-sha256sum "ferry-$version.tar.gz" "ferry-$version.spdx.json" $(for wheel; do basename "$wheel"; done) >SHA256SUMS
+sha256sum "$@" "$sbom" >SHA256SUMS
 [ -z "${SIGN_KEY-}" ] || gpg --batch --yes --local-user "$SIGN_KEY" --armor --detach-sign SHA256SUMS
 cat SHA256SUMS

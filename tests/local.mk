@@ -24,14 +24,11 @@ TEXT_TESTS = \
 	%D%/scripts/check-rooms.sh
 
 SCRIPT_TESTS = \
-	%D%/scripts/check-caffe-names.sh \
-	%D%/scripts/check-dnn-names.sh \
 	%D%/scripts/check-examples.sh \
 	%D%/scripts/check-exports.sh \
 	%D%/scripts/check-full-disk.sh \
 	%D%/scripts/check-functions.sh \
 	%D%/scripts/check-gdb.sh \
-	%D%/scripts/check-gpu-run.sh \
 	%D%/scripts/check-headers.sh \
 	%D%/scripts/check-interop.sh \
 	%D%/scripts/check-kinds.sh \
@@ -39,15 +36,21 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-mpi.sh \
 	%D%/scripts/check-fold.sh \
 	%D%/scripts/check-onnx.sh \
-	%D%/scripts/check-opencl-accesses.sh \
-	%D%/scripts/check-opencl-drivers.sh \
 	%D%/scripts/check-proto.sh \
-	%D%/scripts/check-ptx.sh \
 	%D%/scripts/check-python.sh \
-	%D%/scripts/check-random-nets.sh \
-	%D%/scripts/check-triton.sh \
 	%D%/scripts/check-users.sh \
 	%D%/scripts/check-wheel.sh
+
+# Minutes each, and about one layer of the whole each: `make check-long` runs them.
+LONG_TESTS = \
+	%D%/scripts/check-caffe-names.sh \
+	%D%/scripts/check-dnn-names.sh \
+	%D%/scripts/check-gpu-run.sh \
+	%D%/scripts/check-opencl-accesses.sh \
+	%D%/scripts/check-opencl-drivers.sh \
+	%D%/scripts/check-ptx.sh \
+	%D%/scripts/check-random-nets.sh \
+	%D%/scripts/check-triton.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)
 AM_LDFLAGS = -no-install
@@ -164,7 +167,8 @@ endif
 
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
-AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
+AM_TESTS_ENVIRONMENT = $(TEST_ENV) $(TEST_LENGTH)
+TEST_ENV = $(RUN_ENV); \
 	FERRY_TEST_BACKENDS='$(TEST_BACKENDS) $(TEST_VARIANTS)'; export FERRY_TEST_BACKENDS; \
 	FERRY_TEST_PLUGINS='$(BUILT_BACKENDS)'; export FERRY_TEST_PLUGINS; \
 	FERRY_TEST_MPIEXEC='$(MPIEXEC)'; export FERRY_TEST_MPIEXEC; \
@@ -181,6 +185,10 @@ AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
 	CC='$(CC)'; export CC; CFLAGS='$(CFLAGS)'; export CFLAGS; LDFLAGS='$(LDFLAGS)'; export LDFLAGS; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM; \
 	AWK='$(AWK)'; export AWK;
 
+# `make check` shortens what is long (FERRY_TEST_QUICK) and leaves out the LONG_TESTS; `make check-long` runs both as long as
+# they are. TEST_LENGTH is empty where the environment decides.
+TEST_LENGTH = FERRY_TEST_QUICK=1; export FERRY_TEST_QUICK;
+
 # One test after a change: builds what is stale of what it uses, and runs it in the environment of
 # `make check` with its output on the terminal. A script, or a program that runs the command, may use
 # anything that `make` builds; other programs load plugins only.
@@ -193,14 +201,21 @@ one:
 	*) run='./$(T)' ;; \
 	esac; \
 	$(MAKE) -s $(AM_MAKEFLAGS) $(BUILT_SOURCES) && $(MAKE) -s $(AM_MAKEFLAGS) $$uses && \
-	    { $(AM_TESTS_ENVIRONMENT) $$run $(A); }
+	    { $(TEST_ENV) $$run $(A); }
+
+# The tests that FERRY_TEST_QUICK shortens.
+SHORTENED_TESTS = $(SHORTENED_UNIT_TESTS) $(WALK_TEST) $(RANDOM_TESTS) $(NETS_TEST) \
+	%D%/scripts/check-headers.sh %D%/scripts/check-mpi-train.sh \
+	%D%/scripts/check-proto.sh %D%/scripts/check-python.sh
+check-long:
+	$(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH='unset FERRY_TEST_QUICK;' TESTS='$(LONG_TESTS) $(SHORTENED_TESTS)'
 
 check-threads:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(THREAD_TESTS)' check_PROGRAMS='$(THREAD_TESTS)'
 
 # Training beside Caffe's, all of it: wants FERRY_TEST_DATA.
 check-training: $(check_PROGRAMS)
-	FERRY_TEST_LONG=1 FERRY_TEST_TIMEOUT=3600 $(MAKE) $(AM_MAKEFLAGS) check \
+	FERRY_TEST_LONG=1 FERRY_TEST_TIMEOUT=3600 $(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH= \
 	    TESTS='%D%/unit/test-solver-runs %D%/unit/test-solver-snapshot'
 
 # The Triton server, all of it, and its times; wants FERRY_TEST_TRITON and FERRY_TEST_DATA.
@@ -209,9 +224,8 @@ check-triton: all
 bench-triton: all
 	FERRY_TEST_SERVED=times $(MAKE) $(AM_MAKEFLAGS) one T=%D%/scripts/check-triton.sh
 
-# check-ptx.sh takes minutes, and a program that is not built for this.
 print-package-tests:
-	@echo ' $(PACKAGE_TESTS) ' | sed 's| %D%/scripts/check-ptx.sh | |'
+	@echo '$(PACKAGE_TESTS)'
 
 # Those of them that are programs, and the programs that scripts run.
 PROGRAMS_OF_OTHERS = %D%/unit/test-opencl %D%/unit/test-opencl-kernels
@@ -233,7 +247,7 @@ TESTS_OF_NO_CODE = $(TEXT_TESTS) %D%/abi/check-abi.sh %D%/scripts/check-exports.
 	%D%/scripts/check-headers.sh %D%/unit/test-opencl-kernels \
 	%D%/unit/test-opencl-math %D%/unit/test-team
 print-code-tests:
-	@for test in $(TESTS); do \
+	@for test in $(TESTS) $(LONG_TESTS); do \
 	    case ' $(TESTS_OF_NO_CODE) ' in *" $$test "*) ;; *) echo "$$test" ;; esac; \
 	done
 
@@ -246,17 +260,17 @@ check-valgrind: $(check_PROGRAMS)
 
 # The OpenCL plugin's kernels on a simulator that sees each access; its short tests are part of `make check` too.
 check-oclgrind: $(check_PROGRAMS)
-	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TESTS='%D%/scripts/check-opencl-accesses.sh'
+	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH= TESTS='%D%/scripts/check-opencl-accesses.sh'
 
 # The models: `make check` walks all sequences of 4 operations and searches 3 accesses, this one more
 # of either (minutes), and the last one more again (an hour).
 MODEL_TESTS = %D%/coherence/test-coherence %D%/model/check-events.sh
 check-model: $(check_PROGRAMS)
 	FERRY_TEST_LENGTH=5 FERRY_TEST_STEPS=4 FERRY_TEST_TIMEOUT=3600 \
-	    $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(MODEL_TESTS)'
+	    $(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH= TESTS='$(MODEL_TESTS)'
 check-model-full: $(check_PROGRAMS)
 	FERRY_TEST_LENGTH=6 FERRY_TEST_STEPS=5 FERRY_TEST_TIMEOUT=36000 \
-	    $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(MODEL_TESTS)'
+	    $(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH= TESTS='$(MODEL_TESTS)'
 
 # An outside program and an outside plugin, built with nothing but what `make install` left.
 installcheck-local:
@@ -291,9 +305,10 @@ clean-gpu:
 	rm -rf '$(GPU_FOLDER)' '$(GPU_BUILD)'
 
 .PHONY: gpu-pack gpu-folder check-gpu-pack clean-gpu
-.PHONY: one check-training check-triton bench-triton check-oclgrind print-package-programs print-package-tests print-code-tests check-threads check-valgrind check-model check-model-full
+.PHONY: one check-training check-triton bench-triton check-oclgrind print-package-programs print-package-tests print-code-tests check-threads check-valgrind check-long check-model check-model-full
 
 EXTRA_DIST += \
+	$(LONG_TESTS) \
 	$(SCRIPT_TESTS) \
 	$(TEXT_TESTS) \
 	%D%/cxx/caffe.cpp \

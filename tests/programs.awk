@@ -73,6 +73,15 @@ function write_program(program, links, name, i, n, part, flags) {
         print name "_LDFLAGS = $(AM_LDFLAGS)" ldflags
 }
 
+# Whether FERRY_TEST_QUICK shortens the program: `make check-long` runs it at its length.
+function is_shortened(program, text, found) {
+    while ((getline text <(folder "/" program ".c")) > 0)
+        if (text ~ /FERRY_TEST_QUICK|is_in_a_hurry/)
+            found = 1
+    close(folder "/" program ".c")
+    return found
+}
+
 function write_line(program, base, i, n, part) {
     condition = sources = ldflags = groups = ""
     if (!exists(folder "/" program ".c"))
@@ -83,6 +92,8 @@ function write_line(program, base, i, n, part) {
     n = split(groups, part, " ")
     for (i = 1; i <= n; i++)
         add(group[part[i]], program)
+    if (is_shortened(program))
+        add("SHORTENED_UNIT_TESTS", program)
 }
 
 BEGIN {
@@ -110,7 +121,7 @@ BEGIN {
     }
     if (status < 0)
         die("cannot be read")
-    n = split("UNIT_TESTS THREAD_TESTS CORE_TESTS PACKAGE_UNIT_TESTS COMMAND_TESTS", variables, " ")
+    n = split("UNIT_TESTS THREAD_TESTS CORE_TESTS PACKAGE_UNIT_TESTS COMMAND_TESTS SHORTENED_UNIT_TESTS", variables, " ")
     for (k = 1; k <= n; k++)
         print variables[k] " =" members["", variables[k]]
     for (i = 1; i <= count; i++) {

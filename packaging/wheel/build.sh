@@ -60,6 +60,7 @@ old='-lferryold -ldl'
     ZLIB_CFLAGS=' ' ZLIB_LIBS=-lz HDF5_CFLAGS="$(pkg-config --cflags hdf5)" \
     HDF5_LIBS="-lhdf5 -lsz -laec -lz $old -lm" PNG_CFLAGS=' ' PNG_LIBS="-lpng16 -lz $old -lm" JPEG_CFLAGS=' ' \
     JPEG_LIBS="-ljpeg $old" LMDB_CFLAGS=' ' LMDB_LIBS="-llmdb $old" CLBLAST_CFLAGS=' ' CLBLAST_LIBS="-lclblast -lferrystdcxx -lgcc_eh $old"
+make -s generated-sources
 make -s -j"$JOBS" libferry.la libferryio.la libferrynet.la backends/ferry_cpu.la backends/ferry_sim.la
 make -s -j"$JOBS" backends/ferry_opencl.la tools/ferry/ferry
 

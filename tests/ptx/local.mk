@@ -56,7 +56,7 @@ check_LTLIBRARIES += %D%/libptx.la
 
 # Every architecture and order, where `make check` has one of each: minutes.
 check-ptx: $(check_PROGRAMS)
-	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TESTS='tests/scripts/check-ptx.sh'
+	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH= TESTS='tests/scripts/check-ptx.sh'
 
 # Each barrier, guard, limit and atomic operation of the kernels removed: half an hour of one processor.
 # MUTANTS: more arguments of mutants.py, as --only row.k or --rules bound.

@@ -81,6 +81,24 @@ else
     pass citations_of_the_design_find_their_sections
 fi
 
+# The version of configure.ac is that of everything that repeats it; a candidate's headers are those of its release.
+versions_agree() {
+    version=$(sed -n 's/^AC_INIT(\[ferry\], \[\(.*\)\])$/\1/p' configure.ac)
+    plain=${version%%~*}
+    [ -n "$plain" ] || { echo 'configure.ac has no version'; return 1; }
+    {
+        sed -n '1s/^ferry /NEWS /p' NEWS
+        sed -n '1s/^ferry (\(.*\)-[^-]*) .*/debian\/changelog \1/p' debian/changelog
+        sed -n 's/^VERSION = "\(.*\)"$/python\/ferry\/_version.py \1/p' python/ferry/_version.py
+        awk '/^#define FERRY_VERSION_M|^#define FERRY_VERSION_P/ { v = v "." $3 } END { print "version.h", substr(v, 2) }' \
+            include/ferry/version.h
+        for page in man/*.[357]; do
+            echo "$page $(sed -n 's/^\.TH .*"ferry \([^"]*\)".*/\1/p' "$page")"
+        done
+    } | awk -v a="$version" -v b="$plain" '$2 != a && $2 != b { print; bad = 1 } END { exit bad || NR < 10 }'
+}
+check every_file_has_the_version_of_configure_ac versions_agree
+
 # The README's chart has the numbers of the measurements that it cites.
 chart_is_current() {
     "${PYTHON:-python3}" doc/chart.py doc/measurements/2026-11-22-nets-beside-others.md | cmp - doc/beside-others.svg

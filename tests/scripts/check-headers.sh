@@ -50,6 +50,8 @@ for path in "$include"/ferry/caffe.hpp "$include"/ferry/compat/caffe/*.hpp "$inc
     name=$(echo "${header#compat/caffe/}" | tr ./ __)_compiles_alone_as_cxx11
     if [ "$CXX" = no ]; then
         skip "$name" 'no C++ compiler was found'
+    elif [ -n "${FERRY_TEST_QUICK-}" ] && [ "$header" != "${header#compat/}" ]; then
+        skip "$name" 'FERRY_TEST_QUICK: make check-long compiles it alone'
     else
         check "$name" compile "$CXX" c++ c++11 "$header"
     fi

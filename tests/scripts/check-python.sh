@@ -48,9 +48,14 @@ for name in $FERRY_TEST_BACKENDS; do
     case $name in
     cpu) run cpu cpu '' --ignore="$tests/test_abi.py" "$tests" ;;
     sim)
+        set -- "$tests/test_blob.py" "$tests/test_dlpack.py" "$tests/test_caffe_net.py" "$tests/test_caffe_layer.py"
+        if [ -n "${FERRY_TEST_QUICK-}" ]; then
+            run sim sim '' "$@"
+            skip sim/all_tests 'FERRY_TEST_QUICK: make check-long runs them'
+            continue
+        fi
         run sim sim '' --ignore="$tests/test_abi.py" "$tests"
-        run 'sim[unified]' sim unified=on "$tests/test_blob.py" "$tests/test_dlpack.py" \
-            "$tests/test_caffe_net.py" "$tests/test_caffe_layer.py"
+        run 'sim[unified]' sim unified=on "$@"
         ;;
     esac
 done

@@ -35,8 +35,12 @@ tag_is_true() {
         grep -q -E 'platform tag: "manylinux_2_(1[0-9]|2[0-8])_' "$work/shown"
 }
 
+# A virtual environment, which sees the packages of the Python that made it even if that is a virtual environment itself.
 install() {
-    "$python" -m venv --system-site-packages "$work/venv" &&
+    "$python" -m venv --system-site-packages "$work/venv" && "$python" -c '
+import site, sys
+print("\n".join(site.getsitepackages()) if sys.prefix != sys.base_prefix else "")' >"$work/parent.pth" &&
+        cp "$work/parent.pth" "$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" &&
         "$work/venv/bin/python" -m pip install -q --no-index --no-deps --disable-pip-version-check "$FERRY_TEST_WHEEL"
 }
 

@@ -24,9 +24,17 @@ static void passes(const char *arguments)
         printf("     check %s\n%s", arguments, out);
 }
 
+/* Whether a kernel's compiler works for a minute to check the arithmetic. */
+static bool compiles_for_long(void)
+{
+    const char *backend = ferry_test_backend();
+
+    return getenv("FERRY_TEST_QUICK") && strcmp(backend, "cpu") && strcmp(backend, "sim");
+}
+
 /*
- * Runs all groups once for each plugin. With a sanitizer, or other options, the plugins' own tests
- * cover the arithmetic.
+ * Runs all groups once for each plugin. With a sanitizer, or other options, or in a hurry, the
+ * plugins' own tests cover the arithmetic.
  */
 static void one_of_our_own_passes(void)
 {
@@ -39,7 +47,7 @@ static void one_of_our_own_passes(void)
         return;
     }
     snprintf(arguments, sizeof(arguments), "%s --quick --timeout 250 %s", ferry_test_backend(),
-             ferry_test_is_slow() || !as_it_is
+             ferry_test_is_slow() || !as_it_is || compiles_for_long()
                  ? "--only descriptor,memory,copy,memset,axpy,queues,events,import,peer,threads,"
                    "failure,leaks,fork,exit,coherence"
                  : "");
@@ -53,6 +61,10 @@ static void operations_as_nets_use_them_pass(void)
 
     if (ferry_test_is_slow()) {
         ferry_test_skip("with a sanitizer the groups take minutes");
+        return;
+    }
+    if (compiles_for_long()) {
+        ferry_test_skip("FERRY_TEST_QUICK: make check-long compiles the kernels");
         return;
     }
     snprintf(arguments, sizeof(arguments),
