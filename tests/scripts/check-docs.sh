@@ -92,10 +92,12 @@ versions_agree() {
         sed -n 's/^VERSION = "\(.*\)"$/python\/ferry\/_version.py \1/p' python/ferry/_version.py
         awk '/^#define FERRY_VERSION_M|^#define FERRY_VERSION_P/ { v = v "." $3 } END { print "version.h", substr(v, 2) }' \
             include/ferry/version.h
+        sed -n 's/^| the version, `FERRY_VERSION` | \([^ ]*\) .*/doc\/abi.md \1/p' doc/abi.md
+        sed -n 's/.*ferry_caffe-\([0-9][^-]*\)-py3.*/python\/README.md \1/p' python/README.md
         for page in man/*.[357]; do
             echo "$page $(sed -n 's/^\.TH .*"ferry \([^"]*\)".*/\1/p' "$page")"
         done
-    } | awk -v a="$version" -v b="$plain" '$2 != a && $2 != b { print; bad = 1 } END { exit bad || NR < 10 }'
+    } | awk -v a="$version" -v b="$plain" '$2 != a && $2 != b { print; bad = 1 } END { exit bad || NR < 12 }'
 }
 check every_file_has_the_version_of_configure_ac versions_agree
 

@@ -144,7 +144,8 @@ if [ -d "${FERRY_TEST_DATA-}/nets/squeezenet_dc" ]; then
 else
     skip a_picture_is_classified_within_10_s 'FERRY_TEST_DATA has no nets/squeezenet_dc'
 fi
-if "$work/venv/bin/python" -c 'import setuptools, wheel' 2>/dev/null && command -v "${CC:-cc}" >/dev/null; then
+compiler=${CC:-cc}
+if "$work/venv/bin/python" -c 'import setuptools, wheel' 2>/dev/null && command -v "${compiler%% *}" >/dev/null; then
     check another_package_brings_a_plugin plugin_package
 else
     skip another_package_brings_a_plugin 'there is no setuptools with wheel, or no compiler'
