@@ -63,7 +63,7 @@ check-ptx: $(check_PROGRAMS)
 check-mutants: all $(check_DATA) tests/unit/test-kernels-ptx
 	nvcc -ptx -O3 -lineinfo -diag-suppress 177 -arch=sm_80 -I'$(srcdir)' -o %D%/mutants.ptx \
 	    '$(srcdir)/backends/cuda/kernels.cu'
-	@$(AM_TESTS_ENVIRONMENT) python3 '$(srcdir)/%D%/mutants.py' --rest %D%/mutants.ptx $(MUTANTS)
+	@$(TEST_ENV) python3 '$(srcdir)/%D%/mutants.py' --rest %D%/mutants.ptx $(MUTANTS)
 CLEANFILES += %D%/mutants.ptx
 .PHONY: check-ptx check-mutants
 EXTRA_DIST += %D%/mutants.list %D%/mutants.py

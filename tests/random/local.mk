@@ -64,7 +64,7 @@ check-random: $(RANDOM_TESTS) $(WALK_TEST) $(SOAK_TEST) $(RANDOM_OPS) $(NETS_TES
 # Random nets compared with the oracle of tests/oracle, in Python: check-random-nets.sh runs them
 # for a minute, this target for ten, with all devices that were built.
 check-oracle: $(check_DATA) all
-	$(AM_TESTS_ENVIRONMENT) FERRY_TEST_SECONDS=600 \
+	$(TEST_ENV) FERRY_TEST_SECONDS=600 \
 	    $(SHELL) '$(srcdir)/tests/scripts/check-random-nets.sh'
 
 EXTRA_DIST += \
