@@ -254,6 +254,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/segment/segment.h \
 	%D%/segment/store.c \
 	%D%/segment/store.h \
+	%D%/proto/comments.c \
+	%D%/proto/comments.h \
 	%D%/proto/copy.c \
 	%D%/proto/describe.c \
 	%D%/proto/downgrade.c \

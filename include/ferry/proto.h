@@ -49,6 +49,12 @@ typedef struct ferry_proto_options {
      */
     int (*claims)(void *arg, const char *name);
     void *arg; /* for claims */
+    /**
+     * Keeps the comments of a text: ferry_proto_print and ferry_proto_write then write each one
+     * beside the value that follows it, or that precedes it in its line. A removed value takes its
+     * comments along. FERRY_EUNSUPPORTED for more than 1,000,000 comments.
+     */
+    bool comments;
 } ferry_proto_options;
 
 /* ---- trees ---------------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
 /* Follows protobuf's tokenizer: the same texts are refused, at the same positions. */
 #include "net/proto/lexer.h"
 
+#include "net/proto/comments.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,12 +82,23 @@ static int error_here(struct ferry__lexer *lexer, const char *what)
     return ferry__token_error(lexer, &here, FERRY_EFORMAT, "%s", what);
 }
 
+/* Skips a comment to its last character. */
+static void skip_comment(struct ferry__lexer *lexer)
+{
+    const char *start = lexer->at;
+    bool alone = !lexer->token.text || lexer->token.line != lexer->line;
+
+    while (lexer->at + 1 < lexer->end && lexer->at[1] != '\n')
+        lexer->at++;
+    if (lexer->comments)
+        ferry__comments_add(lexer->comments, start, (size_t)(lexer->at + 1 - start), alone);
+}
+
 static void skip_space(struct ferry__lexer *lexer)
 {
     for (; lexer->at < lexer->end; lexer->at++) {
         if (*lexer->at == '#')
-            while (lexer->at + 1 < lexer->end && lexer->at[1] != '\n')
-                lexer->at++;
+            skip_comment(lexer);
         else if (*lexer->at == '\n') {
             lexer->line += lexer->line < MAX_LINES;
             lexer->column = 1;
@@ -275,11 +288,16 @@ int ferry__lexer_next(struct ferry__lexer *lexer)
     return err;
 }
 
-int ferry__lexer_start(struct ferry__lexer *lexer, const char *file, const char *text, size_t size)
+int ferry__lexer_start(struct ferry__lexer *lexer, const char *file, const char *text, size_t size,
+                       struct ferry__comments *comments)
 {
-    *lexer = (struct ferry__lexer){
-        .file = file, .at = text, .end = text + size, .line = 1, .column = 1, .counted = text
-    };
+    *lexer = (struct ferry__lexer){ .file = file,
+                                    .at = text,
+                                    .end = text + size,
+                                    .line = 1,
+                                    .column = 1,
+                                    .counted = text,
+                                    .comments = comments };
     if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         lexer->at += 3;
         lexer->counted += 3;

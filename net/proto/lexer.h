@@ -23,16 +23,22 @@ struct ferry__token {
     unsigned line, column; /* starting at 1 */
 };
 
+struct ferry__comments;
+
 struct ferry__lexer {
     const char *file;
     const char *at, *end; /* *end is a NUL */
     unsigned line, column;
-    const char *counted;       /* the position that `column` refers to */
-    struct ferry__token token; /* the current one */
+    const char *counted;              /* the position that `column` refers to */
+    struct ferry__comments *comments; /* receives the comments; NULL: none */
+    struct ferry__token token;        /* the current one */
 };
 
-/* Starts at the first token. `text` has a NUL at `size`. FERRY_EFORMAT. */
-int ferry__lexer_start(struct ferry__lexer *lexer, const char *file, const char *text, size_t size);
+/*
+ * Starts at the first token. `text` has a NUL at `size`; `comments` may be NULL. FERRY_EFORMAT.
+ */
+int ferry__lexer_start(struct ferry__lexer *lexer, const char *file, const char *text, size_t size,
+                       struct ferry__comments *comments);
 
 /* Moves to the next token; after the last one it is always FERRY__TOKEN_END. FERRY_EFORMAT. */
 int ferry__lexer_next(struct ferry__lexer *lexer);

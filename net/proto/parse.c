@@ -3,6 +3,7 @@
  * protobuf's text format. It refuses the same texts as protobuf's parser; unknown.c decides about
  * fields that are in no table.
  */
+#include "net/proto/comments.h"
 #include "net/proto/parser.h"
 
 #include <stdlib.h>
@@ -33,12 +34,15 @@ static int parse_body(struct ferry__parser *parser, ferry_proto *p, char close)
 
     while (!err) {
         if (close && ferry__lexer_is(lexer, close)) {
+            ferry__comments_place(lexer->comments, true, p->line, p->column, FERRY__COMMENT_LAST);
             err = ferry__lexer_next(lexer);
             break;
         }
         if (lexer->token.kind == FERRY__TOKEN_END) {
-            if (!close)
+            if (!close) {
+                ferry__comments_place(lexer->comments, true, 0, 0, FERRY__COMMENT_LAST);
                 break;
+            }
             return ferry__token_error(lexer, &lexer->token, FERRY_EFORMAT,
                                       "%c was expected for the message of line %u, not the end of "
                                       "the text",
@@ -70,6 +74,8 @@ static int parse_message(struct ferry__parser *parser, ferry_proto *p,
     out->kind = FERRY__PROTO_MESSAGE;
     out->as.message = message;
     err = ferry__lexer_next(lexer);
+    ferry__comments_place(lexer->comments, false, message->line, message->column,
+                          FERRY__COMMENT_OPEN);
     parser->depth++;
     if (!err)
         err = parse_body(parser, message, close);
@@ -89,6 +95,7 @@ static int parse_value(struct ferry__parser *parser, ferry_proto *p,
     bool opens = ferry__lexer_is(lexer, '{') || ferry__lexer_is(lexer, '<');
     int err;
 
+    ferry__comments_place(lexer->comments, true, value.line, value.column, FERRY__COMMENT_BEFORE);
     if (field ? field->kind == FERRY__PROTO_MESSAGE : opens)
         err = parse_message(parser, p, field, &value);
     else if (field)
@@ -103,6 +110,7 @@ static int parse_value(struct ferry__parser *parser, ferry_proto *p,
     if (field)
         value.kind = field->kind;
     *slot = value;
+    ferry__comments_place(lexer->comments, false, value.line, value.column, FERRY__COMMENT_AFTER);
     return FERRY_OK;
 }
 
@@ -195,11 +203,15 @@ int ferry__proto_parse(ferry_proto *root, const char *text, size_t size,
                        const ferry_proto_options *options)
 {
     struct ferry__parser parser = { .options = options };
-    int err = ferry__lexer_start(&parser.lexer, root->document->file, text, size);
+    struct ferry__comments comments = { .document = root->document };
+    int err = ferry__lexer_start(&parser.lexer, root->document->file, text, size,
+                                 options && options->comments ? &comments : NULL),
+        ended;
 
     root->line = root->column = 1;
     if (!err)
         err = parse_body(&parser, root, 0);
     free(parser.scratch.bytes);
-    return err;
+    ended = ferry__comments_finish(&comments);
+    return err ? err : ended;
 }

@@ -3,6 +3,7 @@
  * Prints a tree as text like protobuf: fields in the order of their numbers, then those without
  * numbers; and writes both forms of a tree into a caller's buffer.
  */
+#include "net/proto/comments.h"
 #include "net/proto/quote.h"
 #include "net/proto/wire.h"
 
@@ -123,7 +124,53 @@ static void put_scalar(struct buffer *buffer, const struct ferry__proto_slot *sl
 
 static void put_message(struct buffer *buffer, const ferry_proto *p, int depth);
 
-static void put_slot(struct buffer *buffer, const struct ferry__proto_slot *slot, int depth)
+/* Comments in lines of their own. */
+static void put_comments(struct buffer *buffer, const struct ferry__proto_document *document,
+                         uint32_t line, uint32_t column, enum ferry__comment_place place, int depth)
+{
+    size_t n;
+    const struct ferry__comment *c = ferry__comments_of(document, line, column, place, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        put_indent(buffer, depth);
+        buffer_write(buffer, c[i].text->bytes, c[i].text->size);
+        put(buffer, "\n");
+    }
+}
+
+/* The end of a value's line: the first comment is in it, further ones follow. */
+static void end_line(struct buffer *buffer, const struct ferry__proto_document *document,
+                     const struct ferry__proto_value *value, enum ferry__comment_place place,
+                     int depth)
+{
+    size_t n = 0;
+    const struct ferry__comment *c =
+        value->line ? ferry__comments_of(document, value->line, value->column, place, &n) : NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        put(buffer, i ? "\n" : " ");
+        if (i)
+            put_indent(buffer, depth);
+        buffer_write(buffer, c[i].text->bytes, c[i].text->size);
+    }
+    put(buffer, "\n");
+}
+
+/* From the opening bracket to the closing one. */
+static void put_block(struct buffer *buffer, const struct ferry__proto_document *document,
+                      const struct ferry__proto_value *value, int depth)
+{
+    put(buffer, " {");
+    end_line(buffer, document, value, FERRY__COMMENT_OPEN, depth + 1);
+    put_message(buffer, value->as.message, depth + 1);
+    if (value->line)
+        put_comments(buffer, document, value->line, value->column, FERRY__COMMENT_LAST, depth + 1);
+    put_indent(buffer, depth);
+    put(buffer, "}");
+}
+
+static void put_slot(struct buffer *buffer, const struct ferry__proto_document *document,
+                     const struct ferry__proto_slot *slot, int depth)
 {
     for (uint32_t i = 0; i < slot->count; i++) {
         const struct ferry__proto_value *value = &slot->values[i];
@@ -131,17 +178,18 @@ static void put_slot(struct buffer *buffer, const struct ferry__proto_slot *slot
 
         if (message && value->as.message->left)
             continue;
+        if (value->line)
+            put_comments(buffer, document, value->line, value->column, FERRY__COMMENT_BEFORE,
+                         depth);
         put_indent(buffer, depth);
         put(buffer, slot->name);
-        put(buffer, message ? " {\n" : ": ");
         if (message) {
-            put_message(buffer, value->as.message, depth + 1);
-            put_indent(buffer, depth);
-            put(buffer, "}");
+            put_block(buffer, document, value, depth);
         } else {
+            put(buffer, ": ");
             put_scalar(buffer, slot, value);
         }
-        put(buffer, "\n");
+        end_line(buffer, document, value, FERRY__COMMENT_AFTER, depth);
     }
 }
 
@@ -151,12 +199,12 @@ static void put_message(struct buffer *buffer, const ferry_proto *p, int depth)
     uint32_t number = 0;
 
     while ((slot = ferry__proto_next_slot(p, number))) {
-        put_slot(buffer, slot, depth);
+        put_slot(buffer, p->document, slot, depth);
         number = slot->field->number;
     }
     for (slot = p->slots; slot; slot = slot->next)
         if (!slot->field || slot->field->number == 0)
-            put_slot(buffer, slot, depth);
+            put_slot(buffer, p->document, slot, depth);
 }
 
 /* ---- output into a caller's buffer ---------------------------------------------------------- */
@@ -178,6 +226,8 @@ int ferry_proto_print(const ferry_proto *p, char *buf, size_t capacity, size_t *
     if (!p || !out_size)
         return ferry_error_set(FERRY_EINVAL, "ferry_proto_print: %s is NULL", p ? "out_size" : "p");
     put_message(&buffer, p, 0);
+    if (p->document && p->document->root == p)
+        put_comments(&buffer, p->document, 0, 0, FERRY__COMMENT_LAST, 0);
     buffer_write(&buffer, "", 1);
     err = check_room(&buffer, "ferry_proto_print");
     if (!err)

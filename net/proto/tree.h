@@ -21,6 +21,8 @@ struct ferry__proto_note {
     char line[];
 };
 
+struct ferry__comment;
+
 struct ferry__proto_document {
     struct ferry__mem_arena arena;
     const char *file; /* as it was given; "" */
@@ -29,6 +31,8 @@ struct ferry__proto_document {
     ferry_proto *root;
     struct ferry__proto_note *notes, **end;
     unsigned note_count;
+    const struct ferry__comment *comments; /* by value and place (comments.h) */
+    size_t comment_count;
     bool borrows; /* values of `bytes` fields stay in the source, which outlives the tree */
 };
 

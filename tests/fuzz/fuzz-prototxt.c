@@ -16,9 +16,11 @@ static int claims(void *arg, const char *name)
 
 static ferry_proto *open_text(const char *type, const char *text, size_t size)
 {
-    ferry_proto_options options = {
-        .struct_size = sizeof(options), .text = text, .text_size = size, .claims = claims
-    };
+    ferry_proto_options options = { .struct_size = sizeof(options),
+                                    .text = text,
+                                    .text_size = size,
+                                    .claims = claims,
+                                    .comments = true };
     ferry_proto *p = NULL;
 
     return ferry_proto_open("input", type, &options, &p) ? NULL : p;

@@ -84,6 +84,55 @@ static void a_text_of_today_keeps_its_comments(void)
     check_upgrade(text, "", text);
 }
 
+static const char commented[] = "# a net\n"
+                                "name: 'n' # its name\n"
+                                "# the input\n"
+                                "layer { # opens\n"
+                                "  name: 'i' type: 'Input' top: 'x'\n"
+                                "  input_param { shape { # dims\n"
+                                "    dim: 1 # batch\n"
+                                "  } } # of x\r\n"
+                                "  # no more\n"
+                                "} # i\n"
+                                "# why\n"
+                                "layer { name: 'r' # rectified\n"
+                                "  type: 'ReLU' bottom: 'x' top: 'y' }\n"
+                                "# the end";
+
+static void a_changed_text_of_today_keeps_its_comments(void)
+{
+    check_upgrade(commented, "--input-dims 7",
+                  "# a net\nname: \"n\" # its name\n# the input\nlayer { # opens\n"
+                  "  name: \"i\"\n  type: \"Input\"\n  top: \"x\"\n"
+                  "  input_param {\n    shape { # dims\n      dim: 7\n    }\n  } # of x\n"
+                  "  # no more\n} # i\n"
+                  "# why\nlayer {\n  name: \"r\" # rectified\n  type: \"ReLU\"\n  bottom: \"x\"\n"
+                  "  top: \"y\"\n}\n# the end\n");
+    check_upgrade(commented, "", commented);
+}
+
+static void a_text_that_is_upgraded_loses_its_comments(void)
+{
+    check_upgrade("# a net\nlayers { name: 'r' type: RELU bottom: 'x' top: 'y' } # r\n", "",
+                  "layer {\n  name: \"r\"\n  type: \"ReLU\"\n  bottom: \"x\"\n  top: \"y\"\n}\n");
+}
+
+static void a_part_keeps_the_comments_of_its_layers(void)
+{
+    char line[1024];
+
+    put_bytes("in.prototxt", commented, strlen(commented));
+    snprintf(line, sizeof(line), "upgrade --split-at r %s %s %s", in_folder("in.prototxt"),
+             in_folder("out.prototxt"), in_folder("rest.prototxt"));
+    CU_ASSERT_EQUAL(ferry(line), 0);
+    slurp(in_folder("out.prototxt"), got, sizeof(got));
+    CU_ASSERT_PTR_NOT_NULL(strstr(got, "      dim: 1 # batch\n    }\n  } # of x\n"));
+    CU_ASSERT_PTR_NULL(strstr(got, "# why"));
+    slurp(in_folder("rest.prototxt"), got, sizeof(got));
+    CU_ASSERT_PTR_NOT_NULL(strstr(got, "# why\nlayer {\n  name: \"r\" # rectified\n"));
+    CU_ASSERT_PTR_NULL(strstr(got, "# the input"));
+}
+
 static void a_solver_gets_the_name_of_its_type(void)
 {
     check_upgrade("net: 'n' base_lr: 0.5 solver_type: ADAM\n", "",
@@ -503,6 +552,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(v1_text_becomes_v2_text),
     FERRY_TEST(v0_text_becomes_v2_text),
     FERRY_TEST(a_text_of_today_keeps_its_comments),
+    FERRY_TEST(a_changed_text_of_today_keeps_its_comments),
+    FERRY_TEST(a_text_that_is_upgraded_loses_its_comments),
+    FERRY_TEST(a_part_keeps_the_comments_of_its_layers),
     FERRY_TEST(a_solver_gets_the_name_of_its_type),
     FERRY_TEST(blobs_of_a_binary_file_are_copied),
     FERRY_TEST(a_text_is_folded_with_its_weights),

@@ -64,7 +64,8 @@ static bool use(const char *type, const char *text, size_t size, unsigned n)
 {
     ferry_proto_options options = { .struct_size = sizeof(options),
                                     .text = text,
-                                    .text_size = size };
+                                    .text_size = size,
+                                    .comments = true };
     ferry_proto *p = NULL;
     int err;
 
@@ -119,6 +120,7 @@ static const char old_net[] =
     "layers { layer { type: 'data' source: '@' scale: 2 blobs_lr: [1, 2, 3] } top: '@' }\n";
 
 static const char net_of_today[] =
+    "# a net\n"
     "layer { name: '@' pooling_param { ceil_mode: true } acme_@: 1 type: 'BatchNorm' param { }\n"
     "param { } param { } top: '@' bottom: '@' include { stage: '@' } input_param { shape { dim: "
     "[1, 2, 3, 4, 5, 6, 7, 8] } } }";

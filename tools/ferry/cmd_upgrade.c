@@ -21,7 +21,8 @@ struct upgrade {
     bool folds;                  /* --fold */
     struct upgrade_fold fold;
     ferry_proto *root;
-    char *before; /* the message as text, before any change */
+    char *before;  /* the message as text, before any change */
+    bool comments; /* the text is in the current form, so that its comments are kept */
 };
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -41,10 +42,11 @@ static bool is_net(const ferry_proto *p)
  * A file without layers is a solver if it can be read as one with fewer unknown fields; otherwise
  * the error is that of a net.
  */
-static int open_root(const char *path, ferry_proto **out)
+static int open_root(const char *path, bool comments, ferry_proto **out)
 {
+    const ferry_proto_options options = { .struct_size = sizeof(options), .comments = comments };
     ferry_proto *solver = NULL;
-    int err = ferry_proto_open(path, "NetParameter", NULL, out);
+    int err = ferry_proto_open(path, "NetParameter", &options, out);
 
     if (!err && is_net(*out))
         return FERRY_OK;
@@ -148,7 +150,7 @@ static int split(struct upgrade *u)
     ferry_proto *rest = NULL;
     int status = TOOL_OK;
 
-    if (open_root(u->in, &rest) || ferry_proto_upgrade(rest))
+    if (open_root(u->in, u->comments, &rest) || ferry_proto_upgrade(rest))
         status = tool_ferry_error();
     if (status == TOOL_OK)
         status = upgrade_dims(u->self, rest, &u->dims);
@@ -214,14 +216,35 @@ static int check_fold(struct upgrade *u)
     return TOOL_OK;
 }
 
+/* Opens the text again with its comments if the upgrade has not changed it. */
+static int keep_comments(struct upgrade *u)
+{
+    char *after = NULL;
+    int err = upgrade_print(u->root, &after);
+    bool same = !err && strcmp(u->before, after) == 0;
+
+    free(after);
+    if (err || !same || u->to || ferry_proto_get_form(u->root) != FERRY_PROTO_TEXT)
+        return err;
+    free(u->before);
+    u->before = NULL;
+    ferry_proto_close(u->root);
+    u->root = NULL;
+    u->comments = true;
+    err = open_root(u->in, true, &u->root);
+    return err ? err : upgrade_print(u->root, &u->before);
+}
+
 static int run(struct upgrade *u)
 {
-    int err = open_root(u->in, &u->root), status, errors;
+    int err = open_root(u->in, false, &u->root), status, errors;
 
     if (!err)
         err = upgrade_print(u->root, &u->before);
     if (!err)
         err = ferry_proto_upgrade(u->root);
+    if (!err)
+        err = keep_comments(u);
     if (err)
         return tool_ferry_error();
     errors = log_notes(u);
