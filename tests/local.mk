@@ -35,6 +35,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-mpi-train.sh \
 	%D%/scripts/check-mpi.sh \
 	%D%/scripts/check-fold.sh \
+	%D%/scripts/check-netron.sh \
 	%D%/scripts/check-onnx.sh \
 	%D%/scripts/check-proto.sh \
 	%D%/scripts/check-python.sh \
@@ -329,6 +330,7 @@ EXTRA_DIST += \
 	%D%/scripts/check-caffe-tests.sh \
 	%D%/scripts/check-interop.py \
 	%D%/scripts/check-fold.py \
+	%D%/scripts/check-netron.py \
 	%D%/scripts/check-onnx.py \
 	%D%/scripts/check-onnx-import.py \
 	%D%/scripts/make-onnx-models.py \

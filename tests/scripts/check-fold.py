@@ -108,7 +108,7 @@ failed = 0
 def report(name, why):
     global failed
     failed += bool(why)
-    print(("FAIL " if why else "ok   ") + name + (": " + why if why else ""))
+    print(("FAIL " if why else "pass ") + name + (": " + why if why else ""))
 
 
 def run(*command):

@@ -26,6 +26,14 @@ skip() {
     echo "SKIP $1: $2"
 }
 
+# count_lines FILE prints the lines of a program that begin with pass, FAIL or SKIP, and counts them.
+count_lines() {
+    grep -E '^(pass|FAIL|SKIP) ' "$1"
+    passed=$((passed + $(grep -c '^pass ' "$1")))
+    failed=$((failed + $(grep -c '^FAIL ' "$1")))
+    skipped=$((skipped + $(grep -c '^SKIP ' "$1")))
+}
+
 # check NAME COMMAND… passes if the command succeeds; its output is the detail of a failure.
 check() {
     check_name=$1
