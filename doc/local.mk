@@ -31,6 +31,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-22-two-threads.md \
 	%D%/measurements/2026-11-23-convolutions-full-width.md \
 	%D%/measurements/2026-11-24-mutants.md \
+	%D%/measurements/2026-11-24-scripts-for-cv2-dnn.md \
 	%D%/measurements/2026-11-24-triton.md \
 	%D%/measurements/2026-11-22-models.md \
 	%D%/measurements/2026-11-22-nets-beside-others.md \

@@ -328,6 +328,7 @@ EXTRA_DIST += \
 	%D%/scripts/check-caffe-examples.sh \
 	%D%/scripts/check-caffe-scripts.sh \
 	%D%/scripts/check-caffe-tests.sh \
+	%D%/scripts/check-dnn-scripts.sh \
 	%D%/scripts/check-interop.py \
 	%D%/scripts/check-fold.py \
 	%D%/scripts/check-netron.py \
@@ -340,6 +341,7 @@ EXTRA_DIST += \
 	%D%/scripts/check-proto.py \
 	%D%/scripts/calls.list \
 	%D%/scripts/circles.awk \
+	%D%/scripts/dnn-scripts.py \
 	%D%/scripts/lib.sh \
 	%D%/scripts/opencv-samples.py \
 	%D%/scripts/openpose.py \

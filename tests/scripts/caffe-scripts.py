@@ -3,7 +3,9 @@
 screen: a notebook's code without its magics, Python 2 by lib2to3. `weights NET OUT`: random weights for a net's text. `run
 SCRIPT [ARGUMENT…]`: runs it where pictures are shown to nobody."""
 
+import glob
 import json
+import os
 import runpy
 import sys
 import warnings
@@ -47,9 +49,28 @@ def prepare(path, out, *replacements):
         f.write(text)
 
 
+def convert(folder):
+    """A package of Python 2 in a folder, converted in place, with PyYAML's and NumPy's names of today."""
+    warnings.simplefilter("ignore")
+    from lib2to3.refactor import RefactoringTool, get_fixers_from_package
+    tool = RefactoringTool(get_fixers_from_package("lib2to3.fixes"))
+    for path in glob.glob(os.path.join(folder, "**", "*.py"), recursive=True):
+        with open(path, encoding="utf-8") as f:
+            text = str(tool.refactor_string(f.read() + "\n", path))
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace("yaml.load(", "yaml.safe_load("))
+
+
 def weights(text, out):
+    """As the text's fillers say; small random ones where it has none."""
     import caffe
-    caffe.Net(text, caffe.TEST).save(out)
+    import numpy as np
+    net, random = caffe.Net(text, caffe.TEST), np.random.RandomState(31)
+    for blobs in net.params.values():
+        for blob in blobs:
+            if not blob.data.any():
+                blob.data[...] = random.randn(*blob.data.shape) * 0.01
+    net.save(out)
 
 
 def run(path, *arguments):
@@ -74,4 +95,4 @@ def run(path, *arguments):
 
 
 if __name__ == "__main__":
-    {"prepare": prepare, "weights": weights, "run": run}[sys.argv[1]](*sys.argv[2:])
+    {"convert": convert, "prepare": prepare, "weights": weights, "run": run}[sys.argv[1]](*sys.argv[2:])

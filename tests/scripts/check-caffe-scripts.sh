@@ -5,7 +5,8 @@
 # Python 2 is converted by lib2to3, and windows are not shown.
 # Usage: check-caffe-scripts.sh CAFFE_TREE [FOLDER]
 #
-# FOLDER may have MobileNet-SSD (chuanqi305), mtcnn (DuinoDu), deepdream (google) and fcn (shelhamer). PYTHON names a Python
+# FOLDER may have MobileNet-SSD (chuanqi305), mtcnn (DuinoDu), deepdream (google), fcn (shelhamer) and py-faster-rcnn
+# (rbgirshick; its compiled parts are replaced by its own Python). PYTHON names a Python
 # with NumPy, protobuf and, for some scripts, matplotlib, SciPy, scikit-image, pandas, scikit-learn, h5py, pydot and cv2; a
 # script without its packages is skipped.
 set -u
@@ -83,6 +84,10 @@ fi
 
 check mnist_gets_its_data nice -n 5 "$python" "$here/caffe-examples.py" make "$ferry" mnist
 runs draw_net google.protobuf,pydot python/draw_net.py draw_net.py '' examples/mnist/lenet_train_test.prototxt net.dot
+sed 's/max_iter: 10000/max_iter: 20/; s/test_iter: 100/test_iter: 2/; s/display: 100/display: 10/' \
+    examples/mnist/lenet_solver.prototxt >short.prototxt
+runs train google.protobuf python/train.py train.copy.py '' --solver short.prototxt --timing
+check train_writes_its_model test -s examples/mnist/lenet_iter_20.caffemodel
 runs pycaffe_caffenet google.protobuf examples/pycaffe/caffenet.py caffenet.py ''
 runs brewing_logreg h5py,sklearn,pandas,matplotlib examples/brewing-logreg.ipynb examples/logreg.py \
     "loss='log', n_iter=1000=>loss='log_loss', max_iter=1000|import sklearn.linear_model=>import sklearn.linear_model, sklearn.model_selection|s.max_iter = 10000=>s.max_iter = 1000"
@@ -98,6 +103,10 @@ if [ -f examples/images/cat.jpg ]; then
     check caffenet_gets_random_weights helper weights $net/deploy.prototxt $net/bvlc_reference_caffenet.caffemodel
     runs classify google.protobuf python/classify.py python/classify.copy.py '' examples/images/cat.jpg out.npy --center_only \
         --mean_file '' --model_def $net/deploy.prototxt --pretrained_model $net/bvlc_reference_caffenet.caffemodel
+    printf '%s\n' filename,ymin,xmin,ymax,xmax "$PWD/examples/images/cat.jpg,10,20,200,220" \
+        "$PWD/examples/images/cat.jpg,50,0,360,480" >windows.csv
+    runs detect google.protobuf,pandas,tables python/detect.py python/detect.copy.py '' --crop_mode list --mean_file '' \
+        --model_def $net/deploy.prototxt --pretrained_model $net/bvlc_reference_caffenet.caffemodel windows.csv windows.h5
     cd examples || exit 1
     runs net_surgery matplotlib,scipy net_surgery.ipynb surgery.py ''
     cd ..
@@ -118,6 +127,20 @@ if [ -d "$others/mtcnn" ]; then
     cp -rL "$others/mtcnn" "$work/mtcnn" && cd "$work/mtcnn" || exit 1
     ls "$PWD"/*.jpg >imglist.txt
     runs mtcnn_demo cv2 demo.py demo.copy.py ''
+fi
+if [ -d "$others/py-faster-rcnn" ]; then
+    cp -rL "$others/py-faster-rcnn" "$work/frcnn" && cd "$work/frcnn" || exit 1
+    check faster_rcnn_is_converted helper convert .
+    printf '%s\n' 'from nms.py_cpu_nms import py_cpu_nms as cpu_nms' >lib/nms/cpu_nms.py
+    printf '%s\n' 'from nms.py_cpu_nms import py_cpu_nms' 'def gpu_nms(dets, thresh, device_id=0):' \
+        '    return py_cpu_nms(dets, thresh)' >lib/nms/gpu_nms.py
+    mkdir -p data/faster_rcnn_models
+    old_path=$PYTHONPATH
+    PYTHONPATH=$PYTHONPATH:$PWD/lib
+    check faster_rcnn_gets_random_weights helper weights models/pascal_voc/ZF/faster_rcnn_alt_opt/faster_rcnn_test.pt \
+        data/faster_rcnn_models/ZF_faster_rcnn_final.caffemodel
+    runs faster_rcnn_demo cv2,easydict,yaml,scipy,matplotlib tools/demo.py tools/demo.copy.py '' --net zf --cpu
+    PYTHONPATH=$old_path
 fi
 if [ -d "$others/fcn" ]; then
     for net in voc-fcn-alexnet voc-fcn32s voc-fcn16s voc-fcn8s; do
