@@ -236,24 +236,34 @@ static void halves_and_bfloats_are_converted(void)
     CHECK(values, PTX_EXACT);
 }
 
-/* 2^0 is 1 exactly; at the edge it is 2^-22 less or more. */
+/* At the edge 2^1 is 2^-21 less or more. The manual's special values have no edge. */
 static void approximations_have_an_edge(void)
 {
     static const struct value exact[] = {
-        { "ex2.approx.ftz.f32 %r9, 0f00000000;", 'w', 0x3f800000 },
+        { "ex2.approx.ftz.f32 %r9, 0f3F800000;", 'w', 0x40000000 },
         { "rcp.approx.ftz.f32 %r9, 0f40000000;", 'w', 0x3f000000 },
         { "lg2.approx.f32 %r9, 0f41000000;", 'w', 0x40400000 }
     };
-    static const struct value low[] = { { "ex2.approx.ftz.f32 %r9, 0f00000000;", 'w', 0x3f7ffffc },
+    static const struct value low[] = { { "ex2.approx.ftz.f32 %r9, 0f3F800000;", 'w', 0x3ffffffc },
                                         { "rcp.approx.ftz.f32 %r9, 0f40000000;", 'w',
                                           0x3efffffe } };
-    static const struct value high[] = { { "ex2.approx.ftz.f32 %r9, 0f00000000;", 'w', 0x3f800002 },
+    static const struct value high[] = { { "ex2.approx.ftz.f32 %r9, 0f3F800000;", 'w', 0x40000002 },
                                          { "rcp.approx.ftz.f32 %r9, 0f40000000;", 'w',
                                            0x3f000001 } };
+    static const struct value special[] = { { "ex2.approx.ftz.f32 %r9, 0f00000000;", 'w',
+                                              0x3f800000 },
+                                            { "ex2.approx.f32 %r9, 0f80000000;", 'w', 0x3f800000 },
+                                            { "ex2.approx.ftz.f32 %r9, 0f007FFFFF;", 'w',
+                                              0x3f800000 },
+                                            { "cos.approx.f32 %r9, 0f00000000;", 'w', 0x3f800000 },
+                                            { "sin.approx.f32 %r9, 0f80000000;", 'w', 0x80000000 },
+                                            { "lg2.approx.f32 %r9, 0f3F800000;", 'w', 0 } };
 
     CHECK(exact, PTX_EXACT);
     CHECK(low, PTX_LOW);
     CHECK(high, PTX_HIGH);
+    CHECK(special, PTX_LOW);
+    CHECK(special, PTX_HIGH);
 }
 
 static void memory_is_accessed_in_every_space(void)

@@ -40,7 +40,10 @@ bool trial_plan(struct trying what, uint64_t seed, const struct kernel_target *t
 /* Plans that operation; `t->numbers` is the state from which its operands get values. */
 bool trial_plan_operation(const ferry_op_desc *op, struct om_numbers numbers,
                           const struct kernel_target *target, struct trial *t);
-/* Runs a planned trial, once. Returns whether every operand is within the oracle's tolerance. */
+/*
+ * Runs a planned trial, once. Returns whether every operand is within the oracle's tolerance, or
+ * FERRY_TEST_SLACK times that.
+ */
 bool trial_agrees(struct trial *t, trial_launch *launch);
 /* The oracle, with operands at that offset in their buffers. */
 void trial_oracle_at(struct trial *t, uint64_t margin);

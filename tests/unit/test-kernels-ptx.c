@@ -4,7 +4,8 @@
  * operations whose buffers are bounded to the byte. FERRY_TEST_PTX: files of PTX, separated by
  * colons; the first that has a kernel provides it. FERRY_TEST_PTX_RUN: how they run (ptx.h).
  * FERRY_TEST_KERNELS: names, separated by commas, to try operations that use one of them alone.
- * FERRY_TEST_OPS: how many of a kind (20); FERRY_TEST_SEED. The first failure ends it.
+ * FERRY_TEST_OPS: how many of a kind (20); FERRY_TEST_SEED; FERRY_TEST_SLACK: the tolerance is so
+ * many times the usual one. The first failure ends it.
  */
 #include "ferry-test.h"
 #include "kernel-trial.h"
