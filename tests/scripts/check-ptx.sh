@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# `ferry check cuda` on the executor of tests/ptx: the doubles run the PTX that nvcc makes of the
-# kernels. One architecture runs with checks for data races and uninitialised reads, and with
-# several orders of threads for sums; with FERRY_TEST_LONG every architecture, every order, and the
-# limits of approximations.
+# The CUDA plugin on the executor of tests/ptx: the doubles run the PTX that nvcc makes of the
+# kernels. One architecture runs `ferry check cuda` with checks for data races and uninitialised reads,
+# random operations, reductions in several orders of threads, the layer cases, models and random nets.
+# FERRY_TEST_LONG runs every architecture and libnvrtc's output in every order, and the limits of
+# approximations, and ends with a table; FERRY_TEST_PTX_CELLS names a few of its cells, as 75:descending.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_COMMAND:?}" "${FERRY_TEST_PLUGINS:?}"
 # shellcheck source=tests/scripts/lib.sh
@@ -31,39 +32,147 @@ translated() {
         -o "$work/sm_$1.ptx" "$FERRY_TEST_SRCDIR/backends/cuda/kernels.cu"
 }
 
-# passes ARCH RUN GROUPS
+# The doubles with the real libnvrtc in place of its double, and a device newer than all that it knows,
+# for which it makes PTX. No file has the kernels: a function that libnvrtc's output lacks fails.
+with_libnvrtc() {
+    nvrtc=$(dirname "$(command -v nvcc)")/../lib64
+    if [ ! -e "$nvrtc/libnvrtc.so" ]; then
+        echo "no libnvrtc.so in $nvrtc"
+        return 1
+    fi
+    mkdir "$work/nvrtc"
+    ln -s "$FERRY_TEST_BUILDDIR"/tests/doubles/lib/*.so.* "$work/nvrtc/"
+    rm -f "$work/nvrtc"/libnvrtc*
+    ln -s "$nvrtc"/libnvrtc* "$work/nvrtc/"
+    printf '[plugin cuda]\noption.kernels = compile\n' >"$work/nvrtc.conf"
+    : >"$work/none.ptx"
+}
+
+# on ARCH RUN COMMAND…: the command with the kernels of that architecture, executed in that way.
+on() {
+    arch=$1 way=$2
+    shift 2
+    if [ "$arch" = nvrtc ]; then
+        set -- env LD_LIBRARY_PATH="$work/nvrtc:${LD_LIBRARY_PATH-}" FERRY_CONF="$work/nvrtc.conf" \
+            CUDA_DOUBLE_PTX="$work/none.ptx" CUDA_DOUBLE_CAPABILITY=190 "$@"
+    else
+        set -- env CUDA_DOUBLE_PTX="$work/sm_$arch.ptx" CUDA_DOUBLE_CAPABILITY="$arch" "$@"
+    fi
+    timeout 1500 env CUDA_DOUBLE_PTX_RUN="$way" "$@"
+}
+
+# passes ARCH RUN [GROUPS]
 passes() {
-    CUDA_DOUBLE_PTX=$work/sm_$1.ptx CUDA_DOUBLE_PTX_RUN=$2 CUDA_DOUBLE_CAPABILITY=$1 \
-        timeout 600 "$FERRY_TEST_COMMAND" check cuda --timeout 500 ${3:+--only "$3"}
+    on "$1" "$2" "$FERRY_TEST_COMMAND" check cuda --timeout 1400 ${3:+--only "$3"}
 }
 
-# trial ARCH RUN GROUPS
+# trial ARCH RUN [GROUPS]
 trial() {
-    check "ptx/sm_$1_$(echo "$2" | tr ',=' '__')_${3:-all_groups}" passes "$1" "$2" "$3"
+    check "ptx/$1_$(echo "$2" | tr ',=' '__')_${3:-all_groups}" passes "$@"
 }
 
-# operations ARCH RUN: random operations against the oracle, with buffers bounded to the byte.
+# operations ARCH RUN: random operations against the oracle, with buffers bounded to the byte. With approximations
+# at their documented limits a difference of nearly equal numbers may be far off.
 operations() {
-    check "ptx/sm_$1_$(echo "$2" | tr ',=' '__')_random_operations" env FERRY_TEST_PTX="$work/sm_$1.ptx" \
-        FERRY_TEST_PTX_RUN="$2" "$FERRY_TEST_BUILDDIR/tests/unit/test-kernels-ptx"
+    case $2 in low* | high*) slack=100 ;; *) slack=1 ;; esac
+    check "ptx/$1_$(echo "$2" | tr ',=' '__')_random_operations" env FERRY_TEST_PTX="$work/sm_$1.ptx" \
+        FERRY_TEST_PTX_RUN="$2" FERRY_TEST_SLACK=$slack "$FERRY_TEST_BUILDDIR/tests/unit/test-kernels-ptx"
 }
 
-sums=dot,asum,sumsq,fill,convert
-check ptx/nvcc_compiles_for_sm_80 translated 80
-trial 80 race,unknown ''
-operations 80 race,unknown
-for order in descending shuffled=1 interleaved,two-blocks; do
-    trial 80 "$order,blocks-descending" $sums
-done
-[ -n "${FERRY_TEST_LONG-}" ] || finish ptx
+# nets ARCH RUN PROGRAM ARGUMENT…: a program of nets, whose convolutions are ferry's kernels.
+nets() {
+    name=ptx/$1_$(basename "$3") arch=$1 way=$2 program=$FERRY_TEST_BUILDDIR/$3
+    shift 3
+    printf '[plugin cuda]\noption.cudnn = off\n' >"$work/nets.conf"
+    status=0
+    said=$(on "$arch" "$way" env FERRY_CONF="$work/nets.conf" FERRY_TEST_BACKENDS='cuda(double)' \
+        FERRY_TEST_TIMEOUT=1400 "$program" "$@" 2>&1) || status=$?
+    case $status in
+    0) pass "$name" ;;
+    77) skip "$name" "$(echo "$said" | sed -n 's/^SKIP [^:]*: //p' | head -n 1)" ;;
+    *) fail "$name" "$said" ;;
+    esac
+}
 
-for order in descending,race single shuffled=1,race interleaved,two-blocks,race blocks-descending,low,race high; do
-    trial 80 "$order" $sums,ops
-    operations 80 "$order"
+reductions=dot,asum,sumsq
+check ptx/nvcc_compiles_for_sm_80 translated 80
+if [ -z "${FERRY_TEST_LONG-}" ]; then
+    trial 80 race,unknown
+    operations 80 race,unknown
+    for order in descending shuffled=1 interleaved,two-blocks; do
+        trial 80 "$order,blocks-descending" $reductions
+    done
+    nets 80 race,unknown tests/unit/test-layer-cases
+    nets 80 ascending tests/unit/test-net-models every_blob_of_a_model_has_caffe_s_values
+    nets 80 race,unknown tests/random/test-random-nets --seconds 5
+    finish ptx
+fi
+
+# ---- architectures, orders, groups ----------------------------------------------------------------
+
+# Every architecture and every order runs all groups at least once; the other cells run the groups whose
+# kernels have barriers. A cell of nvcc's output also runs random operations.
+all_groups='80:ascending 75:descending 90:shuffled=1 120:interleaved,two-blocks nvrtc:ascending
+    nvrtc:shuffled=2,two-blocks 120:blocks-descending'
+architectures='75 80 90 120 nvrtc'
+orders='ascending descending shuffled=1 shuffled=2,two-blocks interleaved,two-blocks single=1
+    blocks-descending low high'
+
+# cell ARCH ORDER
+cell() {
+    before=$failed groups=$reductions what=reductions
+    case " $(echo $all_groups) " in *" $1:$2 "*) groups='' what='all groups' ;; esac
+    start=$(date +%s)
+    trial "$1" "$2,race,unknown" $groups
+    if [ "$1" != nvrtc ]; then
+        operations "$1" "$2,race,unknown"
+        what="$what, operations"
+    fi
+    if [ "$failed" -ne "$before" ]; then what="FAILED: $what"; fi
+    echo "$1:$2|$what, $(($(date +%s) - start)) s" | tee -a "$work/cells"
+}
+
+wanted() {
+    [ -n "${FERRY_TEST_PTX_CELLS-}" ] || return 0
+    case " $FERRY_TEST_PTX_CELLS " in *" $1 "*) return 0 ;; esac
+    return 1
+}
+
+table() {
+    printf '| order |'
+    printf ' %s |' $architectures
+    printf '\n|---|'
+    printf '%s' "$(for arch in $architectures; do printf -- '---|'; done)"
+    for order in $orders; do
+        printf '\n| %s |' "$order"
+        for arch in $architectures; do
+            printf ' %s |' "$(sed -n "s/^$arch:$order|//p" "$work/cells")"
+        done
+    done
+    echo
+}
+
+# prepared ARCH: its kernels; sm_80's are there.
+prepared() {
+    case $1 in
+    80) ;;
+    nvrtc) check ptx/libnvrtc_is_there with_libnvrtc ;;
+    *) check "ptx/nvcc_compiles_for_sm_$1" translated "$1" ;;
+    esac
+}
+
+: >"$work/cells"
+for arch in $architectures; do
+    case " ${FERRY_TEST_PTX_CELLS-$arch:} " in *" $arch:"*) prepared $arch ;; *) continue ;; esac
+    for order in $orders; do
+        if wanted "$arch:$order"; then cell $arch "$order"; fi
+    done
 done
-for arch in 75 90 120; do
-    check ptx/nvcc_compiles_for_sm_$arch translated $arch
-    trial $arch race,unknown ''
-    operations $arch race,unknown
-done
+if wanted nets; then
+    for program in tests/unit/test-layer-cases tests/unit/test-layer-backward tests/unit/test-net-models; do
+        nets 80 race,unknown $program
+    done
+    nets 80 race,unknown tests/random/test-random-nets --seconds 60
+fi
+table
 finish ptx
