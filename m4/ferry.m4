@@ -214,6 +214,30 @@ AC_LINK_IFELSE([AC_LANG_PROGRAM()],
 CFLAGS=$save_CFLAGS
 ])
 
+# FERRY_FLOAT_FLAGS
+# FLOAT_CFLAGS, with which an expression of floats is computed in floats and one of doubles in doubles. C11 on i386
+# (x87) and s390x computes them in wider types by default, so that results would be rounded twice.
+AC_DEFUN([FERRY_FLOAT_FLAGS],
+[FLOAT_CFLAGS=
+AC_SUBST([FLOAT_CFLAGS])
+AC_MSG_CHECKING([for flags to compute floats in their own type])
+ferry_save_CFLAGS=$CFLAGS
+found=no
+for ferry_flags in '' '-msse2 -mfpmath=sse' '-fexcess-precision=fast'; do
+    CFLAGS="$ferry_save_CFLAGS -std=c11 -Werror $ferry_flags"
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <float.h>
+        _Static_assert(FLT_EVAL_METHOD == 0, "");]])],
+        [FLOAT_CFLAGS=$ferry_flags
+        found=yes
+        break])
+done
+CFLAGS=$ferry_save_CFLAGS
+AS_IF([test "x$found" = xyes],
+    [AC_MSG_RESULT([${FLOAT_CFLAGS:-none needed}])],
+    [AC_MSG_RESULT([not found])
+    AC_MSG_ERROR([$CC computes floats in a wider type (FLT_EVAL_METHOD)])])
+])
+
 # FERRY_COMPILER_FLAGS
 # WARN_CFLAGS for everything that is compiled, Z_DEFS for what must not leave a symbol open, and
 # Z_NODELETE for what plugins keep pointers into.

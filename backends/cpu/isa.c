@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const struct cpu_isa avx512 = { "avx512", CPU_AVX512 }, avx2 = { "avx2", CPU_AVX2 },
-                            portable = { "portable", CPU_PORTABLE };
+                            neon = { "neon", CPU_NEON }, portable = { "portable", CPU_PORTABLE };
 
 static bool has_avx512(void)
 {
@@ -30,6 +30,16 @@ static bool has_avx2(void)
 #endif
 }
 
+/* Part of the base architecture: every 64-bit ARM processor under Linux has it. */
+static bool has_neon(void)
+{
+#if defined(__aarch64__)
+    return true;
+#else
+    return false;
+#endif
+}
+
 const struct cpu_isa *cpu_isa_find(const char *name)
 {
     bool any = strcmp(name, "auto") == 0;
@@ -38,5 +48,7 @@ const struct cpu_isa *cpu_isa_find(const char *name)
         return &avx512;
     if ((any || strcmp(name, "avx2") == 0) && has_avx2())
         return &avx2;
+    if ((any || strcmp(name, "neon") == 0) && has_neon())
+        return &neon;
     return any || strcmp(name, "portable") == 0 ? &portable : NULL;
 }

@@ -11,11 +11,13 @@
 #define TARGET
 #define VECTOR_BYTES 16
 #define HAVE_AVX2    0
+#define HAVE_NEON    0
 #include "kernels_impl.h"
 #undef NAME
 #undef TARGET
 #undef VECTOR_BYTES
 #undef HAVE_AVX2
+#undef HAVE_NEON
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -23,6 +25,15 @@
 #define TARGET         __attribute__((target("avx2,fma,f16c")))
 #define VECTOR_BYTES   32
 #define HAVE_AVX2      1
+#define HAVE_NEON      0
+#include "kernels_impl.h"
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#define NAME(function) PASTE(function, _neon)
+#define TARGET
+#define VECTOR_BYTES   16
+#define HAVE_AVX2      0
+#define HAVE_NEON      1
 #include "kernels_impl.h"
 #endif
 
@@ -38,6 +49,10 @@ const struct cpu_kernels *cpu_kernels_best(void)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return &kernels_avx2;
-#endif
     return &kernels_base;
+#elif defined(__aarch64__)
+    return &kernels_neon;
+#else
+    return &kernels_base;
+#endif
 }

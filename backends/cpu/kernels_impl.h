@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The loops of kernels.h for one kind of CPU: kernels.c includes this once for each, after defining
- * NAME, TARGET, VECTOR_BYTES and HAVE_AVX2. Therefore there is no include guard.
+ * NAME, TARGET, VECTOR_BYTES, HAVE_AVX2 and HAVE_NEON. Therefore there is no include guard.
  */
 
 /* ---- vectors -------------------------------------------------------------------------------- */
@@ -157,6 +157,16 @@ INLINE NAME(v_u16) NAME(narrow_f16_vector)(NAME(v_float) v)
 {
     return (NAME(v_u16))_mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT);
 }
+#elif HAVE_NEON
+INLINE NAME(v_float) NAME(widen_f16_vector)(NAME(v_u16) h)
+{
+    return (NAME(v_float))vcvt_f32_f16((float16x4_t)h);
+}
+
+INLINE NAME(v_u16) NAME(narrow_f16_vector)(NAME(v_float) v)
+{
+    return (NAME(v_u16))vcvt_f16_f32((float32x4_t)v);
+}
 #else
 INLINE NAME(v_float) NAME(widen_f16_vector)(NAME(v_u16) h)
 {
@@ -260,6 +270,9 @@ TARGET static void NAME(from_f64)(int64_t n, const double *x, float *y)
 #if HAVE_AVX2
     for (; i + DOUBLES <= n; i += DOUBLES)
         _mm_storeu_ps(y + i, _mm256_cvtpd_ps(_mm256_loadu_pd(x + i)));
+#elif HAVE_NEON
+    for (; i + FLOATS <= n; i += FLOATS)
+        vst1q_f32(y + i, vcvt_high_f32_f64(vcvt_f32_f64(vld1q_f64(x + i)), vld1q_f64(x + i + 2)));
 #endif
     for (; i < n; i++)
         y[i] = (float)x[i];
@@ -319,6 +332,10 @@ TARGET static void NAME(odd_f64)(int64_t n, const double *x, float *y)
         _mm256_storeu_si256((__m256i *)(void *)(y + i), NAME(odd_vector)(x + i, &denormal));
     if (!_mm256_testz_si256(denormal, denormal))
         i = 0;
+#elif HAVE_NEON
+    /* An instruction rounds in this way. */
+    for (; i + FLOATS <= n; i += FLOATS)
+        vst1q_f32(y + i, vcvtx_high_f32_f64(vcvtx_f32_f64(vld1q_f64(x + i)), vld1q_f64(x + i + 2)));
 #endif
     for (; i < n; i++)
         y[i] = NAME(odd_float)(x[i]);

@@ -46,6 +46,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/loops_avx2.c \
 	%D%/op/loops_avx512.c \
 	%D%/op/loops_impl.h \
+	%D%/op/loops_neon.c \
 	%D%/op/loops_portable.c \
 	%D%/op/lrn.c \
 	%D%/op/lrn_block_impl.h \

@@ -82,7 +82,7 @@ struct cpu_loops {
 const struct cpu_loops *cpu_loops_of(const struct cpu_isa *isa);
 
 /* One per file; NULL if the compiler does not support the set. */
-extern const struct cpu_loops *const cpu_loops_avx512, *const cpu_loops_avx2,
-                                                           *const cpu_loops_portable;
+extern const struct cpu_loops *const cpu_loops_avx512, *const cpu_loops_avx2, *const cpu_loops_neon,
+    *const cpu_loops_portable;
 
 #endif

@@ -12,6 +12,7 @@
 #define MOST_ROWS      14
 #define HAVE_AVX512    1
 #define HAVE_AVX2      1
+#define HAVE_NEON      0
 #include "loops_impl.h"
 
 const struct cpu_loops *const cpu_loops_avx512 = &NAME(loops);

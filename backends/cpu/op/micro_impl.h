@@ -104,6 +104,73 @@
 #define STORE_1(i, p, r)    STORE(y[i] + column, c##i);
 #define WIDE_1(p)           vec b0 = LOAD(p)
 
+/* ---- NEON ----------------------------------------------------------------------------------- */
+
+/*
+ * NEON multiplies by any element of a register: one load of a row serves two rows of b, which
+ * leaves the decoder, four instructions wide, room for the multiply-adds. The loads are part of the
+ * assembly; the compiler moves others up until they need more registers than exist.
+ */
+/* clang-format off */
+#if HAVE_NEON
+#undef MULTIPLY_2
+#define MULTIPLY_2(i, p, r)                                                                      \
+    {                                                                                            \
+        register float32x4_t v __asm__("v31");                                                   \
+                                                                                                 \
+        __asm__("ldr %s2, %3\n\t"                                                                \
+                "fmla %0.4s, %4.4s, %2.s[0]\n\t"                                                 \
+                "fmla %1.4s, %5.4s, %2.s[0]"                                                     \
+                : "+w"(c##i##_0), "+w"(c##i##_1), "=&w"(v)                                       \
+                : "m"(a##p[(r)*row]), "w"(b0), "w"(b1));                                         \
+    }
+#define PAIR_2(i, p, r)                                                                          \
+    {                                                                                            \
+        register float32x4_t v __asm__("v31");                                                   \
+                                                                                                 \
+        __asm__("ldr %d2, %3\n\t"                                                                \
+                "fmla %0.4s, %4.4s, %2.s[0]\n\t"                                                 \
+                "fmla %1.4s, %5.4s, %2.s[0]\n\t"                                                 \
+                "fmla %0.4s, %6.4s, %2.s[1]\n\t"                                                 \
+                "fmla %1.4s, %7.4s, %2.s[1]"                                                     \
+                : "+w"(c##i##_0), "+w"(c##i##_1), "=&w"(v)                                       \
+                : "m"(*(const vec_2 *)(a##p + (r)*row)), "w"(b0), "w"(b1), "w"(b2), "w"(b3));    \
+    }
+#define PAIR_1(i, p, r)                                                                          \
+    {                                                                                            \
+        register float32x4_t v __asm__("v31");                                                   \
+                                                                                                 \
+        __asm__("ldr %d1, %2\n\t"                                                                \
+                "fmla %0.4s, %3.4s, %1.s[0]\n\t"                                                 \
+                "fmla %0.4s, %4.4s, %1.s[1]"                                                     \
+                : "+w"(c##i), "=&w"(v)                                                           \
+                : "m"(*(const vec_2 *)(a##p + (r)*row)), "w"(b0), "w"(b1));                      \
+    }
+#define DEEP_2(p) const vec b0 = LOAD(p), b1 = LOAD((p) + LANES);                                \
+                  const vec b2 = LOAD((p) + 2 * LANES), b3 = LOAD((p) + 3 * LANES)
+#define DEEP_1(p) const vec b0 = LOAD(p), b1 = LOAD((p) + LANES)
+#define PAIRS(m, wide)                                                                           \
+    for (; b + (wide) * LANES < end; b += 2 * (wide) * LANES) {                                  \
+        DEEP_##wide(b);                                                                          \
+                                                                                                 \
+        AHEAD_##wide(b);                                                                         \
+        OPAQUE(a0);                                                                              \
+        OPAQUE(a1);                                                                              \
+        OPAQUE(a2);                                                                              \
+        OPAQUE(a3);                                                                              \
+        OPAQUE(a4);                                                                              \
+        ROWS_##m(PAIR_##wide)                                                                    \
+        a0 += 2;                                                                                 \
+        a1 += 2;                                                                                 \
+        a2 += 2;                                                                                 \
+        a3 += 2;                                                                                 \
+        a4 += 2;                                                                                 \
+    }
+#else
+#define PAIRS(m, wide)
+#endif
+/* clang-format on */
+
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
 /* A formatter would treat the rows as expressions. */
@@ -136,6 +203,7 @@
             for (; spans > 0; spans--) {                                                         \
                 const float *end = b + t->span * (wide) * LANES;                                 \
                                                                                                  \
+                PAIRS(m, wide)                                                                   \
                 for (; b < end; b += (wide) * LANES) {                                           \
                     WIDE_##wide(b);                                                              \
                                                                                                  \
@@ -204,12 +272,19 @@ MICRO_BOTH(9)
 MICRO_BOTH(10)
 MICRO_BOTH(11)
 MICRO_BOTH(12)
+#endif
+#if MOST_ROWS > 12
 MICRO_BOTH(13)
 MICRO_BOTH(14)
+#define MICROS_FROM_13(wide) , NAME(micro_##wide##_13), NAME(micro_##wide##_14)
+#else
+#define MICROS_FROM_13(wide)
+#endif
+#if MOST_ROWS > 6
 #define MICROS_FROM_7(wide)                                                        \
     , NAME(micro_##wide##_7), NAME(micro_##wide##_8), NAME(micro_##wide##_9),      \
-        NAME(micro_##wide##_10), NAME(micro_##wide##_11), NAME(micro_##wide##_12), \
-        NAME(micro_##wide##_13), NAME(micro_##wide##_14)
+        NAME(micro_##wide##_10), NAME(micro_##wide##_11),                          \
+        NAME(micro_##wide##_12) MICROS_FROM_13(wide)
 #else
 #define MICROS_FROM_7(wide)
 #endif

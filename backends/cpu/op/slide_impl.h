@@ -14,7 +14,9 @@
  * Sums a, and sums b: of the next vector of channels, or of the line below. Wide: channels are
  * processed by two cache lines, as with stride 2. Almost nothing is read twice there, and if the
  * pixels' distance is a power of two, twice as many loads in flight have a place in the first-level
- * cache. Narrow vectors have sums c and d for it.
+ * cache. Narrow vectors have sums c and d for it. NEON has registers for all taps of sums a and b,
+ * and would have none for more sums; two pixels or three of a turn rename the sums instead of
+ * moving them.
  */
 #if LANES == 16
 #define SLIDE_WIDE      LANES
@@ -29,6 +31,16 @@
     const vec u10 = LOAD(u + 3 * LANES), u11 = LOAD(u + 4 * LANES);            \
     const vec u12 = LOAD(u + 5 * LANES), u20 = LOAD(u + 6 * LANES);            \
     const vec u21 = LOAD(u + 7 * LANES), u22 = LOAD(u + 8 * LANES);
+#define TAPS_AGAIN
+#elif HAVE_NEON
+#define SLIDE_WIDE      (2 * LANES)
+#define TAP(j, k, half) ((half) ? u##j##k : w##j##k)
+#define TAP_PAIR(j, k)                                           \
+    const vec w##j##k = LOAD(w + (3 * (j) + (k)) * SLIDE_WIDE);  \
+    const vec u##j##k = LOAD(w + (3 * (j) + (k)) * SLIDE_WIDE + LANES);
+#define TAPS                                                     \
+    TAP_PAIR(0, 0) TAP_PAIR(0, 1) TAP_PAIR(0, 2) TAP_PAIR(1, 0)  \
+    TAP_PAIR(1, 1) TAP_PAIR(1, 2) TAP_PAIR(2, 0) TAP_PAIR(2, 1) TAP_PAIR(2, 2)
 #define TAPS_AGAIN
 #else
 #define SLIDE_WIDE      (2 * LANES)
@@ -136,7 +148,16 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
             SHIFT;
         }
         whole = t.in - 2 + t.pad;
-        for (whole = whole < t.out ? whole : t.out; pixel < whole; pixel++) {
+        whole = whole < t.out ? whole : t.out;
+        for (; HAVE_NEON && pixel + 3 <= whole; pixel += 3) {
+            SEE(GIVE_ALL);
+            DONE;
+            SEE(GIVE_ALL);
+            DONE;
+            SEE(GIVE_ALL);
+            DONE;
+        }
+        for (; pixel < whole; pixel++) {
             SEE(GIVE_ALL);
             DONE;
         }
@@ -146,7 +167,16 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
         }
         SHIFT;
         whole = (t.in - 1 + t.pad) / 2;
-        for (whole = whole < t.out ? whole : t.out; pixel < whole; pixel++) {
+        whole = whole < t.out ? whole : t.out;
+        for (; HAVE_NEON && pixel + 2 <= whole; pixel += 2) {
+            SEE(GIVE_ODD);
+            SEE(GIVE_EVEN);
+            DONE;
+            SEE(GIVE_ODD);
+            SEE(GIVE_EVEN);
+            DONE;
+        }
+        for (; pixel < whole; pixel++) {
             SEE(GIVE_ODD);
             SEE(GIVE_EVEN);
             DONE;
@@ -196,7 +226,7 @@ TARGET static void NAME(depthwise_slide)(const struct cpu_depthwise *d, const fl
     };
 
     for (int64_t c = 0, width; c < v->channels; c += width, w += 9 * width) {
-        bool wide = is_plain && is_apart && c + 2 * SLIDE_WIDE <= v->channels;
+        bool wide = !HAVE_NEON && is_plain && is_apart && c + 2 * SLIDE_WIDE <= v->channels;
 
         width = wide ? 2 * SLIDE_WIDE : SLIDE_WIDE;
         if (c + width > v->channels)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Vectors of floats for the sources *_impl.h. The includer must define NAME(function), TARGET,
- * LANES (floats of a vector), MOST_ROWS (of a tile), and HAVE_AVX512 or HAVE_AVX2 as 1 or 0.
+ * LANES (floats of a vector), MOST_ROWS (of a tile), and HAVE_AVX512, HAVE_AVX2 and HAVE_NEON as 1
+ * or 0.
  */
 #ifndef FERRY_CPU_OP_VECTOR_H
 #define FERRY_CPU_OP_VECTOR_H
@@ -29,7 +30,7 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
                              (__m512)(a)))
 /* a > b ? a : b. */
 #define MORE(a, b) ((vec)_mm512_max_ps((__m512)(a), (__m512)(b)))
-/* The larger one; a if either is NaN. */
+/* The larger one; NaN if a is NaN. b is a number. */
 #define MOST(a, b) ((vec)_mm512_max_ps((__m512)(b), (__m512)(a)))
 /* Clamps to least … most; NaN is kept, because it is the second operand. */
 #define CLIP(a, least, most) \
@@ -87,6 +88,22 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
     _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 #define LOAD_SOME(p, n)     ((vec)_mm256_maskload_ps((p), FIRST_LANES(n)))
 #define STORE_SOME(p, n, v) _mm256_maskstore_ps((p), FIRST_LANES(n), (__m256)(v))
+#elif HAVE_NEON
+#include <arm_neon.h>
+#define SQRT(a)      ((vec)vsqrtq_f32((float32x4_t)(a)))
+#define SPLAT(x)     ((vec)vdupq_n_f32(x))
+#define FMA(a, b, c) ((vec)vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b)))
+#define SELECT(mask, a, b) \
+    ((vec)vbslq_f32((uint32x4_t)(mask), (float32x4_t)(a), (float32x4_t)(b)))
+#define SELECT_POSITIVE(a, b) SELECT((a) > 0, a, b)
+#define MORE(a, b)            SELECT((a) > (b), a, b)
+#define MOST(a, b)            ((vec)vmaxq_f32((float32x4_t)(a), (float32x4_t)(b)))
+/* Unlike those of x86, the instructions give NaN for a NaN in either operand. */
+#define CLIP(a, least, most) \
+    ((vec)vminq_f32((float32x4_t)(most), vmaxq_f32((float32x4_t)(least), (float32x4_t)(a))))
+#define EVENS(a, b)    ((vec)vuzp1q_f32((float32x4_t)(a), (float32x4_t)(b)))
+#define ZIP_LOW(a, b)  ((vec)vzip1q_f32((float32x4_t)(a), (float32x4_t)(b)))
+#define ZIP_HIGH(a, b) ((vec)vzip2q_f32((float32x4_t)(a), (float32x4_t)(b)))
 #else
 #define SQRT(a)                                                                        \
     ((vec){ __builtin_sqrtf((a)[0]), __builtin_sqrtf((a)[1]), __builtin_sqrtf((a)[2]), \
@@ -99,9 +116,11 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define MOST(a, b)            SELECT((ivec)((a) < (b)), b, a)
 #define CLIP(a, least, most) \
     SELECT((ivec)((a) < (least)), least, SELECT((ivec)((a) > (most)), most, a))
-#define EVENS(a, b)         ((vec){ (a)[0], (a)[2], (b)[0], (b)[2] })
-#define ZIP_LOW(a, b)       ((vec){ (a)[0], (b)[0], (a)[1], (b)[1] })
-#define ZIP_HIGH(a, b)      ((vec){ (a)[2], (b)[2], (a)[3], (b)[3] })
+#define EVENS(a, b)    ((vec){ (a)[0], (a)[2], (b)[0], (b)[2] })
+#define ZIP_LOW(a, b)  ((vec){ (a)[0], (b)[0], (a)[1], (b)[1] })
+#define ZIP_HIGH(a, b) ((vec){ (a)[2], (b)[2], (a)[3], (b)[3] })
+#endif
+#if LANES == 4
 #define LOAD_SOME(p, n)     NAME(load_some)(p, n)
 #define STORE_SOME(p, n, v) NAME(store_some)(p, n, v)
 
@@ -125,6 +144,8 @@ static inline void NAME(store_some)(float *p, int64_t n, vec v)
 #define OPAQUE(p) __asm__("" : "+r"(p))
 #if HAVE_AVX512
 #define OPAQUE_VECTOR(v) __asm__("" : "+v"(v))
+#elif HAVE_NEON
+#define OPAQUE_VECTOR(v) __asm__("" : "+w"(v))
 #elif defined(__x86_64__)
 #define OPAQUE_VECTOR(v) __asm__("" : "+x"(v))
 #else
@@ -143,9 +164,10 @@ static inline void NAME(store_some)(float *p, int64_t n, vec v)
 #define FMA_ONTO(a, b, c) ((c) = FMA(a, b, c))
 #endif
 
-/* A piece of 8 or 4 floats, for lengths below a vector. */
+/* A piece of 8, 4 or 2 floats, for lengths below a vector. */
 typedef float __attribute__((vector_size(32), aligned(4), may_alias)) vec_8;
 typedef float __attribute__((vector_size(16), aligned(4), may_alias)) vec_4;
+typedef float __attribute__((vector_size(8), aligned(4), may_alias)) vec_2;
 
 /* n ≥ 0 floats that do not overlap: the last vector may overlap the previous one. */
 INLINE void NAME(move)(float *to, const float *from, int64_t n)
