@@ -7,7 +7,7 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 %C%_libferryioobjs_la_SOURCES = \
 	common/affine.h \
 	common/arena.h \
-	common/varint.h \
+	common/wire.h \
 	%D%/attributes.c \
 	%D%/attributes.h \
 	%D%/blob_proto.c \

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * protobuf's wire format, read without copying. Every length is checked: a field is returned only
- * if it ends inside its message.
- */
+/* The fields of a message in a mapped file, with error messages that name them. */
 #ifndef FERRY_IO_WIRE_H
 #define FERRY_IO_WIRE_H
 
+#include "common/wire.h"
 #include "file_map.h"
 
 #include <stdbool.h>
-
-enum {
-    FERRY__WIRE_VARINT = 0,
-    FERRY__WIRE_64 = 1,
-    FERRY__WIRE_BYTES = 2,
-    FERRY__WIRE_GROUP = 3,
-    FERRY__WIRE_32 = 5
-};
 
 /* The names of a message and its fields in error messages; the last entry has number 0. */
 struct ferry__wire_names {
@@ -32,15 +22,6 @@ struct ferry__wire {
     const struct ferry__wire_names *names;
     const unsigned char *at, *end;
     bool quiet; /* the type of message is a guess: errors set no message */
-};
-
-struct ferry__field {
-    uint32_t number;
-    unsigned type;
-    uint64_t value;             /* of a VARINT */
-    const unsigned char *bytes; /* the payload of other wire types */
-    uint64_t size;
-    const unsigned char *tag; /* the beginning of the field */
 };
 
 /* The next field: 1, or 0 at the end, or FERRY_EFORMAT. A group is skipped as a whole. */

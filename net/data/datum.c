@@ -4,75 +4,31 @@
  */
 #include "net/data/datum.h"
 
+#include "common/wire.h"
+
 #include <ferry/image.h>
 #include <ferry/status.h>
 
 #include <string.h>
 
-enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 enum { CHANNELS = 1, HEIGHT, WIDTH, DATA, LABEL, FLOAT_DATA, ENCODED };
 
-/* ---- fields ---------------------------------------------------------------------------------- */
-
-struct reader {
-    const unsigned char *at, *end;
-};
-
-struct field {
-    uint64_t number, value; /* of a VARINT */
-    int kind;
-    const unsigned char *bytes; /* the payload of other wire types */
-    size_t size;
-};
-
-static bool read_varint(struct reader *r, uint64_t *out)
+static bool has_floats(const struct ferry__field *f)
 {
-    uint64_t value = 0;
-
-    for (int shift = 0; shift < 70 && r->at < r->end; shift += 7) {
-        unsigned char byte = *r->at++;
-
-        if (shift < 64)
-            value |= (uint64_t)(byte & 127) << shift;
-        if (byte < 128) {
-            *out = value;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool read_field(struct reader *r, struct field *out)
-{
-    uint64_t key, size;
-
-    if (!read_varint(r, &key))
-        return false;
-    out->number = key >> 3;
-    out->kind = (int)(key & 7);
-    if (out->kind == VARINT)
-        return read_varint(r, &out->value);
-    size = out->kind == FIXED64 ? 8 : 4;
-    if (out->kind == BYTES ? !read_varint(r, &size) : out->kind != FIXED64 && out->kind != FIXED32)
-        return false;
-    if (size > (uint64_t)(r->end - r->at))
-        return false;
-    out->bytes = r->at;
-    out->size = (size_t)size;
-    r->at += size;
-    return true;
+    return f->number == FLOAT_DATA &&
+           (f->type == FERRY__WIRE_BYTES || f->type == FERRY__WIRE_32);
 }
 
 /* As in protobuf, a known field with another wire type counts as an unknown field. */
-static bool take(struct ferry__datum *d, const struct field *f)
+static bool take(struct ferry__datum *d, const struct ferry__field *f)
 {
-    if (f->number == DATA && f->kind == BYTES) {
+    if (f->number == DATA && f->type == FERRY__WIRE_BYTES) {
         d->bytes = f->bytes;
         d->size = f->size;
-    } else if (f->number == FLOAT_DATA && (f->kind == BYTES || f->kind == FIXED32)) {
+    } else if (has_floats(f)) {
         d->n_floats += (int64_t)(f->size / sizeof(float));
         return f->size % sizeof(float) == 0;
-    } else if (f->kind == VARINT) {
+    } else if (f->type == FERRY__WIRE_VARINT) {
         int32_t value = (int32_t)(uint32_t)f->value;
 
         if (f->number == CHANNELS)
@@ -92,11 +48,11 @@ static bool take(struct ferry__datum *d, const struct field *f)
 int ferry__datum_read(const void *record, size_t size, const char *name, struct ferry__datum *out)
 {
     struct ferry__datum d = { .record = record, .record_size = size };
-    struct reader r = { record, d.record + size };
-    struct field f;
+    const unsigned char *at = record, *end = at + size;
+    struct ferry__field f;
 
-    while (r.at < r.end)
-        if (!read_field(&r, &f) || !take(&d, &f))
+    while (at < end)
+        if (ferry__take_field(&at, end, &f) || !take(&d, &f))
             return ferry_error_set(FERRY_EFORMAT, "%.600s: it is not a Datum, or is truncated",
                                    name);
     *out = d;
@@ -107,11 +63,11 @@ int ferry__datum_read(const void *record, size_t size, const char *name, struct 
 
 static void copy_floats(const struct ferry__datum *d, float *to)
 {
-    struct reader r = { d->record, d->record + d->record_size };
-    struct field f;
+    const unsigned char *at = d->record, *end = at + d->record_size;
+    struct ferry__field f;
 
-    while (r.at < r.end && read_field(&r, &f))
-        if (f.number == FLOAT_DATA && (f.kind == BYTES || f.kind == FIXED32)) {
+    while (at < end && !ferry__take_field(&at, end, &f))
+        if (has_floats(&f)) {
             memcpy(to, f.bytes, f.size);
             to += f.size / sizeof(*to);
         }

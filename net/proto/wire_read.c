@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Nothing in the file is trusted: a field is accepted only if it ends inside its message. */
+/* protobuf's binary form of a tree: reading. */
 #include "net/proto/parse.h"
 #include "net/proto/wire.h"
 
-#include "common/varint.h"
+#include "common/wire.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { VARINT = 0, FIXED64 = 1, BYTES = 2, GROUP = 3, GROUP_END = 4, FIXED32 = 5 };
-
-#define MAX_NUMBER 536870911u
 
 /* A message being read. */
 struct wire {
@@ -21,79 +17,12 @@ struct wire {
     int depth;
 };
 
-/* A field in its binary form. */
-struct piece {
-    uint32_t number;
-    unsigned type;
-    uint64_t value;             /* of a VARINT */
-    const unsigned char *bytes; /* the payload of other wire types */
-    uint64_t size;
-    const unsigned char *tag;
-};
-
-static int wire_error(const struct wire *w, const struct piece *piece,
+static int wire_error(const struct wire *w, const struct ferry__field *piece,
                       const struct ferry__proto_field *field, const char *what)
 {
     return ferry_error_set(FERRY_EFORMAT, "%.300s: %s.%s (field %u) at byte %llu: %s",
                            w->p->document->file, w->p->type->name, field ? field->name : "?",
                            piece->number, (unsigned long long)(piece->tag - w->begin), what);
-}
-
-/* ---- pieces --------------------------------------------------------------------------------- */
-
-static bool take_bytes(const unsigned char **at, const unsigned char *end, uint64_t size,
-                       struct piece *out)
-{
-    if (size > (uint64_t)(end - *at))
-        return false;
-    out->bytes = *at;
-    out->size = size;
-    *at += size;
-    return true;
-}
-
-static bool take_payload(const unsigned char **at, const unsigned char *end, struct piece *out)
-{
-    uint64_t size;
-
-    switch (out->type) {
-    case VARINT:
-        return !ferry__take_varint(at, end, &out->value);
-    case FIXED64:
-        return take_bytes(at, end, 8, out);
-    case FIXED32:
-        return take_bytes(at, end, 4, out);
-    case BYTES:
-        return !ferry__take_varint(at, end, &size) && take_bytes(at, end, size, out);
-    default:
-        return out->type == GROUP || out->type == GROUP_END;
-    }
-}
-
-static bool take_piece(const unsigned char **at, const unsigned char *end, struct piece *out)
-{
-    uint64_t tag;
-
-    out->tag = *at;
-    out->number = 0;
-    if (ferry__take_varint(at, end, &tag) || tag >> 3 == 0 || tag >> 3 > MAX_NUMBER)
-        return false;
-    out->number = (uint32_t)(tag >> 3);
-    out->type = (unsigned)(tag & 7);
-    return take_payload(at, end, out);
-}
-
-/* Groups are older than Caffe; a group is skipped with all groups inside. */
-static bool skip_group(struct wire *w)
-{
-    struct piece piece;
-    uint64_t open = 1;
-
-    while (open > 0 && take_piece(&w->at, w->end, &piece)) {
-        open += piece.type == GROUP;
-        open -= piece.type == GROUP_END;
-    }
-    return open == 0;
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -102,15 +31,15 @@ static unsigned wire_type_of(unsigned kind)
 {
     switch (kind) {
     case FERRY__PROTO_FLOAT:
-        return FIXED32;
+        return FERRY__WIRE_32;
     case FERRY__PROTO_DOUBLE:
-        return FIXED64;
+        return FERRY__WIRE_64;
     case FERRY__PROTO_STRING:
     case FERRY__PROTO_BYTES:
     case FERRY__PROTO_MESSAGE:
-        return BYTES;
+        return FERRY__WIRE_BYTES;
     default:
-        return VARINT;
+        return FERRY__WIRE_VARINT;
     }
 }
 
@@ -151,7 +80,7 @@ static int say_once(struct ferry__proto_document *document, const char *line)
     return ferry__proto_add_note(document, FERRY_LOG_WARN, "%s", line);
 }
 
-static int note_unknown(struct wire *w, const struct piece *piece,
+static int note_unknown(struct wire *w, const struct ferry__field *piece,
                         const struct ferry__proto_field *field)
 {
     char line[512];
@@ -177,14 +106,14 @@ static struct ferry__proto_value *value_for(struct wire *w, const struct ferry__
     return ferry__proto_append(w->p, field, field->name, (enum ferry__proto_kind)field->kind);
 }
 
-static int add_integer(struct wire *w, const struct piece *piece,
+static int add_integer(struct wire *w, const struct ferry__field *piece,
                        const struct ferry__proto_field *field, uint64_t bits)
 {
     int64_t integer = integer_of(field->kind, bits);
     struct ferry__proto_value *value;
 
     if (field->kind == FERRY__PROTO_ENUM && !ferry__proto_enum_numbered(field->choices, integer)) {
-        struct piece unknown = *piece;
+        struct ferry__field unknown = *piece;
 
         unknown.value = bits;
         return note_unknown(w, &unknown, field);
@@ -210,7 +139,7 @@ static int add_real(struct wire *w, const struct ferry__proto_field *field,
 /* The bytes of a string, in the document's memory unless it borrows them. */
 static const struct ferry__proto_bytes *keep_bytes(struct ferry__proto_document *document,
                                                    const struct ferry__proto_field *field,
-                                                   const struct piece *piece)
+                                                   const struct ferry__field *piece)
 {
     struct ferry__proto_bytes *out;
 
@@ -224,7 +153,7 @@ static const struct ferry__proto_bytes *keep_bytes(struct ferry__proto_document 
     return out;
 }
 
-static int add_string(struct wire *w, const struct piece *piece,
+static int add_string(struct wire *w, const struct ferry__field *piece,
                       const struct ferry__proto_field *field)
 {
     const struct ferry__proto_bytes *bytes;
@@ -241,18 +170,18 @@ static int add_string(struct wire *w, const struct piece *piece,
     return FERRY_OK;
 }
 
-static int add_packed(struct wire *w, const struct piece *piece,
+static int add_packed(struct wire *w, const struct ferry__field *piece,
                       const struct ferry__proto_field *field)
 {
     const unsigned char *at = piece->bytes, *end = piece->bytes + piece->size;
-    unsigned type = wire_type_of(field->kind), size = type == FIXED32 ? 4 : 8;
+    unsigned type = wire_type_of(field->kind), size = type == FERRY__WIRE_32 ? 4 : 8;
     uint64_t value;
     int err = FERRY_OK;
 
-    if (type != VARINT && piece->size % size != 0)
+    if (type != FERRY__WIRE_VARINT && piece->size % size != 0)
         return wire_error(w, piece, field, "the packed values end inside a value");
     while (at < end && !err) {
-        if (type != VARINT) {
+        if (type != FERRY__WIRE_VARINT) {
             err = add_real(w, field, at);
             at += size;
         } else if (!ferry__take_varint(&at, end, &value)) {
@@ -268,7 +197,7 @@ static int add_packed(struct wire *w, const struct piece *piece,
 
 static int read_message(struct wire *w);
 
-static int add_message(struct wire *w, const struct piece *piece,
+static int add_message(struct wire *w, const struct ferry__field *piece,
                        const struct ferry__proto_field *field)
 {
     struct wire inner = { NULL, w->begin, piece->bytes, piece->bytes + piece->size, w->depth + 1 };
@@ -283,20 +212,21 @@ static int add_message(struct wire *w, const struct piece *piece,
     return err ? err : read_message(&inner);
 }
 
-static int add_piece(struct wire *w, const struct piece *piece,
+static int add_piece(struct wire *w, const struct ferry__field *piece,
                      const struct ferry__proto_field *field)
 {
     unsigned type = wire_type_of(field->kind);
 
-    if (piece->type == BYTES && type != BYTES && ferry__proto_repeats(field))
+    if (piece->type == FERRY__WIRE_BYTES && type != FERRY__WIRE_BYTES &&
+        ferry__proto_repeats(field))
         return add_packed(w, piece, field);
     if (piece->type != type)
         return wire_error(w, piece, field, "its wire type is not the field's");
     if (field->kind == FERRY__PROTO_MESSAGE)
         return add_message(w, piece, field);
-    if (type == BYTES)
+    if (type == FERRY__WIRE_BYTES)
         return add_string(w, piece, field);
-    if (type == VARINT)
+    if (type == FERRY__WIRE_VARINT)
         return add_integer(w, piece, field, piece->value);
     return add_real(w, field, piece->bytes);
 }
@@ -307,13 +237,13 @@ static int add_piece(struct wire *w, const struct piece *piece,
 static void find_layer_type(const struct wire *w, char *out, size_t size)
 {
     const unsigned char *at = w->at;
-    struct piece piece;
+    struct ferry__field piece;
 
     *out = '\0';
     if (w->p->type != &ferry__proto_LayerParameter)
         return;
-    while (at < w->end && take_piece(&at, w->end, &piece))
-        if (piece.number == 2 && piece.type == BYTES && piece.size < size) {
+    while (at < w->end && !ferry__take_field(&at, w->end, &piece))
+        if (piece.number == 2 && piece.type == FERRY__WIRE_BYTES && piece.size < size) {
             memcpy(out, piece.bytes, (size_t)piece.size);
             out[piece.size] = '\0';
         }
@@ -327,17 +257,13 @@ static int read_message(struct wire *w)
     find_layer_type(w, layer_type, sizeof(layer_type));
     while (w->at < w->end && !err) {
         const struct ferry__proto_field *field;
-        struct piece piece;
-        bool whole = take_piece(&w->at, w->end, &piece);
+        struct ferry__field piece;
+        const char *fault = ferry__take_field(&w->at, w->end, &piece);
 
         field = ferry__proto_field_numbered(w->p->type, piece.number, layer_type);
-        if (whole && piece.type == GROUP)
-            whole = skip_group(w);
-        else if (whole && piece.type == GROUP_END)
-            whole = false;
-        if (!whole)
-            return wire_error(w, &piece, field, "malformed, or it runs past the end");
-        if (field && piece.type != GROUP)
+        if (fault)
+            return wire_error(w, &piece, field, fault);
+        if (field && piece.type != FERRY__WIRE_GROUP)
             err = add_piece(w, &piece, field);
         else
             err = note_unknown(w, &piece, NULL);
@@ -357,11 +283,11 @@ bool ferry__proto_is_wire(const struct ferry__proto_message *type, const void *b
 {
     const unsigned char *at = bytes, *end = at + size;
     const struct ferry__proto_field *field;
-    struct piece piece;
+    struct ferry__field piece;
 
-    if (size == 0 || !take_piece(&at, end, &piece))
+    if (size == 0 || ferry__take_field(&at, end, &piece))
         return false;
     field = ferry__proto_field_numbered(type, piece.number, "");
     return field && (piece.type == wire_type_of(field->kind) ||
-                     (piece.type == BYTES && ferry__proto_repeats(field)));
+                     (piece.type == FERRY__WIRE_BYTES && ferry__proto_repeats(field)));
 }

@@ -365,7 +365,7 @@ static const struct wrong wrongs[] = {
           0xff, 0xff, 0xff, 0xff, 0x01),
     WRONG(FERRY_EFORMAT, "dim (field 1) at byte 2: dim 0 is negative", 0x3a, 11, 0x08, 0xff, 0xff,
           0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01),
-    WRONG(FERRY_EFORMAT, "there is no wire type 7", 0x2f),
+    WRONG(FERRY_EFORMAT, "there is no such wire type", 0x2f),
     WRONG(FERRY_EFORMAT, "the group is not closed", 0x7b, 0x08, 1),
     WRONG(FERRY_EFORMAT, "closes a group that is not open", 0x7b, 0x8c, 0x01),
     WRONG(FERRY_ESHAPE, "data (field 5) at byte 0: 2 values where the shape has 1", 0x2a, 8, F_ONE,

@@ -180,15 +180,15 @@ static void malformed_data_are_named(void)
         size_t size;
         const char *says;
     } wrongs[] = {
-        { BYTES("\x0a\x01n\x32\x02\x0d\x01"), "NetState.phase (field 1) at byte 5: malformed" },
-        { BYTES("\x0a\x01n\x32\x02\x08\x80"), "NetState.phase (field 1) at byte 5: malformed" },
-        { BYTES("\x0a\x01n\x32\x05\x08\x01"), "NetParameter.state (field 6) at byte 3: malformed" },
+        { BYTES("\x0a\x01n\x32\x02\x0d\x01"), "NetState.phase (field 1) at byte 5: the value" },
+        { BYTES("\x0a\x01n\x32\x02\x08\x80"), "NetState.phase (field 1) at byte 5: a varint runs" },
+        { BYTES("\x0a\x01n\x32\x05\x08\x01"), "NetParameter.state (field 6) at byte 3: the value" },
         { BYTES("\x0a\x01n\x30\x01"), "NetParameter.state (field 6) at byte 3: its wire type" },
         { BYTES("\x0a\x01n\x2a\x01\x01"), "force_backward (field 5) at byte 3: its wire type" },
-        { BYTES("\x0a\x01n\x00"), "NetParameter.? (field 0) at byte 3: malformed" },
-        { BYTES("\x0a\x01n\x0b"), "NetParameter.name (field 1) at byte 3: malformed" },
-        { BYTES("\x0a\x01n\x0c"), "NetParameter.name (field 1) at byte 3: malformed" },
-        { BYTES("\x0a\x01n\x0e"), "NetParameter.name (field 1) at byte 3: malformed" },
+        { BYTES("\x0a\x01n\x00"), "NetParameter.? (field 0) at byte 3: the field" },
+        { BYTES("\x0a\x01n\x0b"), "NetParameter.name (field 1) at byte 3: the group" },
+        { BYTES("\x0a\x01n\x0c"), "NetParameter.name (field 1) at byte 3: it closes" },
+        { BYTES("\x0a\x01n\x0e"), "NetParameter.name (field 1) at byte 3: there is" },
         { BYTES("\x0a\x01n\x22\x01\x80"), "input_dim (field 4) at byte 3: a packed value" },
         { BYTES("\x0a\x01n\x0a\x02x\0"),
           "NetParameter.name (field 1) at byte 3: the string contains a" },
