@@ -110,8 +110,8 @@ typedef struct ferry_op_table {
      * Prepares `op` as query answered; if it accepted fewer steps of an epilogue, ferry has asked
      * again, and `op` has these steps and their operands alone. The kind's own inputs are those
      * before the first operand of a step. Compiles kernels and chooses an algorithm, by heuristics
-     * and never by measuring. Copies the parts of `op` that it needs later. May block. FERRY_ENOMEM,
-     * FERRY_EDEVICE; the state is then as before. Any thread.
+     * and never by measuring. Copies the parts of `op` that it needs later. May block.
+     * FERRY_ENOMEM, FERRY_EDEVICE; the state is then as before. Any thread.
      */
     int (*create)(void *dev, const ferry_op_desc *op, void **out_prepared);
     /**
