@@ -34,17 +34,18 @@ static inline void ferry__affine_then(const struct ferry__affine *a, int64_t i, 
     a->shift[i] = a->shift[i] * factor + term;
 }
 
-/*
- * The mean of a channel and 1 / √(variance + eps), from the blobs of a BatchNorm: sums, which are
- * divided by `count`; with 0 both count as 0.
- */
+/* A mean or a variance from the blobs of a BatchNorm: a sum of `count`; 0 if the count is 0. */
+static inline double ferry__affine_statistic(double sum, double count)
+{
+    return count == 0 ? 0 : sum * (1 / count);
+}
+
+/* The mean of a channel and 1 / √(variance + eps), from the sums of both. */
 static inline void ferry__affine_statistics(double sum, double variance, double count, double eps,
                                             double *out_mean, double *out_spread)
 {
-    double by = count == 0 ? 0 : 1 / count;
-
-    *out_mean = sum * by;
-    *out_spread = 1 / sqrt(variance * by + eps);
+    *out_mean = ferry__affine_statistic(sum, count);
+    *out_spread = 1 / sqrt(ferry__affine_statistic(variance, count) + eps);
 }
 
 /*

@@ -5,7 +5,6 @@ lib_LTLIBRARIES += libferryio.la
 noinst_LTLIBRARIES += %D%/libferryioobjs.la
 
 %C%_libferryioobjs_la_SOURCES = \
-	common/affine.h \
 	common/arena.h \
 	common/wire.h \
 	%D%/attributes.c \

@@ -67,6 +67,7 @@ EXTRA_DIST += \
 	%D%/tests/test_caffe_threads.py \
 	%D%/tests/test_dlpack.py \
 	%D%/tests/test_dnn_custom.py \
+	%D%/tests/test_dnn_detection.py \
 	%D%/tests/test_dnn_image.py \
 	%D%/tests/test_dnn_importer.py \
 	%D%/tests/test_dnn_model.py \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * DetectionOutput (detection_output_param): locations, confidences and priors to rows of image,
- * label, score, xmin, ymin, xmax, ymax, (1, 1, rows, 7). Boxes are decoded by code_type; boxes
- * below confidence_threshold are dropped; non-maximum suppression keeps top_k of each class, and
- * keep_top_k of each image. If no image has a box, there is one row for each image with its index
- * and −1. (weiliu89's SSD: DetectionOutputLayer.)
+ * label, score, xmin, ymin, xmax, ymax, (1, 1, rows, 7). Boxes are decoded by code_type and, with
+ * clip, cut to 0 … 1; boxes below confidence_threshold are dropped; non-maximum suppression keeps
+ * top_k of each class, and keep_top_k of each image. If no image has a box, there is one row for
+ * each image with its index and −1. (weiliu89's SSD: DetectionOutputLayer; clip: OpenCV.)
  */
 #include "net/layers/layers.h"
 
@@ -28,7 +28,7 @@ struct candidate {
 
 struct detection {
     int classes, location_classes, background;
-    bool shared, plain_target;
+    bool shared, plain_target, clip;
     int code; /* 1 CORNER, 2 CENTER_SIZE, 3 CORNER_SIZE */
     int top_k, keep_top_k;
     double threshold, nms, eta;
@@ -46,6 +46,7 @@ static int setup(ferry_layer *layer)
     s->location_classes = s->shared ? 1 : s->classes;
     s->background = (int)ferry_proto_integer(p, "background_label_id", 0);
     s->plain_target = ferry_proto_boolean(p, "variance_encoded_in_target", 0);
+    s->clip = ferry_proto_boolean(p, "clip", 0);
     s->code = !strcmp(ferry_proto_enum(p, "code_type", 0), "CENTER_SIZE")   ? 2
               : !strcmp(ferry_proto_enum(p, "code_type", 0), "CORNER_SIZE") ? 3
                                                                             : 1;
@@ -61,6 +62,9 @@ static int setup(ferry_layer *layer)
         return ferry_layer_error(layer, FERRY_EFORMAT,
                                  "num_classes is %d, nms_threshold %g, eta %g", s->classes, s->nms,
                                  s->eta);
+    if (!ferry_proto_boolean(p, "normalized_bbox", 0))
+        return ferry_layer_error(layer, FERRY_EUNSUPPORTED,
+                                 "normalized_bbox is false: boxes in pixels are not supported");
     return 0;
 }
 
@@ -111,6 +115,12 @@ static struct box decode(const struct detection *s, const float *prior, const fl
     bw = expf(v[2]) * w;
     bh = expf(v[3]) * h;
     return (struct box){ cx - bw / 2, cy - bh / 2, cx + bw / 2, cy + bh / 2 };
+}
+
+/* A coordinate, at least 0 and at most 1; NaN is kept. */
+static float cut(float v)
+{
+    return v < 0 ? 0 : v > 1 ? 1 : v;
 }
 
 static float area(const struct box *b)
@@ -165,9 +175,14 @@ static void decode_class(struct image *im, int label)
 {
     int64_t i, width = im->s->location_classes;
 
-    for (i = 0; i < im->n; i++)
-        im->boxes[i] = decode(im->s, im->priors + 4 * i, im->priors + 4 * (im->n + i),
+    for (i = 0; i < im->n; i++) {
+        struct box b = decode(im->s, im->priors + 4 * i, im->priors + 4 * (im->n + i),
                               im->locations + 4 * (i * width + (im->s->shared ? 0 : label)));
+
+        if (im->s->clip)
+            b = (struct box){ cut(b.xmin), cut(b.ymin), cut(b.xmax), cut(b.ymax) };
+        im->boxes[i] = b;
+    }
 }
 
 /* Non-maximum suppression of one class, best first. */

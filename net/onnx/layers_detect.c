@@ -61,7 +61,7 @@ static int decode(struct ferry__onnx *o, const struct detection *d, const struct
 {
     bool plain = ferry_proto_boolean(d->p, "variance_encoded_in_target", 0);
     const char *code = ferry_proto_enum(d->p, "code_type", 0);
-    int v[4], corner[4], i;
+    int v[4], corner[4], boxes, i;
 
     for (i = 0; i < 4; i++) {
         v[i] = column(o, locations, 2, i);
@@ -76,7 +76,8 @@ static int decode(struct ferry__onnx *o, const struct detection *d, const struct
         else
             corner[i] = ONNX_OP(o, "Add", s->corner[i], v[i]);
     }
-    return ferry__onnx_concat_of(o, 2, 4, corner);
+    boxes = ferry__onnx_concat_of(o, 2, 4, corner);
+    return ferry_proto_boolean(d->p, "clip", 0) ? ferry__onnx_clip_to(o, boxes, 0, 1) : boxes;
 }
 
 /* ---- selection ------------------------------------------------------------------------------ */

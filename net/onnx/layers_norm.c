@@ -69,7 +69,7 @@ static bool read_statistics(struct ferry__onnx *o, double eps, struct statistics
     for (i = 0; i < s->channels; i++) {
         ferry__affine_statistics((double)sums[i], (double)variances[i], (double)*count, eps,
                                  &s->mean[i], &s->factors[i]);
-        s->variance[i] = *count == 0 ? 0 : (double)variances[i] / (double)*count;
+        s->variance[i] = ferry__affine_statistic((double)variances[i], (double)*count);
         s->terms[i] = -s->mean[i] * s->factors[i];
     }
     return true;

@@ -51,7 +51,7 @@ void ferry__comments_place(struct ferry__comments *c, bool all, uint32_t line, u
  */
 int ferry__comments_finish(struct ferry__comments *c);
 
-/* The first comment of a value and place, and their number; NULL if there is none. */
+/* Returns the first of the *out_count comments of a value at that place, or NULL with 0. */
 const struct ferry__comment *ferry__comments_of(const struct ferry__proto_document *document,
                                                 uint32_t line, uint32_t column,
                                                 enum ferry__comment_place place, size_t *out_count);

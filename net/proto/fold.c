@@ -83,7 +83,7 @@ static bool is_affine(const ferry_proto *layer)
     return is_type(layer, "Bias") && is_of_channels(ferry_proto_message(layer, "bias_param", 0));
 }
 
-/* The layer that layer `at` can be folded into; −1 if there is none. */
+/* Returns the index of the layer that layer `at` can be folded into, or −1. */
 static int64_t find_into(const ferry_proto *net, int64_t at)
 {
     const ferry_proto *layer = ferry_proto_message(net, "layer", at), *into;

@@ -57,7 +57,7 @@ static const struct ferry__proto_field save_output_fields[] = {
 };
 DEFINE(SaveOutputParameter, save_output_fields);
 
-/* SSD has visualize with number 10, OpenCV normalized_bbox. */
+/* SSD has visualize with number 10, OpenCV normalized_bbox; OpenCV reads clip from texts only. */
 static const struct ferry__proto_field detection_output_fields[] = {
     ONE(1, UINT32, "num_classes"),
     WITH(2, BOOL, "share_location", 1),
@@ -70,6 +70,7 @@ static const struct ferry__proto_field detection_output_fields[] = {
     ONE(9, FLOAT, "confidence_threshold"),
     WITH(10, BOOL, "normalized_bbox", 1),
     ONE(0, BOOL, "visualize"),
+    ONE(0, BOOL, "clip"),
     ONE(11, FLOAT, "visualize_threshold"),
     ONE(12, STRING, "save_file"),
 };

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from .layer import Layer, layer
-from .real import FLT_MAX, Real, Sum, concatenate, exp, real, stack, undecided, zeros
+from .real import FLT_MAX, Real, Sum, choose, concatenate, exp, real, stack, undecided, zeros
 from .text import Unsupported
 
 NEAR = 1e-5  # of an overlap to its threshold, where float32 may decide otherwise
@@ -134,7 +134,7 @@ def ranked(scores):
 class DetectionOutput(Layer):
     """Rows (image, label, score, box): for each class but the background the boxes whose score is
     above the threshold, thinned by overlap; of an image the keep_top_k best. Without any, a row
-    (image, -1, …) for each."""
+    (image, -1, …) for each. clip, a field of OpenCV's, cuts boxes to [0, 1] first."""
 
     def decode(self, loc, prior, variance):
         """Boxes (priors, 4) from offsets to the priors."""
@@ -166,6 +166,8 @@ class DetectionOutput(Layer):
         rows, near = [], False
         for i in range(n):
             boxes = [self.decode(loc[i, :, k], priors[0], priors[1]) for k in range(sets)]
+            if self.p.bool('clip'):
+                boxes = [choose(b < 0, 0.0, choose(b > 1, 1.0, b)) for b in boxes]
             found, close = self.detect(boxes, conf[i])
             near = near or close
             for label, index in found:

@@ -107,6 +107,8 @@ def _detection_output(d):
               ["nms_param", [["nms_threshold", d.one(0.3, 0.45)], ["top_k", d.one(400, 2)]]],
               ["code_type", Word(d.one("CORNER", "CENTER_SIZE"))], ["keep_top_k", d.one(-1, 3, 200)],
               ["confidence_threshold", d.one(0.01, 0.4)]]
+    if d.chance(0.3):
+        fields.append(["clip", True])
     top = d.layer("DetectionOutput", bottoms, [[1, 1, 1, 7]], [["detection_output_param", fields]])[0]
     top.values = "chosen"
 
