@@ -27,6 +27,10 @@ class Binary(Layer):
     def forward(self, bottoms):
         x, u = bottoms
         what = self.operation()
+        last = zip(reversed(x.shape), reversed(u.shape))
+        self.check(
+            all(n == m or 1 in (n, m) for n, m in last), 'shapes %s and %s differ', x.shape, u.shape
+        )
         if what == 'ADD':
             return [x + u]
         return [x - u if what == 'SUBTRACT' else x * u if what == 'MULTIPLY' else x / u]

@@ -208,6 +208,11 @@ BAD = [
         input_of('x', 2) + layer('r', 'Reshape', 'x', 'y', 'reshape_param { shape { dim: 3 } }'),
         'elements',
     ),
+    (
+        input_of('x', 3, 5, 5, 1) + input_of('u', 3, 5, 5) + layer('b', 'Binary', 'x u', 'y'),
+        'shapes .* differ',
+    ),
+    (input_of('x', 3, 1, 5) + input_of('u', 2, 1) + layer('b', 'Binary', 'x u', 'y'), None),
     ('layer { name: "x"', 'missing'),
 ]
 

@@ -95,9 +95,13 @@ def _lrn(d, _bottom):
                  norm_region=lambda: Word(d.one("ACROSS_CHANNELS", "WITHIN_CHANNEL")))
 
 
-def _mvn(d, _bottom):
-    return _some(d, normalize_variance=lambda: d.chance(0.5), across_channels=lambda: d.chance(0.5),
-                 eps=lambda: d.one(1e-9, 1e-3))
+def _mvn(d):
+    """The top has four axes, whatever the bottom has."""
+    bottom = d.bottom(2, 4)
+    fields = _some(d, normalize_variance=lambda: d.chance(0.5), across_channels=lambda: d.chance(0.5),
+                   eps=lambda: d.one(1e-9, 1e-3))
+    shape = bottom.shape + [1] * (4 - bottom.rank)
+    d.layer("MVN", [bottom], [shape], [["mvn_param", fields]] if fields else [])
 
 
 def _softmax(d, bottom):
@@ -133,7 +137,7 @@ KINDS = {
     "LRN": _unary("LRN", "lrn_param", _lrn, False, 4, 4),
     "Log": _log,
     "Mish": _unary("Mish"),
-    "MVN": _unary("MVN", "mvn_param", _mvn, False, 2, 4),
+    "MVN": _mvn,
     "Normalize": _unary("Normalize", "norm_param", _normalize, False, 4, 4),
     "PReLU": _prelu,
     "Power": _power,
