@@ -347,6 +347,12 @@ static void help_and_version_are_printed(void)
     CU_ASSERT_EQUAL(strncmp(out, "ferry ", 6), 0);
     CU_ASSERT_EQUAL(ferry("inspect --help"), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "usage: ferry inspect"));
+    CU_ASSERT_EQUAL(
+        shell("f=$FERRY_TEST_COMMAND; for c in $(\"$f\" complete -- '' | grep -v -e help "
+              "-e version); do \"$f\" $c --help 2>&1 | head -n 1 | grep -q \"^usage: ferry $c\" && "
+              "\"$f\" $c --help >/dev/null || echo $c; done"),
+        0);
+    CU_ASSERT_STRING_EQUAL(out, "");
 }
 
 static void a_new_plugin_is_the_template_under_its_name(void)

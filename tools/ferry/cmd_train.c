@@ -249,7 +249,7 @@ int cmd_train(const struct tool_command *self, int argc, char **argv)
             tool_error(TOOL_USAGE, "%s: --snapshot and --weights exclude each other", self->name);
     else
         status = net_max_bytes(self, t.max_bytes);
-    if (status == TOOL_OK)
+    if (t.solver && status == TOOL_OK) /* without a solver: --help */
         status = run(&t);
     free(t.stages.at);
     return status;
