@@ -3,7 +3,8 @@
 
 dist_doc_DATA += README.md NEWS SECURITY.md %D%/writing-a-plugin.md %D%/coherence.md \
 	%D%/abi.md %D%/design/api.md %D%/dnn.md %D%/onnx.md %D%/python.md %D%/scaling.md %D%/access.svg \
-	%D%/backends.md %D%/beside-others.svg %D%/caffe.md %D%/commands.md %D%/kinds.md
+	%D%/backends.md %D%/beside-others.svg %D%/caffe.md %D%/commands.md %D%/kinds.md \
+	%D%/command-examples.md %D%/formats.md %D%/quick-start.md %D%/training.md
 
 EXTRA_DIST += \
 	%D%/chart.py \
@@ -20,6 +21,7 @@ EXTRA_DIST += \
 	%D%/design/files.md \
 	%D%/design/training.md \
 	%D%/design/python.md \
+	%D%/design/pages.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-core.md \
 	%D%/measurements/2026-11-22-mpi.md \
@@ -50,7 +52,33 @@ doc: %D%/Doxyfile
 	    { cat %D%/Doxyfile; echo 'OUTPUT_DIRECTORY = $(DOC_FOLDER)'; } | $(DOXYGEN) -
 clean-local: clean-doc
 clean-doc:
-	rm -rf %D%/api
+	rm -rf %D%/api %D%/site/html %D%/site/pages %D%/site/xml
 
 EXTRA_DIST += %D%/comments.awk %D%/mainpage.md
-.PHONY: doc clean-doc
+
+# All pages, with examples that are run, in doc/site/html (doc/site/README.md). Needs Doxygen, groff, and Sphinx with Breathe
+# and MyST of $PYTHON (python3); nothing is downloaded; a warning is an error.
+SITE_FOLDER = $(abs_builddir)/%D%/site
+PYTHON_OF_SITE = $${PYTHON:-python3}
+site: all %D%/Doxyfile
+	@$(PYTHON_OF_SITE) -c 'import breathe, myst_parser, sphinx' || { \
+	    echo "site: $(PYTHON_OF_SITE) lacks Sphinx, Breathe or MyST (Debian: python3-breathe python3-myst-parser)" >&2; exit 1; }
+	@rm -rf '$(SITE_FOLDER)/html' '$(SITE_FOLDER)/pages' '$(SITE_FOLDER)/xml' && $(MKDIR_P) '$(SITE_FOLDER)'
+	$(AM_V_GEN){ cat %D%/Doxyfile '$(srcdir)/%D%/site/Doxyfile'; echo 'INPUT = $(abs_top_srcdir)/include/ferry'; \
+	    echo 'OUTPUT_DIRECTORY = $(SITE_FOLDER)'; } | $(DOXYGEN) - && \
+	    $(PYTHON_OF_SITE) '$(srcdir)/%D%/site/declared.py' '$(SITE_FOLDER)/xml'
+	$(AM_V_at)$(RUN_ENV); $(PYTHON_OF_SITE) '$(srcdir)/%D%/site/stage.py' '$(abs_top_srcdir)' '$(abs_builddir)' '$(SITE_FOLDER)/pages'
+	$(AM_V_at)$(RUN_ENV); FERRY_SITE_VERSION='$(PACKAGE_VERSION)' FERRY_SITE_XML='$(SITE_FOLDER)/xml' \
+	    FERRY_LIBRARY_PATH='$(abs_builddir)/.libs' PYTHONPATH='$(abs_top_srcdir)/python' PYTHONDONTWRITEBYTECODE=1 \
+	    $(PYTHON_OF_SITE) -m sphinx -q -W --keep-going -b html '$(SITE_FOLDER)/pages' '$(SITE_FOLDER)/html'
+	$(AM_V_at)$(PYTHON_OF_SITE) '$(srcdir)/%D%/site/links.py' '$(SITE_FOLDER)/html'
+EXTRA_DIST += \
+	%D%/site/Doxyfile \
+	%D%/site/README.md \
+	%D%/site/charts.py \
+	%D%/site/conf.py \
+	%D%/site/index.md \
+	%D%/site/links.py \
+	%D%/site/stage.py \
+	%D%/site/declared.py
+.PHONY: doc clean-doc site

@@ -12,6 +12,8 @@ noinst_PROGRAMS += $(EXAMPLES) %D%/weights %D%/classify
 
 EXTRA_DIST += \
 	%D%/classify.cpp \
+	%D%/digits-solver.prototxt \
+	%D%/digits-train.prototxt \
 	%D%/expected/adoption.txt \
 	%D%/expected/digits.txt \
 	%D%/expected/dlpack.txt \

@@ -51,6 +51,7 @@ LONG_TESTS = \
 	%D%/scripts/check-opencl-drivers.sh \
 	%D%/scripts/check-ptx.sh \
 	%D%/scripts/check-random-nets.sh \
+	%D%/scripts/check-site.sh \
 	%D%/scripts/check-triton.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)

@@ -72,7 +72,8 @@ class SignalHandler
     }
 
     const SolverAction::Enum on_int_, on_hup_;
-    void (*before_int_)(int), (*before_hup_)(int);
+    void (*before_int_)(int);
+    void (*before_hup_)(int);
 };
 
 } // namespace caffe
