@@ -24,6 +24,9 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/convolution_weights.c \
 	%D%/op/convolution_weights_impl.h \
 	%D%/op/copy.c \
+	%D%/op/deconvolution.c \
+	%D%/op/deconvolution.h \
+	%D%/op/deconvolution_impl.h \
 	%D%/op/depthwise.c \
 	%D%/op/depthwise.h \
 	%D%/op/depthwise_impl.h \

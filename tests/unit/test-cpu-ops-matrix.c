@@ -179,6 +179,49 @@ static void convolutions_at_their_boundaries(void)
         }
 }
 
+/* One transposed convolution of a few channels a group, as nets enlarge their outputs with. */
+static void enlarge(int64_t round, int64_t lines, int64_t pixels)
+{
+    static const int64_t kernels[][2] = { { 4, 2 }, { 8, 4 },  { 16, 8 }, { 32, 16 },
+                                          { 3, 2 }, { 2, 2 },  { 5, 3 },  { 2, 3 },
+                                          { 7, 2 }, { 11, 5 }, { 1, 4 },  { 9, 7 } };
+    const int64_t *k = kernels[round % 12];
+    int64_t each = round % 5 ? 1 : 1 + rig_random(k[0] > 8 ? 3 : 30);
+    uint32_t group = (uint32_t)(round % 3 ? 1 : 1 + rig_random(5));
+    struct shape s = {
+        1 + round % 2, each * group, (1 + rig_random(3)) * group, { lines, pixels }
+    };
+    struct rig r;
+    ferry_op_window *w;
+
+    rig_begin(&r, FERRY_OP_CONVOLUTION);
+    w = &r.op.params.window;
+    *w = (ferry_op_window){ .axes = 2, .group = group, .transposed = 1 };
+    for (int a = 0; a < 2; a++) {
+        w->kernel[a] = k[0];
+        w->stride[a] = a ? k[1] : 1 + rig_random(k[1]);
+        w->dilation[a] = 1;
+        w->pad[a] = rig_random(k[0] / 2 + 1);
+        w->pad_end[a] = rig_random(k[0] / 2 + 1);
+        if (axis_after(w, (uint32_t)a, s.in[a]) < 1)
+            w->pad[a] = w->pad_end[a] = 0;
+    }
+    convolution(&r, FERRY_F32, &s, layout(), layout(), round % 4 ? RIG_PLAIN : layout(),
+                (enum bias)rig_random(BIASES));
+    any_steps(&r);
+    if (rig_random(3) == 0)
+        r.op.constants = 0;
+    rig_run(&r, NULL);
+}
+
+static void transposed_ones_of_few_channels(void)
+{
+    for (int64_t i = 0; i < rounds(); i++)
+        enlarge(i, 1 + rig_random(4), 1 + i % 20);
+    enlarge(1, 92, 93); /* enough for several threads */
+    enlarge(2, 24, 25);
+}
+
 /* Lines of three taps, and blocks of seven pixels with taps farther apart. */
 static void a_group_a_channel_at_every_stride_and_dilation(void)
 {
@@ -426,6 +469,7 @@ static void equal_keys_are_equal_packings(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(convolutions_of_any_shape),
     FERRY_TEST(convolutions_at_their_boundaries),
+    FERRY_TEST(transposed_ones_of_few_channels),
     FERRY_TEST(a_group_a_channel_at_every_stride_and_dilation),
     FERRY_TEST(a_group_a_channel_of_every_width_and_padding),
     FERRY_TEST(first_layers_of_every_width),

@@ -125,11 +125,14 @@ static int convolution_plan(struct cpu_op *p)
     cpu_op_prefer_channels_last(p);
     if (!cpu_op_is_all(p, FERRY_F32, FERRY_OP_INPUTS, 1))
         return 0;
-    p->plan.convolution.is_spread = cpu_spread_can(p);
+    p->plan.convolution.is_deconvolution = cpu_deconvolution_can(p);
+    p->plan.convolution.is_spread = !p->plan.convolution.is_deconvolution && cpu_spread_can(p);
     if (p->plan.convolution.is_transposed && !p->plan.convolution.is_spread)
         turn(p);
     p->plan.convolution.is_depthwise = cpu_depthwise_can(p);
-    if (p->plan.convolution.is_spread) {
+    if (p->plan.convolution.is_deconvolution) {
+        cpu_deconvolution_plan(p);
+    } else if (p->plan.convolution.is_spread) {
         cpu_spread_plan(p);
     } else if (p->plan.convolution.is_depthwise) {
         cpu_depthwise_plan(p);
@@ -178,7 +181,9 @@ static void convolution_prepare(struct cpu_device *d, const struct cpu_op *p, co
                                 void *packed)
 {
     (void)d;
-    if (p->plan.convolution.is_spread)
+    if (p->plan.convolution.is_deconvolution)
+        cpu_deconvolution_pack(p, in[1], packed);
+    else if (p->plan.convolution.is_spread)
         cpu_spread_pack(p, in[1], packed);
     else if (p->plan.convolution.is_planes)
         cpu_planes_pack(p, in[1], packed);
@@ -431,6 +436,8 @@ static void convolution_run(struct cpu_device *d, const struct cpu_op *p,
 {
     if (!p->plan.convolution.is_f32)
         cpu_direct_run(d, p, args);
+    else if (p->plan.convolution.is_deconvolution)
+        cpu_deconvolution_run(d, p, args);
     else if (p->plan.convolution.is_spread || p->plan.convolution.is_planes)
         cpu_planes_run(d, p, args);
     else if (p->plan.convolution.is_depthwise)

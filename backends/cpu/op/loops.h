@@ -12,6 +12,7 @@
 struct cpu_patches;
 struct cpu_depthwise;
 struct cpu_line;
+struct cpu_deconvolved_line;
 struct cpu_binary_row;
 struct cpu_pool_window;
 struct cpu_pool_lines;
@@ -38,6 +39,8 @@ struct cpu_loops {
                             int64_t count);
     void (*depthwise_plane)(const struct cpu_depthwise *d, const struct cpu_line *line,
                             int64_t channel);
+    /* A line of a transposed convolution. */
+    void (*deconvolve)(const struct cpu_deconvolved_line *line);
     /* A function of UNARY on n contiguous elements; false: nothing was done. x may be y. */
     bool (*unary)(uint32_t function, double a, double b, double c, int64_t n, const float *x,
                   float *y);

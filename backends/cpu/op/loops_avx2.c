@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "deconvolution.h"
 #include "depthwise.h"
 #include "op.h"
 #include "patches.h"

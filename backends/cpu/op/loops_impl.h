@@ -6,6 +6,7 @@
 
 #include "vector.h"
 
+#include "deconvolution_impl.h"
 #include "depthwise_impl.h"
 #include "lines_impl.h"
 #include "lrn_block_impl.h"
@@ -25,6 +26,7 @@ static const struct cpu_loops NAME(loops) = {
     .depthwise_last = NAME(depthwise_last),
     .depthwise_slide = NAME(depthwise_slide),
     .depthwise_plane = NAME(depthwise_plane),
+    .deconvolve = NAME(deconvolve),
     .unary = NAME(unary),
     .slope = NAME(slope),
     .binary = NAME(binary),

@@ -99,6 +99,7 @@ struct cpu_op {
             bool is_slide;             /* depthwise by lines, kernel 3 × 3: slide_impl.h */
             bool is_in_place;          /* the rows of the product's a are x's pixels in place */
             bool is_planes, is_spread; /* products of row-major images */
+            bool is_deconvolution;     /* transposed, of few channels: deconvolution.c */
             struct cpu_gemm gemm;
             struct cpu_winograd winograd;
             struct cpu_gemm blocks[2]; /* of planes: `block` lines or channels, and the last */
@@ -203,6 +204,13 @@ void cpu_spread_plan(struct cpu_op *p);
 void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_spread_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
+
+/* deconvolution.c: a transposed convolution of images with few channels. F32. */
+bool cpu_deconvolution_can(const struct cpu_op *p);
+void cpu_deconvolution_plan(struct cpu_op *p);
+void cpu_deconvolution_pack(const struct cpu_op *p, const float *w, float *packed);
+void cpu_deconvolution_run(struct cpu_device *d, const struct cpu_op *p,
+                           const struct cpu_op_args *args);
 
 /* depthwise.c: a depthwise convolution. F32, and a contiguous bias. */
 bool cpu_depthwise_can(const struct cpu_op *p);

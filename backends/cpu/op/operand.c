@@ -46,7 +46,7 @@ static uint64_t packed_key(const struct cpu_op *p, uint32_t input)
     const ferry_operand *o = &p->op.in[input];
     const ferry_op_window *w = &p->op.params.window;
     const struct cpu_turn *turn = &p->plan.matrix.turn;
-    uint64_t word[4 * FERRY_OP_AXES + 5] = { p->op.kind, o->dtype, o->rank,
+    uint64_t word[4 * FERRY_OP_AXES + 6] = { p->op.kind, o->dtype, o->rank,
                                              (uint64_t)p->loops->lanes };
     uint64_t key = UINT64_C(14695981039346656037);
 
@@ -55,6 +55,8 @@ static uint64_t packed_key(const struct cpu_op *p, uint32_t input)
                   (uint64_t)p->plan.convolution.is_slide << 55 | (uint64_t)w->group << 4 |
                   w->transposed << 3 | (uint64_t)p->plan.convolution.is_transposed << 2 |
                   (uint64_t)p->plan.convolution.is_spread << 1 | p->plan.convolution.is_planes;
+    if (p->op.kind == FERRY_OP_CONVOLUTION && p->plan.convolution.is_deconvolution)
+        word[4 * FERRY_OP_AXES + 5] = (uint64_t)p->plan.convolution.window.stride[2];
     for (uint32_t i = 0; i < o->rank; i++) {
         word[5 + i] = (uint64_t)o->shape[i];
         word[5 + 3 * FERRY_OP_AXES + i] = (uint64_t)o->stride[i];
