@@ -90,6 +90,8 @@ EXTRA_DIST += \
 	%D%/device/pool_calls.c \
 	%D%/device/lent.c \
 	%D%/device/lent.h \
+	%D%/device/profile.c \
+	%D%/device/profile.h \
 	%D%/device/queue.c \
 	%D%/device/queue.h \
 	%D%/device/queue_calls.c \
@@ -99,6 +101,8 @@ EXTRA_DIST += \
 	%D%/device/trace.h \
 	%D%/device/trace_file.c \
 	%D%/device/trace_file.h \
+	%D%/device/trace_lanes.c \
+	%D%/device/trace_lanes.h \
 	%D%/device/unified_probe.c \
 	%D%/device/unified_probe.h \
 	%D%/load/elf_dynamic.c \
@@ -146,6 +150,7 @@ EXTRA_DIST += \
 	%D%/validate/arithmetic.c \
 	%D%/validate/operation.c \
 	%D%/validate/order.c \
+	%D%/validate/profile.c \
 	%D%/validate/track.c \
 	%D%/validate/track.h \
 	%D%/validate/validate.c \

@@ -63,6 +63,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/exec/reshape.c \
 	%D%/exec/run.c \
 	%D%/exec/running.c \
+	%D%/exec/traced.c \
+	%D%/exec/traced.h \
 	%D%/import/build.c \
 	%D%/import/build.h \
 	%D%/import/file.c \

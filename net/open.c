@@ -237,6 +237,7 @@ void ferry_net_close(ferry_net *net)
 
     if (!net)
         return;
+    ferry__measure_end(net);
     ferry__stages_end(net);
     for (i = net->n_layers; i-- > 0;)
         close_layer(&net->layers[i]);

@@ -6,6 +6,7 @@
 #define FERRY_CPU_CPU_H
 
 #include <ferry/plugin.h>
+#include <ferry/profile_plugin.h>
 
 #include "kernels.h"
 #include "workers.h"
@@ -112,6 +113,9 @@ int cpu_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, 
 int cpu_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t trans_b, int64_t m,
              int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b,
              int64_t ldb, double beta, ferry_ref c, int64_t ldc);
+
+/* profile.c */
+extern const ferry_profile_table cpu_profile;
 
 /* op/table.c */
 int cpu_extension(void *dev, const char *name, const void **out_table);

@@ -95,6 +95,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/winograd.h \
 	%D%/op/winograd_impl.h \
 	%D%/plugin.c \
+	%D%/profile.c \
 	%D%/workers.c \
 	%D%/workers.h
 backends_ferry_cpu_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) -DCPU_BLAS_SONAME='"$(OPENBLAS_SONAME)"'

@@ -10,6 +10,7 @@
 #define FERRY_CUDA_H
 
 #include <ferry/plugin.h>
+#include <ferry/profile_plugin.h>
 
 #include <cublas_v2.h>
 #include <cuda.h>
@@ -145,6 +146,8 @@ struct cuda_device {
         struct cuda_queue recorder;             /* its stream is made for the first recording */
         _Atomic(struct cuda_queue *) recording; /* the queue whose runs it takes; NULL: none */
     } lists;                                    /* list.h */
+    struct cuda_base *base;                     /* profile.c's; NULL until a section begins */
+    struct cuda_section *left; /* profile.c's: destroyed while the context was not to be had */
     cudaEvent_t spare[CUDA_SPARE_EVENTS];
     unsigned spares;
     struct cuda_way peers[CUDA_MAX_DEVICES]; /* by ordinal */
@@ -302,6 +305,12 @@ static inline const void *cuda_at_const(ferry_cref ref)
 {
     return (const char *)ref.handle + ref.offset;
 }
+
+/* ---- profile.c ---- */
+
+extern const ferry_profile_table cuda_profile;
+/* When the device is closed; `alive`: with the context current, otherwise the context is lost. */
+void cuda_profile_end(struct cuda_device *dev, bool alive);
 
 /* ---- the entries ---- */
 

@@ -262,12 +262,15 @@ static void strip(struct cuda_device *dev)
     struct cuda_scope scope;
     cudaError_t before;
 
-    if (cuda_enter(dev, &scope))
+    if (cuda_enter(dev, &scope)) {
+        cuda_profile_end(dev, false);
         return;
+    }
     before = cudaPeekAtLastError();
     cuda_free_late(dev);
     for (unsigned i = 0; i < dev->spares; i++)
         (void)cudaEventDestroy(dev->spare[i]);
+    cuda_profile_end(dev, true);
     cuda_list_end_all(dev);
     cuda_queue_release(dev, &dev->main);
     cuda_queue_release(dev, &dev->chooser);

@@ -32,6 +32,7 @@ backends_ferry_cuda_la_SOURCES = \
 	%D%/plugin.c \
 	%D%/process.c \
 	%D%/properties.c \
+	%D%/profile.c \
 	%D%/queue.c \
 	%D%/reduce.c \
 	%D%/target.h \

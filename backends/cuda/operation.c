@@ -280,6 +280,10 @@ int cuda_extension(void *device, const char *name, const void **out_table)
     struct cuda_scope scope;
     int err;
 
+    if (!strcmp(name, FERRY_PROFILE_EXTENSION)) {
+        *out_table = &cuda_profile;
+        return 0;
+    }
     if (strcmp(name, FERRY_OP_EXTENSION) != 0)
         return cuda_host->error(FERRY_EUNSUPPORTED, "unknown extension \"%.64s\"", name);
     err = cuda_enter(dev, &scope);

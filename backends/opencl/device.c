@@ -63,18 +63,18 @@ static void learn(struct ocl_device *dev)
 static int open_queues(struct ocl_device *dev, cl_command_queue q)
 {
     cl_command_queue own = NULL;
-    int err = q ? 0 : ocl_queue_new(dev, &own);
+    int err = q ? 0 : ocl_queue_new(dev, dev->set.profiling, &own);
 
     if (err)
         return err;
-    err = ocl_queue_init(&dev->main, dev, q ? q : own);
+    err = ocl_queue_init(&dev->main, dev, q ? q : own, !q);
     if (own)
         clReleaseCommandQueue(own);
     if (err)
         return err;
-    err = ocl_queue_new(dev, &own);
+    err = ocl_queue_new(dev, dev->set.profiling, &own);
     if (!err) {
-        err = ocl_queue_init(&dev->setup, dev, own);
+        err = ocl_queue_init(&dev->setup, dev, own, true);
         clReleaseCommandQueue(own);
     }
     if (err)
@@ -266,7 +266,7 @@ int ocl_native(void *device, const char *what, void *out, uint64_t size)
     } natives[] = { { "cl_platform_id", dev->platform },
                     { "cl_device_id", dev->id },
                     { "cl_context", dev->context->context },
-                    { "cl_command_queue", dev->main.q } };
+                    { "cl_command_queue", NULL } }; /* may be exchanged meanwhile */
 
     for (size_t i = 0; i < sizeof(natives) / sizeof(natives[0]); i++) {
         if (strcmp(natives[i].name, what) != 0)
@@ -274,7 +274,10 @@ int ocl_native(void *device, const char *what, void *out, uint64_t size)
         if (size != sizeof(void *))
             return ocl_host->error(FERRY_EINVAL, "%s is a pointer, not %" PRIu64 " bytes", what,
                                    size);
-        memcpy(out, &natives[i].value, sizeof(void *));
+        if (natives[i].value)
+            memcpy(out, &natives[i].value, sizeof(void *));
+        else
+            ocl_queue_show(&dev->main, out);
         return 0;
     }
     return ocl_host->error(FERRY_EUNSUPPORTED, "unknown object \"%.64s\"", what);

@@ -388,9 +388,31 @@ static int enqueue_unmap(struct ocl_queue *queue, cl_mem mem)
                  : ocl_queue_note(queue, "clEnqueueUnmapMemObject", event);
 }
 
+/* Maps the buffer, and unmaps it again, except for a host block, which `stays` mapped. */
+static int map_last(struct ocl_device *dev, cl_mem mem, uint64_t bytes, bool stays)
+{
+    const cl_map_flags how = CL_MAP_READ | (stays ? CL_MAP_WRITE : 0u);
+    cl_event event;
+    void *ptr;
+    int error, err = enqueue_map(&dev->setup, mem, bytes, how);
+
+    if (err || stays)
+        return err;
+    err = place_of(dev, mem, &ptr);
+    if (err)
+        return err;
+    error = clEnqueueUnmapMemObject(dev->setup.q, mem, ptr, 0, NULL, &event);
+    if (error)
+        return ocl_fail("clEnqueueUnmapMemObject", error);
+    error = clWaitForEvents(1, &event);
+    clReleaseEvent(event);
+    return error ? ocl_fail("clEnqueueUnmapMemObject", error) : 0;
+}
+
 /*
  * A last map by the host copies back bytes that the driver may have kept elsewhere; a host block
- * stays mapped from then on.
+ * stays mapped from then on. Not on the default queue, which other threads may use or exchange
+ * meanwhile: the work on the import is done.
  */
 int ocl_unimport_host(void *device, void *handle)
 {
@@ -401,17 +423,14 @@ int ocl_unimport_host(void *device, void *handle)
 
     if (error)
         return ocl_fail("clGetMemObjectInfo", error);
-    err = enqueue_map(&dev->main, handle, bytes, CL_MAP_READ | (block ? CL_MAP_WRITE : 0u));
-    if (!err && !block)
-        err = enqueue_unmap(&dev->main, handle);
-    error = clFinish(dev->main.q);
+    err = map_last(dev, handle, bytes, block != NULL);
     if (block)
         (void)note_lent(dev, block, false);
     clReleaseMemObject(handle);
     ocl_lock(dev);
     dev->counters.live_imports--;
     ocl_unlock(dev);
-    return err ? err : error ? ocl_fail("clFinish", error) : 0;
+    return err;
 }
 
 /* ---- maps ---- */

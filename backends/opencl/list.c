@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of enqueued commands that are not known to have ended.
+ * Lists of enqueued commands that are not known to have ended; and the sections that they are in.
  */
 #include "opencl.h"
 
@@ -67,4 +67,16 @@ bool ocl_list_grow(struct ocl_list *list)
     list->at = grown;
     list->room = room;
     return true;
+}
+
+void ocl_section_note(struct ocl_queue *queue, cl_event event)
+{
+    for (struct ocl_section *s = queue->sections; s; s = s->next) {
+        cl_event *at = s->first ? &s->last : &s->first;
+
+        if (*at)
+            clReleaseEvent(*at);
+        *at = event;
+        clRetainEvent(event);
+    }
 }

@@ -23,6 +23,7 @@ backends_ferry_opencl_la_SOURCES = \
 	%D%/options.c \
 	%D%/platform.c \
 	%D%/plugin.c \
+	%D%/profile.c \
 	%D%/queue.c
 if RELOCATABLE
 backends_ferry_opencl_la_SOURCES += %D%/loader.c

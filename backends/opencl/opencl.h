@@ -13,6 +13,7 @@
 #include <CL/cl.h>
 
 #include <ferry/plugin.h>
+#include <ferry/profile_plugin.h>
 
 #include "kernels/plan.h"
 
@@ -174,11 +175,22 @@ struct ocl_runnable {
     size_t most;
 };
 
+/* profile.c's: the commands that were enqueued between begin and end: the queue is in order. */
+struct ocl_section {
+    struct ocl_section *next; /* of the queue's, while it is open */
+    cl_event first, last;     /* NULL: none; one command is both */
+};
+
 /* An in-order queue with kernels of its own, because clSetKernelArg is not thread-safe. */
 struct ocl_queue {
     struct ocl_queue *next;
     struct ocl_device *dev;
     cl_command_queue q;
+    bool own;                     /* created by the plugin */
+    bool known;                   /* the program has got `q`: under the device's lock */
+    cl_command_queue spare;       /* profile.c's; NULL until first needed */
+    bool exchanged;               /* `q` is the one that measures, `spare` the other */
+    struct ocl_section *sections; /* open ones */
     struct ocl_list pending;
     unsigned gathered;            /* commands since the latest flush */
     struct ocl_event *events;     /* not done yet */
@@ -196,14 +208,18 @@ bool ocl_command_ended(cl_event event, int *error);
 void ocl_list_reap(struct ocl_device *dev, struct ocl_list *list, struct ocl_failure *failure);
 /* Makes room for one more. */
 bool ocl_list_grow(struct ocl_list *list);
+/* A command was enqueued: it belongs to the queue's open sections. (locked) */
+void ocl_section_note(struct ocl_queue *queue, cl_event event);
 
-/* A queue around `q`, which is retained. */
-int ocl_queue_init(struct ocl_queue *queue, struct ocl_device *dev, cl_command_queue q);
+/* A queue around `q`, which is retained; `own`: the plugin has created it. */
+int ocl_queue_init(struct ocl_queue *queue, struct ocl_device *dev, cl_command_queue q, bool own);
 void ocl_queue_fini(struct ocl_queue *queue);
+/* Stores the queue's cl_command_queue for the program: it is not exchanged any more. */
+void ocl_queue_show(struct ocl_queue *queue, void *out);
 /* Keeps an enqueued command until an event or a wait examines it. */
 int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event);
-/* Creates a cl_command_queue with the device's settings. */
-int ocl_queue_new(struct ocl_device *dev, cl_command_queue *out);
+/* Creates a cl_command_queue; one that measures its commands if `profiling`. */
+int ocl_queue_new(struct ocl_device *dev, bool profiling, cl_command_queue *out);
 /* Whether `q` is an in-order queue of that context and device; FERRY_EINVAL. */
 int ocl_queue_check(cl_command_queue q, cl_context context, cl_device_id id);
 
@@ -373,6 +389,10 @@ int ocl_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, 
 int ocl_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t trans_b, int64_t m,
              int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b,
              int64_t ldb, double beta, ferry_ref c, int64_t ldc);
+
+/* ---- profile.c ---- */
+
+extern const ferry_profile_table ocl_profile;
 
 /* ---- operation.c: prepared operations ---- */
 

@@ -267,8 +267,11 @@ static const ferry_op_table table = {
 int ocl_extension(void *dev, const char *name, const void **out_table)
 {
     (void)dev;
-    if (strcmp(name, FERRY_OP_EXTENSION) != 0)
+    if (!strcmp(name, FERRY_OP_EXTENSION))
+        *out_table = &table;
+    else if (!strcmp(name, FERRY_PROFILE_EXTENSION))
+        *out_table = &ocl_profile;
+    else
         return ocl_host->error(FERRY_EUNSUPPORTED, "unknown extension \"%.64s\"", name);
-    *out_table = &table;
     return 0;
 }

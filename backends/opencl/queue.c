@@ -40,6 +40,7 @@ int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event)
     int error = 0;
 
     ocl_lock(dev);
+    ocl_section_note(queue, event);
     flush = ++queue->gathered >= BATCH;
     if (flush)
         queue->gathered = 0;
@@ -63,11 +64,11 @@ int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event)
 
 /* ---- creating ---- */
 
-int ocl_queue_new(struct ocl_device *dev, cl_command_queue *out)
+int ocl_queue_new(struct ocl_device *dev, bool profiling, cl_command_queue *out)
 {
     int error;
-    cl_command_queue q = clCreateCommandQueue(
-        dev->context->context, dev->id, dev->set.profiling ? CL_QUEUE_PROFILING_ENABLE : 0, &error);
+    cl_command_queue q = clCreateCommandQueue(dev->context->context, dev->id,
+                                              profiling ? CL_QUEUE_PROFILING_ENABLE : 0, &error);
 
     if (error)
         return ocl_fail("clCreateCommandQueue", error);
@@ -98,7 +99,7 @@ int ocl_queue_check(cl_command_queue q, cl_context context, cl_device_id id)
     return 0;
 }
 
-int ocl_queue_init(struct ocl_queue *queue, struct ocl_device *dev, cl_command_queue q)
+int ocl_queue_init(struct ocl_queue *queue, struct ocl_device *dev, cl_command_queue q, bool own)
 {
     int error = clRetainCommandQueue(q);
 
@@ -106,6 +107,7 @@ int ocl_queue_init(struct ocl_queue *queue, struct ocl_device *dev, cl_command_q
         return ocl_fail("clRetainCommandQueue", error);
     queue->dev = dev;
     queue->q = q;
+    queue->own = own;
     return 0;
 }
 
@@ -138,16 +140,18 @@ void ocl_queue_fini(struct ocl_queue *queue)
     if (queue->partials)
         clReleaseMemObject(queue->partials);
     clReleaseCommandQueue(queue->q);
+    if (queue->spare)
+        clReleaseCommandQueue(queue->spare);
 }
 
-static int add_queue(struct ocl_device *dev, cl_command_queue q, void **out)
+static int add_queue(struct ocl_device *dev, cl_command_queue q, bool own, void **out)
 {
     struct ocl_queue *queue = calloc(1, sizeof(*queue));
     int err;
 
     if (!queue)
         return ocl_host->error(FERRY_ENOMEM, "out of memory for the queue");
-    err = ocl_queue_init(queue, dev, q);
+    err = ocl_queue_init(queue, dev, q, own);
     if (err) {
         free(queue);
         return err;
@@ -163,13 +167,14 @@ static int add_queue(struct ocl_device *dev, cl_command_queue q, void **out)
 
 int ocl_queue_create(void *device, uint32_t flags, void **out_queue)
 {
+    struct ocl_device *dev = device;
     cl_command_queue q = NULL;
-    int err = ocl_queue_new(device, &q);
+    int err = ocl_queue_new(dev, dev->set.profiling, &q);
 
     (void)flags;
     if (err)
         return err;
-    err = add_queue(device, q, out_queue);
+    err = add_queue(dev, q, true, out_queue);
     clReleaseCommandQueue(q);
     return err;
 }
@@ -179,7 +184,7 @@ int ocl_queue_wrap(void *device, void *native, void **out_queue)
     struct ocl_device *dev = device;
     int err = ocl_queue_check(native, dev->context->context, dev->id);
 
-    return err ? err : add_queue(dev, native, out_queue);
+    return err ? err : add_queue(dev, native, false, out_queue);
 }
 
 int ocl_queue_destroy(void *device, void *handle)
@@ -319,6 +324,14 @@ int ocl_synchronize(void *device)
     return verdict(error, failure);
 }
 
+void ocl_queue_show(struct ocl_queue *queue, void *out)
+{
+    ocl_lock(queue->dev);
+    queue->known = true;
+    memcpy(out, &queue->q, sizeof(queue->q));
+    ocl_unlock(queue->dev);
+}
+
 int ocl_queue_native(void *device, void *handle, const char *what, void *out, uint64_t size)
 {
     struct ocl_queue *queue = ocl_queue_of(device, handle);
@@ -327,6 +340,6 @@ int ocl_queue_native(void *device, void *handle, const char *what, void *out, ui
         return ocl_host->error(FERRY_EUNSUPPORTED, "unknown object \"%.64s\"", what ? what : "");
     if (size != sizeof(queue->q))
         return ocl_host->error(FERRY_EINVAL, "%s is a pointer, not %" PRIu64 " bytes", what, size);
-    memcpy(out, &queue->q, sizeof(queue->q));
+    ocl_queue_show(queue, out);
     return 0;
 }

@@ -171,9 +171,11 @@ static void release_queues(struct sim_device *dev)
     while (dev->queues.first != &dev->main) {
         struct sim_queue *queue = dev->queues.first;
 
+        sim_section_forget(queue);
         sim_queues_remove(&dev->queues, queue);
         free(queue);
     }
+    sim_section_forget(&dev->main);
     sim_queues_remove(&dev->queues, &dev->main);
     free(dev->queues.buckets);
 }

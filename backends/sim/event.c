@@ -293,6 +293,7 @@ static int retire(struct sim_device *dev, struct sim_queue *wanted, struct sim_w
     if (!sim_queues_at(&dev->queues, wanted) || wanted == &dev->main)
         return sim_why_set(why, FERRY_EINVAL, "%p was not created by queue_create", (void *)wanted);
     sim_queue_drain(wanted, sim_shared.seq);
+    sim_section_forget(wanted);
     sim_queues_remove(&dev->queues, wanted);
     dev->counters.live_queues--;
     return 0;

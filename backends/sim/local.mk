@@ -25,8 +25,10 @@ backends_ferry_sim_la_SOURCES = \
 	%D%/options.c \
 	%D%/path.c \
 	%D%/place.c \
+	%D%/profile.c \
 	%D%/queue.c \
 	%D%/run.c \
+	%D%/section.c \
 	%D%/shared.c \
 	%D%/sim.c \
 	%D%/sim.h \

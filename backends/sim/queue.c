@@ -84,6 +84,8 @@ static void complete(struct sim_queue *queue)
             command->uses[i]->pending--;
     if (command->why.code)
         note_failure(queue, &command->why);
+    if (queue->sections || queue->profiled)
+        sim_section_stamp(queue, command);
     if (command->kind == SIM_MARK)
         mark(queue, command->event, command->finish);
     if (command->event) {

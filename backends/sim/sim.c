@@ -17,6 +17,8 @@ static int extension(void *device, const char *name, const void **out_table)
         *out_table = &sim_operations;
     else if (!strcmp(name, FERRY_GRAPH_EXTENSION) && dev->set.graph != SIM_GRAPH_OFF)
         *out_table = &sim_graphs;
+    else if (!strcmp(name, FERRY_PROFILE_EXTENSION) && dev->set.ops != SIM_OPS_MINIMAL)
+        *out_table = &sim_profile;
     else
         sim_why_set(&why, FERRY_EUNSUPPORTED, "there is no extension \"%.64s\"", name);
     return sim_why_tell(&why);

@@ -12,6 +12,7 @@
 #include <ferry/graph_plugin.h>
 #include <ferry/op_plugin.h>
 #include <ferry/plugin.h>
+#include <ferry/profile_plugin.h>
 #include "control.h"
 #include "kernels/host.h"
 
@@ -22,6 +23,7 @@
 
 struct sim_device;
 struct sim_queue;
+struct sim_section;
 struct sim_list;
 
 /* ---- errors (shared.c) ---- */
@@ -228,6 +230,9 @@ struct sim_queue {
     struct sim_queue **at;            /* the pointer to this queue */
     int64_t key;
     int64_t free_at;
+    bool profiled;
+    int64_t stamped;              /* when the latest stamped command ended */
+    struct sim_section *sections; /* not complete yet */
     struct sim_failure for_event; /* the first failure since the latest event */
     struct sim_failure for_sync;  /* the latest failure, unless an event has reported it */
 };
@@ -482,6 +487,27 @@ int sim_operation_prepare(void *dev, void *queue, void *prepared, const ferry_cr
                           ferry_ref packed);
 int sim_operation_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args);
 void sim_operation_destroy(void *dev, void *prepared);
+
+/* section.c: profile.c's sections */
+/* The commands of a queue from `first` to `last`, by seq. */
+struct sim_section {
+    struct sim_section *next;
+    struct sim_queue *queue; /* NULL once its commands are complete */
+    uint64_t first, last;    /* UINT64_MAX: not ended */
+    int64_t begin, end;
+    bool stamped;
+    struct sim_why why;
+};
+
+/* The head `c` has completed, and is the head no longer: stamps the queue's sections. (locked) */
+void sim_section_stamp(struct sim_queue *queue, const struct sim_command *c);
+/* The queue ends, and all its commands are complete. (locked) */
+void sim_section_forget(struct sim_queue *queue);
+/* The section is complete, or is destroyed. (locked) */
+void sim_section_detach(struct sim_section *s);
+
+/* profile.c */
+extern const ferry_profile_table sim_profile;
 
 /* graph.c */
 extern const ferry_graph_table sim_graphs;

@@ -11,7 +11,7 @@
 #include "core/base/status.h"
 #include "core/device/pool.h"
 #include "core/device/section.h"
-#include "core/device/trace.h"
+#include "core/device/trace_lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +175,7 @@ void ferry_memory_release(ferry_memory *m)
         free(m->sharers);
     if (m->name)
         free(m->name);
+    ferry__lane_forget_memory(m);
     free(m);
     if (!at_once)
         ferry__after_unlock_run(&after); /* one of them may not return, and may need the device */

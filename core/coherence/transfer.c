@@ -6,6 +6,7 @@
 #include "core/coherence/uses.h"
 #include "core/base/status.h"
 #include "core/device/section.h"
+#include "core/device/trace_lanes.h"
 
 static bool is_valid(const struct ferry__request *req, unsigned slot)
 {
@@ -292,21 +293,29 @@ static void note_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__r
     ferry__uses_add(from->uses, e, q, false);
 }
 
+/* A copy, and its section for the trace. */
+struct sending {
+    bool sent;
+    void *section;
+};
+
 /*
- * A copy with an event of its own, which is noted, or waited for. *sent: the copy was submitted,
- * and counted, even if a later step failed.
+ * A copy with an event of its own, which is noted, or waited for. out->sent: the copy was
+ * submitted, and counted, even if a later step failed.
  */
 static int copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from,
-                ferry_device *dev, size_t bytes, bool wait, bool *sent)
+                ferry_device *dev, size_t bytes, bool wait, struct sending *out)
 {
     ferry_event *e;
     int ended, err = ferry__section_begin(q);
 
-    *sent = false;
+    *out = (struct sending){ false, NULL };
     if (err)
         return err;
+    out->section = ferry__lane_begin(q);
     err = submit(q, to, from, dev, bytes);
-    *sent = !err;
+    ferry__lane_end(q, out->section);
+    out->sent = !err;
     ended = ferry__section_end(q, &e);
     if (!err)
         err = ended;
@@ -322,15 +331,17 @@ static int copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica
     return err;
 }
 
-static void trace_host_copy(const char *what, const struct ferry__replica *host, const char *name,
-                            size_t bytes, enum ferry__reason reason, const ferry_queue *q,
-                            double start)
+static void trace_host_copy(const char *what, const struct ferry__replica *host, size_t bytes,
+                            enum ferry__reason reason, ferry_queue *q, double start,
+                            const ferry_memory *m, const struct sending *sending)
 {
     bool pinned =
         host->storage == FERRY__STORAGE_PINNED && (host->owner->plugin->given & FERRY__GIVEN_HOST);
-    const struct ferry__trace_copy copy = { what, name, bytes, reason, !pinned };
+    const struct ferry__trace_copy copy = { what, m->name, bytes, reason, !pinned };
 
-    ferry__trace_copy(&copy, q, start);
+    if (sending->sent)
+        ferry__trace_copy(&copy, q, start);
+    ferry__lane_copy(&copy, q, start, m, sending->section, sending->sent);
 }
 
 static int to_host(struct ferry__request *req, struct ferry__replica *host, unsigned from,
@@ -342,7 +353,7 @@ static int to_host(struct ferry__request *req, struct ferry__replica *host, unsi
     ferry_queue *q = req->hint && req->hint->device == dev ? req->hint : &dev->queue;
     size_t bytes = least(*ferry__replica_filled(m, from), m->used);
     double start = ferry__trace_now();
-    bool sent;
+    struct sending sending = { false, NULL };
     int err = ferry__device_usable(dev);
 
     if (!err)
@@ -350,11 +361,10 @@ static int to_host(struct ferry__request *req, struct ferry__replica *host, unsi
     if (!err)
         err = ferry__transfer_after_default(dev, q);
     if (!err && bytes) {
-        err = copy(q, host, src, dev, bytes, wait, &sent);
-        if (err && sent)
+        err = copy(q, host, src, dev, bytes, wait, &sending);
+        if (err && sending.sent)
             ferry__transfer_say_failed(req, err);
-        if (sent)
-            trace_host_copy("d2h", host, m->name, bytes, reason, q, start);
+        trace_host_copy("d2h", host, bytes, reason, q, start, m, &sending);
     }
     if (!err)
         host->filled = bytes;
@@ -362,14 +372,18 @@ static int to_host(struct ferry__request *req, struct ferry__replica *host, unsi
 }
 
 static void trace_device_copy(const struct ferry__request *req, const ferry_device *from,
-                              const struct ferry__replica *src, size_t bytes, double start)
+                              const struct ferry__replica *src, size_t bytes, double start,
+                              const struct sending *sending)
 {
     const struct ferry__trace_copy peer = { "d2d", req->m->name, bytes, req->reason, false };
 
-    if (from)
+    if (!from) {
+        trace_host_copy("h2d", src, bytes, req->reason, req->q, start, req->m, sending);
+        return;
+    }
+    if (sending->sent)
         ferry__trace_copy(&peer, req->q, start);
-    else
-        trace_host_copy("h2d", src, req->m->name, bytes, req->reason, req->q, start);
+    ferry__lane_copy(&peer, req->q, start, req->m, sending->section, sending->sent);
 }
 
 static int to_device(struct ferry__request *req, struct ferry__replica *r, unsigned from)
@@ -379,7 +393,7 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
     ferry_device *dev = ferry__replica_device(m, from);
     size_t bytes = least(*ferry__replica_filled(m, from), m->used);
     double start = ferry__trace_now();
-    bool sent = false;
+    struct sending sending = { false, NULL };
     int err = before_copy(req->q, r, src);
 
     if (!err && dev)
@@ -387,9 +401,8 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
     if (!err && dev)
         err = ferry__transfer_after_default(dev, req->q);
     if (!err && bytes)
-        err = copy(req->q, r, src, dev, bytes, false, &sent);
-    if (sent)
-        trace_device_copy(req, dev, src, bytes, start);
+        err = copy(req->q, r, src, dev, bytes, false, &sending);
+    trace_device_copy(req, dev, src, bytes, start, &sending);
     if (!err)
         *ferry__replica_filled(m, req->slot) = bytes;
     return err;

@@ -15,6 +15,7 @@
 
 struct ferry__pool;
 struct ferry__lent;
+struct ferry__profile;
 
 /*
  * Slots of a memory's masks: 0 is the host, a device has one of 1 … FERRY__SLOTS − 1 while it is
@@ -39,6 +40,9 @@ struct ferry_queue {
     _Atomic uint64_t submitted; /* how much work ferry has put there; not counted without events */
     pthread_mutex_t life; /* under which it is `gone`, so that it is not while it takes an event */
     atomic_bool native;   /* the program has the vendor's object, and may submit work unseen */
+
+    unsigned profiled; /* how often it was begun; under `lock` */
+    signed char laned; /* trace_lanes.c's, likewise: 1 profiled for the trace, −1 cannot be */
 
     /* section.c's, under `lock` */
     bool stray;           /* something was submitted since the latest event */
@@ -103,6 +107,7 @@ struct ferry_device {
     uint64_t max_block;        /* bytes; UINT64_MAX: unknown */
     struct ferry_queue queue;  /* the default one */
     struct ferry__pool *pool;
+    _Atomic(struct ferry__profile *) profile; /* profile.c's; NULL until first needed */
     pthread_mutex_t lent_lock;
     struct ferry__lent *lent; /* idle blocks of queues; lent.c's */
     _Atomic uint32_t

@@ -10,6 +10,8 @@
 #include "core/device/pool.h"
 #include "core/device/queue.h"
 #include "core/device/lent.h"
+#include "core/device/profile.h"
+#include "core/device/trace_lanes.h"
 #include "core/device/unified_probe.h"
 #include "core/plugin/host.h"
 
@@ -177,8 +179,10 @@ static void end(ferry_device *dev)
     if (dev->dev && !ferry__device_forked(dev)) {
         ferry__lent_trim(dev); /* its default queue's: the others are gone */
         ferry__pool_destroy(dev->pool);
+        ferry__lanes_close(dev);
         dev->ops->device_close(dev->dev);
     }
+    ferry__profile_forget(dev);
     ferry__device_list_give_slot(dev);
     ferry__device_list_forget(dev);
     device_delete(dev);

@@ -8,7 +8,7 @@
 #include "core/base/status.h"
 #include "core/device/lent.h"
 #include "core/device/section.h"
-#include "core/device/trace.h"
+#include "core/device/trace_lanes.h"
 
 #include <stdlib.h>
 
@@ -148,12 +148,16 @@ static int copy(ferry_queue *q, uint32_t kind, ferry_ref dst, ferry_cref src, si
                                               .unpinned = true };
     double start = ferry__trace_now();
     int err = ferry__device_usable(q->device);
+    void *section;
 
     if (err || !bytes)
         return err;
+    section = ferry__lane_begin(q);
     err = ferry__queue_memcpy(q, kind, dst, src, bytes);
+    ferry__lane_end(q, section);
     if (!err)
         ferry__trace_copy(&traced, q, start);
+    ferry__lane_copy(&traced, q, start, NULL, section, !err);
     return err;
 }
 

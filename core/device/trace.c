@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,13 +18,14 @@ static struct {
     pthread_mutex_t lock;
     char path[256];               /* for messages; "" if there is no trace */
     pid_t owner;                  /* a forked child leaves the file alone when it ends, too */
-    uint64_t named[FERRY__SLOTS]; /* queues of a slot, as bits, that have had their names written */
+    /* queues, or threads for the host, as bits, that have had their names written; by lane */
+    uint64_t named[FERRY__SLOTS][3];
     const ferry_device *device[FERRY__SLOTS];
 } trace = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Events are wanted, by a file or in words; and by a file. */
 atomic_bool ferry__trace_wanted;
-static atomic_bool in_file;
+atomic_bool ferry__trace_in_file;
 
 static const char *const reasons[] = {
     [FERRY__READ_MISS] = "read-miss", [FERRY__WRITE_MISS] = "write-miss",
@@ -37,7 +39,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* The file belongs to the parent, and so does the buffer's content. */
 static void forked_in_child(void)
 {
-    atomic_store(&in_file, false);
+    atomic_store(&ferry__trace_in_file, false);
 }
 
 static void open_file(void)
@@ -52,7 +54,7 @@ static void open_file(void)
     snprintf(trace.path, sizeof trace.path, "%s", path);
     trace.owner = getpid();
     pthread_atfork(NULL, NULL, forked_in_child);
-    atomic_store(&in_file, true);
+    atomic_store(&ferry__trace_in_file, true);
 }
 
 /* Once, if the file could not take it all. Without the lock. */
@@ -67,7 +69,7 @@ void ferry__trace_configure(void)
 {
     pthread_once(&once, open_file);
     atomic_store(&ferry__trace_wanted,
-                 atomic_load(&in_file) || ferry__log_enabled(FERRY_LOG_DEBUG));
+                 atomic_load(&ferry__trace_in_file) || ferry__log_enabled(FERRY_LOG_DEBUG));
 }
 
 void ferry__trace_flush(void)
@@ -76,10 +78,10 @@ void ferry__trace_flush(void)
     char why[128];
     bool failed = false;
 
-    if (!atomic_load(&in_file))
+    if (!atomic_load(&ferry__trace_in_file))
         return;
     pthread_mutex_lock(&trace.lock);
-    if (atomic_load(&in_file)) {
+    if (atomic_load(&ferry__trace_in_file)) {
         ferry__trace_file_flush();
         failed = ferry__trace_file_failed(&events, why, sizeof why);
     }
@@ -97,7 +99,7 @@ static void __attribute__((destructor(FERRY__LOG_END + 1))) close_file(void)
     if (!trace.path[0] || trace.owner != getpid())
         return;
     pthread_mutex_lock(&trace.lock);
-    atomic_store(&in_file, false);
+    atomic_store(&ferry__trace_in_file, false);
     atomic_store(&ferry__trace_wanted, false);
     ferry__trace_file_close();
     failed = ferry__trace_file_failed(&events, why, sizeof why);
@@ -130,22 +132,53 @@ static void put_metadata(const char *what, unsigned pid, unsigned tid, const cha
     ferry__trace_end();
 }
 
-/* Names a device and a queue before their first event. Slots are used again, and so named again. */
-static void introduce(const ferry_device *dev, unsigned queue)
-{
-    uint64_t bit = UINT64_C(1) << (queue < 63 ? queue : 63);
-    char name[32];
+/* The process and the thread of a lane: a device's slot, or THE_HOST. */
+#define THE_HOST 100u
 
-    if (trace.device[dev->slot] != dev) {
-        trace.device[dev->slot] = dev;
-        trace.named[dev->slot] = 0;
-        put_metadata("process_name", dev->slot, 0, dev->name);
+static unsigned process_of(const ferry_device *dev)
+{
+    return dev ? dev->slot : THE_HOST;
+}
+
+/* Queues in host time have their own numbers, and their lanes in device time higher ones. */
+static unsigned thread_of(enum ferry__lane lane, unsigned number)
+{
+    return lane == FERRY__LANE_HOST ? number : 1000 + 2 * number + (lane == FERRY__LANE_WORK);
+}
+
+static void name_lane(char *out, size_t size, const ferry_device *dev, unsigned number,
+                      enum ferry__lane lane)
+{
+    static const char *const whats[] = { "", ", device time: copies", ", device time: work" };
+
+    if (!dev)
+        snprintf(out, size, "thread %u", number);
+    else if (number)
+        snprintf(out, size, "queue %u%s", number, whats[lane]);
+    else
+        snprintf(out, size, "default queue%s", whats[lane]);
+}
+
+/*
+ * Names a device and a lane before their first event; `dev` NULL: the host. Slots are used again,
+ * and so named again.
+ */
+static void introduce(const ferry_device *dev, unsigned number, enum ferry__lane lane)
+{
+    uint64_t bit = UINT64_C(1) << (number < 63 ? number : 63);
+    unsigned slot = dev ? dev->slot : FERRY__HOST;
+    char name[64];
+
+    if (trace.device[slot] != dev || (!dev && !(trace.named[slot][0]))) {
+        trace.device[slot] = dev;
+        memset(trace.named[slot], 0, sizeof trace.named[0]);
+        put_metadata("process_name", process_of(dev), 0, dev ? dev->name : "host");
     }
-    if (trace.named[dev->slot] & bit)
+    if (trace.named[slot][lane] & bit)
         return;
-    trace.named[dev->slot] |= bit;
-    snprintf(name, sizeof name, queue ? "queue %u" : "default queue", queue);
-    put_metadata("thread_name", dev->slot, queue, name);
+    trace.named[slot][lane] |= bit;
+    name_lane(name, sizeof name, dev, number, lane);
+    put_metadata("thread_name", process_of(dev), thread_of(lane, number), name);
 }
 
 static void put_arguments(const struct ferry__trace_copy *e, bool copy)
@@ -194,8 +227,8 @@ static void put_event(const struct ferry__trace_copy *e, bool copy, const ferry_
     bool failed = false;
 
     pthread_mutex_lock(&trace.lock);
-    if (atomic_load_explicit(&in_file, memory_order_relaxed)) {
-        introduce(dev, queue);
+    if (atomic_load_explicit(&ferry__trace_in_file, memory_order_relaxed)) {
+        introduce(dev, queue, FERRY__LANE_HOST);
         put_whole(e, copy, dev, queue, start);
         failed = ferry__trace_file_failed(&events, why, sizeof why);
     }
@@ -203,12 +236,88 @@ static void put_event(const struct ferry__trace_copy *e, bool copy, const ferry_
     warn_of_failure(failed, events, why);
 }
 
+/* ---- slices ---- */
+
+/* Where the next event is: its time, process and thread. */
+static void put_place(const struct ferry__trace_slice *s, uint64_t when)
+{
+    ferry__trace_put(",\"ts\":");
+    ferry__trace_put_time(when);
+    ferry__trace_put(",\"pid\":");
+    ferry__trace_put_number(process_of(s->device));
+    ferry__trace_put(",\"tid\":");
+    ferry__trace_put_number(thread_of(s->lane, s->number));
+}
+
+static void put_slice(const struct ferry__trace_slice *s)
+{
+    ferry__trace_begin();
+    ferry__trace_put("{\"name\":");
+    ferry__trace_put_string(s->name);
+    ferry__trace_put(",\"cat\":");
+    ferry__trace_put_string(s->kind);
+    ferry__trace_put(",\"ph\":\"X\"");
+    put_place(s, s->begin);
+    ferry__trace_put(",\"dur\":");
+    ferry__trace_put_time(s->end - s->begin);
+    if (s->bytes) {
+        ferry__trace_put(",\"args\":{\"bytes\":");
+        ferry__trace_put_number(s->bytes);
+        ferry__trace_put("}");
+    }
+    ferry__trace_put("}");
+    ferry__trace_end();
+}
+
+static void put_arrow(const struct ferry__trace_slice *s, bool ends, uint64_t id, uint64_t when)
+{
+    ferry__trace_begin();
+    ferry__trace_put("{\"name\":\"copied for\",\"cat\":\"copy\",\"ph\":");
+    ferry__trace_put(ends ? "\"f\",\"bp\":\"e\"" : "\"s\"");
+    put_place(s, when);
+    ferry__trace_put(",\"id\":");
+    ferry__trace_put_number(id);
+    ferry__trace_put("}");
+    ferry__trace_end();
+}
+
+/* Writes a slice, or with `id` not 0 one end of an arrow. */
+static void write_slice(const struct ferry__trace_slice *s, bool ends, uint64_t id, uint64_t when)
+{
+    uint64_t events = 0;
+    char why[128];
+    bool failed = false;
+
+    pthread_mutex_lock(&trace.lock);
+    if (atomic_load_explicit(&ferry__trace_in_file, memory_order_relaxed)) {
+        introduce(s->device, s->number, s->lane);
+        if (id)
+            put_arrow(s, ends, id, when);
+        else
+            put_slice(s);
+        failed = ferry__trace_file_failed(&events, why, sizeof why);
+    }
+    pthread_mutex_unlock(&trace.lock);
+    warn_of_failure(failed, events, why);
+}
+
+void ferry__trace_write_slice(const struct ferry__trace_slice *s)
+{
+    write_slice(s, false, 0, 0);
+}
+
+void ferry__trace_write_arrow(const struct ferry__trace_slice *s, bool ends, uint64_t id,
+                              uint64_t when)
+{
+    write_slice(s, ends, id, when);
+}
+
 /* ---- events ---- */
 
 void ferry__trace_write_copy(const struct ferry__trace_copy *copy, const ferry_queue *q,
                              double start)
 {
-    if (atomic_load_explicit(&in_file, memory_order_relaxed))
+    if (atomic_load_explicit(&ferry__trace_in_file, memory_order_relaxed))
         put_event(copy, true, q->device, q->number, start);
     ferry__log(FERRY_LOG_DEBUG, "%s: %s of %" PRIu64 " bytes%s%s (%s%s)", q->device->name,
                copy->what, copy->bytes, copy->name ? " of " : "", copy->name ? copy->name : "",
@@ -220,7 +329,7 @@ void ferry__trace_write_event(const char *what, const char *name, uint64_t bytes
 {
     const struct ferry__trace_copy e = { what, name, bytes, FERRY__READ_MISS, false };
 
-    if (atomic_load_explicit(&in_file, memory_order_relaxed))
+    if (atomic_load_explicit(&ferry__trace_in_file, memory_order_relaxed))
         put_event(&e, false, dev, 0, start);
     ferry__log(FERRY_LOG_DEBUG, "%s: %s of %" PRIu64 " bytes%s%s", dev->name, what, bytes,
                name ? " of " : "", name ? name : "");

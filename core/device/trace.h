@@ -65,6 +65,27 @@ static inline void ferry__trace_copy(const struct ferry__trace_copy *copy, const
         ferry__trace_write_copy(copy, q, start);
 }
 
+/* Whether there is a file: words alone have no slices. */
+extern atomic_bool ferry__trace_in_file;
+
+/*
+ * A slice of a lane, from `begin` to `end` in nanoseconds of the host's clock. The lane is one of a
+ * device's queue, or with `device` NULL a thread of the program.
+ */
+struct ferry__trace_slice {
+    const ferry_device *device;
+    unsigned number; /* the queue's, or the thread's */
+    enum ferry__lane { FERRY__LANE_HOST, FERRY__LANE_COPIES, FERRY__LANE_WORK } lane;
+    const char *kind, *name;
+    uint64_t bytes; /* of a copy; else 0 */
+    uint64_t begin, end;
+};
+void ferry__trace_write_slice(const struct ferry__trace_slice *s);
+
+/* The begin, or the end, of arrow `id`, at that time in a slice of the lane that was written. */
+void ferry__trace_write_arrow(const struct ferry__trace_slice *s, bool ends, uint64_t id,
+                              uint64_t when);
+
 /* "alloc", "pool hit", "free", "map", "unmap", "fallback", "evict" on a device. */
 void ferry__trace_write_event(const char *what, const char *name, uint64_t bytes,
                               const ferry_device *dev, double start);

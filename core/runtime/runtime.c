@@ -9,7 +9,7 @@
 #include "core/base/os_posix.h"
 #include "core/plugin/registry.h"
 #include "core/base/status.h"
-#include "core/device/trace.h"
+#include "core/device/trace_lanes.h"
 #include "core/base/text.h"
 
 #include <stdatomic.h>
@@ -243,6 +243,7 @@ static void destroy(ferry_runtime *rt)
     ferry__conf_destroy(rt->conf);
     pthread_mutex_destroy(&rt->lock);
     free(rt);
+    ferry__lanes_flush();
     ferry__trace_flush();
 }
 

@@ -114,6 +114,8 @@ static void tell_what_is_left(struct ferry__tracked_device *d)
         ferry__broken(d, 41, "device_close", "an event was not destroyed");
     if (d->queues && d->queues->next)
         ferry__broken(d, 41, "device_close", "a queue was not destroyed");
+    if (d->sections)
+        ferry__broken(d, 70, "device_close", "a section was not destroyed");
 }
 
 void ferry__untrack_device(struct ferry__tracked_device *d)

@@ -9,6 +9,7 @@
 #include "core/validate/validate.h"
 
 #include <ferry/op_plugin.h>
+#include <ferry/profile_plugin.h>
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -63,6 +64,9 @@ struct ferry__tracked_device {
     const char *plugin;
     const ferry_plugin_ops *ops; /* the plugin's own */
     const ferry_op_table *operations;
+    const ferry_profile_table *profile;
+    uint64_t clock_frequency; /* of the latest answer; 0: none */
+    uint64_t sections;        /* that were not destroyed */
     uint32_t flags;
     bool synchronous; /* without events nothing is pending */
     struct ferry__tracked_block *blocks, *freed;
@@ -125,6 +129,11 @@ void ferry__wrap_work(ferry_plugin_ops *ops);
 /* ---- arithmetic.c ---- */
 
 void ferry__wrap_arithmetic(ferry_plugin_ops *ops);
+
+/* ---- profile.c ---- */
+
+/* The table "ferry.profile/1" that checks; the device's own is in `profile`. */
+extern const ferry_profile_table ferry__validate_profile;
 
 /* ---- operation.c ---- */
 

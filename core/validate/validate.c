@@ -94,6 +94,18 @@ static void device_close(void *dev)
     ops->device_close(dev);
 }
 
+/* A table that lacks an entry is passed on: its user refuses it. */
+static const void *wrap_profile(struct ferry__tracked_device *d, const ferry_profile_table *t)
+{
+    if (t->struct_size < ferry__validate_profile.struct_size || !t->clock || !t->start ||
+        !t->stop || !t->begin || !t->end || !t->read || !t->destroy) {
+        ferry__broken(d, 69, "extension", "\"" FERRY_PROFILE_EXTENSION "\" lacks an entry");
+        return t;
+    }
+    d->profile = t;
+    return &ferry__validate_profile;
+}
+
 /* Tables of other names are passed on as they are, and not checked. */
 static int extension(void *dev, const char *name, const void **out_table)
 {
@@ -113,6 +125,8 @@ static int extension(void *dev, const char *name, const void **out_table)
         d->operations = t;
         table = &ferry__validate_operations;
     }
+    if (table && !strcmp(name, FERRY_PROFILE_EXTENSION))
+        table = wrap_profile(d, table);
     *out_table = table;
     return 0;
 }

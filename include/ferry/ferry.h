@@ -11,6 +11,7 @@
 #include <ferry/device.h>
 #include <ferry/math.h>
 #include <ferry/memory.h>
+#include <ferry/profile.h>
 #include <ferry/queue.h>
 #include <ferry/runtime.h>
 #include <ferry/status.h>

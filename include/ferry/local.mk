@@ -30,6 +30,8 @@ ferryinclude_HEADERS = \
 	%D%/plugin.h \
 	%D%/plugin_names.h \
 	%D%/plugin_types.h \
+	%D%/profile.h \
+	%D%/profile_plugin.h \
 	%D%/proto.h \
 	%D%/proto_edit.h \
 	%D%/queue.h \

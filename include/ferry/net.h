@@ -191,19 +191,20 @@ typedef struct ferry_net_layer_info {
     double flops; /* per pass: multiplications and additions of convolutions, inner products */
     uint64_t bytes_moved; /* per pass: to, from and on the devices */
     int needs_backward;   /* 1: ferry_net_backward runs the layer */
-    /* The same for the backward pass: 0 and FERRY_TIER_OWN for a layer that it does not run. */
+    /* Of the backward pass: 0 and FERRY_TIER_OWN for a layer that it does not run. */
     ferry_operation_tier backward_tier;
     int backward_operations;
     double backward_ms, backward_flops;
     uint64_t backward_bytes_moved;
     int segment; /* the number of the segment that the plugin runs it in, from 1; 0: in none */
+    double device_ms, backward_device_ms; /* with FERRY_NET_MEASURE_DEVICE, on its clock */
 } ferry_net_layer_info;
-
+#define FERRY_NET_MEASURE_DEVICE 2 /**< for ferry_net_set_measuring */
 /** The number of layers, with split layers. 0 for NULL. */
 FERRY_API int ferry_net_layer_count(const ferry_net *net);
 /**
- * Starts (1) or stops (0) measuring; starting resets the measurements. Each layer is then waited
- * for and timed on its own, so the sum of the times exceeds the time of a normal pass.
+ * Starts (1) or stops (0) measuring, layer by layer; starting resets the sums, which exceed normal
+ * passes. FERRY_NET_MEASURE_DEVICE adds the device's clock (profile.h), or is FERRY_EUNSUPPORTED.
  */
 FERRY_API int ferry_net_set_measuring(ferry_net *net, int on);
 /** Fills in *out, up to its struct_size, for layer `index`. FERRY_EINVAL past the last layer. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The backward pass: the items of the programs, from the last layer to the first. */
 #include "net/exec/exec.h"
-#include "net/exec/measure.h"
+#include "net/exec/traced.h"
 
+#include <ferry/profile.h>
 #include <ferry/status.h>
 
 /*
@@ -131,9 +132,7 @@ static int run(ferry_net *net, const struct ferry__program *p, struct ferry__seg
         err = leave(net, s, reported, item->layer->index + 1);
         reported = item->layer->index;
         if (!err)
-            err = ferry__segment_failed(s, item->layer,
-                                        net->measured ? ferry__measure_item(s, p, item)
-                                                      : ferry__item_run(s, p, item));
+            err = ferry__segment_failed(s, item->layer, ferry__item_run_apart(s, p, item));
     }
     return err ? err : leave(net, s, reported, first > p->first_layer ? first : p->first_layer);
 }
@@ -147,6 +146,7 @@ static int backward(ferry_net *net, int first, int last)
         err = ferry__layer_failed(&net->layers[i], seed(&net->layers[i]));
     if (err)
         return err;
+    net->traced = ferry_trace_is_on();
     ferry__segment_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
     for (i = net->stage_count; !err && i-- > 0;)
         if (net->stages[i].first <= last && net->stages[i].last >= first)

@@ -4,6 +4,7 @@
 
 #include "net/segment/segment.h"
 
+#include <ferry/profile.h>
 #include <ferry/status.h>
 
 /* The location of an operand: a blob's memory, or a part of an arena. */
@@ -53,6 +54,7 @@ static int run_operation(struct ferry__segment *s, const struct ferry__program *
     ferry_operation_args args = { .struct_size = sizeof args, .in = in, .out = out };
     const ferry_op_desc *op = &item->op;
     uint32_t i;
+    int err;
 
     if (!writes_elements(op)) /* a blob without elements has no memory */
         return 0;
@@ -71,7 +73,10 @@ static int run_operation(struct ferry__segment *s, const struct ferry__program *
     if (op->kind == FERRY_OP_RANDOM) /* one block has four numbers: the next operation, and the
                                       * next run, continue after them */
         p->net->drawn += ((uint64_t)elements_of(&op->out[0]) + 3) / 4;
-    return ferry__segment_add(s, item->prepared, ferry_layer_queue(item->layer), &args);
+    err = ferry__segment_add(s, item->prepared, ferry_layer_queue(item->layer), &args);
+    for (i = 0; p->net->traced && i < op->n_in; i++)
+        ferry_trace_reads(in[i].memory);
+    return err;
 }
 
 int ferry__segment_failed(const struct ferry__segment *s, const ferry_layer *layer, int err)

@@ -4,6 +4,7 @@
 #include "net/exec/exec.h"
 #include "net/exec/measure.h"
 
+#include <ferry/profile.h>
 #include <ferry/status.h>
 
 #include <string.h>
@@ -17,12 +18,47 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+/* Ends the profiling of the queues of layers 0 … n − 1. */
+static void unprofile(const ferry_net *net, int n)
+{
+    while (n-- > 0)
+        (void)ferry_queue_profile(ferry_layer_queue(&net->layers[n]), 0);
+}
+
+/* Profiles the queue of each layer, once for each. */
+static int profile(const ferry_net *net)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < net->n_layers; i++)
+        err = ferry_queue_profile(ferry_layer_queue(&net->layers[i]), 1);
+    if (err)
+        unprofile(net, i - 1);
+    return err;
+}
+
+void ferry__measure_end(ferry_net *net)
+{
+    if (net->on_device)
+        unprofile(net, net->n_layers);
+    net->on_device = false;
+}
+
 int ferry_net_set_measuring(ferry_net *net, int on)
 {
-    int i;
+    int i, err = 0;
 
-    if (!net)
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_set_measuring: NULL net");
+    if (!net || on < 0 || on > FERRY_NET_MEASURE_DEVICE)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_set_measuring: %s",
+                               net ? "neither 0, 1 nor FERRY_NET_MEASURE_DEVICE" : "NULL net");
+    if (on == FERRY_NET_MEASURE_DEVICE && !net->on_device) {
+        err = profile(net);
+        if (err)
+            return err;
+        net->on_device = true;
+    } else if (on != FERRY_NET_MEASURE_DEVICE) {
+        ferry__measure_end(net);
+    }
     net->measured = on != 0;
     memset(net->passes, 0, sizeof net->passes);
     for (i = 0; i < net->n_layers; i++)
@@ -94,6 +130,45 @@ static double flops_of(const struct ferry__item *item)
     return 2 * count_of(transposed ? x : y) * count_of(w) / (double)w->shape[0];
 }
 
+/* The span's time; its work is done, which some drivers notice later. */
+static int add_time(ferry_span *span, double *ms)
+{
+    ferry_span_times times = { .struct_size = sizeof times };
+    const struct timespec pause = { 0, 100000 };
+    int answer = ferry_span_read(span, &times);
+
+    for (int i = 0; answer == 0 && i < 10000; i++) {
+        nanosleep(&pause, NULL);
+        answer = ferry_span_read(span, &times);
+    }
+    if (answer == 0)
+        return ferry_error_set(FERRY_EDEVICE, "net: the times of finished work do not arrive");
+    *ms += (double)times.duration_ns * 1e-6;
+    return answer < 0 ? answer : 0;
+}
+
+/* Runs the item and adds the time of its work on the device's clock. */
+static int run_in_span(struct ferry__segment *s, const struct ferry__program *p,
+                       const struct ferry__item *item, double *ms)
+{
+    ferry_span *span;
+    int ended, err = ferry_span_begin(ferry_layer_queue(item->layer), &span);
+
+    if (err)
+        return err;
+    err = ferry__item_run(s, p, item);
+    if (!err)
+        err = ferry__segment_end(s, 0);
+    ended = ferry_span_end(span);
+    err = err ? err : ended;
+    if (!err)
+        err = wait(p->net, s, item->layer);
+    if (!err)
+        err = add_time(span, ms);
+    ferry_span_destroy(span);
+    return err;
+}
+
 int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p,
                         const struct ferry__item *item)
 {
@@ -104,7 +179,8 @@ int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p
     double begin = now_ms();
 
     if (!err)
-        err = ferry__item_run(s, p, item);
+        err = p->net->on_device ? run_in_span(s, p, item, &spent->device_ms)
+                                : ferry__item_run(s, p, item);
     if (!err)
         err = wait(p->net, s, layer);
     if (err)
@@ -121,10 +197,12 @@ void ferry__measure_get(const ferry_layer *layer, ferry_net_layer_info *out)
     double passes = layer->net->passes[0] ? (double)layer->net->passes[0] : 1;
 
     out->ms = forward->ms / passes;
+    out->device_ms = forward->device_ms / passes;
     out->flops = forward->flops / passes;
     out->bytes_moved = (uint64_t)((double)forward->moved / passes);
     passes = layer->net->passes[1] ? (double)layer->net->passes[1] : 1;
     out->backward_ms = backward->ms / passes;
+    out->backward_device_ms = backward->device_ms / passes;
     out->backward_flops = backward->flops / passes;
     out->backward_bytes_moved = (uint64_t)((double)backward->moved / passes);
 }

@@ -9,6 +9,9 @@
 int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p,
                         const struct ferry__item *item);
 
+/* Ends the profiling of the net's queues, if it is on. */
+void ferry__measure_end(ferry_net *net);
+
 /* The sums divided by the number of passes. */
 void ferry__measure_get(const ferry_layer *layer, ferry_net_layer_info *out);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Running a net: the items of its stages' programs, in segments. */
 #include "net/exec/exec.h"
-#include "net/exec/measure.h"
+#include "net/exec/traced.h"
 
 #include "net/segment/segment.h"
 
+#include <ferry/profile.h>
 #include <ferry/status.h>
 
 #include <string.h>
@@ -74,9 +75,7 @@ static int run_items(ferry_net *net, const struct ferry__program *p, struct ferr
         err = log_layers(net, s, logged, item->layer->index - 1);
         logged = item->layer->index;
         if (!err)
-            err = ferry__segment_failed(s, item->layer,
-                                        net->measured ? ferry__measure_item(s, p, item)
-                                                      : ferry__item_run(s, p, item));
+            err = ferry__segment_failed(s, item->layer, ferry__item_run_apart(s, p, item));
     }
     return err ? err : log_layers(net, s, logged, last);
 }
@@ -133,14 +132,14 @@ static int prepare_all(ferry_net *net, int first, int last, const struct ferry__
 }
 
 /*
- * The command lists of a stage's whole pass, which repeat as long as its program does. A measured
- * pass, or one with debug_info, waits for each layer and has no lists.
+ * The command lists of a stage's whole pass, which repeat as long as its program does. A pass that
+ * is measured or traced, or has debug_info, submits each layer by itself and has no lists.
  */
 static struct ferry__repeats *repeats_of(const ferry_net *net, int first, int last)
 {
     const struct ferry__stage *stage = ferry__stage_of(net, first);
 
-    if (net->measured || net->debug || stage->first != first || stage->last != last)
+    if (net->measured || net->traced || net->debug || stage->first != first || stage->last != last)
         return NULL;
     stage->now->repeats.at = 0;
     return &stage->now->repeats;
@@ -207,6 +206,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
         err = ferry__running_save(net, first, last);
     if (err)
         return err;
+    net->traced = ferry_trace_is_on();
     err = run_stages(net, first, last);
     net->passes[0] += net->measured && !err;
     if (!err && out_loss)

@@ -66,7 +66,7 @@ struct ferry__net_ops {
 
 /* Time of measured passes, and bytes copied in them. */
 struct ferry__net_spent {
-    double ms, flops;
+    double ms, device_ms, flops;
     uint64_t moved;
 };
 
@@ -136,6 +136,8 @@ struct ferry_net {
     ferry_phase phase;
     char *segments;                  /* the folder of compiled segments; NULL: not saved */
     bool measured;                   /* each layer runs and is measured separately */
+    bool on_device;                  /* and on the device's clock */
+    bool traced;                     /* each layer is a slice of the trace */
     bool debug;                      /* debug_info: the mean of each layer is logged */
     uint64_t passes[2];              /* number of forward and backward passes */
     bool backward;                   /* the net can run backward */

@@ -118,7 +118,8 @@ class LayerInfo(ctypes.Structure):
     _fields_ = [("struct_size", SIZE), ("name", TEXT), ("type", TEXT), ("device", TEXT), ("tier", INT),
                 ("operations", INT), ("ms", DOUBLE), ("flops", DOUBLE), ("bytes_moved", UINT64),
                 ("needs_backward", INT), ("backward_tier", INT), ("backward_operations", INT),
-                ("backward_ms", DOUBLE), ("backward_flops", DOUBLE), ("backward_bytes_moved", UINT64), ("segment", INT)]
+                ("backward_ms", DOUBLE), ("backward_flops", DOUBLE), ("backward_bytes_moved", UINT64), ("segment", INT),
+                ("device_ms", DOUBLE), ("backward_device_ms", DOUBLE)]
 
 
 class SolverOptions(ctypes.Structure):

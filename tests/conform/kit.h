@@ -296,6 +296,7 @@ void group_queues(void);
 void group_events(void);
 void group_import(void);
 void group_peer(void);
+void group_profile(void);
 void group_threads(void);
 void group_failure(void);
 void group_leaks(void);

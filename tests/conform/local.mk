@@ -50,6 +50,7 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/owns.c \
 	%D%/peer.c \
 	%D%/queues.c \
+	%D%/profile.c \
 	%D%/reduce.c \
 	%D%/run.c \
 	%D%/scratch.c \

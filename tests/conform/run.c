@@ -42,6 +42,7 @@ static const struct {
     { "ops-large", group_ops_large, "10^3 to 10^7 outputs, long sums", true },
     { "ops-random", group_ops_random, "random operations, from a seed", true },
     { "graph", group_graph, "segments of a net: claimed, compiled, saved", false },
+    { "profile", group_profile, "times on the device's clock", false },
     { "queues", group_queues, "order of the work on a queue", false },
     { "events", group_events, "completion of events", false },
     { "import", group_import, "host memory as device memory; map and unmap", false },

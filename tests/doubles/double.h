@@ -63,6 +63,7 @@ struct block {
 /* One recording of an event: a thread that waits for it does not wait for later ones. */
 struct mark {
     bool done;
+    int64_t at;          /* nanoseconds: when it was done */
     unsigned references; /* held by the event, while it is the latest, and by each command */
 };
 
@@ -105,6 +106,7 @@ struct stream {
 struct event {
     struct context *context;
     struct mark *latest; /* NULL: never recorded */
+    bool timing;
 };
 
 /* ---- control.c ---- */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct stream *streams;
@@ -83,6 +84,14 @@ static cudaError_t run(const struct command *command)
     return command->run ? (cudaError_t)command->run(command->argument) : cudaSuccess;
 }
 
+static int64_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static void step(struct stream *stream)
 {
     struct command *command = stream->head;
@@ -103,8 +112,10 @@ static void step(struct stream *stream)
     stream->head = command->next;
     if (!stream->head)
         stream->tail = &stream->head;
-    if (command->mark)
+    if (command->mark) {
+        command->mark->at = now();
         command->mark->done = true;
+    }
     mark_release(command->mark);
     mark_release(command->await);
     if (command->release)
@@ -318,12 +329,13 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
     struct event *event;
 
     BEGIN(cudaEventCreateWithFlags);
-    if (!(flags & cudaEventDisableTiming))
-        return leave(misuse("cudaEventCreateWithFlags: an event with timing"));
+    if (flags & ~(unsigned)cudaEventDisableTiming)
+        return leave(misuse("cudaEventCreateWithFlags: flags %#x", flags));
     event = calloc(1, sizeof(*event));
     if (!event)
         return leave(cudaErrorMemoryAllocation);
     event->context = context;
+    event->timing = !(flags & cudaEventDisableTiming);
     live_events++;
     *out = (cudaEvent_t)(void *)event;
     return leave(cudaSuccess);
@@ -415,6 +427,29 @@ cudaError_t cudaEventQuery(cudaEvent_t handle)
     if (event->context->sticky != cudaSuccess)
         return leave(event->context->sticky);
     return leave(event->latest && !event->latest->done ? cudaErrorNotReady : cudaSuccess);
+}
+
+/* The step of the real clock is half a microsecond, and the result is a float. */
+#define TIMER_STEP 500
+
+cudaError_t cudaEventElapsedTime(float *out, cudaEvent_t first, cudaEvent_t second)
+{
+    const struct event *from = (struct event *)(void *)first, *to = (struct event *)(void *)second;
+
+    BEGIN(cudaEventElapsedTime);
+    if (!from || !to || !from->latest || !to->latest)
+        return leave(cudaErrorInvalidResourceHandle);
+    if (from->context != context || to->context != context)
+        return leave(misuse("cudaEventElapsedTime: an event of another device"));
+    if (!from->timing || !to->timing)
+        return leave(misuse("cudaEventElapsedTime: an event without timing"));
+    if (context->sticky != cudaSuccess)
+        return leave(context->sticky);
+    if (!from->latest->done || !to->latest->done)
+        return leave(cudaErrorNotReady);
+    *out = (float)(to->latest->at / TIMER_STEP - from->latest->at / TIMER_STEP) *
+           ((float)TIMER_STEP * 1e-6f);
+    return leave(cudaSuccess);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle)

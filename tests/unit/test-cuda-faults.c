@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "cuda-driver.h"
 
+#include <ferry/profile_plugin.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +159,79 @@ static void each_call_of_the_vendor_fails_once(void)
             failures += err < 0;
         }
         CU_ASSERT(failures >= calls / 2); /* the others restore the caller's context */
+    }
+}
+
+/* ---- sections of "ferry.profile/1" ---- */
+
+/* A section around one call, on a device that is open; the first failure ends it. */
+static int measure(void *dev, void *block)
+{
+    ferry_profile_clock clock = { .struct_size = sizeof clock };
+    ferry_profile_times times = { .struct_size = sizeof times };
+    const ferry_profile_table *table = NULL;
+    const void *found = NULL;
+    void *section = NULL;
+    int ended, err = cuda->extension(dev, FERRY_PROFILE_EXTENSION, &found);
+
+    table = found;
+    if (!err)
+        err = table->clock(dev, &clock);
+    if (!err)
+        err = table->begin(dev, NULL, &section);
+    if (err)
+        return err;
+    err = cuda->memset(dev, NULL, driver_ref(block, 0), 0, 64);
+    ended = table->end(dev, NULL, section);
+    err = err ? err : ended;
+    if (!err)
+        err = cuda->queue_synchronize(dev, NULL);
+    if (!err && (err = table->read(dev, section, &times)) > 0)
+        err = times.begin <= times.end ? 0 : FERRY_EPLUGIN;
+    table->destroy(dev, section);
+    return err;
+}
+
+/* The number of those calls; nothing is left after the device was closed, whichever failed. */
+static unsigned measure_failing(const char *call, unsigned n, int *out_err)
+{
+    unsigned before;
+    void *dev, *block;
+
+    dev = cuda_open(1);
+    block = cuda_block(dev, 64);
+    before = control->calls(call);
+    control->fail(call, n, CUDA_MEMORY_ALLOCATION);
+    *out_err = measure(dev, block);
+    control->fail("", 0, 0);
+    before = control->calls(call) - before;
+    cuda->synchronize(dev);
+    cuda_free_block(dev, block);
+    cuda_close(dev);
+    CU_ASSERT(nothing_is_left());
+    return before;
+}
+
+/* cuCtxSetCurrent fails in destroy, too, which then cannot destroy the events. */
+static void each_call_of_a_section_fails_once(void)
+{
+    static const char *const which[] = { "*", "cuCtxSetCurrent" };
+
+    if (!cuda_load(2, true))
+        return;
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned failures = 0, calls;
+        int err;
+
+        calls = measure_failing(which[i], 0, &err);
+        CU_ASSERT_EQUAL(err, 0);
+        CU_ASSERT(calls > 8);
+        for (unsigned n = 1; n <= calls; n++) {
+            measure_failing(which[i], n, &err);
+            CU_ASSERT(err <= 0);
+            failures += err < 0;
+        }
+        CU_ASSERT(failures >= calls / 3); /* others restore the caller's context */
     }
 }
 
@@ -447,7 +522,7 @@ static void the_doubles_find_wrong_streams_and_contexts(void)
     control->tolerate(1);
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
     CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
-    CU_ASSERT(misused(rt.event_create(&event, 0), "with timing"));
+    CU_ASSERT(misused(rt.event_create(&event, 4), "flags 0x4"));
     CU_ASSERT(misused(rt.stream_create(&block, 0), "synchronizes with the default one"));
     CU_ASSERT(misused(rt.event_destroy(NULL), "no event"));
     CU_ASSERT_EQUAL_FATAL(rt.event_create(&event, CUDA_DISABLE_TIMING), 0);
@@ -468,6 +543,7 @@ static void the_doubles_find_wrong_streams_and_contexts(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(each_call_of_the_vendor_fails_once),
+    FERRY_TEST(each_call_of_a_section_fails_once),
     FERRY_TEST(a_kernel_that_faults_loses_the_device),
     FERRY_TEST(statuses_of_cublas_are_examined),
     FERRY_TEST(a_status_is_the_devices_end_where_the_device_says_so),

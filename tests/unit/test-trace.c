@@ -419,6 +419,112 @@ static void a_name_that_is_not_utf8_is_still_json(void)
     memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
 }
 
+/* ---- slices of the program in device time ---- */
+
+/* Two copies to one memory, and slices within a slice that reads it. */
+static int traced_slices(int out)
+{
+    ferry_runtime_options options = { .struct_size = sizeof options, .backend = "sim" };
+    ferry_runtime *rt;
+    ferry_device *dev;
+    ferry_device_stats s = { .struct_size = sizeof s };
+    ferry_memory *m;
+    ferry_queue *q;
+
+    setenv("FERRY_TRACE", path, 1);
+    if (ferry_runtime_open(&options, &rt) || ferry_runtime_get_device(rt, NULL, &dev) ||
+        ferry_memory_create(dev, BYTES, &m))
+        return 1;
+    q = ferry_device_queue(dev);
+    for (int i = 0; i < 2; i++)
+        if (!ferry_memory_mutable_host_data(m) || ferry_memory_prefetch(m, dev, NULL) ||
+            ferry_queue_synchronize(q))
+            return 2;
+    ferry_trace_push(q, "program", "outer");
+    for (int i = 0; i < 2; i++) {
+        ferry_trace_push(q, "program", i ? "second" : "first");
+        ferry_trace_reads(m);
+        if (ferry_math_scal(q, FERRY_F32, ELEMENTS, 2, ferry_memory_mutable_device_data(m)))
+            return 3;
+        ferry_trace_pop();
+    }
+    ferry_trace_pop();
+    if (ferry_device_get_stats(dev, &s) || write(out, &s, sizeof s) != (ssize_t)sizeof s)
+        return 4;
+    ferry_memory_release(m);
+    ferry_runtime_close(rt);
+    return 0;
+}
+
+static double number_of(const json_t *event, const char *key)
+{
+    return json_number_value(json_object_get(event, key));
+}
+
+/* The n-th slice of that name in device time. */
+static const json_t *on_device(const json_t *events, const char *name, int n)
+{
+    size_t i;
+    json_t *event;
+
+    json_array_foreach(events, i, event)
+    {
+        const char *is = json_string_value(json_object_get(event, "name"));
+
+        if (number_of(event, "tid") >= 1000 && json_object_get(event, "dur") && is &&
+            !strcmp(is, name) && n-- == 0)
+            return event;
+    }
+    return NULL;
+}
+
+/* Whether an arrow has its end of that phase in the slice. */
+static bool has_arrow(const json_t *events, const json_t *slice, const char *phase)
+{
+    double begin = number_of(slice, "ts"), end = begin + number_of(slice, "dur");
+    size_t i, ends = 0;
+    json_t *event;
+
+    json_array_foreach(events, i, event) ends +=
+        !strcmp(json_string_value(json_object_get(event, "ph")), phase) &&
+        number_of(event, "tid") == number_of(slice, "tid") &&
+        number_of(event, "ts") >= begin - 0.002 && number_of(event, "ts") <= end + 0.002;
+    return ends == 1;
+}
+
+static bool is_within(const json_t *inner, const json_t *outer)
+{
+    double begin = number_of(inner, "ts"), end = begin + number_of(inner, "dur");
+
+    return begin >= number_of(outer, "ts") - 0.002 &&
+           end <= number_of(outer, "ts") + number_of(outer, "dur") + 0.002;
+}
+
+static void slices_nest_and_an_arrow_comes_from_the_latest_copy(void)
+{
+    const json_t *outer, *first, *second, *copy;
+    json_t *root, *events;
+    json_error_t wrong;
+
+    (void)run_traced(traced_slices);
+    root = json_load_file(path, 0, &wrong);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(root);
+    events = json_object_get(root, "traceEvents");
+    outer = on_device(events, "outer", 0);
+    first = on_device(events, "first", 0);
+    second = on_device(events, "second", 0);
+    copy = on_device(events, "h2d on the device", 1);
+    CU_ASSERT_FATAL(outer && first && second && copy);
+    CU_ASSERT(is_within(first, outer) && is_within(second, outer));
+    CU_ASSERT(number_of(first, "ts") + number_of(first, "dur") <= number_of(second, "ts") + 0.002);
+    CU_ASSERT(has_arrow(events, first, "f"));
+    CU_ASSERT(!has_arrow(events, second, "f")); /* the older copy has no reader */
+    CU_ASSERT(has_arrow(events, copy, "s"));
+    json_decref(root);
+    unlink(path);
+    memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
+}
+
 int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
@@ -429,6 +535,7 @@ int main(int argc, char **argv)
         FERRY_TEST(a_fifo_is_refused),
         FERRY_TEST(a_full_disk_is_logged_once_and_leaves_a_readable_trace),
         FERRY_TEST(a_name_that_is_not_utf8_is_still_json),
+        FERRY_TEST(slices_nest_and_an_arrow_comes_from_the_latest_copy),
     };
 
     return ferry_test_main(argc, argv, "trace", cases, FERRY_TEST_COUNT(cases));

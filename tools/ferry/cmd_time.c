@@ -12,10 +12,11 @@
 struct timing {
     const struct tool_command *self;
     const char *iterations;
-    bool json, backward;
+    bool json, backward, on_device;
     int64_t n;
     double best, mean; /* ms of a pass, with overlapping layers */
     double sum;        /* sum of the layers' times, each measured alone */
+    double device_sum; /* the same on the device's clock */
 };
 
 static double now_ms(void)
@@ -72,7 +73,8 @@ static int measure(struct timing *t, ferry_net *net)
         t->best = i == 0 || ms < t->best ? ms : t->best;
         progress_step(&progress, 1);
     }
-    if (status == TOOL_OK && ferry_net_set_measuring(net, 1))
+    if (status == TOOL_OK &&
+        ferry_net_set_measuring(net, t->on_device ? FERRY_NET_MEASURE_DEVICE : 1))
         status = tool_ferry_error();
     for (int64_t i = 0; status == TOOL_OK && i < t->n; i++) {
         status = pass(t, net);
@@ -111,6 +113,9 @@ static json_t *json_layer(const struct timing *t, const ferry_net_layer_info *in
                   "share", share_of(t, info), "bytes_moved", (json_int_t)info->bytes_moved,
                   "gflops", gflops_of(info->flops, info->ms));
 
+    if (layer && t->on_device)
+        json_object_set_new(layer, "device_ms",
+                            json_real(info->device_ms + info->backward_device_ms));
     if (layer && t->backward && info->needs_backward)
         json_object_set_new(layer, "backward",
                             json_pack("{s:s, s:f, s:I, s:f}", "tier",
@@ -131,13 +136,45 @@ static int show_json(const struct timing *t, const ferry_net *net)
         if (!ferry_net_get_layer_info(net, i, &info))
             json_array_append_new(layers, json_layer(t, &info));
     }
-    return tool_json_print(json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "device",
-                                     ferry_device_name(ferry_net_device(net)), "iterations",
-                                     (json_int_t)t->n, "ms", t->mean, "ms_best", t->best,
-                                     "ms_layers", t->sum, "layers", layers));
+    json_t *whole =
+        json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "device",
+                  ferry_device_name(ferry_net_device(net)), "iterations", (json_int_t)t->n, "ms",
+                  t->mean, "ms_best", t->best, "ms_layers", t->sum, "layers", layers);
+
+    if (whole && t->on_device)
+        json_object_set_new(whole, "ms_device", json_real(t->device_sum));
+    return tool_json_print(whole);
 }
 
-/* Adds a row; bytes and operations are those of both passes. */
+/* The columns of the table, by what was asked for. */
+#define MOST_COLUMNS 11
+
+struct columns {
+    const char *at[MOST_COLUMNS];
+    int n;
+};
+
+static void put(struct columns *c, bool wanted, const char *text)
+{
+    if (wanted)
+        c->at[c->n++] = text;
+}
+
+static void put_titles(struct columns *c, const struct timing *t)
+{
+    static const char *const first[] = { "layer", "type", "device", "tier", ">ms" };
+
+    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
+        put(c, true, first[i]);
+    put(c, t->backward, "backward");
+    put(c, t->backward, ">ms");
+    put(c, t->on_device, ">device ms");
+    put(c, true, ">share");
+    put(c, true, ">moved");
+    put(c, true, ">GFLOP/s");
+}
+
+/* Adds a row; device time, bytes and operations are those of both passes. */
 static bool show_layer(const struct timing *t, struct tool_table *table,
                        const ferry_net_layer_info *info)
 {
@@ -145,32 +182,43 @@ static bool show_layer(const struct timing *t, struct tool_table *table,
                            ? ferry_operation_tier_name(info->backward_tier)
                            : "-";
     double flops = info->flops + info->backward_flops;
-    char ms[32], back_ms[32], share[32], moved[32], gflops[32] = "";
+    char ms[32], back_ms[32], device_ms[32], share[32], moved[32], gflops[32] = "";
+    struct columns c = { { info->name, info->type, info->device, tier_of(info), ms }, 5 };
 
     snprintf(ms, sizeof ms, "%.3f", info->ms);
     snprintf(back_ms, sizeof back_ms, "%.3f", info->backward_ms);
+    snprintf(device_ms, sizeof device_ms, "%.3f", info->device_ms + info->backward_device_ms);
     snprintf(share, sizeof share, "%.1f %%", share_of(t, info));
     tool_bytes(info->bytes_moved + info->backward_bytes_moved, moved, sizeof moved);
     if (flops > 0)
         snprintf(gflops, sizeof gflops, "%.1f", gflops_of(flops, info->ms + info->backward_ms));
-    if (t->backward)
-        return tool_table_add(table, (const char *const[]){ info->name, info->type, info->device,
-                                                            tier_of(info), ms, back, back_ms, share,
-                                                            moved, gflops });
-    return tool_table_add(table, (const char *const[]){ info->name, info->type, info->device,
-                                                        tier_of(info), ms, share, moved, gflops });
+    put(&c, t->backward, back);
+    put(&c, t->backward, back_ms);
+    put(&c, t->on_device, device_ms);
+    put(&c, true, share);
+    put(&c, true, moved);
+    put(&c, true, gflops);
+    return tool_table_add(table, c.at);
+}
+
+static void show_sums(const struct timing *t, const ferry_net *net)
+{
+    tool_printf("%s: %.3f ms a pass (best %.3f), %.3f with each layer measured alone",
+                ferry_device_name(ferry_net_device(net)), t->mean, t->best, t->sum);
+    if (t->on_device)
+        tool_printf(", of these %.3f on the device's clock", t->device_sum);
+    tool_printf("; %lld passes\n", (long long)t->n);
 }
 
 static int show(const struct timing *t, const ferry_net *net)
 {
-    static const char *const forward[] = { "layer", "type",   "device", "tier",
-                                           ">ms",   ">share", ">moved", ">GFLOP/s" };
-    static const char *const both[] = { "layer",    "type", "device", "tier",   ">ms",
-                                        "backward", ">ms",  ">share", ">moved", ">GFLOP/s" };
-    struct tool_table *table =
-        tool_table_create(t->backward ? both : forward, t->backward ? 10 : 8);
-    bool good = table != NULL;
+    struct columns titles = { { NULL }, 0 };
+    struct tool_table *table;
+    bool good;
 
+    put_titles(&titles, t);
+    table = tool_table_create(titles.at, titles.n);
+    good = table != NULL;
     for (int i = 0; good && i < ferry_net_layer_count(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
 
@@ -179,10 +227,21 @@ static int show(const struct timing *t, const ferry_net *net)
     if (good)
         tool_table_print(table, tool_width());
     tool_table_destroy(table);
-    tool_printf(
-        "%s: %.3f ms a pass (best %.3f), %.3f with each layer measured alone; %lld passes\n",
-        ferry_device_name(ferry_net_device(net)), t->mean, t->best, t->sum, (long long)t->n);
+    show_sums(t, net);
     return good ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
+}
+
+/* Adds up the layers' times. */
+static void sum_up(struct timing *t, const ferry_net *net)
+{
+    for (int i = 0; i < ferry_net_layer_count(net); i++) {
+        ferry_net_layer_info info = { .struct_size = sizeof info };
+
+        if (ferry_net_get_layer_info(net, i, &info))
+            continue;
+        t->sum += info.ms + info.backward_ms;
+        t->device_sum += info.device_ms + info.backward_device_ms;
+    }
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -203,11 +262,8 @@ static int run(struct timing *t, const struct net_request *r, const struct net_l
         status = net_feed(net, inputs, &pictures);
     if (status == TOOL_OK)
         status = measure(t, net);
-    for (int i = 0; status == TOOL_OK && i < ferry_net_layer_count(net); i++) {
-        ferry_net_layer_info info = { .struct_size = sizeof info };
-
-        t->sum += ferry_net_get_layer_info(net, i, &info) ? 0 : info.ms + info.backward_ms;
-    }
+    if (status == TOOL_OK)
+        sum_up(t, net);
     if (status == TOOL_OK)
         status = t->json ? show_json(t, net) : show(t, net);
     pictures_end(&pictures);
@@ -234,6 +290,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
         { "--no-fuse", NULL, &r.no_fuse, NULL },
         { "--no-plan", NULL, &r.no_plan, NULL },
         { "--backward", NULL, &t.backward, NULL },
+        { "--device", NULL, &t.on_device, NULL },
         { "--json", NULL, &t.json, NULL },
         { NULL, NULL, NULL, NULL },
     };

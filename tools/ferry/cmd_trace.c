@@ -91,6 +91,12 @@ static void learn_device(struct sums *all, const json_t *event)
                         json_string(text_of(json_object_get(event, "args"), "name")));
 }
 
+/* Layers, and copies in device time, are slices to look at: the same bytes would count twice. */
+static bool is_summed(const char *kind)
+{
+    return strcmp(kind, "copy") == 0 || strcmp(kind, "memory") == 0;
+}
+
 static bool add_event(struct sums *all, const json_t *event)
 {
     const json_t *args = json_object_get(event, "args");
@@ -100,7 +106,7 @@ static bool add_event(struct sums *all, const json_t *event)
 
     if (strcmp(text_of(event, "ph"), "M") == 0)
         learn_device(all, event);
-    if (strcmp(text_of(event, "ph"), "X") != 0)
+    if (strcmp(text_of(event, "ph"), "X") != 0 || !is_summed(text_of(event, "cat")))
         return true;
     snprintf(pid, sizeof(pid), "%" JSON_INTEGER_FORMAT,
              json_integer_value(json_object_get(event, "pid")));

@@ -90,13 +90,14 @@ const struct tool_command tool_commands[] = {
       "\"shape\",\n"
       "                         \"count\", \"values\", \"top\"}]}\n",
       cmd_run },
-    { "time", "NET [WEIGHTS[,...]] [--iterations N] [--backward] [--json]",
+    { "time", "NET [WEIGHTS[,...]] [--iterations N] [--backward] [--device] [--json]",
       "Measures the time of a net and of its layers on the device",
       "\nRuns one pass to warm up, N passes, and N passes with each layer measured alone,\n"
       "which the table shows. Layers fused into others have no time of their own. Inputs that\n"
       "are not given get numbers between 0 and 1.\n"
       "    -n, --iterations N    10\n"
       "    --backward            each pass includes backward; parameters' diffs accumulate\n"
+      "    --device              each layer's time on the device's clock, too\n"
       "    --input, --phase, --stage, --level, --place, --layers, --allow-write, --max-bytes,\n"
       "    --segments, --no-fuse, --no-plan, --weights-partial\n"
       "              as of ferry run\n"
@@ -104,7 +105,8 @@ const struct tool_command tool_commands[] = {
       "              [{\"name\", \"type\", \"device\", \"tier\", \"ms\", \"share\", "
       "\"bytes_moved\",\n"
       "              \"gflops\", \"backward\": {\"tier\", \"ms\", \"bytes_moved\", "
-      "\"gflops\"}}]}\n",
+      "\"gflops\"}}]};\n"
+      "              with --device also \"ms_device\", and \"device_ms\" of each layer\n",
       cmd_time },
     { "train", "SOLVER [--weights F,...|--snapshot F] [--log FILE]",
       "Trains a net with a solver's prototxt on the device",

@@ -112,8 +112,11 @@ static const ferry_op_table table = {
 int cpu_extension(void *dev, const char *name, const void **out_table)
 {
     (void)dev;
-    if (strcmp(name, FERRY_OP_EXTENSION) != 0)
+    if (!strcmp(name, FERRY_OP_EXTENSION))
+        *out_table = &table;
+    else if (!strcmp(name, FERRY_PROFILE_EXTENSION))
+        *out_table = &cpu_profile;
+    else
         return cpu_host->error(FERRY_EUNSUPPORTED, "%s", name);
-    *out_table = &table;
     return 0;
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/exec/traced.h"
+
+#include <ferry/profile.h>
+
+/* An operation reports the memories that it reads itself. */
+static void report_reads(const struct ferry__item *item)
+{
+    const ferry_layer *layer = item->layer;
+
+    for (int i = 0; item->call && i < ferry_layer_bottom_count(layer); i++)
+        ferry_trace_reads(ferry_blob_data_memory(ferry_layer_bottom_at(layer, i)));
+}
+
+int ferry__trace_item(struct ferry__segment *s, const struct ferry__program *p,
+                      const struct ferry__item *item)
+{
+    int err;
+
+    ferry_trace_push(ferry_layer_queue(item->layer), item->back ? "backward" : "layer",
+                     item->layer->name);
+    err = ferry__item_run(s, p, item);
+    if (!err)
+        err = ferry__segment_end(s, 0);
+    report_reads(item);
+    ferry_trace_pop();
+    return err;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "world.h"
+
+#include <CUnit/CUnit.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/*
+ * Profiled queues and spans through ferry, on sim's clocks: its model says how long work takes at
+ * least.
+ */
+
+#define COPY_NS 2000000 /* what the option latency makes of each copy */
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static ferry_span *span_of_one_copy(ferry_queue *q, ferry_ref to, const void *from)
+{
+    ferry_span *span = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(ferry_span_begin(q, &span), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_queue_write(q, to, from, 64), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_span_end(span), 0);
+    return span;
+}
+
+static ferry_span_times times_of(ferry_span *span)
+{
+    ferry_span_times times = { .struct_size = sizeof times };
+
+    CU_ASSERT_EQUAL_FATAL(ferry_span_read(span, &times), 1);
+    return times;
+}
+
+static void a_span_has_the_time_of_its_work(void)
+{
+    static const char bytes[64];
+    ferry_memory *m = NULL;
+    ferry_span *first, *second, *none = NULL;
+    ferry_span_times a, b;
+    uint64_t before, after;
+    ferry_queue *q;
+    ferry_ref to;
+
+    wx_begin();
+    q = wx_queue(0);
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(wx_dev(0), 64, &m), 0);
+    to = ferry_memory_overwrite_device_data(m);
+    CU_ASSERT_EQUAL_FATAL(ferry_queue_profile(q, 1), 0);
+    before = now_ns();
+    first = span_of_one_copy(q, to, bytes);
+    second = span_of_one_copy(q, to, bytes);
+    CU_ASSERT_EQUAL(ferry_span_begin(q, &none), 0);
+    CU_ASSERT_EQUAL(ferry_span_end(none), 0);
+    wx_run_all();
+    CU_ASSERT_EQUAL(ferry_queue_synchronize(q), 0);
+    after = now_ns();
+    a = times_of(first);
+    b = times_of(second);
+    CU_ASSERT(!a.empty && a.duration_ns >= COPY_NS && a.end_ns - a.begin_ns == a.duration_ns);
+    CU_ASSERT(a.begin_ns >= before && a.end_ns <= b.begin_ns);
+    CU_ASSERT(b.end_ns <= after + 2 * COPY_NS); /* a manual clock runs ahead of the host's */
+    CU_ASSERT(times_of(none).empty == 1 && times_of(none).duration_ns == 0);
+    ferry_span_destroy(first);
+    ferry_span_destroy(second);
+    ferry_span_destroy(none);
+    ferry_span_destroy(NULL);
+    CU_ASSERT_EQUAL(ferry_queue_profile(q, 0), 0);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void profiling_nests_and_refuses_what_it_cannot_do(void)
+{
+    ferry_span *span = NULL;
+    ferry_queue *q;
+
+    wx_begin();
+    q = wx_queue(0);
+    FX_FAILED(FERRY_EINVAL, ferry_queue_profile(NULL, 1) < 0);
+    FX_FAILED(FERRY_EINVAL, ferry_queue_profile(q, 0) < 0);
+    FX_FAILED(FERRY_EINVAL, ferry_span_begin(q, &span) < 0);
+    CU_ASSERT_PTR_NULL(span);
+    CU_ASSERT_EQUAL(ferry_queue_profile(q, 1), 0);
+    CU_ASSERT_EQUAL(ferry_queue_profile(q, 1), 0);
+    CU_ASSERT_EQUAL(ferry_queue_profile(q, 0), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_span_begin(q, &span), 0);
+    FX_FAILED(
+        FERRY_EINVAL,
+        ferry_span_read(span, &(ferry_span_times){ .struct_size = sizeof(ferry_span_times) }) < 0);
+    CU_ASSERT_EQUAL(ferry_span_end(span), 0);
+    FX_FAILED(FERRY_EINVAL, ferry_span_end(span) < 0);
+    FX_FAILED(FERRY_EINVAL, ferry_span_read(span, &(ferry_span_times){ .struct_size = 0 }) < 0);
+    ferry_span_destroy(span);
+    CU_ASSERT_EQUAL(ferry_queue_profile(q, 0), 0);
+    FX_FAILED(FERRY_EINVAL, ferry_queue_profile(q, 0) < 0);
+    wx_end();
+}
+
+static void a_span_of_failed_work_has_no_times(void)
+{
+    static const char bytes[64];
+    ferry_span_times times = { .struct_size = sizeof times };
+    ferry_memory *m = NULL;
+    ferry_span *span;
+    ferry_queue *q;
+    ferry_ref to;
+
+    wx_begin();
+    q = wx_queue(0);
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(wx_dev(0), 64, &m), 0);
+    to = ferry_memory_overwrite_device_data(m);
+    CU_ASSERT_EQUAL_FATAL(ferry_queue_profile(q, 1), 0);
+    wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    span = span_of_one_copy(q, to, bytes);
+    wx_run_all();
+    FX_FAILED(FERRY_EDEVICE, ferry_queue_synchronize(q) < 0);
+    FX_FAILED(FERRY_EDEVICE, ferry_span_read(span, &times) < 0);
+    ferry_span_destroy(span);
+    CU_ASSERT_EQUAL(ferry_queue_profile(q, 0), 0);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void a_device_without_the_table_says_so(void)
+{
+    wx_begin();
+    FX_FAILED(FERRY_EUNSUPPORTED, ferry_queue_profile(wx_queue(0), 1) < 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "ferry.profile/1"));
+    wx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_span_has_the_time_of_its_work),
+    FERRY_TEST(profiling_nests_and_refuses_what_it_cannot_do),
+    FERRY_TEST(a_span_of_failed_work_has_no_times),
+};
+
+static const ferry_test_case without[] = { FERRY_TEST(a_device_without_the_table_says_so) };
+
+int main(int argc, char **argv)
+{
+    static const char *const real[] = { "latency", "2000", NULL };
+    static const char *const manual[] = { "clock", "manual", "latency", "2000", NULL };
+    static const char *const minimal[] = { "ops", "minimal", NULL };
+    static const struct wx_world worlds[] = {
+        { "real", real, cases, FERRY_TEST_COUNT(cases) },
+        { "manual", manual, cases, FERRY_TEST_COUNT(cases) },
+        { "minimal", minimal, without, FERRY_TEST_COUNT(without) },
+    };
+
+    return wx_main(argc, argv, "profile", worlds, FERRY_TEST_COUNT(worlds));
+}
