@@ -66,6 +66,7 @@ EXTRA_DIST += \
 	%D%/tests/test_caffe_stored.py \
 	%D%/tests/test_caffe_threads.py \
 	%D%/tests/test_dlpack.py \
+	%D%/tests/test_dnn_cost.py \
 	%D%/tests/test_dnn_custom.py \
 	%D%/tests/test_dnn_detection.py \
 	%D%/tests/test_dnn_image.py \
