@@ -7,4 +7,14 @@ for word; do
     -c | -E | -S | -print-* | --version | -v | -V | -qversion | -dumpmachine) exec $WHEEL_CC "$@" ;;
     esac
 done
+# libtool's run path names the folder of the build, and patchelf, which replaces it, leaves its length in the file.
+last=
+count=$#
+while [ "$count" -gt 0 ]; do
+    word=$1 count=$((count - 1))
+    shift
+    [ "$last" != -Wl,-rpath ] || word=-Wl,/the/folder/of/the/build
+    last=$word
+    set -- "$@" "$word"
+done
 exec $WHEEL_ZIG cc -target "$WHEEL_ARCH-linux-gnu.$WHEEL_GLIBC" -O2 -fno-sanitize=undefined "$@"
