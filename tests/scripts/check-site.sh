@@ -40,7 +40,8 @@ symbols_are_described() {
     find "$site/api/c" -name '*.html' -exec grep -ohE 'id="c\.ferry[a-z0-9_]+"' {} + | sed 's/id="c\.//; s/"//' |
         sort -u >"$scratch/described"
     for library in "$FERRY_TEST_BUILDDIR"/.libs/libferry*.so; do
-        "$NM" -D --defined-only "$library" | sed -n 's/.* T \(ferry_[^@]*\).*/\1/p'
+        # shellcheck disable=SC2086 # a program with options
+        $NM -D --defined-only "$library" | sed -n 's/.* T \(ferry_[^@]*\).*/\1/p'
     done | sort -u >"$scratch/exported"
     [ "$(wc -l <"$scratch/exported")" -gt 300 ] || { echo 'few symbols were exported'; return 1; }
     comm -23 "$scratch/exported" "$scratch/described" >"$scratch/lost"
