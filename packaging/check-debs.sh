@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # `make check-debs`: check-debs.sh FOLDER, as root. The packages of `make debs` in FOLDER: lintian reports no error and no
-# warning; in a root that debootstrap makes (or in ROOT, which one has made, with gcc, g++, cmake and pkg-config), they are
+# warning; in a root that debootstrap makes (or in ROOT, which one has made, with gcc, g++, cmake, make and pkg-config), they are
 # installed, their autopkgtests pass, an older version is upgraded to them, and purging them leaves no file.
 set -eu
 folder=$(cd "$1" && pwd)
@@ -44,7 +44,7 @@ purge_all() {
 }
 
 if [ -z "${ROOT-}" ]; then
-    debootstrap --variant=minbase --include=gcc,g++,libc6-dev,cmake,pkg-config "$SUITE" "$root" >"$work/log" 2>&1 ||
+    debootstrap --variant=minbase --include=gcc,g++,libc6-dev,cmake,make,pkg-config "$SUITE" "$root" >"$work/log" 2>&1 ||
         die "debootstrap: $(tail -n 5 "$work/log")"
 fi
 mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
