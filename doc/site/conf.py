@@ -28,8 +28,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 
 html_theme = "alabaster"
-html_theme_options = {"description": "Caffe models on any device", "page_width": "1180px", "sidebar_width": "230px", "code_font_size": "0.8em", "body_max_width": "none",
-                      "fixed_sidebar": False}
+html_theme_options = {"description": "Caffe models on any device", "page_width": "1180px", "sidebar_width": "230px",
+                      "body_max_width": "none", "code_font_size": "0.8em", "fixed_sidebar": False}
 html_sidebars = {"**": ["about.html", "searchbox.html", "navigation.html"]}
 html_copy_source = False
 html_show_sourcelink = False
