@@ -15,6 +15,7 @@ $(nodist_cmake_DATA): %D%/local.mk Makefile
 
 # Builds apart, in wheel-build, with Zig, patchelf and static libraries (packaging/wheel/build.sh); the wheel is in dist.
 WHEEL_FOLDER = dist
+WHEELS = ferry_caffe-$$(echo '$(PACKAGE_VERSION)' | $(SED) 's/~//')-*.whl
 generated-sources: $(BUILT_SOURCES)
 wheel:
 	@$(MKDIR_P) wheel-build '$(WHEEL_FOLDER)'
@@ -22,7 +23,7 @@ wheel:
 	    '$(abs_top_srcdir)/packaging/wheel/build.sh' '$(abs_top_srcdir)' "$$out"
 
 check-wheel: wheel $(check_PROGRAMS)
-	wheel=`ls -t $(abs_builddir)/dist/ferry_caffe-$(PACKAGE_VERSION)-*.whl | head -n 1` && \
+	wheel=`ls -t $(abs_builddir)/dist/$(WHEELS) | head -n 1` && \
 	    FERRY_TEST_WHEEL=$$wheel $(MAKE) $(AM_MAKEFLAGS) one T=tests/scripts/check-wheel.sh
 
 # The tarball, the SBOM and the sums, in release/ (packaging/release.sh); a wheel if RELEASE_WHEEL=yes, Debian's packages
@@ -32,7 +33,7 @@ RELEASE_WHEEL = no
 RELEASE_DEBS = no
 release:
 	wheel= && if test '$(RELEASE_WHEEL)' = yes; then $(MAKE) $(AM_MAKEFLAGS) wheel && \
-	    wheel=`ls -t $(WHEEL_FOLDER)/ferry_caffe-$(PACKAGE_VERSION)-*.whl | head -n 1`; fi && \
+	    wheel=`ls -t $(WHEEL_FOLDER)/$(WHEELS) | head -n 1`; fi && \
 	    MAKE='$(MAKE)' RELEASE_DEBS='$(RELEASE_DEBS)' $(SHELL) '$(srcdir)/%D%/release.sh' '$(abs_top_srcdir)' '$(PACKAGE_VERSION)' \
 	    '$(RELEASE_FOLDER)' $$wheel
 

@@ -71,7 +71,7 @@ FERRY_API int ferry_last_error_code(void);
  */
 FERRY_API int ferry_error_set(int code, const char *fmt, ...) FERRY_PRINTF(2, 3);
 
-/** "major.minor.patch" of the library that is running, in static storage. Any thread. */
+/** "major.minor.patch" of the running library, or with "~rcN"; static storage. Any thread. */
 FERRY_API const char *ferry_version(void);
 
 /** Log levels, as FERRY_LOG names them: error, warn, info, debug. */

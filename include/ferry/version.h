@@ -11,9 +11,9 @@
 
 FERRY_BEGIN_DECLS
 
-/** The version of these headers: 0.2.0. */
-#define FERRY_VERSION_MAJOR 0
-#define FERRY_VERSION_MINOR 2
+/** The version of these headers: 1.0.0. */
+#define FERRY_VERSION_MAJOR 1
+#define FERRY_VERSION_MINOR 0
 #define FERRY_VERSION_PATCH 0
 
 /**

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The version of this package: that of the headers that it was written for."""
 
-VERSION = "0.2.0"
+VERSION = "1.0.0rc1"

@@ -81,7 +81,8 @@ else
     pass citations_of_the_design_find_their_sections
 fi
 
-# The version of configure.ac is that of everything that repeats it; a candidate's headers are those of its release.
+# The version of configure.ac is that of everything that repeats it; a candidate's headers are those of its release, and
+# its Python package has the same version in Python's form.
 versions_agree() {
     version=$(sed -n 's/^AC_INIT(\[ferry\], \[\(.*\)\])$/\1/p' configure.ac)
     plain=${version%%~*}
@@ -97,7 +98,8 @@ versions_agree() {
         for page in man/*.[357]; do
             echo "$page $(sed -n 's/^\.TH .*"ferry \([^"]*\)".*/\1/p' "$page")"
         done
-    } | awk -v a="$version" -v b="$plain" '$2 != a && $2 != b { print; bad = 1 } END { exit bad || NR < 12 }'
+    } | awk -v a="$version" -v b="$plain" -v python="$(echo "$version" | sed 's/~//')" \
+        '$1 ~ /^python/ ? $2 != python : $2 != a && $2 != b { print; bad = 1 } END { exit bad || NR < 12 }'
 }
 check every_file_has_the_version_of_configure_ac versions_agree
 

@@ -49,7 +49,7 @@ check_nodes() {
     found=$(nodes "$1")
     if [ -z "${FERRY_TEST_VERSION_SCRIPT-}" ]; then
         skip "$2_names_have_a_version" 'this linker knows no version scripts'
-    elif [ "$found" = 'FERRY_0.2 ' ]; then
+    elif [ "$found" = 'FERRY_1.0 ' ]; then
         pass "$2_names_have_a_version"
     else
         fail "$2_names_have_a_version" "found: $found"
