@@ -29,9 +29,15 @@ static double direction(const struct warp *w)
     return way == PTX_LOW ? -1 : way == PTX_HIGH ? 1 : 0;
 }
 
+/* An infinite result has no error: it is a special value. */
+static double off(double exact, double error, double way)
+{
+    return isinf(exact) ? exact : exact + fabs(exact) * error * way;
+}
+
 static float moved(double exact, double error, double way)
 {
-    return made((float)(exact + fabs(exact) * error * way));
+    return made((float)off(exact, error, way));
 }
 
 static float moved_absolute(double exact, double error, double way)
@@ -100,7 +106,7 @@ QUOTIENT(quotient_ftz, flushed(moved(D(flushed(x[l])) / D(flushed(y[l])), ERROR_
 /* Of the upper 32 bits: the rest of the operand is taken for 0, and so is that of the result. */
 static uint64_t upper(double v, double way)
 {
-    return bits_of_double(made64(v + fabs(v) * ERROR_RCP64 * way)) & 0xffffffff00000000u;
+    return bits_of_double(made64(off(v, ERROR_RCP64, way))) & 0xffffffff00000000u;
 }
 
 #define UPPER64(name, value)                                      \

@@ -257,9 +257,16 @@ static void approximations_have_an_edge(void)
                                               0x3f800000 },
                                             { "cos.approx.f32 %r9, 0f00000000;", 'w', 0x3f800000 },
                                             { "sin.approx.f32 %r9, 0f80000000;", 'w', 0x80000000 },
-                                            { "lg2.approx.f32 %r9, 0f3F800000;", 'w', 0 } };
+                                            { "lg2.approx.f32 %r9, 0f3F800000;", 'w', 0 },
+                                            { "ex2.approx.ftz.f32 %r9, 0f7F800000;", 'w',
+                                              0x7f800000 },
+                                            { "rcp.approx.ftz.f32 %r9, 0f80000000;", 'w',
+                                              0xff800000 },
+                                            { "rsqrt.approx.f32 %r9, 0f00000000;", 'w',
+                                              0x7f800000 } };
 
     CHECK(exact, PTX_EXACT);
+    CHECK(special, PTX_EXACT);
     CHECK(low, PTX_LOW);
     CHECK(high, PTX_HIGH);
     CHECK(special, PTX_LOW);
