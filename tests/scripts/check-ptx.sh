@@ -61,14 +61,17 @@ on() {
     timeout 1500 env CUDA_DOUBLE_PTX_RUN="$way" "$@"
 }
 
-# passes ARCH RUN [GROUPS]
+# passes ARCH RUN [GROUPS]: without GROUPS those of --quick.
 passes() {
-    on "$1" "$2" "$FERRY_TEST_COMMAND" check cuda --timeout 1400 ${3:+--only "$3"}
+    if [ -n "${3-}" ]; then set -- "$1" "$2" --only "$3"; else set -- "$1" "$2" --quick; fi
+    arch=$1 way=$2
+    shift 2
+    on "$arch" "$way" "$FERRY_TEST_COMMAND" check cuda --timeout 1400 "$@"
 }
 
 # trial ARCH RUN [GROUPS]
 trial() {
-    check "ptx/$1_$(echo "$2" | tr ',=' '__')_${3:-all_groups}" passes "$@"
+    check "ptx/$1_$(echo "$2" | tr ',=' '__')_${3:-quick}" passes "$@"
 }
 
 # operations ARCH RUN: random operations against the oracle, with buffers bounded to the byte. With approximations
@@ -95,9 +98,11 @@ nets() {
 }
 
 reductions=dot,asum,sumsq
+values=ops-values,ops-steps,ops-reuse
 check ptx/nvcc_compiles_for_sm_80 translated 80
 if [ -z "${FERRY_TEST_LONG-}" ]; then
     trial 80 race,unknown
+    trial 80 race,unknown $values
     operations 80 race,unknown
     for order in descending shuffled=1 interleaved,two-blocks; do
         trial 80 "$order,blocks-descending" $reductions
@@ -111,7 +116,8 @@ fi
 # ---- architectures, orders, groups ----------------------------------------------------------------
 
 # Every architecture and every order runs all groups at least once; the other cells run the groups whose
-# kernels have barriers. A cell of nvcc's output also runs random operations.
+# kernels have barriers. A cell of nvcc's output also runs random operations. ops-large, whose outputs
+# take the executor many minutes, runs once.
 all_groups='80:ascending 75:descending 90:shuffled=1 120:interleaved,two-blocks nvrtc:ascending
     nvrtc:shuffled=2,two-blocks 120:blocks-descending'
 architectures='75 80 90 120 nvrtc'
@@ -124,6 +130,8 @@ cell() {
     case " $(echo $all_groups) " in *" $1:$2 "*) groups='' what='all groups' ;; esac
     start=$(date +%s)
     trial "$1" "$2,race,unknown" $groups
+    if [ -z "$groups" ]; then trial "$1" "$2,race,unknown" $values; fi
+    if [ "$1:$2" = 80:ascending ]; then trial 80 ascending ops-large; fi
     if [ "$1" != nvrtc ]; then
         operations "$1" "$2,race,unknown"
         what="$what, operations"
