@@ -210,8 +210,13 @@ one:
 SHORTENED_TESTS = $(SHORTENED_UNIT_TESTS) $(WALK_TEST) $(RANDOM_TESTS) $(NETS_TEST) \
 	%D%/scripts/check-headers.sh %D%/scripts/check-mpi-train.sh \
 	%D%/scripts/check-proto.sh %D%/scripts/check-python.sh
+
+# All of them, or those that LONG names.
+LONG = $(LONG_TESTS) $(SHORTENED_TESTS)
 check-long:
-	$(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH='unset FERRY_TEST_QUICK;' TESTS='$(LONG_TESTS) $(SHORTENED_TESTS)'
+	$(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH='unset FERRY_TEST_QUICK;' TESTS='$(LONG)'
+print-long-tests:
+	@echo '$(LONG)'
 
 check-threads:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(THREAD_TESTS)' check_PROGRAMS='$(THREAD_TESTS)'
@@ -246,11 +251,10 @@ print-package-programs:
 # no sanitizer sees; and ranks that are threads and open HDF5 at once: in a child of fork
 # AddressSanitizer's malloc can wait for a thread that is not there.
 TESTS_OF_NO_CODE = $(TEXT_TESTS) %D%/abi/check-abi.sh %D%/scripts/check-exports.sh \
-	%D%/scripts/check-caffe-names.sh %D%/scripts/check-dnn-names.sh \
 	%D%/scripts/check-headers.sh %D%/unit/test-opencl-kernels \
 	%D%/unit/test-opencl-math %D%/unit/test-team
 print-code-tests:
-	@for test in $(TESTS) $(LONG_TESTS); do \
+	@for test in $(TESTS); do \
 	    case ' $(TESTS_OF_NO_CODE) ' in *" $$test "*) ;; *) echo "$$test" ;; esac; \
 	done
 
@@ -308,7 +312,7 @@ clean-gpu:
 	rm -rf '$(GPU_FOLDER)' '$(GPU_BUILD)'
 
 .PHONY: gpu-pack gpu-folder check-gpu-pack clean-gpu
-.PHONY: one check-training check-triton bench-triton check-oclgrind print-package-programs print-package-tests print-code-tests check-threads check-valgrind check-long check-model check-model-full
+.PHONY: one check-training check-triton bench-triton check-oclgrind print-package-programs print-package-tests print-code-tests print-long-tests check-threads check-valgrind check-long check-model check-model-full
 
 EXTRA_DIST += \
 	$(LONG_TESTS) \
