@@ -311,6 +311,33 @@ static void short_sums_of_many_tiles(void)
     }
 }
 
+/* Functions that no micro-kernel has, after a bias and a sum; the last panel is full or not. */
+static void functions_follow_the_store(void)
+{
+    static const uint32_t functions[] = { FERRY_UNARY_SWISH, FERRY_UNARY_HARD_SWISH,
+                                          FERRY_UNARY_TANH, FERRY_UNARY_MISH, FERRY_UNARY_ELU };
+
+    for (int64_t i = 0; i < 20; i++) {
+        struct shape s = { 2, i % 3 ? 20 : 300, 16 + 7 * (i % 5), { 3, 41 } };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.params.window = (ferry_op_window){
+            .axes = 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .group = 1
+        };
+        convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST, PLAIN_BIAS);
+        if (i % 2) {
+            r.op.epilogue[r.op.n_epilogue++] =
+                (ferry_op_step){ .step = FERRY_STEP_ADD, .operand = r.op.n_in, .a = 1 };
+            rig_in(&r, FERRY_F32, RIG_LAST, 4, r.op.out[0].shape);
+        }
+        rig_step(&r, FERRY_STEP_UNARY, functions[i % 4 + i / 19], 0.25, 0.5);
+        if (i % 4 == 3)
+            rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_HARD_SIGMOID, 0.5, 0.25);
+        rig_run(&r, NULL);
+    }
+}
+
 static void inner_products_of_any_shape(void)
 {
     static const int64_t sizes[] = { 1, 2, 3, 8, 15, 16, 17, 33, 64, 100, 257, 800 };
@@ -474,6 +501,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_group_a_channel_of_every_width_and_padding),
     FERRY_TEST(first_layers_of_every_width),
     FERRY_TEST(short_sums_of_many_tiles),
+    FERRY_TEST(functions_follow_the_store),
     FERRY_TEST(inner_products_of_any_shape),
     FERRY_TEST(batched_products_of_any_shape),
     FERRY_TEST(no_number_of_threads_changes_a_bit),

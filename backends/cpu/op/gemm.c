@@ -224,42 +224,6 @@ void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, f
 
 /* ---- the store ------------------------------------------------------------------------------ */
 
-/* The clamp of a step, if the micro-kernel supports it. */
-static bool make_clamp(const struct cpu_step *s, struct cpu_store *out)
-{
-    if (s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_RELU) {
-        out->slope = (float)s->a;
-        out->clamp = out->slope == 0 ? CPU_CLAMP_POSITIVE : CPU_CLAMP_RELU;
-    } else if (s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_CLIP) {
-        out->clamp = CPU_CLAMP_CLIP;
-        out->least = (float)s->a;
-        out->most = (float)s->b;
-    } else if (s->step == FERRY_STEP_PRELU && s->stride == 0) {
-        out->slope = *s->operand;
-        out->clamp = CPU_CLAMP_RELU;
-    } else if (s->step == FERRY_STEP_PRELU && s->stride == 1) {
-        out->slopes = s->operand;
-        out->clamp = CPU_CLAMP_PRELU;
-    }
-    return out->clamp != CPU_CLAMP_NONE;
-}
-
-bool cpu_gemm_make_store(struct cpu_gemm_run *r)
-{
-    const struct cpu_step *s = r->step, *end = s + r->steps;
-
-    memset(&r->store, 0, sizeof(r->store));
-    if (s < end && s->step == FERRY_STEP_SHIFT && s->stride == 1)
-        r->store.bias = s++->operand;
-    if (s < end && s->step == FERRY_STEP_ADD && r->add_column == 1 && s->a == 1) {
-        r->store.adds = true;
-        s++;
-    }
-    if (s < end && make_clamp(s, &r->store))
-        s++;
-    return s == end && r->y_column == 1;
-}
-
 /* The gathered rows of a tile. */
 struct place {
     int64_t batch, rows;
@@ -289,7 +253,9 @@ static void finish(const struct cpu_gemm_run *r, const struct place *p, const st
 {
     for (int64_t i = 0; i < p->rows; i++)
         step_row(r, p, i, t->column, columns, t->sums + i * t->sums_row);
-    for (int64_t j = 0; j < columns; j++)
+    for (int64_t i = 0; i < p->rows && r->y_column == 1; i++)
+        memcpy(p->y[i] + t->column, t->sums + i * t->sums_row, (size_t)columns * sizeof(float));
+    for (int64_t j = 0; j < columns && r->y_column != 1; j++)
         for (int64_t i = 0; i < p->rows; i++)
             p->y[i][(t->column + j) * r->y_column] = t->sums[i * t->sums_row + j];
 }
@@ -362,6 +328,15 @@ static int64_t multiply_full(const struct task *task, int64_t rows, struct cpu_t
     return task->full;
 }
 
+/* The functions after the store, on columns begin … end − 1 of the tiles' rows. */
+static void do_functions(const struct cpu_gemm_run *r, int64_t rows, const struct cpu_tile *tile,
+                         int64_t begin, int64_t end)
+{
+    for (int64_t t = 0; t < tile->tiles; t++)
+        for (int64_t i = 0; i < rows; i++)
+            cpu_gemm_functions(r, end - begin, tile->y[i] + t * tile->y_step + begin);
+}
+
 static void multiply_tile(const struct task *task, const struct place *place, struct cpu_tile *tile)
 {
     const struct cpu_gemm_run *r = task->run;
@@ -370,6 +345,7 @@ static void multiply_tile(const struct task *task, const struct place *place, st
     float *const *y = tile->y;
     float *sums = tile->sums;
     int64_t p = r->stores ? multiply_full(task, place->rows, tile) : task->panel;
+    int64_t stored = least(g->n, task->end * g->panel);
     struct narrow narrow;
 
     for (; p < task->end; p++) {
@@ -391,7 +367,11 @@ static void multiply_tile(const struct task *task, const struct place *place, st
             end_narrow(&narrow, place, column, columns);
         else if (is_last && !stores)
             finish(r, place, tile, columns);
+        if (!stores)
+            stored = least(stored, column);
     }
+    if (is_last && r->stores && r->stored < r->steps)
+        do_functions(r, place->rows, tile, task->panel * g->panel, stored);
     tile->sums = sums;
 }
 

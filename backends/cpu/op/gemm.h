@@ -69,7 +69,8 @@ struct cpu_gemm_run {
     float *scratch;     /* cpu_gemm_workspace bytes */
     /* cpu_gemm_do makes it from the steps. */
     struct cpu_store store;
-    bool stores; /* the micro-kernel performs all the steps */
+    bool stores; /* the micro-kernel performs the first `stored` steps; functions follow */
+    uint32_t stored;
 };
 
 /* The shape of the product is filled in; this decides the rest. */
@@ -82,10 +83,13 @@ int64_t cpu_gemm_packed(const struct cpu_gemm *g);
 int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column);
 
 /*
- * Whether the micro-kernel supports the steps, a bias, an addition and a clamp, and y's columns are
- * contiguous; fills in the store.
+ * Whether the micro-kernel supports the steps, a bias, an addition and a clamp, but for functions
+ * at their end, and y's columns are contiguous; fills in the store.
  */
 bool cpu_gemm_make_store(struct cpu_gemm_run *r);
+
+/* The functions that follow the store, on `columns` stored elements of a row. */
+void cpu_gemm_functions(const struct cpu_gemm_run *r, int64_t columns, float *y);
 
 /* Computes the product. */
 void cpu_gemm_do(struct workers *w, struct cpu_gemm_run *r);

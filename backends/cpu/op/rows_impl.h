@@ -32,6 +32,52 @@ INLINE vec NAME(exp)(vec x)
     return y * (vec)((whole - half + 127) << 23);
 }
 
+/* e^x - 1, accurate near 0, for x up to 88: 2^n · (e^r - 1) + (2^n - 1) with the same n and r. */
+INLINE vec NAME(expm1)(vec x)
+{
+    const vec magic = SPLAT(0x1.8p23f);
+    vec bounded = CLIP(x, SPLAT(-20.0f), SPLAT(88.0f)), n, r, y, power;
+
+    n = FMA(bounded, SPLAT(0x1.715476p0f), magic);
+    power = (vec)(((ivec)n - (ivec)magic + 127) << 23);
+    n -= magic;
+    r = FMA(n, SPLAT(-0x1.62e4p-1f), bounded);
+    r = FMA(n, SPLAT(-0x1.7f7d1cp-20f), r);
+    y = SPLAT(1.0f / 5040);
+    y = FMA(y, r, SPLAT(1.0f / 720));
+    y = FMA(y, r, SPLAT(1.0f / 120));
+    y = FMA(y, r, SPLAT(1.0f / 24));
+    y = FMA(y, r, SPLAT(1.0f / 6));
+    y = FMA(y, r, SPLAT(0.5f));
+    y = FMA(y * r, r, r);
+    return FMA(power, y, power - SPLAT(1.0f));
+}
+
+INLINE vec NAME(tanh)(vec x)
+{
+    vec size = (vec)((ivec)x & 0x7fffffff);
+    vec e = NAME(expm1)(CLIP(size + size, SPLAT(0.0f), SPLAT(20.0f)));
+
+    return (vec)((ivec)(e / (e + SPLAT(2.0f))) | ((ivec)x & INT32_MIN));
+}
+
+/* x · tanh(log(1 + e^x)); the tangent is 1 beyond the bound. */
+INLINE vec NAME(mish)(vec x)
+{
+    vec e = NAME(exp)(CLIP(x, SPLAT(-104.0f), SPLAT(40.0f))), n = FMA(e, e, e + e);
+
+    return x * (n / (n + SPLAT(2.0f)));
+}
+
+/* 0 for h <= 0, even of an infinite x. */
+INLINE vec NAME(hard_swish)(vec x, vec h)
+{
+    const vec zero = { 0 };
+    vec y = x * CLIP(h, zero, SPLAT(1.0f));
+
+    return (vec)((ivec)y & ~(ivec)(h <= zero));
+}
+
 /* ---- unary ---------------------------------------------------------------------------------- */
 
 /* The last elements use a vector of their own. */
@@ -52,6 +98,11 @@ INLINE vec NAME(exp)(vec x)
         }                                                    \
     } while (0)
 
+#define FUNCTION(name, expression) \
+    case FERRY_UNARY_##name:       \
+        EACH(expression);          \
+        return true;
+
 TARGET static bool NAME(unary)(uint32_t function, double da, double db, double dc, int64_t n,
                                const float *x, float *y)
 {
@@ -59,38 +110,31 @@ TARGET static bool NAME(unary)(uint32_t function, double da, double db, double d
     const vec one = SPLAT(1.0f), zero = { 0 };
 
     switch (function) {
-    case FERRY_UNARY_RELU:
-        EACH(SELECT_POSITIVE(v, a * v));
-        return true;
-    case FERRY_UNARY_SIGMOID:
-        EACH(one / (one + NAME(exp)(zero - v)));
-        return true;
-    case FERRY_UNARY_ABS:
-        EACH((vec)((ivec)v & 0x7fffffff));
-        return true;
+        FUNCTION(RELU, SELECT_POSITIVE(v, a * v))
+        FUNCTION(ELU, SELECT_POSITIVE(v, a * NAME(expm1)(v)))
+        FUNCTION(SIGMOID, one / (one + NAME(exp)(zero - v)))
+        FUNCTION(TANH, NAME(tanh)(v))
+        FUNCTION(ABS, (vec)((ivec)v & 0x7fffffff))
+        FUNCTION(EXP, NAME(exp)(a * v + b))
+        FUNCTION(THRESHOLD, (vec)((ivec)one & (ivec)(v > a)))
+        FUNCTION(CLIP, CLIP(v, a, b))
+        FUNCTION(SWISH, v / (one + NAME(exp)(zero - a * v)))
+        FUNCTION(MISH, NAME(mish)(v))
+        FUNCTION(HARD_SWISH, NAME(hard_swish)(v, a * v + b))
+        FUNCTION(HARD_SIGMOID, CLIP(a * v + b, zero, one))
+        FUNCTION(SOFTSIGN, v / (one + (vec)((ivec)v & 0x7fffffff)))
     case FERRY_UNARY_POWER:
         if (da == 1)
             EACH(b * v + c);
         else if (da == 2)
             EACH((b * v + c) * (b * v + c));
         return da == 1 || da == 2;
-    case FERRY_UNARY_EXP:
-        EACH(NAME(exp)(a * v + b));
-        return true;
-    case FERRY_UNARY_THRESHOLD:
-        EACH((vec)((ivec)one & (ivec)(v > a)));
-        return true;
-    case FERRY_UNARY_CLIP:
-        EACH(CLIP(v, a, b));
-        return true;
-    case FERRY_UNARY_SWISH:
-        EACH(v / (one + NAME(exp)(zero - a * v)));
-        return true;
     default:
         return false;
     }
 }
 
+#undef FUNCTION
 #undef EACH
 
 /* dy times the slope at r; the last elements as above. */

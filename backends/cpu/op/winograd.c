@@ -252,11 +252,13 @@ static void store_tile(const struct pass *s, int64_t tile, int64_t column, int64
 
         if (line >= w->out[1] || pixel >= w->out[2])
             continue;
-        if (r->stores)
+        if (r->stores) {
             s->op->loops->store(&r->store, column, columns, sums, r->add ? r->add + add_at : NULL,
                                 y);
-        else
+            cpu_gemm_functions(r, columns, y + column);
+        } else {
             store_slowly(s, column, columns, sums, add_at, y);
+        }
     }
 }
 
