@@ -20,23 +20,14 @@ static inline void descriptor_forget_strides(ferry_operand *operands, uint32_t n
                 operands[k].stride[i] = 0;
 }
 
-/*
- * Copies a descriptor to the current length. Returns the number of the kind's own inputs, which no
- * step of the epilogue names.
- */
+/* Copies a descriptor to the current length. Returns the number of the kind's own inputs. */
 static inline uint32_t descriptor_take(const ferry_op_desc *from, ferry_op_desc *to)
 {
-    uint32_t own;
-
     memset(to, 0, sizeof(*to));
     memcpy(to, from, from->struct_size < sizeof(*to) ? from->struct_size : sizeof(*to));
     descriptor_forget_strides(to->in, to->n_in);
     descriptor_forget_strides(to->out, to->n_out);
-    own = to->n_in;
-    for (uint32_t i = 0; i < to->n_epilogue; i++)
-        if (to->epilogue[i].step != FERRY_STEP_UNARY && to->epilogue[i].operand < own)
-            own = to->epilogue[i].operand;
-    return own;
+    return ferry_op_own_inputs(to);
 }
 
 /* Copies as much of the answer as the caller's structure holds. */

@@ -141,17 +141,6 @@ int ferry__bad(const ferry_op_desc *op, const char *what, int64_t got, int64_t l
                            ferry__op_title(op), what, got, least, most);
 }
 
-/* The inputs of epilogue steps follow the kind's own inputs, in the order of the steps. */
-uint32_t ferry__op_own_inputs(const ferry_op_desc *op)
-{
-    uint32_t n = op->n_in, i;
-
-    for (i = 0; i < op->n_epilogue; i++)
-        if (op->epilogue[i].step != FERRY_STEP_UNARY && op->epilogue[i].operand < n)
-            n = op->epilogue[i].operand;
-    return n;
-}
-
 static int numbers_check(const ferry_op_desc *op, const struct ferry__kind *k)
 {
     const uint32_t math = FERRY_MATH_TF32 | FERRY_MATH_WINOGRAD;
@@ -165,7 +154,7 @@ static int numbers_check(const ferry_op_desc *op, const struct ferry__kind *k)
         return ferry__bad(op, "the number of outputs", op->n_out, k->min_out, k->max_out);
     if (op->n_epilogue > steps)
         return ferry__bad(op, "the number of epilogue steps", op->n_epilogue, 0, steps);
-    own = ferry__op_own_inputs(op);
+    own = ferry_op_own_inputs(op);
     if (own < k->min_in || own > k->max_in)
         return ferry__bad(op, "the number of inputs", own, k->min_in, k->max_in);
     if (op->constants >> op->n_in)
@@ -213,7 +202,7 @@ static int floating_check(const ferry_op_desc *op, uint32_t dtype)
 /* Epilogue steps compute on out[0] in its dtype. */
 static int step_dtypes_check(const ferry_op_desc *op)
 {
-    uint32_t i = ferry__op_own_inputs(op);
+    uint32_t i = ferry_op_own_inputs(op);
     int err = op->n_epilogue ? floating_check(op, op->out[0].dtype) : 0;
 
     for (; !err && i < op->n_in; i++)
@@ -230,7 +219,7 @@ static int step_dtypes_check(const ferry_op_desc *op)
  */
 static int dtypes_check(const ferry_op_desc *op)
 {
-    uint32_t dtype = op->out[0].dtype, i, last = ferry__op_own_inputs(op);
+    uint32_t dtype = op->out[0].dtype, i, last = ferry_op_own_inputs(op);
     int err;
 
     if (op->kind == FERRY_OP_STRIDED_COPY || op->kind == FERRY_OP_NAMED)
@@ -283,7 +272,7 @@ static int step_check(const ferry_op_desc *op, uint32_t i, uint32_t own, uint32_
 
 static int epilogue_check(const ferry_op_desc *op)
 {
-    uint32_t own = ferry__op_own_inputs(op), next = own, i;
+    uint32_t own = ferry_op_own_inputs(op), next = own, i;
 
     for (i = 0; i < op->n_epilogue; i++) {
         int err = step_check(op, i, own, &next);

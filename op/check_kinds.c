@@ -50,7 +50,7 @@ int ferry__check_inner_product(const ferry_op_desc *op)
         return ferry__misfit(op, "axis 0 of y", y->shape[0], x->shape[0]);
     if (y->shape[1] != w->shape[0])
         return ferry__misfit(op, "axis 1 of y", y->shape[1], w->shape[0]);
-    if (ferry__op_own_inputs(op) > 2 && (op->in[2].rank != 1 || op->in[2].shape[0] != y->shape[1]))
+    if (ferry_op_own_inputs(op) > 2 && (op->in[2].rank != 1 || op->in[2].shape[0] != y->shape[1]))
         return ferry__misfit(op, "the length of its bias", op->in[2].shape[0], y->shape[1]);
     return 0;
 }
@@ -58,7 +58,7 @@ int ferry__check_inner_product(const ferry_op_desc *op)
 int ferry__check_batched_gemm(const ferry_op_desc *op)
 {
     const ferry_operand *a = &op->in[0], *b = &op->in[1], *y = &op->out[0];
-    uint32_t n = ferry__op_own_inputs(op), i;
+    uint32_t n = ferry_op_own_inputs(op), i;
     int err = 0;
 
     for (i = 0; !err && i < n; i++)
@@ -122,7 +122,7 @@ int ferry__check_repeated(const ferry_op_desc *op, const ferry_operand *o, const
 
 int ferry__check_binary(const ferry_op_desc *op)
 {
-    uint32_t function = op->params.binary.function, n = ferry__op_own_inputs(op), i;
+    uint32_t function = op->params.binary.function, n = ferry_op_own_inputs(op), i;
     bool three = function == FERRY_BINARY_NORMALISE;
 
     if (function > FERRY_BINARY_QUOTIENT)

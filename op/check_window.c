@@ -153,7 +153,7 @@ int ferry__check_convolution(const ferry_op_desc *op)
     err = weights_check(op);
     if (err)
         return err;
-    if (ferry__op_own_inputs(op) > 2 && (op->in[2].rank != 1 || op->in[2].shape[0] != y->shape[1]))
+    if (ferry_op_own_inputs(op) > 2 && (op->in[2].rank != 1 || op->in[2].shape[0] != y->shape[1]))
         return ferry__misfit(op, "the length of its bias", op->in[2].shape[0], y->shape[1]);
     for (i = 0; i < w->axes; i++) {
         int64_t in = x->shape[i + 2], want = w->transposed ? spread(op, i, in) : slid(op, i, in);

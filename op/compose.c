@@ -215,7 +215,7 @@ int ferry__compose(struct ferry__plan *plan, const ferry_op_desc *op)
         break;
     }
     plan->repeated = plan->n_steps;
-    if (can > 0 && ferry__op_own_inputs(op) > 2 &&
+    if (can > 0 && ferry_op_own_inputs(op) > 2 &&
         (op->kind == FERRY_OP_CONVOLUTION || op->kind == FERRY_OP_INNER_PRODUCT)) {
         ferry_operand bias = ferry__operand_per_channel(&op->in[2], op->out[0].rank);
         struct ferry__binding y = ferry__bind(FERRY__FROM_OUT, 0);

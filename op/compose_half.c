@@ -105,7 +105,7 @@ static uint32_t own_images(const ferry_op_desc *op)
 /* The same including operands of the epilogue; *out_n is the number of images. */
 static uint32_t images_of(const ferry_op_desc *op, int64_t *out_n)
 {
-    uint32_t own = ((1u << ferry__op_own_inputs(op)) - 1) | ~(OUT(0) - 1);
+    uint32_t own = ((1u << ferry_op_own_inputs(op)) - 1) | ~(OUT(0) - 1);
     uint32_t split = own_images(op) & own, i;
 
     *out_n = 1;

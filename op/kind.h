@@ -10,6 +10,8 @@
 
 #include "kernels/kinds.h"
 
+#include <ferry/op_plugin.h>
+
 struct ferry__kind {
     uint32_t kind, pass;
     const char *name;
@@ -29,9 +31,6 @@ const ferry_op_desc *ferry__op_whole(const ferry_op_desc *op, ferry_op_desc *roo
 
 /* NULL for an invalid kind, and for a pass that the kind lacks. */
 const struct ferry__kind *ferry__kind_of(uint32_t kind, uint32_t pass);
-
-/* The number of inputs that are the kind's own; those of the epilogue follow. */
-uint32_t ferry__op_own_inputs(const ferry_op_desc *op);
 
 /* Whether the outputs are also read: the operation accumulates into them or updates them. */
 static inline bool ferry__op_reads_outputs(const ferry_op_desc *op)

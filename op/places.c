@@ -82,7 +82,7 @@ static bool may_alias(const ferry_op_desc *op, uint32_t i, const ferry_operation
 {
     bool allowed = ferry__kind_of(op->kind, op->pass)->aliases >> i & 1;
 
-    return allowed && i < ferry__op_own_inputs(op) && args->in[i].offset == args->out[0].offset &&
+    return allowed && i < ferry_op_own_inputs(op) && args->in[i].offset == args->out[0].offset &&
            ferry__operand_same(&op->in[i], &op->out[0]);
 }
 

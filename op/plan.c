@@ -128,7 +128,7 @@ static ferry_op_desc shortened(const ferry_op_desc *op, uint32_t steps)
     uint32_t i;
 
     cut.n_epilogue = steps;
-    cut.n_in = ferry__op_own_inputs(op);
+    cut.n_in = ferry_op_own_inputs(op);
     for (i = 0; i < steps; i++)
         cut.n_in += op->epilogue[i].step != FERRY_STEP_UNARY;
     cut.constants &= (1u << cut.n_in) - 1;

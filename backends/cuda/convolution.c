@@ -107,16 +107,6 @@ static bool is_symmetric(const ferry_op_window *v, const struct sides *of)
     return true;
 }
 
-static bool has_bias(const ferry_op_desc *op)
-{
-    uint32_t own = op->n_in;
-
-    for (uint32_t i = 0; i < op->n_epilogue; i++)
-        if (op->epilogue[i].step != FERRY_STEP_UNARY && op->epilogue[i].operand < own)
-            own = op->epilogue[i].operand;
-    return own > 2;
-}
-
 /* Whether each plane is convolved separately: the kernels compute those by default. */
 static bool is_depthwise(const ferry_op_desc *op, const struct sides *of)
 {
@@ -131,7 +121,7 @@ static bool is_taken(const struct cuda_device *dev, const ferry_op_desc *op)
     return op->kind == FERRY_OP_CONVOLUTION && op->pass != FERRY_PASS_BACKWARD_BIAS &&
            v->axes >= 2 && (dev->dnn_depthwise || !is_depthwise(op, &of)) && is_float(of.wide) &&
            is_float(of.narrow) && is_float(of.w) && is_dense(of.w) &&
-           (!has_bias(op) || (is_float(&op->in[2]) && is_dense(&op->in[2]))) &&
+           (ferry_op_own_inputs(op) < 3 || (is_float(&op->in[2]) && is_dense(&op->in[2]))) &&
            is_symmetric(v, &of) && !may_interleave(&of);
 }
 
@@ -324,7 +314,7 @@ int cuda_convolution_create(struct cuda_device *dev, const ferry_op_desc *op,
         return cuda_host->error(FERRY_ENOMEM, "out of host memory for a convolution");
     c->way = sides_of(op).way;
     c->wide_in = !op->params.window.transposed;
-    c->has_bias = has_bias(op);
+    c->has_bias = ferry_op_own_inputs(op) > 2;
     status = describe_all(op, c);
     if (status)
         err = cuda_fail_dnn("a descriptor of cuDNN", status, dev->main.stream);

@@ -2,6 +2,8 @@
 /* ferry's operations as layers of OpenVINO's opsets. */
 #include "openvino.h"
 
+#include <ferry/op_plugin.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,10 +267,8 @@ static bool convolution(struct ov_lowering *l, const ferry_graph_node *n, struct
     const ferry_operand *o = &n->op->out[0];
     struct ov_value in[2], bias;
     char text[512], *at = text;
-    uint32_t own = n->op->n_in;
+    uint32_t own = ferry_op_own_inputs(n->op);
 
-    for (uint32_t i = 0; i < n->op->n_epilogue; i++)
-        own -= n->op->epilogue[i].step != FERRY_STEP_UNARY;
     if (o->rank < 3 || o->rank > 5 || !input(l, n, 0, false, &in[0]) ||
         !input(l, n, 1, false, &in[1]))
         return false;
@@ -292,11 +292,9 @@ static bool inner_product(struct ov_lowering *l, const ferry_graph_node *n, stru
     const ferry_operand *o = &n->op->out[0], *w = &n->op->in[1];
     int64_t flat[2] = { o->shape[0], w->shape[1] };
     bool turned = !is_plain(w) && w->stride[0] == 1 && w->stride[1] == w->shape[0];
-    uint32_t own = n->op->n_in;
+    uint32_t own = ferry_op_own_inputs(n->op);
     struct ov_value in[2], bias;
 
-    for (uint32_t i = 0; i < n->op->n_epilogue; i++)
-        own -= n->op->epilogue[i].step != FERRY_STEP_UNARY;
     if (!input(l, n, 0, true, &in[0]) || n->in[1].start || w->dtype != FERRY_F32 ||
         (!turned && !is_whole(l, w, &n->in[1])))
         return false;

@@ -22,6 +22,21 @@ FERRY_BEGIN_DECLS
 /** The name of this table for the `extension` entry. */
 #define FERRY_OP_EXTENSION "ferry.op/1"
 
+/**
+ * The number of the kind's own inputs: in[0] to in[n - 1]. The operands of epilogue steps follow
+ * them, in the order of the steps; without such an operand all n_in inputs are the kind's. Only the
+ * number says whether an optional input, such as a bias, is present. Any thread.
+ */
+static inline uint32_t ferry_op_own_inputs(const ferry_op_desc *op)
+{
+    uint32_t own = op->n_in, i;
+
+    for (i = 0; i < op->n_epilogue; i++)
+        if (op->epilogue[i].step != FERRY_STEP_UNARY && op->epilogue[i].operand < own)
+            own = op->epilogue[i].operand;
+    return own;
+}
+
 /** Values of ferry_op_answer.cost. */
 /** The device computes the operation faster than the host, or it is unknown which is faster. */
 #define FERRY_OP_COST_DEVICE 0u
@@ -108,9 +123,9 @@ typedef struct ferry_op_table {
     int (*query)(void *dev, const ferry_op_desc *op, ferry_op_answer *out);
     /**
      * Prepares `op` as query answered; if it accepted fewer steps of an epilogue, ferry has asked
-     * again, and `op` has these steps and their operands alone. The kind's own inputs are those
-     * before the first operand of a step. Compiles kernels and chooses an algorithm, by heuristics
-     * and never by measuring. Copies the parts of `op` that it needs later. May block.
+     * again, and `op` has these steps and their operands alone. Compiles kernels and chooses an
+     * algorithm, by heuristics and never by measuring. Copies the parts of `op` that it needs
+     * later. May block.
      * FERRY_ENOMEM, FERRY_EDEVICE; the state is then as before. Any thread.
      */
     int (*create)(void *dev, const ferry_op_desc *op, void **out_prepared);
