@@ -283,10 +283,17 @@ static uint64_t least_own(struct trying what, uint64_t n)
     return what.kind == FERRY_OP_STRIDED_COPY ? n / 2 : n * 19 / 20;
 }
 
-/* Tests many operations of one kind; returns how many were wrong, up to 10. */
-static int try_many(ferry_device *dev, struct trying what, struct tally *tally)
+/* The number of operations of one kind: `quick` with FERRY_TEST_QUICK. */
+static uint64_t operations_of_a_kind(uint64_t quick)
 {
-    uint64_t n = om_number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 10 : 100);
+    uint64_t usual = ferry_test_is_slow() ? 10 : getenv("FERRY_TEST_QUICK") ? quick : 100;
+
+    return om_number_of("FERRY_TEST_OPS", usual);
+}
+
+/* Tests n operations of one kind; returns how many were wrong, up to 10. */
+static int try_many(ferry_device *dev, struct trying what, uint64_t n, struct tally *tally)
+{
     uint64_t first = om_number_of("FERRY_TEST_SEED", 1), seed;
     int bad = 0;
 
@@ -297,9 +304,9 @@ static int try_many(ferry_device *dev, struct trying what, struct tally *tally)
 
 static int try_enough(ferry_device *dev, struct trying what)
 {
-    uint64_t n = om_number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 10 : 100), did;
+    uint64_t n = operations_of_a_kind(40), did;
     struct tally tally = { 0 };
-    int bad = try_many(dev, what, &tally);
+    int bad = try_many(dev, what, n, &tally);
 
     did = what.halves ? tally.device : tally.own;
     if (bad || did >= least_own(what, n))
@@ -413,7 +420,7 @@ static void halves_that_do_not_fit_go_by_images(void)
         what.pass = k < om_kind_count ? NULL : &ob_passes[k - om_kind_count];
         what.kind = what.pass ? what.pass->kind : om_kinds[k];
         what.most = ferry_device_get_properties(dev)->max_binding;
-        bad += try_many(dev, what, &tally);
+        bad += try_many(dev, what, operations_of_a_kind(100), &tally);
         kinds += tally.by_images > 0;
     }
     CU_ASSERT_EQUAL(bad, 0);
