@@ -2,6 +2,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "world.h"
 
+#include "core/device/device.h"
+
+#include <ferry/profile_plugin.h>
+
 #include <CUnit/CUnit.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +142,139 @@ static void a_device_without_the_table_says_so(void)
     wx_end();
 }
 
+/* ---- two clocks that drift ---- */
+
+#define SECTIONS 5
+
+static struct {
+    uint64_t epoch; /* long ago, so that each read compares the clocks again */
+    uint64_t moments;
+    ferry_profile_times sections[SECTIONS + 1]; /* the last one contains the others */
+} drift;
+
+static int drifting_clock(void *dev, ferry_profile_clock *out)
+{
+    static const int64_t errors[] = { 0, -400, 300, -500, 700, -200, 600, 0 };
+    const uint64_t ticks = 1000 * ++drift.moments;
+
+    (void)dev;
+    out->frequency = 1000000000;
+    out->resolution = 1;
+    out->ticks = ticks;
+    out->host_ns = drift.epoch + ticks + (uint64_t)errors[drift.moments % 8];
+    return 0;
+}
+
+static int change_queue(void *dev, void *queue)
+{
+    (void)dev;
+    (void)queue;
+    return 0;
+}
+
+static int begin_section(void *dev, void *queue, void **out_section)
+{
+    static unsigned n;
+
+    (void)dev;
+    (void)queue;
+    *out_section = &drift.sections[n++ % (SECTIONS + 1)];
+    return 0;
+}
+
+static int end_section(void *dev, void *queue, void *section)
+{
+    (void)dev;
+    (void)queue;
+    (void)section;
+    return 0;
+}
+
+static int read_section(void *dev, void *section, ferry_profile_times *out)
+{
+    const ferry_profile_times *times = section;
+
+    (void)dev;
+    out->begin = times->begin;
+    out->end = times->end;
+    return 1;
+}
+
+static void destroy_section(void *dev, void *section)
+{
+    (void)dev;
+    (void)section;
+}
+
+static int drifting_extension(void *dev, const char *name, const void **out_table)
+{
+    static const ferry_profile_table table = {
+        .struct_size = sizeof table,
+        .clock = drifting_clock,
+        .start = change_queue,
+        .stop = change_queue,
+        .begin = begin_section,
+        .end = end_section,
+        .read = read_section,
+        .destroy = destroy_section,
+    };
+
+    (void)dev;
+    (void)name;
+    *out_table = &table;
+    return 0;
+}
+
+static ferry_span_times measured(ferry_queue *q)
+{
+    ferry_span *span = NULL;
+    ferry_span_times times;
+
+    CU_ASSERT_EQUAL_FATAL(ferry_span_begin(q, &span), 0);
+    CU_ASSERT_EQUAL(ferry_span_end(span), 0);
+    times = times_of(span);
+    ferry_span_destroy(span);
+    return times;
+}
+
+static void spans_keep_their_order_when_the_clocks_drift(void)
+{
+    ferry_span_times times[SECTIONS], outer;
+    const ferry_plugin_ops *was;
+    ferry_plugin_ops ops;
+    ferry_device *dev;
+    ferry_queue *q;
+
+    wx_begin();
+    q = wx_queue(0);
+    dev = wx_dev(0);
+    was = dev->ops;
+    ops = *was;
+    ops.extension = drifting_extension;
+    dev->ops = &ops;
+    drift.epoch = now_ns() - UINT64_C(3600000000000);
+    for (uint64_t i = 0; i < SECTIONS; i++)
+        drift.sections[i] =
+            (ferry_profile_times){ .begin = 1000 * i + 1010, .end = 1000 * i + 1990 };
+    drift.sections[SECTIONS] = (ferry_profile_times){ .begin = 1010, .end = 5990 };
+    CU_ASSERT_EQUAL_FATAL(ferry_queue_profile(q, 1), 0);
+    for (int i = 0; i < SECTIONS; i++) {
+        times[i] = measured(q);
+        CU_ASSERT_EQUAL(times[i].duration_ns, 980);
+        CU_ASSERT(times[i].begin_ns <= times[i].end_ns);
+        CU_ASSERT(!i || times[i - 1].end_ns <= times[i].begin_ns);
+    }
+    outer = measured(q);
+    CU_ASSERT_EQUAL(outer.begin_ns, times[0].begin_ns);
+    CU_ASSERT_EQUAL(outer.end_ns, times[SECTIONS - 1].end_ns);
+    CU_ASSERT_EQUAL(ferry_queue_profile(q, 0), 0);
+    dev->ops = was;
+    wx_end();
+}
+
+static const ferry_test_case drifting[] = { FERRY_TEST(
+    spans_keep_their_order_when_the_clocks_drift) };
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_span_has_the_time_of_its_work),
     FERRY_TEST(profiling_nests_and_refuses_what_it_cannot_do),
@@ -155,6 +292,7 @@ int main(int argc, char **argv)
         { "real", real, cases, FERRY_TEST_COUNT(cases) },
         { "manual", manual, cases, FERRY_TEST_COUNT(cases) },
         { "minimal", minimal, without, FERRY_TEST_COUNT(without) },
+        { "drift", real, drifting, FERRY_TEST_COUNT(drifting) },
     };
 
     return wx_main(argc, argv, "profile", worlds, FERRY_TEST_COUNT(worlds));
