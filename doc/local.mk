@@ -32,6 +32,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-22-convolutions-again.md \
 	%D%/measurements/2026-11-22-two-threads.md \
 	%D%/measurements/2026-11-23-convolutions-full-width.md \
+	%D%/measurements/2026-11-24-architectures.md \
 	%D%/measurements/2026-11-24-device-time.md \
 	%D%/measurements/2026-11-24-device-time.png \
 	%D%/measurements/2026-11-24-executed-ptx.md \
