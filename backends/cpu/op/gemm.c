@@ -251,11 +251,16 @@ static void step_row(const struct cpu_gemm_run *r, const struct place *p, int64_
 static void finish(const struct cpu_gemm_run *r, const struct place *p, const struct cpu_tile *t,
                    int64_t columns)
 {
-    for (int64_t i = 0; i < p->rows; i++)
-        step_row(r, p, i, t->column, columns, t->sums + i * t->sums_row);
-    for (int64_t i = 0; i < p->rows && r->y_column == 1; i++)
-        memcpy(p->y[i] + t->column, t->sums + i * t->sums_row, (size_t)columns * sizeof(float));
-    for (int64_t j = 0; j < columns && r->y_column != 1; j++)
+    for (int64_t i = 0; i < p->rows; i++) {
+        float *sums = t->sums + i * t->sums_row;
+
+        step_row(r, p, i, t->column, columns, sums);
+        if (r->y_column == 1)
+            memcpy(p->y[i] + t->column, sums, (size_t)columns * sizeof(*sums));
+    }
+    if (r->y_column == 1)
+        return;
+    for (int64_t j = 0; j < columns; j++)
         for (int64_t i = 0; i < p->rows; i++)
             p->y[i][(t->column + j) * r->y_column] = t->sums[i * t->sums_row + j];
 }

@@ -4,53 +4,49 @@
 /* ---- exp ------------------------------------------------------------------------------------ */
 
 /*
- * e^x = 2^n · e^r, |r| ≤ ln 2 / 2: the first terms of the series, accurate to 1 in the last place
- * apart from rounding. 2^n is the product of two halves, so that the limits 0 and infinity are
- * reached correctly.
+ * x = n · ln 2 + r, |r| ≤ ln 2 / 2. Stores n as integers and r; returns the first terms of the
+ * series 1/2! + r/3! + r²/4! + …, with which e^r = 1 + r + r² · series.
+ */
+INLINE vec NAME(exp_series)(vec x, ivec *n, vec *r)
+{
+    const vec magic = SPLAT(0x1.8p23f); /* adding it rounds to an integer */
+    vec rounded = FMA(x, SPLAT(0x1.715476p0f), magic), y = SPLAT(1.0f / 5040);
+
+    *n = (ivec)rounded - (ivec)magic;
+    rounded -= magic;
+    *r = FMA(rounded, SPLAT(-0x1.62e4p-1f), x);
+    *r = FMA(rounded, SPLAT(-0x1.7f7d1cp-20f), *r);
+    y = FMA(y, *r, SPLAT(1.0f / 720));
+    y = FMA(y, *r, SPLAT(1.0f / 120));
+    y = FMA(y, *r, SPLAT(1.0f / 24));
+    y = FMA(y, *r, SPLAT(1.0f / 6));
+    return FMA(y, *r, SPLAT(0.5f));
+}
+
+/*
+ * e^x = 2^n · e^r, accurate to 1 in the last place apart from rounding. 2^n is the product of two
+ * halves, so that the limits 0 and infinity are reached correctly.
  */
 INLINE vec NAME(exp)(vec x)
 {
-    const vec magic = SPLAT(0x1.8p23f); /* adding it rounds to an integer */
-    vec bounded = CLIP(x, SPLAT(-104.0f), SPLAT(89.0f)), n, r, y;
-    ivec whole, half;
+    ivec n, half;
+    vec r, y = NAME(exp_series)(CLIP(x, SPLAT(-104.0f), SPLAT(89.0f)), &n, &r);
 
-    n = FMA(bounded, SPLAT(0x1.715476p0f), magic);
-    whole = (ivec)n - (ivec)magic;
-    n -= magic;
-    r = FMA(n, SPLAT(-0x1.62e4p-1f), bounded);
-    r = FMA(n, SPLAT(-0x1.7f7d1cp-20f), r);
-    y = SPLAT(1.0f / 5040);
-    y = FMA(y, r, SPLAT(1.0f / 720));
-    y = FMA(y, r, SPLAT(1.0f / 120));
-    y = FMA(y, r, SPLAT(1.0f / 24));
-    y = FMA(y, r, SPLAT(1.0f / 6));
-    y = FMA(y, r, SPLAT(0.5f));
     y = FMA(y, r, SPLAT(1.0f));
     y = FMA(y, r, SPLAT(1.0f));
-    half = whole >> 1;
+    half = n >> 1;
     y *= (vec)((half + 127) << 23);
-    return y * (vec)((whole - half + 127) << 23);
+    return y * (vec)((n - half + 127) << 23);
 }
 
-/* e^x - 1, accurate near 0, for x up to 88: 2^n · (e^r - 1) + (2^n - 1) with the same n and r. */
+/* e^x - 1, accurate near 0, for x up to 88: 2^n · (e^r - 1) + (2^n - 1). */
 INLINE vec NAME(expm1)(vec x)
 {
-    const vec magic = SPLAT(0x1.8p23f);
-    vec bounded = CLIP(x, SPLAT(-20.0f), SPLAT(88.0f)), n, r, y, power;
+    ivec n;
+    vec r, y = NAME(exp_series)(CLIP(x, SPLAT(-20.0f), SPLAT(88.0f)), &n, &r), power;
 
-    n = FMA(bounded, SPLAT(0x1.715476p0f), magic);
-    power = (vec)(((ivec)n - (ivec)magic + 127) << 23);
-    n -= magic;
-    r = FMA(n, SPLAT(-0x1.62e4p-1f), bounded);
-    r = FMA(n, SPLAT(-0x1.7f7d1cp-20f), r);
-    y = SPLAT(1.0f / 5040);
-    y = FMA(y, r, SPLAT(1.0f / 720));
-    y = FMA(y, r, SPLAT(1.0f / 120));
-    y = FMA(y, r, SPLAT(1.0f / 24));
-    y = FMA(y, r, SPLAT(1.0f / 6));
-    y = FMA(y, r, SPLAT(0.5f));
-    y = FMA(y * r, r, r);
-    return FMA(power, y, power - SPLAT(1.0f));
+    power = (vec)((n + 127) << 23);
+    return FMA(power, FMA(y * r, r, r), power - SPLAT(1.0f));
 }
 
 INLINE vec NAME(tanh)(vec x)
