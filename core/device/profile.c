@@ -133,7 +133,7 @@ static int change(ferry_queue *q, const struct ferry__profile *p, bool on)
     return 0;
 }
 
-int ferry_queue_profile(ferry_queue *q, int on)
+int ferry_queue_profile(ferry_queue *q, bool on)
 {
     struct ferry__profile *p = NULL;
     int err;
@@ -152,7 +152,7 @@ int ferry_queue_profile(ferry_queue *q, int on)
         err = ferry__error(FERRY_EINVAL, "%s: ferry_queue_profile: the queue is not profiled",
                            q->device->name);
     else
-        err = change(q, p, on != 0);
+        err = change(q, p, on);
     pthread_mutex_unlock(&q->lock);
     return err;
 }
@@ -255,7 +255,7 @@ static int read_times(ferry_device *dev, void *section, ferry_span_times *out)
     if (answer <= 0)
         return answer;
     if (times.flags & FERRY_PROFILE_EMPTY) {
-        out->empty = 1;
+        out->empty = true;
         return 1;
     }
     convert(dev, p, &times, out);
@@ -268,12 +268,12 @@ int ferry__profile_read(ferry_device *dev, void *section, ferry_span_times *out)
 
     memset(out, 0, sizeof *out);
     if (ferry__device_forked(dev)) {
-        out->empty = 1;
+        out->empty = true;
         return 1;
     }
     answer = read_times(dev, section, out);
     if (answer < 0)
-        out->empty = 1;
+        out->empty = true;
     return answer ? 1 : 0;
 }
 
@@ -363,6 +363,8 @@ void ferry_span_destroy(ferry_span *s)
     if (!s)
         return;
     dev = s->queue->device;
+    if (!s->ended)
+        (void)ferry_span_end(s);
     ferry__profile_destroy(dev, s->section);
     ferry__queue_release(s->queue);
     ferry__device_release(dev);

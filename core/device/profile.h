@@ -14,8 +14,8 @@
 void ferry__profile_forget(ferry_device *dev);
 
 /*
- * A section without a span, for the trace: the plugin's handle, or NULL if there is none. The queue
- * is profiled. The caller holds the queue's lock.
+ * Begins a section without a span, for the trace, on a profiled queue. Returns the plugin's handle,
+ * or NULL after a failure. The caller holds the queue's lock.
  */
 void *ferry__profile_begin(ferry_queue *q);
 void ferry__profile_end(ferry_queue *q, void *section);

@@ -51,6 +51,28 @@ static _Thread_local struct {
     unsigned number;
 } open_slices;
 
+/*
+ * The child of a fork has no trace: the parent's slices, devices and lock are not used there. (The
+ * memory of the slices is not freed.)
+ */
+static void forked_in_child(void)
+{
+    pthread_mutex_init(&lanes.lock, NULL);
+    lanes.first = NULL;
+    lanes.last = &lanes.first;
+    lanes.waiting = 0;
+    open_slices.depth = 0;
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool registered; /* false: there was no slice so far */
+
+static void register_child(void)
+{
+    pthread_atfork(NULL, NULL, forked_in_child);
+    atomic_store(&registered, true);
+}
+
 static bool is_on(void)
 {
     return atomic_load_explicit(&ferry__trace_in_file, memory_order_relaxed);
@@ -67,7 +89,7 @@ static uint64_t now_ns(void)
 static bool is_profiled(ferry_queue *q)
 {
     if (!q->laned)
-        q->laned = ferry_queue_profile(q, 1) ? -1 : 1;
+        q->laned = ferry_queue_profile(q, true) ? -1 : 1;
     return q->laned > 0;
 }
 
@@ -163,7 +185,7 @@ static void begin_after_copies(const struct slice *s, struct ferry__trace_slice 
 static bool write_done(const struct slice *s)
 {
     struct ferry__trace_slice t = s->host;
-    ferry_span_times times = { .empty = 1 };
+    ferry_span_times times = { .empty = true };
 
     if (s->section && !ferry__profile_read(s->device, s->section, &times))
         return false;
@@ -225,6 +247,8 @@ void ferry__lanes_flush(void)
 
 void ferry__lanes_close(const ferry_device *dev)
 {
+    if (!atomic_load(&registered))
+        return;
     pthread_mutex_lock(&lanes.lock);
     settle(dev);
     pthread_mutex_unlock(&lanes.lock);
@@ -239,6 +263,7 @@ static struct slice *new_slice(ferry_queue *q, const char *kind, const char *nam
 
     if (!s)
         return NULL;
+    pthread_once(&once, register_child);
     memcpy(s->name, name, length);
     s->host.name = s->name;
     s->host.kind = kind;

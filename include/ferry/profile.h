@@ -17,14 +17,14 @@
 FERRY_BEGIN_DECLS
 
 /**
- * Profiles the queue (1), or ends that (0). Calls nest: the queue is profiled until it was ended as
- * often as begun. May wait for the queue's work so far, and for other threads that use the queue.
- * FERRY_EUNSUPPORTED if the device cannot measure, or this queue cannot: one that wraps an object
- * of the program, or whose vendor's object the program has. FERRY_EINVAL for NULL, between
+ * Begins (true) or ends (false) profiling the queue. Calls nest: the queue is profiled until it was
+ * ended as often as begun. May wait for the queue's work so far, and for other threads that use the
+ * queue. FERRY_EUNSUPPORTED if the device cannot measure, or this queue cannot: one that wraps an
+ * object of the program, or whose vendor's object the program has. FERRY_EINVAL for NULL, between
  * ferry_queue_begin and ferry_queue_end, and for an end without a begin. After a failure the queue
  * is as before. Any thread.
  */
-FERRY_API int ferry_queue_profile(ferry_queue *q, int on);
+FERRY_API int ferry_queue_profile(ferry_queue *q, bool on);
 
 /** Work on a profiled queue, from ferry_span_begin to ferry_span_end. Opaque; retains its queue. */
 typedef struct ferry_span ferry_span;
@@ -32,7 +32,7 @@ typedef struct ferry_span ferry_span;
 /** When the device executed a span. Set struct_size before the call. */
 typedef struct ferry_span_times {
     size_t struct_size;
-    int empty; /* 1: no work was submitted; the other members are 0 */
+    bool empty; /* no work was submitted; the other members are 0 */
     /** First begin and last end of the work on CLOCK_MONOTONIC, in nanoseconds. */
     uint64_t begin_ns, end_ns;
     /** Nanoseconds between the two on the device's clock. */
@@ -55,7 +55,7 @@ FERRY_API int ferry_span_end(ferry_span *s);
  * wait for work. For one span one thread at a time.
  */
 FERRY_API int ferry_span_read(ferry_span *s, ferry_span_times *out);
-/** Destroys the span, done or not, after ferry_span_end. NULL is accepted. */
+/** Destroys the span, done or not; one that has not ended is ended first. NULL is accepted. */
 FERRY_API void ferry_span_destroy(ferry_span *s);
 
 /** Whether FERRY_TRACE writes a trace; false until a runtime was opened. */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -456,6 +457,51 @@ static int traced_slices(int out)
     return 0;
 }
 
+/* A slice that waits for its times when the program forks: the child opens devices of its own. */
+static int traced_fork(int out)
+{
+    ferry_runtime_options options = { .struct_size = sizeof options, .backend = "sim" };
+    ferry_device_stats s = { .struct_size = sizeof s };
+    ferry_runtime *rt;
+    ferry_device *dev;
+    ferry_memory *m;
+    int status = -1;
+    pid_t child;
+
+    setenv("FERRY_TRACE", path, 1);
+    mallopt(M_PERTURB, 0xa5); /* freed memory has other contents */
+    if (ferry_runtime_open(&options, &rt) ||
+        ferry_runtime_set_option(rt, "sim", "latency", "500000") ||
+        ferry_runtime_get_device(rt, NULL, &dev) || ferry_memory_create(dev, BYTES, &m))
+        return 1;
+    ferry_trace_push(ferry_device_queue(dev), "program", "waits");
+    if (!ferry_memory_overwrite_host_data(m) || ferry_memory_prefetch(m, dev, NULL))
+        return 2;
+    ferry_trace_pop();
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        ferry_memory_release(m);
+        ferry_runtime_close(rt);
+        if (ferry_runtime_open(&options, &rt) || ferry_runtime_get_device(rt, NULL, &dev))
+            _exit(3);
+        ferry_runtime_close(rt);
+        _exit(0);
+    }
+    if (waitpid(child, &status, 0) != child || status)
+        return 4;
+    ferry_memory_release(m);
+    ferry_runtime_close(rt);
+    return write(out, &s, sizeof s) != (ssize_t)sizeof s;
+}
+
+static void a_child_uses_no_slice_of_its_parent(void)
+{
+    (void)run_traced(traced_fork);
+    unlink(path);
+    memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
+}
+
 static double number_of(const json_t *event, const char *key)
 {
     return json_number_value(json_object_get(event, key));
@@ -536,6 +582,7 @@ int main(int argc, char **argv)
         FERRY_TEST(a_full_disk_is_logged_once_and_leaves_a_readable_trace),
         FERRY_TEST(a_name_that_is_not_utf8_is_still_json),
         FERRY_TEST(slices_nest_and_an_arrow_comes_from_the_latest_copy),
+        FERRY_TEST(a_child_uses_no_slice_of_its_parent),
     };
 
     return ferry_test_main(argc, argv, "trace", cases, FERRY_TEST_COUNT(cases));
