@@ -192,9 +192,9 @@ static double waiting_of(ferry_net *net, int rounds)
     double seconds[PHASES];
 
     for (int phase = 0; phase < PHASES; phase++) {
-        if (iterations(net, true, 1) < 0 || ferry_net_set_measuring(net, 1) ||
+        if (iterations(net, true, 1) < 0 || ferry_net_set_measuring(net, FERRY_NET_MEASURE_HOST) ||
             iterations(net, true, rounds) < 0 || ferry_net_get_layer_info(net, 0, &info) ||
-            ferry_net_set_measuring(net, 0))
+            ferry_net_set_measuring(net, FERRY_NET_MEASURE_OFF))
             return -1;
         seconds[phase] = 1e-3 * info.ms;
     }

@@ -22,6 +22,7 @@ ferryinclude_HEADERS = \
 	%D%/math.h \
 	%D%/memory.h \
 	%D%/net.h \
+	%D%/net_info.h \
 	%D%/onnx.h \
 	%D%/op.h \
 	%D%/op_params.h \

@@ -19,6 +19,7 @@
 
 #include <ferry/io.h>
 #include <ferry/layer.h>
+#include <ferry/net_info.h>
 
 FERRY_BEGIN_DECLS
 
@@ -179,36 +180,6 @@ FERRY_API int ferry_net_param_count(const ferry_net *net, int layer);
  * if no weights were loaded. NULL past the last, or if the filler failed.
  */
 FERRY_API ferry_blob *ferry_net_param_at(const ferry_net *net, int layer, int index);
-
-/** A layer's placement and measurements. Set struct_size; strings live as long as the net. */
-typedef struct ferry_net_layer_info {
-    size_t struct_size;
-    const char *name, *type;
-    const char *device;        /* the device that it is placed on */
-    ferry_operation_tier tier; /* the worst of its operations; HOST if its own function computes */
-    int operations;            /* of its forward pass */
-    double ms;    /* per pass while measuring; 0 before, and if another layer does its work */
-    double flops; /* per pass: multiplications and additions of convolutions, inner products */
-    uint64_t bytes_moved; /* per pass: to, from and on the devices */
-    int needs_backward;   /* 1: ferry_net_backward runs the layer */
-    /* Of the backward pass: 0 and FERRY_TIER_OWN for a layer that it does not run. */
-    ferry_operation_tier backward_tier;
-    int backward_operations;
-    double backward_ms, backward_flops;
-    uint64_t backward_bytes_moved;
-    int segment; /* the number of the segment that the plugin runs it in, from 1; 0: in none */
-    double device_ms, backward_device_ms; /* with FERRY_NET_MEASURE_DEVICE, on its clock */
-} ferry_net_layer_info;
-#define FERRY_NET_MEASURE_DEVICE 2 /**< for ferry_net_set_measuring */
-/** The number of layers, with split layers. 0 for NULL. */
-FERRY_API int ferry_net_layer_count(const ferry_net *net);
-/**
- * Starts (1) or stops (0) measuring, layer by layer; starting resets the sums, which exceed normal
- * passes. FERRY_NET_MEASURE_DEVICE adds the device's clock (profile.h), or is FERRY_EUNSUPPORTED.
- */
-FERRY_API int ferry_net_set_measuring(ferry_net *net, int on);
-/** Fills in *out, up to its struct_size, for layer `index`. FERRY_EINVAL past the last layer. */
-FERRY_API int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_info *out);
 
 /** Layer `index`, for the functions of layer.h. Borrowed for the net's life; NULL past the last. */
 FERRY_API const ferry_layer *ferry_net_layer_at(const ferry_net *net, int index);

@@ -14,7 +14,8 @@
 
 FERRY_BEGIN_DECLS
 
-typedef struct ferry_net ferry_net; /* net.h */
+/** A net: see net.h. */
+typedef struct ferry_net ferry_net;
 
 /** A layer's placement and measurements. Set struct_size; strings live as long as the net. */
 typedef struct ferry_net_layer_info {
@@ -36,7 +37,7 @@ typedef struct ferry_net_layer_info {
     double device_ms, backward_device_ms; /* with FERRY_NET_MEASURE_DEVICE, on its clock */
 } ferry_net_layer_info;
 
-/** What ferry_net_set_measuring measures. */
+/** Values of ferry_net_set_measuring. */
 typedef enum ferry_net_measuring {
     FERRY_NET_MEASURE_OFF,   /* nothing: layers run together */
     FERRY_NET_MEASURE_HOST,  /* each layer by itself, in host time */

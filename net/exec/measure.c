@@ -22,7 +22,7 @@ static double now_ms(void)
 static void unprofile(const ferry_net *net, int n)
 {
     while (n-- > 0)
-        (void)ferry_queue_profile(ferry_layer_queue(&net->layers[n]), 0);
+        (void)ferry_queue_profile(ferry_layer_queue(&net->layers[n]), false);
 }
 
 /* Profiles the queue of each layer, once for each. */
@@ -31,7 +31,7 @@ static int profile(const ferry_net *net)
     int i, err = 0;
 
     for (i = 0; !err && i < net->n_layers; i++)
-        err = ferry_queue_profile(ferry_layer_queue(&net->layers[i]), 1);
+        err = ferry_queue_profile(ferry_layer_queue(&net->layers[i]), true);
     if (err)
         unprofile(net, i - 1);
     return err;
@@ -44,22 +44,24 @@ void ferry__measure_end(ferry_net *net)
     net->on_device = false;
 }
 
-int ferry_net_set_measuring(ferry_net *net, int on)
+int ferry_net_set_measuring(ferry_net *net, ferry_net_measuring what)
 {
     int i, err = 0;
 
-    if (!net || on < 0 || on > FERRY_NET_MEASURE_DEVICE)
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_set_measuring: %s",
-                               net ? "neither 0, 1 nor FERRY_NET_MEASURE_DEVICE" : "NULL net");
-    if (on == FERRY_NET_MEASURE_DEVICE && !net->on_device) {
+    if (!net)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_set_measuring: NULL net");
+    if ((unsigned)what > FERRY_NET_MEASURE_DEVICE)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_set_measuring: no such value: %d",
+                               (int)what);
+    if (what == FERRY_NET_MEASURE_DEVICE && !net->on_device) {
         err = profile(net);
         if (err)
             return err;
         net->on_device = true;
-    } else if (on != FERRY_NET_MEASURE_DEVICE) {
+    } else if (what != FERRY_NET_MEASURE_DEVICE) {
         ferry__measure_end(net);
     }
-    net->measured = on != 0;
+    net->measured = what != FERRY_NET_MEASURE_OFF;
     memset(net->passes, 0, sizeof net->passes);
     for (i = 0; i < net->n_layers; i++)
         memset(net->layers[i].spent, 0, sizeof net->layers[i].spent);

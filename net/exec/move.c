@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Moving a net to another device, and sharing another net's weights. */
 #include "net/exec/exec.h"
+#include "net/exec/measure.h"
 #include "net/model/place.h"
 
 #include <ferry/status.h>
@@ -55,6 +56,7 @@ int ferry_net_move_to(ferry_net *net, ferry_device *dev)
 
     if (!net || !dev)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_move_to: NULL argument");
+    ferry__measure_end(net); /* its queues are not those of the other device */
     err = move_all(net, dev);
     if (!err)
         err = ferry_net_reshape(net);

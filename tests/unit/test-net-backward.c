@@ -580,7 +580,7 @@ static void the_counts_include_the_copies_of_backward(void)
 
     fill(ferry_net_blob_find(net, "x"), 1);
     fill(ferry_net_blob_find(net, "t"), 2);
-    FX_OK(ferry_net_set_measuring(net, 1));
+    FX_OK(ferry_net_set_measuring(net, FERRY_NET_MEASURE_HOST));
     FX_OK(ferry_net_forward(net, NULL));
     FX_OK(ferry_net_backward(net));
     FX_OK(ferry_net_get_layer_info(net, nd_layer(net, "b"), &info));

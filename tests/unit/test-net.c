@@ -243,6 +243,32 @@ static void a_net_moves_and_computes_the_same(void)
     ferry_net_close(net);
 }
 
+/* A move profiles no queue of the other device, and leaves none of this one profiled. */
+static void a_moved_net_is_measured_in_host_time(void)
+{
+    ferry_net *net = open_text(chain);
+    ferry_net_layer_info info = { .struct_size = sizeof info };
+    ferry_queue *q = ferry_device_queue(fx_device());
+    ferry_device *other;
+    int err = ferry_net_set_measuring(net, FERRY_NET_MEASURE_DEVICE);
+
+    CU_ASSERT_EQUAL(ferry_net_set_measuring(net, (ferry_net_measuring)3), FERRY_EINVAL);
+    if (err == FERRY_EUNSUPPORTED || ferry_runtime_get_device(fx_runtime(), "cpu", &other)) {
+        ferry_test_skip("there is no clock, or no cpu plugin");
+    } else {
+        FX_OK(err);
+        feed(net, "x", (float[]){ 1, 2, 3, 4, 5, 6 });
+        FX_OK(ferry_net_forward(net, NULL));
+        FX_OK(ferry_net_get_layer_info(net, 1, &info));
+        CU_ASSERT(info.ms > 0 && (info.device_ms > 0 || !fx_has_operations()));
+        FX_OK(ferry_net_move_to(net, other));
+        CU_ASSERT_EQUAL(ferry_queue_profile(q, false), FERRY_EINVAL);
+        FX_OK(ferry_net_forward(net, NULL));
+        CU_ASSERT(holds(net, "y", 1, (float[]){ 10 }));
+    }
+    ferry_net_close(net);
+}
+
 static void a_part_of_a_net_runs_by_itself(void)
 {
     ferry_net *net = open_text(chain);
@@ -480,6 +506,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_seed_gives_the_same_parameters_on_every_device),
     FERRY_TEST(a_net_shares_anothers_parameters),
     FERRY_TEST(a_net_moves_and_computes_the_same),
+    FERRY_TEST(a_moved_net_is_measured_in_host_time),
     FERRY_TEST(a_part_of_a_net_runs_by_itself),
     FERRY_TEST(a_part_of_a_net_reshapes_no_other_layer),
     FERRY_TEST(weights_are_loaded_by_layer_and_reported),

@@ -73,8 +73,8 @@ static int measure(struct timing *t, ferry_net *net)
         t->best = i == 0 || ms < t->best ? ms : t->best;
         progress_step(&progress, 1);
     }
-    if (status == TOOL_OK &&
-        ferry_net_set_measuring(net, t->on_device ? FERRY_NET_MEASURE_DEVICE : 1))
+    if (status == TOOL_OK && ferry_net_set_measuring(net, t->on_device ? FERRY_NET_MEASURE_DEVICE
+                                                                       : FERRY_NET_MEASURE_HOST))
         status = tool_ferry_error();
     for (int64_t i = 0; status == TOOL_OK && i < t->n; i++) {
         status = pass(t, net);

@@ -166,7 +166,7 @@ class Impl
 
         check_given();
         main_->feed(given_);
-        checked(ferry_net_set_measuring(main_->net(), 1), "getPerfProfile");
+        checked(ferry_net_set_measuring(main_->net(), FERRY_NET_MEASURE_HOST), "getPerfProfile");
         const int result = ferry_net_forward(main_->net(), nullptr);
         for (size_t k = 1; k < graph_.nodes.size(); k++) {
             ferry_net_layer_info info = {};
@@ -175,7 +175,7 @@ class Impl
             ferry_net_get_layer_info(main_->net(), graph_.nodes[k].place, &info);
             out.push_back(info.ms);
         }
-        ferry_net_set_measuring(main_->net(), 0);
+        ferry_net_set_measuring(main_->net(), FERRY_NET_MEASURE_OFF);
         checked(result, "getPerfProfile");
         return out;
     }
