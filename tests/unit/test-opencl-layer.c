@@ -52,6 +52,7 @@ static void a_host_block_of_a_gpu_is_the_drivers_own(void)
     CU_ASSERT(
         driver_failed(ocl->import_host(dev, p, BYTES, 0, &again), FERRY_EUNSUPPORTED, "cannot be imported"));
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 0), 9, BYTES), 0);
+    CU_ASSERT_EQUAL(ocl->queue_synchronize(dev, NULL), 0); /* as plugin.h requires */
     CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
     CU_ASSERT(p[0] == 9 && p[BYTES - 1] == 9); /* the host has it again, with the device's values */
     p[0] = 4;
@@ -76,6 +77,7 @@ static void is_shared(unsigned char *p)
     CU_ASSERT(p[9] == 1 && p[10] == 2 && p[4009] == 2 && p[4010] == 1);
     CU_ASSERT_EQUAL(ocl->unmap(dev, NULL, handle), 0);
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 0), 9, BYTES), 0);
+    CU_ASSERT_EQUAL(ocl->queue_synchronize(dev, NULL), 0); /* as plugin.h requires */
     CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
     CU_ASSERT(p[0] == 9 && p[BYTES - 1] == 9);
 }
