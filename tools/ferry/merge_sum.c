@@ -322,7 +322,7 @@ static void choose_sizes(struct sum *s)
     int64_t count = s->array->entry->count;
     bool cached = ferry_device_get_properties(s->m->device)->host_memory;
 
-    s->tile = (cached ? CACHED_TILE : FILES_TILE) / (int64_t)sizeof(double);
+    s->tile = (int64_t)((cached ? CACHED_TILE : FILES_TILE) / sizeof(double));
     if (s->tile > count)
         s->tile = count > 0 ? count : 1;
     choose_spans(s);
