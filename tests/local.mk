@@ -251,10 +251,11 @@ print-package-programs:
 # no sanitizer sees; and ranks that are threads and open HDF5 at once: in a child of fork
 # AddressSanitizer's malloc can wait for a thread that is not there.
 TESTS_OF_NO_CODE = $(TEXT_TESTS) %D%/abi/check-abi.sh %D%/scripts/check-exports.sh \
+	%D%/scripts/check-caffe-names.sh %D%/scripts/check-dnn-names.sh %D%/scripts/check-site.sh \
 	%D%/scripts/check-headers.sh %D%/unit/test-opencl-kernels \
 	%D%/unit/test-opencl-math %D%/unit/test-team
 print-code-tests:
-	@for test in $(TESTS); do \
+	@for test in $(TESTS) $(LONG_TESTS); do \
 	    case ' $(TESTS_OF_NO_CODE) ' in *" $$test "*) ;; *) echo "$$test" ;; esac; \
 	done
 
