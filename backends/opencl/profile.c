@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table "ferry.profile/1". A queue measures its commands if it was created to do so, which
- * makes each command slower on most drivers. So a profiled queue of the plugin is another
- * cl_command_queue, which takes the place of the first while the queue is profiled.
+ * The table "ferry.profile/1". A cl_command_queue measures its commands only if it was created with
+ * CL_QUEUE_PROFILING_ENABLE, which makes each command slower on most drivers. The plugin therefore
+ * creates a second cl_command_queue for a profiled queue, and uses it while the queue is profiled.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl.h"
