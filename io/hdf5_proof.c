@@ -21,6 +21,14 @@
 #define LEAST_SECONDS 5
 #define SECOND_BYTES  (8u * 1024 * 1024)
 
+/*
+ * A lock that another thread of this process holds at the fork stays locked in the child, for
+ * example an allocator's (glibc's is free of it, AddressSanitizer's is not). A child that uses no
+ * processor time for so long is killed, and another one started.
+ */
+#define STUCK_MS 5000
+#define CHILDREN (PATIENCE * 1000 / (2 * STUCK_MS)) /* one is killed after at most two of them */
+
 /* Address space: libhdf5's memory and the result hold the text of the file a few times. */
 #define LEAN_BYTES (64u * 1024 * 1024)
 #define LEAN_TIMES 4
@@ -29,6 +37,13 @@
 struct verdict {
     int err;
     char message[1024];
+};
+
+struct child {
+    struct verdict verdict;
+    bool is_complete; /* the verdict is there */
+    bool is_stuck;    /* the child was killed */
+    int deadly;       /* the signal that ended it; 0 if it is not known */
 };
 
 /* ---- the child ------------------------------------------------------------------------------ */
@@ -108,6 +123,31 @@ static void run_child(struct ferry_io *io, int (*walk)(struct ferry_io *io), int
 
 /* ---- this process --------------------------------------------------------------------------- */
 
+/* The processor time of the child in nanoseconds; 0 if it is not known. */
+static uint64_t time_used(pid_t child)
+{
+    struct timespec t;
+    clockid_t clock;
+
+    if (clock_getcpuclockid(child, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Waits until the child writes or ends; false if it is stuck. */
+static bool is_running(pid_t child, int from)
+{
+    struct pollfd end = { .fd = from, .events = POLLIN };
+    uint64_t used;
+    int n;
+
+    do {
+        used = time_used(child);
+        n = poll(&end, 1, STUCK_MS);
+    } while ((n < 0 && errno == EINTR) || (n == 0 && time_used(child) != used));
+    return n != 0;
+}
+
 static bool read_verdict(int from, struct verdict *out)
 {
     size_t got = 0;
@@ -145,11 +185,10 @@ static int ended_badly(const struct ferry_io *io, int deadly)
                            io->file.path, deadly ? strsignal(deadly) : "signal unknown");
 }
 
-int ferry__hdf5_prove(struct ferry_io *io, int (*walk)(struct ferry_io *io))
+/* Runs one child. A failure is this process's own. */
+static int try_child(struct ferry_io *io, int (*walk)(struct ferry_io *io), struct child *out)
 {
-    struct verdict verdict;
-    bool complete;
-    int ends[2], deadly;
+    int ends[2];
     pid_t child;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -163,10 +202,29 @@ int ferry__hdf5_prove(struct ferry_io *io, int (*walk)(struct ferry_io *io))
         return ferry_error_set(FERRY_EIO, "%s: cannot start a process that reads its headers: %s",
                                io->file.path, strerror(errno));
     }
-    complete = read_verdict(ends[0], &verdict);
+    out->is_stuck = !is_running(child, ends[0]);
+    if (out->is_stuck)
+        kill(child, SIGKILL);
+    out->is_complete = read_verdict(ends[0], &out->verdict);
     close(ends[0]);
-    deadly = wait_for(child);
-    if (!complete)
-        return ended_badly(io, deadly);
-    return verdict.err ? ferry_error_set(verdict.err, "%s", verdict.message) : FERRY_OK;
+    out->deadly = wait_for(child);
+    return FERRY_OK;
+}
+
+int ferry__hdf5_prove(struct ferry_io *io, int (*walk)(struct ferry_io *io))
+{
+    struct child child;
+    int err;
+
+    for (int i = 0; i < CHILDREN; i++) {
+        err = try_child(io, walk, &child);
+        if (err)
+            return err;
+        if (child.is_complete || !child.is_stuck)
+            break;
+    }
+    if (!child.is_complete)
+        return ended_badly(io, child.deadly);
+    return child.verdict.err ? ferry_error_set(child.verdict.err, "%s", child.verdict.message)
+                             : FERRY_OK;
 }

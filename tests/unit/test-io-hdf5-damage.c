@@ -5,10 +5,12 @@
 #include "io/hdf5_proof.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,6 +70,36 @@ static void an_endless_walk_is_an_error(void)
     strcpy(path, "damaged.h5");
     FX_FAILS(FERRY_EFORMAT, ferry__hdf5_prove(&io, never_ends));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "does not finish reading its headers"));
+}
+
+static atomic_int *children; /* shared with them */
+
+/* The first child waits for ever, as for a lock that a thread of its parent held. */
+static int waits_once(struct ferry_io *io)
+{
+    (void)io;
+    while (atomic_fetch_add(children, 1) == 0)
+        pause();
+    return FERRY_OK;
+}
+
+static void a_child_that_waits_is_followed_by_another(void)
+{
+    struct ferry_io io = { .count = 3 };
+
+    if (!getenv("FERRY_TEST_LONG")) {
+        ferry_test_skip("five seconds, with FERRY_TEST_LONG=1");
+        return;
+    }
+    io.file.path = path;
+    strcpy(path, "sound.h5");
+    children = mmap(NULL, sizeof *children, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                    0);
+    CU_ASSERT_PTR_NOT_EQUAL_FATAL(children, MAP_FAILED);
+    FX_OK(ferry__hdf5_prove(&io, waits_once));
+    CU_ASSERT_EQUAL(atomic_load(children), 2);
+    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+    munmap(children, sizeof *children);
 }
 
 /* As a newer libhdf5 would write it: only that array cannot be read. */
@@ -354,6 +386,7 @@ static void libhdf5_ends_without_a_word(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_crash_of_the_library_is_an_error_that_names_the_file),
     FERRY_TEST(an_endless_walk_is_an_error),
+    FERRY_TEST(a_child_that_waits_is_followed_by_another),
     FERRY_TEST(one_that_cannot_be_opened_is_marked),
     FERRY_TEST(every_byte_of_a_file_may_be_wrong),
     FERRY_TEST(a_text_has_the_length_that_its_reference_says),
