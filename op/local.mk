@@ -30,8 +30,8 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 	%D%/repeat.h \
 	%D%/run.c \
 	%D%/run.h \
-	%D%/segment.c \
-	%D%/segment.h \
+	%D%/submission.c \
+	%D%/submission.h \
 	%D%/target.c \
 	%D%/target.h \
 	%D%/unary.c \

@@ -10,7 +10,7 @@
 #include "op/plan.h"
 
 struct ferry__run {
-    const void *who; /* see struct ferry__segment */
+    const void *who; /* see struct ferry__submission */
     ferry_operation *operation;
     struct ferry__refs refs;
     ferry_ref packed[FERRY__PACKED_MAX];

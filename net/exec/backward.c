@@ -78,9 +78,9 @@ static int check(const ferry_net *net, int first, int last)
 }
 
 /* Completes the submitted work before a layer's values are logged. */
-static int log_layers(ferry_net *net, struct ferry__segment *s, int last, int first)
+static int log_layers(ferry_net *net, struct ferry__submission *s, int last, int first)
 {
-    int err = net->debug && last >= first ? ferry__segment_end(s, 0) : 0;
+    int err = net->debug && last >= first ? ferry__submission_end(s, 0) : 0;
 
     return err || !net->debug ? err : ferry__debug_backward(net, last, first);
 }
@@ -96,13 +96,13 @@ static bool has_params(const ferry_net *net, int last, int first)
 }
 
 /* Reports that layers last … first are complete; their operations have been submitted. */
-static int hand_on(ferry_net *net, struct ferry__segment *s, int last, int first)
+static int hand_on(ferry_net *net, struct ferry__submission *s, int last, int first)
 {
     int i, err;
 
     if (!net->on_layer || !has_params(net, last, first))
         return 0;
-    err = ferry__segment_failed(s, NULL, ferry__segment_end(s, 0));
+    err = ferry__submission_failed(s, NULL, ferry__submission_end(s, 0));
     for (i = last; !err && i >= first; i--)
         if (net->layers[i].n_params)
             err = net->on_layer(net->on_layer_arg, i);
@@ -110,7 +110,7 @@ static int hand_on(ferry_net *net, struct ferry__segment *s, int last, int first
 }
 
 /* Finishes layers last … first. */
-static int leave(ferry_net *net, struct ferry__segment *s, int last, int first)
+static int leave(ferry_net *net, struct ferry__submission *s, int last, int first)
 {
     int err = log_layers(net, s, last, first);
 
@@ -118,8 +118,8 @@ static int leave(ferry_net *net, struct ferry__segment *s, int last, int first)
 }
 
 /* Runs the layers of a stage's program that are among first … last. */
-static int run(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s, int first,
-               int last)
+static int run(ferry_net *net, const struct ferry__program *p, struct ferry__submission *s,
+               int first, int last)
 {
     int i, reported = last < p->last_layer ? last : p->last_layer;
     int err = ferry__parts_begin(p, p->back, p->n_back, first, last);
@@ -132,14 +132,14 @@ static int run(ferry_net *net, const struct ferry__program *p, struct ferry__seg
         err = leave(net, s, reported, item->layer->index + 1);
         reported = item->layer->index;
         if (!err)
-            err = ferry__segment_failed(s, item->layer, ferry__item_run_apart(s, p, item));
+            err = ferry__submission_failed(s, item->layer, ferry__item_run_apart(s, p, item));
     }
     return err ? err : leave(net, s, reported, first > p->first_layer ? first : p->first_layer);
 }
 
 static int backward(ferry_net *net, int first, int last)
 {
-    struct ferry__segment s;
+    struct ferry__submission s;
     int i, err = check(net, first, last);
 
     for (i = first; !err && i <= last; i++)
@@ -147,12 +147,12 @@ static int backward(ferry_net *net, int first, int last)
     if (err)
         return err;
     net->traced = ferry_trace_is_on();
-    ferry__segment_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
+    ferry__submission_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
     for (i = net->stage_count; !err && i-- > 0;)
         if (net->stages[i].first <= last && net->stages[i].last >= first)
             err = run(net, net->stages[i].now, &s, first, last);
-    err = err ? ferry__segment_end(&s, err)
-              : ferry__segment_failed(&s, NULL, ferry__segment_end(&s, 0));
+    err = err ? ferry__submission_end(&s, err)
+              : ferry__submission_failed(&s, NULL, ferry__submission_end(&s, 0));
     if (!err && net->debug)
         err = ferry__debug_params(net);
     net->passes[1] += net->measured && !err;

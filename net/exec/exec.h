@@ -5,7 +5,7 @@
 
 #include "net/passes/passes.h"
 
-#include "op/segment.h"
+#include "op/submission.h"
 
 /* ---- choose.c ---- */
 
@@ -24,11 +24,11 @@ int ferry__stage_remake(ferry_net *net, struct ferry__stage *stage);
 /* ---- items.c ---- */
 
 /*
- * Sets the error of the layer whose operation failed in the segment; if it is unknown, of `layer`
- * (NULL: no layer). A segment submits operations of many layers together, so that the layer is not
+ * Sets the error of the layer whose operation failed in the submission; if it is unknown, of
+ * `layer` (NULL: no layer). A submission has operations of many layers, so that the layer is not
  * always the latest.
  */
-int ferry__segment_failed(const struct ferry__segment *s, const ferry_layer *layer, int err);
+int ferry__submission_failed(const struct ferry__submission *s, const ferry_layer *layer, int err);
 
 /*
  * Adds loss weight times top to *loss, for the weighted tops that a later layer overwrites, or for
@@ -36,8 +36,8 @@ int ferry__segment_failed(const struct ferry__segment *s, const ferry_layer *lay
  */
 int ferry__loss_add(const ferry_layer *layer, bool overwritten, double *loss);
 
-/* Adds an operation to a segment, or calls the layer. */
-int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
+/* Adds an operation to a submission, or calls the layer. */
+int ferry__item_run(struct ferry__submission *s, const struct ferry__program *p,
                     const struct ferry__item *item);
 
 /*

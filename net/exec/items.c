@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs one item: an operation of a segment, or a layer's own function. */
+/* Runs one item: an operation of a submission, or a layer's own function. */
 #include "net/exec/exec.h"
 
 #include "net/segment/segment.h"
@@ -47,7 +47,7 @@ static bool writes_elements(const ferry_op_desc *op)
     return false;
 }
 
-static int run_operation(struct ferry__segment *s, const struct ferry__program *p,
+static int run_operation(struct ferry__submission *s, const struct ferry__program *p,
                          const struct ferry__item *item)
 {
     ferry_operation_location in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
@@ -73,13 +73,13 @@ static int run_operation(struct ferry__segment *s, const struct ferry__program *
     if (op->kind == FERRY_OP_RANDOM) /* one block has four numbers: the next operation, and the
                                       * next run, continue after them */
         p->net->drawn += ((uint64_t)elements_of(&op->out[0]) + 3) / 4;
-    err = ferry__segment_add(s, item->prepared, ferry_layer_queue(item->layer), &args);
+    err = ferry__submission_add(s, item->prepared, ferry_layer_queue(item->layer), &args);
     for (i = 0; p->net->traced && i < op->n_in; i++)
         ferry_trace_reads(in[i].memory);
     return err;
 }
 
-int ferry__segment_failed(const struct ferry__segment *s, const ferry_layer *layer, int err)
+int ferry__submission_failed(const struct ferry__submission *s, const ferry_layer *layer, int err)
 {
     if (s->failed)
         layer = s->failed;
@@ -108,7 +108,7 @@ int ferry__loss_add(const ferry_layer *layer, bool overwritten, double *loss)
     return 0;
 }
 
-int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
+int ferry__item_run(struct ferry__submission *s, const struct ferry__program *p,
                     const struct ferry__item *item)
 {
     const ferry_layer_type *type = item->layer->type;
@@ -117,7 +117,7 @@ int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
     s->who = item->layer;
     if (!item->call)
         return run_operation(s, p, item);
-    err = ferry__segment_end(s, 0);
+    err = ferry__submission_end(s, 0);
     if (err)
         return err;
     if (item->claim)

@@ -84,9 +84,9 @@ static uint64_t moved(const ferry_net *net, const ferry_layer *layer)
     return sum;
 }
 
-static int wait(const ferry_net *net, struct ferry__segment *s, ferry_layer *layer)
+static int wait(const ferry_net *net, struct ferry__submission *s, ferry_layer *layer)
 {
-    int err = ferry__segment_end(s, 0);
+    int err = ferry__submission_end(s, 0);
 
     if (!err)
         err = ferry_device_synchronize(net->device);
@@ -150,7 +150,7 @@ static int add_time(ferry_span *span, double *ms)
 }
 
 /* Runs the item and adds the time of its work on the device's clock. */
-static int run_in_span(struct ferry__segment *s, const struct ferry__program *p,
+static int run_in_span(struct ferry__submission *s, const struct ferry__program *p,
                        const struct ferry__item *item, double *ms)
 {
     ferry_span *span;
@@ -160,7 +160,7 @@ static int run_in_span(struct ferry__segment *s, const struct ferry__program *p,
         return err;
     err = ferry__item_run(s, p, item);
     if (!err)
-        err = ferry__segment_end(s, 0);
+        err = ferry__submission_end(s, 0);
     ended = ferry_span_end(span);
     err = err ? err : ended;
     if (!err)
@@ -171,7 +171,7 @@ static int run_in_span(struct ferry__segment *s, const struct ferry__program *p,
     return err;
 }
 
-int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p,
+int ferry__measure_item(struct ferry__submission *s, const struct ferry__program *p,
                         const struct ferry__item *item)
 {
     ferry_layer *layer = item->layer;

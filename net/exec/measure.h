@@ -6,7 +6,7 @@
 #include "net/exec/exec.h"
 
 /* Runs an item separately and adds its time to its layer's sums. */
-int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p,
+int ferry__measure_item(struct ferry__submission *s, const struct ferry__program *p,
                         const struct ferry__item *item);
 
 /* Ends the profiling of the net's queues, if it is on. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Running a net: the items of its stages' programs, in segments. */
+/* Running a net: the items of its stages' programs, in submissions. */
 #include "net/exec/exec.h"
 #include "net/exec/traced.h"
 
@@ -54,15 +54,15 @@ static int prepare(ferry_net *net, const struct ferry__program *p, int first, in
 /* ---- passes ---------------------------------------------------------------------------------- */
 
 /* Completes the submitted work before a layer's values are logged. */
-static int log_layers(ferry_net *net, struct ferry__segment *s, int first, int last)
+static int log_layers(ferry_net *net, struct ferry__submission *s, int first, int last)
 {
-    int err = net->debug && first <= last ? ferry__segment_end(s, 0) : 0;
+    int err = net->debug && first <= last ? ferry__submission_end(s, 0) : 0;
 
     return err || !net->debug ? err : ferry__debug_forward(net, first, last);
 }
 
 /* Runs the items of layers first … last. */
-static int run_items(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s,
+static int run_items(ferry_net *net, const struct ferry__program *p, struct ferry__submission *s,
                      int first, int last)
 {
     int i, logged = first, err = 0;
@@ -75,7 +75,7 @@ static int run_items(ferry_net *net, const struct ferry__program *p, struct ferr
         err = log_layers(net, s, logged, item->layer->index - 1);
         logged = item->layer->index;
         if (!err)
-            err = ferry__segment_failed(s, item->layer, ferry__item_run_apart(s, p, item));
+            err = ferry__submission_failed(s, item->layer, ferry__item_run_apart(s, p, item));
     }
     return err ? err : log_layers(net, s, logged, last);
 }
@@ -146,7 +146,7 @@ static struct ferry__repeats *repeats_of(const ferry_net *net, int first, int la
 }
 
 /* Runs layers first … last of one stage. */
-static int run_stage(ferry_net *net, struct ferry__segment *s, int first, int last)
+static int run_stage(ferry_net *net, struct ferry__submission *s, int first, int last)
 {
     const struct ferry__program *p;
     int err = choose(net, first, last, &p);
@@ -163,19 +163,19 @@ static int run_stage(ferry_net *net, struct ferry__segment *s, int first, int la
 
 static int run_stages(ferry_net *net, int first, int last)
 {
-    struct ferry__segment s;
+    struct ferry__submission s;
     int at, to, err = 0;
 
-    ferry__segment_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
+    ferry__submission_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
     for (at = first; !err && at <= last; at = to + 1) {
         to = ferry__stage_of(net, at)->last;
         to = last < to ? last : to;
         err = run_stage(net, &s, at, to);
         if (!err && to < net->n_layers - 1)
-            err = ferry__segment_failed(&s, NULL, ferry__segment_end(&s, 0));
+            err = ferry__submission_failed(&s, NULL, ferry__submission_end(&s, 0));
     }
-    return err ? ferry__segment_end(&s, err)
-               : ferry__segment_failed(&s, NULL, ferry__segment_end(&s, 0));
+    return err ? ferry__submission_end(&s, err)
+               : ferry__submission_failed(&s, NULL, ferry__submission_end(&s, 0));
 }
 
 /* The loss of layers first … last at the end of their pass. */

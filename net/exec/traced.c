@@ -12,7 +12,7 @@ static void report_reads(const struct ferry__item *item)
         ferry_trace_reads(ferry_blob_data_memory(ferry_layer_bottom_at(layer, i)));
 }
 
-int ferry__trace_item(struct ferry__segment *s, const struct ferry__program *p,
+int ferry__trace_item(struct ferry__submission *s, const struct ferry__program *p,
                       const struct ferry__item *item)
 {
     int err;
@@ -21,7 +21,7 @@ int ferry__trace_item(struct ferry__segment *s, const struct ferry__program *p,
                      item->layer->name);
     err = ferry__item_run(s, p, item);
     if (!err)
-        err = ferry__segment_end(s, 0);
+        err = ferry__submission_end(s, 0);
     report_reads(item);
     ferry_trace_pop();
     return err;

@@ -6,11 +6,11 @@
 #include "net/exec/measure.h"
 
 /* Runs an item, and submits its work, in a slice with the layer's name. */
-int ferry__trace_item(struct ferry__segment *s, const struct ferry__program *p,
+int ferry__trace_item(struct ferry__submission *s, const struct ferry__program *p,
                       const struct ferry__item *item);
 
 /* Runs an item as the net's passes are: measured or traced, each layer apart, or neither. */
-static inline int ferry__item_run_apart(struct ferry__segment *s, const struct ferry__program *p,
+static inline int ferry__item_run_apart(struct ferry__submission *s, const struct ferry__program *p,
                                         const struct ferry__item *item)
 {
     if (p->net->measured)

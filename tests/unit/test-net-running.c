@@ -158,7 +158,7 @@ static int fail_each(uint32_t call, int before)
         control->fail_next(sim, call, nth, FERRY_EDEVICE);
         err = ferry_net_forward(net, NULL);
         control->fail_next(sim, call, 0, 0);
-        if (call == SIM_CALL_RUN && nth == 1) /* of a segment whose last operation belongs to
+        if (call == SIM_CALL_RUN && nth == 1) /* of a submission whose last operation belongs to
                                                * another layer */
             CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "layer \"b1\" (BatchNorm)"));
         check_after(net, err, FERRY_EDEVICE, before);

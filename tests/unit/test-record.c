@@ -13,7 +13,9 @@
 #define OLD 0x5a
 #define NEW 0x77
 
-/* Work of a segment: `out` gets the value of `in`, unless the requested failure is one of these. */
+/*
+ * Work of a submission: `out` gets the value of `in`, unless the requested failure is one of these.
+ */
 static void copy_on(ferry_queue *q, ferry_ref in, ferry_ref out)
 {
     FX_OK(ferry_math_copy(q, FERRY_U8, WX_BYTES, ferry_ref_const(in), out));
@@ -26,8 +28,8 @@ static int read_host(ferry_memory *m)
     return ferry_memory_access(m, NULL, FERRY_READ, NULL, &ref);
 }
 
-/* in → mid → out, as one segment on that queue. */
-static int run_segment(ferry_queue *q, ferry_memory *in, ferry_memory *mid, ferry_memory *out)
+/* in → mid → out, as one submission on that queue. */
+static int run_submission(ferry_queue *q, ferry_memory *in, ferry_memory *mid, ferry_memory *out)
 {
     const ferry_memory_use uses[] = {
         { out, FERRY_WRITE },
@@ -48,11 +50,11 @@ static int run_segment(ferry_queue *q, ferry_memory *in, ferry_memory *mid, ferr
     return err;
 }
 
-struct segment {
+struct submission {
     ferry_memory *in, *mid, *out, *bystander;
 };
 
-static void make_segment(struct segment *s)
+static void make_submission(struct submission *s)
 {
     s->in = wx_memory_at(0, OLD);
     s->mid = wx_memory(0);
@@ -60,7 +62,7 @@ static void make_segment(struct segment *s)
     s->bystander = wx_memory_at(0, NEW);
 }
 
-static void release_segment(struct segment *s)
+static void release_submission(struct submission *s)
 {
     ferry_memory_release(s->in);
     ferry_memory_release(s->mid);
@@ -68,9 +70,9 @@ static void release_segment(struct segment *s)
     ferry_memory_release(s->bystander);
 }
 
-static void a_segment_that_fails_takes_all_it_wrote_and_nothing_else(void)
+static void a_submission_that_fails_takes_all_it_wrote_and_nothing_else(void)
 {
-    struct segment s;
+    struct submission s;
     ferry_queue *q;
 
     wx_begin();
@@ -79,59 +81,59 @@ static void a_segment_that_fails_takes_all_it_wrote_and_nothing_else(void)
         for (uint64_t nth = 1; nth <= 2; nth++) {
             ferry_queue *on = foreign ? q : wx_queue(0);
 
-            make_segment(&s);
+            make_submission(&s);
             wx_fail_later(0, SIM_CALL_OP, nth, FERRY_EDEVICE);
-            FX_OK(run_segment(on, s.in, s.mid, s.out));
+            FX_OK(run_submission(on, s.in, s.mid, s.out));
             wx_write_on(wx_queue(0), s.bystander, OLD);
             FX_FAILS(FERRY_ELOST, read_host(s.out));
             FX_FAILS(FERRY_ELOST, read_host(s.mid));
             CU_ASSERT(wx_host_reads(s.in, OLD));
             CU_ASSERT(wx_host_reads(s.bystander, OLD));
-            release_segment(&s);
+            release_submission(&s);
         }
     ferry_queue_destroy(q);
     wx_end();
 }
 
-static void a_segment_that_succeeds_is_waited_for_and_read(void)
+static void a_submission_that_succeeds_is_waited_for_and_read(void)
 {
-    struct segment s;
+    struct submission s;
     ferry_queue *q;
 
     wx_begin();
     q = wx_queue_create(0);
-    make_segment(&s);
-    FX_OK(run_segment(q, s.in, s.mid, s.out));
+    make_submission(&s);
+    FX_OK(run_submission(q, s.in, s.mid, s.out));
     CU_ASSERT_EQUAL(wx_valid(s.out), WX_DEV(0));
     CU_ASSERT(wx_reads_on(wx_queue(1), s.out, OLD));
-    wx_write_host(s.in, NEW); /* which waits for the segment's read */
+    wx_write_host(s.in, NEW); /* which waits for the submission's read */
     CU_ASSERT(wx_host_reads(s.mid, OLD));
     CU_ASSERT(wx_host_reads(s.out, OLD));
-    release_segment(&s);
+    release_submission(&s);
     ferry_queue_destroy(q);
     wx_end();
 }
 
-/* The input is the target of a pending copy, or the output of a pending segment. */
-static void a_segment_fails_with_the_data_that_it_read(void)
+/* The input is the target of a pending copy, or the output of a pending submission. */
+static void a_submission_fails_with_the_data_that_it_read(void)
 {
-    struct segment s;
+    struct submission s;
     ferry_memory *next;
 
     wx_begin();
-    make_segment(&s);
+    make_submission(&s);
     next = wx_memory(0);
     wx_write_host(s.in, OLD);
     wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
-    FX_OK(run_segment(wx_queue(0), s.in, s.mid, s.out));
-    FX_OK(run_segment(wx_queue(0), s.out, s.bystander, next));
+    FX_OK(run_submission(wx_queue(0), s.in, s.mid, s.out));
+    FX_OK(run_submission(wx_queue(0), s.out, s.bystander, next));
     wx_run_all();
     FX_FAILS(FERRY_ELOST, read_host(next));
     FX_FAILS(FERRY_ELOST, read_host(s.bystander));
     FX_FAILS(FERRY_ELOST, read_host(s.out));
     CU_ASSERT(wx_host_reads(s.in, OLD));
     ferry_memory_release(next);
-    release_segment(&s);
+    release_submission(&s);
     wx_end();
 }
 
@@ -165,7 +167,7 @@ static void work_on_failed_contents_has_failed(void)
     wx_end();
 }
 
-static void failures_of_consecutive_segments_are_distinguished(void)
+static void failures_of_consecutive_submissions_are_distinguished(void)
 {
     ferry_memory *m[40];
 
@@ -432,10 +434,10 @@ static bool all_are(const unsigned char *p, unsigned char value)
 }
 
 /*
- * One operation of a segment belongs to another thread; each read must give the values of that
+ * One operation of a submission belongs to another thread; each read must give the values of that
  * thread, or an error.
  */
-static void *segments(void *arg)
+static void *submissions(void *arg)
 {
     ferry_queue *q = wx_queue(0);
     ferry_memory *m = NULL;
@@ -467,7 +469,7 @@ static void *segments(void *arg)
     return NULL;
 }
 
-static void threads_keep_their_segments_apart(void)
+static void threads_keep_their_submissions_apart(void)
 {
     pthread_t threads[THREADS];
 
@@ -476,7 +478,7 @@ static void threads_keep_their_segments_apart(void)
         atomic_store(&told, 0);
         wx_fail_later(0, SIM_CALL_OP, 1 + (uint64_t)round * 7, FERRY_EDEVICE);
         for (size_t i = 0; i < THREADS; i++)
-            CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, segments, (void *)i), 0);
+            CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, submissions, (void *)i), 0);
         for (int i = 0; i < THREADS; i++)
             pthread_join(threads[i], NULL);
         CU_ASSERT_EQUAL(atomic_load(&told), 1);
@@ -486,11 +488,11 @@ static void threads_keep_their_segments_apart(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_segment_that_fails_takes_all_it_wrote_and_nothing_else),
-    FERRY_TEST(a_segment_that_succeeds_is_waited_for_and_read),
-    FERRY_TEST(a_segment_fails_with_the_data_that_it_read),
+    FERRY_TEST(a_submission_that_fails_takes_all_it_wrote_and_nothing_else),
+    FERRY_TEST(a_submission_that_succeeds_is_waited_for_and_read),
+    FERRY_TEST(a_submission_fails_with_the_data_that_it_read),
     FERRY_TEST(work_on_failed_contents_has_failed),
-    FERRY_TEST(failures_of_consecutive_segments_are_distinguished),
+    FERRY_TEST(failures_of_consecutive_submissions_are_distinguished),
     FERRY_TEST(calls_that_a_reserved_queue_forbids_are_refused),
     FERRY_TEST(a_record_that_cannot_be_changes_nothing),
     FERRY_TEST(every_write_counts_and_nothing_else),
@@ -499,7 +501,7 @@ static const ferry_test_case cases[] = {
 };
 
 static const ferry_test_case thread_cases[] = {
-    FERRY_TEST(threads_keep_their_segments_apart),
+    FERRY_TEST(threads_keep_their_submissions_apart),
 };
 
 int main(int argc, char **argv)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Consecutive runs on a queue under one event: it covers all of them, and if it fails all that they
- * wrote is lost. A single run is a segment of one; a net's segments are as long as possible.
+ * wrote is lost. A single run is a submission of one; a net's submissions are as long as possible.
  */
-#ifndef FERRY_OP_SEGMENT_H
-#define FERRY_OP_SEGMENT_H
+#ifndef FERRY_OP_SUBMISSION_H
+#define FERRY_OP_SUBMISSION_H
 
 #include "op/repeat.h"
 
-struct ferry__segment {
+struct ferry__submission {
     ferry_queue *queue; /* the target's; NULL: the kernels on the host */
     bool host;          /* operands are the host's copies */
     struct ferry__run *runs;
@@ -24,23 +24,24 @@ struct ferry__segment {
                   * all of them */
 };
 
-/* Initializes an empty segment with these capacities; the arrays belong to the caller. */
-void ferry__segment_init(struct ferry__segment *s, struct ferry__run *runs, size_t room_runs,
-                         ferry_memory_use *uses, size_t room_uses);
+/* Initializes an empty submission with these capacities; the arrays belong to the caller. */
+void ferry__submission_init(struct ferry__submission *s, struct ferry__run *runs, size_t room_runs,
+                            ferry_memory_use *uses, size_t room_uses);
 
 /*
  * Adds a run of an operation on a queue of its device, whose operands have been checked, and
  * accesses what it reads. The runs added before are submitted first if the run cannot join them
- * (another queue, the host, no more room). ferry__segment_end must be called even after a failure.
+ * (another queue, the host, no more room). ferry__submission_end must be called even after a
+ * failure.
  */
-int ferry__segment_add(struct ferry__segment *s, ferry_operation *o, ferry_queue *q,
-                       const ferry_operation_args *args);
+int ferry__submission_add(struct ferry__submission *s, ferry_operation *o, ferry_queue *q,
+                          const ferry_operation_args *args);
 
 /*
  * Submits the added runs, records its event as a use of all their memories, and empties the
- * segment. `err` is an earlier failure: nothing more is submitted then, and outputs that were to be
- * written are lost. Returns it, or the error of submitting.
+ * submission. `err` is an earlier failure: nothing more is submitted then, and outputs that were to
+ * be written are lost. Returns it, or the error of submitting.
  */
-int ferry__segment_end(struct ferry__segment *s, int err);
+int ferry__submission_end(struct ferry__submission *s, int err);
 
 #endif

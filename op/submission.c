@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "op/segment.h"
+#include "op/submission.h"
 
 #include "op/operand.h"
 #include "op/operation.h"
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ferry__segment_init(struct ferry__segment *s, struct ferry__run *runs, size_t room_runs,
-                         ferry_memory_use *uses, size_t room_uses)
+void ferry__submission_init(struct ferry__submission *s, struct ferry__run *runs, size_t room_runs,
+                            ferry_memory_use *uses, size_t room_uses)
 {
     memset(s, 0, sizeof *s);
     s->runs = runs;
@@ -24,7 +24,7 @@ void ferry__segment_init(struct ferry__segment *s, struct ferry__run *runs, size
 }
 
 /* Adds each memory once. */
-static void add_use(struct ferry__segment *s, ferry_memory *m, unsigned access)
+static void add_use(struct ferry__submission *s, ferry_memory *m, unsigned access)
 {
     size_t i;
 
@@ -36,14 +36,14 @@ static void add_use(struct ferry__segment *s, ferry_memory *m, unsigned access)
     s->uses[s->n_uses++] = (ferry_memory_use){ m, access };
 }
 
-static bool fits(const struct ferry__segment *s, const ferry_operation *o, const ferry_queue *q)
+static bool fits(const struct ferry__submission *s, const ferry_operation *o, const ferry_queue *q)
 {
     return s->queue == q && s->host == o->plan.target.host && s->n_runs < s->room_runs &&
            s->n_uses + s->n_constants + o->op.n_in + o->op.n_out + o->plan.n_packed <= s->room_uses;
 }
 
-int ferry__segment_add(struct ferry__segment *s, ferry_operation *o, ferry_queue *q,
-                       const ferry_operation_args *args)
+int ferry__submission_add(struct ferry__submission *s, ferry_operation *o, ferry_queue *q,
+                          const ferry_operation_args *args)
 {
     uint64_t space = o->plan.temporary_bytes + o->plan.workspace_bytes;
     struct ferry__run *run;
@@ -55,7 +55,7 @@ int ferry__segment_add(struct ferry__segment *s, ferry_operation *o, ferry_queue
     if (o->plan.target.host)
         q = o->plan.target.device ? ferry_device_queue(o->plan.target.device) : NULL;
     if (s->n_runs && !fits(s, o, q)) {
-        err = ferry__segment_end(s, 0);
+        err = ferry__submission_end(s, 0);
         if (err)
             return err;
     }
@@ -100,7 +100,7 @@ static void count(ferry_operation *o)
         atomic_fetch_add_explicit(&o->host_bytes, operand_bytes(&o->op), memory_order_relaxed);
 }
 
-static void count_all(const struct ferry__segment *s, size_t n)
+static void count_all(const struct ferry__submission *s, size_t n)
 {
     size_t i;
 
@@ -109,7 +109,7 @@ static void count_all(const struct ferry__segment *s, size_t n)
 }
 
 /* Submits from run *next on; after a failure *next is the run that failed. */
-static int submit_runs(struct ferry__segment *s, ferry_ref workspace, size_t *next)
+static int submit_runs(struct ferry__submission *s, ferry_ref workspace, size_t *next)
 {
     int err;
 
@@ -124,7 +124,7 @@ static int submit_runs(struct ferry__segment *s, ferry_ref workspace, size_t *ne
 }
 
 /* No run counts as submitted, since the recording that contained them was discarded. */
-static void start_over(struct ferry__segment *s, size_t *next)
+static void start_over(struct ferry__submission *s, size_t *next)
 {
     size_t i;
 
@@ -135,7 +135,7 @@ static void start_over(struct ferry__segment *s, size_t *next)
 }
 
 /* The same, announced as a list if lists are recorded and none of the runs was submitted before. */
-static int submit_list(struct ferry__segment *s, ferry_ref workspace, size_t *next)
+static int submit_list(struct ferry__submission *s, ferry_ref workspace, size_t *next)
 {
     uint32_t action = FERRY_OP_LIST_RUN;
     bool whole = s->repeats && !*next && !s->runs[0].done;
@@ -159,7 +159,7 @@ static int submit_list(struct ferry__segment *s, ferry_ref workspace, size_t *ne
 }
 
 /* The packing may still fail asynchronously, and then so do the results computed with it. */
-static void use_constants(struct ferry__segment *s)
+static void use_constants(struct ferry__submission *s)
 {
     size_t i, k;
 
@@ -173,7 +173,7 @@ static void use_constants(struct ferry__segment *s)
  * Submits between ferry_queue_begin and ferry_queue_end, so that the event covers only these runs;
  * it becomes a use of their memories.
  */
-static int submit_and_note(struct ferry__segment *s, ferry_ref workspace, size_t *next)
+static int submit_and_note(struct ferry__submission *s, ferry_ref workspace, size_t *next)
 {
     ferry_event *event = NULL;
     int err = ferry_queue_begin(s->queue), late;
@@ -194,7 +194,7 @@ static int submit_and_note(struct ferry__segment *s, ferry_ref workspace, size_t
  * If the plugin lacks memory, evicts and continues at the run that failed: eviction is not possible
  * between ferry_queue_begin and ferry_queue_end.
  */
-static int submit_or_make_room(struct ferry__segment *s, ferry_ref workspace, size_t *next)
+static int submit_or_make_room(struct ferry__submission *s, ferry_ref workspace, size_t *next)
 {
     int err = submit_and_note(s, workspace, next);
 
@@ -207,7 +207,7 @@ static int submit_or_make_room(struct ferry__segment *s, ferry_ref workspace, si
 }
 
 /* Submits to the kernels of op/host.h, which have no queue: the workspace is allocated here. */
-static int submit_without_queue(struct ferry__segment *s)
+static int submit_without_queue(struct ferry__submission *s)
 {
     void *space = s->space ? malloc(s->space) : NULL;
     size_t next = 0;
@@ -222,7 +222,7 @@ static int submit_without_queue(struct ferry__segment *s)
 }
 
 /* On the host's copies: the target is synchronous, so there are no uses to record. */
-static int submit(struct ferry__segment *s)
+static int submit(struct ferry__submission *s)
 {
     struct ferry__workspace *w = NULL;
     ferry_ref workspace = { NULL, 0 };
@@ -241,7 +241,7 @@ static int submit(struct ferry__segment *s)
 }
 
 /* Marks outputs as lost that were accessed for writing and not, or only partly, written. */
-static void lose(const struct ferry__segment *s)
+static void lose(const struct ferry__submission *s)
 {
     size_t i;
 
@@ -250,7 +250,7 @@ static void lose(const struct ferry__segment *s)
             ferry_memory_mark_lost(s->uses[i].memory);
 }
 
-int ferry__segment_end(struct ferry__segment *s, int err)
+int ferry__submission_end(struct ferry__submission *s, int err)
 {
     size_t i;
 
@@ -284,7 +284,7 @@ static int take_args(const ferry_op_desc *op, const ferry_operation_args *theirs
 int ferry_operation_run(ferry_operation *operation, ferry_queue *q,
                         const ferry_operation_args *theirs)
 {
-    struct ferry__segment segment;
+    struct ferry__submission segment;
     struct ferry__run run;
     ferry_operation_args args;
     ferry_memory_use uses[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS + FERRY__PACKED_MAX];
@@ -304,7 +304,7 @@ int ferry_operation_run(ferry_operation *operation, ferry_queue *q,
         err = ferry__places_check(&operation->op, &args);
     if (err)
         return err;
-    ferry__segment_init(&segment, &run, 1, uses, sizeof uses / sizeof *uses);
-    err = ferry__segment_add(&segment, operation, q, &args);
-    return ferry__segment_end(&segment, err);
+    ferry__submission_init(&segment, &run, 1, uses, sizeof uses / sizeof *uses);
+    err = ferry__submission_add(&segment, operation, q, &args);
+    return ferry__submission_end(&segment, err);
 }
