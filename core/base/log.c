@@ -39,14 +39,16 @@ struct line_list {
 static struct {
     pthread_mutex_t lock;
     bool busy;
-    atomic_bool left; /* lines or a report of drops wait, and no thread writes */
     struct line_list waiting;
     void (*fn)(void *arg, int level, const char *line);
     void *arg;
 } sink = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+atomic_bool ferry__log_left;
+
+_Thread_local struct ferry__log_regions ferry__log_regions;
+
 static _Thread_local struct {
-    unsigned held;
     bool in_callback;
     struct line_list kept;
 } mine;
@@ -111,7 +113,7 @@ static void after_fork_child(void)
     while ((line = list_take(&sink.waiting)))
         free(line);
     sink.busy = false;
-    atomic_store(&sink.left, false);
+    atomic_store(&ferry__log_left, false);
     pthread_mutex_unlock(&sink.lock);
 }
 
@@ -193,7 +195,7 @@ static void write_line(int level, const char *text, unsigned *others)
             write_unlocked(level, text);
         write_waiting(others);
         sink.busy = false;
-        atomic_store(&sink.left, sink.waiting.first || sink.waiting.lost);
+        atomic_store(&ferry__log_left, sink.waiting.first || sink.waiting.lost);
     }
     pthread_mutex_unlock(&sink.lock);
 }
@@ -206,10 +208,12 @@ static void say(int level, const char *text)
 
     if (mine.in_callback)
         return; /* else a callback that provokes a line would be called for ever */
-    if (mine.held)
+    if (ferry__log_is_held()) {
         list_append(&mine.kept, MOST_WAITING, level, text);
-    else
+        ferry__log_regions.has_kept = true;
+    } else {
         write_line(level, text, &others);
+    }
 }
 
 void ferry__log_configure(void)
@@ -261,36 +265,25 @@ void ferry__log(int level, const char *fmt, ...)
     va_end(args);
 }
 
-void ferry__log_hold(void)
-{
-    mine.held++;
-}
-
-void ferry__log_release(void)
+void ferry__log_write_kept(void)
 {
     struct line_list kept;
     struct line *line;
     unsigned others = MOST_OTHERS;
 
-    if (--mine.held > 0)
-        return;
-    if (atomic_load_explicit(&sink.left, memory_order_relaxed) && !mine.in_callback)
+    if (atomic_load_explicit(&ferry__log_left, memory_order_relaxed) && !mine.in_callback)
         write_line(0, NULL, &others);
     if (!mine.kept.first && !mine.kept.lost)
         return;
     kept = mine.kept;
     mine.kept = (struct line_list){ 0 };
+    ferry__log_regions.has_kept = false;
     while ((line = list_take(&kept))) {
         write_line(line->level, line->text, &others);
         free(line);
     }
     if (kept.lost)
         ferry__log(FERRY_LOG_WARN, "%u log lines dropped: too many, or no memory", kept.lost);
-}
-
-bool ferry__log_is_held(void)
-{
-    return mine.held > 0;
 }
 
 /* A callback belongs to the program, which has ended: later lines are written to standard error. */
@@ -302,7 +295,7 @@ static void __attribute__((destructor)) leave_callback(void)
 /* Writes the lines that no call has written. */
 static void __attribute__((destructor(FERRY__LOG_END))) write_the_rest(void)
 {
-    while (atomic_load(&sink.left)) {
+    while (atomic_load(&ferry__log_left)) {
         unsigned others = MOST_OTHERS;
 
         write_line(0, NULL, &others);

@@ -9,6 +9,7 @@
 
 #include <ferry/status.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* The log's last lines are written by a destructor of that priority; those before it may log. */
@@ -21,15 +22,41 @@ bool ferry__log_enabled(int level);
 void ferry__log(int level, const char *fmt, ...) FERRY_PRINTF(2, 3);
 void ferry__log_va(int level, const char *fmt, va_list args) FERRY_PRINTF(2, 0);
 
+/* log.c's: how many regions this thread is inside, and whether it has kept lines there. */
+extern _Thread_local struct ferry__log_regions {
+    unsigned held;
+    bool has_kept;
+} ferry__log_regions;
+
+/* log.c's: lines of other threads, or a report of dropped ones, wait, and no thread writes them. */
+extern atomic_bool ferry__log_left;
+
+/* Writes the lines that this thread has kept, and a few that other threads have left. */
+void ferry__log_write_kept(void);
+
 /*
  * Called around every region that holds a core lock; nests. Lines logged inside are written by the
  * outermost release, together with a few that other threads have left.
  */
-void ferry__log_hold(void);
-void ferry__log_release(void);
+static inline void ferry__log_hold(void)
+{
+    ferry__log_regions.held++;
+}
+
+static inline void ferry__log_release(void)
+{
+    struct ferry__log_regions *r = &ferry__log_regions;
+
+    if (--r->held == 0 &&
+        (r->has_kept || atomic_load_explicit(&ferry__log_left, memory_order_relaxed)))
+        ferry__log_write_kept();
+}
 
 /* Whether this thread is inside such a region. */
-bool ferry__log_is_held(void);
+static inline bool ferry__log_is_held(void)
+{
+    return ferry__log_regions.held > 0;
+}
 
 /* Reads FERRY_LOG again; an invalid level is logged. */
 void ferry__log_configure(void);

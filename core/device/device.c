@@ -29,12 +29,6 @@ int ferry__device_fail(ferry_device *dev, const char *operation, uint64_t bytes,
     return ferry__error(code, "%s: %s of %" PRIu64 " bytes: %s", dev->name, operation, bytes, said);
 }
 
-ferry_device *ferry__device_retain(ferry_device *dev)
-{
-    atomic_fetch_add_explicit(&dev->refs, 1, memory_order_relaxed);
-    return dev;
-}
-
 bool ferry__device_retain_alive(ferry_device *dev)
 {
     unsigned n = atomic_load_explicit(&dev->refs, memory_order_relaxed);
@@ -42,12 +36,6 @@ bool ferry__device_retain_alive(ferry_device *dev)
     while (n && !atomic_compare_exchange_weak(&dev->refs, &n, n + 1))
         ;
     return n != 0;
-}
-
-void ferry__device_release(ferry_device *dev)
-{
-    if (dev && atomic_fetch_sub_explicit(&dev->refs, 1, memory_order_acq_rel) == 1)
-        dev->end(dev);
 }
 
 int ferry__device_open(ferry_device *dev)

@@ -125,8 +125,18 @@ int ferry__device_open(ferry_device *dev);
  * References: the runtime holds one per device; memories, queues and events one each. The last one
  * closes the device.
  */
-ferry_device *ferry__device_retain(ferry_device *dev);
-void ferry__device_release(ferry_device *dev);
+static inline ferry_device *ferry__device_retain(ferry_device *dev)
+{
+    atomic_fetch_add_explicit(&dev->refs, 1, memory_order_relaxed);
+    return dev;
+}
+
+/* NULL is accepted. */
+static inline void ferry__device_release(ferry_device *dev)
+{
+    if (dev && atomic_fetch_sub_explicit(&dev->refs, 1, memory_order_acq_rel) == 1)
+        dev->end(dev);
+}
 
 /* One more reference, unless the last one is gone already and the device is closing: then false. */
 bool ferry__device_retain_alive(ferry_device *dev);

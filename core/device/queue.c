@@ -3,7 +3,6 @@
 
 #include "core/device/queue.h"
 
-#include "core/base/fresh.h"
 #include "core/base/status.h"
 #include "core/device/trace.h"
 
@@ -166,14 +165,13 @@ int ferry__queue_unmap(ferry_queue *q, void *handle, const char *name)
 
 ferry_event *ferry__event_new(ferry_queue *q)
 {
-    ferry_event *e = ferry__fresh(sizeof *e);
+    ferry_event *e = malloc(sizeof *e);
 
     if (!e) {
         ferry__error(FERRY_ENOMEM, "%s: no memory for an event", q->device->name);
         return NULL;
     }
-    e->device = ferry__device_retain(q->device);
-    atomic_init(&e->refs, 1);
+    *e = (ferry_event){ .device = ferry__device_retain(q->device), .refs = 1 };
     return e;
 }
 
