@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cpu.h"
 
+#include "common/rounding.h"
+
 #include <string.h>
 
 /*
@@ -22,45 +24,6 @@ struct conversion {
     const char *x;
     char *y;
 };
-
-/* ---- rounding ------------------------------------------------------------------------------- */
-
-/* The integer counterpart of odd_f64 (kernels.h): a double for an integer of more than 53 bits. */
-static double to_odd_double(int64_t value)
-{
-    const int64_t low = 0x7ff;
-
-    if (value >= -(INT64_C(1) << 53) && value <= INT64_C(1) << 53)
-        return (double)value;
-    return (double)((value & low) ? (value & ~low) | (low + 1) : value);
-}
-
-static double round_to_even(double value)
-{
-    double magnitude = __builtin_fabs(value);
-
-    if (!(magnitude < 0x1p52)) /* already an integer, or not finite */
-        return value;
-    return __builtin_copysign((magnitude + 0x1p52) - 0x1p52, value);
-}
-
-static int64_t saturate(double value, int64_t low, int64_t high)
-{
-    double whole = round_to_even(value);
-
-    if (whole != whole)
-        return 0;
-    if (whole >= (double)high)
-        return high;
-    return whole <= (double)low ? low : (int64_t)whole;
-}
-
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-    if (value < low)
-        return low;
-    return value > high ? high : value;
-}
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
@@ -119,15 +82,15 @@ static void store_real(const struct cpu_kernels *k, uint32_t dtype, int64_t n, c
     case FERRY_F64:
         STORE(double, from[i]);
     case FERRY_I8:
-        STORE(int8_t, saturate(from[i], INT8_MIN, INT8_MAX));
+        STORE(int8_t, ferry__saturate(from[i], INT8_MIN, INT8_MAX));
     case FERRY_U8:
-        STORE(uint8_t, saturate(from[i], 0, UINT8_MAX));
+        STORE(uint8_t, ferry__saturate(from[i], 0, UINT8_MAX));
     case FERRY_I32:
-        STORE(int32_t, saturate(from[i], INT32_MIN, INT32_MAX));
+        STORE(int32_t, ferry__saturate(from[i], INT32_MIN, INT32_MAX));
     case FERRY_I64:
-        STORE(int64_t, saturate(from[i], INT64_MIN, INT64_MAX));
+        STORE(int64_t, ferry__saturate(from[i], INT64_MIN, INT64_MAX));
     case FERRY_U32:
-        STORE(uint32_t, saturate(from[i], 0, UINT32_MAX));
+        STORE(uint32_t, ferry__saturate(from[i], 0, UINT32_MAX));
     default:
         k->odd_f64(n, from, near);
         k->narrow[dtype](n, near, y);
@@ -146,18 +109,18 @@ static void store_integer(const struct cpu_kernels *k, uint32_t dtype, int64_t n
     case FERRY_F64:
         STORE(double, from[i]);
     case FERRY_I8:
-        STORE(int8_t, clamp(from[i], INT8_MIN, INT8_MAX));
+        STORE(int8_t, ferry__clamp(from[i], INT8_MIN, INT8_MAX));
     case FERRY_U8:
-        STORE(uint8_t, clamp(from[i], 0, UINT8_MAX));
+        STORE(uint8_t, ferry__clamp(from[i], 0, UINT8_MAX));
     case FERRY_I32:
-        STORE(int32_t, clamp(from[i], INT32_MIN, INT32_MAX));
+        STORE(int32_t, ferry__clamp(from[i], INT32_MIN, INT32_MAX));
     case FERRY_I64:
         STORE(int64_t, from[i]);
     case FERRY_U32:
-        STORE(uint32_t, clamp(from[i], 0, UINT32_MAX));
+        STORE(uint32_t, ferry__clamp(from[i], 0, UINT32_MAX));
     default:
         for (int64_t i = 0; i < n; i++)
-            wide[i] = to_odd_double(from[i]);
+            wide[i] = ferry__round_odd(from[i]);
         k->odd_f64(n, wide, near);
         k->narrow[dtype](n, near, y);
     }

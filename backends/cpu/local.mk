@@ -5,6 +5,7 @@
 if BUILD_CPU
 plugin_LTLIBRARIES += backends/ferry_cpu.la
 backends_ferry_cpu_la_SOURCES = \
+	common/rounding.h \
 	%D%/blas.c \
 	%D%/blas.h \
 	%D%/blas1.c \

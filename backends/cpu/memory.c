@@ -3,6 +3,7 @@
 #include "cpu.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,11 +36,8 @@ struct header {
     uint64_t bytes; /* the requested size of the block */
 };
 
-/*
- * With malloc's own alignment there is room for a header before the first multiple of the block's
- * alignment.
- */
-_Static_assert(sizeof(struct header) == 16 && _Alignof(max_align_t) >= 16, "room for a header");
+/* The most bytes before a block that malloc's own alignment, 8 on some machines, requires. */
+#define BEFORE_BLOCK (sizeof(struct header) + ALIGNMENT - _Alignof(max_align_t))
 
 static struct header *header_of(void *handle)
 {
@@ -74,7 +72,7 @@ static uint64_t next_place(struct cpu_device *d, uint64_t bytes)
 
 static void *alloc_small(uint64_t bytes, uint64_t place)
 {
-    char *base = malloc((size_t)(bytes + ALIGNMENT + place));
+    char *base = malloc((size_t)(bytes + BEFORE_BLOCK + place));
     char *handle;
 
     if (!base)

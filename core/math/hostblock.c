@@ -3,39 +3,8 @@
 
 #include "core/math/hostblock.h"
 
+#include "common/rounding.h"
 #include "core/math/half.h"
-
-/*
- * A whole double within [low, high] as an integer; the bounds are exact in double, but I64's high.
- */
-static int64_t saturate(double value, int64_t low, int64_t high)
-{
-    double whole = ferry__round_even(value);
-
-    if (whole != whole)
-        return 0;
-    if (whole >= (double)high)
-        return high;
-    return whole <= (double)low ? low : (int64_t)whole;
-}
-
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-    if (value < low)
-        return low;
-    return value > high ? high : value;
-}
-
-/*
- * As a double that rounds on to a shorter type as the integer itself would: bits that do not fit
- * leave their trace in the last one that does.
- */
-static double to_odd(int64_t value)
-{
-    if (value >= -(INT64_C(1) << 53) && value <= INT64_C(1) << 53)
-        return (double)value;
-    return (double)((value & 0x7ff) ? (value & ~INT64_C(0x7ff)) | 0x800 : value);
-}
 
 #define EACH(type, expression)                        \
     {                                                 \
@@ -117,15 +86,15 @@ void ferry__block_store(ferry_dtype t, void *p, int64_t first, int64_t stride, i
     case FERRY_BF16:
         EACH(uint16_t, ferry__bf16_from_double(in[i]))
     case FERRY_I8:
-        EACH(int8_t, saturate(in[i], INT8_MIN, INT8_MAX))
+        EACH(int8_t, ferry__saturate(in[i], INT8_MIN, INT8_MAX))
     case FERRY_U8:
-        EACH(uint8_t, saturate(in[i], 0, UINT8_MAX))
+        EACH(uint8_t, ferry__saturate(in[i], 0, UINT8_MAX))
     case FERRY_I32:
-        EACH(int32_t, saturate(in[i], INT32_MIN, INT32_MAX))
+        EACH(int32_t, ferry__saturate(in[i], INT32_MIN, INT32_MAX))
     case FERRY_I64:
-        EACH(int64_t, saturate(in[i], INT64_MIN, INT64_MAX))
+        EACH(int64_t, ferry__saturate(in[i], INT64_MIN, INT64_MAX))
     case FERRY_U32:
-        EACH(uint32_t, saturate(in[i], 0, UINT32_MAX))
+        EACH(uint32_t, ferry__saturate(in[i], 0, UINT32_MAX))
     }
 }
 
@@ -139,18 +108,18 @@ void ferry__block_store_integer(ferry_dtype t, void *p, int64_t first, int n, co
     case FERRY_F64:
         EACH(double, in[i])
     case FERRY_F16:
-        EACH(uint16_t, ferry__f16_from_double(to_odd(in[i])))
+        EACH(uint16_t, ferry__f16_from_double(ferry__round_odd(in[i])))
     case FERRY_BF16:
-        EACH(uint16_t, ferry__bf16_from_double(to_odd(in[i])))
+        EACH(uint16_t, ferry__bf16_from_double(ferry__round_odd(in[i])))
     case FERRY_I8:
-        EACH(int8_t, clamp(in[i], INT8_MIN, INT8_MAX))
+        EACH(int8_t, ferry__clamp(in[i], INT8_MIN, INT8_MAX))
     case FERRY_U8:
-        EACH(uint8_t, clamp(in[i], 0, UINT8_MAX))
+        EACH(uint8_t, ferry__clamp(in[i], 0, UINT8_MAX))
     case FERRY_I32:
-        EACH(int32_t, clamp(in[i], INT32_MIN, INT32_MAX))
+        EACH(int32_t, ferry__clamp(in[i], INT32_MIN, INT32_MAX))
     case FERRY_I64:
         EACH(int64_t, in[i])
     case FERRY_U32:
-        EACH(uint32_t, clamp(in[i], 0, UINT32_MAX))
+        EACH(uint32_t, ferry__clamp(in[i], 0, UINT32_MAX))
     }
 }

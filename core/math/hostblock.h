@@ -24,14 +24,4 @@ void ferry__block_load_integer(ferry_dtype t, const void *p, int64_t first, int 
 /* int64_t as any dtype: to nearest even; integers saturate. */
 void ferry__block_store_integer(ferry_dtype t, void *p, int64_t first, int n, const int64_t *in);
 
-/* The whole number nearest to `value`, to even in the middle; NaN and infinities stay. */
-static inline double ferry__round_even(double value)
-{
-    double magnitude = __builtin_fabs(value);
-
-    if (!(magnitude < 0x1p52)) /* whole already, or none */
-        return value;
-    return __builtin_copysign((magnitude + 0x1p52) - 0x1p52, value);
-}
-
 #endif

@@ -3,6 +3,7 @@
 
 #include "core/math/hostmath.h"
 
+#include "common/rounding.h"
 #include "core/math/half.h"
 #include "core/math/hostblock.h"
 

@@ -3,6 +3,7 @@
 
 #include <ferry/math.h>
 
+#include "common/rounding.h"
 #include "core/math/hostblock.h"
 #include "core/math/hostmath.h"
 #include "core/math/mathcall.h"

@@ -182,6 +182,12 @@ struct ferry__region {
 int ferry__emit_region(ferry_layer *layer, const struct ferry__region *region,
                        ferry_layer_operand x, ferry_layer_operand y, bool add);
 
+/*
+ * For a layer whose top 0 is a region of its bottom 0: sets the top's shape and the region's
+ * step_y, and emits the copy from `offset` of the bottom, and its backward if the layer propagates.
+ */
+int ferry__emit_cut(ferry_layer *layer, struct ferry__region *region, int64_t offset);
+
 /* The same region with the roles of x and y exchanged. */
 struct ferry__region ferry__region_back(const struct ferry__region *region);
 

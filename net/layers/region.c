@@ -86,3 +86,23 @@ struct ferry__region ferry__region_back(const struct ferry__region *region)
     memcpy(back.step_y, region->step_x, sizeof back.step_y);
     return back;
 }
+
+int ferry__emit_cut(ferry_layer *layer, struct ferry__region *r, int64_t offset)
+{
+    ferry_layer_operand from = ferry__of_bottom(0), to = ferry__of_top(0);
+    struct ferry__region back;
+    int64_t step = 1;
+    int i, err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), r->shape, r->axes, NULL);
+
+    if (err)
+        return err;
+    from.offset = offset;
+    for (i = r->axes; i-- > 0; step *= r->shape[i])
+        r->step_y[i] = step;
+    err = ferry__emit_region(layer, r, from, to, false);
+    if (err || !ferry_layer_propagates(layer, 0))
+        return err;
+    back = ferry__region_back(r);
+    err = ferry__emit_zeros(layer, ferry__diff(ferry__of_bottom(0)), 0);
+    return err ? err : ferry__emit_region(layer, &back, ferry__diff(to), ferry__diff(from), false);
+}

@@ -63,23 +63,11 @@ static int read_region(ferry_layer *layer, struct ferry__region *out, int64_t *o
 
 static int reshape(ferry_layer *layer)
 {
-    ferry_layer_operand from = ferry__of_bottom(0), to = ferry__of_top(0);
-    struct ferry__region r, back;
-    int64_t step = 1;
-    int i, err = read_region(layer, &r, &from.offset);
+    struct ferry__region r;
+    int64_t offset = 0;
+    int err = read_region(layer, &r, &offset);
 
-    if (!err)
-        err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), r.shape, r.axes, NULL);
-    if (err)
-        return err;
-    for (i = r.axes; i-- > 0; step *= r.shape[i])
-        r.step_y[i] = step;
-    err = ferry__emit_region(layer, &r, from, to, false);
-    if (err || !ferry_layer_propagates(layer, 0))
-        return err;
-    back = ferry__region_back(&r);
-    err = ferry__emit_zeros(layer, ferry__diff(ferry__of_bottom(0)), 0);
-    return err ? err : ferry__emit_region(layer, &back, ferry__diff(to), ferry__diff(from), false);
+    return err ? err : ferry__emit_cut(layer, &r, offset);
 }
 
 static const char *const messages[] = { "strided_slice_param", NULL };
