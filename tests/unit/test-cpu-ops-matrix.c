@@ -79,7 +79,7 @@ static void any_steps(struct rig *r)
 static int make_any_window(ferry_op_window *w, struct shape *s)
 {
     static const int64_t channels[] = { 1, 2, 3, 5, 8, 16, 17, 32, 33, 48, 65 };
-    static const uint32_t groups[] = { 1, 1, 1, 1, 2, 3 };
+    static const uint32_t groups[] = { 1, 1, 1, 4, 2, 3 };
 
     w->axes = (uint32_t)(1 + rig_random(3));
     w->group = groups[rig_random(6)];
@@ -168,7 +168,10 @@ static void convolutions_at_their_boundaries(void)
         { 1, 300, 70, 13, 1, 1, 1, 0, 1, 0 }, /* the same, 1 × 1 */
         { 1, 1100, 33, 4, 1, 2, 1, 0, 1, 0 }, { 1, 16, 8, 6, 4, 2, 1, 1, 1, 1 },
         { 1, 16, 16, 6, 4, 2, 1, 1, 16, 1 },  { 2, 40, 24, 5, 3, 3, 2, 0, 2, 1 },
-        { 1, 6, 6, 5, 3, 1, 1, 4, 1, 0 }, /* windows over padding only */
+        { 1, 6, 6, 5, 3, 1, 1, 4, 1, 0 },    /* windows over padding only */
+        { 2, 40, 33, 10, 3, 1, 12, 12, 1, 0 }, /* outer taps over padding only */
+        { 1, 20, 20, 10, 3, 1, 9, 11, 1, 0 },  /* some of them, of a wider image */
+        { 1, 32, 32, 1, 5, 1, 1, 2, 32, 0 },   /* all but one tap, one channel per group */
     };
 
     for (size_t i = 0; i < sizeof(squares) / sizeof(squares[0]); i++)
@@ -233,6 +236,25 @@ static void a_group_a_channel_at_every_stride_and_dilation(void)
     }
 }
 
+/* Groups that share a vector of outputs, and groups whose taps are read in place. */
+static void groups_of_few_channels(void)
+{
+    static const struct square few[] = {
+        { 2, 32, 32, 9, 3, 1, 1, 1, 8, 0 },  { 1, 24, 24, 13, 3, 2, 1, 1, 6, 0 },
+        { 1, 60, 30, 7, 1, 1, 1, 0, 15, 0 }, { 1, 32, 32, 15, 3, 1, 2, 2, 2, 0 },
+        { 1, 48, 48, 8, 5, 2, 1, 2, 6, 0 },  { 1, 128, 64, 7, 3, 1, 1, 1, 4, 0 },
+        { 2, 14, 28, 11, 3, 1, 1, 0, 7, 0 }, { 1, 40, 40, 8, 3, 1, 1, 1, 10, 1 },
+        { 1, 34, 34, 18, 3, 1, 3, 3, 2, 0 },
+    };
+
+    for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++)
+        for (int y_layout = RIG_PLAIN; y_layout <= RIG_LAST_SLICE; y_layout++) {
+            run_square(&few[i], RIG_LAST, y_layout);
+            run_square(&few[i], RIG_LAST_SLICE, y_layout);
+            run_square(&few[i], RIG_PLAIN, y_layout);
+        }
+}
+
 static void group_a_channel(int64_t lines, int64_t pixels, int64_t step, int64_t pad,
                             int64_t pad_end)
 {
@@ -256,7 +278,35 @@ static void group_a_channel(int64_t lines, int64_t pixels, int64_t step, int64_t
         rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, -0.5, 0.75);
     else if (pixels % 3 == 1)
         rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, pixels % 2 ? 0 : 0.25, 0);
+    if (lines % 3 == 0)
+        rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_HARD_SWISH, 1.0 / 6, 0.5);
     rig_run(&r, NULL);
+}
+
+/* A depthwise convolution takes all functions after it. */
+static void a_group_a_channel_with_functions(void)
+{
+    for (uint32_t function = 0; function < FERRY_UNARY_COUNT; function++)
+        for (int64_t step = 0; step < 6; step++) {
+            struct shape s = { 2, 19, 19, { 9, 11 } };
+            ferry_op_answer answer = { 0 };
+            struct rig r;
+
+            rig_begin(&r, FERRY_OP_CONVOLUTION);
+            r.op.params.window = (ferry_op_window){ .axes = 2,
+                                                    .group = 19,
+                                                    .kernel = { 3 + step / 3 * 2, 3 },
+                                                    .stride = { 1, 1 + step % 2 },
+                                                    .dilation = { 1, 1 },
+                                                    .pad = { 1, 1 },
+                                                    .pad_end = { 1, 1 } };
+            convolution(&r, FERRY_F32, &s, step % 4 ? RIG_LAST : layout(), RIG_PLAIN,
+                        step % 3 ? RIG_LAST : layout(), PLAIN_BIAS);
+            rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, 0.5, 1.5);
+            rig_step(&r, FERRY_STEP_UNARY, function, 0.25, 0.75);
+            rig_run(&r, &answer);
+            CU_ASSERT_EQUAL(answer.epilogue, 2);
+        }
 }
 
 /* Lines whose ends see padding, singly and in pairs, and the steps on their sums. */
@@ -499,6 +549,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(transposed_ones_of_few_channels),
     FERRY_TEST(a_group_a_channel_at_every_stride_and_dilation),
     FERRY_TEST(a_group_a_channel_of_every_width_and_padding),
+    FERRY_TEST(a_group_a_channel_with_functions),
+    FERRY_TEST(groups_of_few_channels),
     FERRY_TEST(first_layers_of_every_width),
     FERRY_TEST(short_sums_of_many_tiles),
     FERRY_TEST(functions_follow_the_store),

@@ -23,13 +23,20 @@ bool cpu_depthwise_can(const struct cpu_op *p)
            !p->plan.convolution.is_transposed;
 }
 
-/* ferry computes the steps after a bias that the store does not support. */
+/* Whether the channels of a pixel are contiguous in x and y. */
+static bool is_last(const struct cpu_window *w)
+{
+    return w->x[1] == 1 && w->y[1] == 1;
+}
+
+/* Functions: the store performs a clamp, and the others are applied to stored lines. */
 static uint32_t steps_taken(const struct cpu_op *p)
 {
-    uint32_t function = p->op.epilogue[0].function;
+    uint32_t taken = 0;
 
-    return p->op.n_epilogue > 0 && p->op.epilogue[0].step == FERRY_STEP_UNARY &&
-           (function == FERRY_UNARY_RELU || function == FERRY_UNARY_CLIP);
+    while (taken < p->op.n_epilogue && p->op.epilogue[taken].step == FERRY_STEP_UNARY)
+        taken++;
+    return taken;
 }
 
 /* The number of channels that slide_impl.h processes at a time. */
@@ -45,8 +52,8 @@ static bool can_slide(const struct cpu_op *p)
     bool is_image = w->kernel[0] == 1 && w->in[0] == 1 && w->out[0] == 1;
 
     return is_image && w->kernel[1] == 3 && w->kernel[2] == 3 && w->dilation[1] == 1 &&
-           w->dilation[2] == 1 && w->stride[2] <= 2 && w->pad[2] <= 1 && w->x[1] == 1 &&
-           w->y[1] == 1 && w->channels >= slide_width(p->loops);
+           w->dilation[2] == 1 && w->stride[2] <= 2 && w->pad[2] <= 1 && is_last(w) &&
+           w->channels >= slide_width(p->loops);
 }
 
 void cpu_depthwise_plan(struct cpu_op *p)
@@ -90,7 +97,8 @@ void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
 struct lines {
     const struct cpu_op *op;
     struct cpu_depthwise depthwise;
-    bool is_last; /* channels are contiguous in x and y */
+    struct cpu_gemm_run steps; /* its steps and its store only */
+    bool is_last;
 };
 
 static int64_t up(int64_t a, int64_t b)
@@ -107,6 +115,19 @@ static void see(const struct cpu_window *w, int axis, int64_t at, int64_t *first
     *end = up(w->in[axis] - begin, step);
     if (*end > w->kernel[axis])
         *end = w->kernel[axis];
+}
+
+/* The functions after the store, on a line, of all channels or one, that is still in a cache. */
+static void do_functions(const struct lines *s, float *y)
+{
+    const struct cpu_window *w = s->depthwise.window;
+    int64_t channels = s->is_last ? w->channels : 1;
+    int64_t pixels = w->y[4] == channels ? w->out[2] : 1;
+
+    if (s->steps.stored == s->steps.steps)
+        return;
+    for (int64_t i = 0; i < w->out[2]; i += pixels)
+        cpu_gemm_functions(&s->steps, pixels * channels, y + i * w->y[4]);
 }
 
 /* Lines, or lines of each plane if channels are not contiguous. */
@@ -131,6 +152,7 @@ static void do_lines(void *arg, int64_t first, int64_t count, int64_t piece)
             s->op->loops->depthwise_last(&s->depthwise, &l);
         else
             s->op->loops->depthwise_plane(&s->depthwise, &l, plane % planes);
+        do_functions(s, s->depthwise.y + l.y + plane % planes * w->y[1]);
     }
 }
 
@@ -151,6 +173,8 @@ static void slide_lines(void *arg, int64_t first, int64_t count, int64_t piece)
         n = n < some ? n : some;
         s->op->loops->depthwise_slide(&s->depthwise, s->depthwise.x + image * w->x[0],
                                       image * w->y[0], at, n);
+        for (int64_t i = at; i < at + n; i++)
+            do_functions(s, s->depthwise.y + image * w->y[0] + i * w->y[3]);
     }
 }
 
@@ -170,27 +194,22 @@ static int64_t even_piece(int64_t lines, int64_t cost, int64_t threads)
     return (lines + threads - 1) / threads;
 }
 
-static void fill_store(const struct cpu_op *p, const struct cpu_op_args *args,
-                       struct cpu_store *store)
+static void make_store(const struct cpu_op *p, const struct cpu_op_args *args, struct lines *s)
 {
-    const ferry_op_step *step = &p->op.epilogue[0];
+    struct cpu_gemm_run *steps = &s->steps;
 
-    memset(store, 0, sizeof(*store));
     if (p->own_in > 2)
-        store->bias = args->in[2];
-    if (p->answer.epilogue == 0)
-        return;
-    store->slope = store->least = (float)step->a;
-    store->clamp = step->function == FERRY_UNARY_CLIP ? CPU_CLAMP_CLIP
-                   : store->slope == 0                ? CPU_CLAMP_POSITIVE
-                                                      : CPU_CLAMP_RELU;
-    store->most = (float)step->b;
+        steps->step[steps->steps++] =
+            (struct cpu_step){ .step = FERRY_STEP_SHIFT, .operand = args->in[2], .stride = 1 };
+    cpu_epilogue_steps(p, args, steps);
+    cpu_gemm_make_store(steps);
+    s->depthwise.store = steps->store;
 }
 
 void cpu_depthwise_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
-    struct lines s = { .op = p, .is_last = w->x[1] == 1 && w->y[1] == 1 };
+    struct lines s = { .op = p, .is_last = is_last(w), .steps = { .loops = p->loops } };
     struct cpu_depthwise *depthwise = &s.depthwise;
     int64_t reach = (w->kernel[2] - 1) * w->dilation[2];
     int64_t lines = w->images * w->out[0] * w->out[1] * (s.is_last ? 1 : w->channels);
@@ -206,7 +225,7 @@ void cpu_depthwise_run(struct cpu_device *d, const struct cpu_op *p, const struc
     depthwise->inner[1] = up(w->in[2] + w->pad[2] - reach, w->stride[2]);
     if (depthwise->inner[1] > w->out[2])
         depthwise->inner[1] = w->out[2];
-    fill_store(p, args, &depthwise->store);
+    make_store(p, args, &s);
     if (!depthwise->w) {
         cpu_depthwise_pack(p, args->in[1], args->workspace);
         depthwise->w = args->workspace;
