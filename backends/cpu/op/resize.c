@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
+#include "rows.h"
 
 #include <math.h>
+#include <string.h>
 
-/* RESIZE: row after row of each plane. */
+/*
+ * RESIZE in bands of rows of a plane, or of all channels if they are contiguous in y. A row of x
+ * that is sampled along its axis is kept for the rows of y between it and the next one.
+ */
+
+/* Rows of a band. */
+#define BAND 16
+/* With fewer elements a second thread costs more than it helps. */
+#define SMALL (16 * 1024)
 
 struct resize {
+    const struct cpu_op *op;
     const struct cpu_window *window;
-    const ferry_op_params *params;
+    const struct cpu_sample *along; /* by pixel of a row */
+    int64_t channels, length;       /* of a row: 1, or all; and its elements */
+    int64_t bands;                  /* of a plane, or of an image */
+    void *rows;                     /* two for each thread */
     const void *x;
     void *y;
 };
@@ -41,30 +55,56 @@ struct cpu_sample cpu_sample_of(const ferry_op_params *params, int64_t i, int64_
     return s;
 }
 
-static struct cpu_sample sample(const struct resize *r, int axis, int64_t i)
+/* y = top · (1 − down) + bottom · down, for a row. */
+static void blend_f32(const struct resize *r, const float *top, const float *bottom, double down,
+                      float *y)
 {
-    return cpu_sample_of(r->params, i, r->window->in[axis], r->window->out[axis]);
+    const struct cpu_window *w = r->window;
+    float b = (float)down, a = 1 - b;
+    const struct cpu_binary_row row = { .function = FERRY_BINARY_SUM,
+                                        .a = a,
+                                        .b = b,
+                                        .x = top,
+                                        .u = bottom,
+                                        .x_step = 1,
+                                        .u_step = 1,
+                                        .y = y };
+
+    if (w->y[4] == r->channels) {
+        r->op->loops->binary(&row, r->length);
+        return;
+    }
+    for (int64_t i = 0; i < r->length; i++)
+        y[i / r->channels * w->y[4] + i % r->channels] = top[i] * a + bottom[i] * b;
+}
+
+static void blend_f64(const struct resize *r, const double *top, const double *bottom, double down,
+                      double *y)
+{
+    for (int64_t i = 0; i < r->length; i++)
+        y[i / r->channels * r->window->y[4] + i % r->channels] =
+            top[i] * (1 - down) + bottom[i] * down;
 }
 
 #define IMPL "resize_impl.h"
 #include "reals_impl.h"
 
-static void resize_rows_f32(void *arg, int64_t first, int64_t count, int64_t piece)
+/* The channels of a row of y: all if they are contiguous. */
+static int64_t channels_of(const struct cpu_window *w)
 {
-    const struct resize *r = arg;
-
-    (void)piece;
-    for (int64_t i = first; i < first + count; i++)
-        resize_row_f32(r, i / r->window->out[1], i % r->window->out[1]);
+    return w->y[1] == 1 ? w->channels : 1;
 }
 
-static void resize_rows_f64(void *arg, int64_t first, int64_t count, int64_t piece)
+static uint64_t samples_bytes(const struct cpu_op *p)
 {
-    const struct resize *r = arg;
+    return (uint64_t)p->plan.window.out[2] * sizeof(struct cpu_sample);
+}
 
-    (void)piece;
-    for (int64_t i = first; i < first + count; i++)
-        resize_row_f64(r, i / r->window->out[1], i % r->window->out[1]);
+static uint64_t row_bytes(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.window;
+
+    return (uint64_t)(w->out[2] * channels_of(w)) * sizeof(double);
 }
 
 static int resize_plan(struct cpu_op *p)
@@ -76,17 +116,34 @@ static int resize_plan(struct cpu_op *p)
         p->op.params.resize.sampling > FERRY_RESIZE_ASYMMETRIC)
         return FERRY_EUNSUPPORTED;
     cpu_window_make(&window, &p->op.in[0], &p->op.out[0], &p->plan.window);
+    p->answer.workspace_bytes = samples_bytes(p) + 2 * p->threads * row_bytes(p);
     return 0;
 }
 
 static void resize_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
 {
     const struct cpu_window *w = &p->plan.window;
-    struct resize r = { .window = w, .params = &p->op.params, .x = args->in[0], .y = args->out[0] };
-    int64_t rows = w->images * w->channels * w->out[1];
+    int64_t channels = channels_of(w), bands = (w->out[1] + BAND - 1) / BAND;
+    int64_t tasks = w->images * (w->channels / channels) * bands;
+    struct cpu_sample *along = args->workspace;
+    struct resize r = { .op = p,
+                        .window = w,
+                        .along = along,
+                        .channels = channels,
+                        .length = w->out[2] * channels,
+                        .bands = bands,
+                        .rows = along + w->out[2],
+                        .x = args->in[0],
+                        .y = args->out[0] };
+    workers_task task = p->op.out[0].dtype == FERRY_F32 ? resize_band_f32 : resize_band_f64;
 
-    workers_run(d->workers, rows, walk_piece_of(rows, 40 * w->out[2]),
-                p->op.out[0].dtype == FERRY_F32 ? resize_rows_f32 : resize_rows_f64, &r);
+    for (int64_t i = 0; i < w->out[2]; i++)
+        along[i] = cpu_sample_of(&p->op.params, i, w->in[2], w->out[2]);
+    if (tasks * BAND * r.length >= SMALL)
+        workers_tasks(d->workers, tasks, task, &r);
+    else
+        for (int64_t i = 0; i < tasks; i++)
+            task(&r, i, 0);
 }
 
 const struct cpu_op_kind cpu_op_resize = {
