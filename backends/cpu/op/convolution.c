@@ -58,13 +58,28 @@ static bool can_stay_in_place(const struct cpu_op *p)
            !is_crowded(distance, p->plan.convolution.gemm.m);
 }
 
+/*
+ * Groups that form one batch: as many as fill a vector with their outputs, which multiplies as
+ * often as a batch for each, because a panel is no narrower. Weights are zeros between groups.
+ */
+static int64_t groups_together(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t group = p->op.params.window.group, together = 1;
+
+    for (int64_t i = 2; w->x[1] == 1 && i * (w->outputs / group) <= p->loops->lanes; i++)
+        if (group % i == 0)
+            together = i;
+    return together;
+}
+
 static void plan_product(struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
     struct cpu_gemm *g = &p->plan.convolution.gemm;
     uint64_t packed;
 
-    g->batches = p->op.params.window.group;
+    g->batches = p->op.params.window.group / groups_together(p);
     g->m = w->images * w->out[0] * w->out[1] * w->out[2];
     g->n = w->outputs / g->batches;
     g->k = w->taps * (w->channels / g->batches);
@@ -116,6 +131,26 @@ static void turn(struct cpu_op *p)
     }
 }
 
+/* Leaves out the first and last taps of each axis that see nothing but padding at all positions. */
+static void trim(struct cpu_op *p)
+{
+    struct cpu_window *w = &p->plan.convolution.window;
+
+    for (int i = 0; i < 3; i++) {
+        int64_t far = (w->out[i] - 1) * w->stride[i], step = w->dilation[i];
+
+        for (; w->kernel[i] > 1 && w->pad[i] >= step && far < w->pad[i]; w->kernel[i]--) {
+            p->plan.convolution.w_first += p->plan.convolution.w[2 + i];
+            w->pad[i] -= step;
+        }
+        for (; w->kernel[i] > 1 && w->pad_end[i] >= step &&
+               (w->kernel[i] - 1) * step - w->pad[i] >= w->in[i];
+             w->kernel[i]--)
+            w->pad_end[i] -= step;
+    }
+    w->taps = w->kernel[0] * w->kernel[1] * w->kernel[2];
+}
+
 static int convolution_plan(struct cpu_op *p)
 {
     if (!cpu_op_is_real(p))
@@ -129,6 +164,8 @@ static int convolution_plan(struct cpu_op *p)
     p->plan.convolution.is_spread = !p->plan.convolution.is_deconvolution && cpu_spread_can(p);
     if (p->plan.convolution.is_transposed && !p->plan.convolution.is_spread)
         turn(p);
+    if (!p->plan.convolution.is_transposed)
+        trim(p);
     p->plan.convolution.is_depthwise = cpu_depthwise_can(p);
     if (p->plan.convolution.is_deconvolution) {
         cpu_deconvolution_plan(p);
@@ -149,6 +186,39 @@ static int convolution_plan(struct cpu_op *p)
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
+/* The first output's weight of a tap, for channel 0. */
+static const float *at_tap(const struct cpu_op *p, const float *w, int64_t tap)
+{
+    const struct cpu_window *v = &p->plan.convolution.window;
+    const int64_t *wide = p->plan.convolution.w;
+    int64_t i = tap / v->kernel[2] / v->kernel[1], j = tap / v->kernel[2] % v->kernel[1];
+
+    return w + p->plan.convolution.w_first + i * wide[2] + j * wide[3] +
+           tap % v->kernel[2] * wide[4];
+}
+
+/* Several groups a batch: rows and columns that belong to different groups are zeros. */
+static void pack_together(const struct cpu_op *p, const float *w, float *packed)
+{
+    const struct cpu_window *v = &p->plan.convolution.window;
+    const struct cpu_gemm *g = &p->plan.convolution.gemm;
+    const int64_t *wide = p->plan.convolution.w;
+    int64_t group = p->op.params.window.group, together = group / g->batches;
+    int64_t channels = v->channels / group, outputs = v->outputs / group;
+
+    memset(packed, 0, (size_t)(g->batches * cpu_gemm_packed(g)) * sizeof(*packed));
+    for (int64_t i = 0; i < group; i++)
+        for (int64_t row = 0; row < v->taps * channels; row++) {
+            int64_t tap = row / channels, c = row % channels, within = i % together;
+            int64_t k = (tap * together + within) * channels + c;
+            const float *from = at_tap(p, w, tap) + i * p->plan.convolution.w_group + c * wide[1];
+            float *to = packed + i / together * cpu_gemm_packed(g);
+
+            for (int64_t o = 0; o < outputs; o++)
+                to[cpu_gemm_packed_at(g, k, within * outputs + o)] = from[o * wide[0]];
+        }
+}
+
 /* Rows of b in the order of a patch: tap by tap, and all channels of each. */
 static void pack_weights(const struct cpu_op *p, const float *w, float *packed)
 {
@@ -157,22 +227,19 @@ static void pack_weights(const struct cpu_op *p, const float *w, float *packed)
     const int64_t *wide = p->plan.convolution.w;
     int64_t channels = v->channels / g->batches;
 
-    w += p->plan.convolution.w_first;
     for (int64_t b = 0; b < g->batches; b++)
-        for (int64_t tap = 0; tap < v->taps; tap++) {
-            int64_t i = tap / v->kernel[2] / v->kernel[1], j = tap / v->kernel[2] % v->kernel[1];
-            const float *from = w + b * p->plan.convolution.w_group + i * wide[2] + j * wide[3] +
-                                tap % v->kernel[2] * wide[4];
-
-            cpu_gemm_pack(g, tap * channels, channels, from, wide[1], wide[0],
+        for (int64_t tap = 0; tap < v->taps; tap++)
+            cpu_gemm_pack(g, tap * channels, channels,
+                          at_tap(p, w, tap) + b * p->plan.convolution.w_group, wide[1], wide[0],
                           packed + b * cpu_gemm_packed(g));
-        }
 }
 
 static void pack_product(const struct cpu_op *p, const float *w, float *packed)
 {
     if (p->plan.convolution.winograd.side)
         cpu_winograd_pack(p, w, packed);
+    else if (p->plan.convolution.gemm.batches < (int64_t)p->op.params.window.group)
+        pack_together(p, w, packed);
     else
         pack_weights(p, w, packed);
 }
@@ -201,6 +268,7 @@ struct places {
     struct cpu_patches patches;
     struct cpu_span inner; /* pixels of a line whose windows are inside the image */
     bool is_flat;          /* one plane, and a window's lines are consecutive in k */
+    bool is_by_taps;       /* a tap's channels are contiguous, and blocks of k are whole lines */
     int64_t add[5];        /* strides of the added operand */
 };
 
@@ -214,6 +282,7 @@ static void bring_window(const struct places *s, const float *image, int64_t top
     const struct cpu_window *w = s->window;
     int64_t channels = s->patches.channels, before = left < 0 ? least(-left, pixels) : 0;
     int64_t seen = least(w->in[2] - left, pixels) - before;
+    bool is_dense = w->x[4] == channels;
 
     seen = seen > 0 ? seen : 0;
     for (int64_t i = 0; i < lines; i++, top += w->dilation[1], to += pixels * channels) {
@@ -222,8 +291,9 @@ static void bring_window(const struct places *s, const float *image, int64_t top
             continue;
         }
         memset(to, 0, (size_t)(before * channels) * sizeof(*to));
-        memcpy(to + before * channels, image + top * w->x[3] + (left + before) * channels,
-               (size_t)(seen * channels) * sizeof(*to));
+        s->op->loops->move_lines(is_dense ? 1 : seen, is_dense ? seen * channels : channels,
+                                 image + top * w->x[3] + (left + before) * w->x[4], w->x[4],
+                                 to + before * channels, channels);
         memset(to + (before + seen) * channels, 0,
                (size_t)((pixels - before - seen) * channels) * sizeof(*to));
     }
@@ -247,7 +317,7 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
     tile->spans = depth / k_line;
     tile->span = k_line;
     tile->jump = pixels * patches.channels - k_line;
-    bring_window(s, patches.x + line / w->out[1] * w->x[0],
+    bring_window(s, patches.x + line / w->out[1] * w->x[0] + batch * patches.channels * w->x[1],
                  line % w->out[1] * w->stride[1] - w->pad[1] + k / k_line * w->dilation[1],
                  at * w->stride[2] - w->pad[2], tile->spans, pixels, to);
 }
@@ -255,12 +325,11 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
 /*
  * Whether rows of a line of y can be copied as one piece of x, because lines of taps are complete.
  */
-static bool brings_windows(const struct places *s, const struct cpu_gemm *g)
+static bool brings_windows(const struct places *s)
 {
     const struct cpu_window *w = s->window;
 
-    return s->patches.is_dense && s->is_flat && w->x[4] == s->patches.channels &&
-           w->stride[2] <= w->kernel[2] && g->batches == 1 && g->k > 0 && g->depth % g->k_line == 0;
+    return s->is_by_taps && w->dilation[2] == 1 && w->stride[2] <= w->kernel[2];
 }
 
 /*
@@ -283,7 +352,7 @@ static int64_t reach(const struct cpu_gemm_run *r, int64_t batch, int64_t first,
         tile->a_row = tile->spans = 0;
         return rows;
     }
-    if (!s->patches.is_dense || !s->is_flat || top < 0 ||
+    if (!(s->is_by_taps || (s->patches.is_dense && s->is_flat)) || top < 0 ||
         top + (lines - 1) * w->dilation[1] >= w->in[1] || is_crowded(row, r->loops->rows) ||
         at >= s->inner.end)
         return -rows;
@@ -295,6 +364,14 @@ static int64_t reach(const struct cpu_gemm_run *r, int64_t batch, int64_t first,
     tile->spans = lines;
     tile->span = depth / lines;
     tile->jump = w->dilation[1] * w->x[3] - k_line;
+    tile->line = 0;
+    if (!s->patches.is_dense) {
+        tile->spans = lines * w->kernel[2];
+        tile->span = s->patches.channels;
+        tile->jump = w->dilation[2] * w->x[4] - tile->span;
+        tile->line = w->kernel[2];
+        tile->line_jump = w->dilation[1] * w->x[3] - w->kernel[2] * w->dilation[2] * w->x[4];
+    }
     return least(rows, s->inner.end - at);
 }
 
@@ -337,7 +414,8 @@ static void place(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
 static void find_places(const struct cpu_op *p, const struct cpu_op_args *args, struct places *s)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
-    int64_t channels = w->channels / p->plan.convolution.gemm.batches;
+    const struct cpu_gemm *g = &p->plan.convolution.gemm;
+    int64_t channels = w->channels / g->batches;
     bool is_transposed = p->plan.convolution.is_transposed;
     bool is_close = (w->x[1] == 1 || channels == 1) && !is_transposed;
 
@@ -353,6 +431,7 @@ static void find_places(const struct cpu_op *p, const struct cpu_op_args *args, 
                      .is_dense = is_close && (w->kernel[2] == 1 ||
                                               (w->x[4] == channels && w->dilation[2] == 1)) },
     };
+    s->is_by_taps = is_close && s->is_flat && g->k > 0 && g->depth % g->k_line == 0;
     for (uint32_t i = 0; i < p->answer.epilogue; i++) {
         struct cpu_window of_add;
 
@@ -412,7 +491,7 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
 
     find_places(p, args, &places);
     r.arg = &places;
-    r.brings_windows = brings_windows(&places, g);
+    r.brings_windows = brings_windows(&places);
     take_in_place(p, args, &places, &r);
     if (!r.b) {
         float *packed = r.scratch + p->answer.workspace_bytes / sizeof(float) - floats_packed(p);

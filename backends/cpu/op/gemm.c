@@ -422,7 +422,7 @@ static void bring_rows(const struct task *task, int64_t first, int64_t rows, str
     tile->a_row = r->plan->a_row;
     tile->spans = 1;
     tile->span = task->depth;
-    tile->jump = 0;
+    tile->jump = tile->line = 0;
     r->bring(r, task->batch, first, rows, task->k, task->depth, task->a, tile);
 }
 

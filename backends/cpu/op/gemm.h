@@ -38,9 +38,9 @@ struct cpu_gemm_run {
     const float *a;         /* NULL: see `reach` and `bring` */
     int64_t a_batch, a_row; /* strides; columns are contiguous */
     /*
-     * The number of these rows, from the first on, that can be read in place, and a, a_row, spans,
-     * span and jump of a tile of them, with no spans if they add nothing; or, negative, the number
-     * that cannot. May be NULL.
+     * The number of these rows, from the first on, that can be read in place, and a, a_row and the
+     * spans of a tile of them, with no spans if they add nothing; or, negative, the number that
+     * cannot. May be NULL.
      */
     int64_t (*reach)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                      int64_t k, int64_t depth, struct cpu_tile *tile);

@@ -178,7 +178,7 @@
 #define MICRO(m, wide)                                                                           \
     TARGET static void NAME(micro_##wide##_##m)(const struct cpu_tile *t)                        \
     {                                                                                            \
-        const int64_t row = t->a_row, sums_row = t->sums_row, jump = t->jump;                    \
+        const int64_t row = t->a_row, sums_row = t->sums_row;                                    \
         const struct cpu_store *s = t->store;                                                    \
         float *const *y = t->y;                                                                  \
         float *sums = t->sums;                                                                   \
@@ -187,7 +187,7 @@
             const float *a0 = t->a + tile * (m) * row, *a1 = a0 + 3 * row, *a2 = a0 + 6 * row;   \
             const float *a3 = a0 + 9 * row, *a4 = a0 + 12 * row, *b = t->b;                      \
             const int64_t column = t->column + tile * t->y_step;                                 \
-            int64_t spans = t->spans;                                                            \
+            int64_t spans = t->spans, left = t->line, jump;                                      \
             ROWS_##m(ZERO_##wide)                                                                \
                                                                                                  \
             if (!t->first) {                                                                     \
@@ -220,6 +220,8 @@
                     a3++;                                                                        \
                     a4++;                                                                        \
                 }                                                                                \
+                jump = --left ? t->jump : t->jump + t->line_jump;                                \
+                left = left ? left : t->line;                                                    \
                 a0 += jump;                                                                      \
                 a1 += jump;                                                                      \
                 a2 += jump;                                                                      \

@@ -50,6 +50,7 @@ struct cpu_store {
 struct cpu_tile {
     const float *a; /* rows, a_row apart; each has `spans` times `span` floats, `jump` apart */
     int64_t a_row, spans, span, jump;
+    int64_t line, line_jump; /* after every `line` spans, the next is that much farther; 0: none */
     const float *b; /* as many rows, as wide as the panel */
     bool first;     /* sums start at 0, not with the contents of `sums` */
     float *sums;    /* where they are stored, unless `store` is set */

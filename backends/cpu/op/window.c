@@ -37,7 +37,8 @@ void cpu_window_make(const ferry_op_window *window, const ferry_operand *x, cons
 
 struct cpu_span cpu_window_whole(const struct cpu_window *w, int axis)
 {
-    int64_t stride = w->stride[axis], room = w->in[axis] + w->pad[axis] - w->kernel[axis];
+    int64_t stride = w->stride[axis], reach = w->dilation[axis] * (w->kernel[axis] - 1) + 1;
+    int64_t room = w->in[axis] + w->pad[axis] - reach;
     int64_t whole = room < 0 ? 0 : room / stride + 1, first = (w->pad[axis] + stride - 1) / stride;
     int64_t end = whole < w->out[axis] ? whole : w->out[axis];
 
