@@ -59,9 +59,9 @@ static bool can_stay_in_place(const struct cpu_op *p)
 }
 
 /*
- * Groups that form one batch: as many as fill a vector with their outputs. The narrowest panel is a
- * vector wide, so that this takes as many multiplications as a batch for each group. Weights between
- * groups are zeros.
+ * Groups that form one batch: as many as fill a vector with their outputs. The narrowest panel is
+ * a vector wide, so that this takes as many multiplications as a batch for each group. Weights
+ * between groups are zeros.
  */
 static int64_t groups_together(const struct cpu_op *p)
 {
