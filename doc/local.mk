@@ -2,7 +2,7 @@
 # What is read beside the code; installed so that a plugin author has it without the repository.
 
 dist_doc_DATA += README.md NEWS SECURITY.md %D%/writing-a-plugin.md %D%/coherence.md \
-	%D%/abi.md %D%/design/api.md %D%/dnn.md %D%/onnx.md %D%/python.md %D%/scaling.md %D%/access.svg \
+	%D%/abi.md %D%/design/api.md %D%/dnn.md %D%/onnx.md %D%/python.md %D%/renamed.md %D%/scaling.md %D%/access.svg \
 	%D%/backends.md %D%/beside-others.svg %D%/caffe.md %D%/commands.md %D%/kinds.md \
 	%D%/command-examples.md %D%/formats.md %D%/quick-start.md %D%/training.md
 
@@ -21,7 +21,6 @@ EXTRA_DIST += \
 	%D%/design/files.md \
 	%D%/design/training.md \
 	%D%/design/python.md \
-	%D%/design/pages.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-core.md \
 	%D%/measurements/2026-11-22-mpi.md \
