@@ -40,23 +40,38 @@ void cpu_op_prefer_channels_last(struct cpu_op *p)
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
+/* Words of a convolution's key. */
+#define CONVOLUTION_WORDS 7
+
+/* The form of a convolution's weights: its kind, the taps that are left, the groups of a batch. */
+static void convolution_words(const struct cpu_op *p, uint64_t *word)
+{
+    const ferry_op_window *w = &p->op.params.window;
+    const struct cpu_window *v = &p->plan.convolution.window;
+
+    word[0] = (uint64_t)p->plan.convolution.winograd.points << 56 |
+              (uint64_t)p->plan.convolution.is_slide << 55 | (uint64_t)w->group << 4 |
+              w->transposed << 3 | (uint64_t)p->plan.convolution.is_transposed << 2 |
+              (uint64_t)p->plan.convolution.is_spread << 1 | p->plan.convolution.is_planes;
+    if (p->plan.convolution.is_deconvolution)
+        word[1] = (uint64_t)v->stride[2];
+    for (int i = 0; i < 3; i++)
+        word[2 + i] = (uint64_t)v->kernel[i];
+    word[5] = (uint64_t)p->plan.convolution.w_first;
+    word[6] = (uint64_t)p->plan.convolution.gemm.batches;
+}
+
 /* A hash of everything that determines the layout of packed constants (FNV-1a, by words). */
 static uint64_t packed_key(const struct cpu_op *p, uint32_t input)
 {
     const ferry_operand *o = &p->op.in[input];
-    const ferry_op_window *w = &p->op.params.window;
     const struct cpu_turn *turn = &p->plan.matrix.turn;
-    uint64_t word[4 * FERRY_OP_AXES + 6] = { p->op.kind, o->dtype, o->rank,
-                                             (uint64_t)p->loops->lanes };
+    uint64_t word[4 * FERRY_OP_AXES + 5 + CONVOLUTION_WORDS] = { p->op.kind, o->dtype, o->rank,
+                                                                 (uint64_t)p->loops->lanes };
     uint64_t key = UINT64_C(14695981039346656037);
 
     if (p->op.kind == FERRY_OP_CONVOLUTION)
-        word[4] = (uint64_t)p->plan.convolution.winograd.points << 56 |
-                  (uint64_t)p->plan.convolution.is_slide << 55 | (uint64_t)w->group << 4 |
-                  w->transposed << 3 | (uint64_t)p->plan.convolution.is_transposed << 2 |
-                  (uint64_t)p->plan.convolution.is_spread << 1 | p->plan.convolution.is_planes;
-    if (p->op.kind == FERRY_OP_CONVOLUTION && p->plan.convolution.is_deconvolution)
-        word[4 * FERRY_OP_AXES + 5] = (uint64_t)p->plan.convolution.window.stride[2];
+        convolution_words(p, &word[4 * FERRY_OP_AXES + 5]);
     for (uint32_t i = 0; i < o->rank; i++) {
         word[5 + i] = (uint64_t)o->shape[i];
         word[5 + 3 * FERRY_OP_AXES + i] = (uint64_t)o->stride[i];
