@@ -333,13 +333,26 @@ static int64_t multiply_full(const struct task *task, int64_t rows, struct cpu_t
     return task->full;
 }
 
-/* The functions after the store, on columns begin … end − 1 of the tiles' rows. */
+/*
+ * The functions after the store, on columns begin … end − 1 of the tiles' rows; on all rows at once
+ * where they are contiguous.
+ */
 static void do_functions(const struct cpu_gemm_run *r, int64_t rows, const struct cpu_tile *tile,
                          int64_t begin, int64_t end)
 {
-    for (int64_t t = 0; t < tile->tiles; t++)
+    int64_t run = end - begin, tiles = tile->tiles;
+
+    if (rows > 1 && tile->y[rows - 1] - tile->y[0] == (rows - 1) * run) {
+        run *= rows;
+        rows = 1;
+    }
+    if (rows == 1 && tiles > 1 && tile->y_step == run) {
+        run *= tiles;
+        tiles = 1;
+    }
+    for (int64_t t = 0; t < tiles; t++)
         for (int64_t i = 0; i < rows; i++)
-            cpu_gemm_functions(r, end - begin, tile->y[i] + t * tile->y_step + begin);
+            cpu_gemm_functions(r, run, tile->y[i] + t * tile->y_step + begin);
 }
 
 static void multiply_tile(const struct task *task, const struct place *place, struct cpu_tile *tile)
