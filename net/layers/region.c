@@ -87,19 +87,52 @@ struct ferry__region ferry__region_back(const struct ferry__region *region)
     return back;
 }
 
+/*
+ * The axis that alone is cut, in steps of 1, unless it is the last one, of which a view has short
+ * rows. −1: there is none, or no element is left.
+ */
+static int cut_axis(const ferry_layer *layer, const struct ferry__region *r)
+{
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int i, axis = -1;
+
+    for (i = 0; i < r->axes; i++) {
+        if (!r->shape[i])
+            return -1;
+        if (r->shape[i] == ferry_blob_dim(bottom, i))
+            continue;
+        if (axis >= 0 || r->step_x[i] != ferry_blob_element_count_range(bottom, i + 1, r->axes))
+            return -1;
+        axis = i;
+    }
+    return axis == r->axes - 1 ? -1 : axis;
+}
+
+/* With the axes of a copy that Slice makes, which can become a view of the bottom. */
+static int emit_slice(ferry_layer *layer, const struct ferry__region *r, int axis,
+                      ferry_layer_operand from, ferry_layer_operand to)
+{
+    ferry_operand x = ferry__around(layer, ferry__of_bottom(0), axis);
+
+    x.shape[1] = r->shape[axis];
+    return ferry__emit_copy(layer, x, from, ferry__around(layer, to, axis), to);
+}
+
 int ferry__emit_cut(ferry_layer *layer, struct ferry__region *r, int64_t offset)
 {
     ferry_layer_operand from = ferry__of_bottom(0), to = ferry__of_top(0);
     struct ferry__region back;
     int64_t step = 1;
-    int i, err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), r->shape, r->axes, NULL);
+    int i, axis, err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), r->shape, r->axes, NULL);
 
     if (err)
         return err;
     from.offset = offset;
     for (i = r->axes; i-- > 0; step *= r->shape[i])
         r->step_y[i] = step;
-    err = ferry__emit_region(layer, r, from, to, false);
+    axis = cut_axis(layer, r);
+    err = axis < 0 ? ferry__emit_region(layer, r, from, to, false)
+                   : emit_slice(layer, r, axis, from, to);
     if (err || !ferry_layer_propagates(layer, 0))
         return err;
     back = ferry__region_back(r);

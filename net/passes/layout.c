@@ -57,6 +57,22 @@ static bool set_last(struct ferry__program *p, const ferry_operand *o, const str
 }
 
 /*
+ * Makes the whole operand of an operation that prefers it channels last. The value gets the axes of
+ * the operand if its own channel axis differs: where Reshape, Permute and Reshape shuffle channels,
+ * the value that Permute writes has two axes for them.
+ */
+static void prefer_last(struct ferry__program *p, const ferry_operand *o,
+                        const struct ferry__use *use)
+{
+    struct ferry__value *v = use->value < 0 ? NULL : &p->values[use->value];
+
+    if (!set_last(p, o, use) || memcmp(v->shape, o->shape, 2 * sizeof *o->shape) == 0)
+        return;
+    v->rank = (int)o->rank;
+    memcpy(v->shape, o->shape, o->rank * sizeof *o->shape);
+}
+
+/*
  * For a neutral operation with one channels-last operand: makes all of its whole operands channels
  * last.
  */
@@ -86,8 +102,8 @@ static void find_regions(struct ferry__program *p)
 
         if (!prefers_last(item))
             continue;
-        set_last(p, &item->op.in[0], &item->in[0]);
-        set_last(p, &item->op.out[0], &item->out[0]);
+        prefer_last(p, &item->op.in[0], &item->in[0]);
+        prefer_last(p, &item->op.out[0], &item->out[0]);
         for (k = 0; k < item->op.n_epilogue; k++)
             if (item->op.epilogue[k].step == FERRY_STEP_ADD)
                 set_last(p, &item->op.in[item->op.epilogue[k].operand],

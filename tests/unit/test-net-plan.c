@@ -224,6 +224,45 @@ static void concatenations_are_written_in_place_channels_last(void)
     fx_end();
 }
 
+/* Channels are shuffled by Reshape, Permute and Reshape, as ONNX models do. */
+static const char shuffle[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 dim: 4 dim: 5 } "
+    "} }\n"
+    "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' convolution_param { num_output: 8 "
+    "kernel_size: 1 weight_filler { type: 'constant' value: 0.5 } } }\n"
+    "layer { name: 'r' type: 'Reshape' bottom: 'a' top: 'r' reshape_param { shape { dim: 1 dim: 2 "
+    "dim: 4 dim: 4 dim: 5 } } }\n"
+    "layer { name: 't' type: 'Permute' bottom: 'r' top: 't' permute_param { order: 0 order: 2 "
+    "order: 1 order: 3 order: 4 } }\n"
+    "layer { name: 's' type: 'Reshape' bottom: 't' top: 's' reshape_param { shape { dim: 1 dim: 8 "
+    "dim: 4 dim: 5 } } }\n"
+    "layer { name: 'h' type: 'StridedSlice' bottom: 's' top: 'h' strided_slice_param { axis: 1 "
+    "begin: 4 end: 8 } }\n"
+    "layer { name: 'y' type: 'Convolution' bottom: 'h' top: 'y' convolution_param { num_output: 8 "
+    "kernel_size: 1 weight_filler { type: 'constant' value: 0.5 } } }\n"
+    "layer { name: 'z' type: 'Convolution' bottom: 's' top: 'z' convolution_param { num_output: 8 "
+    "kernel_size: 1 weight_filler { type: 'constant' value: 0.5 } } }\n";
+
+static void shuffled_channels_stay_last(void)
+{
+    ferry_net *net = open_text(shuffle, NULL);
+    const struct ferry__program *p = net->stages[0].now;
+    int copies = 0, borders = 0;
+
+    for (int i = 0; i < p->n_items; i++)
+        if (!p->items[i].dropped && p->items[i].op.kind == FERRY_OP_STRIDED_COPY)
+            *(p->items[i].border ? &borders : &copies) += 1;
+    if (likes_last()) {
+        CU_ASSERT_EQUAL(copies, 1); /* the permutation; the slice is a view */
+        CU_ASSERT_EQUAL(borders, 3); /* the input and the outputs */
+        for (int i = 0; i < p->n_items; i++)
+            if (p->items[i].op.kind == FERRY_OP_CONVOLUTION)
+                CU_ASSERT_EQUAL(p->items[i].op.in[0].stride[1], 1);
+    }
+    ferry_net_close(net);
+    fx_end();
+}
+
 /*
  * A blob is sliced along the channels, and another along the images; one of the slices is changed
  * in place.
@@ -372,6 +411,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(values_of_whole_pages_begin_at_different_places_of_theirs),
     FERRY_TEST(real_nets_take_a_third_at_most),
     FERRY_TEST(concatenations_are_written_in_place_channels_last),
+    FERRY_TEST(shuffled_channels_stay_last),
     FERRY_TEST(slices_are_looked_at_where_they_are),
     FERRY_TEST(no_more_moves_than_has_to),
     FERRY_TEST(a_layer_elsewhere_moves_its_own_blobs),
