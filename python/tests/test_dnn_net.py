@@ -4,6 +4,7 @@
 import os
 import re
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -251,9 +252,12 @@ def test_weights_in_memory_wait_for_a_shape(tmp_path):
     kept = caffe.Net(str(tmp_path / "ip.prototxt"), caffe.TEST)
     kept.params["ip"][0].data[...] = 2
     kept.save(str(tmp_path / "ip.caffemodel"))
-    net = dnn.readNetFromCaffe(b'input: "data" ' + ip.encode(), (tmp_path / "ip.caffemodel").read_bytes())
-    net.setInput(np.array([[1, 2]], "f4"))
-    assert same(net.forward(), np.full((1, 3), 6, "f4"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        net = dnn.readNetFromCaffe(b'input: "data" ' + ip.encode(), (tmp_path / "ip.caffemodel").read_bytes())
+        net.setInput(np.array([[1, 2]], "f4"))
+        assert same(net.forward(), np.full((1, 3), 6, "f4"))
+    assert not [warning for warning in caught if warning.category is ResourceWarning]
 
 
 @pytest.mark.parametrize("call, code", (

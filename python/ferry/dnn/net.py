@@ -76,7 +76,7 @@ class Net:
     # ---- opening ---------------------------------------------------------------------------------
 
     def _read(self, text, name, weights, file=None):
-        """From the text and the path of the weights, or None; `file` stays open until they are read."""
+        """From the text and the path of the weights, or None; `file` is kept until they are read."""
         self._text, self._name, self._source, self._file = text, name, weights, file
         if _text.is_empty(text):
             self._text = None

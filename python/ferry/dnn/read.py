@@ -36,23 +36,31 @@ def _text_of(prototxt):
 
 
 def _path_of(model):
-    """A path under which the weights can be read, None of no weights, and the file that it is the path of, if that
-    has to stay open."""
+    """A path under which the weights can be read, or None, and the object that must exist until then, or None."""
     held = None if model is None else _bytes(model)
     if held is None:
         return os.fsdecode(model) if model else None, None
     if not held:
         return None, None
-    file = _in_memory()
-    file.write(held)
-    file.flush()
-    return f"/proc/self/fd/{file.fileno()}" if os.path.exists("/proc/self/fd") else file.name, file
+    content = _Content(held)
+    return content.path, content
 
 
-def _in_memory():
-    if hasattr(os, "memfd_create"):
-        return os.fdopen(os.memfd_create("ferry.dnn"), "wb")
-    return tempfile.NamedTemporaryFile("wb")
+class _Content:
+    """The content of a model, and a path that is valid as long as this object exists."""
+
+    def __init__(self, held):
+        if hasattr(os, "memfd_create"):
+            self._file = os.fdopen(os.memfd_create("ferry.dnn"), "wb")
+            self.path = f"/proc/self/fd/{self._file.fileno()}"
+        else:
+            self._file = tempfile.NamedTemporaryFile("wb")
+            self.path = self._file.name
+        self._file.write(held)
+        self._file.flush()
+
+    def __del__(self):
+        self._file.close()
 
 
 _PATHS = (str, bytes, os.PathLike)
