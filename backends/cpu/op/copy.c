@@ -11,6 +11,7 @@
 #define BLOCK 64
 /* In a row of fewer elements, finding the row takes longer than copying it. */
 #define SHORT_ROW 16
+#define FEW       8
 
 struct copy {
     uint32_t x_dtype, y_dtype;
@@ -96,6 +97,7 @@ static void order(struct cpu_walk *w)
     walk_end_by(&by_x, 1);
     if (by_x.shape[by_x.rank - 1] > w->shape[w->rank - 1])
         *w = by_x;
+    walk_lengthen(w, FEW);
 }
 
 static int copy_plan(struct cpu_op *p)

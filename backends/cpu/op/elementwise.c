@@ -6,6 +6,9 @@
 
 /* UNARY and BINARY: a walk over y; contiguous rows use the instruction set's loops. */
 
+/* A row of BINARY with fewer elements takes longer by vectors than these elements one by one. */
+#define FEW 5
+
 struct unary {
     uint32_t function;
     double a, b, c;
@@ -145,6 +148,7 @@ static int binary_plan(struct cpu_op *p)
     for (uint32_t i = 0; i < p->own_in && i < 3; i++)
         add_repeated(w, &p->op.in[i], p->op.out[0].rank);
     walk_end(w);
+    walk_lengthen(w, FEW);
     return 0;
 }
 

@@ -5,6 +5,8 @@
 
 /* Bytes of a piece of a walk on several threads. */
 #define PIECE_BYTES (256 * 1024)
+/* Elements that stay in a cache while a walk passes by them several times. */
+#define MOST_NEAR (64 * 1024)
 
 void walk_begin(struct cpu_walk *w, uint32_t rank, const int64_t *shape)
 {
@@ -105,6 +107,18 @@ void walk_end_by(struct cpu_walk *w, uint32_t operand)
         for (uint32_t j = i; j > 0 && stride[j - 1] < stride[j]; j--)
             swap_axes(w, j - 1, j);
     walk_end_as_given(w);
+}
+
+void walk_lengthen(struct cpu_walk *w, int64_t few)
+{
+    uint32_t last = w->rank - 1, longest = last;
+
+    if (w->shape[last] >= few || w->count > MOST_NEAR)
+        return;
+    for (uint32_t i = 0; i < last; i++)
+        if (w->shape[i] > w->shape[longest])
+            longest = i;
+    swap_axes(w, last, longest);
 }
 
 /* ---- iteration ------------------------------------------------------------------------------ */

@@ -33,6 +33,11 @@ void walk_add(struct cpu_walk *w, const int64_t *stride);
 void walk_end(struct cpu_walk *w);
 /* The same in the order of an operand other than the first. */
 void walk_end_by(struct cpu_walk *w, uint32_t operand);
+/*
+ * Makes the longest axis the row if a row has fewer than `few` elements, because finding a row
+ * takes as long as several elements; unless there are too many elements for a cache.
+ */
+void walk_lengthen(struct cpu_walk *w, int64_t few);
 /* Like walk_end, but keeps the order of the axes. */
 void walk_end_as_given(struct cpu_walk *w);
 
