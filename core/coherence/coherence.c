@@ -115,7 +115,7 @@ void ferry__valid_publish(ferry_memory *m, uint32_t valid)
         word |= FERRY__SLOW(FERRY__HOST); /* the device's pending work on shared bytes */
     for (d = m->on_devices; d; d = d->next)
         word |= flags_of(m, &d->r, d->r.slot, valid);
-    if (m->idle)
+    if (m->idle || m->tail_lost)
         word |= ~(uint64_t)FERRY__VALID_MASK & ~FERRY__LOST;
     if ((!valid && m->lost) || takes_turns(m, word))
         word |= FERRY__LOST;
@@ -195,9 +195,7 @@ uint32_t ferry__valid_hand_back(struct ferry__request *req, uint32_t valid)
 
 static int check_access(struct ferry__request *req, struct ferry__replica *r)
 {
-    ferry_memory *m = req->m;
-
-    if (m->lost && (req->access & FERRY_READ))
+    if ((req->access & FERRY_READ) && ferry__transfer_is_lost(req))
         return ferry__transfer_say_lost(req, false);
     if (r && r->readonly && (req->access & FERRY_WRITE) &&
         (req->valid & ferry__valid_bit(req->slot)))
@@ -326,7 +324,7 @@ static void commit(struct ferry__request *req, struct ferry__replica *r)
     note_program(req, r);
     req->m->lost = 0;
     if (req->access & FERRY_WRITE)
-        ferry__memory_count_write(req->m);
+        ferry__memory_renew(req->m);
     if (!req->evicting && req->m->idle)
         ferry__idle_withdraw(req->m);
     ferry__valid_publish(req->m, req->valid);
@@ -386,11 +384,11 @@ static bool forsake_lost(struct ferry__request *req)
 
     if (!slot || !ferry__device_lost(m->alias_device) || ferry__device_forked(m->alias_device))
         return false;
+    ferry__transfer_lose(req, ferry__valid_bit(slot));
     if (ferry__replica_is_imported(m, slot))
         ferry__replica_drop(m, ferry__replica_find(m, slot), &req->after);
     else
         ferry__replica_set_alias(m, NULL);
-    req->valid &= ~ferry__valid_bit(slot);
     if (before && !req->valid)
         m->lost = FERRY_ELOST;
     ferry__valid_publish(m, req->valid);
@@ -472,7 +470,7 @@ int ferry__coherence_prefetch(struct ferry__request *req)
     err = settle(req);
     if (err == FERRY_ELOST && went(req, before))
         err = 0;
-    if (!err && req->m->lost)
+    if (!err && ferry__transfer_is_lost(req))
         err = ferry__transfer_say_lost(req, false);
     if (err || !req->valid || (req->valid & ferry__valid_bit(req->slot)))
         return err;

@@ -346,7 +346,7 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
     *ferry__replica_filled(m, req->slot) = bytes;
     m->size = bytes;
     m->lost = 0;
-    ferry__memory_count_write(m);
+    ferry__memory_renew(m);
     if (!req->where)
         ferry__replica_share_host(m, &req->after);
     ferry__idle_withdraw(m);
@@ -437,7 +437,7 @@ int ferry_memory_discard(ferry_memory *m)
     err = ferry__valid_claim(&req, 0);
     if (!err) {
         m->lost = 0;
-        ferry__memory_count_write(m);
+        ferry__memory_renew(m);
         ferry__valid_publish(m, 0);
     }
     ferry__request_end(&req);
@@ -452,7 +452,7 @@ void ferry_memory_mark_lost(ferry_memory *m)
         return;
     if (!ferry__valid_claim(&req, 0)) {
         m->lost = FERRY_EDEVICE;
-        ferry__memory_count_write(m);
+        ferry__memory_renew(m);
         ferry__valid_publish(m, 0);
     }
     ferry__request_end(&req);

@@ -198,6 +198,14 @@ static void drop_bits(struct ferry__request *req, uint32_t kept)
     req->valid = kept;
 }
 
+/* Notes contents of copies that are given up because their device is lost. */
+static void note_lost(struct ferry__request *req, uint32_t kept)
+{
+    struct ferry__request all = *req;
+
+    ferry__transfer_lose(&all, req->valid & ~kept);
+}
+
 /* References in `holders` that do not belong to blobs keep the bytes in use from shrinking. */
 static void use(struct ferry__request *req, int holders, size_t bytes)
 {
@@ -210,6 +218,7 @@ static void use(struct ferry__request *req, int holders, size_t bytes)
         uint32_t kept = ferry__enter_reach(req, bytes);
 
         if (kept != req->valid) {
+            note_lost(req, kept);
             drop_bits(req, kept);
             req->valid = ferry__valid_hand_back(req, req->valid);
         }
@@ -284,10 +293,14 @@ void ferry__memory_set_sliced(ferry_memory *m)
     ferry__request_end(&req);
 }
 
+/* In a mark. */
+#define MARK_TAIL_LOST FERRY__READERS
+
 uint64_t ferry__memory_mark(const ferry_memory *m)
 {
-    return atomic_load_explicit(&m->state, memory_order_acquire) &
-           (FERRY__VALID_MASK | FERRY__LOST);
+    return (atomic_load_explicit(&m->state, memory_order_acquire) &
+            (FERRY__VALID_MASK | FERRY__LOST)) |
+           (m->tail_lost ? MARK_TAIL_LOST : 0);
 }
 
 bool ferry__memory_is_short(ferry_memory *m, const ferry_device *where)
@@ -326,6 +339,7 @@ void ferry__memory_regain(ferry_memory *m, uint64_t mark)
         if (holds(r))
             req.valid |= UINT32_C(1) << slot;
     }
+    m->tail_lost |= (mark & MARK_TAIL_LOST) != 0;
     ferry__valid_publish(m, ferry__valid_hand_back(&req, req.valid));
     ferry__request_end(&req);
 }
@@ -361,21 +375,22 @@ size_t ferry__memory_filled(ferry_memory *m, const ferry_device *where)
 void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact,
                            size_t filled)
 {
-    uint32_t touched = UINT32_C(1) << (where ? where->slot : FERRY__HOST), valid;
+    uint32_t touched = UINT32_C(1) << (where ? where->slot : FERRY__HOST);
     struct ferry__request req;
 
     if (ferry__request_begin(&req, m, NULL, false))
         return;
-    valid = holding(m, (uint32_t)(mark & FERRY__VALID_MASK));
-    if (!intact && (valid & ~touched))
-        valid &= ~touched;
+    req.valid = holding(m, (uint32_t)(mark & FERRY__VALID_MASK));
+    if (!intact && (req.valid & ~touched))
+        ferry__transfer_lose(&req, touched);
     else if (!intact)
-        valid = touched;
-    if (!valid && (mark & FERRY__LOST))
+        req.valid = touched;
+    m->tail_lost |= (mark & MARK_TAIL_LOST) != 0;
+    if (!req.valid && (mark & FERRY__LOST))
         m->lost = FERRY_ELOST;
     if (intact && filled != SIZE_MAX)
         *ferry__replica_filled(m, where ? where->slot : FERRY__HOST) = filled;
-    ferry__valid_publish(m, ferry__valid_hand_back(&req, valid));
+    ferry__valid_publish(m, ferry__valid_hand_back(&req, req.valid));
     ferry__request_end(&req);
 }
 

@@ -41,7 +41,7 @@ static int record_locked(struct ferry__request *req, ferry_queue *q)
     if (write)
         err = ferry__valid_claim(req, UINT32_C(1) << req->slot);
     if (!err && write)
-        ferry__memory_count_write(req->m);
+        ferry__memory_renew(req->m);
     if (!err && e)
         ferry__uses_add(r->uses, e, q, write);
     ferry__event_release(e);
@@ -163,7 +163,7 @@ static int note_write(struct ferry__request *req, struct work *w)
         err = ferry__valid_claim(req, UINT32_C(1) << req->slot);
     if (err)
         return note_late(req, w, err);
-    ferry__memory_count_write(req->m);
+    ferry__memory_renew(req->m);
     if (w->e && ferry__uses_reserve(&r->uses, 1 + ferry__uses_heritage(w->came))) {
         wait_for(w, NULL);
     } else if (w->e) {

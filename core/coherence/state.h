@@ -123,6 +123,8 @@ struct ferry_memory {
     uint8_t mapped; /* FERRY_READ, FERRY_WRITE: the host's present access to imported bytes */
     uint8_t idle;   /* wont_use: may be evicted */
     uint8_t sliced; /* some blob is a slice of it */
+    bool tail_lost; /* a copy failed that had contents behind the longest valid one's; until it is
+                     * written, every access takes the lock */
     atomic_uint locked_in; /* ferry__forks, when `lock` last was */
     size_t size;           /* capacity, bytes */
     size_t used;           /* bytes in use */
@@ -142,6 +144,16 @@ static inline void ferry__memory_count_write(ferry_memory *m)
     uint64_t before = atomic_load_explicit(&m->version, memory_order_relaxed);
 
     atomic_store_explicit(&m->version, before + 1, memory_order_relaxed);
+}
+
+/*
+ * Counts a write that leaves one copy: contents that were lost behind the valid ones are given up.
+ * The lock is held.
+ */
+static inline void ferry__memory_renew(ferry_memory *m)
+{
+    m->tail_lost = false;
+    ferry__memory_count_write(m);
 }
 
 /* V as published. */

@@ -61,7 +61,9 @@ FERRY_API void ferry_blob_destroy(ferry_blob *b);
  * once a write (or an eviction) has left only copies without them, they are lost and read as zeros.
  * This happens after a write on the device if only the host's copy had them, or the other way
  * round; on every device, also where both are the same memory. (Caffe copies the capacity each
- * time, and keeps them.) Growing back waits for a pending copy that has them, if the others lack
+ * time, and keeps them.) If the copy that had them failed or its device was lost, they do not read
+ * as zeros: reading the grown blob is FERRY_ELOST until it is written, and its contents are there
+ * again once it is small. Growing back waits for a pending copy that has them, if the others lack
  * them. If data or diff is too small, memory that reads as zeros replaces it, and *out_grew (may be
  * NULL) says whether one was replaced. Errors: FERRY_EINVAL, FERRY_EOVERFLOW for any order of zero
  * dims, FERRY_ENOMEM, FERRY_ESHAPE for a slice that would leave its range; the blob, and *out_grew,

@@ -212,7 +212,10 @@ static void a_copy_that_went_with_a_device_is_fetched_elsewhere(void)
     ferry_memory_release(m);
 }
 
-/* A longer tail on the lost device does not invalidate the remaining contents. */
+/*
+ * A longer tail on the lost device does not invalidate the remaining contents: they are there as
+ * long as the blob is not longer. A longer one has lost bytes until it is written.
+ */
 static void grow_after_a_loss(bool known)
 {
     const int64_t all = 1024, few = 16, more = 32;
@@ -227,9 +230,76 @@ static void grow_after_a_loss(bool known)
     if (known)
         FX_FAILS(FERRY_ELOST, ferry_device_synchronize(wx_dev(0)));
     FX_OK(ferry_blob_reshape(b, &more, 1, NULL));
+    FX_FAILED(FERRY_ELOST, ferry_blob_host_data(b) == NULL);
+    FX_FAILED(FERRY_ELOST, ferry_blob_mutable_host_data(b) == NULL);
+    FX_OK(ferry_blob_reshape(b, &few, 1, NULL));
     CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_blob_host_data(b));
     CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[15], 2);
-    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[31], 0);
+    FX_OK(ferry_blob_reshape(b, &more, 1, NULL));
+    FX_FAILED(FERRY_ELOST, ferry_blob_host_data(b) == NULL);
+    FX_OK(ferry_blob_fill_data(b, 3));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_blob_host_data(b));
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[31], 3);
+    FX_OK(ferry_blob_reshape(b, &all, 1, NULL));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_blob_host_data(b));
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[1023], 0);
+    ferry_blob_destroy(b);
+}
+
+/* Of 1,024 values 2 on dev0 16 are left on dev1, which is the home; dev0 is lost. */
+static ferry_blob *short_of_a_lost_one(void)
+{
+    const int64_t all = 1024, few = 16;
+    ferry_blob *b = NULL;
+    ferry_ref ref;
+
+    wx_begin();
+    FX_OK_FATAL(ferry_blob_create(wx_dev(1), FERRY_F32, &all, 1, &b));
+    FX_OK(ferry_blob_fill_data(b, 2));
+    FX_OK(ferry_memory_access(ferry_blob_data_memory(b), wx_dev(0), FERRY_READ | FERRY_WRITE, NULL,
+                              &ref));
+    FX_OK(ferry_blob_reshape(b, &few, 1, NULL));
+    FX_OK(ferry_memory_prefetch(ferry_blob_data_memory(b), wx_dev(1), NULL));
+    wx_run_all();
+    FX_OK(ferry_device_synchronize(wx_dev(1)));
+    FX_OK(ferry_memory_access(ferry_blob_data_memory(b), wx_dev(1), FERRY_READ, NULL, &ref));
+    wx_lose(0);
+    FX_FAILS(FERRY_ELOST, ferry_device_synchronize(wx_dev(0)));
+    return b;
+}
+
+/* The first and the last value at the host; false, and the error recorded, if it cannot be read. */
+static bool ends_are(ferry_blob *b, float first, float last)
+{
+    const float *p = ferry_blob_host_data(b);
+
+    return p && p[0] == first && p[ferry_blob_element_count(b) - 1] == last;
+}
+
+/* A write gives the tail up as it gives up every other copy: it reads as zeros then. */
+static void a_write_gives_a_lost_tail_up(void)
+{
+    const int64_t all = 1024;
+    ferry_blob *b = short_of_a_lost_one();
+
+    FX_OK(ferry_blob_scale_data(b, 2));
+    FX_OK(ferry_blob_reshape(b, &all, 1, NULL));
+    CU_ASSERT(ends_are(b, 4, 0));
+    ferry_blob_destroy(b);
+}
+
+/* An operation that is refused has written nothing. */
+static void a_refused_operation_leaves_a_lost_tail_lost(void)
+{
+    const int64_t all = 1024, few = 16;
+    ferry_blob *b = short_of_a_lost_one();
+
+    wx_fail_next(1, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    FX_FAILS(FERRY_EDEVICE, ferry_blob_scale_data(b, 2));
+    FX_OK(ferry_blob_reshape(b, &all, 1, NULL));
+    FX_FAILED(FERRY_ELOST, ferry_blob_host_data(b) == NULL);
+    FX_OK(ferry_blob_reshape(b, &few, 1, NULL));
+    CU_ASSERT(ends_are(b, 2, 2));
     ferry_blob_destroy(b);
 }
 
@@ -334,6 +404,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_copy_goes_on_where_the_contents_are),
     FERRY_TEST(an_update_goes_on_where_the_contents_are),
     FERRY_TEST(a_sum_goes_on_where_the_contents_are),
+    FERRY_TEST(a_write_gives_a_lost_tail_up),
+    FERRY_TEST(a_refused_operation_leaves_a_lost_tail_lost),
 };
 
 int main(int argc, char **argv)
@@ -375,6 +447,14 @@ int main(int argc, char **argv)
         { "a sum, shared memory", shared, cases + 15, 1 },
         { "a read, without maps", unmapped, cases, 1 },
         { "lost, without maps", unmapped, cases + 3, 1 },
+        { "a tail, peer copies", direct, cases + 16, 1 },
+        { "a tail, through the host", staged, cases + 16, 1 },
+        { "a tail, shared memory", shared, cases + 16, 1 },
+        { "a tail, mixed", mixed, cases + 16, 1 },
+        { "a refusal, peer copies", direct, cases + 17, 1 },
+        { "a refusal, through the host", staged, cases + 17, 1 },
+        { "a refusal, shared memory", shared, cases + 17, 1 },
+        { "a refusal, mixed", mixed, cases + 17, 1 },
     };
 
     return wx_main(argc, argv, "lost", worlds, FERRY_TEST_COUNT(worlds));
