@@ -27,6 +27,9 @@ struct ferry__import_value {
     /* Sigmoid or HardSigmoid of another value, which only a product with that value takes. */
     struct ferry__import_value *gate_of;
     bool hard;
+    /* Of a concatenation: its inputs and its axis; and the last one that begins with this value. */
+    struct ferry__import_value **parts, *join;
+    int n_parts, axis;
 };
 
 /* A parameter of a layer. */

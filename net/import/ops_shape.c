@@ -54,20 +54,59 @@ static struct ferry__import_value *joined(struct ferry__import *im, struct ferry
 
 #define MOST 512
 
+/*
+ * Replaces the first inputs by the last concatenation that begins like this one, if they are all of
+ * it: models of DenseNet join all earlier outputs anew for each layer. The number of inputs left.
+ */
+static int begin_with_joined(struct ferry__import_value **x, int n, int axis)
+{
+    struct ferry__import_value *join = x[0]->join;
+
+    if (!join || join->axis != axis || join->n_parts >= n ||
+        memcmp(x, join->parts, (size_t)join->n_parts * sizeof *x) != 0)
+        return n;
+    n -= join->n_parts - 1;
+    memmove(x + 1, x + join->n_parts, (size_t)(n - 1) * sizeof *x);
+    x[0] = join;
+    return n;
+}
+
+/* Makes `made`, the concatenation of the parts, known to those that begin with them. */
+static void keep_joined(struct ferry__import *im, struct ferry__import_value *made,
+                        struct ferry__import_value *const *parts, int n, int axis)
+{
+    size_t size = (size_t)n * sizeof *parts;
+
+    made->parts = im->err ? NULL : ferry__mem_alloc(&im->arena, size);
+    if (!made->parts) {
+        ferry__import_no_memory(im);
+        return;
+    }
+    memcpy(made->parts, parts, size);
+    made->n_parts = n;
+    made->axis = axis;
+    made->parts[0]->join = made;
+}
+
 void ferry__import_concat(struct ferry__import *im)
 {
-    struct ferry__import_value *x[MOST];
+    struct ferry__import_value *x[MOST], *all[MOST], *made;
     int n = ferry__import_input_count(im), axis, i;
 
     if (n < 1 || n > MOST)
         ferry__import_fail(im, FERRY_EUNSUPPORTED, "%d inputs", n);
     for (i = 0; !im->err && i < n; i++)
-        x[i] = ferry__import_input(im, i);
+        x[i] = all[i] = ferry__import_input(im, i);
     if (im->err)
         return;
     axis = ferry__import_axis(im, ferry__import_integer(im, "axis", 1), x[0]->shape.rank);
+    if (im->err)
+        return;
+    made = joined(im, x, begin_with_joined(x, n, axis), axis);
+    if (!im->err && n > 1)
+        keep_joined(im, made, all, n, axis);
     if (!im->err)
-        ferry__import_give(im, 0, joined(im, x, n, axis));
+        ferry__import_give(im, 0, made);
 }
 
 /* The elements of each output: given, or as equal as can be. */

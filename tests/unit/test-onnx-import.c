@@ -352,12 +352,48 @@ static void an_open_first_axis_is_one_and_may_be_reshaped(void)
     fx_end();
 }
 
+static void a_concatenation_that_begins_like_the_last_one_takes_it(void)
+{
+    static const int64_t shape[] = { 2, 3 }, wide[] = { 2, 9 };
+    struct message x = value_of("x", 2, shape), y = value_of("y", 2, wide), graph = { .size = 0 };
+    struct message node = node_of("Relu", "x", NULL, "a");
+    ferry_net *net = NULL;
+    const float *got;
+    int64_t n;
+
+    dev = fx_device();
+    message(&graph, 1, &node);
+    node = node_of("Concat", "x", "a", "b");
+    message(&graph, 1, &node);
+    node = node_of("Concat", "x", "a", "y");
+    string(&node, 1, "x");
+    message(&graph, 1, &node);
+    message(&graph, 11, &x);
+    message(&graph, 12, &y);
+    FX_OK(ferry_net_open(dev, write_model(&graph), NULL, &net));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    for (int i = 0; i < ferry_net_layer_count(net); i++)
+        CU_ASSERT(ferry_layer_bottom_count(ferry_net_layer_at(net, i)) <= 2);
+    got = answer(net, &n);
+    CU_ASSERT_EQUAL_FATAL(n, 18);
+    for (int row = 0; row < 2; row++)
+        for (int i = 0; i < 3; i++) {
+            float value = got[9 * row + i];
+
+            CU_ASSERT_EQUAL(got[9 * row + 3 + i], value > 0 ? value : 0);
+            CU_ASSERT_EQUAL(got[9 * row + 6 + i], value);
+        }
+    ferry_net_close(net);
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_exported_net_reads_back_as_the_same_function),
     FERRY_TEST(the_forms_of_a_tensor_are_read_alike),
     FERRY_TEST(an_unknown_operator_is_named_with_its_node),
     FERRY_TEST(a_tensor_that_its_bytes_do_not_fill_is_refused),
     FERRY_TEST(an_open_first_axis_is_one_and_may_be_reshaped),
+    FERRY_TEST(a_concatenation_that_begins_like_the_last_one_takes_it),
 };
 
 int main(int argc, char **argv)
