@@ -324,14 +324,17 @@ EXTRA_DIST += \
 	%D%/cxx/dnn.cpp \
 	%D%/cxx/layers.cpp \
 	%D%/cxx/openpose.cpp \
+	%D%/cxx/passes.cpp \
 	%D%/cxx/protobuf.cpp \
 	%D%/cxx/windows.cpp \
 	%D%/gpu/pack \
 	%D%/gpu/root \
 	%D%/gpu/run \
 	%D%/scripts/caffe-tests.list \
+	%D%/scripts/caffe-demos.py \
 	%D%/scripts/caffe-examples.py \
 	%D%/scripts/caffe-scripts.py \
+	%D%/scripts/check-caffe-demos.sh \
 	%D%/scripts/check-caffe-examples.sh \
 	%D%/scripts/check-caffe-scripts.sh \
 	%D%/scripts/check-caffe-tests.sh \
