@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The arguments of kernels, filled in by the plans (plan.h). Every structure begins with the offset
- * of each buffer's first element, in bytes; strides are in elements. Each kernel's structure is in
- * the union below.
+ * of each buffer's first element, in bytes; strides are in elements.
  */
 #ifndef FERRY_KERNELS_ARGS_H
 #define FERRY_KERNELS_ARGS_H
@@ -37,7 +36,7 @@ struct walk {
     i64 count, piece;
     i64 rank, operands;
     i64 shape[WALK_AXES];
-    struct along stride[WALK_OPERANDS];
+    STRUCT along stride[WALK_OPERANDS];
 };
 
 /* A window over three spatial axes; missing axes come first and have size 1. */
@@ -58,7 +57,7 @@ struct step {
 /* Copies and functions of elements: operand 0 of the walk is y, in buffer 0; the inputs follow. */
 struct element_args {
     i64 at[BUFFERS];
-    struct walk walk;
+    STRUCT walk walk;
     i32 function, inputs; /* function of a conversion: a pair of dtypes */
     f32 a, b, c;
     i32 size; /* bytes of an element that is copied */
@@ -66,7 +65,7 @@ struct element_args {
 
 struct pool_args {
     i64 at[BUFFERS]; /* x, y, mask */
-    struct window window;
+    STRUCT window window;
     i64 mask[5];
     i64 piece; /* windows per group */
     i32 is_average, counts_padding, has_mask, mask_is_i32;
@@ -79,7 +78,7 @@ struct pool_args {
  */
 struct convolution_args {
     i64 at[BUFFERS]; /* x, packed weights, y, operands of steps */
-    struct window window;
+    STRUCT window window;
     i64 pixels, channels, outputs; /* pixels of all images; channels and outputs of a group */
     i64 x_group, w_group, y_group; /* from one group to the next; w: packed elements */
     i64 pixel_groups, tiles;       /* groups of items over the pixels; tiles per item */
@@ -88,7 +87,7 @@ struct convolution_args {
     i64 lines;               /* that an item of `slide` processes in parallel: 1 or 2 */
     i64 w[5];                /* strides of the unpacked weights: output, channel, kernel */
     i64 is_transposed, last; /* last: y's channels are contiguous */
-    struct step step[STEPS];
+    STRUCT step step[STEPS];
 };
 
 struct pack_args {
@@ -107,7 +106,7 @@ struct pack_args {
  */
 struct row_args {
     i64 at[BUFFERS];
-    struct walk rows, part;
+    STRUCT walk rows, part;
     i32 function, is_index, logarithm, inputs;
     f32 scale, count;
 };
@@ -123,7 +122,7 @@ struct row_args {
 
 struct lrn_args {
     i64 at[BUFFERS]; /* x, y, scale */
-    struct window window;
+    STRUCT window window;
     i64 scale[5], piece, size;
     i32 is_across, has_scale, last;
     f32 alpha, beta, k;
@@ -138,7 +137,7 @@ struct to_spot {
 struct lrn_data_args {
     i64 at[BUFFERS];
     i64 images, channels, in[3], piece, size;
-    struct to_spot stride[5];
+    STRUCT to_spot stride[5];
     i32 is_across, last;
     f32 alpha, beta;
 };
@@ -151,7 +150,7 @@ struct lrn_data_args {
  */
 struct gradient_args {
     i64 at[BUFFERS]; /* y, x, sums; sums, weights */
-    struct window window;
+    STRUCT window window;
     i64 run, x_run, y_run, pixels, segment, segments; /* elements, strides */
     i64 groups, blocks, outputs, rows;                /* of a group: outputs, rows */
     i64 parts, tiles;                                 /* of rows; tiles of a part */
@@ -176,7 +175,7 @@ struct roi_args {
 /* im2col and col2im; the window's y is the columns. */
 struct columns_args {
     i64 at[BUFFERS]; /* from, to */
-    struct window window;
+    STRUCT window window;
     i64 piece;
 };
 
@@ -186,14 +185,14 @@ struct columns_args {
  */
 struct table_args {
     i64 at[BUFFERS]; /* table, index, rows */
-    struct walk places, row;
+    STRUCT walk places, row;
     i64 table_rows, table_stride;
     i32 index_size, index_is_float; /* bytes of an element of the index */
 };
 
 struct random_args {
     i64 at[BUFFERS];
-    struct walk walk;
+    STRUCT walk walk;
     u64 seed, offset;
     i32 distribution, reserved;
     f32 a, b;
@@ -204,7 +203,7 @@ struct random_args {
 
 struct update_args {
     i64 at[BUFFERS]; /* param, gradient, histories */
-    struct walk walk;
+    STRUCT walk walk;
     i32 solver, histories;
     f32 scalars[UPDATE_SCALARS];
     i32 reserved;
@@ -229,27 +228,6 @@ struct fill_args {
     i64 words, piece, before, after, count;
     u64 word, bits;
     i32 size, reserved; /* of an element, in bytes */
-};
-
-union kernel_args {
-    i64 at[BUFFERS];
-    struct element_args element;
-    struct pool_args pool;
-    struct convolution_args convolution;
-    struct pack_args pack;
-    struct row_args row;
-    struct lrn_args lrn;
-    struct lrn_data_args lrn_data;
-    struct gradient_args gradient;
-    struct resize_args resize;
-    struct roi_args roi;
-    struct columns_args columns;
-    struct table_args table;
-    struct random_args random;
-    struct update_args update;
-    struct sum_args sum;
-    struct convert_args convert;
-    struct fill_args fill;
 };
 
 /*

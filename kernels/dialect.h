@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The language of the kernels: one source for OpenCL C 1.2, CUDA C++ and the host's C11.
+ * The language of the kernels: one source for OpenCL C 1.2, CUDA C++, Slang and the host's C11.
  *
  *     KERNEL(name, name_args)        buffers are bytes, arguments are one structure (args.h)
  *     {
@@ -31,12 +31,19 @@
  * u64 and f32, memory also u8, i8, u16; int, long and size_t are not used, because their sizes
  * differ between compilers. Functions are INLINE, pointers into a buffer are GLOBAL.
  *
+ * Shading languages lack some of C, which the sources avoid. `struct` defines a structure, STRUCT
+ * names one. There are pointers into buffers and arguments only, never to a local variable: a
+ * function returns a structure, or writes an array whose parameter is OUT_ARRAY, or INOUT_ARRAY if
+ * it also reads it. LANE(v, i) is element i of the array `v` of vectors, vec_load_shared(v, cells,
+ * at) loads `v` from a SHARED array, and `p = p + n` moves a pointer. Slang takes the `<` of
+ * `a->x < b ? (…) : c` for the beginning of type arguments: lesser(x, y) is the smaller number.
+ *
  * Structures of arguments contain neither arrays of arrays nor padding at the end, and a function
  * modifies a structure passed by value only to return it, because some drivers miscompile other
  * uses (doc/design/opencl.md, "Workarounds for Mesa's llvmpipe"). A structure that must be in
  * memory is a copy of a function's result; Oclgrind does not run other forms.
  *
- * CUDA and the host also have, for sources that OpenCL does not compile: f64, and LAST_GROUP(flag,
+ * All but OpenCL also have, for sources that it does not compile: f64, and LAST_GROUP(flag,
  * counter, groups) between two blocks, which sets `flag` in the last group to reach it, which sees
  * all values that the other groups have stored. The counter is 0 before and after.
  */
@@ -68,6 +75,11 @@
 #define UNROLLED                  _Pragma("unroll")
 #define ITEM_ARRAY(type, name, n) type name##_of_item[n]
 #define OF_ITEM(name)             name##_of_item
+#define OUT_ARRAY(type, name, n)   type *name
+#define INOUT_ARRAY(type, name, n) type *name
+#define LANE(v, i)                 ((f32 *)(v))[i]
+
+#define vec_load_shared(v, cells, at) ((v) = vec_load((cells) + (at)))
 
 #define KERNEL(name, args)                                                                        \
     kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void name(                          \
@@ -146,6 +158,112 @@ typedef struct __attribute__((packed, aligned(4))) {
 #define vec_slope(x, y)           ((x) > 0.0f ? (x) : (x) * (y))
 
 #else
+
+#if defined(__SLANG_COMPILER__)
+
+/* ---- Slang, for Vulkan --------------------------------------------------------------------- */
+
+/*
+ * Buffers and arguments are addresses, in push constants: b0 to b5 and that of the structure, whose
+ * layout is C's. Programs are compiled with -fp-mode precise and -unscoped-enum.
+ */
+#define const
+#define INLINE
+#define GLOBAL
+#define SHARED                      static groupshared
+#define UNROLLED                    [unroll]
+#define ITEM_ARRAY(type, name, n)   type name##_of_item[n]
+#define OF_ITEM(name)               name##_of_item
+#define OUT_ARRAY(type, name, n)    out type name[n]
+#define INOUT_ARRAY(type, name, n)  inout type name[n]
+#define LANE(v, i)                  (v)[(i) / VEC].lane[(i) % VEC]
+#define vec_load_shared(v, cells, at) \
+    for (i32 lane_at = 0; lane_at < VEC; lane_at++) (v).lane[lane_at] = (cells)[(at) + lane_at]
+
+#define KERNEL(name, args)                                                                    \
+    [shader("compute")][numthreads(GROUP, 1, 1)] void name(                                   \
+        uniform u8 *b0, uniform u8 *b1, uniform u8 *b2, uniform u8 *b3, uniform u8 *b4,       \
+        uniform u8 *b5, uniform args *numbers, uint3 local_id : SV_GroupThreadID,             \
+        uint3 group_id : SV_GroupID)
+#define ARGS(args)  args *a = numbers
+#define AT(type, i) ((type *)(b##i + a->at[i]))
+#define group()     ((i64)group_id.x)
+#define ONE_ITEM    for (u32 item = local_id.x, todo = 1; todo != 0; todo = 0)
+#define ITEMS       ONE_ITEM
+#define PHASE                          \
+    GroupMemoryBarrierWithGroupSync(); \
+    ONE_ITEM
+#define LAST_GROUP(flag, counter, groups)                  \
+    AllMemoryBarrierWithGroupSync();                       \
+    if (local_id.x == 0) {                                 \
+        u32 before;                                        \
+                                                           \
+        InterlockedAdd(*(counter), 1u, before);            \
+        (flag) = before == (groups) - 1;                   \
+        if (before == (groups) - 1)                        \
+            *(counter) = 0;                                \
+    }                                                      \
+    AllMemoryBarrierWithGroupSync()
+
+#define INFINITY            asfloat(0x7f800000u)
+#define NAN                 asfloat(0x7fc00000u)
+#define multiply_high(x, y) ((u32)((u64)(x) * (y) >> 32))
+#define product1(x, y)      ((x) * (y))
+#define bits_of_f32(x)      asuint(x)
+#define f32_of_bits(x)      asfloat(x)
+#define exp1(x)             exp(x)
+#define log1(x)             log(x)
+#define tanh1(x)            tanh(x)
+#define pow1(x, y)          pow(x, y)
+#define sqrt1(x)            sqrt(x)
+#define sin1(x)             sin(x)
+#define cos1(x)             cos(x)
+#define abs1(x)             abs(x)
+#define floor1(x)           floor(x)
+#define ceil1(x)            ceil(x)
+#define round1(x)           (sign(x) * floor(abs(x) + 0.5f))
+#define fma1(x, y, z)       fma(x, y, z)
+#define even_f64(x)         rint(x)
+
+/* Vulkan lacks three functions. */
+INLINE f32 expm11(f32 x)
+{
+    f32 e = exp(x);
+
+    return abs(x) > 0.5f ? e - 1.0f : e == 1.0f ? x : (e - 1.0f) * x / log(e);
+}
+
+INLINE f32 log1p1(f32 x)
+{
+    f32 u = 1.0f + x;
+
+    return abs(x) > 0.5f ? log(u) : u == 1.0f ? x : log(u) * x / (u - 1.0f);
+}
+
+/* The series of erf near 0, and the continued fraction. */
+INLINE f32 erfc1(f32 x)
+{
+    f32 y = abs(x), term = x, sum = x, rest = 0.0f, tail;
+
+    for (i32 k = 1; k < 12 && y < 1.0f; k++) {
+        term *= -x * x / (f32)k;
+        sum += term / (f32)(2 * k + 1);
+    }
+    for (i32 k = 60; k > 0; k--)
+        rest = 0.5f * (f32)k / (y + rest);
+    tail = exp(-x * x) / (1.7724538509f * (y + rest));
+    return y < 1.0f ? 1.0f - 1.1283791671f * sum : x > 0.0f ? tail : 2.0f - tail;
+}
+
+#else
+
+/* ---- CUDA C++ and the host's C --------------------------------------------------------------- */
+
+#define OUT_ARRAY(type, name, n)   type *name
+#define INOUT_ARRAY(type, name, n) type *name
+#define LANE(v, i)                 ((f32 *)(v))[i]
+
+#define vec_load_shared(v, cells, at) ((v) = vec_load((cells) + (at)))
 
 #if defined(__CUDACC__)
 
@@ -261,9 +379,14 @@ INLINE f32 f32_of_bits(u32 bits)
 #define fma1(x, y, z) fmaf(x, y, z)
 #define even_f64(x)   rint(x)
 
-typedef struct vec {
+#endif
+
+struct vec {
     f32 lane[VEC];
-} vec;
+};
+#if !defined(__SLANG_COMPILER__)
+typedef struct vec vec;
+#endif
 
 /* v: lane i of the result. */
 #define VEC_FUNCTION(name, parameters, value)                     \
@@ -290,5 +413,10 @@ INLINE void vec_store(f32 *p, vec v)
 }
 
 #endif
+
+INLINE i64 lesser(i64 x, i64 y)
+{
+    return x < y ? x : y;
+}
 
 #endif

@@ -10,9 +10,9 @@ struct pixel {
     i64 image, at[3];
 };
 
-INLINE struct pixel pixel_of(const struct window *w, i64 number)
+INLINE STRUCT pixel pixel_of(const STRUCT window *w, i64 number)
 {
-    struct pixel p;
+    STRUCT pixel p;
 
     p.at[2] = number % w->out[2];
     number /= w->out[2];
@@ -24,7 +24,7 @@ INLINE struct pixel pixel_of(const struct window *w, i64 number)
 }
 
 /* The next one. */
-INLINE struct pixel pixel_next(const struct window *w, struct pixel p)
+INLINE STRUCT pixel pixel_next(const STRUCT window *w, STRUCT pixel p)
 {
     p.at[2]++;
     if (p.at[2] < w->out[2])
@@ -43,7 +43,7 @@ INLINE struct pixel pixel_next(const struct window *w, struct pixel p)
 }
 
 /* Whether `pixels` from p on are along one row of y, with their windows inside the image. */
-INLINE bool is_along(const struct window *w, struct pixel p, i64 pixels)
+INLINE bool is_along(const STRUCT window *w, STRUCT pixel p, i64 pixels)
 {
     i64 from = p.at[2] * w->stride[2] - w->pad[2];
 
@@ -52,37 +52,27 @@ INLINE bool is_along(const struct window *w, struct pixel p, i64 pixels)
 }
 
 /* The operand's element of a step for `output` of a pixel. */
-INLINE GLOBAL const f32 *operand_at(const struct step *s, GLOBAL const f32 *u, struct pixel p,
+INLINE GLOBAL const f32 *operand_at(const STRUCT step *s, GLOBAL const f32 *u, STRUCT pixel p,
                                     i64 group_at, i64 output)
 {
     return u + group_at * s->group + p.image * s->image + output * s->channel +
            p.at[0] * s->spatial[0] + p.at[1] * s->spatial[1] + p.at[2] * s->spatial[2];
 }
 
-/* Applies the steps to the `n` outputs of a pixel from `output` on before they are stored. */
-INLINE void finish(const struct step *s, GLOBAL const f32 *u, struct pixel p, i64 group_at,
-                   i64 output, f32 *v, i64 n)
-{
-    if (s->step == STEP_UNARY)
-        unary_lanes(s, v, n);
-    else
-        operand_lanes(s, operand_at(s, u, p, group_at, output), v, n);
-}
-
 /* The buffer of a step's operand; any buffer if it has none. */
 #define STEP_OPERAND(s) \
     ((s)->buffer == 3 ? AT(const f32, 3) : (s)->buffer == 4 ? AT(const f32, 4) : AT(const f32, 5))
 
-/* Stores `n` outputs to y, `stride` apart. */
-#define STORE(y, stride, v, n, whole, vectors)         \
-    if ((whole) && (stride) == 1) {                    \
-        UNROLLED for (i32 l = 0; l < (vectors); l++)   \
-        {                                              \
-            vec_store((y) + l * VEC, (v)[l]);          \
-        }                                              \
-    } else {                                           \
-        for (i64 o = 0; o < (n); o++)                  \
-            (y)[o * (stride)] = ((const f32 *)(v))[o]; \
+/* Stores `n` outputs to y, `stride` apart: the vectors of v from number `first` on. */
+#define STORE(y, stride, v, first, n, whole, vectors)                \
+    if ((whole) && (stride) == 1) {                                  \
+        UNROLLED for (i32 l = 0; l < (vectors); l++)                 \
+        {                                                            \
+            vec_store((y) + l * VEC, (v)[(first) + l]);              \
+        }                                                            \
+    } else {                                                         \
+        for (i64 o = 0; o < (n); o++)                                \
+            (y)[o * (stride)] = LANE(v, (first) * VEC + o);          \
     }
 
 /* One element of an image: element `i` in memory order. */
@@ -90,9 +80,9 @@ struct spot {
     i64 image, channel, at[3];
 };
 
-INLINE struct spot spot_of(i64 channels, const i64 *along, i64 axes, bool last, i64 i)
+INLINE STRUCT spot spot_of(i64 channels, const i64 *along, i64 axes, bool last, i64 i)
 {
-    struct spot s;
+    STRUCT spot s;
 
     s.channel = 0;
     if (last) {
@@ -112,7 +102,7 @@ INLINE struct spot spot_of(i64 channels, const i64 *along, i64 axes, bool last, 
 }
 
 /* Its offset. */
-INLINE i64 spot_place(struct spot s, const i64 *stride, i64 axes)
+INLINE i64 spot_place(STRUCT spot s, const i64 *stride, i64 axes)
 {
     i64 offset = s.image * stride[0] + s.channel * stride[1];
 

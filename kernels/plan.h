@@ -29,6 +29,28 @@ struct kernel_target {
 #define FROM_WORKSPACE (2u + FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
 #define FROM_COUNT     (3u + FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
 
+/* The arguments of any kernel. */
+union kernel_args {
+    i64 at[BUFFERS];
+    struct element_args element;
+    struct pool_args pool;
+    struct convolution_args convolution;
+    struct pack_args pack;
+    struct row_args row;
+    struct lrn_args lrn;
+    struct lrn_data_args lrn_data;
+    struct gradient_args gradient;
+    struct resize_args resize;
+    struct roi_args roi;
+    struct columns_args columns;
+    struct table_args table;
+    struct random_args random;
+    struct update_args update;
+    struct sum_args sum;
+    struct convert_args convert;
+    struct fill_args fill;
+};
+
 struct kernel_launch {
     uint32_t kernel; /* KERNEL_… */
     uint32_t from[BUFFERS];

@@ -19,9 +19,9 @@ struct sample {
     i64 over, under;
 };
 
-INLINE struct sample sample_of(i32 sampling, i64 i, i64 in, i64 out)
+INLINE STRUCT sample sample_of(i32 sampling, i64 i, i64 in, i64 out)
 {
-    struct sample s;
+    STRUCT sample s;
 
     s.over = sampling == RESIZE_ALIGN_CORNERS ? i * (in - 1)
              : sampling == RESIZE_ASYMMETRIC  ? i * in

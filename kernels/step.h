@@ -16,33 +16,37 @@
 #define STEP_SHIFT 3
 #define STEP_PRELU 4
 
-/* A function of `n` adjacent elements, in place. */
-INLINE void unary_lanes(const struct step *s, f32 *v, i64 n)
+/* A step with an operand, whose element for v is `by`. */
+INLINE f32 operand_step(const STRUCT step *s, f32 by, f32 v)
 {
-    for (i64 i = 0; i < n; i++)
-        v[i] = unary_of(s->function, v[i], s->a, s->b, s->c);
+    return s->step == STEP_SCALE   ? v * by
+           : s->step == STEP_PRELU ? v > 0.0f ? v : v * by
+                                   : v + s->scale * by;
 }
 
-/* A step with an operand, whose element for v[0] is at u[0]. */
-INLINE void operand_lanes(const struct step *s, GLOBAL const f32 *u, f32 *v, i64 n)
-{
-    for (i64 i = 0; i < n; i++) {
-        f32 by = u[i * s->channel];
-
-        v[i] = s->step == STEP_SCALE   ? v[i] * by
-               : s->step == STEP_PRELU ? v[i] > 0.0f ? v[i] : v[i] * by
-                                       : v[i] + s->scale * by;
+/*
+ * Applies a step to `n` adjacent elements in place; `at(i)`: element i, whose operand is the
+ * channel i of u.
+ */
+#define STEP_LANES(s, u, n, at)                                                   \
+    if ((s)->step == STEP_UNARY) {                                                \
+        for (i64 i = 0; i < (n); i++)                                             \
+            at(i) = unary_of((s)->function, at(i), (s)->a, (s)->b, (s)->c);       \
+    } else {                                                                      \
+        GLOBAL const f32 *operand = u;                                            \
+                                                                                  \
+        for (i64 i = 0; i < (n); i++)                                             \
+            at(i) = operand_step(s, operand[i * (s)->channel], at(i));            \
     }
-}
 
 /* Whether a step can be applied to whole vectors. */
-INLINE bool is_wide(const struct step *s)
+INLINE bool is_wide(const STRUCT step *s)
 {
     return s->step == STEP_UNARY ? s->function == UNARY_RELU : s->channel == 1;
 }
 
 /* Such a step; `u` is the operand's element for the vector's first. */
-INLINE vec wide_step(const struct step *s, GLOBAL const f32 *u, vec v)
+INLINE vec wide_step(const STRUCT step *s, GLOBAL const f32 *u, vec v)
 {
     if (s->step == STEP_UNARY)
         return vec_slope(v, vec_set(s->a));

@@ -12,9 +12,9 @@ struct exact {
     f32 sum, rest;
 };
 
-INLINE struct exact exact_add(struct exact e, f32 x)
+INLINE STRUCT exact exact_add(STRUCT exact e, f32 x)
 {
-    struct exact r;
+    STRUCT exact r;
 
     r.sum = e.sum + x;
     r.rest = e.rest + (abs1(e.sum) >= abs1(x) ? e.sum - r.sum + x : x - r.sum + e.sum);
@@ -22,7 +22,7 @@ INLINE struct exact exact_add(struct exact e, f32 x)
 }
 
 /* With an infinity the rounding error is NaN and is dropped. */
-INLINE f32 exact_value(struct exact e)
+INLINE f32 exact_value(STRUCT exact e)
 {
     return abs1(e.sum) <= 3.402823466e+38f ? e.sum + e.rest : e.sum;
 }

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The types of the kernels, with the same widths in OpenCL C, in CUDA C++ and on the host.
+ * The types of the kernels, with the same widths in OpenCL C, CUDA C++, Slang and on the host.
  */
 #ifndef FERRY_KERNELS_TYPES_H
 #define FERRY_KERNELS_TYPES_H
+
+/* `struct` defines a structure, STRUCT names it: shading languages have only its name. */
+#if defined(__SLANG_COMPILER__)
+#define STRUCT
+#else
+#define STRUCT struct
+#endif
 
 #if defined(__OPENCL_VERSION__)
 
@@ -17,7 +24,17 @@ typedef ulong u64;
 
 #else
 
-#if defined(__CUDACC_RTC__)
+#if defined(__SLANG_COMPILER__)
+
+typedef int8_t i8;
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef int i32;
+typedef uint u32;
+typedef int64_t i64;
+typedef uint64_t u64;
+
+#elif defined(__CUDACC_RTC__)
 
 typedef signed char i8;
 typedef unsigned char u8;

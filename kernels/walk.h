@@ -12,7 +12,7 @@
  * The offset of element i in each operand; returns the number of elements from it to the end of its
  * row.
  */
-INLINE i64 walk_to(const struct walk *w, i64 i, i64 *offset)
+INLINE i64 walk_to(const STRUCT walk *w, i64 i, OUT_ARRAY(i64, offset, WALK_OPERANDS))
 {
     i64 left = w->shape[w->rank - 1] - i % w->shape[w->rank - 1];
 
@@ -29,8 +29,7 @@ INLINE i64 walk_to(const struct walk *w, i64 i, i64 *offset)
 }
 
 /* The end of this group's elements. */
-#define WALK_END(w) \
-    ((group() + 1) * (w)->piece < (w)->count ? (group() + 1) * (w)->piece : (w)->count)
+#define WALK_END(w) lesser((group() + 1) * (w)->piece, (w)->count)
 
 /*
  * The item's elements, in parts of rows: `offset[k]` is the beginning of a part and `n` its length;
@@ -45,7 +44,7 @@ INLINE i64 walk_to(const struct walk *w, i64 i, i64 *offset)
     for (i64 end = (w)->count, i = item, n = 0, offset[WALK_OPERANDS]; \
          i < end && (n = walk_part(w, i, end, offset)) > 0; i += (n + GROUP - 1) / GROUP * GROUP)
 
-INLINE i64 walk_part(const struct walk *w, i64 i, i64 end, i64 *offset)
+INLINE i64 walk_part(const STRUCT walk *w, i64 i, i64 end, OUT_ARRAY(i64, offset, WALK_OPERANDS))
 {
     i64 left = walk_to(w, i, offset);
 

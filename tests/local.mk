@@ -39,6 +39,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-onnx.sh \
 	%D%/scripts/check-proto.sh \
 	%D%/scripts/check-python.sh \
+	%D%/scripts/check-slang.sh \
 	%D%/scripts/check-trace.sh \
 	%D%/scripts/check-users.sh \
 	%D%/scripts/check-wheel.sh
@@ -353,6 +354,7 @@ EXTRA_DIST += \
 	%D%/scripts/circles.awk \
 	%D%/scripts/dnn-scripts.py \
 	%D%/scripts/lib.sh \
+	%D%/scripts/slang.py \
 	%D%/scripts/trace_lanes.py \
 	%D%/scripts/opencv-samples.py \
 	%D%/scripts/openpose.py \

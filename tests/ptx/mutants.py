@@ -7,7 +7,7 @@ A mutant is one change of one place of a kernel's text, made from the text by a 
     barrier   PHASE becomes ITEMS; of LAST_GROUP, a barrier or a fence is removed
     guard     the condition of an `if` that compares always holds, or never where it leaves the block
     bound     the `<` of a loop's condition becomes `<=`, its `>` becomes `>=`
-    limit     `x < n ? x : n` becomes x
+    limit     `x < n ? x : n` and `lesser(x, n)` become x
     atomic    an atomic addition becomes a load and a store
 
 nvcc compiles the mutant. If its PTX is that of the original, the change is none. Otherwise random
@@ -100,10 +100,14 @@ def limits(file, text):
                 start = m.start() + len(m.group(1)) - len(one)
                 yield Mutant(file, "limit", start, m.end() + len(both), f"({one})", text[start : m.end() + len(both)])
                 break
+    for m in re.finditer(r"\blesser(?=\()", text):
+        end = closing(text, m.end()) + 1
+        one = text[m.end() + 1 : end - 1].rsplit(", ", 1)[0]
+        yield Mutant(file, "limit", m.start(), end, f"({one})", text[m.start() : end])
 
 
 def of_last_group(file, text):
-    at = text.index("#define LAST_GROUP")
+    at = text.index("#define LAST_GROUP", text.index("defined(__CUDACC__)"))
     end = text.index("#define multiply_high", at)
     for m in re.finditer(r"__threadfence\(\)|__syncthreads\(\)", text[at:end]):
         yield Mutant(file, "barrier", at + m.start(), at + m.end(), "(void)0", m.group())
