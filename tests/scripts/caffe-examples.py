@@ -128,6 +128,26 @@ def make_pascal(ferry):
             f.write(text)
 
 
+def make_pascal_multilabel(ferry):
+    """PASCAL VOC's folders: pictures, one object of a class in each, lists of training and validation."""
+    classes = ("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow", "diningtable", "dog",
+               "horse", "motorbike", "person", "pottedplant")
+    paths, labels = photos(ferry, "data/pascal/photos", 16)
+    root = "data/pascal/VOC2012"
+    for folder in "JPEGImages", "Annotations", "ImageSets/Main":
+        os.makedirs(f"{root}/{folder}", exist_ok=True)
+    for i, (path, label) in enumerate(zip(paths, labels)):
+        os.rename(path, f"{root}/JPEGImages/{i}.jpg")  # readers look at the content
+        y, x = divmod(int(label), 4)
+        box = "".join(f"<{name}>{value}</{name}>" for name, value in
+                      zip(("xmin", "ymin", "xmax", "ymax"), (64 * x + 1, 64 * y + 1, 64 * x + 64, 64 * y + 64)))
+        with open(f"{root}/Annotations/{i}.xml", "w") as f:
+            f.write(f"<annotation><object><name>{classes[label]}</name><bndbox>{box}</bndbox></object></annotation>")
+    for split in "train", "val":
+        with open(f"{root}/ImageSets/Main/{split}.txt", "w") as f:
+            f.write("".join(f"{i}\n" for i in range(len(paths))))
+
+
 def losses(log):
     if not os.path.exists(log):
         return []

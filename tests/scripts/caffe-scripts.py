@@ -8,6 +8,7 @@ import json
 import os
 import runpy
 import sys
+import types
 import warnings
 
 
@@ -73,6 +74,19 @@ def weights(text, out):
     net.save(out)
 
 
+def resizing_of_scipy():
+    """scipy.misc.imresize, which SciPy had until 1.3."""
+    try:
+        import scipy.sparse
+        from PIL import Image
+    except ImportError:
+        return
+    import numpy as np
+    misc = sys.modules.setdefault("scipy.misc", types.ModuleType("scipy.misc"))
+    misc.imresize = lambda picture, shape: np.asarray(Image.fromarray(picture).resize(shape[1::-1], Image.BILINEAR))
+    scipy.misc = misc
+
+
 def run(path, *arguments):
     import numpy as np
     for name, plain in ("float", float), ("int", int), ("bool", bool):  # names that NumPy had when scripts were written
@@ -89,6 +103,7 @@ def run(path, *arguments):
         cv2.waitKey = lambda *_: 0
     except ImportError:
         pass
+    resizing_of_scipy()
     sys.argv[:] = [path, *arguments]
     sys.path[0] = path.rpartition("/")[0] or "."
     runpy.run_path(path, run_name="__main__")

@@ -84,7 +84,7 @@ fi
 
 check mnist_gets_its_data nice -n 5 "$python" "$here/caffe-examples.py" make "$ferry" mnist
 runs draw_net google.protobuf,pydot python/draw_net.py draw_net.py '' examples/mnist/lenet_train_test.prototxt net.dot
-sed 's/max_iter: 10000/max_iter: 20/; s/test_iter: 100/test_iter: 2/; s/display: 100/display: 10/' \
+sed 's/max_iter: 10000/max_iter: 20/; s/test_iter: 100/test_iter: 2/; s/display: 100/display: 10/; s/snapshot: 5000/snapshot: 20/' \
     examples/mnist/lenet_solver.prototxt >short.prototxt
 runs train google.protobuf python/train.py train.copy.py '' --solver short.prototxt --timing
 check train_writes_its_model test -s examples/mnist/lenet_iter_20.caffemodel
@@ -109,6 +109,12 @@ if [ -f examples/images/cat.jpg ]; then
         --model_def $net/deploy.prototxt --pretrained_model $net/bvlc_reference_caffenet.caffemodel windows.csv windows.h5
     cd examples || exit 1
     runs net_surgery matplotlib,scipy net_surgery.ipynb surgery.py ''
+    cd ..
+    check pascal_multilabel_gets_its_data nice -n 5 "$python" "$here/caffe-examples.py" make "$ferry" pascal_multilabel
+    check pascal_multilabels_layers_are_converted helper convert examples/pycaffe
+    cd examples || exit 1
+    runs pascal_multilabel matplotlib,scipy,skimage,PIL pascal-multilabel-with-datalayer.ipynb pascal.py \
+        'batch_size = 128=>batch_size = 8|range(6)=>range(1)|solver.step(100)=>solver.step(2)|test_nets[0], 50=>test_nets[0], 1|5823/128=>1'
     cd ..
 fi
 
