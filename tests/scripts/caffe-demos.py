@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """For check-caffe-demos.sh. `make FOLDER DATA`: models, pictures and labels for the demos. `passes FILE NAME=TEXT=WEIGHTS…`:
 whether OpenCV 4's net of that name has the outputs of each pass that tests/cxx/passes.cpp wrote, for its input. `pictures
-FOLDER FOLDER`: whether two runs wrote the same pictures."""
+FOLDER FOLDER PATTERN`: whether two runs wrote the same pictures."""
 
 import collections
 import glob
@@ -113,8 +113,8 @@ def passes(path, *models):
     assert max(worst.values()) <= BOUND
 
 
-def pictures(first, second):
-    names = sorted(os.path.basename(path) for kind in ("ppm", "jpg") for path in glob.glob(f"{first}/*.{kind}"))
+def pictures(first, second, pattern):
+    names = sorted(map(os.path.basename, glob.glob(f"{first}/{pattern}")))
     assert names, first
     for name in names:
         with open(f"{first}/{name}", "rb") as ours, open(f"{second}/{name}", "rb") as theirs:

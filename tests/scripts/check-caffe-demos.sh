@@ -144,12 +144,12 @@ if has mtcnn_caffe $demo; then
             "$folder/MTSrc/test2.jpg"
         cascade "mtmain_$mode" "$folder/MTmodel"
     done
-    reported its_two_ways_show_the_same pictures "$work/mtmain_cpu" "$work/mtmain_gpu"
+    reported its_two_ways_show_the_same pictures "$work/mtmain_cpu" "$work/mtmain_gpu" '*.ppm'
     if [ -n "$real" ]; then
         check mtcnn_caffe_compiles_with_caffe with_caffe "$trees/$demo" "$work/mtmain-real"
         check mtcnn_caffe_runs_with_caffe in_folder "$work/mtmain_real" 1 "$work/mtmain-real" "$folder/MTmodel" \
             "$folder/MTSrc/test2.jpg"
-        reported mtcnn_caffe_shows_what_caffe_shows pictures "$work/mtmain_real" "$work/mtmain_cpu"
+        reported mtcnn_caffe_shows_what_caffe_shows pictures "$work/mtmain_real" "$work/mtmain_cpu" '*.ppm'
     fi
 fi
 
@@ -174,7 +174,7 @@ if has mtcnn_accelerate_onet $demo; then
         rm -f "$work"/onet_ours/img/_res*
         check mtcnn_with_an_order_runs in_folder "$work/onet_ours" 1 "$work/onet-ordered"
         check mtcnn_with_an_order_runs_with_caffe in_folder "$work/onet_real" 1 "$work/onet-real"
-        reported mtcnn_with_an_order_shows_what_caffe_shows pictures "$work/onet_real/img" "$work/onet_ours/img"
+        reported mtcnn_with_an_order_shows_what_caffe_shows pictures "$work/onet_real/img" "$work/onet_ours/img" '_res_*'
     fi
 fi
 finish caffe-demos
