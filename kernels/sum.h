@@ -27,6 +27,23 @@ INLINE f32 exact_value(STRUCT exact e)
     return abs1(e.sum) <= 3.402823466e+38f ? e.sum + e.rest : e.sum;
 }
 
+/*
+ * The same sum with its rounding error added, as far as the sum has bits for it. A loop calls this
+ * after every SUM_PART terms at most: the rounding errors of more terms may add up to a number that
+ * is itself rounded in each addition.
+ */
+#define SUM_PART       WALK_MOST
+#define IS_SUM_PART(k) ((k) / GROUP % SUM_PART == 0) /* k: an item's GROUP-th elements */
+
+INLINE STRUCT exact exact_settled(STRUCT exact e)
+{
+    STRUCT exact r;
+
+    r.sum = exact_value(e);
+    r.rest = e.rest - (r.sum - e.sum);
+    return r;
+}
+
 /* The group's sum `e` of its items' sums; `left` is the rounding error of each. */
 #define JOINED(e, found, left)            \
     do {                                  \

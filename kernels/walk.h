@@ -39,10 +39,14 @@ INLINE i64 walk_to(const STRUCT walk *w, i64 i, OUT_ARRAY(i64, offset, WALK_OPER
     for (i64 end = WALK_END(w), i = group() * (w)->piece + item, n = 0, offset[WALK_OPERANDS]; \
          i < end && (n = walk_part(w, i, end, offset)) > 0; i += (n + GROUP - 1) / GROUP * GROUP)
 
-/* The same for all elements of a walk that the whole group processes. */
-#define EACH_PART_OF_ALL(w)                                            \
-    for (i64 end = (w)->count, i = item, n = 0, offset[WALK_OPERANDS]; \
-         i < end && (n = walk_part(w, i, end, offset)) > 0; i += (n + GROUP - 1) / GROUP * GROUP)
+/* The same for all elements of a walk that the whole group processes, WALK_MOST of each item. */
+#define WALK_MOST 1024
+#define EACH_PART_OF_ALL(w)                                                   \
+    for (i64 end = (w)->count, i = item, n = 0, offset[WALK_OPERANDS];        \
+         i < end && (n = walk_part(w, i, WALK_PART_END(i, end), offset)) > 0; \
+         i += (n + GROUP - 1) / GROUP * GROUP)
+
+#define WALK_PART_END(i, end) ((end) - (i) < WALK_MOST * GROUP ? (end) : (i) + WALK_MOST * GROUP)
 
 INLINE i64 walk_part(const STRUCT walk *w, i64 i, i64 end, OUT_ARRAY(i64, offset, WALK_OPERANDS))
 {

@@ -190,6 +190,31 @@ static void reduce(uint32_t function, const int64_t *shape, uint32_t axes)
     try(&op, n, "");
 }
 
+/*
+ * The first eight terms are so large that the others are below half a unit of the sum. A compensated
+ * sum keeps those in a second sum, which is long too, and rounds each addition in one direction.
+ */
+static void lost_terms(uint32_t function)
+{
+    bool squares = function == FERRY_REDUCE_SUMSQ;
+    ferry_op_desc op = op_begin(FERRY_OP_REDUCE, 1, 1);
+    struct op_whole w;
+
+    op.params.reduce.function = function;
+    op.params.reduce.axes = 1;
+    op.params.reduce.scale = 1;
+    OP_SHAPE(&op.in[0], FERRY_F32, LONG);
+    OP_SHAPE(&op.out[0], FERRY_F32, 1);
+    if (!op_whole_open(&w, &op, ", of 8 large terms and others of 0.9"))
+        return;
+    for (int64_t k = 0; k < LONG; k++)
+        arith_put(FERRY_F32, w.in[0].host, k,
+                  k < 8 ? (squares ? 0x1p12 : 0x1p24) : (squares ? 0x1.e5b9d2p-1 : 0.9));
+    op_whole_run(&w, NULL, true);
+    op_whole_check(&w, 1, NULL);
+    op_whole_close(&w);
+}
+
 static void softmax(const int64_t *shape, uint32_t axis)
 {
     ferry_op_desc op = op_begin(FERRY_OP_SOFTMAX, 1, 1);
@@ -440,6 +465,8 @@ static void long_sums(void)
         reduce(function, SHAPE(LONG), 1);
         reduce(function, SHAPE(2, LONG), 2);
         reduce(function, SHAPE(LONG, 3), 1);
+        if (function <= FERRY_REDUCE_ASUM)
+            lost_terms(function);
     }
     softmax(SHAPE(1, LONG), 1);
     softmax(SHAPE(LONG, 2), 0);

@@ -105,6 +105,49 @@ static void depthwise_lines_agree_too(void)
     CU_ASSERT_EQUAL(try_lines(2), 0);
 }
 
+/* ---- long sums ------------------------------------------------------------------------------- */
+
+/*
+ * Four terms of 2²⁴, and others of 0.9 that are below half a unit of the sum: the sum of the rounding
+ * errors is itself rounded in each addition, in one direction.
+ */
+static double sum_of_lost_terms(uint32_t function, int64_t n)
+{
+    static const int64_t one = 1;
+    static struct trial t;
+    float *x = malloc((size_t)n * sizeof *x), y[2] = { 0, 0 };
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    for (int64_t k = 0; k < n; k++)
+        x[k] = k < 4 ? 0x1p24f : 0.9f;
+    for (int64_t k = 0; function == FERRY_REDUCE_SUMSQ && k < n; k++)
+        x[k] = sqrtf(x[k]);
+    memset(&t, 0, sizeof t);
+    ferry_op_desc_init(&t.op, FERRY_OP_REDUCE);
+    t.op.n_in = t.op.n_out = 1;
+    t.op.in[0] = ferry_operand_make(FERRY_F32, &n, 1, NULL);
+    t.op.out[0] = ferry_operand_make(FERRY_F32, &one, 1, NULL);
+    t.op.params.reduce.function = function;
+    t.op.params.reduce.axes = 1;
+    t.op.params.reduce.scale = 1;
+    CU_ASSERT_EQUAL_FATAL(kernel_plan_make(&kernel_host_target, &t.op, &t.plan), 0);
+    t.on.buffer[FROM_IN(0)] = (unsigned char *)x;
+    t.on.buffer[FROM_OUT(0)] = (unsigned char *)y;
+    for (uint32_t i = 0; i < t.plan.launches; i++)
+        kernel_host_run(&t.plan.launch[i], &t.on);
+    free(x);
+    return (double)y[0];
+}
+
+static void terms_below_the_sum_s_unit_are_not_lost(void)
+{
+    const int64_t n = 1100003;
+    double wanted = 0x1p26 + (double)(n - 4) * (double)0.9f;
+
+    for (uint32_t f = FERRY_REDUCE_SUM; f <= FERRY_REDUCE_ASUM; f++)
+        CU_ASSERT_DOUBLE_EQUAL(sum_of_lost_terms(f, n), wanted, 1e-6 * wanted);
+}
+
 /* ---- conversions ----------------------------------------------------------------------------- */
 
 #define HALVES 65536
@@ -232,6 +275,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(kernels_compiled_by_the_host_agree_with_the_oracle),
     FERRY_TEST(depthwise_lines_agree_too),
     FERRY_TEST(so_do_the_backward_passes),
+    FERRY_TEST(terms_below_the_sum_s_unit_are_not_lost),
     FERRY_TEST(the_oracle_copies_every_dtype),
     FERRY_TEST(conversions_of_halves_have_the_oracles_bits),
 };
