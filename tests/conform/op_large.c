@@ -191,8 +191,9 @@ static void reduce(uint32_t function, const int64_t *shape, uint32_t axes)
 }
 
 /*
- * The first eight terms are so large that the others are below half a unit of the sum. A compensated
- * sum keeps those in a second sum, which is long too, and rounds each addition in one direction.
+ * The first eight terms are so large that the others are below half a unit of the sum. A
+ * compensated sum keeps those in a second sum, which is long too, and rounds each addition in one
+ * direction.
  */
 static void lost_terms(uint32_t function)
 {
