@@ -33,14 +33,17 @@ def arguments():
     parser.add_argument("--solver", type=int, help="the solver of this seed alone, on every device")
     parser.add_argument("--case", type=pathlib.Path, help="this case alone, on every device")
     parser.add_argument("--seed", type=int, help="the first seed instead of a new one")
+    parser.add_argument("--without-cases", action="store_true", help="random nets alone, no stored cases")
+    parser.add_argument("--types", help="random nets with layers of these types alone, separated by commas")
     parser.add_argument("--every", action="store_true", help="every net on every device, not its share")
     parser.add_argument("--keep-going", action="store_true", help="go on after a finding")
     parser.add_argument("--print", action="store_true", help="with --net: print the net")
     return parser.parse_args()
 
 
-def stream(first, fixed, end, most):
-    """Seeds: for half of the time fixed ones from 1 on, then others from `first` on."""
+def stream(first, fixed, end, most, types):
+    """Seeds: for half of the time fixed ones from 1 on, then others from `first` on. Nets without a layer of
+    each of `types` are left out."""
     begin = time.monotonic()
     half = begin + (end - begin) / 2 if fixed else begin
     seeds = itertools.count(1 if fixed else first)
@@ -49,7 +52,10 @@ def stream(first, fixed, end, most):
             return
         if fixed and time.monotonic() > half:
             fixed, seeds = False, itertools.count(first)
-        yield generate.generate(next(seeds))
+        net = generate.generate(next(seeds))
+        while not types <= set(generate.kinds_of(net)):
+            net = generate.generate(next(seeds))
+        yield net
 
 
 class Report:
@@ -138,8 +144,9 @@ def main():
     elif options.net is not None:
         nets = [generate.generate(options.net)]
     else:
-        kept = cases(sorted((HERE / "cases").glob("*.prototxt")))
-        nets = itertools.chain(kept, stream(first, options.seed is None, end - options.seconds / 6, options.nets))
+        kept = [] if options.without_cases else cases(sorted((HERE / "cases").glob("*.prototxt")))
+        types = set(options.types.split(",") if options.types else [])
+        nets = itertools.chain(kept, stream(first, options.seed is None, end - options.seconds / 6, options.nets, types))
     if options.print:
         nets = list(nets)
         print(nets[0].case("printed") if options.net is not None else nets[0].text())
