@@ -32,8 +32,8 @@
 
 /* Stored directly before a block, because free only gets the block's address. */
 struct header {
-    void *base;     /* the pointer from malloc or mmap */
-    uint64_t bytes; /* the requested size of the block */
+    _Alignas(16) void *base; /* the pointer from malloc or mmap */
+    uint64_t bytes;          /* the requested size of the block */
 };
 
 /* The most bytes before a block that malloc's own alignment, 8 on some machines, requires. */

@@ -33,8 +33,9 @@
  * Caffe; a blob's shape is remembered when it is asked for, so that one blob's const functions, too, want one
  * thread at a time.
  *
- * Not here: kernels (caffe_gpu_… beyond BLAS, CUDA's macros), NCCL, PythonLayer, WindowData, the parts of SGDSolver::ApplyUpdate
- * as functions of their own (Normalize, Regularize, ComputeUpdateValue, ClipGradients), and im2col as a function.
+ * Not here: kernels (caffe_gpu_… beyond BLAS, CUDA's macros), NCCL, PythonLayer, the parts of
+ * SGDSolver::ApplyUpdate as functions of their own (Normalize, Regularize, ComputeUpdateValue,
+ * ClipGradients), and im2col as a function.
  */
 #ifndef FERRY_CAFFE_HPP
 #define FERRY_CAFFE_HPP
