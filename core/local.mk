@@ -61,6 +61,8 @@ EXTRA_DIST += \
 	%D%/coherence/evict.c \
 	%D%/coherence/idle.c \
 	%D%/coherence/idle.h \
+	%D%/coherence/lost.c \
+	%D%/coherence/lost.h \
 	%D%/coherence/memory.c \
 	%D%/coherence/memory.h \
 	%D%/coherence/memory_blob.c \

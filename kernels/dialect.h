@@ -62,6 +62,15 @@
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
 
+/* Arrays as parameters, and the lanes of an array of vectors, where there are pointers to both. */
+#if !defined(__SLANG_COMPILER__)
+#define OUT_ARRAY(type, name, n)   type *name
+#define INOUT_ARRAY(type, name, n) type *name
+#define LANE(v, i)                 ((f32 *)(v))[i]
+
+#define vec_load_shared(v, cells, at) ((v) = vec_load((cells) + (at)))
+#endif
+
 #if defined(__OPENCL_VERSION__)
 
 /* ---- OpenCL C -------------------------------------------------------------------------------- */
@@ -75,11 +84,6 @@
 #define UNROLLED                  _Pragma("unroll")
 #define ITEM_ARRAY(type, name, n) type name##_of_item[n]
 #define OF_ITEM(name)             name##_of_item
-#define OUT_ARRAY(type, name, n)   type *name
-#define INOUT_ARRAY(type, name, n) type *name
-#define LANE(v, i)                 ((f32 *)(v))[i]
-
-#define vec_load_shared(v, cells, at) ((v) = vec_load((cells) + (at)))
 
 #define KERNEL(name, args)                                                                        \
     kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void name(                          \
@@ -258,12 +262,6 @@ INLINE f32 erfc1(f32 x)
 #else
 
 /* ---- CUDA C++ and the host's C --------------------------------------------------------------- */
-
-#define OUT_ARRAY(type, name, n)   type *name
-#define INOUT_ARRAY(type, name, n) type *name
-#define LANE(v, i)                 ((f32 *)(v))[i]
-
-#define vec_load_shared(v, cells, at) ((v) = vec_load((cells) + (at)))
 
 #if defined(__CUDACC__)
 

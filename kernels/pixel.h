@@ -64,15 +64,15 @@ INLINE GLOBAL const f32 *operand_at(const STRUCT step *s, GLOBAL const f32 *u, S
     ((s)->buffer == 3 ? AT(const f32, 3) : (s)->buffer == 4 ? AT(const f32, 4) : AT(const f32, 5))
 
 /* Stores `n` outputs to y, `stride` apart: the vectors of v from number `first` on. */
-#define STORE(y, stride, v, first, n, whole, vectors)                \
-    if ((whole) && (stride) == 1) {                                  \
-        UNROLLED for (i32 l = 0; l < (vectors); l++)                 \
-        {                                                            \
-            vec_store((y) + l * VEC, (v)[(first) + l]);              \
-        }                                                            \
-    } else {                                                         \
-        for (i64 o = 0; o < (n); o++)                                \
-            (y)[o * (stride)] = LANE(v, (first) * VEC + o);          \
+#define STORE(y, stride, v, first, n, whole, vectors)       \
+    if ((whole) && (stride) == 1) {                         \
+        UNROLLED for (i32 l = 0; l < (vectors); l++)        \
+        {                                                   \
+            vec_store((y) + l * VEC, (v)[(first) + l]);     \
+        }                                                   \
+    } else {                                                \
+        for (i64 o = 0; o < (n); o++)                       \
+            (y)[o * (stride)] = LANE(v, (first) * VEC + o); \
     }
 
 /* One element of an image: element `i` in memory order. */

@@ -28,15 +28,15 @@ INLINE f32 operand_step(const STRUCT step *s, f32 by, f32 v)
  * Applies a step to `n` adjacent elements in place; `at(i)`: element i, whose operand is the
  * channel i of u.
  */
-#define STEP_LANES(s, u, n, at)                                                   \
-    if ((s)->step == STEP_UNARY) {                                                \
-        for (i64 i = 0; i < (n); i++)                                             \
-            at(i) = unary_of((s)->function, at(i), (s)->a, (s)->b, (s)->c);       \
-    } else {                                                                      \
-        GLOBAL const f32 *operand = u;                                            \
-                                                                                  \
-        for (i64 i = 0; i < (n); i++)                                             \
-            at(i) = operand_step(s, operand[i * (s)->channel], at(i));            \
+#define STEP_LANES(s, u, n, at)                                             \
+    if ((s)->step == STEP_UNARY) {                                          \
+        for (i64 i = 0; i < (n); i++)                                       \
+            at(i) = unary_of((s)->function, at(i), (s)->a, (s)->b, (s)->c); \
+    } else {                                                                \
+        GLOBAL const f32 *operand = u;                                      \
+                                                                            \
+        for (i64 i = 0; i < (n); i++)                                       \
+            at(i) = operand_step(s, operand[i * (s)->channel], at(i));      \
     }
 
 /* Whether a step can be applied to whole vectors. */

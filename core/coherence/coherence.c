@@ -5,6 +5,7 @@
 
 #include "core/coherence/enter.h"
 #include "core/coherence/idle.h"
+#include "core/coherence/lost.h"
 #include "core/coherence/uses.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
@@ -195,8 +196,8 @@ uint32_t ferry__valid_hand_back(struct ferry__request *req, uint32_t valid)
 
 static int check_access(struct ferry__request *req, struct ferry__replica *r)
 {
-    if ((req->access & FERRY_READ) && ferry__transfer_is_lost(req))
-        return ferry__transfer_say_lost(req, false);
+    if ((req->access & FERRY_READ) && ferry__lost_any(req->m, req->valid))
+        return ferry__lost_say(req->m, false);
     if (r && r->readonly && (req->access & FERRY_WRITE) &&
         (req->valid & ferry__valid_bit(req->slot)))
         return ferry__error(FERRY_EPERM, "%s: write to memory adopted as read-only",
@@ -359,7 +360,7 @@ static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fr
     ferry_memory *m = req->m;
 
     if (ferry__transfer_settle_all(req, req->slot) && !req->valid)
-        err = ferry__transfer_say_lost(req, m->lost != FERRY_ELOST);
+        err = ferry__lost_say(req->m, m->lost != FERRY_ELOST);
     if (req->ordered && req->q) /* it alone knows what it was ordered after */
         ferry__queue_settle(req->q->device, req->q->handle);
     if (fresh && is_ordered_block(req, r))
@@ -384,7 +385,7 @@ static bool forsake_lost(struct ferry__request *req)
 
     if (!slot || !ferry__device_lost(m->alias_device) || ferry__device_forked(m->alias_device))
         return false;
-    ferry__transfer_lose(req, ferry__valid_bit(slot));
+    ferry__lost_note(m, &req->valid, ferry__valid_bit(slot));
     if (ferry__replica_is_imported(m, slot))
         ferry__replica_drop(m, ferry__replica_find(m, slot), &req->after);
     else
@@ -470,8 +471,8 @@ int ferry__coherence_prefetch(struct ferry__request *req)
     err = settle(req);
     if (err == FERRY_ELOST && went(req, before))
         err = 0;
-    if (!err && ferry__transfer_is_lost(req))
-        err = ferry__transfer_say_lost(req, false);
+    if (!err && ferry__lost_any(req->m, req->valid))
+        err = ferry__lost_say(req->m, false);
     if (err || !req->valid || (req->valid & ferry__valid_bit(req->slot)))
         return err;
     req->prefetch = true;

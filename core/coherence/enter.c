@@ -3,6 +3,7 @@
 
 #include "core/coherence/enter.h"
 
+#include "core/coherence/lost.h"
 #include "core/coherence/uses.h"
 #include "core/base/status.h"
 #include "core/device/section.h"
@@ -116,15 +117,11 @@ static uint32_t within_reach(ferry_memory *m, uint32_t valid)
 static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
 {
     uint32_t left, kept = 0;
-    size_t longest = 0;
+    size_t longest;
 
     valid = within_reach(m, valid);
-    for (left = valid; left; left &= left - 1) {
-        size_t filled = *ferry__replica_filled(m, (unsigned)__builtin_ctz(left));
-
-        if (filled > longest)
-            longest = filled < bytes ? filled : bytes;
-    }
+    longest = ferry__replica_longest(m, valid);
+    longest = longest < bytes ? longest : bytes;
     for (left = valid; left; left &= left - 1) {
         unsigned s = (unsigned)__builtin_ctz(left);
 
@@ -355,7 +352,7 @@ int ferry__enter_check_nowait(struct ferry__request *req, struct ferry__replica 
     bool blocks = meets_another(req) || would_block(req, r ? r : host_block_of(req));
 
     if (!req->valid && m->lost && (req->access & FERRY_READ))
-        return ferry__transfer_say_lost(req, before != 0);
+        return ferry__lost_say(req->m, before != 0);
     return blocks ? ferry__error(FERRY_EBUSY, "%s: work is pending on %zu bytes",
                                  req->where ? req->where->name : "host", m->used)
                   : 0;

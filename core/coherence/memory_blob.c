@@ -6,6 +6,7 @@
 #include "core/coherence/coherence.h"
 #include "core/coherence/enter.h"
 #include "core/coherence/idle.h"
+#include "core/coherence/lost.h"
 #include "core/base/status.h"
 
 #include <stdlib.h>
@@ -198,14 +199,6 @@ static void drop_bits(struct ferry__request *req, uint32_t kept)
     req->valid = kept;
 }
 
-/* Notes contents of copies that are given up because their device is lost. */
-static void note_lost(struct ferry__request *req, uint32_t kept)
-{
-    struct ferry__request all = *req;
-
-    ferry__transfer_lose(&all, req->valid & ~kept);
-}
-
 /* References in `holders` that do not belong to blobs keep the bytes in use from shrinking. */
 static void use(struct ferry__request *req, int holders, size_t bytes)
 {
@@ -215,10 +208,10 @@ static void use(struct ferry__request *req, int holders, size_t bytes)
     if (bytes == m->used || (bytes < m->used && holders > (blobs ? (int)blobs : 1)))
         return;
     if (bytes > m->used) {
-        uint32_t kept = ferry__enter_reach(req, bytes);
+        uint32_t kept = ferry__enter_reach(req, bytes), all = req->valid;
 
         if (kept != req->valid) {
-            note_lost(req, kept);
+            ferry__lost_note(m, &all, all & ~kept); /* longer, on a lost device */
             drop_bits(req, kept);
             req->valid = ferry__valid_hand_back(req, req->valid);
         }
@@ -382,7 +375,7 @@ void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *w
         return;
     req.valid = holding(m, (uint32_t)(mark & FERRY__VALID_MASK));
     if (!intact && (req.valid & ~touched))
-        ferry__transfer_lose(&req, touched);
+        ferry__lost_note(m, &req.valid, touched);
     else if (!intact)
         req.valid = touched;
     m->tail_lost |= (mark & MARK_TAIL_LOST) != 0;

@@ -5,6 +5,7 @@
 
 #include "core/base/status.h"
 #include "core/coherence/coherence.h"
+#include "core/coherence/lost.h"
 #include "core/coherence/uses.h"
 #include "core/device/section.h"
 
@@ -18,7 +19,7 @@ static int check_valid(struct ferry__request *req, const ferry_device *dev)
     if (err)
         return err;
     if (req->m->lost)
-        return ferry__transfer_say_lost(req, false);
+        return ferry__lost_say(req->m, false);
     if (!(req->valid >> req->slot & 1))
         return ferry__error(FERRY_EUNINIT, "%s: record: it has no valid copy", dev->name);
     return 0;

@@ -390,6 +390,18 @@ void ferry__replica_drop_all(ferry_memory *m, struct ferry__after_unlock *after)
     ferry__replica_set_alias(m, NULL);
 }
 
+size_t ferry__replica_longest(ferry_memory *m, uint32_t slots)
+{
+    size_t longest = 0;
+
+    for (; slots; slots &= slots - 1) {
+        size_t filled = *ferry__replica_filled(m, (unsigned)__builtin_ctz(slots));
+
+        longest = filled > longest ? filled : longest;
+    }
+    return longest;
+}
+
 /* ---- sharing bytes between host and device ---- */
 
 void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev)

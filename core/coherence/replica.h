@@ -96,6 +96,9 @@ static inline size_t *ferry__replica_filled(ferry_memory *m, unsigned slot)
                                                    : &ferry__replica_find(m, slot)->filled;
 }
 
+/* The contents of the longest of these copies, in bytes. */
+size_t ferry__replica_longest(ferry_memory *m, uint32_t slots);
+
 /* Whether the two slots are the same bytes: the host and the device it is aliased with. */
 static inline bool ferry__replica_shares(const ferry_memory *m, unsigned a, unsigned b)
 {

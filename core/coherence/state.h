@@ -123,7 +123,7 @@ struct ferry_memory {
     uint8_t mapped; /* FERRY_READ, FERRY_WRITE: the host's present access to imported bytes */
     uint8_t idle;   /* wont_use: may be evicted */
     uint8_t sliced; /* some blob is a slice of it */
-    bool tail_lost; /* a copy failed that had contents behind the longest valid one's; until it is
+    atomic_bool tail_lost; /* a copy failed that had contents behind the longest valid one's; until it is
                      * written, every access takes the lock */
     atomic_uint locked_in; /* ferry__forks, when `lock` last was */
     size_t size;           /* capacity, bytes */

@@ -3,6 +3,7 @@
 
 #include "core/coherence/transfer.h"
 
+#include "core/coherence/lost.h"
 #include "core/coherence/uses.h"
 #include "core/base/status.h"
 #include "core/device/section.h"
@@ -43,36 +44,6 @@ void ferry__transfer_forget_other_side(ferry_memory *m, unsigned slot)
 
 /* ---- validity and failures ---- */
 
-size_t ferry__transfer_longest(ferry_memory *m, uint32_t valid)
-{
-    size_t longest = 0;
-
-    for (; valid; valid &= valid - 1) {
-        size_t filled = *ferry__replica_filled(m, (unsigned)__builtin_ctz(valid));
-
-        longest = filled > longest ? filled : longest;
-    }
-    return longest;
-}
-
-void ferry__transfer_lose(struct ferry__request *req, uint32_t failed)
-{
-    ferry_memory *m = req->m;
-    size_t longest = ferry__transfer_longest(m, req->valid & failed);
-
-    req->valid &= ~failed; /* a copy that is shorter than the bytes in use ends in zeros */
-    if (longest > m->used && longest > ferry__transfer_longest(m, req->valid))
-        m->tail_lost = true;
-}
-
-bool ferry__transfer_is_lost(const struct ferry__request *req)
-{
-    ferry_memory *m = req->m;
-
-    return m->lost ||
-           (m->tail_lost && req->valid && ferry__transfer_longest(m, req->valid) < m->used);
-}
-
 int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code)
 {
     ferry_memory *m = req->m;
@@ -83,7 +54,7 @@ int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code)
     if (!(req->valid & same))
         return 0;
     left = req->valid & same;
-    ferry__transfer_lose(req, same);
+    ferry__lost_note(m, &req->valid, same);
     for (; left; left &= left - 1) {
         *ferry__replica_filled(m, (unsigned)__builtin_ctz(left)) = 0;
         ferry__replica_find(m, (unsigned)__builtin_ctz(left))->failed = 1;
@@ -126,15 +97,6 @@ int ferry__transfer_settle_all(struct ferry__request *req, unsigned slot)
     return failed;
 }
 
-int ferry__transfer_say_lost(const struct ferry__request *req, bool just_found)
-{
-    const ferry_memory *m = req->m;
-
-    return ferry__error(
-        FERRY_ELOST, "%s: the last valid copy of %zu bytes was lost: %s", m->home->name, m->used,
-        just_found ? ferry_last_error() : ferry_strerror(m->lost ? m->lost : FERRY_ELOST));
-}
-
 int ferry__transfer_say_failed(const struct ferry__request *req, int code)
 {
     return ferry__error(code, "%s (%zu bytes)", ferry_last_error(), req->m->used);
@@ -147,7 +109,7 @@ int ferry__transfer_check(struct ferry__request *req)
     if (!failed)
         return 0;
     return req->valid ? ferry__transfer_say_failed(req, failed)
-                      : ferry__transfer_say_lost(req, true);
+                      : ferry__lost_say(req->m, true);
 }
 
 /* A source on a device that turns out to be lost is not valid. */
@@ -157,7 +119,7 @@ static bool source_is_lost(struct ferry__request *req, unsigned slot)
 
     if (!from || !ferry__device_lost(from) || !is_valid(req, slot))
         return false;
-    ferry__transfer_lose(req, UINT32_C(1) << slot);
+    ferry__lost_note(req->m, &req->valid, UINT32_C(1) << slot);
     if (!req->valid)
         req->m->lost = FERRY_ELOST;
     return true;
@@ -557,7 +519,7 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
             return 0;
         }
     }
-    return ferry__transfer_say_lost(req, req->m->lost != FERRY_ELOST);
+    return ferry__lost_say(req->m, req->m->lost != FERRY_ELOST);
 }
 
 /* A host block that the home imports is mapped at once. */

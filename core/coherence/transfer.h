@@ -67,12 +67,6 @@ bool ferry__transfer_forget_failed(struct ferry__request *req);
  */
 void ferry__transfer_forget_other_side(ferry_memory *m, unsigned slot);
 
-/*
- * The error of a memory without a valid copy: FERRY_ELOST. `just_found`: with this thread's latest
- * error as the cause.
- */
-int ferry__transfer_say_lost(const struct ferry__request *req, bool just_found);
-
 /* The error of work that failed when it ran, as this thread's latest error says: `code`. */
 int ferry__transfer_say_failed(const struct ferry__request *req, int code);
 
@@ -81,18 +75,6 @@ int ferry__transfer_say_failed(const struct ferry__request *req, int code);
  * nothing failed.
  */
 int ferry__transfer_settle(struct ferry__request *req, unsigned slot);
-
-/* The contents of the longest of these copies, in bytes. */
-size_t ferry__transfer_longest(ferry_memory *m, uint32_t valid);
-
-/*
- * Takes the bits of failed copies away, whose counts of contents are still known, and notes whether
- * the copies that are left lack contents for that.
- */
-void ferry__transfer_lose(struct ferry__request *req, uint32_t failed);
-
-/* Whether bytes in use were lost: all of them, or those behind the contents of every valid copy. */
-bool ferry__transfer_is_lost(const struct ferry__request *req);
 
 /* Takes the bit of a slot away whose contents have failed with `code`; 0 if it was not set. */
 int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code);

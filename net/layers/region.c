@@ -88,8 +88,8 @@ struct ferry__region ferry__region_back(const struct ferry__region *region)
 }
 
 /*
- * The axis that alone is cut, in steps of 1, unless it is the last one, of which a view has short
- * rows. −1: there is none, or no element is left.
+ * The axis that alone is cut, in steps of 1; −1 if no axis is, if the region is empty, or if it is
+ * the last axis, of which a view has short rows.
  */
 static int cut_axis(const ferry_layer *layer, const struct ferry__region *r)
 {

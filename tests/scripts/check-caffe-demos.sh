@@ -34,7 +34,7 @@ script=$source/tests/scripts/caffe-demos.py
 python=$(python_with numpy) || exit 1
 opencv=$(pkg-config --variable=includedir opencv4 2>/dev/null)
 [ -n "$opencv" ] || opencv=/usr/include/opencv4
-work=$(mktemp -d /tmp/ferry-demos-XXXXXX) || exit 1
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 

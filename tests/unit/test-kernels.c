@@ -108,8 +108,8 @@ static void depthwise_lines_agree_too(void)
 /* ---- long sums ------------------------------------------------------------------------------- */
 
 /*
- * Four terms of 2²⁴, and others of 0.9 that are below half a unit of the sum: the sum of the rounding
- * errors is itself rounded in each addition, in one direction.
+ * Four terms of 2²⁴, and others of 0.9, which are below half a unit of the sum. The sum of the
+ * rounding errors is itself rounded in each addition, in one direction.
  */
 static double sum_of_lost_terms(uint32_t function, int64_t n)
 {
@@ -139,7 +139,7 @@ static double sum_of_lost_terms(uint32_t function, int64_t n)
     return (double)y[0];
 }
 
-static void terms_below_the_sum_s_unit_are_not_lost(void)
+static void small_terms_of_a_long_sum_are_kept(void)
 {
     const int64_t n = 1100003;
     double wanted = 0x1p26 + (double)(n - 4) * (double)0.9f;
@@ -275,7 +275,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(kernels_compiled_by_the_host_agree_with_the_oracle),
     FERRY_TEST(depthwise_lines_agree_too),
     FERRY_TEST(so_do_the_backward_passes),
-    FERRY_TEST(terms_below_the_sum_s_unit_are_not_lost),
+    FERRY_TEST(small_terms_of_a_long_sum_are_kept),
     FERRY_TEST(the_oracle_copies_every_dtype),
     FERRY_TEST(conversions_of_halves_have_the_oracles_bits),
 };

@@ -11,7 +11,8 @@
 #define BLOCK 64
 /* In a row of fewer elements, finding the row takes longer than copying it. */
 #define SHORT_ROW 16
-#define FEW       8
+/* Rows of fewer elements follow a longer axis (walk_lengthen). */
+#define FEW 8
 
 struct copy {
     uint32_t x_dtype, y_dtype;

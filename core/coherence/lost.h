@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Contents whose only copy failed: all of a memory (`lost`), or those behind the contents of every
+ * valid copy (`tail_lost`). The memory's lock is held.
+ */
+#ifndef FERRY_CORE_LOST_H
+#define FERRY_CORE_LOST_H
+
+#include "core/coherence/replica.h"
+
+/*
+ * Takes the bits of failed copies out of *valid. Their counts of contents have to be still there:
+ * they tell whether the copies that are left lack a tail.
+ */
+void ferry__lost_note(ferry_memory *m, uint32_t *valid, uint32_t failed);
+
+/* Whether bytes in use were lost: all of them, or those behind the valid copies' contents. */
+static inline bool ferry__lost_any(ferry_memory *m, uint32_t valid)
+{
+    return m->lost || (m->tail_lost && valid && ferry__replica_longest(m, valid) < m->used);
+}
+
+/* The error of lost contents, FERRY_ELOST. `just_found`: this thread's latest error is its cause. */
+int ferry__lost_say(const ferry_memory *m, bool just_found);
+
+#endif
