@@ -20,7 +20,7 @@ static inline bool ferry__lost_any(ferry_memory *m, uint32_t valid)
     return m->lost || (m->tail_lost && valid && ferry__replica_longest(m, valid) < m->used);
 }
 
-/* The error of lost contents, FERRY_ELOST. `just_found`: this thread's latest error is its cause. */
+/* FERRY_ELOST, for lost contents. `just_found`: this thread's latest error is the cause. */
 int ferry__lost_say(const ferry_memory *m, bool just_found);
 
 #endif
