@@ -70,9 +70,10 @@ static inline bool ferry__memory_covers(const ferry_memory *m, size_t offset, si
 }
 
 /*
- * V, and whether its last copy, or a tail, was lost, to be restored after an operation on the contents failed
- * without effect: the copies that were valid stay valid. `where` (NULL: the host) is the copy that
- * was operated on; unless it is `intact`, it stays valid only if there is no other.
+ * V, and whether its last copy, or a tail, was lost, to be restored after an operation on the
+ * contents failed without effect: the copies that were valid stay valid. `where` (NULL: the host)
+ * is the copy that was operated on; unless it is `intact`, it stays valid only if there is no
+ * other.
  */
 uint64_t ferry__memory_mark(const ferry_memory *m);
 /*

@@ -123,8 +123,8 @@ struct ferry_memory {
     uint8_t mapped; /* FERRY_READ, FERRY_WRITE: the host's present access to imported bytes */
     uint8_t idle;   /* wont_use: may be evicted */
     uint8_t sliced; /* some blob is a slice of it */
-    atomic_bool tail_lost; /* a copy failed that had contents behind the longest valid one's; until it is
-                     * written, every access takes the lock */
+    atomic_bool tail_lost; /* a failed copy had contents behind the longest valid one's; until they
+                            * are written, every access takes the lock */
     atomic_uint locked_in; /* ferry__forks, when `lock` last was */
     size_t size;           /* capacity, bytes */
     size_t used;           /* bytes in use */
