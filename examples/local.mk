@@ -157,5 +157,14 @@ dist_template_DATA = \
 	%D%/plugin-template/plugins.conf \
 	%D%/plugin-template/pyproject.toml \
 	%D%/plugin-template/setup.py
+# The plugin with all operations.
+operationsdir = $(templatedir)/operations
+dist_operations_DATA = \
+	%D%/plugin-template/operations/Makefile.am \
+	%D%/plugin-template/operations/README.md \
+	%D%/plugin-template/operations/acme.c \
+	%D%/plugin-template/operations/acme_launch.c \
+	%D%/plugin-template/operations/acme_launch.h \
+	%D%/plugin-template/operations/configure.ac
 
 .PHONY: demo

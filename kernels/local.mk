@@ -92,4 +92,29 @@ noinst_LTLIBRARIES += %D%/libkernelhost.la
 %C%_libkernelhost_la_CFLAGS = $(PLUGIN_CFLAGS)
 %C%_libkernelhost_la_LIBADD = %D%/libkernelplans.la
 
+# A checksum of what a compiled program and the plans have to agree on, as a number in a header.
+KERNEL_AGREED = $(KERNEL_FRONT) $(KERNEL_TEXTS) %D%/all.h %D%/list.h
+BUILT_SOURCES += %D%/fingerprint.h
+CLEANFILES += %D%/fingerprint.h
+$(libferrykernels_la_OBJECTS): %D%/fingerprint.h
+%D%/fingerprint.h: $(KERNEL_AGREED) %D%/local.mk
+	@$(MKDIR_P) %D%
+	$(AM_V_GEN)sum=`for part in $(KERNEL_AGREED); do cat $(srcdir)/$$part || exit 1; done | cksum` && \
+	    set -- $$sum && { echo '/* SPDX-License-Identifier: BSD-2-Clause */'; \
+	    echo '/* Generated: the value of ferry_kernels_fingerprint() for these texts. */'; \
+	    echo "#define FERRY_KERNELS_FINGERPRINT $${1}u"; } >$@.new && mv $@.new $@
+
+# The same for plugins by others, with the sources, and the headers that compile them for the host.
+lib_LTLIBRARIES += libferrykernels.la
+pkgconfig_DATA += ferrykernels.pc
+libferrykernels_la_SOURCES = %D%/library.c
+libferrykernels_la_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_builddir)/%D%
+libferrykernels_la_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
+libferrykernels_la_LIBADD = %D%/libkerneltexts.la
+libferrykernels_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
+EXTRA_libferrykernels_la_DEPENDENCIES = $(VERSION_MAP)
+kernelsdir = $(pkgdatadir)/kernels
+kernels_DATA = $(KERNEL_AGREED)
+nodist_kernels_DATA = %D%/fingerprint.h
+
 EXTRA_DIST += %D%/README.md

@@ -34,6 +34,7 @@ dist_man_MANS += \
 	%D%/ferry.1 \
 	%D%/ferry.3 \
 	%D%/ferryio.3 \
+	%D%/ferrykernels.3 \
 	%D%/ferrynet.3 \
 	%D%/ferryop.3 \
 	%D%/ferrysolver.3 \

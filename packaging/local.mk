@@ -7,8 +7,10 @@ CLEANFILES += $(nodist_cmake_DATA)
 EXTRA_DIST += %D%/cmake/ferry-config.cmake.in %D%/cmake/ferry-config-version.cmake.in
 $(nodist_cmake_DATA): %D%/local.mk Makefile
 	@$(MKDIR_P) %D%/cmake
-	$(AM_V_GEN)relative=`realpath -m --relative-to='$(cmakedir)' '$(includedir)'` && $(SED) \
-	    -e "s|@relative_includedir[@]|$$relative|" -e 's|@PACKAGE_VERSION[@]|$(PACKAGE_VERSION)|' \
+	$(AM_V_GEN)relative=`realpath -m --relative-to='$(cmakedir)' '$(includedir)'` && \
+	    sources=`realpath -m --relative-to='$(cmakedir)' '$(pkgdatadir)'` && $(SED) \
+	    -e "s|@relative_includedir[@]|$$relative|" -e "s|@relative_sourcedir[@]|$$sources|" \
+	    -e 's|@PACKAGE_VERSION[@]|$(PACKAGE_VERSION)|' \
 	    '$(srcdir)/$@.in' >$@-new && mv -f $@-new $@
 %D%/cmake/ferry-config.cmake: %D%/cmake/ferry-config.cmake.in
 %D%/cmake/ferry-config-version.cmake: %D%/cmake/ferry-config-version.cmake.in
@@ -83,6 +85,8 @@ EXTRA_DIST += \
 	debian/libferry0.symbols \
 	debian/libferryio1.install \
 	debian/libferryio1.symbols \
+	debian/libferrykernels0.install \
+	debian/libferrykernels0.symbols \
 	debian/libferrympi0.install \
 	debian/libferrympi0.symbols \
 	debian/libferrynet0.install \

@@ -376,6 +376,7 @@ EXTRA_DIST += \
 	%D%/outside/run.sh \
 	%D%/outside/cmake/CMakeLists.txt \
 	%D%/outside/cmake/classes.cpp \
+	%D%/outside/cmake/kernels.c \
 	%D%/outside/cmake/nets.c \
 	%D%/outside/meson/meson.build \
 	%D%/triton/cv2_model.py \

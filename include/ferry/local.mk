@@ -18,6 +18,7 @@ ferryinclude_HEADERS = \
 	%D%/io_file.h \
 	%D%/io_reader.h \
 	%D%/io_writer.h \
+	%D%/kernels.h \
 	%D%/layer.h \
 	%D%/math.h \
 	%D%/memory.h \

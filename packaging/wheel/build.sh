@@ -81,7 +81,9 @@ cp backends/.libs/ferry_cpu.so backends/.libs/ferry_sim.so backends/.libs/ferry_
 cp "$source/plugins.conf" native/ferry/
 cp tools/ferry/.libs/ferry native/bin/
 cp -R "$source/include/ferry" native/include/
-cp "$source"/examples/plugin-template/* native/plugin-template/
+# Without libferrykernels: its header, and the part of the template that links it.
+rm native/include/ferry/kernels.h
+find "$source/examples/plugin-template" -maxdepth 1 -type f -exec cp {} native/plugin-template/ \;
 find native -name local.mk -o -name README.md -path '*/include/*' | xargs rm -f
 find native -type f -exec chmod 644 {} +
 chmod 755 native/bin/ferry

@@ -115,6 +115,7 @@ compare() {
 
 compare libferry_exports_what_it_did libferry "$FERRY_TEST_BUILDDIR/.libs/libferry.so"
 compare libferryio_exports_what_it_did libferryio "$FERRY_TEST_BUILDDIR/.libs/libferryio.so"
+compare libferrykernels_exports_what_it_did libferrykernels "$FERRY_TEST_BUILDDIR/.libs/libferrykernels.so"
 compare libferrynet_exports_what_it_did libferrynet "$FERRY_TEST_BUILDDIR/.libs/libferrynet.so"
 compare libferrympi_exports_what_it_did libferrympi "$FERRY_TEST_BUILDDIR/.libs/libferrympi.so"
 compare the_plugin_interface_is_what_it_was plugin "$FERRY_TEST_BUILDDIR/backends/.libs/ferry_sim.so"

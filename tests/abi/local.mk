@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	%D%/headers.sh \
 	%D%/libferry.abi \
 	%D%/libferryio.abi \
+	%D%/libferrykernels.abi \
 	%D%/libferrympi.abi \
 	%D%/libferrynet.abi \
 	%D%/offsets.c \
@@ -33,6 +34,7 @@ ABIDW = abidw --exported-interfaces-only --drop-undefined-syms --no-show-locs --
 abi-dump: all
 	$(ABIDW) .libs/libferry.so >'$(srcdir)/%D%/libferry.abi'
 	$(ABIDW) .libs/libferryio.so >'$(srcdir)/%D%/libferryio.abi'
+	$(ABIDW) .libs/libferrykernels.so >'$(srcdir)/%D%/libferrykernels.abi'
 	$(ABIDW) .libs/libferrynet.so >'$(srcdir)/%D%/libferrynet.abi'
 	test ! -f .libs/libferrympi.so || \
 	    $(ABIDW) .libs/libferrympi.so >'$(srcdir)/%D%/libferrympi.abi'

@@ -77,7 +77,7 @@ build_by_cmake() {
     cmake -S "$here/cmake" -B "$work/by-cmake" "-Dferry_DIR=$DESTDIR$libdir/cmake/ferry" \
         "-DPROGRAM=$here/program.c" "-DCMAKE_C_COMPILER=${CC##* }" "-DCMAKE_C_FLAGS=$CFLAGS" \
         "-DCMAKE_CXX_FLAGS=$CFLAGS" "-DCMAKE_EXE_LINKER_FLAGS=$LDFLAGS" &&
-        cmake --build "$work/by-cmake" && "$work/by-cmake/nets" && "$work/by-cmake/classes" &&
+        cmake --build "$work/by-cmake" && "$work/by-cmake/nets" && "$work/by-cmake/classes" && "$work/by-cmake/kernels" &&
         cp "$work/by-cmake/program" "$work/program-cmake" && FERRY_BACKEND=sim "$work/program-cmake"
 }
 
@@ -96,6 +96,17 @@ build_new_plugin() {
         cd ferry-my-rocket && autoreconf -fi && ./configure CC="$CC" CXX="$CXX" CFLAGS="$CFLAGS" \
         CXXFLAGS="$CFLAGS" LDFLAGS="$LDFLAGS" FERRY_COMMAND="$DESTDIR$bindir/ferry" && make &&
         make check
+}
+
+# With every operation, by the kernels of libferrykernels.
+build_operations() {
+    found=$(pkg-config --variable=templatedir ferry)
+    [ -d "$found" ] || found=$DESTDIR$found
+    texts=$(pkg-config --variable=sourcedir ferrykernels)
+    [ -d "$texts/kernels" ] || texts=$DESTDIR$texts
+    cd "$work" && "$DESTDIR$bindir/ferry" new-plugin all-kinds --operations --template "$found" &&
+        cd ferry-all-kinds && autoreconf -fi && ./configure CC="$CC" CFLAGS="$CFLAGS" LDFLAGS="$LDFLAGS" \
+        FERRY_COMMAND="$DESTDIR$bindir/ferry" KERNELS_SOURCEDIR="$texts" && make && make check
 }
 
 # In a language that has no header of ferry's.
@@ -151,6 +162,7 @@ other_builders() {
         check the_program_runs_on_the_template runs_on acme:0
         check the_program_runs_on_the_grown_template runs_on acme_queues:0
         check a_new_plugin_is_ready_to_build build_new_plugin
+        check a_new_plugin_computes_every_operation build_operations
         check the_template_is_cxx_and_its_distcheck_keeps_to_its_folder build_template_in_cxx
     fi
     check the_installed_headers_compile_alone \

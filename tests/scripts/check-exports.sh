@@ -95,7 +95,7 @@ check_plugin() {
     fi
 }
 
-libraries='libferry libferryio libferrynet'
+libraries='libferry libferryio libferrykernels libferrynet'
 [ ! -e "$FERRY_TEST_BUILDDIR/.libs/libferrympi.so" ] || libraries="$libraries libferrympi"
 for library in $libraries; do
     check_library "$FERRY_TEST_BUILDDIR/.libs/$library.so" "$library"

@@ -387,6 +387,30 @@ static void a_new_plugin_is_the_template_under_its_name(void)
     CU_ASSERT_EQUAL(shell("rm -rf \"$FERRY_TEST_FOLDER\"/new \"$FERRY_TEST_FOLDER\"/half"), 0);
 }
 
+static void a_new_plugin_computes_every_operation(void)
+{
+    if (strcmp(ferry_test_backend(), "cpu") != 0) {
+        ferry_test_skip("it does not use the selected device");
+        return;
+    }
+    CU_ASSERT_EQUAL(ferry("new-plugin all-kinds \"$FERRY_TEST_FOLDER\"/all --operations "
+                          "--template \"$FERRY_TEST_SRCDIR\"/examples/plugin-template"),
+                    0);
+    CU_ASSERT_EQUAL(
+        shell("cd \"$FERRY_TEST_FOLDER\"/all && cc -std=c11 -Wall -Wextra -Werror -fPIC -shared "
+              "-ffp-contract=off -fvisibility=hidden -pthread -I\"$FERRY_TEST_SRCDIR\"/include "
+              "-I\"$FERRY_TEST_SRCDIR\" -I\"$FERRY_TEST_BUILDDIR\" "
+              "all-kinds.c acme_driver.c acme_launch.c -o ferry_all-kinds.so -L\"$FERRY_TEST_BUILDDIR\"/.libs "
+              "-Wl,-rpath,\"$FERRY_TEST_BUILDDIR\"/.libs -lferrykernels -lm"),
+        0);
+    CU_ASSERT_EQUAL(ferry("check \"$FERRY_TEST_FOLDER\"/all/ferry_all-kinds.so "
+                          "--only descriptor,ops-values,ops-steps,ops-reuse"),
+                    0);
+    CU_ASSERT_EQUAL(ferry("new-plugin all-kinds --operations --wheel"), 2);
+    CU_ASSERT(one_line_of_error("--operations"));
+    CU_ASSERT_EQUAL(shell("rm -rf \"$FERRY_TEST_FOLDER\"/all"), 0);
+}
+
 static void output_that_cannot_be_written_is_status_1(void)
 {
     if (access("/dev/full", W_OK) != 0) {
@@ -524,6 +548,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_option_of_caffes_command_gets_a_hint),
     FERRY_TEST(help_and_version_are_printed),
     FERRY_TEST(a_new_plugin_is_the_template_under_its_name),
+    FERRY_TEST(a_new_plugin_computes_every_operation),
     FERRY_TEST(a_new_wheel_has_the_name_in_its_entry_point),
     FERRY_TEST(output_that_cannot_be_written_is_status_1),
     FERRY_TEST(json_that_memory_is_short_for_is_status_1),

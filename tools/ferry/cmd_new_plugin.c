@@ -23,7 +23,7 @@ struct project {
     char text[48], source[48], in_list[48], main_file[48];
     char module[48], canonical[48], package[48];
     char main_source[48], entry[96]; /* "acme.c" of setup.py, and pyproject.toml's entry point */
-    bool cxx, wheel;
+    bool cxx, wheel, operations;
 };
 
 static bool is_name(const char *name)
@@ -133,6 +133,16 @@ static int write_readme(const struct project *p)
     return close_written(f, p, "README.md");
 }
 
+/* The same for a file that the plugin with all operations has as its own. */
+static int copy_own(const struct project *p, const char *from, const char *to,
+                    const struct edit *edits)
+{
+    char own[48];
+
+    snprintf(own, sizeof(own), "%s%s", p->operations ? "operations/" : "", from);
+    return copy(p, own, to, edits);
+}
+
 /* The files of a project that autotools builds. */
 static int make_tools(const struct project *p)
 {
@@ -145,10 +155,10 @@ static int make_tools(const struct project *p)
                                           { "dnl AC_PROG_CXX dnl yours: for C++",
                                             p->cxx ? "AC_PROG_CXX" : "dnl AC_PROG_CXX" },
                                           { NULL, NULL } };
-    int status = copy(p, "Makefile.am", "Makefile.am", build);
+    int status = copy_own(p, "Makefile.am", "Makefile.am", build);
 
     if (!status)
-        status = copy(p, "configure.ac", "configure.ac", configuration);
+        status = copy_own(p, "configure.ac", "configure.ac", configuration);
     return status ? status : write_conf(p);
 }
 
@@ -171,12 +181,16 @@ static int make(const struct project *p)
 {
     const struct edit code[] = { { "\"acme\"", p->text }, { "\"Acme\"", p->text }, { NULL, NULL } };
     const struct edit none[] = { { NULL, NULL } };
-    int status = copy(p, "acme.c", p->source, code);
+    int status = copy_own(p, "acme.c", p->source, code);
 
     if (!status)
         status = copy(p, "acme_driver.c", "acme_driver.c", none);
     if (!status)
         status = copy(p, "acme_driver.h", "acme_driver.h", none);
+    if (!status && p->operations)
+        status = copy_own(p, "acme_launch.c", "acme_launch.c", none);
+    if (!status && p->operations)
+        status = copy_own(p, "acme_launch.h", "acme_launch.h", none);
     if (!status)
         status = p->wheel ? make_wheel(p) : make_tools(p);
     return status ? status : write_readme(p);
@@ -187,7 +201,8 @@ static void unmake(const struct project *p)
 {
     const char *const names[] = { p->source,        "acme_driver.c", "acme_driver.h",
                                   "Makefile.am",    "configure.ac",  "plugins.conf",
-                                  "pyproject.toml", "setup.py",      "README.md" };
+                                  "pyproject.toml", "setup.py",      "README.md",
+                                  "acme_launch.c",  "acme_launch.h" };
     char path[PATH_MAX + 64];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -246,6 +261,7 @@ int cmd_new_plugin(const struct tool_command *self, int argc, char **argv)
     struct project p = { .from = installed_template(folder) };
     const struct tool_option options[] = { { "--cxx", NULL, &p.cxx, NULL },
                                            { "--wheel", NULL, &p.wheel, NULL },
+                                           { "--operations", NULL, &p.operations, NULL },
                                            { "--template", NULL, NULL, &p.from },
                                            { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 2), status;
@@ -259,6 +275,9 @@ int cmd_new_plugin(const struct tool_command *self, int argc, char **argv)
                           "%s: \"%s\" is not a valid plugin name: [a-z][a-z0-9_-]*, up to 31 "
                           "letters",
                           self->name, argv[0]);
+    if (p.operations && (p.cxx || p.wheel))
+        return tool_error(TOOL_USAGE, "%s: --operations makes a plugin in C, not as a wheel",
+                          self->name);
     spell(&p, argv[0]);
     snprintf(p.folder, sizeof(p.folder), "%s", n > 1 ? argv[1] : p.package);
     if (mkdir(p.folder, 0777) != 0)

@@ -38,11 +38,12 @@ const struct tool_command tool_commands[] = {
       "    --json               {\"plugin\", \"groups\": [{\"name\", \"result\", \"detail\",\n"
       "                         \"skipped\"}]}\n",
       cmd_check },
-    { "new-plugin", "NAME [FOLDER] [--cxx] [--wheel] [--template FOLDER]",
+    { "new-plugin", "NAME [FOLDER] [--cxx] [--wheel] [--operations] [--template FOLDER]",
       "Copies the plugin template under a new name, ready to build",
       "\nMakes FOLDER, by default ferry-NAME, which must not exist.\n"
       "    --cxx                C++20 instead of C11\n"
       "    --wheel              a Python package that carries the plugin, which pip builds\n"
+      "    --operations         every operation of nets, by the kernels of libferrykernels\n"
       "    --template FOLDER    the template's folder; by default the installed one\n",
       cmd_new_plugin },
     { "bench", "[--json] [--quick]", "Measures the selected device beside plain loops and memcpy",
