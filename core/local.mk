@@ -151,6 +151,7 @@ EXTRA_DIST += \
 	%D%/runtime/runtime.h \
 	%D%/runtime/select.c \
 	%D%/validate/arithmetic.c \
+	%D%/validate/bytes.c \
 	%D%/validate/operation.c \
 	%D%/validate/order.c \
 	%D%/validate/profile.c \

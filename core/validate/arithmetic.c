@@ -6,6 +6,8 @@
 
 #include "core/base/dtype.h"
 
+#include <stdint.h>
+
 #define CHECKED(d, call) ferry__check_code(d, __func__, call)
 
 static uint64_t vector_bytes(uint32_t dtype, int64_t n, int64_t step)
@@ -24,6 +26,23 @@ static void check_n(struct ferry__tracked_device *d, const char *entry, int64_t 
 {
     if (n < 1 || n > INT64_C(1) << 30)
         ferry__broken(d, 44, entry, "%lld elements", (long long)n);
+}
+
+/* A size or a stride of a product: `least` or more. */
+static void check_size(struct ferry__tracked_device *d, const char *entry, const char *which,
+                       int64_t given, int64_t least)
+{
+    if (given < least || given > INT32_MAX)
+        ferry__broken(d, 44, entry, "%s is %lld, of %lld to 2^31-1", which, (long long)given,
+                      (long long)least);
+}
+
+/* An increment, which may be negative. */
+static void check_increment(struct ferry__tracked_device *d, const char *entry, const char *which,
+                            int64_t given)
+{
+    if (given == 0 || given > INT32_MAX || given < -INT32_MAX)
+        ferry__broken(d, 44, entry, "%s is %lld", which, (long long)given);
 }
 
 /* Operands of rule 50: those that may not overlap. */
@@ -122,6 +141,7 @@ static int asum(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x,
     struct ferry__tracked_device *d = check_vectors(
         dev, "asum", queue, &x, vector_bytes(dtype, n, 1), result, result_bytes(dtype), false);
 
+    check_n(d, "asum", n);
     return CHECKED(d, d->ops->asum(dev, queue, dtype, n, x, result));
 }
 
@@ -130,6 +150,7 @@ static int sumsq(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x
     struct ferry__tracked_device *d = check_vectors(
         dev, "sumsq", queue, &x, vector_bytes(dtype, n, 1), result, result_bytes(dtype), false);
 
+    check_n(d, "sumsq", n);
     return CHECKED(d, d->ops->sumsq(dev, queue, dtype, n, x, result));
 }
 
@@ -142,6 +163,11 @@ static int gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t 
         check_vectors(dev, "gemv", queue, &x, vector_bytes(dtype, turned ? m : n, incx), y,
                       vector_bytes(dtype, turned ? n : m, incy), false);
 
+    check_size(d, "gemv", "m", m, 1);
+    check_size(d, "gemv", "n", n, 1);
+    check_size(d, "gemv", "lda", lda, n);
+    check_increment(d, "gemv", "incx", incx);
+    check_increment(d, "gemv", "incy", incy);
     ferry__check_access(d, "gemv", queue, a, matrix_bytes(dtype, m, n, lda), false);
     return CHECKED(
         d, d->ops->gemv(dev, queue, dtype, trans, m, n, alpha, a, lda, x, incx, beta, y, incy));
@@ -156,6 +182,12 @@ static int gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32
     struct ferry__tracked_device *d =
         check_vectors(dev, "gemm", queue, &a, a_bytes, c, matrix_bytes(dtype, m, n, ldc), false);
 
+    check_size(d, "gemm", "m", m, 1);
+    check_size(d, "gemm", "n", n, 1);
+    check_size(d, "gemm", "k", k, 1);
+    check_size(d, "gemm", "lda", lda, turned_a ? m : k);
+    check_size(d, "gemm", "ldb", ldb, turned_b ? k : n);
+    check_size(d, "gemm", "ldc", ldc, n);
     ferry__check_access(d, "gemm", queue, b,
                         matrix_bytes(dtype, turned_b ? n : k, turned_b ? k : n, ldb), false);
     return CHECKED(d, d->ops->gemm(dev, queue, dtype, trans_a, trans_b, m, n, k, alpha, a, lda, b,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Checks of "ferry.op/1". Each run is waited for. Its workspace gets a guard at the end and its
- * outputs a pattern beforehand; both are read back, as are the packed constants. Lists that repeat
- * are not passed on, so that each run is checked.
+ * outputs a pattern beforehand; both are read back, as are the packed constants, the inputs and the
+ * bytes around outputs. Lists that repeat are not passed on, so that each run is checked.
  */
 #include "config.h"
 
@@ -16,8 +16,6 @@
 
 #define GUARD   256u /* bytes behind a workspace */
 #define PATTERN 0xa5u
-/* The most bytes of an output or of packed constants that are read back. */
-#define MOST (UINT64_C(64) << 20)
 
 /* A prepared operation. */
 struct prepared {
@@ -28,43 +26,11 @@ struct prepared {
 
 /* ---- bytes of the device ------------------------------------------------------------------ */
 
-static uint64_t extent_of(const ferry_operand *o)
-{
-    uint64_t last = 0;
-
-    for (uint32_t i = 0; i < o->rank; i++) {
-        if (o->shape[i] < 1)
-            return 0;
-        last += (uint64_t)(o->shape[i] - 1) * (uint64_t)o->stride[i];
-    }
-    return (last + 1) * ferry_dtype_size((ferry_dtype)o->dtype);
-}
-
-static int wait_for(const struct ferry__tracked_device *d, void *queue)
-{
-    (void)queue;
-    return d->ops->synchronize(d->dev);
-}
-
-/* The bytes at a reference, after the queue's work; NULL if they cannot be had. To be freed. */
-static unsigned char *read_back(const struct ferry__tracked_device *d, void *queue, ferry_cref from,
-                                uint64_t bytes)
-{
-    unsigned char *to = bytes && bytes <= MOST ? malloc((size_t)bytes) : NULL;
-
-    if (to && !wait_for(d, queue) &&
-        !d->ops->memcpy(d->dev, queue, FERRY_MEMCPY_D2H, (ferry_ref){ to, 0 }, from, bytes) &&
-        !wait_for(d, queue))
-        return to;
-    free(to);
-    return NULL;
-}
-
 /* FNV-1a; 0 where the bytes cannot be read. */
 static uint64_t sum_of(const struct ferry__tracked_device *d, void *queue, ferry_cref from,
                        uint64_t bytes)
 {
-    unsigned char *at = read_back(d, queue, from, bytes);
+    unsigned char *at = ferry__read_back(d, queue, from, bytes);
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
 
     for (uint64_t i = 0; at && i < bytes; i++)
@@ -128,6 +94,40 @@ static void destroy(void *dev, void *prepared)
 
 /* ---- constants ---------------------------------------------------------------------------- */
 
+/* The record of the packed constants at a reference; NULL if there is none. (locked) */
+static struct ferry__tracked_packing *packing_at(struct ferry__tracked_device *d, ferry_ref at)
+{
+    struct ferry__tracked_packing *k;
+
+    for (k = d->packings; k && (k->at.handle != at.handle || k->at.offset != at.offset);
+         k = k->next)
+        ;
+    return k;
+}
+
+static void note_packed(struct ferry__tracked_device *d, void *queue, ferry_ref packed,
+                        uint64_t bytes)
+{
+    uint64_t sum = sum_of(d, queue, ferry_ref_const(packed), bytes);
+    struct ferry__tracked_packing *k;
+
+    pthread_mutex_lock(&ferry__validate_lock);
+    k = packing_at(d, packed);
+    if (!k) {
+        k = calloc(1, sizeof *k);
+        if (k) {
+            k->at = packed;
+            k->next = d->packings;
+            d->packings = k;
+        }
+    }
+    if (k) {
+        k->bytes = sum ? bytes : 0;
+        k->sum = sum;
+    }
+    pthread_mutex_unlock(&ferry__validate_lock);
+}
+
 static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in, ferry_ref packed)
 {
     struct ferry__tracked_device *d = ferry__tracked(dev);
@@ -137,10 +137,29 @@ static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
     ferry__check_submit(d, "prepare", queue);
     for (uint32_t i = 0; i < p->op.n_in; i++)
         if (p->answer.packed_inputs >> i & 1)
-            ferry__check_access(d, "prepare", queue, in[i], extent_of(&p->op.in[i]), false);
+            ferry__check_access(d, "prepare", queue, in[i], ferry__operand_bytes(&p->op.in[i]),
+                                false);
     ferry__check_access(d, "prepare", queue, ferry_ref_const(packed), p->answer.packed_bytes, true);
     err = ferry__check_code(d, "prepare", d->operations->prepare(dev, queue, p->own, in, packed));
+    if (!err)
+        note_packed(d, queue, packed, p->answer.packed_bytes);
     return err;
+}
+
+/* Whether packed constants are as the latest `prepare` left them, when a run begins. */
+static void check_unchanged(struct ferry__tracked_device *d, const struct prepared *p,
+                            ferry_ref packed, uint64_t sum)
+{
+    const struct ferry__tracked_packing *known;
+    bool changed;
+
+    pthread_mutex_lock(&ferry__validate_lock);
+    known = packing_at(d, packed);
+    changed = known && known->bytes == p->answer.packed_bytes && known->sum != sum;
+    pthread_mutex_unlock(&ferry__validate_lock);
+    if (sum && changed)
+        ferry__broken(d, 59, "run", "the packed constants of kind %u changed since prepare",
+                      p->op.kind);
 }
 
 /* Whether a run changed the constants that it reads. */
@@ -187,15 +206,16 @@ static bool may_poison(struct ferry__tracked_device *d, const struct prepared *p
     pthread_mutex_lock(&ferry__validate_lock);
     b = ferry__tracked_block(d, args->out[k].handle);
     pthread_mutex_unlock(&ferry__validate_lock);
-    return b && is_plain(&p->op.out[k]) && extent_of(&p->op.out[k]) <= MOST && !is_read(p, args, k);
+    return b && is_plain(&p->op.out[k]) &&
+           ferry__operand_bytes(&p->op.out[k]) <= FERRY__READ_BACK && !is_read(p, args, k);
 }
 
 static void check_written(struct ferry__tracked_device *d, void *queue, const struct prepared *p,
                           ferry_ref out, uint32_t k)
 {
     size_t size = ferry_dtype_size((ferry_dtype)p->op.out[k].dtype);
-    uint64_t bytes = extent_of(&p->op.out[k]), i, j;
-    unsigned char *at = read_back(d, queue, ferry_ref_const(out), bytes);
+    uint64_t bytes = ferry__operand_bytes(&p->op.out[k]), i, j;
+    unsigned char *at = ferry__read_back(d, queue, ferry_ref_const(out), bytes);
 
     for (i = 0; at && size > 1 && i < bytes; i += size) {
         for (j = 0; j < size && at[i + j] == PATTERN; j++)
@@ -231,7 +251,7 @@ static void give_back_guarded(struct ferry__tracked_device *d, void *queue,
                               const struct prepared *p, ferry_ref workspace)
 {
     ferry_cref guard = { workspace.handle, p->answer.workspace_bytes };
-    unsigned char *at = read_back(d, queue, guard, GUARD);
+    unsigned char *at = ferry__read_back(d, queue, guard, GUARD);
 
     for (unsigned i = 0; at && i < GUARD; i++)
         if (at[i] != PATTERN) {
@@ -240,7 +260,7 @@ static void give_back_guarded(struct ferry__tracked_device *d, void *queue,
             break;
         }
     free(at);
-    (void)wait_for(d, queue);
+    (void)d->ops->synchronize(d->dev);
     (void)d->ops->free(d->dev, queue, workspace.handle);
 }
 
@@ -252,10 +272,11 @@ static void check_operands(struct ferry__tracked_device *d, void *queue, const s
     ferry__check_submit(d, "run", queue);
     for (uint32_t i = 0; i < p->op.n_in; i++)
         if (!(p->answer.packed_inputs >> i & 1))
-            ferry__check_access(d, "run", queue, args->in[i], extent_of(&p->op.in[i]), false);
+            ferry__check_access(d, "run", queue, args->in[i], ferry__operand_bytes(&p->op.in[i]),
+                                false);
     for (uint32_t i = 0; i < p->op.n_out; i++)
         ferry__check_access(d, "run", queue, ferry_ref_const(args->out[i]),
-                            extent_of(&p->op.out[i]), true);
+                            ferry__operand_bytes(&p->op.out[i]), true);
     ferry__check_access(d, "run", queue, ferry_ref_const(args->packed), p->answer.packed_bytes,
                         false);
     ferry__check_access(d, "run", queue, ferry_ref_const(args->workspace),
@@ -267,6 +288,7 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
     struct ferry__tracked_device *d = ferry__tracked(dev);
     struct prepared *p = prepared;
     ferry_op_run_args own = *args;
+    struct ferry__kept kept;
     uint64_t packed = 0;
     bool guarded, poisoned[FERRY_OP_OUTPUTS] = { false };
     int err;
@@ -274,17 +296,21 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
     check_operands(d, queue, p, args);
     if (p->answer.packed_bytes)
         packed = sum_of(d, queue, ferry_ref_const(args->packed), p->answer.packed_bytes);
+    check_unchanged(d, p, args->packed, packed);
+    ferry__keep(d, queue, &p->op, args, &p->answer, &kept);
     guarded = p->answer.workspace_bytes &&
               take_guarded(d, queue, p->answer.workspace_bytes, &own.workspace);
     for (uint32_t k = 0; k < p->op.n_out; k++)
-        poisoned[k] = may_poison(d, p, args, k) &&
-                      !d->ops->memset(dev, queue, args->out[k], PATTERN, extent_of(&p->op.out[k]));
+        poisoned[k] =
+            may_poison(d, p, args, k) &&
+            !d->ops->memset(dev, queue, args->out[k], PATTERN, ferry__operand_bytes(&p->op.out[k]));
     err = ferry__check_code(d, "run", d->operations->run(dev, queue, p->own, &own));
     if (guarded)
         give_back_guarded(d, queue, p, own.workspace);
     for (uint32_t k = 0; !err && k < p->op.n_out; k++)
         if (poisoned[k])
             check_written(d, queue, p, args->out[k], k);
+    ferry__compare_kept(d, queue, &p->op, &own, err, &kept);
     check_packed(d, queue, p, args, packed);
     return err;
 }

@@ -71,6 +71,21 @@ struct ferry__tracked_event *ferry__tracked_event_of_any(const void *handle)
     return NULL;
 }
 
+void ferry__forget_packings(struct ferry__tracked_device *d, const void *handle)
+{
+    struct ferry__tracked_packing **at = &d->packings, *gone;
+
+    while (*at) {
+        gone = *at;
+        if (gone->at.handle == handle) {
+            *at = gone->next;
+            free(gone);
+        } else {
+            at = &gone->next;
+        }
+    }
+}
+
 int ferry__track_device(void *dev, const char *plugin, const ferry_plugin_ops *ops,
                         struct ferry__tracked_device **out)
 {
@@ -137,5 +152,6 @@ void ferry__untrack_device(struct ferry__tracked_device *d)
     FREE_ALL(d->queues);
     FREE_ALL(d->events);
     FREE_ALL(d->hosts);
+    FREE_ALL(d->packings);
     free(d);
 }

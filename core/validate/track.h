@@ -58,6 +58,13 @@ struct ferry__tracked_host {
     const void *pointer;
 };
 
+/* Packed constants, as the latest `prepare` of that reference left them. */
+struct ferry__tracked_packing {
+    struct ferry__tracked_packing *next;
+    ferry_ref at;
+    uint64_t bytes, sum;
+};
+
 struct ferry__tracked_device {
     struct ferry__tracked_device *next;
     void *dev;
@@ -67,12 +74,14 @@ struct ferry__tracked_device {
     const ferry_profile_table *profile;
     uint64_t clock_frequency; /* of the latest answer; 0: none */
     uint64_t sections;        /* that were not destroyed */
+    uint64_t submissions;     /* of all queues */
     uint32_t flags;
     bool synchronous; /* without events nothing is pending */
     struct ferry__tracked_block *blocks, *freed;
     struct ferry__tracked_queue *queues;
     struct ferry__tracked_event *events;
     struct ferry__tracked_host *hosts;
+    struct ferry__tracked_packing *packings;
     uint64_t told[2]; /* rules that were reported, as bits */
 };
 
@@ -97,6 +106,9 @@ struct ferry__tracked_queue *ferry__tracked_queue(struct ferry__tracked_device *
 
 /* An event of any device; NULL: it was destroyed, or never recorded. (locked) */
 struct ferry__tracked_event *ferry__tracked_event_of_any(const void *handle);
+
+/* Packed constants in that block are no longer known: it is freed. (locked) */
+void ferry__forget_packings(struct ferry__tracked_device *d, const void *handle);
 
 /* ---- order.c (locked) ---- */
 
@@ -134,6 +146,33 @@ void ferry__wrap_arithmetic(ferry_plugin_ops *ops);
 
 /* The table "ferry.profile/1" that checks; the device's own is in `profile`. */
 extern const ferry_profile_table ferry__validate_profile;
+
+/* ---- bytes.c ---- */
+
+/* The most bytes of an operand that are read back. */
+#define FERRY__READ_BACK (UINT64_C(64) << 20)
+
+/* The bytes from the operand's first element to its last. */
+uint64_t ferry__operand_bytes(const ferry_operand *o);
+/* The bytes at a reference, after all work of the device; NULL on failure. To be freed. */
+unsigned char *ferry__read_back(const struct ferry__tracked_device *d, void *queue, ferry_cref from,
+                                uint64_t bytes);
+
+/* Bytes that a run has to leave as they are: elements of inputs, bytes around outputs. */
+struct ferry__kept {
+    unsigned char *in[FERRY_OP_INPUTS], *around[FERRY_OP_OUTPUTS];
+    uint64_t first[FERRY_OP_OUTPUTS],
+        bytes[FERRY_OP_OUTPUTS]; /* the place of `around` in the block */
+    uint64_t submissions, workspace_bytes;
+};
+
+/* Reads them before the run, as far as that is possible, without the packed inputs. */
+void ferry__keep(struct ferry__tracked_device *d, void *queue, const ferry_op_desc *op,
+                 const ferry_op_run_args *args, const ferry_op_answer *answer,
+                 struct ferry__kept *out);
+/* Compares them after the run with these arguments, whose code `err` is, and frees them. */
+void ferry__compare_kept(struct ferry__tracked_device *d, void *queue, const ferry_op_desc *op,
+                         const ferry_op_run_args *args, int err, struct ferry__kept *kept);
 
 /* ---- operation.c ---- */
 

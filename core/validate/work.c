@@ -34,6 +34,7 @@ void ferry__check_submit(struct ferry__tracked_device *d, const char *entry, con
         ferry__broken(d, 41, entry, "a queue that was destroyed, or never created");
     else
         ferry__order_submit(q);
+    d->submissions++;
     pthread_mutex_unlock(&ferry__validate_lock);
 }
 
@@ -166,6 +167,7 @@ static int free_block(void *dev, void *queue, void *handle)
         b->next = d->freed;
         d->freed = b;
     }
+    ferry__forget_packings(d, handle);
     pthread_mutex_unlock(&ferry__validate_lock);
     return ferry__check_code(d, "free", d->ops->free(dev, queue, handle));
 }

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "ferry-test.h"
+
+#include "core/validate/validate.h"
+
+#include <ferry/op_plugin.h>
+#include <ferry/status.h>
+
+#include <CUnit/CUnit.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The checks of the bytes that a run has to leave as they are, and of sizes of sums and products. The
+ * plugin copies every second float of a vector to a slice; it commits one fault, and one line has the
+ * number of its rule.
+ */
+
+/* ---- the lines ------------------------------------------------------------------------------------ */
+
+static char line[512];
+static int lines;
+
+static void keep_line(void *arg, int level, const char *text)
+{
+    (void)arg;
+    if (level != FERRY_LOG_ERROR)
+        return;
+    snprintf(line, sizeof line, "%s", text);
+    lines++;
+}
+
+/* Whether there has been one line since the last call, of that rule and with that text; none for rule 0. */
+static int broke(int rule, const char *text)
+{
+    char wanted[32];
+    int good;
+
+    snprintf(wanted, sizeof wanted, "rule %d: ", rule);
+    good = rule ? lines == 1 && strstr(line, wanted) && strstr(line, text) : lines == 0;
+    if (!good)
+        printf("     wanted rule %d, had %d lines, the last: %s\n", rule, lines, line);
+    lines = 0;
+    line[0] = '\0';
+    return good;
+}
+
+/* ---- the plugin ----------------------------------------------------------------------------------- */
+
+enum fault {
+    NO_FAULT,
+    CHANGES_INPUT,
+    CHANGES_GAP_OF_INPUT, /* as another queue may, whose slice it is */
+    CHANGES_INPUT_AND_FAILS,
+    FAILS,
+    WRITES_GAP,
+    WRITES_BEFORE,
+    WRITES_BEHIND
+};
+
+static enum fault fault;
+static uint32_t device_flags;
+static char one_device;
+static char memory[1 << 16] __attribute__((aligned(64)));
+static size_t taken;
+
+static int device_open(void *plugin, uint32_t index, void **out)
+{
+    (void)plugin, (void)index;
+    *out = &one_device;
+    return 0;
+}
+
+static void device_close(void *dev)
+{
+    (void)dev;
+}
+
+static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
+{
+    (void)plugin, (void)index, (void)dev;
+    out->flags = device_flags;
+    return 0;
+}
+
+static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out,
+                 uint32_t *out_flags)
+{
+    (void)dev, (void)queue, (void)flags, (void)out_flags;
+    *out = memory + taken;
+    taken += ((size_t)bytes + 63) / 64 * 64;
+    return 0;
+}
+
+static int free_block(void *dev, void *queue, void *handle)
+{
+    (void)dev, (void)queue, (void)handle;
+    return 0;
+}
+
+static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
+                uint64_t bytes)
+{
+    (void)dev, (void)queue, (void)kind;
+    memmove((char *)dst.handle + dst.offset, (const char *)src.handle + src.offset, bytes);
+    return 0;
+}
+
+static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
+{
+    (void)dev, (void)queue;
+    memset((char *)dst.handle + dst.offset, (int)byte, bytes);
+    return 0;
+}
+
+static int synchronize(void *dev)
+{
+    (void)dev;
+    return 0;
+}
+
+static int sum(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result)
+{
+    (void)dev, (void)queue, (void)dtype, (void)n, (void)x, (void)result;
+    return 0;
+}
+
+static int gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, int64_t n,
+                double alpha, ferry_cref a, int64_t lda, ferry_cref x, int64_t incx, double beta,
+                ferry_ref y, int64_t incy)
+{
+    (void)dev, (void)queue, (void)dtype, (void)trans, (void)m, (void)n, (void)alpha;
+    (void)a, (void)lda, (void)x, (void)incx, (void)beta, (void)y, (void)incy;
+    return 0;
+}
+
+static int gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t trans_b,
+                int64_t m, int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda,
+                ferry_cref b, int64_t ldb, double beta, ferry_ref c, int64_t ldc)
+{
+    (void)dev, (void)queue, (void)dtype, (void)trans_a, (void)trans_b, (void)m, (void)n, (void)k;
+    (void)alpha, (void)a, (void)lda, (void)b, (void)ldb, (void)beta, (void)c, (void)ldc;
+    return 0;
+}
+
+/* ---- its operation: 4 by 2 floats with gaps, from x to y; 16 bytes are packed ----------------------- */
+
+#define ROWS     4
+#define COLUMNS  2
+#define X_STRIDE 3
+#define Y_STRIDE 5
+
+static int op_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
+{
+    (void)dev, (void)op;
+    out->packed_inputs = 2;
+    out->packed_bytes = 16;
+    return 0;
+}
+
+static int op_create(void *dev, const ferry_op_desc *op, void **out)
+{
+    static char one;
+
+    (void)dev, (void)op;
+    *out = &one;
+    return 0;
+}
+
+static int op_prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
+                      ferry_ref packed)
+{
+    (void)dev, (void)queue, (void)prepared;
+    memcpy((char *)packed.handle + packed.offset, (const char *)in[1].handle + in[1].offset, 16);
+    return 0;
+}
+
+static int op_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
+{
+    float *x = (float *)(void *)((char *)(uintptr_t)args->in[0].handle + args->in[0].offset);
+    float *y = (float *)(void *)((char *)args->out[0].handle + args->out[0].offset);
+
+    (void)dev, (void)queue, (void)prepared;
+    for (int row = 0; row < ROWS; row++)
+        for (int column = 0; column < COLUMNS; column++)
+            y[row * Y_STRIDE + column] = x[row * X_STRIDE + column];
+    if (fault == CHANGES_INPUT || fault == CHANGES_INPUT_AND_FAILS)
+        x[X_STRIDE + 1] += 1;
+    if (fault == CHANGES_GAP_OF_INPUT)
+        x[X_STRIDE - 1] += 1;
+    if (fault == WRITES_GAP)
+        y[Y_STRIDE - 1] += 1;
+    if (fault == WRITES_BEFORE)
+        y[-1] += 1;
+    if (fault == WRITES_BEHIND)
+        y[(ROWS - 1) * Y_STRIDE + COLUMNS] += 1;
+    return fault == CHANGES_INPUT_AND_FAILS || fault == FAILS ? FERRY_EDEVICE : 0;
+}
+
+static void op_destroy(void *dev, void *prepared)
+{
+    (void)dev, (void)prepared;
+}
+
+static int extension(void *dev, const char *name, const void **out)
+{
+    static const ferry_op_table table = { .struct_size = sizeof table,
+                                          .query = op_query,
+                                          .create = op_create,
+                                          .prepare = op_prepare,
+                                          .run = op_run,
+                                          .destroy = op_destroy };
+
+    (void)dev, (void)name;
+    *out = &table;
+    return 0;
+}
+
+/* ---- ferry's side --------------------------------------------------------------------------------- */
+
+static ferry_plugin_ops ops;
+static void *dev;
+
+static const ferry_plugin_ops own = {
+    .struct_size = sizeof own,
+    .device_open = device_open,
+    .device_close = device_close,
+    .properties = properties,
+    .alloc = alloc,
+    .free = free_block,
+    .memcpy = copy,
+    .memset = set,
+    .synchronize = synchronize,
+    .asum = sum,
+    .sumsq = sum,
+    .gemv = gemv,
+    .gemm = gemm,
+    .extension = extension,
+};
+
+static void begin(uint32_t flags)
+{
+    static ferry_plugin_ops wrapped;
+
+    if (!wrapped.struct_size) {
+        wrapped = own;
+        CU_ASSERT_EQUAL_FATAL(ferry__validate_wrap("fake", true, &wrapped), 0);
+        ferry_log_set_handler(keep_line, NULL);
+    }
+    ops = wrapped;
+    fault = NO_FAULT;
+    device_flags = flags;
+    taken = 0;
+    lines = 0;
+    memset(memory, 0, sizeof memory);
+    CU_ASSERT_EQUAL_FATAL(ops.device_open(ops.plugin, 0, &dev), 0);
+}
+
+static ferry_ref block_of(uint64_t bytes)
+{
+    uint32_t flags = 0;
+    void *handle = NULL;
+
+    CU_ASSERT_EQUAL(ops.alloc(dev, NULL, bytes, 0, &handle, &flags), 0);
+    return (ferry_ref){ handle, 0 };
+}
+
+/* The operation and its operands; x and y begin in the middle of their blocks. */
+struct made {
+    const ferry_op_table *table;
+    void *prepared;
+    ferry_ref x, w, y, packed;
+};
+
+static void describe(ferry_op_desc *op)
+{
+    memset(op, 0, sizeof *op);
+    op->struct_size = sizeof *op;
+    op->kind = FERRY_OP_BINARY;
+    op->n_in = 2;
+    op->n_out = 1;
+    op->constants = 2;
+    op->in[0] = (ferry_operand){
+        .dtype = FERRY_F32, .rank = 2, .shape = { ROWS, COLUMNS }, .stride = { X_STRIDE, 1 }
+    };
+    op->in[1] = (ferry_operand){ .dtype = FERRY_F32, .rank = 1, .shape = { 4 }, .stride = { 1 } };
+    op->out[0] = (ferry_operand){
+        .dtype = FERRY_F32, .rank = 2, .shape = { ROWS, COLUMNS }, .stride = { Y_STRIDE, 1 }
+    };
+}
+
+static int run(const struct made *m)
+{
+    ferry_cref in[2] = { ferry_ref_const(m->x), { NULL, 0 } };
+    ferry_op_run_args args = {
+        .struct_size = sizeof args, .in = in, .out = &m->y, .packed = m->packed
+    };
+
+    return m->table->run(dev, NULL, m->prepared, &args);
+}
+
+static void make(struct made *m)
+{
+    ferry_op_desc op;
+    ferry_cref in[2];
+    const void *table;
+
+    m->x = block_of(1024);
+    m->w = block_of(16);
+    m->y = block_of(1024);
+    m->packed = block_of(64);
+    m->x.offset = m->y.offset = 512;
+    in[0] = ferry_ref_const(m->x);
+    in[1] = ferry_ref_const(m->w);
+    describe(&op);
+    CU_ASSERT_EQUAL_FATAL(ops.extension(dev, FERRY_OP_EXTENSION, &table), 0);
+    m->table = table;
+    CU_ASSERT_EQUAL_FATAL(m->table->create(dev, &op, &m->prepared), 0);
+    CU_ASSERT_EQUAL(m->table->prepare(dev, NULL, m->prepared, in, m->packed), 0);
+}
+
+/* A run with that fault, on a device with these flags. */
+static int run_with(enum fault f, uint32_t flags)
+{
+    struct made m;
+    int err;
+
+    begin(flags);
+    make(&m);
+    fault = f;
+    err = run(&m);
+    fault = NO_FAULT;
+    m.table->destroy(dev, m.prepared);
+    return err;
+}
+
+/* The blocks are left: rule 20. */
+static void end(void)
+{
+    ops.device_close(dev);
+    lines = 0;
+}
+
+/* ---- cases ---------------------------------------------------------------------------------------- */
+
+static void inputs_of_a_run_stay_as_they_are(void)
+{
+    CU_ASSERT_EQUAL(run_with(NO_FAULT, FERRY_DEVICE_POINTERS), 0);
+    CU_ASSERT(broke(0, ""));
+    end();
+    CU_ASSERT_EQUAL(run_with(CHANGES_INPUT, FERRY_DEVICE_POINTERS | FERRY_DEVICE_HOST_MEMORY), 0);
+    CU_ASSERT(broke(27, "changed byte"));
+    end();
+    CU_ASSERT_EQUAL(run_with(CHANGES_INPUT_AND_FAILS, FERRY_DEVICE_POINTERS), FERRY_EDEVICE);
+    CU_ASSERT(broke(63, "and failed"));
+    end();
+    CU_ASSERT_EQUAL(run_with(FAILS, FERRY_DEVICE_POINTERS), FERRY_EDEVICE);
+    CU_ASSERT(broke(0, ""));
+    end();
+    CU_ASSERT_EQUAL(run_with(CHANGES_GAP_OF_INPUT, FERRY_DEVICE_POINTERS), 0);
+    CU_ASSERT(broke(0, "")); /* these bytes are not the operation's */
+    end();
+}
+
+static void bytes_around_an_output_stay_as_they_are(void)
+{
+    static const enum fault faults[] = { WRITES_GAP, WRITES_BEFORE, WRITES_BEHIND };
+
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        CU_ASSERT_EQUAL(run_with(faults[i], FERRY_DEVICE_POINTERS), 0);
+        CU_ASSERT(broke(62, "outside of its elements"));
+        end();
+        CU_ASSERT_EQUAL(run_with(faults[i], FERRY_DEVICE_POINTERS | FERRY_DEVICE_HOST_MEMORY), 0);
+        CU_ASSERT(broke(0, "")); /* the host may have written them */
+        end();
+    }
+}
+
+static void packed_constants_stay_as_prepare_left_them(void)
+{
+    struct made m;
+    ferry_cref in[2];
+
+    begin(FERRY_DEVICE_POINTERS);
+    make(&m);
+    CU_ASSERT_EQUAL(run(&m), 0);
+    CU_ASSERT_EQUAL(run(&m), 0);
+    CU_ASSERT(broke(0, ""));
+    *((char *)m.packed.handle + 5) ^= 1;
+    CU_ASSERT_EQUAL(run(&m), 0);
+    CU_ASSERT(broke(59, "changed since prepare"));
+    end();
+    begin(FERRY_DEVICE_POINTERS);
+    make(&m);
+    *((char *)m.w.handle + 3) = 7; /* new weights, packed again */
+    in[0] = ferry_ref_const(m.x);
+    in[1] = ferry_ref_const(m.w);
+    CU_ASSERT_EQUAL(m.table->prepare(dev, NULL, m.prepared, in, m.packed), 0);
+    CU_ASSERT_EQUAL(run(&m), 0);
+    CU_ASSERT(broke(0, ""));
+    ops.free(dev, NULL, m.packed.handle);
+    taken -= 64;
+    m.packed = block_of(64); /* the same address, whose old contents are forgotten */
+    memset(m.packed.handle, 9, 16);
+    CU_ASSERT_EQUAL(run(&m), 0);
+    CU_ASSERT(broke(0, ""));
+    end();
+}
+
+static void sums_and_products_have_sizes(void)
+{
+    ferry_ref a, x, y;
+    ferry_cref from, by;
+
+    for (int i = 0; i < 9; i++) {
+        begin(FERRY_DEVICE_POINTERS);
+        a = block_of(1024);
+        x = block_of(1024);
+        y = block_of(1024);
+        from = ferry_ref_const(a);
+        by = ferry_ref_const(x);
+        ops.asum(dev, NULL, FERRY_F32, i == 0 ? 0 : 8, from, y);
+        ops.sumsq(dev, NULL, FERRY_F32, i == 1 ? -1 : 8, from, y);
+        ops.gemv(dev, NULL, FERRY_F32, FERRY_NO_TRANS, i == 2 ? 0 : 4, 8, 1, from, i == 3 ? 7 : 8,
+                 by, i == 4 ? 0 : -1, 0, y, 2);
+        ops.gemm(dev, NULL, FERRY_F32, FERRY_TRANS, FERRY_NO_TRANS, 4, 8, i == 5 ? 0 : 2, 1, from,
+                 i == 6 ? 3 : 4, by, i == 7 ? 7 : 8, 0, y, 8);
+        CU_ASSERT(broke(i < 8 ? 44 : 0, ""));
+        end();
+    }
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(inputs_of_a_run_stay_as_they_are),
+    FERRY_TEST(bytes_around_an_output_stay_as_they_are),
+    FERRY_TEST(packed_constants_stay_as_prepare_left_them),
+    FERRY_TEST(sums_and_products_have_sizes),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "validate-bytes", cases, FERRY_TEST_COUNT(cases));
+}
