@@ -142,7 +142,9 @@ kernel void scal(ulong n, real alpha, global const stored *unused, ulong unused_
 
 /*
  * Terms are added in pairs, then in eights, and then to a sum that keeps their low bits: a double,
- * or a float with a second float for the rounding error. With doubles, products are doubles too.
+ * or a float with a second float for the rounding error. The latter is added to the sum each time,
+ * as far as the sum has bits for it, so that it does not grow and lose low bits itself. With
+ * doubles, products are doubles too.
  */
 #ifdef FP64
 typedef double wide;
@@ -169,14 +171,13 @@ typedef float2 wide;
 
 inline wide add(wide sum, float term)
 {
-    float total = sum.x + term;
+    float total = sum.x + term, rest, settled;
 
-    if (isfinite(total))
-        sum.y += fabs(sum.x) >= fabs(term) ? (sum.x - total) + term : (term - total) + sum.x;
-    else
-        sum.y = 0.0f;
-    sum.x = total;
-    return sum;
+    if (!isfinite(total))
+        return (float2)(total, 0.0f);
+    rest = sum.y + (fabs(sum.x) >= fabs(term) ? (sum.x - total) + term : (term - total) + sum.x);
+    settled = total + rest;
+    return (float2)(settled, rest - (settled - total));
 }
 
 inline wide join(wide a, wide b)

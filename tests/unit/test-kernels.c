@@ -10,6 +10,7 @@
 #include <ferry/blob.h>
 
 #include "kernels/host.h"
+#include "kernels/vector.h"
 #include "tests/reference/reference.h"
 
 #include <math.h>
@@ -148,6 +149,42 @@ static void small_terms_of_a_long_sum_are_kept(void)
         CU_ASSERT_DOUBLE_EQUAL(sum_of_lost_terms(f, n), wanted, 1e-6 * wanted);
 }
 
+/* The same by the kernel of vectors: Σ x·y, Σ |x|, Σ x². */
+static double vector_sum_of_lost_terms(uint32_t op, int64_t n)
+{
+    float *x = malloc((size_t)n * sizeof *x), sums[64], result = 0;
+    struct kernel_host_run on = { .buffer = { NULL } };
+    struct kernel_launch l;
+    uint32_t come = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    CU_ASSERT_FATAL(VECTOR_SUMS_BYTES(&kernel_host_target) <= sizeof sums);
+    for (int64_t k = 0; k < n; k++)
+        x[k] = k < 4 ? 0x1p24f : 0.9f;
+    for (int64_t k = 0; op != FERRY_OP_ASUM && k < n; k++)
+        x[k] = sqrtf(x[k]);
+    kernel_vector_sum(&kernel_host_target, op, FERRY_F32, n, &l);
+    for (uint32_t i = 0; i < BUFFERS; i++)
+        l.from[i] = i + 1;
+    on.buffer[1 + VECTOR_X] = on.buffer[1 + VECTOR_Y] = (unsigned char *)x;
+    on.buffer[1 + VECTOR_SUMS] = (unsigned char *)sums;
+    on.buffer[1 + VECTOR_COME] = (unsigned char *)&come;
+    on.buffer[1 + VECTOR_RESULT] = (unsigned char *)&result;
+    kernel_host_run(&l, &on);
+    free(x);
+    return (double)result;
+}
+
+static void small_terms_of_a_long_vector_are_kept(void)
+{
+    static const uint32_t sums[] = { FERRY_OP_DOT, FERRY_OP_ASUM, FERRY_OP_SUMSQ };
+    const int64_t n = 4400003;
+    double wanted = 0x1p26 + (double)(n - 4) * (double)0.9f;
+
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        CU_ASSERT_DOUBLE_EQUAL(vector_sum_of_lost_terms(sums[i], n), wanted, 1e-6 * wanted);
+}
+
 /* ---- conversions ----------------------------------------------------------------------------- */
 
 #define HALVES 65536
@@ -276,6 +313,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(depthwise_lines_agree_too),
     FERRY_TEST(so_do_the_backward_passes),
     FERRY_TEST(small_terms_of_a_long_sum_are_kept),
+    FERRY_TEST(small_terms_of_a_long_vector_are_kept),
     FERRY_TEST(the_oracle_copies_every_dtype),
     FERRY_TEST(conversions_of_halves_have_the_oracles_bits),
 };

@@ -280,6 +280,36 @@ static void without_doubles_f64_is_unsupported_and_sums_are_as_exact(void)
     free(x);
 }
 
+/*
+ * Eight squares of 2²⁴, and others of 0.9, of which even 128 are less than 8 units of the sum: the
+ * rounding errors of 65,536 additions of an item are themselves a sum that is rounded.
+ */
+static void without_doubles_a_long_sum_keeps_its_small_terms(void)
+{
+    const int64_t n = INT64_C(1) << 26;
+    uint16_t *x = malloc((size_t)n * sizeof(*x));
+    double v = 0x1.e6p-1, wanted = 0x1p27 + (double)(n - 8) * v * v;
+    float sum = 0;
+    void *block;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = i < 8 ? 0x4580 : 0x3f73; /* BF16: 2¹², v */
+    for (int many = 0; many < 2; many++) {
+        if (!ocl_open(0, "f64", "off", "items", many ? "many" : "few", NULL))
+            break;
+        block = ocl_block((uint64_t)n * sizeof(*x) + 64);
+        ocl_put(block, 64, x, (uint64_t)n * sizeof(*x));
+        CU_ASSERT_EQUAL(
+            ocl->sumsq(dev, NULL, FERRY_BF16, n, driver_cref(block, 64), driver_ref(block, 0)), 0);
+        ocl_get(block, 0, &sum, sizeof(sum));
+        CU_ASSERT_DOUBLE_EQUAL(sum, wanted, 2e-7 * wanted);
+        ocl_free_block(block);
+        ocl_close();
+    }
+    free(x);
+}
+
 /* y + alpha x is a product that is rounded, and then a sum, as on the host. */
 static void own_kernels_do_not_contract(void)
 {
@@ -315,6 +345,7 @@ static const ferry_test_case own_cases[] = {
     FERRY_TEST(own_kernels_do_not_contract),
     FERRY_TEST(doubles_and_halves_need_the_devices_extensions),
     FERRY_TEST(without_doubles_f64_is_unsupported_and_sums_are_as_exact),
+    FERRY_TEST(without_doubles_a_long_sum_keeps_its_small_terms),
 };
 
 #define CASE(name) FERRY_TEST(name),
