@@ -160,4 +160,4 @@ bench: all $(BENCHES) $(BENCH_CHILDREN) $(BENCH_PLUGINS)
 
 .PHONY: bench clean-bench-plugins
 
-EXTRA_DIST += %D%/README.md %D%/mca.py
+EXTRA_DIST += %D%/README.md %D%/mca.py %D%/segments.py
