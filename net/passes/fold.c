@@ -139,14 +139,15 @@ static struct ferry__fold *make(ferry_net *net, const struct ferry__fold *like, 
 {
     struct ferry__fold *f = malloc(sizeof *f);
     ferry_device *device = like->layer->device;
+    const int64_t *shape = like->weights ? ferry_blob_shape(like->weights) : &channels;
+    int rank = like->weights ? ferry_blob_rank(like->weights) : 1;
 
     if (!f)
         return NULL;
     *f = *like;
     f->made[0] = f->made[1] = NULL;
     f->version = 0;
-    if (ferry_blob_create(device, FERRY_F32, ferry_blob_shape(like->weights),
-                          ferry_blob_rank(like->weights), &f->made[0]) ||
+    if (ferry_blob_create(device, FERRY_F32, shape, rank, &f->made[0]) ||
         ferry_blob_create(device, FERRY_F32, &channels, 1, &f->made[1])) {
         discard(f);
         return NULL;
@@ -205,6 +206,58 @@ int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
     like = so_far(item);
     like.step[like.n_steps++] = step;
     return adopt(p, item, &like);
+}
+
+/*
+ * ---- affine functions without weights
+ * --------------------------------------------------------------
+ */
+
+/* The fold of an affine item of each channel, with itself as the first step. 1 or 0. */
+static int as_fold(const struct ferry__program *p, const struct ferry__item *item,
+                   struct ferry__fold *out)
+{
+    const ferry_operand *y = &item->op.out[0];
+
+    if (item->fold)
+        *out = *item->fold;
+    if (item->fold)
+        return 1;
+    *out = (struct ferry__fold){ .layer = item->layer, .number = item->number, .n_steps = 1 };
+    return item->op.kind == FERRY_OP_BINARY && item->op.n_epilogue == 0 && y->rank == 3 &&
+           y->dtype == FERRY_F32 && step_of(p, y->shape[0], y->shape[1], item, &out->step[0]);
+}
+
+int ferry__fold_pair(struct ferry__program *p, struct ferry__item *item,
+                     const struct ferry__item *by)
+{
+    const ferry_operand *y = &item->op.out[0];
+    const int64_t shape[3] = { 1, y->shape[1], 1 };
+    ferry_operation_plan plan = { 0 };
+    ferry_op_desc op = item->op;
+    struct ferry__fold like, *f;
+    int err;
+
+    if (!as_fold(p, item, &like) || like.n_steps == FERRY__FOLD_STEPS ||
+        !step_of(p, y->shape[0], y->shape[1], by, &like.step[like.n_steps]))
+        return 0;
+    like.n_steps++;
+    op.params.binary.function = FERRY_BINARY_SCALE;
+    op.in[1] = op.in[2] = ferry_operand_make(FERRY_F32, shape, 3, NULL);
+    op.n_in = 3;
+    err = ferry__item_query(item, &op, &plan);
+    if (err || plan.tier > item->tier || plan.steps > item->steps)
+        return err;
+    f = find(p->net, &like);
+    if (!f)
+        f = make(p->net, &like, shape[1]);
+    if (!f)
+        return no_memory(item->layer);
+    item->fold = f;
+    item->op = op;
+    item->in[1] = (struct ferry__use){ .value = -1, .blob = f->made[0] };
+    item->in[2] = (struct ferry__use){ .value = -1, .blob = f->made[1] };
+    return 1;
 }
 
 /*

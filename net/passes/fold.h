@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A copy of an operation's weights and bias with per-channel affine functions folded in. */
+/*
+ * A copy of an operation's weights and bias with per-channel affine functions folded in; or several
+ * such functions as one, a scale and a shift.
+ */
 #ifndef FERRY_NET_PASSES_FOLD_H
 #define FERRY_NET_PASSES_FOLD_H
 
@@ -25,12 +28,12 @@ struct ferry__fold {
     int number; /* the index among the layer's operations */
     struct ferry__weight_order order;
     int64_t inputs, span, outputs_of_group;
-    ferry_blob *weights, *bias;                        /* the sources; without a bias: NULL */
+    ferry_blob *weights, *bias;                        /* the sources; NULL if there is none */
     struct ferry__fold_step step[FERRY__FOLD_STEPS];   /* steps after the operation, in order */
     struct ferry__fold_step before[FERRY__FOLD_STEPS]; /* steps before the operation, the nearest
                                                         * first */
     int n_steps, n_before;
-    ferry_blob *made[2]; /* the copies: weights, bias */
+    ferry_blob *made[2]; /* the copies: weights, bias; without weights: scales, shifts */
     uint64_t version;    /* the sources' version when the copies were computed; 0: not yet */
 };
 

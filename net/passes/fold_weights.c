@@ -111,16 +111,30 @@ static int compose_before(const struct ferry__fold *f, const struct factors *by,
     return err;
 }
 
+/* The copy of the weights; without weights, the scales. */
+static void fill_weights(const struct ferry__fold *f, const struct factors *by, const float *w,
+                         float *to)
+{
+    int64_t i;
+
+    if (f->n_before)
+        scale_both(f, by, w, to);
+    else if (w)
+        ferry__affine_multiply(&f->order, by->after.scale, w, to);
+    for (i = 0; i < by->after.channels && !w; i++)
+        to[i] = (float)by->after.scale[i];
+}
+
 static int fill(struct ferry__fold *f, const struct factors *by)
 {
-    const float *w = ferry_blob_host_data(f->weights);
+    const float *w = f->weights ? ferry_blob_host_data(f->weights) : NULL;
     const float *bias = f->bias ? ferry_blob_host_data(f->bias) : NULL;
     float *to = ferry_blob_overwrite_host_data(f->made[0]);
     float *to_bias = ferry_blob_overwrite_host_data(f->made[1]);
     int64_t i;
     int k, err;
 
-    if (!w || (f->bias && !bias) || !to || !to_bias)
+    if ((f->weights && !w) || (f->bias && !bias) || !to || !to_bias)
         return ferry_last_error_code();
     ferry__affine_reset(&by->after);
     for (i = 0; i < by->after.channels && bias; i++)
@@ -130,10 +144,7 @@ static int fill(struct ferry__fold *f, const struct factors *by)
         err = compose(&f->step[k], &by->after);
     if (err)
         return err;
-    if (f->n_before)
-        scale_both(f, by, w, to);
-    else
-        ferry__affine_multiply(&f->order, by->after.scale, w, to);
+    fill_weights(f, by, w, to);
     for (i = 0; i < by->after.channels; i++)
         to_bias[i] = (float)by->after.shift[i];
     return 0;

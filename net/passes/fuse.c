@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Merges operations into the operations before them: per-channel affine functions into a
- * convolution's weights (fold.c), activations and sums into its epilogue. Only if the device then
- * computes the merged operation at the same tier, and the intermediate value is not visible.
+ * convolution's weights (fold.c), activations and sums into its epilogue; then affine functions
+ * that no weights could take into one, and activations into the epilogues of functions of two
+ * values. Only if the device then computes the merged operation at the same tier, and the
+ * intermediate value is not visible.
  */
 #include "net/passes/passes.h"
 
@@ -36,13 +38,21 @@ static bool is_used_after(const struct ferry__program *p, int at, int value)
     return false;
 }
 
+/* The operations that others are merged into. */
+enum hosts {
+    PRODUCTS, /* convolutions and inner products */
+    ELEMENTS, /* BINARY */
+};
+
 /* Whether an item computes a whole value and can take further operations into its epilogue. */
-static bool is_host(const struct ferry__program *p, int at, int value)
+static bool is_host(const struct ferry__program *p, int at, int value, enum hosts hosts)
 {
     const struct ferry__item *item = &p->items[at];
+    uint32_t kind = item->op.kind;
 
     return !item->call &&
-           (item->op.kind == FERRY_OP_CONVOLUTION || item->op.kind == FERRY_OP_INNER_PRODUCT) &&
+           (hosts == ELEMENTS ? kind == FERRY_OP_BINARY
+                              : kind == FERRY_OP_CONVOLUTION || kind == FERRY_OP_INNER_PRODUCT) &&
            item->out[0].value == value && ferry__is_whole(p, &item->op.out[0], &item->out[0]);
 }
 
@@ -61,7 +71,7 @@ static bool is_full(const struct ferry__item *item, uint32_t k)
  * other item uses it, item `at` does not broadcast it, and the output of item `at` may be written
  * at that earlier time. −1: there is none.
  */
-static int host_of(const struct ferry__program *p, int at, uint32_t k)
+static int host_of(const struct ferry__program *p, int at, uint32_t k, enum hosts hosts)
 {
     const struct ferry__item *item = &p->items[at];
     int value = item->in[k].value, made = item->out[0].value, host, i;
@@ -72,7 +82,8 @@ static int host_of(const struct ferry__program *p, int at, uint32_t k)
         item->op.n_epilogue)
         return -1;
     host = last_user_before(p, at, value);
-    if (host < 0 || !is_host(p, host, value) || p->items[host].layer->device != item->layer->device)
+    if (host < 0 || !is_host(p, host, value, hosts) ||
+        p->items[host].layer->device != item->layer->device)
         return -1;
     if (made == value)
         return host;
@@ -204,7 +215,7 @@ static int join_sum(struct ferry__program *p, int at, int host, uint32_t other)
 static int join_binary(struct ferry__program *p, int at, int *out_host)
 {
     struct ferry__item *item = &p->items[at];
-    int host = host_of(p, at, 0), other = -1, joined = 0;
+    int host = host_of(p, at, 0, PRODUCTS), other = -1, joined = 0;
 
     *out_host = host;
     if (host >= 0) {
@@ -214,7 +225,7 @@ static int join_binary(struct ferry__program *p, int at, int *out_host)
     }
     if (joined || item->op.params.binary.function != FERRY_BINARY_SUM)
         return joined;
-    other = host_of(p, at, 1);
+    other = host_of(p, at, 1, PRODUCTS);
     if (other > host) { /* the later item: the other operand is computed by then */
         *out_host = other;
         joined = join_sum(p, at, other, 0);
@@ -312,6 +323,33 @@ static void elide(struct ferry__program *p, int at)
     item->dropped = true;
 }
 
+/* The item writes the result of item `at` too, which is no longer computed on its own. */
+static void take_over(struct ferry__program *p, int host, int at)
+{
+    p->items[host].out[0] = p->items[at].out[0];
+    p->items[at].dropped = true;
+}
+
+/* Merges item `at` into a BINARY, after all that convolutions and inner products could take. */
+static int join_elements(struct ferry__program *p, int at)
+{
+    const struct ferry__item *item = &p->items[at];
+    bool is_unary = item->op.kind == FERRY_OP_UNARY;
+    int host, joined = 0;
+
+    if (item->call || item->dropped || (!is_unary && item->op.kind != FERRY_OP_BINARY))
+        return 0;
+    host = host_of(p, at, 0, ELEMENTS);
+    if (host >= 0)
+        joined = ferry__fold_pair(p, &p->items[host], item);
+    if (host >= 0 && !joined && is_unary)
+        joined = join_unary(&p->items[host], item);
+    if (joined <= 0)
+        return joined;
+    take_over(p, host, at);
+    return 0;
+}
+
 static int join(struct ferry__program *p, int at)
 {
     struct ferry__item *item = &p->items[at];
@@ -322,7 +360,7 @@ static int join(struct ferry__program *p, int at)
     if (item->op.kind == FERRY_OP_CONVOLUTION || item->op.kind == FERRY_OP_INNER_PRODUCT)
         return join_before(p, at);
     if (item->op.kind == FERRY_OP_UNARY) {
-        host = host_of(p, at, 0);
+        host = host_of(p, at, 0, PRODUCTS);
         if (host >= 0)
             joined = ferry__fold_try(p, &p->items[host], item);
         if (host >= 0 && !joined)
@@ -330,13 +368,12 @@ static int join(struct ferry__program *p, int at)
     } else if (item->op.kind == FERRY_OP_BINARY) {
         joined = join_binary(p, at, &host);
     } else if (is_copy(p, item)) {
-        host = host_of(p, at, 0);
+        host = host_of(p, at, 0, PRODUCTS);
         joined = host >= 0;
     }
     if (joined <= 0)
         return joined;
-    p->items[host].out[0] = item->out[0];
-    item->dropped = true;
+    take_over(p, host, at);
     return 0;
 }
 
@@ -361,6 +398,8 @@ int ferry__pass_fuse(struct ferry__program *p)
         elide(p, i);
     for (i = 0; !err && p->net->fuse && i < p->n_items; i++)
         err = join(p, i);
+    for (i = 0; !err && p->net->fuse && i < p->n_items; i++)
+        err = join_elements(p, i);
     if (!p->net->plan)
         show_unplanned(p);
     return err;

@@ -56,6 +56,9 @@ int ferry__item_prepare(const struct ferry__program *p, struct ferry__item *item
 /* Folds item `by`, an affine function of the output of `item`, into it; 1, 0, FERRY_ENOMEM. */
 int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
                     const struct ferry__item *by);
+/* Makes an affine item without weights compute affine item `by` after it as well: one SCALE. */
+int ferry__fold_pair(struct ferry__program *p, struct ferry__item *item,
+                     const struct ferry__item *by);
 /*
  * Folds item `by`, an affine function that computes the input of `item`, into it; 1, 0,
  * FERRY_ENOMEM.
