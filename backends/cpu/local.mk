@@ -25,6 +25,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/convolution_weights.c \
 	%D%/op/convolution_weights_impl.h \
 	%D%/op/copy.c \
+	%D%/op/copied_impl.h \
 	%D%/op/deconvolution.c \
 	%D%/op/deconvolution.h \
 	%D%/op/deconvolution_impl.h \

@@ -20,6 +20,8 @@ struct copy {
     const char *x;
     char *y;
     struct cpu_device *device;
+    const struct cpu_loops *loops;
+    int64_t planes, plane; /* of x that are interleaved, and their distance */
 };
 
 #define MOVE(type)                                        \
@@ -101,6 +103,41 @@ static void order(struct cpu_walk *w)
     walk_lengthen(w, FEW);
 }
 
+/* ---- planes --------------------------------------------------------------------------------- */
+
+/*
+ * Whether the planes of an image, few, become the contiguous channels of its pixels; makes *out the
+ * walk over the pixels then.
+ */
+static bool is_interleaved(const struct cpu_op *p, struct cpu_walk *out)
+{
+    const struct cpu_walk *w = &p->plan.walk;
+    uint32_t last = w->rank - 1;
+    int64_t planes = last ? w->shape[last - 1] : 0;
+
+    if (p->op.in[0].dtype != p->op.out[0].dtype || cpu_dtype_size(p->op.in[0].dtype) != 4 ||
+        planes < 2 || planes > FEW || w->stride[0][last] != planes || w->stride[0][last - 1] != 1 ||
+        w->stride[1][last] != 1)
+        return false;
+    *out = *w;
+    out->rank--;
+    out->count /= planes;
+    out->shape[last - 1] = w->shape[last];
+    for (uint32_t k = 0; k < 2; k++)
+        out->stride[k][last - 1] = w->stride[k][last];
+    return true;
+}
+
+static void interleave_row(void *arg, const int64_t *offset, int64_t n)
+{
+    const struct copy *c = arg;
+
+    c->loops->interleave(c->planes, n, (const float *)(const void *)c->x + offset[1], c->plane,
+                         (float *)(void *)c->y + offset[0]);
+}
+
+/* ---- the kind ------------------------------------------------------------------------------- */
+
 static int copy_plan(struct cpu_op *p)
 {
     struct cpu_walk *w = &p->plan.walk;
@@ -125,8 +162,16 @@ static void copy_run(struct cpu_device *d, const struct cpu_op *p, const struct 
                       .y_step = walk_step(w, 0),
                       .x = args->in[0],
                       .y = args->out[0],
-                      .device = d };
+                      .device = d,
+                      .loops = p->loops };
+    struct cpu_walk pixels;
 
+    if (is_interleaved(p, &pixels)) {
+        c.planes = w->shape[w->rank - 2];
+        c.plane = w->stride[1][w->rank - 2];
+        walk_all(&pixels, d->workers, 4 * c.planes * c.x_size, interleave_row, &c);
+        return;
+    }
     walk_all(w, d->workers, c.x_size + c.y_size, c.x_dtype == c.y_dtype ? copy_row : convert_row,
              &c);
 }

@@ -56,6 +56,33 @@ static bool can_slide(const struct cpu_op *p)
            w->channels >= slide_width(p->loops);
 }
 
+/* Floats of copied lines that leave room for the weights in the first cache. */
+#define COPIED_NEAR (5 * 1024)
+/* Most of the pixels of such lines are not beside the padding. */
+#define LONG_LINE 14
+
+/* The lines of y whose lines of x fit into so many floats. */
+static int64_t lines_within(const struct cpu_window *w, int64_t floats)
+{
+    int64_t lines = floats / (cpu_depthwise_columns(w) * COPIED_CHANNELS);
+    int64_t seen = (w->kernel[1] - 1) * w->dilation[1] + 1;
+
+    return lines < seen ? 0 : (lines - seen) / w->stride[1] + 1;
+}
+
+/*
+ * Any other kernel, channels last: lines of x are copied, for copied_impl.h. With a stride, a copy
+ * reads more than it saves, unless lines are short.
+ */
+static bool can_copy(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    bool is_image = w->kernel[0] == 1 && w->in[0] == 1 && w->out[0] == 1;
+
+    return is_image && !p->is_empty && is_last(w) && w->channels >= COPIED_CHANNELS &&
+           (w->stride[2] == 1 || w->out[2] < LONG_LINE) && lines_within(w, COPIED_MOST) > 0;
+}
+
 void cpu_depthwise_plan(struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
@@ -63,20 +90,25 @@ void cpu_depthwise_plan(struct cpu_op *p)
 
     p->answer.epilogue = steps_taken(p);
     p->plan.convolution.is_slide = can_slide(p);
-    if (p->plan.convolution.is_slide)
+    p->plan.convolution.is_copied = !p->plan.convolution.is_slide && can_copy(p);
+    if (p->plan.convolution.is_copied)
+        width = COPIED_CHANNELS;
+    if (p->plan.convolution.is_slide || p->plan.convolution.is_copied)
         channels = (channels + width - 1) / width * width;
     cpu_op_pack_or_not(p, 1, (uint64_t)(channels * w->taps) * sizeof(float), 0);
 }
 
 /*
- * Tap by tap, all channels of each; or, for slide_impl.h, in groups of its width, of which the last
- * overlaps the one before.
+ * Tap by tap, all channels of each; or, for slide_impl.h and copied_impl.h, in groups of their
+ * width, of which the last overlaps the one before.
  */
 void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
     const int64_t *wide = p->plan.convolution.w;
-    int64_t width = p->plan.convolution.is_slide ? slide_width(p->loops) : v->channels;
+    int64_t width = p->plan.convolution.is_slide    ? slide_width(p->loops)
+                    : p->plan.convolution.is_copied ? COPIED_CHANNELS
+                                                    : v->channels;
 
     w += p->plan.convolution.w_first;
     for (int64_t first = 0; first < v->channels; first += width) {
@@ -92,7 +124,7 @@ void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
     }
 }
 
-/* ---- running -------------------------------------------------------------------------------- */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 struct lines {
     const struct cpu_op *op;
@@ -106,22 +138,10 @@ static int64_t up(int64_t a, int64_t b)
     return a <= 0 ? 0 : (a + b - 1) / b;
 }
 
-/* The taps of an axis that are inside the image at position `at`. */
-static void see(const struct cpu_window *w, int axis, int64_t at, int64_t *first, int64_t *end)
-{
-    int64_t begin = at * w->stride[axis] - w->pad[axis], step = w->dilation[axis];
-
-    *first = up(-begin, step);
-    *end = up(w->in[axis] - begin, step);
-    if (*end > w->kernel[axis])
-        *end = w->kernel[axis];
-}
-
-/* The functions after the store, on a line, of all channels or one, that is still in a cache. */
-static void do_functions(const struct lines *s, float *y)
+/* The functions after the store, on some channels of a line that is still in a cache. */
+static void do_functions(const struct lines *s, float *y, int64_t channels)
 {
     const struct cpu_window *w = s->depthwise.window;
-    int64_t channels = s->is_last ? w->channels : 1;
     int64_t pixels = w->y[4] == channels ? w->out[2] : 1;
 
     if (s->steps.stored == s->steps.steps)
@@ -147,12 +167,13 @@ static void do_lines(void *arg, int64_t first, int64_t count, int64_t piece)
               (at[1] * w->stride[1] - w->pad[1]) * w->x[3] - w->pad[2] * w->x[4];
         l.y = image * w->y[0] + at[0] * w->y[2] + at[1] * w->y[3];
         for (int axis = 0; axis < 2; axis++)
-            see(w, axis, at[axis], &l.first[axis], &l.end[axis]);
+            cpu_depthwise_see(w, axis, at[axis], &l.first[axis], &l.end[axis]);
         if (s->is_last)
             s->op->loops->depthwise_last(&s->depthwise, &l);
         else
             s->op->loops->depthwise_plane(&s->depthwise, &l, plane % planes);
-        do_functions(s, s->depthwise.y + l.y + plane % planes * w->y[1]);
+        do_functions(s, s->depthwise.y + l.y + plane % planes * w->y[1],
+                     s->is_last ? w->channels : 1);
     }
 }
 
@@ -174,9 +195,66 @@ static void slide_lines(void *arg, int64_t first, int64_t count, int64_t piece)
         s->op->loops->depthwise_slide(&s->depthwise, s->depthwise.x + image * w->x[0],
                                       image * w->y[0], at, n);
         for (int64_t i = at; i < at + n; i++)
-            do_functions(s, s->depthwise.y + image * w->y[0] + i * w->y[3]);
+            do_functions(s, s->depthwise.y + image * w->y[0] + i * w->y[3], w->channels);
     }
 }
+
+/* ---- copied lines --------------------------------------------------------------------------- */
+
+/* A piece: a band of lines of an image by a part of the channels. */
+struct bands {
+    struct lines lines;
+    int64_t band, bands, part, parts; /* lines of a band, channels of a part; their numbers. The
+                                       * last part has the rest of the channels, too. */
+};
+
+static void do_bands(void *arg, int64_t begin, int64_t count, int64_t piece)
+{
+    const struct bands *b = arg;
+    const struct cpu_depthwise *d = &b->lines.depthwise;
+    const struct cpu_window *w = d->window;
+
+    (void)piece;
+    for (int64_t i = begin; i < begin + count; i++) {
+        int64_t at = i / b->parts % b->bands * b->band, image = i / b->parts / b->bands;
+        int64_t from = i % b->parts * b->part;
+        int64_t end = i % b->parts + 1 < b->parts ? from + b->part : w->channels;
+        int64_t lines = w->out[1] - at < b->band ? w->out[1] - at : b->band;
+
+        for (int64_t c = from; c < end; c += COPIED_CHANNELS)
+            b->lines.op->loops->depthwise_copied(
+                d, d->x + image * w->x[0], image * w->y[0], at, lines,
+                c + COPIED_CHANNELS > end ? end - COPIED_CHANNELS : c);
+        for (int64_t k = at; k < at + lines; k++)
+            do_functions(&b->lines, d->y + image * w->y[0] + k * w->y[3] + from, end - from);
+    }
+}
+
+/*
+ * Bands, and parts of the channels if there are too few bands: as many pieces as divide evenly
+ * among the threads, of whole groups of channels.
+ */
+static void run_bands(struct cpu_device *d, struct bands *b)
+{
+    const struct cpu_window *w = b->lines.depthwise.window;
+    int64_t groups = w->channels / COPIED_CHANNELS, threads = b->lines.op->threads, pieces;
+    bool is_small = w->images * w->out[1] * w->out[2] * w->channels * w->taps <= SMALL_SLIDE;
+
+    b->band = lines_within(w, COPIED_NEAR);
+    b->band = b->band > 0 ? b->band : lines_within(w, COPIED_MOST);
+    b->bands = (w->out[1] + b->band - 1) / b->band;
+    b->band = (w->out[1] + b->bands - 1) / b->bands;
+    b->bands = (w->out[1] + b->band - 1) / b->band;
+    b->parts = 1;
+    while (!is_small && w->images * b->bands * b->parts < 4 * threads && 2 * b->parts <= groups)
+        b->parts *= 2;
+    b->part = (groups + b->parts - 1) / b->parts * COPIED_CHANNELS;
+    b->parts = (groups * COPIED_CHANNELS + b->part - 1) / b->part;
+    pieces = w->images * b->bands * b->parts;
+    workers_run(d->workers, pieces, is_small ? pieces : 1, do_bands, b);
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
 
 /*
  * Lines per piece: an equal number for each thread, or several pieces each if they divide evenly.
@@ -230,7 +308,9 @@ void cpu_depthwise_run(struct cpu_device *d, const struct cpu_op *p, const struc
         cpu_depthwise_pack(p, args->in[1], args->workspace);
         depthwise->w = args->workspace;
     }
-    if (p->plan.convolution.is_slide)
+    if (p->plan.convolution.is_copied)
+        run_bands(d, &(struct bands){ .lines = s });
+    else if (p->plan.convolution.is_slide)
         workers_run(d->workers, lines, even_piece(lines, cost, p->threads), slide_lines, &s);
     else
         workers_run(d->workers, lines, walk_piece_of(lines, cost + 1), do_lines, &s);

@@ -6,9 +6,15 @@
 #ifndef FERRY_CPU_OP_DEPTHWISE_H
 #define FERRY_CPU_OP_DEPTHWISE_H
 
+#include "op.h"
 #include "tile.h"
 
-struct cpu_window;
+/*
+ * copied_impl.h: the channels that are processed at a time, and the floats of their lines at most,
+ * with the padding.
+ */
+#define COPIED_CHANNELS 16
+#define COPIED_MOST     (12 * 1024)
 
 struct cpu_depthwise {
     const struct cpu_window *window;
@@ -26,5 +32,25 @@ struct cpu_line {
     int64_t y;      /* of pixel 0, channel 0 */
     int64_t first[2], end[2];
 };
+
+/* The columns that the windows of a line see, including the padding. */
+static inline int64_t cpu_depthwise_columns(const struct cpu_window *w)
+{
+    return (w->out[2] - 1) * w->stride[2] + (w->kernel[2] - 1) * w->dilation[2] + 1;
+}
+
+/* The taps of an axis that are inside the image at position `at`. */
+static inline void cpu_depthwise_see(const struct cpu_window *w, int axis, int64_t at,
+                                     int64_t *first, int64_t *end)
+{
+    int64_t begin = at * w->stride[axis] - w->pad[axis], step = w->dilation[axis];
+
+    *first = begin < 0 ? (step - 1 - begin) / step : 0;
+    *end = begin < w->in[axis] ? (w->in[axis] - begin + step - 1) / step : 0;
+    if (*end > w->kernel[axis])
+        *end = w->kernel[axis];
+    if (*first > *end)
+        *first = *end;
+}
 
 #endif

@@ -3,6 +3,7 @@
 #include "rows.h"
 
 #include <math.h>
+#include <string.h>
 
 /* UNARY and BINARY: a walk over y; contiguous rows use the instruction set's loops. */
 
@@ -26,7 +27,12 @@ struct binary {
     const void *in[3];
     void *y;
     const struct cpu_loops *loops;
+    struct cpu_step function_after[FERRY_OP_EPILOGUE]; /* UNARY */
+    uint32_t functions_after;
 };
+
+/* Elements of a row that are still in the first cache when the functions after it run. */
+#define NEAR 4096
 
 #define IMPL "elementwise_impl.h"
 #include "reals_impl.h"
@@ -72,6 +78,23 @@ static void binary_vectors(void *arg, const int64_t *offset, int64_t n)
     r.u = in[1];
     r.v = in[2];
     f->loops->binary(&r, n);
+}
+
+/* The same with the functions after it. */
+static void binary_steps(void *arg, const int64_t *offset, int64_t n)
+{
+    const struct binary *f = arg;
+    int64_t at[WALK_OPERANDS];
+
+    memcpy(at, offset, sizeof(at));
+    for (int64_t some; n > 0; n -= some) {
+        some = n < NEAR ? n : NEAR;
+        binary_vectors(arg, at, some);
+        for (uint32_t i = 0; i < f->functions_after; i++)
+            f->loops->step(&f->function_after[i], some, (float *)f->y + at[0]);
+        for (int i = 0; i < 4; i++)
+            at[i] += some * f->step[i];
+    }
 }
 
 /* Whether y's elements are contiguous, and each input's too or constant. */
@@ -136,6 +159,17 @@ static void add_repeated(struct cpu_walk *w, const ferry_operand *o, uint32_t ra
     walk_add(w, stride);
 }
 
+/* Whether the rows of a planned BINARY are vectors of floats. */
+static bool goes_by_vectors(const struct cpu_op *p)
+{
+    const struct cpu_walk *w = &p->plan.walk;
+    int64_t step[WALK_OPERANDS];
+
+    for (uint32_t i = 0; i < w->operands; i++)
+        step[i] = walk_step(w, i);
+    return p->op.out[0].dtype == FERRY_F32 && is_row(step, w->operands);
+}
+
 static int binary_plan(struct cpu_op *p)
 {
     struct cpu_walk *w = &p->plan.walk;
@@ -149,7 +183,22 @@ static int binary_plan(struct cpu_op *p)
         add_repeated(w, &p->op.in[i], p->op.out[0].rank);
     walk_end(w);
     walk_lengthen(w, FEW);
+    if (goes_by_vectors(p))
+        while (p->answer.epilogue < p->op.n_epilogue &&
+               p->op.epilogue[p->answer.epilogue].step == FERRY_STEP_UNARY)
+            p->answer.epilogue++;
     return 0;
+}
+
+static void add_functions(const struct cpu_op *p, struct binary *f)
+{
+    for (uint32_t i = 0; i < p->answer.epilogue; i++) {
+        const ferry_op_step *s = &p->op.epilogue[i];
+
+        f->function_after[f->functions_after++] = (struct cpu_step){
+            .step = s->step, .function = s->function, .a = s->a, .b = s->b, .c = s->c
+        };
+    }
 }
 
 static void binary_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
@@ -167,8 +216,9 @@ static void binary_run(struct cpu_device *d, const struct cpu_op *p, const struc
 
     for (uint32_t i = 0; i < w->operands; i++)
         f.step[i] = walk_step(w, i);
-    if (is_f32 && is_row(f.step, w->operands))
-        body = binary_vectors;
+    add_functions(p, &f);
+    if (goes_by_vectors(p))
+        body = f.functions_after ? binary_steps : binary_vectors;
     walk_all(w, d->workers, is_f32 ? 12 : 24, body, &f);
 }
 

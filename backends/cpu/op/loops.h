@@ -37,6 +37,9 @@ struct cpu_loops {
     /* Lines first … first + count − 1 of an image, kernel 3 × 3; x and y of its line 0. */
     void (*depthwise_slide)(const struct cpu_depthwise *d, const float *x, int64_t y, int64_t first,
                             int64_t count);
+    /* The same of any kernel, channels c … c + COPIED_CHANNELS − 1. */
+    void (*depthwise_copied)(const struct cpu_depthwise *d, const float *x, int64_t y,
+                             int64_t first, int64_t count, int64_t c);
     void (*depthwise_plane)(const struct cpu_depthwise *d, const struct cpu_line *line,
                             int64_t channel);
     /* A line of a transposed convolution. */
@@ -52,6 +55,8 @@ struct cpu_loops {
     /* The sum of a row, and of the products of two: by blocks, whose sums are doubles. */
     double (*sum)(const float *x, int64_t n);
     double (*dot)(const float *x, const float *y, int64_t n);
+    /* Adds rows of n floats, a distance of `row` apart, to n doubles, one row after the other. */
+    void (*sum_rows)(const float *x, int64_t rows, int64_t row, int64_t n, double *to);
     /*
      * Lines of n elements that do not overlap, each a pitch after the previous one: copied, and
      * added.
@@ -60,6 +65,8 @@ struct cpu_loops {
                        int64_t to_pitch);
     void (*add_lines)(int64_t lines, int64_t n, const float *from, int64_t from_pitch, float *to,
                       int64_t to_pitch);
+    /* Interleaves n elements of `planes` planes. */
+    void (*interleave)(int64_t planes, int64_t n, const float *x, int64_t plane, float *y);
     /* POOL: a window of contiguous channels, without a mask; windows of lines, and backward. */
     void (*pool)(const struct cpu_pool_window *w);
     void (*pool_lines)(const struct cpu_pool_lines *l);

@@ -8,6 +8,8 @@
 
 #include "deconvolution_impl.h"
 #include "depthwise_impl.h"
+
+#include "copied_impl.h"
 #include "lines_impl.h"
 #include "lrn_block_impl.h"
 #include "micro_impl.h"
@@ -25,6 +27,7 @@ static const struct cpu_loops NAME(loops) = {
     .patches = NAME(patches),
     .depthwise_last = NAME(depthwise_last),
     .depthwise_slide = NAME(depthwise_slide),
+    .depthwise_copied = NAME(depthwise_copied),
     .depthwise_plane = NAME(depthwise_plane),
     .deconvolve = NAME(deconvolve),
     .unary = NAME(unary),
@@ -32,8 +35,10 @@ static const struct cpu_loops NAME(loops) = {
     .binary = NAME(binary),
     .sum = NAME(sum),
     .dot = NAME(dot),
+    .sum_rows = NAME(sum_rows),
     .move_lines = NAME(move_lines),
     .add_lines = NAME(add_lines),
+    .interleave = NAME(interleave),
     .pool = NAME(pool),
     .pool_lines = NAME(pool_lines),
     .give_lines = NAME(give_lines),

@@ -50,6 +50,10 @@
     __builtin_prefetch(y[i] + column, 1); \
     if (LANES > 8)                        \
         __builtin_prefetch(y[i] + column + LANES, 1);
+#define FETCH_ADD_2(i, p, r)                   \
+    __builtin_prefetch(t->add[i] + adding); \
+    if (LANES > 8)                             \
+        __builtin_prefetch(t->add[i] + adding + LANES);
 #define MULTIPLY_2(i, p, r)           \
     {                                 \
         vec v = SPLAT(a##p[(r)*row]); \
@@ -93,6 +97,7 @@
 #define ZERO_1(i, p, r)     vec c##i = { 0 };
 #define LOAD_1(i, p, r)     c##i = LOAD(sums + i * sums_row);
 #define FETCH_1(i, p, r)    __builtin_prefetch(y[i] + column, 1);
+#define FETCH_ADD_1(i, p, r) __builtin_prefetch(t->add[i] + adding);
 #define MULTIPLY_1(i, p, r) c##i = FMA(SPLAT(a##p[(r)*row]), b0, c##i);
 #define SUM_1(i, p, r)      STORE(sums + i * sums_row, c##i);
 #define BIAS_1(i, p, r)     c##i = b0;
@@ -199,6 +204,11 @@
             }                                                                                    \
             if (s) {                                                                             \
                 ROWS_##m(FETCH_##wide)                                                           \
+            }                                                                                    \
+            if (s && s->adds) {                                                                  \
+                const int64_t adding = t->column + tile * t->add_step;                           \
+                                                                                                 \
+                ROWS_##m(FETCH_ADD_##wide)                                                       \
             }                                                                                    \
             for (; spans > 0; spans--) {                                                         \
                 const float *end = b + t->span * (wide) * LANES;                                 \

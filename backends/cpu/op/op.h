@@ -97,6 +97,7 @@ struct cpu_op {
             bool is_f32;               /* else element by element */
             bool is_depthwise;         /* depthwise */
             bool is_slide;             /* depthwise by lines, kernel 3 × 3: slide_impl.h */
+            bool is_copied;            /* depthwise, lines of x copied: copied_impl.h */
             bool is_in_place;          /* the rows of the product's a are x's pixels in place */
             bool is_planes, is_spread; /* products of row-major images */
             bool is_deconvolution;     /* transposed, of few channels: deconvolution.c */

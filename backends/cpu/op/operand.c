@@ -50,7 +50,8 @@ static void convolution_words(const struct cpu_op *p, uint64_t *word)
     const struct cpu_window *v = &p->plan.convolution.window;
 
     word[0] = (uint64_t)p->plan.convolution.winograd.points << 56 |
-              (uint64_t)p->plan.convolution.is_slide << 55 | (uint64_t)w->group << 4 |
+              (uint64_t)p->plan.convolution.is_slide << 55 |
+              (uint64_t)p->plan.convolution.is_copied << 54 | (uint64_t)w->group << 4 |
               w->transposed << 3 | (uint64_t)p->plan.convolution.is_transposed << 2 |
               (uint64_t)p->plan.convolution.is_spread << 1 | p->plan.convolution.is_planes;
     if (p->plan.convolution.is_deconvolution)

@@ -3,6 +3,7 @@
 #include "rows.h"
 
 #include <float.h>
+#include <string.h>
 
 /* POOL: window by window; with contiguous channels, all channels of a window at once. */
 
@@ -122,6 +123,83 @@ static void pool_rows(void *arg, int64_t first, int64_t count, int64_t piece)
     }
 }
 
+/* ---- averages of whole images ---------------------------------------------------------------- */
+
+/* Pixels of a piece, whose sums are added to those of the others in order. */
+#define PIECE_PIXELS 64
+/* With fewer elements a second thread costs more than it helps. */
+#define SMALL_IMAGE (32 * 1024)
+
+static int64_t pixels_of(const struct cpu_window *w)
+{
+    return w->in[0] * w->in[1] * w->in[2];
+}
+
+static int64_t pieces_of(const struct cpu_window *w)
+{
+    return (pixels_of(w) + PIECE_PIXELS - 1) / PIECE_PIXELS;
+}
+
+/* Whether each channel has one average, of contiguous pixels with contiguous channels. */
+static bool is_global(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.window;
+    bool is_whole = p->op.params.pool.method == FERRY_POOL_AVERAGE && p->op.n_out == 1 &&
+                    p->op.out[0].dtype == FERRY_F32 && w->x[1] == 1 && w->y[1] == 1 &&
+                    pixels_of(w) > 1;
+    int64_t pixels = w->in[2];
+
+    for (int i = 0; i < 3; i++)
+        is_whole = is_whole && w->out[i] == 1 && w->kernel[i] == w->in[i] && w->pad[i] == 0;
+    for (int i = 1; i >= 0; pixels *= w->in[i--])
+        is_whole = is_whole && (w->in[i] == 1 || w->x[2 + i] == pixels * w->x[4]);
+    return is_whole && w->in[2] > 1;
+}
+
+struct global {
+    const struct pool *pool;
+    double *sums; /* of each image and piece, the channels */
+};
+
+static void sum_pieces(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct global *g = arg;
+    const struct cpu_window *w = g->pool->window;
+    int64_t pixels = pixels_of(w), pieces = pieces_of(w);
+
+    (void)piece;
+    for (int64_t i = first; i < first + count; i++) {
+        double *sums = g->sums + i * w->channels;
+        int64_t begin = i % pieces * pixels / pieces, end = (i % pieces + 1) * pixels / pieces;
+
+        memset(sums, 0, (size_t)w->channels * sizeof(*sums));
+        g->pool->op->loops->sum_rows((const float *)g->pool->x + i / pieces * w->x[0] +
+                                         begin * w->x[4],
+                                     end - begin, w->x[4], w->channels, sums);
+    }
+}
+
+static void pool_globally(struct cpu_device *d, const struct pool *p, double *sums)
+{
+    const struct cpu_window *w = p->window;
+    int64_t pieces = pieces_of(w), pixels = pixels_of(w), all = w->images * pieces;
+    struct global g = { .pool = p, .sums = sums };
+
+    workers_run(d->workers, all, all * pixels / pieces * w->channels < SMALL_IMAGE ? all : 1,
+                sum_pieces, &g);
+    for (int64_t i = 0; i < w->images; i++) {
+        float *y = (float *)p->y + i * w->y[0];
+
+        for (int64_t c = 0; c < w->channels; c++) {
+            double sum = 0;
+
+            for (int64_t k = 0; k < pieces; k++)
+                sum += sums[(i * pieces + k) * w->channels + c];
+            y[c] = (float)(sum / (double)pixels);
+        }
+    }
+}
+
 /* ---- lines of planes ------------------------------------------------------------------------- */
 
 /* Whether the inputs and outputs of the windows of a line are contiguous. */
@@ -219,6 +297,10 @@ static int pool_plan(struct cpu_op *p)
         return FERRY_EUNSUPPORTED;
     cpu_window_make(&p->op.params.window, &p->op.in[0], &p->op.out[0], &p->plan.window);
     cpu_op_prefer_channels_last(p);
+    if (is_global(p))
+        p->answer.workspace_bytes = (uint64_t)(p->plan.window.images * pieces_of(&p->plan.window) *
+                                               p->plan.window.channels) *
+                                    sizeof(double);
     return 0;
 }
 
@@ -235,6 +317,10 @@ static void pool_run(struct cpu_device *d, const struct cpu_op *p, const struct 
     int64_t rows = w->images * w->out[0] * w->out[1];
     int64_t cost = w->out[2] * w->channels * (w->taps + 1) * 4;
 
+    if (is_global(p)) {
+        pool_globally(d, &pool, args->workspace);
+        return;
+    }
     if (p->op.n_out > 1) {
         struct cpu_window of_mask;
 

@@ -60,6 +60,18 @@ static void take(struct block *b, int64_t j, double x)
     }
 }
 
+/* Rows of floats whose sums are contiguous are added by vectors. */
+static bool add_rows(struct block *b, int64_t at, int64_t step, int64_t n)
+{
+    const float *x = (const float *)b->r->x + b->base + at;
+
+    if (!b->r->is_f32 || b->r->function != FERRY_REDUCE_SUM || b->step != 1)
+        return false;
+    b->r->op->loops->sum_rows(x, n, step, b->results, b->value);
+    b->seen += n;
+    return true;
+}
+
 /* A row of the reduced axes. */
 static void take_row(void *arg, const int64_t *offset, int64_t n)
 {
@@ -67,6 +79,8 @@ static void take_row(void *arg, const int64_t *offset, int64_t n)
     const struct cpu_walk *inner = &b->r->op->plan.reduce.inner;
     int64_t step = walk_step(inner, 0);
 
+    if (add_rows(b, offset[0], step, n))
+        return;
     for (int64_t i = 0; i < n; i++, b->seen++)
         for (int64_t j = 0; j < b->results; j++)
             take(b, j, load(b->r, b->base + offset[0] + i * step + j * b->step));

@@ -293,6 +293,24 @@ TARGET static double NAME(dot)(const float *x, const float *y, int64_t n)
     BLOCKS(LOAD(x + i) * LOAD(y + i), x[i] * y[i]);
 }
 
+typedef double __attribute__((vector_size(8 * LANES), aligned(8), may_alias)) NAME(wide);
+
+TARGET static void NAME(sum_rows)(const float *x, int64_t rows, int64_t row, int64_t n, double *to)
+{
+    int64_t i = 0;
+
+    for (; i + LANES <= n; i += LANES) {
+        NAME(wide) sum = *(NAME(wide) *)(to + i);
+
+        for (int64_t k = 0; k < rows; k++)
+            sum += __builtin_convertvector(LOAD(x + k * row + i), NAME(wide));
+        *(NAME(wide) *)(to + i) = sum;
+    }
+    for (; i < n; i++)
+        for (int64_t k = 0; k < rows; k++)
+            to[i] += (double)x[k * row + i];
+}
+
 #undef BLOCKS
 
 /* ---- windows -------------------------------------------------------------------------------- */

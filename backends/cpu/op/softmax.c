@@ -11,10 +11,64 @@ struct softmax {
     int64_t length, x_step, y_step; /* of a line */
     int64_t x_next, y_next;         /* from a line to the next */
     bool logarithm;
+    const struct cpu_loops *loops;
 };
+
+/* Floats of lines whose exponentials are computed by one call; longer lines go one by one. */
+#define NEAR 1024
 
 #define IMPL "softmax_impl.h"
 #include "reals_impl.h"
+
+/* ---- short lines of floats ------------------------------------------------------------------- */
+
+/* The line minus its largest element. */
+static void shift_line(const struct softmax *s, const float *x, float *to)
+{
+    float most = x[0];
+
+    for (int64_t i = 1; i < s->length; i++)
+        most = x[i * s->x_step] > most ? x[i * s->x_step] : most;
+    for (int64_t i = 0; i < s->length; i++)
+        to[i] = x[i * s->x_step] - most;
+}
+
+static void divide_line(const struct softmax *s, const float *raised, float *y)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < s->length; i++)
+        sum += (double)raised[i];
+    for (int64_t i = 0; i < s->length; i++)
+        y[i * s->y_step] = (float)((double)raised[i] / sum);
+}
+
+/* As many lines at a time as the buffer holds, so that exponentials go by vectors. */
+static void softmax_block(void *arg, const int64_t *offset, int64_t n)
+{
+    const struct softmax *s = arg;
+    const float *x = (const float *)s->x + offset[1];
+    float *y = (float *)s->y + offset[0], raised[NEAR];
+    int64_t most = NEAR / s->length;
+
+    for (int64_t some; n > 0; n -= some) {
+        some = n < most ? n : most;
+        for (int64_t i = 0; i < some; i++, x += s->x_next)
+            shift_line(s, x, raised + i * s->length);
+        s->loops->unary(FERRY_UNARY_EXP, 1, 0, 0, some * s->length, raised, raised);
+        for (int64_t i = 0; i < some; i++, y += s->y_next)
+            divide_line(s, raised + i * s->length, y);
+    }
+}
+
+static walk_body body_of(const struct cpu_op *p, const struct softmax *s)
+{
+    if (p->op.out[0].dtype != FERRY_F32)
+        return softmax_row_f64;
+    return s->logarithm || s->length > NEAR ? softmax_row_f32 : softmax_block;
+}
+
+/* ---- the kind ------------------------------------------------------------------------------- */
 
 static int softmax_plan(struct cpu_op *p)
 {
@@ -37,7 +91,6 @@ static void softmax_run(struct cpu_device *d, const struct cpu_op *p,
                         const struct cpu_op_args *args)
 {
     uint32_t axis = p->op.params.softmax.axis;
-    bool is_f32 = p->op.out[0].dtype == FERRY_F32;
     struct softmax s = { .x = args->in[0],
                          .y = args->out[0],
                          .length = p->op.in[0].shape[axis],
@@ -45,10 +98,10 @@ static void softmax_run(struct cpu_device *d, const struct cpu_op *p,
                          .y_step = p->op.out[0].stride[axis],
                          .x_next = walk_step(&p->plan.walk, 1),
                          .y_next = walk_step(&p->plan.walk, 0),
-                         .logarithm = p->op.params.softmax.logarithm != 0 };
+                         .logarithm = p->op.params.softmax.logarithm != 0,
+                         .loops = p->loops };
 
-    walk_all(&p->plan.walk, d->workers, 16 * s.length, is_f32 ? softmax_row_f32 : softmax_row_f64,
-             &s);
+    walk_all(&p->plan.walk, d->workers, 16 * s.length, body_of(p, &s), &s);
 }
 
 const struct cpu_op_kind cpu_op_softmax = {

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op-rig.h"
+
+#include <string.h>
+
+/*
+ * The CPU plugin's operations on images of many channels, and rows of them, with each instruction
+ * set: the shapes for which it has loops of their own.
+ */
+
+static void image(struct rig *r, int layout, int64_t images, int64_t channels, int64_t height,
+                  int64_t width)
+{
+    const int64_t shape[4] = { images, channels, height, width };
+
+    rig_in(r, FERRY_F32, layout, 4, shape);
+}
+
+/* A function of two values per channel takes the functions after it, where rows are contiguous. */
+static void functions_follow_a_function_of_two(void)
+{
+    for (int64_t i = 0; i < 48; i++) {
+        const int64_t shape[3] = { 2, 1 + 7 * i, i % 4 ? 5 : 90 }, part[3] = { 1, shape[1], 1 };
+        ferry_op_answer answer = { 0 };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_BINARY);
+        r.op.params.binary.function = (uint32_t)(i % 3) ? FERRY_BINARY_SCALE : FERRY_BINARY_SUM;
+        rig_in(&r, FERRY_F32, i % 2 ? RIG_LAST : RIG_PLAIN, 3, shape);
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 3, part);
+        if (i % 3 == 2)
+            rig_in(&r, FERRY_F32, RIG_PLAIN, 3, part);
+        rig_out(&r, FERRY_F32, i % 5 == 4 ? RIG_APART : i % 2 ? RIG_LAST : RIG_PLAIN, 3, shape);
+        rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, i % 2 ? 0.25 : 0, 0);
+        if (i % 3 == 0)
+            rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_TANH, 0, 0);
+        rig_run(&r, &answer);
+        CU_ASSERT_EQUAL(answer.epilogue, i % 5 == 4 ? 0 : 1 + (i % 3 == 0));
+    }
+}
+
+static void long_rows_take_functions_in_blocks(void)
+{
+    const int64_t shape[2] = { 3, 9001 };
+    struct rig r;
+
+    rig_begin(&r, FERRY_OP_BINARY);
+    r.op.params.binary.function = FERRY_BINARY_PRODUCT;
+    for (int i = 0; i < 2; i++)
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 2, shape);
+    rig_out(&r, FERRY_F32, RIG_PLAIN, 2, shape);
+    rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_SIGMOID, 0, 0);
+    rig_run(&r, NULL);
+}
+
+static void softmax_of_lines_of_every_length(void)
+{
+    for (int64_t length = 1; length < 1600; length = length < 40 ? length + 1 : 2 * length) {
+        const int64_t shape[3] = { 2, length % 2 ? 1 : length, length % 2 ? length : 41 };
+        const int64_t along[3] = { 530 / length + 1, length, 3 };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_SOFTMAX);
+        r.op.params.softmax.axis = length % 3 ? 1 : 2;
+        rig_in(&r, FERRY_F32, length % 4 ? RIG_PLAIN : RIG_LAST, 3, length % 3 ? along : shape);
+        for (int64_t k = 0; k < rig_count(&r.op.in[0]); k++)
+            r.in[0][k] *= 200; /* most of the exponentials are 0 */
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 3, length % 3 ? along : shape);
+        rig_run(&r, NULL);
+    }
+}
+
+static void averages_of_whole_images(void)
+{
+    static const int64_t channels[] = { 1, 3, 15, 16, 17, 40, 100, 700 };
+
+    for (int64_t i = 0; i < 48; i++) {
+        const int64_t c = channels[i % 8], height = 1 + 5 * (i % 5), width = 1 + 11 * (i % 3);
+        const int64_t y[4] = { 1 + i % 3, c, 1, 1 };
+        ferry_op_window *w;
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_POOL);
+        w = &r.op.params.window;
+        *w = (ferry_op_window){ .axes = 2,
+                                .group = 1,
+                                .kernel = { height, width },
+                                .stride = { 1, 1 },
+                                .dilation = { 1, 1 } };
+        r.op.params.pool.method = FERRY_POOL_AVERAGE;
+        r.op.params.pool.divisor = (uint32_t)(i % 2);
+        image(&r, i % 7 ? RIG_LAST : RIG_LAST_SLICE, y[0], c, height, width);
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 4, y);
+        rig_run(&r, NULL);
+    }
+}
+
+static void sums_of_the_pixels_of_channels(void)
+{
+    for (int64_t i = 0; i < 24; i++) {
+        const int64_t c = 1 + 9 * i, y[4] = { 2, c, 1, 1 };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_REDUCE);
+        r.op.params.reduce.function = (uint32_t)(i % 4);
+        r.op.params.reduce.axes = 12;
+        r.op.params.reduce.scale = 0.25;
+        image(&r, i % 3 ? RIG_LAST : RIG_PLAIN, 2, c, 3 + i % 5, 7);
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 4, y);
+        rig_run(&r, NULL);
+    }
+}
+
+static void few_planes_become_channels(void)
+{
+    for (int64_t planes = 1; planes < 11; planes++)
+        for (int64_t i = 0; i < 8; i++) {
+            const int64_t shape[4] = { 1 + i % 2, planes, 5 + 9 * (i % 4), 23 + 40 * (i % 3) };
+            struct rig r;
+
+            rig_begin(&r, FERRY_OP_STRIDED_COPY);
+            rig_in(&r, i % 5 ? FERRY_F32 : FERRY_I32, i % 7 == 6 ? RIG_SLICE : RIG_PLAIN, 4, shape);
+            rig_out(&r, r.op.in[0].dtype, RIG_LAST, 4, shape);
+            rig_run(&r, NULL);
+        }
+}
+
+/* Depthwise kernels other than 3 × 3, with lines shorter and longer than a block of pixels. */
+static void depthwise(int64_t i, int64_t channels, int64_t height, int64_t width, int layout)
+{
+    const int64_t kernel[2] = { 1 + i % 7, 5 + i % 3 * 2 }, stride = 1 + (i % 4 == 3);
+    const int64_t dilation = 1 + (i % 5 == 4);
+    int64_t x[2] = { height, width }, y[4] = { 1 + i % 2, channels };
+    const int64_t weights[4] = { channels, 1, kernel[0], kernel[1] };
+    ferry_op_window *w;
+    struct rig r;
+
+    rig_begin(&r, FERRY_OP_CONVOLUTION);
+    w = &r.op.params.window;
+    *w = (ferry_op_window){ .axes = 2, .group = (uint32_t)channels };
+    for (int a = 0; a < 2; a++) {
+        w->kernel[a] = kernel[a];
+        w->stride[a] = stride;
+        w->dilation[a] = dilation;
+        w->pad[a] = kernel[a] / 2 * dilation;
+        w->pad_end[a] = i % 3 ? w->pad[a] : w->pad[a] + 1;
+        y[2 + a] = (x[a] + w->pad[a] + w->pad_end[a] - dilation * (kernel[a] - 1) - 1) / stride + 1;
+    }
+    image(&r, layout, y[0], channels, height, width);
+    rig_in(&r, FERRY_F32, RIG_PLAIN, 4, weights);
+    if (i % 3)
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 1, &channels);
+    rig_out(&r, FERRY_F32, layout, 4, y);
+    r.op.constants = 2u;
+    if (i % 4)
+        rig_step(&r, FERRY_STEP_UNARY, i % 4 == 1 ? FERRY_UNARY_CLIP : FERRY_UNARY_HARD_SWISH,
+                 i % 4 == 1 ? -0.5 : 1.0 / 6, 0.5);
+    rig_run(&r, NULL);
+}
+
+static void depthwise_kernels_of_every_size(void)
+{
+    static const int64_t channels[] = { 15, 16, 17, 31, 40, 33, 16, 72 };
+
+    for (int64_t i = 0; i < 80; i++)
+        depthwise(i, channels[i % 8], 1 + i % 11, 1 + 5 * i % 27,
+                  i % 11 == 10 ? RIG_LAST_SLICE : RIG_LAST);
+    depthwise(0, 16, 3, 300, RIG_LAST);
+    depthwise(6, 16, 3, 200, RIG_LAST);
+}
+
+/* Bands and parts of the channels depend on the number of threads, results do not. */
+static void threads_share_depthwise_lines(void)
+{
+    static const char *const threads[] = { "1", "3", "4" };
+
+    for (int i = 0; i < 3; i++) {
+        rig_reopen(threads[i]);
+        for (int64_t k = 0; k < 4; k++)
+            depthwise(k, 64 + 13 * k, 16, 15, RIG_LAST);
+    }
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(functions_follow_a_function_of_two), FERRY_TEST(long_rows_take_functions_in_blocks),
+    FERRY_TEST(softmax_of_lines_of_every_length),   FERRY_TEST(averages_of_whole_images),
+    FERRY_TEST(sums_of_the_pixels_of_channels),     FERRY_TEST(few_planes_become_channels),
+    FERRY_TEST(depthwise_kernels_of_every_size),    FERRY_TEST(threads_share_depthwise_lines),
+};
+
+int main(int argc, char **argv)
+{
+    return rig_main(argc, argv, "cpu-ops-wide", cases, FERRY_TEST_COUNT(cases));
+}
