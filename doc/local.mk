@@ -4,7 +4,7 @@
 dist_doc_DATA += README.md NEWS SECURITY.md %D%/writing-a-plugin.md %D%/coherence.md \
 	%D%/abi.md %D%/design/api.md %D%/dnn.md %D%/onnx.md %D%/python.md %D%/renamed.md %D%/scaling.md %D%/access.svg \
 	%D%/backends.md %D%/beside-others.svg %D%/caffe.md %D%/commands.md %D%/kinds.md \
-	%D%/command-examples.md %D%/formats.md %D%/quick-start.md %D%/training.md
+	%D%/command-examples.md %D%/formats.md %D%/quick-start.md %D%/training.md %D%/whole-nets.md
 
 EXTRA_DIST += \
 	%D%/chart.py \
@@ -41,6 +41,8 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-28-onnx-models.md \
 	%D%/measurements/2026-11-28-caffes-tests.md \
 	%D%/measurements/2026-11-28-mends-taken-back.md \
+	%D%/measurements/2026-11-28-openvino.md \
+	%D%/measurements/2026-11-28-whole-nets.md \
 	%D%/measurements/2026-11-22-models.md \
 	%D%/measurements/2026-11-22-nets-beside-others.md \
 	%D%/measurements/2026-11-22-nets.md \

@@ -109,6 +109,17 @@ build_operations() {
         FERRY_COMMAND="$DESTDIR$bindir/ferry" KERNELS_SOURCEDIR="$texts" && make && make check
 }
 
+# The commands of doc/whole-nets.md, in an empty folder: lines that begin with "    $ ", and their here-documents. The results
+# are those of the cpu plugin at each step, or `ferry diff` fails.
+follow_whole_nets() {
+    awk '
+    text { print substr($0, 5); if (substr($0, 5) == "END") text = 0; next }
+    /^    \$ / { print substr($0, 7); text = /<<.END./ }' "$FERRY_TEST_SRCDIR/doc/whole-nets.md" >"$work/whole-nets.sh"
+    [ "$(grep -c 'ferry diff' "$work/whole-nets.sh")" -eq 3 ] || { echo 'the page has other commands'; return 1; }
+    mkdir "$work/empty" && cd "$work/empty" && CC=$CC CFLAGS=$CFLAGS LDFLAGS=$LDFLAGS PATH="$bindir:$PATH" \
+        sh -e "$work/whole-nets.sh"
+}
+
 # In a language that has no header of ferry's.
 build_rust() {
     rustc --crate-type cdylib -C panic=abort -C opt-level=2 -o "$work/ferry_outside_rs.so" "$here/plugin.rs" &&
@@ -163,6 +174,11 @@ other_builders() {
         check the_program_runs_on_the_grown_template runs_on acme_queues:0
         check a_new_plugin_is_ready_to_build build_new_plugin
         check a_new_plugin_computes_every_operation build_operations
+        if [ -n "$DESTDIR" ]; then
+            skip the_page_of_whole_nets_holds 'the page expects ferry in its own prefix'
+        else
+            check the_page_of_whole_nets_holds follow_whole_nets
+        fi
         check the_template_is_cxx_and_its_distcheck_keeps_to_its_folder build_template_in_cxx
     fi
     check the_installed_headers_compile_alone \
