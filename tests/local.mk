@@ -72,6 +72,7 @@ LINK_image =
 LINK_jansson = $(JANSSON_LIBS)
 LINK_kernels = kernels/libkernelhost.la
 LINK_leveldb = $(LEVELDB_LIBS)
+LINK_library = libferrykernels.la
 LINK_lmdb = $(LMDB_LIBS)
 LINK_net = $(NET_LIBS)
 LINK_nvrtc =
