@@ -391,6 +391,7 @@ static void packed_constants_stay_as_prepare_left_them(void)
     *((char *)m.packed.handle + 5) ^= 1;
     CU_ASSERT_EQUAL(run(&m), 0);
     CU_ASSERT(broke(59, "changed since prepare"));
+    m.table->destroy(dev, m.prepared);
     end();
     begin(FERRY_DEVICE_POINTERS);
     make(&m);
@@ -406,6 +407,7 @@ static void packed_constants_stay_as_prepare_left_them(void)
     memset(m.packed.handle, 9, 16);
     CU_ASSERT_EQUAL(run(&m), 0);
     CU_ASSERT(broke(0, ""));
+    m.table->destroy(dev, m.prepared);
     end();
 }
 
