@@ -55,6 +55,7 @@ EXTRA_DIST += \
 	%D%/ferry/dnn/model.py \
 	%D%/ferry/dnn/net.py \
 	%D%/ferry/dnn/nms.py \
+	%D%/ferry/dnn/params.py \
 	%D%/ferry/dnn/read.py \
 	%D%/tests/conftest.py \
 	%D%/tests/test_abi.py \

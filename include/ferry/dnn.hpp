@@ -29,6 +29,7 @@
 #include <ferry/dnn/model.hpp>
 #include <ferry/dnn/net.hpp>
 #include <ferry/dnn/nms.hpp>
+#include <ferry/dnn/params.hpp>
 #include <ferry/dnn/read.hpp>
 
 #endif

@@ -54,6 +54,7 @@ dnn_HEADERS = \
 	%D%/dnn/model.hpp \
 	%D%/dnn/net.hpp \
 	%D%/dnn/nms.hpp \
+	%D%/dnn/params.hpp \
 	%D%/dnn/read.hpp \
 	%D%/dnn/resize.hpp \
 	%D%/dnn/runner.hpp \

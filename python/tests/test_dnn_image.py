@@ -51,6 +51,49 @@ def test_blobs_are_opencvs(cv2, seed):
     np.testing.assert_allclose(made, wanted, rtol=0, atol=3e-7 * np.abs(wanted).max())
 
 
+def test_parameters_are_for_each_channel_of_the_blob():
+    params = dnn.Image2BlobParams((0.5, 1, 2), mean=(1, 2, 3), swapRB=True)
+    wanted = (IMAGE[:, :, ::-1].astype("f4") - [1, 2, 3]) * [0.5, 1, 2]
+    assert np.array_equal(dnn.blobFromImageWithParams(IMAGE, params)[0], wanted.transpose(2, 0, 1))
+    params.datalayout = dnn.DNN_LAYOUT_NHWC
+    assert np.array_equal(dnn.blobFromImagesWithParams([IMAGE, IMAGE], params), [wanted, wanted])
+    assert np.array_equal(dnn.blobFromImageWithParams(IMAGE), dnn.blobFromImage(IMAGE))
+    assert dnn.Image2BlobParams(0.5).scalefactor == (0.5, 0, 0, 0)
+
+
+def test_a_letterbox_has_the_image_in_a_border():
+    params = dnn.Image2BlobParams(size=(7, 11), mode=dnn.DNN_PMODE_LETTERBOX, borderValue=(300, 2.6, 3))
+    made, = dnn.blobFromImageWithParams(IMAGE, params)
+    assert np.array_equal(made[:, 3:8], IMAGE.transpose(2, 0, 1))
+    assert (made[:, :3] == np.reshape([255, 3, 3], (3, 1, 1))).all() and np.array_equal(made[:, 8:], made[:, :3])
+    assert params.blobRectToImageRect((1, 4, 2, 2), (7, 5)) == (1, 1, 2, 2)
+    assert params.blobRectsToImageRects([(2, 5, 4, 2)], (14, 10)).tolist() == [[4, 4, 8, 4]]
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_blobs_by_parameters_are_opencvs(cv2, seed):
+    random = np.random.RandomState(seed)
+    shape = (*random.randint(8, 60, 2), *((), (1,), (3,), (4,))[seed % 4])
+    image = (random.rand(*shape) * 255).astype(("u1", "f4")[seed // 8 % 2])
+    size = (0, 0) if seed % 7 == 0 else tuple(map(int, random.randint(9, 70, 2)))
+    layout = (dnn.DNN_LAYOUT_NCHW, dnn.DNN_LAYOUT_NHWC)[seed // 4 % 2]
+    swap = seed % 3 == 0 and shape[2:] != (4,)  # OpenCV refuses it for 4 channels together
+    given = ((1 / 128, 0.5, 2, 0.25), size, (127.5, 104, 3, 7), swap, 5, layout, seed % 5 % 3, (9.6, 200, 3.5, 1))
+    theirs, ours = cv2.dnn.Image2BlobParams(*given), dnn.Image2BlobParams(*given)
+    for name in "scalefactor", "size", "mean", "swapRB", "ddepth", "datalayout", "paddingmode", "borderValue":
+        assert getattr(ours, name) == getattr(theirs, name), name
+    images = [image] * (1 + seed % 2)
+    wanted = cv2.dnn.blobFromImagesWithParams([one.copy() for one in images], theirs)  # it may write into them
+    made = dnn.blobFromImagesWithParams(images, ours)
+    assert made.shape == wanted.shape and made.dtype == wanted.dtype
+    np.testing.assert_allclose(made, wanted, rtol=0, atol=3e-7 * np.abs(wanted).max())
+    if size != (0, 0):
+        boxes, of = [tuple(map(int, box)) for box in random.randint(-5, 60, (8, 4))], (shape[1], shape[0])
+        made, wanted = ours.blobRectsToImageRects(boxes, of), theirs.blobRectsToImageRects(boxes, of)
+        assert np.array_equal(made, wanted) and made.dtype == wanted.dtype
+        assert ours.blobRectToImageRect(boxes[0], of) == theirs.blobRectToImageRect(boxes[0], of)
+
+
 def test_images_come_back():
     image, = dnn.imagesFromBlob(dnn.blobFromImage(IMAGE))
     assert np.array_equal(image, IMAGE) and image.dtype == np.float32
@@ -66,6 +109,13 @@ def test_images_come_back():
     (lambda: dnn.blobFromImage(IMAGE, mean=(1, 2, 3, 4, 5)), -5),
     (lambda: dnn.blobFromImages([]), -215),
     (lambda: dnn.blobFromImages([IMAGE, IMAGE[:, :, 0]]), -215),
+    (lambda: dnn.blobFromImageWithParams(IMAGE[:0]), -215),
+    (lambda: dnn.blobFromImageWithParams(IMAGE, dnn.Image2BlobParams(datalayout=dnn.DNN_LAYOUT_NCDHW)), -210),
+    (lambda: dnn.blobFromImageWithParams(IMAGE, dnn.Image2BlobParams(2.0, ddepth=0)), -215),
+    (lambda: dnn.blobFromImageWithParams(IMAGE[:1], dnn.Image2BlobParams(size=(1, 40), mode=2)), -215),
+    (lambda: dnn.Image2BlobParams(size=(3, 0)).blobRectToImageRect((0, 0, 1, 1), (4, 4)), -215),
+    (lambda: dnn.Image2BlobParams().blobRectToImageRect((0, 0, 1.5, 1), (4, 4)), -5),
+    (lambda: dnn.Image2BlobParams(size=(3,)), -5),
     (lambda: dnn.imagesFromBlob(IMAGE), -215),
     (lambda: dnn.NMSBoxes([[0, 0, 1, 1]], [0.5, 0.6], 0.1, 0.3), -215),
     (lambda: dnn.NMSBoxes([[0, 0, 1]], [0.5], 0.1, 0.3), -215),

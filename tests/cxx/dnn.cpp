@@ -478,6 +478,56 @@ void blobs_of_images()
     THROWS(-215, blobFromImages(std::vector<Mat>()));
 }
 
+/* The rectangles are OpenCV 4.14's. */
+void blobs_by_parameters()
+{
+    std::vector<unsigned char> bytes = picture();
+    const Mat image(5, 7, CV_8UC3, bytes.data());
+    Image2BlobParams how(Scalar(0.5, 1, 2), Size(), Scalar(1, 2, 3), true);
+    const Floats planes = values(blobFromImageWithParams(image, how));
+    std::vector<Rect> boxes(2, Rect(3, 2, 4, 5));
+    Mat other;
+
+    for (size_t k = 0; k < 35; k++) {
+        EXPECT(planes[k] == 0.5f * (static_cast<float>(bytes[3 * k + 2]) - 1));
+        EXPECT(planes[70 + k] == 2 * (static_cast<float>(bytes[3 * k]) - 3));
+    }
+    how.datalayout = DNN_LAYOUT_NHWC;
+    blobFromImagesWithParams(std::vector<Mat>(2, image), other, how);
+    EXPECT(shape(other) == (MatShape{ 2, 5, 7, 3 }));
+    for (size_t k = 0; k < 105; k++)
+        EXPECT(values(other)[105 + k] == planes[k % 3 * 35 + k / 3]);
+    EXPECT(values(blobFromImageWithParams(image)) == values(blobFromImage(image)));
+
+    how = Image2BlobParams(Scalar::all(1), Size(7, 11), Scalar(), false, CV_32F, DNN_LAYOUT_NCHW,
+                           DNN_PMODE_LETTERBOX, Scalar(300, 2.6, 3));
+    blobFromImageWithParams(image, other, how);
+    for (int k = 0; k < 77; k++) {
+        const bool inside = k >= 21 && k < 56;
+
+        EXPECT(other.ptr<float>(0, 0)[k] ==
+               (inside ? bytes[static_cast<size_t>(3 * (k - 21))] : 255.0f));
+        EXPECT(other.ptr<float>(0, 1)[k] ==
+               (inside ? bytes[static_cast<size_t>(3 * (k - 21) + 1)] : 3.0f));
+    }
+    for (ImagePaddingMode mode : { DNN_PMODE_NULL, DNN_PMODE_CROP_CENTER, DNN_PMODE_LETTERBOX }) {
+        const Rect wanted[] = { Rect(1, 1, 1, 2), Rect(1, 1, 1, 1), Rect(0, 1, 2, 2) };
+
+        how.size = Size(20, 10);
+        how.paddingmode = mode;
+        how.blobRectsToImageRects(std::vector<Rect>(2, Rect(3, 2, 4, 5)), boxes, Size(7, 5));
+        EXPECT(boxes[1].x == wanted[mode].x && boxes[1].y == wanted[mode].y);
+        EXPECT(boxes[1].width == wanted[mode].width && boxes[1].height == wanted[mode].height);
+    }
+    how.size = Size(1, 40);
+    THROWS(-215, blobFromImageWithParams(Mat(1, 7, CV_8UC3, bytes.data()), how));
+    how.size = Size(0, 3);
+    THROWS(-215, how.blobRectToImageRect(Rect(0, 0, 1, 1), Size(4, 4)));
+    how.datalayout = DNN_LAYOUT_NCDHW;
+    THROWS(-210, blobFromImageWithParams(image, how));
+    THROWS(-215, blobFromImageWithParams(Mat()));
+}
+
 /* The numbers of OpenCV 4.14's cv::resize: bytes in fixed-point numbers, and floats. */
 void resizing()
 {
@@ -699,6 +749,7 @@ const struct {
               { "targets_and_fusion", targets_and_fusion },
               { "errors", errors },
               { "blobs_of_images", blobs_of_images },
+              { "blobs_by_parameters", blobs_by_parameters },
               { "resizing", resizing },
               { "suppression", suppression },
               { "models", models },

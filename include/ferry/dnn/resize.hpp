@@ -68,6 +68,17 @@ inline std::vector<Tap> taps_of(int old, int now, double scale, bool across)
     return taps;
 }
 
+/** A value as an element of type T: rounded and limited if that is an integer. */
+template <typename T, typename Real> Real saturated(Real value)
+{
+    typedef std::numeric_limits<T> Limits;
+
+    return !Limits::is_integer
+               ? value
+               : std::min(std::max(std::nearbyint(value), static_cast<Real>(Limits::min())),
+                          static_cast<Real>(Limits::max()));
+}
+
 /** How pixels of type T are mixed: along a row into Row, then down a column into Real. */
 template <typename T, typename Real> struct Mixer {
     typedef Real Row;
@@ -77,26 +88,16 @@ template <typename T, typename Real> struct Mixer {
     }
     static Real down(Row upper, Row lower, const Tap &tap)
     {
-        return saturated(upper * tap.low_part + lower * tap.high_part);
+        return saturated<T>(upper * tap.low_part + lower * tap.high_part);
     }
     /** The mean of four pixels. */
     static Real mean(T a, T b, T c, T d)
     {
-        return saturated((static_cast<Real>(a) + static_cast<Real>(b) + static_cast<Real>(c) +
-                          static_cast<Real>(d)) *
-                         Real(0.25));
+        return saturated<T>((static_cast<Real>(a) + static_cast<Real>(b) + static_cast<Real>(c) +
+                             static_cast<Real>(d)) *
+                            Real(0.25));
     }
 
-  private:
-    static Real saturated(Real value)
-    {
-        typedef std::numeric_limits<T> Limits;
-
-        return !Limits::is_integer
-                   ? value
-                   : std::min(std::max(std::nearbyint(value), static_cast<Real>(Limits::min())),
-                              static_cast<Real>(Limits::max()));
-    }
 };
 template <typename Real> struct Mixer<uint8_t, Real> {
     typedef int Row;

@@ -101,6 +101,11 @@ struct Scalar {
     Scalar(double a = 0, double b = 0, double c = 0, double d = 0) : val{ a, b, c, d }
     {
     }
+    /** One number four times. */
+    static Scalar all(double value)
+    {
+        return Scalar(value, value, value, value);
+    }
     double operator[](int k) const
     {
         return val[k];
@@ -262,6 +267,7 @@ enum {
     BAD_SIZE = -201,
     NOT_FOUND = -204,
     UNMATCHED = -209,
+    BAD_FORMAT = -210,
     NOT_IMPLEMENTED = -213,
     ASSERTION = -215
 };

@@ -16,14 +16,18 @@ from .constants import (DNN_BACKEND_CANN, DNN_BACKEND_CUDA, DNN_BACKEND_DEFAULT,
                         DNN_TARGET_CUDA_FP16, DNN_TARGET_FPGA, DNN_TARGET_HDDL, DNN_TARGET_MYRIAD,
                         DNN_TARGET_NPU, DNN_TARGET_OPENCL, DNN_TARGET_OPENCL_FP16, DNN_TARGET_VULKAN)
 from .custom import registerLayer, unregisterLayer
-from .image import blobFromImage, blobFromImages, imagesFromBlob
+from .image import (blobFromImage, blobFromImages, blobFromImagesWithParams, blobFromImageWithParams,
+                    imagesFromBlob)
 from .install import install
 from .model import ClassificationModel, DetectionModel, KeypointsModel, Model, SegmentationModel
 from .net import Layer, Net
 from .nms import (SOFT_NMSMETHOD_SOFTNMS_GAUSSIAN, SOFT_NMSMETHOD_SOFTNMS_LINEAR, NMSBoxes, NMSBoxesBatched,
                   SoftNMSMethod_SOFTNMS_GAUSSIAN, SoftNMSMethod_SOFTNMS_LINEAR, softNMSBoxes)
+from .params import (DNN_LAYOUT_NCDHW, DNN_LAYOUT_NCHW, DNN_LAYOUT_ND, DNN_LAYOUT_NDHWC, DNN_LAYOUT_NHWC,
+                     DNN_LAYOUT_PLANAR, DNN_LAYOUT_UNKNOWN, DNN_PMODE_CROP_CENTER, DNN_PMODE_LETTERBOX,
+                     DNN_PMODE_NULL, Image2BlobParams)
 from .read import readNet, readNetFromCaffe
 
 # The module `install` has the name of its function, which is meant here.
 __all__ = [name for name in dir() if not name.startswith("_") and name not in (
-    "constants", "cost", "custom", "image", "model", "net", "nms", "read")]
+    "constants", "cost", "custom", "image", "model", "net", "nms", "params", "read")]

@@ -16,11 +16,12 @@ except ImportError:
 
 # OpenCV's codes, and the words that it has for them.
 ERROR, NO_MEMORY, BAD_ARGUMENT, BAD_FLAG = -2, -4, -5, -206
-BAD_SIZE, NOT_FOUND, UNMATCHED, NOT_IMPLEMENTED, ASSERTION = -201, -204, -209, -213, -215
+BAD_SIZE, NOT_FOUND, UNMATCHED, BAD_FORMAT, NOT_IMPLEMENTED, ASSERTION = -201, -204, -209, -210, -213, -215
 _WORDS = {ERROR: "Unspecified error", BAD_SIZE: "Incorrect size of input array",
           NO_MEMORY: "Insufficient memory", BAD_ARGUMENT: "Bad argument",
           NOT_FOUND: "Requested object was not found", BAD_FLAG: "Bad flag (parameter or structure field)",
           UNMATCHED: "Sizes of input arguments do not match",
+          BAD_FORMAT: "Unsupported format or combination of formats",
           NOT_IMPLEMENTED: "The function/feature is not implemented", ASSERTION: "Assertion failed"}
 _OF_FERRY = {_errors.OutOfMemory: NO_MEMORY, _errors.Unsupported: NOT_IMPLEMENTED,
              _errors.ShapeMismatch: UNMATCHED, _errors.InvalidArgument: BAD_ARGUMENT}

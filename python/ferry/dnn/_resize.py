@@ -69,10 +69,13 @@ def resized(image, width, height, factor=None):
         columns = _taps(old[1], width, scales[1], True)
         made = (_mixed_bytes if whole.dtype == np.uint8 else _mixed)(whole, rows, columns)
     if image.dtype not in (np.uint8, np.float32, np.float64):
-        made = _saturated(made, image.dtype)
+        made = saturated(made, image.dtype)
     return made if image.ndim == 3 else made[:, :, 0]
 
 
-def _saturated(values, dtype):
+def saturated(values, dtype):
+    """Numbers as an image's elements: rounded and limited where those are integers."""
+    if np.dtype(dtype).kind == "f":
+        return values.astype(dtype)
     limits = np.iinfo(dtype)
     return np.clip(np.rint(values), limits.min, limits.max).astype(dtype)

@@ -3,19 +3,10 @@
 
 import numpy as np
 
-from ._error import ASSERTION, BAD_ARGUMENT, ERROR, made
-from ._resize import resized
-
-# cv2's numbers of element types.
-CV_8U, CV_32F = 0, 5
-
-
-def scalar(values, function, argument="mean"):
-    """A Scalar of cv2's, 4 numbers, from a number or up to 4."""
-    values = [values] if isinstance(values, (int, float, np.number)) else list(values)
-    if len(values) > 4:
-        raise made(BAD_ARGUMENT, f"Scalar value for argument '{argument}' is longer than 4", function)
-    return np.array([float(value) for value in values] + [0.0] * (4 - len(values)))
+from ._error import ASSERTION, BAD_ARGUMENT, BAD_FORMAT, ERROR, made
+from ._resize import resized, saturated
+from .params import (CV_8U, CV_32F, DNN_LAYOUT_NCHW, DNN_LAYOUT_NHWC, DNN_PMODE_CROP_CENTER, DNN_PMODE_LETTERBOX,
+                     DNN_PMODE_NULL, Image2BlobParams, cover, letterbox)
 
 
 def _checked(image, function):
@@ -33,81 +24,108 @@ def _checked(image, function):
     return image if image.ndim == 3 else image[:, :, None]
 
 
-def _fitted(image, size, crop, function):
-    """An image in another size: stretched, or scaled so that it covers the size and cropped from the centre."""
+def _bordered(image, size, border, function):
+    """An image that is scaled to fit into a size, in the middle of a border."""
+    _, (left, top, width, height) = letterbox((image.shape[1], image.shape[0]), size)
+    if width <= 0 or height <= 0:
+        raise made(ASSERTION, f"inv_scale_x > 0 && inv_scale_y > 0; the image would be {width} x {height}", function)
+    whole = np.empty((size[1], size[0], image.shape[2]), image.dtype)
+    whole[:] = saturated(border[:image.shape[2]], image.dtype)
+    whole[top:top + height, left:left + width] = resized(image, width, height)
+    return whole
+
+
+def _fitted(image, size, params, function):
+    """An image in another size, by the mode of the parameters."""
     width, height = size
     rows, columns = image.shape[:2]
     if (rows, columns) == (height, width):
         return image
     if width <= 0 or height <= 0:
         raise made(ASSERTION, f"size.width > 0 && size.height > 0; it is {width} x {height}", function)
-    if not crop:
+    if params.paddingmode == DNN_PMODE_LETTERBOX:
+        return _bordered(image, size, np.array(params.borderValue), function)
+    if params.paddingmode != DNN_PMODE_CROP_CENTER:
         return resized(image, width, height)
-    factor = float(max(np.float32(width) / np.float32(columns), np.float32(height) / np.float32(rows)))
+    factor = float(cover((columns, rows), size))
     image = resized(image, round(columns * factor), round(rows * factor), factor)
     top, left = int(0.5 * (image.shape[0] - height)), int(0.5 * (image.shape[1] - width))
     return image[top:top + height, left:left + width]
 
 
-def _size(size, function):
-    try:
-        width, height = (int(side) for side in size if side == int(side))
-    except (TypeError, ValueError):
-        raise made(BAD_ARGUMENT, "Can't parse 'size': two integers, width and height", function) from None
-    return width, height
-
-
-def _check_depth(ddepth, scalefactor, mean, function):
-    if ddepth not in (CV_32F, CV_8U):
+def _check(params, function):
+    depth = params.ddepth
+    if depth not in (CV_32F, CV_8U):
         raise made(ERROR, "Blob depth should be CV_32F or CV_8U", function)
-    if ddepth == CV_8U and scalefactor != 1:
+    if depth == CV_8U and params.scalefactor != (1, 1, 1, 1):
         raise made(ASSERTION, "Scaling is not supported for CV_8U blob depth", function)
-    if ddepth == CV_8U and mean.any():
+    if depth == CV_8U and any(params.mean):
         raise made(ASSERTION, "Mean subtraction is not supported for CV_8U blob depth", function)
+    if params.datalayout not in (DNN_LAYOUT_NCHW, DNN_LAYOUT_NHWC):
+        raise made(BAD_FORMAT, "Unsupported data layout in blobFromImagesWithParams function.", function)
 
 
-def _fill(planes, image, scalefactor, mean, swap):
+def _fill(planes, image, params):
     """Writes an image into channels × height × width."""
-    order = [2, 1, 0, 3] if swap and len(planes) > 1 else [0, 1, 2, 3]
+    order = [2, 1, 0, 3] if params.swapRB and len(planes) > 1 else [0, 1, 2, 3]
     for k, plane in enumerate(planes):
         np.copyto(plane, image[:, :, order[k]], casting="unsafe")
-        value = mean[k]
+        value, factor = params.mean[k], params.scalefactor[k]
         if value:
             plane -= plane.dtype.type(value)
-        if scalefactor != 1:
-            plane *= plane.dtype.type(scalefactor)
+        if factor != 1:
+            plane *= plane.dtype.type(factor)
 
 
-def _blob(images, scalefactor, size, mean, swapRB, crop, ddepth, function):
+def _blob(images, params, function):
     if not images:
         raise made(ASSERTION, "!images.empty()", function)
-    scalefactor, mean = float(scalefactor), scalar(mean, function)
-    ddepth = CV_32F if ddepth < 0 else ddepth
-    _check_depth(ddepth, scalefactor, mean, function)
+    _check(params, function)
     images = [_checked(image, function) for image in images]
     first = images[0]
+    if not all(image.size for image in images):
+        raise made(ASSERTION, "!images[k].empty()", function)
     if any(image.shape[2] != first.shape[2] or image.dtype != first.dtype for image in images):
         raise made(ASSERTION, "images[k].channels() == images[0].channels() && images[k].depth() == "
                    "images[0].depth()", function)
-    width, height = _size(size, function)
-    width, height = (width, height) if (width, height) != (0, 0) else (first.shape[1], first.shape[0])
-    images = [_fitted(image, (width, height), crop, function) for image in images]
-    blob = np.empty((len(images), first.shape[2], height, width), np.float32 if ddepth == CV_32F else np.uint8)
-    for planes, image in zip(blob, images):
-        _fill(planes, image, scalefactor, mean, swapRB)
+    width, height = params.size if params.size != (0, 0) else (first.shape[1], first.shape[0])
+    images = [_fitted(image, (width, height), params, function) for image in images]
+    kind = np.float32 if params.ddepth == CV_32F else np.uint8
+    if params.datalayout == DNN_LAYOUT_NHWC:
+        blob = np.empty((len(images), height, width, first.shape[2]), kind)
+        planes = blob.transpose(0, 3, 1, 2)
+    else:
+        planes = blob = np.empty((len(images), first.shape[2], height, width), kind)
+    for one, image in zip(planes, images):
+        _fill(one, image, params)
     return blob
+
+
+def _params(scalefactor, size, mean, swapRB, crop, ddepth):
+    return Image2BlobParams([float(scalefactor)] * 4, size, mean, swapRB, CV_32F if ddepth < 0 else ddepth,
+                            mode=DNN_PMODE_CROP_CENTER if crop else DNN_PMODE_NULL)
 
 
 def blobFromImage(image, scalefactor=1.0, size=(0, 0), mean=(), swapRB=False, crop=False, ddepth=CV_32F):
     """A blob, 1 × channels × height × width, of an image: resized, (image − mean) × scalefactor."""
     if isinstance(image, np.ndarray) and not image.size:
         return None
-    return _blob([image], scalefactor, size, mean, swapRB, crop, ddepth, "blobFromImage")
+    return _blob([image], _params(scalefactor, size, mean, swapRB, crop, ddepth), "blobFromImage")
 
 
 def blobFromImages(images, scalefactor=1.0, size=(0, 0), mean=(), swapRB=False, crop=False, ddepth=CV_32F):
     """The same of several images, in the size that is given or that the first has."""
-    return _blob(list(images), scalefactor, size, mean, swapRB, crop, ddepth, "blobFromImages")
+    return _blob(list(images), _params(scalefactor, size, mean, swapRB, crop, ddepth), "blobFromImages")
+
+
+def blobFromImageWithParams(image, param=None):
+    """A blob of an image by an Image2BlobParams; without one, the image as it is."""
+    return _blob([image], param or Image2BlobParams(), "blobFromImageWithParams")
+
+
+def blobFromImagesWithParams(images, param=None):
+    """The same of several images of one type."""
+    return _blob(list(images), param or Image2BlobParams(), "blobFromImagesWithParams")
 
 
 def imagesFromBlob(blob_, images_=None):

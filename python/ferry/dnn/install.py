@@ -4,7 +4,7 @@
 import functools
 import os
 
-from . import constants, custom, image, model, nms, read
+from . import constants, custom, image, model, nms, params, read
 from .net import Net
 
 _MODELS = ("Model", "ClassificationModel", "DetectionModel", "KeypointsModel", "SegmentationModel")
@@ -77,7 +77,9 @@ def install():
             setattr(cv2, "dnn_" + name, made)
         _add_layers(cv2)
     for module, names in ((constants, [name for name in dir(constants) if name.startswith("DNN_")]),
-                          (image, ("blobFromImage", "blobFromImages", "imagesFromBlob")),
+                          (params, [name for name in dir(params) if name.startswith("DNN_")] + ["Image2BlobParams"]),
+                          (image, ("blobFromImage", "blobFromImages", "blobFromImageWithParams",
+                                   "blobFromImagesWithParams", "imagesFromBlob")),
                           (nms, ("NMSBoxes", "NMSBoxesBatched", "softNMSBoxes"))):
         for name in names:
             if not hasattr(dnn, name):

@@ -4,8 +4,9 @@
 import numpy as np
 
 from ._error import ASSERTION, BAD_SIZE, NOT_IMPLEMENTED, made
-from .image import blobFromImage, scalar
+from .image import blobFromImage
 from .net import Net
+from .params import scalar
 from .read import readNet
 
 

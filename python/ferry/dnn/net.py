@@ -17,7 +17,7 @@ from ._error import ASSERTION, BAD_ARGUMENT, ERROR, NOT_FOUND, in_cv2s_form, mad
 from ._graph import INPUT, Graph
 from ._runner import Runner, open_net, shape_of
 from .constants import DNN_BACKEND_DEFAULT, DNN_TARGET_CPU
-from .image import scalar
+from .params import scalar
 
 _stamps = itertools.count(1)
 # How many nets are kept open for sets of names that forward was asked for, besides the one for the outputs.
