@@ -73,6 +73,7 @@ EXTRA_DIST += \
 	%D%/tests/test_dnn_image.py \
 	%D%/tests/test_dnn_importer.py \
 	%D%/tests/test_dnn_model.py \
+	%D%/tests/test_dnn_names.py \
 	%D%/tests/test_dnn_net.py \
 	%D%/tests/test_files.py \
 	%D%/tests/test_mlserver.py \

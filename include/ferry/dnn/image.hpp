@@ -12,8 +12,7 @@ namespace detail
 
 /** Writes the part of a picture from (top, left) on into a part of a blob, in its layout. */
 template <typename To, typename Real>
-void fill_blob(To *to, const Picture<Real> &picture, int top, int left,
-               const Image2BlobParams &how)
+void fill_blob(To *to, const Picture<Real> &picture, int top, int left, const Image2BlobParams &how)
 {
     const bool together = how.datalayout == DNN_LAYOUT_NHWC;
     const int step = together ? picture.channels : 1;
@@ -41,8 +40,8 @@ Picture<Real> bordered(const Picture<Real> &inner, const Letterbox &box,
     Picture<Real> out = blank<Real>(how.size.height, how.size.width, inner.channels);
 
     for (size_t k = 0; k < out.values.size(); k++)
-        out.values[k] = saturated<T>(
-            static_cast<Real>(how.borderValue[static_cast<int>(k) % inner.channels]));
+        out.values[k] =
+            saturated<T>(static_cast<Real>(how.borderValue[static_cast<int>(k) % inner.channels]));
     for (int row = 0; row < inner.rows; row++)
         std::copy_n(inner.row(row), inner.cols * inner.channels,
                     out.row(box.top + row) + box.left * inner.channels);
@@ -70,10 +69,10 @@ void fill(To *to, const Mat &image, const Image2BlobParams &how)
 
         require(box.inner.width > 0 && box.inner.height > 0, "inv_scale_x > 0 && inv_scale_y > 0",
                 "blobFromImageWithParams");
-        fill_blob(to,
-                  bordered<T>(resized<T, Real>(image, box.inner.height, box.inner.width, 0), box,
-                              how),
-                  0, 0, how);
+        fill_blob(
+            to,
+            bordered<T>(resized<T, Real>(image, box.inner.height, box.inner.width, 0), box, how), 0,
+            0, how);
     } else {
         fill_blob(to, resized<T, Real>(image, size.height, size.width, 0), 0, 0, how);
     }

@@ -80,9 +80,9 @@ struct Image2BlobParams {
     /** A rectangle of the blob in an image of that size. Error: a side of one is not positive. */
     Rect blobRectToImageRect(const Rect &rBlob, const Size &image) const
     {
-        detail::require(std::min(std::min(image.width, image.height),
-                                 std::min(size.width, size.height)) > 0,
-                        "size.width > 0 && size.height > 0", "blobRectToImageRect");
+        detail::require(
+            std::min(std::min(image.width, image.height), std::min(size.width, size.height)) > 0,
+            "size.width > 0 && size.height > 0", "blobRectToImageRect");
         if (size.width == image.width && size.height == image.height)
             return rBlob;
         switch (paddingmode) {

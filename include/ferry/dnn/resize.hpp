@@ -97,7 +97,6 @@ template <typename T, typename Real> struct Mixer {
                              static_cast<Real>(d)) *
                             Real(0.25));
     }
-
 };
 template <typename Real> struct Mixer<uint8_t, Real> {
     typedef int Row;
