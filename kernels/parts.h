@@ -77,7 +77,5 @@ void plan_prefer_channels_last(struct kernel_plan *p);
 /* The window over x and y, in three axes. */
 void plan_window(const ferry_op_window *window, const ferry_operand *x, const ferry_operand *y,
                  struct window *out);
-/* Strides of three axes, of which the operand has the last ones. */
-void plan_spatial(const ferry_operand *o, uint32_t first, int64_t *stride);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "common/window.h"
 #include "kernels/descriptor.h"
 #include "kernels/parts.h"
 
@@ -111,19 +112,9 @@ void plan_prefer_channels_last(struct kernel_plan *p)
     p->answer.order[rank - 1] = 1;
 }
 
-void plan_spatial(const ferry_operand *o, uint32_t first, int64_t *stride)
-{
-    uint32_t lacking = FERRY_OP_SPATIAL - (o->rank - first);
-
-    for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++)
-        stride[i] = i < lacking ? 0 : o->stride[first + i - lacking];
-}
-
 void plan_window(const ferry_op_window *window, const ferry_operand *x, const ferry_operand *y,
                  struct window *out)
 {
-    uint32_t lacking = FERRY_OP_SPATIAL - window->axes;
-
     memset(out, 0, sizeof(*out));
     out->images = x->shape[0];
     out->channels = x->shape[1];
@@ -131,20 +122,11 @@ void plan_window(const ferry_op_window *window, const ferry_operand *x, const fe
         out->x[i] = x->stride[i];
         out->y[i] = y->stride[i];
     }
-    plan_spatial(x, 2, &out->x[2]);
-    plan_spatial(y, 2, &out->y[2]);
-    for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++) {
-        uint32_t from = i - lacking; /* of the operation's axes */
-        bool is_there = i >= lacking;
-
-        out->in[i] = is_there ? x->shape[2 + from] : 1;
-        out->out[i] = is_there ? y->shape[2 + from] : 1;
-        out->size[i] = is_there ? window->kernel[from] : 1;
-        out->stride[i] = is_there ? window->stride[from] : 1;
-        out->dilation[i] = is_there ? window->dilation[from] : 1;
-        out->pad[i] = is_there ? window->pad[from] : 0;
-        out->pad_end[i] = is_there ? window->pad_end[from] : 0;
-    }
+    ferry__widen(&x->stride[2], window->axes, 0, &out->x[2]);
+    ferry__widen(&y->stride[2], window->axes, 0, &out->y[2]);
+    ferry__widen(&x->shape[2], window->axes, 1, out->in);
+    ferry__widen(&y->shape[2], window->axes, 1, out->out);
+    FERRY__WIDEN_WINDOW(window, out->size, out);
 }
 
 /* ---- by kind -------------------------------------------------------------------------------- */

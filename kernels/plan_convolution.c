@@ -3,6 +3,7 @@
  * CONVOLUTION; INNER_PRODUCT, as a convolution with a kernel as large as the image; BATCHED_GEMM,
  * with rows as pixels and batches as groups.
  */
+#include "common/window.h"
 #include "kernels/parts.h"
 
 #include <string.h>
@@ -76,7 +77,7 @@ static struct plan_weights weights_of(const ferry_operand *w, struct convolution
                                     .scale = 1 };
 
     weights.group = (turned ? c->channels : c->outputs) * w->stride[0];
-    plan_spatial(w, 2, weights.tap);
+    ferry__widen_strides(w, 2, weights.tap);
     for (int i = 0; turned && i < 3; i++) {
         c->window.pad[i] = (c->window.size[i] - 1) * c->window.dilation[i] - c->window.pad[i];
         weights.first += (c->window.size[i] - 1) * weights.tap[i];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Convolutions that are not computed as products: depthwise, or transposed. */
+#include "common/window.h"
 #include "kernels/parts.h"
 
 #define LEAST      16   /* minimum number of elements per item */
@@ -28,7 +29,7 @@ static struct kernel_launch *by_channels(struct kernel_plan *p, struct convoluti
     struct plan_weights weights = { .output = w->stride[0], .scale = 1, .is_shared = true };
     struct kernel_launch l = { .kernel = KERNEL_DEPTHWISE, .size = sizeof(*c) };
 
-    plan_spatial(w, 2, weights.tap);
+    ferry__widen_strides(w, 2, weights.tap);
     l.from[0] = FROM_IN(0);
     l.from[2] = FROM_OUT(0);
     c->outputs = c->window.channels;
@@ -120,7 +121,7 @@ int plan_direct(struct kernel_plan *p)
         c.x_group = c.channels * c.window.x[1];
         c.w[0] = w->stride[o];
         c.w[1] = w->stride[1 - o];
-        plan_spatial(w, 2, &c.w[2]);
+        ferry__widen_strides(w, 2, &c.w[2]);
         c.w_group = window->transposed ? c.channels * c.w[1] : c.outputs * c.w[0];
         c.last = c.window.y[1] == 1;
         l = plan_launch(p, KERNEL_DIRECT);

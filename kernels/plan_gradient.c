@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Backward: CONVOLUTION and INNER_PRODUCT, by data, weights and bias. */
+#include "common/window.h"
 #include "kernels/parts.h"
 
 #include <string.h>
@@ -67,7 +68,7 @@ int plan_convolution_weights(struct kernel_plan *p)
     a.w[0] = w->stride[0];
     a.w[1] = w->stride[1];
     a.w_group = a.outputs * a.w[0];
-    plan_spatial(w, 2, &a.w[2]);
+    ferry__widen_strides(w, 2, &a.w[2]);
     return divide(p, &a, 1 - wide, wide);
 }
 

@@ -2,6 +2,7 @@
 /*
  * Backward passes: POOL, LRN, RESIZE; each input element gathers from the windows that contain it.
  */
+#include "common/window.h"
 #include "kernels/parts.h"
 
 int plan_pool_data(struct kernel_plan *p)
@@ -26,7 +27,7 @@ int plan_pool_data(struct kernel_plan *p)
         a->mask_is_i32 = dtype == FERRY_I32;
         a->mask[0] = mask->stride[0];
         a->mask[1] = mask->stride[1];
-        plan_spatial(mask, 2, &a->mask[2]);
+        ferry__widen_strides(mask, 2, &a->mask[2]);
         l->from[1] = FROM_IN(1);
     }
     a->last = dx->stride[1] == 1;
@@ -38,7 +39,7 @@ int plan_pool_data(struct kernel_plan *p)
 int plan_lrn_data(struct kernel_plan *p)
 {
     const ferry_operand *dx = &p->op.out[0];
-    uint32_t least = p->op.params.lrn.region == FERRY_LRN_WITHIN ? 4 : 3, lacking;
+    uint32_t least = p->op.params.lrn.region == FERRY_LRN_WITHIN ? 4 : 3;
     struct kernel_launch *l;
     struct lrn_data_args *a;
 
@@ -47,17 +48,15 @@ int plan_lrn_data(struct kernel_plan *p)
         return FERRY_EUNSUPPORTED;
     l = plan_launch(p, KERNEL_LRN_DATA);
     a = &l->args.lrn_data;
-    lacking = FERRY_OP_SPATIAL - (dx->rank - 2);
     a->images = dx->shape[0];
     a->channels = dx->shape[1];
-    for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++)
-        a->in[i] = i < lacking ? 1 : dx->shape[2 + i - lacking];
+    ferry__widen(&dx->shape[2], dx->rank - 2, 1, a->in);
     for (uint32_t i = 0; i < 5; i++) {
         const ferry_operand *o = i ? &p->op.in[i - 1] : dx;
 
         a->stride[i].axis[0] = o->stride[0];
         a->stride[i].axis[1] = o->stride[1];
-        plan_spatial(o, 2, &a->stride[i].axis[2]);
+        ferry__widen_strides(o, 2, &a->stride[i].axis[2]);
         l->from[i] = i ? FROM_IN(i - 1) : FROM_OUT(0);
     }
     a->size = p->op.params.lrn.size;

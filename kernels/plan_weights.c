@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The other operands of convolutions: weights, bias, the steps of an epilogue. */
+#include "common/window.h"
 #include "kernels/parts.h"
 
 #include <string.h>
@@ -114,7 +115,7 @@ void plan_steps(struct kernel_plan *p, struct kernel_launch *l)
             s->image = o->stride[0];
             s->channel = o->stride[1];
             s->group = c->outputs * s->channel;
-            plan_spatial(o, 2, s->spatial);
+            ferry__widen_strides(o, 2, s->spatial);
         } else if (from->step != FERRY_STEP_UNARY) {
             per_channel(c, o, s);
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* POOL, LRN, IM2COL, COL2IM: a window, or the spatial axes of one. */
+#include "common/window.h"
 #include "kernels/parts.h"
 
 int plan_pool(struct kernel_plan *p)
@@ -28,7 +29,7 @@ int plan_pool(struct kernel_plan *p)
         a->mask_is_i32 = mask == FERRY_I32;
         a->mask[0] = p->op.out[1].stride[0];
         a->mask[1] = p->op.out[1].stride[1];
-        plan_spatial(&p->op.out[1], 2, &a->mask[2]);
+        ferry__widen_strides(&p->op.out[1], 2, &a->mask[2]);
         l->from[2] = FROM_OUT(1);
     }
     places = w.images * w.out[0] * w.out[1] * w.out[2] * (last ? 1 : w.channels);
@@ -58,7 +59,7 @@ int plan_lrn(struct kernel_plan *p)
         a->has_scale = 1;
         a->scale[0] = p->op.out[1].stride[0];
         a->scale[1] = p->op.out[1].stride[1];
-        plan_spatial(&p->op.out[1], 2, &a->scale[2]);
+        ferry__widen_strides(&p->op.out[1], 2, &a->scale[2]);
         l->from[2] = FROM_OUT(1);
     }
     a->size = p->op.params.lrn.size;

@@ -6,6 +6,7 @@ if BUILD_CPU
 plugin_LTLIBRARIES += backends/ferry_cpu.la
 backends_ferry_cpu_la_SOURCES = \
 	common/rounding.h \
+	common/window.h \
 	%D%/blas.c \
 	%D%/blas.h \
 	%D%/blas1.c \

@@ -39,7 +39,8 @@ typedef struct ferry_operand {
  * NaN: an element whose definition uses a NaN is NaN, also after RELU. MAX and ARGMAX (with POOL's
  * mask) may ignore a NaN instead; THRESHOLD, CLIP, HARD_SIGMOID and HARD_SWISH may give a bound. A
  * function of an infinite x is NaN or its limit where IEEE arithmetic makes it NaN (0·∞, ∞/∞).
- * Beside padding, the products of a weight that is not finite are undefined, as is a zero's sign.
+ * A zero's sign is undefined, as are products of a weight that is not finite beside padding, and of
+ * an x that is not finite with the weights of other groups of a convolution.
  *
  * Overflow: only a result beyond the dtype's range is infinite; no intermediate result of a finite
  * one may be. Results below the smallest normal number may be 0. With gemm.beta 0, c is not read.

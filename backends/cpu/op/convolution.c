@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "common/window.h"
 #include "op.h"
 #include "patches.h"
 
@@ -99,12 +100,10 @@ static void find_weights(struct cpu_op *p)
     const ferry_op_window *window = &p->op.params.window;
     const ferry_operand *w = &p->op.in[1];
     int64_t *wide = p->plan.convolution.w;
-    uint32_t lacking = FERRY_OP_SPATIAL - window->axes;
 
     wide[0] = w->stride[window->transposed ? 1 : 0];
     wide[1] = w->stride[window->transposed ? 0 : 1];
-    for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++)
-        wide[2 + i] = i < lacking ? 0 : w->stride[2 + i - lacking];
+    ferry__widen_strides(w, 2, &wide[2]);
     p->plan.convolution.w_group = w->shape[0] / window->group * w->stride[0];
     p->plan.convolution.is_transposed = window->transposed != 0;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "common/window.h"
 #include "lines.h"
 
 /*
@@ -71,15 +72,13 @@ static int weights_plan(struct cpu_op *p)
     const ferry_operand *wide = &p->op.in[is_transposed ? 0 : 1];
     const ferry_operand *narrow = &p->op.in[is_transposed ? 1 : 0];
     const ferry_operand *w = &p->op.out[0];
-    uint32_t lacking = FERRY_OP_SPATIAL - p->op.params.window.axes;
 
     if (!cpu_op_is_real(p))
         return FERRY_EUNSUPPORTED;
     cpu_window_make(&p->op.params.window, wide, narrow, &p->plan.weights.window);
     for (uint32_t i = 0; i < 2; i++)
         p->plan.weights.w[i] = w->stride[i];
-    for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++)
-        p->plan.weights.w[2 + i] = i < lacking ? 0 : w->stride[2 + i - lacking];
+    ferry__widen_strides(w, 2, &p->plan.weights.w[2]);
     p->plan.weights.is_product = w->dtype == FERRY_F32 && cpu_operand_count(narrow) > 0;
     if (p->plan.weights.is_product)
         plan_product(p);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "common/window.h"
 #include "op.h"
 
 #include <string.h>
@@ -6,8 +7,6 @@
 void cpu_window_make(const ferry_op_window *window, const ferry_operand *x, const ferry_operand *y,
                      struct cpu_window *out)
 {
-    uint32_t lacking = FERRY_OP_SPATIAL - window->axes;
-
     memset(out, 0, sizeof(*out));
     out->images = x->shape[0];
     out->channels = x->shape[1];
@@ -16,23 +15,13 @@ void cpu_window_make(const ferry_op_window *window, const ferry_operand *x, cons
         out->x[i] = x->stride[i];
         out->y[i] = y->stride[i];
     }
-    out->taps = 1;
     out->axes = window->axes;
-    for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++) {
-        uint32_t from = i - lacking; /* of the operation's axes */
-        bool is_there = i >= lacking;
-
-        out->in[i] = is_there ? x->shape[2 + from] : 1;
-        out->out[i] = is_there ? y->shape[2 + from] : 1;
-        out->kernel[i] = is_there ? window->kernel[from] : 1;
-        out->stride[i] = is_there ? window->stride[from] : 1;
-        out->dilation[i] = is_there ? window->dilation[from] : 1;
-        out->pad[i] = is_there ? window->pad[from] : 0;
-        out->pad_end[i] = is_there ? window->pad_end[from] : 0;
-        out->x[2 + i] = is_there ? x->stride[2 + from] : 0;
-        out->y[2 + i] = is_there ? y->stride[2 + from] : 0;
-        out->taps *= out->kernel[i];
-    }
+    ferry__widen(&x->stride[2], window->axes, 0, &out->x[2]);
+    ferry__widen(&y->stride[2], window->axes, 0, &out->y[2]);
+    ferry__widen(&x->shape[2], window->axes, 1, out->in);
+    ferry__widen(&y->shape[2], window->axes, 1, out->out);
+    FERRY__WIDEN_WINDOW(window, out->kernel, out);
+    out->taps = out->kernel[0] * out->kernel[1] * out->kernel[2];
 }
 
 struct cpu_span cpu_window_whole(const struct cpu_window *w, int axis)
