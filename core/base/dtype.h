@@ -7,7 +7,7 @@
 
 #include <ferry/blob.h>
 
-/* Bytes of an element of a valid dtype; inlined, for the paths that are taken all the time. */
+/* Bytes of an element of a valid dtype; inlined for frequent paths. */
 static inline size_t ferry__dtype_size(unsigned dtype)
 {
     static const unsigned char sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define PREFIX      "FERRY_"
-#define TEST_PREFIX "FERRY_TEST_" /* the tests' own */
+#define TEST_PREFIX "FERRY_TEST_" /* used by the tests */
 
 static const char *const known[] = {
     "FERRY_BACKEND", "FERRY_CONF",  "FERRY_PLUGIN_PATH", "FERRY_LOG",
@@ -30,7 +30,7 @@ const char *ferry__env_get(const char *name)
     return value && *value && !ferry__os_is_secure() ? value : NULL;
 }
 
-/* Whether "NAME=value" leads no library to a file. */
+/* Whether no library takes the path of a file from "NAME=value". */
 static bool is_harmless(const char *entry)
 {
     static const char *const names[] = { "LANG=", "LC_", "TERM=", "TZ=", "USER=", "LOGNAME=" };

@@ -9,23 +9,23 @@
 #include <stdbool.h>
 
 /*
- * A variable's value; NULL where it is unset or empty, or must not be believed (which
- * core/runtime/runtime.h tells the user).
+ * A variable's value; NULL if it is unset or empty, or if the environment is ignored
+ * (core/runtime/runtime.h warns about that).
  */
 const char *ferry__env_get(const char *name);
 
 /*
- * In a program with more rights than its caller: takes all variables out of the environment, once,
- * but those that choose a language, a terminal or a time zone; vendors' libraries, which are about
- * to be loaded, would follow theirs. HOME and PATH become those of whose rights the program has,
- * and of the system. Elsewhere it does nothing.
+ * In a program with more rights than its caller: removes all variables except language, terminal
+ * and time zone from the environment, once, because the vendors' libraries to be loaded would use
+ * theirs. HOME becomes the home folder of the effective user, PATH the system's default. In other
+ * programs it does nothing.
  */
 void ferry__env_clean(void);
 
 /* Whether "NAME=value" of the environment is a FERRY_… variable that ferry does not know. */
 bool ferry__env_is_unknown(const char *entry);
 
-/* The variable of ferry's that `name` was probably meant to be, or NULL if none is near. */
+/* The name of ferry's variable that is most similar to `name`; NULL if none is similar enough. */
 const char *ferry__env_nearest(const char *name);
 
 #endif

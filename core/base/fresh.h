@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * As calloc(1, size), whose glibc version passes by the thread's cache and so takes twice as long.
- * NULL, and no error recorded, when memory is short.
+ * As calloc(1, size), but faster: glibc's calloc does not use the thread's cache. Returns NULL when
+ * memory is short, and records no error.
  */
 void *ferry__fresh(size_t size);
 

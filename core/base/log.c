@@ -14,7 +14,7 @@
 #define LINE_SIZE 4096
 
 #define MOST_WAITING 1024 /* lines; further ones are dropped and counted */
-#define MOST_OTHERS  16   /* that one call writes for other threads */
+#define MOST_OTHERS  16   /* lines of other threads that one call writes at most */
 
 /* A line that cannot be written at once: its thread holds a lock, or another thread is writing. */
 struct line {
@@ -124,7 +124,7 @@ static void watch_forks(void)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* A text that begins with the program's name, as among Caffe's lines, has it once. */
+/* A text that already begins with the program's name (Caffe's lines do) gets no second one. */
 static void write_stderr(int level, const char *text)
 {
     char line[LINE_SIZE + 32];
@@ -136,7 +136,7 @@ static void write_stderr(int level, const char *text)
         fwrite(line, 1, strlen(line), stderr);
 }
 
-/* Hands one line over; called and returns with sink.lock held, but lets go of it meanwhile. */
+/* Writes one line; called with sink.lock held, and releases it during the write. */
 static void write_unlocked(int level, const char *text)
 {
     void (*fn)(void *, int, const char *) = sink.fn;
@@ -207,7 +207,7 @@ static void say(int level, const char *text)
     unsigned others = MOST_OTHERS;
 
     if (mine.in_callback)
-        return; /* else a callback that provokes a line would be called for ever */
+        return; /* otherwise a callback that logs a line itself would be called without end */
     if (ferry__log_is_held()) {
         list_append(&mine.kept, MOST_WAITING, level, text);
         ferry__log_regions.has_kept = true;

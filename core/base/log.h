@@ -12,7 +12,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* The log's last lines are written by a destructor of that priority; those before it may log. */
+/*
+ * The priority of the destructor that writes the log's last lines; destructors that run before it
+ * may log.
+ */
 #define FERRY__LOG_END 200
 
 /* Whether lines of that level are wanted (FERRY_LOG); cheap. */

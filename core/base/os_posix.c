@@ -31,7 +31,7 @@ bool ferry__os_is_secure(void)
 
 bool ferry__os_library_path(char *out, size_t size)
 {
-    /* Data, because ISO C keeps pointers to functions apart. */
+    /* An object and not a function: ISO C has no conversion of function pointers to void *. */
     static const char anchor[] = "ferry";
     ssize_t length = -1;
     Dl_info info;
@@ -39,7 +39,7 @@ bool ferry__os_library_path(char *out, size_t size)
     if (dladdr(anchor, &info) && info.dli_fname && info.dli_fname[0] == '/')
         return snprintf(out, size, "%s", info.dli_fname) < (int)size;
 #ifdef __linux__
-    /* linked into a program, which goes by a relative name */
+    /* linked statically into a program that was started by a relative name */
     length = readlink("/proc/self/exe", out, size);
     if (length > 0 && (size_t)length < size)
         out[length] = '\0';

@@ -53,7 +53,7 @@ static int check_one(const char *path, const struct stat *what, const struct fer
     return 0;
 }
 
-/* Looks at one name of a real path, which no link is part of. */
+/* Checks one component of a real path, which contains no link. */
 static int look(const char *path, struct stat *out, struct ferry__refusal *refusal)
 {
     if (lstat(path, out) != 0)
@@ -64,7 +64,7 @@ static int look(const char *path, struct stat *out, struct ferry__refusal *refus
     return 0;
 }
 
-/* The folder and all above it, from the root down; passed, it is the last one that did. */
+/* Checks the folder and all above it, from the root down, and caches it if it passed. */
 static int check_folders(const char *folder, const struct ferry__trust *trust,
                          struct ferry__permitted *last, struct ferry__refusal *refusal)
 {

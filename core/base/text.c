@@ -126,7 +126,7 @@ bool ferry__text_size(const char *text, uint64_t *out)
     return true;
 }
 
-/* This thread's locale is C's from here on: its point is a point. */
+/* Sets this thread's locale to C, whose decimal separator is a point. */
 static locale_t enter_c(locale_t *out_before)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* glibc has it; nothing is allocated */

@@ -38,8 +38,8 @@ int ferry__text_word(const char *text, const char *words);
 bool ferry__text_number(const char *text, size_t length, uint64_t max, uint64_t *out);
 
 /*
- * The one of `names` that `text` was probably meant to be, or NULL if none is near. Case counts for
- * less than letters do.
+ * The one of `names` that is most similar to `text`; NULL if none is similar enough. A difference
+ * in case counts less than a different letter.
  */
 const char *ferry__text_nearest(const char *text, const char *const *names, size_t count);
 
@@ -50,9 +50,9 @@ char *ferry__text_trimmed(const char *text, size_t length);
 char *ferry__text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * How many bytes at `text` are a character that a terminal obeys or does not show: controls, U+0080
- * to U+009F among them, and those of Unicode that turn the direction of text or have no width. 0:
- * none.
+ * The number of bytes at `text` of a character that a terminal interprets or does not show: a
+ * control character, including U+0080 to U+009F, or a character of Unicode without width or that
+ * changes the direction of text. 0: another character.
  */
 size_t ferry__text_control(const char *text);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Arithmetic on a blob where a hundred elements take less time than finding out where they are: the
- * home computes in the host's memory, at once, so that host and home are the same bytes.
+ * A short path for arithmetic on small blobs, where the usual search for the newest copy takes
+ * longer than the arithmetic: the home computes synchronously in the host's memory, so that host
+ * and home share the same bytes.
  */
 #ifndef FERRY_CORE_AT_ONCE_H
 #define FERRY_CORE_AT_ONCE_H

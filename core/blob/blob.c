@@ -108,8 +108,8 @@ ferry_memory *ferry_blob_diff_memory(const ferry_blob *b)
 /* ---- reshape ---- */
 
 /*
- * A half that has to grow gets a new memory; one that need not, or that diff has not used yet, is
- * left alone.
+ * A half that has to grow gets a new memory. A half that is large enough, and a diff that was never
+ * used, are left unchanged.
  */
 static int grow(const ferry_blob *b, enum ferry__which which, size_t bytes, ferry_memory **out)
 {
@@ -192,7 +192,7 @@ void ferry__reshape_abandon(struct ferry__reshape *plan)
     ferry__shape_clear(&plan->shape);
 }
 
-/* Whether a half may come to have so many bytes without a look at its copies. */
+/* Whether a half may have so many bytes in use without a check of its copies. */
 static inline bool fits(const struct ferry__half *h, const ferry_memory *m, size_t bytes)
 {
     return !h->offset && h->limit == SIZE_MAX && ferry__memory_fits_alone(m, bytes);

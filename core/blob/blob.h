@@ -23,15 +23,15 @@ enum ferry__which { FERRY__DATA = 0, FERRY__DIFF = 1 };
 struct ferry_blob {
     struct ferry__half half[2];
     struct ferry__shape shape;
-    _Atomic(ferry_memory *) dims; /* of device_shape; NULL until it is first asked for */
+    _Atomic(ferry_memory *) dims; /* of ferry_blob_device_shape; NULL until first requested */
     char *name;
     uint8_t dtype;
     bool slice;
 };
 
 /*
- * Where the blob lives: its data's home. Diff's memory may come to have another, as that of a blob
- * that shares it; it is accessed here all the same.
+ * The blob's device: the home of its data. Diff's memory can have another home, for example if
+ * another blob shares it; it is accessed on the blob's device all the same.
  */
 static inline ferry_device *ferry__blob_home(const ferry_blob *b)
 {
@@ -81,7 +81,7 @@ static inline ferry_memory *ferry__blob_memory(const ferry_blob *b, enum ferry__
     return m ? m : ferry__blob_make_diff((ferry_blob *)b);
 }
 
-/* FERRY_WRITE alone becomes READ|WRITE where the half is not all that its memory is used for. */
+/* FERRY_WRITE alone becomes READ|WRITE where other bytes of the memory are in use too. */
 unsigned ferry__blob_access(const ferry_blob *b, enum ferry__which which, unsigned access);
 
 #endif

@@ -39,7 +39,7 @@ static int access_half(const ferry_blob *b, enum ferry__which which, ferry_devic
     ferry_ref ref;
     int err;
 
-    if (!m) /* it was this call that failed to make it */
+    if (!m) /* this call failed to allocate it */
         return ferry_last_error_code();
     if (wanted == FERRY_WRITE)
         access |= ferry__blob_access(b, which, FERRY_WRITE);
@@ -224,7 +224,7 @@ int ferry_blob_diff_at(const ferry_blob *b, const int64_t *index, int n, double 
 
 /* ---- the shape, on the device ---- */
 
-/* The dims as a memory of their own, written once; a reshape lets it go. */
+/* The dims in a memory of their own, written once; a reshape releases it. */
 static int make_dims(const ferry_blob *b, ferry_memory **out)
 {
     ferry_device *home = ferry__blob_home(b);

@@ -64,8 +64,8 @@ struct part {
     size_t offset, bytes;
     ferry_dtype dtype;
     uint64_t mark;
-    bool regains;  /* copies that left V for a larger use return if the operation is refused */
-    size_t filled; /* then: see ferry__memory_filled */
+    bool regains;  /* copies that left V as too short return if the operation is refused */
+    size_t filled; /* in that case: see ferry__memory_filled */
     bool whole;    /* entered with the old contents, all of which are to be overwritten */
 };
 
@@ -118,7 +118,8 @@ static int get(struct part *part, const struct place *p, unsigned access, ferry_
 }
 
 /*
- * Operations of up to so many elements are done in one piece, so that one that failed did nothing.
+ * Operations of up to so many elements are done in one piece, so that a failed operation changed
+ * nothing.
  */
 #define ONE_PIECE (INT64_C(1) << 22)
 
@@ -273,7 +274,7 @@ int ferry_blob_update(ferry_blob *b)
 
 /* ---- sums ---- */
 
-/* Where the half is; FERRY_EUNINIT if it never was anywhere. */
+/* Where the newest copy of the half is; FERRY_EUNINIT if it was never written. */
 static int locate_half(const ferry_blob *b, enum ferry__which which, struct place *p)
 {
     ferry_memory *m = ((ferry_blob *)b)->half[which].memory;
@@ -418,7 +419,7 @@ static int fill_once(ferry_blob *b, enum ferry__which which, double value)
                            ferry_dtype_name((ferry_dtype)b->dtype), value);
     if (!err)
         err = part_of(b, which, &part);
-    if (err || b->shape.count == 0) /* where there is nothing to write, nothing moves */
+    if (err || b->shape.count == 0) /* without elements no contents move */
         return err;
     if (locate(part.m, &p))
         on_device(part.home, &p);

@@ -12,7 +12,7 @@ struct ferry__shape {
     int32_t rank;
     bool shaped; /* false: Blob(), count 0 */
     int64_t count;
-    union { /* ferry__shape_dims says which */
+    union { /* read by ferry__shape_dims */
         int64_t few[FERRY__SHAPE_INLINE];
         int64_t *many; /* allocated */
     };

@@ -14,8 +14,8 @@
 /* ---- around a transition ---- */
 
 /*
- * A thread that was at work on the memory when its process forked is not in the child to unlock it:
- * the child may wait for its own threads alone.
+ * A thread that held the memory's lock when its process forked does not exist in the child to
+ * release it, so the child may only wait for its own threads.
  */
 int ferry__request_lock(ferry_memory *m, bool nowait)
 {
@@ -361,7 +361,7 @@ static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fr
 
     if (ferry__transfer_settle_all(req, req->slot) && !req->valid)
         err = ferry__lost_say(req->m, m->lost != FERRY_ELOST);
-    if (req->ordered && req->q) /* it alone knows what it was ordered after */
+    if (req->ordered && req->q) /* only its queue records the work that it was ordered after */
         ferry__queue_settle(req->q->device, req->q->handle);
     if (fresh && is_ordered_block(req, r))
         note_block(req, r);
@@ -430,7 +430,7 @@ static int access_slot(struct ferry__request *req, ferry_ref *out)
     if (err)
         return give_up(req, r, fresh || (!aliased && ferry__replica_is_imported(m, req->slot)),
                        before, err);
-    if (!done) { /* the first leg of a prefetch */
+    if (!done) { /* the first of two copies of a prefetch */
         if (fresh)
             note_block(req, r);
         ferry__valid_publish(m, req->valid);
@@ -457,7 +457,7 @@ int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
     forsake_lost(req);
     before = req->valid;
     err = access_slot(req, out);
-    if (err == FERRY_ELOST && (forsake_lost(req) || went(req, before))) /* it was not known */
+    if (err == FERRY_ELOST && (forsake_lost(req) || went(req, before))) /* the loss was not known */
         err = access_slot(req, out);
     return err;
 }

@@ -44,7 +44,7 @@ static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_
     return err;
 }
 
-/* Whether the bytes are the other side's too, which has them all. */
+/* Whether another slot shares these bytes, and has all of them. */
 static bool other_side_has_all(struct ferry__request *req)
 {
     ferry_memory *m = req->m;
@@ -131,11 +131,11 @@ static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
     return kept;
 }
 
-/* Whether a copy that is to stand for shorter ones is there; waits to find out. */
+/* Whether a copy that replaces shorter ones is valid; waits for its pending work. */
 static bool is_there(struct ferry__request *req, unsigned slot)
 {
     ferry_device *dev = ferry__replica_device(req->m, slot);
-    bool was_lost = dev && ferry__device_lost(dev); /* so are they all, then */
+    bool was_lost = dev && ferry__device_lost(dev); /* then all copies are on lost devices */
 
     (void)ferry__uses_order(ferry__replica_find(req->m, slot)->uses, FERRY__AFTER_WRITERS, NULL);
     ferry__transfer_settle(req, slot);
@@ -233,7 +233,7 @@ int ferry__enter_overwrite(struct ferry__request *req, struct ferry__replica *r)
 {
     int err;
 
-    if (tail_stays(req)) /* how that ended is found next */
+    if (tail_stays(req)) /* its result is checked next */
         (void)ferry__uses_order(r->uses, FERRY__AFTER_WRITERS, NULL);
     err = after_whatever(req, r);
 
@@ -273,8 +273,8 @@ static struct ferry__replica *host_block_of(struct ferry__request *req)
 }
 
 /*
- * Storage that is to be replaced may be in use on a default queue still: a block of the program's,
- * or one that a device imports.
+ * Storage that is to be replaced may still be in use on a default queue: a block of the program, or
+ * a block that a device imports.
  */
 static bool replaces_busy(struct ferry__request *req, const struct ferry__replica *r)
 {

@@ -85,7 +85,7 @@ static uint64_t evict_from(ferry_memory *m, ferry_device *dev, bool dirty)
     return bytes;
 }
 
-/* One pass over the idle memories; those whose lock is taken are in use after all. */
+/* One pass over the idle memories; skips those whose lock another thread holds. */
 static uint64_t pass(ferry_device *dev, uint64_t wanted, bool dirty)
 {
     struct ferry__idle_walk walk;
@@ -108,7 +108,7 @@ static uint64_t pass(ferry_device *dev, uint64_t wanted, bool dirty)
  */
 static uint64_t evict(ferry_device *dev, uint64_t bytes)
 {
-    static _Thread_local bool evicting; /* a write-back may need room in its turn */
+    static _Thread_local bool evicting; /* a write-back may itself need room */
     uint64_t freed;
 
     if (evicting)

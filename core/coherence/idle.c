@@ -26,7 +26,7 @@ static void watch_forks(void)
 
 /* ---- the list; its lock is held ---- */
 
-/* Behind `before`; NULL: first. */
+/* Inserts after `before`; NULL: at the beginning. */
 static void put(struct ferry__idle_node *n, struct ferry__idle_node *before)
 {
     n->before = before;
@@ -61,7 +61,7 @@ void ferry__idle_withdraw(ferry_memory *m)
     if (!m->idle)
         return;
     m->idle = 0;
-    if (ferry__device_forked(m->home)) /* the promise was the parent's: it is on no list here */
+    if (ferry__device_forked(m->home)) /* the promise was made before fork: not listed here */
         return;
     pthread_mutex_lock(&idle_lock);
     take(&m->idle_node);

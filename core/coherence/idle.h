@@ -13,8 +13,8 @@ void ferry__idle_offer(ferry_memory *m);
 void ferry__idle_withdraw(ferry_memory *m);
 
 /*
- * A walk along the list, during which others go on offering, withdrawing and walking: its place is
- * on the list too. It ends where the list ended when it began.
+ * An iteration over the list. Other threads may add, remove and iterate meanwhile, because the
+ * position is a node of the list. It ends where the list ended when it began.
  */
 struct ferry__idle_walk {
     struct ferry__idle_node at;

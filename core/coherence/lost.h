@@ -9,8 +9,8 @@
 #include "core/coherence/replica.h"
 
 /*
- * Takes the bits of failed copies out of *valid. Their counts of contents have to be still there:
- * they tell whether the copies that are left lack a tail.
+ * Clears the bits of failed copies in *valid. Call it before their counts of contents are reset:
+ * the counts show whether the remaining copies lack a tail.
  */
 void ferry__lost_note(ferry_memory *m, uint32_t *valid, uint32_t failed);
 

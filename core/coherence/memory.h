@@ -9,21 +9,21 @@
 #include "core/coherence/state.h"
 
 /*
- * `who`, a half of a blob identified by its address, uses the first `end` bytes from now on, which
- * are within the capacity. The bytes in use are the largest range that any of its blobs needs, and
- * do not shrink while the program holds a reference of its own. Copies too short for a larger use
- * leave V if another covers it; otherwise the tail reads as zeros.
+ * Sets the number of leading bytes, at most the capacity, that a half of a blob uses; `who` is the
+ * address of the half. The bytes in use are the largest range that any of its blobs needs, and do
+ * not shrink while the program holds a reference of its own. Copies that are too short leave V if
+ * another copy is long enough; otherwise the tail reads as zeros.
  */
 void ferry__memory_set_used(ferry_memory *m, const void *who, size_t end);
 
 /*
- * A blob's half comes to use a memory that is `owner`'s; the caller takes the reference. ENOMEM: as
- * before.
+ * A half of a blob begins to use a memory of `owner`; the caller takes the reference. FERRY_ENOMEM:
+ * nothing has changed.
  */
 int ferry__memory_share(ferry_memory *m, const void *owner, size_t owner_end, const void *who,
                         size_t end);
 
-/* A blob's half is done with it: releases its reference, if there is one. */
+/* A half of a blob stops using the memory: releases its reference, if there is one. */
 void ferry__memory_leave(ferry_memory *m, const void *who);
 
 /* The number of leading bytes that every valid copy has, if no work on any is pending; else 0. */
@@ -103,13 +103,13 @@ void ferry__memory_fail(ferry_memory *m, const ferry_device *where, int code);
  */
 int ferry__memory_check(ferry_memory *m, ferry_device *where);
 
-/* Some blob is a slice of it from now on. */
+/* Records that a blob is a slice of the memory. */
 void ferry__memory_set_sliced(ferry_memory *m);
 
 /* Moves the home. */
 int ferry__memory_to(ferry_memory *m, ferry_device *home);
 
-/* Names the memory in traces; NULL takes the name away. */
+/* Names the memory in traces; NULL removes the name. */
 int ferry__memory_set_name(ferry_memory *m, const char *name, const char *suffix);
 
 /* Whether others than the caller hold references. */
@@ -220,9 +220,9 @@ bool ferry__memory_is_left(const ferry_memory *m);
 
 /*
  * Notes ferry's own work on `q`, in a section that ended with `e` (NULL: nothing is pending): `to`
- * was written, from what is in `from` (NULL: from nothing else); with `whole`, all that is in use,
- * by work that was ordered after everything there: whether that has failed is nothing to it. No
- * lock is held. Cannot fail: where memory is short, it waits.
+ * was written, from the contents of `from` (NULL: without a source). `whole`: all bytes in use were
+ * overwritten, by work ordered after all earlier uses, so that a failure of those does not matter.
+ * No lock is held. Cannot fail: it waits if memory for a record is short.
  */
 void ferry__record_work(ferry_memory *to, ferry_memory *from, ferry_queue *q, ferry_event *e,
                         bool whole);

@@ -286,7 +286,7 @@ void ferry__memory_set_sliced(ferry_memory *m)
     ferry__request_end(&req);
 }
 
-/* In a mark. */
+/* A bit of the result of ferry__memory_mark: tail_lost. */
 #define MARK_TAIL_LOST FERRY__READERS
 
 uint64_t ferry__memory_mark(const ferry_memory *m)
@@ -427,7 +427,7 @@ int ferry__memory_to(ferry_memory *m, ferry_device *home)
     err = ferry__request_begin(&req, m, NULL, false);
     if (err)
         return err;
-    /* it is known by its home that the promise was the parent's */
+    /* a home opened before fork shows that the parent made the promise */
     if (ferry__device_forked(m->home))
         ferry__idle_withdraw(m);
     before = ferry__replica_move_home(m, home);

@@ -127,7 +127,7 @@ static int note_read(struct ferry__request *req, struct work *w)
     return 0;
 }
 
-/* The copy went meanwhile; its storage is in use all the same. */
+/* The copy was invalidated meanwhile; its storage is still in use. */
 static int note_late(struct ferry__request *req, struct work *w, int err)
 {
     struct ferry__replica *r = ferry__replica_find(req->m, req->slot);

@@ -16,7 +16,7 @@
 /* Where the bytes of a memory of 0 bytes are: somewhere, so that its accessors are valid. */
 static _Alignas(64) char nowhere[64];
 
-/* A deleter that does not return leaves the others to this thread's next call. */
+/* If a deleter does not return (longjmp), this thread's next call runs the others. */
 static void run_deleters(struct ferry__after_unlock *owed)
 {
     struct ferry__adopted *next;
@@ -454,7 +454,7 @@ static void import(ferry_memory *m, ferry_device *where, struct ferry__replica *
 
     if (ferry__uses_order(m->on_host.uses, FERRY__AFTER_ALL, NULL) ||
         where->ops->import_host(where->dev, p, m->on_host.capacity, 0, &handle))
-        return; /* it is discrete, then */
+        return; /* then it is treated as discrete */
     set_storage(r, FERRY__STORAGE_IMPORTED, handle, m->on_host.capacity, NULL);
     r->filled = m->on_host.filled;
     ferry__replica_set_alias(m, where);

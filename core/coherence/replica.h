@@ -8,7 +8,7 @@
 
 #include "core/coherence/state.h"
 
-/* Deleters of memory that was let go, latest first, to be run once no lock is held. */
+/* Deleters of released memory, latest first, to be run once no lock is held. */
 struct ferry__after_unlock {
     struct ferry__adopted *first;
 };
@@ -16,7 +16,7 @@ struct ferry__after_unlock {
 /* Runs and forgets them. */
 void ferry__after_unlock_run(struct ferry__after_unlock *after);
 
-/* Hands them over to `to`. */
+/* Moves them to `to`. */
 void ferry__after_unlock_move(struct ferry__after_unlock *to, struct ferry__after_unlock *from);
 
 /*

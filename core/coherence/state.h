@@ -21,9 +21,9 @@ struct ferry__use {
     ferry_event *event;
     ferry_queue *queue;
     uint64_t since; /* the program's: its queue's events so far at its access; else UINT64_MAX */
-    bool write;     /* it writes before the event; without an event, from the access on */
-    bool program;   /* there may be more of it than the event knows */
-    bool blameless; /* its failure is not this replica's */
+    bool write;     /* the work writes: before the event, or without an event from the access on */
+    bool program;   /* there may be later work that the event does not cover */
+    bool blameless; /* its failure is not attributed to this replica */
 };
 
 /*
@@ -43,7 +43,7 @@ enum ferry__storage {
     FERRY__STORAGE_POOL,     /* a device's block */
     FERRY__STORAGE_PINNED,   /* host memory from `block_of`'s host_alloc */
     FERRY__STORAGE_ADOPTED,  /* the program's */
-    FERRY__STORAGE_PLAIN,    /* host memory of ferry's own, where the device to be asked is lost */
+    FERRY__STORAGE_PLAIN,    /* host memory from malloc: its device is lost */
     FERRY__STORAGE_IMPORTED, /* the host's block under a handle of the device */
     FERRY__STORAGE_EMPTY     /* of a memory of 0 bytes */
 };
@@ -52,7 +52,7 @@ enum ferry__storage {
 struct ferry__adopted {
     ferry_memory_deleter deleter;
     void *arg;
-    struct ferry__adopted *next; /* once it was let go: in a struct ferry__after_unlock */
+    struct ferry__adopted *next; /* after the release: the next in a struct ferry__after_unlock */
 };
 
 /*
@@ -85,16 +85,16 @@ struct ferry__device_replica {
 /* A place on idle.c's list. */
 struct ferry__idle_node {
     struct ferry__idle_node *before, *next;
-    ferry_memory *memory; /* NULL: of a walk along the list */
-    uint64_t promise;     /* its number, of all there were */
+    ferry_memory *memory; /* NULL: the position of an iteration */
+    uint64_t promise;     /* its number, counted over all promises */
 };
 
 /*
- * state: bits 0 … 30 the valid copies V (0: the host); bit 31 + s: something writes, or has to be
- * looked at, before slot s is read; bit 62: something reads somewhere, so that writes have to look;
- * bit 63: where V is empty, that its last copy was lost; else that only host and home have copies,
- * which are the same bytes under one pointer, wholly used, and that nothing is at work there: an
- * access to either passes the turn by changing the word alone (ferry__memory_flip).
+ * state: bits 0 … 30: the valid copies V (bit 0: the host). Bit 31 + s: a read of slot s has to
+ * take the lock, for example because a write is pending. Bit 62: reads are pending, so that writes
+ * have to take the lock. Bit 63, with V empty: the last copy was lost. Bit 63, with V not empty:
+ * only host and home have copies, which are the same bytes under one pointer, all of them in use
+ * and without pending work; an access to either side changes only this word (ferry__memory_flip).
  */
 #define FERRY__VALID(s)   (UINT64_C(1) << (s))
 #define FERRY__SLOW(s)    (UINT64_C(1) << (31 + (s)))
@@ -108,16 +108,16 @@ static inline uint32_t ferry__valid_bit(unsigned slot)
     return UINT32_C(1) << slot;
 }
 
-/* There is one for each half of each blob: with malloc's own word it is 256 bytes, and no more. */
+/* At most 256 bytes with malloc's header, because each half of each blob has one. */
 struct ferry_memory {
     _Atomic uint64_t state;
     void *host;                 /* the host's pointer, while its copy is valid */
     ferry_ref home_ref;         /* the home's reference, while its copy is valid */
     ferry_device *home;         /* retained */
     ferry_device *alias_device; /* of `alias`; retained unless it is the home */
-    _Atomic uint64_t version;   /* how often it was written; counted by writers, one at a time */
+    _Atomic uint64_t version;   /* the number of writes; writers exclude each other */
     atomic_int refs;
-    int8_t lost; /* the code with which the last valid copy went; 0: none has */
+    int8_t lost; /* the code of the failure that lost the last valid copy; 0: not lost */
     uint8_t home_slot;
     uint8_t alias;  /* slot of the device whose copy shares the host's bytes; 0: none */
     uint8_t mapped; /* FERRY_READ, FERRY_WRITE: the host's present access to imported bytes */
@@ -125,13 +125,12 @@ struct ferry_memory {
     uint8_t sliced; /* some blob is a slice of it */
     atomic_bool tail_lost; /* a failed copy had contents behind the longest valid one's; until they
                             * are written, every access takes the lock */
-    atomic_uint locked_in; /* ferry__forks, when `lock` last was */
+    atomic_uint locked_in; /* ferry__forks when `lock` was last taken */
     size_t size;           /* capacity, bytes */
     size_t used;           /* bytes in use */
     pthread_mutex_t lock;
     struct ferry__replica on_host;
-    size_t
-        alias_filled; /* on_host.filled is the host's: this, a device's that has the pointer too */
+    size_t alias_filled; /* as on_host.filled, for the device that shares the pointer */
     struct ferry__device_replica *on_devices;
     struct ferry__sharers *sharers;    /* memory_blob.c's; NULL until blobs share it */
     char *name;                        /* for traces and logs; may be NULL */

@@ -21,7 +21,10 @@ static size_t least(size_t a, size_t b)
 
 /* ---- two sides of the same bytes ---- */
 
-/* The other one's replica; NULL where no other has the slot's bytes, or both have one replica. */
+/*
+ * The replica of the other side that shares the slot's bytes; NULL if there is no other side, or
+ * both have one replica.
+ */
 static struct ferry__replica *other_side(ferry_memory *m, unsigned slot)
 {
     struct ferry__replica *device;
@@ -76,7 +79,7 @@ int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
     failed = failed ? failed : too;
     if (failed)
         failed = ferry__transfer_fail(req, slot, failed);
-    return was ? failed : 0; /* else it is the other side's */
+    return was ? failed : 0; /* otherwise the failure belongs to the other side */
 }
 
 /* After one copy has failed: the others that are known to have failed with it. */
@@ -418,7 +421,7 @@ static int look(struct ferry__request *req, unsigned from)
     return err;
 }
 
-/* The first leg of a way through the host, whose copy becomes valid. */
+/* The first of two copies through the host; the host's copy becomes valid. */
 static int stage(struct ferry__request *req, unsigned from)
 {
     ferry_memory *m = req->m;
@@ -445,7 +448,7 @@ static int stage(struct ferry__request *req, unsigned from)
 
 /* ---- the whole way ---- */
 
-/* The same bytes: a matter of maps alone. */
+/* The same bytes: only maps are needed, no copy. */
 static int hand_over(struct ferry__request *req, struct ferry__replica *r, unsigned from)
 {
     ferry_memory *m = req->m;
@@ -539,7 +542,7 @@ static bool may_import(struct ferry__request *req)
            ferry__device_is(req->where, FERRY_DEVICE_UNIFIED);
 }
 
-/* Whether to enter `slot` would be to wait, of which host and device have the bytes. */
+/* Whether entering `slot`, whose bytes host and device share, would wait. */
 static bool enter_would_block(struct ferry__request *req, unsigned slot, uint32_t valid)
 {
     ferry_memory *m = req->m;

@@ -9,7 +9,7 @@
 #include "core/coherence/replica.h"
 #include "core/device/trace.h"
 
-/* Access to one slot, on its way through coherence.c and transfer.c. */
+/* The state of one access to one slot, passed through coherence.c and transfer.c. */
 struct ferry__request {
     ferry_memory *m;
     ferry_device *where; /* NULL: the host */
@@ -19,10 +19,10 @@ struct ferry__request {
     unsigned access;
     bool prefetch; /* do not wait for a copy to the host */
     bool nowait;
-    bool ordered;  /* `q` was ordered after uses that are noted no more */
-    bool evicting; /* not an access of the program's: wont_use stays in force */
+    bool ordered;  /* `q` was ordered after uses whose records were removed */
+    bool evicting; /* not an access by the program: wont_use stays in force */
     enum ferry__reason reason;
-    uint32_t valid; /* V, as it will be published if all goes well */
+    uint32_t valid; /* the V to be published on success */
     struct ferry__after_unlock after;
 };
 
@@ -76,7 +76,7 @@ int ferry__transfer_say_failed(const struct ferry__request *req, int code);
  */
 int ferry__transfer_settle(struct ferry__request *req, unsigned slot);
 
-/* Takes the bit of a slot away whose contents have failed with `code`; 0 if it was not set. */
+/* Clears the bit of a slot whose contents have failed with `code`; 0 if it was not set. */
 int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code);
 
 /* ferry__transfer_settle; if it has failed, the copies made from it are looked at as well. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for `extra` more in the past, beside all that may still come there. */
+/* Reserves room for `extra` more in the past, besides all writers that may still move there. */
 static int reserve_past(struct ferry__uses *u, unsigned extra)
 {
     unsigned need = u->past_count + u->count + extra;
@@ -142,7 +142,7 @@ void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool 
         added->write = write;
         added->since = ferry__section_now(queue);
         if (use)
-            use->program = false; /* the one just added knows more */
+            use->program = false; /* the one just added covers more work */
     }
 }
 
@@ -208,7 +208,7 @@ static int ask(const struct ferry__use *use)
     return failed ? failed : 1;
 }
 
-/* Each of the past came after the one before it. */
+/* Each entry of the past was ordered after the previous one. */
 static int settle_past(struct ferry__uses *uses)
 {
     int answer = 1, failed = 0;
@@ -406,7 +406,7 @@ void ferry__uses_outlive(struct ferry__uses *uses)
     }
 }
 
-/* Whether there is something that is known not to be done, or not known to be. */
+/* Whether some work is pending, or may be. */
 static bool is_pending(const struct ferry__use *use, enum ferry__after after)
 {
     if (use->event && ferry_event_query(use->event) == 0)

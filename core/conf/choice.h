@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which backends are wanted, as FERRY_BACKEND and `backend =` say it: "cuda", "opencl:1",
+ * The requested backends, in the syntax of FERRY_BACKEND and `backend =`: "cuda", "opencl:1",
  * "cuda, opencl, cpu", "^cuda".
  */
 #ifndef FERRY_CORE_CHOICE_H
@@ -25,8 +25,8 @@ struct ferry__choice {
 };
 
 /*
- * Reads `text`. Returns NULL, or why it cannot be read: a clause without a subject, in `why`.
- * *out is undefined then.
+ * Parses `text`. Returns NULL, or the reason of the failure, which is in `why`; *out is then
+ * undefined.
  */
 const char *ferry__choice_parse(const char *text, struct ferry__choice *out, char why[128]);
 

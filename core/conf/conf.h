@@ -69,7 +69,7 @@ int ferry__conf_on_key(struct ferry__conf *conf, const char *words, const char *
 bool ferry__conf_bool(const struct ferry__value *value, bool otherwise);
 uint64_t ferry__conf_size(const struct ferry__value *value, uint64_t otherwise);
 
-/* Whether a plugin may be used: unless its section, which may be NULL, says that it is not. */
+/* Whether a plugin is enabled, which is the default; `section` may be NULL. */
 bool ferry__conf_enabled(const struct ferry__section *section);
 
 #endif

@@ -91,7 +91,7 @@ static void keep_long_value(struct reader *reader, const char *line, size_t befo
             ferry__error(FERRY_ENOMEM, "%s: no memory for line %d", reader->path, reader->line);
 }
 
-/* Checks one line, without its blanks, and says how much of it inih shall see. */
+/* Checks one line, without its surrounding blanks, and returns how much of it to pass to inih. */
 static size_t check_line(struct reader *reader, const char *line, size_t length, size_t room)
 {
     size_t key = 0;
@@ -297,7 +297,7 @@ static int load_usual(struct ferry__conf *conf)
     if (err || !home || home[0] != '/')
         return err;
     if (snprintf(path, sizeof(path), "%s/.config/" FILE_NAME, home) >= (int)sizeof(path))
-        return 0; /* no such file can be */
+        return 0; /* the file cannot exist */
     return ferry__conf_read(conf, path, false);
 }
 

@@ -11,15 +11,15 @@
 #include "core/plugin/plugin.h"
 
 /*
- * The plugin has counted its devices, one of which has memory of its own: when exit() comes to what
- * was registered before this call, the plugin's devices have ended. Only a plugin's first call
- * counts. A process that has no memory for it goes without.
+ * Called after the plugin has counted its devices, one of which has its own memory: the plugin's
+ * devices are marked as ended before exit() runs the handlers that were registered before this
+ * call. Only a plugin's first call has an effect. Ignored if memory is short.
  */
 void ferry__at_exit_watch(const struct ferry__plugin *plugin);
 
 /*
- * 0, or FERRY_ELOST where they have ended: `name` is the device whose entries are not to be called
- * any more.
+ * 0, or FERRY_ELOST if the plugin's devices have ended and no entry of the device `name` may be
+ * called.
  */
 int ferry__at_exit_check(const struct ferry__plugin *plugin, const char *name);
 

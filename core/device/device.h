@@ -37,23 +37,23 @@ struct ferry_queue {
     atomic_uint refs;     /* the owner's, and one per pending use in a memory */
     atomic_bool gone;     /* destroyed by its owner: it has no pending work */
     pthread_mutex_t lock; /* serialises entries and sections, by one thread any number of times */
-    _Atomic uint64_t submitted; /* how much work ferry has put there; not counted without events */
-    pthread_mutex_t life; /* under which it is `gone`, so that it is not while it takes an event */
-    atomic_bool native;   /* the program has the vendor's object, and may submit work unseen */
+    _Atomic uint64_t submitted; /* the number of submissions by ferry; not counted without events */
+    pthread_mutex_t life;       /* guards `gone` while an event is recorded */
+    atomic_bool native;         /* the program has the vendor's object, and may submit work to it */
 
-    unsigned profiled; /* how often it was begun; under `lock` */
-    signed char laned; /* trace_lanes.c's, likewise: 1 profiled for the trace, −1 cannot be */
+    unsigned profiled; /* nested ferry_queue_profile calls; under `lock` */
+    signed char laned; /* of trace_lanes.c, under `lock`: 1 profiled, −1 not possible */
 
-    /* section.c's, under `lock` */
+    /* of section.c, under `lock` */
     bool stray;           /* something was submitted since the latest event */
     ferry_event *section; /* the event that will end the open section */
     int section_failed;   /* the known failure of its work */
-    uint64_t events;      /* how many there have been */
+    uint64_t events;      /* the number of events recorded so far */
     ferry_event *asked;   /* the event of the latest query for pending work, or NULL */
-    uint64_t asked_at;    /* how much work had been put there by then */
+    uint64_t asked_at;    /* `submitted` at that query */
     ferry_event *oldest_stray,
-        *newest_stray;           /* those that cover stray work, not known to be done */
-    uint64_t failed_at, told_at; /* events: latest failed stray work, latest reported */
+        *newest_stray;           /* the events that cover stray work and may be pending */
+    uint64_t failed_at, told_at; /* event numbers: latest failed stray work, reported */
     int failed;                  /* its code */
     char *why;                   /* its message, or NULL */
 };
@@ -64,8 +64,8 @@ struct ferry_event {
     atomic_uint refs;
     atomic_int state; /* 1: pending; 0: done; negative: the code it failed with */
     bool unbound;     /* it holds no reference to its device */
-    bool stray;       /* its queue keeps it, or kept it, for stray work */
-    uint64_t number;  /* among its queue's */
+    bool stray;       /* its queue keeps or kept it, because it covers stray work */
+    uint64_t number;  /* its number among the queue's events */
     ferry_event *next_stray;
     _Atomic(char *) why; /* the message of the failure, or NULL if it is unknown */
 };
@@ -85,18 +85,18 @@ struct ferry__counters {
 };
 
 struct ferry_device {
-    /* Set by device_open.c, since only the layer above this one can do these. */
+    /* Functions of device_open.c, which is above this file. */
     int (*open_up)(ferry_device *dev);
     void (*end)(ferry_device *dev); /* the last reference is gone */
-    ferry_device *next;             /* of those that are alive; device_list.c's */
+    ferry_device *next;             /* in the list of devices; of device_list.c */
     const struct ferry__plugin *plugin;
     const ferry_plugin_ops *ops;
     void *dev; /* the plugin's; NULL until open */
     uint32_t index;
-    uint32_t flags;         /* FERRY_DEVICE_…, UNIFIED only once the probe has agreed */
+    uint32_t flags;         /* FERRY_DEVICE_…; UNIFIED only if the probe has confirmed it */
     unsigned slot;          /* 0 until open */
-    atomic_uint generation; /* of fork, when it was opened; another one once it has ended */
-    atomic_bool ended;      /* with the process, and so has its driver; at_exit.c's */
+    atomic_uint generation; /* ferry__forks when it was opened; a different value after its end */
+    atomic_bool ended;      /* the process is exiting, and the driver has ended; of at_exit.c */
     bool strict;
     bool events; /* the plugin has events: work may be pending when an entry returns */
     atomic_int state;
@@ -107,14 +107,14 @@ struct ferry_device {
     uint64_t max_block;        /* bytes; UINT64_MAX: unknown */
     struct ferry_queue queue;  /* the default one */
     struct ferry__pool *pool;
-    _Atomic(struct ferry__profile *) profile; /* profile.c's; NULL until first needed */
+    _Atomic(struct ferry__profile *) profile; /* of profile.c; NULL until first needed */
     pthread_mutex_t lent_lock;
-    struct ferry__lent *lent; /* idle blocks of queues; lent.c's */
+    struct ferry__lent *lent; /* idle blocks of queues; of lent.c */
     _Atomic uint32_t
         refused[FERRY_OP_COUNT]; /* dtypes, as bits, that an operation cannot do here */
     struct ferry__counters stats;
-    struct ferry__description closed, opened;       /* before it was opened, and since */
-    _Atomic(const ferry_device_properties *) shown; /* those of one of the two */
+    struct ferry__description closed, opened;       /* before and after it was opened */
+    _Atomic(const ferry_device_properties *) shown; /* points into `closed` or `opened` */
     char name[48];
 };
 
@@ -141,7 +141,7 @@ static inline void ferry__device_release(ferry_device *dev)
 /* One more reference, unless the last one is gone already and the device is closing: then false. */
 bool ferry__device_retain_alive(ferry_device *dev);
 
-/* Bumped in the child of each fork, so that slow paths know before they take any lock. */
+/* Incremented in the child of each fork; slow paths compare it before they take a lock. */
 extern atomic_uint ferry__forks;
 
 /*
@@ -155,20 +155,22 @@ static inline bool ferry__device_ready(ferry_device *dev)
                atomic_load_explicit(&ferry__forks, memory_order_relaxed);
 }
 
-/* Opens a device that is not ready, or says why it cannot be used. */
+/* Opens a device that is not ready, or returns the error that prevents its use. */
 int ferry__device_make_ready(ferry_device *dev);
 
 /*
- * 0 if the device is open and may be used by this process; FERRY_EFORKED, FERRY_ELOST or what
- * opening failed with.
+ * 0 if the device is open and may be used by this process; FERRY_EFORKED, FERRY_ELOST or the error
+ * of opening it.
  */
 static inline int ferry__device_usable(ferry_device *dev)
 {
     return ferry__device_ready(dev) ? 0 : ferry__device_make_ready(dev);
 }
 
-/* Whether the device was never opened. Another thread may be about to: only what device_new has set
- * can be read then, and `shown`. */
+/*
+ * Whether the device was never opened. Another thread may be opening it, so a caller may only read
+ * `shown` and the members that device_new sets.
+ */
 static inline bool ferry__device_is_closed(const ferry_device *dev)
 {
     return atomic_load_explicit(&((ferry_device *)dev)->state, memory_order_acquire) ==
@@ -207,8 +209,9 @@ static inline bool ferry__device_forked(const ferry_device *dev)
 int ferry__device_fail(ferry_device *dev, const char *operation, uint64_t bytes, int code);
 
 /*
- * The plugin's host_alloc; where it has none and the device is unified, memory that is aligned as
- * its import_host wants it. The plugin's code, as it comes; the table's host_free frees it.
+ * Calls the plugin's host_alloc; if the plugin has none and the device is unified, allocates memory
+ * with the alignment that import_host requires. Returns the plugin's code unchanged; the table's
+ * host_free frees the memory.
  */
 int ferry__device_host_alloc(ferry_device *dev, uint64_t bytes, uint32_t flags, void **out_ptr,
                              uint32_t *out_flags);

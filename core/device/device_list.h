@@ -16,8 +16,8 @@ ferry_device *ferry__device_list_find(const struct ferry__plugin *plugin, uint32
                                       bool strict);
 
 /*
- * Lists a device, so that find finds it; unless another thread listed its like meanwhile: then
- * returns that one, with one more reference, and lists nothing.
+ * Adds a device to the list. If another thread has added an equal one meanwhile, returns that one
+ * with one more reference, and adds nothing.
  */
 ferry_device *ferry__device_list_add(ferry_device *dev);
 
@@ -29,7 +29,8 @@ int ferry__device_list_take_slot(ferry_device *dev);
 void ferry__device_list_give_slot(ferry_device *dev);
 
 /*
- * The process is ending: the plugin's open devices are as forked ones are, but that they say why.
+ * The process is exiting: marks the plugin's open devices as unusable, as after fork, with an error
+ * that gives the reason.
  */
 void ferry__device_list_end(const struct ferry__plugin *plugin);
 

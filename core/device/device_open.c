@@ -73,7 +73,7 @@ static void device_delete(ferry_device *dev)
     free(dev);
 }
 
-/* Takes the plugin's word that memory is shared, or does not. */
+/* Probes whether the memory that the plugin declares as unified is coherent. */
 static int check_unified(ferry_device *dev)
 {
     bool coherent = false;
@@ -168,8 +168,8 @@ static int open_up(ferry_device *dev)
 }
 
 /*
- * The last reference is gone. A device that has ended with the process keeps its place, so that
- * what its plugin could not free is seen to be held.
+ * Runs after the last release. A device that ended with the process stays allocated, so that leak
+ * checkers see the resources that its plugin could not free as reachable.
  */
 static void end(ferry_device *dev)
 {
@@ -177,7 +177,7 @@ static void end(ferry_device *dev)
     if (atomic_load(&dev->ended))
         return;
     if (dev->dev && !ferry__device_forked(dev)) {
-        ferry__lent_trim(dev); /* its default queue's: the others are gone */
+        ferry__lent_trim(dev); /* of its default queue: the other queues were destroyed */
         ferry__pool_destroy(dev->pool);
         ferry__lanes_close(dev);
         dev->ops->device_close(dev->dev);
@@ -236,7 +236,7 @@ int ferry__device_get(const struct ferry__plugin *plugin, uint32_t index, bool s
             ferry__at_exit_watch(plugin);
         atomic_init(&fresh->shown, &fresh->closed.properties);
         dev = ferry__device_list_add(fresh);
-        if (dev != fresh) /* another thread was quicker */
+        if (dev != fresh) /* another thread has created the device meanwhile */
             device_delete(fresh);
     }
     *out = dev;

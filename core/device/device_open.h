@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * How a device comes to be, is opened, and ends.
- */
+/* Creation, opening and destruction of devices. */
 #ifndef FERRY_CORE_DEVICE_OPEN_H
 #define FERRY_CORE_DEVICE_OPEN_H
 

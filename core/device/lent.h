@@ -10,7 +10,7 @@
 
 struct ferry__lent {
     struct ferry__lent *next;
-    ferry_queue *queue; /* the one whose work may still use it */
+    ferry_queue *queue; /* the queue whose work may still use it */
     void *memory;
     uint64_t bytes;
 };

@@ -37,7 +37,7 @@ struct ferry__pool {
     atomic_bool zero_pages;       /* the plugin gives large blocks that are zero already */
 };
 
-/* The function that frees memory in use, or NULL. */
+/* The function that evicts memory in use, or NULL. */
 static _Atomic(ferry__pool_relief) relief;
 
 void ferry__pool_set_relief(ferry__pool_relief fn)
@@ -68,15 +68,15 @@ static unsigned class_of(uint64_t bytes, uint64_t *rounded)
         *rounded = (bytes + 31) & ~UINT64_C(31);
         return (unsigned)(*rounded / 32) - 1;
     }
-    log = 63u - (unsigned)__builtin_clzll(bytes - 1); /* a power of two tops the class below it */
+    log = 63u - (unsigned)__builtin_clzll(bytes - 1); /* a power of two ends a class */
     step = UINT64_C(1) << (log - 2);
     *rounded = (bytes + step - 1) & ~(step - 1);
     return SMALL_CLASSES + 4 * (log - 9) + (unsigned)((*rounded - (UINT64_C(1) << log)) / step) - 1;
 }
 
 /*
- * A default that never surprises: enough for steady reuse, a small part of the device. A large one
- * that shares no memory with the host keeps a sixteenth.
+ * The default limit of the cache: enough for steady reuse, and a small part of the device's memory.
+ * A large device with its own memory caches a sixteenth of it.
  */
 static uint64_t default_limit(const ferry_device *dev)
 {
@@ -262,7 +262,7 @@ static void count_alloc(struct ferry__pool *pool, enum ferry__pool_kind kind, ui
         pool->live += bytes;
 }
 
-/* No longer live, and held all the same. */
+/* The block is no longer live, but still counts as held. */
 static void count_idle(struct ferry__pool *pool, uint64_t bytes)
 {
     struct ferry__counters *c = &pool->dev->stats;
@@ -279,8 +279,9 @@ static void count_free(struct ferry__pool *pool, enum ferry__pool_kind kind, uin
 }
 
 /*
- * Takes `bytes` of the budget, counting what is cached or not, if there are so many left: at once,
- * so that other threads do not find the same ones.
+ * Reserves `bytes` of the budget if so many are left, with or without the cached bytes counted as
+ * used. The check and the reservation are one step under the lock, so that no other thread reserves
+ * the same bytes.
  */
 static bool reserve(struct ferry__pool *pool, uint64_t bytes, bool with_cache)
 {

@@ -51,9 +51,9 @@ void *ferry__pool_take(ferry_device *dev, uint64_t bytes);
 void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block, uint64_t bytes);
 
 /*
- * Asked for room when a device is full, or over its budget: tries to free `bytes` of what is in use
- * there, and returns what it freed. No lock of the pool is held. The pool knows blocks, not whose
- * they are; the layer above, which does, says so here.
+ * Sets the function that the pool calls when a device is full or over its budget. It tries to free
+ * `bytes` of memory in use there and returns the number of bytes freed. No lock of the pool is
+ * held. The pool does not know the users of its blocks; the layer above does.
  */
 typedef uint64_t (*ferry__pool_relief)(ferry_device *dev, uint64_t bytes);
 void ferry__pool_set_relief(ferry__pool_relief fn);

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #define NANOSECONDS UINT64_C(1000000000)
-/* A moment that is older is followed by another: clocks drift by some microseconds a second. */
+/* A moment older than this gets a successor, because clocks drift by some microseconds a second. */
 #define MOMENT_AGE NANOSECONDS
 #define MOMENTS    8 /* the latest that are kept */
 
@@ -78,7 +78,10 @@ static int make(ferry_device *dev, const ferry_profile_table *table, struct ferr
     return 0;
 }
 
-/* Of an open device. Two threads may make one each: one of the two is kept. */
+/*
+ * The profile of an open device, created on first use. If two threads create one at the same time,
+ * one of them is kept.
+ */
 static int profile_of(ferry_device *dev, struct ferry__profile **out)
 {
     struct ferry__profile *none = NULL, *p = atomic_load(&dev->profile);

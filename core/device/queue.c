@@ -93,15 +93,14 @@ int ferry__queue_memset(ferry_queue *q, ferry_ref dst, uint8_t byte, uint64_t by
     return err ? ferry__device_fail(dev, "memset", bytes, err) : 0;
 }
 
-/* Which of two devices it is that the plugin calls lost: a lost one takes no event. */
+/* Determines which of the two devices is lost: a lost one cannot record an event. */
 static bool is_lost(ferry_device *dev)
 {
     ferry_queue *q = &dev->queue;
     void *event;
     int err;
 
-    if (pthread_mutex_trylock(
-            &q->lock)) /* the caller has the other's: it may not wait for this one */
+    if (pthread_mutex_trylock(&q->lock)) /* the caller holds the other queue's lock */
         return false;
     err = dev->ops->event_record(dev->dev, q->handle, &event);
     pthread_mutex_unlock(&q->lock);
@@ -321,7 +320,7 @@ int ferry_queue_wait_event(ferry_queue *q, ferry_event *e)
     return err ? err : ferry__queue_order(q, e);
 }
 
-/* For those who come later; the plugin says it once. */
+/* Keeps the message for later calls: the plugin reports it only once. */
 static void keep_why(ferry_event *e)
 {
     char *none = NULL, *why = strdup(ferry_last_error());

@@ -36,14 +36,14 @@ static inline bool ferry__queue_is_taken(ferry_queue *q)
     return false;
 }
 
-/* Around a call of a plugin's entry that takes a queue: one that looks at it, */
+/* Called around an entry of the plugin that takes a queue: an entry that only reads its state, */
 static inline void ferry__queue_hold(ferry_queue *q)
 {
     if (!ferry__queue_is_free(q))
         pthread_mutex_lock(&q->lock);
 }
 
-/* and one that gives it work, stray unless the end of a section says otherwise. */
+/* and one that submits work, which is stray unless a section ends after it. */
 static inline void ferry__queue_enter(ferry_queue *q)
 {
     if (ferry__device_is(q->device, FERRY_DEVICE_SCRATCH))

@@ -23,7 +23,7 @@ ferry_queue *ferry_device_queue(ferry_device *dev)
     return ferry__device_open(dev) ? NULL : &dev->queue;
 }
 
-/* How many there have been, for their names in traces. */
+/* The number of queues created so far, for their names in traces. */
 static atomic_uint queues;
 
 static int queue_new(ferry_device *dev, void *handle, ferry_queue **out)
@@ -86,9 +86,9 @@ void ferry_queue_destroy(ferry_queue *q)
         return;
     dev = q->device;
     if (!ferry__device_forked(dev)) {
-        ferry__section_fence(q); /* which knows of what the queue would forget */
+        ferry__section_fence(q); /* keeps an event for failures that are lost with the queue */
         ferry__queue_settle(dev, q->handle);
-        pthread_mutex_lock(&q->life); /* others may be waiting for what was done on it */
+        pthread_mutex_lock(&q->life); /* other threads may be recording events on it */
         atomic_store(&q->gone, true);
         pthread_mutex_unlock(&q->life);
         ferry__queue_hold(q);

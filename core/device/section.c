@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The queue that this thread's program keeps to itself. */
+/* The queue that the program has reserved for this thread. */
 static _Thread_local const ferry_queue *kept;
 
 bool ferry__section_is_on(void)
@@ -24,7 +24,7 @@ int ferry__section_refuse(const char *what)
                         kept->device->name, what);
 }
 
-/* In a child of fork a thread of the parent's may hold the queue's lock for ever. */
+/* In a child of fork the queue's lock may be held by a thread that exists only in the parent. */
 static bool is_parents(const ferry_queue *q)
 {
     return ferry__device_forked(q->device);
@@ -49,7 +49,7 @@ static void keep_stray(ferry_queue *q, ferry_event *e)
     q->newest_stray = e;
 }
 
-/* As this thread's error says it. */
+/* Records the failure with this thread's error message. */
 static void note_failure(ferry_queue *q, uint64_t number, int code)
 {
     free(q->why);
@@ -58,7 +58,7 @@ static void note_failure(ferry_queue *q, uint64_t number, int code)
     q->failed = code;
 }
 
-/* Of those that are done; the queue works in order. */
+/* Removes the leading events that are done, since the queue works in order. */
 static void look(ferry_queue *q)
 {
     ferry_event *e;
@@ -66,7 +66,7 @@ static void look(ferry_queue *q)
 
     while ((e = q->oldest_stray)) {
         answer = ferry_event_query(e);
-        if (!answer || (answer < 0 && atomic_load(&e->state) > 0)) /* or it cannot be asked */
+        if (!answer || (answer < 0 && atomic_load(&e->state) > 0)) /* or it cannot be queried */
             return;
         q->oldest_stray = e->next_stray;
         if (!q->oldest_stray)
@@ -207,7 +207,7 @@ uint64_t ferry__section_now(ferry_queue *q)
     return now;
 }
 
-/* The failure of stray work that an event after `then` had to tell; the lock is held. */
+/* The failure of stray work that an event after `then` reported; the lock is held. */
 static int failed_since(ferry_queue *q, uint64_t then)
 {
     look(q);
@@ -306,7 +306,7 @@ int ferry__section_end(ferry_queue *q, ferry_event **out)
     q->section = NULL;
     if (e)
         err = ferry__event_record(e, q);
-    if (err || (e && q->section_failed)) { /* known before it is asked, once all is done */
+    if (err || (e && q->section_failed)) { /* known without a query, if all work is done */
         int ended = ferry__queue_settle(q->device, q->handle);
 
         ferry__event_set(e, q->section_failed ? q->section_failed : ended);
@@ -372,7 +372,7 @@ bool ferry__section_pause(ferry_queue *q, struct ferry__section_pause *out)
     if (!q->device->events)
         return true;
     ferry__queue_hold(q);
-    out->section = q->section; /* this thread's, or it would not be let in */
+    out->section = q->section; /* this thread has reserved it, otherwise it could not enter */
     if (out->section) {
         (void)ferry__section_wait(q);
         out->failed = q->section_failed;

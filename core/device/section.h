@@ -12,10 +12,10 @@
 #include "core/device/queue.h"
 
 /*
- * Keeps the queue to the calling thread until ferry__section_end; an event goes before it where
- * there is stray work. No memory's lock may be taken inside. FERRY_EINVAL between the program's
- * ferry_queue_begin and ferry_queue_end, FERRY_ENOMEM, or what the event failed with; the queue is
- * then not kept.
+ * Reserves the queue for the calling thread until ferry__section_end, after an event if there is
+ * stray work. No memory's lock may be taken inside. FERRY_EINVAL between the program's
+ * ferry_queue_begin and ferry_queue_end, FERRY_ENOMEM, or the error of the event; the queue is then
+ * not reserved.
  */
 int ferry__section_begin(ferry_queue *q);
 
@@ -57,8 +57,8 @@ int ferry__section_refuse(const char *what);
 
 /*
  * An event after the work so far, for the order alone: the failure of stray work before it stays
- * with the queue. One on a default queue has to go before the device does. *out is NULL where
- * nothing can be pending.
+ * with the queue. Destroy an event on a default queue before the device. *out is NULL where nothing
+ * can be pending.
  */
 int ferry__section_mark(ferry_queue *q, ferry_event **out);
 

@@ -57,7 +57,7 @@ static void open_file(void)
     atomic_store(&ferry__trace_in_file, true);
 }
 
-/* Once, if the file could not take it all. Without the lock. */
+/* Warns once if writing to the file failed. The lock is not held. */
 static void warn_of_failure(bool failed, uint64_t events, const char *why)
 {
     if (failed)
@@ -89,7 +89,7 @@ void ferry__trace_flush(void)
     warn_of_failure(failed, events, why);
 }
 
-/* The closing bracket, once nothing can happen any more; before the log's last lines. */
+/* Writes the closing bracket when no more events are possible, before the log's last lines. */
 static void __attribute__((destructor(FERRY__LOG_END + 1))) close_file(void)
 {
     uint64_t events = 0;

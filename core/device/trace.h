@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * FERRY_TRACE: one Chrome trace event a copy, map, allocation, fallback, eviction, which Perfetto
- * opens; and the same in words where FERRY_LOG is debug. A device is a process of the trace, a
- * queue one of its threads.
+ * FERRY_TRACE: a file of Chrome trace events (Perfetto opens it) with one event for each copy, map,
+ * allocation, fallback and eviction. With FERRY_LOG=debug the log has the same as text. A device is
+ * a process of the trace, a queue a thread of it.
  */
 #ifndef FERRY_CORE_TRACE_H
 #define FERRY_CORE_TRACE_H
 
 #include "core/device/device.h"
 
-/* Why bytes move. */
+/* The reasons for a copy. */
 enum ferry__reason {
-    FERRY__READ_MISS,  /* a read where they were not */
-    FERRY__WRITE_MISS, /* a read-write where they were not */
+    FERRY__READ_MISS,  /* a read, without a valid copy there */
+    FERRY__WRITE_MISS, /* a read-write, without a valid copy there */
     FERRY__PREFETCH,
     FERRY__EVICT,   /* written back, to make room */
     FERRY__STAGING, /* through the host, on the way to another device */
     FERRY__COMPUTE, /* to and from the host, for the fallback */
-    FERRY__PROGRAM  /* the program asked for just that */
+    FERRY__PROGRAM  /* an explicit copy by the program */
 };
 
 /* Opens the trace if FERRY_TRACE asks for one; called when a runtime is opened. */
@@ -54,7 +54,7 @@ struct ferry__trace_copy {
     bool unpinned; /* the host's side is memory that the device cannot copy from by itself */
 };
 
-/* One on `q`, since `start`. */
+/* Records a transfer on `q` that began at `start`. */
 void ferry__trace_write_copy(const struct ferry__trace_copy *copy, const ferry_queue *q,
                              double start);
 

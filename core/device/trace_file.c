@@ -13,7 +13,7 @@
 
 static const char closing[] = "\n]}\n";
 
-/* Where a whole event ends: how far into the file, and behind how many. */
+/* The end of a complete event: its position in the file, and the number of events before it. */
 struct boundary {
     uint64_t at, events;
 };
@@ -31,7 +31,9 @@ static struct {
 
 /* ---- bytes ---- */
 
-/* Ends the file behind the last event that came through: the rest of it would be no JSON. */
+/*
+ * Truncates the file after the last complete event, because a part of an event is not valid JSON.
+ */
 static void give_up(int error)
 {
     out.failed = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file that a trace is written to: JSON, event by event, so that what a full disk leaves behind
- * can still be read. Nothing here locks or logs; the caller does both.
+ * The file that a trace is written to: JSON, event by event, so that the file stays readable after
+ * the disk is full. Nothing here locks or logs; the caller does both.
  */
 #ifndef FERRY_CORE_TRACE_FILE_H
 #define FERRY_CORE_TRACE_FILE_H
@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 /*
- * Makes or empties the file and begins the array of events. NULL, or why not: it cannot be opened,
- * or is neither a regular file nor a character device, on which opening or writing might block.
+ * Creates or truncates the file and begins the array of events. Returns NULL, or the reason of the
+ * failure: it cannot be opened, or is neither a regular file nor a character device, so that
+ * opening or writing might block.
  */
 const char *ferry__trace_file_open(const char *path);
 

@@ -10,27 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEEPEST      16 /* slices within slices of one thread */
+#define DEEPEST      16 /* the depth of nested slices of one thread */
 #define MOST_READS   8  /* arrows to one slice */
-#define MOST_COPIED  64 /* latest copies whose readers are to come */
-#define MOST_WAITING 64 /* slices that wait for their times before these are asked for */
+#define MOST_COPIED  64 /* latest copies that no slice has read yet */
+#define MOST_WAITING 64 /* slices without times after which the times are queried */
 
 /* A copy or a slice, from its begin until its times are known. */
 struct slice {
     struct slice *next;
     struct ferry__trace_slice host; /* as the host sees it */
-    enum ferry__lane lane;          /* where it is in device time */
+    enum ferry__lane lane;          /* its lane in device time */
     ferry_queue *queue;             /* of an open slice; not used later */
     ferry_device *device;
     unsigned number;             /* the queue's */
     void *section;               /* NULL: none */
-    uint64_t arrow;              /* that begins in it; 0: none */
-    uint64_t arrows[MOST_READS]; /* that end in it */
+    uint64_t arrow;              /* id of the arrow that begins in it; 0: none */
+    uint64_t arrows[MOST_READS]; /* ids of the arrows that end in it */
     unsigned n_arrows;
     char name[];
 };
 
-/* When the copy ended from which an arrow comes. */
+/* The end of a copy from which an arrow begins. */
 struct arrow {
     const void *memory; /* NULL: its reader is found */
     uint64_t id, end;
@@ -38,7 +38,7 @@ struct arrow {
 
 static struct {
     pthread_mutex_t lock;
-    struct slice *first, **last; /* that wait for their times */
+    struct slice *first, **last; /* slices whose times are not known yet */
     unsigned waiting;
     uint64_t arrows; /* the latest id */
     struct arrow copied[MOST_COPIED];

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes that the device can take: one unit of what it wants, at least. */
+/* The bytes to share: a multiple of the device's unit, at least one. */
 #define PROBE_BYTES UINT64_C(65536)
 
 /* The resources of the probe, in the order of their creation. */
@@ -21,7 +21,7 @@ struct probe {
     unsigned char *back; /* where the device's view is fetched to */
     void *handle;        /* of `host` */
     void *block;         /* plain device memory */
-    const char *step;    /* the call that was made last; NULL: of no interest */
+    const char *step;    /* the latest call, for messages; NULL: not recorded */
     const char *unseen;  /* the direction whose writes are not seen, or NULL */
     char slow[160];      /* the operation that is too slow; "": sharing is worth it */
 };
@@ -202,7 +202,7 @@ static int time_copies(struct probe *p, double *out)
     return err;
 }
 
-/* The least that either takes, in microseconds. */
+/* The shortest time of each, in microseconds. */
 struct cost {
     double map, copies;
 };
@@ -258,7 +258,7 @@ static void say_why(const struct probe *p, int err)
                p->dev->name, why);
 }
 
-/* `wanted` bytes, as the device takes them. */
+/* `wanted` bytes, rounded up to the device's unit. */
 static void prepare(struct probe *p, ferry_device *dev, uint64_t wanted)
 {
     uint64_t unit = dev->host_alignment ? dev->host_alignment : 1;
@@ -296,7 +296,7 @@ int ferry__unified_probe(ferry_device *dev, bool *out_coherent)
     else if (err)
         say_why(&p, err);
     release(&p);
-    (void)ferry__host_take_error(); /* of what was released: of no interest */
+    (void)ferry__host_take_error(); /* of the releases: ignored */
     *out_coherent = !err;
     return err == FERRY_ELOST ? err : 0;
 }

@@ -26,11 +26,11 @@ struct ferry__segments {
 struct ferry__segment {
     uint32_t type, flags;
     uint64_t offset, size;    /* in the file */
-    uint64_t address, memory; /* where it is to be, and how many bytes there */
+    uint64_t address, memory; /* its address and size in memory */
     uint64_t align;
 };
 
-/* False where the file does not have them, or cannot be read: errno says which. */
+/* False if the file ends before that, or cannot be read: errno distinguishes the two. */
 bool ferry__elf_read(const struct ferry__bytes *file, uint64_t offset, void *out, size_t size);
 bool ferry__elf_segment(const struct ferry__bytes *file, const struct ferry__segments *segments,
                         unsigned index, struct ferry__segment *out);

@@ -77,7 +77,7 @@ static void keep_loose(const struct walk *w, const char *loose)
         memcpy(w->loose, loose, strlen(loose) + 1);
 }
 
-/* A needed library that is there by its path; one that is not, dlopen will name. */
+/* Checks a needed library given by a path, if the file exists; dlopen reports a missing one. */
 static int check_library(struct walk *w, const char *path)
 {
     char *real = realpath(path, NULL);
@@ -110,7 +110,7 @@ static int check_found(struct walk *w, const char *folder)
     return err;
 }
 
-/* A folder that is searched. */
+/* Checks a folder that the linker searches. */
 static int check_searched(struct walk *w, const char *path)
 {
     char loose[PATH_MAX];
@@ -152,7 +152,7 @@ static int check_hwcaps(struct walk *w, const char *folder)
     return err;
 }
 
-/* A folder, and where the linker looks below it. */
+/* Checks a folder and the subfolders that the linker searches. */
 static int check_below(struct walk *w, const char *folder, int depth)
 {
     int err = check_searched(w, folder);

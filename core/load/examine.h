@@ -14,7 +14,7 @@
 
 /* The result of an examination. */
 struct ferry__examined {
-    const char *stage; /* how far it came, FERRY__STAGE_… */
+    const char *stage; /* the stage reached, FERRY__STAGE_… */
     ferry_plugin_descriptor note;
     struct ferry__dynamic dynamic;
     bool origin;          /* it looks for libraries beside itself: $ORIGIN */

@@ -48,8 +48,8 @@ static int open_again(const struct ferry__candidate *candidate, struct ferry__ex
 }
 
 /*
- * dlopen of a descriptor's file. One that looks for libraries beside itself has to be loaded by its
- * path, which leads to that file only as long as none but the trusted can change it.
+ * dlopen of the file behind a descriptor. A file whose RUNPATH has $ORIGIN has to be loaded by its
+ * path, which leads to that file only as long as no untrusted user can change it.
  */
 static void *load_open(const struct ferry__candidate *candidate, int fd,
                        const struct ferry__examined *found, struct ferry__refusal *refusal)

@@ -294,7 +294,7 @@ static int add_file(struct ferry__search *search, const struct ferry__conf *conf
     return 0;
 }
 
-/* Files whose names promise another plugin, once those that keep their promise have been served. */
+/* Adds the files whose names do not match their plugins, after the files whose names match. */
 static void settle_misnamed(struct ferry__search *search, const struct ferry__conf *conf)
 {
     struct ferry__candidate *candidate = search->first;

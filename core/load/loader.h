@@ -22,11 +22,11 @@ struct ferry__candidate {
     dev_t dev;
     ino_t ino;
     ferry_plugin_descriptor note;
-    /* This candidate is used for its name, whether it can be loaded or not. */
+    /* The candidate that is used for its name, whether it can be loaded or not. */
     bool claims;
-    bool misnamed; /* a folder's file of another name than what is in it: it waits for its turn */
+    bool misnamed; /* its file is named like another plugin: it is added later */
     int code;      /* FERRY_E… of its refusal; 0 while there is no objection */
-    bool retry;    /* it failed when it was opened, and might not with other options */
+    bool retry;    /* opening it failed, and may succeed with other options */
     const struct ferry__plugin *plugin; /* once it is open */
 };
 

@@ -26,10 +26,10 @@
 
 /* ---- this process --------------------------------------------------------------------------- */
 
-/* Our own ELF header is mapped where we were loaded. */
+/* The ELF header of the library that contains this function is mapped at its load address. */
 static const ElfW(Ehdr) * own_header(Dl_info *out)
 {
-    /* Data, because ISO C keeps pointers to functions apart. */
+    /* An object and not a function: ISO C has no conversion of function pointers to void *. */
     static const char anchor[] = "ferry";
     const unsigned char *base;
 

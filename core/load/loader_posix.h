@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The operating system's services for loading: all of them are here, and every dlopen. */
+/* The operating system's services for loading, including every call of dlopen. */
 #ifndef FERRY_CORE_LOADER_POSIX_H
 #define FERRY_CORE_LOADER_POSIX_H
 

@@ -84,7 +84,7 @@ static uint64_t round_up(uint64_t value, uint64_t align)
     return (value + align - 1) & ~(align - 1);
 }
 
-/* Looks through one segment of notes for ours; *out_size: bytes of its content. */
+/* Searches one segment of notes for ferry's note; *out_size: bytes of its content. */
 static bool find_in_segment(const struct ferry__bytes *file, const struct ferry__segment *segment,
                             uint64_t *out_offset, uint32_t *out_size)
 {
@@ -113,8 +113,8 @@ static bool find_in_segment(const struct ferry__bytes *file, const struct ferry_
 }
 
 /*
- * Looks for the note, and whether the file has all that its segments claim: mapping one that has
- * not ends in SIGBUS.
+ * Searches for the note, and checks that the file contains all bytes of its segments: mapping a
+ * shorter file ends in SIGBUS.
  */
 static bool find_note(const struct ferry__bytes *file, const struct ferry__segments *segments,
                       uint64_t *out_offset, uint32_t *out_size, bool *out_whole)

@@ -24,7 +24,7 @@ struct call {
     int64_t n;
     double alpha;
     bool has_x, reads_y;
-    int answer; /* FERRY_ENOMEM where it was asked once, in one piece; else 0 */
+    int answer; /* FERRY_ENOMEM after a first call in one piece failed with it; otherwise 0 */
     ferry_cref x;
     ferry_ref y;
     int (*submit)(const struct call *c); /* the plugin's entry */
@@ -52,7 +52,7 @@ static int compute_operands(const void *arg, struct ferry__operand *o)
     return c->compute(c, c->has_x ? o[1].host : NULL, o[0].host);
 }
 
-/* One tile on the host. x may be y, which then travels once. */
+/* One tile on the host. x may be y, which is then copied once. */
 static int detour_tile(const struct call *c)
 {
     struct ferry__operand o[2];

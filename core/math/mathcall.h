@@ -16,7 +16,7 @@
 /* The most operands that an operation has. */
 #define FERRY__OPERANDS 3
 
-/* One operand of a detour: where it is, how long, and which way it has to travel. */
+/* One operand of a fallback: its address, its length, and the directions in which it is copied. */
 struct ferry__operand {
     ferry_ref ref;
     uint64_t bytes;
@@ -31,12 +31,12 @@ int ferry__math_check(ferry_queue *q, const char *name, ferry_dtype dtype, int64
 /* The same bytes further on. */
 ferry_ref ferry__ref_plus(ferry_ref ref, uint64_t bytes);
 ferry_cref ferry__cref_plus(ferry_cref ref, uint64_t bytes);
-/* A detour's operand is a ref, whichever way it travels. */
+/* An operand of a fallback is a ferry_ref, whichever direction it is copied in. */
 ferry_ref ferry__ref_of(ferry_cref ref);
 
 /* Whether the plugin has to be tried for `op` on `dtype` at all. */
 bool ferry__math_offered(ferry_device *dev, uint32_t op, ferry_dtype dtype);
-/* Whether it is known that the plugin can, and the device may be used. */
+/* Whether the plugin is known to offer the operation, and the device may be used. */
 static inline bool ferry__math_ready(ferry_device *dev, uint32_t op, ferry_dtype dtype)
 {
     uint32_t known, asked = UINT32_C(1) << ((unsigned)dtype & 15) << 16;
@@ -89,7 +89,7 @@ int ferry__math_axpy_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, doubl
 int ferry__math_scal_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
                              ferry_ref x, int answer);
 
-/* Notes that it cannot, so that it is not asked again. */
+/* Records that the plugin does not offer the operation, so that it is not called again. */
 void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype);
 
 /*

@@ -73,7 +73,7 @@ static void set_operand(struct ferry__operand *o, ferry_ref ref, uint64_t bytes,
     o->out = out;
 }
 
-/* Whether the plugin is asked at all. */
+/* Whether to call the plugin's entry. */
 static bool is_offered(const struct product *p)
 {
     ferry_device *dev = p->q->device;

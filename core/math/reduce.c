@@ -25,7 +25,7 @@ struct reduction {
     double *out;     /* of a detour's computation */
 };
 
-/* Where an entry puts its element, and where the host finds it. */
+/* The location where an entry stores its result, and where the host reads it. */
 struct cell {
     ferry_ref ref;
     union {

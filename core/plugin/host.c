@@ -40,7 +40,7 @@ const char *ferry__host_take_error(void)
     return said;
 }
 
-/* Where the option that a message speaks of was set; NULL if it speaks of none. */
+/* Where the option was set that a message is about; NULL if it is not about an option. */
 static const char *origin_of_option(const char *text)
 {
     const struct ferry__option *option = mine.plugin ? mine.plugin->options : NULL;
@@ -55,7 +55,7 @@ static const char *origin_of_option(const char *text)
     return NULL;
 }
 
-/* The plugin's message has the defect of an option; ferry adds where the option was set. */
+/* Adds the place where the option was set to the plugin's message about it. */
 static int host_error(int code, const char *fmt, ...)
 {
     char text[512];

@@ -18,7 +18,7 @@ struct ferry__plugin {
     uint64_t given;       /* bit FERRY__GIVEN_…: entries that the plugin itself provides */
     uint64_t pool_limit;  /* bytes; core keys of its section. UINT64_MAX: not set */
     uint64_t budget;      /* bytes; 0: none */
-    /* As they were when the plugin was opened: its own, and the core's keys. */
+    /* The plugin's settings and the core's keys, as they were when the plugin was opened. */
     const struct ferry__option *options, *keys;
     struct ferry__plugin *next;
 };

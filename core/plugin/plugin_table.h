@@ -8,7 +8,8 @@
 /*
  * Copies min(sizes) of `theirs` into `out`, rejects a missing mandatory entry by name (FERRY_EABI,
  * message recorded), rejects half a group (import_host without unimport_host), fills the rest with
- * typed defaults, and says in *out_given what was brought. *out is undefined after a failure.
+ * typed defaults, and sets the bits of the entries provided in *out_given. *out is undefined after
+ * a failure.
  */
 int ferry__plugin_table_adopt(const char *plugin, const ferry_plugin_ops *theirs,
                               ferry_plugin_ops *out, uint64_t *out_given);

@@ -19,7 +19,10 @@
 
 #define MOST_DEVICES 4096u
 
-/* OPENING: one thread runs the plugin's code, without a lock. ABANDONED: it was the parent's. */
+/*
+ * OPENING: one thread runs the plugin's code, without a lock. ABANDONED: a thread of the parent was
+ * opening it at the fork.
+ */
 enum state { CLOSED, OPENING, OPEN, ABANDONED };
 
 struct opened {

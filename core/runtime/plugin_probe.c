@@ -35,7 +35,7 @@ static void behave_plainly(void)
 /* Memory shared by the two processes. */
 struct shared {
     struct ferry__verdict verdict;
-    bool whole;      /* the verdict is */
+    bool whole;      /* the verdict is complete */
     int64_t opening; /* which device is being opened; −1: none yet */
 };
 
@@ -190,7 +190,7 @@ static void look_after(const struct ferry__candidate *candidate, struct ferry__s
 
 /* ---- the program ---------------------------------------------------------------------------- */
 
-/* Two processes; 0 where the verdict came to be, or an errno. */
+/* Runs the two processes; 0 if there is a verdict, or an errno. */
 static int run_processes(const struct ferry__candidate *candidate, struct ferry__settings *settings,
                          int timeout_ms, struct shared *shared)
 {

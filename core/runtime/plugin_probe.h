@@ -8,7 +8,7 @@
 #include "core/load/loader.h"
 #include "core/plugin/options.h"
 
-/* How it went. Without a code the refusal may say which device did not open. */
+/* The verdict. With code 0 the refusal's text may name a device that did not open. */
 struct ferry__verdict {
     int code; /* 0, or refusal.code */
     uint32_t count;

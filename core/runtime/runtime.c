@@ -98,13 +98,13 @@ int ferry__runtime_refused(const struct ferry__candidate *candidate)
 /* ---- the open ones -------------------------------------------------------------------------- */
 
 static struct {
-    pthread_mutex_t lock; /* before a runtime's */
+    pthread_mutex_t lock; /* taken before a runtime's lock */
     ferry_runtime *first; /* the oldest */
 } living = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static pthread_once_t watching = PTHREAD_ONCE_INIT;
 
-/* Another thread of the parent may have held it. */
+/* A thread of the parent may have held the lock at the fork. */
 static void forked_in_child(void)
 {
     pthread_mutex_init(&living.lock, NULL);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A runtime: one configuration, the candidates that it found, and the devices that it lent out.
- */
+/* A runtime: one configuration, its candidates, and the devices that the program got from it. */
 #ifndef FERRY_CORE_RUNTIME_H
 #define FERRY_CORE_RUNTIME_H
 
@@ -19,7 +17,7 @@ struct ferry__held {
 };
 
 struct ferry_runtime {
-    pthread_mutex_t lock; /* of what follows; never held while a plugin is opened */
+    pthread_mutex_t lock; /* guards the members below; never held while a plugin is opened */
     struct ferry__conf *conf;
     struct ferry__search *search;
     struct ferry__search *libraries; /* of layers; NULL: none was asked for */
@@ -32,28 +30,25 @@ struct ferry_runtime {
     ferry_device **listed;  /* of the latest ferry_runtime_enumerate */
     int listed_count;
     /* under the lock of the list of open runtimes */
-    struct ferry_runtime *next; /* of those that are open */
+    struct ferry_runtime *next; /* in the list of open runtimes */
     unsigned users;             /* the program, and calls that found it by a device */
 };
 
 void ferry__runtime_lock(ferry_runtime *rt);
 void ferry__runtime_unlock(ferry_runtime *rt);
 
-/*
- * The oldest open runtime that has lent the device out; NULL: all are closed. It is not destroyed
- * before it is dropped.
- */
+/* The oldest open runtime from which the program got the device, retained; NULL: all are closed. */
 ferry_runtime *ferry__runtime_of(const ferry_device *dev);
 void ferry__runtime_drop(ferry_runtime *rt);
 
 /*
- * Opens the plugin of a candidate and moves its line on; the caller holds no lock. Fails with the
- * code that the report has, and with its reason as the message: "cuda: no driver".
+ * Opens the plugin of a candidate and updates its line in the load report; the caller holds no
+ * lock. Fails with the code in the report and its reason as the message: "cuda: no driver".
  */
 int ferry__runtime_open_plugin(ferry_runtime *rt, struct ferry__candidate *candidate,
                                const struct ferry__plugin **out);
 
-/* The reason that the report has, as this thread's error; returns its code. */
+/* Records the reason in the load report as this thread's error; returns its code. */
 int ferry__runtime_refused(const struct ferry__candidate *candidate);
 
 /* FERRY_ENODEV: there is no plugin or device of that name. */

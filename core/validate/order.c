@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order between queues. Each queue counts its submissions; a vector has, for every queue, the
- * submissions that are done before a point. All threads of the host count as one, so that a wait of
- * any thread orders the work that any thread submits later: no order is missed, but a race may be.
+ * The order between queues, by vector clocks: each queue counts its submissions, and a vector has
+ * the number of submissions of each queue that happen before a point. All host threads share one
+ * clock, so that a wait of any thread orders the later work of all: a correct order is never
+ * reported, a race between threads may be missed.
  */
 #include "config.h"
 

@@ -117,9 +117,9 @@ int ferry__clock_take(void);
 void ferry__clock_give_back(int clock);
 /* Work is submitted to the queue: after all that the host has waited for. */
 void ferry__order_submit(struct ferry__tracked_queue *q);
-/* The host knows that all of that is done. */
+/* Records that the host has waited for all of that. */
 void ferry__order_wait(const struct ferry__vector *done);
-/* Later work on `q` is behind it. */
+/* Orders later work on `q` after that point. */
 void ferry__order_join(struct ferry__tracked_queue *q, const struct ferry__vector *done);
 /* An access by the work that was submitted last; false if an earlier one is not ordered with it. */
 bool ferry__order_access(struct ferry__tracked_block *b, const struct ferry__tracked_queue *q,

@@ -83,7 +83,7 @@ static struct ferry__tracked_block *add_block(struct ferry__tracked_device *d, c
     struct ferry__tracked_block **at, *b = calloc(1, sizeof *b);
 
     for (at = &d->freed; *at; at = &(*at)->next)
-        if ((*at)->handle == handle) { /* the address has come back */
+        if ((*at)->handle == handle) { /* the same address was returned again */
             struct ferry__tracked_block *gone = *at;
 
             *at = gone->next;
