@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memories under wont_use, in the order of their promises. No thread waits while it holds the
- * list's lock: a memory's lock is taken before it, and its holder only tries a memory's lock.
+ * The idle memories (ferry_memory_allow_eviction), in the order of those calls. No thread waits
+ * while it holds the list's lock: a memory's lock is taken before it, and a thread that holds the
+ * list's lock only tries a memory's lock.
  */
 #ifndef FERRY_CORE_IDLE_H
 #define FERRY_CORE_IDLE_H
@@ -28,9 +29,9 @@ void ferry__idle_end(struct ferry__idle_walk *w);
 ferry_memory *ferry__idle_next(struct ferry__idle_walk *w);
 
 /*
- * Puts a memory, whose lock is held, among those that may be evicted: copies of memories under
- * wont_use go where a device needs room, those that are valid elsewhere first, the others after
- * they were written back to the host. (evict.c, above the transitions that withdraw a memory.)
+ * Adds a memory, whose lock is held, to the idle ones. When a device needs room, their copies there
+ * are freed: first those that are valid elsewhere too, then the others, which are written back to
+ * the host before. (Defined in evict.c, which is above the transitions that withdraw a memory.)
  */
 void ferry__evict_offer(ferry_memory *m);
 

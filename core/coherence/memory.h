@@ -122,7 +122,7 @@ static inline bool ferry__memory_shared(const ferry_memory *m)
 void *ferry__memory_host_slow(ferry_memory *m, unsigned access);
 ferry_ref ferry__memory_device_slow(ferry_memory *m, unsigned access);
 
-/* Whether m->host, or m->home_ref, may be used for that access as things stand. */
+/* Whether m->host, or m->home_ref, may be used for that access in the present state. */
 static inline bool ferry__memory_host_settled(const ferry_memory *m, unsigned access)
 {
     uint64_t s = atomic_load_explicit(&((ferry_memory *)m)->state, memory_order_acquire);
@@ -142,7 +142,7 @@ static inline bool ferry__memory_device_settled(const ferry_memory *m, unsigned 
     return (s & (FERRY__VALID_MASK | FERRY__SLOW(h) | FERRY__READERS)) == FERRY__VALID(h);
 }
 
-/* Whether the turn can be passed as things stand. */
+/* Whether the turn can be passed in the present state. */
 static inline bool ferry__memory_turns(const ferry_memory *m, uint64_t s)
 {
     uint64_t both = FERRY__VALID(FERRY__HOST) | FERRY__VALID(m->home_slot);

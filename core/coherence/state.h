@@ -121,7 +121,7 @@ struct ferry_memory {
     uint8_t home_slot;
     uint8_t alias;  /* slot of the device whose copy shares the host's bytes; 0: none */
     uint8_t mapped; /* FERRY_READ, FERRY_WRITE: the host's present access to imported bytes */
-    uint8_t idle;   /* wont_use: may be evicted */
+    uint8_t idle;   /* ferry_memory_allow_eviction: may be evicted */
     uint8_t sliced; /* some blob is a slice of it */
     atomic_bool tail_lost; /* a failed copy had contents behind the longest valid one's; until they
                             * are written, every access takes the lock */

@@ -20,7 +20,7 @@ struct ferry__request {
     bool prefetch; /* do not wait for a copy to the host */
     bool nowait;
     bool ordered;  /* `q` was ordered after uses whose records were removed */
-    bool evicting; /* not an access by the program: wont_use stays in force */
+    bool evicting; /* not an access by the program: the memory stays idle */
     enum ferry__reason reason;
     uint32_t valid; /* the V to be published on success */
     struct ferry__after_unlock after;

@@ -388,7 +388,7 @@ static int from_plugin(struct ferry__pool *pool, const struct want *w, uint64_t 
         err = plugin_alloc(pool->dev, w->kind, w->q, size, zeroed, out);
     }
     if (err == FERRY_ENOMEM && device && w->evicts && make_room(pool->dev, size)) {
-        ferry__pool_trim(pool); /* memories under wont_use may be evicted, too */
+        ferry__pool_trim(pool); /* copies of idle memories may be evicted, too */
         *zeroed = wanted;
         err = plugin_alloc(pool->dev, w->kind, w->q, size, zeroed, out);
     }

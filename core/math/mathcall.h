@@ -94,7 +94,7 @@ void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype);
 
 /*
  * Whether to call an entry again after this answer: it had no memory, and memory was freed. Cached
- * blocks are freed and memories under wont_use evicted, unless the program has reserved the queue.
+ * blocks are freed and idle memories evicted, unless the program has reserved the queue.
  */
 bool ferry__math_again(ferry_queue *q, int answer);
 

@@ -12,7 +12,7 @@
 #include <ferry/blob.h>
 #include <string.h>
 
-#define WAITS "a reduction, which waits," /* and so cannot stand in a section */
+#define WAITS "a reduction, which waits," /* and so cannot be in a section */
 
 /* A reduction of one or two vectors to a number. */
 struct reduction {

@@ -9,10 +9,10 @@
  * no unnecessary copy.
  *
  * Pointers and references are valid until the next call that invalidates or frees that copy: a
- * write elsewhere, adopt, wont_use, invalidate, the last release. Host pointers are returned once
- * the bytes are there; device references once they are ordered on the queue of the access (the
- * device's default queue for the plain accessors), so that work submitted there afterwards sees
- * them.
+ * write elsewhere, ferry_memory_adopt, ferry_memory_allow_eviction, ferry_memory_discard, the last
+ * release. A host pointer is returned when the bytes are there; a device reference when they are
+ * ordered on the queue of the access (the device's default queue for the plain accessors), so that
+ * work submitted there afterwards sees them.
  *
  * Threads: distinct memories may be used from distinct threads; one memory may be read from several
  * threads at once. Writing calls need the caller's own exclusion. A settled access (the copy is
@@ -23,7 +23,7 @@
  * (FERRY_EDEVICE), and the next one brings the bytes from another valid copy. If no valid copy is
  * left the contents are lost: every call that reads, blob arithmetic and reductions included,
  * returns FERRY_ELOST, from the first access on, until the memory is written whole, adopted or
- * invalidated. A copy that was lost with a device, its own or its source's, is fetched from another
+ * discarded. A copy that was lost with a device, its own or its source's, is fetched from another
  * valid copy at once. In a child of fork a copy that was pending is neither valid nor lost:
  * FERRY_EFORKED.
  *
@@ -218,12 +218,12 @@ FERRY_API void ferry_memory_mark_lost(ferry_memory *m);
 
 /** The head state; FERRY_HEAD_UNINITIALIZED for NULL. Takes no lock. */
 FERRY_API ferry_memory_head_state ferry_memory_head(const ferry_memory *m);
-/** 1 if the copy at `where` (NULL: the host) is valid, else 0. Takes no lock. */
+/** Whether the copy at `where` (NULL: the host) is valid; false for NULL `m`. Takes no lock. */
 FERRY_API bool ferry_memory_is_valid_at(const ferry_memory *m, const ferry_device *where);
 /**
  * A version counter that changes whenever the contents may have changed, for callers that cache
  * values computed from them. Every successful call that gets access to write counts (host, device
- * or ferry_memory_access), and so do adopt, invalidate, ferry_memory_record and _record_all with
+ * or ferry_memory_access), and so do adopt, discard, ferry_memory_record and _record_all with
  * FERRY_WRITE, and operations on a blob of it: fill, scale, update, copy_from, reading a file.
  * Failed calls may count too; reads, copies and evictions do not. Not counted: a later write
  * through a pointer or reference without a new access. 0 for NULL. Takes no lock; beside a writing

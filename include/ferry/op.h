@@ -173,12 +173,8 @@ typedef struct ferry_operation_stats {
     size_t struct_size;
     uint64_t runs;
     uint64_t packs; /* how often constants were packed */
-    uint64_t
-        /**
-         * Bytes of the operands of all runs on the host tier, inputs and outputs: an upper bound of
-         * the bytes copied.
-         */
-        host_bytes;
+    /** Bytes of the operands of all runs on the host tier: an upper bound of the bytes copied. */
+    uint64_t host_bytes;
 } ferry_operation_stats;
 
 /**

@@ -236,7 +236,7 @@ static bool check_store(const struct attempt *t, const struct cell *c)
     if (!c->read.block)
         return true;
     if (c->is_read_by_blocks && c->read.block == t->w->block->index + 1)
-        second.block++; /* only that it was another is known */
+        second.block++; /* only known to be another block */
     if (!is_ordered(t->w, t->thread, &second))
         return report(t, &c->read, "loaded");
     second.thread = (uint16_t)(c->second_reader - 1);

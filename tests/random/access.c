@@ -313,7 +313,7 @@ void step_record(struct dice *d)
                   ferry_memory_record(memory_of(o, half), own, write ? FERRY_WRITE : FERRY_READ));
 }
 
-void step_wont_use(struct dice *d)
+void step_allow_eviction(struct dice *d)
 {
     struct obj *o = some_obj(d);
     unsigned half = roll(d, 2);
@@ -323,9 +323,9 @@ void step_wont_use(struct dice *d)
         return;
     tell("no more use of %s of blob %d", half ? "diff" : "data", (int)(o - run.obj));
     if (ferry_memory_allow_eviction(memory_of(o, half)))
-        wrong("wont_use: %s", ferry_last_error());
+        wrong("allow_eviction: %s", ferry_last_error());
     if (!run.threaded && world_pending() < before)
-        wrong("wont_use waited");
+        wrong("allow_eviction waited");
     o->half[half].store->idle = true;
 }
 

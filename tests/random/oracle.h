@@ -49,7 +49,7 @@ struct store {
     bool may_be_lost; /* SHAKY, and no other copy is certain to be valid */
     bool failed; /* some work on it was made to fail: the first access to that copy returns its code
                   */
-    bool idle;   /* under wont_use */
+    bool idle;   /* after ferry_memory_allow_eviction */
     double value[ROOM];
     unsigned char doubt[ROOM];
 };

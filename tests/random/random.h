@@ -204,7 +204,7 @@ void step_device(struct dice *d);
 void step_access(struct dice *d);
 void step_prefetch(struct dice *d);
 void step_record(struct dice *d);
-void step_wont_use(struct dice *d);
+void step_allow_eviction(struct dice *d);
 void step_invalidate(struct dice *d);
 
 void step_create(struct dice *d);

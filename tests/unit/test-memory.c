@@ -152,7 +152,7 @@ static void invalidated_bytes_read_as_zeros_in_the_old_blocks(void)
     fx_end();
 }
 
-static void wont_use_keeps_the_contents(void)
+static void allow_eviction_keeps_the_contents(void)
 {
     ferry_memory *m;
 
@@ -270,7 +270,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(bytes_of_any_size_come_back_from_the_device),
     FERRY_TEST(a_memory_of_no_bytes_has_valid_accessors_and_no_block),
     FERRY_TEST(invalidated_bytes_read_as_zeros_in_the_old_blocks),
-    FERRY_TEST(wont_use_keeps_the_contents),
+    FERRY_TEST(allow_eviction_keeps_the_contents),
     FERRY_TEST(access_is_the_primitive_under_the_accessors),
     FERRY_TEST(a_record_of_outside_work_needs_a_copy_on_that_device),
     FERRY_TEST(wrong_arguments_are_refused_and_change_nothing),

@@ -3,12 +3,12 @@
 
 #include <ferry/op.h>
 
-/* Operations on a device that is out of memory: replicas under wont_use are evicted. */
+/* Operations on a device that is out of memory: replicas of idle memories are evicted. */
 
 #define N   4
 #define OLD 0x11
 
-/* A memory under wont_use whose only valid copy is the device's. */
+/* An idle memory whose only valid copy is the device's. */
 static ferry_memory *idle_at_device(void)
 {
     ferry_memory *m = wx_memory_at(0, OLD);

@@ -133,7 +133,7 @@ static void a_budget_is_as_hard_for_threads_together(void)
     ferry_runtime_close(rt);
 }
 
-static void only_memories_under_wont_use_are_evicted(void)
+static void only_idle_memories_are_evicted(void)
 {
     ferry_device *dev = open_sim();
     ferry_memory *used = dirty(dev, 1), *idle = dirty(dev, 2), *wanted;
@@ -327,7 +327,7 @@ int main(int argc, char **argv)
         FERRY_TEST(a_freed_block_is_handed_out_again),
         FERRY_TEST(a_budget_is_hard_and_its_error_names_the_bytes_held),
         FERRY_TEST(a_budget_is_as_hard_for_threads_together),
-        FERRY_TEST(only_memories_under_wont_use_are_evicted),
+        FERRY_TEST(only_idle_memories_are_evicted),
         FERRY_TEST(clean_copies_go_before_dirty_ones),
         FERRY_TEST(an_access_ends_the_promise),
         FERRY_TEST(a_smaller_budget_evicts_at_once),
