@@ -333,6 +333,7 @@ EXTRA_DIST += \
 	%D%/gpu/root \
 	%D%/gpu/run \
 	%D%/scripts/caffe-tests.list \
+	%D%/scripts/sum-results.sh \
 	%D%/scripts/caffe-demos.py \
 	%D%/scripts/caffe-examples.py \
 	%D%/scripts/caffe-scripts.py \

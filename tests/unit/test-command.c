@@ -408,6 +408,11 @@ static void a_new_plugin_computes_every_operation(void)
                     0);
     CU_ASSERT_EQUAL(ferry("new-plugin all-kinds --operations --wheel"), 2);
     CU_ASSERT(one_line_of_error("--operations"));
+    CU_ASSERT_EQUAL(ferry("new-plugin all-kinds \"$FERRY_TEST_FOLDER\"/none --operations "
+                          "--template \"$FERRY_TEST_FOLDER\"/all"),
+                    1);
+    CU_ASSERT(one_line_of_error("/all has no folder operations: "));
+    CU_ASSERT_EQUAL(shell("test ! -e \"$FERRY_TEST_FOLDER\"/none"), 0);
     CU_ASSERT_EQUAL(shell("rm -rf \"$FERRY_TEST_FOLDER\"/all"), 0);
 }
 

@@ -255,6 +255,14 @@ static const char *installed_template(char out[PATH_MAX])
     return out;
 }
 
+static bool has_operations(const struct project *p)
+{
+    char path[PATH_MAX + 16];
+
+    snprintf(path, sizeof(path), "%s/operations", p->from);
+    return access(path, R_OK) == 0;
+}
+
 int cmd_new_plugin(const struct tool_command *self, int argc, char **argv)
 {
     char folder[PATH_MAX];
@@ -278,6 +286,11 @@ int cmd_new_plugin(const struct tool_command *self, int argc, char **argv)
     if (p.operations && (p.cxx || p.wheel))
         return tool_error(TOOL_USAGE, "%s: --operations makes a plugin in C, not as a wheel",
                           self->name);
+    if (p.operations && !has_operations(&p))
+        return tool_error(TOOL_FAILURE,
+                          "%s: %s has no folder operations: --operations requires an installation "
+                          "with libferrykernels, which a wheel lacks",
+                          self->name, p.from);
     spell(&p, argv[0]);
     snprintf(p.folder, sizeof(p.folder), "%s", n > 1 ? argv[1] : p.package);
     if (mkdir(p.folder, 0777) != 0)
