@@ -213,11 +213,16 @@ int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
  * --------------------------------------------------------------
  */
 
-/* The fold of an affine item of each channel, with itself as the first step. 1 or 0. */
+/*
+ * The fold of an affine item of each channel, with itself as the first step. 1 or 0. Sums are not
+ * reordered: a net's input looks constant here, and (x + a) + b may cancel where x + (a + b) does
+ * not.
+ */
 static int as_fold(const struct ferry__program *p, const struct ferry__item *item,
                    struct ferry__fold *out)
 {
     const ferry_operand *y = &item->op.out[0];
+    uint32_t function = item->op.params.binary.function;
 
     if (item->fold)
         *out = *item->fold;
@@ -225,6 +230,7 @@ static int as_fold(const struct ferry__program *p, const struct ferry__item *ite
         return 1;
     *out = (struct ferry__fold){ .layer = item->layer, .number = item->number, .n_steps = 1 };
     return item->op.kind == FERRY_OP_BINARY && item->op.n_epilogue == 0 && y->rank == 3 &&
+           (function == FERRY_BINARY_NORMALISE || function == FERRY_BINARY_SCALE) &&
            y->dtype == FERRY_F32 && step_of(p, y->shape[0], y->shape[1], item, &out->step[0]);
 }
 
