@@ -14,6 +14,8 @@
 #define ROWS_PER_WEIGHT 20
 /* Multiplications that take as long as transforming one element of a patch, or of a tile. */
 #define CHANGE 8
+/* Vectors of channels: with fewer, the sums at the points are too short for their stores. */
+#define LEAST_VECTORS 4
 /* Maximum floats of points at a time, tiles of a task, and multiplications worth a thread. */
 #define MOST_POINTS   (1024 * 1024)
 #define MOST_ROWS     28
@@ -43,7 +45,7 @@ static bool can(const struct cpu_op *p)
 
     if (!(p->op.math & FERRY_MATH_WINOGRAD) || window->axes != 2 || window->group != 1 ||
         p->plan.convolution.is_transposed || w->x[1] != 1 || w->y[1] != 1 ||
-        w->channels < p->loops->lanes)
+        w->channels < LEAST_VECTORS * p->loops->lanes)
         return false;
     for (int axis = 1; axis < 3; axis++)
         if (w->kernel[axis] != 3 || w->stride[axis] != 1 || w->dilation[axis] != 1)
