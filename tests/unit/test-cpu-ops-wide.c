@@ -39,6 +39,25 @@ static void functions_follow_a_function_of_two(void)
     }
 }
 
+/* Elements that are not contiguous, in rows of two and in long ones. */
+static void functions_of_elements_at_a_distance(void)
+{
+    static const uint32_t functions[] = { FERRY_UNARY_TANH, FERRY_UNARY_BNLL, FERRY_UNARY_POWER };
+
+    for (int64_t i = 0; i < 24; i++) {
+        const int64_t shape[3] = { 3, i % 2 ? 700 : 41, i % 3 ? 2 : 300 };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_UNARY);
+        r.op.params.unary.function = functions[i % 3];
+        r.op.params.unary.a = (double)(1 + i % 2);
+        r.op.params.unary.b = 0.5;
+        rig_in(&r, FERRY_F32, i % 4 < 2 ? RIG_SLICE : RIG_TURNED, 3, shape);
+        rig_out(&r, FERRY_F32, i % 4 % 2 ? RIG_PLAIN : RIG_APART, 3, shape);
+        rig_run(&r, NULL);
+    }
+}
+
 static void long_rows_take_functions_in_blocks(void)
 {
     const int64_t shape[2] = { 3, 9001 };
@@ -182,10 +201,11 @@ static void threads_share_depthwise_lines(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(functions_follow_a_function_of_two), FERRY_TEST(long_rows_take_functions_in_blocks),
-    FERRY_TEST(softmax_of_lines_of_every_length),   FERRY_TEST(averages_of_whole_images),
-    FERRY_TEST(sums_of_the_pixels_of_channels),     FERRY_TEST(few_planes_become_channels),
-    FERRY_TEST(depthwise_kernels_of_every_size),    FERRY_TEST(threads_share_depthwise_lines),
+    FERRY_TEST(functions_follow_a_function_of_two), FERRY_TEST(functions_of_elements_at_a_distance),
+    FERRY_TEST(long_rows_take_functions_in_blocks), FERRY_TEST(softmax_of_lines_of_every_length),
+    FERRY_TEST(averages_of_whole_images),           FERRY_TEST(sums_of_the_pixels_of_channels),
+    FERRY_TEST(few_planes_become_channels),         FERRY_TEST(depthwise_kernels_of_every_size),
+    FERRY_TEST(threads_share_depthwise_lines),
 };
 
 int main(int argc, char **argv)

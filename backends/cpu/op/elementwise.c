@@ -7,7 +7,7 @@
 
 /* UNARY and BINARY: a walk over y; contiguous rows use the instruction set's loops. */
 
-/* A row of BINARY with fewer elements takes longer by vectors than these elements one by one. */
+/* A row with fewer elements takes longer by vectors than these elements one by one. */
 #define FEW 5
 
 struct unary {
@@ -31,6 +31,7 @@ struct binary {
     uint32_t functions_after;
 };
 
+#define GATHERED 256
 /* Elements of a row that are still in the first cache when the functions after it run. */
 #define NEAR 4096
 
@@ -58,6 +59,24 @@ static void unary_vectors(void *arg, const int64_t *offset, int64_t n)
 
     if (!u->loops->unary(u->function, u->a, u->b, u->c, n, x, y))
         unary_row_f32(arg, offset, n);
+}
+
+/* Elements at a distance are gathered, some at a time, for the loops over contiguous ones. */
+static void unary_gathered(void *arg, const int64_t *offset, int64_t n)
+{
+    const struct unary *u = arg;
+    const float *x = (const float *)u->x + offset[1];
+    float *y = (float *)u->y + offset[0], some[GATHERED];
+
+    for (int64_t count; n > 0; n -= count) {
+        count = n < GATHERED ? n : GATHERED;
+        for (int64_t i = 0; i < count; i++, x += u->step[1])
+            some[i] = *x;
+        if (!u->loops->unary(u->function, u->a, u->b, u->c, count, some, some))
+            cpu_unary_row(u->function, u->a, u->b, u->c, count, some, some);
+        for (int64_t i = 0; i < count; i++, y += u->step[0])
+            *y = some[i];
+    }
 }
 
 static void binary_vectors(void *arg, const int64_t *offset, int64_t n)
@@ -118,6 +137,7 @@ static int unary_plan(struct cpu_op *p)
     walk_add(w, p->op.out[0].stride);
     walk_add(w, p->op.in[0].stride);
     walk_end(w);
+    walk_lengthen(w, FEW);
     return 0;
 }
 
@@ -134,7 +154,7 @@ static void unary_run(struct cpu_device *d, const struct cpu_op *p, const struct
                        .y = args->out[0],
                        .loops = p->loops };
 
-    walk_body body = is_f32 ? unary_row_f32 : unary_row_f64;
+    walk_body body = is_f32 ? unary_gathered : unary_row_f64;
 
     if (is_f32 && u.step[0] == 1 && u.step[1] == 1)
         body = unary_vectors;
