@@ -219,10 +219,10 @@ int ferry_io_writer_set_metadata(ferry_io_writer *w, const char *key, const char
     return FERRY_OK;
 }
 
-int ferry_io_set_layout(ferry_io_writer *w, ferry_io_layout layout)
+int ferry_io_writer_set_layout(ferry_io_writer *w, ferry_io_layout layout)
 {
     if (!w || (unsigned)layout > FERRY_IO_LAYOUT_WEIGHTS)
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_set_layout: %s",
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_writer_set_layout: %s",
                                w ? "there is no such layout" : "the writer is NULL");
     if (w->format != FERRY_IO_HDF5)
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a layout is for HDF5, not for %s",

@@ -23,6 +23,31 @@
 #define DTYPE_I64  7
 #define DTYPE_U32  8
 
+/* Numbers of op_params.h, which the texts cannot include; plan.c compares them. */
+#define BINARY_SUM       0
+#define BINARY_PRODUCT   1
+#define BINARY_MAX       2
+#define BINARY_SCALE     3
+#define BINARY_PRELU     4
+#define BINARY_NORMALISE 5
+#define REDUCE_SUM       0
+#define REDUCE_SUMSQ     1
+#define REDUCE_ASUM      2
+#define REDUCE_MAX       3
+#define REDUCE_ARGMAX    4
+#define RANDOM_UNIFORM   0
+#define RANDOM_GAUSSIAN  1
+#define UPDATE_SGD       0
+#define UPDATE_NESTEROV  1
+#define UPDATE_ADAGRAD   2
+#define UPDATE_RMSPROP   3
+#define UPDATE_ADADELTA  4
+#define STEP_UNARY       0
+#define STEP_ADD         1
+#define STEP_SCALE       2
+#define STEP_SHIFT       3
+#define STEP_PRELU       4
+
 /* Two dtypes as one number. */
 #define DTYPE_PAIR(from, to) (16 * (from) + (to))
 

@@ -5,6 +5,40 @@
 
 #include <string.h>
 
+/* ---- numbers that the texts repeat ----------------------------------------------------------- */
+
+#define SAME(name) _Static_assert(name == FERRY_##name, "args.h and the public headers agree")
+
+SAME(BINARY_SUM);
+SAME(BINARY_PRODUCT);
+SAME(BINARY_MAX);
+SAME(BINARY_SCALE);
+SAME(BINARY_PRELU);
+SAME(BINARY_NORMALISE);
+SAME(REDUCE_SUM);
+SAME(REDUCE_SUMSQ);
+SAME(REDUCE_ASUM);
+SAME(REDUCE_MAX);
+SAME(REDUCE_ARGMAX);
+SAME(RANDOM_UNIFORM);
+SAME(RANDOM_GAUSSIAN);
+SAME(UPDATE_SGD);
+SAME(UPDATE_NESTEROV);
+SAME(UPDATE_ADAGRAD);
+SAME(UPDATE_RMSPROP);
+SAME(UPDATE_ADADELTA);
+SAME(STEP_UNARY);
+SAME(STEP_ADD);
+SAME(STEP_SCALE);
+SAME(STEP_SHIFT);
+SAME(STEP_PRELU);
+_Static_assert(DTYPE_F32 == (int)FERRY_F32 && DTYPE_F64 == (int)FERRY_F64 &&
+                   DTYPE_F16 == (int)FERRY_F16 && DTYPE_BF16 == (int)FERRY_BF16 &&
+                   DTYPE_I8 == (int)FERRY_I8 && DTYPE_U8 == (int)FERRY_U8 &&
+                   DTYPE_I32 == (int)FERRY_I32 && DTYPE_I64 == (int)FERRY_I64 &&
+                   DTYPE_U32 == (int)FERRY_U32,
+               "args.h and types.h agree");
+
 /* ---- names ---------------------------------------------------------------------------------- */
 
 static const struct {

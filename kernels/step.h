@@ -9,13 +9,6 @@
 #include "kernels/dialect.h"
 #include "kernels/unary_impl.h"
 
-/* The values of FERRY_STEP_…, which never change. */
-#define STEP_UNARY 0
-#define STEP_ADD   1
-#define STEP_SCALE 2
-#define STEP_SHIFT 3
-#define STEP_PRELU 4
-
 /* A step with an operand, whose element for v is `by`. */
 INLINE f32 operand_step(const STRUCT step *s, f32 by, f32 v)
 {

@@ -42,7 +42,7 @@ FERRY_API int ferry_image_decode(const void *bytes, size_t size, const char *nam
 typedef struct ferry_image_transform_options {
     size_t struct_size;    /* sizeof(ferry_image_transform_options) of the caller */
     int64_t height, width; /* size after resizing; 0: not resized */
-    int cover; /* 1: keep the aspect ratio, cover that size and crop the excess evenly */
+    bool cover;            /* keep the aspect ratio, cover that size, crop the excess evenly */
     /**
      * Subtracted: 1 value, 1 per channel, or channels × height × width of the resized image;
      * leading axes of 1 are allowed. NULL: none.
@@ -52,7 +52,7 @@ typedef struct ferry_image_transform_options {
     const int64_t *crop_at;          /* first row and column of the crop; NULL: centred */
     bool mirror;                     /* reverse each row */
     double scale;                    /* multiplies all values; 0 means 1 */
-    int swap_rb;                     /* 1: exchange the first and third channel at the end */
+    bool swap_rb;                    /* exchange the first and third channel at the end */
 } ferry_image_transform_options;
 
 /**

@@ -63,7 +63,7 @@ typedef enum ferry_io_layout {
  * either layout a reader lists the array at /data/X as X. FERRY_EUNSUPPORTED for another format,
  * FERRY_EINVAL for an unknown layout and after the first array.
  */
-FERRY_API int ferry_io_set_layout(ferry_io_writer *w, ferry_io_layout layout);
+FERRY_API int ferry_io_writer_set_layout(ferry_io_writer *w, ferry_io_layout layout);
 
 /**
  * A function for ferry_io_writer_copy_attributes: attribute `name` of the object at `path` ("" for
@@ -82,7 +82,7 @@ typedef void (*ferry_io_attribute_dropped_fn)(void *arg, const char *path, const
  * references, attributes longer than 64000 bytes, attributes of objects that the new file lacks,
  * and all attributes if the new file is not HDF5. If both files are HDF5, arrays keep their paths
  * too: an array of `from` keeps its path, under /data or not, and new arrays follow the layout of
- * `from`, unless ferry_io_set_layout was called before.
+ * `from`, unless ferry_io_writer_set_layout was called before.
  *
  * FERRY_EFORMAT for attributes that cannot be read, FERRY_EINVAL, FERRY_ENOMEM; FERRY_EIO from the
  * write that creates them.

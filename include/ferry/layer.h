@@ -252,7 +252,7 @@ FERRY_API ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index);
  * `keep` its contents persist from forward to backward and to the next forward; otherwise other
  * layers may use its memory in between. NULL on failure. Borrowed for the net's life.
  */
-FERRY_API ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int keep,
+FERRY_API ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, bool keep,
                                           const int64_t *shape, int rank);
 
 /** Scratch blob `index` with its present shape; NULL if it was not created. */
@@ -278,7 +278,7 @@ typedef enum ferry_layer_from {
 typedef struct ferry_layer_operand {
     ferry_layer_from from;
     int index;
-    int diff;       /* 1: the blob's diff; 0: its data */
+    bool diff;      /* the blob's diff, or its data */
     int64_t offset; /* elements */
 } ferry_layer_operand;
 

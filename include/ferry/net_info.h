@@ -27,7 +27,7 @@ typedef struct ferry_net_layer_info {
     double ms;    /* per pass while measuring; 0 before, and if another layer does its work */
     double flops; /* per pass: multiplications and additions of convolutions, inner products */
     uint64_t bytes_moved; /* per pass: to, from and on the devices */
-    int needs_backward;   /* 1: ferry_net_backward runs the layer */
+    bool needs_backward;  /* ferry_net_backward runs the layer */
     /* Of the backward pass: 0 and FERRY_TIER_OWN for a layer that it does not run. */
     ferry_operation_tier backward_tier;
     int backward_operations;

@@ -65,7 +65,7 @@ typedef struct ferry_solver_options {
     size_t keep_count;
     const ferry_comm *team;  /* the other ranks; NULL: trains alone */
     const char *allow_write; /* likewise; snapshots need none */
-    int weights_matched;     /* 1: FERRY_ESHAPE for a file without weights for the net */
+    bool weights_matched;    /* FERRY_ESHAPE for a file without weights for the net */
 } ferry_solver_options;
 
 /**

@@ -22,6 +22,7 @@ struct ferry__value {
     bool own;         /* stored in the blob's memory */
     bool plain;       /* an item that uses it requires row-major order */
     bool last;        /* channels-last order */
+    bool merged;      /* its last writer was merged into an operation that writes another value */
     uint32_t dtype;
     int rank;
     int64_t shape[FERRY_OP_AXES], count;

@@ -214,7 +214,7 @@ static bool has_shape(const ferry_blob *b, int rank, const int64_t *shape)
            (!rank || !memcmp(ferry_blob_shape(b), shape, (size_t)rank * sizeof *shape));
 }
 
-ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int keep, const int64_t *shape,
+ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, bool keep, const int64_t *shape,
                                 int rank)
 {
     struct ferry__net_scratch *s;

@@ -188,7 +188,7 @@ int ferry__net_save(const ferry_net *net, const char *path, ferry_io_format form
     if (format == FERRY_IO_CAFFEMODEL)
         err = define(net, path, w);
     else if (format == FERRY_IO_HDF5)
-        err = ferry_io_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS);
+        err = ferry_io_writer_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS);
     if (!err)
         err = each_param(net, w, declare, diffs);
     if (!err)

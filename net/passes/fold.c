@@ -224,12 +224,14 @@ static int as_fold(const struct ferry__program *p, const struct ferry__item *ite
     const ferry_operand *y = &item->op.out[0];
     uint32_t function = item->op.params.binary.function;
 
+    if (item->op.n_epilogue) /* its steps are applied after the function */
+        return 0;
     if (item->fold)
         *out = *item->fold;
     if (item->fold)
         return 1;
     *out = (struct ferry__fold){ .layer = item->layer, .number = item->number, .n_steps = 1 };
-    return item->op.kind == FERRY_OP_BINARY && item->op.n_epilogue == 0 && y->rank == 3 &&
+    return item->op.kind == FERRY_OP_BINARY && y->rank == 3 &&
            (function == FERRY_BINARY_NORMALISE || function == FERRY_BINARY_SCALE) &&
            y->dtype == FERRY_F32 && step_of(p, y->shape[0], y->shape[1], item, &out->step[0]);
 }

@@ -326,6 +326,10 @@ static void elide(struct ferry__program *p, int at)
 /* The item writes the result of item `at` too, which is no longer computed on its own. */
 static void take_over(struct ferry__program *p, int host, int at)
 {
+    int was = p->items[host].out[0].value, is = p->items[at].out[0].value;
+
+    if (was >= 0 && was != is)
+        p->values[was].merged = true;
     p->items[host].out[0] = p->items[at].out[0];
     p->items[at].dropped = true;
 }
@@ -377,13 +381,16 @@ static int join(struct ferry__program *p, int at)
     return 0;
 }
 
-/* Without a plan, remaining values are stored in their blobs. */
+/*
+ * Without a plan, remaining values are stored in their blobs; not one of which only earlier writers
+ * are left, as of a layer of several operations.
+ */
 static void show_unplanned(struct ferry__program *p)
 {
     int i, v;
 
     for (v = 0; v < p->n_values; v++)
-        for (i = 0; !p->values[v].pinned && i < p->n_items; i++)
+        for (i = 0; !p->values[v].pinned && !p->values[v].merged && i < p->n_items; i++)
             p->values[v].pinned = ferry__item_writes(p, &p->items[i], v);
 }
 

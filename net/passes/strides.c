@@ -43,15 +43,21 @@ static void plain_strides(const struct ferry__value *v, int64_t *out)
     }
 }
 
-/*
- * The stride, in the value's memory, of an operand's axis whose `n` elements are `step` apart in
- * row-major order. The axis may be an axis of the value, a part of one, or several axes that are
- * contiguous in memory. 0: no stride describes it.
- */
-static int64_t axis_stride(const struct ferry__value *v, const int64_t *plain, int64_t n,
-                           int64_t step)
+/* The index along axis `a` of the element at `start` in row-major order. */
+static int64_t index_along(const struct ferry__value *v, const int64_t *plain, int64_t start, int a)
 {
-    int64_t left = n, stride, along;
+    return v->shape[a] > 1 ? start / plain[a] % v->shape[a] : 0;
+}
+
+/*
+ * The stride, in the value's memory, of an operand's axis whose `n` elements, from `start` on, are
+ * `step` apart in row-major order. The axis may be an axis of the value, a part of one, or go on
+ * along further axes that are contiguous in memory. 0: no stride describes it.
+ */
+static int64_t axis_stride(const struct ferry__value *v, const int64_t *plain, int64_t start,
+                           int64_t n, int64_t step)
+{
+    int64_t stride, end;
     int a;
 
     for (a = 0; a < v->rank && (v->shape[a] == 1 || plain[a] > step); a++)
@@ -59,24 +65,18 @@ static int64_t axis_stride(const struct ferry__value *v, const int64_t *plain, i
     if (a == v->rank || step % plain[a])
         return 0;
     stride = v->stride[a] * (step / plain[a]);
-    along = v->shape[a] / (step / plain[a]);
-    if (left <= along)
-        return stride;
-    if (v->shape[a] % (step / plain[a]))
-        return 0;
-    for (;; left /= along, along = v->shape[a]) {
-        int64_t next = (left == n ? stride : v->stride[a]) * along;
+    end = index_along(v, plain, start, a) + (n - 1) * (step / plain[a]);
+    while (end >= v->shape[a]) {
+        int64_t next = v->stride[a] * v->shape[a], carried = end / v->shape[a];
 
-        if (left <= along)
-            return stride;
-        if (left % along)
-            return 0;
         do
             a--;
         while (a >= 0 && v->shape[a] == 1);
         if (a < 0 || v->stride[a] != next)
             return 0;
+        end = index_along(v, plain, start, a) + carried;
     }
+    return stride;
 }
 
 static int64_t start_of(const struct ferry__value *v, const int64_t *plain, int64_t start)
@@ -85,8 +85,7 @@ static int64_t start_of(const struct ferry__value *v, const int64_t *plain, int6
     int a;
 
     for (a = 0; a < v->rank; a++)
-        if (v->shape[a] > 1)
-            at += start / plain[a] % v->shape[a] * v->stride[a];
+        at += index_along(v, plain, start, a) * v->stride[a];
     return at;
 }
 
@@ -113,7 +112,7 @@ static bool lay_operand(const struct ferry__value *v, const struct ferry__use *u
     for (i = 0; i < o->rank; i++) {
         if (o->shape[i] <= 1 || o->stride[i] == 0)
             continue;
-        o->stride[i] = axis_stride(v, plain, o->shape[i], o->stride[i]);
+        o->stride[i] = axis_stride(v, plain, use->start, o->shape[i], o->stride[i]);
         if (!o->stride[i])
             return false;
     }

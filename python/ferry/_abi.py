@@ -117,7 +117,7 @@ class LayerInfo(ctypes.Structure):
     c_name = "ferry_net_layer_info"
     _fields_ = [("struct_size", SIZE), ("name", TEXT), ("type", TEXT), ("device", TEXT), ("tier", INT),
                 ("operations", INT), ("ms", DOUBLE), ("flops", DOUBLE), ("bytes_moved", UINT64),
-                ("needs_backward", INT), ("backward_tier", INT), ("backward_operations", INT),
+                ("needs_backward", BOOL), ("backward_tier", INT), ("backward_operations", INT),
                 ("backward_ms", DOUBLE), ("backward_flops", DOUBLE), ("backward_bytes_moved", UINT64), ("segment", INT),
                 ("device_ms", DOUBLE), ("backward_device_ms", DOUBLE)]
 
@@ -128,7 +128,7 @@ class SolverOptions(ctypes.Structure):
                 ("weights", ctypes.POINTER(TEXT)), ("weight_count", SIZE), ("stages", ctypes.POINTER(TEXT)),
                 ("stage_count", SIZE), ("level", INT), ("place", TEXT), ("keep", ctypes.POINTER(TEXT)),
                 ("keep_count", SIZE), ("team", POINTER), ("allow_write", TEXT),
-                ("weights_matched", INT)]
+                ("weights_matched", BOOL)]
 
 
 class SolverScore(ctypes.Structure):
@@ -260,7 +260,7 @@ LIBRARIES = {
         "ferry_io_writer_declare": code(POINTER, POINTER),
         "ferry_io_writer_set_metadata": code(POINTER, TEXT, TEXT),
         "ferry_io_set_max_bytes": plain(None, UINT64),
-        "ferry_io_set_layout": code(POINTER, INT),
+        "ferry_io_writer_set_layout": code(POINTER, INT),
         "ferry_io_writer_write_values": code(POINTER, POINTER, SIZE),
         "ferry_io_writer_commit": code(POINTER),
         "ferry_io_writer_abort": plain(None, POINTER),

@@ -138,7 +138,7 @@ def save(path, arrays, metadata=None, format=None, layout=None):  # pylint: disa
         if layout is not None:
             if layout not in _LAYOUTS:
                 raise InvalidArgument(f"layout {layout!r} is none of {', '.join(_LAYOUTS)}")
-            lib.ferry_io_set_layout(writer, _LAYOUTS[layout])
+            lib.ferry_io_writer_set_layout(writer, _LAYOUTS[layout])
         for name, array in arrays.items():
             lib.ferry_io_writer_declare(writer, ctypes.byref(_declared(name, array)))
         for key, value in (metadata or {}).items():

@@ -106,7 +106,7 @@ static void arrays_have_the_paths_of_the_layout(bool weights)
     snprintf(path, sizeof(path), "%s/x.h5", folder);
     FX_OK_FATAL(ferry_io_writer_create(path, FERRY_IO_HDF5, &w));
     if (weights)
-        FX_OK(ferry_io_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
+        FX_OK(ferry_io_writer_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
     for (size_t i = 0; i < FERRY_TEST_COUNT(arrays); i++) {
         entry.name = arrays[i].name;
         FX_OK(ferry_io_writer_declare(w, &entry));
@@ -159,7 +159,7 @@ static void no_name_chooses_the_layout(void)
                                                             .shape = shape }));
     for (size_t i = 0; i < FERRY_TEST_COUNT(names); i++)
         FX_OK(ferry_io_writer_write_values(w, &value, sizeof(value)));
-    FX_FAILS(FERRY_EINVAL, ferry_io_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
     FX_OK_FATAL(ferry_io_writer_commit(w));
     file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     for (size_t i = 0; i < FERRY_TEST_COUNT(names); i++) {
@@ -175,14 +175,14 @@ static void a_layout_is_of_hdf5_alone(void)
 {
     ferry_io_writer *w = NULL;
 
-    FX_FAILS(FERRY_EINVAL, ferry_io_set_layout(NULL, FERRY_IO_LAYOUT_PLAIN));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_set_layout(NULL, FERRY_IO_LAYOUT_PLAIN));
     snprintf(path, sizeof(path), "%s/x.npz", folder);
     FX_OK_FATAL(ferry_io_writer_create(path, FERRY_IO_NPZ, &w));
-    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_writer_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
     ferry_io_writer_abort(w);
     snprintf(path, sizeof(path), "%s/x.h5", folder);
     FX_OK_FATAL(ferry_io_writer_create(path, FERRY_IO_HDF5, &w));
-    FX_FAILS(FERRY_EINVAL, ferry_io_set_layout(w, (ferry_io_layout)7));
+    FX_FAILS(FERRY_EINVAL, ferry_io_writer_set_layout(w, (ferry_io_layout)7));
     ferry_io_writer_abort(w);
 }
 

@@ -71,7 +71,8 @@ int target_set_layout(struct target *t, bool weights)
         return FERRY_OK;
     if (t->layout_name)
         weights = strcmp(t->layout_name, "weights") == 0;
-    return ferry_io_set_layout(t->out, weights ? FERRY_IO_LAYOUT_WEIGHTS : FERRY_IO_LAYOUT_PLAIN);
+    return ferry_io_writer_set_layout(t->out, weights ? FERRY_IO_LAYOUT_WEIGHTS
+                                                      : FERRY_IO_LAYOUT_PLAIN);
 }
 
 /* ---- standard output ------------------------------------------------------------------------ */
