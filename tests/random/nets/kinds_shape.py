@@ -48,7 +48,7 @@ def _crop(d):
     bottom = d.bottom(2, 6)
     axis = 2 if bottom.rank > 2 and d.chance(0.5) else d.integer(0, bottom.rank - 1)
     shape = bottom.shape[:axis] + [d.integer(1, n) for n in bottom.shape[axis:]]
-    found = [b for b in d.blobs if b.rank == bottom.rank
+    found = [b for b in d.blobs if b.rank == bottom.rank and b.values != "chosen"
              and all(m <= n for m, n in zip(b.shape[axis:], bottom.shape[axis:]))]
     if found and d.chance(0.5):
         reference = d.rng.choice(found)

@@ -14,6 +14,8 @@ import oracle
 import values
 
 EPS = 2.0**-23
+#: The largest float.
+FLT_MAX = float(np.finfo(np.float32).max)
 #: Operations of an update, each of which rounds.
 ROUNDINGS = 16
 
@@ -22,7 +24,7 @@ class Run:
     """The job of a solver, and the oracle's comparison of its result."""
 
     def __init__(self, solver):
-        self.given, self.seed = solver, solver.seed
+        self.given, self.seed, self.has_diverged = solver, solver.seed, False
         self.net = oracle.Net(solver.net.text(), phase="TRAIN")
         self.solver = oracle.Solver(solver.text(), self.net)
         self.batches = [self._batch(t) for t in range(draw_solver.ITERATIONS)]
@@ -45,6 +47,8 @@ class Run:
             return [compare.Finding(device, "solve", "refusal", "the solver", out)], 0
         n = 0
         for t, batch in enumerate(self.batches):
+            if self.has_diverged:
+                break
             for what, got, want, bound in self._step(t, batch, out):
                 n += 1
                 wrong, _ = compare.difference(np.asarray(got), want, bound)
@@ -64,12 +68,19 @@ class Run:
         for _ in range(self.solver.p.int("iter_size", 1)):
             loss = self.net.forward()
             self.net.backward()
+        self.has_diverged = self._exceeds_floats()
+        if self.has_diverged:
+            return
         yield "loss", out["losses"][t], loss, 4 * self.net.loss_bound + 4 * EPS * abs(loss)
         want, bounds = self._update(t, before)
         for kind in ("params", "histories"):
             for (name, got), (_, right), (_, bound) in zip(_named(after, kind), _named(want, kind),
                                                           _named(bounds, kind)):
                 yield f"{kind} {name}", got, right, bound
+
+    def _exceeds_floats(self):
+        """Whether a blob has a number that is infinite as a float: ferry's infinities then become NaN."""
+        return any(np.max(np.abs(np.asarray(b)), initial=0) > FLT_MAX for b in self.net.blobs.values())
 
     def _set(self, state):
         for layer, blobs in state["params"].items():
