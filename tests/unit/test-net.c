@@ -118,10 +118,10 @@ static void a_blob_with_two_consumers_is_split_by_caffes_names(void)
     CU_ASSERT(holds(net, "y", 2, (float[]){ 10, 13 }));
     CU_ASSERT_EQUAL(ferry_net_get_layer_info(net, 99, &info), FERRY_EINVAL);
     info = (ferry_net_layer_info){ .struct_size = offsetof(ferry_net_layer_info, needs_backward),
-                                   .needs_backward = 77 };
+                                   .needs_backward = true };
     FX_OK(ferry_net_get_layer_info(net, 1, &info)); /* a caller compiled with a shorter structure */
     CU_ASSERT_STRING_EQUAL(info.type, "Split");
-    CU_ASSERT_EQUAL(info.needs_backward, 77);
+    CU_ASSERT(info.needs_backward); /* not written */
     ferry_net_close(net);
 }
 
