@@ -38,6 +38,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-24-mutants.md \
 	%D%/measurements/2026-11-24-scripts-for-cv2-dnn.md \
 	%D%/measurements/2026-11-24-triton.md \
+	%D%/measurements/2026-11-28-before-and-after.md \
 	%D%/measurements/2026-11-28-onnx-models.md \
 	%D%/measurements/2026-11-28-caffes-tests.md \
 	%D%/measurements/2026-11-28-mends-taken-back.md \
