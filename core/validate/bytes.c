@@ -71,7 +71,7 @@ static void mark(const ferry_operand *o, uint64_t offset, uint64_t first, uint64
     } while (axis > 0);
 }
 
-/* The first byte that differs and has that mark; `bytes` if there is none. */
+/* The index of the first byte that has that mark and was changed, or `bytes`. */
 static uint64_t first_difference(const unsigned char *a, const unsigned char *b,
                                  const unsigned char *mask, unsigned char wanted, uint64_t bytes)
 {

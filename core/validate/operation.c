@@ -94,7 +94,7 @@ static void destroy(void *dev, void *prepared)
 
 /* ---- constants ---------------------------------------------------------------------------- */
 
-/* The record of the packed constants at a reference; NULL if there is none. (locked) */
+/* The record of the packed constants at a reference, or NULL. (locked) */
 static struct ferry__tracked_packing *packing_at(struct ferry__tracked_device *d, ferry_ref at)
 {
     struct ferry__tracked_packing *k;

@@ -17,10 +17,7 @@ static int no_memory(const ferry_layer *layer)
     return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its folded weights");
 }
 
-/*
- * ---- conditions
- * ------------------------------------------------------------------------------------
- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 /* Whether no item of the program writes the blob: a parameter, or a result of `prepare`. */
 static bool is_constant(const struct ferry__program *p, const struct ferry__use *use)
@@ -84,10 +81,7 @@ static bool can_fold(const struct ferry__program *p, const struct ferry__item *i
            (item->fold || (is_constant(p, w) && (item->op.n_in < 3 || is_constant(p, bias))));
 }
 
-/*
- * ---- creation
- * --------------------------------------------------------------------------------------
- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static void measure(const ferry_op_desc *op, struct ferry__fold *f)
 {
@@ -208,10 +202,7 @@ int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
     return adopt(p, item, &like);
 }
 
-/*
- * ---- affine functions without weights
- * --------------------------------------------------------------
- */
+/* ---- affine functions without weights -------------------------------------------------------- */
 
 /*
  * The fold of an affine item of each channel, with itself as the first step. 1 or 0. Sums are not
@@ -268,10 +259,7 @@ int ferry__fold_pair(struct ferry__program *p, struct ferry__item *item,
     return 1;
 }
 
-/*
- * ---- affine functions before the item
- * --------------------------------------------------------------
- */
+/* ---- affine functions before the item -------------------------------------------------------- */
 
 /* Whether a step maps 0 to 0, the value of padding. */
 static bool keeps_zero(const struct ferry__fold_step *s)
@@ -339,10 +327,7 @@ int ferry__fold_before(struct ferry__program *p, struct ferry__item *item,
     return add_before(&like, &step, channels) ? adopt(p, item, &like) : 0;
 }
 
-/*
- * ---- all folds
- * -------------------------------------------------------------------------------------
- */
+/* ---- all folds ------------------------------------------------------------------------------- */
 
 void ferry__folds_forget(ferry_net *net)
 {

@@ -28,7 +28,7 @@ struct ferry__fold {
     int number; /* the index among the layer's operations */
     struct ferry__weight_order order;
     int64_t inputs, span, outputs_of_group;
-    ferry_blob *weights, *bias;                        /* the sources; NULL if there is none */
+    ferry_blob *weights, *bias;                        /* the sources, or NULL */
     struct ferry__fold_step step[FERRY__FOLD_STEPS];   /* steps after the operation, in order */
     struct ferry__fold_step before[FERRY__FOLD_STEPS]; /* steps before the operation, the nearest
                                                         * first */

@@ -400,7 +400,8 @@ static void a_new_plugin_computes_every_operation(void)
         shell("cd \"$FERRY_TEST_FOLDER\"/all && cc -std=c11 -Wall -Wextra -Werror -fPIC -shared "
               "-ffp-contract=off -fvisibility=hidden -pthread -I\"$FERRY_TEST_SRCDIR\"/include "
               "-I\"$FERRY_TEST_SRCDIR\" -I\"$FERRY_TEST_BUILDDIR\" "
-              "all-kinds.c acme_driver.c acme_launch.c -o ferry_all-kinds.so -L\"$FERRY_TEST_BUILDDIR\"/.libs "
+              "all-kinds.c acme_driver.c acme_launch.c -o ferry_all-kinds.so "
+              "-L\"$FERRY_TEST_BUILDDIR\"/.libs "
               "-Wl,-rpath,\"$FERRY_TEST_BUILDDIR\"/.libs -lferrykernels -lm"),
         0);
     CU_ASSERT_EQUAL(ferry("check \"$FERRY_TEST_FOLDER\"/all/ferry_all-kinds.so "

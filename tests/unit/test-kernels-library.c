@@ -61,7 +61,7 @@ static void targets_are_checked(void)
     ferry_kernels_plan_destroy(NULL);
 }
 
-/* ---- launches ------------------------------------------------------------------------------------ */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 struct seen {
     ferry_kernels_launch launch;
@@ -119,7 +119,7 @@ static void a_launch_has_its_buffers_and_says_which_are_written(void)
     ferry_kernels_plan_destroy(plan);
 }
 
-/* ---- texts --------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static bool has(const char *const *lines, size_t n, const char *word)
 {

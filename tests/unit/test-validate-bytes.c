@@ -13,12 +13,12 @@
 #include <string.h>
 
 /*
- * The checks of the bytes that a run has to leave as they are, and of sizes of sums and products. The
- * plugin copies every second float of a vector to a slice; it commits one fault, and one line has the
- * number of its rule.
+ * The checks of the bytes that a run must not change, and of the sizes of sums and products. The
+ * plugin copies every second float of a vector to a slice. It commits one fault, and the log has
+ * one line with the number of the rule.
  */
 
-/* ---- the lines ------------------------------------------------------------------------------------ */
+/* ---- the lines ------------------------------------------------------------------------------- */
 
 static char line[512];
 static int lines;
@@ -32,7 +32,10 @@ static void keep_line(void *arg, int level, const char *text)
     lines++;
 }
 
-/* Whether there has been one line since the last call, of that rule and with that text; none for rule 0. */
+/*
+ * Whether the log has one line more than at the last call, with that rule and text; no line for
+ * rule 0.
+ */
 static int broke(int rule, const char *text)
 {
     char wanted[32];
@@ -47,7 +50,7 @@ static int broke(int rule, const char *text)
     return good;
 }
 
-/* ---- the plugin ----------------------------------------------------------------------------------- */
+/* ---- the plugin ------------------------------------------------------------------------------ */
 
 enum fault {
     NO_FAULT,
@@ -145,7 +148,7 @@ static int gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32
     return 0;
 }
 
-/* ---- its operation: 4 by 2 floats with gaps, from x to y; 16 bytes are packed ----------------------- */
+/* ---- its operation: 4 by 2 floats with gaps, from x to y; 16 bytes are packed -------------------- */
 
 #define ROWS     4
 #define COLUMNS  2
@@ -218,7 +221,7 @@ static int extension(void *dev, const char *name, const void **out)
     return 0;
 }
 
-/* ---- ferry's side --------------------------------------------------------------------------------- */
+/* ---- ferry's side ---------------------------------------------------------------------------- */
 
 static ferry_plugin_ops ops;
 static void *dev;
@@ -343,7 +346,7 @@ static void end(void)
     lines = 0;
 }
 
-/* ---- cases ---------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void inputs_of_a_run_stay_as_they_are(void)
 {
