@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The chart of README.md: chart.py MEASUREMENTS.md >chart.svg
+"""A chart of README.md: chart.py MEASUREMENTS.md >chart.svg
 
-Reads the first table of a page in doc/measurements whose head begins with "| net |": milliseconds by net, in columns by
-program. Each group of bars is a net, each bar the time of a program relative to ferry's: longer is slower."""
+Reads the first table of a page in doc/measurements whose head begins with "| net |" or "| model |": milliseconds by net, in
+columns by program. Each group of bars is a net, each bar the time of a program relative to ferry's: longer is slower."""
 
 import html
 import re
 import sys
 
-SHOWN = (("ferry, AVX-512", "ferry", "#2563a8"), ("OpenCV", "OpenCV", "#c97b1d"), ("ncnn", "ncnn", "#8a8f98"))
-BAR, GAP, LEFT, UNIT, TOP = 9, 8, 130, 105, 46
+# By the first cell of the head: (column, name in the chart, colour), ferry first.
+SHOWN = {"net": (("ferry, AVX-512", "ferry", "#2563a8"), ("OpenCV", "OpenCV", "#c97b1d"), ("ncnn", "ncnn", "#8a8f98")),
+         "model": (("ferry", "ferry", "#2563a8"), ("onnxruntime", "ONNX Runtime", "#3f8f5b"),
+                   ("OpenVINO", "OpenVINO", "#8a8f98"))}
+BAR, GAP, LEFT, UNIT, TOP = 9, 8, 150, 105, 46
 
 
 def table(path):
     rows = []
     for line in open(path, encoding="utf-8"):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if line.startswith("| net |") or rows and line.startswith("|"):
+        if line.startswith(("| net |", "| model |")) or rows and line.startswith("|"):
             rows.append(cells)
         elif rows:
             break
@@ -30,7 +33,8 @@ def number(cell):
 
 def main():
     head, rows = table(sys.argv[1])
-    group = BAR * len(SHOWN) + GAP
+    shown = SHOWN[head[0]]
+    group = BAR * len(shown) + GAP
     height = TOP + group * len(rows) + 24
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="620" height="{height}" font-family="sans-serif" '
            'font-size="11" role="img">',
@@ -38,14 +42,14 @@ def main():
            f'<rect width="620" height="{height}" fill="#ffffff"/>',
            "<text x=\"8\" y=\"16\" font-size=\"13\">Time of a forward pass, relative to ferry's (shorter is faster)"
            "</text>"]
-    for i, (_, name, colour) in enumerate(SHOWN):
-        out.append(f'<rect x="{LEFT + i * 90}" y="25" width="10" height="10" fill="{colour}"/>'
-                   f'<text x="{LEFT + 14 + i * 90}" y="34">{name}</text>')
+    for i, (_, name, colour) in enumerate(shown):
+        out.append(f'<rect x="{LEFT + i * 110}" y="25" width="10" height="10" fill="{colour}"/>'
+                   f'<text x="{LEFT + 14 + i * 110}" y="34">{name}</text>')
     for i, row in enumerate(rows):
         top = TOP + i * group
-        own = number(row[head.index(SHOWN[0][0])])
+        own = number(row[head.index(shown[0][0])])
         out.append(f'<text x="{LEFT - 6}" y="{top + group / 2}" text-anchor="end">{html.escape(row[0])}</text>')
-        for j, (column, _, colour) in enumerate(SHOWN):
+        for j, (column, _, colour) in enumerate(shown):
             value = number(row[head.index(column)])
             width = value / own * UNIT
             out.append(f'<rect x="{LEFT}" y="{top + j * BAR}" width="{width:.1f}" height="{BAR - 1}" fill="{colour}"/>'

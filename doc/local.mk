@@ -3,7 +3,7 @@
 
 dist_doc_DATA += README.md NEWS SECURITY.md %D%/writing-a-plugin.md %D%/coherence.md \
 	%D%/abi.md %D%/design/api.md %D%/dnn.md %D%/onnx.md %D%/python.md %D%/renamed.md %D%/scaling.md %D%/access.svg \
-	%D%/backends.md %D%/beside-others.svg %D%/caffe.md %D%/commands.md %D%/kinds.md \
+	%D%/backends.md %D%/beside-onnx.svg %D%/beside-others.svg %D%/caffe.md %D%/commands.md %D%/kinds.md \
 	%D%/command-examples.md %D%/formats.md %D%/quick-start.md %D%/training.md %D%/whole-nets.md
 
 EXTRA_DIST += \

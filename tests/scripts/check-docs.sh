@@ -103,14 +103,15 @@ versions_agree() {
 }
 check every_file_has_the_version_of_configure_ac versions_agree
 
-# The README's chart has the numbers of the measurements that it cites.
-chart_is_current() {
-    "${PYTHON:-python3}" doc/chart.py doc/measurements/2026-11-22-nets-beside-others.md | cmp - doc/beside-others.svg
+# The README's charts have the numbers of the measurements that it cites.
+charts_are_current() {
+    "${PYTHON:-python3}" doc/chart.py doc/measurements/2026-11-22-nets-beside-others.md | cmp - doc/beside-others.svg &&
+        "${PYTHON:-python3}" doc/chart.py doc/measurements/2026-11-28-onnx-models.md | cmp - doc/beside-onnx.svg
 }
 if command -v "${PYTHON:-python3}" >/dev/null 2>&1; then
-    check the_chart_shows_the_measurements chart_is_current
+    check the_charts_show_the_measurements charts_are_current
 else
-    skip the_chart_shows_the_measurements 'there is no Python'
+    skip the_charts_show_the_measurements 'there is no Python'
 fi
 
 if command -v doxygen >/dev/null 2>&1; then
