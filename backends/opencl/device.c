@@ -100,6 +100,7 @@ static int open_on(struct ocl_context *context, const struct ocl_settings *set, 
     dev->index = ocl_unit_index(dev->id);
     pthread_mutex_init(&dev->lock, NULL);
     learn(dev);
+    ocl_command_buffers_open(dev);
     err = open_queues(dev, q);
     if (err) {
         pthread_mutex_destroy(&dev->lock);
@@ -141,6 +142,7 @@ void ocl_device_close(void *device)
 
     ocl_queue_fini(&dev->setup);
     ocl_queue_fini(&dev->main);
+    ocl_command_buffers_close(dev);
     pthread_mutex_destroy(&dev->lock);
     ocl_context_release(dev->context);
     free(dev);

@@ -426,6 +426,7 @@ int ocl_unimport_host(void *device, void *handle)
     err = map_last(dev, handle, bytes, block != NULL);
     if (block)
         (void)note_lent(dev, block, false);
+    ocl_list_forget_buffer(dev, handle);
     clReleaseMemObject(handle);
     ocl_lock(dev);
     dev->counters.live_imports--;

@@ -75,6 +75,8 @@
             size_t *e), (a, b, c, d, e)) \
     FORWARD(cl_int, clGetEventProfilingInfo, (cl_event a, cl_profiling_info b, size_t c, \
             void *d, size_t *e), (a, b, c, d, e)) \
+    FORWARD(void *, clGetExtensionFunctionAddressForPlatform, (cl_platform_id a, const \
+            char *b), (a, b)) \
     FORWARD(cl_int, clGetKernelWorkGroupInfo, (cl_kernel a, cl_device_id b, \
             cl_kernel_work_group_info c, size_t d, void *e, size_t *f), (a, b, c, d, e, \
             f)) \

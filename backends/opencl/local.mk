@@ -8,6 +8,7 @@ backends_ferry_opencl_la_SOURCES = \
 	%D%/blas.c \
 	%D%/cache.c \
 	%D%/cache.h \
+	%D%/command_buffer.c \
 	%D%/context.c \
 	%D%/device.c \
 	%D%/element.c \

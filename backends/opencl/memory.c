@@ -86,6 +86,7 @@ int ocl_free(void *device, void *queue, void *handle)
     (void)queue;
     if (error)
         return ocl_fail("clGetMemObjectInfo", error);
+    ocl_list_forget_buffer(dev, handle);
     error = clReleaseMemObject(handle);
     if (error)
         return ocl_fail("clReleaseMemObject", error);

@@ -47,10 +47,10 @@ struct ocl_settings {
     enum ocl_arithmetic arithmetic;
     enum ocl_sums sums;
     enum ocl_items items;
-    bool profiling;
+    bool profiling, command_buffers;
 };
 
-#define OCL_OPTIONS 10u
+#define OCL_OPTIONS 11u
 
 extern const ferry_plugin_option ocl_options[OCL_OPTIONS];
 
@@ -199,6 +199,7 @@ struct ocl_queue {
     struct ocl_runnable kernels[OCL_FLOATS][OCL_KERNELS];
     struct ocl_runnable convert[FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
     cl_kernel operations[KERNEL_COUNT];
+    struct ocl_recording *recording; /* takes the runs; NULL: they are enqueued */
     cl_mem partials; /* partial sums of reductions */
 };
 
@@ -240,6 +241,43 @@ int ocl_event_synchronize(void *dev, void *event);
 int ocl_event_destroy(void *dev, void *event);
 int ocl_queue_wait(void *dev, void *queue, void *event);
 
+/* ---- command_buffer.c: lists of runs that repeat ---- */
+
+typedef struct ocl_command_buffer_object *ocl_command_buffer;
+
+/*
+ * cl_khr_command_buffer, whose declarations not every <CL/cl_ext.h> has; and the recordings of a
+ * device, under its lock.
+ */
+struct ocl_command_buffers {
+    _Atomic(bool) use;
+    bool simultaneous; /* one command buffer may be enqueued again while it is pending */
+    ocl_command_buffer(CL_API_CALL *create)(cl_uint, const cl_command_queue *, const cl_bitfield *,
+                                            cl_int *);
+    cl_int(CL_API_CALL *finalize)(ocl_command_buffer);
+    cl_int(CL_API_CALL *release)(ocl_command_buffer);
+    cl_int(CL_API_CALL *enqueue)(cl_uint, cl_command_queue *, ocl_command_buffer, cl_uint,
+                                 const cl_event *, cl_event *);
+    cl_int(CL_API_CALL *kernel)(ocl_command_buffer, cl_command_queue, const cl_bitfield *,
+                                cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,
+                                cl_uint, const cl_uint *, cl_uint *, void *);
+    struct ocl_recording *first;
+    struct ocl_recorded *spare; /* kernels of former recordings */
+};
+
+/* Finds the extension's functions, if the device has it and the options permit it. */
+void ocl_command_buffers_open(struct ocl_device *dev);
+void ocl_command_buffers_close(struct ocl_device *dev);
+/* A kernel object of the queue's recording. */
+int ocl_list_kernel(struct ocl_queue *queue, uint32_t id, cl_program program, cl_kernel *out);
+/* Records that kernel, whose arguments are set; of its BUFFERS buffers some may be NULL. */
+int ocl_list_take(struct ocl_queue *queue, size_t global, size_t local, const cl_mem *mems);
+/* A buffer is released: recordings that use it cannot be enqueued again. */
+void ocl_list_forget_buffer(struct ocl_device *dev, const void *mem);
+int ocl_list_begin(void *dev, void *queue, const ferry_op_list *list, uint32_t *out_action);
+int ocl_list_end(void *dev, void *queue, uint64_t id, uint32_t discard);
+void ocl_list_forget(void *dev, uint64_t id);
+
 /* ---- device.c ---- */
 
 #define OCL_PAGE 4096u
@@ -261,6 +299,7 @@ struct ocl_device {
                                   * used */
     pthread_mutex_t lock;
     struct kernel_target target;  /* of operations */
+    struct ocl_command_buffers buffers;
     struct ocl_queue main, setup; /* the default queue, and one for commands that do not wait for
                                    * others */
     struct ocl_queue *queues;

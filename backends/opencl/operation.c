@@ -81,17 +81,22 @@ static int program_of(const struct ocl_device *dev, enum kernel_program program,
     return err;
 }
 
-/* The queue's own kernel object: clSetKernelArg is not thread-safe. */
-static int kernel_of(struct ocl_queue *queue, uint32_t kernel, cl_kernel *out)
+/*
+ * The queue's own kernel object, since clSetKernelArg is not thread-safe; with `recording` one of
+ * the recording's.
+ */
+static int kernel_of(struct ocl_queue *queue, uint32_t kernel, bool recording, cl_kernel *out)
 {
     cl_kernel *slot = &queue->operations[kernel];
     cl_program program;
     int error = 0, err = 0;
 
-    if (!*slot) {
+    if (!*slot || recording) {
         err = program_of(queue->dev, kernel_program_of(kernel), &program);
         if (err)
             return err;
+        if (recording)
+            return ocl_list_kernel(queue, kernel, program, out);
         *slot = clCreateKernel(program, kernel_function(kernel), &error);
         if (error) {
             *slot = NULL;
@@ -104,17 +109,17 @@ static int kernel_of(struct ocl_queue *queue, uint32_t kernel, cl_kernel *out)
 
 /* ---- launching ------------------------------------------------------------------------------ */
 
+/* Stores the buffers in `mems`. */
 static int set_args(cl_kernel kernel, const struct kernel_launch *l,
-                    const struct kernel_place *places, const ferry_op_run_args *run)
+                    const struct kernel_place *places, const ferry_op_run_args *run, cl_mem *mems)
 {
     union kernel_args args;
     int error = 0;
 
     kernel_numbers(l, places, run, &args);
     for (cl_uint i = 0; i < BUFFERS && !error; i++) {
-        cl_mem mem = (cl_mem)(uintptr_t)places[l->from[i]].ref.handle;
-
-        error = clSetKernelArg(kernel, i, sizeof(mem), mem ? &mem : NULL);
+        mems[i] = (cl_mem)(uintptr_t)places[l->from[i]].ref.handle;
+        error = clSetKernelArg(kernel, i, sizeof(mems[i]), mems[i] ? &mems[i] : NULL);
     }
     if (!error)
         error = clSetKernelArg(kernel, BUFFERS, l->size, &args);
@@ -126,14 +131,16 @@ static int launch(struct ocl_queue *queue, const struct kernel_launch *l,
                   const struct kernel_place *places, const ferry_op_run_args *run)
 {
     size_t local = queue->dev->target.group, global = (size_t)l->groups * local;
+    bool recording = run && queue->recording;
+    cl_mem mems[BUFFERS];
     cl_kernel kernel = NULL;
     cl_event event;
-    int err = kernel_of(queue, l->kernel, &kernel), error;
+    int err = kernel_of(queue, l->kernel, recording, &kernel), error;
 
     if (!err)
-        err = set_args(kernel, l, places, run);
-    if (err)
-        return err;
+        err = set_args(kernel, l, places, run, mems);
+    if (err || recording)
+        return err ? err : ocl_list_take(queue, global, local, mems);
     error = clEnqueueNDRangeKernel(queue->q, kernel, 1, NULL, &global, &local, 0, NULL, &event);
     return error ? ocl_fail("clEnqueueNDRangeKernel", error)
                  : ocl_queue_note(queue, kernel_function(l->kernel), event);
@@ -262,6 +269,9 @@ static const ferry_op_table table = {
     .prepare = prepare,
     .run = run,
     .destroy = descriptor_destroy,
+    .begin = ocl_list_begin,
+    .end = ocl_list_end,
+    .forget = ocl_list_forget,
 };
 
 int ocl_extension(void *dev, const char *name, const void **out_table)
