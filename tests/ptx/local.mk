@@ -65,7 +65,11 @@ check-mutants: all $(check_DATA) tests/unit/test-kernels-ptx
 	    '$(srcdir)/backends/cuda/kernels.cu'
 	@$(TEST_ENV) python3 '$(srcdir)/%D%/mutants.py' --rest %D%/mutants.ptx $(MUTANTS)
 CLEANFILES += %D%/mutants.ptx
-.PHONY: check-ptx check-mutants
-EXTRA_DIST += %D%/mutants.list %D%/mutants.py
+
+# The kernels' text, compiled for AMD's GPUs and not run, where hipcc is on PATH.
+check-hip:
+	FERRY_TEST_SRCDIR='$(abs_top_srcdir)' $(SHELL) '$(srcdir)/%D%/check-hip.sh' $(HIP)
+.PHONY: check-ptx check-mutants check-hip
+EXTRA_DIST += %D%/check-hip.sh %D%/mutants.list %D%/mutants.py
 
 EXTRA_DIST += $(PTX_CASES) %D%/README.md
