@@ -41,6 +41,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-28-before-and-after.md \
 	%D%/measurements/2026-11-28-onnx-models.md \
 	%D%/measurements/2026-11-28-caffes-tests.md \
+	%D%/measurements/2026-11-28-launches-per-pass.md \
 	%D%/measurements/2026-11-28-mends-taken-back.md \
 	%D%/measurements/2026-11-28-openvino.md \
 	%D%/measurements/2026-11-28-whole-nets.md \
