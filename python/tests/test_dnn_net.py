@@ -118,6 +118,21 @@ def test_results_are_the_callers_alone(chain):
         assert np.array_equal(plane, 2 * np.maximum(X[0, 0] + k + 1, 0))
 
 
+def test_a_pass_for_another_output_leaves_a_result_alone():
+    net = opened(given(1, 2, 3, 3) + "".join(
+        'layer { name: "%s" type: "Power" bottom: "data" top: "%s" power_param { scale: %d } }' % (name, name, scale)
+        for name, scale in (("a", 2), ("b", 3))))
+    net.setInput(X)
+    a = net.forward("a")
+    for k, pass_again in enumerate((lambda: net.forward("b"), net.getPerfProfile, lambda: net.forward("b"))):
+        net.setInput(X + k + 1)
+        pass_again()
+        assert same(a, 2 * X)
+    net.setInput(np.concatenate([X, X]))
+    b = net.forward("b")
+    assert same(a, 2 * X) and same(b, 3 * np.concatenate([X, X]))
+
+
 def test_a_result_that_shares_an_inputs_memory_is_a_copy():
     net = opened(given(1, 2, 3, 3) + 'layer { name: "f" type: "Flatten" bottom: "data" top: "f" }')
     for k in range(3):
@@ -265,6 +280,10 @@ def test_weights_in_memory_wait_for_a_shape(tmp_path):
     (lambda: dnn.readNetFromCaffe(bytearray(CHAIN.encode()), "/nowhere.caffemodel"), -2),
     (lambda: dnn.readNetFromCaffe(bytearray(CHAIN.encode()), bytearray(b"abc")), -2),
     (lambda: opened("layer {"), -2),
+    (lambda: opened("404: Not Found"), -2),
+    (lambda: opened("<!DOCTYPE html>"), -2),
+    (lambda: opened("\n\1x\0"), -2),
+    (lambda: opened('layer { name: "n" type: "Unknown" bottom: "data" top: "n" }').getLayerNames(), -2),
     (lambda: opened('layer { name: "r" type: "ReLU" bottom: "data" top: "r" }'), -2),
     (lambda: dnn.readNetFromCaffe(3), -5),
     (lambda: dnn.readNet("a.xyz"), -2),
@@ -286,6 +305,7 @@ def test_an_unknown_layer_is_an_error(chain):
             chain.forward(names)
         assert raised.value.code == code
     assert dnn.readNetFromCaffe(bytearray()).empty() and dnn.Net().getLayerNames() == ()
+    assert opened('name: "x" input: "data" # nothing else').empty()
 
 
 def test_a_net_goes_where_its_target_says(chain, monkeypatch):

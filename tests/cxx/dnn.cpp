@@ -425,6 +425,9 @@ void errors()
     THROWS(-2, readNetFromCaffe("/nowhere.prototxt"));
     THROWS(-2, readNetFromCaffe(text.data(), text.size(), "abc", 3));
     THROWS(-2, opened("layer {"));
+    THROWS(-2, opened("404: Not Found"));
+    THROWS(-2, opened(std::string("\n\1x\0", 4)));
+    EXPECT(opened("name: 'x' input: 'data'").empty() && opened("").empty());
     THROWS(-2, opened("layer { name: 'r' type: 'ReLU' bottom: 'data' top: 'r' }"));
     THROWS(-2, readNet("a.xyz"));
     THROWS(-215, opened(text).forward());

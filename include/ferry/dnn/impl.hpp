@@ -83,8 +83,13 @@ class Impl
     void read(const std::string &text, const std::string &name,
               const std::shared_ptr<Weights> &weights)
     {
-        if (is_empty(text))
+        if (text.find('\0') != std::string::npos)
+            fail(FAILED, name + ": a binary file, not a prototxt; the prototxt comes first",
+                 "readNetFromCaffe");
+        if (is_empty(text)) { /* an error unless it is a prototxt */
+            Runner(device_of(target_), with_a_layer(text), name, {}, fuse_);
             return;
+        }
         text_ = text;
         name_ = name;
         weights_ = weights;

@@ -166,6 +166,17 @@ inline std::string with_shapes(std::string text, const std::map<std::string, Mat
     return text;
 }
 
+/** A text without layers with one, and with shapes of all inputs. */
+inline std::string with_a_layer(const std::string &text)
+{
+    std::map<std::string, MatShape> shapes;
+
+    for (const ShapePlace &place : shape_places(text))
+        shapes[place.input] = MatShape{ 1 };
+    return with_shapes(text, shapes) +
+           "\nlayer { type: 'DummyData' top: 'ferry' dummy_data_param { shape { dim: 1 } } }";
+}
+
 } // namespace detail
 FERRY_DNN_END
 

@@ -13,6 +13,7 @@ from .._errors import Error
 from .._library import Handle, lib, out_pointer, string
 
 _READ, _READ_ONLY = _abi.READ, _abi.ADOPT_READONLY
+_BYTE = ctypes.c_char
 _adopt, _access, _forward = lib.ferry_memory_adopt, lib.ferry_blob_access, lib.ferry_net_forward
 
 
@@ -40,6 +41,13 @@ def shape_of(blob):
     return tuple(lib.ferry_blob_shape(blob)[:lib.ferry_blob_rank(blob)])
 
 
+def _address(array):
+    """The address of an array's first element; NumPy's own attributes take five times as long."""
+    if array.flags.writeable and array.size:
+        return ctypes.addressof(_BYTE.from_buffer(array))
+    return array.__array_interface__["data"][0]
+
+
 class _Input:
     """An input, whose host copy is the array that was set."""
 
@@ -47,7 +55,8 @@ class _Input:
 
     def __init__(self, blob):
         self.blob = blob
-        self.shape = self.stamp = self.array = self.memory = self.place = None
+        self.shape = self.stamp = self.array = self.memory = None
+        self.place = _abi.Ref()
 
     def take(self, array, stamp):
         """Adopts the array, which is contiguous, without a copy; whether the shape changes."""
@@ -57,7 +66,7 @@ class _Input:
             self._reshape(array)
             self.memory = lib.ferry_blob_data_memory(self.blob)
         if array is not self.array:
-            self.place = _abi.Ref(array.__array_interface__["data"][0], 0)
+            self.place.handle = _address(array)
         _adopt(self.memory, None, self.place, array.nbytes, _READ_ONLY, None, None)
         self.array, self.shape, self.stamp = array, array.shape, stamp
         return reshaped
@@ -81,12 +90,23 @@ class _Output:
     elsewhere: the blob then gets another one. Where a memory is also that of a blob in `sources`, which no pass
     writes, arrays are copies."""
 
-    __slots__ = ("blob", "array", "address", "ref", "sources")
+    __slots__ = ("blob", "array", "address", "ref", "sources", "reshapes", "shape", "memory", "held", "out")
 
-    def __init__(self, blob, sources):
-        self.blob, self.sources = blob, sources
-        self.array = self.address = None
+    def __init__(self, blob, sources, reshapes):
+        self.blob, self.sources, self.reshapes = blob, sources, reshapes
+        self.array = self.address = self.shape = self.memory = self.held = None
         self.ref = _abi.Ref()
+        self.out = ctypes.byref(self.ref)
+
+    def reshaped(self):
+        """After a change of the blob's shape."""
+        self._hold()
+        self.array = self.address = self.shape = None
+
+    def _hold(self):
+        """Keeps the array that the blob's memory still uses."""
+        if self.address is not None:
+            self.held = self.array
 
     def make_room(self):
         """Before a pass."""
@@ -95,25 +115,35 @@ class _Output:
 
     def renew(self):
         """Gives the blob a new array in the shape that it has now."""
-        array = np.empty(shape_of(self.blob), np.float32)
-        memory = lib.ferry_blob_data_memory(self.blob)
-        self.address = None
-        if array.size and all(lib.ferry_blob_data_memory(one) != memory for one in self.sources):
-            address = array.__array_interface__["data"][0]
+        if self.shape is None or self.reshapes:
+            self._look()
+        array = np.empty(self.shape, np.float32)
+        address = None
+        if self.memory:
+            address = self.ref.handle = _address(array)
+            self.ref.offset = 0
             try:
-                lib.ferry_memory_adopt(memory, None, _abi.Ref(address, 0), array.nbytes, 0, None, None)
-                self.address = address
+                _adopt(self.memory, None, self.ref, array.nbytes, 0, None, None)
+                self.held = None
             except Error:  # a part of a memory, or one that has been in use for more bytes
-                pass
-        self.array = array
+                self._hold()
+                address = None
+        self.array, self.address = array, address
 
-    def get(self, reshapes):
+    def _look(self):
+        """The shape, and the memory if it can be an array's."""
+        self.shape = shape_of(self.blob)
+        memory = lib.ferry_blob_data_memory(self.blob)
+        own = 0 not in self.shape and all(lib.ferry_blob_data_memory(one) != memory for one in self.sources)
+        self.memory = memory if own else None
+
+    def get(self):
         """The array behind a pass; a copy where the pass decided the shape, which it may if the net `reshapes`, or
         where the host copy is elsewhere."""
         ref = self.ref
-        _access(self.blob, 0, None, _READ, None, ctypes.byref(ref))
+        _access(self.blob, 0, None, _READ, None, self.out)
         if ref.handle == self.address and not ref.offset and (
-                not reshapes or shape_of(self.blob) == self.array.shape):
+                not self.reshapes or shape_of(self.blob) == self.array.shape):
             return self.array
         return self.copy()
 
@@ -121,7 +151,7 @@ class _Output:
         """A copy of what the blob holds."""
         array = np.empty(shape_of(self.blob), np.float32)
         if array.size:
-            lib.ferry_blob_access(self.blob, 0, None, _READ, None, ctypes.byref(self.ref))
+            _access(self.blob, 0, None, _READ, None, self.out)
             ctypes.memmove(array.__array_interface__["data"][0], self.ref.handle + self.ref.offset, array.nbytes)
         return array
 
@@ -153,7 +183,7 @@ class Runner:
         found = self._outputs.get(name)
         if found is None:
             found = self._outputs[name] = _Output(lib.ferry_net_blob_find(self.handle, name.encode()),
-                                                    self._sources)
+                                                    self._sources, self._reshapes)
         return found
 
     def feed(self, given):
@@ -166,16 +196,16 @@ class Runner:
         if reshaped:
             lib.ferry_net_reshape(self._pointer)
             for one in self._outputs.values():
-                one.array = None
+                one.reshaped()
 
     def run(self, given, names):
         """The arrays of the blobs of those names, behind a pass."""
         self.feed(given)
         wanted = [self.output(name) for name in names]
-        for one in wanted:
+        for one in self._outputs.values():  # also of arrays that an earlier pass gave
             one.make_room()
         _forward(self._pointer, None)
-        return [one.get(self._reshapes) for one in wanted]
+        return [one.get() for one in wanted]
 
     def run_to(self, given, stops):
         """Copies of blobs behind layers, (layer's place, blob's name) in the net's order: contents that a later
@@ -199,4 +229,4 @@ class Runner:
             lib.ferry_blob_reshape(one.blob, _int64s(shapes[name]), len(shapes[name]), None)
         lib.ferry_net_reshape(self._pointer)
         for one in self._outputs.values():
-            one.array = None
+            one.reshaped()

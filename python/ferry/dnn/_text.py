@@ -84,6 +84,12 @@ def with_shapes(text, shapes):
     return text
 
 
+def with_a_layer(text):
+    """A text without layers with one, and with shapes of all inputs."""
+    return with_shapes(text, {name: (1,) for name in shapeless(text)}) + b"""
+layer { type: "DummyData" top: "ferry" dummy_data_param { shape { dim: 1 } } }"""
+
+
 def inputs(text):
     """The names of all inputs."""
     whole = _parse(text)

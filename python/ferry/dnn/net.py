@@ -71,14 +71,17 @@ class Net:
         self._runners, self._main = {}, None
         self._without = []
         self._lock = threading.RLock()
-        self._plan = None
+        self._plan = self._again = None
 
     # ---- opening ---------------------------------------------------------------------------------
 
     def _read(self, text, name, weights, file=None):
         """From the text and the path of the weights, or None; `file` is kept until they are read."""
         self._text, self._name, self._source, self._file = text, name, weights, file
+        if b"\0" in text:
+            raise made(ERROR, f"{name}: a binary file, not a prototxt; the prototxt comes first", "readNetFromCaffe")
         if _text.is_empty(text):
+            open_net(device_of(self._target), _text.with_a_layer(text), name)  # an error unless it is a prototxt
             self._text = None
             return self
         self._kinds = _text.types(text)
@@ -282,13 +285,30 @@ class Net:
                     plan = self._plan = self._plan_of([self._graph.nodes[-1].name], function)
                 made_of = self._run(plan)
                 self._ran = True  # layers keep their classes from now on
+                if names is None:  # one blob of the main net, as it is
+                    plain = plan[0] is self._main and len(plan[2][0]) == 1 and not self._rows(plan[1][0])
+                    self._again = (self._main, plan[2][0]) if plain else None
                 return made_of
             except Error as raised:
                 raise of_ferry(raised, function) from raised
 
+    def _forward_again(self):
+        """forward() after one, in a few steps; None where more have to be taken."""
+        with self._lock:
+            if self._again and self._again[0] is self._main and all(one[0].size for one in self._given.values()):
+                try:
+                    return self._main.run(self._given, self._again[1])[0]
+                except Error as raised:
+                    raise of_ferry(raised, "forward") from raised
+            return None
+
     def forward(self, *arguments, outputName="", outBlobNames=None, outputBlobs=None):
         """forward(): the last layer's output. forward(name): that layer's. forward([names]): a tuple, one of each.
         forward(outputBlobs, name): a tuple of all of a layer's."""
+        if not arguments and outputName == "" and outBlobNames is None and outputBlobs is None:
+            found = self._forward_again()
+            if found is not None:
+                return found
         head, tail = arguments[:1], arguments[1:]
         if head and isinstance(head[0], str):
             outputName = head[0]
@@ -309,7 +329,10 @@ class Net:
     # ---- layers ----------------------------------------------------------------------------------
 
     def _known(self, function):
-        self._opened(function)
+        try:
+            self._opened(function)
+        except Error as raised:
+            raise of_ferry(raised, function) from raised
         return self._graph
 
     def empty(self):
@@ -472,10 +495,9 @@ class Net:
                 return 0, np.zeros((0,), np.float64)
             handle = self._opened("getPerfProfile").handle
             self._check_given("getPerfProfile")
-            self._main.feed(self._given)
             lib.ferry_net_set_measuring(handle, 1)
             try:
-                lib.ferry_net_forward(handle, None)
+                self._main.run(self._given, ())
                 times = [self._milliseconds(handle, node.place) for node in self._graph.nodes[1:]]
             finally:
                 lib.ferry_net_set_measuring(handle, 0)
