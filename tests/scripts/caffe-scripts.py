@@ -13,8 +13,19 @@ import warnings
 
 
 def without_magics(cell):
-    """A cell that %%timeit runs has variables of its own."""
-    lines = [line for line in cell.split("\n") if not line.lstrip().startswith(("%", "!"))]
+    """A cell that %%timeit runs has variables of its own; a line that %timeit repeats runs once."""
+    lines, continued = [], False
+    for line in cell.split("\n"):
+        statement = line.lstrip()
+        indent = line[:len(line) - len(statement)]
+        magic = continued or statement.startswith(("%", "!"))
+        if not magic:
+            lines.append(line)
+        elif statement.startswith("%timeit "):
+            lines.append(indent + statement[len("%timeit "):])
+        elif indent and not continued:  # perhaps the only line of its block
+            lines.append(indent + "pass")
+        continued = magic and line.endswith("\\")
     if cell.startswith("%%timeit"):
         lines = ["def timed():"] + ["    " + line for line in lines] + ["timed()"]
     return "\n".join(lines)

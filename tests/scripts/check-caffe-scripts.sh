@@ -97,6 +97,46 @@ runs learning_lenet matplotlib 01-learning-lenet.ipynb lenet.py \
     'niter = 200=>niter = 30|niter = 250=>niter = 30|range(100)=>range(5)|test_interval = niter / 10=>test_interval = niter // 10'
 cd ..
 
+# What get_ilsvrc_aux.sh downloads: names of classes, random here.
+labels() {
+    awk 'BEGIN { for (i = 0; i < 1000; i++) printf "n%08d class %d, a thing\n", i, i }' >data/ilsvrc12/synset_words.txt
+    awk 'BEGIN { for (i = 0; i < 200; i++) printf "n%08d %s, a thing\n", i, i == 7 ? "person" : i == 9 ? "bicycle" : "class " i }' \
+        >data/ilsvrc12/det_synset_words.txt
+}
+
+# Notebooks whose downloads are replaced: random weights, made pictures and labels. Replacements besides sizes are names that
+# NumPy, pandas and Python 3 have changed.
+notebooks() {
+    labels
+    cp examples/images/fish-bike.jpg examples/image.jpg
+    cd examples || exit 1
+    runs classification matplotlib,skimage 00-classification.ipynb classification.py ''
+    cd ..
+    check flickr_style_gets_its_data nice -n 5 "$python" "$here/caffe-examples.py" make "$ferry" flickr_style
+    for list in data/flickr_style/*.txt; do  # five of its classes
+        awk '{ print $1, $2 % 5 }' "$list" >labels && mv labels "$list"
+    done
+    cd examples || exit 1
+    runs fine_tuning matplotlib 02-fine-tuning.ipynb tuning.py \
+        "NamedTemporaryFile(delete=False)=>NamedTemporaryFile('w', delete=False)|, delimiter='\\n'=>, delimiter='\\t'|niter = 200=>niter = 2|test_iters=10=>test_iters=1"
+    mkdir -p _temp
+    { echo filename,ymin,xmin,ymax,xmax
+      for y in 0 80 160; do
+          for x in 0 120 240; do
+              echo "$PWD/images/fish-bike.jpg,$y,$x,$((y + 150)),$((x + 200))"
+          done
+      done; } >_temp/windows.csv
+    net=../models/bvlc_reference_rcnn_ilsvrc13
+    check rcnn_gets_random_weights helper weights $net/deploy.prototxt $net/bvlc_reference_rcnn_ilsvrc13.caffemodel
+    runs detect_of_the_notebook google.protobuf,pandas,tables ../python/detect.py ../python/detect.copy.py "$to_hdf" \
+        --crop_mode=list --pretrained_model=$net/bvlc_reference_rcnn_ilsvrc13.caffemodel --model_def=$net/deploy.prototxt \
+        --gpu --raw_scale=255 _temp/windows.csv _temp/det_output.h5
+    runs detection matplotlib,pandas,tables detection.ipynb detection.py \
+        'labels_df.sort(=>labels_df.sort_values(|max_s.sort(=>max_s = max_s.sort_values(|.order(=>.sort_values(|scores[:, np=>scores.values[:, np'
+    cd ..
+}
+
+to_hdf="args.output_file, 'df', mode=>args.output_file, key='df', mode"
 # classify.py with CaffeNet, and a picture of the tree.
 if [ -f examples/images/cat.jpg ]; then
     net=models/bvlc_reference_caffenet
@@ -105,11 +145,13 @@ if [ -f examples/images/cat.jpg ]; then
         --mean_file '' --model_def $net/deploy.prototxt --pretrained_model $net/bvlc_reference_caffenet.caffemodel
     printf '%s\n' filename,ymin,xmin,ymax,xmax "$PWD/examples/images/cat.jpg,10,20,200,220" \
         "$PWD/examples/images/cat.jpg,50,0,360,480" >windows.csv
-    runs detect google.protobuf,pandas,tables python/detect.py python/detect.copy.py '' --crop_mode list --mean_file '' \
-        --model_def $net/deploy.prototxt --pretrained_model $net/bvlc_reference_caffenet.caffemodel windows.csv windows.h5
+    runs detect google.protobuf,pandas,tables python/detect.py python/detect.copy.py "$to_hdf" --crop_mode list \
+        --mean_file '' --model_def $net/deploy.prototxt --pretrained_model $net/bvlc_reference_caffenet.caffemodel \
+        windows.csv windows.h5
     cd examples || exit 1
     runs net_surgery matplotlib,scipy net_surgery.ipynb surgery.py ''
     cd ..
+    notebooks
     check pascal_multilabel_gets_its_data nice -n 5 "$python" "$here/caffe-examples.py" make "$ferry" pascal_multilabel
     check pascal_multilabels_layers_are_converted helper convert examples/pycaffe
     cd examples || exit 1
