@@ -32,10 +32,12 @@ static char *join(const char *path, size_t folder, const char *rest)
     return out;
 }
 
-/* Reports a path that does not exist, nor `first` or `second`; one of these may be NULL. */
+/* Reports a path that does not exist, nor `first`, which may be NULL, or `second`. */
 static int not_found(const char *path, const char *first, const char *second)
 {
-    if (first && second && strcmp(first, second) != 0)
+    if (strcmp(path, second) == 0)
+        return ferry_error_set(FERRY_EIO, "\"%.300s\": %s", path, strerror(ENOENT));
+    if (first && strcmp(first, second) != 0 && strcmp(first, path) != 0)
         return ferry_error_set(FERRY_EIO, "\"%.300s\": %s; likewise \"%.300s\" and \"%.300s\"",
                                path, strerror(ENOENT), first, second);
     return ferry_error_set(FERRY_EIO, "\"%.300s\": %s; likewise \"%.300s\"", path, strerror(ENOENT),

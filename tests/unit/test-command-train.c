@@ -279,6 +279,17 @@ static void weights_of_another_net_are_an_error_with_both_names(void)
         }
 }
 
+static void a_missing_net_is_named_with_each_place_once(void)
+{
+    write_file("astray.prototxt", "net: 'astray.net' lr_policy: 'fixed'", "");
+    CU_ASSERT_EQUAL(here("$FERRY train astray.prototxt"), 1);
+    CU_ASSERT(said("\"astray.net\": No such file") > 0);
+    CU_ASSERT_EQUAL(said("likewise"), 0);
+    write_file("astray.prototxt", "net: 'x/astray.net' lr_policy: 'fixed'", "");
+    CU_ASSERT_EQUAL(here("$FERRY train astray.prototxt"), 1);
+    CU_ASSERT(said("\"x/astray.net\": No such file or directory; likewise \"astray.net\"") > 0);
+}
+
 static void weights_of_some_layers_are_one_line(void)
 {
     make_weights();
@@ -414,6 +425,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_full_disk_names_the_latest_good_snapshot),
     FERRY_TEST(arguments_that_make_no_sense_are_a_line),
     FERRY_TEST(weights_of_another_net_are_an_error_with_both_names),
+    FERRY_TEST(a_missing_net_is_named_with_each_place_once),
     FERRY_TEST(weights_of_some_layers_are_one_line),
     FERRY_TEST(test_gives_means_of_outputs),
     FERRY_TEST(plot_draws_losses_and_tests),
