@@ -25,6 +25,8 @@ class Message;
 namespace detail
 {
 
+class PartList;
+
 /** A field of a message, by its name. */
 class Field
 {
@@ -96,6 +98,7 @@ class Message
 
   private:
     friend class detail::Field;
+    friend class detail::PartList;
 
     std::vector<detail::Field *> fields_;
 };
@@ -304,51 +307,91 @@ template <typename T> class Choices : public Many<T>
     }
 };
 
-/** Messages: one, created when it is accessed, or many, whose addresses do not change. */
-template <typename T> class Parts : public Field
+/**
+ * Messages: one, created when it is accessed, or many, whose addresses do not change. Their class is
+ * known to Parts alone, so that a compiler sees this code once, not for each class.
+ */
+class PartList : public Field
 {
   public:
-    Parts(Message *message, const char *name) : Field(message, name)
+    PartList(Message *message, const char *name) : Field(message, name)
     {
     }
-    T *add()
+    bool empty() const
     {
-        parts.push_back(std::unique_ptr<T>(new T()));
-        return parts.back().get();
+        return parts_.empty();
     }
-    T *first()
+    int size() const
     {
-        return parts.empty() ? add() : parts[0].get();
-    }
-    const T &seen() const
-    {
-        static const T *const standard = new T();
-
-        return parts.empty() ? *standard : *parts[0];
+        return static_cast<int>(parts_.size());
     }
     virtual void clear()
     {
-        parts.clear();
+        parts_.clear();
     }
     virtual void copy(const Field &from)
     {
-        parts.clear();
-        for (const auto &one : static_cast<const Parts &>(from).parts)
-            *add() = *one;
+        parts_.clear();
+        for (const auto &one : static_cast<const PartList &>(from).parts_)
+            add_part()->copy(*one);
     }
     virtual void write(std::string *text, const char *) const
     {
-        for (const auto &one : parts)
+        for (const auto &one : parts_)
             *text += std::string(name_) + " {\n" + one->text() + "}\n";
     }
     virtual void read(const ferry_proto *from)
     {
-        parts.clear();
+        parts_.clear();
         for (int64_t i = 0; i < ferry_proto_value_count(from, name_); i++)
-            add()->read(ferry_proto_message(from, name_, i));
+            add_part()->read(ferry_proto_message(from, name_, i));
     }
 
-    std::vector<std::unique_ptr<T>> parts;
+  protected:
+    Message *add_part()
+    {
+        parts_.push_back(std::unique_ptr<Message>(fresh()));
+        return parts_.back().get();
+    }
+    Message *part_at(int index) const
+    {
+        return parts_.at(static_cast<std::size_t>(index)).get();
+    }
+
+  private:
+    virtual Message *fresh() const = 0;
+
+    std::vector<std::unique_ptr<Message>> parts_;
+};
+
+template <typename T> class Parts : public PartList
+{
+  public:
+    Parts(Message *message, const char *name) : PartList(message, name)
+    {
+    }
+    T *add()
+    {
+        return static_cast<T *>(add_part());
+    }
+    T *first()
+    {
+        return empty() ? add() : at(0);
+    }
+    T *at(int index) const
+    {
+        return static_cast<T *>(part_at(index));
+    }
+    const T &seen() const
+    {
+        return empty() ? T::default_instance() : *at(0);
+    }
+
+  private:
+    virtual Message *fresh() const
+    {
+        return new T();
+    }
 };
 
 } // namespace detail
@@ -447,7 +490,7 @@ template <typename T> class Parts : public Field
 #define FERRY_PART(T, name)                  \
     bool has_##name() const                  \
     {                                        \
-        return !name##_.parts.empty();       \
+        return !name##_.empty();             \
     }                                        \
     const T &name() const                    \
     {                                        \
@@ -466,31 +509,31 @@ template <typename T> class Parts : public Field
     detail::Parts<T> name##_{ this, #name }; \
                                              \
   public:
-#define FERRY_PARTS(T, name)                                            \
-    int name##_size() const                                             \
-    {                                                                   \
-        return static_cast<int>(name##_.parts.size());                  \
-    }                                                                   \
-    const T &name(int index) const                                      \
-    {                                                                   \
-        return *name##_.parts.at(static_cast<std::size_t>(index));      \
-    }                                                                   \
-    T *mutable_##name(int index)                                        \
-    {                                                                   \
-        return name##_.parts.at(static_cast<std::size_t>(index)).get(); \
-    }                                                                   \
-    T *add_##name()                                                     \
-    {                                                                   \
-        return name##_.add();                                           \
-    }                                                                   \
-    void clear_##name()                                                 \
-    {                                                                   \
-        name##_.clear();                                                \
-    }                                                                   \
-                                                                        \
-  private:                                                              \
-    detail::Parts<T> name##_{ this, #name };                            \
-                                                                        \
+#define FERRY_PARTS(T, name)                 \
+    int name##_size() const                  \
+    {                                        \
+        return name##_.size();               \
+    }                                        \
+    const T &name(int index) const           \
+    {                                        \
+        return *name##_.at(index);           \
+    }                                        \
+    T *mutable_##name(int index)             \
+    {                                        \
+        return name##_.at(index);            \
+    }                                        \
+    T *add_##name()                          \
+    {                                        \
+        return name##_.add();                \
+    }                                        \
+    void clear_##name()                      \
+    {                                        \
+        name##_.clear();                     \
+    }                                        \
+                                             \
+  private:                                   \
+    detail::Parts<T> name##_{ this, #name }; \
+                                             \
   public:
 
 #endif
