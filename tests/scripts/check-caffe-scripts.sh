@@ -97,7 +97,7 @@ runs learning_lenet matplotlib 01-learning-lenet.ipynb lenet.py \
     'niter = 200=>niter = 30|niter = 250=>niter = 30|range(100)=>range(5)|test_interval = niter / 10=>test_interval = niter // 10'
 cd ..
 
-# What get_ilsvrc_aux.sh downloads: names of classes, random here.
+# Made names of classes in place of those that get_ilsvrc_aux.sh downloads.
 labels() {
     awk 'BEGIN { for (i = 0; i < 1000; i++) printf "n%08d class %d, a thing\n", i, i }' >data/ilsvrc12/synset_words.txt
     awk 'BEGIN { for (i = 0; i < 200; i++) printf "n%08d %s, a thing\n", i, i == 7 ? "person" : i == 9 ? "bicycle" : "class " i }' \
