@@ -16,17 +16,21 @@ $(nodist_cmake_DATA): %D%/local.mk Makefile
 %D%/cmake/ferry-config-version.cmake: %D%/cmake/ferry-config-version.cmake.in
 
 # Builds apart, in wheel-build, with Zig, patchelf and static libraries (packaging/wheel/build.sh); the wheel is in dist.
+# WHEEL_CUDA=yes adds the wheel of the plugin cuda.
 WHEEL_FOLDER = dist
+WHEEL_CUDA = no
 WHEELS = ferry_caffe-$$(echo '$(PACKAGE_VERSION)' | $(SED) 's/~//')-*.whl
+CUDA_WHEELS = ferry_caffe_cuda*-$$(echo '$(PACKAGE_VERSION)' | $(SED) 's/~//')-*.whl
 generated-sources: $(BUILT_SOURCES)
 wheel:
 	@$(MKDIR_P) wheel-build '$(WHEEL_FOLDER)'
-	out=`cd '$(WHEEL_FOLDER)' && pwd` && cd wheel-build && CC='$(CC)' STRIP='$(STRIP)' $(SHELL) \
-	    '$(abs_top_srcdir)/packaging/wheel/build.sh' '$(abs_top_srcdir)' "$$out"
+	out=`cd '$(WHEEL_FOLDER)' && pwd` && cd wheel-build && CC='$(CC)' STRIP='$(STRIP)' WHEEL_CUDA='$(WHEEL_CUDA)' \
+	    $(SHELL) '$(abs_top_srcdir)/packaging/wheel/build.sh' '$(abs_top_srcdir)' "$$out"
 
 check-wheel: wheel $(check_PROGRAMS)
-	wheel=`ls -t $(abs_builddir)/dist/$(WHEELS) | head -n 1` && \
-	    FERRY_TEST_WHEEL=$$wheel $(MAKE) $(AM_MAKEFLAGS) one T=tests/scripts/check-wheel.sh
+	wheel=`ls -t $(abs_builddir)/dist/$(WHEELS) | head -n 1` && cuda= && if test '$(WHEEL_CUDA)' = yes; then \
+	    cuda=`ls -t $(abs_builddir)/dist/$(CUDA_WHEELS) | head -n 1`; fi && \
+	    FERRY_TEST_WHEEL=$$wheel FERRY_TEST_CUDA_WHEEL=$$cuda $(MAKE) $(AM_MAKEFLAGS) one T=tests/scripts/check-wheel.sh
 
 # The tarball, the SBOM and the sums, in release/ (packaging/release.sh); a wheel if RELEASE_WHEEL=yes, Debian's packages
 # if RELEASE_DEBS=yes.
@@ -36,6 +40,8 @@ RELEASE_DEBS = no
 release:
 	wheel= && if test '$(RELEASE_WHEEL)' = yes; then $(MAKE) $(AM_MAKEFLAGS) wheel && \
 	    wheel=`ls -t $(WHEEL_FOLDER)/$(WHEELS) | head -n 1`; fi && \
+	    if test '$(RELEASE_WHEEL)$(WHEEL_CUDA)' = yesyes; then \
+	    wheel="$$wheel `ls -t $(WHEEL_FOLDER)/$(CUDA_WHEELS) | head -n 1`"; fi && \
 	    MAKE='$(MAKE)' RELEASE_DEBS='$(RELEASE_DEBS)' $(SHELL) '$(srcdir)/%D%/release.sh' '$(abs_top_srcdir)' '$(PACKAGE_VERSION)' \
 	    '$(RELEASE_FOLDER)' $$wheel
 

@@ -3,7 +3,8 @@
 """Writes the SBOM of a release, SPDX 2.3 as JSON: sbom.py VERSION FILE... >ferry-VERSION.spdx.json
 
 FILEs are what is released: a tarball, a wheel. A wheel contains the libraries that packaging/wheel/build.sh links in, in the
-versions of this machine's Debian packages. The same files make the same bytes: the time is SOURCE_DATE_EPOCH's."""
+versions of this machine's Debian packages; that of the plugin cuda contains CUDA's runtime. The same files make the same
+bytes: the time is SOURCE_DATE_EPOCH's.
 
 import hashlib
 import json
@@ -53,10 +54,15 @@ def main():
         packages.append(entry)
         digests.append(digest)
         relations.append(related("SPDXRef-DOCUMENT", "DESCRIBES", entry["SPDXID"]))
-    wheels = [entry["SPDXID"] for entry in packages if entry["name"].endswith(".whl")]
+    wheels = [entry["SPDXID"] for entry in packages if re.fullmatch(r"ferry_caffe-.*\.whl", entry["name"])]
+    plugins = [(found[1], entry["SPDXID"]) for entry in packages
+               if (found := re.match(r"ferry_caffe_cuda(\d+)-.*\.whl", entry["name"]))]
     for name, licence in LINKED if wheels else ():
         packages.append(package(name, version_of(name), licence))
         relations += [related(wheel, "CONTAINS", packages[-1]["SPDXID"]) for wheel in wheels]
+    for major, plugin in plugins:
+        packages.append(package(f"cudart-{major}", major, "NOASSERTION"))
+        relations.append(related(plugin, "CONTAINS", packages[-1]["SPDXID"]))
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
     unique = hashlib.sha256("".join(digests).encode()).hexdigest()[:32]
     json.dump({"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",

@@ -7,9 +7,7 @@
 
 #include <dlfcn.h>
 
-#define TEXT_OF(number) #number
-#define TEXT(number)    TEXT_OF(number)
-#define SONAME          "libcublas.so." TEXT(CUBLAS_VER_MAJOR)
+#define SONAME "libcublas.so." CUDA_TEXT(CUBLAS_VER_MAJOR)
 
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
@@ -17,19 +15,19 @@ static bool loaded;
 static int load_locked(void)
 {
     struct cuda_blas_table table = { 0 };
-    void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+    void *library = cuda_library_open(SONAME, CUDA_PACKAGE);
 
     if (!library)
         return cuda_host->error(FERRY_ENODEV,
                                 "%s; it is part of the CUDA toolkit: add its folder to "
                                 "LD_LIBRARY_PATH or ldconfig",
                                 dlerror());
-        /* The headers define most of these names as macros, hence TEXT. */
-#define LOAD(member, function)                                                    \
-    *(void **)(void *)&table.member = dlsym(library, TEXT(function));             \
-    if (!table.member) {                                                          \
-        dlclose(library);                                                         \
-        return cuda_host->error(FERRY_EPLUGIN, SONAME " has no " TEXT(function)); \
+        /* The headers define most of these names as macros, hence CUDA_TEXT. */
+#define LOAD(member, function)                                                         \
+    *(void **)(void *)&table.member = dlsym(library, CUDA_TEXT(function));             \
+    if (!table.member) {                                                               \
+        dlclose(library);                                                              \
+        return cuda_host->error(FERRY_EPLUGIN, SONAME " has no " CUDA_TEXT(function)); \
     }
     CUDA_BLAS_ENTRIES(LOAD)
 #undef LOAD

@@ -27,6 +27,21 @@
 #define CUDA_OPTIONS      6u
 #define CUDA_SPARE_EVENTS 64u
 
+/* ---- NVIDIA's libraries (process.c) ---- */
+
+#define CUDA_TEXT_OF(number) #number
+#define CUDA_TEXT(number)    CUDA_TEXT_OF(number)
+
+/* The folder of cuBLAS and libnvrtc within NVIDIA's packages for Python. */
+#define CUDA_PACKAGE "cu" CUDA_TEXT(CUBLAS_VER_MAJOR)
+
+/*
+ * Opens the library NAME where the dynamic linker finds it; a relocatable build then tries
+ * nvidia/FOLDER/lib in the folder above the plugin's, where pip installs NVIDIA's packages. NULL if
+ * there is none, with the reason in dlerror().
+ */
+void *cuda_library_open(const char *name, const char *folder);
+
 /* ---- the driver's own calls (driver.c) ---- */
 
 /* name of the member, name of the driver's function */

@@ -16,7 +16,7 @@ static enum { NOT_TRIED, LOADED, ABSENT } state;
 
 static bool load(void)
 {
-    void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+    void *library = cuda_library_open(SONAME, "cudnn");
 
     if (!library) {
         cuda_host->log(FERRY_LOG_DEBUG, "kernels compute convolutions: %s", dlerror());

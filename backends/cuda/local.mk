@@ -40,7 +40,15 @@ backends_ferry_cuda_la_SOURCES = \
 backends_ferry_cuda_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) $(CUDA_CPPFLAGS) $(CUDA_BUILT)
 backends_ferry_cuda_la_CFLAGS = $(PLUGIN_CFLAGS)
 backends_ferry_cuda_la_LDFLAGS = $(PLUGIN_LINK_FLAGS) $(CUDA_LDFLAGS)
-backends_ferry_cuda_la_LIBADD = kernels/libkerneltexts.la -lcudart -lpthread $(CORE_SYSTEM_LIBS)
+backends_ferry_cuda_la_LIBADD = kernels/libkerneltexts.la $(CUDA_RUNTIME) -lpthread $(CORE_SYSTEM_LIBS)
+
+# A relocatable plugin contains the runtime, and looks for cuBLAS in NVIDIA's packages for Python too.
+if RELOCATABLE
+backends_ferry_cuda_la_CPPFLAGS += -DCUDA_RELOCATABLE
+CUDA_RUNTIME = -lcudart_static -lrt -ldl
+else
+CUDA_RUNTIME = -lcudart
+endif
 
 # The output of nvcc for the kernels is included in the plugin (built.c).
 if BUILD_CUDA_KERNELS

@@ -61,7 +61,7 @@ static int load_locked(void)
     void *library;
 
     library_name(name, sizeof(name));
-    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    library = cuda_library_open(name, CUDA_PACKAGE);
     if (!library)
         return cuda_host->error(FERRY_EUNSUPPORTED,
                                 "there are no built-in kernels for this device, and %s", dlerror());

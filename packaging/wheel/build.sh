@@ -2,18 +2,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds the wheel ferry-caffe: build.sh SOURCE FOLDER, in an empty or an earlier working folder; the wheel is written to
 # FOLDER. Everything but libc is linked in from static libraries (Debian's -dev packages have them); OpenBLAS is a library
-# of its own beside the plugins. Needs Zig (PyPI: ziglang), patchelf and Python.
+# of its own beside the plugins. Needs Zig (PyPI: ziglang), patchelf and Python. WHEEL_CUDA=yes also builds the wheel of the
+# plugin cuda, which needs the toolkit of the nvcc on PATH; WHEEL_CUDA_LICENCE names the text of its licence.
 set -eu
 source=$(cd "$1" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
-: "${CC:=cc}" "${PYTHON:=python3}" "${STRIP:=strip}" "${JOBS:=2}"
+: "${CC:=cc}" "${PYTHON:=python3}" "${STRIP:=strip}" "${JOBS:=2}" "${WHEEL_CUDA:=no}"
 WHEEL_CC=$CC WHEEL_GLIBC=2.28 WHEEL_ARCH=$(uname -m)
 if [ -z "${WHEEL_ZIG-}" ]; then
     WHEEL_ZIG=zig
     ! "$PYTHON" -c 'import ziglang' 2>/dev/null || WHEEL_ZIG="$PYTHON -m ziglang"
 fi
 export WHEEL_CC WHEEL_GLIBC WHEEL_ARCH WHEEL_ZIG
+# With an outer make's variables, CC among them, the command would be linked without Zig.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 
 die() {
     echo "wheel: $*" >&2
@@ -55,8 +58,8 @@ old='-lferryold -ldl'
 
 [ -f config.status ] || "$source/configure" -q CC="sh $source/packaging/wheel/cc.sh" \
     CFLAGS="-O2 -g -ffile-prefix-map=$source=ferry" LDFLAGS="-L$PWD/static" \
-    --enable-relocatable --enable-cpu=yes --enable-sim=yes --enable-opencl=yes --enable-cuda=no --with-mpi=no \
-    --libdir=/usr/lib INIH_CFLAGS=' ' INIH_LIBS="-linih $old" JANSSON_CFLAGS=' ' JANSSON_LIBS="-ljansson $old" \
+    --enable-relocatable --enable-cpu=yes --enable-sim=yes --enable-opencl=yes --enable-openvino=no --with-mpi=no \
+    --enable-cuda="$WHEEL_CUDA" --enable-cuda-kernels=no --libdir=/usr/lib INIH_CFLAGS=' ' INIH_LIBS="-linih $old" JANSSON_CFLAGS=' ' JANSSON_LIBS="-ljansson $old" \
     ZLIB_CFLAGS=' ' ZLIB_LIBS=-lz HDF5_CFLAGS="$(pkg-config --cflags hdf5)" \
     HDF5_LIBS="-lhdf5 -lsz -laec -lz $old -lm" PNG_CFLAGS=' ' PNG_LIBS="-lpng16 -lz $old -lm" JPEG_CFLAGS=' ' \
     JPEG_LIBS="-ljpeg $old" LMDB_CFLAGS=' ' LMDB_LIBS="-llmdb $old" CLBLAST_CFLAGS=' ' CLBLAST_LIBS="-lclblast -lferrystdcxx -lgcc_eh $old"
@@ -93,5 +96,21 @@ patchelf --set-rpath '$ORIGIN/..' native/bin/ferry
 patchelf --remove-rpath native/ferry/ferry_opencl.so
 
 version=$(sed -n "s/^PACKAGE_VERSION = //p" Makefile | sed 's/~rc/rc/')
-"$PYTHON" "$source/packaging/wheel/assemble.py" "$source/python" native licences "$version" \
-    "py3-none-manylinux_$(echo $WHEEL_GLIBC | tr . _)_$WHEEL_ARCH" "$out"
+tag=py3-none-manylinux_$(echo $WHEEL_GLIBC | tr . _)_$WHEEL_ARCH
+"$PYTHON" "$source/packaging/wheel/assemble.py" "$source/python" native licences "$version" "$tag" "$out"
+
+# The plugin cuda: the runtime is linked in, and libnvrtc compiles the kernels at their first use.
+[ "$WHEEL_CUDA" = yes ] || exit 0
+cuda=$(sed -n 's/^CUDA_LIBDIR = //p' Makefile) major=$(sed -n 's/^CUDA_CUDART_MAJOR = //p' Makefile)
+: "${WHEEL_CUDA_LICENCE=$(find "$cuda/../" -name 'EULA*' -o -path '*nvidia_cuda_runtime*' -name License.txt | head -n 1)}"
+[ "$major" -ge 13 ] || die "NVIDIA's packages of CUDA $major have other folders"
+[ -f "$WHEEL_CUDA_LICENCE" ] || die 'the licence of CUDA is missing (WHEEL_CUDA_LICENCE names its text)'
+make -s -j"$JOBS" backends/ferry_cuda.la
+rm -rf cuda-licences
+mkdir cuda-licences
+cp -L "$WHEEL_CUDA_LICENCE" "cuda-licences/cudart-$major.txt"
+cp "$source/LICENSE" cuda-licences/LICENSE
+cp backends/.libs/ferry_cuda.so native-cuda.so
+$STRIP --strip-unneeded native-cuda.so
+patchelf --remove-rpath native-cuda.so
+"$PYTHON" "$source/packaging/wheel/assemble.py" --cuda "$major" native-cuda.so cuda-licences "$version" "$tag" "$out"

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # The wheel ($FERRY_TEST_WHEEL, which `make wheel` makes) in an environment of its own: its tag and its size, the
-# command, a net, a plugin that another package brings, other packages in the same process.
+# command, a net, a plugin that another package brings, other packages in the same process; and the wheel of the plugin cuda, if
+# $FERRY_TEST_CUDA_WHEEL names it.
 set -u
-: "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_WHEEL=}"
+: "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_WHEEL=}" "${FERRY_TEST_CUDA_WHEEL=}"
 # shellcheck source=tests/scripts/lib.sh
 . "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
 
@@ -110,6 +111,16 @@ blob.fill(3)
 assert blob.data.sum() == 18')
 }
 
+# By its entry point the plugin is found in its own package, and it loads without NVIDIA's packages and driver.
+cuda_is_found() {
+    "$work/venv/bin/python" -m pip install -q --no-index --no-deps --disable-pip-version-check "$FERRY_TEST_CUDA_WHEEL" &&
+        "$work/venv/bin/ferry" plugins -v >"$work/plugins" 2>&1
+    sed -n '/^cuda/,/^$/p' "$work/plugins" >"$work/cuda"
+    grep -q 'site-packages/ferry_cuda/ferry_cuda.so' "$work/cuda" && grep -q 'FERRY_PLUGIN_PATH_LAST' "$work/cuda" &&
+        grep -q -E '^cuda: ok|no devices|driver' "$work/cuda" || { cat "$work/plugins"; return 1; }
+    head -n 1 "$work/cuda"
+}
+
 beside() {
     for order in "ferry, $1" "$1, ferry"; do
         (cd "$work" && "$work/venv/bin/python" -c "
@@ -149,6 +160,11 @@ if "$work/venv/bin/python" -c 'import setuptools, wheel' 2>/dev/null && command 
     check another_package_brings_a_plugin plugin_package
 else
     skip another_package_brings_a_plugin 'there is no setuptools with wheel, or no compiler'
+fi
+if [ -n "$FERRY_TEST_CUDA_WHEEL" ]; then
+    check the_wheel_of_cuda_brings_its_plugin cuda_is_found
+else
+    skip the_wheel_of_cuda_brings_its_plugin 'FERRY_TEST_CUDA_WHEEL names none (make check-wheel WHEEL_CUDA=yes builds one)'
 fi
 for name in h5py tables cv2 torch; do
     if "$work/venv/bin/python" -c "import $name" 2>/dev/null; then
