@@ -32,7 +32,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 KERNELS = TOP / "kernels"
 # The header's text is compiled with this kernel text.
 HEADERS = {"dialect.h": "vector", "sum.h": "row"}
-LANES = {"gradient": 2}
+LANES = {"convolution": 2, "gradient": 2}
 RULES = ("barrier", "guard", "limit", "atomic", "bound")
 VECTORS = "dot,asum,sumsq,fill,convert"
 TRIES = (("race,unknown", 30), ("descending,race,unknown", 60), ("interleaved,two-blocks,race", 60))
