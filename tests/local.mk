@@ -194,19 +194,18 @@ TEST_ENV = $(RUN_ENV); \
 # they are. TEST_LENGTH is empty where the environment decides.
 TEST_LENGTH = FERRY_TEST_QUICK=1; export FERRY_TEST_QUICK;
 
-# One test after a change: builds what is stale of what it uses, and runs it in the environment of
-# `make check` with its output on the terminal. A script, or a program that runs the command, may use
-# anything that `make` builds; other programs load plugins only.
+# One test after a change, in a tree that `make` has built: builds what is stale of what it uses, in this make, as reading
+# the Makefile takes most of a second, and runs it in the environment of `make check` with its output on the terminal. A
+# script, or a program that runs the command, may use anything that `make` builds; other programs load plugins only.
 ONE_USES = $(check_DATA) $(plugin_LTLIBRARIES)
-one:
-	@case ' $(COMMAND_TESTS) ' in *' $(T) '*) uses='all $(ONE_USES) $(T)' ;; *) uses='$(ONE_USES) $(T)' ;; esac; \
-	case '$(T)' in \
-	'') echo 'usage: make one T=tests/unit/test-NAME [A=CASE]' >&2; exit 2 ;; \
-	*.sh) uses='all $(ONE_USES) $(ONE_SCRIPTS_RUN)'; run='$(SH_LOG_COMPILER) $(srcdir)/$(T)' ;; \
+one: $(ONE_USES) $(T)
+	@case ' $(COMMAND_TESTS) $(T)' in \
+	*' ') echo 'usage: make one T=tests/unit/test-NAME [A=CASE]' >&2; exit 2 ;; \
+	*.sh) $(MAKE) -s $(AM_MAKEFLAGS) all $(ONE_SCRIPTS_RUN) || exit 1; run='$(SH_LOG_COMPILER) $(srcdir)/$(T)' ;; \
+	*' $(T) '*) $(MAKE) -s $(AM_MAKEFLAGS) all || exit 1; run='./$(T)' ;; \
 	*) run='./$(T)' ;; \
 	esac; \
-	$(MAKE) -s $(AM_MAKEFLAGS) $(BUILT_SOURCES) && $(MAKE) -s $(AM_MAKEFLAGS) $$uses && \
-	    { $(TEST_ENV) $$run $(A); }
+	$(TEST_ENV) $$run $(A)
 
 # The tests that FERRY_TEST_QUICK shortens.
 SHORTENED_TESTS = $(SHORTENED_UNIT_TESTS) $(WALK_TEST) $(RANDOM_TESTS) $(NETS_TEST) \
@@ -256,8 +255,9 @@ TESTS_OF_NO_CODE = $(TEXT_TESTS) %D%/abi/check-abi.sh %D%/scripts/check-exports.
 	%D%/scripts/check-caffe-names.sh %D%/scripts/check-dnn-names.sh %D%/scripts/check-site.sh \
 	%D%/scripts/check-headers.sh %D%/unit/test-opencl-kernels \
 	%D%/unit/test-opencl-math %D%/unit/test-team
+CODE_FROM = $(TESTS)
 print-code-tests:
-	@for test in $(TESTS) $(LONG_TESTS); do \
+	@for test in $(CODE_FROM); do \
 	    case ' $(TESTS_OF_NO_CODE) ' in *" $$test "*) ;; *) echo "$$test" ;; esac; \
 	done
 

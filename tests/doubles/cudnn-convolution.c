@@ -6,6 +6,7 @@
  */
 #include "cudnn.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The tensor that a call computes from the other two: y, x or w. */
@@ -182,11 +183,6 @@ static float cut(float v)
     return v;
 }
 
-static double product(const struct work *t, float a, float b)
-{
-    return t->is_short ? (double)cut(a) * (double)cut(b) : (double)a * (double)b;
-}
-
 static int64_t count_of(const struct shape *s, int from)
 {
     int64_t count = 1;
@@ -196,15 +192,22 @@ static int64_t count_of(const struct shape *s, int from)
     return count;
 }
 
-/* The indices of element `k`, counted from axis `from` on; returns its offset. */
-static int64_t at_of(const struct shape *s, int from, int64_t k, int *at)
+/* The next indices from axis `from` on; false after the last. */
+static bool next_of(const struct shape *s, int from, int *at)
+{
+    for (int i = s->rank - 1; i >= from; at[i--] = 0)
+        if (++at[i] < s->size[i])
+            return true;
+    return false;
+}
+
+/* The offset of the element at the indices from axis `from` on. */
+static int64_t place_of(const struct shape *s, int from, const int *at)
 {
     int64_t place = 0;
 
-    for (int i = s->rank - 1; i >= from; k /= s->size[i--]) {
-        at[i] = (int)(k % s->size[i]);
+    for (int i = from; i < s->rank; i++)
         place += (int64_t)at[i] * s->stride[i];
-    }
     return place;
 }
 
@@ -239,57 +242,69 @@ static int64_t over(const struct work *t, const int *x_at, const int *k)
     return place;
 }
 
+/* In four sums, as one alone waits for each of its additions. */
+static double dot(const float *a, const float *b, int n)
+{
+    double sum[4] = { 0 };
+    int i = 0;
+
+    for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++)
+            sum[k] += (double)a[i + k] * (double)b[i + k];
+    for (; i < n; i++)
+        sum[0] += (double)a[i] * (double)b[i];
+    return sum[0] + sum[1] + (sum[2] + sum[3]);
+}
+
 static double sum_forward(const struct work *t, const int *at)
 {
     const struct shape *x = &t->x_shape, *w = &t->w_shape;
-    int first = at[1] / (w->size[0] / t->v.group) * w->size[1], tap[AXES];
+    int first = at[1] / (w->size[0] / t->v.group) * w->size[1];
+    int tap[AXES] = { at[1] };
     double sum = 0;
 
-    for (int64_t k = count_of(w, 2); k-- > 0;) {
-        int64_t weight = at_of(w, 2, k, tap) + (int64_t)at[1] * w->stride[0];
+    do {
         int64_t from = under(t, at, tap);
 
-        for (int c = 0; from >= 0 && c < w->size[1]; c++)
-            sum += product(
-                t, t->x[from + (int64_t)at[0] * x->stride[0] + (int64_t)(first + c) * x->stride[1]],
-                t->w[weight + (int64_t)c * w->stride[1]]);
-    }
+        if (from >= 0)
+            sum += dot(t->x + from + (int64_t)at[0] * x->stride[0] + first,
+                       t->w + place_of(w, 0, tap), w->size[1]);
+    } while (next_of(w, 2, tap));
     return sum;
 }
 
 static double sum_data(const struct work *t, const int *at)
 {
     const struct shape *y = &t->y_shape, *w = &t->w_shape;
-    int outputs = w->size[0] / t->v.group, first = at[1] / w->size[1] * outputs, tap[AXES];
+    int outputs = w->size[0] / t->v.group, first = at[1] / w->size[1] * outputs;
+    int tap[AXES] = { first, at[1] % w->size[1] };
     double sum = 0;
 
-    for (int64_t k = count_of(w, 2); k-- > 0;) {
-        int64_t weight = at_of(w, 2, k, tap) + (int64_t)(at[1] % w->size[1]) * w->stride[1];
+    do {
         int64_t from = over(t, at, tap);
 
-        for (int o = first; from >= 0 && o < first + outputs; o++)
-            sum +=
-                product(t, t->y[from + (int64_t)at[0] * y->stride[0] + (int64_t)o * y->stride[1]],
-                        t->w[weight + (int64_t)o * w->stride[0]]);
-    }
+        if (from >= 0)
+            sum += dot(t->y + from + (int64_t)at[0] * y->stride[0] + first,
+                       t->w + place_of(w, 0, tap), outputs);
+    } while (next_of(w, 2, tap));
     return sum;
 }
 
 static double sum_weights(const struct work *t, const int *at)
 {
     const struct shape *x = &t->x_shape, *y = &t->y_shape, *w = &t->w_shape;
-    int channel = at[0] / (w->size[0] / t->v.group) * w->size[1] + at[1], place[AXES];
+    int channel = at[0] / (w->size[0] / t->v.group) * w->size[1] + at[1];
+    int place[AXES] = { 0, at[0] };
     double sum = 0;
 
-    for (int64_t k = count_of(y, 2); k-- > 0;) {
-        int64_t to = at_of(y, 2, k, place) + (int64_t)at[0] * y->stride[1];
-        int64_t from = under(t, place, at);
+    do {
+        int64_t to = place_of(y, 1, place), from = under(t, place, at);
 
         for (int n = 0; from >= 0 && n < y->size[0]; n++)
-            sum +=
-                product(t, t->x[from + (int64_t)n * x->stride[0] + (int64_t)channel * x->stride[1]],
-                        t->y[to + (int64_t)n * y->stride[0]]);
-    }
+            sum += (double)t->x[from + (int64_t)n * x->stride[0] +
+                                (int64_t)channel * x->stride[1]] *
+                   (double)t->y[to + (int64_t)n * y->stride[0]];
+    } while (next_of(y, 2, place));
     return sum;
 }
 
@@ -298,19 +313,46 @@ static const struct shape *shape_of_result(const struct work *t)
     return t->way == FORWARD ? &t->y_shape : t->way == DATA ? &t->x_shape : &t->w_shape;
 }
 
-static int run_convolution(void *argument)
+/*
+ * A copy of a tensor that is read, its values as the multipliers take them, without gaps and with
+ * one axis innermost; the shape becomes the copy's.
+ */
+static float *copy_of(const struct work *t, const float *from, struct shape *shape, int innermost)
+{
+    struct shape own = *shape;
+    int64_t count = count_of(shape, 0);
+    float *to = malloc((size_t)count * sizeof(*to));
+    int stride = own.size[innermost], at[AXES] = { 0 };
+
+    own.stride[innermost] = 1;
+    for (int i = own.rank - 1; i >= 0; i--)
+        if (i != innermost) {
+            own.stride[i] = stride;
+            stride *= own.size[i];
+        }
+    if (to && count > 0)
+        do {
+            float value = from[place_of(shape, 0, at)];
+
+            to[place_of(&own, 0, at)] = t->is_short ? cut(value) : value;
+        } while (next_of(shape, 0, at));
+    *shape = own;
+    return to;
+}
+
+static void compute_all(const struct work *t, const struct shape *shape, float *result)
 {
     static unsigned runs;
     static double (*const sum[])(const struct work *, const int *) = { sum_forward, sum_data,
                                                                        sum_weights };
-    const struct work *t = argument;
-    const struct shape *shape = shape_of_result(t);
-    float *result = t->way == FORWARD ? t->y : t->way == DATA ? t->x : t->w;
+
+    int at[AXES] = { 0 };
 
     runs++;
-    for (int64_t k = count_of(shape, 0); k-- > 0;) {
-        int at[AXES];
-        int64_t to = at_of(shape, 0, k, at);
+    if (count_of(shape, 0) == 0)
+        return;
+    do {
+        int64_t to = place_of(shape, 0, at);
         float value = (float)sum[t->way](t, at);
 
         if (t->is_turned)
@@ -320,8 +362,31 @@ static int run_convolution(void *argument)
         if (t->beta != 0)
             value += t->beta * result[to];
         result[to] = value;
+    } while (next_of(shape, 0, at));
+}
+
+/* The sums are over channels, which are innermost then, or over an image's elements. */
+static int run_convolution(void *argument)
+{
+    const struct work *work = argument;
+    struct work t = *work;
+    float *read[2];
+
+    if (t.way == FORWARD) {
+        read[0] = t.x = copy_of(&t, t.x, &t.x_shape, 1);
+        read[1] = t.w = copy_of(&t, t.w, &t.w_shape, 1);
+    } else if (t.way == DATA) {
+        read[0] = t.y = copy_of(&t, t.y, &t.y_shape, 1);
+        read[1] = t.w = copy_of(&t, t.w, &t.w_shape, 0);
+    } else {
+        read[0] = t.x = copy_of(&t, t.x, &t.x_shape, t.x_shape.rank - 1);
+        read[1] = t.y = copy_of(&t, t.y, &t.y_shape, t.y_shape.rank - 1);
     }
-    return cudaSuccess;
+    if (read[0] && read[1])
+        compute_all(&t, shape_of_result(&t), t.way == FORWARD ? t.y : t.way == DATA ? t.x : t.w);
+    free(read[0]);
+    free(read[1]);
+    return read[0] && read[1] ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */

@@ -13,11 +13,6 @@ void op_set(struct op_number *out, long double value, long double magnitude, dou
     *out = (struct op_number){ value, fabsl(magnitude), roundings };
 }
 
-void op_add(struct op_number *out, long double term)
-{
-    op_set(out, out->value + term, out->magnitude + fabsl(term), out->roundings + 1);
-}
-
 /* ---- one element of each input -------------------------------------------------------------- */
 
 static void binary(const struct op_scene *s, const int64_t *i, struct op_number *out)

@@ -2,8 +2,11 @@
 #ifndef FERRY_TEST_REFERENCE_H
 #define FERRY_TEST_REFERENCE_H
 
+#include "arith.h"
+
 #include <ferry/op_plugin.h>
 
+#include <math.h>
 #include <stdbool.h>
 
 /*
@@ -41,6 +44,16 @@ bool op_next_along(const ferry_operand *o, uint32_t mask, int64_t *i);
 /* Elements from the first to the one at i; the stride of an axis of one element is not used. */
 int64_t op_place(const ferry_operand *o, const int64_t *i);
 long double op_get(const struct op_view *v, const int64_t *i);
+/* The element that far from the first. Here, as long sums spend their time in it and in op_add. */
+static inline long double op_at(const struct op_view *v, int64_t at)
+{
+    const void *first = v->first;
+
+    if (v->o.dtype == FERRY_F64)
+        return (long double)((const double *)first)[at];
+    return v->o.dtype == FERRY_F32 ? (long double)((const float *)first)[at]
+                                   : arith_get((ferry_dtype)v->o.dtype, first, at);
+}
 /* The element at the index of a larger operand: an axis of 1 is repeated. */
 long double op_get_repeated(const struct op_view *v, const int64_t *i);
 /* Inputs of the kind itself: no step of the epilogue names them. */
@@ -69,7 +82,12 @@ void op_expect_update(const struct op_scene *s, uint32_t n, const int64_t *i,
                       struct op_number *out);
 void op_set(struct op_number *out, long double value, long double magnitude, double roundings);
 /* One more term of a sum. */
-void op_add(struct op_number *out, long double term);
+static inline void op_add(struct op_number *out, long double term)
+{
+    out->value += term;
+    out->magnitude += fabsl(term);
+    out->roundings++;
+}
 
 /*
  * The element of the image that kernel element k of the window at y covers; `shape` has the image's

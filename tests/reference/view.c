@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/reference/reference.h"
 
-#include "arith.h"
-
 int64_t op_count(const ferry_operand *o)
 {
     int64_t n = 1;
@@ -43,7 +41,7 @@ int64_t op_place(const ferry_operand *o, const int64_t *i)
 
 long double op_get(const struct op_view *v, const int64_t *i)
 {
-    return arith_get((ferry_dtype)v->o.dtype, v->first, op_place(&v->o, i));
+    return op_at(v, op_place(&v->o, i));
 }
 
 long double op_get_repeated(const struct op_view *v, const int64_t *i)

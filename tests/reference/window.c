@@ -43,27 +43,32 @@ static bool covered_by(const ferry_op_window *w, const int64_t *shape, const int
 
 /* ---- convolution ---------------------------------------------------------------------------- */
 
+/* Adds the sum of n products, of elements whose distances are the strides of an axis of each. */
+static void add_products(struct op_number *out, int64_t n, const struct op_view *x, int64_t x_at,
+                         int64_t x_stride, const struct op_view *w, int64_t w_at, int64_t w_stride)
+{
+    struct op_number sum = *out;
+
+    for (; n > 0; n--, x_at += x_stride, w_at += w_stride)
+        op_add(&sum, op_at(x, x_at) * op_at(w, w_at));
+    *out = sum;
+}
+
 void op_expect_convolution(const struct op_scene *s, const int64_t *i, struct op_number *out)
 {
     const ferry_op_window *w = &s->op->params.window;
-    const ferry_operand *x = &s->in[0].o;
+    const ferry_operand *x = &s->in[0].o, *weights = &s->in[1].o;
     int64_t outputs = s->out[0].o.shape[1], mine = outputs / w->group;
-    int64_t channels = x->shape[1] / w->group, group = i[1] / mine;
+    int64_t channels = x->shape[1] / w->group, first = i[1] / mine * channels;
+    int64_t xi[FERRY_OP_AXES] = { i[0], first };
+    int64_t wi[FERRY_OP_AXES] = { w->transposed ? first : i[1], w->transposed ? i[1] % mine : 0 };
 
-    for (int64_t c = 0; c < channels; c++) {
-        int64_t xi[FERRY_OP_AXES] = { i[0], group * channels + c };
-        int64_t wi[FERRY_OP_AXES] = { i[1], c };
-
-        if (w->transposed) {
-            wi[0] = xi[1];
-            wi[1] = i[1] % mine;
-        }
-        do
-            if (w->transposed ? covered_by(w, &x->shape[2], &i[2], &wi[2], &xi[2])
-                              : op_covered(w, &x->shape[2], &i[2], &wi[2], &xi[2]))
-                op_add(out, op_get(&s->in[0], xi) * op_get(&s->in[1], wi));
-        while (kernel_next(w, &wi[2]));
-    }
+    do
+        if (w->transposed ? covered_by(w, &x->shape[2], &i[2], &wi[2], &xi[2])
+                          : op_covered(w, &x->shape[2], &i[2], &wi[2], &xi[2]))
+            add_products(out, channels, &s->in[0], op_place(x, xi), x->stride[1], &s->in[1],
+                         op_place(weights, wi), weights->stride[!w->transposed]);
+    while (kernel_next(w, &wi[2]));
     if (s->own_in > 2)
         op_add(out, op_get(&s->in[2], &i[1]));
 }
@@ -72,24 +77,18 @@ void op_expect_convolution(const struct op_scene *s, const int64_t *i, struct op
 void op_expect_convolution_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
 {
     const ferry_op_window *w = &s->op->params.window;
-    const ferry_operand *dy = &s->in[0].o;
+    const ferry_operand *dy = &s->in[0].o, *weights = &s->in[1].o;
     int64_t mine = s->out[0].o.shape[1] / w->group, outputs = dy->shape[1] / w->group;
-    int64_t group = i[1] / mine;
+    int64_t first = i[1] / mine * outputs;
+    int64_t yi[FERRY_OP_AXES] = { i[0], first };
+    int64_t wi[FERRY_OP_AXES] = { w->transposed ? i[1] : first, w->transposed ? 0 : i[1] % mine };
 
-    for (int64_t o = 0; o < outputs; o++) {
-        int64_t yi[FERRY_OP_AXES] = { i[0], group * outputs + o };
-        int64_t wi[FERRY_OP_AXES] = { yi[1], i[1] % mine };
-
-        if (w->transposed) {
-            wi[0] = i[1];
-            wi[1] = o;
-        }
-        do
-            if (w->transposed ? op_covered(w, &dy->shape[2], &i[2], &wi[2], &yi[2])
-                              : covered_by(w, &dy->shape[2], &i[2], &wi[2], &yi[2]))
-                op_add(out, op_get(&s->in[0], yi) * op_get(&s->in[1], wi));
-        while (kernel_next(w, &wi[2]));
-    }
+    do
+        if (w->transposed ? op_covered(w, &dy->shape[2], &i[2], &wi[2], &yi[2])
+                          : covered_by(w, &dy->shape[2], &i[2], &wi[2], &yi[2]))
+            add_products(out, outputs, &s->in[0], op_place(dy, yi), dy->stride[1], &s->in[1],
+                         op_place(weights, wi), weights->stride[w->transposed]);
+    while (kernel_next(w, &wi[2]));
 }
 
 /* The narrow one of the two images has the weights' first axis: y, or x if it is transposed. */

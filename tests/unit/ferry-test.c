@@ -40,6 +40,14 @@ bool ferry_test_has_options(void)
     return state.has_options;
 }
 
+bool ferry_test_skip_variant(void)
+{
+    if (!getenv("FERRY_TEST_QUICK") || !state.has_options)
+        return false;
+    ferry_test_skip("FERRY_TEST_QUICK: make check-long runs it with these options");
+    return true;
+}
+
 void ferry_test_skip(const char *reason, ...)
 {
     va_list args;

@@ -78,6 +78,12 @@ const char *ferry_test_backend(void);
 bool ferry_test_has_options(void);
 
 /*
+ * Skips the running case, with a reason, where FERRY_TEST_QUICK is set and the backend was named with options: the backend
+ * as it is has to do. True if it did; the caller returns then.
+ */
+bool ferry_test_skip_variant(void);
+
+/*
  * Marks the running case as skipped, with the reason. It returns; the caller must return from the
  * case.
  */

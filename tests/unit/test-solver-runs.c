@@ -239,7 +239,7 @@ static void losses_rates_and_weights_are_caffes(void)
     int runs = 0;
     DIR *dir;
 
-    if (!enter())
+    if (ferry_test_skip_variant() || !enter())
         return;
     dir = opendir(".");
     CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
@@ -288,7 +288,7 @@ static void caffes_snapshots_are_continued(void)
         { "adam_h5", "adam_h5/snap_iter_30.solverstate.h5" },
     };
 
-    if (!enter())
+    if (ferry_test_skip_variant() || !enter())
         return;
     for (size_t i = 0; i < FERRY_TEST_COUNT(runs); i++)
         if (everything() || i >= 2)
@@ -453,7 +453,7 @@ static void a_snapshot_from_the_wild_is_continued(void)
     ferry_solver *s = NULL;
     int iterations = 0;
 
-    if (!enter())
+    if (ferry_test_skip_variant() || !enter())
         return;
     path = ferry_test_data("nets/lenet_everpeace/lenet_iter_5000.solverstate");
     CU_ASSERT_PTR_NOT_NULL_FATAL(path);
