@@ -4,7 +4,7 @@
 
 FILEs are what is released: a tarball, a wheel. A wheel contains the libraries that packaging/wheel/build.sh links in, in the
 versions of this machine's Debian packages; that of the plugin cuda contains CUDA's runtime. The same files make the same
-bytes: the time is SOURCE_DATE_EPOCH's.
+bytes: the time is SOURCE_DATE_EPOCH's."""
 
 import hashlib
 import json
