@@ -164,7 +164,7 @@ TEST_VARIANTS += cuda(double)[CUDA_DOUBLE_DEVICES=3,CUDA_DOUBLE_POOLS=0,device_o
 TEST_VARIANTS += cuda(double)[CUDA_DOUBLE_UNIFIED=integrated]
 endif
 if BUILD_OPENCL
-TEST_VARIANTS += opencl[zero_copy=off,items=many,f16=on]
+TEST_VARIANTS += opencl[zero_copy=off,items=many,f16=on,command_buffers=yes]
 endif
 if BUILD_SIM
 TEST_VARIANTS += sim[unified=on,ops=arithmetic,FERRY_TEST_OPERATIONS=none]

@@ -34,10 +34,10 @@ const ferry_plugin_option ocl_options[OCL_OPTIONS] = {
       "auto|on|off", FERRY_OPTION_ENUM, 0 },
     { "profiling", "no", "whether queues measure the time of each command and log it (debug)", NULL,
       FERRY_OPTION_BOOL, 0 },
-    { "command_buffers", "on",
+    { "command_buffers", "no",
       "whether a net's pass that repeats is enqueued as command buffers, recorded in its second "
       "pass, if the device has cl_khr_command_buffer",
-      "on|off", FERRY_OPTION_ENUM, 0 },
+      NULL, FERRY_OPTION_BOOL, 0 },
 };
 
 static const char *text_of(unsigned option)
@@ -78,6 +78,6 @@ int ocl_settings_read(struct ocl_settings *out)
     out->items = (enum ocl_items)word[7];
     out->cache = (enum ocl_switch)word[8];
     out->profiling = word[9] != 0;
-    out->command_buffers = word[10] == 0;
+    out->command_buffers = word[10] != 0;
     return 0;
 }

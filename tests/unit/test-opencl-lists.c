@@ -363,13 +363,13 @@ static const ferry_test_case off[] = { FERRY_TEST(without_the_option_each_kernel
 int main(int argc, char **argv)
 {
     static const ferry_test_set sets[] = {
-        { "opencl", lists, FERRY_TEST_COUNT(lists) },
-        { "opencl", creates, 1 },
-        { "opencl", records, 1 },
-        { "opencl", finalizes, 1 },
-        { "opencl", enqueues, 1 },
-        { "opencl", later, 1 },
-        { "opencl[command_buffers=off]", off, 1 },
+        { "opencl[command_buffers=yes]", lists, FERRY_TEST_COUNT(lists) },
+        { "opencl[command_buffers=yes]", creates, 1 },
+        { "opencl[command_buffers=yes]", records, 1 },
+        { "opencl[command_buffers=yes]", finalizes, 1 },
+        { "opencl[command_buffers=yes]", enqueues, 1 },
+        { "opencl[command_buffers=yes]", later, 1 },
+        { "opencl", off, 1 },
     };
 
     return ferry_test_main_sets(argc, argv, "OpenCL lists", sets, FERRY_TEST_COUNT(sets));
