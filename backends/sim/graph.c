@@ -223,16 +223,24 @@ static int compile(void *device, const ferry_graph *graph, const ferry_graph_com
 {
     struct sim_device *dev = device;
     struct sim_why why = { 0 };
+    int err;
 
     sim_lock();
     if (!sim_alive(dev, &why))
         (void)sim_fault(dev, SIM_CALL_COMPILE, &why);
     sim_unlock();
-    if (!why.code && dev->set.graph == SIM_GRAPH_FAIL)
+    if (!why.code && dev->set.graph == SIM_GRAPH_FAIL) {
+        *out_prepared = &why; /* means nothing after a failure */
         sim_why_set(&why, FERRY_EUNSUPPORTED, "it compiles nothing, as asked");
+    }
     if (why.code)
         return sim_why_tell(&why);
-    return finish(dev, graph, args->constants, NULL, 0, out_prepared, out_workspace_bytes);
+    if (dev->set.graph == SIM_GRAPH_NONE)
+        return 0;
+    err = finish(dev, graph, args->constants, NULL, 0, out_prepared, out_workspace_bytes);
+    if (dev->set.graph == SIM_GRAPH_WIDE)
+        *out_workspace_bytes = UINT64_MAX;
+    return err;
 }
 
 /* ---- running ------------------------------------------------------------------------------ */

@@ -38,8 +38,9 @@ enum form { COUNT, DEVICES, BYTES, LIMIT, RATE, MICROSECONDS, SWITCH, WORD, KIND
       "kinds of operations that are not offered: \"convolution, inner product\"")                  \
     X("slow", "none", KINDS, STRING, NULL, slow,                                                   \
       "kinds of operations that the plugin reports as slower than the host")                       \
-    X("graph", "off", WORD, ENUM, "off|on|pieces|holes|fail", graph,                               \
-      "segments that are claimed: all, pairs, every other operation; fail: none compiles")         \
+    X("graph", "off", WORD, ENUM, "off|on|pieces|holes|fail|none|wide", graph,                     \
+      "segments that are claimed: all, pairs, every other operation; what compile does wrong: it " \
+      "fails, gives none, wants too wide a workspace")                                             \
     X("lists", "off", SWITCH, BOOL, NULL, lists,                                                   \
       "whether repeated operations are recorded as a list and replayed")                           \
     X("fail_alloc", "0", COUNT, INT, NULL, fail_alloc,                                             \

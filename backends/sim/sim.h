@@ -43,7 +43,15 @@ int sim_why_tell(const struct sim_why *why);
 
 enum sim_clock { SIM_CLOCK_REAL, SIM_CLOCK_MANUAL, SIM_CLOCK_SYNC };
 enum sim_ops { SIM_OPS_ALL, SIM_OPS_ARITHMETIC, SIM_OPS_MINIMAL };
-enum sim_graph { SIM_GRAPH_OFF, SIM_GRAPH_ON, SIM_GRAPH_PIECES, SIM_GRAPH_HOLES, SIM_GRAPH_FAIL };
+enum sim_graph {
+    SIM_GRAPH_OFF,
+    SIM_GRAPH_ON,
+    SIM_GRAPH_PIECES,
+    SIM_GRAPH_HOLES,
+    SIM_GRAPH_FAIL,
+    SIM_GRAPH_NONE,
+    SIM_GRAPH_WIDE
+};
 enum sim_unified { SIM_UNIFIED_ALL, SIM_UNIFIED_NONE, SIM_UNIFIED_ODD };
 
 struct sim_settings {

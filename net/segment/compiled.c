@@ -170,10 +170,31 @@ static bool is_refusal(int err)
            err != FERRY_EFORKED;
 }
 
+/* Compiles; after a failure nothing of the plugin's answer is left. */
+static int compile_anew(struct ferry__claim *c, const void *const *constants)
+{
+    struct compiling a = { c, constants };
+    uint64_t most = ferry_device_get_properties(c->by.device)->max_binding;
+    int err = ferry_device_call(c->by.device, "compile of a segment", call_compile, &a);
+
+    if (err)
+        c->prepared = NULL;
+    else if (!c->prepared)
+        err = ferry_error_set(FERRY_EPLUGIN, "%s: compile returned FERRY_OK and no segment",
+                              ferry_device_name(c->by.device));
+    else if (c->workspace_bytes > (most ? most : INT64_MAX))
+        err = ferry_error_set(FERRY_EPLUGIN,
+                              "%s: compile wants a workspace of %llu bytes, more than max_binding",
+                              ferry_device_name(c->by.device),
+                              (unsigned long long)c->workspace_bytes);
+    if (err)
+        destroy_compiled(c);
+    return err;
+}
+
 static int compile(struct ferry__claim *c, const ferry_net *net, const void *const *constants,
                    bool *out_refused)
 {
-    struct compiling a = { c, constants };
     struct ferry__stored file;
     int err = ferry__store_find(net, &c->by, &c->graph, constants, &file);
 
@@ -183,7 +204,7 @@ static int compile(struct ferry__claim *c, const ferry_net *net, const void *con
         return err;
     if (c->prepared)
         return 0;
-    err = ferry_device_call(c->by.device, "compile of a segment", call_compile, &a);
+    err = compile_anew(c, constants);
     if (!err && file.path[0])
         ferry__store_save(&file, &c->by, c->prepared);
     *out_refused = is_refusal(err);

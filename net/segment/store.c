@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L /* open, fdopen */
 #include "net/segment/store.h"
 
 #include <ferry/io_file.h>
 #include <ferry/status.h>
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /*
- * A file consists of this header, the compatibility string, and the plugin's bytes. Numbers have
- * the machine's byte order, which the plugin's string identifies.
+ * A file consists of this header, the compatibility string, the plugin's bytes, and their sum, so
+ * that a plugin sees no byte that was damaged. Numbers have the machine's byte order, which the
+ * plugin's string identifies.
  */
 struct head {
     char magic[8];
     uint64_t key, compatibility_bytes;
 };
 
-static const char magic[8] = "FRYSEG1";
+static const char magic[8] = "FRYSEG2";
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
@@ -40,6 +45,18 @@ static uint64_t mix_bytes(uint64_t key, const void *data, uint64_t bytes)
     for (word = 0; bytes > 0; bytes--)
         word = word << 8 | *at++;
     return mix(key, word);
+}
+
+/* The sum of the bytes of a file, FNV-1a: each byte changes it, in pieces of any size. */
+#define NO_BYTES UINT64_C(0xcbf29ce484222325)
+
+static uint64_t add_bytes(uint64_t sum, const void *data, uint64_t bytes)
+{
+    const unsigned char *at = data;
+
+    for (; bytes > 0; bytes--)
+        sum = (sum ^ *at++) * UINT64_C(0x100000001b3);
+    return sum;
 }
 
 static uint64_t mix_operand(uint64_t key, const ferry_operand *o)
@@ -102,6 +119,7 @@ struct asking {
     void *prepared;
     uint64_t workspace_bytes;
     ferry_io_file *file;
+    uint64_t sum; /* of what was written */
 };
 
 static int call_compatibility(void *ctx, void *arg)
@@ -121,14 +139,17 @@ static int call_load(void *ctx, void *arg)
 
 static int write_part(void *arg, const void *data, uint64_t bytes)
 {
-    return ferry_io_file_write(arg, data, bytes);
+    struct asking *a = arg;
+
+    a->sum = add_bytes(a->sum, data, bytes);
+    return ferry_io_file_write(a->file, data, bytes);
 }
 
 static int call_save(void *ctx, void *arg)
 {
     const struct asking *a = arg;
 
-    return a->by->table->save(ctx, a->prepared, write_part, a->file);
+    return a->by->table->save(ctx, a->prepared, write_part, arg);
 }
 
 int ferry__store_find(const ferry_net *net, const struct ferry__grapher *by,
@@ -167,38 +188,57 @@ static bool is_for(FILE *f, const struct ferry__stored *file)
            fread(string, 1, length, f) == length && !memcmp(string, file->compatibility, length);
 }
 
-/* Reads the rest of a file; NULL if it cannot be read. Free it. */
-static void *read_rest(FILE *f, uint64_t *out_bytes)
+/* Reads the plugin's bytes; NULL if the file cannot be read or is damaged. Free it. */
+static void *read_bytes(FILE *f, uint64_t *out_bytes)
 {
     long at = ftell(f), end;
-    void *data;
+    uint64_t sum;
+    size_t bytes;
+    char *data;
 
-    if (at < 0 || fseek(f, 0, SEEK_END) || (end = ftell(f)) <= at || fseek(f, at, SEEK_SET))
+    if (at < 0 || fseek(f, 0, SEEK_END) || (end = ftell(f)) - at <= (long)sizeof sum ||
+        fseek(f, at, SEEK_SET))
         return NULL;
-    data = malloc((size_t)(end - at));
-    if (data && fread(data, 1, (size_t)(end - at), f) != (size_t)(end - at)) {
-        free(data);
-        return NULL;
+    bytes = (size_t)(end - at) - sizeof sum;
+    data = malloc(bytes);
+    if (data && fread(data, 1, bytes, f) == bytes && fread(&sum, sizeof sum, 1, f) == 1 &&
+        sum == add_bytes(NO_BYTES, data, bytes)) {
+        *out_bytes = bytes;
+        return data;
     }
-    *out_bytes = (uint64_t)(end - at);
-    return data;
+    free(data);
+    return NULL;
+}
+
+/* A regular file: opening anything else may wait for ever. */
+static FILE *open_regular(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    FILE *f = NULL;
+
+    if (fd < 0)
+        return NULL;
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+        f = fdopen(fd, "rb");
+    if (!f)
+        close(fd);
+    return f;
 }
 
 static int load(const struct ferry__stored *file, struct asking *a)
 {
-    FILE *f = fopen(file->path, "rbe");
+    FILE *f = open_regular(file->path);
     void *data = NULL;
     int err = 0;
 
     if (!f)
         return 0;
-    if (!is_for(f, file)) {
+    if (!is_for(f, file))
         ferry_log_write(FERRY_LOG_INFO, "%s: saved by another version or device; compiled again",
                         file->path);
-        fclose(f);
-        return 0;
-    }
-    data = read_rest(f, &a->size);
+    else if (!(data = read_bytes(f, &a->size)))
+        ferry_log_write(FERRY_LOG_WARN, "%s: damaged; compiled again", file->path);
     fclose(f);
     a->data = data;
     if (data)
@@ -234,12 +274,15 @@ static int save(const struct ferry__stored *file, struct asking *a)
 
     if (err)
         return err;
+    a->sum = NO_BYTES;
     memcpy(h.magic, magic, sizeof magic);
     err = ferry_io_file_write(a->file, &h, sizeof h);
     if (!err)
         err = ferry_io_file_write(a->file, file->compatibility, h.compatibility_bytes);
     if (!err)
         err = ferry_device_call(a->by->device, "save of a segment", call_save, a);
+    if (!err)
+        err = ferry_io_file_write(a->file, &a->sum, sizeof a->sum);
     if (!err)
         return ferry_io_file_commit(a->file);
     ferry_io_file_abort(a->file);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -260,15 +261,25 @@ static void a_run_that_fails_loses_its_outputs_alone(void)
 
 /* ---- saving --------------------------------------------------------------------------------------- */
 
-/* The one file of the folder, and its bytes changed at `at`, or with `at` −1 cut short. */
+/*
+ * The file with the byte at `at` replaced; with `at` −1 cut short, and below −1 with one bit
+ * changed so far from its end.
+ */
 static void spoil(const char *path, long at)
 {
     FILE *f = fopen(path, "r+b");
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-    if (at < 0) {
+    if (at == -1) {
         CU_ASSERT_EQUAL(fseek(f, 0, SEEK_END), 0);
         CU_ASSERT_EQUAL(ftruncate(fileno(f), ftell(f) - 100), 0);
+    } else if (at < 0) {
+        int last;
+
+        CU_ASSERT_EQUAL(fseek(f, at, SEEK_END), 0);
+        last = fgetc(f);
+        CU_ASSERT_EQUAL(fseek(f, at, SEEK_END), 0);
+        fputc(last ^ 1, f);
     } else {
         CU_ASSERT_EQUAL(fseek(f, at, SEEK_SET), 0);
         fputc('?', f);
@@ -306,7 +317,14 @@ static void a_saved_segment_is_loaded_if_it_is_this_devices(void)
     spoil(path, -1); /* the plugin's bytes */
     CU_ASSERT_EQUAL(compiles_of_a_net(), 1);
     CU_ASSERT_EQUAL(compiles_of_a_net(), 0);
+    for (long bit = -40; bit >= -100; bit -= 20) { /* a bit of them, or of a weight */
+        spoil(path, bit);
+        CU_ASSERT_EQUAL(compiles_of_a_net(), 1);
+    }
     spoil(path, 2); /* the mark of the form */
+    CU_ASSERT_EQUAL(compiles_of_a_net(), 1);
+    unlink(path);
+    CU_ASSERT_EQUAL(mkfifo(path, 0600), 0); /* is not waited for */
     CU_ASSERT_EQUAL(compiles_of_a_net(), 1);
     folder = "/nowhere/at/all"; /* a warning */
     CU_ASSERT_EQUAL(compiles_of_a_net(), 1);
@@ -329,13 +347,16 @@ static const ferry_test_case fail[] = { FERRY_TEST(what_does_not_compile_runs_as
 int main(int argc, char **argv)
 {
     static const char *const words[][3] = {
-        { "graph", "on" }, { "graph", "pieces" }, { "graph", "holes" }, { "graph", "fail" }
+        { "graph", "on" },   { "graph", "pieces" }, { "graph", "holes" },
+        { "graph", "fail" }, { "graph", "none" },   { "graph", "wide" }
     };
     static const struct wx_world worlds[] = {
         { "graph on", words[0], on, FERRY_TEST_COUNT(on) },
         { "graph pieces", words[1], pieces, FERRY_TEST_COUNT(pieces) },
         { "graph holes", words[2], holes, FERRY_TEST_COUNT(holes) },
         { "graph fail", words[3], fail, FERRY_TEST_COUNT(fail) },
+        { "graph none", words[4], fail, FERRY_TEST_COUNT(fail) },
+        { "graph wide", words[5], fail, FERRY_TEST_COUNT(fail) },
     };
 
     return wx_main(argc, argv, "net segments", worlds, FERRY_TEST_COUNT(worlds));
