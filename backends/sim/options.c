@@ -39,7 +39,7 @@ enum form { COUNT, DEVICES, BYTES, LIMIT, RATE, MICROSECONDS, SWITCH, WORD, KIND
     X("slow", "none", KINDS, STRING, NULL, slow,                                                   \
       "kinds of operations that the plugin reports as slower than the host")                       \
     X("graph", "off", WORD, ENUM, "off|on|pieces|holes|fail|none|wide", graph,                     \
-      "segments that are claimed: all, pairs, every other operation; faults of compile: it "        \
+      "segments that are claimed: all, pairs, every other operation; faults of compile: it "       \
       "fails, gives none, wants too wide a workspace")                                             \
     X("lists", "off", SWITCH, BOOL, NULL, lists,                                                   \
       "whether repeated operations are recorded as a list and replayed")                           \
