@@ -262,6 +262,23 @@ static void bench_prints_a_table_and_knows_its_options(void)
     CU_ASSERT(one_line_of_error("nonesuch"));
 }
 
+static void check_refuses_options_of_a_group_that_it_leaves_out(void)
+{
+    CU_ASSERT_EQUAL(ferry("check sim --minutes 1 --only memory"), 2);
+    CU_ASSERT(one_line_of_error("--minutes applies to ops-random, which --only memory leaves out"));
+    CU_ASSERT_EQUAL(ferry("check sim --minutes 1 --quick"), 2);
+    CU_ASSERT(one_line_of_error("--minutes applies to ops-random, which --quick leaves out"));
+    CU_ASSERT_EQUAL(ferry("check sim --seed 7 --quick"), 2);
+    CU_ASSERT(one_line_of_error("--seed applies to ops-random, which --quick leaves out"));
+}
+
+static void help_of_check_lists_the_groups(void)
+{
+    CU_ASSERT_EQUAL(ferry("check --help"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "\n    ops-random * random operations, from a seed\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "\n    profile      times on the device's clock\n"));
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(devices_names_the_selected_one),
     FERRY_TEST(limits_of_a_device_are_in_json),
@@ -274,6 +291,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(choosing_one_backend_opens_no_other),
     FERRY_TEST(bench_has_a_row_for_each_figure),
     FERRY_TEST(bench_prints_a_table_and_knows_its_options),
+    FERRY_TEST(check_refuses_options_of_a_group_that_it_leaves_out),
+    FERRY_TEST(help_of_check_lists_the_groups),
 };
 
 int main(int argc, char **argv)

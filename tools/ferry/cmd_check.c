@@ -12,6 +12,7 @@
 /* `ferry check`: the conformance suite on a plugin's binary. tests/conform has the suite. */
 
 #define MOST_OPTIONS 64
+#define RANDOM       "ops-random" /* the group of --minutes and --seed */
 
 struct check {
     struct conform_target target;
@@ -252,6 +253,19 @@ static int run_check(struct check *c, bool json)
     return status == TOOL_OK && c->failed ? TOOL_FAILURE : status;
 }
 
+/* An option of ops-random, where --only or --quick leaves that group out, is an error. */
+static int check_random_runs(const struct check *c, const char *option)
+{
+    size_t i = 0;
+
+    while (conform_name(i) && strcmp(conform_name(i), RANDOM) != 0)
+        i++;
+    if (is_wanted(c, i))
+        return TOOL_OK;
+    return tool_error(TOOL_USAGE, "check: %s applies to " RANDOM ", which %s%s leaves out", option,
+                      c->only ? "--only " : "--quick", c->only ? c->only : "");
+}
+
 /* --minutes and --seed. */
 static int set_random(struct check *c, const char *minutes, const char *seed)
 {
@@ -265,7 +279,16 @@ static int set_random(struct check *c, const char *minutes, const char *seed)
     c->target.seed = seed ? strtoull(seed, &end, 10) : 0;
     if (seed && (seed[0] < '0' || seed[0] > '9' || *end || errno || !c->target.seed))
         return tool_error(TOOL_USAGE, "check: --seed %s: expected a number from 1 on", seed);
-    return TOOL_OK;
+    return minutes || seed ? check_random_runs(c, minutes ? "--minutes" : "--seed") : TOOL_OK;
+}
+
+/* The end of --help. */
+static void print_groups(void)
+{
+    tool_printf("\nGroups; --quick leaves out those with an asterisk:\n");
+    for (size_t i = 0; conform_name(i); i++)
+        tool_printf("    %-10s %c %s\n", conform_name(i), conform_is_long(i) ? '*' : ' ',
+                    conform_about(i));
 }
 
 int cmd_check(const struct tool_command *self, int argc, char **argv)
@@ -285,6 +308,8 @@ int cmd_check(const struct tool_command *self, int argc, char **argv)
     char *text = NULL;
     int status;
 
+    if (n == -1)
+        print_groups();
     if (n < 0)
         return tool_parse_status(n);
     if (n == 0)
@@ -292,10 +317,10 @@ int cmd_check(const struct tool_command *self, int argc, char **argv)
                           self->arguments);
     c.target.timeout = tool_parse_timeout(self, timeout);
     status = c.target.timeout ? TOOL_OK : TOOL_USAGE;
-    if (status == TOOL_OK)
-        status = set_random(&c, minutes, seed);
     if (status == TOOL_OK && c.only)
         status = check_group_names(c.only);
+    if (status == TOOL_OK)
+        status = set_random(&c, minutes, seed);
     if (status == TOOL_OK)
         status = is_file(argv[0]) ? find_file(&c, argv[0]) : find_plugin(&c, argv[0]);
     if (status == TOOL_OK && !is_file(argv[0]))
