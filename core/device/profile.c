@@ -59,6 +59,18 @@ static int ask_clock(ferry_device *dev, const ferry_profile_table *table, ferry_
     return 0;
 }
 
+/* The error of a device whose extension entry returned the code `err`. */
+static int no_table(ferry_device *dev, int err)
+{
+    if (err != FERRY_EUNSUPPORTED)
+        return ferry__device_fail(dev, "extension", UINT64_MAX, err);
+    (void)ferry__host_take_error(); /* it only says that the name is not known */
+    return ferry__error(err,
+                        "%s: plugin %s does not measure time on the device's clock: it has no "
+                        "table \"" FERRY_PROFILE_EXTENSION "\"",
+                        dev->name, dev->plugin->name);
+}
+
 static int make(ferry_device *dev, const ferry_profile_table *table, struct ferry__profile **out)
 {
     struct ferry__profile *p = ferry__fresh(sizeof *p);
@@ -93,7 +105,7 @@ static int profile_of(ferry_device *dev, struct ferry__profile **out)
         return 0;
     err = dev->ops->extension(dev->dev, FERRY_PROFILE_EXTENSION, &table);
     if (err)
-        return ferry__device_fail(dev, "extension", UINT64_MAX, err);
+        return no_table(dev, err);
     if (!is_whole(table))
         return ferry__error(FERRY_EPLUGIN, "%s: its table \"%s\" lacks an entry", dev->name,
                             FERRY_PROFILE_EXTENSION);
