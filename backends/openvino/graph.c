@@ -258,6 +258,7 @@ static int run(void *dev, void *queue, void *prepared, const ferry_graph_run_arg
 
 /* ---- saving -------------------------------------------------------------------------------- */
 
+/* A release may lower an operation differently: segments of another are compiled anew. */
 static int compatibility(void *dev, char *out, uint64_t size)
 {
     const struct ov_device *d = dev;
@@ -268,8 +269,8 @@ static int compatibility(void *dev, char *out, uint64_t size)
 
     if (err)
         return err;
-    if ((uint64_t)snprintf(out, size, "openvino 0.2.0; %s; %s; %s; threads %s", d->api->version,
-                           d->name, name, d->threads) >= size)
+    if ((uint64_t)snprintf(out, size, "openvino " OV_PACKAGE_VERSION "; %s; %s; %s; threads %s",
+                           d->api->version, d->name, name, d->threads) >= size)
         err = ov_host->error(FERRY_EINVAL, "the compatibility string is longer");
     d->api->ov_free(name);
     return err;
