@@ -139,6 +139,7 @@ static void each_key_is_read_and_remembers_its_line(void)
                                      "enabled= no\n"
                                      "pool_limit =4GiB\n"
                                      "budget : 1MiB\n"
+                                     "validate = yes\n"
                                      "option.devices = 2\n"
                                      "option.devices = 3\n"
                                      "option.text = a = b [c]");
@@ -154,10 +155,11 @@ static void each_key_is_read_and_remembers_its_line(void)
     CU_ASSERT_FALSE(ferry__conf_enabled(sim));
     CU_ASSERT_EQUAL(ferry__conf_size(&sim->pool_limit, 7), UINT64_C(4) << 30);
     CU_ASSERT_EQUAL(ferry__conf_size(&sim->budget, 7), 1 << 20);
+    CU_ASSERT_TRUE(ferry__conf_bool(&sim->validate, false));
     CU_ASSERT_PTR_NOT_NULL_FATAL(sim->options);
     CU_ASSERT_STRING_EQUAL(sim->options->key, "devices");
     CU_ASSERT_STRING_EQUAL(sim->options->value, "3");
-    CU_ASSERT_STRING_EQUAL(sim->options->origin, "f:12");
+    CU_ASSERT_STRING_EQUAL(sim->options->origin, "f:13");
     CU_ASSERT_STRING_EQUAL(sim->options->next->value, "a = b [c]");
     CU_ASSERT_PTR_NULL(sim->options->next->next);
     ferry__conf_destroy(conf);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * A net on sim with FERRY_VALIDATE=1: no rule is broken, by ferry or by sim, and the results are those
@@ -93,8 +94,48 @@ static void another_value_is_an_error(void)
     ferry_runtime_close(rt);
 }
 
+static int checked;
+
+static void count_checked(void *arg, int level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    checked += strstr(line, "the rules of plugins are checked for sim") != NULL;
+}
+
+static void open_sim(const char *conf_path)
+{
+    ferry_runtime_options o = { .struct_size = sizeof o, .backend = "sim" };
+    ferry_device *dev = NULL;
+    ferry_runtime *rt;
+
+    setenv("FERRY_CONF", conf_path, 1);
+    FX_OK(ferry_runtime_open(&o, &rt));
+    FX_OK(ferry_runtime_get_device(rt, "sim", &dev));
+    ferry_runtime_close(rt);
+}
+
+static void the_key_of_a_section_selects_it(void)
+{
+    char path[] = "/tmp/ferry-validate-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs("[plugin sim]\nvalidate = yes\n", f);
+    CU_ASSERT_EQUAL(fclose(f), 0);
+    unsetenv("FERRY_VALIDATE");
+    setenv("FERRY_LOG", "info", 1);
+    ferry_log_set_handler(count_checked, NULL);
+    open_sim(path);
+    ferry_log_set_handler(NULL, NULL);
+    CU_ASSERT_EQUAL(checked, 1);
+    unlink(path);
+}
+
 static const ferry_test_case clean[] = { FERRY_TEST(a_net_breaks_no_rule) };
 static const ferry_test_case bad[] = { FERRY_TEST(another_value_is_an_error) };
+static const ferry_test_case key[] = { FERRY_TEST(the_key_of_a_section_selects_it) };
 
 int main(int argc, char **argv)
 {
@@ -105,6 +146,7 @@ int main(int argc, char **argv)
         { "real clock", real, clean, FERRY_TEST_COUNT(clean) },
         { "lists", lists, clean, FERRY_TEST_COUNT(clean) },
         { "another value", real, bad, FERRY_TEST_COUNT(bad) },
+        { "key of a section", real, key, FERRY_TEST_COUNT(key) },
     };
 
     setenv("FERRY_VALIDATE", "1", 1);
