@@ -103,6 +103,57 @@ versions_agree() {
 }
 check every_file_has_the_version_of_configure_ac versions_agree
 
+# rules_agree MAN DOC SOURCE…: prints the rules of a plugin whose row in the table of writing-a-plugin.md differs from what the
+# manual page says of `ferry check`, or from the rules that the sources of the validation report.
+# shellcheck disable=SC2016
+rules_agree() {
+    LC_ALL=C "${AWK:-awk}" '
+        function note(list, checked, validated, part, n, i, to) {
+            n = split(list, part, /, /)
+            for (i = 1; i <= n; i++) {
+                to = split(part[i], ends, / to /)
+                for (r = ends[1] + 0; r <= ends[to] + 0; r++) {
+                    rows[r]++
+                    doc[r] = checked " " validated
+                }
+            }
+        }
+        FNR == 1 { files++ }
+        files == 1 && /^\.B [0-9]+\.$/ { rule = $2 + 0; rules++ }
+        files == 1 && /^\\fIChecked:/ { checks[rule] = $2 ~ /^no[;.]?$/ ? "no" : "yes" }
+        files == 2 && /^\| [0-9][0-9, to]*: .*\| (yes|no)[^|]*\| (yes|no)[^|]*\|$/ {
+            n = split($0, cell, / *\| */)
+            note(substr(cell[2], 1, index(cell[2], ":") - 1), substr(cell[3], 1, 3) == "yes" ? "yes" : "no",
+                substr(cell[4], 1, 3) == "yes" ? "yes" : "no")
+        }
+        files > 2 {
+            for (text = $0; match(text, /(ferry__broken|check_answer)\(d, [^"]*[0-9]+[^",]*,|rule [0-9]+:/);) {
+                found = substr(text, RSTART, RLENGTH)
+                text = substr(text, RSTART + RLENGTH)
+                for (; match(found, /[0-9]+/); found = substr(found, RSTART + RLENGTH))
+                    reports[substr(found, RSTART, RLENGTH) + 0] = 1
+            }
+        }
+        END {
+            for (r = 1; r <= rules; r++)
+                if (rows[r] != 1 || doc[r] != checks[r] " " (reports[r] ? "yes" : "no")) {
+                    print "rule " r ": " rows[r] + 0 " rows, " doc[r] "; should be " checks[r] " " \
+                        (reports[r] ? "yes" : "no")
+                    bad = 1
+                }
+            exit bad || rules < 71 || !reports[63]
+        }' "$@"
+}
+guide=doc/writing-a-plugin.md
+check the_guide_says_which_rules_are_checked rules_agree man/ferry-plugin.7 "$guide" core/validate/*.c
+sed 's/^| 67, 68: /| 67: /; s/^\(| 69: .*\)| yes\([^|]*|\)$/\1| no\2/' "$guide" >"$scratch/guide.md"
+if [ "$(rules_agree man/ferry-plugin.7 "$scratch/guide.md" core/validate/*.c | cut -d: -f1 | tr '\n' ' ')" = \
+    'rule 68 rule 69 ' ]; then
+    pass a_wrong_row_of_the_guide_is_found
+else
+    fail a_wrong_row_of_the_guide_is_found
+fi
+
 # The README's charts have the numbers of the measurements that it cites.
 charts_are_current() {
     "${PYTHON:-python3}" doc/chart.py doc/measurements/2026-11-22-nets-beside-others.md | cmp - doc/beside-others.svg &&

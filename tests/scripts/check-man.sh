@@ -71,6 +71,20 @@ main_has_all() {
     [ ! -s "$scratch/unnamed" ]
 }
 
+# groups_lacking TABLE PAGE: the groups of `ferry check` that the page does not describe after "CHECKING".
+groups_lacking() {
+    sed -n 's/^    { "\([a-z-]*\)", group_.*/\1/p' "$1" >"$scratch/groups"
+    [ -s "$scratch/groups" ] || echo 'no groups'
+    sed -n '/^\.SH CHECKING/,/^\.SH VERSIONS/s/^\.BR\{0,1\} //p' "$2" | tr -d '\\" ' | tr ',' '\n' >"$scratch/described"
+    grep -v -x -F -f "$scratch/described" "$scratch/groups"
+}
+
+every_group() {
+    found=$(groups_lacking "$FERRY_TEST_SRCDIR/tests/conform/run.c" "$man/ferry-plugin.7")
+    printf '%s' "$found"
+    [ -z "$found" ]
+}
+
 # clean FILE…: groff has no warning.
 clean() {
     for file in "$@"; do
@@ -84,6 +98,12 @@ check each_command_has_a_page pages "$table"
 check the_list_of_pages_is_complete listed
 check each_page_has_the_options_of_help complete
 check ferry_1_has_every_command main_has_all
+check ferry_plugin_7_has_every_group_of_checks every_group
+sed '/^\.B profile$/d' "$man/ferry-plugin.7" >"$scratch/groups.7"
+case $(groups_lacking "$FERRY_TEST_SRCDIR/tests/conform/run.c" "$scratch/groups.7") in
+profile) pass a_group_that_the_page_lacks_is_found ;;
+*) fail a_group_that_the_page_lacks_is_found ;;
+esac
 sed -i 's/^.*\\-\\-shuffle.*$//' "$scratch/ferry-dataset.1"
 case $(lacking "$table") in
 'dataset --shuffle') pass a_page_without_an_option_is_found ;;
