@@ -6,6 +6,7 @@
 #include "core/base/fresh.h"
 #include "core/base/status.h"
 #include "core/device/section.h"
+#include "core/plugin/host.h"
 
 #include <ferry/profile_plugin.h>
 
