@@ -249,12 +249,13 @@ print-package-programs:
 
 # The tests that a sanitizer can learn from. Left out are those that only compile or read what was
 # built; programs of C++ headers, whose compilation takes minutes; kernels of a driver's compiler, which
-# no sanitizer sees; test-opencl-lists, after which LeakSanitizer finds an event of the device that stays open; and ranks that
-# are threads and open HDF5 at once: in a child of fork AddressSanitizer's malloc can wait for a thread that is not there.
+# no sanitizer sees; and ranks that are threads and open HDF5 at once: in a child of fork
+# AddressSanitizer's malloc can wait for a thread that is not there.
 TESTS_OF_NO_CODE = $(TEXT_TESTS) %D%/abi/check-abi.sh %D%/scripts/check-exports.sh \
 	%D%/scripts/check-caffe-names.sh %D%/scripts/check-dnn-names.sh %D%/scripts/check-site.sh \
 	%D%/scripts/check-headers.sh %D%/unit/test-opencl-kernels \
-	%D%/unit/test-opencl-lists %D%/unit/test-opencl-math %D%/unit/test-team
+	%D%/unit/test-opencl-math %D%/unit/test-team
+# Of all tests, or of those that CODE_FROM names.
 CODE_FROM = $(TESTS)
 print-code-tests:
 	@for test in $(CODE_FROM); do \

@@ -168,14 +168,15 @@ static int open_up(ferry_device *dev)
 }
 
 /*
- * Runs after the last release. A device that ended with the process stays allocated, so that leak
- * checkers see the resources that its plugin could not free as reachable.
+ * Runs after the last release. A device that ended with the process stays allocated, and its default
+ * queue keeps its events, so that leak checkers see the resources that its plugin could not free as
+ * reachable.
  */
 static void end(ferry_device *dev)
 {
-    ferry__queue_forget(&dev->queue);
     if (atomic_load(&dev->ended))
         return;
+    ferry__queue_forget(&dev->queue);
     if (dev->dev && !ferry__device_forked(dev)) {
         ferry__lent_trim(dev); /* of its default queue: the other queues were destroyed */
         ferry__pool_destroy(dev->pool);
