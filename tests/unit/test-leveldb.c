@@ -594,8 +594,25 @@ static int read_mutant(int records)
 
 static char found[512];
 
+/* libleveldb leaves the beginning of a table where a database is closed while it is merged. */
+static bool is_part_of_a_table(const char *file)
+{
+    static const unsigned char end[8] = { 0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb };
+    struct bytes b;
+    bool whole;
+
+    if (!strstr(file, ".ldb"))
+        return false;
+    b = slurp(file);
+    whole = b.size >= 48 && !memcmp(b.at + b.size - sizeof end, end, sizeof end);
+    free(b.at);
+    return !whole;
+}
+
 static void note_file(const char *file)
 {
+    if (is_part_of_a_table(file))
+        return;
     if (!found[0] || chance(3) == 0)
         snprintf(found, sizeof found, "%s", file);
 }
