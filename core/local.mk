@@ -27,6 +27,7 @@ EXTRA_DIST += \
 
 # The objects on their own, so that a unit test can link them and reach what is hidden.
 %C%_libferrycore_la_SOURCES = \
+	common/hash.h \
 	common/rounding.h \
 	%D%/base/dtype.c \
 	%D%/base/dtype.h \

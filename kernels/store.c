@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "kernels/store.h"
 
+#include "common/hash.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,15 +23,6 @@ struct header {
     uint32_t version, key_bytes;
     uint64_t binary_bytes, checksum;
 };
-
-uint64_t store_hash(uint64_t h, const void *bytes, size_t n)
-{
-    const unsigned char *p = bytes;
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ p[i]) * UINT64_C(1099511628211);
-    return h;
-}
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
@@ -77,7 +70,7 @@ static const char *parse(const char *key, uint64_t bytes, struct stored *out)
         return "it has another format";
     if (h.key_bytes > body_bytes || h.binary_bytes != body_bytes - h.key_bytes)
         return "it is truncated";
-    if (store_hash(STORE_HASH, body, (size_t)body_bytes) != h.checksum)
+    if (ferry__hash(FERRY__HASH, body, (size_t)body_bytes) != h.checksum)
         return "it is damaged";
     if (h.key_bytes != strlen(key) || memcmp(body, key, h.key_bytes) != 0)
         return "it was made by another driver";
@@ -151,6 +144,6 @@ bool store_write(const char *path, const char *key, const void *binary, size_t b
 
     h.key_bytes = (uint32_t)strlen(key);
     h.binary_bytes = bytes;
-    h.checksum = store_hash(store_hash(STORE_HASH, key, h.key_bytes), binary, bytes);
+    h.checksum = ferry__hash(ferry__hash(FERRY__HASH, key, h.key_bytes), binary, bytes);
     return bytes <= MOST / 2 && write_file(path, &h, key, binary);
 }

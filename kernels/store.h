@@ -10,10 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FNV-1a, starting from STORE_HASH: for names of files, and for the hash of a source in a key. */
-#define STORE_HASH UINT64_C(14695981039346656037)
-uint64_t store_hash(uint64_t h, const void *bytes, size_t n);
-
 /* The content of a file; the caller frees `file`, also after a failure. */
 struct stored {
     unsigned char *file;

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "kernels.h"
 
+#include "common/hash.h"
 #include "kernels/store.h"
 
 #include <inttypes.h>
@@ -130,13 +131,13 @@ static bool make_key(enum kernel_program program, const struct cuda_form *form, 
 {
     size_t count = kernel_program_lines(program, NULL);
     const char **lines = malloc(count * sizeof(*lines));
-    uint64_t source = STORE_HASH;
+    uint64_t source = FERRY__HASH;
 
     if (!lines)
         return false;
     (void)kernel_program_lines(program, lines);
     for (size_t i = 0; i < count; i++)
-        source = store_hash(source, lines[i], strlen(lines[i]));
+        source = ferry__hash(source, lines[i], strlen(lines[i]));
     free(lines);
     snprintf(key, KEY_ROOM, "nvrtc %d.%d|%s_%d|%d|%d|%zu|%016" PRIx64, form->version[0],
              form->version[1], form->ptx ? "compute" : "sm", form->arch, CUDA_VEC, CUDA_GROUP,
@@ -148,7 +149,7 @@ static bool make_key(enum kernel_program program, const struct cuda_form *form, 
 static void find_file(const struct cuda_modules *m, const char *key, char *path)
 {
     snprintf(path, PATH_ROOM, "%s/%016" PRIx64, m->folder,
-             store_hash(STORE_HASH, key, strlen(key)));
+             ferry__hash(FERRY__HASH, key, strlen(key)));
 }
 
 static bool load_stored(const char *path, const char *key, CUmodule *out)

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "cache.h"
 
+#include "common/hash.h"
 #include "kernels/store.h"
 
 #include <errno.h>
@@ -46,11 +47,11 @@ static void make_key(cl_device_id id, const char *const *lines, size_t count, co
                                              CL_DRIVER_VERSION };
     char text[4][192], platform[192] = "";
     cl_platform_id its = NULL;
-    uint64_t source = STORE_HASH;
+    uint64_t source = FERRY__HASH;
     size_t bytes = 0;
 
     for (size_t i = 0; i < count; i++) {
-        source = store_hash(source, lines[i], strlen(lines[i]));
+        source = ferry__hash(source, lines[i], strlen(lines[i]));
         bytes += strlen(lines[i]);
     }
     for (int i = 0; i < 4; i++)
@@ -106,7 +107,7 @@ static bool find_file(const char *key, char *path, size_t size)
     if (!find_folder(folder, sizeof(folder)))
         return false;
     n = snprintf(path, size, "%s/opencl-%016" PRIx64, folder,
-                 store_hash(STORE_HASH, key, strlen(key)));
+                 ferry__hash(FERRY__HASH, key, strlen(key)));
     return n > 0 && (size_t)n < size;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/validate/track.h"
 
+#include "common/hash.h"
 #include "core/base/dtype.h"
 
 #include <stddef.h>
@@ -26,17 +27,15 @@ struct prepared {
 
 /* ---- bytes of the device ------------------------------------------------------------------ */
 
-/* FNV-1a; 0 where the bytes cannot be read. */
+/* The hash of the bytes; 0 where they cannot be read. */
 static uint64_t sum_of(const struct ferry__tracked_device *d, void *queue, ferry_cref from,
                        uint64_t bytes)
 {
     unsigned char *at = ferry__read_back(d, queue, from, bytes);
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    uint64_t sum = at ? ferry__hash(FERRY__HASH, at, bytes) : 0;
 
-    for (uint64_t i = 0; at && i < bytes; i++)
-        sum = (sum ^ at[i]) * UINT64_C(0x100000001b3);
     free(at);
-    return at ? sum : 0;
+    return sum;
 }
 
 /* ---- answers ------------------------------------------------------------------------------ */

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/model/names.h"
 
+#include "common/hash.h"
+
 #include <ferry/status.h>
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Fowler, Noll, Vo: FNV-1a. */
 static uint64_t hash(const char *name)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    uint64_t h = ferry__hash(FERRY__HASH, name, strlen(name));
 
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
     return h ^ (h >> 32);
 }
 

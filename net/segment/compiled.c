@@ -174,7 +174,8 @@ static bool is_refusal(int err)
 static int compile_anew(struct ferry__claim *c, const void *const *constants)
 {
     struct compiling a = { c, constants };
-    uint64_t most = ferry_device_get_properties(c->by.device)->max_binding;
+    uint64_t binding = ferry_device_get_properties(c->by.device)->max_binding;
+    uint64_t most = binding ? binding : INT64_MAX;
     int err = ferry_device_call(c->by.device, "compile of a segment", call_compile, &a);
 
     if (err)
@@ -182,11 +183,11 @@ static int compile_anew(struct ferry__claim *c, const void *const *constants)
     else if (!c->prepared)
         err = ferry_error_set(FERRY_EPLUGIN, "%s: compile returned FERRY_OK and no segment",
                               ferry_device_name(c->by.device));
-    else if (c->workspace_bytes > (most ? most : INT64_MAX))
+    else if (c->workspace_bytes > most)
         err = ferry_error_set(FERRY_EPLUGIN,
-                              "%s: compile wants a workspace of %llu bytes, more than max_binding",
+                              "%s: compile wants a workspace of %llu bytes, of at most %llu",
                               ferry_device_name(c->by.device),
-                              (unsigned long long)c->workspace_bytes);
+                              (unsigned long long)c->workspace_bytes, (unsigned long long)most);
     if (err)
         destroy_compiled(c);
     return err;

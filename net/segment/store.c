@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L /* open, fdopen */
 #include "net/segment/store.h"
 
+#include "common/hash.h"
+
 #include <ferry/io_file.h>
 #include <ferry/status.h>
 
@@ -14,8 +16,8 @@
 #include <unistd.h>
 
 /*
- * A file consists of this header, the compatibility string, the plugin's bytes, and their sum, so
- * that a plugin sees no byte that was damaged. Numbers have the machine's byte order, which the
+ * A file consists of this header, the compatibility string, the plugin's bytes, and their hash,
+ * so that a plugin sees no byte that was damaged. Numbers have the machine's byte order, which the
  * plugin's string identifies.
  */
 struct head {
@@ -45,18 +47,6 @@ static uint64_t mix_bytes(uint64_t key, const void *data, uint64_t bytes)
     for (word = 0; bytes > 0; bytes--)
         word = word << 8 | *at++;
     return mix(key, word);
-}
-
-/* The sum of the bytes of a file, FNV-1a: each byte changes it, in pieces of any size. */
-#define NO_BYTES UINT64_C(0xcbf29ce484222325)
-
-static uint64_t add_bytes(uint64_t sum, const void *data, uint64_t bytes)
-{
-    const unsigned char *at = data;
-
-    for (; bytes > 0; bytes--)
-        sum = (sum ^ *at++) * UINT64_C(0x100000001b3);
-    return sum;
 }
 
 static uint64_t mix_operand(uint64_t key, const ferry_operand *o)
@@ -119,7 +109,7 @@ struct asking {
     void *prepared;
     uint64_t workspace_bytes;
     ferry_io_file *file;
-    uint64_t sum; /* of what was written */
+    uint64_t sum; /* of the bytes that were written */
 };
 
 static int call_compatibility(void *ctx, void *arg)
@@ -141,7 +131,7 @@ static int write_part(void *arg, const void *data, uint64_t bytes)
 {
     struct asking *a = arg;
 
-    a->sum = add_bytes(a->sum, data, bytes);
+    a->sum = ferry__hash(a->sum, data, bytes);
     return ferry_io_file_write(a->file, data, bytes);
 }
 
@@ -202,7 +192,7 @@ static void *read_bytes(FILE *f, uint64_t *out_bytes)
     bytes = (size_t)(end - at) - sizeof sum;
     data = malloc(bytes);
     if (data && fread(data, 1, bytes, f) == bytes && fread(&sum, sizeof sum, 1, f) == 1 &&
-        sum == add_bytes(NO_BYTES, data, bytes)) {
+        sum == ferry__hash(FERRY__HASH, data, bytes)) {
         *out_bytes = bytes;
         return data;
     }
@@ -274,7 +264,7 @@ static int save(const struct ferry__stored *file, struct asking *a)
 
     if (err)
         return err;
-    a->sum = NO_BYTES;
+    a->sum = FERRY__HASH;
     memcpy(h.magic, magic, sizeof magic);
     err = ferry_io_file_write(a->file, &h, sizeof h);
     if (!err)
