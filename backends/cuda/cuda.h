@@ -37,8 +37,8 @@
 
 /*
  * Opens the library NAME where the dynamic linker finds it; a relocatable build then tries
- * nvidia/FOLDER/lib in the folder above the plugin's, where pip installs NVIDIA's packages. NULL if
- * there is none, with the reason in dlerror().
+ * nvidia/FOLDER/lib in the folder above the plugin's, where pip installs NVIDIA's packages. NULL after
+ * a failure, with the reason in dlerror().
  */
 void *cuda_library_open(const char *name, const char *folder);
 

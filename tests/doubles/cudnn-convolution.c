@@ -301,9 +301,9 @@ static double sum_weights(const struct work *t, const int *at)
         int64_t to = place_of(y, 1, place), from = under(t, place, at);
 
         for (int n = 0; from >= 0 && n < y->size[0]; n++)
-            sum += (double)t->x[from + (int64_t)n * x->stride[0] +
-                                (int64_t)channel * x->stride[1]] *
-                   (double)t->y[to + (int64_t)n * y->stride[0]];
+            sum +=
+                (double)t->x[from + (int64_t)n * x->stride[0] + (int64_t)channel * x->stride[1]] *
+                (double)t->y[to + (int64_t)n * y->stride[0]];
     } while (next_of(y, 2, place));
     return sum;
 }
@@ -345,7 +345,6 @@ static void compute_all(const struct work *t, const struct shape *shape, float *
     static unsigned runs;
     static double (*const sum[])(const struct work *, const int *) = { sum_forward, sum_data,
                                                                        sum_weights };
-
     int at[AXES] = { 0 };
 
     runs++;

@@ -78,8 +78,8 @@ const char *ferry_test_backend(void);
 bool ferry_test_has_options(void);
 
 /*
- * Skips the running case, with a reason, where FERRY_TEST_QUICK is set and the backend was named with options: the backend
- * as it is has to do. True if it did; the caller returns then.
+ * With FERRY_TEST_QUICK, skips the running case on a backend that was named with options. True if it
+ * did; the caller returns then.
  */
 bool ferry_test_skip_variant(void);
 

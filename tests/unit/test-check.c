@@ -141,8 +141,8 @@ static void sim_passes_without_a_thread_with_slow_copies_and_small_bindings(void
         return;
     passes("sim --set clock=sync,memory=64MiB --only queues,events,threads,fork,coherence");
     passes(is_short() ? "sim --set latency=200,bandwidth=2GiB/s,op_latency=100 --only events"
-                           : "sim --set latency=200,bandwidth=2GiB/s,op_latency=100 "
-                             "--only queues,events,threads,fork,coherence");
+                      : "sim --set latency=200,bandwidth=2GiB/s,op_latency=100 "
+                        "--only queues,events,threads,fork,coherence");
     passes(
         "sim --set offset_alignment=256,max_binding=64MiB --only memory,copy,memset,axpy,dot,gemv");
 }
@@ -152,7 +152,7 @@ static void sim_passes_with_axpy_alone(void)
     if (!sim_is_there())
         return;
     passes(is_short() ? "sim --set ops=minimal,memory=64MiB --only axpy,gemm,coherence"
-                           : "sim --quick --set ops=minimal,memory=64MiB");
+                      : "sim --quick --set ops=minimal,memory=64MiB");
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "not offered  gemm"));
 }
 

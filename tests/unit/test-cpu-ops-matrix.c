@@ -166,9 +166,9 @@ static void convolutions_at_their_boundaries(void)
         { 1, 3, 64, 30, 7, 2, 1, 3, 1, 0 },   /* a first layer */
         { 1, 512, 40, 5, 3, 1, 1, 1, 1, 0 },  /* more to sum than one block */
         { 1, 300, 70, 13, 1, 1, 1, 0, 1, 0 }, /* the same, 1 × 1 */
-        { 1, 1100, 33, 4, 1, 2, 1, 0, 1, 0 }, { 1, 16, 8, 6, 4, 2, 1, 1, 1, 1 },
-        { 1, 16, 16, 6, 4, 2, 1, 1, 16, 1 },  { 2, 40, 24, 5, 3, 3, 2, 0, 2, 1 },
-        { 1, 6, 6, 5, 3, 1, 1, 4, 1, 0 },    /* windows over padding only */
+        { 1, 1100, 33, 4, 1, 2, 1, 0, 1, 0 },  { 1, 16, 8, 6, 4, 2, 1, 1, 1, 1 },
+        { 1, 16, 16, 6, 4, 2, 1, 1, 16, 1 },   { 2, 40, 24, 5, 3, 3, 2, 0, 2, 1 },
+        { 1, 6, 6, 5, 3, 1, 1, 4, 1, 0 },      /* windows over padding only */
         { 2, 40, 33, 10, 3, 1, 12, 12, 1, 0 }, /* outer taps over padding only */
         { 1, 20, 20, 10, 3, 1, 9, 11, 1, 0 },  /* some of them, of a wider image */
         { 1, 32, 32, 1, 5, 1, 1, 2, 32, 0 },   /* all but one tap, one channel per group */
@@ -221,7 +221,7 @@ static void enlarge(int64_t round, int64_t lines, int64_t pixels)
 
 static void transposed_ones_of_few_channels(void)
 {
-    for (int64_t i = 0; i < rounds() / 2; i++)
+    for (int64_t i = 0; i < (getenv("FERRY_TEST_QUICK") ? rounds() / 2 : rounds()); i++)
         enlarge(i, 1 + rig_random(4), 1 + i % 20);
     enlarge(1, 92, 93); /* enough for several threads */
     enlarge(2, 24, 25);
@@ -525,13 +525,12 @@ static void the_rounding_mode_is_the_callers_on_every_thread(void)
 /* Weights that were packed for one batch work for another batch and image size. */
 static void equal_keys_are_equal_packings(void)
 {
-    const struct square squares[] = { { 1, 40, 50, 9, 3, 1, 1, 1, 1, 0 },
-                                      { 5, 40, 50, 21, 3, 2, 1, 0, 1, 0 },
-                                      { 1, 40, 51, 9, 3, 1, 1, 1, 1, 0 },
-                                      { 1, 40, 50, 9, 3, 1, 1, 1, 2, 0 },
-                                      { 1, 40, 50, 1, 3, 1, 1, 1, 1, 0 },
-                                      { 1, 24, 24, 9, 3, 1, 1, 1, 12, 0 },
-                                      { 1, 24, 24, 9, 3, 1, 1, 1, 12, 0 } };
+    const struct square squares[] = {
+        { 1, 40, 50, 9, 3, 1, 1, 1, 1, 0 }, { 5, 40, 50, 21, 3, 2, 1, 0, 1, 0 },
+        { 1, 40, 51, 9, 3, 1, 1, 1, 1, 0 }, { 1, 40, 50, 9, 3, 1, 1, 1, 2, 0 },
+        { 1, 40, 50, 1, 3, 1, 1, 1, 1, 0 }, { 1, 24, 24, 9, 3, 1, 1, 1, 12, 0 },
+        { 1, 24, 24, 9, 3, 1, 1, 1, 12, 0 }
+    };
     ferry_op_answer answer[7];
 
     for (int i = 0; i < 7; i++) {

@@ -207,7 +207,7 @@ static void from_the_third_pass_on_a_pass_is_one_command(void)
         CU_ASSERT_EQUAL(buffers(net, i), i > 0);
         plain = calls.kernels;
         pass(net, i, y);
-        CU_ASSERT((calls.kernels == plain));
+        CU_ASSERT_EQUAL(calls.kernels, plain);
     }
     ferry_net_close(net);
 }
@@ -330,7 +330,7 @@ static void a_buffer_that_cannot_be_enqueued(void)
     fails_in(ENQUEUE, 1);
 }
 
-static void nor_later(void)
+static void a_buffer_that_cannot_be_enqueued_later(void)
 {
     fails_in(ENQUEUE, 3);
 }
@@ -356,7 +356,7 @@ static const ferry_test_case creates[] = { FERRY_TEST(a_buffer_that_cannot_be_cr
 static const ferry_test_case records[] = { FERRY_TEST(a_kernel_that_cannot_be_recorded) };
 static const ferry_test_case finalizes[] = { FERRY_TEST(a_buffer_that_cannot_be_finalized) };
 static const ferry_test_case enqueues[] = { FERRY_TEST(a_buffer_that_cannot_be_enqueued) };
-static const ferry_test_case later[] = { FERRY_TEST(nor_later) };
+static const ferry_test_case later[] = { FERRY_TEST(a_buffer_that_cannot_be_enqueued_later) };
 static const ferry_test_case off[] = { FERRY_TEST(without_the_option_each_kernel_is_enqueued) };
 
 /* A set has a process of its own, as a failure turns command buffers off for a device. */
