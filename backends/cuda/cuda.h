@@ -36,9 +36,9 @@
 #define CUDA_PACKAGE "cu" CUDA_TEXT(CUBLAS_VER_MAJOR)
 
 /*
- * Opens the library NAME where the dynamic linker finds it; a relocatable build then tries
- * nvidia/FOLDER/lib in the folder above the plugin's, where pip installs NVIDIA's packages. NULL after
- * a failure, with the reason in dlerror().
+ * Opens the library `name` where the dynamic linker finds it; a relocatable build then tries
+ * nvidia/`folder`/lib in the folder above the plugin's, where pip installs NVIDIA's packages. NULL
+ * after a failure, with the reason in dlerror().
  */
 void *cuda_library_open(const char *name, const char *folder);
 

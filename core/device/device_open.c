@@ -168,9 +168,9 @@ static int open_up(ferry_device *dev)
 }
 
 /*
- * Runs after the last release. A device that ended with the process stays allocated, and its default
- * queue keeps its events, so that leak checkers see the resources that its plugin could not free as
- * reachable.
+ * Runs after the last release. A device that ended with the process stays allocated, and its
+ * default queue keeps its events, so that leak checkers see the resources that its plugin could not
+ * free as reachable.
  */
 static void end(ferry_device *dev)
 {
