@@ -158,6 +158,7 @@ EXTRA_DIST += \
 	%D%/validate/profile.c \
 	%D%/validate/track.c \
 	%D%/validate/track.h \
+	%D%/validate/unwritten.c \
 	%D%/validate/validate.c \
 	%D%/validate/validate.h \
 	%D%/validate/work.c

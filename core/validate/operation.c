@@ -9,7 +9,6 @@
 #include "core/validate/track.h"
 
 #include "common/hash.h"
-#include "core/base/dtype.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -205,27 +204,7 @@ static bool may_poison(struct ferry__tracked_device *d, const struct prepared *p
     pthread_mutex_lock(&ferry__validate_lock);
     b = ferry__tracked_block(d, args->out[k].handle);
     pthread_mutex_unlock(&ferry__validate_lock);
-    return b && is_plain(&p->op.out[k]) &&
-           ferry__operand_bytes(&p->op.out[k]) <= FERRY__READ_BACK && !is_read(p, args, k);
-}
-
-static void check_written(struct ferry__tracked_device *d, void *queue, const struct prepared *p,
-                          ferry_ref out, uint32_t k)
-{
-    size_t size = ferry_dtype_size((ferry_dtype)p->op.out[k].dtype);
-    uint64_t bytes = ferry__operand_bytes(&p->op.out[k]), i, j;
-    unsigned char *at = ferry__read_back(d, queue, ferry_ref_const(out), bytes);
-
-    for (i = 0; at && size > 1 && i < bytes; i += size) {
-        for (j = 0; j < size && at[i + j] == PATTERN; j++)
-            ;
-        if (j < size)
-            continue;
-        ferry__broken(d, 62, "run", "kind %u left element %llu of out[%u] unwritten", p->op.kind,
-                      (unsigned long long)(i / size), k);
-        break;
-    }
-    free(at);
+    return b && is_plain(&p->op.out[k]) && !is_read(p, args, k);
 }
 
 /* ---- the workspace ------------------------------------------------------------------------ */
@@ -300,15 +279,14 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
     guarded = p->answer.workspace_bytes &&
               take_guarded(d, queue, p->answer.workspace_bytes, &own.workspace);
     for (uint32_t k = 0; k < p->op.n_out; k++)
-        poisoned[k] =
-            may_poison(d, p, args, k) &&
-            !d->ops->memset(dev, queue, args->out[k], PATTERN, ferry__operand_bytes(&p->op.out[k]));
+        poisoned[k] = may_poison(d, p, args, k) &&
+                      ferry__poison(d, queue, &p->op.out[k], args->out[k], kept.submissions);
     err = ferry__check_code(d, "run", d->operations->run(dev, queue, p->own, &own));
     if (guarded)
         give_back_guarded(d, queue, p, own.workspace);
     for (uint32_t k = 0; !err && k < p->op.n_out; k++)
         if (poisoned[k])
-            check_written(d, queue, p, args->out[k], k);
+            ferry__check_written(d, queue, &p->op, args->out[k], k, kept.submissions);
     ferry__compare_kept(d, queue, &p->op, &own, err, &kept);
     check_packed(d, queue, p, args, packed);
     return err;

@@ -174,6 +174,18 @@ void ferry__keep(struct ferry__tracked_device *d, void *queue, const ferry_op_de
 void ferry__compare_kept(struct ferry__tracked_device *d, void *queue, const ferry_op_desc *op,
                          const ferry_op_run_args *args, int err, struct ferry__kept *kept);
 
+/* ---- unwritten.c ---- */
+
+/*
+ * Fills a plain output with the pattern of that run, a number of the caller's; false: it is not
+ * filled, since it is empty, too large, or the device failed.
+ */
+bool ferry__poison(const struct ferry__tracked_device *d, void *queue, const ferry_operand *o,
+                   ferry_ref to, uint64_t run);
+/* Reports elements of out[k] that still have the run's pattern, unless that may be chance. */
+void ferry__check_written(struct ferry__tracked_device *d, void *queue, const ferry_op_desc *op,
+                          ferry_ref out, uint32_t k, uint64_t run);
+
 /* ---- operation.c ---- */
 
 /* The table "ferry.op/1" that checks; the device's own is in `operations`. */
