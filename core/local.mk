@@ -155,6 +155,7 @@ EXTRA_DIST += \
 	%D%/validate/bytes.c \
 	%D%/validate/operation.c \
 	%D%/validate/order.c \
+	%D%/validate/overlap.c \
 	%D%/validate/profile.c \
 	%D%/validate/track.c \
 	%D%/validate/track.h \

@@ -45,12 +45,8 @@ static void mark_bytes(uint64_t offset, uint64_t n, uint64_t first, uint64_t byt
             mask[byte - first] = 1;
 }
 
-/*
- * Sets the operand's elements in `mask`, `bytes` bytes of a block from byte `first`; the operand
- * begins at byte `offset` of the block.
- */
-static void mark(const ferry_operand *o, uint64_t offset, uint64_t first, uint64_t bytes,
-                 unsigned char *mask)
+void ferry__mark_elements(const ferry_operand *o, uint64_t offset, uint64_t first, uint64_t bytes,
+                          unsigned char *mask)
 {
     size_t size = ferry_dtype_size((ferry_dtype)o->dtype);
     int64_t at[FERRY_OP_AXES] = { 0 };
@@ -106,7 +102,7 @@ static void compare_input(struct ferry__tracked_device *d, void *queue, const fe
     unsigned char *mask = after ? calloc(1, (size_t)bytes) : NULL;
 
     if (mask) {
-        mark(&op->in[i], 0, 0, bytes, mask);
+        ferry__mark_elements(&op->in[i], 0, 0, bytes, mask);
         at = first_difference(before, after, mask, 1, bytes);
     }
     if (at < bytes)
@@ -153,7 +149,7 @@ static void compare_around(struct ferry__tracked_device *d, void *queue, const f
 
     for (uint32_t i = 0; mask && i < op->n_out; i++)
         if (args->out[i].handle == from.handle)
-            mark(&op->out[i], args->out[i].offset, first, bytes, mask);
+            ferry__mark_elements(&op->out[i], args->out[i].offset, first, bytes, mask);
     if (mask && args->workspace.handle == from.handle)
         mark_bytes(args->workspace.offset, kept->workspace_bytes, first, bytes, mask);
     if (mask)

@@ -272,6 +272,7 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
     int err;
 
     check_operands(d, queue, p, args);
+    ferry__check_overlaps(d, &p->op, args, p->answer.packed_inputs);
     if (p->answer.packed_bytes)
         packed = sum_of(d, queue, ferry_ref_const(args->packed), p->answer.packed_bytes);
     check_unchanged(d, p, args->packed, packed);

@@ -158,6 +158,13 @@ uint64_t ferry__operand_bytes(const ferry_operand *o);
 unsigned char *ferry__read_back(const struct ferry__tracked_device *d, void *queue, ferry_cref from,
                                 uint64_t bytes);
 
+/*
+ * Sets the operand's elements in `mask`, `bytes` bytes of a block from byte `first`; the operand
+ * begins at byte `offset` of the block.
+ */
+void ferry__mark_elements(const ferry_operand *o, uint64_t offset, uint64_t first, uint64_t bytes,
+                          unsigned char *mask);
+
 /* Bytes that a run has to leave as they are: elements of inputs, bytes around outputs. */
 struct ferry__kept {
     unsigned char *in[FERRY_OP_INPUTS], *around[FERRY_OP_OUTPUTS];
@@ -173,6 +180,12 @@ void ferry__keep(struct ferry__tracked_device *d, void *queue, const ferry_op_de
 /* Compares them after the run with these arguments, whose code `err` is, and frees them. */
 void ferry__compare_kept(struct ferry__tracked_device *d, void *queue, const ferry_op_desc *op,
                          const ferry_op_run_args *args, int err, struct ferry__kept *kept);
+
+/* ---- overlap.c ---- */
+
+/* Reports an output that shares elements with another operand, without those that are packed. */
+void ferry__check_overlaps(struct ferry__tracked_device *d, const ferry_op_desc *op,
+                           const ferry_op_run_args *args, uint32_t packed_inputs);
 
 /* ---- unwritten.c ---- */
 

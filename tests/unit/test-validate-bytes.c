@@ -150,10 +150,10 @@ static int gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32
 
 /* ---- its operation: 4 by 2 floats with gaps, from x to y; 16 bytes are packed -------------------- */
 
-#define ROWS     4
-#define COLUMNS  2
-#define X_STRIDE 3
-#define Y_STRIDE 5
+#define ROWS    4
+#define COLUMNS 2
+
+static int x_stride = 3, y_stride = 5; /* of rows */
 
 static int op_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
@@ -188,17 +188,17 @@ static int op_run(void *dev, void *queue, void *prepared, const ferry_op_run_arg
     (void)dev, (void)queue, (void)prepared;
     for (int row = 0; row < ROWS; row++)
         for (int column = 0; column < COLUMNS; column++)
-            y[row * Y_STRIDE + column] = x[row * X_STRIDE + column];
+            y[row * y_stride + column] = x[row * x_stride + column];
     if (fault == CHANGES_INPUT || fault == CHANGES_INPUT_AND_FAILS)
-        x[X_STRIDE + 1] += 1;
+        x[x_stride + 1] += 1;
     if (fault == CHANGES_GAP_OF_INPUT)
-        x[X_STRIDE - 1] += 1;
+        x[x_stride - 1] += 1;
     if (fault == WRITES_GAP)
-        y[Y_STRIDE - 1] += 1;
+        y[y_stride - 1] += 1;
     if (fault == WRITES_BEFORE)
         y[-1] += 1;
     if (fault == WRITES_BEHIND)
-        y[(ROWS - 1) * Y_STRIDE + COLUMNS] += 1;
+        y[(ROWS - 1) * y_stride + COLUMNS] += 1;
     return fault == CHANGES_INPUT_AND_FAILS || fault == FAILS ? FERRY_EDEVICE : 0;
 }
 
@@ -286,11 +286,11 @@ static void describe(ferry_op_desc *op)
     op->n_out = 1;
     op->constants = 2;
     op->in[0] = (ferry_operand){
-        .dtype = FERRY_F32, .rank = 2, .shape = { ROWS, COLUMNS }, .stride = { X_STRIDE, 1 }
+        .dtype = FERRY_F32, .rank = 2, .shape = { ROWS, COLUMNS }, .stride = { x_stride, 1 }
     };
     op->in[1] = (ferry_operand){ .dtype = FERRY_F32, .rank = 1, .shape = { 4 }, .stride = { 1 } };
     op->out[0] = (ferry_operand){
-        .dtype = FERRY_F32, .rank = 2, .shape = { ROWS, COLUMNS }, .stride = { Y_STRIDE, 1 }
+        .dtype = FERRY_F32, .rank = 2, .shape = { ROWS, COLUMNS }, .stride = { y_stride, 1 }
     };
 }
 
@@ -414,6 +414,37 @@ static void packed_constants_stay_as_prepare_left_them(void)
     end();
 }
 
+/* A run whose output begins that many floats behind its input, with rows as long as these. */
+static void run_shifted(int floats, int stride)
+{
+    struct made m;
+
+    begin(FERRY_DEVICE_POINTERS);
+    x_stride = 4;
+    y_stride = stride;
+    make(&m);
+    m.y = m.x;
+    m.y.offset += sizeof(float) * (size_t)floats;
+    CU_ASSERT_EQUAL(run(&m), 0);
+    m.table->destroy(dev, m.prepared);
+    x_stride = 3;
+    y_stride = 5;
+}
+
+static void outputs_overlap_inputs_only_in_place(void)
+{
+    static const struct {
+        int floats, stride, rule;
+    } places[] = { { 0, 4, 0 },  { 1, 4, 62 }, { 2, 4, 0 },  { 13, 4, 62 },
+                   { 14, 4, 0 }, { 16, 4, 0 }, { 0, 5, 62 }, { 0, 2, 62 } };
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        run_shifted(places[i].floats, places[i].stride);
+        CU_ASSERT(broke(places[i].rule, "overlaps in[0]"));
+        end();
+    }
+}
+
 static void sums_and_products_have_sizes(void)
 {
     ferry_ref a, x, y;
@@ -441,6 +472,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(inputs_of_a_run_stay_as_they_are),
     FERRY_TEST(bytes_around_an_output_stay_as_they_are),
     FERRY_TEST(packed_constants_stay_as_prepare_left_them),
+    FERRY_TEST(outputs_overlap_inputs_only_in_place),
     FERRY_TEST(sums_and_products_have_sizes),
 };
 
