@@ -360,10 +360,14 @@ class ROIPooling(Regions):
             if a >= b or c >= d:
                 continue
             part = x[image, :, a:b, c:d].reshape(x.shape[1], -1)
-            best = part.v.argmax(1)
-            near = part.v + part.e >= part.max(1, True).v - part.max(1, True).e
-            rival = near & ((near.sum(1, keepdims=True) > 1) & (part.e.max(1, keepdims=True) > 0))
-            hit, g = np.arange(part.shape[1]) == best[:, None], dy[r, :, i, j].reshape(-1, 1)
+            # NaN is never the larger one; a bin of NaN alone has no maximum
+            known = np.where(np.isnan(part.v), -FLT_MAX, part.v)
+            best, some = known.argmax(1), known.max(1, keepdims=True) > -FLT_MAX
+            error = part.e.max(1, keepdims=True)
+            near = known + part.e >= known.max(1, keepdims=True) - error
+            rival = near & (near.sum(1, keepdims=True) > 1) & (error > 0)
+            hit = some & (np.arange(part.shape[1]) == best[:, None])
+            g = dy[r, :, i, j].reshape(-1, 1)
             term = Real(
                 hit * g.v, hit * g.e + rival * (abs(g.v) + g.e), dy.doubt or bool(rival.any())
             )

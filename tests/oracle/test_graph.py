@@ -399,3 +399,14 @@ def test_roi_pooling_of_nan_is_the_smallest_float():
     x = np.full((1, 1, 2, 2), np.nan)
     _, (y,) = one('ROIPooling', rest, [x, np.array([[0, 0, 0, 1, 1.0]])])
     assert y.reshape(()) == -np.finfo(np.float32).max
+
+
+def test_roi_pooling_beside_nan_gives_the_gradient_to_the_number():
+    made = net(
+        input_of('x', 1, 1, 1, 3) + input_of('r', 2, 5) + learned('s', 'x', 'a'),
+        layer('p', 'ROIPooling', 'a r', 'y', 'roi_pooling_param { pooled_h: 1 pooled_w: 1 }'),
+        total('l', 'y'),
+        x=[[[[-2, np.nan, np.nan]]]],
+        r=[[0, 0, 0, 1, 0], [0, 1, 0, 2, 0]],
+    )
+    assert made.top_diffs['a'].ravel().tolist() == [1, 0, 0]
