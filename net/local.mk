@@ -200,6 +200,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/model/params.c \
 	%D%/model/place.c \
 	%D%/model/place.h \
+	%D%/model/ranges.c \
+	%D%/model/ranges.h \
 	%D%/model/rules.c \
 	%D%/model/save.c \
 	%D%/model/seed.c \
@@ -263,6 +265,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/proto/describe.c \
 	%D%/proto/downgrade.c \
 	%D%/proto/edit.h \
+	%D%/proto/field.c \
+	%D%/proto/field.h \
 	%D%/proto/file.c \
 	%D%/proto/file.h \
 	%D%/proto/fold.c \
@@ -278,6 +282,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/proto/parser.h \
 	%D%/proto/part.c \
 	%D%/proto/print.c \
+	%D%/proto/prune.c \
 	%D%/proto/quote.c \
 	%D%/proto/quote.h \
 	%D%/proto/schema.c \

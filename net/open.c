@@ -8,6 +8,7 @@
 #include "net/import/import.h"
 #include "net/model/graph.h"
 #include "net/model/place.h"
+#include "net/model/ranges.h"
 #include "net/model/state.h"
 #include "net/model/types.h"
 #include "net/proto/tree.h"
@@ -83,6 +84,7 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     net->keep_all = net->backward || net->debug || is_kept(o, "*");
     net->plan = !net->keep_all && !o->no_plan;
     net->only = o->only && !net->backward;
+    net->quantize = net->phase == FERRY_PHASE_TEST && !o->ignore_quantization;
     net->fuse = !net->keep_all && !o->no_fuse;
     if (o->segments && !(net->segments = strdup(o->segments)))
         return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
@@ -159,6 +161,8 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
         err = ferry__net_build(net, &graph);
         ferry__place_warn(net->place);
     }
+    if (!err)
+        err = ferry__ranges_begin(net);
     if (!err)
         err = mark_kept(net, o);
     if (!err)

@@ -24,6 +24,7 @@ ferryinclude_HEADERS = \
 	%D%/memory.h \
 	%D%/net.h \
 	%D%/net_info.h \
+	%D%/net_ranges.h \
 	%D%/onnx.h \
 	%D%/op.h \
 	%D%/op_params.h \

@@ -66,6 +66,7 @@ typedef struct ferry_net_options {
      */
     const char *allow_write;
     const char *segments; /* a trusted folder for segments that plugins compile; NULL: none */
+    bool ignore_quantization; /* computes in F32 in spite of known ranges (net_ranges.h) */
 } ferry_net_options;
 
 /**
@@ -115,7 +116,8 @@ typedef struct ferry_net_load_report {
 /**
  * Loads weights by layer name from a .caffemodel, .h5, .safetensors or .npz file (arrays LAYER/i);
  * several files may be loaded in turn. *report (may be NULL) lists layers without weights and
- * unused entries. FERRY_ESHAPE, with both shapes, for a blob that does not match; FERRY_EIO,
+ * unused entries. In TEST the ranges of a .caffemodel (net_ranges.h) replace the net's, by name; a
+ * name that the net lacks is logged at FERRY_LOG_INFO. FERRY_ESHAPE, with both shapes, for a blob that does not match; FERRY_EIO,
  * FERRY_EFORMAT. After a failure the weights are as before. [CopyTrainedLayersFrom]
  */
 FERRY_API int ferry_net_load(ferry_net *net, const char *weights,
@@ -144,7 +146,8 @@ FERRY_API int ferry_net_save(const ferry_net *net, const char *path, ferry_io_fo
 /**
  * Shares the memory of the parameters of `source` with the equally named layers of this net.
  * Several threads may share from one source at once; a parameter that is not initialised yet is
- * initialised once. FERRY_ESHAPE, with both shapes; nothing is then shared.
+ * initialised once. Copies the known ranges of `source`. FERRY_ESHAPE, with both shapes; nothing is
+ * then shared.
  * [ShareTrainedLayersWith]
  */
 FERRY_API int ferry_net_share(ferry_net *net, ferry_net *source);

@@ -20,6 +20,13 @@ void ferry__stages_forget(ferry_net *net)
     ferry__arenas_end(net);
 }
 
+void ferry__stages_update(ferry_net *net)
+{
+    if (net->outdated && net->quantize)
+        ferry__stages_forget(net);
+    net->outdated = false;
+}
+
 void ferry__stages_end(ferry_net *net)
 {
     ferry__stages_forget(net);

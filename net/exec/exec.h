@@ -11,6 +11,8 @@
 
 /* Drops all programs, since the device has changed. */
 void ferry__stages_forget(ferry_net *net);
+/* Drops all programs if the ranges of blobs have changed: before programs are chosen. */
+void ferry__stages_update(ferry_net *net);
 /* Frees the programs and the stages. */
 void ferry__stages_end(ferry_net *net);
 /* Makes a stage begin at a layer. The programs of the longer stage are dropped. */

@@ -3,6 +3,7 @@
 #include "net/exec/exec.h"
 #include "net/exec/measure.h"
 #include "net/model/place.h"
+#include "net/model/ranges.h"
 
 #include <ferry/status.h>
 
@@ -122,5 +123,7 @@ int ferry_net_share(ferry_net *net, ferry_net *source)
         if (k >= 0)
             err = share_layer(&net->layers[i], &source->layers[k]);
     }
+    if (!err)
+        ferry__ranges_share(net, source);
     return err;
 }

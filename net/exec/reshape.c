@@ -10,6 +10,7 @@ int ferry_net_reshape(ferry_net *net)
 
     if (!net)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_reshape: NULL net");
+    ferry__stages_update(net);
     err = ferry__net_reshape(net, 0, net->n_layers - 1);
     for (i = 0; !err && i < net->stage_count; i++)
         err = ferry__stage_choose(net, &net->stages[i]);

@@ -198,6 +198,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
     double loss = 0;
     int i, err = ferry__params_fill(net);
 
+    ferry__stages_update(net);
     for (i = first; i <= last; i++)
         net->layers[i].early_loss = 0;
     if (!err)

@@ -4,6 +4,7 @@
  * the first blob is changed.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "net/model/ranges.h"
 #include "net/model/state.h"
 #include "net/model/training.h"
 
@@ -28,6 +29,7 @@ struct loading {
     ferry_io *io;
     struct array *arrays;
     int count;
+    ferry_proto *ranges; /* NULL: the file has none, or the net does not use them */
 };
 
 static int no_memory(const struct loading *l)
@@ -360,6 +362,17 @@ static int report(struct loading *l)
     return 0;
 }
 
+/* Training changes the values that the ranges hold for: a TRAIN net does not take them over. */
+static int read_ranges(struct loading *l)
+{
+    int err;
+
+    if (l->net->phase != FERRY_PHASE_TEST || ferry_io_get_format(l->io) != FERRY_IO_CAFFEMODEL)
+        return 0;
+    err = ferry__ranges_read(l->path, &l->ranges);
+    return err || !l->ranges ? err : ferry__ranges_check(l->net, l->ranges);
+}
+
 /* The required result. */
 enum demand { ANYTHING, MATCHED, WHOLE };
 
@@ -374,11 +387,16 @@ static int load(ferry_net *net, const char *weights, enum demand demand)
     if (!err)
         err = read_all(&l);
     if (!err)
+        err = read_ranges(&l);
+    if (!err)
         err = report(&l);
     for (i = 0; !err && i < net->n_layers; i++)
         err = commit_layer(&l, &net->layers[i]);
     if (!err)
         log_skipped(&l);
+    if (!err && l.ranges)
+        ferry__ranges_commit(net, l.ranges, weights);
+    ferry_proto_close(l.ranges);
     for (i = 0; i < l.count; i++) {
         ferry_blob_destroy(l.arrays[i].blob);
         free(l.arrays[i].layer);

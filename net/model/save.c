@@ -6,6 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "net/proto/tree.h"
 #include "net/proto/wire.h"
+#include "net/model/ranges.h"
 #include "net/model/state.h"
 #include "net/model/training.h"
 
@@ -56,7 +57,7 @@ static int strip(const ferry_net *net, ferry_proto *definition)
             ferry__proto_clear(ferry__proto_mutable(definition, "layer", i), "blobs");
         else
             ferry__proto_remove(definition, "layer", i);
-    return (int)err;
+    return err ? (int)err : ferry__ranges_put(net, definition);
 }
 
 /* The destination of the bytes. */

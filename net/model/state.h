@@ -26,6 +26,8 @@ struct ferry__net_blob {
     bool backward;  /* its diff is needed */
     bool kept;      /* named in the options */
     bool gone;      /* planned or fused away: it has a shape and no contents */
+    bool has_range; /* the range of its contents is known; of blobs with an alias, see ranges.h */
+    float least, most;
     int64_t *shape; /* its shape when its consumers were last reshaped */
     int rank;       /* −1: never */
 };
@@ -96,6 +98,7 @@ struct ferry_layer {
                           * must run */
     bool alone;          /* segments exclude it: one with its operations did not compile */
     bool fresh;          /* reshape must run even if the bottoms' shapes are unchanged */
+    bool float_only;     /* it is computed in F32 where others are quantized */
     ferry_device *device;
     struct ferry__net_spent spent[2]; /* of measured passes: forward, backward */
 };
@@ -142,6 +145,8 @@ struct ferry_net {
     uint64_t passes[2];              /* number of forward and backward passes */
     bool backward;                   /* the net can run backward */
     bool keep_all, plan, fuse, only; /* from the options and the phase */
+    bool quantize;                   /* programs use the ranges of blobs */
+    bool outdated;                   /* ranges changed: no program that was made fits */
     struct ferry__place *place;      /* NULL: all layers run on the net's device */
     uint64_t seed, drawn;            /* of random numbers: the seed, and how many were drawn */
     int rank, ranks;                 /* among the nets that are trained together */

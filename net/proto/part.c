@@ -137,7 +137,10 @@ static int keep(ferry_proto *net, int64_t first, int64_t end, bool added)
     ferry__proto_clear(net, "layer");
     if (added)
         err = append(net, &old, end, old.count);
-    return err ? err : append(net, &old, first, end);
+    if (!err)
+        err = append(net, &old, first, end);
+    ferry__edit_prune(net);
+    return err;
 }
 
 int ferry_proto_keep_part(ferry_proto *net, const char *layer, ferry_proto_part part)

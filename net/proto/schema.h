@@ -190,7 +190,9 @@ extern const struct ferry__proto_alias ferry__proto_aliases[];
     X(PadParameter)                   \
     X(ReduceParameter)                \
     X(ResizeParameter)                \
-    X(StridedSliceParameter)
+    X(StridedSliceParameter)          \
+    X(BlobRange)                      \
+    X(QuantizationParameter)
 
 #define FERRY__PROTO_DECLARE(name) extern const struct ferry__proto_message ferry__proto_##name;
 FERRY__PROTO_MESSAGES(FERRY__PROTO_DECLARE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages of ferry's own layer types, which ONNX models need beside Caffe's. Numbers in
- * LayerParameter begin at 26001.
+ * Messages of ferry's own. Those of layer types, which ONNX models need beside Caffe's, have numbers
+ * from 26001 in LayerParameter; the ranges of a net's blobs have 7000 in NetParameter.
  */
 #include "net/proto/schema_tables.h"
 
@@ -93,3 +93,16 @@ static const struct ferry__proto_field strided_slice_fields[] = {
     MANY(4, INT64, "step"),
 };
 DEFINE(StridedSliceParameter, strided_slice_fields);
+
+static const struct ferry__proto_field blob_range_fields[] = {
+    ONE(1, STRING, "blob"),
+    ONE(2, FLOAT, "min"),
+    ONE(3, FLOAT, "max"),
+};
+DEFINE(BlobRange, blob_range_fields);
+
+static const struct ferry__proto_field quantization_fields[] = {
+    MESSAGES(1, BlobRange, "range"),
+    MANY(2, STRING, "float_layer"),
+};
+DEFINE(QuantizationParameter, quantization_fields);

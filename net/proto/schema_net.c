@@ -62,6 +62,7 @@ static const struct ferry__proto_field net_fields[] = {
     ONE(7, BOOL, "debug_info"),
     MESSAGES(100, LayerParameter, "layer"),
     MESSAGES(2, V1LayerParameter, "layers"),
+    FORK_MESSAGE(7000, QuantizationParameter, "quantization", "ferry"),
 };
 DEFINE(NetParameter, net_fields);
 

@@ -69,6 +69,8 @@ int ferry__parser_unknown(struct ferry__parser *parser, ferry_proto *p,
 
     if (err || !p->type)
         return err;
+    if (field && p->type == &ferry__proto_NetParameter) /* every net reads ferry's own field */
+        return FERRY_OK;
     if (!parser->claimed && is_claimed(parser, p, name)) {
         parser->claimed = true;
         return FERRY_OK;

@@ -31,6 +31,9 @@ int ferry__upgrade_data(ferry_proto *net);
 /* Checks the argument of a function of proto_edit.h: a net in the current form. */
 int ferry__edit_check(const ferry_proto *net, const char *function);
 
+/* Removes the ranges of blobs and the names of F32 layers that the net no longer has. */
+void ferry__edit_prune(ferry_proto *net);
+
 /* Whether it is an Input layer. */
 bool ferry__edit_is_input(const ferry_proto *layer);
 

@@ -100,7 +100,8 @@ class NetOptions(ctypes.Structure):
                 ("stages", ctypes.POINTER(TEXT)), ("stage_count", SIZE), ("place", TEXT), ("text", TEXT),
                 ("text_size", SIZE), ("seed", UINT64), ("keep", ctypes.POINTER(TEXT)),
                 ("keep_count", SIZE), ("no_plan", BOOL), ("no_fuse", BOOL), ("only", BOOL), ("backward", BOOL),
-                ("rank", INT), ("ranks", INT), ("allow_write", TEXT), ("segments", TEXT)]
+                ("rank", INT), ("ranks", INT), ("allow_write", TEXT), ("segments", TEXT),
+                ("ignore_quantization", BOOL)]
 
 
 class LoadLine(ctypes.Structure):

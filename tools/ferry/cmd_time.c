@@ -287,6 +287,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
         { "--max-bytes", NULL, NULL, &r.max_bytes },
         { "--layers", NULL, NULL, &r.layers },
         { "--weights-partial", NULL, &r.weights_partial, NULL },
+        { "--float", NULL, &r.in_float, NULL },
         { "--no-fuse", NULL, &r.no_fuse, NULL },
         { "--no-plan", NULL, &r.no_plan, NULL },
         { "--backward", NULL, &t.backward, NULL },

@@ -71,6 +71,7 @@ const struct tool_command tool_commands[] = {
       "                         adds NAME.diff to the file; without fusion\n"
       "    --diff NAME=FILE     loads the array of a file into a blob's diff, before backward\n"
       "    --diff FILE          loads each array into the diff of the blob NAME (or diff/NAME)\n"
+      "    --float              computes in F32 in spite of the ranges of a quantized net\n"
       "    --no-fuse            does not fuse layers\n"
       "    --no-plan            blobs do not share memory\n"
       "    --top K              the K largest values of each item of an output\n"
@@ -97,7 +98,7 @@ const struct tool_command tool_commands[] = {
       "    --backward            each pass includes backward; parameters' diffs accumulate\n"
       "    --device              each layer's time on the device's clock, too\n"
       "    --input, --phase, --stage, --level, --place, --layers, --allow-write, --max-bytes,\n"
-      "    --segments, --no-fuse, --no-plan, --weights-partial\n"
+      "    --segments, --float, --no-fuse, --no-plan, --weights-partial\n"
       "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"ms\", \"ms_best\", \"ms_layers\", \"layers\":\n"
       "              [{\"name\", \"type\", \"device\", \"tier\", \"ms\", \"share\", "
@@ -128,7 +129,8 @@ const struct tool_command tool_commands[] = {
       "Computes the means of a net's outputs over several TEST passes",
       "\nFor nets with data layers. Each batch is a line on standard error.\n"
       "    -n, --iterations N    50\n"
-      "    --stage, --level, --place, --layers, --allow-write, --max-bytes, --weights-partial\n"
+      "    --float, --stage, --level, --place, --layers, --allow-write, --max-bytes,\n"
+      "    --weights-partial\n"
       "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"loss\", \"outputs\": {NAME: mean}}\n",
       cmd_test },

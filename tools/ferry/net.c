@@ -153,6 +153,7 @@ static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **o
     o.no_plan = r->no_plan;
     o.no_fuse = r->no_fuse;
     o.backward = r->backward;
+    o.ignore_quantization = r->in_float;
     if (status == TOOL_OK)
         status = open_given(r, dev, &o, out);
     free(keep.at);

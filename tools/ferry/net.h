@@ -40,6 +40,7 @@ struct net_request {
     const char *layers;                /* a shared object of layer types, or NULL */
     bool weights_partial;              /* accepts weights without a layer of this net */
     bool no_fuse, no_plan, backward;
+    bool in_float; /* computes in F32 in spite of known ranges */
     struct net_list stages;
     const struct net_list *inputs; /* its inputs, which may replace data layers; or NULL */
 };

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file net_ranges.h
+ * The ranges of a net's blobs, by which a TEST net computes convolutions and inner products with
+ * integers of 8 bits. Part of libferrynet; net.h has the rules for errors and threads.
+ *
+ * Ranges come from the field `quantization` of the net's text, from that of a .caffemodel that is
+ * loaded (ferry quantize writes it), or from the functions below. ferry_net_save writes them into a
+ * caffemodel. Parameters are F32 in the net and in the file.
+ */
+#ifndef FERRY_NET_RANGES_H
+#define FERRY_NET_RANGES_H
+
+#include <ferry/net.h>
+
+FERRY_BEGIN_DECLS
+
+/**
+ * Sets the range, least … most, of the contents that a blob has at the end of a forward pass; values
+ * outside become the nearest bound where the blob is quantized. −∞ and +∞ remove the range. Blobs
+ * that share contents, as the bottom and the top of Flatten, share the range. The next forward pass
+ * or ferry_net_reshape prepares the net anew.
+ *
+ * FERRY_EINVAL for an unknown blob, for other bounds that are not finite, and for least > most.
+ */
+FERRY_API int ferry_net_set_range(ferry_net *net, const char *blob, float least, float most);
+
+/** The range of a blob; −∞ and +∞ if none is known. FERRY_EINVAL for an unknown blob. */
+FERRY_API int ferry_net_get_range(const ferry_net *net, const char *blob, float *out_least,
+                                  float *out_most);
+
+/**
+ * With true, a layer is computed in F32 in spite of known ranges. If several layers have the name,
+ * the first of them. FERRY_EINVAL for an unknown layer.
+ */
+FERRY_API int ferry_net_set_float_only(ferry_net *net, const char *layer, bool on);
+
+/** Whether ferry_net_set_float_only or `float_layer` names the layer. False for NULL. */
+FERRY_API bool ferry_net_is_float_only(const ferry_net *net, const char *layer);
+
+FERRY_END_DECLS
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ranges of blobs, by which programs are quantized: `quantization` of a NetParameter. Blobs
+ * that share contents share a range, in the blob that owns the contents (ferry__net_root).
+ */
+#ifndef FERRY_NET_MODEL_RANGES_H
+#define FERRY_NET_MODEL_RANGES_H
+
+#include "net/model/state.h"
+
+/*
+ * Takes over the ranges and the F32 layers of the net's own text. FERRY_EFORMAT, with the position,
+ * for a range that is not valid and for a name that no layer of the text has.
+ */
+int ferry__ranges_begin(ferry_net *net);
+
+/*
+ * Reads the `quantization` of a file of weights, without its layers. *out is NULL if there is none,
+ * as in every file that is not a caffemodel; the caller closes it. FERRY_EIO, FERRY_EFORMAT.
+ */
+int ferry__ranges_read(const char *path, ferry_proto **out);
+
+/* FERRY_EFORMAT if a range of that message is not valid. A name that the net lacks is. */
+int ferry__ranges_check(const ferry_net *net, const ferry_proto *quantization);
+
+/* Takes them over; logs how many names the net lacks. `path` is the file for that line. */
+void ferry__ranges_commit(ferry_net *net, const ferry_proto *quantization, const char *path);
+
+/* Takes over the ranges of another net, by the names of blobs and layers. */
+void ferry__ranges_share(ferry_net *net, const ferry_net *source);
+
+/*
+ * Replaces the `quantization` of a copy of the net's text by the net's current ranges. Names of
+ * layers and blobs of other phases are kept. FERRY_ENOMEM.
+ */
+int ferry__ranges_put(const ferry_net *net, ferry_proto *definition);
+
+#endif
