@@ -151,6 +151,7 @@ EXTRA_DIST += \
 	%D%/runtime/runtime.c \
 	%D%/runtime/runtime.h \
 	%D%/runtime/select.c \
+	%D%/validate/access.c \
 	%D%/validate/arithmetic.c \
 	%D%/validate/bytes.c \
 	%D%/validate/operation.c \

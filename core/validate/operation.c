@@ -19,9 +19,11 @@
 
 /* A prepared operation. */
 struct prepared {
+    struct ferry__tracked_object object;
     void *own; /* the plugin's */
     ferry_op_desc op;
     ferry_op_answer answer;
+    struct ferry__vector work; /* its runs and packings */
 };
 
 /* ---- bytes of the device ------------------------------------------------------------------ */
@@ -77,15 +79,49 @@ static int create(void *dev, const ferry_op_desc *op, void **out_prepared)
         free(p);
         return err;
     }
+    ferry__add_object(&d->prepared, &p->object);
     *out_prepared = p;
     return 0;
+}
+
+/* Whether it is an operation that create returned and that was not destroyed. */
+static bool is_prepared(struct ferry__tracked_device *d, const char *entry, const void *prepared)
+{
+    bool known = ferry__is_object(&d->prepared, prepared);
+
+    if (!known)
+        ferry__broken(d, 63, entry, "an operation that was destroyed, or never created");
+    return known;
+}
+
+/* Work of an operation is about to be submitted. */
+static void submit(struct ferry__tracked_device *d, const char *entry, const void *queue,
+                   struct prepared *p)
+{
+    const struct ferry__tracked_queue *q;
+
+    ferry__check_submit(d, entry, queue);
+    pthread_mutex_lock(&ferry__validate_lock);
+    q = ferry__tracked_queue(d, queue);
+    if (q)
+        ferry__order_note(q, &p->work);
+    pthread_mutex_unlock(&ferry__validate_lock);
 }
 
 static void destroy(void *dev, void *prepared)
 {
     struct ferry__tracked_device *d = ferry__tracked(dev);
     struct prepared *p = prepared;
+    bool done;
 
+    if (!is_prepared(d, "destroy", prepared))
+        return;
+    ferry__take_object(&d->prepared, prepared);
+    pthread_mutex_lock(&ferry__validate_lock);
+    done = ferry__order_is_done(&p->work);
+    pthread_mutex_unlock(&ferry__validate_lock);
+    if (!d->synchronous && !done)
+        ferry__broken(d, 63, "destroy", "an operation whose runs were not waited for");
     d->operations->destroy(dev, p->own);
     free(p);
 }
@@ -132,7 +168,9 @@ static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
     struct prepared *p = prepared;
     int err;
 
-    ferry__check_submit(d, "prepare", queue);
+    if (!is_prepared(d, "prepare", prepared))
+        return FERRY_EINVAL;
+    submit(d, "prepare", queue, p);
     for (uint32_t i = 0; i < p->op.n_in; i++)
         if (p->answer.packed_inputs >> i & 1)
             ferry__check_access(d, "prepare", queue, in[i], ferry__operand_bytes(&p->op.in[i]),
@@ -247,7 +285,6 @@ static void give_back_guarded(struct ferry__tracked_device *d, void *queue,
 static void check_operands(struct ferry__tracked_device *d, void *queue, const struct prepared *p,
                            const ferry_op_run_args *args)
 {
-    ferry__check_submit(d, "run", queue);
     for (uint32_t i = 0; i < p->op.n_in; i++)
         if (!(p->answer.packed_inputs >> i & 1))
             ferry__check_access(d, "run", queue, args->in[i], ferry__operand_bytes(&p->op.in[i]),
@@ -271,6 +308,9 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
     bool guarded, poisoned[FERRY_OP_OUTPUTS] = { false };
     int err;
 
+    if (!is_prepared(d, "run", prepared))
+        return FERRY_EINVAL;
+    submit(d, "run", queue, p);
     check_operands(d, queue, p, args);
     ferry__check_overlaps(d, &p->op, args, p->answer.packed_inputs);
     if (p->answer.packed_bytes)

@@ -54,6 +54,20 @@ void ferry__order_wait(const struct ferry__vector *done)
     merge(&host, done);
 }
 
+bool ferry__order_is_done(const struct ferry__vector *work)
+{
+    for (int i = 0; i < FERRY__CLOCKS; i++)
+        if (host.at[i] < work->at[i])
+            return false;
+    return true;
+}
+
+void ferry__order_note(const struct ferry__tracked_queue *q, struct ferry__vector *work)
+{
+    if (q->clock >= 0)
+        work->at[q->clock] = q->vector.at[q->clock];
+}
+
 void ferry__order_join(struct ferry__tracked_queue *q, const struct ferry__vector *done)
 {
     merge(&q->vector, done);

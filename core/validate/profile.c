@@ -13,6 +13,7 @@
 #include <string.h>
 
 struct section {
+    struct ferry__tracked_object object;
     void *own; /* the plugin's */
     bool was_read;
     ferry_profile_times times; /* of the first read */
@@ -66,11 +67,19 @@ static int begin(void *dev, void *queue, void **out_section)
         free(s);
         return err;
     }
-    pthread_mutex_lock(&ferry__validate_lock);
-    d->sections++;
-    pthread_mutex_unlock(&ferry__validate_lock);
+    ferry__add_object(&d->sections, &s->object);
     *out_section = s;
     return 0;
+}
+
+/* Whether a section is one that begin returned and that was not destroyed. */
+static bool is_section(struct ferry__tracked_device *d, const char *entry, const void *section)
+{
+    bool known = ferry__is_object(&d->sections, section);
+
+    if (!known)
+        ferry__broken(d, 70, entry, "a section that was destroyed, or never begun");
+    return known;
 }
 
 static int end(void *dev, void *queue, void *section)
@@ -78,6 +87,8 @@ static int end(void *dev, void *queue, void *section)
     struct ferry__tracked_device *d = ferry__tracked(dev);
     const struct section *s = section;
 
+    if (!is_section(d, "end", section))
+        return FERRY_EINVAL;
     return ferry__check_code(d, "end", d->profile->end(dev, queue, s->own));
 }
 
@@ -85,8 +96,11 @@ static int read_times(void *dev, void *section, ferry_profile_times *out)
 {
     struct ferry__tracked_device *d = ferry__tracked(dev);
     struct section *s = section;
-    int answer = d->profile->read(dev, s->own, out);
+    int answer;
 
+    if (!is_section(d, "read", section))
+        return FERRY_EINVAL;
+    answer = d->profile->read(dev, s->own, out);
     if (answer > 1)
         ferry__broken(d, 70, "read", "returned %d, which is neither 0, 1 nor a code", answer);
     if (answer <= 0) {
@@ -110,11 +124,12 @@ static void destroy(void *dev, void *section)
     struct ferry__tracked_device *d = ferry__tracked(dev);
     struct section *s = section;
 
+    if (!ferry__take_object(&d->sections, section)) {
+        ferry__broken(d, 70, "destroy", "a section that was destroyed, or never begun");
+        return;
+    }
     d->profile->destroy(dev, s->own);
     free(s);
-    pthread_mutex_lock(&ferry__validate_lock);
-    d->sections--;
-    pthread_mutex_unlock(&ferry__validate_lock);
 }
 
 const ferry_profile_table ferry__validate_profile = {

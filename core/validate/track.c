@@ -30,13 +30,20 @@ void ferry__broken(struct ferry__tracked_device *d, int rule, const char *entry,
     char text[256];
     va_list args;
 
-    if (d->told[rule / 64] >> (rule % 64) & 1)
+    if (d->blind || d->told[rule / 64] >> (rule % 64) & 1)
         return;
     d->told[rule / 64] |= UINT64_C(1) << (rule % 64);
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     ferry__log(FERRY_LOG_ERROR, "validate: %s: rule %d: %s: %s", d->plugin, rule, entry, text);
+}
+
+void ferry__blind(struct ferry__tracked_device *d)
+{
+    if (!d->blind)
+        ferry__log(FERRY_LOG_WARN, "validate: %s: out of memory: no longer checked", d->plugin);
+    d->blind = true;
 }
 
 struct ferry__tracked_block *ferry__tracked_block(struct ferry__tracked_device *d,
@@ -47,6 +54,17 @@ struct ferry__tracked_block *ferry__tracked_block(struct ferry__tracked_device *
     for (b = d->blocks; b && b->handle != handle; b = b->next)
         ;
     return b;
+}
+
+bool ferry__is_block_elsewhere(const struct ferry__tracked_device *d, const void *handle)
+{
+    struct ferry__tracked_device *other;
+
+    for (other = devices; other; other = other->next)
+        if ((other->ops != d->ops || other->index != d->index) &&
+            ferry__tracked_block(other, handle))
+            return true;
+    return false;
 }
 
 struct ferry__tracked_queue *ferry__tracked_queue(struct ferry__tracked_device *d,
@@ -85,6 +103,44 @@ void ferry__forget_packings(struct ferry__tracked_device *d, const void *handle)
         }
     }
 }
+
+/* ---- objects of tables ---- */
+
+void ferry__add_object(struct ferry__tracked_object **list, struct ferry__tracked_object *o)
+{
+    pthread_mutex_lock(&ferry__validate_lock);
+    o->next = *list;
+    *list = o;
+    pthread_mutex_unlock(&ferry__validate_lock);
+}
+
+bool ferry__is_object(struct ferry__tracked_object *const *list, const void *o)
+{
+    const struct ferry__tracked_object *at;
+
+    pthread_mutex_lock(&ferry__validate_lock);
+    for (at = *list; at && at != o; at = at->next)
+        ;
+    pthread_mutex_unlock(&ferry__validate_lock);
+    return at != NULL;
+}
+
+bool ferry__take_object(struct ferry__tracked_object **list, const void *o)
+{
+    struct ferry__tracked_object **at;
+    bool found;
+
+    pthread_mutex_lock(&ferry__validate_lock);
+    for (at = list; *at && *at != o; at = &(*at)->next)
+        ;
+    found = *at != NULL;
+    if (found)
+        *at = (*at)->next;
+    pthread_mutex_unlock(&ferry__validate_lock);
+    return found;
+}
+
+/* ---- devices ---- */
 
 int ferry__track_device(void *dev, const char *plugin, const ferry_plugin_ops *ops,
                         struct ferry__tracked_device **out)
@@ -129,6 +185,8 @@ static void tell_what_is_left(struct ferry__tracked_device *d)
         ferry__broken(d, 41, "device_close", "an event was not destroyed");
     if (d->queues && d->queues->next)
         ferry__broken(d, 41, "device_close", "a queue was not destroyed");
+    if (d->prepared)
+        ferry__broken(d, 63, "device_close", "an operation was not destroyed");
     if (d->sections)
         ferry__broken(d, 70, "device_close", "a section was not destroyed");
 }
@@ -153,5 +211,7 @@ void ferry__untrack_device(struct ferry__tracked_device *d)
     FREE_ALL(d->events);
     FREE_ALL(d->hosts);
     FREE_ALL(d->packings);
+    FREE_ALL(d->prepared);
+    FREE_ALL(d->sections);
     free(d);
 }

@@ -65,6 +65,11 @@ struct ferry__tracked_packing {
     uint64_t bytes, sum;
 };
 
+/* The first member of the record of a plugin's operation or section. */
+struct ferry__tracked_object {
+    struct ferry__tracked_object *next;
+};
+
 struct ferry__tracked_device {
     struct ferry__tracked_device *next;
     void *dev;
@@ -73,15 +78,16 @@ struct ferry__tracked_device {
     const ferry_op_table *operations;
     const ferry_profile_table *profile;
     uint64_t clock_frequency; /* of the latest answer; 0: none */
-    uint64_t sections;        /* that were not destroyed */
     uint64_t submissions;     /* of all queues */
-    uint32_t flags;
+    uint32_t index, flags;
     bool synchronous; /* without events nothing is pending */
+    bool blind;       /* memory for a record was lacking: nothing is reported any more */
     struct ferry__tracked_block *blocks, *freed;
     struct ferry__tracked_queue *queues;
     struct ferry__tracked_event *events;
     struct ferry__tracked_host *hosts;
     struct ferry__tracked_packing *packings;
+    struct ferry__tracked_object *prepared, *sections; /* that were not destroyed */
     uint64_t told[2]; /* rules that were reported, as bits */
 };
 
@@ -98,9 +104,14 @@ void ferry__untrack_device(struct ferry__tracked_device *d);
 void ferry__broken(struct ferry__tracked_device *d, int rule, const char *entry, const char *fmt,
                    ...) FERRY_PRINTF(4, 5);
 
+/* Memory for a record is lacking. Under the lock or not. */
+void ferry__blind(struct ferry__tracked_device *d);
+
 /* The live block of a handle; NULL: it is not one that the device's alloc returned. (locked) */
 struct ferry__tracked_block *ferry__tracked_block(struct ferry__tracked_device *d,
                                                   const void *handle);
+/* Whether that is a live block of another device: of another plugin or index. (locked) */
+bool ferry__is_block_elsewhere(const struct ferry__tracked_device *d, const void *handle);
 struct ferry__tracked_queue *ferry__tracked_queue(struct ferry__tracked_device *d,
                                                   const void *handle);
 
@@ -109,6 +120,12 @@ struct ferry__tracked_event *ferry__tracked_event_of_any(const void *handle);
 
 /* Packed constants in that block are no longer known: it is freed. (locked) */
 void ferry__forget_packings(struct ferry__tracked_device *d, const void *handle);
+
+/* The list is one of a device. Not locked. */
+void ferry__add_object(struct ferry__tracked_object **list, struct ferry__tracked_object *o);
+bool ferry__is_object(struct ferry__tracked_object *const *list, const void *o);
+/* Whether it was in the list, which it leaves. */
+bool ferry__take_object(struct ferry__tracked_object **list, const void *o);
 
 /* ---- order.c (locked) ---- */
 
@@ -119,6 +136,10 @@ void ferry__clock_give_back(int clock);
 void ferry__order_submit(struct ferry__tracked_queue *q);
 /* Records that the host has waited for all of that. */
 void ferry__order_wait(const struct ferry__vector *done);
+/* Whether the host has waited for all of that. */
+bool ferry__order_is_done(const struct ferry__vector *work);
+/* Adds the work that was submitted last to `q`. */
+void ferry__order_note(const struct ferry__tracked_queue *q, struct ferry__vector *work);
 /* Orders later work on `q` after that point. */
 void ferry__order_join(struct ferry__tracked_queue *q, const struct ferry__vector *done);
 /* An access by the work that was submitted last; false if an earlier one is not ordered with it. */
@@ -127,14 +148,20 @@ bool ferry__order_access(struct ferry__tracked_block *b, const struct ferry__tra
 /* Whether the host has waited for all accesses. */
 bool ferry__order_is_idle(const struct ferry__tracked_block *b);
 
-/* ---- work.c: shared by all entries ---- */
+/* ---- access.c ---- */
 
 /* Checks a reference of `bytes` bytes that work on `queue` reads or writes. */
 void ferry__check_access(struct ferry__tracked_device *d, const char *entry, const void *queue,
                          ferry_cref ref, uint64_t bytes, bool writes);
+/* The same for the source of a peer_copy, a block of `owner`. */
+void ferry__check_peer(struct ferry__tracked_device *d, struct ferry__tracked_device *owner,
+                       const void *queue, ferry_cref ref, uint64_t bytes);
 /* Work is about to be submitted. */
 void ferry__check_submit(struct ferry__tracked_device *d, const char *entry, const void *queue);
-/* Checks the result of an entry, 0 or a negative code, and returns it. */
+
+/* ---- work.c ---- */
+
+/* Checks the result of any entry, 0 or a negative code, and returns it. */
 int ferry__check_code(struct ferry__tracked_device *d, const char *entry, int code);
 void ferry__wrap_work(ferry_plugin_ops *ops);
 

@@ -46,6 +46,7 @@ static int watch(struct wrapped *w, uint32_t index, void *dev)
     err = ferry__track_device(dev, w->name, &w->ops, &d);
     if (err)
         return err;
+    d->index = index;
     d->synchronous = w->synchronous;
     if (!w->ops.properties(w->ops.plugin, index, dev, &p))
         d->flags = p.flags;

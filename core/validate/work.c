@@ -24,57 +24,6 @@ static int check_answer(struct ferry__tracked_device *d, int rule, const char *e
     return answer;
 }
 
-void ferry__check_submit(struct ferry__tracked_device *d, const char *entry, const void *queue)
-{
-    struct ferry__tracked_queue *q;
-
-    pthread_mutex_lock(&ferry__validate_lock);
-    q = ferry__tracked_queue(d, queue);
-    if (!q)
-        ferry__broken(d, 41, entry, "a queue that was destroyed, or never created");
-    else
-        ferry__order_submit(q);
-    d->submissions++;
-    pthread_mutex_unlock(&ferry__validate_lock);
-}
-
-static bool was_freed(const struct ferry__tracked_device *d, const void *handle)
-{
-    const struct ferry__tracked_block *b;
-
-    for (b = d->freed; b && b->handle != handle; b = b->next)
-        ;
-    return b != NULL;
-}
-
-void ferry__check_access(struct ferry__tracked_device *d, const char *entry, const void *queue,
-                         ferry_cref ref, uint64_t bytes, bool writes)
-{
-    struct ferry__tracked_block *b;
-    struct ferry__tracked_queue *q;
-
-    if (!bytes)
-        return;
-    pthread_mutex_lock(&ferry__validate_lock);
-    b = ferry__tracked_block(d, ref.handle);
-    q = ferry__tracked_queue(d, queue);
-    if (!ref.handle)
-        ferry__broken(d, 28, entry, "a reference without a handle");
-    else if (!b && was_freed(d, ref.handle))
-        ferry__broken(d, 26, entry, "a block that was freed");
-    else if (b && (ref.offset > b->bytes || bytes > b->bytes - ref.offset))
-        ferry__broken(d, 27, entry, "%llu bytes at offset %llu of a block of %llu",
-                      (unsigned long long)bytes, (unsigned long long)ref.offset,
-                      (unsigned long long)b->bytes);
-    else if (b && b->mapped & (writes ? FERRY_READ | FERRY_WRITE : FERRY_WRITE))
-        ferry__broken(d, 32, entry, "%s imported memory that is mapped for the host",
-                      writes ? "writes" : "reads");
-    else if (b && q && !d->synchronous && !ferry__order_access(b, q, ref.offset, bytes, writes))
-        ferry__broken(d, 34, entry, "%s bytes that another queue uses, with no wait between",
-                      writes ? "writes" : "reads");
-    pthread_mutex_unlock(&ferry__validate_lock);
-}
-
 /* ---- memory ------------------------------------------------------------------------------- */
 
 static struct ferry__tracked_block *add_block(struct ferry__tracked_device *d, const void *handle,
@@ -90,8 +39,10 @@ static struct ferry__tracked_block *add_block(struct ferry__tracked_device *d, c
             free(gone);
             break;
         }
-    if (!b)
+    if (!b) {
+        ferry__blind(d);
         return NULL;
+    }
     b->handle = handle;
     b->bytes = bytes;
     b->next = d->blocks;
@@ -201,6 +152,7 @@ static int peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, f
 
     ferry__check_submit(d, "peer_copy", queue);
     ferry__check_access(d, "peer_copy", queue, ferry_ref_const(dst), bytes, true);
+    ferry__check_peer(d, ferry__tracked(src_dev), queue, src, bytes);
     return CHECKED(d, d->ops->peer_copy(dst_dev, queue, dst, src_dev, src, bytes));
 }
 
@@ -211,6 +163,8 @@ static int host_alloc(void *dev, uint64_t bytes, uint32_t flags, void **out_ptr,
     struct ferry__tracked_host *h = calloc(1, sizeof *h);
     int err = CHECKED(d, d->ops->host_alloc(dev, bytes, flags, out_ptr, out_flags));
 
+    if (!err && !h)
+        ferry__blind(d);
     if (err || !h) {
         free(h);
         return err;
@@ -334,8 +288,10 @@ static int add_queue(struct ferry__tracked_device *d, const void *handle, bool n
 {
     struct ferry__tracked_queue *q = calloc(1, sizeof *q);
 
-    if (!q)
-        return 0; /* its work is not checked */
+    if (!q) {
+        ferry__blind(d);
+        return 0;
+    }
     pthread_mutex_lock(&ferry__validate_lock);
     q->handle = handle;
     q->clock = native ? -1 : ferry__clock_take();
@@ -447,6 +403,8 @@ static int event_record(void *dev, void *queue, void **out_event)
 
     ferry__check_submit(d, "event_record", queue);
     err = CHECKED(d, d->ops->event_record(dev, queue, out_event));
+    if (!err && !e)
+        ferry__blind(d);
     if (err || !e) {
         free(e);
         return err;

@@ -28,7 +28,8 @@ static enum fault {
     READ_TAKES_BACK,
     ENDS_FIRST,
     EMPTY_WITH_TIMES,
-    LEAVES_ONE /* of ferry's side */
+    LEAVES_ONE, /* of ferry's side, as are the following */
+    DESTROYS_TWICE
 } fault;
 
 static char line[512];
@@ -161,11 +162,11 @@ static void use(ferry_plugin_ops *ops)
         t->read(dev, section, &times);
         if (fault != LEAVES_ONE)
             t->destroy(dev, section);
+        if (fault == DESTROYS_TWICE)
+            t->destroy(dev, section);
         CU_ASSERT_EQUAL(t->stop(dev, NULL), 0);
     }
     ops->device_close(dev);
-    if (fault == LEAVES_ONE)
-        free(section); /* the validation layer's record of it */
 }
 
 static void each_fault_is_one_line_with_its_rule(void)
@@ -175,6 +176,7 @@ static void each_fault_is_one_line_with_its_rule(void)
         [FREQUENCY_CHANGES] = 69, [SECTION_NULL] = 70,     [STORES_AND_FAILS] = 12,
         [READ_TWO] = 70,          [READ_CHANGES] = 70,     [READ_TAKES_BACK] = 70,
         [ENDS_FIRST] = 71,        [EMPTY_WITH_TIMES] = 71, [LEAVES_ONE] = 70,
+        [DESTROYS_TWICE] = 70,
     };
     static ferry_plugin_ops ops = { .struct_size = sizeof ops,
                                     .device_open = open_device,
@@ -185,7 +187,7 @@ static void each_fault_is_one_line_with_its_rule(void)
 
     CU_ASSERT_EQUAL_FATAL(ferry__validate_wrap("fake", false, &ops), 0);
     ferry_log_set_handler(keep_line, NULL);
-    for (fault = NO_FAULT; fault <= LEAVES_ONE; fault++) {
+    for (fault = NO_FAULT; fault <= DESTROYS_TWICE; fault++) {
         lines = reads = 0;
         line[0] = '\0';
         use(&ops);

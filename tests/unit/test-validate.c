@@ -148,16 +148,16 @@ static int supports(void *dev, uint32_t op, uint32_t dtype)
     return fault == SUPPORTS_TWO ? 2 : 1;
 }
 
+static int owns_unknown(void *dev, const void *handle)
+{
+    (void)dev, (void)handle;
+    return FERRY_EUNSUPPORTED;
+}
+
 static int host_alloc(void *dev, uint64_t bytes, uint32_t flags, void **out, uint32_t *out_flags)
 {
     (void)dev, (void)bytes, (void)flags, (void)out_flags;
     *out = memory + 32768 + (fault == HOST_MISALIGNED ? 4 : 0);
-    return 0;
-}
-
-static int host_free(void *dev, void *ptr)
-{
-    (void)dev, (void)ptr;
     return 0;
 }
 
@@ -168,12 +168,6 @@ static int queue_create(void *dev, uint32_t flags, void **out)
 
     (void)dev, (void)flags;
     *out = &queues[count++ % 8];
-    return 0;
-}
-
-static int queue_done(void *dev, void *queue)
-{
-    (void)dev, (void)queue;
     return 0;
 }
 
@@ -194,9 +188,10 @@ static int event_query(void *dev, void *event)
     return fault == QUERY_SEVEN ? 7 : fault != WAIT_EARLY;
 }
 
-static int event_done(void *dev, void *event)
+/* Of memory of the host, queues and events: nothing to do. */
+static int done(void *dev, void *object)
 {
-    (void)dev, (void)event;
+    (void)dev, (void)object;
     return 0;
 }
 
@@ -287,15 +282,16 @@ static const ferry_plugin_ops own = {
     .axpy = axpy,
     .synchronize = synchronize,
     .supports = supports,
+    .owns = owns_unknown,
     .host_alloc = host_alloc,
-    .host_free = host_free,
+    .host_free = done,
     .queue_create = queue_create,
-    .queue_destroy = queue_done,
-    .queue_synchronize = queue_done,
+    .queue_destroy = done,
+    .queue_synchronize = done,
     .event_record = event_record,
     .event_query = event_query,
-    .event_synchronize = event_done,
-    .event_destroy = event_done,
+    .event_synchronize = done,
+    .event_destroy = done,
     .queue_wait = queue_wait,
     .extension = extension,
 };
@@ -445,6 +441,7 @@ static int run_operation(void)
     args.workspace = workspace;
     CU_ASSERT_EQUAL(t->run(dev, NULL, prepared, &args), 0);
     CU_ASSERT_EQUAL(((const float *)y.handle)[14], 14);
+    ops.synchronize(dev);
     t->destroy(dev, prepared);
     return 0;
 }

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "ferry-test.h"
+
+#include "core/validate/validate.h"
+
+#include <ferry/op_plugin.h>
+#include <ferry/status.h>
+
+#include <CUnit/CUnit.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Handles that are no blocks of the device, and the life of prepared operations. The plugin has two
+ * devices; its handles are addresses in an arena of each, of which the program may take the last
+ * page by the vendor's calls.
+ */
+
+/* ---- the lines ------------------------------------------------------------------------------- */
+
+static char line[512];
+static int lines;
+
+static void keep_line(void *arg, int level, const char *text)
+{
+    (void)arg;
+    if (level != FERRY_LOG_ERROR)
+        return;
+    snprintf(line, sizeof line, "%s", text);
+    lines++;
+}
+
+/*
+ * Whether the log has one line more than at the last call, with that rule and text; no line for
+ * rule 0.
+ */
+static int broke(int rule, const char *text)
+{
+    char wanted[32];
+    int good;
+
+    snprintf(wanted, sizeof wanted, "rule %d: ", rule);
+    good = rule ? lines == 1 && strstr(line, wanted) && strstr(line, text) : lines == 0;
+    if (!good)
+        printf("     wanted rule %d, had %d lines, the last: %s\n", rule, lines, line);
+    lines = 0;
+    line[0] = '\0';
+    return good;
+}
+
+/* ---- the plugin ------------------------------------------------------------------------------ */
+
+#define PAGE  4096
+#define ARENA (4 * PAGE)
+
+static struct device {
+    char memory[ARENA] __attribute__((aligned(64)));
+    size_t taken;
+} devices[2];
+
+static int answers_owns; /* the plugin can tell which memory is its own */
+static int prepared_now; /* its operations that are not destroyed */
+
+static int device_open(void *plugin, uint32_t index, void **out)
+{
+    (void)plugin;
+    devices[index].taken = 0;
+    *out = &devices[index];
+    return 0;
+}
+
+static void device_close(void *dev)
+{
+    (void)dev;
+}
+
+static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
+{
+    (void)plugin, (void)index, (void)dev;
+    out->flags = FERRY_DEVICE_POINTERS;
+    return 0;
+}
+
+static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out,
+                 uint32_t *out_flags)
+{
+    struct device *d = dev;
+
+    (void)queue, (void)flags, (void)out_flags;
+    *out = d->memory + d->taken;
+    d->taken += ((size_t)bytes + 63) / 64 * 64;
+    return 0;
+}
+
+static int owns(void *dev, const void *handle)
+{
+    const struct device *d = dev;
+    const char *at = handle;
+
+    if (!answers_owns)
+        return FERRY_EUNSUPPORTED;
+    return (at >= d->memory && at < d->memory + d->taken) ||
+           (at >= d->memory + ARENA - PAGE && at < d->memory + ARENA);
+}
+
+static int nothing(void *dev, void *object)
+{
+    (void)dev, (void)object;
+    return 0;
+}
+
+static int free_block(void *dev, void *queue, void *handle)
+{
+    (void)dev, (void)queue, (void)handle;
+    return 0;
+}
+
+static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
+                uint64_t bytes)
+{
+    (void)dev, (void)queue, (void)kind;
+    memmove((char *)dst.handle + dst.offset, (const char *)src.handle + src.offset, bytes);
+    return 0;
+}
+
+static int peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, ferry_cref src,
+                     uint64_t bytes)
+{
+    (void)src_dev;
+    return copy(dst_dev, queue, FERRY_MEMCPY_D2D, dst, src, bytes);
+}
+
+static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
+{
+    (void)dev, (void)queue, (void)dst, (void)byte, (void)bytes;
+    return 0;
+}
+
+static int synchronize(void *dev)
+{
+    (void)dev;
+    return 0;
+}
+
+static int event_record(void *dev, void *queue, void **out)
+{
+    static char one;
+
+    (void)dev, (void)queue;
+    *out = &one;
+    return 0;
+}
+
+static int event_query(void *dev, void *event)
+{
+    (void)dev, (void)event;
+    return 1;
+}
+
+static int op_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
+{
+    (void)dev, (void)op, (void)out;
+    return 0;
+}
+
+static int op_create(void *dev, const ferry_op_desc *op, void **out)
+{
+    (void)dev, (void)op;
+    prepared_now++;
+    *out = &prepared_now;
+    return 0;
+}
+
+static int op_prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
+                      ferry_ref packed)
+{
+    (void)dev, (void)queue, (void)prepared, (void)in, (void)packed;
+    return 0;
+}
+
+static int op_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
+{
+    (void)dev, (void)queue, (void)prepared, (void)args;
+    return 0;
+}
+
+static void op_destroy(void *dev, void *prepared)
+{
+    (void)dev, (void)prepared;
+    prepared_now--;
+}
+
+static int extension(void *dev, const char *name, const void **out)
+{
+    static const ferry_op_table table = { .struct_size = sizeof table,
+                                          .query = op_query,
+                                          .create = op_create,
+                                          .prepare = op_prepare,
+                                          .run = op_run,
+                                          .destroy = op_destroy };
+
+    (void)dev, (void)name;
+    *out = &table;
+    return 0;
+}
+
+/* ---- ferry's side ---------------------------------------------------------------------------- */
+
+static ferry_plugin_ops ops = {
+    .struct_size = sizeof ops,
+    .device_open = device_open,
+    .device_close = device_close,
+    .properties = properties,
+    .alloc = alloc,
+    .free = free_block,
+    .memcpy = copy,
+    .memset = set,
+    .synchronize = synchronize,
+    .peer_copy = peer_copy,
+    .event_record = event_record,
+    .event_query = event_query,
+    .event_synchronize = nothing,
+    .event_destroy = nothing,
+    .extension = extension,
+    .owns = owns,
+};
+static void *first, *second;
+static const ferry_op_table *operations;
+
+static void begin(void)
+{
+    static int wrapped;
+    const void *table;
+
+    if (!wrapped) {
+        CU_ASSERT_EQUAL_FATAL(ferry__validate_wrap("fake", false, &ops), 0);
+        ferry_log_set_handler(keep_line, NULL);
+        wrapped = 1;
+    }
+    lines = prepared_now = 0;
+    CU_ASSERT_EQUAL_FATAL(ops.device_open(ops.plugin, 0, &first), 0);
+    CU_ASSERT_EQUAL_FATAL(ops.device_open(ops.plugin, 1, &second), 0);
+    CU_ASSERT_EQUAL_FATAL(ops.extension(first, FERRY_OP_EXTENSION, &table), 0);
+    operations = table;
+}
+
+static ferry_ref block_of(void *dev, uint64_t bytes)
+{
+    uint32_t flags = 0;
+    void *handle = NULL;
+
+    CU_ASSERT_EQUAL(ops.alloc(dev, NULL, bytes, 0, &handle, &flags), 0);
+    return (ferry_ref){ handle, 0 };
+}
+
+/* The blocks are left: rule 20. */
+static void end(void)
+{
+    ops.device_close(second);
+    ops.device_close(first);
+    lines = 0;
+}
+
+/* ---- handles --------------------------------------------------------------------------------- */
+
+static void clear(void *dev, void *handle)
+{
+    ops.memset(dev, NULL, (ferry_ref){ handle, 0 }, 0, 64);
+}
+
+static void a_handle_is_a_block_of_the_device(void)
+{
+    ferry_ref there;
+
+    for (answers_owns = 0; answers_owns < 2; answers_owns++) {
+        begin();
+        clear(first, block_of(first, 64).handle);
+        clear(first, devices[0].memory + ARENA - PAGE); /* the program's, by the vendor's calls */
+        CU_ASSERT(broke(0, ""));
+        clear(first, devices[0].memory + 2 * PAGE);
+        CU_ASSERT(broke(answers_owns ? 28 : 0, "not a block of the device"));
+        end();
+        begin();
+        there = block_of(second, 64);
+        clear(second, there.handle);
+        CU_ASSERT(broke(0, ""));
+        clear(first, there.handle);
+        CU_ASSERT(broke(28, "another device's block"));
+        end();
+    }
+}
+
+static void the_source_of_a_peer_copy_is_a_block_of_the_peer(void)
+{
+    ferry_ref here, there;
+
+    answers_owns = 1;
+    begin();
+    here = block_of(first, 64);
+    there = block_of(second, 64);
+    ops.peer_copy(first, NULL, here, second, ferry_ref_const(there), 64);
+    CU_ASSERT(broke(0, ""));
+    ops.peer_copy(first, NULL, here, second, (ferry_cref){ there.handle, 32 }, 64);
+    CU_ASSERT(broke(27, "peer_copy: 64 bytes at offset 32 of a block of 64"));
+    ops.peer_copy(first, NULL, here, second, ferry_ref_const(here), 64);
+    CU_ASSERT(broke(28, "peer_copy: a handle of another device's block"));
+    end();
+    begin(); /* the peer's queue writes what is copied */
+    here = block_of(first, 64);
+    there = block_of(second, 64);
+    clear(second, there.handle);
+    ops.peer_copy(first, NULL, here, second, ferry_ref_const(there), 64);
+    CU_ASSERT(broke(34, "peer_copy: reads bytes"));
+    end();
+    begin();
+    here = block_of(first, 64);
+    ops.peer_copy(first, NULL, here, &lines, (ferry_cref){ devices[1].memory, 0 }, 64);
+    CU_ASSERT(broke(42, "peer_copy: from a device that is not open"));
+    end();
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+/* An operation from x to y, 16 floats each. */
+static void *create(void)
+{
+    ferry_operand o = { .dtype = FERRY_F32, .rank = 1, .shape = { 16 }, .stride = { 1 } };
+    ferry_op_desc op = { .struct_size = sizeof op, .kind = FERRY_OP_UNARY, .n_in = 1, .n_out = 1 };
+    void *prepared = NULL;
+
+    op.in[0] = op.out[0] = o;
+    CU_ASSERT_EQUAL_FATAL(operations->create(first, &op, &prepared), 0);
+    return prepared;
+}
+
+/* In place: the plugin writes nothing, and the output is not compared. */
+static int run(void *prepared)
+{
+    ferry_ref y = block_of(first, 64);
+    ferry_cref x = ferry_ref_const(y);
+    ferry_op_run_args args = { .struct_size = sizeof args, .in = &x, .out = &y };
+
+    return operations->run(first, NULL, prepared, &args);
+}
+
+static void an_operation_is_destroyed_once(void)
+{
+    void *prepared;
+
+    begin();
+    prepared = create();
+    CU_ASSERT_EQUAL(run(prepared), 0);
+    ops.synchronize(first);
+    operations->destroy(first, prepared);
+    CU_ASSERT(broke(0, ""));
+    operations->destroy(first, prepared);
+    CU_ASSERT(broke(63, "destroy: an operation that was destroyed, or never created"));
+    CU_ASSERT_EQUAL(prepared_now, 0); /* the plugin has seen one call */
+    end();
+    begin();
+    create();
+    ops.device_close(first);
+    CU_ASSERT(broke(63, "device_close: an operation was not destroyed"));
+    ops.device_close(second);
+}
+
+static void an_operation_is_used_before_it_is_destroyed(void)
+{
+    void *prepared;
+
+    begin();
+    prepared = create();
+    operations->destroy(first, prepared);
+    CU_ASSERT(broke(0, ""));
+    CU_ASSERT_EQUAL(run(prepared), FERRY_EINVAL);
+    CU_ASSERT(broke(63, "run: an operation that was destroyed"));
+    end();
+    begin();
+    CU_ASSERT_EQUAL(operations->prepare(first, NULL, &lines, NULL, block_of(first, 64)),
+                    FERRY_EINVAL);
+    CU_ASSERT(broke(63, "prepare: an operation that was destroyed"));
+    end();
+    begin();
+    prepared = create();
+    CU_ASSERT_EQUAL(run(prepared), 0);
+    operations->destroy(first, prepared);
+    CU_ASSERT(broke(63, "destroy: an operation whose runs were not waited for"));
+    end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_handle_is_a_block_of_the_device),
+    FERRY_TEST(the_source_of_a_peer_copy_is_a_block_of_the_peer),
+    FERRY_TEST(an_operation_is_destroyed_once),
+    FERRY_TEST(an_operation_is_used_before_it_is_destroyed),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "validate-objects", cases, FERRY_TEST_COUNT(cases));
+}
