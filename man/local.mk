@@ -17,6 +17,7 @@ COMMAND_PAGES = \
 	%D%/ferry-new-plugin.1 \
 	%D%/ferry-plot.1 \
 	%D%/ferry-plugins.1 \
+	%D%/ferry-quantize.1 \
 	%D%/ferry-rename.1 \
 	%D%/ferry-run.1 \
 	%D%/ferry-split.1 \

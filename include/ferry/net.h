@@ -116,9 +116,10 @@ typedef struct ferry_net_load_report {
 /**
  * Loads weights by layer name from a .caffemodel, .h5, .safetensors or .npz file (arrays LAYER/i);
  * several files may be loaded in turn. *report (may be NULL) lists layers without weights and
- * unused entries. In TEST the ranges of a .caffemodel (net_ranges.h) replace the net's, by name; a
- * name that the net lacks is logged at FERRY_LOG_INFO. FERRY_ESHAPE, with both shapes, for a blob that does not match; FERRY_EIO,
- * FERRY_EFORMAT. After a failure the weights are as before. [CopyTrainedLayersFrom]
+ * unused entries. In TEST the ranges of a .caffemodel (net_ranges.h) replace the net's by name;
+ * names that the net lacks are logged at FERRY_LOG_INFO. FERRY_ESHAPE, with both shapes, for a blob
+ * that does not match; FERRY_EIO, FERRY_EFORMAT. After a failure weights and ranges are as before.
+ * [CopyTrainedLayersFrom]
  */
 FERRY_API int ferry_net_load(ferry_net *net, const char *weights,
                              const ferry_net_load_report **report);

@@ -16,10 +16,10 @@
 FERRY_BEGIN_DECLS
 
 /**
- * Sets the range, least … most, of the contents that a blob has at the end of a forward pass; values
- * outside become the nearest bound where the blob is quantized. −∞ and +∞ remove the range. Blobs
- * that share contents, as the bottom and the top of Flatten, share the range. The next forward pass
- * or ferry_net_reshape prepares the net anew.
+ * Sets the range, least … most, of the contents that a blob has at the end of a forward pass;
+ * values outside become the nearest bound where the blob is quantized. −∞ and +∞ remove the range.
+ * Blobs that share contents, as the bottom and the top of Flatten, share the range. The next
+ * forward pass or ferry_net_reshape prepares the net anew.
  *
  * FERRY_EINVAL for an unknown blob, for other bounds that are not finite, and for least > most.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages of ferry's own. Those of layer types, which ONNX models need beside Caffe's, have numbers
- * from 26001 in LayerParameter; the ranges of a net's blobs have 7000 in NetParameter.
+ * Messages of ferry's own. Those of layer types, which ONNX models need beside Caffe's, have
+ * numbers from 26001 in LayerParameter; the ranges of a net's blobs have 7000 in NetParameter.
  */
 #include "net/proto/schema_tables.h"
 

@@ -134,6 +134,28 @@ const struct tool_command tool_commands[] = {
       "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"loss\", \"outputs\": {NAME: mean}}\n",
       cmd_test },
+    { "quantize", "NET [WEIGHTS[,...]] -o OUT.caffemodel --calibrate [NAME=]DIR|FILE [--report]",
+      "Writes weights with the ranges of blobs, for computing with 8 bits",
+      "\nRuns the net in F32 on the inputs of --calibrate and writes its weights, in F32, and the\n"
+      "range of each blob. A net with ranges computes convolutions and inner products with\n"
+      "integers of 8 bits.\n"
+      "    -o, --output FILE    the weights with the ranges\n"
+      "    --calibrate DIR      the pictures of a folder or of a list, as of ferry run, for the\n"
+      "                         net's only input; NAME=DIR: for that input\n"
+      "    --calibrate FILE     arrays of the inputs' names, or NAME=FILE; axis 0 counts items\n"
+      "    --method M           minmax (the default), percentile, kl, mse\n"
+      "    --percentile P       of the values in a range, 99.99; implies --method percentile\n"
+      "    --keep LAYER,...     layers that stay in F32\n"
+      "    --max-loss DB        leaves more layers in F32, until the ratio of signal to noise of\n"
+      "                         each output is at least DB decibels\n"
+      "    --report             the ranges, and the ratios of layers and outputs in decibels\n"
+      "    --text FILE          also writes the net's text with the ranges\n"
+      "    --batch N            items per pass; by default as in NET\n"
+      "    --mean, --scale, --swap-rb, --crop, --stage, --level, --layers, --max-bytes,\n"
+      "    --weights-partial\n"
+      "              as of ferry run\n"
+      "    -q, --quiet          no progress\n",
+      cmd_quantize },
     { "export", "NET [WEIGHTS[,...]] OUT.onnx [--opset N] [--check]",
       "Writes a net with its weights as an ONNX model",
       "\nFor onnxruntime, OpenVINO, OpenCV and TensorRT; uses standard operators only. Layers\n"

@@ -31,6 +31,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_new_plugin.c \
 	%D%/cmd_plot.c \
 	%D%/cmd_plugins.c \
+	%D%/cmd_quantize.c \
 	%D%/cmd_rename.c \
 	%D%/cmd_run.c \
 	%D%/cmd_split.c \
@@ -74,6 +75,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/net.c \
 	%D%/net.h \
 	%D%/output.c \
+	%D%/paths.c \
+	%D%/paths.h \
 	%D%/pictures.c \
 	%D%/pictures.h \
 	%D%/plot.h \
@@ -81,6 +84,13 @@ bin_PROGRAMS += %D%/ferry
 	%D%/plot_svg.c \
 	%D%/progress.c \
 	%D%/progress.h \
+	%D%/quantize.h \
+	%D%/quantize_feed.c \
+	%D%/quantize_loss.c \
+	%D%/quantize_measure.c \
+	%D%/quantize_range.c \
+	%D%/quantize_show.c \
+	%D%/quantize_weights.c \
 	%D%/ranks.c \
 	%D%/ranks.h \
 	%D%/run.h \

@@ -124,7 +124,7 @@ static int open_given(const struct net_request *r, ferry_device *dev, ferry_net_
     return status;
 }
 
-static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **out)
+int net_open_on(const struct net_request *r, ferry_device *dev, ferry_net **out)
 {
     ferry_net_options o = { .struct_size = sizeof o,
                             .place = r->place,
@@ -187,7 +187,7 @@ int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **ou
         ferry_runtime_get_device(*out_rt, NULL, &dev)) {
         status = tool_ferry_error();
     } else {
-        status = open_on(r, dev, &net);
+        status = net_open_on(r, dev, &net);
         if (status == TOOL_OK)
             status = load(r, net);
     }
@@ -395,6 +395,19 @@ int net_feed_diffs(ferry_net *net, const struct net_list *diffs)
                         : feed_file(net, spec, "diff/", read_diff);
     }
     return status;
+}
+
+int net_set_items(ferry_blob *input, int64_t items)
+{
+    int64_t shape[FERRY_MAX_AXES];
+    int rank = ferry_blob_rank(input);
+
+    if (rank < 1)
+        return ferry_error_set(FERRY_ESHAPE, "\"%s\" lacks an axis of items",
+                               ferry_blob_name(input));
+    memcpy(shape, ferry_blob_shape(input), (size_t)rank * sizeof(*shape));
+    shape[0] = items;
+    return ferry_blob_reshape(input, shape, rank, NULL);
 }
 
 int net_is_fed(ferry_net *net)

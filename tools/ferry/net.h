@@ -51,6 +51,9 @@ int net_max_bytes(const struct tool_command *self, const char *text);
 /* Opens the runtime, the selected device, and the net with its weights. An exit status. */
 int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **out);
 
+/* Opens a net on a device without loading WEIGHTS. An exit status. */
+int net_open_on(const struct net_request *r, ferry_device *dev, ferry_net **out);
+
 /*
  * The input of that name, borrowed from the net; NULL, after reporting it, if a layer computes it.
  */
@@ -64,6 +67,9 @@ int net_feed(ferry_net *net, const struct net_list *inputs, const struct net_pic
 
 /* Loads diffs of blobs, whose shapes must match: "NAME=FILE", or a file of arrays. */
 int net_feed_diffs(ferry_net *net, const struct net_list *diffs);
+
+/* Reshapes an input to that many items; its other axes are unchanged. A ferry error. */
+int net_set_items(ferry_blob *input, int64_t items);
 
 /* Whether every input of the net has values; otherwise reports the inputs. */
 int net_is_fed(ferry_net *net);

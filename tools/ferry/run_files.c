@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 #include "files.h"
-#include "lines.h"
+#include "paths.h"
 #include "run.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Runs many pictures through a net: a batch at a time, one line of JSON per file. */
-
-struct paths {
-    char **at;
-    size_t count, room;
-};
-
-/* ---- the list of files ----------------------------------------------------------------------- */
-
-static bool is_folder(const char *path)
-{
-    struct stat about;
-
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-}
 
 bool run_is_of_files(const struct run *run, const struct net_list *inputs, const char **out_spec)
 {
@@ -32,89 +15,13 @@ bool run_is_of_files(const struct run *run, const struct net_list *inputs, const
         const char *equals = strchr(inputs->at[i], '='), *path = equals ? equals + 1 : NULL;
         const char *suffix = path ? strrchr(path, '.') : NULL;
 
-        if (path && (run->batch || is_folder(path) || (suffix && strcmp(suffix, ".txt") == 0))) {
+        if (path &&
+            (run->batch || paths_is_folder(path) || (suffix && strcmp(suffix, ".txt") == 0))) {
             *out_spec = inputs->at[i];
             return true;
         }
     }
     return false;
-}
-
-static int add(struct paths *paths, char *path)
-{
-    if (path && paths->count == paths->room) {
-        size_t room = paths->room ? 2 * paths->room : 64;
-        char **grown = realloc(paths->at, room * sizeof(*grown));
-
-        if (grown) {
-            paths->at = grown;
-            paths->room = room;
-        }
-    }
-    if (!path || paths->count == paths->room) {
-        free(path);
-        return tool_error(TOOL_FAILURE, "out of memory");
-    }
-    paths->at[paths->count++] = path;
-    return TOOL_OK;
-}
-
-static char *joined(const char *folder, const char *name)
-{
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(size);
-
-    if (path)
-        snprintf(path, size, "%s/%s", folder, name);
-    return path;
-}
-
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool is_picture(const char *name)
-{
-    static const char *const suffixes[] = { ".png", ".jpg", ".jpeg", ".PNG", ".JPG", ".JPEG" };
-    const char *suffix = strrchr(name, '.');
-
-    for (size_t i = 0; suffix && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-        if (strcmp(suffix, suffixes[i]) == 0)
-            return true;
-    return false;
-}
-
-/* The pictures of a folder, sorted by name. */
-static int list_folder(const char *folder, struct paths *out)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    int status = TOOL_OK;
-
-    if (!dir)
-        return tool_error(TOOL_FAILURE, "%s: %s", folder, strerror(errno));
-    while (status == TOOL_OK && (entry = readdir(dir)))
-        if (is_picture(entry->d_name))
-            status = add(out, joined(folder, entry->d_name));
-    closedir(dir);
-    if (out->count)
-        qsort(out->at, out->count, sizeof(*out->at), compare_paths);
-    return status;
-}
-
-/* Adds the path of a line; the label after it in an ImageData list is ignored. */
-static int add_line(void *paths, char *line)
-{
-    size_t length = strlen(line);
-    char *space;
-
-    while (length && strchr(" \t", line[length - 1]))
-        line[--length] = '\0';
-    space = strrchr(line, ' ');
-    if (space && space[1] && space[1 + strspn(space + 1, "-0123456789.")] == '\0')
-        *space = '\0';
-    return *line ? add(paths, strdup(line)) : TOOL_OK;
 }
 
 /* ---- the output of a file -------------------------------------------------------------------- */
@@ -160,20 +67,6 @@ static int tell_outputs(const struct run *run, ferry_net *net, const char *path,
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* Reshapes the input to that many items; its other axes are unchanged. */
-static int give_items(ferry_blob *input, int64_t items)
-{
-    int64_t shape[FERRY_MAX_AXES];
-    int rank = ferry_blob_rank(input);
-
-    if (rank < 1)
-        return ferry_error_set(FERRY_ESHAPE, "\"%s\" lacks an axis of items",
-                               ferry_blob_name(input));
-    memcpy(shape, ferry_blob_shape(input), (size_t)rank * sizeof(*shape));
-    shape[0] = items;
-    return ferry_blob_reshape(input, shape, rank, NULL);
-}
-
 /*
  * Fills the input from `paths`, as many as fit or remain. A file that is not a picture gets its
  * line of output here and no item; *out_taken counts the others, *out_used all.
@@ -183,7 +76,7 @@ static int fill(struct run *run, ferry_blob *input, char **paths, size_t count, 
 {
     size_t n = 0, i;
 
-    if (give_items(input, run->per))
+    if (net_set_items(input, run->per))
         return tool_ferry_error();
     for (i = 0; i < count && n < (size_t)run->per; i++) {
         if (pictures_read(&run->pictures, paths[i], input, (int64_t)n) == FERRY_OK) {
@@ -194,7 +87,7 @@ static int fill(struct run *run, ferry_blob *input, char **paths, size_t count, 
         }
     }
     *out_used = i;
-    if (n > 0 && n < (size_t)run->per && give_items(input, (int64_t)n))
+    if (n > 0 && n < (size_t)run->per && net_set_items(input, (int64_t)n))
         return tool_ferry_error();
     taken[n] = SIZE_MAX;
     return TOOL_OK;
@@ -249,14 +142,9 @@ int run_files(struct run *run, ferry_net *net, const char *spec)
     input = net_input(net, name);
     if (!input)
         return TOOL_FAILURE;
-    status = is_folder(equals + 1) ? list_folder(equals + 1, &paths)
-                                   : lines_read(equals + 1, add_line, &paths);
-    if (status == TOOL_OK && paths.count == 0)
-        status = tool_error(TOOL_FAILURE, "%s: lists no pictures", equals + 1);
+    status = paths_read(&paths, equals + 1);
     if (status == TOOL_OK)
         status = run_paths(run, net, input, &paths);
-    for (size_t i = 0; i < paths.count; i++)
-        free(paths.at[i]);
-    free(paths.at);
+    paths_end(&paths);
     return status;
 }

@@ -50,6 +50,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv);
 int cmd_train(const struct tool_command *self, int argc, char **argv);
 int cmd_test(const struct tool_command *self, int argc, char **argv);
 int cmd_new_plugin(const struct tool_command *self, int argc, char **argv);
+int cmd_quantize(const struct tool_command *self, int argc, char **argv);
 int cmd_plot(const struct tool_command *self, int argc, char **argv);
 int cmd_upgrade(const struct tool_command *self, int argc, char **argv);
 int cmd_merge(const struct tool_command *self, int argc, char **argv);

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "command.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `ferry quantize`: the ranges that each method chooses, and the files that it writes. */
+
+#define COUNT 50000 /* 500 items of 100 */
+
+static float values[COUNT];
+
+/* x goes through an inner product with weights of a uniform distribution. */
+static const char rows[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 250 dim: 100 } } }\n"
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'y' inner_product_param {\n"
+    "  num_output: 50 weight_filler { type: 'uniform' min: -1 max: 1 } } }\n";
+
+static const char pixels[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 dim: 9 dim: 13\n"
+    "  } } }\n"
+    "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { num_output: 4\n"
+    "  kernel_size: 3 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'r' type: 'ReLU' bottom: 'c' top: 'c' }\n"
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'c' top: 'y' inner_product_param {\n"
+    "  num_output: 5 weight_filler { type: 'xavier' } } }\n";
+
+static void write_text(const char *name, const char *text)
+{
+    FILE *file = fopen(in_folder(name), "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* Writes the values as an array of 500 x 100. */
+static void write_values(const char *name)
+{
+    static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (500, 100), }";
+    FILE *file = fopen(in_folder(name), "wb");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fwrite("\x93NUMPY\x01\0\x76\0", 1, 10, file);
+    fprintf(file, "%-117s\n", header);
+    CU_ASSERT_EQUAL(fwrite(values, sizeof *values, COUNT, file), COUNT);
+    fclose(file);
+}
+
+/* Runs the command on a net with these further arguments. */
+static int quantize(const char *net, const char *arguments)
+{
+    char command[2048];
+
+    write_text("net.prototxt", net);
+    snprintf(command, sizeof command, "quantize %s -o %s %s", in_folder("net.prototxt"),
+             in_folder("q.caffemodel"), arguments);
+    return ferry(command);
+}
+
+/* Runs it on the values, and reads the range of x from the net's text. */
+static void choose(const char *arguments, double *from, double *to)
+{
+    char command[1024], *range;
+
+    write_values("x.npy");
+    snprintf(command, sizeof command, "--calibrate x=%s --text %s %s", in_folder("x.npy"),
+             in_folder("q.prototxt"), arguments);
+    CU_ASSERT_EQUAL(quantize(rows, command), 0);
+    slurp(in_folder("q.prototxt"), out, sizeof out);
+    range = strstr(out, "blob: \"x\"");
+    *from = *to = NAN;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(range);
+    CU_ASSERT_EQUAL(sscanf(range, "blob: \"x\" min: %lf max: %lf", from, to), 2);
+}
+
+/* ---- distributions ---------------------------------------------------------------------------- */
+
+/* Evenly from `from` to `to`, in an order that mixes the batches. */
+static void fill_evenly(double from, double to)
+{
+    for (int i = 0; i < COUNT; i++)
+        values[(int64_t)i * 7919 % COUNT] = (float)(from + (to - from) * (i + 0.5) / COUNT);
+}
+
+/* The quantiles of a normal distribution, by Newton's method from the quantile before. */
+static void fill_normally(double deviation)
+{
+    double x = -4.5;
+
+    for (int i = 0; i < COUNT; i++) {
+        for (int k = 0; k < 4; k++)
+            x -= (0.5 * erfc(-x / sqrt(2)) - (i + 0.5) / COUNT) * sqrt(2 * acos(-1)) *
+                 exp(x * x / 2);
+        values[(int64_t)i * 7919 % COUNT] = (float)(x * deviation);
+    }
+}
+
+/* The quantiles of a Laplace distribution. */
+static void fill_laplace(double scale)
+{
+    for (int i = 0; i < COUNT; i++) {
+        double p = (i + 0.5) / COUNT, x = p < 0.5 ? log(2 * p) : -log(2 - 2 * p);
+
+        values[(int64_t)i * 7919 % COUNT] = (float)(x * scale);
+    }
+}
+
+static bool is_near(double a, double b, double tolerance)
+{
+    if (fabs(a - b) <= tolerance)
+        return true;
+    printf("%g is not %g within %g\n", a, b, tolerance);
+    return false;
+}
+
+/* ---- methods ---------------------------------------------------------------------------------- */
+
+static void minmax_takes_the_extremes_of_all_batches(void)
+{
+    double from, to;
+
+    fill_evenly(-3, 5);
+    choose("", &from, &to);
+    CU_ASSERT(is_near(from, -3, 1e-4));
+    CU_ASSERT(is_near(to, 5, 1e-4));
+    values[3] = 1000;
+    values[COUNT - 1] = -7;
+    values[17] = NAN;
+    values[18] = INFINITY;
+    choose("--batch 7", &from, &to);
+    CU_ASSERT(is_near(from, -7, 1e-4));
+    CU_ASSERT(is_near(to, 1000, 1e-4));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "2 values are not finite"));
+}
+
+static void percentile_cuts_off_half_of_the_rest_at_each_end(void)
+{
+    double from, to;
+
+    fill_evenly(0, 1);
+    choose("--percentile 99", &from, &to);
+    CU_ASSERT(is_near(from, 0.005, 0.001));
+    CU_ASSERT(is_near(to, 0.995, 0.001));
+    choose("--method percentile", &from, &to);
+    CU_ASSERT(is_near(from, 0, 0.001));
+    CU_ASSERT(is_near(to, 1, 0.001));
+    for (int i = 0; i < COUNT; i += 2) /* zeros count */
+        values[i] = 0;
+    choose("--percentile 90", &from, &to);
+    CU_ASSERT(is_near(from, 0, 0.001));
+    CU_ASSERT(is_near(to, 0.9, 0.001));
+}
+
+/* Values in the range alone have 128 levels over four deviations, with the outlier over half of one. */
+static void kl_leaves_out_an_outlier(void)
+{
+    double from, to, other;
+
+    fill_normally(1);
+    values[5] = 32;
+    choose("--method kl", &from, &to);
+    CU_ASSERT(to > 2.5 && to < 5);
+    CU_ASSERT(is_near(from, -to, 0.02));
+    for (int i = 0; i < COUNT; i++)
+        values[i] = i % 2 ? 0 : fabsf(values[i]);
+    values[6] = 32;
+    choose("--method kl", &from, &other);
+    CU_ASSERT(other > 2.5 && other < 5);
+    CU_ASSERT_EQUAL(from, 0);
+}
+
+static void kl_keeps_an_even_distribution(void)
+{
+    double from, to;
+
+    fill_evenly(-2, 2);
+    choose("--method kl", &from, &to);
+    CU_ASSERT(is_near(from, -2, 0.02));
+    CU_ASSERT(is_near(to, 2, 0.02));
+}
+
+/*
+ * The optima of 8 bits by R. Banner et al., "Post training 4-bit quantization", table of ACIQ: 3.92
+ * deviations of a normal distribution, 9.89 scales of a Laplace distribution.
+ */
+static void mse_finds_the_published_optima(void)
+{
+    double from, to;
+
+    fill_normally(2);
+    choose("--method mse", &from, &to);
+    CU_ASSERT(is_near(from, -2 * 3.92, 0.3));
+    CU_ASSERT(is_near(to, 2 * 3.92, 0.3));
+    fill_laplace(0.5);
+    choose("--method mse", &from, &to);
+    CU_ASSERT(is_near(from, -0.5 * 9.89, 0.25));
+    CU_ASSERT(is_near(to, 0.5 * 9.89, 0.25));
+}
+
+/* Each clipped value has the error that the last step of the range saves. */
+static void mse_keeps_an_even_distribution(void)
+{
+    double from, to;
+
+    fill_evenly(0, 1);
+    choose("--method mse", &from, &to);
+    CU_ASSERT(is_near(from, 0, 1e-3));
+    CU_ASSERT(is_near(to, 0.998, 2e-3));
+    fill_evenly(-6, -5); /* a range is extended to 0 */
+    choose("--method mse", &from, &to);
+    CU_ASSERT(is_near(from, -5.98, 0.02));
+    CU_ASSERT(is_near(to, -5, 1e-3));
+}
+
+/*
+ * Even values have a third of their squared extreme as power, and a twelfth of a squared step as
+ * noise: 48.1 dB in 127 levels on each side of 0, 54.2 dB in 256 levels above it.
+ */
+static void the_report_has_the_ratios_of_weights_and_inputs(void)
+{
+    double weights = 0, input = 0, both = 0;
+    char command[1024], *line;
+
+    fill_evenly(0, 1);
+    write_values("x.npy");
+    snprintf(command, sizeof command, "--calibrate x=%s --report", in_folder("x.npy"));
+    CU_ASSERT_EQUAL(quantize(rows, command), 0);
+    line = strstr(out, "\nip ");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+    CU_ASSERT_EQUAL(sscanf(line, " ip %lf %lf %lf", &weights, &input, &both), 3);
+    CU_ASSERT(is_near(weights, 48.1, 0.5));
+    CU_ASSERT(is_near(input, 54.2, 0.2));
+    CU_ASSERT(is_near(both, -10 * log10(pow(10, -4.81) + pow(10, -5.42)), 0.5));
+}
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+/* The arguments that calibrate `pixels` with two pictures in a list. */
+static const char *with_pictures(const char *more)
+{
+    static char arguments[1024];
+    char list[1200], folder[512];
+
+    snprintf(folder, sizeof folder, "%s", ferry_test_own_data("images/rgb.png"));
+    *strrchr(folder, '/') = '\0';
+    snprintf(list, sizeof list, "%s/rgb.png 3\n%s/gray.png 1\n", folder, folder);
+    write_text("list.txt", list);
+    snprintf(arguments, sizeof arguments, "--calibrate %s %s", in_folder("list.txt"), more);
+    return arguments;
+}
+
+static void the_weights_are_those_of_the_net_with_ranges(void)
+{
+    const char *pictures;
+    char command[2048];
+
+    CU_ASSERT_EQUAL(quantize(pixels, with_pictures("--scale 0.01")), 0);
+    CU_ASSERT_STRING_EQUAL(out, "");
+    snprintf(command, sizeof command, "cp %s %s", in_folder("q.caffemodel"),
+             in_folder("first.caffemodel"));
+    CU_ASSERT_EQUAL(shell(command), 0);
+    pictures = with_pictures("--scale 0.01 --batch 2");
+    snprintf(command, sizeof command, "quantize %s -o %s %s --method mse --keep ip -q --text %s",
+             in_folder("first.caffemodel"), in_folder("q.caffemodel"), pictures,
+             in_folder("q.prototxt"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    snprintf(command, sizeof command, "diff %s %s", in_folder("first.caffemodel"),
+             in_folder("q.caffemodel"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    slurp(in_folder("q.prototxt"), out, sizeof out);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "quantization {"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "    blob: \"c\"\n    min: 0\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "  float_layer: \"ip\"\n"));
+}
+
+/* The text and the caffemodel are nets that run, with and without their ranges. */
+static void the_results_run(void)
+{
+    char command[2048];
+
+    CU_ASSERT_EQUAL(quantize(pixels, with_pictures("--scale 0.01")), 0);
+    snprintf(command, sizeof command, "run %s --input %s --scale 0.01 --float --output %s",
+             in_folder("q.caffemodel"), ferry_test_own_data("images/rgb.png"), in_folder("a.npz"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    snprintf(command, sizeof command, "run %s --input %s --scale 0.01 --output %s",
+             in_folder("q.caffemodel"), ferry_test_own_data("images/rgb.png"), in_folder("b.npz"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    snprintf(command, sizeof command, "diff %s %s --tolerance 0.1", in_folder("a.npz"),
+             in_folder("b.npz"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+}
+
+static void the_loss_has_a_bound(void)
+{
+    char *line;
+    double ratio = 0;
+
+    CU_ASSERT_EQUAL(quantize(pixels, with_pictures("--scale 0.01 --report --max-loss 60")), 0);
+    line = strstr(out, "\noutput ");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+    CU_ASSERT_EQUAL(sscanf(line, " output dB y %lf", &ratio), 1);
+    CU_ASSERT(ratio >= 60);
+}
+
+static const struct {
+    const char *arguments, *message;
+} errors[] = {
+    { "", "expected a net, --output and --calibrate" },
+    { "--calibrate /nowhere.npz", "/nowhere.npz" },
+    { "--calibrate z=%s", "the net has no blob \"z\"" },
+    { "--calibrate x=%s --method best", "--method best: expected minmax, percentile, kl or mse" },
+    { "--calibrate x=%s --percentile 20", "expected a number from 50 to 100" },
+    { "--calibrate x=%s --method kl --percentile 99", "--percentile requires" },
+    { "--calibrate x=%s --keep nothing", "it has no layer \"nothing\"" },
+    { "--calibrate x=%s --batch 0", "--batch" },
+    { "--calibrate x=%s --max-loss no", "--max-loss no" },
+};
+
+static void errors_are_one_line(void)
+{
+    char command[1024];
+
+    write_values("x.npy");
+    for (size_t i = 0; i < FERRY_TEST_COUNT(errors); i++) {
+        snprintf(command, sizeof command, errors[i].arguments, in_folder("x.npy"));
+        CU_ASSERT_NOT_EQUAL(quantize(rows, command), 0);
+        CU_ASSERT(one_line_of_error(errors[i].message));
+    }
+    CU_ASSERT_EQUAL(quantize("layer { name: 'd' type: 'DummyData' top: 'x' dummy_data_param {\n"
+                             "shape { dim: 1 } } } layer { name: 'y' type: 'ReLU' bottom: 'x'\n"
+                             "top: 'y' }",
+                             "--calibrate /nowhere.npz"),
+                    1);
+    CU_ASSERT(one_line_of_error("reads its own data"));
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(minmax_takes_the_extremes_of_all_batches),
+    FERRY_TEST(percentile_cuts_off_half_of_the_rest_at_each_end),
+    FERRY_TEST(kl_leaves_out_an_outlier),
+    FERRY_TEST(kl_keeps_an_even_distribution),
+    FERRY_TEST(mse_finds_the_published_optima),
+    FERRY_TEST(mse_keeps_an_even_distribution),
+    FERRY_TEST(the_report_has_the_ratios_of_weights_and_inputs),
+    FERRY_TEST(the_weights_are_those_of_the_net_with_ranges),
+    FERRY_TEST(the_results_run),
+    FERRY_TEST(the_loss_has_a_bound),
+    FERRY_TEST(errors_are_one_line),
+};
+
+int main(int argc, char **argv)
+{
+    return command_main(argc, argv, "command quantize", cases, FERRY_TEST_COUNT(cases));
+}

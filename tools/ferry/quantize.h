@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FERRY_TOOL_QUANTIZE_H
+#define FERRY_TOOL_QUANTIZE_H
+
+#include "net.h"
+#include "paths.h"
+#include "progress.h"
+
+/* Declarations shared by the files of `ferry quantize`. */
+
+/* ---- quantize_range.c ---- */
+
+#define QUANTIZE_BINS 2048
+
+enum quantize_method { QUANTIZE_MINMAX, QUANTIZE_PERCENTILE, QUANTIZE_KL, QUANTIZE_MSE };
+
+/*
+ * The distribution of a blob's contents. Values that are not finite are counted and otherwise
+ * ignored.
+ */
+struct quantize_range {
+    float min, max; /* of all values so far */
+    uint64_t finite, zeros, odd;
+    uint64_t *bins;      /* QUANTIZE_BINS; zeros are in none of them; NULL: not counted */
+    double low, width;   /* the lower end of the first bin, and the width of each */
+    float least, most;   /* the chosen range */
+    double power, noise; /* sums of squares: of the values, and of their errors in that range */
+};
+
+/* Adds values to min, max and the counts. */
+void range_note(struct quantize_range *r, const float *values, int64_t n);
+
+/* Allocates the bins over min … max, or for KL over absolute values. An exit status. */
+int range_begin_bins(struct quantize_range *r, enum quantize_method method);
+void range_count(struct quantize_range *r, enum quantize_method method, const float *values,
+                 int64_t n);
+
+/* Chooses the range; `percentile`, 50 … 100, is for QUANTIZE_PERCENTILE. */
+void range_choose(struct quantize_range *r, enum quantize_method method, double percentile);
+
+/* Adds values to `power` and `noise`: on 256 levels over the range, extended to 0, which is one. */
+void range_measure(struct quantize_range *r, const float *values, int64_t n);
+
+/* Decibels of a ratio of powers; infinity without noise. */
+double range_decibels(double power, double noise);
+
+/* ---- quantize_feed.c ---- */
+
+/* The inputs for calibration: pictures, or arrays whose axis 0 counts items. */
+struct quantize_feed {
+    const char *spec; /* of --calibrate */
+    int64_t items, per;
+    struct net_pictures pictures;
+    struct paths paths;
+    char *input; /* of the pictures */
+    struct quantize_array {
+        char *name;
+        ferry_blob *values;
+    } * arrays;
+    int n_arrays;
+};
+
+/*
+ * Reads the arrays, or lists the pictures. With `per` 0, batches are those of the net's text. An
+ * exit status.
+ */
+int feed_begin(const struct tool_command *self, struct quantize_feed *f, ferry_net *net);
+void feed_end(struct quantize_feed *f);
+
+/* Puts items at … at + n − 1 into a net's inputs. An exit status. */
+int feed_put(const struct quantize_feed *f, ferry_net *net, int64_t at, int64_t n);
+
+/* ---- the command ---- */
+
+struct quantize_blob {
+    ferry_blob *blob;
+    int same; /* an earlier blob with the same contents; −1 */
+    struct quantize_range range;
+};
+
+/* A convolution or an inner product. */
+struct quantize_layer {
+    const ferry_layer *layer;
+    int input;                         /* the number of its bottom */
+    double weight_power, weight_noise; /* of weights in 127 levels on each side, per channel */
+};
+
+struct quantize_output {
+    const char *name;
+    double power, noise; /* of the net in F32, and of the quantized net's differences */
+};
+
+struct quantize {
+    const struct tool_command *self;
+    struct net_request request;
+    const char *path, *text, *method_name, *percentile_text, *kept, *loss_text, *batch, *table;
+    bool report, quiet;
+    enum quantize_method method;
+    double percentile, loss; /* loss: of --max-loss; 0 if it is not given */
+    struct quantize_feed feed;
+    ferry_net *net, *quantized; /* in F32 with all blobs, and as it will run */
+    struct quantize_blob *blobs;
+    int n_blobs;
+    struct quantize_layer *layers;
+    int n_layers;
+    struct quantize_output *outputs;
+    int n_outputs;
+};
+
+/* A function for each batch, after the net ran on it. An exit status. */
+typedef int (*quantize_fn)(struct quantize *q);
+
+/* ---- quantize_measure.c ---- */
+
+/* Runs the net on all inputs, and also the quantized net if there is one. An exit status. */
+int quantize_each(struct quantize *q, const char *what, quantize_fn each);
+
+/* Chooses a range for each F32 blob, and gives the ranges to the net. */
+int quantize_measure(struct quantize *q);
+/* Measures the errors of the blobs in their ranges. */
+int quantize_measure_noise(struct quantize *q);
+/* The number of a blob; that of the blob with its contents. */
+int quantize_find(const struct quantize *q, const ferry_blob *b);
+void quantize_measure_end(struct quantize *q);
+
+/* ---- quantize_weights.c ---- */
+
+/* Lists the layers with weights and measures the errors of these. An exit status. */
+int quantize_list_layers(struct quantize *q);
+/* The signal-to-noise ratios in decibels of a layer's weights, of its input, and of both. */
+double quantize_of_weights(const struct quantize_layer *l);
+double quantize_of_input(const struct quantize *q, const struct quantize_layer *l);
+double quantize_of_both(const struct quantize *q, const struct quantize_layer *l);
+
+/* ---- quantize_loss.c ---- */
+
+/* Opens the quantized net beside the net. An exit status. */
+int quantize_open_beside(struct quantize *q);
+/* Compares the outputs of both nets. */
+int quantize_compare(struct quantize *q);
+/* Leaves the worst layers in F32 until the outputs are as good as --max-loss. */
+int quantize_limit_loss(struct quantize *q);
+
+/* ---- quantize_show.c ---- */
+
+int quantize_show(const struct quantize *q);
+
+#endif

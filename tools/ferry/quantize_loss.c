@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "quantize.h"
+
+#include <ferry/net_ranges.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The outputs of the quantized net beside those in F32, and layers left in F32 for their sake. */
+
+int quantize_open_beside(struct quantize *q)
+{
+    struct net_request r = q->request;
+    int status;
+
+    r.keep = NULL;
+    r.no_plan = r.in_float = false;
+    status = net_open_on(&r, ferry_net_device(q->net), &q->quantized);
+    if (status == TOOL_OK && ferry_net_share(q->quantized, q->net))
+        status = tool_ferry_error();
+    return status;
+}
+
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+static int add_output(struct quantize_output *o, const ferry_blob *is, const ferry_blob *wanted)
+{
+    const float *a = ferry_blob_host_data(is), *b = ferry_blob_host_data(wanted);
+    int64_t n = ferry_blob_element_count(wanted);
+
+    if (n == 0)
+        return TOOL_OK;
+    if (!a || !b)
+        return tool_ferry_error();
+    if (ferry_blob_element_count(is) != n) { /* as many rows as detections */
+        o->noise = INFINITY;
+        return TOOL_OK;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double difference = (double)a[i] - (double)b[i];
+
+        o->power += (double)b[i] * (double)b[i];
+        o->noise += difference * difference;
+    }
+    return TOOL_OK;
+}
+
+static int compare(struct quantize *q)
+{
+    int status = TOOL_OK;
+
+    for (int i = 0; status == TOOL_OK && i < q->n_outputs; i++)
+        status = add_output(&q->outputs[i], ferry_net_output_at(q->quantized, i),
+                            ferry_net_blob_find(q->net, q->outputs[i].name));
+    return status;
+}
+
+int quantize_compare(struct quantize *q)
+{
+    free(q->outputs);
+    q->n_outputs = ferry_net_output_count(q->quantized);
+    q->outputs = calloc((size_t)q->n_outputs + 1, sizeof(*q->outputs));
+    if (!q->outputs)
+        return tool_error(TOOL_FAILURE, "out of memory");
+    for (int i = 0; i < q->n_outputs; i++)
+        q->outputs[i].name = ferry_blob_name(ferry_net_output_at(q->quantized, i));
+    return quantize_each(q, "comparing", compare);
+}
+
+/* The least ratio of all outputs. */
+static double ratio(const struct quantize *q)
+{
+    double least = INFINITY;
+
+    for (int i = 0; i < q->n_outputs; i++)
+        least = fmin(least, range_decibels(q->outputs[i].power, q->outputs[i].noise));
+    return least;
+}
+
+/* ---- layers in F32 --------------------------------------------------------------------------- */
+
+/* A layer that may be left in F32. */
+struct candidate {
+    const char *name;
+    double own;
+};
+
+static int by_ratio(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    return (x->own > y->own) - (x->own < y->own);
+}
+
+/* Compares the outputs with the first n candidates in F32. */
+static int try(struct quantize *q, const struct candidate *c, int count, int n)
+{
+    for (int i = 0; i < count; i++)
+        if (ferry_net_set_float_only(q->quantized, c[i].name, i < n))
+            return tool_ferry_error();
+    return quantize_compare(q);
+}
+
+/* The smallest number of candidates that suffices, by bisection; all of them do. */
+static int search(struct quantize *q, const struct candidate *c, int count)
+{
+    int few = 0, enough = count, status = TOOL_OK; /* few does not suffice, enough does */
+
+    while (status == TOOL_OK && enough - few > 1) {
+        int n = few + (enough - few) / 2;
+
+        status = try(q, c, count, n);
+        if (ratio(q) >= q->loss)
+            enough = n;
+        else
+            few = n;
+    }
+    if (status == TOOL_OK)
+        status = try(q, c, count, enough);
+    for (int i = 0; status == TOOL_OK && i < enough; i++)
+        if (ferry_net_set_float_only(q->net, c[i].name, true))
+            status = tool_ferry_error();
+    return status;
+}
+
+static int limit(struct quantize *q, struct candidate *c)
+{
+    int count = 0, status;
+
+    for (int i = 0; i < q->n_layers; i++)
+        if (!ferry_net_is_float_only(q->net, ferry_layer_name(q->layers[i].layer)))
+            c[count++] = (struct candidate){ ferry_layer_name(q->layers[i].layer),
+                                             quantize_of_both(q, &q->layers[i]) };
+    qsort(c, (size_t)count, sizeof(*c), by_ratio);
+    status = try(q, c, count, count);
+    if (status == TOOL_OK && ratio(q) < q->loss)
+        status = tool_error(TOOL_FAILURE,
+                            "--max-loss %g: with all layers in F32 the outputs have %.1f dB",
+                            q->loss, ratio(q));
+    return status == TOOL_OK ? search(q, c, count) : status;
+}
+
+int quantize_limit_loss(struct quantize *q)
+{
+    struct candidate *c;
+    int status;
+
+    if (ratio(q) >= q->loss)
+        return TOOL_OK;
+    c = calloc((size_t)q->n_layers + 1, sizeof(*c));
+    status = c ? limit(q, c) : tool_error(TOOL_FAILURE, "out of memory");
+    free(c);
+    return status;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "quantize.h"
+
+#include <ferry/net_ranges.h>
+
+#include <stdio.h>
+
+/* The report of `ferry quantize`. */
+
+#define COLUMNS 5
+
+/* The cells of a row. */
+struct row {
+    char text[COLUMNS][32];
+    const char *at[COLUMNS];
+};
+
+static void put_number(struct row *row, int column, double value)
+{
+    snprintf(row->text[column], sizeof(row->text[column]), "%.6g", value);
+    row->at[column] = row->text[column];
+}
+
+static void put_decibels(struct row *row, int column, double value)
+{
+    snprintf(row->text[column], sizeof(row->text[column]), "%.1f", value);
+    row->at[column] = row->text[column];
+}
+
+/* Prints a table, then frees it. */
+static int print(struct tool_table *table, bool complete)
+{
+    if (table && complete)
+        tool_table_print(table, tool_width());
+    tool_table_destroy(table);
+    return table && complete ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
+}
+
+static int show_blobs(const struct quantize *q)
+{
+    static const char *const headings[COLUMNS] = { "blob", ">min", ">max", ">from", ">to" };
+    struct tool_table *table = tool_table_create(headings, COLUMNS);
+    bool complete = table != NULL;
+
+    for (int i = 0; complete && i < q->n_blobs; i++) {
+        const struct quantize_range *r = &q->blobs[i].range;
+        struct row row;
+
+        if (!r->finite)
+            continue;
+        row.at[0] = ferry_blob_name(q->blobs[i].blob);
+        put_number(&row, 1, (double)r->min);
+        put_number(&row, 2, (double)r->max);
+        put_number(&row, 3, (double)r->least);
+        put_number(&row, 4, (double)r->most);
+        complete = tool_table_add(table, row.at);
+    }
+    return print(table, complete);
+}
+
+static int show_layers(const struct quantize *q)
+{
+    static const char *const headings[COLUMNS] = { "layer", ">weights dB", ">input dB", ">both dB",
+                                                   "left in" };
+    struct tool_table *table = tool_table_create(headings, COLUMNS);
+    bool complete = table != NULL;
+
+    for (int i = 0; complete && i < q->n_layers; i++) {
+        const struct quantize_layer *l = &q->layers[i];
+        struct row row;
+
+        row.at[0] = ferry_layer_name(l->layer);
+        put_decibels(&row, 1, quantize_of_weights(l));
+        put_decibels(&row, 2, quantize_of_input(q, l));
+        put_decibels(&row, 3, quantize_of_both(q, l));
+        row.at[4] = ferry_net_is_float_only(q->net, row.at[0]) ? "F32" : "";
+        complete = tool_table_add(table, row.at);
+    }
+    return print(table, complete);
+}
+
+static int show_outputs(const struct quantize *q)
+{
+    static const char *const headings[2] = { "output", ">dB" };
+    struct tool_table *table = tool_table_create(headings, 2);
+    bool complete = table != NULL;
+
+    for (int i = 0; complete && i < q->n_outputs; i++) {
+        struct row row;
+
+        row.at[0] = q->outputs[i].name;
+        put_decibels(&row, 1, range_decibels(q->outputs[i].power, q->outputs[i].noise));
+        complete = tool_table_add(table, row.at);
+    }
+    return print(table, complete);
+}
+
+int quantize_show(const struct quantize *q)
+{
+    int status = show_blobs(q);
+
+    putchar('\n');
+    if (status == TOOL_OK)
+        status = show_layers(q);
+    putchar('\n');
+    return status == TOOL_OK ? show_outputs(q) : status;
+}

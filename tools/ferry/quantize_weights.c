@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "quantize.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The layers whose weights are quantized, and the errors of these. */
+
+#define LEVELS 127 /* on each side of 0 */
+
+static bool has_weights(const ferry_layer *layer)
+{
+    static const char *const types[] = { "Convolution", "ConvolutionDepthwise",
+                                         "DepthwiseConvolution", "InnerProduct" };
+    const char *type = ferry_layer_get_type(layer)->name;
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (strcmp(type, types[i]) == 0)
+            return ferry_layer_bottom_count(layer) > 0 && ferry_layer_param_count(layer) > 0;
+    return false;
+}
+
+/* Adds the errors of one channel: `n` values that are `stride` apart. */
+static void measure_channel(struct quantize_layer *l, const float *values, int64_t n,
+                            int64_t stride)
+{
+    double most = 0, step;
+
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, fabs((double)values[i * stride]));
+    step = most / LEVELS;
+    for (int64_t i = 0; i < n; i++) {
+        double x = (double)values[i * stride], error = step > 0 ? x - rint(x / step) * step : 0;
+
+        l->weight_power += x * x;
+        l->weight_noise += error * error;
+    }
+}
+
+/* Output channels are axis 0, or the last axis of a transposed inner product. */
+static int measure(struct quantize_layer *l)
+{
+    const ferry_blob *b = ferry_layer_param_at(l->layer, 0);
+    const float *values = ferry_blob_host_data(b);
+    const ferry_proto *p =
+        ferry_proto_message(ferry_layer_message(l->layer), "inner_product_param", 0);
+    bool transposed = strcmp(ferry_layer_get_type(l->layer)->name, "InnerProduct") == 0 &&
+                      ferry_proto_boolean(p, "transpose", 0);
+    int rank = ferry_blob_rank(b);
+    int64_t channels = ferry_blob_dim(b, transposed ? rank - 1 : 0), n;
+
+    if (!values)
+        return tool_ferry_error();
+    n = channels > 0 ? ferry_blob_element_count(b) / channels : 0;
+    for (int64_t c = 0; c < channels; c++)
+        measure_channel(l, values + (transposed ? c : c * n), n, transposed ? channels : 1);
+    return TOOL_OK;
+}
+
+int quantize_list_layers(struct quantize *q)
+{
+    int status = TOOL_OK;
+
+    q->layers = calloc((size_t)ferry_net_layer_count(q->net) + 1, sizeof(*q->layers));
+    if (!q->layers)
+        return tool_error(TOOL_FAILURE, "out of memory");
+    for (int i = 0; status == TOOL_OK && i < ferry_net_layer_count(q->net); i++) {
+        const ferry_layer *layer = ferry_net_layer_at(q->net, i);
+        struct quantize_layer *l = &q->layers[q->n_layers];
+
+        if (!has_weights(layer))
+            continue;
+        l->layer = layer;
+        l->input = quantize_find(q, ferry_layer_bottom_at(layer, 0));
+        status = measure(l);
+        q->n_layers++;
+    }
+    return status;
+}
+
+double quantize_of_weights(const struct quantize_layer *l)
+{
+    return range_decibels(l->weight_power, l->weight_noise);
+}
+
+double quantize_of_input(const struct quantize *q, const struct quantize_layer *l)
+{
+    return l->input < 0
+               ? INFINITY
+               : range_decibels(q->blobs[l->input].range.power, q->blobs[l->input].range.noise);
+}
+
+/* The relative errors of the two factors of each product add up. */
+double quantize_of_both(const struct quantize *q, const struct quantize_layer *l)
+{
+    double noise = pow(10, -quantize_of_weights(l) / 10) + pow(10, -quantize_of_input(q, l) / 10);
+
+    return range_decibels(1, noise);
+}
