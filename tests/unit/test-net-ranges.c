@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
+#include "oom.h"
 
 #include "net/model/state.h"
 
@@ -346,6 +347,108 @@ static void a_change_of_ranges_drops_the_programs(void)
     fx_end();
 }
 
+#define MUTANTS 300
+
+/* Writes the file with one byte of its last 70, the ranges, changed. */
+static void mutate(const unsigned char *bytes, size_t size, unsigned seed)
+{
+    FILE *f = fopen(path, "wb");
+    size_t at = size - 1 - seed % 70;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fwrite(bytes, 1, at, f);
+    fputc((int)((bytes[at] ^ (seed * 2654435761u >> 24)) & 0xff), f);
+    fwrite(bytes + at + 1, 1, size - at - 1, f);
+    fclose(f);
+}
+
+/* Mutants of the ranges load or are refused; a range that is taken over is valid. */
+static void mutants_of_a_file_load_or_are_errors(void)
+{
+    unsigned char bytes[8192];
+    int loaded = 0, refused = 0;
+    float least, most;
+    size_t size;
+    FILE *f;
+
+    if (ferry_test_skip_variant())
+        return;
+    dev = fx_device();
+    save(RANGES, "q.caffemodel");
+    f = fopen(path, "rb");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    size = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    for (unsigned i = 0; i < MUTANTS; i++) {
+        ferry_net *net = open_net("");
+
+        mutate(bytes, size, i);
+        if (ferry_net_load(net, path, NULL))
+            refused++;
+        else
+            loaded++;
+        FX_OK(ferry_net_get_range(net, "x", &least, &most));
+        CU_ASSERT(least <= most);
+        ferry_net_close(net);
+    }
+    CU_ASSERT(loaded > MUTANTS / 10);
+    CU_ASSERT(refused > MUTANTS / 10);
+    unlink(path);
+    fx_end();
+}
+
+/* Ranges are taken over together with the weights, or not at all. */
+static void every_allocation_of_a_load_may_fail(void)
+{
+    bool failed = true;
+    unsigned n;
+    ferry_net *net;
+
+    dev = fx_device();
+    save(RANGES, "q.caffemodel");
+    for (n = 1; failed; n++) {
+        int err;
+
+        net = open_net("");
+        oom_arm(n);
+        err = ferry_net_load(net, path, NULL);
+        failed = oom_disarm();
+        CU_ASSERT(err == 0 || err == FERRY_ENOMEM);
+        CU_ASSERT(err ? has_none(net, "x") : has(net, "x", -1, 2.5f));
+        CU_ASSERT_EQUAL(ferry_net_is_float_only(net, "ip"), !err);
+        ferry_net_close(net);
+    }
+    CU_ASSERT(n > 20);
+    unlink(path);
+    fx_end();
+}
+
+static void every_allocation_of_saving_may_fail(void)
+{
+    ferry_net *net, *copy = NULL;
+    bool failed = true;
+    int err = 0;
+
+    dev = fx_device();
+    net = open_net(RANGES);
+    FX_OK(ferry_net_set_range(net, "y", 0, 1));
+    for (unsigned n = 1; failed; n++) {
+        oom_arm(n);
+        err = ferry_net_save(net, in_folder("q.caffemodel"), FERRY_IO_CAFFEMODEL);
+        failed = oom_disarm();
+        CU_ASSERT(err == 0 || err == FERRY_ENOMEM);
+        CU_ASSERT_EQUAL(access(path, F_OK) == 0, !err);
+        if (!err)
+            break;
+    }
+    FX_OK(ferry_net_open(dev, path, NULL, &copy));
+    CU_ASSERT(copy && has(copy, "y", 0, 1) && has(copy, "x", -1, 2.5f));
+    ferry_net_close(copy);
+    ferry_net_close(net);
+    unlink(path);
+    fx_end();
+}
+
 static void a_part_of_a_net_keeps_its_own_ranges(void)
 {
     ferry_proto_options o = { .struct_size = sizeof o };
@@ -378,6 +481,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(functions_refuse_bad_arguments),
     FERRY_TEST(sharing_weights_shares_ranges),
     FERRY_TEST(a_change_of_ranges_drops_the_programs),
+    FERRY_TEST(mutants_of_a_file_load_or_are_errors),
+    FERRY_TEST(every_allocation_of_a_load_may_fail),
+    FERRY_TEST(every_allocation_of_saving_may_fail),
     FERRY_TEST(a_part_of_a_net_keeps_its_own_ranges),
 };
 
