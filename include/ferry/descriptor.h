@@ -2,7 +2,20 @@
 /**
  * @file descriptor.h
  * The descriptor of a plugin: an ELF note that ferry reads from the file before it runs the
- * plugin's code.
+ * plugin's code. ferry-plugin(7) explains each numbered rule.
+ *
+ * The file: a plugin is one shared object, ferry_<name>.so, of the descriptor's name [rule 1]. It
+ * exports the descriptor and ferry_plugin_open and nothing else [rule 2]. It imports no symbol of
+ * libferry; ferry passes all services in the ferry_host table [rule 3]. It leaves no symbol
+ * undefined that it does not link [rule 4]. FERRY_PLUGIN makes the descriptor, once [rule 5]. No
+ * constructor accesses a device or a driver [rule 6]. Other users can write neither to the file nor
+ * to a folder above it or of its RUNPATH [rule 7].
+ *
+ * Versions: the majors of ferry and of the plugin must be equal; the minors may differ in either
+ * direction [rule 8]. Each structure begins with its size. ferry copies the members that both sides
+ * know and treats the rest as absent; a plugin writes at most struct_size bytes of a structure of
+ * ferry's [rule 9]. Structures grow only at the end; never compare sizes for equality [rule 10].
+ * The set of mandatory entries is fixed for a major.
  *
  * plugin.h includes this header. Authors of plugins use only FERRY_PLUGIN, at the end.
  */

@@ -7,8 +7,9 @@
  * The rules of plugin.h for codes, host->error, threads and queues apply. ferry offers the fused
  * operations of a net in the phase TEST that is not run backward, for one set of shapes, as a
  * ferry_graph. The plugin claims segments of it. ferry checks each claim: the nodes exist, and the
- * segment is convex, so that no path leaves it and enters it again. A claim that is not convex is
- * refused with a warning, and its nodes run as operations, as do all nodes that are not claimed.
+ * segment is convex, so that no path leaves it and enters it again [rule 67]. A claim that is not
+ * convex is refused with a warning, and its nodes run as operations, as do all nodes that are not
+ * claimed.
  *
  * ferry compiles a segment before its first run, and again after a constant has been written. It
  * keeps a compiled segment for each of the latest sets of shapes of a net, eight at most. If
@@ -130,9 +131,9 @@ typedef struct ferry_graph_table {
                    void **out_prepared, uint64_t *out_workspace_bytes);
     /**
      * Submits a compiled segment to the queue. References are aligned as the device's
-     * offset_alignment requires. Writes every element of its outputs. ferry runs one compiled
-     * segment on one queue at a time. After FERRY_ENOMEM, ferry frees memory and calls it once
-     * more. After any failure the outputs are undefined and the inputs unchanged.
+     * offset_alignment requires. Writes every element of its outputs [rule 68]. ferry runs one
+     * compiled segment on one queue at a time. After FERRY_ENOMEM, ferry frees memory and calls it
+     * once more. After any failure the outputs are undefined and the inputs unchanged.
      */
     int (*run)(void *dev, void *queue, void *prepared, const ferry_graph_run_args *args);
     /** Destroys a compiled segment. ferry has waited for its runs. Any thread. Cannot fail. */

@@ -5,12 +5,12 @@
  * entry. Since ABI 1.1.
  *
  * The rules of plugin.h for codes, host->error, threads and queues apply. Before ferry passes an
- * operation to a plugin, it has checked shapes, strides, dtypes, parameters and overflow, and has
- * replaced unused values: the stride of an axis of dimension 1 is that of a plain operand, and the
- * operand of an epilogue step without one is 0. The plugin only decides whether it supports the
- * operation. A prepared operation is immutable: it may run on several queues at once, and each run
- * has its own workspace. For the same device, operation, options and number of threads, the same
- * inputs give bit-identical outputs.
+ * operation to a plugin, it has checked shapes, strides, dtypes, parameters and overflow [rule 57],
+ * and has replaced unused values: the stride of an axis of dimension 1 is that of a plain operand,
+ * and the operand of an epilogue step without one is 0. The plugin only decides whether it supports
+ * the operation. A prepared operation is immutable: it may run on several queues at once, and each
+ * run has its own workspace. For the same device, operation, options and number of threads, the
+ * same inputs give bit-identical outputs [rule 58].
  */
 #ifndef FERRY_OP_PLUGIN_H
 #define FERRY_OP_PLUGIN_H
@@ -43,7 +43,7 @@ static inline uint32_t ferry_op_own_inputs(const ferry_op_desc *op)
 /**
  * The device can compute the operation, but the host is faster, with the time of copying the
  * operands counted. ferry then computes on the host if its cpu plugin can, unless FERRY_STRICT
- * forbids the host.
+ * forbids the host [rule 65].
  */
 #define FERRY_OP_COST_HOST_FASTER 1u
 
@@ -62,7 +62,7 @@ typedef struct ferry_op_answer {
     /**
      * Operations of one device with equal nonzero keys may share packed constants. The key
      * identifies the shapes of the constants and the packed format; it does not depend on batch or
-     * image size.
+     * image size [rule 60].
      */
     uint64_t packed_key;
     uint64_t workspace_bytes; /* bytes that a run needs */
@@ -98,8 +98,9 @@ typedef struct ferry_op_list {
 /** ferry calls run for each operation, and does not call end. */
 #define FERRY_OP_LIST_RUN 0u
 /**
- * ferry calls run for each operation, then end. The runs are only recorded; end submits them. If a
- * run fails, ferry calls end with `discard`, and then runs the list without an announcement.
+ * ferry calls run for each operation, then end. The runs are only recorded; end submits them, once
+ * and in order [rule 66]. If a run fails, ferry calls end with `discard`, and then runs the list
+ * without an announcement.
  */
 #define FERRY_OP_LIST_RECORD 1u
 /** begin has submitted the whole list from a recording. ferry calls neither run nor end. */
@@ -118,26 +119,28 @@ typedef struct ferry_op_table {
     /**
      * Decides whether the device supports `op`: returns 0 and fills in *out, or returns
      * FERRY_EUNSUPPORTED, for which a call of host->error is optional. Must not compile, measure or
-     * allocate. Any thread.
+     * allocate, and answers equally each time [rule 56]. Any thread.
      */
     int (*query)(void *dev, const ferry_op_desc *op, ferry_op_answer *out);
     /**
      * Prepares `op` as query answered; if it accepted fewer steps of an epilogue, ferry has asked
-     * again, and `op` has these steps and their operands alone. Compiles kernels and chooses an
-     * algorithm, by heuristics and never by measuring. Copies the parts of `op` that it needs
-     * later. May block.
-     * FERRY_ENOMEM, FERRY_EDEVICE; the state is then as before. Any thread.
+     * again, and `op` has these steps and their operands alone [rule 64]. Compiles kernels and
+     * chooses an algorithm, by heuristics and never by measuring. Copies the parts of `op` that it
+     * needs later. May block. FERRY_ENOMEM, FERRY_EDEVICE; the state is then as before. Any thread.
      */
     int (*create)(void *dev, const ferry_op_desc *op, void **out_prepared);
     /**
      * Packs the constants into `packed`, in the order of `queue`. `in` has n_in references; only
      * those in packed_inputs are set. ferry owns `packed`. If packed_bytes is not 0, ferry calls
-     * this before the first run, and again after the constants have been written.
+     * this before the first run, and again after the constants have been written; run reads no
+     * other copy of them [rule 59].
      */
     int (*prepare)(void *dev, void *queue, void *prepared, const ferry_cref *in, ferry_ref packed);
     /**
-     * Submits the operation to the queue. Must not allocate. After FERRY_ENOMEM, ferry frees memory
-     * and calls it once more. After any failure the outputs are undefined and the inputs unchanged.
+     * Submits the operation to the queue. Must not allocate [rule 61]. Writes each element of its
+     * outputs and no byte between or around them [rule 62]. After FERRY_ENOMEM, ferry frees memory
+     * and calls it once more. After any failure the outputs are undefined and the inputs unchanged
+     * [rule 63].
      */
     int (*run)(void *dev, void *queue, void *prepared, const ferry_op_run_args *args);
     /** Destroys a prepared operation. ferry has waited for its runs. Cannot fail. */

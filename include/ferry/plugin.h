@@ -2,34 +2,27 @@
 /**
  * @file plugin.h
  * The plugin ABI: the symbols and the table that a shared object exports so that ferry can use its
- * devices. See ferry-plugin(7).
- *
- * A plugin exports two symbols and no others: the descriptor, which FERRY_PLUGIN(.name = "acme")
- * defines, and ferry_plugin_open. It includes this header and its vendor's headers. It imports no
- * symbol of libferry; ferry passes all services in the ferry_host table.
+ * devices. See ferry-plugin(7), which explains each numbered rule. descriptor.h has those of the
+ * file and of versions.
  *
  * Rules for every entry, unless its comment states otherwise:
  * - An entry returns 0, or reports the reason through host->error() and returns a negative FERRY_E…
- *   code. It writes outputs on success only. After a failure the state is as before;
- *   FERRY_EUNSUPPORTED means that the entry did nothing.
+ *   code [rule 11]. It writes outputs on success only [rule 12]. After a failure the state is as
+ *   before; FERRY_EUNSUPPORTED means that the entry did nothing [rule 13]. After an error that ends
+ *   the device's context, entries return FERRY_ELOST; free, destroy and close still work [rule 51].
+ * - An entry does not exit, abort or print, changes nothing of the program's, such as its signal
+ *   handlers or rounding mode [rule 16], and writes no byte outside of its output [rule 27].
  * - ferry calls entries from any thread. Entries that take a queue, except alloc, free and the
  *   event entries, are called one at a time per queue, unless the device has
  *   FERRY_DEVICE_CONCURRENT. Entries of different queues, alloc, free, host_alloc, host_free and
- *   the event entries may run concurrently.
+ *   the event entries may run concurrently [rule 14].
  * - `queue` is a handle from queue_create or queue_wrap; NULL is the device's default queue. Work
- *   on a queue runs in order. A plugin without event_record is synchronous: the work of an entry is
- *   done when the entry returns.
- * - Memory that asynchronous work uses stays valid until an event recorded after the work
- *   completes.
- * - A reference is a handle and a byte offset. ferry changes only the offset. A host pointer is
- *   passed as the reference {pointer, offset}.
- * - After fork, ferry calls no entry in the child, except free and host_free of host-memory
- *   devices.
- *
- * Versions: the majors of ferry and of the plugin must be equal; the minors may differ in either
- * direction. Each structure begins with its size and grows only at the end. ferry copies the
- * members that both sides know and treats the rest as absent. Never compare sizes for equality. The
- * set of mandatory entries is fixed for a major.
+ *   on a queue runs in order [rule 34]. A plugin without event_record is synchronous: the work of
+ *   an entry is done when the entry returns [rule 35].
+ * - Memory of asynchronous work stays valid until an event recorded after the work completes.
+ * - A reference is a handle and a byte offset [rule 28]. ferry changes only the offset. A host
+ *   pointer is passed as the reference {pointer, offset}.
+ * - After fork, ferry calls in the child only free and host_free of host-memory devices [rule 53].
  */
 #ifndef FERRY_PLUGIN_H
 #define FERRY_PLUGIN_H
@@ -56,32 +49,37 @@ typedef struct ferry_plugin_ops {
     /* -- mandatory -- */
 
     /**
-     * The number of devices. 0 devices are success; a missing driver is an error. Creates no
-     * context.
+     * The number of devices: 0 is success, a missing driver an error [rule 18]. Creates no context.
      */
     int (*device_count)(void *plugin, uint32_t *out);
-    /** Opens device `index` and creates its context. The entries below take *out_dev as `dev`. */
+    /**
+     * Opens device `index` and creates its context; fails outside of the count [rule 19]. The
+     * entries below take *out_dev as `dev`.
+     */
     int (*device_open)(void *plugin, uint32_t index, void **out_dev);
-    /** Closes the device. ferry has freed all blocks and destroyed all queues and events. */
+    /**
+     * Closes the device and returns all that device_open took [rule 20]. ferry has freed all blocks
+     * and destroyed all queues and events.
+     */
     void (*device_close)(void *dev);
     /**
-     * Allocates `bytes` > 0 bytes, aligned to at least 64 bytes, usable on every queue; ordered on
-     * `queue` with FERRY_DEVICE_ORDERED_ALLOC. *out_handle is not NULL. *out_flags may be set to
-     * FERRY_ALLOC_WAS_ZEROED. FERRY_ENOMEM when memory is short, with no other effect; the message
-     * has the size and, if exceeded, the device's limit.
+     * Allocates `bytes` > 0 bytes, aligned to at least 64 bytes, usable on every queue [rule 23];
+     * ordered on `queue` with FERRY_DEVICE_ORDERED_ALLOC. *out_handle is not NULL. *out_flags may
+     * be set to FERRY_ALLOC_WAS_ZEROED. FERRY_ENOMEM when memory is short, with no other effect
+     * [rule 24]; the message has the size and, if exceeded, the device's limit.
      */
     int (*alloc)(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
                  uint32_t *out_flags);
-    /** Frees a block after its work; with FERRY_DEVICE_ORDERED_ALLOC, in the order of `queue`. */
+    /** Frees a block after its work, with FERRY_DEVICE_ORDERED_ALLOC in queue order [rule 26]. */
     int (*free)(void *dev, void *queue, void *handle);
     /**
      * Copies `bytes` > 0 bytes in the direction `kind`. The host side is a host pointer, pinned or
-     * pageable. An overlapping D2D copy returns FERRY_EINVAL or works as memmove. May be
+     * pageable. An overlapping D2D copy returns FERRY_EINVAL or works as memmove [rule 29]. May be
      * asynchronous if the plugin has events; may block for pageable memory.
      */
     int (*memcpy)(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                   uint64_t bytes);
-    /** Sets `bytes` > 0 bytes to the low byte of `byte`. */
+    /** Sets `bytes` > 0 bytes to the low byte of `byte` [rule 30]. */
     int (*memset)(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes);
     /**
      * y += alpha·x for n elements, 0 < n ≤ 2³⁰. F32 is mandatory; other dtypes may be
@@ -90,7 +88,9 @@ typedef struct ferry_plugin_ops {
      */
     int (*axpy)(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
                 ferry_ref y);
-    /** Blocks until all work on all queues is done. Returns the code of work that failed. */
+    /**
+     * Waits for all work of all queues [rule 40]. Returns the code of work that failed [rule 52].
+     */
     int (*synchronize)(void *dev);
 
     /* -- properties of a device -- */
@@ -101,8 +101,8 @@ typedef struct ferry_plugin_ops {
      */
     int (*properties)(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out);
     /**
-     * Whether the device supports FERRY_OP_… `op` for `dtype` (convert: the source's): 1 or 0.
-     * Absent: ferry calls the operation's entry and checks for FERRY_EUNSUPPORTED.
+     * Whether the device supports FERRY_OP_… `op` for `dtype` (convert: the source's): 1 or 0
+     * [rule 22]. Absent: ferry calls the operation's entry and checks for FERRY_EUNSUPPORTED.
      */
     int (*supports)(void *dev, uint32_t op, uint32_t dtype);
     /** Free and total bytes of the device. Absent: unknown. */
@@ -117,8 +117,8 @@ typedef struct ferry_plugin_ops {
     /* -- memory shared with the host -- */
 
     /**
-     * Allocates pinned host memory, 64-byte aligned; flags as in alloc. Absent, together with
-     * host_free: ferry uses pageable memory.
+     * Allocates pinned host memory, 64-byte aligned [rule 31]; flags as in alloc. Absent, together
+     * with host_free: ferry uses pageable memory.
      */
     int (*host_alloc)(void *dev, uint64_t bytes, uint32_t flags, void **out_ptr,
                       uint32_t *out_flags);
@@ -127,8 +127,8 @@ typedef struct ferry_plugin_ops {
     /**
      * Makes `bytes` bytes of host memory at `ptr`, from host_alloc or not, usable as device memory
      * under a handle, with their contents. Until map, and again from unmap on, only the device may
-     * access it. FERRY_EUNSUPPORTED for memory that cannot be imported. Absent, together with
-     * unimport_host: the device is treated as discrete.
+     * access it [rule 32]. FERRY_EUNSUPPORTED for memory that cannot be imported. Absent, together
+     * with unimport_host: the device is treated as discrete.
      */
     int (*import_host)(void *dev, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle);
     /**
@@ -153,9 +153,7 @@ typedef struct ferry_plugin_ops {
      * with peer_copy: ferry copies through the host.
      */
     int (*peer_access)(void *dst_dev, void *src_dev);
-    /**
-     * Copies from `src_dev` to `dst_dev`, on a queue of dst_dev, ordered after the source's work.
-     */
+    /** Copies from `src_dev` on a queue of `dst_dev`, after the source's work [rule 42]. */
     int (*peer_copy)(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, ferry_cref src,
                      uint64_t bytes);
 
@@ -182,24 +180,22 @@ typedef struct ferry_plugin_ops {
     int (*queue_native)(void *dev, void *queue, const char *what, void *out, uint64_t size);
     /**
      * Records an event after the queue's work so far, and flushes: the event completes without a
-     * further call. Until then the plugin may collect work and submit it in one batch. The five
-     * event entries are present or absent together.
+     * further call [rule 37]. Until then the plugin may collect work and submit it in one batch.
+     * The five event entries are present or absent together [rule 36].
      */
     int (*event_record)(void *dev, void *queue, void **out_event);
     /**
      * 1 if the work before the event is done, 0 if not, or the negative code of a failure of the
-     * work since the previous event. Never blocks.
+     * work since the previous event. Never blocks [rule 38].
      */
     int (*event_query)(void *dev, void *event);
     /** Blocks until the work before the event is done; 0, or the code as for event_query. */
     int (*event_synchronize)(void *dev, void *event);
-    /**
-     * Destroys the event, done or not. ferry destroys each event once, possibly after its queue.
-     */
+    /** Destroys the event, done or not: each event once, possibly after its queue [rule 41]. */
     int (*event_destroy)(void *dev, void *event);
     /**
      * Makes later work on `queue` wait for `event`, of this device or of one with the same
-     * sync_domain. Does not block the caller.
+     * sync_domain. Does not block the caller [rule 39].
      */
     int (*queue_wait)(void *dev, void *queue, void *event);
 
@@ -219,9 +215,10 @@ typedef struct ferry_plugin_ops {
                  void **out_dev, uint32_t *out_index);
 
     /*
-     * -- arithmetic, on 0 < n ≤ 2³⁰ elements. Absent, or FERRY_EUNSUPPORTED for a dtype: ferry
-     * computes on the host and counts a fallback. F16 and BF16 accumulate in F32. Operands overlap
-     * only as stated. --
+     * -- arithmetic, on 0 < n ≤ 2³⁰ elements [rule 44]. Absent, or FERRY_EUNSUPPORTED for a dtype:
+     * ferry computes on the host and counts a fallback [rule 43]. Results are within a rounding or
+     * two of the exact ones; NaN and infinities propagate [rule 45]. F16 and BF16 accumulate in F32
+     * [rule 46]. Operands overlap only as stated [rule 50]. --
      */
 
     /** x *= alpha. */
@@ -234,14 +231,14 @@ typedef struct ferry_plugin_ops {
      */
     int (*fill)(void *dev, void *queue, uint32_t dtype, int64_t n, double value, ferry_ref y);
     /**
-     * y = x, converted: rounded to nearest even, integers saturate, NaN becomes integer 0.
-     * FERRY_EUNSUPPORTED for an unknown dtype.
+     * y = x, converted: rounded to nearest even, integers saturate, NaN becomes integer 0
+     * [rule 47]. FERRY_EUNSUPPORTED for an unknown dtype.
      */
     int (*convert)(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref x,
                    uint32_t y_dtype, ferry_ref y);
     /**
      * result = Σ x·y in queue order, one element: F64 for F64; F32 for F32, F16 and BF16. The
-     * relative error is below 1e-6 for 2²⁸ elements of one sign. x may equal y.
+     * relative error is below 1e-6 for 2²⁸ elements of one sign [rule 48]. x may equal y.
      */
     int (*dot)(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_cref y,
                ferry_ref result);
@@ -251,7 +248,7 @@ typedef struct ferry_plugin_ops {
     int (*sumsq)(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result);
     /**
      * y = alpha·op(A)·x + beta·y, row-major. Sizes and strides fit in int32. `trans` is
-     * FERRY_NO_TRANS or FERRY_TRANS. With beta 0, y is not read.
+     * FERRY_NO_TRANS or FERRY_TRANS. With beta 0, y is not read [rule 49].
      */
     int (*gemv)(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, int64_t n,
                 double alpha, ferry_cref a, int64_t lda, ferry_cref x, int64_t incx, double beta,
@@ -267,17 +264,17 @@ typedef struct ferry_plugin_ops {
      * Returns the table of further entries `name`: one of ferry's ("ferry.op/1", op_plugin.h), or
      * one that the plugin offers to programs under its own name ("acme.graphs/1"). *out_table is a
      * static const structure that begins with its size in a uint32_t, valid for the life of the
-     * process. FERRY_EUNSUPPORTED for an unknown name, and for a device without the table. Any
-     * thread; does not block. Absent: no tables.
+     * process. FERRY_EUNSUPPORTED for an unknown name, and for a device without the table
+     * [rule 55]. Any thread; does not block. Absent: no tables.
      */
     int (*extension)(void *dev, const char *name, const void **out_table);
     /**
      * 1 if `handle` is a block of this device's memory or, where handles are pointers, a pointer
      * into one, whichever program allocated it. 0 for any other value: host memory, imported or
      * pinned; another device's memory; a freed block, even if the vendor still knows it after an
-     * ordered free; an arbitrary number. `handle` is not NULL and must not be dereferenced. A
-     * plugin that cannot answer for every value omits the entry. Any thread; does not block.
-     * Absent: unknown.
+     * ordered free; an arbitrary number. `handle` is not NULL and must not be dereferenced
+     * [rule 33]. A plugin that cannot answer for every value omits the entry. Any thread; does not
+     * block. Absent: unknown.
      */
     int (*owns)(void *dev, const void *handle);
     /**
@@ -290,8 +287,8 @@ typedef struct ferry_plugin_ops {
 /**
  * The plugin's entry point: stores the address of the plugin's table, valid for the life of the
  * process. ferry calls it once per process, before any entry and only when the plugin is needed;
- * after a failure it may call it again. It must not access a device. A vendor library that cannot
- * be loaded is an error here. ferry never unloads a plugin.
+ * after a failure it may call it again. It must not access a device [rule 17]. A vendor library
+ * that cannot be loaded is an error here. ferry never unloads a plugin.
  */
 FERRY_API int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops **out);
 

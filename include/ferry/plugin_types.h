@@ -35,7 +35,7 @@ typedef struct ferry_host {
      * The value of this plugin's "option.KEY", or of its core key of that name ("pool_limit", for a
      * plugin that caches memory itself), or NULL if neither is set. The string is valid for the
      * life of the process. May be called only inside ferry_plugin_open, device_count, properties,
-     * device_open and adopt, on the thread that ferry called.
+     * device_open and adopt, on the thread that ferry called [rule 15].
      */
     const char *(*option)(const char *key);
 
@@ -114,8 +114,8 @@ typedef struct ferry_host {
 #define FERRY_DEVICE_MAP_MAY_COPY 128u
 
 /**
- * The properties of a device. ferry sets struct_size and zeroes the rest before the call. An
- * unknown property stays 0 or "".
+ * The properties of a device, as they are [rule 21]. ferry sets struct_size and zeroes the rest
+ * before the call. An unknown property stays 0 or "".
  */
 typedef struct ferry_plugin_properties {
     uint32_t struct_size;
@@ -152,7 +152,7 @@ typedef struct ferry_plugin_properties {
  * block.
  */
 #define FERRY_ALLOC_ZERO 1u
-/** Output: the whole block already reads as zeros. */
+/** Output: the whole block already reads as zeros [rule 25]. */
 #define FERRY_ALLOC_WAS_ZEROED 1u
 
 /** Directions of memcpy. Both sides of D2D are the device of the call. */
@@ -193,7 +193,7 @@ typedef struct ferry_plugin_option {
 
 /**
  * The plugin's counters, for leak checks: objects that exist now, and operations since the device
- * was opened.
+ * was opened; exact while other threads call entries [rule 54].
  */
 typedef struct ferry_plugin_counters {
     uint32_t struct_size; /* set by ferry, as in ferry_plugin_properties */

@@ -52,7 +52,7 @@ typedef struct ferry_profile_times {
      * When the device began the first work of the section and ended the last, in ticks: begin ≤
      * end, and between the two the time may include pauses in which the device waited for the host.
      * Sections of one queue that do not overlap are in their order: the end of one is not after the
-     * begin of the next.
+     * begin of the next [rule 71].
      */
     uint64_t begin, end;
 } ferry_profile_times;
@@ -64,8 +64,8 @@ typedef struct ferry_profile_table {
 
     /**
      * Describes the clock, with a moment of this call. ferry calls it before the first start, and
-     * again from time to time, since two clocks drift. frequency and resolution never change. May
-     * block, but not until work of other calls is done. Any thread.
+     * again from time to time, since two clocks drift. frequency and resolution never change
+     * [rule 69]. May block, but not until work of other calls is done. Any thread.
      */
     int (*clock)(void *dev, ferry_profile_clock *out);
     /**
@@ -86,8 +86,8 @@ typedef struct ferry_profile_table {
     /**
      * The times of a section that has ended: 1 if its work is done, and *out is written; 0 if not;
      * or the negative code for which there are no times, such as work that failed. Repeatable, with
-     * equal results once it returned 1. Never blocks. Reports no failure of work in the place of
-     * the queue's events. Any thread, but for one section one at a time.
+     * equal results once it returned 1 [rule 70]. Never blocks. Reports no failure of work in the
+     * place of the queue's events. Any thread, but for one section one at a time.
      */
     int (*read)(void *dev, void *section, ferry_profile_times *out);
     /** Destroys a section that has ended, whether its work is done or not. Cannot fail. */

@@ -154,6 +154,45 @@ else
     fail a_wrong_row_of_the_guide_is_found
 fi
 
+# rules_are_numbered MAN HEADER…: prints the rules of the manual page whose number, "[rule 12]", is not in exactly one of the
+# headers' comments, once, and the numbers without a rule.
+# shellcheck disable=SC2016
+rules_are_numbered() {
+    LC_ALL=C "${AWK:-awk}" '
+        FNR == 1 { files++ }
+        files == 1 && /^\.B [0-9]+\.$/ { rules++ }
+        files > 1 {
+            for (text = $0; match(text, /\[rule[^]]*\]?/); text = substr(text, RSTART + RLENGTH)) {
+                mark = substr(text, RSTART, RLENGTH)
+                marks[mark ~ /^\[rule [0-9]+\]$/ ? substr(mark, 7) + 0 : mark]++
+            }
+        }
+        END {
+            for (r = 1; r <= rules; r++) {
+                if (marks[r] != 1) {
+                    print "rule " r ": " marks[r] + 0 " sentences of the headers"
+                    bad = 1
+                }
+                delete marks[r]
+            }
+            for (mark in marks) {
+                print "rule " mark ": not a rule of the page"
+                bad = 1
+            }
+            exit bad || rules < 71
+        }' "$@"
+}
+check each_rule_has_its_number_in_a_header rules_are_numbered man/ferry-plugin.7 include/ferry/*.h
+# A number that is missing, one that is doubled, one without a rule, one that is not readable.
+sed 's/\[rule 12\]//; s/\[rule 11\]/[rule 11] [rule 13]/; s/\[rule 22\]/[rule 22] [rule 99]/; s/\[rule 30\]/[rules 30]/' \
+    include/ferry/plugin.h >"$scratch/plugin.h"
+if [ "$(rules_are_numbered man/ferry-plugin.7 "$scratch/plugin.h" include/ferry/descriptor.h include/ferry/*_*.h |
+    cut -d: -f1 | sort | tr '\n' ' ')" = 'rule 12 rule 13 rule 30 rule 99 rule [rules 30] ' ]; then
+    pass a_wrong_number_in_a_header_is_found
+else
+    fail a_wrong_number_in_a_header_is_found
+fi
+
 # The README's charts have the numbers of the measurements that it cites.
 charts_are_current() {
     "${PYTHON:-python3}" doc/chart.py doc/measurements/2026-11-22-nets-beside-others.md | cmp - doc/beside-others.svg &&
