@@ -117,12 +117,23 @@ static bool is_near(double a, double b, double tolerance)
     return false;
 }
 
+/* The methods compute on the host: skips the case on other devices than the CPU. */
+static bool is_skipped(void)
+{
+    if (strcmp(ferry_test_backend(), "cpu") == 0)
+        return false;
+    ferry_test_skip("the methods are the same for all devices");
+    return true;
+}
+
 /* ---- methods ---------------------------------------------------------------------------------- */
 
 static void minmax_takes_the_extremes_of_all_batches(void)
 {
     double from, to;
 
+    if (is_skipped())
+        return;
     fill_evenly(-3, 5);
     choose("", &from, &to);
     CU_ASSERT(is_near(from, -3, 1e-4));
@@ -141,6 +152,8 @@ static void percentile_cuts_off_half_of_the_rest_at_each_end(void)
 {
     double from, to;
 
+    if (is_skipped())
+        return;
     fill_evenly(0, 1);
     choose("--percentile 99", &from, &to);
     CU_ASSERT(is_near(from, 0.005, 0.001));
@@ -160,6 +173,8 @@ static void kl_leaves_out_an_outlier(void)
 {
     double from, to, other;
 
+    if (is_skipped())
+        return;
     fill_normally(1);
     values[5] = 32;
     choose("--method kl", &from, &to);
@@ -177,6 +192,8 @@ static void kl_keeps_an_even_distribution(void)
 {
     double from, to;
 
+    if (is_skipped())
+        return;
     fill_evenly(-2, 2);
     choose("--method kl", &from, &to);
     CU_ASSERT(is_near(from, -2, 0.02));
@@ -191,6 +208,8 @@ static void mse_finds_the_published_optima(void)
 {
     double from, to;
 
+    if (is_skipped())
+        return;
     fill_normally(2);
     choose("--method mse", &from, &to);
     CU_ASSERT(is_near(from, -2 * 3.92, 0.3));
@@ -206,6 +225,8 @@ static void mse_keeps_an_even_distribution(void)
 {
     double from, to;
 
+    if (is_skipped())
+        return;
     fill_evenly(0, 1);
     choose("--method mse", &from, &to);
     CU_ASSERT(is_near(from, 0, 1e-3));
@@ -225,6 +246,8 @@ static void the_report_has_the_ratios_of_weights_and_inputs(void)
     double weights = 0, input = 0, both = 0;
     char command[1024], *line;
 
+    if (is_skipped())
+        return;
     fill_evenly(0, 1);
     write_values("x.npy");
     snprintf(command, sizeof command, "--calibrate x=%s --report", in_folder("x.npy"));
@@ -306,6 +329,39 @@ static void the_loss_has_a_bound(void)
     CU_ASSERT(ratio >= 60);
 }
 
+/* Weights of 2 in one channel, and an input from -4 to 1. */
+static void a_table_of_scales_is_that_of_ncnn(void)
+{
+    static const char one[] =
+        "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 100 } } }\n"
+        "layer { name: 'fc/1' type: 'InnerProduct' bottom: 'x' top: 'y' inner_product_param {\n"
+        "  num_output: 2 weight_filler { type: 'constant' value: 2 } } }\n";
+    char command[2048];
+
+    if (is_skipped())
+        return;
+    fill_evenly(-4, 1);
+    values[7] = -4;
+    write_values("x.npy");
+    snprintf(command, sizeof command, "--calibrate x=%s --table %s", in_folder("x.npy"),
+             in_folder("t.table"));
+    CU_ASSERT_EQUAL(quantize(one, command), 0);
+    slurp(in_folder("t.table"), out, sizeof out);
+    CU_ASSERT_STRING_EQUAL(out, "fc/1_param_0 63.5 63.5 \nfc/1 31.75 \n");
+    snprintf(command, sizeof command, "--from-table %s --text %s", in_folder("t.table"),
+             in_folder("q.prototxt"));
+    CU_ASSERT_EQUAL(quantize(one, command), 0);
+    slurp(in_folder("q.prototxt"), out, sizeof out);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "blob: \"x\"\n    min: -4\n    max: 4\n"));
+    CU_ASSERT_PTR_NULL(strstr(out, "blob: \"y\""));
+    write_text("t.table", "fc/1_param_0 1 1\nfc/1 nothing\n");
+    CU_ASSERT_EQUAL(quantize(one, command), 1);
+    CU_ASSERT(one_line_of_error("t.table:2: expected a layer and a scale above 0"));
+    write_text("t.table", "fc/2 3\n");
+    CU_ASSERT_EQUAL(quantize(one, command), 1);
+    CU_ASSERT(one_line_of_error("names no layer of the net with weights"));
+}
+
 static const struct {
     const char *arguments, *message;
 } errors[] = {
@@ -316,6 +372,7 @@ static const struct {
     { "--calibrate x=%s --percentile 20", "expected a number from 50 to 100" },
     { "--calibrate x=%s --method kl --percentile 99", "--percentile requires" },
     { "--calibrate x=%s --keep nothing", "it has no layer \"nothing\"" },
+    { "--calibrate x=%s --from-table t", "--from-table excludes --calibrate" },
     { "--calibrate x=%s --batch 0", "--batch" },
     { "--calibrate x=%s --max-loss no", "--max-loss no" },
 };
@@ -324,6 +381,8 @@ static void errors_are_one_line(void)
 {
     char command[1024];
 
+    if (is_skipped())
+        return;
     write_values("x.npy");
     for (size_t i = 0; i < FERRY_TEST_COUNT(errors); i++) {
         snprintf(command, sizeof command, errors[i].arguments, in_folder("x.npy"));
@@ -349,6 +408,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_weights_are_those_of_the_net_with_ranges),
     FERRY_TEST(the_results_run),
     FERRY_TEST(the_loss_has_a_bound),
+    FERRY_TEST(a_table_of_scales_is_that_of_ncnn),
     FERRY_TEST(errors_are_one_line),
 };
 

@@ -62,8 +62,6 @@ static int judge(struct quantize *q)
         return TOOL_OK;
     status = quantize_measure_noise(q);
     if (status == TOOL_OK)
-        status = quantize_list_layers(q);
-    if (status == TOOL_OK)
         status = quantize_open_beside(q);
     if (status == TOOL_OK)
         status = quantize_compare(q);
@@ -72,16 +70,33 @@ static int judge(struct quantize *q)
     return status == TOOL_OK && q->report ? quantize_show(q) : status;
 }
 
+/* Gives the net its ranges: of the table, or of the inputs. */
+static int set_ranges(struct quantize *q)
+{
+    int status;
+
+    if (q->from_table) {
+        status = quantize_list_blobs(q);
+        if (status == TOOL_OK)
+            status = quantize_list_layers(q);
+        return status == TOOL_OK ? quantize_read_table(q) : status;
+    }
+    status = feed_begin(q->self, &q->feed, q->net);
+    if (status == TOOL_OK)
+        status = quantize_measure(q);
+    if (status == TOOL_OK)
+        status = quantize_list_layers(q);
+    return status == TOOL_OK ? judge(q) : status;
+}
+
 static int compute(struct quantize *q)
 {
     int status = keep(q);
 
     if (status == TOOL_OK)
-        status = feed_begin(q->self, &q->feed, q->net);
-    if (status == TOOL_OK)
-        status = quantize_measure(q);
-    if (status == TOOL_OK)
-        status = judge(q);
+        status = set_ranges(q);
+    if (status == TOOL_OK && q->table)
+        status = quantize_write_table(q);
     if (status == TOOL_OK && ferry_net_save(q->net, q->path, FERRY_IO_CAFFEMODEL))
         status = tool_ferry_error();
     return status == TOOL_OK ? write_text(q) : status;
@@ -140,11 +155,15 @@ static int take_arguments(struct quantize *q, int n, char **argv)
 {
     int status;
 
-    if (n < 1 || !q->path || !q->feed.spec)
+    if (n < 1 || !q->path || !(q->feed.spec || q->from_table))
         return tool_error(TOOL_USAGE,
                           "%s: expected a net, --output and --calibrate; usage: ferry "
                           "%s %s",
                           q->self->name, q->self->name, q->self->arguments);
+    if (q->from_table && (q->feed.spec || q->report || q->loss_text || q->method_name))
+        return tool_error(TOOL_USAGE,
+                          "%s: --from-table excludes --calibrate, --method, --report, --max-loss",
+                          q->self->name);
     q->request.prototxt = argv[0];
     q->request.weights = n > 1 ? argv[1] : NULL;
     q->request.keep = "all";
@@ -178,6 +197,8 @@ int cmd_quantize(const struct tool_command *self, int argc, char **argv)
         { "--max-loss", NULL, NULL, &q.loss_text },
         { "--report", NULL, &q.report, NULL },
         { "--text", NULL, NULL, &q.text },
+        { "--table", NULL, NULL, &q.table },
+        { "--from-table", NULL, NULL, &q.from_table },
         { "--batch", NULL, NULL, &q.batch },
         { "--mean", NULL, NULL, &q.feed.pictures.mean },
         { "--scale", NULL, NULL, &q.feed.pictures.scale },

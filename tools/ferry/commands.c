@@ -150,6 +150,8 @@ const struct tool_command tool_commands[] = {
       "                         each output is at least DB decibels\n"
       "    --report             the ranges, and the ratios of layers and outputs in decibels\n"
       "    --text FILE          also writes the net's text with the ranges\n"
+      "    --table FILE         also writes ncnn's table of scales\n"
+      "    --from-table FILE    takes the ranges of inputs from such a table, not from inputs\n"
       "    --batch N            items per pass; by default as in NET\n"
       "    --mean, --scale, --swap-rb, --crop, --stage, --level, --layers, --max-bytes,\n"
       "    --weights-partial\n"

@@ -90,6 +90,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/quantize_measure.c \
 	%D%/quantize_range.c \
 	%D%/quantize_show.c \
+	%D%/quantize_table.c \
 	%D%/quantize_weights.c \
 	%D%/ranks.c \
 	%D%/ranks.h \

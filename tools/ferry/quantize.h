@@ -93,7 +93,8 @@ struct quantize_output {
 struct quantize {
     const struct tool_command *self;
     struct net_request request;
-    const char *path, *text, *method_name, *percentile_text, *kept, *loss_text, *batch, *table;
+    const char *path, *text, *method_name, *percentile_text, *kept, *loss_text, *batch, *table,
+        *from_table;
     bool report, quiet;
     enum quantize_method method;
     double percentile, loss; /* loss: of --max-loss; 0 if it is not given */
@@ -115,6 +116,8 @@ typedef int (*quantize_fn)(struct quantize *q);
 /* Runs the net on all inputs, and also the quantized net if there is one. An exit status. */
 int quantize_each(struct quantize *q, const char *what, quantize_fn each);
 
+/* Lists the blobs; those that share contents are known after a pass. An exit status. */
+int quantize_list_blobs(struct quantize *q);
 /* Chooses a range for each F32 blob, and gives the ranges to the net. */
 int quantize_measure(struct quantize *q);
 /* Measures the errors of the blobs in their ranges. */
@@ -124,6 +127,17 @@ int quantize_find(const struct quantize *q, const ferry_blob *b);
 void quantize_measure_end(struct quantize *q);
 
 /* ---- quantize_weights.c ---- */
+
+/* The weights of a layer by output channel. */
+struct quantize_channels {
+    const float *values;   /* NULL: they cannot be read */
+    int64_t count, each;   /* channels, and weights of each */
+    int64_t stride, apart; /* from a weight to the next of its channel, and to the next channel */
+};
+
+struct quantize_channels quantize_channels_of(const struct quantize_layer *l);
+/* The largest absolute weight of a channel. */
+double quantize_channel_most(const struct quantize_channels *c, int64_t channel);
 
 /* Lists the layers with weights and measures the errors of these. An exit status. */
 int quantize_list_layers(struct quantize *q);
@@ -140,6 +154,13 @@ int quantize_open_beside(struct quantize *q);
 int quantize_compare(struct quantize *q);
 /* Leaves the worst layers in F32 until the outputs are as good as --max-loss. */
 int quantize_limit_loss(struct quantize *q);
+
+/* ---- quantize_table.c ---- */
+
+/* Writes the table of --table. */
+int quantize_write_table(const struct quantize *q);
+/* Gives the net the ranges of --from-table. */
+int quantize_read_table(struct quantize *q);
 
 /* ---- quantize_show.c ---- */
 

@@ -39,8 +39,7 @@ int quantize_each(struct quantize *q, const char *what, quantize_fn each)
 
 /* ---- blobs ----------------------------------------------------------------------------------- */
 
-/* Lists the blobs after a pass, when it is known which of them share contents. */
-static int list(struct quantize *q)
+int quantize_list_blobs(struct quantize *q)
 {
     q->n_blobs = ferry_net_blob_count(q->net);
     q->blobs = calloc((size_t)q->n_blobs + 1, sizeof(*q->blobs));
@@ -109,7 +108,7 @@ static void measure_blob(struct quantize *q, struct quantize_range *r, const flo
 
 static int note(struct quantize *q)
 {
-    int status = q->blobs ? TOOL_OK : list(q);
+    int status = q->blobs ? TOOL_OK : quantize_list_blobs(q);
 
     return status == TOOL_OK ? each_blob(q, note_blob) : status;
 }

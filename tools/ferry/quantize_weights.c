@@ -21,40 +21,55 @@ static bool has_weights(const ferry_layer *layer)
     return false;
 }
 
-/* Adds the errors of one channel: `n` values that are `stride` apart. */
-static void measure_channel(struct quantize_layer *l, const float *values, int64_t n,
-                            int64_t stride)
+/* Output channels are axis 0, or the last axis of a transposed inner product. */
+struct quantize_channels quantize_channels_of(const struct quantize_layer *l)
 {
-    double most = 0, step;
+    const ferry_blob *b = ferry_layer_param_at(l->layer, 0);
+    const ferry_proto *p =
+        ferry_proto_message(ferry_layer_message(l->layer), "inner_product_param", 0);
+    bool transposed = strcmp(ferry_layer_get_type(l->layer)->name, "InnerProduct") == 0 &&
+                      ferry_proto_boolean(p, "transpose", 0);
+    struct quantize_channels c = { .values = ferry_blob_host_data(b) };
 
-    for (int64_t i = 0; i < n; i++)
-        most = fmax(most, fabs((double)values[i * stride]));
-    step = most / LEVELS;
-    for (int64_t i = 0; i < n; i++) {
-        double x = (double)values[i * stride], error = step > 0 ? x - rint(x / step) * step : 0;
+    c.count = ferry_blob_dim(b, transposed ? ferry_blob_rank(b) - 1 : 0);
+    c.each = c.count > 0 ? ferry_blob_element_count(b) / c.count : 0;
+    c.stride = transposed ? c.count : 1;
+    c.apart = transposed ? 1 : c.each;
+    return c;
+}
+
+double quantize_channel_most(const struct quantize_channels *c, int64_t channel)
+{
+    double most = 0;
+
+    for (int64_t i = 0; i < c->each; i++)
+        most = fmax(most, fabs((double)c->values[channel * c->apart + i * c->stride]));
+    return most;
+}
+
+/* Adds the errors of one channel. */
+static void measure_channel(struct quantize_layer *l, const struct quantize_channels *c,
+                            int64_t channel)
+{
+    double step = quantize_channel_most(c, channel) / LEVELS;
+
+    for (int64_t i = 0; i < c->each; i++) {
+        double x = (double)c->values[channel * c->apart + i * c->stride];
+        double error = step > 0 ? x - rint(x / step) * step : 0;
 
         l->weight_power += x * x;
         l->weight_noise += error * error;
     }
 }
 
-/* Output channels are axis 0, or the last axis of a transposed inner product. */
 static int measure(struct quantize_layer *l)
 {
-    const ferry_blob *b = ferry_layer_param_at(l->layer, 0);
-    const float *values = ferry_blob_host_data(b);
-    const ferry_proto *p =
-        ferry_proto_message(ferry_layer_message(l->layer), "inner_product_param", 0);
-    bool transposed = strcmp(ferry_layer_get_type(l->layer)->name, "InnerProduct") == 0 &&
-                      ferry_proto_boolean(p, "transpose", 0);
-    int rank = ferry_blob_rank(b);
-    int64_t channels = ferry_blob_dim(b, transposed ? rank - 1 : 0), n;
+    const struct quantize_channels c = quantize_channels_of(l);
 
-    if (!values)
+    if (!c.values)
         return tool_ferry_error();
-    n = channels > 0 ? ferry_blob_element_count(b) / channels : 0;
-    for (int64_t c = 0; c < channels; c++)
-        measure_channel(l, values + (transposed ? c : c * n), n, transposed ? channels : 1);
+    for (int64_t i = 0; i < c.count; i++)
+        measure_channel(l, &c, i);
     return TOOL_OK;
 }
 
