@@ -13,9 +13,9 @@
 #include <string.h>
 
 /*
- * Handles that are no blocks of the device, and the life of prepared operations. The plugin has two
- * devices; its handles are addresses in an arena of each, of which the program may take the last
- * page by the vendor's calls.
+ * Devices, tables and answers about peers, handles that are not blocks of the device, imported
+ * memory, and the life of prepared operations. The plugin has two devices; its handles are addresses
+ * in an arena of each, of which the program may take the last page by the vendor's calls.
  */
 
 /* ---- the lines ------------------------------------------------------------------------------- */
@@ -60,6 +60,16 @@ static struct device {
     size_t taken;
 } devices[2];
 
+static enum fault {
+    NO_FAULT,
+    OPEN_NULL,
+    OPEN_TWICE,
+    PEER_TWO,
+    TABLE_NULL,
+    TABLE_EMPTY,
+    IMPORT_NULL
+} fault;
+
 static int answers_owns; /* the plugin can tell which memory is its own */
 static int prepared_now; /* its operations that are not destroyed */
 
@@ -67,7 +77,8 @@ static int device_open(void *plugin, uint32_t index, void **out)
 {
     (void)plugin;
     devices[index].taken = 0;
-    *out = &devices[index];
+    if (fault != OPEN_NULL)
+        *out = &devices[fault == OPEN_TWICE ? 0 : index];
     return 0;
 }
 
@@ -111,6 +122,7 @@ static int nothing(void *dev, void *object)
     return 0;
 }
 
+/* The same for unmap. */
 static int free_block(void *dev, void *queue, void *handle)
 {
     (void)dev, (void)queue, (void)handle;
@@ -123,6 +135,12 @@ static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref
     (void)dev, (void)queue, (void)kind;
     memmove((char *)dst.handle + dst.offset, (const char *)src.handle + src.offset, bytes);
     return 0;
+}
+
+static int peer_access(void *dst_dev, void *src_dev)
+{
+    (void)dst_dev, (void)src_dev;
+    return fault == PEER_TWO ? 2 : 1;
 }
 
 static int peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, ferry_cref src,
@@ -141,6 +159,19 @@ static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t by
 static int synchronize(void *dev)
 {
     (void)dev;
+    return 0;
+}
+
+static int import_host(void *dev, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle)
+{
+    (void)dev, (void)bytes, (void)flags;
+    *out_handle = fault == IMPORT_NULL ? NULL : ptr;
+    return 0;
+}
+
+static int map(void *dev, void *queue, void *handle, uint64_t bytes, uint32_t access)
+{
+    (void)dev, (void)queue, (void)handle, (void)bytes, (void)access;
     return 0;
 }
 
@@ -201,8 +232,10 @@ static int extension(void *dev, const char *name, const void **out)
                                           .run = op_run,
                                           .destroy = op_destroy };
 
+    static const uint32_t empty;
+
     (void)dev, (void)name;
-    *out = &table;
+    *out = fault == TABLE_NULL ? NULL : fault == TABLE_EMPTY ? (const void *)&empty : &table;
     return 0;
 }
 
@@ -218,6 +251,11 @@ static ferry_plugin_ops ops = {
     .memcpy = copy,
     .memset = set,
     .synchronize = synchronize,
+    .import_host = import_host,
+    .unimport_host = nothing,
+    .map = map,
+    .unmap = free_block,
+    .peer_access = peer_access,
     .peer_copy = peer_copy,
     .event_record = event_record,
     .event_query = event_query,
@@ -240,6 +278,7 @@ static void begin(void)
         wrapped = 1;
     }
     lines = prepared_now = 0;
+    fault = NO_FAULT;
     CU_ASSERT_EQUAL_FATAL(ops.device_open(ops.plugin, 0, &first), 0);
     CU_ASSERT_EQUAL_FATAL(ops.device_open(ops.plugin, 1, &second), 0);
     CU_ASSERT_EQUAL_FATAL(ops.extension(first, FERRY_OP_EXTENSION, &table), 0);
@@ -261,6 +300,48 @@ static void end(void)
     ops.device_close(second);
     ops.device_close(first);
     lines = 0;
+}
+
+/* ---- devices and tables ---------------------------------------------------------------------- */
+
+static void device_open_stores_a_handle_of_its_own(void)
+{
+    void *dev;
+
+    begin();
+    ops.device_close(second);
+    for (fault = OPEN_NULL; fault <= OPEN_TWICE; fault++) {
+        dev = NULL;
+        CU_ASSERT_EQUAL(ops.device_open(ops.plugin, 1, &dev), FERRY_EPLUGIN);
+        CU_ASSERT_PTR_NULL(dev);
+        CU_ASSERT(broke(19, fault == OPEN_NULL ? "with NULL" : "a device that is open"));
+    }
+    ops.device_close(first); /* the first one is open still */
+    CU_ASSERT(broke(0, ""));
+}
+
+static void peer_access_answers_1_or_0(void)
+{
+    begin();
+    CU_ASSERT_EQUAL(ops.peer_access(first, second), 1);
+    CU_ASSERT(broke(0, ""));
+    fault = PEER_TWO;
+    CU_ASSERT_EQUAL(ops.peer_access(first, second), 2);
+    CU_ASSERT(broke(42, "peer_access: answered 2"));
+    end();
+}
+
+static void a_table_begins_with_its_size(void)
+{
+    const void *table = NULL;
+
+    for (int i = 0; i < 2; i++) {
+        begin();
+        fault = i ? TABLE_EMPTY : TABLE_NULL;
+        CU_ASSERT_EQUAL(ops.extension(first, "acme.graphs/1", &table), 0);
+        CU_ASSERT(broke(55, "for \"acme.graphs/1\""));
+        end();
+    }
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */
@@ -318,6 +399,63 @@ static void the_source_of_a_peer_copy_is_a_block_of_the_peer(void)
     here = block_of(first, 64);
     ops.peer_copy(first, NULL, here, &lines, (ferry_cref){ devices[1].memory, 0 }, 64);
     CU_ASSERT(broke(42, "peer_copy: from a device that is not open"));
+    end();
+}
+
+/* ---- imported memory ------------------------------------------------------------------------- */
+
+static char page[PAGE] __attribute__((aligned(64)));
+
+/* Each fault on a device of its own, since a rule is reported once. */
+static void import_with(enum fault f)
+{
+    void *handle;
+
+    begin();
+    fault = f;
+    CU_ASSERT_EQUAL(ops.import_host(first, page, sizeof page, 0, &handle), 0);
+    fault = NO_FAULT;
+}
+
+static void imported_memory_is_the_hosts_while_it_is_mapped(void)
+{
+    import_with(NO_FAULT);
+    clear(first, page);
+    CU_ASSERT_EQUAL(ops.map(first, NULL, page, sizeof page, FERRY_READ), 0);
+    CU_ASSERT_EQUAL(ops.unmap(first, NULL, page), 0);
+    clear(first, page);
+    ops.synchronize(first);
+    CU_ASSERT_EQUAL(ops.unimport_host(first, page), 0);
+    CU_ASSERT(broke(0, ""));
+    end();
+    import_with(NO_FAULT);
+    CU_ASSERT_EQUAL(ops.map(first, NULL, page, sizeof page, FERRY_READ), 0);
+    clear(first, page);
+    CU_ASSERT(broke(32, "memset: writes imported memory that is mapped"));
+    end();
+    import_with(NO_FAULT);
+    clear(first, page);
+    ops.unimport_host(first, page);
+    CU_ASSERT(broke(32, "unimport_host: memory whose work was not waited for"));
+    end();
+    import_with(NO_FAULT);
+    ops.unmap(first, NULL, page);
+    CU_ASSERT(broke(32, "unmap: memory that is not mapped"));
+    end();
+}
+
+static void only_imported_memory_is_mapped(void)
+{
+    begin();
+    ops.map(first, NULL, block_of(first, 64).handle, 64, FERRY_READ);
+    CU_ASSERT(broke(32, "map: memory that is not imported"));
+    end();
+    begin();
+    ops.unimport_host(first, page);
+    CU_ASSERT(broke(32, "unimport_host: memory that was not imported"));
+    end();
+    import_with(IMPORT_NULL);
+    CU_ASSERT(broke(32, "import_host: succeeded with a handle of NULL"));
     end();
 }
 
@@ -391,8 +529,13 @@ static void an_operation_is_used_before_it_is_destroyed(void)
 }
 
 static const ferry_test_case cases[] = {
+    FERRY_TEST(device_open_stores_a_handle_of_its_own),
+    FERRY_TEST(peer_access_answers_1_or_0),
+    FERRY_TEST(a_table_begins_with_its_size),
     FERRY_TEST(a_handle_is_a_block_of_the_device),
     FERRY_TEST(the_source_of_a_peer_copy_is_a_block_of_the_peer),
+    FERRY_TEST(imported_memory_is_the_hosts_while_it_is_mapped),
+    FERRY_TEST(only_imported_memory_is_mapped),
     FERRY_TEST(an_operation_is_destroyed_once),
     FERRY_TEST(an_operation_is_used_before_it_is_destroyed),
 };
