@@ -14,8 +14,8 @@
 
 /*
  * Devices, tables and answers about peers, handles that are not blocks of the device, imported
- * memory, and the life of prepared operations. The plugin has two devices; its handles are addresses
- * in an arena of each, of which the program may take the last page by the vendor's calls.
+ * memory, and the life of prepared operations. The plugin has two devices; its handles are
+ * addresses in an arena of each, of which the program may take the last page by the vendor's calls.
  */
 
 /* ---- the lines ------------------------------------------------------------------------------- */
