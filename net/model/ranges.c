@@ -160,16 +160,22 @@ static int check_names(const ferry_net *net, const ferry_proto *quantization)
     return 0;
 }
 
+/* Tools that rename the layers of a binary file may not know the field: names are not checked. */
 int ferry__ranges_begin(ferry_net *net)
 {
     const ferry_proto *quantization = ferry_proto_message(net->proto, "quantization", 0);
+    bool is_text = ferry_proto_get_form(net->proto) == FERRY_PROTO_TEXT;
     int err = ferry__ranges_check(net, quantization);
 
-    if (!err)
+    if (!err && is_text)
         err = check_names(net, quantization);
-    if (!err)
+    if (err)
+        return err;
+    if (is_text)
         take(net, quantization);
-    return err;
+    else
+        ferry__ranges_commit(net, quantization, net->proto->document->file);
+    return 0;
 }
 
 int ferry__ranges_read(const char *path, ferry_proto **out)

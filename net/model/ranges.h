@@ -9,8 +9,8 @@
 #include "net/model/state.h"
 
 /*
- * Takes over the ranges and the F32 layers of the net's own text. FERRY_EFORMAT, with the position,
- * for a range that is not valid and for a name that no layer of the text has.
+ * Takes over the ranges and the F32 layers of the net's own definition. FERRY_EFORMAT, with the
+ * position, for a range that is not valid and, in a text, for a name that no layer of it has.
  */
 int ferry__ranges_begin(ferry_net *net);
 

@@ -263,6 +263,22 @@ static void weights_with_an_invalid_range_change_nothing(void)
     fx_end();
 }
 
+static void a_definition_in_a_binary_file_may_name_others(void)
+{
+    /* range { blob: "z" min: 0 max: 1 } float_layer: "z" */
+    static const char other[] = TAG "\x12\x0a\x0d\x0a\x01z\x15\0\0\0\0\x1d\0\0\x80\x3f\x12\x01z";
+    ferry_net *net = NULL;
+
+    dev = fx_device();
+    save("quantization { range { blob: 'x' min: -1 max: 2 } }", "q.caffemodel");
+    append(other, sizeof other - 1);
+    FX_OK(ferry_net_open(dev, path, NULL, &net));
+    CU_ASSERT(net && has(net, "x", -1, 2));
+    ferry_net_close(net);
+    unlink(path);
+    fx_end();
+}
+
 static void functions_set_ranges_and_saving_keeps_them(void)
 {
     ferry_net *net, *copy = NULL;
@@ -477,6 +493,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(names_of_weights_that_the_net_lacks_are_ignored),
     FERRY_TEST(a_net_in_train_does_not_take_ranges_over),
     FERRY_TEST(weights_with_an_invalid_range_change_nothing),
+    FERRY_TEST(a_definition_in_a_binary_file_may_name_others),
     FERRY_TEST(functions_set_ranges_and_saving_keeps_them),
     FERRY_TEST(functions_refuse_bad_arguments),
     FERRY_TEST(sharing_weights_shares_ranges),
