@@ -160,9 +160,11 @@ static int take_arguments(struct quantize *q, int n, char **argv)
                           "%s: expected a net, --output and --calibrate; usage: ferry "
                           "%s %s",
                           q->self->name, q->self->name, q->self->arguments);
+    q->report = q->report || q->json;
     if (q->from_table && (q->feed.spec || q->report || q->loss_text || q->method_name))
         return tool_error(TOOL_USAGE,
-                          "%s: --from-table excludes --calibrate, --method, --report, --max-loss",
+                          "%s: --from-table excludes --calibrate, --method, --report, --json, "
+                          "--max-loss",
                           q->self->name);
     q->request.prototxt = argv[0];
     q->request.weights = n > 1 ? argv[1] : NULL;
@@ -196,6 +198,7 @@ int cmd_quantize(const struct tool_command *self, int argc, char **argv)
         { "--keep", NULL, NULL, &q.kept },
         { "--max-loss", NULL, NULL, &q.loss_text },
         { "--report", NULL, &q.report, NULL },
+        { "--json", NULL, &q.json, NULL },
         { "--text", NULL, NULL, &q.text },
         { "--table", NULL, NULL, &q.table },
         { "--from-table", NULL, NULL, &q.from_table },

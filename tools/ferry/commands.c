@@ -156,7 +156,12 @@ const struct tool_command tool_commands[] = {
       "    --mean, --scale, --swap-rb, --crop, --stage, --level, --layers, --max-bytes,\n"
       "    --weights-partial\n"
       "              as of ferry run\n"
-      "    -q, --quiet          no progress\n",
+      "    -q, --quiet          no progress\n"
+      "    --json               {\"file\", \"device\", \"inputs\", \"blobs\": [{\"name\", \"min\",\n"
+      "                         \"max\", \"from\", \"to\"}], \"layers\": [{\"name\", "
+      "\"weights_db\",\n"
+      "                         \"input_db\", \"both_db\", \"float\"}], \"outputs\": [{\"name\",\n"
+      "                         \"db\"}]}\n",
       cmd_quantize },
     { "export", "NET [WEIGHTS[,...]] OUT.onnx [--opset N] [--check]",
       "Writes a net with its weights as an ONNX model",

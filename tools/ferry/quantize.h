@@ -95,7 +95,7 @@ struct quantize {
     struct net_request request;
     const char *path, *text, *method_name, *percentile_text, *kept, *loss_text, *batch, *table,
         *from_table;
-    bool report, quiet;
+    bool report, json, quiet; /* json: the report as JSON */
     enum quantize_method method;
     double percentile, loss; /* loss: of --max-loss; 0 if it is not given */
     struct quantize_feed feed;

@@ -95,9 +95,71 @@ static int show_outputs(const struct quantize *q)
     return print(table, complete);
 }
 
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *json_blobs(const struct quantize *q)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < q->n_blobs; i++) {
+        const struct quantize_range *r = &q->blobs[i].range;
+
+        if (r->finite)
+            json_array_append_new(list,
+                                  json_pack("{s:o, s:f, s:f, s:f, s:f}", "name",
+                                            tool_json_string(ferry_blob_name(q->blobs[i].blob)),
+                                            "min", (double)r->min, "max", (double)r->max, "from",
+                                            (double)r->least, "to", (double)r->most));
+    }
+    return list;
+}
+
+/* Infinite ratios are null. */
+static json_t *json_layers(const struct quantize *q)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < q->n_layers; i++) {
+        const struct quantize_layer *l = &q->layers[i];
+        const char *name = ferry_layer_name(l->layer);
+
+        json_array_append_new(list,
+                              json_pack("{s:o, s:o, s:o, s:o, s:b}", "name", tool_json_string(name),
+                                        "weights_db", tool_json_real(quantize_of_weights(l)),
+                                        "input_db", tool_json_real(quantize_of_input(q, l)),
+                                        "both_db", tool_json_real(quantize_of_both(q, l)), "float",
+                                        (int)ferry_net_is_float_only(q->net, name)));
+    }
+    return list;
+}
+
+static json_t *json_outputs(const struct quantize *q)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < q->n_outputs; i++)
+        json_array_append_new(
+            list,
+            json_pack("{s:o, s:o}", "name", tool_json_string(q->outputs[i].name), "db",
+                      tool_json_real(range_decibels(q->outputs[i].power, q->outputs[i].noise))));
+    return list;
+}
+
+static int show_json(const struct quantize *q)
+{
+    return tool_json_print(
+        json_pack("{s:o, s:s, s:I, s:o, s:o, s:o}", "file", tool_json_string(q->path), "device",
+                  ferry_device_name(ferry_net_device(q->net)), "inputs", (json_int_t)q->feed.items,
+                  "blobs", json_blobs(q), "layers", json_layers(q), "outputs", json_outputs(q)));
+}
+
 int quantize_show(const struct quantize *q)
 {
-    int status = show_blobs(q);
+    int status;
+
+    if (q->json)
+        return show_json(q);
+    status = show_blobs(q);
 
     putchar('\n');
     if (status == TOOL_OK)
