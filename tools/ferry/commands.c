@@ -157,11 +157,10 @@ const struct tool_command tool_commands[] = {
       "    --weights-partial\n"
       "              as of ferry run\n"
       "    -q, --quiet          no progress\n"
-      "    --json               {\"file\", \"device\", \"inputs\", \"blobs\": [{\"name\", \"min\",\n"
-      "                         \"max\", \"from\", \"to\"}], \"layers\": [{\"name\", "
-      "\"weights_db\",\n"
-      "                         \"input_db\", \"both_db\", \"float\"}], \"outputs\": [{\"name\",\n"
-      "                         \"db\"}]}\n",
+      "    --json               {\"file\", \"device\", \"inputs\", \"blobs\": [{\"name\",\n"
+      "                         \"min\", \"max\", \"from\", \"to\"}], \"layers\": [{\"name\",\n"
+      "                         \"weights_db\", \"input_db\", \"both_db\", \"float\"}],\n"
+      "                         \"outputs\": [{\"name\", \"db\"}]}\n",
       cmd_quantize },
     { "export", "NET [WEIGHTS[,...]] OUT.onnx [--opset N] [--check]",
       "Writes a net with its weights as an ONNX model",
