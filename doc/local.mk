@@ -44,6 +44,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-28-launches-per-pass.md \
 	%D%/measurements/2026-11-28-mends-taken-back.md \
 	%D%/measurements/2026-11-28-openvino.md \
+	%D%/measurements/2026-11-28-plugin-interface-1.2.md \
 	%D%/measurements/2026-11-28-release.md \
 	%D%/measurements/2026-11-28-scripts-and-programs.md \
 	%D%/measurements/2026-11-28-whole-nets.md \
