@@ -101,6 +101,7 @@ void ferry__conf_destroy(struct ferry__conf *conf)
         return;
     value_clear(&conf->backend);
     value_clear(&conf->strict);
+    value_clear(&conf->validate);
     value_clear(&conf->layers);
     while (conf->sections) {
         struct ferry__section *section = conf->sections;
@@ -268,6 +269,13 @@ static int set_backend(struct ferry__conf *conf, const char *value, const char *
     return value_set(&conf->backend, value, origin);
 }
 
+static int set_validate(struct ferry__conf *conf, const char *value, const char *origin)
+{
+    int err = check_bool("enabled", value, origin);
+
+    return err ? err : value_set(&conf->validate, value, origin);
+}
+
 static int set_strict(struct ferry__conf *conf, const char *value, const char *origin)
 {
     int err = check_bool("strict", value, origin);
@@ -319,14 +327,15 @@ static bool is_plugin_section(const char *words)
 
 int ferry__conf_on_section(struct ferry__conf *conf, const char *words, const char *origin)
 {
-    static const char *const known[] = { "ferry", "plugin", "layers" };
+    static const char *const known[] = { "ferry", "plugin", "layers", "validate" };
     char first[64];
 
     if (is_plugin_section(words))
         return on_plugin_section(conf, words, origin);
-    if (strcmp(words, "ferry") != 0 && strcmp(words, "layers") != 0) {
+    if (strcmp(words, "ferry") != 0 && strcmp(words, "layers") != 0 &&
+        strcmp(words, "validate") != 0) {
         snprintf(first, sizeof(first), "%.*s", (int)strcspn(words, " \t"), words);
-        warn_unknown(origin, "section", first, known, 3);
+        warn_unknown(origin, "section", first, known, sizeof(known) / sizeof(known[0]));
     }
     return 0;
 }
@@ -351,6 +360,12 @@ int ferry__conf_on_key(struct ferry__conf *conf, const char *words, const char *
         if (strcmp(key, "library") == 0)
             return set_layers(conf, value, origin);
         warn_unknown(origin, "key", key, (const char *const[]){ "library" }, 1);
+        return 0;
+    }
+    if (strcmp(words, "validate") == 0) {
+        if (strcmp(key, "enabled") == 0)
+            return set_validate(conf, value, origin);
+        warn_unknown(origin, "key", key, (const char *const[]){ "enabled" }, 1);
         return 0;
     }
     if (!is_plugin_section(words))

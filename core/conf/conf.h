@@ -37,6 +37,7 @@ struct ferry__section {
 
 struct ferry__conf {
     struct ferry__value backend, strict;
+    struct ferry__value validate; /* [validate] enabled: of plugins whose section lacks the key */
     struct ferry__value layers; /* [layers] library: files, with commas between them */
     struct ferry__section *sections;
 };

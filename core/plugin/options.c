@@ -61,8 +61,9 @@ static bool add_key(struct ferry__settings *settings, const char *key,
     return !value->text || add_copy(&settings->keys, key, value->text, value->origin);
 }
 
-struct ferry__settings *ferry__settings_create(const struct ferry__section *section)
+struct ferry__settings *ferry__settings_create(const struct ferry__conf *conf, const char *name)
 {
+    const struct ferry__section *section = ferry__conf_section(conf, name);
     struct ferry__settings *settings = calloc(1, sizeof(*settings));
     const struct ferry__option *option;
     bool ok;
@@ -70,11 +71,12 @@ struct ferry__settings *ferry__settings_create(const struct ferry__section *sect
     if (!settings)
         return NULL;
     settings->pool_limit = UINT64_MAX;
+    settings->validate = ferry__conf_bool(&conf->validate, false);
     if (!section)
         return settings;
     settings->pool_limit = ferry__conf_size(&section->pool_limit, UINT64_MAX);
     settings->budget = ferry__conf_size(&section->budget, 0);
-    settings->validate = ferry__conf_bool(&section->validate, false);
+    settings->validate = ferry__conf_bool(&section->validate, settings->validate);
     ok = add_key(settings, "pool_limit", &section->pool_limit) &&
          add_key(settings, "budget", &section->budget);
     for (option = section->options; option && ok; option = option->next)

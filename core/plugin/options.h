@@ -20,8 +20,8 @@ struct ferry__settings {
     struct ferry__settings *former;
 };
 
-/* Copies a section's settings (NULL: none). NULL if memory is short. */
-struct ferry__settings *ferry__settings_create(const struct ferry__section *section);
+/* Copies the settings of the plugin of that name. NULL if memory is short. */
+struct ferry__settings *ferry__settings_create(const struct ferry__conf *conf, const char *name);
 void ferry__settings_destroy(struct ferry__settings *settings);
 
 /*

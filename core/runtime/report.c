@@ -128,7 +128,7 @@ static struct ferry__settings *settings_to_probe(ferry_runtime *rt,
     if (candidate->code && !candidate->retry) {
         *out_err = ferry__runtime_refused(candidate);
     } else {
-        settings = ferry__settings_create(ferry__conf_section(rt->conf, candidate->line.name));
+        settings = ferry__settings_create(rt->conf, candidate->line.name);
         if (!settings)
             *out_err =
                 ferry__error(FERRY_ENOMEM, "%s: no memory for its options", candidate->line.name);

@@ -62,7 +62,7 @@ int ferry__runtime_open_plugin(ferry_runtime *rt, struct ferry__candidate *candi
     } else if (candidate->plugin) {
         *out = candidate->plugin;
     } else {
-        settings = ferry__settings_create(ferry__conf_section(rt->conf, candidate->line.name));
+        settings = ferry__settings_create(rt->conf, candidate->line.name);
         if (!settings)
             err = ferry__error(FERRY_ENOMEM, "%s: no memory for its options", candidate->line.name);
     }

@@ -226,15 +226,30 @@ static void unknown_keys_and_sections_are_warnings_with_the_nearest_name(void)
 
     fakes_log();
     conf = parse("[ferry]\nbackends = cuda\n[plugin a]\nenable = yes\ncolour = red\n"
-                 "[plugni b]\nx = 1\n");
+                 "[plugni b]\nx = 1\n[validate]\nenable = yes\n[validat]\n");
     CU_ASSERT_PTR_NOT_NULL(conf);
     CU_ASSERT_STRING_EQUAL(fakes_logged(),
                            "warn: f:2: key \"backends\" is not known; did you mean \"backend\"?\n"
                            "warn: f:4: key \"enable\" is not known; did you mean \"enabled\"?\n"
                            "warn: f:5: key \"colour\" is not known\n"
                            "warn: f:6: section \"plugni\" is not known; did you mean "
-                           "\"plugin\"?\n");
+                           "\"plugin\"?\n"
+                           "warn: f:9: key \"enable\" is not known; did you mean \"enabled\"?\n"
+                           "warn: f:10: section \"validat\" is not known; did you mean "
+                           "\"validate\"?\n");
     ferry__conf_destroy(conf);
+}
+
+static void the_section_validate_has_a_boolean(void)
+{
+    struct ferry__conf *conf = parse("[validate]\nenabled = yes\n");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
+    CU_ASSERT(ferry__conf_bool(&conf->validate, false));
+    CU_ASSERT_STRING_EQUAL(conf->validate.origin, "f:2");
+    ferry__conf_destroy(conf);
+    CU_ASSERT_PTR_NULL(parse("[validate]\nenabled = maybe\n"));
+    CU_ASSERT(strstr(ferry_last_error(), "f:2: enabled = maybe") != NULL);
 }
 
 static void a_long_value_is_kept_whole(void)
@@ -396,6 +411,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_line_that_cannot_be_parsed_is_an_error_with_its_number),
     FERRY_TEST(a_nul_byte_is_an_error_with_its_line),
     FERRY_TEST(unknown_keys_and_sections_are_warnings_with_the_nearest_name),
+    FERRY_TEST(the_section_validate_has_a_boolean),
     FERRY_TEST(a_long_value_is_kept_whole),
     FERRY_TEST(sections_are_sorted_and_may_come_twice),
     FERRY_TEST(a_file_that_is_named_must_be_a_readable_text),

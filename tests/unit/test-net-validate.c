@@ -115,27 +115,49 @@ static void open_sim(const char *conf_path)
     ferry_runtime_close(rt);
 }
 
-static void the_key_of_a_section_selects_it(void)
+/* Opens sim with that configuration. */
+static void open_configured(const char *text_of_conf)
 {
     char path[] = "/tmp/ferry-validate-XXXXXX";
     int fd = mkstemp(path);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-    fputs("[plugin sim]\nvalidate = yes\n", f);
+    fputs(text_of_conf, f);
     CU_ASSERT_EQUAL(fclose(f), 0);
     unsetenv("FERRY_VALIDATE");
     setenv("FERRY_LOG", "info", 1);
     ferry_log_set_handler(count_checked, NULL);
     open_sim(path);
     ferry_log_set_handler(NULL, NULL);
-    CU_ASSERT_EQUAL(checked, 1);
     unlink(path);
+}
+
+static void the_key_of_a_section_selects_it(void)
+{
+    open_configured("[plugin sim]\nvalidate = yes\n");
+    CU_ASSERT_EQUAL(checked, 1);
+}
+
+static void the_section_validate_selects_all_plugins(void)
+{
+    open_configured("[validate]\nenabled = yes\n");
+    CU_ASSERT_EQUAL(checked, 1);
+}
+
+static void the_key_of_a_section_overrides_the_section_validate(void)
+{
+    open_configured("[plugin sim]\nvalidate = no\n[validate]\nenabled = yes\n");
+    CU_ASSERT_EQUAL(checked, 0);
 }
 
 static const ferry_test_case clean[] = { FERRY_TEST(a_net_breaks_no_rule) };
 static const ferry_test_case bad[] = { FERRY_TEST(another_value_is_an_error) };
 static const ferry_test_case key[] = { FERRY_TEST(the_key_of_a_section_selects_it) };
+static const ferry_test_case all[] = { FERRY_TEST(the_section_validate_selects_all_plugins) };
+static const ferry_test_case but[] = {
+    FERRY_TEST(the_key_of_a_section_overrides_the_section_validate)
+};
 
 int main(int argc, char **argv)
 {
@@ -147,6 +169,8 @@ int main(int argc, char **argv)
         { "lists", lists, clean, FERRY_TEST_COUNT(clean) },
         { "another value", real, bad, FERRY_TEST_COUNT(bad) },
         { "key of a section", real, key, FERRY_TEST_COUNT(key) },
+        { "section", real, all, FERRY_TEST_COUNT(all) },
+        { "section and key", real, but, FERRY_TEST_COUNT(but) },
     };
 
     setenv("FERRY_VALIDATE", "1", 1);
