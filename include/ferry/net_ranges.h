@@ -7,6 +7,9 @@
  * Ranges come from the field `quantization` of the net's text, from that of a .caffemodel that is
  * loaded (ferry quantize writes it), or from the functions below. ferry_net_save writes them into a
  * caffemodel. Parameters are F32 in the net and in the file.
+ *
+ * A range without negative values has 256 levels from 0 to its greatest value; any other has 127 on
+ * each side of 0, up to its greatest absolute value.
  */
 #ifndef FERRY_NET_RANGES_H
 #define FERRY_NET_RANGES_H

@@ -38,7 +38,7 @@ void range_count(struct quantize_range *r, enum quantize_method method, const fl
 /* Chooses the range; `percentile`, 50 … 100, is for QUANTIZE_PERCENTILE. */
 void range_choose(struct quantize_range *r, enum quantize_method method, double percentile);
 
-/* Adds values to `power` and `noise`: on 256 levels over the range, extended to 0, which is one. */
+/* Adds values to `power` and `noise`, rounded to the levels of the range (net_ranges.h). */
 void range_measure(struct quantize_range *r, const float *values, int64_t n);
 
 /* Decibels of a ratio of powers; infinity without noise. */

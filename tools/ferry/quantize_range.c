@@ -8,12 +8,17 @@
 
 /* Ranges of values, chosen from their extremes or from a histogram. */
 
-#define LEVELS      256 /* of a quantized blob */
-#define HALF_LEVELS 128 /* for absolute values, as the sources of KL have it */
+#define KL_LEVELS 128 /* for absolute values, as the sources of KL have it */
 
 double range_decibels(double power, double noise)
 {
     return noise > 0 ? 10 * log10(power / noise) : INFINITY;
+}
+
+/* The step between the levels of a range, as net_ranges.h has them. */
+static double step_of(double least, double most)
+{
+    return least >= 0 ? most / 255 : fmax(-least, most) / 127;
 }
 
 static bool is_finite(float x)
@@ -108,7 +113,7 @@ static void choose_percentile(struct quantize_range *r, double percentile)
 
 /*
  * The divergence of the first `n` bins, the last of which also gets all values beyond them, from
- * the same bins in HALF_LEVELS levels. A level's count is spread over its bins that are not empty.
+ * the same bins in KL_LEVELS levels. A level's count is spread over its bins that are not empty.
  */
 static double divergence(const uint64_t *bins, int n, double beyond)
 {
@@ -117,8 +122,8 @@ static double divergence(const uint64_t *bins, int n, double beyond)
     for (int i = 0; i < n; i++)
         sum_q += (double)bins[i];
     sum_p += sum_q;
-    for (int level = 0; level < HALF_LEVELS; level++) {
-        int first = level * n / HALF_LEVELS, end = (level + 1) * n / HALF_LEVELS, filled = 0;
+    for (int level = 0; level < KL_LEVELS; level++) {
+        int first = level * n / KL_LEVELS, end = (level + 1) * n / KL_LEVELS, filled = 0;
         double count = 0;
 
         for (int i = first; i < end; i++) {
@@ -146,7 +151,7 @@ static void choose_kl(struct quantize_range *r)
     double beyond = 0, least = INFINITY, threshold;
     int best = QUANTIZE_BINS;
 
-    for (int n = QUANTIZE_BINS; n >= HALF_LEVELS; n--) {
+    for (int n = QUANTIZE_BINS; n >= KL_LEVELS; n--) {
         double loss = r->bins[n - 1] ? divergence(r->bins, n, beyond) : INFINITY;
 
         if (loss < least) {
@@ -176,15 +181,15 @@ static double clipped(const struct sums *from, const struct sums *to, double bou
 }
 
 /*
- * The error of a range from the lower end of bin `low` to that of bin `high`, extended to 0. Within
- * it the error of rounding is uniform, a twelfth of the squared step for each value that is not 0:
- * R. Banner et al., "Post training 4-bit quantization of convolutional networks for rapid
- * deployment", NeurIPS 2019, section 3.
+ * The error of a range from the lower end of bin `low` to that of bin `high`. Within it the error of
+ * rounding is uniform, a twelfth of the squared step for each value that is not 0: R. Banner et al.,
+ * "Post training 4-bit quantization of convolutional networks for rapid deployment", NeurIPS 2019,
+ * section 3.
  */
 static double error_of(const struct quantize_range *r, const struct sums *s, int low, int high)
 {
-    double least = fmin(r->low + low * r->width, 0), most = fmax(r->low + high * r->width, 0);
-    double step = (most - least) / (LEVELS - 1);
+    double least = r->low + low * r->width, most = r->low + high * r->width;
+    double step = step_of(least, most);
 
     return (s[high].count - s[low].count) * step * step / 12 + clipped(&s[0], &s[low], least) +
            clipped(&s[high], &s[QUANTIZE_BINS], most);
@@ -202,35 +207,36 @@ static void add_up(const struct quantize_range *r, struct sums *s)
     }
 }
 
-/* Moves each end to its best place in turn until neither moves. */
+/* The bin with that value, or the nearest one; its lower end is at most `value` inside the bins. */
+static int bin_of(const struct quantize_range *r, double value)
+{
+    double at = (value - r->low) / r->width;
+
+    return at <= 0 ? 0 : at < QUANTIZE_BINS ? (int)at : QUANTIZE_BINS;
+}
+
+/* Of the ranges with one absolute bound, as far as values reach; levels depend on that bound only. */
 static void choose_mse(struct quantize_range *r)
 {
     struct sums s[QUANTIZE_BINS + 1];
-    double zero = -r->low / r->width, error, best;
-    int low = 0, high = QUANTIZE_BINS, last_low = -1, last_high = -1;
-    int most_low = zero <= 0 ? 0 : zero < QUANTIZE_BINS ? (int)zero : QUANTIZE_BINS - 1;
-    int least_high = zero >= QUANTIZE_BINS ? QUANTIZE_BINS : zero < 0 ? 1 : (int)zero + 1;
+    double reach = fmax(fabs((double)r->min), fabs((double)r->max)), least = INFINITY;
+    double best = reach;
 
     add_up(r, s);
-    best = error_of(r, s, low, high);
-    while (low != last_low || high != last_high) {
-        last_low = low;
-        last_high = high;
-        for (int i = least_high; i <= QUANTIZE_BINS; i++)
-            if ((error = error_of(r, s, low, i)) < best) {
-                best = error;
-                high = i;
-            }
-        for (int i = 0; i <= most_low; i++)
-            if ((error = error_of(r, s, i, high)) < best) {
-                best = error;
-                low = i;
-            }
+    for (int i = 1; i <= QUANTIZE_BINS; i++) {
+        double bound = reach * i / QUANTIZE_BINS, error;
+        int low = bin_of(r, -bound), high = bin_of(r, bound);
+
+        if (high <= low)
+            continue;
+        error = error_of(r, s, low, high);
+        if (error < least) {
+            least = error;
+            best = bound;
+        }
     }
-    if (low > 0)
-        r->least = (float)(r->low + low * r->width);
-    if (high < QUANTIZE_BINS)
-        r->most = (float)(r->low + high * r->width);
+    r->least = (float)fmax((double)r->min, -best);
+    r->most = (float)fmin((double)r->max, best);
 }
 
 /* ---- the chosen range ------------------------------------------------------------------------ */
@@ -251,17 +257,16 @@ void range_choose(struct quantize_range *r, enum quantize_method method, double 
 
 void range_measure(struct quantize_range *r, const float *values, int64_t n)
 {
-    double least = fmin((double)r->least, 0), most = fmax((double)r->most, 0);
-    double step = (most - least) / (LEVELS - 1), zero = step > 0 ? rint(-least / step) : 0;
+    double step = step_of((double)r->least, (double)r->most);
+    double high = r->least >= 0 ? 255 : 127, low = r->least >= 0 ? 0 : -127;
 
     for (int64_t i = 0; i < n; i++) {
-        double x = (double)values[i], level = step > 0 ? rint(x / step) + zero : 0, error;
+        double x = (double)values[i];
+        double level = step > 0 ? fmin(fmax(rint(x / step), low), high) : 0;
 
         if (!is_finite(values[i]))
             continue;
-        level = fmin(fmax(level, 0), LEVELS - 1);
-        error = x - (level - zero) * step;
         r->power += x * x;
-        r->noise += error * error;
+        r->noise += (x - level * step) * (x - level * step);
     }
 }
