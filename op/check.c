@@ -190,6 +190,63 @@ static int operands_check(const ferry_op_desc *op, const struct ferry__kind *k)
     return 0;
 }
 
+/* ---- dtypes ---------------------------------------------------------------------------------- */
+
+bool ferry__op_is_integer(const ferry_op_desc *op)
+{
+    if (op->pass != FERRY_PASS_FORWARD)
+        return false;
+    switch (op->kind) {
+    case FERRY_OP_CONVOLUTION:
+    case FERRY_OP_INNER_PRODUCT:
+    case FERRY_OP_POOL:
+        return ferry__is_integer(op->in[0].dtype);
+    case FERRY_OP_STRIDED_COPY:
+        return op->n_epilogue &&
+               (ferry__is_integer(op->in[0].dtype) || ferry__is_integer(op->out[0].dtype));
+    default:
+        return false;
+    }
+}
+
+/* Checks that an operand of integer arithmetic is F32, or I8 or U8 as well if `either`. */
+static int integer_operand_check(const ferry_op_desc *op, const char *what, uint32_t i,
+                                 uint32_t dtype, bool either)
+{
+    if (dtype == FERRY_F32 || (either && ferry__is_integer(dtype)))
+        return 0;
+    return ferry_error_set(FERRY_EINVAL, "%s: %s[%u] has dtype %u, must be %d%s beside integers",
+                           ferry__op_title(op), what, i, dtype, FERRY_F32,
+                           either ? ", or I8 or U8," : "");
+}
+
+/* The dtypes of integer arithmetic: see op_types.h. */
+static int integers_check(const ferry_op_desc *op)
+{
+    bool is_product = op->kind == FERRY_OP_CONVOLUTION || op->kind == FERRY_OP_INNER_PRODUCT;
+    uint32_t own = ferry_op_own_inputs(op), i;
+    int err = 0;
+
+    if (is_product && op->in[1].dtype != FERRY_I8)
+        return ferry_error_set(FERRY_EINVAL, "%s: in[1] has dtype %u, must be %d beside integers",
+                               ferry__op_title(op), op->in[1].dtype, FERRY_I8);
+    if (op->n_out > 1)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: integers have no mask",
+                               ferry__op_title(op));
+    if (own > 2)
+        err = integer_operand_check(op, "in", 2, op->in[2].dtype, false);
+    for (i = 0; !err && i < op->n_epilogue; i++) {
+        uint32_t operand = op->epilogue[i].operand;
+
+        if (op->epilogue[i].step != FERRY_STEP_UNARY && operand < op->n_in)
+            err = integer_operand_check(op, "in", operand, op->in[operand].dtype,
+                                        op->epilogue[i].step == FERRY_STEP_ADD);
+    }
+    if (!err && op->kind == FERRY_OP_STRIDED_COPY)
+        err = integer_operand_check(op, "in", 0, op->in[0].dtype, true);
+    return err ? err : integer_operand_check(op, "out", 0, op->out[0].dtype, true);
+}
+
 static int floating_check(const ferry_op_desc *op, uint32_t dtype)
 {
     return dtype <= FERRY_BF16
@@ -220,10 +277,10 @@ static int step_dtypes_check(const ferry_op_desc *op)
 static int dtypes_check(const ferry_op_desc *op)
 {
     uint32_t dtype = op->out[0].dtype, i, last = ferry_op_own_inputs(op);
-    int err;
+    int err = step_dtypes_check(op);
 
-    if (op->kind == FERRY_OP_STRIDED_COPY || op->kind == FERRY_OP_NAMED)
-        return 0;
+    if (err || op->kind == FERRY_OP_STRIDED_COPY || op->kind == FERRY_OP_NAMED)
+        return err;
     if (op->kind == FERRY_OP_REDUCE && op->params.reduce.function == FERRY_REDUCE_ARGMAX)
         dtype = op->in[0].dtype;
     err = floating_check(op, dtype);
@@ -307,9 +364,7 @@ int ferry_op_desc_check(const ferry_op_desc *theirs)
     if (!err)
         err = operands_check(op, k);
     if (!err)
-        err = dtypes_check(op);
-    if (!err)
-        err = step_dtypes_check(op);
+        err = ferry__op_is_integer(op) ? integers_check(op) : dtypes_check(op);
     if (!err)
         err = k->check(op);
     return err ? err : epilogue_check(op);

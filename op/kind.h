@@ -39,6 +39,17 @@ static inline bool ferry__op_reads_outputs(const ferry_op_desc *op)
            op->pass > FERRY_PASS_BACKWARD_DATA;
 }
 
+static inline bool ferry__is_integer(uint32_t dtype)
+{
+    return dtype == FERRY_I8 || dtype == FERRY_U8;
+}
+
+/*
+ * Whether an operation is integer arithmetic as in op_types.h, by its kind and in[0]: a copy with an
+ * epilogue also by out[0].
+ */
+bool ferry__op_is_integer(const ferry_op_desc *op);
+
 /* The check of each row of kernels/kinds.h: check_window.c, check_kinds.c, check_backward.c. */
 #define FERRY__CHECK(kind, pass, id, ...) int ferry__check_##id(const ferry_op_desc *op);
 KIND_LIST(FERRY__CHECK)

@@ -12,7 +12,7 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 	%D%/compose.h \
 	%D%/compose_backward.c \
 	%D%/compose_conv.c \
-	%D%/compose_half.c \
+	%D%/compose_narrow.c \
 	%D%/host.c \
 	%D%/host.h \
 	%D%/kind.h \

@@ -58,6 +58,8 @@ int ferry__plan_add(struct ferry__plan *plan, const ferry_op_desc *op,
 
     if (!is_aligned(plan, in, op->n_in) || !is_aligned(plan, out, op->n_out))
         return 0;
+    if (ferry__op_is_integer(op) && !(plan->target.table->flags & FERRY_OP_INTEGERS))
+        return 0;
     step = append(plan);
     if (!step)
         return no_memory(op);
@@ -155,6 +157,8 @@ static int plan_whole(struct ferry__plan *plan, const ferry_op_desc *op)
     if (taken >= op->n_epilogue)
         return 1;
     ferry__plan_cut(plan, 0);
+    if (ferry__op_is_integer(op)) /* the sums would be rounded before the other steps */
+        return 0;
     cut = shortened(op, taken);
     can = ferry__plan_add(plan, &cut, in, out);
     if (can > 0)
@@ -167,7 +171,7 @@ static int plan_whole(struct ferry__plan *plan, const ferry_op_desc *op)
 static int plan_composed(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     ferry_op_desc bare = shortened(op, 0);
-    int can = ferry__compose(plan, &bare);
+    int can = ferry__op_is_integer(op) ? 0 : ferry__compose(plan, &bare);
 
     if (can > 0)
         can = ferry__compose_epilogue(plan, op, 0);
@@ -207,7 +211,7 @@ int ferry__plan_by(struct ferry__plan *plan, const ferry_op_desc *op,
         return can;
     *out_tier = FERRY_TIER_COMPOSED;
     can = fitting(plan, plan_composed(plan, op));
-    return can ? can : ferry__compose_half(plan, op);
+    return can ? can : ferry__compose_narrow(plan, op);
 }
 
 static int refuse(ferry_device *dev, const ferry_op_desc *op, const char *why)

@@ -104,8 +104,8 @@ void ferry__plan_cut(struct ferry__plan *plan, uint32_t n);
  */
 int ferry__compose(struct ferry__plan *plan, const ferry_op_desc *op);
 
-/* compose_half.c: the same for an operation on F16 or BF16 in F32, including its epilogue. */
-int ferry__compose_half(struct ferry__plan *plan, const ferry_op_desc *op);
+/* compose_narrow.c: the same for one on F16, BF16, I8 or U8 in F32, including its epilogue. */
+int ferry__compose_narrow(struct ferry__plan *plan, const ferry_op_desc *op);
 
 /*
  * compose.c: appends the steps of op's epilogue from `first` on, in place on its output; as

@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
-static const struct cpu_isa avx512 = { "avx512", CPU_AVX512 }, avx2 = { "avx2", CPU_AVX2 },
-                            neon = { "neon", CPU_NEON }, portable = { "portable", CPU_PORTABLE };
+static const struct cpu_isa vnni = { "vnni", CPU_VNNI }, avx512 = { "avx512", CPU_AVX512 },
+                            avx2 = { "avx2", CPU_AVX2 }, neon = { "neon", CPU_NEON },
+                            portable = { "portable", CPU_PORTABLE };
 
 static bool has_avx512(void)
 {
@@ -15,6 +16,15 @@ static bool has_avx512(void)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
+
+static bool has_vnni(void)
+{
+#if defined(__x86_64__)
+    return has_avx512() && __builtin_cpu_supports("avx512vnni");
 #else
     return false;
 #endif
@@ -44,6 +54,8 @@ const struct cpu_isa *cpu_isa_find(const char *name)
 {
     bool any = strcmp(name, "auto") == 0;
 
+    if ((any || strcmp(name, "vnni") == 0) && has_vnni())
+        return &vnni;
     if ((any || strcmp(name, "avx512") == 0) && has_avx512())
         return &avx512;
     if ((any || strcmp(name, "avx2") == 0) && has_avx2())

@@ -6,7 +6,8 @@
 #ifndef FERRY_CPU_ISA_H
 #define FERRY_CPU_ISA_H
 
-enum cpu_set { CPU_PORTABLE, CPU_NEON, CPU_AVX2, CPU_AVX512, CPU_SETS };
+/* CPU_VNNI is AVX-512 with its products of bytes. */
+enum cpu_set { CPU_PORTABLE, CPU_NEON, CPU_AVX2, CPU_AVX512, CPU_VNNI, CPU_SETS };
 
 struct cpu_isa {
     const char *name; /* as in option.isa */

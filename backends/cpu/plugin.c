@@ -109,8 +109,8 @@ static int option_isa(const struct cpu_isa **out)
     if (*out)
         return 0;
     return cpu_host->error(FERRY_ECONF,
-                           "option.isa = %s: expected auto, or avx512, avx2, neon or portable if "
-                           "the CPU supports it",
+                           "option.isa = %s: expected auto, or vnni, avx512, avx2, neon or "
+                           "portable if the CPU supports it",
                            text);
 }
 

@@ -333,11 +333,12 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
     return err;
 }
 
-const ferry_op_table ferry__validate_operations = {
-    .struct_size = offsetof(ferry_op_table, begin), /* without lists */
-    .query = query,
-    .create = create,
-    .prepare = prepare,
-    .run = run,
-    .destroy = destroy,
-};
+/* Without lists. */
+#define TABLE(declared)                                                                   \
+    {                                                                                     \
+        .struct_size = offsetof(ferry_op_table, begin), .flags = declared, .query = query, \
+        .create = create, .prepare = prepare, .run = run, .destroy = destroy              \
+    }
+
+const ferry_op_table ferry__validate_operations = TABLE(FERRY_OP_INTEGERS);
+const ferry_op_table ferry__validate_reals = TABLE(0);

@@ -229,6 +229,7 @@ void ferry__check_written(struct ferry__tracked_device *d, void *queue, const fe
 /* ---- operation.c ---- */
 
 /* The table "ferry.op/1" that checks; the device's own is in `operations`. */
-extern const ferry_op_table ferry__validate_operations;
+/* Of a plugin that declares FERRY_OP_INTEGERS, and of others. */
+extern const ferry_op_table ferry__validate_operations, ferry__validate_reals;
 
 #endif

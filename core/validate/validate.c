@@ -124,7 +124,8 @@ static int extension(void *dev, const char *name, const void **out_table)
         t->struct_size >= ferry__validate_operations.struct_size && t->query && t->create &&
         t->prepare && t->run && t->destroy) {
         d->operations = t;
-        table = &ferry__validate_operations;
+        table = t->flags & FERRY_OP_INTEGERS ? &ferry__validate_operations
+                                             : &ferry__validate_reals;
     }
     if (table && !strcmp(name, FERRY_PROFILE_EXTENSION))
         table = wrap_profile(d, table);

@@ -106,13 +106,16 @@ typedef struct ferry_op_list {
 /** begin has submitted the whole list from a recording. ferry calls neither run nor end. */
 #define FERRY_OP_LIST_REPLAYED 2u
 
+/** A flag of the table: query decides about integer arithmetic (op_types.h). Since 1.2. */
+#define FERRY_OP_INTEGERS 1u
+
 /**
  * The table: static const, valid for the life of the process. The entries under "mandatory" must be
  * present; the others may be absent, together.
  */
 typedef struct ferry_op_table {
     uint32_t struct_size;
-    uint32_t reserved;
+    uint32_t flags; /* FERRY_OP_INTEGERS or 0; 0 before 1.2 */
 
     /* -- mandatory -- */
 

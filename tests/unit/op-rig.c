@@ -304,13 +304,20 @@ static void the_device_closes_with_nothing_left(void)
 
 int rig_main(int argc, char **argv, const char *suite, const ferry_test_case *cases, size_t ncases)
 {
-    static const char *const sets[] = { "avx512", "avx2", "neon", "portable" };
+    static const char *const sets[] = { "avx512", "avx2", "neon", "portable", NULL };
+
+    return rig_main_with(argc, argv, suite, cases, ncases, sets);
+}
+
+int rig_main_with(int argc, char **argv, const char *suite, const ferry_test_case *cases,
+                  size_t ncases, const char *const *sets)
+{
     static const ferry_test_case opens[] = { FERRY_TEST(
         the_plugin_opens_with_this_instruction_set) };
     static const ferry_test_case closes[] = { FERRY_TEST(the_device_closes_with_nothing_left) };
     int result = 77;
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; sets[i]; i++) {
         char name[64];
 
         snprintf(name, sizeof(name), "%s, %s", suite, sets[i]);

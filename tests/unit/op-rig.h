@@ -40,6 +40,9 @@ extern void *rig_device;
  * this CPU lacks is skipped.
  */
 int rig_main(int argc, char **argv, const char *suite, const ferry_test_case *cases, size_t ncases);
+/* The same with these sets; the last is NULL. */
+int rig_main_with(int argc, char **argv, const char *suite, const ferry_test_case *cases,
+                  size_t ncases, const char *const *sets);
 
 /* Replaces rig_device by a device with the same instruction set and that many threads. */
 void rig_reopen(const char *threads);

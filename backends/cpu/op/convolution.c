@@ -153,10 +153,14 @@ static void trim(struct cpu_op *p)
 
 static int convolution_plan(struct cpu_op *p)
 {
-    if (!cpu_op_is_real(p))
+    bool is_integer = cpu_is_integer(&p->op.in[0]);
+
+    if (!is_integer && !cpu_op_is_real(p))
         return FERRY_EUNSUPPORTED;
     cpu_window_make(&p->op.params.window, &p->op.in[0], &p->op.out[0], &p->plan.convolution.window);
     find_weights(p);
+    if (is_integer)
+        return cpu_integer_convolution_plan(p);
     cpu_op_prefer_channels_last(p);
     if (!cpu_op_is_all(p, FERRY_F32, FERRY_OP_INPUTS, 1))
         return 0;

@@ -22,6 +22,8 @@ struct copy {
     struct cpu_device *device;
     const struct cpu_loops *loops;
     int64_t planes, plane; /* of x that are interleaved, and their distance */
+    const struct cpu_integer_loops *integer; /* of integer arithmetic; NULL: a plain copy */
+    struct cpu_integer_store store;
 };
 
 #define MOVE(type)                                        \
@@ -63,6 +65,15 @@ static void copy_row(void *arg, const int64_t *offset, int64_t n)
          c->y_step);
 }
 
+/* Contiguous elements, with the factor and term of integer arithmetic, if there are any. */
+static void convert_some(const struct copy *c, int64_t n, const void *x, void *y)
+{
+    if (c->integer)
+        c->integer->convert(&c->store, n, c->x_dtype, x, y);
+    else
+        cpu_convert_some(c->device, n, c->x_dtype, x, c->y_dtype, y);
+}
+
 static void convert_row(void *arg, const int64_t *offset, int64_t n)
 {
     const struct copy *c = arg;
@@ -74,14 +85,14 @@ static void convert_row(void *arg, const int64_t *offset, int64_t n)
     } from, to;
 
     if (c->x_step == 1 && c->y_step == 1) {
-        cpu_convert_some(c->device, n, c->x_dtype, x, c->y_dtype, y);
+        convert_some(c, n, x, y);
         return;
     }
     for (int64_t first = 0; first < n; first += BLOCK) {
         int64_t count = n - first < BLOCK ? n - first : BLOCK;
 
         move(c->x_size, count, x + first * c->x_step * c->x_size, c->x_step, from.bytes, 1);
-        cpu_convert_some(c->device, count, c->x_dtype, from.bytes, c->y_dtype, to.bytes);
+        convert_some(c, count, from.bytes, to.bytes);
         move(c->y_size, count, to.bytes, 1, y + first * c->y_step * c->y_size, c->y_step);
     }
 }
@@ -138,10 +149,21 @@ static void interleave_row(void *arg, const int64_t *offset, int64_t n)
 
 /* ---- the kind ------------------------------------------------------------------------------- */
 
+static bool is_arithmetic(const struct cpu_op *p)
+{
+    return p->op.n_epilogue && (cpu_is_integer(&p->op.in[0]) || cpu_is_integer(&p->op.out[0]));
+}
+
 static int copy_plan(struct cpu_op *p)
 {
     struct cpu_walk *w = &p->plan.walk;
+    struct cpu_integer_store store;
 
+    if (is_arithmetic(p)) {
+        if (!p->integer.loops || !cpu_integer_affine(p, &store))
+            return FERRY_EUNSUPPORTED;
+        p->answer.epilogue = 1;
+    }
     if (!cpu_dtype_size(p->op.in[0].dtype) || !cpu_dtype_size(p->op.out[0].dtype))
         return FERRY_EUNSUPPORTED;
     walk_begin(w, p->op.out[0].rank, p->op.out[0].shape);
@@ -166,13 +188,17 @@ static void copy_run(struct cpu_device *d, const struct cpu_op *p, const struct 
                       .loops = p->loops };
     struct cpu_walk pixels;
 
+    if (is_arithmetic(p)) {
+        c.integer = p->integer.loops;
+        cpu_integer_affine(p, &c.store);
+    }
     if (is_interleaved(p, &pixels)) {
         c.planes = w->shape[w->rank - 2];
         c.plane = w->stride[1][w->rank - 2];
         walk_all(&pixels, d->workers, 4 * c.planes * c.x_size, interleave_row, &c);
         return;
     }
-    walk_all(w, d->workers, c.x_size + c.y_size, c.x_dtype == c.y_dtype ? copy_row : convert_row,
+    walk_all(w, d->workers, c.x_size + c.y_size, c.x_dtype == c.y_dtype && !c.integer ? copy_row : convert_row,
              &c);
 }
 

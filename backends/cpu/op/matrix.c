@@ -112,12 +112,16 @@ static int inner_product_plan(struct cpu_op *p)
     const ferry_operand *x = &p->op.in[0], *y = &p->op.out[0];
     struct cpu_gemm *g = &p->plan.matrix.gemm;
 
-    if (!cpu_op_is_real(p) || x->rank < 1)
+    bool is_integer = cpu_is_integer(x);
+
+    if ((!is_integer && !cpu_op_is_real(p)) || x->rank < 1)
         return FERRY_EUNSUPPORTED;
     walk_begin(&p->plan.matrix.walk, x->rank - 1, x->shape + 1);
     walk_add(&p->plan.matrix.walk, x->stride + 1);
     walk_end_as_given(&p->plan.matrix.walk);
     find_turn(x, &p->plan.matrix.turn);
+    if (is_integer)
+        return cpu_integer_inner_product_plan(p);
     p->plan.matrix.is_product = y->dtype == FERRY_F32;
     if (!p->plan.matrix.is_product)
         return 0;

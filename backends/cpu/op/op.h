@@ -14,6 +14,7 @@
 
 #include "../cpu.h"
 #include "gemm.h"
+#include "integer.h"
 #include "loops.h"
 #include "walk.h"
 
@@ -83,6 +84,7 @@ struct cpu_op {
     uint32_t own_in; /* inputs of the kind itself; those of the epilogue follow */
     uint32_t given;  /* inputs that a run gets: `op` may have more, made from outputs */
     bool is_empty;   /* an output has no element */
+    struct cpu_integer integer; /* of integer arithmetic; `loops` alone is set otherwise */
     union {
         struct cpu_walk walk;
         struct {
@@ -205,6 +207,22 @@ void cpu_spread_plan(struct cpu_op *p);
 void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_spread_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
+
+/*
+ * integer.c: products of bytes, of a convolution whose window and weights' strides are found, or of
+ * an inner product whose rows are.
+ */
+int cpu_integer_convolution_plan(struct cpu_op *p);
+int cpu_integer_inner_product_plan(struct cpu_op *p);
+/* integer_pool.c: POOL of bytes, whose window is found. */
+int cpu_integer_pool_plan(struct cpu_op *p);
+/* The factor and the term of an epilogue, 1 and 0 without one; false for another step. */
+bool cpu_integer_affine(const struct cpu_op *p, struct cpu_integer_store *out);
+
+static inline bool cpu_is_integer(const ferry_operand *o)
+{
+    return o->dtype == FERRY_I8 || o->dtype == FERRY_U8;
+}
 
 /* deconvolution.c: a transposed convolution of images with few channels. F32. */
 bool cpu_deconvolution_can(const struct cpu_op *p);

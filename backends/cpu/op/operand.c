@@ -62,13 +62,21 @@ static void convolution_words(const struct cpu_op *p, uint64_t *word)
     word[6] = (uint64_t)p->plan.convolution.gemm.batches;
 }
 
+/* The form of packed bytes; 0 for floats. */
+static uint64_t form_of(const struct cpu_op *p)
+{
+    const struct cpu_integer *g = &p->integer;
+
+    return g->m ? (uint64_t)g->loops->group << 1 | (g->is_signed && !g->loops->is_wide) : 0;
+}
+
 /* A hash of everything that determines the layout of packed constants (FNV-1a, by words). */
 static uint64_t packed_key(const struct cpu_op *p, uint32_t input)
 {
     const ferry_operand *o = &p->op.in[input];
     const struct cpu_turn *turn = &p->plan.matrix.turn;
     uint64_t word[4 * FERRY_OP_AXES + 5 + CONVOLUTION_WORDS] = { p->op.kind, o->dtype, o->rank,
-                                                                 (uint64_t)p->loops->lanes };
+                                                                 (uint64_t)p->loops->lanes, form_of(p) };
     uint64_t key = UINT64_C(14695981039346656037);
 
     if (p->op.kind == FERRY_OP_CONVOLUTION)

@@ -291,6 +291,10 @@ static int pool_plan(struct cpu_op *p)
 {
     uint32_t mask = p->op.n_out > 1 ? p->op.out[1].dtype : FERRY_F32;
 
+    if (cpu_is_integer(&p->op.in[0])) {
+        cpu_window_make(&p->op.params.window, &p->op.in[0], &p->op.out[0], &p->plan.window);
+        return cpu_integer_pool_plan(p);
+    }
     if ((p->op.out[0].dtype != FERRY_F32 && p->op.out[0].dtype != FERRY_F64) ||
         !cpu_op_is_all(p, p->op.out[0].dtype, 1, 1) || (mask != FERRY_F32 && mask != FERRY_I32) ||
         p->op.params.pool.method > FERRY_POOL_AVERAGE)

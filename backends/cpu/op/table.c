@@ -33,6 +33,7 @@ static int make_plan(const struct cpu_device *d, const ferry_op_desc *op, struct
     if (!p->kind)
         return FERRY_EUNSUPPORTED;
     p->loops = cpu_loops_of(d->isa);
+    p->integer.loops = cpu_integer_loops_of(d->isa);
     p->threads = workers_threads(d->workers);
     for (uint32_t i = 0; i < p->op.n_out; i++)
         p->is_empty |= cpu_operand_count(&p->op.out[i]) == 0;
@@ -102,6 +103,7 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
 
 static const ferry_op_table table = {
     .struct_size = sizeof(ferry_op_table),
+    .flags = FERRY_OP_INTEGERS,
     .query = query,
     .create = create,
     .prepare = prepare,

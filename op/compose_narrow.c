@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operations on F16 and BF16 in F32: copies widen the inputs into temporary memory, the operation
- * runs there, as one entry or composed, and copies round the outputs. If that does not fit, it runs
- * on a few images (indices of the first axis) at a time.
+ * Operations on F16, BF16, I8 and U8 in F32: copies widen the inputs into temporary memory, the
+ * operation runs there, as one entry or composed, and copies round the outputs. If that does not
+ * fit, it runs on a few images (indices of the first axis) at a time.
  */
 #include "op/compose.h"
 
@@ -26,10 +26,10 @@ struct part {
     ferry_operand given; /* of the images of one repetition */
     ferry_operand *wide; /* the operand of the F32 operation */
     struct ferry__binding from, to;
-    bool is_half, is_split, is_read, is_written;
+    bool is_narrow, is_split, is_read, is_written;
 };
 
-struct halves {
+struct narrow {
     struct ferry__plan *plan;
     const ferry_op_desc *op;
     ferry_op_desc wide;
@@ -40,9 +40,10 @@ struct halves {
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-static bool is_half(const ferry_operand *o)
+/* Indices and masks are of other dtypes. */
+static bool is_narrow(const ferry_operand *o)
 {
-    return o->dtype == FERRY_F16 || o->dtype == FERRY_BF16;
+    return o->dtype == FERRY_F16 || o->dtype == FERRY_BF16 || ferry__is_integer(o->dtype);
 }
 
 static const ferry_operand *operand_at(const ferry_op_desc *op, uint32_t i)
@@ -129,7 +130,7 @@ static uint32_t images_of(const ferry_op_desc *op, int64_t *out_n)
  */
 
 /* The whole operands, or `n` images of those in `split`. */
-static void take_parts(struct halves *h, uint32_t split, int64_t all, int64_t n)
+static void take_parts(struct narrow *h, uint32_t split, int64_t all, int64_t n)
 {
     uint32_t i;
 
@@ -147,7 +148,7 @@ static void take_parts(struct halves *h, uint32_t split, int64_t all, int64_t n)
         p->wide = is_in ? &h->wide.in[index] : &h->wide.out[index];
         p->from = ferry__bind(is_in ? FERRY__FROM_IN : FERRY__FROM_OUT, index);
         p->to = ferry__bind(FERRY__FROM_TEMP, 0);
-        p->is_half = is_half(&p->given);
+        p->is_narrow = is_narrow(&p->given);
         p->is_split = n < all && split >> i & 1;
         p->is_read = is_in || ferry__op_reads_outputs(h->op);
         p->is_written = !is_in;
@@ -157,7 +158,7 @@ static void take_parts(struct halves *h, uint32_t split, int64_t all, int64_t n)
                 n * p->given.stride[0] * (int64_t)ferry_dtype_size((ferry_dtype)p->given.dtype);
         }
         *p->wide = p->given;
-        if (is_in && (p->is_half || n < all))
+        if (is_in && (p->is_narrow || n < all))
             h->wide.constants &= ~(1u << index);
     }
 }
@@ -177,8 +178,8 @@ static void own_order(const ferry_operand *o, uint8_t *order)
 /* The order of the F32 copies' axes. */
 enum lie { AS_GIVEN, AS_PREFERRED, ROW_MAJOR };
 
-/* Allocates temporary memory for each half-precision operand; false: it does not fit. */
-static bool lay(struct halves *h, enum lie lie, const uint8_t *preferred)
+/* Allocates temporary memory for each narrow operand; false: it does not fit. */
+static bool lay(struct narrow *h, enum lie lie, const uint8_t *preferred)
 {
     const struct ferry__target *t = &h->plan->target;
     uint64_t unit = t->alignment > 64 ? t->alignment : 64, bytes;
@@ -190,7 +191,7 @@ static bool lay(struct halves *h, enum lie lie, const uint8_t *preferred)
         uint8_t own[FERRY_OP_AXES];
         bool prefers = lie == AS_PREFERRED && (i == 0 || i == FERRY_OP_INPUTS);
 
-        if (!p->is_half)
+        if (!p->is_narrow)
             continue;
         own_order(&p->given, own);
         *p->wide = ferry_operand_make(FERRY_F32, p->given.shape, (int)p->given.rank,
@@ -210,7 +211,7 @@ static bool lay(struct halves *h, enum lie lie, const uint8_t *preferred)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static int add_copy(struct halves *h, const struct part *p, bool widens)
+static int add_copy(struct narrow *h, const struct part *p, bool widens)
 {
     ferry_op_desc copy;
 
@@ -225,7 +226,7 @@ static int add_copy(struct halves *h, const struct part *p, bool widens)
  * Adds the copies of the operands that are processed image by image, or of those that all images
  * share.
  */
-static int add_copies(struct halves *h, bool widens, bool by_image)
+static int add_copies(struct narrow *h, bool widens, bool by_image)
 {
     int can = 1;
     uint32_t i;
@@ -233,14 +234,14 @@ static int add_copies(struct halves *h, bool widens, bool by_image)
     for (i = 0; can > 0 && i < PARTS; i++) {
         const struct part *p = &h->part[i];
 
-        if (p->is_half && p->is_split == by_image && (widens ? p->is_read : p->is_written))
+        if (p->is_narrow && p->is_split == by_image && (widens ? p->is_read : p->is_written))
             can = add_copy(h, p, widens);
     }
     return can;
 }
 
-/* The binding, in the plan for half precision, of an operand of a step of the F32 operation. */
-static struct ferry__binding rebound(const struct halves *h, const struct ferry__binding *b)
+/* The binding, in the plan of the narrow operation, of an operand of a step of the F32 operation. */
+static struct ferry__binding rebound(const struct narrow *h, const struct ferry__binding *b)
 {
     struct ferry__binding to = *b;
     const struct part *p;
@@ -251,8 +252,8 @@ static struct ferry__binding rebound(const struct halves *h, const struct ferry_
     }
     p = &h->part[b->index + (b->source == FERRY__FROM_IN ? 0 : FERRY_OP_INPUTS)];
     if (h->repeat > 1)
-        to.stride = p->is_half ? 0 : p->from.stride;
-    if (p->is_half) {
+        to.stride = p->is_narrow ? 0 : p->from.stride;
+    if (p->is_narrow) {
         to.source = FERRY__FROM_TEMP;
         to.index = 0;
         to.offset += p->to.offset;
@@ -260,7 +261,7 @@ static struct ferry__binding rebound(const struct halves *h, const struct ferry_
     return to;
 }
 
-static int add_operation(struct halves *h, const struct ferry__plan *inner)
+static int add_operation(struct narrow *h, const struct ferry__plan *inner)
 {
     int can = 1;
     uint32_t i, k;
@@ -281,7 +282,7 @@ static int add_operation(struct halves *h, const struct ferry__plan *inner)
  * Shared operands are copied once; the copies of other operands run before and after the operation,
  * in each repetition if there are several.
  */
-static int add_steps(struct halves *h, const struct ferry__plan *inner)
+static int add_steps(struct narrow *h, const struct ferry__plan *inner)
 {
     struct ferry__plan *plan = h->plan;
     int can = add_copies(h, true, false);
@@ -304,7 +305,7 @@ static int add_steps(struct halves *h, const struct ferry__plan *inner)
 
 /* ---- the operation in F32 -------------------------------------------------------------------- */
 
-static int plan_laid(struct halves *h, enum lie lie, const uint8_t *preferred,
+static int plan_laid(struct narrow *h, enum lie lie, const uint8_t *preferred,
                      struct ferry__plan *inner)
 {
     ferry_operation_tier tier;
@@ -326,16 +327,16 @@ static int plan_laid(struct halves *h, enum lie lie, const uint8_t *preferred,
 }
 
 /* Whether the entry prefers another order of axes for x and y than the given one. */
-static bool prefers_another(const struct halves *h, const uint8_t *order)
+static bool prefers_another(const struct narrow *h, const uint8_t *order)
 {
     uint8_t own[FERRY_OP_AXES] = { 0 }, none[FERRY_OP_AXES] = { 0 };
 
     own_order(&h->part[0].given, own);
-    return h->part[0].is_half && memcmp(order, none, sizeof none) &&
+    return h->part[0].is_narrow && memcmp(order, none, sizeof none) &&
            memcmp(order, own, h->part[0].given.rank);
 }
 
-static int plan_wide(struct halves *h, struct ferry__plan *inner)
+static int plan_wide(struct narrow *h, struct ferry__plan *inner)
 {
     int can = plan_laid(h, AS_GIVEN, NULL, inner);
 
@@ -351,7 +352,7 @@ static int plan_wide(struct halves *h, struct ferry__plan *inner)
     return can ? can : plan_laid(h, ROW_MAJOR, NULL, inner);
 }
 
-static int plan_images(struct halves *h)
+static int plan_images(struct narrow *h)
 {
     struct ferry__plan inner;
     int can = plan_wide(h, &inner);
@@ -369,25 +370,25 @@ static int plan_images(struct halves *h)
     return can;
 }
 
-static bool has_halves(const ferry_op_desc *op)
+static bool has_narrow(const ferry_op_desc *op)
 {
     uint32_t i;
 
     for (i = 0; i < PARTS; i++)
-        if (is_there(op, i) && is_half(operand_at(op, i)))
+        if (is_there(op, i) && is_narrow(operand_at(op, i)))
             return true;
     return false;
 }
 
-int ferry__compose_half(struct ferry__plan *plan, const ferry_op_desc *op)
+int ferry__compose_narrow(struct ferry__plan *plan, const ferry_op_desc *op)
 {
-    struct halves h = { .plan = plan, .op = op };
+    struct narrow h = { .plan = plan, .op = op };
     int64_t all, parts, most;
     uint32_t split;
     int can = 0;
 
     if ((op->kind == FERRY_OP_STRIDED_COPY && !op->n_epilogue) || op->kind == FERRY_OP_NAMED ||
-        !has_halves(op))
+        !has_narrow(op))
         return 0;
     split = images_of(op, &all);
     most = !split ? 1 : all < MOST_REPEAT ? all : MOST_REPEAT;

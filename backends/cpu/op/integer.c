@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "integer.h"
+
+#include "common/window.h"
+#include "op.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * CONVOLUTION and INNER_PRODUCT of bytes: rows of a are patches of x, or x's own pixels, panels of
+ * b have the weights of some outputs. A task has some rows, which it gathers for all of its panels,
+ * and sums are complete before they are scaled and rounded: each element of y is one exact sum.
+ */
+
+/* Bytes of a task's rows, which stay in the second-level cache; and the most rows. */
+#define MOST_BYTES (128 * 1024)
+#define MOST_ROWS  448
+/* With fewer multiplications a second thread costs more than it helps. */
+#define SMALL_PRODUCT (2 * 1024 * 1024)
+/* The longest sum of products of bytes in 32 bits. */
+#define MOST_K (INT32_MAX / (255 * 128))
+
+static int64_t cut(int64_t n, int64_t most)
+{
+    return (n + most - 1) / most;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa)
+{
+    return isa->set == CPU_VNNI     ? cpu_integer_vnni
+           : isa->set == CPU_AVX512 ? cpu_integer_avx512
+           : isa->set == CPU_AVX2   ? cpu_integer_avx2
+                                    : NULL;
+}
+
+/* ---- planning ------------------------------------------------------------------------------- */
+
+static void cut_tasks(struct cpu_integer *g, unsigned threads)
+{
+    int64_t rows = MOST_BYTES / g->a_row / g->loops->rows * g->loops->rows;
+
+    g->slots = g->groups * g->m * g->n * g->k < SMALL_PRODUCT ? 1 : threads;
+    rows = rows < g->loops->rows ? g->loops->rows : least(rows, MOST_ROWS);
+    g->row_blocks = cut(g->m, rows);
+    if (g->slots > 1 && g->row_blocks * g->groups < 4 * g->slots)
+        g->row_blocks = least(cut(g->m, g->loops->rows), cut(4 * g->slots, g->groups));
+    g->row_block = cut(cut(g->m, g->loops->rows), g->row_blocks) * g->loops->rows;
+    g->row_blocks = cut(g->m, g->row_block);
+    g->panel_blocks = 1;
+    if (g->slots > 1 && g->row_blocks * g->groups < 2 * g->slots)
+        g->panel_blocks = least(g->panels, cut(4 * g->slots, g->row_blocks * g->groups));
+    g->panel_block = cut(g->panels, g->panel_blocks);
+    g->panel_blocks = cut(g->panels, g->panel_block);
+}
+
+/* The rest of the division, from groups, m, n and k on. */
+static void divide(struct cpu_op *p)
+{
+    struct cpu_integer *g = &p->integer;
+    int64_t group = g->loops->group, columns = g->loops->columns;
+
+    g->is_signed = p->op.in[0].dtype == FERRY_I8;
+    g->k_groups = cut(g->k, group);
+    g->a_row = cut(g->k_groups * group * (g->loops->is_wide ? 2 : 1), 64) * 64;
+    g->panels = cut(g->n, columns);
+    g->panel_bytes = columns * ((int64_t)sizeof(int32_t) + g->k_groups * group);
+    g->is_in_place = g->is_in_place && !g->is_signed && !g->loops->is_wide && g->k % group == 0;
+    cut_tasks(g, p->threads);
+    /* more rows than MOST_BYTES hold if k is long: at least one tile */
+    g->slot_bytes = g->is_in_place ? 0 : g->row_block * g->a_row;
+    p->answer.epilogue = p->op.n_epilogue;
+    cpu_op_pack_or_not(p, 1, (uint64_t)(g->groups * g->panels * g->panel_bytes),
+                       (uint64_t)(g->slot_bytes * g->slots));
+}
+
+/* Vectors by channel without gaps; at most one sum. */
+static bool takes_operands(const struct cpu_op *p)
+{
+    uint32_t adds = 0;
+
+    if (p->own_in > 2 && p->op.in[2].shape[0] > 1 && p->op.in[2].stride[0] != 1)
+        return false;
+    for (uint32_t i = 0; i < p->op.n_epilogue; i++) {
+        const ferry_op_step *s = &p->op.epilogue[i];
+
+        adds += s->step == FERRY_STEP_ADD;
+        if (s->step != FERRY_STEP_UNARY && s->step != FERRY_STEP_ADD &&
+            p->op.in[s->operand].shape[0] > 1 && p->op.in[s->operand].stride[0] != 1)
+            return false;
+    }
+    return adds <= 1 && p->integer.k > 0 && p->integer.k <= MOST_K;
+}
+
+/* Pixels of x with one distance, all of whose channels are contiguous, without padding. */
+static bool is_plain_pixels(const struct cpu_window *w, int64_t *out_row)
+{
+    int64_t next = w->x[4];
+
+    for (int i = 2; i >= 0; i--) {
+        if (w->kernel[i] != 1 || w->stride[i] != 1 || w->pad[i] || w->pad_end[i])
+            return false;
+        if (w->in[i] > 1 && w->x[2 + i] != next)
+            return false;
+        next *= w->in[i];
+    }
+    *out_row = w->in[2] > 1 ? w->x[4] : w->in[1] > 1 ? w->x[3] : w->in[0] > 1 ? w->x[2] : w->x[0];
+    return w->x[1] == 1 && w->in[2] > 1 && (w->images == 1 || w->x[0] == next);
+}
+
+static const struct cpu_op_kind product;
+
+int cpu_integer_convolution_plan(struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    struct cpu_integer *g = &p->integer;
+    int64_t group = p->op.params.window.group;
+
+    if (!g->loops || p->op.params.window.transposed)
+        return FERRY_EUNSUPPORTED;
+    g->groups = group;
+    g->m = w->images * w->out[0] * w->out[1] * w->out[2];
+    g->n = w->outputs / group;
+    g->k = w->taps * (w->channels / group);
+    g->is_in_place = is_plain_pixels(w, &g->x_row);
+    if (!takes_operands(p) || (group > 1 && g->n < g->loops->columns / 2))
+        return FERRY_EUNSUPPORTED;
+    p->kind = &product;
+    divide(p);
+    cpu_op_prefer_channels_last(p);
+    return 0;
+}
+
+/* x's rows have no gaps; the order of their elements is that of `turn`. */
+int cpu_integer_inner_product_plan(struct cpu_op *p)
+{
+    const ferry_operand *x = &p->op.in[0], *y = &p->op.out[0];
+    struct cpu_integer *g = &p->integer;
+    const struct cpu_walk *row = &p->plan.matrix.walk;
+
+    if (!g->loops)
+        return FERRY_EUNSUPPORTED;
+    g->is_row = true;
+    g->groups = 1;
+    g->m = y->shape[0];
+    g->n = y->shape[1];
+    g->k = p->op.in[1].shape[1];
+    g->is_in_place = true;
+    g->x_row = x->stride[0];
+    if (!takes_operands(p) ||
+        !(p->plan.matrix.turn.rank || g->k == 1 || (row->rank == 1 && walk_step(row, 0) == 1)))
+        return FERRY_EUNSUPPORTED;
+    p->kind = &product;
+    divide(p);
+    return 0;
+}
+
+/* ---- weights -------------------------------------------------------------------------------- */
+
+/* The offset of the weight of element k of a row, of output 0 of a group. */
+static int64_t weight_at(const struct cpu_op *p, int64_t k)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    const struct cpu_turn *t = &p->plan.matrix.turn;
+    const int64_t *wide = p->plan.convolution.w;
+    int64_t at = 0, channels, tap;
+
+    if (p->integer.is_row) {
+        if (!t->rank)
+            return k * p->op.in[1].stride[1];
+        for (uint32_t i = 0; i < t->rank; k /= t->shape[i++])
+            at += k % t->shape[i] * t->step[i];
+        return at * p->op.in[1].stride[1];
+    }
+    channels = w->channels / p->integer.groups;
+    tap = k / channels;
+    return k % channels * wide[1] + tap / w->kernel[2] / w->kernel[1] * wide[2] +
+           tap / w->kernel[2] % w->kernel[1] * wide[3] + tap % w->kernel[2] * wide[4];
+}
+
+/* The weights of one panel, and the first values: with x + 128, the products of 128 are too much. */
+static void pack_panel(const struct cpu_op *p, const int8_t *w, int64_t output, int64_t columns,
+                       char *to)
+{
+    const struct cpu_integer *g = &p->integer;
+    int64_t width = g->loops->columns, group = g->loops->group;
+    int32_t *first = (int32_t *)(void *)to;
+    int8_t *b = (int8_t *)(first + width);
+
+    memset(to, 0, (size_t)g->panel_bytes);
+    for (int64_t k = 0; k < g->k; k++) {
+        int64_t at = weight_at(p, k);
+        int8_t *row = b + k / group * group * width + k % group;
+
+        for (int64_t j = 0; j < columns; j++) {
+            int8_t value = w[at + j * output];
+
+            row[j * group] = value;
+            if (g->is_signed && !g->loops->is_wide)
+                first[j] -= 128 * value;
+        }
+    }
+}
+
+static void pack(const struct cpu_op *p, const int8_t *w, char *packed)
+{
+    const struct cpu_integer *g = &p->integer;
+    int64_t output = g->is_row ? p->op.in[1].stride[0] : p->plan.convolution.w[0];
+    int64_t next = g->is_row ? 0 : p->plan.convolution.w_group, width = g->loops->columns;
+
+    for (int64_t i = 0; i < g->groups; i++)
+        for (int64_t k = 0; k < g->panels; k++, packed += g->panel_bytes)
+            pack_panel(p, w + i * next + k * width * output, output, least(width, g->n - k * width),
+                       packed);
+}
+
+static void product_prepare(struct cpu_device *d, const struct cpu_op *p, const void *const *in,
+                            void *packed)
+{
+    (void)d;
+    pack(p, in[1], packed);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+struct run {
+    const struct cpu_op *op;
+    const struct cpu_op_args *args;
+    const char *packed;
+    char *rows; /* of the threads */
+    struct cpu_integer_store store;
+    bool is_simple;          /* the store is all of the epilogue */
+    const ferry_operand *add; /* of the ADD step; NULL: none */
+    const char *added;
+    int64_t add_strides[5];
+};
+
+/* The position of a row: image and spatial axes of y. */
+struct pixel {
+    int64_t image, at[3];
+};
+
+static struct pixel pixel_of(const struct cpu_window *w, int64_t row)
+{
+    struct pixel p;
+
+    p.at[2] = row % w->out[2];
+    p.at[1] = row / w->out[2] % w->out[1];
+    p.at[0] = row / w->out[2] / w->out[1] % w->out[0];
+    p.image = row / w->out[2] / w->out[1] / w->out[0];
+    return p;
+}
+
+static int64_t offset_of(const struct pixel *p, const int64_t *stride)
+{
+    return p->image * stride[0] + p->at[0] * stride[2] + p->at[1] * stride[3] +
+           p->at[2] * stride[4];
+}
+
+/* `n` channels from x on. */
+static char *bring_channels(const struct cpu_op *p, const char *x, int64_t step, int64_t n, char *to)
+{
+    const struct cpu_integer *g = &p->integer;
+    int64_t size = g->loops->is_wide ? 2 : 1;
+
+    if (step == 1 || n == 1) {
+        g->loops->bring(n, x, g->is_signed, to);
+        return to + n * size;
+    }
+    for (int64_t i = 0; i < n; i++, to += size)
+        g->loops->bring(1, x + i * step, g->is_signed, to);
+    return to;
+}
+
+/* `n` elements of padding, in a's form. */
+static char *bring_zeros(const struct cpu_integer *g, int64_t n, char *to)
+{
+    int64_t bytes = n * (g->loops->is_wide ? 2 : 1);
+
+    memset(to, g->is_signed && !g->loops->is_wide ? 128 : 0, (size_t)bytes);
+    return to + bytes;
+}
+
+/* A line of taps at x, whose first is at position `left` of the line. */
+static char *bring_line(const struct cpu_op *p, const char *x, int64_t left, int64_t channels,
+                        char *to)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t step = w->dilation[2], taps = w->kernel[2], first = 0, end;
+
+    if (left < 0)
+        first = least((-left + step - 1) / step, taps);
+    end = left < w->in[2] ? least((w->in[2] - left + step - 1) / step, taps) : first;
+    end = end < first ? first : end;
+    to = bring_zeros(&p->integer, first * channels, to);
+    if (step == 1 && w->x[4] == channels && (w->x[1] == 1 || channels == 1))
+        to = bring_channels(p, x + (left + first) * w->x[4], 1, (end - first) * channels, to);
+    else
+        for (int64_t i = first; i < end; i++)
+            to = bring_channels(p, x + (left + i * step) * w->x[4], w->x[1], channels, to);
+    return bring_zeros(&p->integer, (taps - end) * channels, to);
+}
+
+static void bring_patch(const struct run *r, int64_t group, int64_t row, char *to)
+{
+    const struct cpu_op *p = r->op;
+    const struct cpu_window *w = &p->plan.convolution.window;
+    const struct cpu_integer *g = &p->integer;
+    struct pixel at = pixel_of(w, row);
+    int64_t channels = w->channels / g->groups, line = w->kernel[2] * channels;
+    const char *x = (const char *)r->args->in[0] + at.image * w->x[0] + group * channels * w->x[1];
+
+    for (int64_t i = 0; i < w->kernel[0]; i++)
+        for (int64_t j = 0; j < w->kernel[1]; j++) {
+            int64_t deep = at.at[0] * w->stride[0] - w->pad[0] + i * w->dilation[0];
+            int64_t high = at.at[1] * w->stride[1] - w->pad[1] + j * w->dilation[1];
+
+            if (deep < 0 || deep >= w->in[0] || high < 0 || high >= w->in[1])
+                to = bring_zeros(g, line, to);
+            else
+                to = bring_line(p, x + deep * w->x[2] + high * w->x[3],
+                                at.at[2] * w->stride[2] - w->pad[2], channels, to);
+        }
+    bring_zeros(g, g->k_groups * g->loops->group - g->k, to);
+}
+
+static void bring_row(const struct run *r, int64_t group, int64_t row, char *to)
+{
+    const struct cpu_integer *g = &r->op->integer;
+
+    if (!g->is_row) {
+        bring_patch(r, group, row, to);
+        return;
+    }
+    to = bring_channels(r->op, (const char *)r->args->in[0] + row * g->x_row, 1, g->k, to);
+    bring_zeros(g, g->k_groups * g->loops->group - g->k, to);
+}
+
+/* ---- stores --------------------------------------------------------------------------------- */
+
+static int64_t size_of(uint32_t dtype)
+{
+    return dtype == FERRY_F32 ? 4 : 1;
+}
+
+static float value_at(uint32_t dtype, const char *p)
+{
+    return dtype == FERRY_F32  ? *(const float *)(const void *)p
+           : dtype == FERRY_U8 ? (float)*(const uint8_t *)p
+                               : (float)*(const int8_t *)p;
+}
+
+/* The steps of the epilogue one by one on a row of sums. */
+static void store_by_steps(const struct run *r, int64_t column, int64_t columns,
+                           const int32_t *sums, const char *add, char *y)
+{
+    const struct cpu_op *p = r->op;
+    const struct cpu_integer_loops *loops = p->integer.loops;
+    int64_t step = p->op.out[0].rank > 1 ? p->op.out[0].stride[1] : 1;
+    int64_t size = size_of(p->op.out[0].dtype);
+    struct cpu_integer_store plain = r->store, last = r->store;
+    float v[INTEGER_MOST_COLUMNS];
+    char out[4 * INTEGER_MOST_COLUMNS];
+
+    plain.scale = NULL;
+    plain.adds = false;
+    plain.factor = 1;
+    plain.term = 0;
+    plain.least = -INFINITY;
+    plain.most = INFINITY;
+    last = plain;
+    plain.dtype = FERRY_F32;
+    plain.bias = r->op->own_in > 2 ? (const float *)r->args->in[2] + column : NULL;
+    loops->store(&plain, 0, columns, sums, NULL, v);
+    for (uint32_t i = 0; i < p->op.n_epilogue; i++) {
+        const ferry_op_step *s = &p->op.epilogue[i];
+        struct cpu_step one = {
+            .step = s->step, .function = s->function, .a = s->a, .b = s->b, .c = s->c
+        };
+
+        if (s->step == FERRY_STEP_ADD) {
+            for (int64_t j = 0; j < columns; j++)
+                v[j] += value_at(r->add->dtype, add + (column + j) * r->add_strides[1] *
+                                                          size_of(r->add->dtype));
+            continue;
+        }
+        if (s->step != FERRY_STEP_UNARY) {
+            one.stride = p->op.in[s->operand].shape[0] > 1;
+            one.operand = (const float *)r->args->in[s->operand] + column * one.stride;
+        }
+        p->loops->step(&one, columns, v);
+    }
+    loops->convert(&last, columns, FERRY_F32, v, out);
+    for (int64_t j = 0; j < columns; j++)
+        memcpy(y + (column + j) * step * size, out + j * size, (size_t)size);
+}
+
+static void store(const struct run *r, int64_t column, int64_t columns, const int32_t *sums,
+                  const char *add, char *y)
+{
+    if (r->is_simple)
+        r->op->integer.loops->store(&r->store, column, columns, sums, add, y);
+    else
+        store_by_steps(r, column, columns, sums, add, y);
+}
+
+/* Whether the step is one of the store's after those that it has; adds it. */
+static bool take_step(struct run *r, const ferry_op_step *s, int *order)
+{
+    struct cpu_integer_store *to = &r->store;
+    bool is_unary = s->step == FERRY_STEP_UNARY;
+    int at = s->step == FERRY_STEP_SCALE ? 1 : s->step == FERRY_STEP_ADD ? 2 : is_unary ? 3 : 9;
+
+    if (is_unary && s->function == FERRY_UNARY_POWER && s->a == 1)
+        at = 4;
+    if (at <= *order || at == 9)
+        return false;
+    *order = at;
+    if (at == 1) {
+        to->scale = r->args->in[s->operand];
+        return r->op->op.in[s->operand].shape[0] > 1 || r->op->integer.n == 1;
+    }
+    if (at == 2) {
+        to->adds = true;
+        to->add_dtype = r->add->dtype;
+        return r->add_strides[1] == 1 || r->op->integer.n * r->op->integer.groups == 1;
+    }
+    if (at == 4) {
+        to->factor = (float)s->b;
+        to->term = (float)s->c;
+        return true;
+    }
+    if (s->function == FERRY_UNARY_RELU && s->a == 0)
+        to->least = 0;
+    else if (s->function == FERRY_UNARY_CLIP) {
+        to->least = (float)s->a;
+        to->most = (float)s->b;
+    } else
+        return false;
+    return true;
+}
+
+static void find_store(struct run *r)
+{
+    const struct cpu_op *p = r->op;
+    int order = 0;
+
+    r->store = (struct cpu_integer_store){ .dtype = p->op.out[0].dtype,
+                                           .least = -INFINITY,
+                                           .most = INFINITY,
+                                           .factor = 1 };
+    r->store.bias = p->own_in > 2 ? r->args->in[2] : NULL;
+    for (uint32_t i = 0; i < p->op.n_epilogue; i++) {
+        const ferry_op_step *s = &p->op.epilogue[i];
+
+        if (s->step != FERRY_STEP_ADD)
+            continue;
+        r->add = &p->op.in[s->operand];
+        r->added = r->args->in[s->operand];
+        r->add_strides[0] = r->add->stride[0];
+        r->add_strides[1] = r->add->stride[1];
+        if (!p->integer.is_row)
+            ferry__widen(&r->add->stride[2], p->plan.convolution.window.axes, 0,
+                         &r->add_strides[2]);
+    }
+    r->is_simple = p->op.out[0].stride[1] == 1 || p->op.out[0].shape[1] == 1;
+    for (uint32_t i = 0; i < p->op.n_epilogue && r->is_simple; i++)
+        r->is_simple = take_step(r, &p->op.epilogue[i], &order);
+}
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+/* Where rows of y and of the added operand begin. */
+struct place {
+    char *y;
+    const char *add;
+};
+
+static void find_places(const struct run *r, int64_t group, int64_t first, int64_t rows,
+                        struct place *out)
+{
+    const struct cpu_op *p = r->op;
+    const struct cpu_window *w = &p->plan.convolution.window;
+    const ferry_operand *o = &p->op.out[0];
+    int64_t column = group * p->integer.n;
+
+    for (int64_t i = 0; i < rows; i++) {
+        struct pixel at = { .image = first + i };
+        int64_t y = (first + i) * o->stride[0], add = (first + i) * r->add_strides[0];
+
+        if (!p->integer.is_row) {
+            at = pixel_of(w, first + i);
+            y = offset_of(&at, w->y);
+            add = offset_of(&at, r->add_strides);
+        }
+        out[i].y = (char *)r->args->out[0] + (y + column * o->stride[1]) * size_of(o->dtype);
+        out[i].add =
+            r->add ? r->added + (add + column * r->add_strides[1]) * size_of(r->add->dtype) : NULL;
+    }
+}
+
+/* A group's own columns: bias, scale and the other vectors begin there. */
+static struct run of_group(const struct run *r, int64_t group, struct cpu_op_args *args)
+{
+    const struct cpu_op *p = r->op;
+    int64_t column = group * p->integer.n;
+    struct run own = *r;
+
+    if (column == 0)
+        return own;
+    *args = *r->args;
+    own.args = args;
+    for (uint32_t i = 2; i < p->op.n_in; i++)
+        if (p->op.in[i].rank == 1 && p->op.in[i].shape[0] > 1)
+            args->in[i] = (const float *)r->args->in[i] + column;
+    own.store.bias = r->store.bias ? r->store.bias + column : NULL;
+    own.store.scale = r->store.scale ? r->store.scale + column : NULL;
+    return own;
+}
+
+static void do_panel(const struct run *r, const struct place *place, int64_t rows,
+                     int64_t column, const char *panel, const char *a, int64_t a_row)
+{
+    const struct cpu_integer *g = &r->op->integer;
+    int64_t tiles = cut(rows, g->loops->rows), columns = least(g->loops->columns, g->n - column);
+    int32_t sums[INTEGER_MOST_ROWS * INTEGER_MOST_COLUMNS] __attribute__((aligned(64)));
+    struct cpu_integer_tile tile = { .a_row = a_row,
+                                     .groups = g->k_groups,
+                                     .first = (const int32_t *)(const void *)panel,
+                                     .sums = sums };
+
+    tile.b = (const int8_t *)(tile.first + g->loops->columns);
+    for (int64_t i = 0, first = 0; i < tiles; i++) {
+        int64_t some = (rows - first) / (tiles - i);
+
+        tile.a = a + first * a_row;
+        g->loops->micro[some](&tile);
+        for (int64_t k = 0; k < some; k++)
+            store(r, column, columns, sums + k * INTEGER_MOST_COLUMNS, place[first + k].add,
+                  place[first + k].y);
+        first += some;
+    }
+}
+
+static void do_task(void *arg, int64_t number, unsigned slot)
+{
+    const struct run *all = arg;
+    const struct cpu_integer *g = &all->op->integer;
+    int64_t block = number % g->row_blocks, rest = number / g->row_blocks;
+    int64_t group = rest / g->panel_blocks, panel = rest % g->panel_blocks * g->panel_block;
+    int64_t first = block * g->row_block, rows = least(g->row_block, g->m - first);
+    int64_t end = least(panel + g->panel_block, g->panels), a_row = g->a_row;
+    struct place place[MOST_ROWS];
+    struct cpu_op_args args;
+    struct run r = of_group(all, group, &args);
+    const char *a = all->rows + slot * g->slot_bytes;
+
+    if (g->is_in_place) {
+        a_row = g->x_row;
+        a = (const char *)r.args->in[0] + first * a_row + group * g->k;
+    } else {
+        for (int64_t i = 0; i < rows; i++)
+            bring_row(&r, group, first + i, all->rows + slot * g->slot_bytes + i * a_row);
+    }
+    find_places(&r, group, first, rows, place);
+    for (; panel < end; panel++)
+        do_panel(&r, place, rows, panel * g->loops->columns,
+                 r.packed + (group * g->panels + panel) * g->panel_bytes, a, a_row);
+}
+
+static void product_run(struct cpu_device *d, const struct cpu_op *p,
+                        const struct cpu_op_args *args)
+{
+    const struct cpu_integer *g = &p->integer;
+    int64_t tasks = g->groups * g->row_blocks * g->panel_blocks;
+    struct run r = { .op = p, .args = args, .packed = args->packed, .rows = args->workspace };
+
+    find_store(&r);
+    if (!r.packed) {
+        char *packed = r.rows + g->slot_bytes * g->slots;
+
+        pack(p, args->in[1], packed);
+        r.packed = packed;
+    }
+    if (g->slots > 1)
+        workers_tasks(d->workers, tasks, do_task, &r);
+    else
+        for (int64_t i = 0; i < tasks; i++)
+            do_task(&r, i, 0);
+}
+
+static const struct cpu_op_kind product = {
+    .prepare = product_prepare,
+    .run = product_run,
+};

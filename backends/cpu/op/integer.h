@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Integer arithmetic: products of bytes (integer.c), and the functions that are compiled for each
+ * instruction set (integer_impl.h).
+ */
+#ifndef FERRY_CPU_OP_INTEGER_H
+#define FERRY_CPU_OP_INTEGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cpu_isa;
+
+#define INTEGER_MOST_ROWS    14
+#define INTEGER_MOST_COLUMNS 32
+/* The most channels and elements of a window of POOL: its sums stay below 2^31. */
+#define CPU_INTEGER_CHANNELS 8192
+#define CPU_INTEGER_TAPS     (1 << 20)
+
+/*
+ * Up to INTEGER_MOST_ROWS rows by one panel. The elements of k are in groups of as many as one
+ * instruction adds to a sum: 4 bytes of a, without a sign, or 2 numbers of 16 bits.
+ */
+struct cpu_integer_tile {
+    const char *a;
+    int64_t a_row, groups; /* bytes from a row to the next, and groups of a row */
+    const int8_t *b;       /* the panel's weights, group by group, all columns of each */
+    const int32_t *first;  /* the sums' first values, by column */
+    int32_t *sums;         /* rows of INTEGER_MOST_COLUMNS */
+};
+
+/*
+ * What happens to the sums: (sum + bias)·scale + add, clipped, times a factor, plus a term, rounded
+ * to the dtype. Also the form of a conversion, which has no bias and no scale.
+ */
+struct cpu_integer_store {
+    const float *bias, *scale; /* by column; NULL: 0, 1 */
+    bool adds;
+    uint32_t add_dtype, dtype; /* FERRY_F32, FERRY_I8 or FERRY_U8 */
+    float least, most, factor, term;
+};
+
+/* A window of POOL of all channels, which are contiguous; U8 or I8. */
+struct cpu_integer_pool {
+    const uint8_t *x;
+    int64_t count[3], step[3]; /* elements of each axis, and their distance; counts of 1 or more */
+    int64_t channels;
+    bool is_signed;
+};
+
+struct cpu_integer_loops {
+    int64_t columns; /* of a panel */
+    int64_t rows;    /* maximum of a tile */
+    int64_t group;   /* elements of k */
+    bool is_wide;    /* a has 16 bits; else bytes, of I8 plus 128 */
+    void (*micro[INTEGER_MOST_ROWS + 1])(const struct cpu_integer_tile *t); /* by rows */
+    /* n contiguous elements of x in a's form. */
+    void (*bring)(int64_t n, const void *x, bool is_signed, void *to);
+    /* `columns` sums of a row; pointers are those of column 0 of bias, scale, add and y. */
+    void (*store)(const struct cpu_integer_store *s, int64_t column, int64_t columns,
+                  const int32_t *sums, const void *add, void *y);
+    /* n contiguous numbers of that dtype with the store's clip, factor and term. */
+    void (*convert)(const struct cpu_integer_store *s, int64_t n, uint32_t dtype, const void *x,
+                    void *y);
+    /* The maxima, of the dtype of x; and the sums. */
+    void (*most)(const struct cpu_integer_pool *p, uint8_t *y);
+    void (*total)(const struct cpu_integer_pool *p, int32_t *y);
+};
+
+/* NULL: without instructions that make integers faster. */
+const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa);
+
+/* NULL if the compiler does not support the set. */
+extern const struct cpu_integer_loops *const cpu_integer_vnni, *const cpu_integer_avx512,
+    *const cpu_integer_avx2;
+
+/* The division of a product; it depends on shapes, instruction set and threads only. */
+struct cpu_integer {
+    const struct cpu_integer_loops *loops;
+    int64_t groups, m, n, k;           /* of convolution; of each: rows, columns, sums' lengths */
+    int64_t k_groups, a_row;           /* groups of k, and bytes of a row of a */
+    int64_t panels, panel_bytes;       /* of a packed panel: first values, then weights */
+    int64_t row_block, row_blocks;     /* rows of a task, whole tiles */
+    int64_t panel_block, panel_blocks; /* panels of a task */
+    int64_t slot_bytes;                /* of a thread's rows */
+    unsigned slots;
+    bool is_signed, is_in_place, is_row; /* x is I8; rows are x's; INNER_PRODUCT */
+    int64_t x_row;                       /* in place: bytes from a row to the next */
+};
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Integer arithmetic for an instruction set: see vector.h. HAVE_VNNI is 1 for products of four
+ * bytes, 0 for products of two numbers of 16 bits, which are exact: two products of bytes, one of
+ * them without a sign, can exceed 16 bits. No include guard.
+ */
+
+#define COLUMNS (2 * LANES)
+
+#if HAVE_AVX512
+#define MASK(n)          ((__mmask16)((1u << (n)) - 1))
+#define TO_FLOAT(v)      ((vec)_mm512_cvtepi32_ps((__m512i)(v)))
+#define OF_U8(p)         _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p)))
+#define OF_I8(p)         _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(p)))
+#define KNOWN(v)                                                                       \
+    ((vec)_mm512_maskz_mov_ps(_mm512_cmp_ps_mask((__m512)(v), (__m512)(v), _CMP_ORD_Q), \
+                              (__m512)(v)))
+#define PUT_U8(p, v)                   \
+    _mm_storeu_si128((__m128i *)(p),   \
+                     _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32((__m512)(v))))
+#define PUT_I8(p, v) \
+    _mm_storeu_si128((__m128i *)(p), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32((__m512)(v))))
+typedef __m512i NAME(bytes);
+#define BYTES            64
+#define LOAD_BYTES(p)    _mm512_loadu_si512(p)
+#define PUT_BYTES(p, v)  _mm512_storeu_si512(p, v)
+#define MAX_U8(a, b)     _mm512_max_epu8(a, b)
+#define FLIP(v)          _mm512_xor_si512(v, _mm512_set1_epi8((char)0x80))
+#define WIDEN_U8(p)      _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
+#define WIDEN_I8(p)      _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
+#define SPLAT_GROUP(p)   _mm512_set1_epi32(*(const NAME(word) *)(p))
+#if HAVE_VNNI
+#define WEIGHTS(p) _mm512_loadu_si512(p)
+#define DOT(c, a, b) __asm__("vpdpbusd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
+#else
+#define WEIGHTS(p)   WIDEN_I8(p)
+#define DOT(c, a, b) ((c) += (ivec)_mm512_madd_epi16(a, b))
+#endif
+#else
+#define TO_FLOAT(v) ((vec)_mm256_cvtepi32_ps((__m256i)(v)))
+#define OF_U8(p)    _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(p)))
+#define OF_I8(p)    _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(p)))
+#define KNOWN(v) \
+    ((vec)_mm256_and_ps((__m256)(v), _mm256_cmp_ps((__m256)(v), (__m256)(v), _CMP_ORD_Q)))
+#define PUT(p, v, pack)                                                                    \
+    do {                                                                                   \
+        __m256i w = _mm256_cvtps_epi32((__m256)(v));                                       \
+        __m128i s = _mm_packs_epi32(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1)); \
+                                                                                           \
+        _mm_storel_epi64((__m128i *)(p), pack(s, s));                                      \
+    } while (0)
+#define PUT_U8(p, v) PUT(p, v, _mm_packus_epi16)
+#define PUT_I8(p, v) PUT(p, v, _mm_packs_epi16)
+typedef __m256i NAME(bytes);
+#define BYTES           32
+#define LOAD_BYTES(p)   _mm256_loadu_si256((const __m256i *)(p))
+#define PUT_BYTES(p, v) _mm256_storeu_si256((__m256i *)(p), v)
+#define MAX_U8(a, b)    _mm256_max_epu8(a, b)
+#define FLIP(v)         _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80))
+#define WIDEN_U8(p)     _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(p)))
+#define WIDEN_I8(p)     _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(p)))
+#define SPLAT_GROUP(p)  _mm256_set1_epi32(*(const NAME(word) *)(p))
+#define WEIGHTS(p)      WIDEN_I8(p)
+#define DOT(c, a, b)    ((c) += (ivec)_mm256_madd_epi16(a, b))
+#endif
+
+typedef int32_t __attribute__((aligned(1), may_alias)) NAME(word);
+
+/* ---- products ------------------------------------------------------------------------------- */
+
+/* Bytes of a vector of weights. */
+#define STEP (HAVE_VNNI ? 4 * LANES : 2 * LANES)
+
+INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
+{
+    ivec sum[INTEGER_MOST_ROWS][2];
+    const char *a = t->a;
+    const int8_t *b = t->b;
+
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) {
+        sum[i][0] = *(const ivec *)t->first;
+        sum[i][1] = *(const ivec *)(t->first + LANES);
+    }
+    for (int64_t g = 0; g < t->groups; g++, a += 4, b += 2 * STEP) {
+        const NAME(bytes) w0 = WEIGHTS(b), w1 = WEIGHTS(b + STEP);
+        const char *row = a;
+
+#pragma GCC unroll 14
+        for (int i = 0; i < rows; i++, row += t->a_row) {
+            const NAME(bytes) x = SPLAT_GROUP(row);
+
+            DOT(sum[i][0], x, w0);
+            DOT(sum[i][1], x, w1);
+        }
+    }
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) {
+        *(ivec *)(t->sums + i * INTEGER_MOST_COLUMNS) = sum[i][0];
+        *(ivec *)(t->sums + i * INTEGER_MOST_COLUMNS + LANES) = sum[i][1];
+    }
+}
+
+#define TILE(n)                                                                   \
+    TARGET static void NAME(integer_tile_##n)(const struct cpu_integer_tile *t)  \
+    {                                                                             \
+        NAME(integer_tile)(t, n);                                                 \
+    }
+TILE(1)
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5)
+TILE(6)
+#if MOST_ROWS > 6
+TILE(7)
+TILE(8)
+TILE(9)
+TILE(10)
+TILE(11)
+TILE(12)
+TILE(13)
+TILE(14)
+#endif
+#undef TILE
+
+/* The last elements go through a vector of their own. */
+TARGET static void NAME(integer_bring)(int64_t n, const void *x, bool is_signed, void *to)
+{
+    const int size = HAVE_VNNI ? 1 : 2;
+    const int64_t each = BYTES / size;
+    const char *from = x;
+    char *y = to, last[BYTES];
+
+    if (size == 1 && !is_signed) {
+        memcpy(to, x, (size_t)n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i += each) {
+        const bool whole = n - i >= each;
+        const char *p = whole ? from + i : memcpy(last, from + i, (size_t)(n - i));
+#if HAVE_VNNI
+        NAME(bytes) v = FLIP(LOAD_BYTES(p));
+#else
+        NAME(bytes) v = is_signed ? WIDEN_I8(p) : WIDEN_U8(p);
+#endif
+
+        if (whole) {
+            PUT_BYTES(y + i * size, v);
+        } else {
+            PUT_BYTES(last, v);
+            memcpy(y + i * size, last, (size_t)((n - i) * size));
+        }
+    }
+}
+
+/* ---- stores --------------------------------------------------------------------------------- */
+
+/* `n` floats from numbers of a dtype; n is at most LANES. */
+INLINE vec NAME(integer_load)(uint32_t dtype, const void *x, int64_t n)
+{
+    uint8_t last[LANES] = { 0 };
+    const void *p = x;
+
+    if (dtype == FERRY_F32)
+        return n == LANES ? LOAD((const float *)x) : LOAD_SOME((const float *)x, n);
+    if (n < LANES)
+        p = memcpy(last, x, (size_t)n);
+    return dtype == FERRY_U8 ? TO_FLOAT(OF_U8(p)) : TO_FLOAT(OF_I8(p));
+}
+
+/* Clips, scales and stores `n` floats. */
+INLINE void NAME(integer_put)(const struct cpu_integer_store *s, vec v, int64_t n, void *y)
+{
+    uint8_t last[LANES];
+    void *p = n < LANES ? last : y;
+
+    v = CLIP(v, SPLAT(s->least), SPLAT(s->most));
+    v = FMA(v, SPLAT(s->factor), SPLAT(s->term));
+    if (s->dtype == FERRY_F32) {
+        if (n == LANES)
+            STORE((float *)y, v);
+        else
+            STORE_SOME((float *)y, n, v);
+        return;
+    }
+    v = KNOWN(v);
+    if (s->dtype == FERRY_U8) {
+        v = CLIP(v, SPLAT(0.0f), SPLAT(255.0f));
+        PUT_U8(p, v);
+    } else {
+        v = CLIP(v, SPLAT(-128.0f), SPLAT(127.0f));
+        PUT_I8(p, v);
+    }
+    if (n < LANES)
+        memcpy(y, last, (size_t)n);
+}
+
+INLINE int64_t NAME(integer_size)(uint32_t dtype)
+{
+    return dtype == FERRY_F32 ? 4 : 1;
+}
+
+TARGET static void NAME(integer_store)(const struct cpu_integer_store *s, int64_t column,
+                                       int64_t columns, const int32_t *sums, const void *add,
+                                       void *y)
+{
+    const int64_t add_size = NAME(integer_size)(s->add_dtype), size = NAME(integer_size)(s->dtype);
+
+    for (int64_t i = 0; i < columns; i += LANES) {
+        int64_t n = columns - i < LANES ? columns - i : LANES, at = column + i;
+        vec v = TO_FLOAT(*(const ivec *)(sums + i));
+
+        if (s->bias)
+            v += n == LANES ? LOAD(s->bias + at) : LOAD_SOME(s->bias + at, n);
+        if (s->scale)
+            v *= n == LANES ? LOAD(s->scale + at) : LOAD_SOME(s->scale + at, n);
+        if (s->adds)
+            v += NAME(integer_load)(s->add_dtype, (const char *)add + at * add_size, n);
+        NAME(integer_put)(s, v, n, (char *)y + at * size);
+    }
+}
+
+TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int64_t n,
+                                         uint32_t dtype, const void *x, void *y)
+{
+    const int64_t x_size = NAME(integer_size)(dtype), size = NAME(integer_size)(s->dtype);
+
+    for (int64_t i = 0; i < n; i += LANES) {
+        int64_t some = n - i < LANES ? n - i : LANES;
+
+        NAME(integer_put)(s, NAME(integer_load)(dtype, (const char *)x + i * x_size, some), some,
+                          (char *)y + i * size);
+    }
+}
+
+/* ---- pooling -------------------------------------------------------------------------------- */
+
+#define EACH_ELEMENT(p, x, at)                                                          \
+    for (int64_t i = 0; i < p->count[0]; i++)                                           \
+        for (int64_t j = 0; j < p->count[1]; j++)                                       \
+            for (int64_t k = 0; k < p->count[2]; k++) {                                 \
+                const uint8_t *x = p->x + i * p->step[0] + j * p->step[1] + k * p->step[2] + at;
+
+TARGET static void NAME(integer_most)(const struct cpu_integer_pool *p, uint8_t *y)
+{
+    const uint8_t flip = p->is_signed ? 0x80 : 0;
+
+    for (int64_t c = 0; c < p->channels; c += BYTES) {
+        int64_t n = p->channels - c;
+
+        if (n >= BYTES) {
+            NAME(bytes) most = { 0 };
+
+            EACH_ELEMENT(p, x, c)
+                NAME(bytes) v = LOAD_BYTES(x);
+
+                most = MAX_U8(most, p->is_signed ? FLIP(v) : v);
+            }
+            PUT_BYTES(y + c, p->is_signed ? FLIP(most) : most);
+            continue;
+        }
+        for (int64_t at = c; at < p->channels; at++) {
+            uint8_t most = 0;
+
+            EACH_ELEMENT(p, x, at)
+                uint8_t v = *x ^ flip;
+
+                most = v > most ? v : most;
+            }
+            y[at] = most ^ flip;
+        }
+    }
+}
+
+TARGET static void NAME(integer_total)(const struct cpu_integer_pool *p, int32_t *y)
+{
+    for (int64_t c = 0; c < p->channels; c += LANES) {
+        ivec sum = { 0 };
+
+        if (p->channels - c >= LANES) {
+            EACH_ELEMENT(p, x, c)
+                sum += p->is_signed ? (ivec)OF_I8(x) : (ivec)OF_U8(x);
+            }
+            *(ivec *)(y + c) = sum;
+            continue;
+        }
+        for (int64_t at = c; at < p->channels; at++) {
+            y[at] = 0;
+            EACH_ELEMENT(p, x, at)
+                y[at] += p->is_signed ? (int8_t)*x : *x;
+            }
+        }
+    }
+}
+
+#undef EACH_ELEMENT
+
+static const struct cpu_integer_loops NAME(integer_loops) = {
+    .columns = COLUMNS,
+    .rows = MOST_ROWS,
+    .group = HAVE_VNNI ? 4 : 2,
+    .is_wide = !HAVE_VNNI,
+    .micro = { NULL,
+               NAME(integer_tile_1),
+               NAME(integer_tile_2),
+               NAME(integer_tile_3),
+               NAME(integer_tile_4),
+               NAME(integer_tile_5),
+               NAME(integer_tile_6),
+#if MOST_ROWS > 6
+               NAME(integer_tile_7),
+               NAME(integer_tile_8),
+               NAME(integer_tile_9),
+               NAME(integer_tile_10),
+               NAME(integer_tile_11),
+               NAME(integer_tile_12),
+               NAME(integer_tile_13),
+               NAME(integer_tile_14),
+#endif
+    },
+    .bring = NAME(integer_bring),
+    .store = NAME(integer_store),
+    .convert = NAME(integer_convert),
+    .most = NAME(integer_most),
+    .total = NAME(integer_total),
+};

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op-rig.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Integer arithmetic of the CPU plugin with each instruction set. Factors are powers of two, so
+ * that every number but the last rounding is exact: results have to be equal.
+ */
+
+#define ROUNDS 120
+
+static const char *const sets[] = { "vnni", "avx512", "avx2", "portable", NULL };
+static int taken, refused;
+
+static uint32_t bytes(void)
+{
+    return rig_random(2) ? FERRY_U8 : FERRY_I8;
+}
+
+static uint32_t any(void)
+{
+    return rig_random(2) ? bytes() : FERRY_F32;
+}
+
+/* Whole numbers of the dtype's range, its ends among them; of F32 up to 100 on either side. */
+static void fill(const ferry_operand *o, double *values)
+{
+    double low = o->dtype == FERRY_U8 ? 0 : o->dtype == FERRY_I8 ? -128 : -100;
+    double high = o->dtype == FERRY_U8 ? 255 : o->dtype == FERRY_I8 ? 127 : 100;
+
+    for (int64_t i = 0; i < rig_count(o); i++) {
+        int64_t pick = rig_random(10);
+
+        values[i] = pick == 0   ? low
+                    : pick == 1 ? high
+                                : low + (double)rig_random((int64_t)(high - low) + 1);
+    }
+}
+
+static void add_in(struct rig *r, uint32_t dtype, int layout, uint32_t rank, const int64_t *shape)
+{
+    double *values = rig_in(r, dtype, layout, rank, shape);
+
+    fill(&r->op.in[r->op.n_in - 1], values);
+}
+
+/* A step whose operand is not of y's dtype. */
+static void add_step(struct rig *r, uint32_t step, uint32_t dtype, double value)
+{
+    const ferry_operand *y = &r->op.out[0];
+    ferry_op_step *s = &r->op.epilogue[r->op.n_epilogue++];
+
+    *s = (ferry_op_step){ .step = step, .operand = r->op.n_in };
+    if (step == FERRY_STEP_ADD) {
+        add_in(r, dtype, rig_random(2) ? RIG_LAST : RIG_SLICE, y->rank, y->shape);
+        return;
+    }
+    add_in(r, FERRY_F32, RIG_PLAIN, 1, &y->shape[1]);
+    for (int64_t i = 0; i < y->shape[1]; i++)
+        r->in[r->op.n_in - 1][i] = ldexp(value, -(int)rig_random(3));
+}
+
+/* Any epilogue whose steps are exact in F32. */
+static void add_steps(struct rig *r)
+{
+    int scales = rig_random(4) > 0;
+
+    if (scales)
+        add_step(r, FERRY_STEP_SCALE, 0, 0x1p-6);
+    if (rig_random(3) == 0)
+        add_step(r, FERRY_STEP_ADD, any(), 0);
+    switch (rig_random(4)) {
+    case 0:
+        rig_step(r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
+        break;
+    case 1:
+        rig_step(r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0.25, 0);
+        break;
+    case 2:
+        rig_step(r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, -40, 90.5);
+        break;
+    default:
+        break;
+    }
+    if (rig_random(2)) {
+        rig_step(r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, scales ? 0.5 : 0x1p-7);
+        r->op.epilogue[r->op.n_epilogue - 1].c = (double)rig_random(3);
+    }
+}
+
+/* Runs it if the plugin takes it, and frees it otherwise. */
+static void run(struct rig *r)
+{
+    ferry_op_answer answer = { .struct_size = sizeof(answer) };
+
+    r->tolerance = 1e-12;
+    if (rig_table->query(rig_device, &r->op, &answer) == 0) {
+        CU_ASSERT_EQUAL(answer.epilogue, r->op.n_epilogue);
+        taken++;
+        rig_run(r, NULL);
+    } else {
+        refused++;
+        rig_end(r);
+    }
+}
+
+/* Sets without vectors of bytes leave integers to F32. */
+static void check_taken(int least)
+{
+    CU_ASSERT(taken == 0 ? refused > 0 : taken >= least);
+    if (taken && taken < least)
+        printf("%d taken, %d refused\n", taken, refused);
+    taken = refused = 0;
+}
+
+static void make_convolution(struct rig *r, int64_t most_channels)
+{
+    ferry_op_window *w = &r->op.params.window;
+    int64_t group = rig_random(5) == 0 ? 2 : 1, channels = group * (1 + rig_random(most_channels));
+    int64_t outputs = group * (1 + rig_random(70));
+    int64_t x[5] = { 1 + rig_random(3), channels }, k[5] = { outputs, channels / group };
+    int64_t y[5] = { x[0], outputs };
+    int dense = rig_random(3) > 0;
+
+    rig_begin(r, FERRY_OP_CONVOLUTION);
+    w->axes = 1 + (uint32_t)rig_random(3);
+    w->group = (uint32_t)group;
+    for (uint32_t a = 0; a < w->axes; a++) {
+        w->kernel[a] = 1 + rig_random(3);
+        w->stride[a] = 1 + rig_random(2);
+        w->dilation[a] = 1 + rig_random(2);
+        w->pad[a] = rig_random(3);
+        w->pad_end[a] = rig_random(3);
+        x[2 + a] = w->dilation[a] * (w->kernel[a] - 1) + 1 + rig_random(9);
+        k[2 + a] = w->kernel[a];
+        y[2 + a] = (x[2 + a] + w->pad[a] + w->pad_end[a] - w->dilation[a] * (w->kernel[a] - 1) - 1) /
+                       w->stride[a] +
+                   1;
+    }
+    add_in(r, bytes(), dense ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 2 + w->axes, x);
+    add_in(r, FERRY_I8, (int)rig_random(RIG_LAYOUTS), 2 + w->axes, k);
+    if (rig_random(2))
+        add_in(r, FERRY_F32, RIG_PLAIN, 1, &outputs);
+    rig_out(r, any(), dense ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 2 + w->axes, y);
+    r->op.constants = rig_random(3) ? 2 : 0;
+    add_steps(r);
+}
+
+static void convolutions(void)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        struct rig r;
+
+        make_convolution(&r, i % 4 == 0 ? 66 : 12);
+        run(&r);
+    }
+    check_taken(ROUNDS / 2);
+}
+
+/* 1 × 1 in place, which needs channels in fours and no padding. */
+static void pixels_in_place(void)
+{
+    for (int i = 0; i < 20; i++) {
+        int64_t channels = 4 * (1 + rig_random(40)), outputs = 1 + rig_random(100);
+        int64_t h = 1 + rig_random(9), width = 2 + rig_random(20);
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.params.window.axes = 2;
+        r.op.params.window.group = 1;
+        for (int a = 0; a < 2; a++)
+            r.op.params.window.kernel[a] = r.op.params.window.stride[a] =
+                r.op.params.window.dilation[a] = 1;
+        add_in(&r, FERRY_U8, RIG_LAST, 4, (int64_t[]){ 2, channels, h, width });
+        add_in(&r, FERRY_I8, RIG_PLAIN, 4, (int64_t[]){ outputs, channels, 1, 1 });
+        rig_out(&r, any(), RIG_LAST, 4, (int64_t[]){ 2, outputs, h, width });
+        r.op.constants = 2;
+        add_steps(&r);
+        run(&r);
+    }
+    check_taken(20);
+}
+
+/* Large enough for several threads, rows and panels. */
+static void a_large_convolution(void)
+{
+    for (int i = 0; i < 2; i++) {
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.params.window.axes = 2;
+        r.op.params.window.group = 1;
+        for (int a = 0; a < 2; a++) {
+            r.op.params.window.kernel[a] = 3;
+            r.op.params.window.stride[a] = r.op.params.window.dilation[a] = 1;
+            r.op.params.window.pad[a] = r.op.params.window.pad_end[a] = 1;
+        }
+        add_in(&r, i ? FERRY_I8 : FERRY_U8, RIG_LAST, 4, (int64_t[]){ 1, 70, 23, 17 });
+        add_in(&r, FERRY_I8, RIG_PLAIN, 4, (int64_t[]){ 90, 70, 3, 3 });
+        rig_out(&r, FERRY_U8, RIG_LAST, 4, (int64_t[]){ 1, 90, 23, 17 });
+        r.op.constants = 2;
+        add_step(&r, FERRY_STEP_SCALE, 0, 0x1p-10);
+        run(&r);
+    }
+    check_taken(2);
+}
+
+static void inner_products(void)
+{
+    for (int i = 0; i < 60; i++) {
+        int64_t m = 1 + rig_random(20), n = 1 + rig_random(80), c = 1 + rig_random(40);
+        int64_t h = 1 + rig_random(4), width = 1 + rig_random(4), k = c * h * width;
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_INNER_PRODUCT);
+        add_in(&r, bytes(), rig_random(2) ? RIG_LAST : RIG_PLAIN, 4, (int64_t[]){ m, c, h, width });
+        add_in(&r, FERRY_I8, (int)rig_random(RIG_LAYOUTS), 2, (int64_t[]){ n, k });
+        if (rig_random(2))
+            add_in(&r, FERRY_F32, RIG_PLAIN, 1, &n);
+        rig_out(&r, any(), rig_random(3) ? RIG_PLAIN : (int)rig_random(RIG_LAYOUTS), 2,
+                (int64_t[]){ m, n });
+        r.op.constants = rig_random(3) ? 2 : 0;
+        add_steps(&r);
+        run(&r);
+    }
+    check_taken(60);
+}
+
+/* The longest sum of the largest products, which 32 bits hold. */
+static void the_longest_sum(void)
+{
+    int64_t k = INT32_MAX / (255 * 128);
+
+    for (int i = 0; i < 2; i++) {
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_INNER_PRODUCT);
+        add_in(&r, i ? FERRY_I8 : FERRY_U8, RIG_PLAIN, 2, (int64_t[]){ 1, k });
+        add_in(&r, FERRY_I8, RIG_PLAIN, 2, (int64_t[]){ 3, k });
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 2, (int64_t[]){ 1, 3 });
+        for (int64_t j = 0; j < k; j++) {
+            r.in[0][j] = i ? -128 : 255;
+            r.in[1][j] = r.in[1][k + j] = -128;
+            r.in[1][2 * k + j] = 127;
+        }
+        r.op.constants = 2;
+        run(&r);
+    }
+    check_taken(2);
+}
+
+static void pools(void)
+{
+    for (int i = 0; i < 60; i++) {
+        int64_t x[4] = { 1 + rig_random(2), 1 + rig_random(150) }, y[4] = { x[0], x[1] };
+        int average = rig_random(2) != 0;
+        uint32_t dtype = bytes();
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_POOL);
+        r.op.params.window.axes = 2;
+        r.op.params.window.group = 1;
+        r.op.params.pool.method = average ? FERRY_POOL_AVERAGE : FERRY_POOL_MAX;
+        for (int a = 0; a < 2; a++) {
+            /* divisors are powers of two: an average is exact */
+            int64_t kernel = average ? 2 : 1 + rig_random(3), stride = 1 + rig_random(2);
+
+            r.op.params.window.kernel[a] = kernel;
+            r.op.params.window.stride[a] = stride;
+            r.op.params.window.dilation[a] = 1;
+            x[2 + a] = kernel + rig_random(6);
+            y[2 + a] = (x[2 + a] - kernel) / stride + 1;
+        }
+        add_in(&r, dtype, RIG_LAST, 4, x);
+        rig_out(&r, rig_random(2) ? dtype : any(), RIG_LAST, 4, y);
+        if (rig_random(2))
+            rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, 0.5);
+        run(&r);
+    }
+    check_taken(60);
+}
+
+static void conversions(void)
+{
+    for (int i = 0; i < 60; i++) {
+        const int64_t shape[4] = { 2, 1 + rig_random(40), 1 + rig_random(9), 1 + rig_random(50) };
+        int from_floats = rig_random(2) != 0;
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_STRIDED_COPY);
+        add_in(&r, from_floats ? FERRY_F32 : bytes(), (int)rig_random(RIG_LAYOUTS), 4, shape);
+        rig_out(&r, from_floats ? bytes() : any(), (int)rig_random(RIG_LAYOUTS), 4, shape);
+        rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, ldexp(1, (int)rig_random(5) - 2));
+        r.op.epilogue[0].c = (double)rig_random(9) - 4;
+        if (from_floats && r.in[0]) {
+            r.in[0][0] = NAN;
+            if (shape[3] > 2) {
+                r.in[0][1] = INFINITY;
+                r.in[0][2] = -1e30;
+            }
+        }
+        run(&r);
+    }
+    check_taken(60);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(convolutions),
+    FERRY_TEST(pixels_in_place),
+    FERRY_TEST(a_large_convolution),
+    FERRY_TEST(inner_products),
+    FERRY_TEST(the_longest_sum),
+    FERRY_TEST(pools),
+    FERRY_TEST(conversions),
+};
+
+int main(int argc, char **argv)
+{
+    return rig_main_with(argc, argv, "test-cpu-integers", cases, sizeof(cases) / sizeof(cases[0]),
+                         sets);
+}
