@@ -120,30 +120,39 @@ static int emit_product(ferry_layer *layer, ferry_layer_operand first)
     return err;
 }
 
-/*
- * Gradient of MAX: bottom k takes the remaining gradient where it is larger than all earlier
- * bottoms, whose maximum is in scratch k, and leaves the rest; the first bottom gets the part that
- * the second leaves. The remaining gradient is in the diff of scratch 1.
- */
-static int emit_largest(ferry_layer *layer, int k, ferry_layer_operand first, bool last)
+/* A pass of MAX: what x gets of the gradient `from` beside u, or what u gets, with ties. */
+static int emit_share(ferry_layer *layer, uint32_t pass, struct ferry__term from,
+                      struct ferry__term x, struct ferry__term u, struct ferry__term to)
 {
-    const struct ferry__term taken = ferry__term(layer, ferry__diff(ferry__of_scratch(2)));
-    const struct ferry__term left = ferry__term(layer, ferry__diff(ferry__of_scratch(1)));
-    const struct ferry__term from = last ? ferry__term(layer, ferry__diff(ferry__of_top(0))) : left;
-    struct ferry__term in[3] = { from, given(layer, k ? k : 0, first) };
+    const struct ferry__term in[3] = { from, x, u };
     ferry_op_desc op;
-    int err;
+    int err = 0;
 
-    in[2] = k > 1 ? ferry__term(layer, ferry__of_scratch(k + 1)) : given(layer, 1, first);
     ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_MAX;
-    err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 3, in, taken);
+    if (pass == FERRY_PASS_BACKWARD_WEIGHTS) /* it adds */
+        err = ferry__emit_zeros(layer, to.at, ferry_layer_bottom_count(layer) + 1);
+    return err ? err : ferry__emit_pass(layer, &op, pass, 3, in, to);
+}
+
+/*
+ * Gradient of MAX: bottom k > 1 gets the remaining gradient where it is larger than all earlier
+ * bottoms, whose maximum is in scratch k + 1, and leaves the rest in *from. Differences would not
+ * do: an infinite gradient minus itself is NaN.
+ */
+static int emit_largest(ferry_layer *layer, int k, struct ferry__term *from)
+{
+    const struct ferry__term x = ferry__term(layer, ferry__of_bottom(k));
+    const struct ferry__term u = ferry__term(layer, ferry__of_scratch(k + 1));
+    const struct ferry__term rest = ferry__term(layer, ferry__diff(ferry__of_scratch(1 + k % 2)));
+    int err = 0;
+
+    if (ferry_layer_propagates(layer, k))
+        err = emit_share(layer, FERRY_PASS_BACKWARD_DATA, *from, x, u,
+                         ferry__term(layer, ferry__diff(ferry__of_bottom(k))));
     if (!err)
-        err = ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, -1, from.o, from.at, taken.o, taken.at,
-                                 left.o, left.at);
-    if (!err && ferry_layer_propagates(layer, k))
-        err = ferry__emit_scaled(layer, 1, taken,
-                                 ferry__term(layer, ferry__diff(ferry__of_bottom(k))));
+        err = emit_share(layer, FERRY_PASS_BACKWARD_WEIGHTS, *from, x, u, rest);
+    *from = rest;
     return err;
 }
 
@@ -157,21 +166,25 @@ static int keep_maximum(ferry_layer *layer, int k)
     return ferry__emit_scaled(layer, 1, y, ferry__term(layer, ferry__of_scratch(k + 1)));
 }
 
+/* The first two bottoms share the rest; that of the first may be the memory of the top's. */
 static int emit_maximum(ferry_layer *layer, ferry_layer_operand first)
 {
     const ferry_blob *like = ferry_layer_bottom_at(layer, 0);
-    int n = ferry_layer_bottom_count(layer), i, k, err = 0;
+    struct ferry__term from = ferry__term(layer, ferry__diff(ferry__of_top(0)));
+    struct ferry__term x = given(layer, 0, first), u = given(layer, 1, first);
+    int i, k, err = 0;
 
     for (i = 1; i <= 2; i++)
         if (!ferry_layer_scratch(layer, i, 0, ferry_blob_shape(like), ferry_blob_rank(like)))
             return ferry_last_error_code();
-    for (k = n; !err && --k > 1;)
-        err = emit_largest(layer, k, first, k == n - 1);
-    if (!err)
-        err = emit_largest(layer, 0, first, n == 2);
+    for (k = ferry_layer_bottom_count(layer); !err && --k > 1;)
+        err = emit_largest(layer, k, &from);
     if (!err && ferry_layer_propagates(layer, 1))
-        err = ferry__emit_scaled(layer, 1, ferry__term(layer, ferry__diff(ferry__of_scratch(1))),
-                                 ferry__term(layer, ferry__diff(ferry__of_bottom(1))));
+        err = emit_share(layer, FERRY_PASS_BACKWARD_WEIGHTS, from, x, u,
+                         ferry__term(layer, ferry__diff(ferry__of_bottom(1))));
+    if (!err && ferry_layer_propagates(layer, 0))
+        err = emit_share(layer, FERRY_PASS_BACKWARD_DATA, from, x, u,
+                         ferry__term(layer, ferry__diff(ferry__of_bottom(0))));
     return err;
 }
 
