@@ -25,6 +25,10 @@ static int64_t up(int64_t a, int64_t b)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
+/*
+ * A line's stride has to divide the kernel: past the kernel's end weights would be zeros, whose
+ * products with an infinite x, or NaN, are NaN in elements that x does not reach.
+ */
 bool cpu_deconvolution_can(const struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
@@ -32,7 +36,8 @@ bool cpu_deconvolution_can(const struct cpu_op *p)
 
     return p->plan.convolution.is_transposed && !p->is_empty && w->images > 0 && w->channels > 0 &&
            w->channels / group <= MOST_CHANNELS && w->in[0] == 1 && w->out[0] == 1 &&
-           w->kernel[0] == 1 && w->stride[2] > 1 && w->dilation[1] == 1 && w->dilation[2] == 1;
+           w->kernel[0] == 1 && w->stride[2] > 1 && w->kernel[2] % w->stride[2] == 0 &&
+           w->dilation[1] == 1 && w->dilation[2] == 1;
 }
 
 /* The lines of x at which the windows of lines of y end: first and number. */
