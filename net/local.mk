@@ -242,6 +242,9 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/passes/fold.c \
 	%D%/passes/fold.h \
 	%D%/passes/fold_weights.c \
+	%D%/passes/integers.c \
+	%D%/passes/integers.h \
+	%D%/passes/quantize.c \
 	%D%/passes/fuse.c \
 	%D%/passes/layout.c \
 	%D%/passes/make.c \

@@ -220,7 +220,7 @@ static int integer_operand_check(const ferry_op_desc *op, const char *what, uint
                            either ? ", or I8 or U8," : "");
 }
 
-/* The dtypes of integer arithmetic: see op_types.h. */
+/* The dtypes of integer arithmetic: see op_params.h. */
 static int integers_check(const ferry_op_desc *op)
 {
     bool is_product = op->kind == FERRY_OP_CONVOLUTION || op->kind == FERRY_OP_INNER_PRODUCT;

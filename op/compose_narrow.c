@@ -240,7 +240,7 @@ static int add_copies(struct narrow *h, bool widens, bool by_image)
     return can;
 }
 
-/* The binding, in the plan of the narrow operation, of an operand of a step of the F32 operation. */
+/* The binding, in the narrow operation's plan, of an operand of a step of the F32 operation. */
 static struct ferry__binding rebound(const struct narrow *h, const struct ferry__binding *b)
 {
     struct ferry__binding to = *b;

@@ -45,7 +45,7 @@ static inline bool ferry__is_integer(uint32_t dtype)
 }
 
 /*
- * Whether an operation is integer arithmetic as in op_types.h, by its kind and in[0]: a copy with an
+ * Whether an operation is integer arithmetic (op_params.h), by its kind and in[0]: a copy with an
  * epilogue also by out[0].
  */
 bool ferry__op_is_integer(const ferry_op_desc *op);

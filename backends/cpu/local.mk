@@ -45,12 +45,12 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/gemm.h \
 	%D%/op/image_backward.c \
 	%D%/op/image_backward_impl.h \
-	%D%/op/integer.c \
 	%D%/op/integer.h \
 	%D%/op/integer_avx2.c \
 	%D%/op/integer_avx512.c \
 	%D%/op/integer_impl.h \
 	%D%/op/integer_pool.c \
+	%D%/op/integer_product.c \
 	%D%/op/integer_vnni.c \
 	%D%/op/lines.h \
 	%D%/op/lines_impl.h \

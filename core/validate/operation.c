@@ -334,10 +334,10 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
 }
 
 /* Without lists. */
-#define TABLE(declared)                                                                   \
-    {                                                                                     \
+#define TABLE(declared)                                                                    \
+    {                                                                                      \
         .struct_size = offsetof(ferry_op_table, begin), .flags = declared, .query = query, \
-        .create = create, .prepare = prepare, .run = run, .destroy = destroy              \
+        .create = create, .prepare = prepare, .run = run, .destroy = destroy               \
     }
 
 const ferry_op_table ferry__validate_operations = TABLE(FERRY_OP_INTEGERS);

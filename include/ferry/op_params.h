@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file op_params.h
- * The parameters of operations: windows, and the functions of each kind, by number. op_types.h
- * defines the kinds.
+ * The parameters of operations: windows, and the functions of each kind, by number; and the rules
+ * of integer arithmetic. op_types.h defines the kinds.
  *
  * Part of the plugin ABI from minor 1.1: numbers never change, members have fixed widths.
  */
@@ -21,6 +21,17 @@ FERRY_BEGIN_DECLS
 #define FERRY_OP_EPILOGUE 4
 /** Bytes of a name of FERRY_OP_NAMED, with its NUL. */
 #define FERRY_OP_NAME 32
+
+/*
+ * Integer arithmetic, forward, since 1.2: CONVOLUTION, INNER_PRODUCT and POOL take an x of I8 or
+ * U8, with a w of I8, and a STRIDED_COPY with an epilogue takes operands of I8 and U8. Elements are
+ * the integers themselves, and products are summed exactly, or in F32. What an integer stands for
+ * is expressed by the epilogue: a SCALE step for each channel, or factor and term of POWER for all.
+ * Bias and steps are F32; the operand of ADD is F32, I8 or U8. y is F32; or I8 or U8, and then the
+ * result of the steps is rounded once to nearest even, saturates, and is 0 for NaN. POOL has no
+ * mask. Plugins that do not declare FERRY_OP_INTEGERS (op_plugin.h) never see such an operation:
+ * ferry computes it in F32.
+ */
 
 /** A window over the spatial axes, for convolution, im2col, col2im and pool. */
 typedef struct ferry_op_window {

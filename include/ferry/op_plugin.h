@@ -106,7 +106,7 @@ typedef struct ferry_op_list {
 /** begin has submitted the whole list from a recording. ferry calls neither run nor end. */
 #define FERRY_OP_LIST_REPLAYED 2u
 
-/** A flag of the table: query decides about integer arithmetic (op_types.h). Since 1.2. */
+/** A flag of the table: query decides about integer arithmetic (op_params.h). Since 1.2. */
 #define FERRY_OP_INTEGERS 1u
 
 /**

@@ -52,17 +52,6 @@ typedef struct ferry_operand {
  */
 
 /*
- * Integer arithmetic, forward, since 1.2: CONVOLUTION, INNER_PRODUCT and POOL take an x of I8 or U8,
- * with a w of I8, and a STRIDED_COPY with an epilogue takes operands of I8 and U8. Elements are the
- * integers themselves, and the products are summed exactly, or in F32. What an integer stands for is
- * expressed by the epilogue: by a SCALE step for each channel, or the factor and term of POWER for
- * all. Bias and steps are F32; the operand of ADD is F32, I8 or U8. y is F32; or it is I8 or U8, and
- * the steps' results are rounded once to nearest even, saturate, and are 0 for NaN. POOL has no mask
- * then. Plugins that do not declare FERRY_OP_INTEGERS (op_plugin.h) never see such an operation:
- * ferry computes it in F32.
- */
-
-/*
  * Kinds. Each comment lists the inputs and outputs in order and defines the elements of out[0]; "?"
  * marks operands that may be omitted at the end. Axis 1 is the channel axis. The numbers continue
  * those of plugin_types.h, so a number identifies one operation across both lists.

@@ -17,6 +17,7 @@ void ferry__stages_forget(ferry_net *net)
         }
     }
     ferry__folds_end(net);
+    ferry__integers_end(net);
     ferry__arenas_end(net);
 }
 

@@ -48,6 +48,10 @@ static int prepare(ferry_net *net, const struct ferry__program *p, int first, in
     for (i = 0; !err && i < p->n_items; i++)
         if (p->items[i].fold && (!p->items[i].dropped || p->items[i].claimed))
             err = ferry__layer_failed(p->items[i].layer, ferry__fold_refresh(p->items[i].fold));
+    for (i = 0; !err && i < p->n_items; i++)
+        if (p->items[i].integers)
+            err = ferry__layer_failed(p->items[i].layer,
+                                      ferry__integers_refresh(p->items[i].integers));
     return err;
 }
 

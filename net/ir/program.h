@@ -47,6 +47,9 @@ struct ferry__use {
 /* A constant that per-channel affine functions are folded into: see fold.c. */
 struct ferry__fold;
 
+/* The constants of a product with integers: see integers.c. */
+struct ferry__integers;
+
 /* A segment that a plugin runs as a whole: net/segment. */
 struct ferry__claim;
 
@@ -67,6 +70,7 @@ struct ferry__item {
         *border_values; /* of a segment: the values that it reads, then those that it writes */
     int n_reads, n_writes;
     struct ferry__fold *fold;
+    struct ferry__integers *integers; /* NULL: not a product with integers */
     ferry_operation_tier tier;
     bool left; /* computed on the host although the device supports the operation: see reach.c */
     uint32_t steps;

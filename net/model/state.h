@@ -105,6 +105,7 @@ struct ferry_layer {
 
 struct ferry__program;
 struct ferry__fold;
+struct ferry__integers;
 
 /* The number of sets of shapes for which a net keeps programs. */
 #define FERRY__NET_KEPT 8
@@ -163,6 +164,7 @@ struct ferry_net {
     struct ferry__stage *stages;
     int stage_count;
     struct ferry__fold *folds;
+    struct ferry__integers *integers; /* constants of products with integers */
     struct ferry__arena *arenas;
     int n_arenas;
     uint64_t clock;             /* counts selections of programs */

@@ -13,6 +13,7 @@ static int (*const passes[])(struct ferry__program *) = {
     ferry__pass_collect, /* items and values from the emitted operations */
     ferry__pass_fuse,    /* merges operations */
     ferry__pass_segment, /* segments that a plugin compiles */
+    ferry__pass_quantize, /* products with integers of 8 bits */
     ferry__pass_layout,  /* channels last or row-major */
     ferry__pass_slice,   /* values as slices of others */
     ferry__pass_strides, /* operations with the strides of their values */

@@ -18,6 +18,8 @@ bool ferry__program_fits(const struct ferry__program *p);
 int ferry__pass_collect(struct ferry__program *p);
 /* Merges operations where that costs nothing, and queries how each will run. */
 int ferry__pass_fuse(struct ferry__program *p);
+/* Computes products with integers where ranges are known and the device has integer arithmetic. */
+int ferry__pass_quantize(struct ferry__program *p);
 /* Chooses channels last where operations prefer it, with copies at the borders of such regions. */
 int ferry__pass_layout(struct ferry__program *p);
 /* Makes values that are copied into a part of another value slices of it. */
@@ -70,6 +72,12 @@ int ferry__fold_refresh(struct ferry__fold *fold);
 /* Invalidates all folds, so that the next refresh recomputes them: their sources were replaced. */
 void ferry__folds_forget(ferry_net *net);
 void ferry__folds_end(ferry_net *net);
+
+/* ---- integers.c: as those of fold.c ---- */
+
+int ferry__integers_refresh(struct ferry__integers *constants);
+void ferry__integers_forget(ferry_net *net);
+void ferry__integers_end(ferry_net *net);
 
 /* ---- arena.c ---- */
 

@@ -136,9 +136,10 @@ static void make_convolution(struct rig *r, int64_t most_channels)
         w->pad_end[a] = rig_random(3);
         x[2 + a] = w->dilation[a] * (w->kernel[a] - 1) + 1 + rig_random(9);
         k[2 + a] = w->kernel[a];
-        y[2 + a] = (x[2 + a] + w->pad[a] + w->pad_end[a] - w->dilation[a] * (w->kernel[a] - 1) - 1) /
-                       w->stride[a] +
-                   1;
+        y[2 + a] =
+            (x[2 + a] + w->pad[a] + w->pad_end[a] - w->dilation[a] * (w->kernel[a] - 1) - 1) /
+                w->stride[a] +
+            1;
     }
     add_in(r, bytes(), dense ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 2 + w->axes, x);
     add_in(r, FERRY_I8, (int)rig_random(RIG_LAYOUTS), 2 + w->axes, k);
@@ -274,8 +275,9 @@ static void pools(void)
             x[2 + a] = kernel + rig_random(6);
             y[2 + a] = (x[2 + a] - kernel) / stride + 1;
         }
-        add_in(&r, dtype, RIG_LAST, 4, x);
-        rig_out(&r, rig_random(2) ? dtype : any(), RIG_LAST, 4, y);
+        add_in(&r, dtype, rig_random(3) ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 4, x);
+        rig_out(&r, rig_random(2) ? dtype : any(),
+                rig_random(3) ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 4, y);
         if (rig_random(2))
             rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_POWER, 1, 0.5);
         run(&r);
@@ -308,12 +310,8 @@ static void conversions(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(convolutions),
-    FERRY_TEST(pixels_in_place),
-    FERRY_TEST(a_large_convolution),
-    FERRY_TEST(inner_products),
-    FERRY_TEST(the_longest_sum),
-    FERRY_TEST(pools),
+    FERRY_TEST(convolutions),   FERRY_TEST(pixels_in_place), FERRY_TEST(a_large_convolution),
+    FERRY_TEST(inner_products), FERRY_TEST(the_longest_sum), FERRY_TEST(pools),
     FERRY_TEST(conversions),
 };
 

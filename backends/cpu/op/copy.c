@@ -198,8 +198,8 @@ static void copy_run(struct cpu_device *d, const struct cpu_op *p, const struct 
         walk_all(&pixels, d->workers, 4 * c.planes * c.x_size, interleave_row, &c);
         return;
     }
-    walk_all(w, d->workers, c.x_size + c.y_size, c.x_dtype == c.y_dtype && !c.integer ? copy_row : convert_row,
-             &c);
+    walk_all(w, d->workers, c.x_size + c.y_size,
+             c.x_dtype == c.y_dtype && !c.integer ? copy_row : convert_row, &c);
 }
 
 const struct cpu_op_kind cpu_op_strided_copy = {

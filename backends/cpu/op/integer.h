@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Integer arithmetic: products of bytes (integer.c), and the functions that are compiled for each
- * instruction set (integer_impl.h).
+ * Integer arithmetic: products of bytes (integer_product.c), and the functions that are compiled
+ * for each instruction set (integer_impl.h).
  */
 #ifndef FERRY_CPU_OP_INTEGER_H
 #define FERRY_CPU_OP_INTEGER_H
@@ -40,6 +40,12 @@ struct cpu_integer_store {
     float least, most, factor, term;
 };
 
+/* Where a row of y, and of the added operand, has column 0. */
+struct cpu_integer_place {
+    char *y;
+    const char *add;
+};
+
 /* A window of POOL of all channels, which are contiguous; U8 or I8. */
 struct cpu_integer_pool {
     const uint8_t *x;
@@ -56,9 +62,9 @@ struct cpu_integer_loops {
     void (*micro[INTEGER_MOST_ROWS + 1])(const struct cpu_integer_tile *t); /* by rows */
     /* n contiguous elements of x in a's form. */
     void (*bring)(int64_t n, const void *x, bool is_signed, void *to);
-    /* `columns` sums of a row; pointers are those of column 0 of bias, scale, add and y. */
-    void (*store)(const struct cpu_integer_store *s, int64_t column, int64_t columns,
-                  const int32_t *sums, const void *add, void *y);
+    /* The sums of columns `column` … `column` + `columns` − 1 of some rows. */
+    void (*store)(const struct cpu_integer_store *s, int64_t column, int64_t columns, int64_t rows,
+                  const int32_t *sums, const struct cpu_integer_place *places);
     /* n contiguous numbers of that dtype with the store's clip, factor and term. */
     void (*convert)(const struct cpu_integer_store *s, int64_t n, uint32_t dtype, const void *x,
                     void *y);
@@ -72,7 +78,7 @@ const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa);
 
 /* NULL if the compiler does not support the set. */
 extern const struct cpu_integer_loops *const cpu_integer_vnni, *const cpu_integer_avx512,
-    *const cpu_integer_avx2;
+                                                                   *const cpu_integer_avx2;
 
 /* The division of a product; it depends on shapes, instruction set and threads only. */
 struct cpu_integer {

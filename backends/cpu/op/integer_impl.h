@@ -8,29 +8,28 @@
 #define COLUMNS (2 * LANES)
 
 #if HAVE_AVX512
-#define MASK(n)          ((__mmask16)((1u << (n)) - 1))
-#define TO_FLOAT(v)      ((vec)_mm512_cvtepi32_ps((__m512i)(v)))
-#define OF_U8(p)         _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p)))
-#define OF_I8(p)         _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(p)))
-#define KNOWN(v)                                                                       \
+#define MASK(n)     ((__mmask16)((1u << (n)) - 1))
+#define TO_FLOAT(v) ((vec)_mm512_cvtepi32_ps((__m512i)(v)))
+#define OF_U8(p)    _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p)))
+#define OF_I8(p)    _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(p)))
+#define KNOWN(v)                                                                        \
     ((vec)_mm512_maskz_mov_ps(_mm512_cmp_ps_mask((__m512)(v), (__m512)(v), _CMP_ORD_Q), \
                               (__m512)(v)))
-#define PUT_U8(p, v)                   \
-    _mm_storeu_si128((__m128i *)(p),   \
-                     _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32((__m512)(v))))
+#define PUT_U8(p, v) \
+    _mm_storeu_si128((__m128i *)(p), _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32((__m512)(v))))
 #define PUT_I8(p, v) \
     _mm_storeu_si128((__m128i *)(p), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32((__m512)(v))))
 typedef __m512i NAME(bytes);
-#define BYTES            64
-#define LOAD_BYTES(p)    _mm512_loadu_si512(p)
-#define PUT_BYTES(p, v)  _mm512_storeu_si512(p, v)
-#define MAX_U8(a, b)     _mm512_max_epu8(a, b)
-#define FLIP(v)          _mm512_xor_si512(v, _mm512_set1_epi8((char)0x80))
-#define WIDEN_U8(p)      _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
-#define WIDEN_I8(p)      _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
-#define SPLAT_GROUP(p)   _mm512_set1_epi32(*(const NAME(word) *)(p))
+#define BYTES           64
+#define LOAD_BYTES(p)   _mm512_loadu_si512(p)
+#define PUT_BYTES(p, v) _mm512_storeu_si512(p, v)
+#define MAX_U8(a, b)    _mm512_max_epu8(a, b)
+#define FLIP(v)         _mm512_xor_si512(v, _mm512_set1_epi8((char)0x80))
+#define WIDEN_U8(p)     _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
+#define WIDEN_I8(p)     _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
+#define SPLAT_GROUP(p)  _mm512_set1_epi32(*(const NAME(word) *)(p))
 #if HAVE_VNNI
-#define WEIGHTS(p) _mm512_loadu_si512(p)
+#define WEIGHTS(p)   _mm512_loadu_si512(p)
 #define DOT(c, a, b) __asm__("vpdpbusd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
 #else
 #define WEIGHTS(p)   WIDEN_I8(p)
@@ -42,15 +41,15 @@ typedef __m512i NAME(bytes);
 #define OF_I8(p)    _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(p)))
 #define KNOWN(v) \
     ((vec)_mm256_and_ps((__m256)(v), _mm256_cmp_ps((__m256)(v), (__m256)(v), _CMP_ORD_Q)))
-#define PUT(p, v, pack)                                                                    \
-    do {                                                                                   \
-        __m256i w = _mm256_cvtps_epi32((__m256)(v));                                       \
+#define PUT(p, v, pack)                                                                         \
+    do {                                                                                        \
+        __m256i w = _mm256_cvtps_epi32((__m256)(v));                                            \
         __m128i s = _mm_packs_epi32(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1)); \
-                                                                                           \
-        _mm_storel_epi64((__m128i *)(p), pack(s, s));                                      \
+                                                                                                \
+        _mm_storel_epi64((__m128i *)(p), pack(s, s));                                           \
     } while (0)
-#define PUT_U8(p, v) PUT(p, v, _mm_packus_epi16)
-#define PUT_I8(p, v) PUT(p, v, _mm_packs_epi16)
+#define PUT_U8(p, v)    PUT(p, v, _mm_packus_epi16)
+#define PUT_I8(p, v)    PUT(p, v, _mm_packs_epi16)
 typedef __m256i NAME(bytes);
 #define BYTES           32
 #define LOAD_BYTES(p)   _mm256_loadu_si256((const __m256i *)(p))
@@ -101,10 +100,10 @@ INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
     }
 }
 
-#define TILE(n)                                                                   \
-    TARGET static void NAME(integer_tile_##n)(const struct cpu_integer_tile *t)  \
-    {                                                                             \
-        NAME(integer_tile)(t, n);                                                 \
+#define TILE(n)                                                                 \
+    TARGET static void NAME(integer_tile_##n)(const struct cpu_integer_tile *t) \
+    {                                                                           \
+        NAME(integer_tile)(t, n);                                               \
     }
 TILE(1)
 TILE(2)
@@ -169,15 +168,25 @@ INLINE vec NAME(integer_load)(uint32_t dtype, const void *x, int64_t n)
     return dtype == FERRY_U8 ? TO_FLOAT(OF_U8(p)) : TO_FLOAT(OF_I8(p));
 }
 
+/* The bounds, factor and term of a store. */
+struct NAME(clip) {
+    vec least, most, factor, term;
+};
+
+INLINE struct NAME(clip) NAME(integer_clip)(const struct cpu_integer_store *s)
+{
+    return (struct NAME(clip)){ SPLAT(s->least), SPLAT(s->most), SPLAT(s->factor), SPLAT(s->term) };
+}
+
 /* Clips, scales and stores `n` floats. */
-INLINE void NAME(integer_put)(const struct cpu_integer_store *s, vec v, int64_t n, void *y)
+INLINE void NAME(integer_put)(uint32_t dtype, const struct NAME(clip) * c, vec v, int64_t n,
+                              void *y)
 {
     uint8_t last[LANES];
     void *p = n < LANES ? last : y;
 
-    v = CLIP(v, SPLAT(s->least), SPLAT(s->most));
-    v = FMA(v, SPLAT(s->factor), SPLAT(s->term));
-    if (s->dtype == FERRY_F32) {
+    v = FMA(CLIP(v, c->least, c->most), c->factor, c->term);
+    if (dtype == FERRY_F32) {
         if (n == LANES)
             STORE((float *)y, v);
         else
@@ -185,7 +194,7 @@ INLINE void NAME(integer_put)(const struct cpu_integer_store *s, vec v, int64_t 
         return;
     }
     v = KNOWN(v);
-    if (s->dtype == FERRY_U8) {
+    if (dtype == FERRY_U8) {
         v = CLIP(v, SPLAT(0.0f), SPLAT(255.0f));
         PUT_U8(p, v);
     } else {
@@ -201,23 +210,40 @@ INLINE int64_t NAME(integer_size)(uint32_t dtype)
     return dtype == FERRY_F32 ? 4 : 1;
 }
 
-TARGET static void NAME(integer_store)(const struct cpu_integer_store *s, int64_t column,
-                                       int64_t columns, const int32_t *sums, const void *add,
-                                       void *y)
+/* One vector of columns, of all rows. */
+INLINE void NAME(integer_columns)(const struct cpu_integer_store *s, uint32_t dtype, int64_t at,
+                                  int64_t n, int64_t rows, const int32_t *sums,
+                                  const struct cpu_integer_place *places)
 {
-    const int64_t add_size = NAME(integer_size)(s->add_dtype), size = NAME(integer_size)(s->dtype);
+    const struct NAME(clip) clip = NAME(integer_clip)(s);
+    const int64_t size = NAME(integer_size)(dtype);
+    vec bias = { 0 }, scale = SPLAT(1.0f);
 
-    for (int64_t i = 0; i < columns; i += LANES) {
-        int64_t n = columns - i < LANES ? columns - i : LANES, at = column + i;
-        vec v = TO_FLOAT(*(const ivec *)(sums + i));
+    if (s->bias)
+        bias = n == LANES ? LOAD(s->bias + at) : LOAD_SOME(s->bias + at, n);
+    if (s->scale)
+        scale = n == LANES ? LOAD(s->scale + at) : LOAD_SOME(s->scale + at, n);
+    for (int64_t i = 0; i < rows; i++) {
+        vec v = (TO_FLOAT(*(const ivec *)(sums + i * INTEGER_MOST_COLUMNS)) + bias) * scale;
 
-        if (s->bias)
-            v += n == LANES ? LOAD(s->bias + at) : LOAD_SOME(s->bias + at, n);
-        if (s->scale)
-            v *= n == LANES ? LOAD(s->scale + at) : LOAD_SOME(s->scale + at, n);
         if (s->adds)
-            v += NAME(integer_load)(s->add_dtype, (const char *)add + at * add_size, n);
-        NAME(integer_put)(s, v, n, (char *)y + at * size);
+            v += NAME(integer_load)(s->add_dtype,
+                                    places[i].add + at * NAME(integer_size)(s->add_dtype), n);
+        NAME(integer_put)(dtype, &clip, v, n, places[i].y + at * size);
+    }
+}
+
+TARGET static void NAME(integer_store)(const struct cpu_integer_store *s, int64_t column,
+                                       int64_t columns, int64_t rows, const int32_t *sums,
+                                       const struct cpu_integer_place *places)
+{
+    for (int64_t i = 0; i < columns; i += LANES) {
+        int64_t n = columns - i < LANES ? columns - i : LANES;
+
+        if (n == LANES && s->dtype == FERRY_U8)
+            NAME(integer_columns)(s, FERRY_U8, column + i, LANES, rows, sums + i, places);
+        else
+            NAME(integer_columns)(s, s->dtype, column + i, n, rows, sums + i, places);
     }
 }
 
@@ -225,21 +251,23 @@ TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int6
                                          uint32_t dtype, const void *x, void *y)
 {
     const int64_t x_size = NAME(integer_size)(dtype), size = NAME(integer_size)(s->dtype);
+    const struct NAME(clip) clip = NAME(integer_clip)(s);
 
     for (int64_t i = 0; i < n; i += LANES) {
         int64_t some = n - i < LANES ? n - i : LANES;
 
-        NAME(integer_put)(s, NAME(integer_load)(dtype, (const char *)x + i * x_size, some), some,
-                          (char *)y + i * size);
+        NAME(integer_put)
+        (s->dtype, &clip, NAME(integer_load)(dtype, (const char *)x + i * x_size, some), some,
+         (char *)y + i * size);
     }
 }
 
 /* ---- pooling -------------------------------------------------------------------------------- */
 
-#define EACH_ELEMENT(p, x, at)                                                          \
-    for (int64_t i = 0; i < p->count[0]; i++)                                           \
-        for (int64_t j = 0; j < p->count[1]; j++)                                       \
-            for (int64_t k = 0; k < p->count[2]; k++) {                                 \
+#define EACH_ELEMENT(p, x, at)                          \
+    for (int64_t i = 0; i < p->count[0]; i++)           \
+        for (int64_t j = 0; j < p->count[1]; j++)       \
+            for (int64_t k = 0; k < p->count[2]; k++) { \
                 const uint8_t *x = p->x + i * p->step[0] + j * p->step[1] + k * p->step[2] + at;
 
 TARGET static void NAME(integer_most)(const struct cpu_integer_pool *p, uint8_t *y)
@@ -253,24 +281,24 @@ TARGET static void NAME(integer_most)(const struct cpu_integer_pool *p, uint8_t 
             NAME(bytes) most = { 0 };
 
             EACH_ELEMENT(p, x, c)
-                NAME(bytes) v = LOAD_BYTES(x);
+            NAME(bytes) v = LOAD_BYTES(x);
 
-                most = MAX_U8(most, p->is_signed ? FLIP(v) : v);
-            }
-            PUT_BYTES(y + c, p->is_signed ? FLIP(most) : most);
-            continue;
+            most = MAX_U8(most, p->is_signed ? FLIP(v) : v);
         }
-        for (int64_t at = c; at < p->channels; at++) {
-            uint8_t most = 0;
-
-            EACH_ELEMENT(p, x, at)
-                uint8_t v = *x ^ flip;
-
-                most = v > most ? v : most;
-            }
-            y[at] = most ^ flip;
-        }
+        PUT_BYTES(y + c, p->is_signed ? FLIP(most) : most);
+        continue;
     }
+    for (int64_t at = c; at < p->channels; at++) {
+        uint8_t most = 0;
+
+        EACH_ELEMENT(p, x, at)
+        uint8_t v = *x ^ flip;
+
+        most = v > most ? v : most;
+    }
+    y[at] = most ^ flip;
+}
+}
 }
 
 TARGET static void NAME(integer_total)(const struct cpu_integer_pool *p, int32_t *y)
@@ -280,18 +308,18 @@ TARGET static void NAME(integer_total)(const struct cpu_integer_pool *p, int32_t
 
         if (p->channels - c >= LANES) {
             EACH_ELEMENT(p, x, c)
-                sum += p->is_signed ? (ivec)OF_I8(x) : (ivec)OF_U8(x);
-            }
-            *(ivec *)(y + c) = sum;
-            continue;
+            sum += p->is_signed ? (ivec)OF_I8(x) : (ivec)OF_U8(x);
         }
-        for (int64_t at = c; at < p->channels; at++) {
-            y[at] = 0;
-            EACH_ELEMENT(p, x, at)
-                y[at] += p->is_signed ? (int8_t)*x : *x;
-            }
-        }
+        *(ivec *)(y + c) = sum;
+        continue;
     }
+    for (int64_t at = c; at < p->channels; at++) {
+        y[at] = 0;
+        EACH_ELEMENT(p, x, at)
+        y[at] += p->is_signed ? (int8_t)*x : *x;
+    }
+}
+}
 }
 
 #undef EACH_ELEMENT

@@ -4,16 +4,18 @@
 #include <math.h>
 #include <string.h>
 
-/* POOL of bytes with contiguous channels: maxima as bytes, averages from sums of 32 bits. */
+/*
+ * POOL of bytes: maxima as bytes, averages from sums of 32 bits; all channels of a window at once
+ * if they are contiguous, else one by one.
+ */
 
 bool cpu_integer_affine(const struct cpu_op *p, struct cpu_integer_store *out)
 {
     const ferry_op_step *s = &p->op.epilogue[0];
 
-    *out = (struct cpu_integer_store){ .dtype = p->op.out[0].dtype,
-                                       .least = -INFINITY,
-                                       .most = INFINITY,
-                                       .factor = 1 };
+    *out = (struct cpu_integer_store){
+        .dtype = p->op.out[0].dtype, .least = -INFINITY, .most = INFINITY, .factor = 1
+    };
     if (!p->op.n_epilogue)
         return true;
     out->factor = (float)s->b;
@@ -22,13 +24,18 @@ bool cpu_integer_affine(const struct cpu_op *p, struct cpu_integer_store *out)
            s->function == FERRY_UNARY_POWER && s->a == 1;
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* One window of all channels: y is contiguous; `sums` has room for each channel. */
 static void pool_window(const struct cpu_op *p, const struct cpu_integer_pool *window,
                         int64_t divisor, int32_t *sums, void *y)
 {
     const struct cpu_integer_loops *loops = p->integer.loops;
+    int64_t size = p->op.out[0].dtype == FERRY_F32 ? 4 : 1;
     struct cpu_integer_store store;
-    float factor;
 
     cpu_integer_affine(p, &store);
     if (p->op.params.pool.method == FERRY_POOL_MAX) {
@@ -41,13 +48,15 @@ static void pool_window(const struct cpu_op *p, const struct cpu_integer_pool *w
         return;
     }
     loops->total(window, sums);
-    factor = divisor ? 1 / (float)divisor : 0;
-    store.factor *= factor;
-    loops->store(&store, 0, window->channels, sums, NULL, y);
+    store.factor *= divisor ? 1 / (float)divisor : 0;
+    for (int64_t c = 0; c < window->channels; c += INTEGER_MOST_COLUMNS)
+        loops->store(&store, 0, least(window->channels - c, INTEGER_MOST_COLUMNS), 1, sums + c,
+                     &(struct cpu_integer_place){ .y = (char *)y + c * size });
 }
 
 /* The part of an axis under window `at`, and the elements that the divisor counts. */
-static int64_t clip(const struct cpu_op *p, int i, int64_t at, int64_t *out_first, int64_t *out_count)
+static int64_t clip(const struct cpu_op *p, int i, int64_t at, int64_t *out_first,
+                    int64_t *out_count)
 {
     const struct cpu_window *w = &p->plan.window;
     int64_t first = at * w->stride[i] - w->pad[i], end = first + w->kernel[i], padded;
@@ -75,6 +84,7 @@ static void pool_lines(void *arg, int64_t first, int64_t count, int64_t piece)
     const struct cpu_window *w = &p->plan.window;
     int64_t size = p->op.out[0].dtype == FERRY_F32 ? 4 : 1;
     int32_t sums[CPU_INTEGER_CHANNELS];
+    bool is_dense = w->channels == 1 || (w->x[1] == 1 && w->y[1] == 1);
 
     (void)piece;
     for (int64_t line = first; line < first + count; line++) {
@@ -93,7 +103,12 @@ static void pool_lines(void *arg, int64_t first, int64_t count, int64_t piece)
                 window.x += begin * w->x[2 + i];
                 y += at[i] * w->y[2 + i];
             }
-            pool_window(p, &window, divisor, sums, pool->y + y * size);
+            if (!is_dense)
+                window.channels = 1;
+            for (int64_t c = 0; c < w->channels; c += window.channels) {
+                pool_window(p, &window, divisor, sums, pool->y + (y + c * w->y[1]) * size);
+                window.x += w->x[1];
+            }
         }
     }
 }
@@ -116,7 +131,7 @@ int cpu_integer_pool_plan(struct cpu_op *p)
     struct cpu_integer_store store;
 
     if (!p->integer.loops || w->channels > CPU_INTEGER_CHANNELS || w->taps > CPU_INTEGER_TAPS ||
-        (w->channels > 1 && (w->x[1] != 1 || w->y[1] != 1)) || !cpu_integer_affine(p, &store))
+        !cpu_integer_affine(p, &store))
         return FERRY_EUNSUPPORTED;
     p->kind = &pool_kind;
     p->answer.epilogue = p->op.n_epilogue;

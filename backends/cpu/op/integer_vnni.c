@@ -8,7 +8,8 @@
 
 #if defined(__x86_64__)
 #define NAME(function) function##_vnni
-#define TARGET         __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma")))
+#define TARGET \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma")))
 #define LANES          16
 #define MOST_ROWS      14
 #define HAVE_AVX512    1

@@ -209,8 +209,8 @@ void cpu_spread_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 
 /*
- * integer.c: products of bytes, of a convolution whose window and weights' strides are found, or of
- * an inner product whose rows are.
+ * integer_product.c: products of bytes, of a convolution whose window and weights' strides are
+ * found, or of an inner product whose rows are.
  */
 int cpu_integer_convolution_plan(struct cpu_op *p);
 int cpu_integer_inner_product_plan(struct cpu_op *p);

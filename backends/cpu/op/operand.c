@@ -75,8 +75,9 @@ static uint64_t packed_key(const struct cpu_op *p, uint32_t input)
 {
     const ferry_operand *o = &p->op.in[input];
     const struct cpu_turn *turn = &p->plan.matrix.turn;
-    uint64_t word[4 * FERRY_OP_AXES + 5 + CONVOLUTION_WORDS] = { p->op.kind, o->dtype, o->rank,
-                                                                 (uint64_t)p->loops->lanes, form_of(p) };
+    uint64_t word[4 * FERRY_OP_AXES + 5 + CONVOLUTION_WORDS] = {
+        p->op.kind, o->dtype, o->rank, (uint64_t)p->loops->lanes, form_of(p)
+    };
     uint64_t key = UINT64_C(14695981039346656037);
 
     if (p->op.kind == FERRY_OP_CONVOLUTION)

@@ -184,7 +184,10 @@ static int64_t weight_at(const struct cpu_op *p, int64_t k)
            tap / w->kernel[2] % w->kernel[1] * wide[3] + tap % w->kernel[2] * wide[4];
 }
 
-/* The weights of one panel, and the first values: with x + 128, the products of 128 are too much. */
+/*
+ * The weights of one panel, and the sums' first values, which cancel the 128 that is added to x of
+ * I8.
+ */
 static void pack_panel(const struct cpu_op *p, const int8_t *w, int64_t output, int64_t columns,
                        char *to)
 {
@@ -235,7 +238,7 @@ struct run {
     const char *packed;
     char *rows; /* of the threads */
     struct cpu_integer_store store;
-    bool is_simple;          /* the store is all of the epilogue */
+    bool is_simple;           /* the store is all of the epilogue */
     const ferry_operand *add; /* of the ADD step; NULL: none */
     const char *added;
     int64_t add_strides[5];
@@ -257,6 +260,16 @@ static struct pixel pixel_of(const struct cpu_window *w, int64_t row)
     return p;
 }
 
+static void next_pixel(const struct cpu_window *w, struct pixel *p)
+{
+    for (int i = 2; i >= 0; i--) {
+        if (++p->at[i] < w->out[i])
+            return;
+        p->at[i] = 0;
+    }
+    p->image++;
+}
+
 static int64_t offset_of(const struct pixel *p, const int64_t *stride)
 {
     return p->image * stride[0] + p->at[0] * stride[2] + p->at[1] * stride[3] +
@@ -264,11 +277,16 @@ static int64_t offset_of(const struct pixel *p, const int64_t *stride)
 }
 
 /* `n` channels from x on. */
-static char *bring_channels(const struct cpu_op *p, const char *x, int64_t step, int64_t n, char *to)
+static char *bring_channels(const struct cpu_op *p, const char *x, int64_t step, int64_t n,
+                            char *to)
 {
     const struct cpu_integer *g = &p->integer;
     int64_t size = g->loops->is_wide ? 2 : 1;
 
+    if (step == 1 && size == 1 && !g->is_signed) {
+        memcpy(to, x, (size_t)n);
+        return to + n;
+    }
     if (step == 1 || n == 1) {
         g->loops->bring(n, x, g->is_signed, to);
         return to + n * size;
@@ -298,21 +316,22 @@ static char *bring_line(const struct cpu_op *p, const char *x, int64_t left, int
         first = least((-left + step - 1) / step, taps);
     end = left < w->in[2] ? least((w->in[2] - left + step - 1) / step, taps) : first;
     end = end < first ? first : end;
-    to = bring_zeros(&p->integer, first * channels, to);
+    if (first)
+        to = bring_zeros(&p->integer, first * channels, to);
     if (step == 1 && w->x[4] == channels && (w->x[1] == 1 || channels == 1))
         to = bring_channels(p, x + (left + first) * w->x[4], 1, (end - first) * channels, to);
     else
         for (int64_t i = first; i < end; i++)
             to = bring_channels(p, x + (left + i * step) * w->x[4], w->x[1], channels, to);
-    return bring_zeros(&p->integer, (taps - end) * channels, to);
+    return end < taps ? bring_zeros(&p->integer, (taps - end) * channels, to) : to;
 }
 
-static void bring_patch(const struct run *r, int64_t group, int64_t row, char *to)
+static void bring_patch(const struct run *r, int64_t group, const struct pixel *pixel, char *to)
 {
     const struct cpu_op *p = r->op;
     const struct cpu_window *w = &p->plan.convolution.window;
     const struct cpu_integer *g = &p->integer;
-    struct pixel at = pixel_of(w, row);
+    const struct pixel at = *pixel;
     int64_t channels = w->channels / g->groups, line = w->kernel[2] * channels;
     const char *x = (const char *)r->args->in[0] + at.image * w->x[0] + group * channels * w->x[1];
 
@@ -330,16 +349,23 @@ static void bring_patch(const struct run *r, int64_t group, int64_t row, char *t
     bring_zeros(g, g->k_groups * g->loops->group - g->k, to);
 }
 
-static void bring_row(const struct run *r, int64_t group, int64_t row, char *to)
+/* Rows from `first` on, a_row apart. */
+static void bring_rows(const struct run *r, int64_t group, int64_t first, int64_t rows, char *to)
 {
-    const struct cpu_integer *g = &r->op->integer;
+    const struct cpu_op *p = r->op;
+    const struct cpu_integer *g = &p->integer;
+    const char *x = r->args->in[0];
+    struct pixel pixel;
 
     if (!g->is_row) {
-        bring_patch(r, group, row, to);
+        pixel = pixel_of(&p->plan.convolution.window, first);
+        for (int64_t i = 0; i < rows; i++, next_pixel(&p->plan.convolution.window, &pixel))
+            bring_patch(r, group, &pixel, to + i * g->a_row);
         return;
     }
-    to = bring_channels(r->op, (const char *)r->args->in[0] + row * g->x_row, 1, g->k, to);
-    bring_zeros(g, g->k_groups * g->loops->group - g->k, to);
+    for (int64_t i = 0; i < rows; i++)
+        bring_zeros(g, g->k_groups * g->loops->group - g->k,
+                    bring_channels(p, x + (first + i) * g->x_row, 1, g->k, to + i * g->a_row));
 }
 
 /* ---- stores --------------------------------------------------------------------------------- */
@@ -358,7 +384,7 @@ static float value_at(uint32_t dtype, const char *p)
 
 /* The steps of the epilogue one by one on a row of sums. */
 static void store_by_steps(const struct run *r, int64_t column, int64_t columns,
-                           const int32_t *sums, const char *add, char *y)
+                           const int32_t *sums, const struct cpu_integer_place *place)
 {
     const struct cpu_op *p = r->op;
     const struct cpu_integer_loops *loops = p->integer.loops;
@@ -377,7 +403,7 @@ static void store_by_steps(const struct run *r, int64_t column, int64_t columns,
     last = plain;
     plain.dtype = FERRY_F32;
     plain.bias = r->op->own_in > 2 ? (const float *)r->args->in[2] + column : NULL;
-    loops->store(&plain, 0, columns, sums, NULL, v);
+    loops->store(&plain, 0, columns, 1, sums, &(struct cpu_integer_place){ .y = (char *)v });
     for (uint32_t i = 0; i < p->op.n_epilogue; i++) {
         const ferry_op_step *s = &p->op.epilogue[i];
         struct cpu_step one = {
@@ -386,8 +412,8 @@ static void store_by_steps(const struct run *r, int64_t column, int64_t columns,
 
         if (s->step == FERRY_STEP_ADD) {
             for (int64_t j = 0; j < columns; j++)
-                v[j] += value_at(r->add->dtype, add + (column + j) * r->add_strides[1] *
-                                                          size_of(r->add->dtype));
+                v[j] += value_at(r->add->dtype, place->add + (column + j) * r->add_strides[1] *
+                                                                 size_of(r->add->dtype));
             continue;
         }
         if (s->step != FERRY_STEP_UNARY) {
@@ -398,16 +424,17 @@ static void store_by_steps(const struct run *r, int64_t column, int64_t columns,
     }
     loops->convert(&last, columns, FERRY_F32, v, out);
     for (int64_t j = 0; j < columns; j++)
-        memcpy(y + (column + j) * step * size, out + j * size, (size_t)size);
+        memcpy(place->y + (column + j) * step * size, out + j * size, (size_t)size);
 }
 
-static void store(const struct run *r, int64_t column, int64_t columns, const int32_t *sums,
-                  const char *add, char *y)
+static void store(const struct run *r, int64_t column, int64_t columns, int64_t rows,
+                  const int32_t *sums, const struct cpu_integer_place *places)
 {
     if (r->is_simple)
-        r->op->integer.loops->store(&r->store, column, columns, sums, add, y);
+        r->op->integer.loops->store(&r->store, column, columns, rows, sums, places);
     else
-        store_by_steps(r, column, columns, sums, add, y);
+        for (int64_t i = 0; i < rows; i++)
+            store_by_steps(r, column, columns, sums + i * INTEGER_MOST_COLUMNS, &places[i]);
 }
 
 /* Whether the step is one of the store's after those that it has; adds it. */
@@ -451,10 +478,9 @@ static void find_store(struct run *r)
     const struct cpu_op *p = r->op;
     int order = 0;
 
-    r->store = (struct cpu_integer_store){ .dtype = p->op.out[0].dtype,
-                                           .least = -INFINITY,
-                                           .most = INFINITY,
-                                           .factor = 1 };
+    r->store = (struct cpu_integer_store){
+        .dtype = p->op.out[0].dtype, .least = -INFINITY, .most = INFINITY, .factor = 1
+    };
     r->store.bias = p->own_in > 2 ? r->args->in[2] : NULL;
     for (uint32_t i = 0; i < p->op.n_epilogue; i++) {
         const ferry_op_step *s = &p->op.epilogue[i];
@@ -476,28 +502,24 @@ static void find_store(struct run *r)
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
-/* Where rows of y and of the added operand begin. */
-struct place {
-    char *y;
-    const char *add;
-};
-
 static void find_places(const struct run *r, int64_t group, int64_t first, int64_t rows,
-                        struct place *out)
+                        struct cpu_integer_place *out)
 {
     const struct cpu_op *p = r->op;
     const struct cpu_window *w = &p->plan.convolution.window;
     const ferry_operand *o = &p->op.out[0];
     int64_t column = group * p->integer.n;
+    struct pixel at = { .image = first };
 
+    if (!p->integer.is_row)
+        at = pixel_of(w, first);
     for (int64_t i = 0; i < rows; i++) {
-        struct pixel at = { .image = first + i };
         int64_t y = (first + i) * o->stride[0], add = (first + i) * r->add_strides[0];
 
         if (!p->integer.is_row) {
-            at = pixel_of(w, first + i);
             y = offset_of(&at, w->y);
             add = offset_of(&at, r->add_strides);
+            next_pixel(w, &at);
         }
         out[i].y = (char *)r->args->out[0] + (y + column * o->stride[1]) * size_of(o->dtype);
         out[i].add =
@@ -524,7 +546,7 @@ static struct run of_group(const struct run *r, int64_t group, struct cpu_op_arg
     return own;
 }
 
-static void do_panel(const struct run *r, const struct place *place, int64_t rows,
+static void do_panel(const struct run *r, const struct cpu_integer_place *place, int64_t rows,
                      int64_t column, const char *panel, const char *a, int64_t a_row)
 {
     const struct cpu_integer *g = &r->op->integer;
@@ -541,9 +563,7 @@ static void do_panel(const struct run *r, const struct place *place, int64_t row
 
         tile.a = a + first * a_row;
         g->loops->micro[some](&tile);
-        for (int64_t k = 0; k < some; k++)
-            store(r, column, columns, sums + k * INTEGER_MOST_COLUMNS, place[first + k].add,
-                  place[first + k].y);
+        store(r, column, columns, some, sums, place + first);
         first += some;
     }
 }
@@ -556,7 +576,7 @@ static void do_task(void *arg, int64_t number, unsigned slot)
     int64_t group = rest / g->panel_blocks, panel = rest % g->panel_blocks * g->panel_block;
     int64_t first = block * g->row_block, rows = least(g->row_block, g->m - first);
     int64_t end = least(panel + g->panel_block, g->panels), a_row = g->a_row;
-    struct place place[MOST_ROWS];
+    struct cpu_integer_place place[MOST_ROWS];
     struct cpu_op_args args;
     struct run r = of_group(all, group, &args);
     const char *a = all->rows + slot * g->slot_bytes;
@@ -565,8 +585,7 @@ static void do_task(void *arg, int64_t number, unsigned slot)
         a_row = g->x_row;
         a = (const char *)r.args->in[0] + first * a_row + group * g->k;
     } else {
-        for (int64_t i = 0; i < rows; i++)
-            bring_row(&r, group, first + i, all->rows + slot * g->slot_bytes + i * a_row);
+        bring_rows(&r, group, first, rows, all->rows + slot * g->slot_bytes);
     }
     find_places(&r, group, first, rows, place);
     for (; panel < end; panel++)

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/passes/integers.h"
+
+#include <ferry/status.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void discard(struct ferry__integers *c)
+{
+    int i;
+
+    for (i = 0; i < 3; i++)
+        ferry_blob_destroy(c->made[i]);
+    free(c);
+}
+
+static struct ferry__integers *make(ferry_net *net, const struct ferry__integers *like)
+{
+    struct ferry__integers *c = malloc(sizeof *c);
+    ferry_device *device = like->layer->device;
+    const int64_t *outputs = &like->w.shape[0];
+
+    if (!c)
+        return NULL;
+    *c = *like;
+    c->version = 0;
+    memset(c->made, 0, sizeof c->made);
+    if (ferry_blob_create(device, FERRY_I8, like->w.shape, (int)like->w.rank, &c->made[0]) ||
+        ferry_blob_create(device, FERRY_F32, outputs, 1, &c->made[1]) ||
+        ferry_blob_create(device, FERRY_F32, outputs, 1, &c->made[2])) {
+        discard(c);
+        return NULL;
+    }
+    c->next = net->integers;
+    net->integers = c;
+    return c;
+}
+
+struct ferry__integers *ferry__integers_of(ferry_net *net, const struct ferry__integers *like)
+{
+    struct ferry__integers *c;
+
+    for (c = net->integers; c; c = c->next)
+        if (c->layer == like->layer && c->number == like->number && c->weights == like->weights &&
+            c->bias == like->bias && c->x_scale == like->x_scale && c->unit == like->unit &&
+            !memcmp(&c->w, &like->w, sizeof c->w))
+            return c;
+    return make(net, like);
+}
+
+/* The offset of weight `i`, in logical order, of output 0. */
+static int64_t weight_at(const ferry_operand *w, int64_t i)
+{
+    int64_t at = 0;
+    uint32_t axis;
+
+    for (axis = w->rank; axis-- > 1; i /= w->shape[axis])
+        at += i % w->shape[axis] * w->stride[axis];
+    return at;
+}
+
+/* The weights of one output, rounded to whole multiples of its scale, which is returned. */
+static double quantize_output(const ferry_operand *w, const float *from, int64_t count, int8_t *to)
+{
+    double most = 0, scale;
+    int64_t i;
+
+    for (i = 0; i < count; i++)
+        most = fmax(most, fabs((double)from[weight_at(w, i)]));
+    scale = most > 0 && most < HUGE_VAL ? most / 127 : 1;
+    for (i = 0; i < count; i++) {
+        double value = nearbyint((double)from[weight_at(w, i)] / scale);
+
+        to[i] = (int8_t)(value >= -127 && value <= 127 ? value : 0);
+    }
+    return scale;
+}
+
+static int fill(struct ferry__integers *c)
+{
+    const float *w = ferry_blob_host_data(c->weights);
+    const float *bias = c->bias ? ferry_blob_host_data(c->bias) : NULL;
+    int8_t *to = ferry_blob_overwrite_host_data(c->made[0]);
+    float *to_bias = ferry_blob_overwrite_host_data(c->made[1]);
+    float *factor = ferry_blob_overwrite_host_data(c->made[2]);
+    int64_t outputs = c->w.shape[0], count, o;
+
+    if (!w || (c->bias && !bias) || !to || !to_bias || !factor)
+        return ferry_last_error_code();
+    count = outputs ? ferry_blob_element_count(c->made[0]) / outputs : 0;
+    for (o = 0; o < outputs; o++) {
+        double unit = (double)c->x_scale *
+                      quantize_output(&c->w, w + o * c->w.stride[0], count, to + o * count);
+
+        to_bias[o] = bias ? (float)((double)bias[o] / unit) : 0;
+        factor[o] = (float)(unit / (double)c->unit);
+    }
+    return 0;
+}
+
+int ferry__integers_refresh(struct ferry__integers *c)
+{
+    uint64_t version = ferry__contents(ferry__contents(1, c->weights), c->bias);
+    int err;
+
+    if (version == c->version)
+        return 0;
+    c->version = 0;
+    err = fill(c);
+    if (!err)
+        c->version = version;
+    return err;
+}
+
+void ferry__integers_forget(ferry_net *net)
+{
+    struct ferry__integers *c;
+
+    for (c = net->integers; c; c = c->next)
+        c->version = 0;
+}
+
+void ferry__integers_end(ferry_net *net)
+{
+    while (net->integers) {
+        struct ferry__integers *next = net->integers->next;
+
+        discard(net->integers);
+        net->integers = next;
+    }
+}

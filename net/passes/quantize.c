@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Convolutions and inner products with integers of 8 bits, where the ranges of the blobs that they
+ * read are known (net/model/ranges.h) and the device has integer arithmetic of its own.
+ *
+ * Values that maxima and concatenations connect form a class with one scale. A class is stored as
+ * integers if a product reads it, and only products with integers, pooling and copies write it; a
+ * product that reads another value reads a copy as integers. Whatever else reads integers reads a
+ * copy as F32.
+ */
+#include "net/passes/integers.h"
+
+#include <ferry/status.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The scale of a value as integers, and its dtype: U8 where nothing is negative. */
+struct grid {
+    uint32_t dtype;
+    float scale;
+};
+
+static const struct grid reals = { FERRY_F32, 1 };
+
+/* Of a value. */
+struct member {
+    int of;                 /* a value nearer to the class's first; of itself there */
+    bool is_member;         /* it may be stored as integers */
+    bool is_read, is_whole; /* of a class: a product reads it; it is stored as integers */
+    float least, most;      /* of a class: its range */
+    int integers, reals;    /* copies as integers and as F32; −1: none */
+};
+
+struct quantizer {
+    struct ferry__program *p;
+    struct member *values;
+    int n_values; /* those that existed before the pass */
+};
+
+static int no_memory(void)
+{
+    return ferry_error_set(FERRY_ENOMEM, "net: no memory for its integers");
+}
+
+static struct grid grid_of(float least, float most)
+{
+    bool is_positive = least >= 0;
+    float reach = fmaxf(fabsf(least), fabsf(most));
+
+    return (struct grid){ is_positive ? FERRY_U8 : FERRY_I8,
+                          reach > 0 ? reach / (is_positive ? 255 : 127) : 1 };
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* The known range of the contents of a value. */
+static bool find_range(const struct ferry__program *p, int value, float *least, float *most)
+{
+    const struct ferry__value *v = &p->values[value];
+    const struct ferry__net_blob *b = v->index < 0 ? NULL : &p->net->blobs[v->index];
+
+    if (!b || !b->has_range || v->dtype != FERRY_F32)
+        return false;
+    *least = b->least;
+    *most = b->most;
+    return true;
+}
+
+/* Whether no item from `at` on writes a value. */
+static bool is_final(const struct ferry__program *p, int at, int value)
+{
+    for (; at < p->n_items; at++)
+        if (ferry__item_writes(p, &p->items[at], value))
+            return false;
+    return true;
+}
+
+static int class_of(const struct quantizer *q, int value)
+{
+    while (q->values[value].of != value)
+        value = q->values[value].of;
+    return value;
+}
+
+/* Whether a value is stored as integers; *out is its grid, with F32 that of all numbers. */
+static bool is_stored(const struct quantizer *q, int value, struct grid *out)
+{
+    const struct member *c;
+
+    *out = reals;
+    if (value < 0 || value >= q->n_values || !q->values[value].is_member)
+        return false;
+    c = &q->values[class_of(q, value)];
+    if (c->is_whole)
+        *out = grid_of(c->least, c->most);
+    return c->is_whole;
+}
+
+static void join(struct quantizer *q, int a, int b)
+{
+    struct member *to, *from;
+
+    if (a < 0 || b < 0 || !q->values[a].is_member || !q->values[b].is_member)
+        return;
+    a = class_of(q, a);
+    b = class_of(q, b);
+    if (a == b)
+        return;
+    to = &q->values[a];
+    from = &q->values[b];
+    from->of = a;
+    to->least = fminf(to->least, from->least);
+    to->most = fmaxf(to->most, from->most);
+}
+
+/* ---- items ----------------------------------------------------------------------------------- */
+
+static bool is_operation(const struct ferry__item *item, uint32_t kind)
+{
+    return !item->call && !item->dropped && item->op.kind == kind &&
+           item->op.pass == FERRY_PASS_FORWARD;
+}
+
+static bool is_pool(const struct ferry__item *item, uint32_t method)
+{
+    return is_operation(item, FERRY_OP_POOL) && item->op.params.pool.method == method &&
+           item->op.n_out == 1 && !item->op.n_epilogue && item->op.in[0].dtype == FERRY_F32;
+}
+
+static bool is_copy(const struct ferry__item *item)
+{
+    return is_operation(item, FERRY_OP_STRIDED_COPY) && !item->op.n_epilogue &&
+           item->op.in[0].dtype == FERRY_F32 && item->op.out[0].dtype == FERRY_F32;
+}
+
+/* Whether a factor of the sums can be moved behind the step, or into its bounds. */
+static bool is_scalable(const ferry_op_step *s)
+{
+    return s->step == FERRY_STEP_PRELU || s->step == FERRY_STEP_SCALE ||
+           (s->step == FERRY_STEP_UNARY &&
+            (s->function == FERRY_UNARY_RELU || s->function == FERRY_UNARY_CLIP));
+}
+
+/* The steps of a product: the operand that ADD adds, or −1; whether all others are scalable. */
+static bool study_steps(const ferry_op_desc *op, int *out_add)
+{
+    bool all = true;
+    uint32_t i;
+
+    *out_add = -1;
+    for (i = 0; i < op->n_epilogue; i++) {
+        if (op->epilogue[i].step == FERRY_STEP_ADD)
+            *out_add = (int)op->epilogue[i].operand;
+        else
+            all = all && is_scalable(&op->epilogue[i]);
+    }
+    return all;
+}
+
+/* Whether the operation has room for the constants, a SCALE step, and a factor at its end. */
+static bool has_room(const ferry_op_desc *op)
+{
+    return op->n_in + (ferry_op_own_inputs(op) == 2 ? 2 : 1) <= FERRY_OP_INPUTS &&
+           op->n_epilogue + 2 <= FERRY_OP_EPILOGUE;
+}
+
+/*
+ * The operation of a product of integers: x of `in`, y of `out`, the operand of ADD of `add`. Sums
+ * become multiples of *out_unit.
+ */
+static void describe(const struct ferry__item *item, struct grid in, struct grid out,
+                     struct grid add, ferry_op_desc *op, float *out_unit)
+{
+    ferry_op_desc from = item->op;
+    uint32_t own = ferry_op_own_inputs(&from), shift = own == 2 ? 2 : 1, i;
+    const int64_t outputs = from.out[0].shape[1];
+    int added;
+    bool all = study_steps(&from, &added);
+    float unit = added >= 0 ? add.scale : all ? out.scale : 1;
+
+    *op = from;
+    op->in[0].dtype = in.dtype;
+    op->in[1] = ferry_operand_make(FERRY_I8, from.in[1].shape, (int)from.in[1].rank, NULL);
+    op->in[2] = op->in[3] = ferry_operand_make(FERRY_F32, &outputs, 1, NULL);
+    op->out[0].dtype = out.dtype;
+    for (i = own; i < from.n_in; i++)
+        op->in[i + shift] = from.in[i];
+    op->constants = (from.constants & 3) | 1u << 1 | 1u << 2 | 1u << 3;
+    op->n_in = from.n_in + shift;
+    op->n_epilogue = from.n_epilogue + 1;
+    op->epilogue[0] = (ferry_op_step){ .step = FERRY_STEP_SCALE, .operand = 3 };
+    for (i = 0; i < from.n_epilogue; i++) {
+        ferry_op_step *s = &op->epilogue[i + 1];
+
+        *s = from.epilogue[i];
+        if (s->step != FERRY_STEP_UNARY)
+            s->operand += shift;
+        if (s->step == FERRY_STEP_ADD)
+            op->in[s->operand].dtype = add.dtype;
+        if (s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_CLIP) {
+            s->a /= (double)unit;
+            s->b /= (double)unit;
+        }
+    }
+    if (unit != out.scale)
+        op->epilogue[op->n_epilogue++] = (ferry_op_step){ .step = FERRY_STEP_UNARY,
+                                                          .function = FERRY_UNARY_POWER,
+                                                          .a = 1,
+                                                          .b = (double)unit / (double)out.scale };
+    *out_unit = unit;
+}
+
+/* Whether the device has an entry of its own for the operation. */
+static int is_own(struct ferry__item *item, const ferry_op_desc *op, bool *out)
+{
+    ferry_operation_plan plan = { 0 };
+    int err = ferry_op_desc_check(op);
+
+    *out = false;
+    if (err)
+        return 0;
+    err = ferry__item_query(item, op, &plan);
+    *out = !err && plan.tier == FERRY_TIER_OWN && plan.steps == 1;
+    return err;
+}
+
+static bool has_constants(const struct ferry__item *item)
+{
+    uint32_t own = ferry_op_own_inputs(&item->op), i;
+
+    for (i = 1; i < own; i++)
+        if (item->in[i].value >= 0 || item->in[i].diff || item->in[i].start ||
+            item->op.in[i].dtype != FERRY_F32)
+            return false;
+    return item->op.in[0].dtype == FERRY_F32 && item->op.out[0].dtype == FERRY_F32;
+}
+
+/* Whether item `at` can be a product of integers; its device decides. */
+static int is_product(struct ferry__program *p, int at, bool *out)
+{
+    struct ferry__item *item = &p->items[at];
+    bool is_kind = is_operation(item, FERRY_OP_INNER_PRODUCT) ||
+                   (is_operation(item, FERRY_OP_CONVOLUTION) && !item->op.params.window.transposed);
+    float least, most, unit;
+    ferry_op_desc op;
+
+    *out = false;
+    if (!is_kind || item->layer->float_only || item->in[0].value < 0 || item->out[0].value < 0 ||
+        !has_constants(item) || !ferry__is_whole(p, &item->op.in[0], &item->in[0]) ||
+        !ferry__is_whole(p, &item->op.out[0], &item->out[0]) ||
+        !find_range(p, item->in[0].value, &least, &most) || !is_final(p, at, item->in[0].value) ||
+        !has_room(&item->op))
+        return 0;
+    describe(item, grid_of(least, most), reals, reals, &op, &unit);
+    return is_own(item, &op, out);
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+static bool may_be_member(const struct quantizer *q, int value)
+{
+    const struct ferry__value *v = &q->p->values[value];
+    float least, most;
+
+    return !v->pinned && !v->own && find_range(q->p, value, &least, &most);
+}
+
+static void begin_classes(struct quantizer *q)
+{
+    int v, i;
+
+    for (v = 0; v < q->n_values; v++) {
+        struct member *m = &q->values[v];
+
+        *m = (struct member){ .of = v, .integers = -1, .reals = -1 };
+        m->is_member = may_be_member(q, v);
+        if (m->is_member)
+            find_range(q->p, v, &m->least, &m->most);
+    }
+    for (i = 0; i < q->p->n_items; i++) {
+        const struct ferry__item *item = &q->p->items[i];
+
+        if (is_copy(item) || (is_pool(item, FERRY_POOL_MAX) &&
+                              ferry__is_whole(q->p, &item->op.in[0], &item->in[0]) &&
+                              ferry__is_whole(q->p, &item->op.out[0], &item->out[0])))
+            join(q, item->in[0].value, item->out[0].value);
+    }
+}
+
+/* Whether an item may write a value as integers, as classes are now. */
+static bool may_write(const struct quantizer *q, const struct ferry__item *item, bool is_product)
+{
+    struct grid grid;
+
+    return is_product || is_copy(item) ||
+           ((is_pool(item, FERRY_POOL_MAX) || is_pool(item, FERRY_POOL_AVERAGE)) &&
+            is_stored(q, item->in[0].value, &grid));
+}
+
+/*
+ * Removes the class of a value that an item cannot write as integers, or writes a second time.
+ * Whether there was one.
+ */
+static bool drop_classes(struct quantizer *q, const bool *products)
+{
+    struct grid grid;
+    bool any = false;
+    uint32_t k;
+    int i;
+
+    for (i = 0; i < q->p->n_items; i++) {
+        const struct ferry__item *item = &q->p->items[i];
+
+        for (k = 0; !item->call && !item->dropped && k < item->op.n_out; k++) {
+            int value = item->out[k].value;
+
+            if (!is_stored(q, value, &grid) || (may_write(q, item, products[i]) &&
+                                                (is_copy(item) || is_final(q->p, i + 1, value))))
+                continue;
+            q->values[class_of(q, value)].is_whole = false;
+            any = true;
+        }
+    }
+    return any;
+}
+
+static void choose_classes(struct quantizer *q, const bool *products)
+{
+    int i;
+
+    for (i = 0; i < q->p->n_items; i++) {
+        int value = q->p->items[i].in[0].value;
+
+        if (products[i] && q->values[value].is_member)
+            q->values[class_of(q, value)].is_whole = true;
+    }
+    while (drop_classes(q, products))
+        ;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static void set_affine(ferry_op_desc *op, double factor)
+{
+    op->n_epilogue = 1;
+    op->epilogue[0] = (ferry_op_step){
+        .step = FERRY_STEP_UNARY, .function = FERRY_UNARY_POWER, .a = 1, .b = factor
+    };
+}
+
+/* Inserts before item *at a copy of a value, converted; *at is that item's new index. */
+static int insert_copy(struct quantizer *q, int *at, int value, struct grid from, struct grid to)
+{
+    struct ferry__program *p = q->p;
+    ferry_layer *layer = p->items[*at].layer;
+    int made = ferry__program_value_like(p, value), err;
+    const struct ferry__value *v;
+    struct ferry__item *item;
+
+    if (made < 0)
+        return made;
+    p->values[made].dtype = to.dtype;
+    item = ferry__program_insert(p, *at);
+    if (!item)
+        return FERRY_ENOMEM;
+    ++*at;
+    v = &p->values[value];
+    item->layer = layer;
+    item->number = -1;
+    ferry_op_desc_init(&item->op, FERRY_OP_STRIDED_COPY);
+    item->op.n_in = item->op.n_out = 1;
+    item->op.in[0] = ferry_operand_make((ferry_dtype)from.dtype, v->shape, v->rank, NULL);
+    item->op.out[0] = ferry_operand_make((ferry_dtype)to.dtype, v->shape, v->rank, NULL);
+    set_affine(&item->op, (double)from.scale / (double)to.scale);
+    item->in[0] = (struct ferry__use){ .value = value };
+    item->out[0] = (struct ferry__use){ .value = made };
+    err = ferry__item_choose(p, item);
+    return err ? err : made;
+}
+
+/* The copy of a value as integers, or as F32 of a value of integers; an index, or an error. */
+static int copy_as_integers(struct quantizer *q, int *at, int value, struct grid grid)
+{
+    int *made = &q->values[value].integers;
+
+    if (*made < 0)
+        *made = insert_copy(q, at, value, reals, grid);
+    return *made;
+}
+
+static int copy_as_reals(struct quantizer *q, int *at, int value, struct grid grid)
+{
+    int *made = &q->values[value].reals;
+
+    if (*made < 0)
+        *made = insert_copy(q, at, value, grid, reals);
+    return *made;
+}
+
+/* ---- rewriting ------------------------------------------------------------------------------- */
+
+/* The grid of the ADD operand; a copy as F32 where the steps do not allow its scale. */
+static int take_added(struct quantizer *q, int *at, struct grid *out)
+{
+    int added, made;
+    bool all = study_steps(&q->p->items[*at].op, &added);
+
+    *out = reals;
+    if (added < 0 || !is_stored(q, q->p->items[*at].in[added].value, out) || all)
+        return 0;
+    made = copy_as_reals(q, at, q->p->items[*at].in[added].value, *out);
+    *out = reals;
+    if (made >= 0)
+        q->p->items[*at].in[added].value = made;
+    return made < 0 ? made : 0;
+}
+
+/* The constants of item `at`, and its inputs with them. */
+static int take_constants(struct quantizer *q, int at, const ferry_op_desc *op, float scale,
+                          float unit)
+{
+    struct ferry__item *item = &q->p->items[at];
+    uint32_t own = ferry_op_own_inputs(&item->op), shift = own == 2 ? 2 : 1, i;
+    struct ferry__integers like = { .layer = item->layer,
+                                    .number = item->number,
+                                    .w = item->op.in[1],
+                                    .weights = item->in[1].blob,
+                                    .bias = own > 2 ? item->in[2].blob : NULL,
+                                    .x_scale = scale,
+                                    .unit = unit };
+
+    item->integers = ferry__integers_of(q->p->net, &like);
+    if (!item->integers)
+        return no_memory();
+    for (i = item->op.n_in; i-- > own;)
+        item->in[i + shift] = item->in[i];
+    for (i = 0; i < 3; i++)
+        item->in[i + 1] = (struct ferry__use){ .value = -1, .blob = item->integers->made[i] };
+    item->op = *op;
+    return ferry__item_choose(q->p, item);
+}
+
+static int rewrite_product(struct quantizer *q, int *at)
+{
+    int value = q->p->items[*at].in[0].value, made = value, err;
+    struct grid in, out, add;
+    float least = 0, most = 0, unit;
+    struct ferry__item *item;
+    ferry_op_desc op;
+
+    if (!is_stored(q, value, &in)) {
+        find_range(q->p, value, &least, &most);
+        in = grid_of(least, most);
+        made = copy_as_integers(q, at, value, in);
+    }
+    err = made < 0 ? made : take_added(q, at, &add);
+    if (err)
+        return err;
+    item = &q->p->items[*at];
+    item->in[0].value = made;
+    is_stored(q, item->out[0].value, &out);
+    describe(item, in, out, add, &op, &unit);
+    return take_constants(q, *at, &op, in.scale, unit);
+}
+
+/* Pooling and copies: dtypes, and a factor between two scales. */
+static int rewrite_other(struct quantizer *q, int at)
+{
+    struct ferry__item *item = &q->p->items[at];
+    struct grid in, out;
+
+    is_stored(q, item->in[0].value, &in);
+    is_stored(q, item->out[0].value, &out);
+    item->op.in[0].dtype = in.dtype;
+    item->op.out[0].dtype = out.dtype;
+    if (in.scale != out.scale)
+        set_affine(&item->op, (double)in.scale / (double)out.scale);
+    return ferry__item_choose(q->p, item);
+}
+
+/* Gives an item that computes in F32 copies of the integers that it reads. */
+static int rewrite_readers(struct quantizer *q, int *at)
+{
+    struct grid grid;
+    uint32_t k;
+
+    for (k = 0; k < q->p->items[*at].op.n_in; k++) {
+        int value = q->p->items[*at].in[k].value, made;
+
+        if (!is_stored(q, value, &grid))
+            continue;
+        made = copy_as_reals(q, at, value, grid);
+        if (made < 0)
+            return made;
+        q->p->items[*at].in[k].value = made;
+    }
+    return 0;
+}
+
+static int rewrite(struct quantizer *q, int *at, bool is_product)
+{
+    const struct ferry__item *item = &q->p->items[*at];
+    struct grid grid;
+    bool moves =
+        is_copy(item) || is_pool(item, FERRY_POOL_MAX) || is_pool(item, FERRY_POOL_AVERAGE);
+
+    if (item->call || item->dropped)
+        return 0;
+    if (is_product)
+        return rewrite_product(q, at);
+    if (moves &&
+        (is_stored(q, item->in[0].value, &grid) || is_stored(q, item->out[0].value, &grid)))
+        return rewrite_other(q, *at);
+    return rewrite_readers(q, at);
+}
+
+/* The dtypes of the values of classes, once their operations are rewritten. */
+static void store_classes(struct quantizer *q)
+{
+    struct grid grid;
+    int v;
+
+    for (v = 0; v < q->n_values; v++)
+        if (is_stored(q, v, &grid))
+            q->p->values[v].dtype = grid.dtype;
+}
+
+static int quantize(struct quantizer *q, bool *products)
+{
+    int n = q->p->n_items, i, at, err = 0;
+
+    for (i = 0; !err && i < n; i++)
+        err = is_product(q->p, i, &products[i]);
+    if (err)
+        return err;
+    begin_classes(q);
+    choose_classes(q, products);
+    for (i = at = 0; !err && i < n; i++, at++)
+        err = rewrite(q, &at, products[i]);
+    store_classes(q);
+    return err;
+}
+
+/* Programs with segments and with backward passes stay as they are. */
+static bool may_quantize(const struct ferry__program *p)
+{
+    const ferry_net *net = p->net;
+
+    return net->quantize && net->plan && net->fuse && !net->backward && !p->claims && p->n_items;
+}
+
+int ferry__pass_quantize(struct ferry__program *p)
+{
+    struct quantizer q = { .p = p, .n_values = p->n_values };
+    bool *products;
+    int err;
+
+    if (!may_quantize(p))
+        return 0;
+    q.values = calloc((size_t)q.n_values + 1, sizeof *q.values);
+    products = calloc((size_t)p->n_items, sizeof *products);
+    err = q.values && products ? quantize(&q, products) : no_memory();
+    free(products);
+    free(q.values);
+    return err;
+}
