@@ -344,7 +344,84 @@ static void a_sibling_is_of_the_same_runtime(void)
     ferry_memory_release(keeper);
 }
 
+/* ---- integers -------------------------------------------------------------------------------- */
+
+/* y = ((x·wᵀ + bias)·scale + add, at least 0)·0.5 + 1, 2 × 3 by 4 × 3, as U8. */
+static ferry_op_desc integers(void)
+{
+    const int64_t four = 4, both[2] = { 2, 4 };
+    ferry_op_desc op = product(FERRY_U8);
+
+    op.in[1].dtype = FERRY_I8;
+    op.in[2] = op.in[3] = ferry_operand_make(FERRY_F32, &four, 1, NULL);
+    op.in[4] = ferry_operand_make(FERRY_I8, both, 2, NULL);
+    op.n_in = 5;
+    op.n_epilogue = 4;
+    op.epilogue[0] = (ferry_op_step){ .step = FERRY_STEP_SCALE, .operand = 3 };
+    op.epilogue[1] = (ferry_op_step){ .step = FERRY_STEP_ADD, .operand = 4 };
+    op.epilogue[2] = (ferry_op_step){ .step = FERRY_STEP_UNARY, .function = FERRY_UNARY_RELU };
+    op.epilogue[3] = (ferry_op_step){
+        .step = FERRY_STEP_UNARY, .function = FERRY_UNARY_POWER, .a = 1, .b = 0.5, .c = 1
+    };
+    return op;
+}
+
+/* The values are computed by hand: rounded to even, and saturated. */
+static void integers_have_the_same_results_on_every_tier(void)
+{
+    static const double in[5][12] = { { 255, 1, 2, 0, 200, 100 },
+                                      { 1, 0, 0, -128, 2, 0, 1, 1, 1, 127, 0, -1 },
+                                      { 1, 0, -2, 3 },
+                                      { 0.5, 1, 1, 0.25 },
+                                      { 1, 2, -128, 3, 0, -100, 127, 0 } };
+    static const double wanted[8] = { 66, 1, 65, 255, 1, 151, 214, 1 };
+    static const ferry_dtype dtypes[5] = { FERRY_U8, FERRY_I8, FERRY_F32, FERRY_F32, FERRY_I8 };
+    static const int64_t counts[5] = { 6, 12, 4, 4, 8 };
+    ferry_op_desc op = integers();
+    ferry_operation_location at[5], to = { NULL, 0 };
+    ferry_operation_args args = { .struct_size = sizeof args, .in = at, .out = &to };
+    ferry_operation *o = NULL;
+
+    dev = fx_device();
+    for (int i = 0; i < 5; i++)
+        at[i] = (ferry_operation_location){ memory_of(dtypes[i], in[i], counts[i]), 0 };
+    to.memory = memory_of(FERRY_U8, NULL, 8);
+    FX_OK_FATAL(ferry_operation_create(dev, &op, &o));
+    FX_OK(ferry_operation_run(o, NULL, &args));
+    CU_ASSERT(holds(to.memory, FERRY_U8, wanted, 8));
+    ferry_operation_destroy(o);
+    for (int i = 0; i < 5; i++)
+        ferry_memory_release(at[i].memory);
+    ferry_memory_release(to.memory);
+    fx_end();
+}
+
+static void integers_with_other_dtypes_are_refused(void)
+{
+    ferry_op_desc op = integers();
+
+    op.in[1].dtype = FERRY_U8;
+    FX_FAILS(FERRY_EINVAL, ferry_op_desc_check(&op));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "in[1]"));
+    op = integers();
+    op.in[2].dtype = FERRY_I32;
+    FX_FAILS(FERRY_EINVAL, ferry_op_desc_check(&op));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "in[2]"));
+    op = integers();
+    op.in[3].dtype = FERRY_I8;
+    FX_FAILS(FERRY_EINVAL, ferry_op_desc_check(&op));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "in[3]"));
+    op = integers();
+    op.out[0].dtype = FERRY_F16;
+    FX_FAILS(FERRY_EINVAL, ferry_op_desc_check(&op));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "out[0]"));
+    op = plain(FERRY_I8, FERRY_OP_UNARY, 3);
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_op_desc_check(&op));
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(integers_have_the_same_results_on_every_tier),
+    FERRY_TEST(integers_with_other_dtypes_are_refused),
     FERRY_TEST(the_host_is_that_of_the_devices_runtime),
     FERRY_TEST(a_host_that_cannot_be_opened_is_an_error),
     FERRY_TEST(a_sibling_is_of_the_same_runtime),
