@@ -112,6 +112,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/dummy_data.c \
 	%D%/layers/eltwise.c \
 	%D%/layers/embed.c \
+	%D%/layers/emit.h \
 	%D%/layers/euclidean_loss.c \
 	%D%/layers/fillers.c \
 	%D%/layers/fillers.h \
@@ -187,6 +188,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/window_place.h \
 	%D%/model/build.c \
 	%D%/model/conditions.c \
+	%D%/model/emitted.h \
 	%D%/model/fill.c \
 	%D%/model/graph.c \
 	%D%/model/graph.h \

@@ -6,6 +6,7 @@
 #include "net/model/training.h"
 #include "net/proto/edit.h"
 
+#include <ferry/op.h>
 #include <ferry/status.h>
 
 #include <stdlib.h>

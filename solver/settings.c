@@ -2,6 +2,8 @@
 /* Reads the text of a solver. */
 #include "solver/state.h"
 
+#include <ferry/op.h>
+
 #include <math.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #ifndef FERRY_SOLVER_STATE_H
 #define FERRY_SOLVER_STATE_H
 
-#include <ferry/op.h>
 #include <ferry/solver.h>
 
 #include <signal.h>
@@ -39,7 +38,7 @@ struct ferry__learned {
     float lr_mult, decay_mult;
     bool has_diff;          /* a backward pass may add to its diff */
     ferry_blob *history[2]; /* the second is for AdaDelta and Adam, otherwise NULL */
-    ferry_operation *update;
+    struct ferry_operation *update;
     ferry_device *where; /* the device that `update` was made for */
 };
 

@@ -4,6 +4,7 @@
 
 #include "net/model/training.h"
 
+#include <ferry/op.h>
 #include <ferry/status.h>
 
 #include <math.h>

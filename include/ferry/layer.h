@@ -23,7 +23,6 @@
 #define FERRY_LAYER_H
 
 #include <ferry/blob.h>
-#include <ferry/op.h>
 #include <ferry/proto.h>
 #include <ferry/runtime.h>
 
@@ -31,6 +30,8 @@ FERRY_BEGIN_DECLS
 
 /** A layer of a net. Opaque; owned by the net. */
 typedef struct ferry_layer ferry_layer;
+struct ferry_op_desc; /* of op.h, which a type that emits operations includes */
+struct ferry_operand;
 
 /** The phase of a net. (Caffe: Phase.) */
 typedef enum ferry_phase {
@@ -288,11 +289,11 @@ typedef struct ferry_layer_operand {
  * copied. Operands that are whole blobs are plain; the net may change their layout in memory, not
  * their logical contents. The errors of ferry_op_desc_check, with the layer's name.
  */
-FERRY_API int ferry_layer_emit(ferry_layer *layer, const ferry_op_desc *op,
+FERRY_API int ferry_layer_emit(ferry_layer *layer, const struct ferry_op_desc *op,
                                const ferry_layer_operand *in, const ferry_layer_operand *out);
 
 /** The plain operand of a blob's shape; above FERRY_OP_AXES axes, one axis of all elements. */
-FERRY_API ferry_operand ferry_layer_operand_of(const ferry_blob *blob);
+FERRY_API struct ferry_operand ferry_layer_operand_of(const ferry_blob *blob);
 
 FERRY_END_DECLS
 

@@ -29,6 +29,7 @@ ferryinclude_HEADERS = \
 	%D%/op.h \
 	%D%/op_params.h \
 	%D%/op_plugin.h \
+	%D%/op_tier.h \
 	%D%/op_types.h \
 	%D%/plugin.h \
 	%D%/plugin_names.h \

@@ -7,7 +7,7 @@
 #ifndef FERRY_NET_INFO_H
 #define FERRY_NET_INFO_H
 
-#include <ferry/op.h>
+#include <ferry/op_tier.h>
 
 #include <stdbool.h>
 #include <stddef.h>

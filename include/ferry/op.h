@@ -33,27 +33,13 @@
 #define FERRY_OP_H
 
 #include <ferry/memory.h>
+#include <ferry/op_tier.h>
 #include <ferry/op_types.h>
 
 FERRY_BEGIN_DECLS
 
 /** An operation prepared for a device. Opaque; retains its device. */
 typedef struct ferry_operation ferry_operation;
-
-/**
- * The tier that computes an operation. The worst tier of several operations is the largest value.
- */
-typedef enum ferry_operation_tier {
-    FERRY_TIER_OWN = 0,
-    FERRY_TIER_COMPOSED = 1,
-    FERRY_TIER_HOST = 2
-} ferry_operation_tier;
-
-/**
- * The name of a tier, "own", "composed" or "host"; "?" for any other value. Static storage, any
- * thread.
- */
-FERRY_API const char *ferry_operation_tier_name(ferry_operation_tier tier);
 
 /**
  * The name of a kind, "convolution", "pool", …; "?" for an unknown number. Static storage, any

@@ -3,7 +3,7 @@
  * Axpy of SENet's fork: bottoms a (N × C …), x and y (N × C × H × W); top = a · x + y, with one a
  * for each channel of an image. (SENet: AxpyLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

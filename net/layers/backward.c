@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Operations that layers emit for backward. */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 #include "op/unary.h"
 
 #include <ferry/status.h>

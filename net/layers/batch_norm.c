@@ -7,7 +7,7 @@
  * moving_average_fraction, and the variance is scaled by m / (m − 1). (Caffe: BatchNormLayer.)
  */
 #include "common/affine.h"
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -3,7 +3,7 @@
  * BatchReindex: the items of bottom 0 that bottom 1 lists, in its order. (Caffe:
  * BatchReindexLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -4,7 +4,7 @@
  * which is repeated along the axes where it has one element, or none in front. (ONNX: Add, Sub,
  * Mul, Div.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -5,7 +5,7 @@
  * by the batch's mean and variance, with 1e−9 added to the variance. Parameters: scale, shift, 1 ×
  * C × 1 × 1. (SegNet: BNLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -3,7 +3,7 @@
  * Columns over any number of spatial axes, by one operation for each tap of the kernel; IM2COL and
  * COL2IM do the same in one operation for up to FERRY_OP_SPATIAL axes.
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -3,7 +3,7 @@
  * Concat (concat_param): the bottoms, concatenated along `axis` (1; concat_dim is its old name). A
  * single bottom is shared with the top. (Caffe: ConcatLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -3,7 +3,7 @@
 #ifndef FERRY_NET_LAYERS_CONVOLUTION_H
 #define FERRY_NET_LAYERS_CONVOLUTION_H
 
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 struct convolution {
     struct ferry__window window;

@@ -3,7 +3,7 @@
  * Crop (crop_param): bottom 0 cropped to bottom 1's size in the axes from `axis` (2) on, starting
  * at `offset`: one value for each axis, one for all, or 0. (Caffe: CropLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -5,7 +5,7 @@
  * operation, since a later layer may work in place on the top; fuse.c removes it where this has no
  * visible effect. (Caffe: DropoutLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -6,7 +6,7 @@
  * is opened: values that a program writes into such a top stay. (Caffe: DummyDataLayer.)
  */
 #include "net/layers/fillers.h"
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

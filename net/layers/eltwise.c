@@ -3,7 +3,7 @@
  * Eltwise (eltwise_param): element-wise PROD, SUM (with a coeff for each bottom) or MAX of bottoms
  * of one shape; ties of MAX take the later bottom. (Caffe: EltwiseLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -3,7 +3,7 @@
  * Embed (embed_param): for each index the table row with that number, plus a bias with bias_term;
  * the top has the bottom's axes followed by num_output. (Caffe: EmbedLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -3,7 +3,7 @@
  * Im2col (convolution_param): the columns of a convolution, (N, C·kernel…, spatial'…). (Caffe:
  * Im2colLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

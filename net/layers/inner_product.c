@@ -3,7 +3,7 @@
  * InnerProduct (inner_product_param): y = x·wᵀ + b over all axes from `axis` (1) on. num_output,
  * bias_term, transpose: w is (K, N) instead of (N, K). (Caffe: InnerProductLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -4,7 +4,7 @@
  * bottom (cropped by pad_beg and pad_end, which are negative) to height × width, or to the size
  * that results from shrink_factor and then zoom_factor. (DeepLab: InterpLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -4,7 +4,7 @@
  * `axis` (1) on, the variance being the biased one. A Scale layer behind it has factor and term.
  * (ONNX: LayerNormalization; with axis 2, InstanceNormalization.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/layers/loss.h"
 
+#include "net/layers/emit.h"
+
 #include <ferry/status.h>
 
 void ferry__loss_read(const ferry_layer *layer, enum ferry__normalization otherwise,

@@ -3,7 +3,7 @@
  * LRN (lrn_param): x / (k + alpha/n · Σ x²)^beta over local_size channels (ACROSS_CHANNELS), or x /
  * (1 + alpha/n² · Σ x²)^beta over a square (WITHIN_CHANNEL, which ignores k). (Caffe: LRNLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

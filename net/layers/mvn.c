@@ -3,7 +3,7 @@
  * MVN (mvn_param): each plane (with across_channels each image) minus its mean, and with
  * normalize_variance divided by √variance + eps; eps is outside of the root. (Caffe: MVNLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -4,7 +4,7 @@
  * times a scale for each channel (channel_shared: one for all). (weiliu89's SSD: NormalizeLayer,
  * whose eps is inside the root.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

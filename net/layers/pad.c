@@ -4,7 +4,7 @@
  * are `value` (0), EDGE ones the nearest, REFLECT ones the elements on the other side of the edge.
  * A negative number takes elements away, of CONSTANT only. (ONNX: Pad.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

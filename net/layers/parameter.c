@@ -3,7 +3,7 @@
  * Parameter (parameter_param): a top that shares a parameter of the given shape. (Caffe:
  * ParameterLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -3,7 +3,7 @@
  * Permute (permute_param): reorders the axes; those that `order` omits follow in their own order.
  * If the order is unchanged the top shares the bottom. (weiliu89's SSD: PermuteLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

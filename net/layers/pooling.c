@@ -9,7 +9,7 @@
  * STOCHASTIC is not supported. (Caffe: PoolingLayer. `ceil_mode: false` of forks is round_mode:
  * FLOOR; AVE_EXC_PAD is from a fork too.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

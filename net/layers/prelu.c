@@ -3,7 +3,7 @@
  * PReLU (prelu_param): x if it is positive, otherwise slope · x, with one slope for each channel,
  * or one for all (channel_shared). (Caffe: PReLULayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

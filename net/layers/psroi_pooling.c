@@ -4,7 +4,7 @@
  * group_size bins, each over its own channels: output_dim · group_size² channels become output_dim.
  * (R-FCN: PSROIPoolingLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -6,6 +6,8 @@
  */
 #include "net/layers/recurrent.h"
 
+#include "net/layers/emit.h"
+
 #include <ferry/status.h>
 
 #include <math.h>

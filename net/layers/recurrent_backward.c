@@ -5,6 +5,8 @@
  */
 #include "net/layers/recurrent.h"
 
+#include "net/layers/emit.h"
+
 #include <ferry/status.h>
 
 #include <string.h>

@@ -4,7 +4,7 @@
  * keep one element or, without keep_axes (true), vanish. (ONNX: ReduceSum, ReduceMean, ReduceL1,
  * ReduceSumSquare, ReduceMax.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

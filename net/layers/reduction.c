@@ -3,7 +3,7 @@
  * Reduction (reduction_param): SUM, ASUM, SUMSQ or MEAN over the axes from `axis` (0) on, times
  * coeff. (Caffe: ReductionLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

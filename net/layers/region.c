@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copies and sums over regions of blobs with more axes than an operand supports. */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * was computed from, the largest one of its bin or all of them equally. Bins are placed as in
  * FERRY_OP_ROI_POOL.
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -7,7 +7,7 @@
  * The last two of four axes are resized by FERRY_OP_RESIZE where it has the definition. Otherwise
  * each axis is a product with a matrix of weights.
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 #include "net/layers/resample.h"
 
 #include <ferry/status.h>

@@ -3,7 +3,7 @@
  * ROIPooling (roi_pooling_param): for each region in bottom 1 (image, x1, y1, x2, y2, times
  * spatial_scale and rounded) the maxima of pooled_h × pooled_w bins. (Fast R-CNN: ROIPoolingLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

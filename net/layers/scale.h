@@ -6,7 +6,7 @@
 #ifndef FERRY_NET_LAYERS_SCALE_H
 #define FERRY_NET_LAYERS_SCALE_H
 
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 /*
  * The position of the parameter or bottom 1 among bottom 0's axes: the axes before it, its own,

@@ -3,7 +3,7 @@
  * ShuffleChannel (shuffle_channel_param): channel g·n + i becomes i·group + g, where n = C / group.
  * (Forks for ShuffleNet.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -3,7 +3,7 @@
  * Silence: consumes bottoms that no other layer uses, so that they are not outputs. (Caffe:
  * SilenceLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 /* With force_backward their diffs are zeros. */
 static int reshape(ferry_layer *layer)

@@ -3,7 +3,7 @@
  * Slice (slice_param): the bottom split along `axis` (1; slice_dim is its old name) at the
  * slice_points, or into equal parts. A single top shares the bottom. (Caffe: SliceLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -3,7 +3,7 @@
  * Softmax (softmax_param): exp(x) over its sum along `axis` (1). (Caffe: SoftmaxLayer.) LogSoftmax,
  * ferry's own, is its logarithm. (ONNX: LogSoftmax.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 static int emit(ferry_layer *layer, uint32_t logarithm)
 {

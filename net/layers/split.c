@@ -3,7 +3,7 @@
  * Split: each top shares the bottom's contents under another name. Nets insert Splits for blobs
  * with several consumers. (Caffe: SplitLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 /* The bottom's diff is the sum of the tops' diffs; with one top it is a copy. */
 static int emit_sum(ferry_layer *layer)

@@ -4,7 +4,7 @@
  * levels' values are concatenated along axis 1. A single level keeps its axes. (Caffe: SPPLayer,
  * whose windows are padded to cover the plane.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -4,7 +4,7 @@
  * step (1), … before `end`; the other axes whole. Negative numbers count from the end of the axis;
  * those outside of it are clamped. (ONNX: Slice with positive steps. Caffe's Slice is a division.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -4,7 +4,7 @@
  * defines the functions. (Caffe: the layer of the same name. Forks for MobileNet: ReLU6, HardSwish,
  * HSwish, HardSigmoid with Keras' slope, HSigmoid. Forks for YOLO: Mish. Softplus is BNLL.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

@@ -6,7 +6,7 @@
  * upsample_w, or of scale times the bottom's sides, minus one with pad_out_h or pad_out_w; the rest
  * is 0. (SegNet: UpsampleLayer.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

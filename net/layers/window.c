@@ -3,7 +3,7 @@
  * The notations of windows in ConvolutionParameter: kernel_size 3, or 3 3, or kernel_h 3 kernel_w
  * 3.
  */
-#include "net/layers/layers.h"
+#include "net/layers/emit.h"
 
 #include <ferry/status.h>
 

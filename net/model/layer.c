@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The functions that a layer type calls for its layer. */
+#include "net/model/emitted.h"
 #include "net/model/state.h"
 
 #include <ferry/status.h>

@@ -6,8 +6,6 @@
 #include "net/model/names.h"
 #include "common/arena.h"
 
-#include "op/run.h"
-
 #include <ferry/net.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -55,12 +53,9 @@ struct ferry__net_scratch {
     bool keep;
 };
 
-/* An operation as a layer emitted it. */
-struct ferry__net_op {
-    ferry_op_desc op;
-    ferry_layer_operand in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
-};
+struct ferry__net_op; /* emitted.h */
 
+/* The operations that a layer emitted for a pass. */
 struct ferry__net_ops {
     struct ferry__net_op *at;
     int count, room;
@@ -106,6 +101,7 @@ struct ferry_layer {
 struct ferry__program;
 struct ferry__fold;
 struct ferry__integers;
+struct ferry__run;
 
 /* The number of sets of shapes for which a net keeps programs. */
 #define FERRY__NET_KEPT 8

@@ -2,6 +2,8 @@
 /* From the emitted operations to the items and values of a program. */
 #include "net/passes/passes.h"
 
+#include "net/model/emitted.h"
+
 #include <ferry/status.h>
 
 #include <stdlib.h>

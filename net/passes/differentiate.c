@@ -6,6 +6,8 @@
  */
 #include "net/passes/passes.h"
 
+#include "net/model/emitted.h"
+
 #include <ferry/status.h>
 
 #include <stdlib.h>
