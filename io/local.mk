@@ -59,6 +59,7 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/reader.c \
 	%D%/reader.h \
 	%D%/safetensors.c \
+	%D%/safetensors.h \
 	%D%/scratch.c \
 	%D%/scratch.h \
 	%D%/sharded.c \

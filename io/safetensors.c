@@ -7,12 +7,10 @@
  */
 #include "json.h"
 #include "reader.h"
+#include "safetensors.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The specification's own limit. */
-#define MAX_HEADER 100000000u
 
 struct tensor {
     char *name;
@@ -340,11 +338,12 @@ static int open_file(struct ferry_io *io)
     struct header h = { .io = io };
     int err;
 
-    if (length > MAX_HEADER)
+    if (length > FERRY__SAFETENSORS_HEADER)
         return ferry_error_set(FERRY_EFORMAT,
                                "%s: header length at byte 0: %llu is above the "
                                "format's limit of %u",
-                               io->file.path, (unsigned long long)length, MAX_HEADER);
+                               io->file.path, (unsigned long long)length,
+                               FERRY__SAFETENSORS_HEADER);
     if (length > io->file.size - 8)
         return ferry_error_set(FERRY_EFORMAT,
                                "%s: header length at byte 0: %llu bytes run past "

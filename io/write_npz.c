@@ -3,11 +3,10 @@
 #include "crc32.h"
 #include "npy_write.h"
 #include "writer.h"
+#include "zip.h"
 
 #include <string.h>
 
-#define FULL16    0xffffu
-#define FULL32    0xffffffffu
 #define ALIGNMENT 64u
 /* The extra field that zipalign uses for alignment. */
 #define PADDING_ID 0xd935u
@@ -28,7 +27,7 @@ static void put(struct bytes *b, uint64_t value, int size)
 static const char *can_hold(const ferry_io_writer *w, const ferry_io_entry *entry)
 {
     (void)w;
-    if (strlen(entry->name) > FULL16 - 4)
+    if (strlen(entry->name) > FERRY__ZIP_FULL16 - 4)
         return "its name is too long for a zip file";
     return ferry__npy_can_hold(entry);
 }
@@ -55,14 +54,14 @@ static void put_common(struct bytes *b, const struct ferry__out_array *array, ui
     unsigned utf8 = is_ascii(array->entry.name) ? 0 : 0x800;
     const unsigned first_day = 0x21; /* 1 January 1980: equal input gives equal files */
 
-    put(b, size >= FULL32 || array->place >= FULL32 ? 45 : 20, 2);
+    put(b, size >= FERRY__ZIP_FULL32 || array->place >= FERRY__ZIP_FULL32 ? 45 : 20, 2);
     put(b, utf8, 2);
     put(b, 0, 2);
     put(b, 0, 2);
     put(b, first_day, 2);
     put(b, crc, 4);
-    put(b, size >= FULL32 ? FULL32 : size, 4);
-    put(b, size >= FULL32 ? FULL32 : size, 4);
+    put(b, size >= FERRY__ZIP_FULL32 ? FERRY__ZIP_FULL32 : size, 4);
+    put(b, size >= FERRY__ZIP_FULL32 ? FERRY__ZIP_FULL32 : size, 4);
     put(b, strlen(array->entry.name) + 4, 2);
 }
 
@@ -82,7 +81,7 @@ static int put_extra_and_name(ferry_io_writer *w, const struct ferry__out_array 
     size_t fill;
     int err;
 
-    if (size >= FULL32) {
+    if (size >= FERRY__ZIP_FULL32) {
         put(&extra, 1, 2);
         put(&extra, 16, 2);
         put(&extra, size, 8);
@@ -146,11 +145,11 @@ static int put_entry(ferry_io_writer *w, const struct ferry__out_array *array)
     struct bytes entry = { .size = 0 }, wide = { .size = 0 };
     int err;
 
-    if (size >= FULL32) {
+    if (size >= FERRY__ZIP_FULL32) {
         put(&wide, size, 8);
         put(&wide, size, 8);
     }
-    if (array->place >= FULL32)
+    if (array->place >= FERRY__ZIP_FULL32)
         put(&wide, array->place, 8);
     put(&entry, 0x02014b50u, 4);
     put(&entry, 3u << 8 | 45, 2); /* made on Unix */
@@ -160,7 +159,7 @@ static int put_entry(ferry_io_writer *w, const struct ferry__out_array *array)
     put(&entry, 0, 2); /* disk number */
     put(&entry, 0, 2);
     put(&entry, 0100644ul << 16, 4); /* a regular file, readable for all */
-    put(&entry, array->place >= FULL32 ? FULL32 : array->place, 4);
+    put(&entry, array->place >= FERRY__ZIP_FULL32 ? FERRY__ZIP_FULL32 : array->place, 4);
     err = ferry__io_out_write(&w->out, entry.at, entry.size);
     if (!err)
         err = put_name(w, array);
@@ -201,14 +200,14 @@ static int finish(ferry_io_writer *w)
     if (err)
         return err;
     size = w->out.position - place;
-    if (count >= FULL16 || size >= FULL32 || place >= FULL32)
+    if (count >= FERRY__ZIP_FULL16 || size >= FERRY__ZIP_FULL32 || place >= FERRY__ZIP_FULL32)
         put_end64(&end, count, place, size);
     put(&end, 0x06054b50u, 4);
     put(&end, 0, 4);
-    put(&end, count >= FULL16 ? FULL16 : count, 2);
-    put(&end, count >= FULL16 ? FULL16 : count, 2);
-    put(&end, size >= FULL32 ? FULL32 : size, 4);
-    put(&end, place >= FULL32 ? FULL32 : place, 4);
+    put(&end, count >= FERRY__ZIP_FULL16 ? FERRY__ZIP_FULL16 : count, 2);
+    put(&end, count >= FERRY__ZIP_FULL16 ? FERRY__ZIP_FULL16 : count, 2);
+    put(&end, size >= FERRY__ZIP_FULL32 ? FERRY__ZIP_FULL32 : size, 4);
+    put(&end, place >= FERRY__ZIP_FULL32 ? FERRY__ZIP_FULL32 : place, 4);
     put(&end, 0, 2);
     return ferry__io_out_write(&w->out, end.at, end.size);
 }

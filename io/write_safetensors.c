@@ -4,13 +4,12 @@
  * declared. Values are ordered by descending element size: each array is then aligned to its
  * element.
  */
+#include "safetensors.h"
 #include "writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_HEADER 100000000u
 
 struct header {
     char *text;
@@ -178,11 +177,11 @@ static int write_header(ferry_io_writer *w, const struct header *h)
 
     if (h->failed)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory for the header", w->out.shown);
-    if (h->size > MAX_HEADER)
+    if (h->size > FERRY__SAFETENSORS_HEADER)
         return ferry_error_set(FERRY_EOVERFLOW,
                                "%s: a header of %zu bytes is above the format's "
                                "limit of %u",
-                               w->out.shown, h->size, MAX_HEADER);
+                               w->out.shown, h->size, FERRY__SAFETENSORS_HEADER);
     for (int i = 0; i < 8; i++)
         length[i] = (unsigned char)((uint64_t)h->size >> 8 * i);
     err = ferry__io_out_write(&w->out, length, sizeof(length));

@@ -13,8 +13,6 @@
 #define END_SIZE     22u
 #define LOCATOR_SIZE 20u
 #define END64_SIZE   56u
-#define FULL16       0xffffu
-#define FULL32       0xffffffffu
 
 static uint32_t get16(const unsigned char *at)
 {
@@ -49,7 +47,7 @@ static const unsigned char *find_end(const struct ferry__io_file *file)
     if (file->size < END_SIZE)
         return NULL;
     at = file->bytes + file->size - END_SIZE;
-    for (; at >= file->bytes && back <= FULL16; at--, back++) {
+    for (; at >= file->bytes && back <= FERRY__ZIP_FULL16; at--, back++) {
         if (memcmp(at, "PK\5\6", 4) == 0 && get16(at + 20) == back)
             return at;
         if (at == file->bytes)
@@ -96,7 +94,8 @@ int ferry__zip_open(const struct ferry__io_file *file, struct ferry__zip *out)
     directory.offset = get32(end + 16);
     if (get32(end + 4) != 0)
         return fail(file, end, "end record", "the archive has several parts");
-    if (directory.members == FULL16 || directory.size == FULL32 || directory.offset == FULL32)
+    if (directory.members == FERRY__ZIP_FULL16 || directory.size == FERRY__ZIP_FULL32 ||
+        directory.offset == FERRY__ZIP_FULL32)
         err = read_end64(file, end, &directory);
     if (err)
         return err;
@@ -118,11 +117,11 @@ static int take_zip64(const struct ferry__zip *zip, const unsigned char *at,
     uint64_t *full[3];
     size_t n = 0;
 
-    if (m->size == FULL32)
+    if (m->size == FERRY__ZIP_FULL32)
         full[n++] = &m->size;
-    if (m->stored == FULL32)
+    if (m->stored == FERRY__ZIP_FULL32)
         full[n++] = &m->stored;
-    if (*offset == FULL32)
+    if (*offset == FERRY__ZIP_FULL32)
         full[n++] = offset;
     while (n > 0 && end - at >= 4) {
         uint32_t size = get16(at + 2);

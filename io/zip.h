@@ -17,6 +17,10 @@ struct ferry__zip_member {
     const char *unreadable; /* the reason: encrypted, or an unknown method; NULL: readable */
 };
 
+/* In fields of 16 and 32 bits: the value is in the zip64 record. */
+#define FERRY__ZIP_FULL16 0xffffu
+#define FERRY__ZIP_FULL32 0xffffffffu
+
 enum { FERRY__ZIP_STORED = 0, FERRY__ZIP_DEFLATED = 8 };
 
 struct ferry__zip {

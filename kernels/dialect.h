@@ -59,6 +59,8 @@
 #define VEC 4
 #endif
 
+#define LOWEST (-3.402823466e+38f) /* the lowest finite f32 */
+
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
 

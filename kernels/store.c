@@ -15,7 +15,6 @@
 #define MAGIC     "ferry cl"
 #define VERSION   1u
 #define MOST      (UINT64_C(256) << 20) /* maximum size of a file, in bytes */
-#define PATH_ROOM 4096
 
 /* Followed by the key, then the binary. */
 struct header {
@@ -120,7 +119,7 @@ static bool write_parts(FILE *file, const struct header *h, const char *key, con
 static bool write_file(const char *path, const struct header *h, const char *key,
                        const void *binary)
 {
-    char name[PATH_ROOM + 8];
+    char name[STORE_PATH + 8];
     bool written;
     FILE *file;
     int fd;

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The room for a path, with its NUL. */
+#define STORE_PATH 4096
+
 /* The content of a file; the caller frees `file`, also after a failure. */
 struct stored {
     unsigned char *file;

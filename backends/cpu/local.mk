@@ -5,6 +5,7 @@
 if BUILD_CPU
 plugin_LTLIBRARIES += backends/ferry_cpu.la
 backends_ferry_cpu_la_SOURCES = \
+	common/blocks.h \
 	common/rounding.h \
 	common/window.h \
 	%D%/blas.c \

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "cpu.h"
 
+#include "common/blocks.h"
+
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -10,25 +12,10 @@
 
 #define ALIGNMENT 64u
 
-/*
- * Blocks of this size and above are fresh pages of the kernel, which are zero without being
- * written.
- */
-#define LARGE_BYTES (UINT64_C(1) << 20)
 /* Blocks of this size and above request huge pages, and start at one. */
 #define HUGE_BYTES (UINT64_C(8) << 20)
 #define HUGE_PAGE  (UINT64_C(2) << 20)
 #define PAGE       UINT64_C(4096)
-
-/*
- * Blocks of this size and above start at rotating offsets in their pages: malloc would map each
- * separately, as this file does, so that all blocks would start at the same offset, and a processor
- * would mistake reads of one block for the addresses of recent writes to another (4K aliasing). 576
- * is nine cache lines.
- */
-#define SPREAD_BYTES (UINT64_C(1) << 17)
-#define PLACES       7u
-#define PLACE        UINT64_C(576)
 
 /* Stored directly before a block, because free only gets the block's address. */
 struct header {
@@ -59,15 +46,17 @@ static uint64_t large_alignment(uint64_t bytes)
 
 static uint64_t mapped_bytes(uint64_t bytes)
 {
-    return (bytes + large_alignment(bytes) + PLACES * PLACE + PAGE - 1) / PAGE * PAGE;
+    return (bytes + large_alignment(bytes) + FERRY__BLOCK_PLACES * FERRY__BLOCK_STEP + PAGE - 1) /
+           PAGE * PAGE;
 }
 
 /* The offset of a block from the first possible position. */
 static uint64_t next_place(struct cpu_device *d, uint64_t bytes)
 {
-    if (bytes < SPREAD_BYTES)
+    if (bytes < FERRY__BLOCK_SPREAD)
         return 0;
-    return atomic_fetch_add_explicit(&d->next_place, 1, memory_order_relaxed) % PLACES * PLACE;
+    return atomic_fetch_add_explicit(&d->next_place, 1, memory_order_relaxed) %
+           FERRY__BLOCK_PLACES * FERRY__BLOCK_STEP;
 }
 
 static void *alloc_small(uint64_t bytes, uint64_t place)
@@ -103,7 +92,7 @@ int cpu_alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out
               uint32_t *out_flags)
 {
     struct cpu_device *d = dev;
-    bool large = bytes >= LARGE_BYTES;
+    bool large = bytes >= FERRY__BLOCK_PAGES;
     uint64_t place;
     void *handle;
 
@@ -131,7 +120,7 @@ int cpu_free(void *dev, void *queue, void *handle)
     struct header header = *header_of(handle);
 
     (void)queue;
-    if (header.bytes < LARGE_BYTES)
+    if (header.bytes < FERRY__BLOCK_PAGES)
         free(header.base);
     else if (munmap(header.base, mapped_bytes(header.bytes)) != 0)
         return cpu_host->error(FERRY_EDEVICE, "munmap of %" PRIu64 " bytes failed", header.bytes);

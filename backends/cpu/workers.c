@@ -37,7 +37,6 @@
  * loop.
  */
 #define SMALL_BYTES (512 * 1024)
-#define PIECE_BYTES (256 * 1024)
 /* Pieces are whole cache lines of any type, and whole pages of most. */
 #define PIECE_MULTIPLE 1024
 
@@ -119,7 +118,7 @@ int64_t workers_piece(int64_t n, int64_t bytes)
     if (n * bytes <= SMALL_BYTES)
         return n;
     least = (n + WORKERS_MAX_PIECES - 1) / WORKERS_MAX_PIECES;
-    piece = PIECE_BYTES / bytes;
+    piece = WORKERS_PIECE_BYTES / bytes;
     if (piece < least)
         piece = least;
     return (piece + PIECE_MULTIPLE - 1) / PIECE_MULTIPLE * PIECE_MULTIPLE;

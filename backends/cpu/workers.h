@@ -19,6 +19,10 @@ typedef void (*workers_body)(void *arg, int64_t first, int64_t count, int64_t pi
 
 /* The maximum number of pieces of a loop. */
 #define WORKERS_MAX_PIECES 256
+/* Bytes of a piece that one thread reads and writes. */
+#define WORKERS_PIECE_BYTES (256 * 1024)
+/* With fewer multiplications a second thread costs more than it helps: some ten microseconds. */
+#define WORKERS_FEW_PRODUCTS (512 * 1024)
 
 #define WORKERS_MOST_THREADS 1024
 

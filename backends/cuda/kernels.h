@@ -10,6 +10,7 @@
 
 #include "backends/cuda/target.h"
 #include "kernels/plan.h"
+#include "kernels/store.h"
 
 /* ---- nvcc's output (built.c) ---- */
 
@@ -35,7 +36,7 @@ int cuda_nvrtc_compile(enum kernel_program program, const struct cuda_form *form
 
 /* ---- modules (module.c) ---- */
 
-#define CUDA_FOLDER_ROOM 4096
+#define CUDA_FOLDER_ROOM (STORE_PATH - 32) /* the rest is for the name of a file */
 
 /* A device's modules; `lock` guards them and is held during a compilation. */
 struct cuda_modules {

@@ -8,7 +8,6 @@
 #include "kernels.h"
 
 #include "common/hash.h"
-#include "kernels/store.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +15,6 @@
 #include <string.h>
 
 #define KEY_ROOM  160
-#define PATH_ROOM (CUDA_FOLDER_ROOM + 32)
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
@@ -148,7 +146,7 @@ static bool make_key(enum kernel_program program, const struct cuda_form *form, 
 /* The name of the program's file. */
 static void find_file(const struct cuda_modules *m, const char *key, char *path)
 {
-    snprintf(path, PATH_ROOM, "%s/%016" PRIx64, m->folder,
+    snprintf(path, STORE_PATH, "%s/%016" PRIx64, m->folder,
              ferry__hash(FERRY__HASH, key, strlen(key)));
 }
 
@@ -191,7 +189,7 @@ static int compile(enum kernel_program program, const struct cuda_form *form, co
 /* (locked) */
 static int load_program(struct cuda_modules *m, enum kernel_program program)
 {
-    char key[KEY_ROOM], path[PATH_ROOM];
+    char key[KEY_ROOM], path[STORE_PATH];
     struct cuda_form form;
     bool kept = m->folder[0] != '\0';
     int err;

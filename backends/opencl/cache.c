@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #define MOST      (UINT64_C(128) << 20) /* largest binary that is stored, in bytes */
-#define PATH_ROOM 4096
 
 /*
  * PoCL has a cache of its own that saves the whole compilation; its binaries save little of it, and
@@ -101,7 +100,7 @@ static bool find_folder(char *path, size_t size)
 
 static bool find_file(const char *key, char *path, size_t size)
 {
-    char folder[PATH_ROOM];
+    char folder[STORE_PATH];
     int n;
 
     if (!find_folder(folder, sizeof(folder)))
@@ -134,7 +133,7 @@ static int build(const struct ocl_context *c, const unsigned char *binary, size_
 bool ocl_cache_load(const struct ocl_context *c, const char *const *lines, size_t count,
                     const char *options, cl_program *out)
 {
-    char key[OCL_CACHE_KEY], path[PATH_ROOM];
+    char key[OCL_CACHE_KEY], path[STORE_PATH];
     struct stored stored;
     const char *why;
 
@@ -196,7 +195,7 @@ static unsigned char *binary_of(cl_program program, cl_device_id id, size_t *out
 void ocl_cache_store(const struct ocl_context *c, const char *const *lines, size_t count,
                      const char *options, cl_program program)
 {
-    char key[OCL_CACHE_KEY], path[PATH_ROOM];
+    char key[OCL_CACHE_KEY], path[STORE_PATH];
     unsigned char *binary;
     size_t bytes = 0;
 

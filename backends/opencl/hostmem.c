@@ -13,26 +13,16 @@
 #define _GNU_SOURCE
 #include "opencl.h"
 
+#include "common/blocks.h"
+
 #include <inttypes.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* Blocks of this size and above are pages from the system, which are zero. */
-#define LARGE (UINT64_C(1) << 20)
-
 /* The minimum alignment of a host block; drivers may use a larger one. */
 #define LINE 64u
-
-/*
- * Blocks of this size and above start at rotating offsets in their pages: otherwise a processor
- * would mistake reads of one block for the addresses of recent writes to another (4K aliasing). The
- * offsets are an odd multiple of the alignment apart.
- */
-#define SPREAD_BYTES (UINT64_C(1) << 17)
-#define PLACES       7u
-#define PLACE        UINT64_C(576)
 
 struct host_block {
     void *ptr; /* first: the key of the tree */
@@ -71,30 +61,31 @@ static struct host_block *lender_of(struct ocl_device *dev, cl_mem mem)
 
 /* ---- plain blocks ---- */
 
+/* The offset of a block from its base: steps are an odd multiple of the alignment. */
 static size_t next_place(struct ocl_device *dev, uint64_t bytes)
 {
-    uint64_t step = (PLACE / dev->host_align | 1) * dev->host_align;
+    uint64_t step = (FERRY__BLOCK_STEP / dev->host_align | 1) * dev->host_align;
 
-    if (bytes < SPREAD_BYTES || dev->host_align >= OCL_PAGE)
+    if (bytes < FERRY__BLOCK_SPREAD || dev->host_align >= OCL_PAGE)
         return 0;
-    return (size_t)(atomic_fetch_add_explicit(&dev->next_place, 1, memory_order_relaxed) % PLACES *
-                    step);
+    return (size_t)(atomic_fetch_add_explicit(&dev->next_place, 1, memory_order_relaxed) %
+                    FERRY__BLOCK_PLACES * step);
 }
 
 static bool take_plain(struct ocl_device *dev, struct host_block *block, uint64_t bytes)
 {
-    uint64_t align = bytes >= SPREAD_BYTES ? OCL_PAGE : dev->host_align;
+    uint64_t align = bytes >= FERRY__BLOCK_SPREAD ? OCL_PAGE : dev->host_align;
     size_t all;
     char *base;
 
     if (align < dev->host_align)
         align = dev->host_align;
-    if (bytes > SIZE_MAX - align - PLACES * OCL_PAGE)
+    if (bytes > SIZE_MAX - align - FERRY__BLOCK_PLACES * OCL_PAGE)
         return false;
     block->place = next_place(dev, bytes);
     all = (size_t)((bytes + block->place + align - 1) / align * align);
     block->span = all - block->place;
-    block->pages = bytes >= LARGE && align == OCL_PAGE;
+    block->pages = bytes >= FERRY__BLOCK_PAGES && align == OCL_PAGE;
     if (block->pages)
         base = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     else

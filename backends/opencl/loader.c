@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define LOADER             "libOpenCL.so.1"
-#define PLATFORM_NOT_FOUND (-1001)
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* clCreateCommandQueue */
 
@@ -149,7 +148,7 @@ static void load(void)
 CL_API_ENTRY cl_int CL_API_CALL clGetPlatformIDs(cl_uint a, cl_platform_id *b, cl_uint *c)
 {
     pthread_once(&loader.once, load);
-    return loader.platforms ? loader.platforms(a, b, c) : PLATFORM_NOT_FOUND;
+    return loader.platforms ? loader.platforms(a, b, c) : OCL_PLATFORM_NOT_FOUND;
 }
 
 FUNCTIONS(CALL)

@@ -67,6 +67,9 @@ unsigned ocl_icd_check(char *first, size_t size);
 
 /* ---- platform.c ---- */
 
+/* CL_PLATFORM_NOT_FOUND_KHR: there is no driver. */
+#define OCL_PLATFORM_NOT_FOUND (-1001)
+
 /* A device that the enumeration found. */
 struct ocl_unit {
     cl_platform_id platform;

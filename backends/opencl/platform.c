@@ -14,7 +14,6 @@
 #define INFO_PCI_KHR       0x410F
 #define INFO_PCI_BUS_NV    0x4008
 #define INFO_PCI_SLOT_NV   0x4009
-#define PLATFORM_NOT_FOUND (-1001)
 
 struct pci {
     cl_uint domain, bus, device, function;
@@ -185,7 +184,7 @@ static int no_platform(int error)
 {
     char broken[512];
 
-    if (error != PLATFORM_NOT_FOUND && error)
+    if (error != OCL_PLATFORM_NOT_FOUND && error)
         return ocl_fail("clGetPlatformIDs", error);
     if (ocl_icd_check(broken, sizeof(broken)))
         return ocl_host->error(FERRY_ENODEV, "no OpenCL driver works: %s", broken);

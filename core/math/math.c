@@ -31,9 +31,6 @@ struct call {
     int (*compute)(const struct call *c, const void *x, void *y);
 };
 
-/* Elements that a detour holds on the host at a time. */
-#define TILE (INT64_C(1) << 22)
-
 /* Part of a call: `n` elements from `first` on. */
 static struct call part_of(const struct call *c, int64_t first, int64_t n)
 {
@@ -76,8 +73,9 @@ static int detour(const struct call *c)
     int64_t first;
     int err = 0;
 
-    for (first = 0; first < c->n && !err; first += TILE) {
-        struct call part = part_of(c, first, c->n - first < TILE ? c->n - first : TILE);
+    for (first = 0; first < c->n && !err; first += FERRY__MATH_TILE) {
+        int64_t left = c->n - first;
+        struct call part = part_of(c, first, left < FERRY__MATH_TILE ? left : FERRY__MATH_TILE);
 
         err = detour_tile(&part);
     }

@@ -13,6 +13,9 @@
 /* The most elements that one BLAS-1 entry is asked to do. */
 #define FERRY__MATH_SPLIT (INT64_C(1) << 30)
 
+/* Elements that a detour holds on the host at a time. */
+#define FERRY__MATH_TILE (INT64_C(1) << 22)
+
 /* The most operands that an operation has. */
 #define FERRY__OPERANDS 3
 

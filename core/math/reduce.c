@@ -193,9 +193,6 @@ static int compute(const void *arg, struct ferry__operand *o)
     return err;
 }
 
-/* Elements that a detour holds on the host at a time. */
-#define TILE (INT64_C(1) << 22)
-
 static int detour(const struct reduction *whole, double *out)
 {
     uint64_t size = ferry_dtype_size(whole->dtype);
@@ -204,11 +201,11 @@ static int detour(const struct reduction *whole, double *out)
     int64_t first;
     int err = 0;
 
-    for (first = 0; first < whole->n && !err; first += TILE) {
+    for (first = 0; first < whole->n && !err; first += FERRY__MATH_TILE) {
         struct ferry__operand o[2];
         struct reduction r = *whole;
 
-        r.n = whole->n - first < TILE ? whole->n - first : TILE;
+        r.n = whole->n - first < FERRY__MATH_TILE ? whole->n - first : FERRY__MATH_TILE;
         r.out = &sum;
         memset(o, 0, sizeof o);
         o[0].ref = ferry__ref_of(ferry__cref_plus(whole->x, (uint64_t)first * size));

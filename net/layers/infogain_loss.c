@@ -13,8 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST 1e-20
-
 struct infogain {
     struct ferry__loss loss;
     ferry_blob *matrix; /* from the file; NULL: bottom 2 */
@@ -108,7 +106,7 @@ static double lost(const float *row, const float *p, int64_t classes, int64_t st
     int64_t k;
 
     for (k = 0; k < classes; k++)
-        sum -= row[k] * log((double)p[k * step] < LEAST ? LEAST : (double)p[k * step]);
+        sum -= row[k] * log(ferry__loss_at_least((double)p[k * step]));
     return sum;
 }
 

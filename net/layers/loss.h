@@ -32,6 +32,15 @@ void ferry__loss_read(const ferry_layer *layer, enum ferry__normalization otherw
  */
 int ferry__loss_around(const ferry_layer *layer, int axis, struct ferry__loss *out);
 
+/*
+ * A probability, at least 1e−20, whose logarithm is taken; a NaN stays a NaN. (Caffe:
+ * kLOG_THRESHOLD.)
+ */
+static inline double ferry__loss_at_least(double p)
+{
+    return p < 1e-20 ? 1e-20 : p;
+}
+
 /* The divisor of the sum over `valid` positions: at least 1. */
 double ferry__loss_divisor(const struct ferry__loss *loss, int64_t valid);
 

@@ -10,14 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST 1e-20
-
-/* A NaN stays a NaN. */
-static double at_least(double p)
-{
-    return p < LEAST ? LEAST : p;
-}
-
 static int reshape(ferry_layer *layer)
 {
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
@@ -44,7 +36,7 @@ static int forward(ferry_layer *layer)
     for (i = 0; i < entries; i++) {
         if (ferry__loss_class(layer, labels[i], classes, &class))
             return FERRY_EINVAL;
-        loss -= log(at_least(p[i * classes + class]));
+        loss -= log(ferry__loss_at_least(p[i * classes + class]));
     }
     return ferry__loss_store(layer, entries ? loss / (double)entries : 0);
 }
@@ -67,7 +59,7 @@ static int backward(ferry_layer *layer)
         err = ferry__loss_class(layer, labels[i], classes, &class);
         if (!err)
             diff[i * classes + class] =
-                (float)(-factor / (double)entries / at_least(p[i * classes + class]));
+                (float)(-factor / (double)entries / ferry__loss_at_least(p[i * classes + class]));
     }
     return err;
 }

@@ -15,8 +15,6 @@
 #define MOST_CHANNELS 24
 /* Approximate floats of the repeated lines of a band. */
 #define MOST_FLOATS (16 * 1024)
-/* With fewer multiplications other threads are not used. */
-#define SMALL (512 * 1024)
 
 static int64_t up(int64_t a, int64_t b)
 {
@@ -235,7 +233,7 @@ void cpu_deconvolution_run(struct cpu_device *d, const struct cpu_op *p,
     }
     tasks = w->images * group * s.bands;
     if (w->images * w->outputs * w->out[1] * w->out[2] * channels * taps_of(w, 1) * taps_of(w, 2) >=
-        SMALL)
+        WORKERS_FEW_PRODUCTS)
         workers_tasks(d->workers, tasks, do_band, &s);
     else
         for (int64_t i = 0; i < tasks; i++)

@@ -7,8 +7,6 @@
 
 /* Bytes of lines that are processed for some channels before the next channels. */
 #define SLIDE_BYTES (64 * 1024)
-/* With fewer multiplications a second thread costs more than it helps. */
-#define SMALL_SLIDE (512 * 1024)
 
 /* CONVOLUTION in which each channel is a group with one output. */
 
@@ -238,7 +236,8 @@ static void run_bands(struct cpu_device *d, struct bands *b)
 {
     const struct cpu_window *w = b->lines.depthwise.window;
     int64_t groups = w->channels / COPIED_CHANNELS, threads = b->lines.op->threads, pieces;
-    bool is_small = w->images * w->out[1] * w->out[2] * w->channels * w->taps <= SMALL_SLIDE;
+    bool is_small =
+        w->images * w->out[1] * w->out[2] * w->channels * w->taps <= WORKERS_FEW_PRODUCTS;
 
     b->band = lines_within(w, COPIED_NEAR);
     b->band = b->band > 0 ? b->band : lines_within(w, COPIED_MOST);
@@ -261,7 +260,7 @@ static void run_bands(struct cpu_device *d, struct bands *b)
  */
 static int64_t even_piece(int64_t lines, int64_t cost, int64_t threads)
 {
-    if (threads < 2 || lines * cost <= SMALL_SLIDE)
+    if (threads < 2 || lines * cost <= WORKERS_FEW_PRODUCTS)
         return lines;
     for (int64_t times = 4; times > 1; times--) {
         int64_t piece = (lines + times * threads - 1) / (times * threads);

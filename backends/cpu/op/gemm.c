@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-/* With fewer multiplications a second thread costs more than it helps: some ten microseconds. */
-#define SMALL_PRODUCT (512 * 1024)
 /* The same for the floats of b, if b is only read once. */
 #define SMALL_PANELS (128 * 1024)
 /* Maximum floats of a task's sums and of its panels of b, so that they stay in the cache. */
@@ -95,7 +93,8 @@ static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t
 void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned threads)
 {
     bool is_small =
-        g->batches * g->m * g->n * g->k < SMALL_PRODUCT && g->batches * g->n * g->k < SMALL_PANELS;
+        g->batches * g->m * g->n * g->k < WORKERS_FEW_PRODUCTS &&
+        g->batches * g->n * g->k < SMALL_PANELS;
 
     g->slots = is_small ? 1 : threads;
     g->panel = 2 * loops->lanes;

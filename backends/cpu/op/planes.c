@@ -13,8 +13,6 @@
 
 /* Approximate floats of the columns of a block. */
 #define MOST_COLUMNS (96 * 1024)
-/* With fewer multiplications other threads are not used. */
-#define SMALL (512 * 1024)
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -357,7 +355,7 @@ void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct c
         s.w = packed;
     }
     tasks = w->images * group * s.blocks;
-    if (tasks * g->m * g->n * g->k >= SMALL)
+    if (tasks * g->m * g->n * g->k >= WORKERS_FEW_PRODUCTS)
         workers_tasks(d->workers, tasks, spreads ? do_spread : do_planes, &s);
     else
         for (int64_t i = 0; i < tasks; i++)

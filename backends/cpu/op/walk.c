@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-/* Bytes of a piece of a walk on several threads. */
-#define PIECE_BYTES (256 * 1024)
 /* Elements that stay in a cache while a walk passes by them several times. */
 #define MOST_NEAR (64 * 1024)
 
@@ -197,7 +195,7 @@ static void walk_piece(void *arg, int64_t first, int64_t count, int64_t piece)
 
 int64_t walk_piece_of(int64_t count, int64_t bytes)
 {
-    int64_t piece = PIECE_BYTES / bytes;
+    int64_t piece = WORKERS_PIECE_BYTES / bytes;
 
     if (count <= 2 * piece)
         return count;

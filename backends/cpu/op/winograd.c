@@ -16,10 +16,9 @@
 #define CHANGE 8
 /* Vectors of channels: with fewer, the sums at the points are too short for their stores. */
 #define LEAST_VECTORS 4
-/* Maximum floats of points at a time, tiles of a task, and multiplications worth a thread. */
+/* Maximum floats of points at a time, and tiles of a task. */
 #define MOST_POINTS   (1024 * 1024)
 #define MOST_ROWS     28
-#define SMALL_PRODUCT (512 * 1024)
 
 static int64_t cut(int64_t n, int64_t most)
 {
@@ -88,7 +87,7 @@ static void cut_tasks(struct cpu_op *p)
     c->block = cut(c->tiles, blocks);
     c->rows = cut(c->block, cut(c->block, rows));
     c->panel_block = g->panels;
-    g->slots = c->points * c->block * g->n * g->k < SMALL_PRODUCT ? 1 : p->threads;
+    g->slots = c->points * c->block * g->n * g->k < WORKERS_FEW_PRODUCTS ? 1 : p->threads;
     wanted = g->slots > 1 ? 4 * (int64_t)g->slots : 1;
     while (cut(c->block, c->rows) * cut(g->panels, c->panel_block) < wanted && c->panel_block > 1)
         c->panel_block = (c->panel_block + 1) / 2;
