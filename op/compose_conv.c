@@ -203,20 +203,30 @@ static int add_image(const struct parts *p)
     return can;
 }
 
+/*
+ * Fills in the sizes of a pass between a wide and a narrow image whose weights, or their gradient,
+ * are `weights`. False if it cannot be composed.
+ */
+static bool measure(struct parts *p, const ferry_operand *wide, const ferry_operand *narrow,
+                    const ferry_operand *weights)
+{
+    p->wide = wide;
+    p->narrow = narrow;
+    p->size = (int64_t)ferry_dtype_size((ferry_dtype)p->op->out[0].dtype);
+    p->taps = ferry__operand_count_range(weights, 2, weights->rank);
+    p->places = ferry__operand_count_range(narrow, 2, narrow->rank);
+    p->along = ferry__operand_collapse(narrow, 2, narrow->rank);
+    p->direct = is_direct(p->op, wide, narrow);
+    return p->along >= 0 && ferry_operand_is_plain(weights) && ferry__operand_count(wide) &&
+           ferry__operand_count(narrow);
+}
+
 int ferry__compose_convolution(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     bool back = op->params.window.transposed;
     struct parts p = { .plan = plan, .op = op };
 
-    p.wide = back ? &op->out[0] : &op->in[0];
-    p.narrow = back ? &op->in[0] : &op->out[0];
-    p.size = (int64_t)ferry_dtype_size((ferry_dtype)op->out[0].dtype);
-    p.taps = ferry__operand_count_range(&op->in[1], 2, op->in[1].rank);
-    p.places = ferry__operand_count_range(p.narrow, 2, p.narrow->rank);
-    p.along = ferry__operand_collapse(p.narrow, 2, p.narrow->rank);
-    p.direct = is_direct(op, p.wide, p.narrow);
-    if (p.along < 0 || !ferry_operand_is_plain(&op->in[1]) || !ferry__operand_count(p.wide) ||
-        !ferry__operand_count(p.narrow))
+    if (!measure(&p, back ? &op->out[0] : &op->in[0], back ? &op->in[0] : &op->out[0], &op->in[1]))
         return 0;
     plan->repeat = op->in[0].shape[0];
     return add_image(&p);
@@ -291,15 +301,7 @@ int ferry__compose_weights(struct ferry__plan *plan, const ferry_op_desc *op)
     bool back = op->params.window.transposed;
     struct parts p = { .plan = plan, .op = op };
 
-    p.wide = &op->in[back ? 0 : 1];
-    p.narrow = &op->in[back ? 1 : 0];
-    p.size = (int64_t)ferry_dtype_size((ferry_dtype)op->out[0].dtype);
-    p.taps = ferry__operand_count_range(&op->out[0], 2, op->out[0].rank);
-    p.places = ferry__operand_count_range(p.narrow, 2, p.narrow->rank);
-    p.along = ferry__operand_collapse(p.narrow, 2, p.narrow->rank);
-    p.direct = is_direct(op, p.wide, p.narrow);
-    if (p.along < 0 || !ferry_operand_is_plain(&op->out[0]) || !ferry__operand_count(p.wide) ||
-        !ferry__operand_count(p.narrow))
+    if (!measure(&p, &op->in[back ? 0 : 1], &op->in[back ? 1 : 0], &op->out[0]))
         return 0;
     plan->repeat = op->in[0].shape[0];
     return add_gradients(&p);
