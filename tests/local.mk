@@ -323,6 +323,7 @@ EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
 	$(TEXT_TESTS) \
 	%D%/cxx/caffe.cpp \
+	%D%/cxx/cases.hpp \
 	%D%/cxx/cpu-device.cpp \
 	%D%/cxx/dnn.cpp \
 	%D%/cxx/layers.cpp \

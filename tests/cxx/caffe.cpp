@@ -3,6 +3,8 @@
  * Caffe's own names, as its programs use them: <caffe/caffe.hpp> by the include path alone. In GPU mode the device
  * is whatever FERRY_BACKEND says. `caffe`: the names of the cases; `caffe NAME`: one of them, 0 where it holds.
  */
+#include "cases.hpp"
+
 #include <caffe/blob.hpp>
 #include <caffe/caffe.hpp>
 #include <caffe/net.hpp>
@@ -19,28 +21,7 @@ using namespace caffe; // as Caffe's programs do
 namespace
 {
 
-int failures;
-
-void expect(bool holds, const char *what, int line)
-{
-    if (holds)
-        return;
-    std::printf("line %d: %s\n", line, what);
-    failures++;
-}
-
-#define EXPECT(condition) expect(condition, #condition, __LINE__)
-#define THROWS(code_wanted, statement)                                       \
-    do {                                                                     \
-        int code_seen = 0;                                                   \
-        try {                                                                \
-            statement;                                                       \
-        } catch (const caffe::Error &e) {                                    \
-            code_seen = e.code();                                            \
-            EXPECT(std::strlen(e.what()) > 0);                               \
-        }                                                                    \
-        expect(code_seen == (code_wanted), "throws: " #statement, __LINE__); \
-    } while (0)
+#define THROWS(wanted, statement) THROWS_AS(caffe::Error, e.code(), wanted, statement)
 
 /* Whether a handle of the device is a pointer. */
 bool has_pointers(const ferry_device *device)
@@ -360,37 +341,23 @@ void checks()
     google::InitGoogleLogging("caffe");
 }
 
-const struct {
-    const char *name;
-    void (*run)();
-} cases[] = { { "shapes", shapes },
-              { "values", values },
-              { "memory", memory },
-              { "the_device", the_device },
-              { "messages", messages },
-              { "a_net", a_net },
-              { "training", training },
-              { "weights", weights },
-              { "a_net_moves", a_net_moves },
-              { "kept", kept },
-              { "checks", checks } };
+const Case cases[] = {
+    { "shapes", shapes },
+    { "values", values },
+    { "memory", memory },
+    { "the_device", the_device },
+    { "messages", messages },
+    { "a_net", a_net },
+    { "training", training },
+    { "weights", weights },
+    { "a_net_moves", a_net_moves },
+    { "kept", kept },
+    { "checks", checks },
+};
 
 } // namespace
 
 int main(int argc, char **argv)
 {
-    for (const auto &one : cases) {
-        if (argc < 2) {
-            std::puts(one.name);
-        } else if (std::strcmp(one.name, argv[1]) == 0) {
-            try {
-                one.run();
-            } catch (const std::exception &e) {
-                std::printf("%s: thrown: %s\n", one.name, e.what());
-                failures++;
-            }
-            return failures != 0;
-        }
-    }
-    return argc > 1;
+    return run_cases(cases, argc, argv);
 }

@@ -4,6 +4,8 @@
  * `dnn`: the names of the cases; `dnn NAME`: one of them, 0 where it holds. Expected numbers are closed forms, or are
  * OpenCV 4.14's where a comment says so.
  */
+#include "cases.hpp"
+
 #ifdef WITH_OPENCV
 #include <opencv2/dnn.hpp>
 using namespace cv;
@@ -27,28 +29,7 @@ using namespace ferry::dnn;
 namespace
 {
 
-int failures;
-
-void expect(bool holds, const char *what, int line)
-{
-    if (holds)
-        return;
-    std::printf("line %d: %s\n", line, what);
-    failures++;
-}
-
-#define EXPECT(condition) expect(condition, #condition, __LINE__)
-#define THROWS(code_wanted, statement)                                       \
-    do {                                                                     \
-        int code_seen = 0;                                                   \
-        try {                                                                \
-            statement;                                                       \
-        } catch (const Exception &e) {                                       \
-            code_seen = e.code;                                              \
-            EXPECT(std::strlen(e.what()) > 0 && !e.func.empty());            \
-        }                                                                    \
-        expect(code_seen == (code_wanted), "throws: " #statement, __LINE__); \
-    } while (0)
+#define THROWS(wanted, statement) THROWS_AS(Exception, (EXPECT(!e.func.empty()), e.code), wanted, statement)
 
 typedef std::vector<float> Floats;
 
@@ -736,30 +717,29 @@ int run(int argc, char **argv)
     return std::fclose(file) ? 2 : 0;
 }
 
-const struct {
-    const char *name;
-    void (*run)();
-} cases[] = { { "forward_in_all_its_forms", forward_in_all_its_forms },
-              { "results_are_the_callers", results_are_the_callers },
-              { "shapes_and_types", shapes_and_types },
-              { "names_and_numbers", names_and_numbers },
-              { "all_outputs_of_a_layer", all_outputs_of_a_layer },
-              { "a_silence_gives_its_input", a_silence_gives_its_input },
-              { "inputs_without_shapes", inputs_without_shapes },
-              { "parameters", parameters },
-              { "weights_in_memory", weights_in_memory },
-              { "shapes_and_cost", shapes_and_cost },
-              { "targets_and_fusion", targets_and_fusion },
-              { "errors", errors },
-              { "blobs_of_images", blobs_of_images },
-              { "blobs_by_parameters", blobs_by_parameters },
-              { "resizing", resizing },
-              { "suppression", suppression },
-              { "models", models },
-              { "detections", detections },
-              { "axpy", axpy },
-              { "multiple_inputs", multiple_inputs },
-              { "shared_weights", shared_weights } };
+const Case cases[] = {
+    { "forward_in_all_its_forms", forward_in_all_its_forms },
+    { "results_are_the_callers", results_are_the_callers },
+    { "shapes_and_types", shapes_and_types },
+    { "names_and_numbers", names_and_numbers },
+    { "all_outputs_of_a_layer", all_outputs_of_a_layer },
+    { "a_silence_gives_its_input", a_silence_gives_its_input },
+    { "inputs_without_shapes", inputs_without_shapes },
+    { "parameters", parameters },
+    { "weights_in_memory", weights_in_memory },
+    { "shapes_and_cost", shapes_and_cost },
+    { "targets_and_fusion", targets_and_fusion },
+    { "errors", errors },
+    { "blobs_of_images", blobs_of_images },
+    { "blobs_by_parameters", blobs_by_parameters },
+    { "resizing", resizing },
+    { "suppression", suppression },
+    { "models", models },
+    { "detections", detections },
+    { "axpy", axpy },
+    { "multiple_inputs", multiple_inputs },
+    { "shared_weights", shared_weights },
+};
 
 } // namespace
 
@@ -767,18 +747,5 @@ int main(int argc, char **argv)
 {
     if (argc > 5 && std::strcmp(argv[1], "run") == 0)
         return run(argc, argv);
-    for (const auto &one : cases) {
-        if (argc < 2) {
-            std::puts(one.name);
-        } else if (std::strcmp(one.name, argv[1]) == 0) {
-            try {
-                one.run();
-            } catch (const std::exception &e) {
-                std::printf("%s: thrown: %s\n", one.name, e.what());
-                failures++;
-            }
-            return failures != 0;
-        }
-    }
-    return argc > 1;
+    return run_cases(cases, argc, argv);
 }

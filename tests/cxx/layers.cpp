@@ -3,6 +3,8 @@
  * Caffe's layers, solvers, messages and functions as its programs use them, a layer that the program writes among
  * them, with ferry's own message classes. `layers`: the names of the cases; `layers NAME`: one, 0 where it holds.
  */
+#include "cases.hpp"
+
 #include <caffe/caffe.hpp>
 #include <caffe/layers/euclidean_loss_layer.hpp>
 #include <caffe/layers/inner_product_layer.hpp>
@@ -15,28 +17,7 @@
 namespace
 {
 
-int failures;
-
-void expect(bool holds, const char *what, int line)
-{
-    if (holds)
-        return;
-    std::printf("line %d: %s\n", line, what);
-    failures++;
-}
-
-#define EXPECT(condition) expect(condition, #condition, __LINE__)
-#define THROWS(code_wanted, statement)                                       \
-    do {                                                                     \
-        int code_seen = 0;                                                   \
-        try {                                                                \
-            statement;                                                       \
-        } catch (const caffe::Error &e) {                                    \
-            code_seen = e.code();                                            \
-            EXPECT(std::strlen(e.what()) > 0);                               \
-        }                                                                    \
-        expect(code_seen == (code_wanted), "throws: " #statement, __LINE__); \
-    } while (0)
+#define THROWS(wanted, statement) THROWS_AS(caffe::Error, e.code(), wanted, statement)
 
 bool near(double a, double b)
 {
@@ -535,43 +516,29 @@ void logs()
     DCHECK(value) << "fine";
 }
 
-const struct {
-    const char *name;
-    void (*run)();
-} cases[] = { { "one_layer", one_layer },
-              { "in_place", in_place },
-              { "losses", losses },
-              { "limits_and_types", limits_and_types },
-              { "a_layer_of_the_programs", a_layer_of_the_programs },
-              { "nets_of_doubles", nets_of_doubles },
-              { "nets_of_messages", nets_of_messages },
-              { "callbacks_of_nets", callbacks_of_nets },
-              { "memory_data", memory_data },
-              { "solvers", solvers },
-              { "solvers_of_the_programs", solvers_of_the_programs },
-              { "arithmetic", arithmetic },
-              { "fillers", fillers },
-              { "integers", integers },
-              { "upgrades", upgrades },
-              { "logs", logs } };
+const Case cases[] = {
+    { "one_layer", one_layer },
+    { "in_place", in_place },
+    { "losses", losses },
+    { "limits_and_types", limits_and_types },
+    { "a_layer_of_the_programs", a_layer_of_the_programs },
+    { "nets_of_doubles", nets_of_doubles },
+    { "nets_of_messages", nets_of_messages },
+    { "callbacks_of_nets", callbacks_of_nets },
+    { "memory_data", memory_data },
+    { "solvers", solvers },
+    { "solvers_of_the_programs", solvers_of_the_programs },
+    { "arithmetic", arithmetic },
+    { "fillers", fillers },
+    { "integers", integers },
+    { "upgrades", upgrades },
+    { "logs", logs },
+};
 
 } // namespace
 
 int main(int argc, char **argv)
 {
     Caffe::set_mode(Caffe::GPU); /* the device that FERRY_BACKEND names */
-    for (const auto &one : cases) {
-        if (argc < 2) {
-            std::puts(one.name);
-        } else if (std::strcmp(one.name, argv[1]) == 0) {
-            try {
-                one.run();
-            } catch (const std::exception &e) {
-                std::printf("%s: thrown: %s\n", one.name, e.what());
-                failures++;
-            }
-            return failures != 0;
-        }
-    }
-    return argc > 1;
+    return run_cases(cases, argc, argv);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "ferry-test.h"
+#include "rule-lines.h"
 
 #include "core/validate/validate.h"
 
@@ -17,38 +18,6 @@
  * plugin copies every second float of a vector to a slice. It commits one fault, and the log has
  * one line with the number of the rule.
  */
-
-/* ---- the lines ------------------------------------------------------------------------------- */
-
-static char line[512];
-static int lines;
-
-static void keep_line(void *arg, int level, const char *text)
-{
-    (void)arg;
-    if (level != FERRY_LOG_ERROR)
-        return;
-    snprintf(line, sizeof line, "%s", text);
-    lines++;
-}
-
-/*
- * Whether the log has one line more than at the last call, with that rule and text; no line for
- * rule 0.
- */
-static int broke(int rule, const char *text)
-{
-    char wanted[32];
-    int good;
-
-    snprintf(wanted, sizeof wanted, "rule %d: ", rule);
-    good = rule ? lines == 1 && strstr(line, wanted) && strstr(line, text) : lines == 0;
-    if (!good)
-        printf("     wanted rule %d, had %d lines, the last: %s\n", rule, lines, line);
-    lines = 0;
-    line[0] = '\0';
-    return good;
-}
 
 /* ---- the plugin ------------------------------------------------------------------------------ */
 
@@ -250,13 +219,13 @@ static void begin(uint32_t flags)
     if (!wrapped.struct_size) {
         wrapped = own;
         CU_ASSERT_EQUAL_FATAL(ferry__validate_wrap("fake", true, &wrapped), 0);
-        ferry_log_set_handler(keep_line, NULL);
+        ferry_log_set_handler(rule_keep, NULL);
     }
     ops = wrapped;
     fault = NO_FAULT;
     device_flags = flags;
     taken = 0;
-    lines = 0;
+    rule_lines = 0;
     memset(memory, 0, sizeof memory);
     CU_ASSERT_EQUAL_FATAL(ops.device_open(ops.plugin, 0, &dev), 0);
 }
@@ -343,7 +312,7 @@ static int run_with(enum fault f, uint32_t flags)
 static void end(void)
 {
     ops.device_close(dev);
-    lines = 0;
+    rule_lines = 0;
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
@@ -351,19 +320,19 @@ static void end(void)
 static void inputs_of_a_run_stay_as_they_are(void)
 {
     CU_ASSERT_EQUAL(run_with(NO_FAULT, FERRY_DEVICE_POINTERS), 0);
-    CU_ASSERT(broke(0, ""));
+    CU_ASSERT(rule_broke(0, ""));
     end();
     CU_ASSERT_EQUAL(run_with(CHANGES_INPUT, FERRY_DEVICE_POINTERS | FERRY_DEVICE_HOST_MEMORY), 0);
-    CU_ASSERT(broke(27, "changed byte"));
+    CU_ASSERT(rule_broke(27, "changed byte"));
     end();
     CU_ASSERT_EQUAL(run_with(CHANGES_INPUT_AND_FAILS, FERRY_DEVICE_POINTERS), FERRY_EDEVICE);
-    CU_ASSERT(broke(63, "and failed"));
+    CU_ASSERT(rule_broke(63, "and failed"));
     end();
     CU_ASSERT_EQUAL(run_with(FAILS, FERRY_DEVICE_POINTERS), FERRY_EDEVICE);
-    CU_ASSERT(broke(0, ""));
+    CU_ASSERT(rule_broke(0, ""));
     end();
     CU_ASSERT_EQUAL(run_with(CHANGES_GAP_OF_INPUT, FERRY_DEVICE_POINTERS), 0);
-    CU_ASSERT(broke(0, "")); /* these bytes are not the operation's */
+    CU_ASSERT(rule_broke(0, "")); /* these bytes are not the operation's */
     end();
 }
 
@@ -373,10 +342,10 @@ static void bytes_around_an_output_stay_as_they_are(void)
 
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         CU_ASSERT_EQUAL(run_with(faults[i], FERRY_DEVICE_POINTERS), 0);
-        CU_ASSERT(broke(62, "outside of its elements"));
+        CU_ASSERT(rule_broke(62, "outside of its elements"));
         end();
         CU_ASSERT_EQUAL(run_with(faults[i], FERRY_DEVICE_POINTERS | FERRY_DEVICE_HOST_MEMORY), 0);
-        CU_ASSERT(broke(0, "")); /* the host may have written them */
+        CU_ASSERT(rule_broke(0, "")); /* the host may have written them */
         end();
     }
 }
@@ -390,10 +359,10 @@ static void packed_constants_stay_as_prepare_left_them(void)
     make(&m);
     CU_ASSERT_EQUAL(run(&m), 0);
     CU_ASSERT_EQUAL(run(&m), 0);
-    CU_ASSERT(broke(0, ""));
+    CU_ASSERT(rule_broke(0, ""));
     *((char *)m.packed.handle + 5) ^= 1;
     CU_ASSERT_EQUAL(run(&m), 0);
-    CU_ASSERT(broke(59, "changed since prepare"));
+    CU_ASSERT(rule_broke(59, "changed since prepare"));
     m.table->destroy(dev, m.prepared);
     end();
     begin(FERRY_DEVICE_POINTERS);
@@ -403,13 +372,13 @@ static void packed_constants_stay_as_prepare_left_them(void)
     in[1] = ferry_ref_const(m.w);
     CU_ASSERT_EQUAL(m.table->prepare(dev, NULL, m.prepared, in, m.packed), 0);
     CU_ASSERT_EQUAL(run(&m), 0);
-    CU_ASSERT(broke(0, ""));
+    CU_ASSERT(rule_broke(0, ""));
     ops.free(dev, NULL, m.packed.handle);
     taken -= 64;
     m.packed = block_of(64); /* the same address, whose old contents are forgotten */
     memset(m.packed.handle, 9, 16);
     CU_ASSERT_EQUAL(run(&m), 0);
-    CU_ASSERT(broke(0, ""));
+    CU_ASSERT(rule_broke(0, ""));
     m.table->destroy(dev, m.prepared);
     end();
 }
@@ -440,7 +409,7 @@ static void outputs_overlap_inputs_only_in_place(void)
 
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         run_shifted(places[i].floats, places[i].stride);
-        CU_ASSERT(broke(places[i].rule, "overlaps in[0]"));
+        CU_ASSERT(rule_broke(places[i].rule, "overlaps in[0]"));
         end();
     }
 }
@@ -463,7 +432,7 @@ static void sums_and_products_have_sizes(void)
                  by, i == 4 ? 0 : -1, 0, y, 2);
         ops.gemm(dev, NULL, FERRY_F32, FERRY_TRANS, FERRY_NO_TRANS, 4, 8, i == 5 ? 0 : 2, 1, from,
                  i == 6 ? 3 : 4, by, i == 7 ? 7 : 8, 0, y, 8);
-        CU_ASSERT(broke(i < 8 ? 44 : 0, ""));
+        CU_ASSERT(rule_broke(i < 8 ? 44 : 0, ""));
         end();
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "ferry-test.h"
+#include "rule-lines.h"
 
 #include "core/validate/validate.h"
 
@@ -17,38 +18,6 @@
  * memory, and the life of prepared operations. The plugin has two devices; its handles are
  * addresses in an arena of each, of which the program may take the last page by the vendor's calls.
  */
-
-/* ---- the lines ------------------------------------------------------------------------------- */
-
-static char line[512];
-static int lines;
-
-static void keep_line(void *arg, int level, const char *text)
-{
-    (void)arg;
-    if (level != FERRY_LOG_ERROR)
-        return;
-    snprintf(line, sizeof line, "%s", text);
-    lines++;
-}
-
-/*
- * Whether the log has one line more than at the last call, with that rule and text; no line for
- * rule 0.
- */
-static int broke(int rule, const char *text)
-{
-    char wanted[32];
-    int good;
-
-    snprintf(wanted, sizeof wanted, "rule %d: ", rule);
-    good = rule ? lines == 1 && strstr(line, wanted) && strstr(line, text) : lines == 0;
-    if (!good)
-        printf("     wanted rule %d, had %d lines, the last: %s\n", rule, lines, line);
-    lines = 0;
-    line[0] = '\0';
-    return good;
-}
 
 /* ---- the plugin ------------------------------------------------------------------------------ */
 
@@ -274,10 +243,10 @@ static void begin(void)
 
     if (!wrapped) {
         CU_ASSERT_EQUAL_FATAL(ferry__validate_wrap("fake", false, &ops), 0);
-        ferry_log_set_handler(keep_line, NULL);
+        ferry_log_set_handler(rule_keep, NULL);
         wrapped = 1;
     }
-    lines = prepared_now = 0;
+    rule_lines = prepared_now = 0;
     fault = NO_FAULT;
     CU_ASSERT_EQUAL_FATAL(ops.device_open(ops.plugin, 0, &first), 0);
     CU_ASSERT_EQUAL_FATAL(ops.device_open(ops.plugin, 1, &second), 0);
@@ -299,7 +268,7 @@ static void end(void)
 {
     ops.device_close(second);
     ops.device_close(first);
-    lines = 0;
+    rule_lines = 0;
 }
 
 /* ---- devices and tables ---------------------------------------------------------------------- */
@@ -314,20 +283,20 @@ static void device_open_stores_a_handle_of_its_own(void)
         dev = NULL;
         CU_ASSERT_EQUAL(ops.device_open(ops.plugin, 1, &dev), FERRY_EPLUGIN);
         CU_ASSERT_PTR_NULL(dev);
-        CU_ASSERT(broke(19, fault == OPEN_NULL ? "with NULL" : "a device that is open"));
+        CU_ASSERT(rule_broke(19, fault == OPEN_NULL ? "with NULL" : "a device that is open"));
     }
     ops.device_close(first); /* the first one is open still */
-    CU_ASSERT(broke(0, ""));
+    CU_ASSERT(rule_broke(0, ""));
 }
 
 static void peer_access_answers_1_or_0(void)
 {
     begin();
     CU_ASSERT_EQUAL(ops.peer_access(first, second), 1);
-    CU_ASSERT(broke(0, ""));
+    CU_ASSERT(rule_broke(0, ""));
     fault = PEER_TWO;
     CU_ASSERT_EQUAL(ops.peer_access(first, second), 2);
-    CU_ASSERT(broke(42, "peer_access: answered 2"));
+    CU_ASSERT(rule_broke(42, "peer_access: answered 2"));
     end();
 }
 
@@ -339,7 +308,7 @@ static void a_table_begins_with_its_size(void)
         begin();
         fault = i ? TABLE_EMPTY : TABLE_NULL;
         CU_ASSERT_EQUAL(ops.extension(first, "acme.graphs/1", &table), 0);
-        CU_ASSERT(broke(55, "for \"acme.graphs/1\""));
+        CU_ASSERT(rule_broke(55, "for \"acme.graphs/1\""));
         end();
     }
 }
@@ -359,16 +328,16 @@ static void a_handle_is_a_block_of_the_device(void)
         begin();
         clear(first, block_of(first, 64).handle);
         clear(first, devices[0].memory + ARENA - PAGE); /* the program's, by the vendor's calls */
-        CU_ASSERT(broke(0, ""));
+        CU_ASSERT(rule_broke(0, ""));
         clear(first, devices[0].memory + 2 * PAGE);
-        CU_ASSERT(broke(answers_owns ? 28 : 0, "not a block of the device"));
+        CU_ASSERT(rule_broke(answers_owns ? 28 : 0, "not a block of the device"));
         end();
         begin();
         there = block_of(second, 64);
         clear(second, there.handle);
-        CU_ASSERT(broke(0, ""));
+        CU_ASSERT(rule_broke(0, ""));
         clear(first, there.handle);
-        CU_ASSERT(broke(28, "another device's block"));
+        CU_ASSERT(rule_broke(28, "another device's block"));
         end();
     }
 }
@@ -382,23 +351,23 @@ static void the_source_of_a_peer_copy_is_a_block_of_the_peer(void)
     here = block_of(first, 64);
     there = block_of(second, 64);
     ops.peer_copy(first, NULL, here, second, ferry_ref_const(there), 64);
-    CU_ASSERT(broke(0, ""));
+    CU_ASSERT(rule_broke(0, ""));
     ops.peer_copy(first, NULL, here, second, (ferry_cref){ there.handle, 32 }, 64);
-    CU_ASSERT(broke(27, "peer_copy: 64 bytes at offset 32 of a block of 64"));
+    CU_ASSERT(rule_broke(27, "peer_copy: 64 bytes at offset 32 of a block of 64"));
     ops.peer_copy(first, NULL, here, second, ferry_ref_const(here), 64);
-    CU_ASSERT(broke(28, "peer_copy: a handle of another device's block"));
+    CU_ASSERT(rule_broke(28, "peer_copy: a handle of another device's block"));
     end();
     begin(); /* the peer's queue writes what is copied */
     here = block_of(first, 64);
     there = block_of(second, 64);
     clear(second, there.handle);
     ops.peer_copy(first, NULL, here, second, ferry_ref_const(there), 64);
-    CU_ASSERT(broke(34, "peer_copy: reads bytes"));
+    CU_ASSERT(rule_broke(34, "peer_copy: reads bytes"));
     end();
     begin();
     here = block_of(first, 64);
-    ops.peer_copy(first, NULL, here, &lines, (ferry_cref){ devices[1].memory, 0 }, 64);
-    CU_ASSERT(broke(42, "peer_copy: from a device that is not open"));
+    ops.peer_copy(first, NULL, here, &rule_lines, (ferry_cref){ devices[1].memory, 0 }, 64);
+    CU_ASSERT(rule_broke(42, "peer_copy: from a device that is not open"));
     end();
 }
 
@@ -426,21 +395,21 @@ static void imported_memory_is_the_hosts_while_it_is_mapped(void)
     clear(first, page);
     ops.synchronize(first);
     CU_ASSERT_EQUAL(ops.unimport_host(first, page), 0);
-    CU_ASSERT(broke(0, ""));
+    CU_ASSERT(rule_broke(0, ""));
     end();
     import_with(NO_FAULT);
     CU_ASSERT_EQUAL(ops.map(first, NULL, page, sizeof page, FERRY_READ), 0);
     clear(first, page);
-    CU_ASSERT(broke(32, "memset: writes imported memory that is mapped"));
+    CU_ASSERT(rule_broke(32, "memset: writes imported memory that is mapped"));
     end();
     import_with(NO_FAULT);
     clear(first, page);
     ops.unimport_host(first, page);
-    CU_ASSERT(broke(32, "unimport_host: memory whose work was not waited for"));
+    CU_ASSERT(rule_broke(32, "unimport_host: memory whose work was not waited for"));
     end();
     import_with(NO_FAULT);
     ops.unmap(first, NULL, page);
-    CU_ASSERT(broke(32, "unmap: memory that is not mapped"));
+    CU_ASSERT(rule_broke(32, "unmap: memory that is not mapped"));
     end();
 }
 
@@ -448,14 +417,14 @@ static void only_imported_memory_is_mapped(void)
 {
     begin();
     ops.map(first, NULL, block_of(first, 64).handle, 64, FERRY_READ);
-    CU_ASSERT(broke(32, "map: memory that is not imported"));
+    CU_ASSERT(rule_broke(32, "map: memory that is not imported"));
     end();
     begin();
     ops.unimport_host(first, page);
-    CU_ASSERT(broke(32, "unimport_host: memory that was not imported"));
+    CU_ASSERT(rule_broke(32, "unimport_host: memory that was not imported"));
     end();
     import_with(IMPORT_NULL);
-    CU_ASSERT(broke(32, "import_host: succeeded with a handle of NULL"));
+    CU_ASSERT(rule_broke(32, "import_host: succeeded with a handle of NULL"));
     end();
 }
 
@@ -492,15 +461,15 @@ static void an_operation_is_destroyed_once(void)
     CU_ASSERT_EQUAL(run(prepared), 0);
     ops.synchronize(first);
     operations->destroy(first, prepared);
-    CU_ASSERT(broke(0, ""));
+    CU_ASSERT(rule_broke(0, ""));
     operations->destroy(first, prepared);
-    CU_ASSERT(broke(63, "destroy: an operation that was destroyed, or never created"));
+    CU_ASSERT(rule_broke(63, "destroy: an operation that was destroyed, or never created"));
     CU_ASSERT_EQUAL(prepared_now, 0); /* the plugin has seen one call */
     end();
     begin();
     create();
     ops.device_close(first);
-    CU_ASSERT(broke(63, "device_close: an operation was not destroyed"));
+    CU_ASSERT(rule_broke(63, "device_close: an operation was not destroyed"));
     ops.device_close(second);
 }
 
@@ -511,20 +480,20 @@ static void an_operation_is_used_before_it_is_destroyed(void)
     begin();
     prepared = create();
     operations->destroy(first, prepared);
-    CU_ASSERT(broke(0, ""));
+    CU_ASSERT(rule_broke(0, ""));
     CU_ASSERT_EQUAL(run(prepared), FERRY_EINVAL);
-    CU_ASSERT(broke(63, "run: an operation that was destroyed"));
+    CU_ASSERT(rule_broke(63, "run: an operation that was destroyed"));
     end();
     begin();
-    CU_ASSERT_EQUAL(operations->prepare(first, NULL, &lines, NULL, block_of(first, 64)),
+    CU_ASSERT_EQUAL(operations->prepare(first, NULL, &rule_lines, NULL, block_of(first, 64)),
                     FERRY_EINVAL);
-    CU_ASSERT(broke(63, "prepare: an operation that was destroyed"));
+    CU_ASSERT(rule_broke(63, "prepare: an operation that was destroyed"));
     end();
     begin();
     prepared = create();
     CU_ASSERT_EQUAL(run(prepared), 0);
     operations->destroy(first, prepared);
-    CU_ASSERT(broke(63, "destroy: an operation whose runs were not waited for"));
+    CU_ASSERT(rule_broke(63, "destroy: an operation whose runs were not waited for"));
     end();
 }
 

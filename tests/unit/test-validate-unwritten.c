@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "ferry-test.h"
+#include "rule-lines.h"
 
 #include "core/validate/validate.h"
 
@@ -17,20 +18,6 @@
  * Elements that a run leaves unwritten are reported, and no right value is. The plugin copies its
  * input to its output, elements of any type, except for those of a hole.
  */
-
-/* ---- the lines ------------------------------------------------------------------------------- */
-
-static char line[512];
-static int lines;
-
-static void keep_line(void *arg, int level, const char *text)
-{
-    (void)arg;
-    if (level != FERRY_LOG_ERROR)
-        return;
-    snprintf(line, sizeof line, "%s", text);
-    lines++;
-}
 
 /* ---- the plugin ------------------------------------------------------------------------------ */
 
@@ -210,20 +197,20 @@ static long long left_by(ferry_dtype dtype, int64_t n, const void *values, int r
     if (!wrapped.struct_size) {
         wrapped = own;
         CU_ASSERT_EQUAL_FATAL(ferry__validate_wrap("fake", true, &wrapped), 0);
-        ferry_log_set_handler(keep_line, NULL);
+        ferry_log_set_handler(rule_keep, NULL);
     }
     size = ferry_dtype_size(dtype);
     count = n;
     taken = 0;
-    lines = 0;
+    rule_lines = 0;
     CU_ASSERT_EQUAL_FATAL(wrapped.device_open(wrapped.plugin, 0, &dev), 0);
     run_copies(&wrapped, dev, dtype, values, runs);
     wrapped.device_close(dev);
-    if (!lines)
+    if (!rule_lines)
         return -1;
-    at = strstr(line, "rule 62: run: ");
+    at = strstr(rule_line, "rule 62: run: ");
     at = at ? strstr(at, "left element ") : NULL;
-    return lines == 1 && at ? strtoll(at + strlen("left element "), NULL, 10) : -2;
+    return rule_lines == 1 && at ? strtoll(at + strlen("left element "), NULL, 10) : -2;
 }
 
 /* The same, of one run without the elements `from`, `from` + `step`, … before `to`. */

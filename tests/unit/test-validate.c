@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "ferry-test.h"
+#include "rule-lines.h"
 
 #include "core/validate/validate.h"
 
@@ -17,33 +18,10 @@
  * queues and events. Either side commits one fault, and one line has the number of its rule.
  */
 
-/* ---- the lines ------------------------------------------------------------------------------------ */
-
-static char line[512];
-static int lines;
-
-static void keep_line(void *arg, int level, const char *text)
-{
-    (void)arg;
-    if (level != FERRY_LOG_ERROR)
-        return;
-    snprintf(line, sizeof line, "%s", text);
-    lines++;
-}
-
 /* Whether there has been one line since the last call, of that rule; none for rule 0. */
 static int broke(int rule)
 {
-    char wanted[32];
-    int good;
-
-    snprintf(wanted, sizeof wanted, "rule %d: ", rule);
-    good = rule ? lines == 1 && strstr(line, wanted) != NULL : lines == 0;
-    if (!good)
-        printf("     wanted rule %d, had %d lines, the last: %s\n", rule, lines, line);
-    lines = 0;
-    line[0] = '\0';
-    return good;
+    return rule_broke(rule, "");
 }
 
 /* ---- the plugin ----------------------------------------------------------------------------------- */
@@ -303,12 +281,12 @@ static void begin(enum fault f)
     if (!wrapped.struct_size) {
         wrapped = own;
         CU_ASSERT_EQUAL_FATAL(ferry__validate_wrap("fake", false, &wrapped), 0);
-        ferry_log_set_handler(keep_line, NULL);
+        ferry_log_set_handler(rule_keep, NULL);
     }
     ops = wrapped;
     fault = f;
     taken = 0;
-    lines = 0;
+    rule_lines = 0;
     CU_ASSERT_EQUAL_FATAL(ops.device_open(ops.plugin, 0, &dev), 0);
 }
 
@@ -342,14 +320,14 @@ static void memory_of_the_plugin(void)
     block_of(64);
     CU_ASSERT(broke(23));
     end();
-    lines = 0;
+    rule_lines = 0;
     begin(ALLOC_TWICE);
     block_of(64);
     CU_ASSERT(broke(0));
     block_of(64);
     CU_ASSERT(broke(23));
     end();
-    lines = 0;
+    rule_lines = 0;
     begin(ALLOC_STORES);
     CU_ASSERT_EQUAL(ops.alloc(dev, NULL, 64, 0, &handle, &flags), FERRY_ENOMEM);
     CU_ASSERT_PTR_NULL(handle);
@@ -362,12 +340,12 @@ static void memory_of_the_plugin(void)
     ops.memset(dev, NULL, b, 0, 64); /* reported once */
     CU_ASSERT(broke(0));
     end();
-    lines = 0;
+    rule_lines = 0;
     begin(HOST_MISALIGNED);
     CU_ASSERT_EQUAL(ops.host_alloc(dev, 64, 0, &handle, &flags), 0);
     CU_ASSERT(broke(31));
     end();
-    lines = 0;
+    rule_lines = 0;
 }
 
 static void answers_of_the_plugin(void)
@@ -395,7 +373,7 @@ static void answers_of_the_plugin(void)
     CU_ASSERT_EQUAL(ops.event_record(dev, NULL, &again), 0);
     CU_ASSERT(broke(41));
     end();
-    lines = 0;
+    rule_lines = 0;
 }
 
 static void describe(ferry_op_desc *op)
@@ -460,13 +438,13 @@ static void operations_of_the_plugin(void)
         CU_ASSERT_EQUAL(run_operation(), 0);
         CU_ASSERT(broke(faults[i].rule));
         end();
-        lines = 0;
+        rule_lines = 0;
     }
     begin(OP_STORES);
     CU_ASSERT_EQUAL(run_operation(), FERRY_ENOMEM);
     CU_ASSERT(broke(12));
     end();
-    lines = 0;
+    rule_lines = 0;
 }
 
 /* ---- the caller's faults -------------------------------------------------------------------------- */
@@ -543,7 +521,7 @@ static void queues_of_the_caller(void)
     ops.memset(dev, queue, block_of(64), 0, 8);
     CU_ASSERT(broke(41));
     end();
-    lines = 0;
+    rule_lines = 0;
     begin(NO_FAULT);
     ops.event_destroy(dev, event);
     CU_ASSERT(broke(41));
