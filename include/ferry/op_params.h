@@ -25,8 +25,8 @@ FERRY_BEGIN_DECLS
 /*
  * Integer arithmetic, forward, since 1.2: CONVOLUTION, INNER_PRODUCT and POOL take an x of I8 or
  * U8, with a w of I8, and a STRIDED_COPY with an epilogue takes operands of I8 and U8. Elements are
- * the integers themselves, and products are summed exactly, or in F32. What an integer stands for
- * is expressed by the epilogue: a SCALE step for each channel, or factor and term of POWER for all.
+ * the integers themselves, and products are summed exactly, or in F32. The epilogue contains the
+ * scales: a SCALE step for each channel, or the factor and term of POWER for all elements.
  * Bias and steps are F32; the operand of ADD is F32, I8 or U8. y is F32; or I8 or U8, and then the
  * result of the steps is rounded once to nearest even, saturates, and is 0 for NaN. POOL has no
  * mask. Plugins that do not declare FERRY_OP_INTEGERS (op_plugin.h) never see such an operation:

@@ -120,7 +120,7 @@ static int emit_product(ferry_layer *layer, ferry_layer_operand first)
     return err;
 }
 
-/* A pass of MAX: what x gets of the gradient `from` beside u, or what u gets, with ties. */
+/* A pass of MAX: the part of the gradient `from` for x beside u, or the part for u, with ties. */
 static int emit_share(ferry_layer *layer, uint32_t pass, struct ferry__term from,
                       struct ferry__term x, struct ferry__term u, struct ferry__term to)
 {

@@ -9,7 +9,7 @@
 #include "net/passes/passes.h"
 
 /*
- * With s the scale of x and r[o] that of the weights of output o, a sum of products stands for
+ * With s the scale of x and r[o] that of the weights of output o, a sum of products represents
  * s·r[o] times itself. The bias is in units of the sums, and factors lead to multiples of `unit`.
  */
 struct ferry__integers {

@@ -5,8 +5,8 @@
  *
  * Values that maxima and concatenations connect form a class with one scale. A class is stored as
  * integers if a product reads it, and only products with integers, pooling and copies write it; a
- * product that reads another value reads a copy as integers. Whatever else reads integers reads a
- * copy as F32.
+ * product that reads another value reads a copy as integers. Other readers of integers read a copy
+ * as F32.
  */
 #include "net/passes/integers.h"
 

@@ -30,7 +30,7 @@ struct cpu_integer_tile {
 };
 
 /*
- * What happens to the sums: (sum + bias)·scale + add, clipped, times a factor, plus a term, rounded
+ * The steps on the sums: (sum + bias)·scale + add, clipped, times a factor, plus a term, rounded
  * to the dtype. Also the form of a conversion, which has no bias and no scale.
  */
 struct cpu_integer_store {
