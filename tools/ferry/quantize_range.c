@@ -181,10 +181,10 @@ static double clipped(const struct sums *from, const struct sums *to, double bou
 }
 
 /*
- * The error of a range from the lower end of bin `low` to that of bin `high`. Within it the error of
- * rounding is uniform, a twelfth of the squared step for each value that is not 0: R. Banner et al.,
- * "Post training 4-bit quantization of convolutional networks for rapid deployment", NeurIPS 2019,
- * section 3.
+ * The error of a range from the lower end of bin `low` to that of bin `high`. Within it the error
+ * of rounding is uniform, a twelfth of the squared step for each value that is not 0: R. Banner et
+ * al., "Post training 4-bit quantization of convolutional networks for rapid deployment", NeurIPS
+ * 2019, section 3.
  */
 static double error_of(const struct quantize_range *r, const struct sums *s, int low, int high)
 {
@@ -215,7 +215,9 @@ static int bin_of(const struct quantize_range *r, double value)
     return at <= 0 ? 0 : at < QUANTIZE_BINS ? (int)at : QUANTIZE_BINS;
 }
 
-/* Of the ranges with one absolute bound, as far as values reach; levels depend on that bound only. */
+/*
+ * Of the ranges with one absolute bound, as far as values reach; levels depend on that bound only.
+ */
 static void choose_mse(struct quantize_range *r)
 {
     struct sums s[QUANTIZE_BINS + 1];
