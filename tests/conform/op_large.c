@@ -8,7 +8,8 @@
 /*
  * ops-large: every kind beyond 65,535 groups of 64 outputs, sums of more than 65,536 · 16 terms,
  * more than 2^24 elements, and the sizes between, at which plugins choose among algorithms. All
- * elements have to be written; the values of some are computed.
+ * elements have to be written; the values of some are computed. In F32, and in F16 what the plugin
+ * takes.
  */
 
 /* Two sides of an image of 65,535 · 64 + 25,555 elements, neither a multiple of 4. */
@@ -19,6 +20,8 @@
 #define LONG  INT64_C(1100003)
 #define MANY  INT64_C(16777261)
 #define INDEX INT64_C(66003)
+
+static ferry_dtype dtype; /* of this round */
 
 /* ---- contents ------------------------------------------------------------------------------- */
 
@@ -40,16 +43,20 @@ static void fill_regions(struct op_array *a, int64_t images)
     }
 }
 
-/* Sums have positive terms, so that a part that is missing is larger than the tolerance. */
+/*
+ * Sums have positive terms, so that a part that is missing is larger than the tolerance. Those of
+ * F16 have small ones: the sum of 2^24 is below 65504.
+ */
 static void fill(struct op_whole *w)
 {
     const ferry_op_desc *op = &w->op;
     bool sums = op->kind == FERRY_OP_REDUCE || op->kind == FERRY_OP_INNER_PRODUCT ||
                 op->kind == FERRY_OP_BATCHED_GEMM || op->kind == FERRY_OP_MOMENTS ||
                 op->pass >= FERRY_PASS_BACKWARD_WEIGHTS;
+    double most = sums && dtype == FERRY_F16 && op->kind != FERRY_OP_MOMENTS ? 0x1p-9 : 1;
 
     for (uint32_t i = 0; i < op->n_in; i++)
-        op_array_fill(&w->in[i], sums ? 0.25 : -1, 1, i);
+        op_array_fill(&w->in[i], sums ? most / 4 : -1, most, i);
     for (uint32_t i = 0; i < op->n_out && op_reads_outputs(op); i++)
         op_array_fill(&w->out[i], 0.25, 1, 9 + i);
     if (op->kind == FERRY_OP_LRN && op->pass)
@@ -67,7 +74,7 @@ static void fill(struct op_whole *w)
     if (op->kind == FERRY_OP_REDUCE && op->params.reduce.function >= FERRY_REDUCE_MAX &&
         op->in[0].rank == 1) /* the largest twice, the second one beyond what a float counts */
         for (int64_t k = 1; k <= 2; k++)
-            arith_put(FERRY_F32, w->in[0].host, op_count(&op->in[0]) * k / 2 - 3 * k, 7);
+            arith_put(dtype, w->in[0].host, op_count(&op->in[0]) * k / 2 - 3 * k, 7);
 }
 
 /* `terms`: the number of products or elements that one output takes. */
@@ -94,7 +101,7 @@ static ferry_op_desc unary(uint32_t function, const int64_t *shape)
     op.params.unary.a = op_unary_trials[function][0];
     op.params.unary.b = op_unary_trials[function][1];
     op.params.unary.c = op_unary_trials[function][2];
-    op_shape(&op.in[0], FERRY_F32, shape);
+    op_shape(&op.in[0], dtype, shape);
     op.out[0] = op.in[0];
     return op;
 }
@@ -106,7 +113,7 @@ static void binary(uint32_t function, const int64_t *shape, bool channels)
     op.params.binary.function = function;
     op.params.binary.a = 1.5;
     op.params.binary.b = -0.5;
-    op_shape(&op.in[0], FERRY_F32, shape);
+    op_shape(&op.in[0], dtype, shape);
     op.out[0] = op.in[1] = op.in[0];
     if (channels)
         for (uint32_t axis = 0; axis < op.in[1].rank; axis++)
@@ -132,7 +139,7 @@ static void copy(const int64_t *shape, bool exchanged)
 {
     ferry_op_desc op = op_begin(FERRY_OP_STRIDED_COPY, 1, 1);
 
-    op_shape(&op.in[0], FERRY_F32, shape);
+    op_shape(&op.in[0], dtype, shape);
     op.out[0] = op.in[0];
     if (exchanged)
         op_lay(&op.in[0], OP_LAST);
@@ -144,7 +151,7 @@ static void update(uint32_t solver, int64_t n)
     ferry_op_desc op = op_begin(FERRY_OP_UPDATE, 1, solver == FERRY_UPDATE_ADAM ? 3 : 2);
 
     op.params.update.solver = solver;
-    OP_SHAPE(&op.in[0], FERRY_F32, n);
+    OP_SHAPE(&op.in[0], dtype, n);
     for (uint32_t i = 0; i < op.n_out; i++)
         op.out[i] = op.in[0];
     try(&op, 1, "");
@@ -157,7 +164,7 @@ static void random_numbers(uint32_t distribution, int64_t n)
     op.params.random.distribution = distribution;
     op.params.random.a = 0.25;
     op.params.random.b = 1.5;
-    OP_SHAPE(&op.out[0], FERRY_F32, n);
+    OP_SHAPE(&op.out[0], dtype, n);
     try(&op, 1, "");
 }
 
@@ -171,7 +178,7 @@ static void reduce(uint32_t function, const int64_t *shape, uint32_t axes)
     op.params.reduce.function = function;
     op.params.reduce.axes = axes;
     op.params.reduce.scale = 1;
-    op_shape(&op.in[0], FERRY_F32, shape);
+    op_shape(&op.in[0], dtype, shape);
     op.out[0] = op.in[0];
     for (uint32_t axis = 0; axis < op.in[0].rank; axis++)
         if (axes >> axis & 1) {
@@ -179,7 +186,7 @@ static void reduce(uint32_t function, const int64_t *shape, uint32_t axes)
             op.out[0].shape[axis] = 1;
         }
     op_lay(&op.out[0], OP_PLAIN);
-    op.out[0].dtype = function == FERRY_REDUCE_ARGMAX ? FERRY_I32 : FERRY_F32;
+    op.out[0].dtype = function == FERRY_REDUCE_ARGMAX ? FERRY_I32 : dtype;
     try(&op, n, "");
     if (function > FERRY_REDUCE_SUM)
         return;
@@ -204,12 +211,12 @@ static void lost_terms(uint32_t function)
     op.params.reduce.function = function;
     op.params.reduce.axes = 1;
     op.params.reduce.scale = 1;
-    OP_SHAPE(&op.in[0], FERRY_F32, LONG);
-    OP_SHAPE(&op.out[0], FERRY_F32, 1);
-    if (!op_whole_open(&w, &op, ", of 8 large terms and others of 0.9"))
+    OP_SHAPE(&op.in[0], dtype, LONG);
+    OP_SHAPE(&op.out[0], dtype, 1);
+    if (dtype != FERRY_F32 || !op_whole_open(&w, &op, ", of 8 large terms and others of 0.9"))
         return;
     for (int64_t k = 0; k < LONG; k++)
-        arith_put(FERRY_F32, w.in[0].host, k,
+        arith_put(dtype, w.in[0].host, k,
                   k < 8 ? (squares ? 0x1p12 : 0x1p24) : (squares ? 0x1.e5b9d2p-1 : 0.9));
     op_whole_run(&w, NULL, true);
     op_whole_check(&w, 1, NULL);
@@ -221,7 +228,7 @@ static void softmax(const int64_t *shape, uint32_t axis)
     ferry_op_desc op = op_begin(FERRY_OP_SOFTMAX, 1, 1);
 
     op.params.softmax.axis = axis;
-    op_shape(&op.in[0], FERRY_F32, shape);
+    op_shape(&op.in[0], dtype, shape);
     op.out[0] = op.in[0];
     try(&op, op.in[0].shape[axis], "");
     op.pass = FERRY_PASS_BACKWARD_DATA;
@@ -234,10 +241,10 @@ static void inner_product(int64_t m, int64_t n, int64_t k)
 {
     ferry_op_desc op = op_begin(FERRY_OP_INNER_PRODUCT, 3, 1);
 
-    OP_SHAPE(&op.in[0], FERRY_F32, m, k);
-    OP_SHAPE(&op.in[1], FERRY_F32, n, k);
-    OP_SHAPE(&op.in[2], FERRY_F32, n);
-    OP_SHAPE(&op.out[0], FERRY_F32, m, n);
+    OP_SHAPE(&op.in[0], dtype, m, k);
+    OP_SHAPE(&op.in[1], dtype, n, k);
+    OP_SHAPE(&op.in[2], dtype, n);
+    OP_SHAPE(&op.out[0], dtype, m, n);
     op.constants = 6;
     try(&op, k, "");
 }
@@ -248,9 +255,9 @@ static void gemm(int64_t m, int64_t n, int64_t k)
 
     op.params.gemm.alpha = 1;
     op.params.gemm.beta = 0.5;
-    OP_SHAPE(&op.in[0], FERRY_F32, 1, m, k);
-    OP_SHAPE(&op.in[1], FERRY_F32, 1, k, n);
-    OP_SHAPE(&op.out[0], FERRY_F32, 1, m, n);
+    OP_SHAPE(&op.in[0], dtype, 1, m, k);
+    OP_SHAPE(&op.in[1], dtype, 1, k, n);
+    OP_SHAPE(&op.out[0], dtype, 1, m, n);
     op.in[2] = op.out[0];
     try(&op, k, "");
 }
@@ -285,10 +292,10 @@ static void convolution(const struct shape *s, enum op_lie lie, bool backward)
     int64_t terms = s->c / s->group * s->kernel * s->kernel;
 
     *w = window(s->kernel, s->stride, s->pad, s->group);
-    OP_SHAPE(&x, FERRY_F32, 1, s->c, s->h, s->w);
-    OP_SHAPE(&weights, FERRY_F32, s->o, s->c / s->group, s->kernel, s->kernel);
-    OP_SHAPE(&op.in[2], FERRY_F32, s->o);
-    OP_SHAPE(&y, FERRY_F32, 1, s->o, windows(s->h, w), windows(s->w, w));
+    OP_SHAPE(&x, dtype, 1, s->c, s->h, s->w);
+    OP_SHAPE(&weights, dtype, s->o, s->c / s->group, s->kernel, s->kernel);
+    OP_SHAPE(&op.in[2], dtype, s->o);
+    OP_SHAPE(&y, dtype, 1, s->o, windows(s->h, w), windows(s->w, w));
     op_lay(&x, lie);
     op_lay(&y, lie);
     op.in[0] = x;
@@ -311,7 +318,7 @@ static void convolution(const struct shape *s, enum op_lie lie, bool backward)
     try(&op, op_count(&y) / s->o, "");
     op.n_in = 1;
     memset(&op.in[1], 0, sizeof(op.in[1]));
-    OP_SHAPE(&op.out[0], FERRY_F32, s->o);
+    OP_SHAPE(&op.out[0], dtype, s->o);
     op.pass = FERRY_PASS_BACKWARD_BIAS;
     try(&op, op_count(&y) / s->o, "");
 }
@@ -322,8 +329,8 @@ static void columns(int64_t h, int64_t w, int64_t kernel, int64_t stride)
     ferry_operand image, all;
 
     op.params.window = window(kernel, stride, 0, 1);
-    OP_SHAPE(&image, FERRY_F32, 1, 1, h, w);
-    OP_SHAPE(&all, FERRY_F32, 1, kernel * kernel, windows(h, &op.params.window),
+    OP_SHAPE(&image, dtype, 1, 1, h, w);
+    OP_SHAPE(&all, dtype, 1, kernel * kernel, windows(h, &op.params.window),
              windows(w, &op.params.window));
     op.in[0] = image;
     op.out[0] = all;
@@ -341,8 +348,8 @@ static void pool(uint32_t method, int64_t c, int64_t h, int64_t w, int64_t kerne
 
     op.params.pool.method = method;
     op.params.window = window(kernel, 1, 0, 1);
-    OP_SHAPE(&x, FERRY_F32, 1, c, h, w);
-    OP_SHAPE(&y, FERRY_F32, 1, c, windows(h, &op.params.window), windows(w, &op.params.window));
+    OP_SHAPE(&x, dtype, 1, c, h, w);
+    OP_SHAPE(&y, dtype, 1, c, windows(h, &op.params.window), windows(w, &op.params.window));
     op_lay(&x, lie);
     op_lay(&y, lie);
     mask = y;
@@ -369,7 +376,7 @@ static void lrn(uint32_t region)
     op.params.lrn.size = 3;
     op.params.lrn.alpha = op.params.lrn.beta = 0.75;
     op.params.lrn.k = 1;
-    OP_SHAPE(&op.in[0], FERRY_F32, 1, 3, H, W);
+    OP_SHAPE(&op.in[0], dtype, 1, 3, H, W);
     op.out[0] = op.out[1] = op.in[0];
     op.n_out = region == FERRY_LRN_ACROSS ? 2 : 1;
     if (op.n_out < 2)
@@ -388,12 +395,12 @@ static void resize(uint32_t method)
     ferry_op_desc op = op_begin(FERRY_OP_RESIZE, 1, 1);
 
     op.params.resize.method = method;
-    OP_SHAPE(&op.in[0], FERRY_F32, 1, 3, 400, 300);
-    OP_SHAPE(&op.out[0], FERRY_F32, 1, 3, H, W);
+    OP_SHAPE(&op.in[0], dtype, 1, 3, 400, 300);
+    OP_SHAPE(&op.out[0], dtype, 1, 3, H, W);
     try(&op, 4, "");
     op.pass = FERRY_PASS_BACKWARD_DATA;
-    OP_SHAPE(&op.out[0], FERRY_F32, 1, 3, 400, 300);
-    OP_SHAPE(&op.in[0], FERRY_F32, 1, 3, H, W);
+    OP_SHAPE(&op.out[0], dtype, 1, 3, 400, 300);
+    OP_SHAPE(&op.in[0], dtype, 1, 3, H, W);
     try(&op, 10000, "");
 }
 
@@ -401,19 +408,19 @@ static void tables(void)
 {
     ferry_op_desc op = op_begin(FERRY_OP_GATHER, 2, 1);
 
-    OP_SHAPE(&op.in[0], FERRY_F32, 1009, 64);
+    OP_SHAPE(&op.in[0], dtype, 1009, 64);
     OP_SHAPE(&op.in[1], FERRY_I32, INDEX);
-    OP_SHAPE(&op.out[0], FERRY_F32, INDEX, 64);
+    OP_SHAPE(&op.out[0], dtype, INDEX, 64);
     try(&op, 1, "");
     op.kind = FERRY_OP_SCATTER_ADD;
-    OP_SHAPE(&op.in[0], FERRY_F32, INDEX, 64);
-    OP_SHAPE(&op.out[0], FERRY_F32, INDEX - 300, 64);
+    OP_SHAPE(&op.in[0], dtype, INDEX, 64);
+    OP_SHAPE(&op.out[0], dtype, INDEX - 300, 64);
     try(&op, INDEX, "");
     op = op_begin(FERRY_OP_ROI_POOL, 2, 1);
     op.params.roi.spatial_scale = 1;
-    OP_SHAPE(&op.in[0], FERRY_F32, 2, 16, 9, 11);
-    OP_SHAPE(&op.in[1], FERRY_F32, INDEX, 5);
-    OP_SHAPE(&op.out[0], FERRY_F32, INDEX, 16, 2, 2);
+    OP_SHAPE(&op.in[0], dtype, 2, 16, 9, 11);
+    OP_SHAPE(&op.in[1], dtype, INDEX, 5);
+    OP_SHAPE(&op.out[0], dtype, INDEX, 16, 2, 2);
     try(&op, 100, "");
 }
 
@@ -535,10 +542,19 @@ static void sizes_between(void)
 
 void group_ops_large(void)
 {
+    static const ferry_dtype dtypes[] = { FERRY_F32, FERRY_F16 };
+    unsigned mask = 0;
+
     op_open();
-    sizes_between();
-    long_sums();
-    more_than_65535_groups();
-    more_than_a_float_counts();
-    op_remark("F32");
+    for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++) {
+        int so_far = op_tally.taken;
+
+        dtype = dtypes[i];
+        sizes_between();
+        long_sums();
+        more_than_65535_groups();
+        more_than_a_float_counts();
+        mask |= op_tally.taken > so_far ? 1u << dtype : 0;
+    }
+    op_remark(kit_dtype_list(mask));
 }

@@ -17,7 +17,11 @@
 
 #define TAIL OP_TAIL
 
-static const uint32_t unwritten = 0xffc0dead; /* a NaN */
+/* Of elements that a run has not written: a NaN of F32, or two of F16. */
+static uint32_t pattern_of(const ferry_operand *o)
+{
+    return o->dtype == FERRY_F16 ? 0xfeadfead : 0xffc0dead;
+}
 
 /* ---- arrays --------------------------------------------------------------------------------- */
 
@@ -32,10 +36,10 @@ static uint64_t bytes_of(const ferry_operand *o)
     return (uint64_t)(op_place(o, last) + 1) * arith_size((ferry_dtype)o->dtype);
 }
 
-static void put_pattern(unsigned char *to, uint64_t bytes)
+static void put_pattern(uint32_t pattern, unsigned char *to, uint64_t bytes)
 {
-    for (uint64_t at = 0; at < bytes; at += sizeof(unwritten))
-        memcpy(to + at, &unwritten, bytes - at < sizeof(unwritten) ? bytes - at : 4);
+    for (uint64_t at = 0; at < bytes; at += sizeof(pattern))
+        memcpy(to + at, &pattern, bytes - at < sizeof(pattern) ? bytes - at : 4);
 }
 
 /* A block of the device, or NULL if its memory is too small. */
@@ -62,7 +66,7 @@ static bool open_array(struct op_array *a, const ferry_operand *o)
     a->bytes = bytes_of(o);
     a->host = kit_host(a->bytes + TAIL);
     a->got = kit_host(a->bytes + TAIL);
-    put_pattern(a->host, a->bytes + TAIL);
+    put_pattern(pattern_of(o), a->host, a->bytes + TAIL);
     a->handle = try_alloc(a->bytes + TAIL);
     return a->handle != NULL;
 }
@@ -271,9 +275,13 @@ static void index_at(const ferry_operand *o, int64_t k, int64_t *i)
 static int64_t first_unwritten(const struct op_array *a)
 {
     size_t size = arith_size((ferry_dtype)a->o.dtype);
+    uint32_t pattern = pattern_of(&a->o);
+    size_t compared = size < sizeof(pattern) ? size : sizeof(pattern);
 
-    for (uint64_t at = 0; size >= sizeof(unwritten) && at < a->bytes; at += size)
-        if (memcmp(a->got + at, &unwritten, sizeof(unwritten)) == 0)
+    if (size < sizeof(pattern) && a->o.dtype != FERRY_F16)
+        return -1;
+    for (uint64_t at = 0; at < a->bytes; at += size)
+        if (memcmp(a->got + at, &pattern, compared) == 0)
             return (int64_t)(at / size);
     return -1;
 }

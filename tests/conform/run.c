@@ -143,7 +143,7 @@ int conform_run(const struct conform_target *target, size_t group, struct confor
         mmap(NULL, sizeof(*account), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int status = 0, errors = memfd_create("errors", MFD_CLOEXEC);
     bool is_large = groups[group].run == group_ops_large;
-    unsigned seconds = target->timeout * (is_large ? 4 : 1) + 60 * target->minutes;
+    unsigned seconds = target->timeout * (is_large ? 6 : 1) + 60 * target->minutes;
     double begin = now();
     bool in_time;
     pid_t child;
