@@ -77,7 +77,7 @@ static void choose(const char *arguments, double *from, double *to)
     CU_ASSERT_EQUAL(sscanf(range, "blob: \"x\" min: %lf max: %lf", from, to), 2);
 }
 
-/* ---- distributions ---------------------------------------------------------------------------- */
+/* ---- distributions --------------------------------------------------------------------------- */
 
 /* Evenly from `from` to `to`, in an order that mixes the batches. */
 static void fill_evenly(double from, double to)
@@ -126,7 +126,7 @@ static bool is_skipped(void)
     return true;
 }
 
-/* ---- methods ---------------------------------------------------------------------------------- */
+/* ---- methods --------------------------------------------------------------------------------- */
 
 static void minmax_takes_the_extremes_of_all_batches(void)
 {
@@ -168,7 +168,7 @@ static void percentile_cuts_off_half_of_the_rest_at_each_end(void)
     CU_ASSERT(is_near(to, 0.9, 0.001));
 }
 
-/* Values in the range alone have 128 levels over four deviations, with the outlier over half of one. */
+/* Four deviations have 128 levels without the outlier, and a fraction of them with it. */
 static void kl_leaves_out_an_outlier(void)
 {
     double from, to, other;
@@ -260,7 +260,7 @@ static void the_report_has_the_ratios_of_weights_and_inputs(void)
     CU_ASSERT(is_near(both, -10 * log10(pow(10, -4.81) + pow(10, -5.42)), 0.5));
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* The arguments that calibrate `pixels` with two pictures in a list. */
 static const char *with_pictures(const char *more)
@@ -317,7 +317,7 @@ static void the_results_run(void)
     CU_ASSERT_EQUAL(ferry(command), 0);
 }
 
-/* The ratio of the output in the report; infinity without a difference. Counts the layers in F32. */
+/* The ratio of the output in the report; infinity without a difference. Counts layers in F32. */
 static double ratio_of(const char *arguments, int *floats)
 {
     json_t *document, *layers, *output;
