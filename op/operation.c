@@ -64,6 +64,20 @@ int ferry_operation_query(ferry_device *dev, const ferry_op_desc *op, ferry_oper
     return 0;
 }
 
+int ferry__operation_gains(ferry_device *dev, const ferry_op_desc *op, bool *out)
+{
+    struct ferry__plan plan;
+    int err = ferry__plan_make(dev, op, &plan);
+
+    *out = false;
+    if (err)
+        return err;
+    *out = plan.tier == FERRY_TIER_OWN && plan.n_steps == 1 &&
+           plan.steps[0].answer.cost != FERRY_OP_COST_F32_FASTER;
+    ferry__plan_end(&plan);
+    return 0;
+}
+
 static bool has_elements(const ferry_op_desc *op)
 {
     uint32_t i;

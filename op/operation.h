@@ -27,4 +27,10 @@ struct ferry_operation {
 int ferry__operation_create_on_host(ferry_device *dev, const ferry_op_desc *op,
                                     ferry_operation **out);
 
+/*
+ * Whether the device computes an operation on integers as one entry of its own that it does not
+ * report as slower than F32. The errors of ferry_operation_query.
+ */
+int ferry__operation_gains(ferry_device *dev, const ferry_op_desc *op, bool *out);
+
 #endif

@@ -46,6 +46,11 @@ static inline uint32_t ferry_op_own_inputs(const ferry_op_desc *op)
  * forbids the host [rule 65].
  */
 #define FERRY_OP_COST_HOST_FASTER 1u
+/**
+ * Of integer arithmetic: the device can compute the operation, but is faster with the same one on
+ * F32. ferry uses the answer as FERRY_OP_COST_DEVICE; nets then stay F32.
+ */
+#define FERRY_OP_COST_F32_FASTER 2u
 
 /** A plugin's answer to query. ferry sets struct_size and zeroes the rest before the call. */
 typedef struct ferry_op_answer {

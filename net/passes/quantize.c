@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Convolutions and inner products with integers of 8 bits, where the ranges of the blobs that they
- * read are known (net/model/ranges.h) and the device has integer arithmetic of its own.
+ * read are known (net/model/ranges.h) and the device is faster with integers than with F32.
  *
  * Values that maxima and concatenations connect form a class with one scale. A class is stored as
  * integers if a product reads it, and only products with integers, pooling and copies write it; a
@@ -9,6 +9,8 @@
  * as F32.
  */
 #include "net/passes/integers.h"
+
+#include "op/operation.h"
 
 #include <ferry/status.h>
 
@@ -212,18 +214,13 @@ static void describe(const struct ferry__item *item, struct grid in, struct grid
     *out_unit = unit;
 }
 
-/* Whether the device has an entry of its own for the operation. */
-static int is_own(struct ferry__item *item, const ferry_op_desc *op, bool *out)
+/* Whether the device computes the operation itself, and gains by it. */
+static int gains(const struct ferry__item *item, const ferry_op_desc *op, bool *out)
 {
-    ferry_operation_plan plan = { 0 };
-    int err = ferry_op_desc_check(op);
-
     *out = false;
-    if (err)
+    if (ferry_op_desc_check(op))
         return 0;
-    err = ferry__item_query(item, op, &plan);
-    *out = !err && plan.tier == FERRY_TIER_OWN && plan.steps == 1;
-    return err;
+    return ferry__layer_failed(item->layer, ferry__operation_gains(item->layer->device, op, out));
 }
 
 static bool has_constants(const struct ferry__item *item)
@@ -254,7 +251,7 @@ static int is_product(struct ferry__program *p, int at, bool *out)
         !has_room(&item->op))
         return 0;
     describe(item, grid_of(least, most), reals, reals, &op, &unit);
-    return is_own(item, &op, out);
+    return gains(item, &op, out);
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */

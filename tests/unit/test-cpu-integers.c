@@ -99,6 +99,7 @@ static void run(struct rig *r)
     r->tolerance = 1e-12;
     if (rig_table->query(rig_device, &r->op, &answer) == 0) {
         CU_ASSERT_EQUAL(answer.epilogue, r->op.n_epilogue);
+        CU_ASSERT(answer.cost == FERRY_OP_COST_DEVICE || answer.cost == FERRY_OP_COST_F32_FASTER);
         taken++;
         rig_run(r, NULL);
     } else {

@@ -76,6 +76,8 @@ static void divide(struct cpu_op *p)
     /* more rows than MOST_BYTES hold if k is long: at least one tile */
     g->slot_bytes = g->is_in_place ? 0 : g->row_block * g->a_row;
     p->answer.epilogue = p->op.n_epilogue;
+    if (g->loops->is_wide)
+        p->answer.cost = FERRY_OP_COST_F32_FASTER;
     cpu_op_pack_or_not(p, 1, (uint64_t)(g->groups * g->panels * g->panel_bytes),
                        (uint64_t)(g->slot_bytes * g->slots));
 }
