@@ -339,19 +339,22 @@ static double ratio_of(const char *arguments, int *floats)
     return ratio;
 }
 
-/* On the CPU both layers are computed with integers, whose error is far from that of 24 bits. */
+/*
+ * A CPU that is faster with integers computes both layers with them: the error is far from that of
+ * 24 bits. Other devices compute in F32.
+ */
 static void the_loss_has_a_bound(void)
 {
     int floats = 0;
     double ratio = ratio_of("--scale 0.01 --json", &floats);
+    bool is_real = ratio > 100;
 
     CU_ASSERT_EQUAL(floats, 0);
-    if (strcmp(ferry_test_backend(), "cpu") == 0)
-        CU_ASSERT(ratio > 20 && ratio < 60);
+    CU_ASSERT(is_real || (ratio > 20 && ratio < 60));
+    CU_ASSERT(is_real || strcmp(ferry_test_backend(), "cpu") == 0);
     ratio = ratio_of("--scale 0.01 --json --max-loss 90", &floats);
     CU_ASSERT(ratio >= 90);
-    if (strcmp(ferry_test_backend(), "cpu") == 0)
-        CU_ASSERT_EQUAL(floats, 2);
+    CU_ASSERT_EQUAL(floats, is_real ? 0 : 2);
 }
 
 /* Weights of 2 in one channel, and an input from -4 to 1. */
