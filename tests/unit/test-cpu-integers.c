@@ -10,10 +10,15 @@
  * that every number but the last rounding is exact: results have to be equal.
  */
 
-#define ROUNDS 120
-
 static const char *const sets[] = { "vnni", "avx512", "avx2", "portable", NULL };
 static int taken, refused;
+
+static int rounds(void)
+{
+    int n = getenv("FERRY_TEST_QUICK") ? 40 : 120;
+
+    return ferry_test_is_slow() ? n / 4 : n;
+}
 
 static uint32_t bytes(void)
 {
@@ -153,13 +158,15 @@ static void make_convolution(struct rig *r, int64_t most_channels)
 
 static void convolutions(void)
 {
-    for (int i = 0; i < ROUNDS; i++) {
+    int n = rounds();
+
+    for (int i = 0; i < n; i++) {
         struct rig r;
 
         make_convolution(&r, i % 4 == 0 ? 66 : 12);
         run(&r);
     }
-    check_taken(ROUNDS / 2);
+    check_taken(n / 2);
 }
 
 /* 1 × 1 in place, which needs channels in fours and no padding. */
