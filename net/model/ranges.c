@@ -3,6 +3,7 @@
 
 #include "net/proto/field.h"
 #include "net/proto/tree.h"
+#include "net/proto/upgrade.h"
 
 #include <ferry/net_ranges.h>
 #include <ferry/status.h>
@@ -123,21 +124,6 @@ void ferry__ranges_commit(ferry_net *net, const ferry_proto *quantization, const
 
 /* ---- the net's own text ---------------------------------------------------------------------- */
 
-/* Whether a layer of the text, of any phase, has that value of `field`: "name" or "top". */
-static bool is_in_text(const ferry_net *net, const char *field, const char *value)
-{
-    int64_t i, k;
-
-    for (i = 0; i < ferry_proto_value_count(net->proto, "layer"); i++) {
-        const ferry_proto *layer = ferry_proto_message(net->proto, "layer", i);
-
-        for (k = 0; k < ferry_proto_value_count(layer, field); k++)
-            if (!strcmp(ferry_proto_string(layer, field, k, NULL), value))
-                return true;
-    }
-    return false;
-}
-
 static int check_names(const ferry_net *net, const ferry_proto *quantization)
 {
     int64_t i;
@@ -145,14 +131,15 @@ static int check_names(const ferry_net *net, const ferry_proto *quantization)
     for (i = 0; i < ferry_proto_value_count(quantization, "range"); i++) {
         const char *blob = blob_of(quantization, i);
 
-        if (ferry__net_find_blob(net, blob) < 0 && !is_in_text(net, "top", blob))
+        if (ferry__net_find_blob(net, blob) < 0 && !ferry__edit_has_layer(net->proto, "top", blob))
             return ferry_proto_error(quantization, "range", i, FERRY_EFORMAT,
                                      "quantization: the net has no blob \"%s\"", blob);
     }
     for (i = 0; i < ferry_proto_value_count(quantization, "float_layer"); i++) {
         const char *layer = ferry_proto_string(quantization, "float_layer", i, NULL);
 
-        if (ferry__net_find_layer(net, layer) < 0 && !is_in_text(net, "name", layer))
+        if (ferry__net_find_layer(net, layer) < 0 &&
+            !ferry__edit_has_layer(net->proto, "name", layer))
             return ferry_proto_error(quantization, "float_layer", i, FERRY_EFORMAT,
                                      "quantization: float_layer: the net has no layer \"%s\"",
                                      layer);

@@ -15,12 +15,13 @@
 int ferry__ranges_begin(ferry_net *net);
 
 /*
- * Reads the `quantization` of a file of weights, without its layers. *out is NULL if there is none,
- * as in every file that is not a caffemodel; the caller closes it. FERRY_EIO, FERRY_EFORMAT.
+ * Reads the `quantization` of a file of weights, without its layers; the caller closes it. *out is
+ * NULL for a file without the field, such as each that is not a caffemodel. FERRY_EIO,
+ * FERRY_EFORMAT.
  */
 int ferry__ranges_read(const char *path, ferry_proto **out);
 
-/* FERRY_EFORMAT if a range of that message is not valid. A name that the net lacks is. */
+/* FERRY_EFORMAT if a range of that message is not valid; names that the net lacks are accepted. */
 int ferry__ranges_check(const ferry_net *net, const ferry_proto *quantization);
 
 /* Takes them over; logs how many names the net lacks. `path` is the file for that line. */

@@ -30,7 +30,7 @@ static const struct grid reals = { FERRY_F32, 1 };
 struct member {
     int of;                 /* a value nearer to the class's first; of itself there */
     bool is_member;         /* it may be stored as integers */
-    bool is_read, is_whole; /* of a class: a product reads it; it is stored as integers */
+    bool is_stored;         /* of a class: as integers */
     float least, most;      /* of a class: its range */
     int integers, reals;    /* copies as integers and as F32; −1: none */
 };
@@ -95,9 +95,9 @@ static bool is_stored(const struct quantizer *q, int value, struct grid *out)
     if (value < 0 || value >= q->n_values || !q->values[value].is_member)
         return false;
     c = &q->values[class_of(q, value)];
-    if (c->is_whole)
+    if (c->is_stored)
         *out = grid_of(c->least, c->most);
-    return c->is_whole;
+    return c->is_stored;
 }
 
 static void join(struct quantizer *q, int a, int b)
@@ -316,7 +316,7 @@ static bool drop_classes(struct quantizer *q, const bool *products)
             if (!is_stored(q, value, &grid) || (may_write(q, item, products[i]) &&
                                                 (is_copy(item) || is_final(q->p, i + 1, value))))
                 continue;
-            q->values[class_of(q, value)].is_whole = false;
+            q->values[class_of(q, value)].is_stored = false;
             any = true;
         }
     }
@@ -331,7 +331,7 @@ static void choose_classes(struct quantizer *q, const bool *products)
         int value = q->p->items[i].in[0].value;
 
         if (products[i] && q->values[value].is_member)
-            q->values[class_of(q, value)].is_whole = true;
+            q->values[class_of(q, value)].is_stored = true;
     }
     while (drop_classes(q, products))
         ;

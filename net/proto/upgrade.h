@@ -31,6 +31,9 @@ int ferry__upgrade_data(ferry_proto *net);
 /* Checks the argument of a function of proto_edit.h: a net in the current form. */
 int ferry__edit_check(const ferry_proto *net, const char *function);
 
+/* Whether a layer of the net, of any phase, has that value of `field`: "name" or "top". */
+bool ferry__edit_has_layer(const ferry_proto *net, const char *field, const char *value);
+
 /* Removes the ranges of blobs and the names of F32 layers that the net no longer has. */
 void ferry__edit_prune(ferry_proto *net);
 

@@ -78,8 +78,8 @@ const char *ferry_test_backend(void);
 bool ferry_test_has_options(void);
 
 /*
- * With FERRY_TEST_QUICK, skips the running case on a backend that was named with options. True if it
- * did; the caller returns then.
+ * With FERRY_TEST_QUICK, skips the running case on a backend that was named with options. True if
+ * it did; the caller returns then.
  */
 bool ferry_test_skip_variant(void);
 

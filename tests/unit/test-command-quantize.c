@@ -14,8 +14,8 @@
 static float values[COUNT];
 
 /*
- * x goes through an inner product with weights of a uniform distribution; so few rows at a time that
- * the product starts no thread: LeakSanitizer crashes if one is alive when the command ends.
+ * x goes through an inner product with weights of a uniform distribution. There are so few rows in
+ * a batch that the product starts no thread: LeakSanitizer crashes if one is alive at the end.
  */
 static const char rows[] =
     "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 50 dim: 100 } } }\n"

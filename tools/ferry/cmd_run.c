@@ -147,6 +147,16 @@ static int start(struct run *run, struct net_request *r, const struct net_list *
     return status == TOOL_OK ? open_and_compute(run, r, inputs) : status;
 }
 
+static void free_run(struct run *run, struct net_request *r, struct net_list *inputs)
+{
+    for (size_t i = 0; i < run->n_names; i++)
+        free(run->names[i]);
+    free(run->names);
+    free(inputs->at);
+    free(run->diffs.at);
+    free(r->stages.at);
+}
+
 int cmd_run(const struct tool_command *self, int argc, char **argv)
 {
     struct run run = { .self = self, .per = 1, .n = 1 };
@@ -187,11 +197,6 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
         status = TOOL_USAGE;
     else
         status = start(&run, &r, &inputs, tool_parse(self, argc, argv, options, 2), argv);
-    for (size_t i = 0; i < run.n_names; i++)
-        free(run.names[i]);
-    free(run.names);
-    free(inputs.at);
-    free(run.diffs.at);
-    free(r.stages.at);
+    free_run(&run, &r, &inputs);
     return status;
 }

@@ -49,7 +49,7 @@ struct cpu_integer_place {
 /* A window of POOL of all channels, which are contiguous; U8 or I8. */
 struct cpu_integer_pool {
     const uint8_t *x;
-    int64_t count[3], step[3]; /* elements of each axis, and their distance; counts of 1 or more */
+    int64_t count[3], step[3]; /* elements of each axis, 0 or more, and their distance */
     int64_t channels;
     bool is_signed;
 };
@@ -73,12 +73,13 @@ struct cpu_integer_loops {
     void (*total)(const struct cpu_integer_pool *p, int32_t *y);
 };
 
-/* NULL: without instructions that make integers faster. */
+/* NULL: no products of bytes for that set. */
 const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa);
 
 /* NULL if the compiler does not support the set. */
-extern const struct cpu_integer_loops *const cpu_integer_vnni, *const cpu_integer_avx512,
-                                                                   *const cpu_integer_avx2;
+extern const struct cpu_integer_loops *const cpu_integer_vnni;
+extern const struct cpu_integer_loops *const cpu_integer_avx512;
+extern const struct cpu_integer_loops *const cpu_integer_avx2;
 
 /* The division of a product; it depends on shapes, instruction set and threads only. */
 struct cpu_integer {

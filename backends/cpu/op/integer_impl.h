@@ -8,7 +8,6 @@
 #define COLUMNS (2 * LANES)
 
 #if HAVE_AVX512
-#define MASK(n)     ((__mmask16)((1u << (n)) - 1))
 #define TO_FLOAT(v) ((vec)_mm512_cvtepi32_ps((__m512i)(v)))
 #define OF_U8(p)    _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p)))
 #define OF_I8(p)    _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(p)))
@@ -255,71 +254,70 @@ TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int6
 
     for (int64_t i = 0; i < n; i += LANES) {
         int64_t some = n - i < LANES ? n - i : LANES;
+        vec v = NAME(integer_load)(dtype, (const char *)x + i * x_size, some);
 
-        NAME(integer_put)
-        (s->dtype, &clip, NAME(integer_load)(dtype, (const char *)x + i * x_size, some), some,
-         (char *)y + i * size);
+        NAME(integer_put)(s->dtype, &clip, v, some, (char *)y + i * size);
     }
 }
 
 /* ---- pooling -------------------------------------------------------------------------------- */
 
-#define EACH_ELEMENT(p, x, at)                          \
-    for (int64_t i = 0; i < p->count[0]; i++)           \
-        for (int64_t j = 0; j < p->count[1]; j++)       \
-            for (int64_t k = 0; k < p->count[2]; k++) { \
-                const uint8_t *x = p->x + i * p->step[0] + j * p->step[1] + k * p->step[2] + at;
+/* A statement for each element of the window, x, of channel `at`. */
+#define EACH_ELEMENT(at, statement)                                             \
+    for (int64_t i = 0; i < p->count[0]; i++)                                   \
+        for (int64_t j = 0; j < p->count[1]; j++)                               \
+            for (int64_t k = 0; k < p->count[2]; k++) {                         \
+                const uint8_t *x =                                              \
+                    p->x + i * p->step[0] + j * p->step[1] + k * p->step[2] + (at); \
+                                                                                \
+                statement;                                                      \
+            }
+
+/* Channels that fill a vector, from the first on; their number. */
+INLINE int64_t NAME(most_vectors)(const struct cpu_integer_pool *p, uint8_t *y)
+{
+    int64_t c = 0;
+
+    for (; c + BYTES <= p->channels; c += BYTES) {
+        NAME(bytes) most = { 0 };
+
+        EACH_ELEMENT(c, most = MAX_U8(most, p->is_signed ? FLIP(LOAD_BYTES(x)) : LOAD_BYTES(x)))
+        PUT_BYTES(y + c, p->is_signed ? FLIP(most) : most);
+    }
+    return c;
+}
 
 TARGET static void NAME(integer_most)(const struct cpu_integer_pool *p, uint8_t *y)
 {
     const uint8_t flip = p->is_signed ? 0x80 : 0;
 
-    for (int64_t c = 0; c < p->channels; c += BYTES) {
-        int64_t n = p->channels - c;
-
-        if (n >= BYTES) {
-            NAME(bytes) most = { 0 };
-
-            EACH_ELEMENT(p, x, c)
-            NAME(bytes) v = LOAD_BYTES(x);
-
-            most = MAX_U8(most, p->is_signed ? FLIP(v) : v);
-        }
-        PUT_BYTES(y + c, p->is_signed ? FLIP(most) : most);
-        continue;
-    }
-    for (int64_t at = c; at < p->channels; at++) {
+    for (int64_t c = NAME(most_vectors)(p, y); c < p->channels; c++) {
         uint8_t most = 0;
 
-        EACH_ELEMENT(p, x, at)
-        uint8_t v = *x ^ flip;
-
-        most = v > most ? v : most;
+        EACH_ELEMENT(c, most = (*x ^ flip) > most ? (uint8_t)(*x ^ flip) : most)
+        y[c] = most ^ flip;
     }
-    y[at] = most ^ flip;
 }
-}
+
+INLINE int64_t NAME(total_vectors)(const struct cpu_integer_pool *p, int32_t *y)
+{
+    int64_t c = 0;
+
+    for (; c + LANES <= p->channels; c += LANES) {
+        ivec sum = { 0 };
+
+        EACH_ELEMENT(c, sum += p->is_signed ? (ivec)OF_I8(x) : (ivec)OF_U8(x))
+        *(ivec *)(y + c) = sum;
+    }
+    return c;
 }
 
 TARGET static void NAME(integer_total)(const struct cpu_integer_pool *p, int32_t *y)
 {
-    for (int64_t c = 0; c < p->channels; c += LANES) {
-        ivec sum = { 0 };
-
-        if (p->channels - c >= LANES) {
-            EACH_ELEMENT(p, x, c)
-            sum += p->is_signed ? (ivec)OF_I8(x) : (ivec)OF_U8(x);
-        }
-        *(ivec *)(y + c) = sum;
-        continue;
+    for (int64_t c = NAME(total_vectors)(p, y); c < p->channels; c++) {
+        y[c] = 0;
+        EACH_ELEMENT(c, y[c] += p->is_signed ? (int8_t)*x : *x)
     }
-    for (int64_t at = c; at < p->channels; at++) {
-        y[at] = 0;
-        EACH_ELEMENT(p, x, at)
-        y[at] += p->is_signed ? (int8_t)*x : *x;
-    }
-}
-}
 }
 
 #undef EACH_ELEMENT

@@ -17,8 +17,8 @@
 /* Bytes of a task's rows, which stay in the second-level cache; and the most rows. */
 #define MOST_BYTES (128 * 1024)
 #define MOST_ROWS  448
-/* With fewer multiplications a second thread costs more than it helps. */
-#define SMALL_PRODUCT (2 * 1024 * 1024)
+/* As WORKERS_FEW_PRODUCTS, of multiplications that take a quarter of the time. */
+#define SMALL_PRODUCT (4 * WORKERS_FEW_PRODUCTS)
 /* The longest sum of products of bytes in 32 bits. */
 #define MOST_K (INT32_MAX / (255 * 128))
 
@@ -392,18 +392,12 @@ static void store_by_steps(const struct run *r, int64_t column, int64_t columns,
     const struct cpu_integer_loops *loops = p->integer.loops;
     int64_t step = p->op.out[0].rank > 1 ? p->op.out[0].stride[1] : 1;
     int64_t size = size_of(p->op.out[0].dtype);
-    struct cpu_integer_store plain = r->store, last = r->store;
+    struct cpu_integer_store plain = {
+        .dtype = FERRY_F32, .least = -INFINITY, .most = INFINITY, .factor = 1
+    };
     float v[INTEGER_MOST_COLUMNS];
     char out[4 * INTEGER_MOST_COLUMNS];
 
-    plain.scale = NULL;
-    plain.adds = false;
-    plain.factor = 1;
-    plain.term = 0;
-    plain.least = -INFINITY;
-    plain.most = INFINITY;
-    last = plain;
-    plain.dtype = FERRY_F32;
     plain.bias = r->op->own_in > 2 ? (const float *)r->args->in[2] + column : NULL;
     loops->store(&plain, 0, columns, 1, sums, &(struct cpu_integer_place){ .y = (char *)v });
     for (uint32_t i = 0; i < p->op.n_epilogue; i++) {
@@ -424,7 +418,8 @@ static void store_by_steps(const struct run *r, int64_t column, int64_t columns,
         }
         p->loops->step(&one, columns, v);
     }
-    loops->convert(&last, columns, FERRY_F32, v, out);
+    plain.dtype = p->op.out[0].dtype;
+    loops->convert(&plain, columns, FERRY_F32, v, out);
     for (int64_t j = 0; j < columns; j++)
         memcpy(place->y + (column + j) * step * size, out + j * size, (size_t)size);
 }

@@ -156,6 +156,12 @@ struct cpu_span {
 };
 
 struct cpu_span cpu_window_whole(const struct cpu_window *w, int axis);
+/*
+ * The part of x under POOL's window at position `at` of y. Returns the divisor of its average, of
+ * the method FERRY_POOL_DIVISOR_…
+ */
+int64_t cpu_window_clip(const struct cpu_window *w, uint32_t divisor, const int64_t *at,
+                        int64_t *out_first, int64_t *out_end);
 
 /* The pixels of x in blocks, whose pixels are contiguous in all operands that were added. */
 struct cpu_pixels {

@@ -38,23 +38,9 @@ static void put_mask(const struct pool *p, const struct range *r, int64_t channe
 #define IMPL "pool_impl.h"
 #include "reals_impl.h"
 
-/* Clips a window; the average's divisor may count the padding. */
 static void clip(const struct pool *p, const int64_t *at, struct range *out)
 {
-    const struct cpu_window *w = p->window;
-    int64_t padded = 1, valid = 1;
-
-    for (int i = 0; i < 3; i++) {
-        int64_t first = at[i] * w->stride[i] - w->pad[i], end = first + w->kernel[i];
-
-        if (end > w->in[i] + w->pad_end[i])
-            end = w->in[i] + w->pad_end[i];
-        padded *= end - first;
-        out->first[i] = first > 0 ? first : 0;
-        out->end[i] = end < w->in[i] ? end : w->in[i];
-        valid *= out->end[i] > out->first[i] ? out->end[i] - out->first[i] : 0;
-    }
-    out->divisor = p->divisor == FERRY_POOL_DIVISOR_VALID ? valid : padded;
+    out->divisor = cpu_window_clip(p->window, p->divisor, at, out->first, out->end);
 }
 
 /* Windows of a line with the same extent as this one, of every channel, contiguous in x and y. */

@@ -35,6 +35,24 @@ struct cpu_span cpu_window_whole(const struct cpu_window *w, int axis)
                        : (struct cpu_span){ w->out[axis], w->out[axis] };
 }
 
+int64_t cpu_window_clip(const struct cpu_window *w, uint32_t divisor, const int64_t *at,
+                        int64_t *out_first, int64_t *out_end)
+{
+    int64_t padded = 1, valid = 1;
+
+    for (int i = 0; i < 3; i++) {
+        int64_t first = at[i] * w->stride[i] - w->pad[i], end = first + w->kernel[i];
+
+        if (end > w->in[i] + w->pad_end[i])
+            end = w->in[i] + w->pad_end[i];
+        padded *= end - first;
+        out_first[i] = first > 0 ? first : 0;
+        out_end[i] = end < w->in[i] ? end : w->in[i];
+        valid *= out_end[i] > out_first[i] ? out_end[i] - out_first[i] : 0;
+    }
+    return divisor == FERRY_POOL_DIVISOR_VALID ? valid : padded;
+}
+
 /* ---- pixels --------------------------------------------------------------------------------- */
 
 void cpu_pixels_begin(const struct cpu_window *w, int64_t most, struct cpu_pixels *out)
