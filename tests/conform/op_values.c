@@ -334,6 +334,30 @@ static void pool(uint32_t dtype, uint32_t method, bool mask, bool last)
     finish(&w, accepts_pool);
 }
 
+/* The nearest element alone counts: NaN and infinities do not reach their neighbours. */
+static void resize(uint32_t dtype, uint32_t pass)
+{
+    ferry_op_desc op = op_begin(FERRY_OP_RESIZE, 1, 1);
+    bool data = pass == FERRY_PASS_BACKWARD_DATA;
+    struct op_whole w;
+
+    op.pass = pass;
+    op.params.resize.method = FERRY_RESIZE_NEAREST;
+    op.params.resize.sampling = FERRY_RESIZE_ASYMMETRIC;
+    OP_SHAPE(&op.in[0], dtype, 1, 3, 6, SPECIAL);
+    OP_SHAPE(&op.out[0], dtype, 1, 3, 12, 2 * SPECIAL);
+    if (data) {
+        op.in[0] = op.out[0];
+        OP_SHAPE(&op.out[0], dtype, 1, 3, 6, SPECIAL);
+    }
+    if (!op_whole_open(&w, &op, "special values"))
+        return;
+    op_array_fill(&w.in[0], -2, 2, 4);
+    for (int64_t k = 0; k < op_count(&op.in[0]); k += 5)
+        arith_put((ferry_dtype)dtype, w.in[0].host, k, (long double)special[k / 5 % SPECIAL]);
+    finish(&w, NULL);
+}
+
 /* ---- products ------------------------------------------------------------------------------- */
 
 /* beta = 0: c is not read. */
@@ -406,6 +430,8 @@ static void all_of(uint32_t dtype)
         pool(dtype, FERRY_POOL_MAX, true, last);
         pool(dtype, FERRY_POOL_AVERAGE, false, last);
     }
+    resize(dtype, FERRY_PASS_FORWARD);
+    resize(dtype, FERRY_PASS_BACKWARD_DATA);
     gemm_by_beta_0(dtype);
     product_of_nan(dtype, false);
     product_of_nan(dtype, true);

@@ -73,7 +73,7 @@ class Embed(Layer):
         index, open_ = self.indices(bottoms[0], self.blobs[0].data.shape[0])
         y = self.weight(0)[index]
         if len(self.blobs) > 1:
-            y = y + self.weight(1)
+            y = shifted(y, self.weight(1))
         return [undecided(y, open_[..., None])]
 
     def backward(self, tops, diffs, bottoms, needs):

@@ -81,13 +81,14 @@ static void NAME(spread_row)(const struct spreading *s, const T *dy, int64_t row
 {
     const struct cpu_window *w = s->window;
     struct cpu_sample v = cpu_sample_of(s->params, row, w->in[1], w->out[1]);
+    int taps = s->params->resize.method == FERRY_RESIZE_NEAREST ? 1 : 2;
 
     for (int64_t i = 0; i < w->out[2]; i++) {
         struct cpu_sample h = cpu_sample_of(s->params, i, w->in[2], w->out[2]);
         T value = dy[i * w->y[4]];
 
-        for (int a = 0; a < 2; a++)
-            for (int b = 0; b < 2; b++)
+        for (int a = 0; a < taps; a++)
+            for (int b = 0; b < taps; b++)
                 dx[v.at[a] * w->x[3] + h.at[b] * w->x[4]] +=
                     (T)((a ? v.weight : 1 - v.weight) * (b ? h.weight : 1 - h.weight)) * value;
     }
