@@ -43,6 +43,7 @@ EXTRA_DIST += \
 	%D%/ferry/dnn/__main__.py \
 	%D%/ferry/dnn/_device.py \
 	%D%/ferry/dnn/_error.py \
+	%D%/ferry/dnn/_forms.py \
 	%D%/ferry/dnn/_graph.py \
 	%D%/ferry/dnn/_resize.py \
 	%D%/ferry/dnn/_runner.py \

@@ -4,6 +4,7 @@
 import numpy as np
 
 from ._error import ASSERTION, BAD_ARGUMENT, BAD_FORMAT, ERROR, made
+from ._forms import overloaded
 from ._resize import resized, saturated
 from .params import (CV_8U, CV_32F, DNN_LAYOUT_NCHW, DNN_LAYOUT_NHWC, DNN_PMODE_CROP_CENTER, DNN_PMODE_LETTERBOX,
                      DNN_PMODE_NULL, Image2BlobParams, cover, letterbox)
@@ -118,14 +119,31 @@ def blobFromImages(images, scalefactor=1.0, size=(0, 0), mean=(), swapRB=False, 
     return _blob(list(images), _params(scalefactor, size, mean, swapRB, crop, ddepth), "blobFromImages")
 
 
-def blobFromImageWithParams(image, param=None):
-    """A blob of an image by an Image2BlobParams; without one, the image as it is."""
-    return _blob([image], param or Image2BlobParams(), "blobFromImageWithParams")
+def _by_params(images, arguments, function):
+    """Arguments are (param) or (blob, param): a blob that fits is filled and returned."""
+    into = None
+    if len(arguments) == 2 or isinstance((*arguments, None)[0], np.ndarray):
+        into, *arguments = arguments
+    if len(arguments) > 1 or not isinstance(into, (np.ndarray, type(None))):
+        raise made(BAD_ARGUMENT, "Expected an image, a blob that is a numpy array, and an Image2BlobParams", function)
+    blob = _blob(images, (*arguments, None)[0] or Image2BlobParams(), function)
+    if into is None or into.shape != blob.shape or into.dtype != blob.dtype:
+        return blob
+    into[:] = blob
+    return into
 
 
-def blobFromImagesWithParams(images, param=None):
+@overloaded("image [param]", "image [blob param]")
+def blobFromImageWithParams(image, *blob_and_param):
+    """A blob of an image by an Image2BlobParams; without one, the image as it is. (image, param), or (image, blob,
+    param) with an array that is filled if its shape and type fit."""
+    return _by_params([image], blob_and_param, "blobFromImageWithParams")
+
+
+@overloaded("images [param]", "images [blob param]")
+def blobFromImagesWithParams(images, *blob_and_param):
     """The same of several images of one type."""
-    return _blob(list(images), param or Image2BlobParams(), "blobFromImagesWithParams")
+    return _by_params(list(images), blob_and_param, "blobFromImagesWithParams")
 
 
 def imagesFromBlob(blob_, images_=None):

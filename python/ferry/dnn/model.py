@@ -4,6 +4,7 @@
 import numpy as np
 
 from ._error import ASSERTION, BAD_SIZE, NOT_IMPLEMENTED, made
+from ._forms import overloaded
 from .image import blobFromImage
 from .net import Net
 from .params import scalar
@@ -22,6 +23,7 @@ class Model:
 
     # ---- what is done to an image ----------------------------------------------------------------
 
+    @overloaded("size", "width height")
     def setInputSize(self, *size):
         """The size that images get: (width, height), or both by themselves."""
         width, height = size if len(size) == 2 else size[0]

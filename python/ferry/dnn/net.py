@@ -14,6 +14,7 @@ from .._library import lib, out_pointer, string
 from . import _text, cost, custom
 from ._device import device_of
 from ._error import ASSERTION, BAD_ARGUMENT, ERROR, NOT_FOUND, in_cv2s_form, made, of_ferry
+from ._forms import overloaded
 from ._graph import INPUT, Graph
 from ._runner import Runner, open_net, shape_of
 from .constants import DNN_BACKEND_DEFAULT, DNN_TARGET_CPU
@@ -53,6 +54,10 @@ class Layer:
 
     def __repr__(self):
         return f"<ferry.dnn.Layer {self.name} ({self.type})>"
+
+
+#: The arguments of what a net costs.
+_of_shapes = overloaded("netInputShapes", "netInputShape", "layerId netInputShapes", "layerId netInputShape")
 
 
 class Net:
@@ -372,6 +377,7 @@ class Net:
             raise made(NOT_FOUND, f"Layer with requested id={number} not found", function)
         return number
 
+    @overloaded("layerName")
     def getLayer(self, layerId):
         """A layer, by name or number."""
         return Layer(self, self._layer_number(layerId, "getLayer"))
@@ -397,12 +403,14 @@ class Net:
         ctypes.memmove(array.ctypes.data, ref.handle + ref.offset, array.nbytes)
         return array
 
+    @overloaded("layerName [numParam]")
     @in_cv2s_form
     def getParam(self, layer, numParam=0):
         """A copy of a layer's parameter."""
         with self._lock:
             return self._param(self._layer_number(layer, "getParam"), numParam)
 
+    @overloaded("layer numParam blob", "layerName numParam blob")
     @in_cv2s_form
     def setParam(self, layer, numParam, blob):
         """Another value of a layer's parameter, with as many elements."""
@@ -453,15 +461,18 @@ class Net:
             tops = bottoms
         return number, bottoms, [(1, 1, rows * given[0][0], 7)] if rows else tops
 
+    @overloaded("netInputShape")
     def getLayersShapes(self, netInputShapes):
         """For inputs of these shapes: the numbers of all layers, the shapes of their inputs and outputs."""
         ids, ins, outs = zip(*self._all_shapes(netInputShapes, "getLayersShapes"))
         return np.array(ids, np.int32), _matrices(ins), _matrices(outs)
 
+    @_of_shapes
     def getFLOPS(self, *arguments):
         """getFLOPS(shapes), or getFLOPS(layerId, shapes) of one layer."""
         return sum(self._costs(arguments, "getFLOPS", cost.flops))
 
+    @_of_shapes
     def getMemoryConsumption(self, *arguments):
         """The bytes of weights and of blobs: getMemoryConsumption(shapes), or (layerId, shapes)."""
         def memory(number, _kind, _message, _params, _ins, outs):

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._errors import Error, IOFailed
 from ._error import BAD_ARGUMENT, ERROR, made, of_ferry
+from ._forms import overloaded
 from .net import Net
 
 
@@ -87,6 +88,7 @@ def _is_caffe(path):
     return isinstance(path, _PATHS) and os.fsdecode(path).endswith((".caffemodel", ".prototxt"))
 
 
+@overloaded("framework bufferModel [bufferConfig]")
 def readNet(model, config="", framework=""):
     """A Caffe model by its files, in either order; or readNet("caffe", bufferModel, bufferConfig). Formats that are
     not Caffe's are refused."""
