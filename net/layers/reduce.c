@@ -38,24 +38,74 @@ static int read_axes(const ferry_layer *layer, const ferry_proto *p, int rank, u
     return 0;
 }
 
-/* The operands: bottom 0 and, of its rank, top 0; and how many elements become one. */
-static int shape_top(ferry_layer *layer, const ferry_proto *p, uint32_t axes, ferry_operand *x,
-                     ferry_operand *y, int64_t *out_elements)
+/*
+ * More axes than an operand has: neighbours that are all summed over, or none of them, become one.
+ * `shape` and `axes`, the mask, have *rank axes, before and after.
+ */
+static int merge(const ferry_layer *layer, int64_t *shape, int *rank, uint32_t *axes)
+{
+    uint32_t mask = 0;
+    int n = 0;
+
+    for (int i = 0; i < *rank; i++) {
+        uint32_t summed = *axes >> i & 1;
+
+        if (shape[i] == 1)
+            continue;
+        if (n && summed == (mask >> (n - 1) & 1)) {
+            shape[n - 1] *= shape[i];
+        } else {
+            shape[n] = shape[i];
+            mask |= summed << n++;
+        }
+    }
+    *rank = n;
+    *axes = mask;
+    return n <= FERRY_OP_AXES
+               ? 0
+               : ferry_layer_error(layer, FERRY_EUNSUPPORTED,
+                                   "listed axes and others take turns %d times, %d are the most", n,
+                                   FERRY_OP_AXES);
+}
+
+/* The operands, bottom 0 and top 0 with as many axes, and the mask of those summed over. */
+static int make_operands(const ferry_layer *layer, uint32_t *axes, ferry_operand *x,
+                         ferry_operand *y)
 {
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
-    int64_t shape[FERRY_OP_AXES], kept[FERRY_OP_AXES];
-    int rank = ferry_blob_rank(bottom), n = 0, i;
+    int64_t shape[FERRY_MAX_AXES];
+    int rank = ferry_blob_rank(bottom), err = 0;
+
+    for (int i = 0; i < rank; i++)
+        shape[i] = ferry_blob_dim(bottom, i);
+    if (rank > FERRY_OP_AXES)
+        err = merge(layer, shape, &rank, axes);
+    if (err)
+        return err;
+    *x = ferry_operand_make(FERRY_F32, shape, rank, NULL);
+    for (int i = 0; i < rank; i++)
+        if (*axes >> i & 1)
+            shape[i] = 1;
+    *y = ferry_operand_make(FERRY_F32, shape, rank, NULL);
+    return 0;
+}
+
+/* The shape of top 0, and how many elements become one. */
+static int shape_top(ferry_layer *layer, const ferry_proto *p, uint32_t axes, int64_t *out_elements)
+{
+    const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
+    int64_t kept[FERRY_MAX_AXES];
+    int n = 0;
 
     *out_elements = 1;
-    for (i = 0; i < rank; i++) {
-        shape[i] = axes >> i & 1 ? 1 : ferry_blob_dim(bottom, i);
-        if (axes >> i & 1)
+    for (int i = 0; i < ferry_blob_rank(bottom); i++) {
+        bool summed = axes >> i & 1;
+
+        if (summed)
             *out_elements *= ferry_blob_dim(bottom, i);
-        if (!(axes >> i & 1) || ferry_proto_boolean(p, "keep_axes", 0))
-            kept[n++] = shape[i];
+        if (!summed || ferry_proto_boolean(p, "keep_axes", 0))
+            kept[n++] = summed ? 1 : ferry_blob_dim(bottom, i);
     }
-    *x = ferry_operand_make(FERRY_F32, ferry_blob_shape(bottom), rank, NULL);
-    *y = ferry_operand_make(FERRY_F32, shape, rank, NULL);
     return ferry_blob_reshape(ferry_layer_top_at(layer, 0), kept, n, NULL);
 }
 
@@ -79,20 +129,21 @@ static int reshape(ferry_layer *layer)
     int rank = ferry_blob_rank(ferry_layer_bottom_at(layer, 0)), err;
     ferry_operand x, y;
     int64_t elements;
+    uint32_t axes;
     ferry_op_desc op;
 
     ferry_op_desc_init(&op, FERRY_OP_REDUCE);
     op.params.reduce.function = function_of(operation);
-    if (rank > FERRY_OP_AXES)
-        return ferry_layer_error(layer, FERRY_EUNSUPPORTED,
-                                 "its bottom has %d axes, %d are the most", rank, FERRY_OP_AXES);
-    err = read_axes(layer, p, rank, &op.params.reduce.axes);
+    err = read_axes(layer, p, rank, &axes);
     if (!err)
-        err = shape_top(layer, p, op.params.reduce.axes, &x, &y, &elements);
+        err = shape_top(layer, p, axes, &elements);
+    if (!err)
+        err = make_operands(layer, &axes, &x, &y);
     if (err)
         return err;
     if (!strcmp(operation, "MAX") && !elements)
         return ferry_layer_error(layer, FERRY_ESHAPE, "the largest of no elements");
+    op.params.reduce.axes = axes;
     op.params.reduce.scale = !strcmp(operation, "MEAN") && elements ? 1 / (double)elements : 1;
     return emit(layer, &op, x, y);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """ferry's own layer types, from ONNX's definition of the operators that they stand for."""
 
+import itertools
 import math
 
 import numpy as np
@@ -118,7 +119,10 @@ class Reduce(Layer):
     """Sums, means, largest values over the listed axes."""
 
     def axes(self, x):
-        return tuple(sorted({self.axis(x, i) for i in self.p.ints('axis')}))
+        axes = tuple(sorted({self.axis(x, i) for i in self.p.ints('axis')}))
+        turns = itertools.groupby(i in axes for i, n in enumerate(x.shape) if n != 1)
+        self.check(x.ndim <= 8 or len(list(turns)) <= 8, 'listed axes and others take turns more than 8 times')
+        return axes
 
     def operation(self):
         return self.p.enum('operation', 'SUM', 'SUM', 'MEAN', 'ASUM', 'SUMSQ', 'MAX')
@@ -158,10 +162,15 @@ class Resize(Layer):
     def sizes(self, x):
         """Axis, elements, and the ratio of coordinates."""
         axes, sizes, scales = (self.p.ints('axis'), self.p.ints('size'), self.p.floats('scale'))
+        self.check({len(sizes), len(scales)} <= {0, len(axes)} and (sizes or scales or not axes),
+                   'size or scale is not given for each axis')
         for k, i in enumerate(axes):
             i = self.axis(x, i)
+            self.check(x.shape[i] > 0, 'axis %d has no element', i)
             scale = float(np.float32(scales[k])) if scales else sizes[k] / x.shape[i]
-            yield i, sizes[k] if sizes else math.floor(x.shape[i] * scale), scale
+            size = sizes[k] if sizes else math.floor(x.shape[i] * scale)
+            self.check(size > 0, '%d elements of axis %d', size, i)
+            yield i, size, scale
 
     def coordinate(self, i, n, out, scale):
         sampling = self.p.enum(
