@@ -2,8 +2,8 @@
 /*
  * ArgMax (argmax_param): the indices of the top_k largest values, along `axis` or over each whole
  * item. With out_max_val: the values instead of the indices if `axis` is set, otherwise both. Among
- * equal values the larger index comes first, or with ferry's own `first` the smaller one. (Caffe:
- * ArgMaxLayer; ONNX: ArgMax.)
+ * equal values the larger index comes first, or with ferry's own `first` the smaller one. NaN is the
+ * largest value. (Caffe: ArgMaxLayer; ONNX: ArgMax.)
  */
 #include "net/layers/layers.h"
 
@@ -51,7 +51,7 @@ static int reshape(ferry_layer *layer)
     const struct arg_max *s = ferry_layer_state(layer);
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     int rank = ferry_blob_rank(bottom), i;
-    int64_t shape[32];
+    int64_t shape[FERRY_MAX_AXES];
 
     if (s->has_axis) {
         for (i = 0; i < rank; i++)
@@ -77,19 +77,17 @@ struct one {
 static int smaller_index_first(const void *x, const void *y)
 {
     const struct one *a = x, *b = y;
+    int order = ferry__descending(a->value, b->value);
 
-    if (a->value != b->value)
-        return a->value > b->value ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
+    return order ? order : (a->index > b->index) - (a->index < b->index);
 }
 
 static int larger_index_first(const void *x, const void *y)
 {
     const struct one *a = x, *b = y;
+    int order = ferry__descending(a->value, b->value);
 
-    if (a->value != b->value)
-        return a->value > b->value ? -1 : 1;
-    return (a->index < b->index) - (a->index > b->index);
+    return order ? order : (a->index < b->index) - (a->index > b->index);
 }
 
 static int forward(ferry_layer *layer)

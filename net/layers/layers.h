@@ -33,6 +33,16 @@ int ferry__bottoms_differ(ferry_layer *layer, int index, int other, const char *
 int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *field, int64_t axis,
                    int rank, int *out);
 
+/* ---- orders ---- */
+
+/* For qsort: the larger value first. NaN is larger than every number, so that there is an order. */
+static inline int ferry__descending(float a, float b)
+{
+    if (a != a || b != b)
+        return (b != b) - (a != a);
+    return (a < b) - (a > b);
+}
+
 /* ---- files (shared.c) ---- */
 
 /*

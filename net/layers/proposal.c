@@ -152,10 +152,9 @@ static int64_t gather(const ferry_layer *layer, const struct proposal *s, const 
 static int by_score(const void *a, const void *b)
 {
     const struct region *x = a, *y = b;
+    int order = ferry__descending(x->score, y->score);
 
-    if (x->score != y->score)
-        return x->score > y->score ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
+    return order ? order : (x->order > y->order) - (x->order < y->order);
 }
 
 static double area(const float at[4])

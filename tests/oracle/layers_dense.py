@@ -297,7 +297,8 @@ class Reduction(Layer):
 
 @layer('ArgMax', field='argmax_param')
 class ArgMax(Layer):
-    """The top_k largest, of equals the larger index first (with ferry's `first`, the smaller): indices, or values, along an axis;
+    """The top_k largest, of equals the larger index first (with ferry's `first`, the smaller), NaN
+    before numbers, as NumPy sorts: indices, or values, along an axis;
     without an axis those of an item, as (N, 1, k), with out_max_val (N, 2, k): indices, then
     values."""
 
@@ -309,7 +310,8 @@ class ArgMax(Layer):
         self.check(1 <= k <= rows.shape[-1], 'top_k %d of %d', k, rows.shape[-1])
         order = np.flip(np.argsort(rows.v, axis=-1, kind='stable'), -1)
         if self.p.bool('first'):
-            order = np.argsort(-rows.v, axis=-1, kind='stable')
+            order = np.flip(np.argsort(np.flip(rows.v, -1), axis=-1, kind='stable'), -1)
+            order = rows.shape[-1] - 1 - order
         ranked = rows.map(lambda a: np.take_along_axis(a, order, -1))
         index = undecided(Real(order[..., :k]), self.close(ranked, k))
         value = Real(
