@@ -2,8 +2,8 @@
 /*
  * ArgMax (argmax_param): the indices of the top_k largest values, along `axis` or over each whole
  * item. With out_max_val: the values instead of the indices if `axis` is set, otherwise both. Among
- * equal values the larger index comes first, or with ferry's own `first` the smaller one. NaN is the
- * largest value. (Caffe: ArgMaxLayer; ONNX: ArgMax.)
+ * equal values the larger index comes first, or with ferry's own `first` the smaller one. NaN is
+ * the largest value. (Caffe: ArgMaxLayer; ONNX: ArgMax.)
  */
 #include "net/layers/layers.h"
 
