@@ -262,6 +262,15 @@ static void name_file(const struct loading *l, struct names *out)
     end_names(out);
 }
 
+/* Whether a layer with parameters gets some from the file. */
+static bool is_matched(const struct loading *l)
+{
+    for (int i = 0; i < l->net->n_layers; i++)
+        if (l->net->layers[i].n_params && find(l, l->net->layers[i].name, 0))
+            return true;
+    return false;
+}
+
 /*
  * If no layer gets weights from the file although some have parameters, the file belongs to another
  * net.
@@ -269,16 +278,12 @@ static void name_file(const struct loading *l, struct names *out)
 static int check_matched(const struct loading *l)
 {
     struct names wants = { .count = 0 }, has = { .count = 0 };
-    int i;
 
-    for (i = 0; i < l->net->n_layers; i++) {
-        const ferry_layer *layer = &l->net->layers[i];
-
-        if (layer->n_params && find(l, layer->name, 0))
-            return 0;
-        if (layer->n_params)
-            name(&wants, layer->name);
-    }
+    if (is_matched(l))
+        return 0;
+    for (int i = 0; i < l->net->n_layers; i++)
+        if (l->net->layers[i].n_params)
+            name(&wants, l->net->layers[i].name);
     if (!wants.count)
         return 0;
     end_names(&wants);
@@ -396,6 +401,8 @@ static int load(ferry_net *net, const char *weights, enum demand demand)
         log_skipped(&l);
     if (!err && l.ranges)
         ferry__ranges_commit(net, l.ranges, weights);
+    else if (!err && is_matched(&l))
+        ferry__ranges_drop(net);
     ferry_proto_close(l.ranges);
     for (i = 0; i < l.count; i++) {
         ferry_blob_destroy(l.arrays[i].blob);

@@ -19,6 +19,7 @@ static void set_range(ferry_net *net, int blob, bool has, float least, float mos
 {
     struct ferry__net_blob *b = &net->blobs[ferry__net_root(net, blob)];
 
+    b->of_file = false;
     if (b->has_range == has && (!has || (b->least == least && b->most == most)))
         return;
     b->has_range = has;
@@ -91,7 +92,7 @@ int ferry__ranges_check(const ferry_net *net, const ferry_proto *quantization)
 }
 
 /* Takes over ranges and layers; returns the number of names that the net lacks. */
-static int take(ferry_net *net, const ferry_proto *quantization)
+static int take(ferry_net *net, const ferry_proto *quantization, bool of_file)
 {
     int64_t i;
     int k, unknown = 0;
@@ -99,9 +100,10 @@ static int take(ferry_net *net, const ferry_proto *quantization)
     for (i = 0; i < ferry_proto_value_count(quantization, "range"); i++) {
         k = ferry__net_find_blob(net, blob_of(quantization, i));
         unknown += k < 0;
-        if (k >= 0)
-            set_range(net, k, true, bound_of(quantization, i, "min"),
-                      bound_of(quantization, i, "max"));
+        if (k < 0)
+            continue;
+        set_range(net, k, true, bound_of(quantization, i, "min"), bound_of(quantization, i, "max"));
+        net->blobs[ferry__net_root(net, k)].of_file = of_file;
     }
     for (i = 0; i < ferry_proto_value_count(quantization, "float_layer"); i++) {
         k = ferry__net_find_layer(net, ferry_proto_string(quantization, "float_layer", i, NULL));
@@ -114,12 +116,19 @@ static int take(ferry_net *net, const ferry_proto *quantization)
 
 void ferry__ranges_commit(ferry_net *net, const ferry_proto *quantization, const char *path)
 {
-    int unknown = take(net, quantization);
+    int unknown = take(net, quantization, true);
 
     if (unknown)
         ferry_log_write(FERRY_LOG_INFO,
                         "ferry: %s: quantization: %d of its blobs and layers are not in the net",
                         path, unknown);
+}
+
+void ferry__ranges_drop(ferry_net *net)
+{
+    for (int i = 0; i < net->n_blobs; i++)
+        if (net->blobs[i].alias < 0 && net->blobs[i].of_file)
+            set_range(net, i, false, 0, 0);
 }
 
 /* ---- the net's own text ---------------------------------------------------------------------- */
@@ -159,7 +168,7 @@ int ferry__ranges_begin(ferry_net *net)
     if (err)
         return err;
     if (is_text)
-        take(net, quantization);
+        (void)take(net, quantization, false);
     else
         ferry__ranges_commit(net, quantization, net->proto->document->file);
     return 0;
@@ -175,6 +184,12 @@ int ferry__ranges_read(const char *path, ferry_proto **out)
 
 /* ---- sharing and saving ---------------------------------------------------------------------- */
 
+static void share_range(ferry_net *net, int blob, const struct ferry__net_blob *from)
+{
+    set_range(net, blob, true, from->least, from->most);
+    net->blobs[ferry__net_root(net, blob)].of_file = from->of_file;
+}
+
 void ferry__ranges_share(ferry_net *net, const ferry_net *source)
 {
     int i, k;
@@ -182,8 +197,7 @@ void ferry__ranges_share(ferry_net *net, const ferry_net *source)
     for (i = 0; i < net->n_blobs; i++) {
         k = net->blobs[i].alias < 0 ? ferry__net_find_blob(source, net->blobs[i].name) : -1;
         if (k >= 0 && source->blobs[ferry__net_root(source, k)].has_range)
-            set_range(net, i, true, source->blobs[ferry__net_root(source, k)].least,
-                      source->blobs[ferry__net_root(source, k)].most);
+            share_range(net, i, &source->blobs[ferry__net_root(source, k)]);
     }
     for (i = 0; i < net->n_layers; i++) {
         k = ferry__net_find_layer(source, net->layers[i].name);

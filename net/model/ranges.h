@@ -27,6 +27,9 @@ int ferry__ranges_check(const ferry_net *net, const ferry_proto *quantization);
 /* Takes them over; logs how many names the net lacks. `path` is the file for that line. */
 void ferry__ranges_commit(ferry_net *net, const ferry_proto *quantization, const char *path);
 
+/* Removes what files of weights brought, as another file without ranges is loaded. */
+void ferry__ranges_drop(ferry_net *net);
+
 /* Takes over the ranges of another net, by the names of blobs and layers. */
 void ferry__ranges_share(ferry_net *net, const ferry_net *source);
 

@@ -25,6 +25,7 @@ struct ferry__net_blob {
     bool kept;      /* named in the options */
     bool gone;      /* planned or fused away: it has a shape and no contents */
     bool has_range; /* the range of its contents is known; of blobs with an alias, see ranges.h */
+    bool of_file;   /* a file of weights had the range */
     float least, most;
     int64_t *shape; /* its shape when its consumers were last reshaped */
     int rank;       /* −1: never */

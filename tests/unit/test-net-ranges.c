@@ -193,6 +193,34 @@ static void weights_bring_their_ranges(void)
     fx_end();
 }
 
+/* Ranges hold for the weights that they were measured with. */
+static void other_weights_remove_the_ranges_of_a_file(void)
+{
+    ferry_net *net = NULL, *other = NULL;
+    char plain[sizeof path];
+
+    dev = fx_device();
+    save("", "plain.caffemodel");
+    memcpy(plain, path, sizeof plain);
+    save(RANGES, "q.caffemodel");
+    net = open_net("quantization { range { blob: 'y' min: 1 max: 2 } }");
+    FX_OK(ferry_net_load(net, path, NULL));
+    FX_OK(ferry_net_set_range(net, "c", -4, 4));
+    other = open_net("");
+    FX_OK(ferry_net_share(other, net));
+    for (int k = 0; k < 2; k++) {
+        FX_OK(ferry_net_load(k ? other : net, plain, NULL));
+        CU_ASSERT(has_none(k ? other : net, "x"));
+        CU_ASSERT(has(k ? other : net, "y", 1, 2)); /* the text's */
+        CU_ASSERT(has(k ? other : net, "c", -4, 4));
+    }
+    ferry_net_close(other);
+    ferry_net_close(net);
+    unlink(plain);
+    unlink(path);
+    fx_end();
+}
+
 static void names_of_weights_that_the_net_lacks_are_ignored(void)
 {
     static const char small[] =
@@ -490,6 +518,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(ranges_are_used_in_test_unless_the_options_say_otherwise),
     FERRY_TEST(an_invalid_range_is_an_error_with_its_place),
     FERRY_TEST(weights_bring_their_ranges),
+    FERRY_TEST(other_weights_remove_the_ranges_of_a_file),
     FERRY_TEST(names_of_weights_that_the_net_lacks_are_ignored),
     FERRY_TEST(a_net_in_train_does_not_take_ranges_over),
     FERRY_TEST(weights_with_an_invalid_range_change_nothing),
