@@ -51,18 +51,24 @@ static int setup(ferry_layer *layer)
     return 0;
 }
 
+/* Whether axis i has the elements that its pads repeat. */
+static bool has_elements(const struct pad *s, int i, int64_t elements)
+{
+    if (s->begin[i] < 1 && s->end[i] < 1)
+        return true;
+    return s->reflect ? s->begin[i] < elements && s->end[i] < elements : !s->edge || elements > 0;
+}
+
 static int shape_top(ferry_layer *layer, const struct pad *s)
 {
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
-    int64_t shape[FERRY_MAX_AXES], slices = 0, most;
+    int64_t shape[FERRY_MAX_AXES], slices = 0;
     int rank = ferry_blob_rank(bottom), i;
 
     for (i = 0; i < rank; i++) {
         shape[i] = ferry_blob_dim(bottom, i) + s->begin[i] + s->end[i];
-        most = s->reflect ? ferry_blob_dim(bottom, i) - 1 : INT64_MAX;
         slices += s->begin[i] + s->end[i];
-        if (shape[i] < 0 || s->begin[i] > most || s->end[i] > most ||
-            (s->edge && !ferry_blob_dim(bottom, i)))
+        if (shape[i] < 0 || !has_elements(s, i, ferry_blob_dim(bottom, i)))
             return ferry_layer_error(layer, FERRY_ESHAPE,
                                      "axis %d has %lld elements, too few for pads of %lld and %lld",
                                      i, (long long)ferry_blob_dim(bottom, i),

@@ -99,6 +99,8 @@ class Pad(Layer):
         x = bottoms[0][self.kept(bottoms[0])]
         if mode == 'CONSTANT':
             return [x.pad(widths, float(np.float32(self.p.float('value', 0.0))))]
+        self.check(all(not any(pads) or n > (max(pads) if mode == 'REFLECT' else 0)
+                       for n, pads in zip(x.shape, widths)), 'pads %s of %s', widths, x.shape)
         return [x.map(lambda a: np.pad(a, widths, mode=mode.lower()))]
 
     def backward(self, tops, diffs, bottoms, needs):
