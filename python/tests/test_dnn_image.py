@@ -27,6 +27,11 @@ def test_a_blob_is_the_image_less_the_mean_times_the_scale():
     assert dnn.blobFromImage(np.zeros((0, 0, 3), "u1")) is None
 
 
+def test_none_is_an_arguments_default():
+    assert (dnn.blobFromImage(IMAGE, None, None, None, None, None, None) == dnn.blobFromImage(IMAGE)).all()
+    assert (dnn.blobFromImages([IMAGE], 2, mean=None) == dnn.blobFromImages([IMAGE], 2)).all()
+
+
 def test_resizing_gives_the_numbers_of_opencv_4_14():
     """Results of cv2.resize: for bytes, which it computes in fixed-point numbers, and for floats."""
     assert resized(np.array([[0, 255]], "u1"), 8, 1).tolist() == [[0, 0, 32, 96, 159, 223, 255, 255]]
@@ -103,6 +108,11 @@ def test_images_come_back():
 @pytest.mark.parametrize("call, code", (
     (lambda: dnn.blobFromImage(IMAGE[:, :, :2]), -215),
     (lambda: dnn.blobFromImage(None), -5),
+    (lambda: dnn.blobFromImage(), -5),
+    (lambda: dnn.blobFromImage(IMAGE, scale=2.0), -5),
+    (lambda: dnn.blobFromImage(IMAGE, "2"), -5),
+    (lambda: dnn.blobFromImage(IMAGE, (2, 2, 2)), -5),
+    (lambda: dnn.blobFromImages(3), -5),
     (lambda: dnn.blobFromImage(IMAGE, 2.0, ddepth=0), -215),
     (lambda: dnn.blobFromImage(IMAGE, size=(3, 0)), -215),
     (lambda: dnn.blobFromImage(IMAGE, size=(3.5, 4)), -5),

@@ -290,6 +290,14 @@ def test_weights_in_memory_wait_for_a_shape(tmp_path):
     (lambda: opened(CHAIN).forward(), -215),
     (lambda: opened(CHAIN).setInput(X, "nobody"), -204),
     (lambda: opened(CHAIN).setInput([1, 2]), -5),
+    (lambda: opened(CHAIN).setInput(), -5),
+    (lambda: opened(CHAIN).setInput(X, "data", 1.0, "mean"), -5),
+    (lambda: opened(CHAIN).forward(3), -5),
+    (lambda: opened(CHAIN).forward({"q"}), -5),
+    (lambda: opened(CHAIN).forward([1, 2]), -5),
+    (lambda: opened(CHAIN).getLayersShapes("x"), -5),
+    (lambda: dnn.readNetFromCaffe("a", "b", "c"), -5),
+    (lambda: dnn.readNet(), -5),
     (lambda: opened(CHAIN).getLayer(99), -204),
     (lambda: opened(CHAIN).setInputShape("nobody", [1]), -2),
     (lambda: dnn.Net().forward(), -215)))
@@ -297,6 +305,13 @@ def test_what_is_wrong_is_an_error_of_cv2s_form(call, code):
     with pytest.raises(dnn.error) as raised:
         call()
     assert raised.value.code == code and re.search(rf"error: \({code}:.*in function '\w+'", str(raised.value))
+
+
+def test_none_is_an_arguments_default(chain):
+    chain.setInput(X, None, None, None)
+    expected = np.maximum(X + 1, 0) * 2
+    for result in chain.forward(None), chain.forward(outputName=None), chain.forward([], None)[0]:
+        assert isinstance(result, np.ndarray) and (result == expected).all()
 
 
 def test_an_unknown_layer_is_an_error(chain):

@@ -41,6 +41,17 @@ def of_ferry(raised, function):
     return made(_OF_FERRY.get(type(raised), ERROR), str(raised), function)
 
 
+def arguments_in_cv2s_form(function):
+    """The function, whose errors of wrong arguments are cv2's, as those of OpenCV's functions with several overloads."""
+    @functools.wraps(function)
+    def run(*arguments, **named):
+        try:
+            return function(*arguments, **named)
+        except (TypeError, ValueError) as raised:
+            raise made(BAD_ARGUMENT, str(raised), function.__name__) from raised
+    return run
+
+
 def in_cv2s_form(function):
     """The function, whose errors of ferry are cv2's."""
     @functools.wraps(function)

@@ -3,11 +3,11 @@
 
 import numpy as np
 
-from ._error import ASSERTION, BAD_ARGUMENT, BAD_FORMAT, ERROR, made
+from ._error import ASSERTION, BAD_ARGUMENT, BAD_FORMAT, ERROR, arguments_in_cv2s_form, made
 from ._forms import overloaded
 from ._resize import resized, saturated
 from .params import (CV_8U, CV_32F, DNN_LAYOUT_NCHW, DNN_LAYOUT_NHWC, DNN_PMODE_CROP_CENTER, DNN_PMODE_LETTERBOX,
-                     DNN_PMODE_NULL, Image2BlobParams, cover, letterbox)
+                     DNN_PMODE_NULL, Image2BlobParams, cover, integers, letterbox, number, scalar)
 
 
 def _checked(image, function):
@@ -102,21 +102,27 @@ def _blob(images, params, function):
     return blob
 
 
-def _params(scalefactor, size, mean, swapRB, crop, ddepth):
-    return Image2BlobParams([float(scalefactor)] * 4, size, mean, swapRB, CV_32F if ddepth < 0 else ddepth,
+def _params(scalefactor, size, mean, swapRB, crop, ddepth, function):
+    """None is an argument's default, as in cv2."""
+    size = integers((0, 0) if size is None else size, 2, "size", function)
+    ddepth = CV_32F if ddepth is None or ddepth < 0 else ddepth
+    return Image2BlobParams([number(scalefactor, 1.0)] * 4, size, scalar(mean, function), swapRB, ddepth,
                             mode=DNN_PMODE_CROP_CENTER if crop else DNN_PMODE_NULL)
 
 
+@arguments_in_cv2s_form
 def blobFromImage(image, scalefactor=1.0, size=(0, 0), mean=(), swapRB=False, crop=False, ddepth=CV_32F):
     """A blob, 1 × channels × height × width, of an image: resized, (image − mean) × scalefactor."""
     if isinstance(image, np.ndarray) and not image.size:
         return None
-    return _blob([image], _params(scalefactor, size, mean, swapRB, crop, ddepth), "blobFromImage")
+    return _blob([image], _params(scalefactor, size, mean, swapRB, crop, ddepth, "blobFromImage"), "blobFromImage")
 
 
+@arguments_in_cv2s_form
 def blobFromImages(images, scalefactor=1.0, size=(0, 0), mean=(), swapRB=False, crop=False, ddepth=CV_32F):
     """The same of several images, in the size that is given or that the first has."""
-    return _blob(list(images), _params(scalefactor, size, mean, swapRB, crop, ddepth), "blobFromImages")
+    params = _params(scalefactor, size, mean, swapRB, crop, ddepth, "blobFromImages")
+    return _blob(list(images), params, "blobFromImages")
 
 
 def _by_params(images, arguments, function):

@@ -13,12 +13,12 @@ from .._errors import Error
 from .._library import lib, out_pointer, string
 from . import _text, cost, custom
 from ._device import device_of
-from ._error import ASSERTION, BAD_ARGUMENT, ERROR, NOT_FOUND, in_cv2s_form, made, of_ferry
+from ._error import ASSERTION, BAD_ARGUMENT, ERROR, NOT_FOUND, arguments_in_cv2s_form, in_cv2s_form, made, of_ferry
 from ._forms import overloaded
 from ._graph import INPUT, Graph
 from ._runner import Runner, open_net, shape_of
 from .constants import DNN_BACKEND_DEFAULT, DNN_TARGET_CPU
-from .params import scalar
+from .params import number, scalar
 
 _stamps = itertools.count(1)
 # How many nets are kept open for sets of names that forward was asked for, besides the one for the outputs.
@@ -197,13 +197,14 @@ class Net:
     def _inputs(self):
         return self._graph.inputs if self._graph else _text.inputs(self._text)
 
+    @arguments_in_cv2s_form
     def setInput(self, blob, name="", scalefactor=1.0, mean=()):
         """The next value of an input, of the first where no name is given: (blob − mean) × scalefactor."""
         if not isinstance(blob, np.ndarray):
             raise made(BAD_ARGUMENT, "blob is not a numpy array", "setInput")
         if blob.dtype != np.float32 or not blob.flags.c_contiguous or scalefactor != 1.0 or mean != ():
-            blob = _normalised(blob, float(scalefactor), scalar(mean, "setInput"))
-        self._given[self._input_name(name, "setInput")] = [blob, next(_stamps)]
+            blob = _normalised(blob, number(scalefactor, 1.0), scalar(mean, "setInput"))
+        self._given[self._input_name(name or "", "setInput")] = [blob, next(_stamps)]
 
     def setInputShape(self, inputName, shape):
         """The shape that an input has before setInput."""
@@ -315,13 +316,15 @@ class Net:
             if found is not None:
                 return found
         head, tail = arguments[:1], arguments[1:]
-        if head and isinstance(head[0], str):
+        if head and not tail and (head[0] is None or isinstance(head[0], str)):
             outputName = head[0]
-        elif head and isinstance(head[0], (list, tuple)) and head[0] and isinstance(head[0][0], str):
+        elif head and _is_list_of(head[0], str):
             outBlobNames = head[0]
+        elif head and (head[0] is None or _is_list_of(head[0], np.ndarray, type(None))):
+            outputBlobs, outputName = (), tail[0] if tail else outputName
         elif head:
-            tops = self._forward([tail[0]] if tail else [outputName] if outputName else None, missing=ERROR)
-            return tuple(tops[0])
+            raise made(BAD_ARGUMENT, "Can't convert object to 'str' for 'outputName', nor to a sequence of names or "
+                       "of arrays", "forward")
         if outBlobNames is not None:
             return tuple(_first(tops) for tops in self._forward(list(outBlobNames)))
         tops = self._forward([outputName] if outputName else None, missing=ERROR)[0]
@@ -461,6 +464,7 @@ class Net:
             tops = bottoms
         return number, bottoms, [(1, 1, rows * given[0][0], 7)] if rows else tops
 
+    @arguments_in_cv2s_form
     @overloaded("netInputShape")
     def getLayersShapes(self, netInputShapes):
         """For inputs of these shapes: the numbers of all layers, the shapes of their inputs and outputs."""
@@ -579,6 +583,15 @@ def _padded(array, rows):
     out = np.zeros((1, 1, rows, 7), np.float32)
     out[0, 0, :len(found)] = found
     return out
+
+
+def _is_list_of(value, *kinds):
+    """Whether it is a sequence of these types; an array of numbers is one of arrays, and so is an empty list."""
+    if isinstance(value, np.ndarray):
+        return (value.dtype.kind == "U") == (str in kinds)
+    if not isinstance(value, (list, tuple)) or not value:
+        return value in ([], ()) and str not in kinds
+    return all(isinstance(one, kinds) for one in value)
 
 
 def _first(tops):

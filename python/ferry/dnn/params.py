@@ -23,10 +23,17 @@ DNN_PMODE_LETTERBOX = 2
 
 def scalar(values, function, argument="mean"):
     """A Scalar of cv2's, 4 numbers, from a number or up to 4."""
-    values = [values] if isinstance(values, (int, float, np.number)) else list(values)
+    values = [values] if isinstance(values, (int, float, np.number)) else [] if values is None else list(values)
     if len(values) > 4:
         raise made(BAD_ARGUMENT, f"Scalar value for argument '{argument}' is longer than 4", function)
     return np.array([float(value) for value in values] + [0.0] * (4 - len(values)))
+
+
+def number(value, default):
+    """A float; None is the default."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{value!r} is not a number")
+    return default if value is None else float(value)
 
 
 def integers(values, count, argument, function):

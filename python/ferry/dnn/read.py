@@ -7,7 +7,7 @@ import tempfile
 import numpy as np
 
 from .._errors import Error, IOFailed
-from ._error import BAD_ARGUMENT, ERROR, made, of_ferry
+from ._error import BAD_ARGUMENT, ERROR, arguments_in_cv2s_form, made, of_ferry
 from ._forms import overloaded
 from .net import Net
 
@@ -67,6 +67,7 @@ class _Content:
 _PATHS = (str, bytes, os.PathLike)
 
 
+@arguments_in_cv2s_form
 def readNetFromCaffe(prototxt=None, caffeModel=None, *, bufferProto=None, bufferModel=None):
     """A net from a prototxt and a caffemodel: paths, or what they hold as bytearray, bytes or an array of uint8."""
     prototxt = bufferProto if prototxt is None else prototxt
@@ -88,6 +89,7 @@ def _is_caffe(path):
     return isinstance(path, _PATHS) and os.fsdecode(path).endswith((".caffemodel", ".prototxt"))
 
 
+@arguments_in_cv2s_form
 @overloaded("framework bufferModel [bufferConfig]")
 def readNet(model, config="", framework=""):
     """A Caffe model by its files, in either order; or readNet("caffe", bufferModel, bufferConfig). Formats that are
