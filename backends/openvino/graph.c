@@ -130,15 +130,8 @@ static int compile_text(const struct ov_device *d, const struct ov_writer *w, co
                                                                      constants, &model),
                        FERRY_EUNSUPPORTED, "reading the model");
     if (!err)
-        err = ov_check(
-            d->api,
-            d->threads[0]
-                ? d->api->ov_core_compile_model(d->core, model, d->name, 6, out, "PERFORMANCE_HINT",
-                                                "LATENCY", "INFERENCE_PRECISION_HINT", "f32",
-                                                "INFERENCE_NUM_THREADS", d->threads)
-                : d->api->ov_core_compile_model(d->core, model, d->name, 4, out, "PERFORMANCE_HINT",
-                                                "LATENCY", "INFERENCE_PRECISION_HINT", "f32"),
-            FERRY_EUNSUPPORTED, "compiling");
+        err = ov_check(d->api, d->api->ov_core_compile_model(d->core, model, d->name, 0, out),
+                       FERRY_EUNSUPPORTED, "compiling");
     if (model)
         d->api->ov_model_free(model);
     if (constants)

@@ -39,6 +39,7 @@ typedef struct ov_version {
     X(ov_free, void, (const char *text))                                                          \
     X(ov_core_create, int, (ov_core * *core))                                                     \
     X(ov_core_free, void, (ov_core * core))                                                       \
+    X(ov_core_set_property, int, (const ov_core *core, const char *device, ...))                  \
     X(ov_core_get_property, int,                                                                  \
       (const ov_core *core, const char *device, const char *key, char **value))                   \
     X(ov_core_read_model_from_memory_buffer, int,                                                 \

@@ -44,6 +44,22 @@ static int read_options(struct ov_device *d)
     return err;
 }
 
+/* For segments that are compiled and for those that are loaded; some CPUs would take BF16. */
+static int set_properties(const struct ov_device *d)
+{
+    const char *const pairs[][2] = { { "PERFORMANCE_HINT", "LATENCY" },
+                                     { "INFERENCE_PRECISION_HINT", "f32" },
+                                     { "INFERENCE_NUM_THREADS", d->threads } };
+    int err = 0;
+
+    for (int i = 0; !err && i < 3; i++)
+        if (pairs[i][1][0])
+            err = ov_check(d->api,
+                           d->api->ov_core_set_property(d->core, d->name, pairs[i][0], pairs[i][1]),
+                           FERRY_ENODEV, pairs[i][0]);
+    return err;
+}
+
 static int device_open(void *plugin, uint32_t index, void **out_dev)
 {
     struct ov_device *d;
@@ -60,7 +76,11 @@ static int device_open(void *plugin, uint32_t index, void **out_dev)
         err = ov_open(&d->api);
     if (!err)
         err = ov_check(d->api, d->api->ov_core_create(&d->core), FERRY_ENODEV, "ov_core_create");
+    if (!err)
+        err = set_properties(d);
     if (err) {
+        if (d->core)
+            d->api->ov_core_free(d->core);
         free(d);
         return err;
     }
