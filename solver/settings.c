@@ -39,6 +39,9 @@ static int find(const ferry_proto *p, const char *field, const char *what, const
             strcat(known, names[i]);
         }
     }
+    if (!*given)
+        return ferry_proto_error(p, field, 0, FERRY_EFORMAT, "%s is not set (known: %s)", field,
+                                 known);
     return ferry_proto_error(p, field, 0, FERRY_EFORMAT, "Unknown %s: %s (known: %s)", what, given,
                              known);
 }
@@ -175,6 +178,20 @@ static bool lacks(const ferry_proto *p, const char *field)
     return !ferry_proto_value_count(p, field);
 }
 
+/* Logs missing parameters of lr_policy, without which it is another one. */
+static void log_missing_of_policy(const ferry_proto *p, enum ferry__policy policy)
+{
+    static const char constant[] = "lr_policy does not change the learning rate";
+    bool from_1 = policy == FERRY__POLICY_INV || policy == FERRY__POLICY_SIGMOID;
+
+    if (policy != FERRY__POLICY_FIXED && policy != FERRY__POLICY_POLY && lacks(p, "gamma"))
+        warn(p, "gamma", from_1 ? constant : "it is 0, and lr_policy makes the learning rate 0");
+    if ((policy == FERRY__POLICY_INV || policy == FERRY__POLICY_POLY) && lacks(p, "power"))
+        warn(p, "power", constant);
+    if (policy == FERRY__POLICY_MULTISTEP && lacks(p, "stepvalue"))
+        warn(p, "stepvalue", constant);
+}
+
 /* Logs missing fields whose default in Caffe silently disables training. */
 static void log_missing(const ferry_proto *p, const struct ferry__solver_settings *s)
 {
@@ -184,11 +201,7 @@ static void log_missing(const ferry_proto *p, const struct ferry__solver_setting
         warn(p, "max_iter", "it is 0, and training ends before the first iteration");
     if (s->test_interval && lacks(p, "test_iter"))
         warn(p, "test_iter", "test_interval alone never tests");
-    if (s->policy != FERRY__POLICY_FIXED && s->policy != FERRY__POLICY_POLY && lacks(p, "gamma"))
-        warn(p, "gamma",
-             s->policy == FERRY__POLICY_INV || s->policy == FERRY__POLICY_SIGMOID
-                 ? "it is 0, and lr_policy does not change the learning rate"
-                 : "it is 0, and lr_policy makes the learning rate 0");
+    log_missing_of_policy(p, s->policy);
 }
 
 int ferry__settings_read(const ferry_proto *p, struct ferry__solver_settings *out)

@@ -336,6 +336,11 @@ static void missing_parts_of_a_text_are_one_warning(void)
           "solver.prototxt: gamma is not set" },
         { MESSAGE STEPS "base_lr: 0.1 lr_policy: 'step' stepsize: 2",
           "solver.prototxt: gamma is not set" },
+        { MESSAGE STEPS "base_lr: 0.1 lr_policy: 'inv' gamma: 1",
+          "solver.prototxt: power is not set" },
+        { MESSAGE STEPS "base_lr: 0.1 lr_policy: 'poly'", "solver.prototxt: power is not set" },
+        { MESSAGE STEPS "base_lr: 0.1 lr_policy: 'multistep' gamma: 1",
+          "solver.prototxt: stepvalue is not set" },
     };
 
     for (size_t i = 0; i <= FERRY_TEST_COUNT(lacking); i++) {

@@ -251,7 +251,7 @@ static const struct {
     int code;
 } refused[] = {
     { NET "base_lr: 0.1 max_iter: 2 lr_policy: 'fix'", "Unknown learning rate policy: fix", -15 },
-    { NET "base_lr: 0.1 max_iter: 2", "learning rate policy", -15 },
+    { NET "base_lr: 0.1 max_iter: 2", "lr_policy is not set (known: fixed, ", -15 },
     { NET LR "type: 'Sgd'", "Unknown solver type: Sgd", -15 },
     { NET LR "type: 'SGD' solver_type: ADAM", "both given", -15 },
     { NET LR "regularization_type: 'L3'", "regularization type: L3", -15 },
