@@ -6,8 +6,7 @@
 #ifndef FERRY_COMMON_WINDOW_H
 #define FERRY_COMMON_WINDOW_H
 
-#include <ferry/op_params.h>
-#include <ferry/op_types.h>
+#include <ferry/op_desc.h>
 
 #include <string.h>
 

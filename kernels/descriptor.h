@@ -6,7 +6,7 @@
 #ifndef FERRY_KERNELS_DESCRIPTOR_H
 #define FERRY_KERNELS_DESCRIPTOR_H
 
-#include <ferry/op_plugin.h>
+#include <ferry/op_table.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "kernels/descriptor.h"
 #include "kernels/parts.h"
 
+#include <ferry/op_types.h>
 #include <string.h>
 
 /* ---- numbers that the texts repeat ----------------------------------------------------------- */

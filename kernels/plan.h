@@ -6,7 +6,7 @@
 #ifndef FERRY_KERNELS_PLAN_H
 #define FERRY_KERNELS_PLAN_H
 
-#include <ferry/op_plugin.h>
+#include <ferry/op_table.h>
 #include <ferry/plugin.h>
 
 #include "kernels/args.h"

@@ -13,6 +13,7 @@
 #include "net/model/types.h"
 #include "net/proto/tree.h"
 #include "net/segment/segment.h"
+#include "op/run.h"
 
 #include <ferry/status.h>
 

@@ -5,6 +5,8 @@
 
 #include "op/plan.h"
 
+#include <ferry/op.h>
+
 /* An operand with three axes and these strides. */
 ferry_operand ferry__operand3(uint32_t dtype, const int64_t shape[3], const int64_t stride[3]);
 

@@ -8,7 +8,7 @@
 #ifndef FERRY_OP_HOST_H
 #define FERRY_OP_HOST_H
 
-#include <ferry/op_plugin.h>
+#include <ferry/op_table.h>
 
 extern const ferry_op_table ferry__host_table;
 

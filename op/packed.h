@@ -8,7 +8,7 @@
 
 #include "op/plan.h"
 
-#include <ferry/memory.h>
+#include <ferry/op.h>
 
 struct ferry__packed;
 

@@ -8,7 +8,7 @@
 
 #include "op/target.h"
 
-#include <ferry/op.h>
+#include <ferry/op_tier.h>
 
 /* The source of a step's operand. */
 enum ferry__source {

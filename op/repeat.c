@@ -2,6 +2,7 @@
 #include "op/repeat.h"
 
 #include "op/operation.h"
+#include "op/run.h"
 
 #include <ferry/queue.h>
 

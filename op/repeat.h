@@ -6,9 +6,10 @@
 #ifndef FERRY_OP_REPEAT_H
 #define FERRY_OP_REPEAT_H
 
-#include "op/run.h"
+#include <ferry/memory.h>
 
 struct ferry__list;
+struct ferry__run;
 
 /* The lists of one pass in order; all zeros: no lists. The caller rewinds before each pass. */
 struct ferry__repeats {

@@ -3,6 +3,7 @@
 
 #include "op/operand.h"
 #include "op/operation.h"
+#include "op/run.h"
 #include "op/workspace.h"
 
 #include <ferry/blob.h>

@@ -8,6 +8,9 @@
 
 #include "op/repeat.h"
 
+struct ferry_operation;
+struct ferry_operation_args;
+
 struct ferry__submission {
     ferry_queue *queue; /* the target's; NULL: the kernels on the host */
     bool host;          /* operands are the host's copies */
@@ -34,8 +37,8 @@ void ferry__submission_init(struct ferry__submission *s, struct ferry__run *runs
  * (another queue, the host, no more room). ferry__submission_end must be called even after a
  * failure.
  */
-int ferry__submission_add(struct ferry__submission *s, ferry_operation *o, ferry_queue *q,
-                          const ferry_operation_args *args);
+int ferry__submission_add(struct ferry__submission *s, struct ferry_operation *o,
+                          ferry_queue *q, const struct ferry_operation_args *args);
 
 /*
  * Submits the added runs, records its event as a use of all their memories, and empties the

@@ -4,7 +4,7 @@
 #define FERRY_OP_TARGET_H
 
 #include <ferry/memory.h>
-#include <ferry/op_plugin.h>
+#include <ferry/op_table.h>
 #include <ferry/runtime.h>
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #include "net/model/training.h"
 #include "net/proto/edit.h"
 
-#include <ferry/op.h>
+#include <ferry/op_params.h>
 #include <ferry/status.h>
 
 #include <stdlib.h>

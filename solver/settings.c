@@ -2,7 +2,7 @@
 /* Reads the text of a solver. */
 #include "solver/state.h"
 
-#include <ferry/op.h>
+#include <ferry/op_params.h>
 
 #include <math.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 
 #include "kernels.h"
 
+#include <ferry/op_types.h>
 #include <stdlib.h>
 
 #define AXES       (2 + FERRY_OP_SPATIAL)

@@ -8,7 +8,7 @@
 
 #include "cuda.h"
 
-#include <ferry/op_plugin.h>
+#include <ferry/op_table.h>
 
 /* ---- the library (dnn.c) ---- */
 

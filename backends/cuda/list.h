@@ -8,7 +8,7 @@
 
 #include "cuda.h"
 
-#include <ferry/op_plugin.h>
+#include <ferry/op_table.h>
 
 int cuda_list_begin(void *dev, void *queue, const ferry_op_list *list, uint32_t *out_action);
 int cuda_list_end(void *dev, void *queue, uint64_t id, uint32_t discard);

@@ -8,6 +8,7 @@
 
 #include "kernels/plan.h"
 
+#include <ferry/graph_plugin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 
 #include "kernels/descriptor.h"
 
+#include <ferry/op_types.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

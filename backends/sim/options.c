@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim.h"
 
+#include <ferry/op_types.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  */
 #include "sim.h"
 
+#include <ferry/graph_plugin.h>
 #include <string.h>
 
 FERRY_PLUGIN(.name = "sim", .version = "0.1.0", .vendor = "ferry");

@@ -9,8 +9,7 @@
 #ifndef FERRY_SIM_H
 #define FERRY_SIM_H
 
-#include <ferry/graph_plugin.h>
-#include <ferry/op_plugin.h>
+#include <ferry/op_table.h>
 #include <ferry/plugin.h>
 #include <ferry/profile_plugin.h>
 #include "control.h"
@@ -518,7 +517,7 @@ void sim_section_detach(struct sim_section *s);
 extern const ferry_profile_table sim_profile;
 
 /* graph.c */
-extern const ferry_graph_table sim_graphs;
+extern const struct ferry_graph_table sim_graphs;
 
 /* list.c: the table "ferry.op/1", and lists of repeated runs */
 extern const ferry_op_table sim_operations;

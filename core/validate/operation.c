@@ -10,6 +10,7 @@
 
 #include "common/hash.h"
 
+#include <ferry/op_types.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "core/validate/validate.h"
 
-#include <ferry/op_plugin.h>
+#include <ferry/op_table.h>
 #include <ferry/profile_plugin.h>
 #include <pthread.h>
 #include <stdbool.h>

@@ -27,8 +27,10 @@ ferryinclude_HEADERS = \
 	%D%/net_ranges.h \
 	%D%/onnx.h \
 	%D%/op.h \
+	%D%/op_desc.h \
 	%D%/op_params.h \
 	%D%/op_plugin.h \
+	%D%/op_table.h \
 	%D%/op_tier.h \
 	%D%/op_types.h \
 	%D%/plugin.h \

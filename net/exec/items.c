@@ -4,6 +4,7 @@
 
 #include "net/segment/segment.h"
 
+#include <ferry/op.h>
 #include <ferry/profile.h>
 #include <ferry/status.h>
 

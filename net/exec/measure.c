@@ -4,6 +4,7 @@
 #include "net/exec/exec.h"
 #include "net/exec/measure.h"
 
+#include <ferry/op_types.h>
 #include <ferry/profile.h>
 #include <ferry/status.h>
 

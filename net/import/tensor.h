@@ -5,7 +5,7 @@
 
 #include "net/import/file.h"
 
-#include <ferry/op.h>
+#include <ferry/op_params.h>
 
 /* A shape. */
 struct ferry__import_shape {

@@ -2,6 +2,7 @@
 /* The items and values of a program: insertion, queries, freeing. */
 #include "net/ir/program.h"
 
+#include <ferry/op.h>
 #include <ferry/status.h>
 
 #include <stdlib.h>

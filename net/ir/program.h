@@ -10,6 +10,11 @@
 
 #include "op/repeat.h"
 
+#include <ferry/op_desc.h>
+#include <ferry/op_tier.h>
+
+struct ferry_operation;
+
 /*
  * The contents that items pass on: those of a blob with its aliases, of a layer's scratch blob, or
  * of an inserted intermediate.
@@ -75,7 +80,7 @@ struct ferry__item {
     bool left; /* computed on the host although the device supports the operation: see reach.c */
     uint32_t steps;
     uint8_t order[FERRY_OP_AXES];
-    ferry_operation *prepared;
+    struct ferry_operation *prepared;
 };
 
 struct ferry__program {

@@ -4,7 +4,7 @@
 #define FERRY_NET_MODEL_EMITTED_H
 
 #include <ferry/layer.h>
-#include <ferry/op.h>
+#include <ferry/op_desc.h>
 
 /* An operation as a layer emitted it. */
 struct ferry__net_op {

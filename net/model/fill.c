@@ -5,6 +5,7 @@
 #include "net/layers/fillers.h"
 #include "op/operation.h"
 
+#include <ferry/op.h>
 #include <ferry/status.h>
 
 #include <math.h>

@@ -3,6 +3,7 @@
 #include "net/model/emitted.h"
 #include "net/model/state.h"
 
+#include <ferry/op.h>
 #include <ferry/status.h>
 
 #include <stdarg.h>

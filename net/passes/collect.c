@@ -4,6 +4,7 @@
 
 #include "net/model/emitted.h"
 
+#include <ferry/op_types.h>
 #include <ferry/status.h>
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
  */
 #include "net/passes/fold.h"
 
+#include <ferry/op.h>
 #include <ferry/status.h>
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 /* Computes the weights and the bias of a fold (fold.c) from those of its layer. */
 #include "net/passes/fold.h"
 
+#include <ferry/op_types.h>
 #include <ferry/status.h>
 
 #include <stdlib.h>

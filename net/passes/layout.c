@@ -5,6 +5,7 @@
  */
 #include "net/passes/passes.h"
 
+#include <ferry/op.h>
 #include <ferry/status.h>
 
 #include <string.h>

@@ -5,6 +5,8 @@
 
 #include "net/ir/program.h"
 
+struct ferry_operation_plan;
+
 /* ---- make.c ---- */
 
 /* Makes the program of layers first … last for the current shapes. On failure *out is unchanged. */
@@ -44,7 +46,8 @@ int ferry__item_set_strides(const struct ferry__program *p, const struct ferry__
 /* ---- reach.c ---- */
 
 /* Queries how an item's operation would run. */
-int ferry__item_query(struct ferry__item *item, const ferry_op_desc *op, ferry_operation_plan *out);
+int ferry__item_query(struct ferry__item *item, const ferry_op_desc *op,
+                      struct ferry_operation_plan *out);
 /* Whether the kernels of the item's device support the offsets that its operands then have. */
 bool ferry__item_reaches(const struct ferry__program *p, const struct ferry__item *item,
                          const int64_t *in_start, const int64_t *out_start);

@@ -12,6 +12,7 @@
 
 #include "op/operation.h"
 
+#include <ferry/op.h>
 #include <ferry/status.h>
 
 #include <math.h>

@@ -7,6 +7,7 @@
 
 #include "op/operation.h"
 
+#include <ferry/op.h>
 #include <ferry/status.h>
 
 #include <inttypes.h>

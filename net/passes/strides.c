@@ -2,6 +2,7 @@
 /* Assigns strides to values, and the strides of their values to operations. */
 #include "net/passes/passes.h"
 
+#include <ferry/op.h>
 #include <string.h>
 
 /* ---- values ---------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 
 #include "op/kind.h"
 
+#include <ferry/op.h>
 #include <ferry/status.h>
 
 #include <stdlib.h>

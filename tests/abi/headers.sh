@@ -18,7 +18,9 @@ older)
     ;;
 newer)
     # The next minor version: every structure has a new member at its end.
-    cp "$include/ferry/op_plugin.h" "$include/ferry/op_types.h" "$include/ferry/op_params.h" "$folder/ferry/"
+    for header in op_desc op_params op_plugin op_table op_types; do
+        cp "$include/ferry/$header.h" "$folder/ferry/"
+    done
     for header in plugin plugin_types; do
         awk '/^} ferry_plugin_ops;/ { print "    int (*later)(void *dev);\n    int (*latest)(void *dev, double);" }
         /^} ferry_plugin_option;/ { print "    const char *later;\n    uint64_t latest;" }

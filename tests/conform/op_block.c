@@ -3,6 +3,7 @@
 
 #include "arith.h"
 
+#include <ferry/op_types.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 
 #include "arith.h"
 
+#include <ferry/op_types.h>
 #include <string.h>
 
 /*

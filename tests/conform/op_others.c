@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
+#include <ferry/op_types.h>
+
 /* Trials of the kinds that access images by coordinates, and of those that modify data. */
 
 static void resize(uint32_t dtype, uint32_t method, uint32_t sampling)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
+#include <ferry/op_types.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>

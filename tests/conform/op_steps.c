@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
+#include <ferry/op_types.h>
 #include <string.h>
 
 /* ops-steps: steps after an operation, with operands that have gaps and other strides. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/reference/reference.h"
 
+#include <ferry/op_types.h>
 #include <math.h>
 #include <string.h>
 

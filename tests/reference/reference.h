@@ -4,7 +4,7 @@
 
 #include "arith.h"
 
-#include <ferry/op_plugin.h>
+#include <ferry/op_table.h>
 
 #include <math.h>
 #include <stdbool.h>

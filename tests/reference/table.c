@@ -3,6 +3,7 @@
 
 #include "arith.h"
 
+#include <ferry/op_types.h>
 #include <ferry/status.h>
 
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 
 #include "net/ir/program.h"
 
+#include <ferry/op.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

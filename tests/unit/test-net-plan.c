@@ -5,6 +5,7 @@
 
 #include "net/ir/program.h"
 
+#include <ferry/op_types.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

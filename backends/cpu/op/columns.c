@@ -21,6 +21,8 @@ static bool see(const struct cpu_window *w, int axis, int64_t at, int64_t k, int
 #define IMPL "columns_impl.h"
 #include "reals_impl.h"
 
+#include <ferry/op_types.h>
+
 static void im2col_rows(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct columns *c = arg;

@@ -3,6 +3,7 @@
 #include "op.h"
 #include "patches.h"
 
+#include <ferry/op_types.h>
 #include <string.h>
 
 /*

@@ -240,6 +240,8 @@ struct direct {
 #define IMPL "convolution_weights_impl.h"
 #include "reals_impl.h"
 
+#include <ferry/op_types.h>
+
 static void weights_run(struct cpu_device *d, const struct cpu_op *p,
                         const struct cpu_op_args *args)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
+#include <ferry/op_types.h>
 #include <math.h>
 
 /* The data passes of UNARY, BINARY and REDUCE: a walk over dx. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
+#include <ferry/op_types.h>
 #include <string.h>
 
 /* GATHER and SCATTER_ADD: rows of a table by an index. */

@@ -17,6 +17,8 @@ struct product {
 #define IMPL "matrix_impl.h"
 #include "reals_impl.h"
 
+#include <ferry/op_types.h>
+
 static void run_product(struct cpu_device *d, const struct cpu_op *p, const struct product *m,
                         int64_t batches)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
+#include <ferry/op_types.h>
+
 /*
  * INNER_PRODUCT backward, as BATCHED_GEMM: a batch is a part of a row of x with one constant
  * distance; parts with other distances are separate products, one after the other.

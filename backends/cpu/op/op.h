@@ -10,7 +10,7 @@
 #ifndef FERRY_CPU_OP_OP_H
 #define FERRY_CPU_OP_OP_H
 
-#include <ferry/op_plugin.h>
+#include <ferry/op_table.h>
 
 #include "../cpu.h"
 #include "gemm.h"

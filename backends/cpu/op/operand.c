@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
+#include <ferry/op_types.h>
+
 int64_t cpu_operand_count(const ferry_operand *o)
 {
     int64_t count = 1;

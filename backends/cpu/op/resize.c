@@ -2,6 +2,7 @@
 #include "op.h"
 #include "rows.h"
 
+#include <ferry/op_types.h>
 #include <math.h>
 #include <string.h>
 

@@ -26,6 +26,8 @@ struct sum {
 #define IMPL "sums_impl.h"
 #include "reals_impl.h"
 
+#include <ferry/op_types.h>
+
 /* ---- contiguous rows ------------------------------------------------------------------------ */
 
 static void sum_vectors(void *arg, const int64_t *offset, int64_t n)

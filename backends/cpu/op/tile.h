@@ -6,7 +6,7 @@
 #ifndef FERRY_CPU_OP_TILE_H
 #define FERRY_CPU_OP_TILE_H
 
-#include <ferry/op_types.h>
+#include <ferry/op_desc.h>
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 #ifndef FERRY_CPU_OP_WALK_H
 #define FERRY_CPU_OP_WALK_H
 
-#include <ferry/op_types.h>
+#include <ferry/op_desc.h>
 
 #include "../workers.h"
 
