@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Upgrades nets and solvers of older versions of Caffe, in Caffe's order. The log lines are
- * Caffe's, since scripts search for them.
+ * Caffe's, since scripts search for them. Its warnings about later releases of its own are at info.
  */
 #include "net/proto/upgrade.h"
 
@@ -40,7 +40,7 @@ static int v0(ferry_proto *net)
     if (err)
         return err;
     return say(
-        net, FERRY_LOG_WARN,
+        net, FERRY_LOG_INFO,
         "Note that future Caffe releases will not support V0NetParameter; use "
         "./build/tools/upgrade_net_proto_text for prototxt and "
         "./build/tools/upgrade_net_proto_binary for model weights upgrade this and any other "
@@ -62,7 +62,7 @@ static int data(ferry_proto *net)
                   "parameters.");
     if (err)
         return err;
-    return say(net, FERRY_LOG_WARN,
+    return say(net, FERRY_LOG_INFO,
                "Note that future Caffe releases will only support transform_param messages for "
                "transformation fields.");
 }
@@ -163,7 +163,7 @@ static int inputs(ferry_proto *net)
               "Successfully upgraded file specified using deprecated input fields.");
     if (err)
         return err;
-    return say(net, FERRY_LOG_WARN,
+    return say(net, FERRY_LOG_INFO,
                "Note that future Caffe releases will only support input layers and not input "
                "fields.");
 }
@@ -259,7 +259,7 @@ static int solver_type(ferry_proto *solver)
               "'type' field (string).");
     if (err)
         return err;
-    return say(solver, FERRY_LOG_WARN,
+    return say(solver, FERRY_LOG_INFO,
                "Note that future Caffe releases will only support 'type' field (string) for a "
                "solver's type.");
 }

@@ -454,3 +454,12 @@ def test_detections_have_opencvs_order_and_shape(cv4, keep, images):
             net.setInput(blob.astype("f4"), name)
         results.append(net.forward())
     assert same(*results) and results[0].shape == (1, 1, keep * images, 7)
+
+
+@needs_data
+def test_an_error_in_a_buffer_names_the_argument():
+    root = os.path.join(DATA, "mtcnn", "det1")
+    with open(root + ".prototxt", "rb") as text, open(root + ".caffemodel", "rb") as weights:
+        with pytest.raises(dnn.error, match="caffeModel") as raised:
+            dnn.readNetFromCaffe(bytearray(text.read()), bytearray(weights.read()[:-1000]))
+    assert "/proc" not in str(raised.value)

@@ -108,7 +108,7 @@ if [ "$(grep -c '] Optimization Done' out)" -eq 2 ]; then # solver and command s
 else
     fail rank_0_alone_speaks "$(cat out)"
 fi
-if [ "$(grep -c 'ferry: 4 ranks train one net, with 8 images an iteration in all$' out)" -eq 1 ]; then
+if [ "$(grep -c 'ferry] 4 ranks train one net, with 8 images an iteration in all$' out)" -eq 1 ]; then
     pass ranks_and_images_of_all_are_said_once
 else
     fail ranks_and_images_of_all_are_said_once "$(cat out)"

@@ -300,7 +300,7 @@ static void an_upgrade_of_inputs_is_noted_as_caffe_does(void)
                "t.prototxt");
     check_note(p, 1, FERRY_LOG_INFO,
                "Successfully upgraded file specified using deprecated input fields.");
-    check_note(p, 2, FERRY_LOG_WARN,
+    check_note(p, 2, FERRY_LOG_INFO,
                "Note that future Caffe releases will only support input layers and not input "
                "fields.");
     ferry_proto_close(p);

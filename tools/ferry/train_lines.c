@@ -36,7 +36,7 @@ static void hide(void)
 
 static void line(void *arg, int level, const char *text)
 {
-    static const char letters[] = "EWII";
+    static const char letters[] = "EWII", name[] = "ferry: "; /* which each line has already */
     struct timeval now;
     struct tm parts;
     char stamp[32], *copy;
@@ -47,7 +47,7 @@ static void line(void *arg, int level, const char *text)
     gettimeofday(&now, NULL);
     localtime_r(&now.tv_sec, &parts);
     strftime(stamp, sizeof stamp, "%m%d %H:%M:%S", &parts);
-    copy = strdup(text);
+    copy = strdup(strncmp(text, name, strlen(name)) ? text : text + strlen(name));
     hide();
     fprintf(stderr, "%c%s.%06ld %5ld ferry] %s\n", letters[level], stamp, (long)now.tv_usec,
             (long)getpid(), copy ? tool_printable(copy) : "");

@@ -77,11 +77,14 @@ def readNetFromCaffe(prototxt=None, caffeModel=None, *, bufferProto=None, buffer
             raise made(BAD_ARGUMENT, "Expected 'prototxt' to be a str or path-like object, or a buffer",
                        "readNetFromCaffe")
     text, name = _text_of(prototxt)
+    path, content = _path_of(caffeModel)
     try:
-        return Net()._read(text, name, *_path_of(caffeModel))
-    except IOFailed as raised:
-        raise made(ERROR, f"FAILED: fs.is_open(). {raised}", "readNetFromCaffe") from raised
+        return Net()._read(text, name, path, content)
     except Error as raised:
+        if content:
+            raised = type(raised)(str(raised).replace(path, "caffeModel"))
+        if isinstance(raised, IOFailed):
+            raise made(ERROR, f"FAILED: fs.is_open(). {raised}", "readNetFromCaffe") from raised
         raise of_ferry(raised, "readNetFromCaffe") from raised
 
 

@@ -33,7 +33,8 @@ inline DB *GetDB(const string &backend)
     if (backend == "lmdb")
         return new LMDB();
 #endif
-    LOG(FATAL) << "Unknown database backend: " << backend;
+    LOG(FATAL) << "Unknown database backend: " << backend
+               << " (lmdb and leveldb need USE_LMDB and USE_LEVELDB, and their libraries)";
     return nullptr;
 }
 inline DB *GetDB(DataParameter::DB backend)
