@@ -221,7 +221,6 @@
  */
 #define FERRY_OP_UPDATE 50u
 /** The largest number of a kind of this header but FERRY_OP_NAMED; the kinds have no gap. */
-#define FERRY_OP_NEW1795920484492418344 51u
 #define FERRY_OP_LAST 50u
 /**
  * An operation of a plugin, selected by params.named.name ("acme.roialign/1"), with its own
