@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
+#include "fake-entries.h"
 #include "ferry-test.h"
 #include "rule-lines.h"
 
 #include "core/validate/validate.h"
 
-#include <ferry/op_plugin.h>
 #include <ferry/status.h>
 
 #include <CUnit/CUnit.h>
@@ -33,29 +33,8 @@ enum fault {
 };
 
 static enum fault fault;
-static uint32_t device_flags;
-static char one_device;
 static char memory[1 << 16] __attribute__((aligned(64)));
 static size_t taken;
-
-static int device_open(void *plugin, uint32_t index, void **out)
-{
-    (void)plugin, (void)index;
-    *out = &one_device;
-    return 0;
-}
-
-static void device_close(void *dev)
-{
-    (void)dev;
-}
-
-static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
-{
-    (void)plugin, (void)index, (void)dev;
-    out->flags = device_flags;
-    return 0;
-}
 
 static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out,
                  uint32_t *out_flags)
@@ -63,33 +42,6 @@ static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **
     (void)dev, (void)queue, (void)flags, (void)out_flags;
     *out = memory + taken;
     taken += ((size_t)bytes + 63) / 64 * 64;
-    return 0;
-}
-
-static int free_block(void *dev, void *queue, void *handle)
-{
-    (void)dev, (void)queue, (void)handle;
-    return 0;
-}
-
-static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
-                uint64_t bytes)
-{
-    (void)dev, (void)queue, (void)kind;
-    memmove((char *)dst.handle + dst.offset, (const char *)src.handle + src.offset, bytes);
-    return 0;
-}
-
-static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
-{
-    (void)dev, (void)queue;
-    memset((char *)dst.handle + dst.offset, (int)byte, bytes);
-    return 0;
-}
-
-static int synchronize(void *dev)
-{
-    (void)dev;
     return 0;
 }
 
@@ -132,23 +84,6 @@ static int op_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
     return 0;
 }
 
-static int op_create(void *dev, const ferry_op_desc *op, void **out)
-{
-    static char one;
-
-    (void)dev, (void)op;
-    *out = &one;
-    return 0;
-}
-
-static int op_prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
-                      ferry_ref packed)
-{
-    (void)dev, (void)queue, (void)prepared;
-    memcpy((char *)packed.handle + packed.offset, (const char *)in[1].handle + in[1].offset, 16);
-    return 0;
-}
-
 static int op_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     float *x = (float *)(void *)((char *)(uintptr_t)args->in[0].handle + args->in[0].offset);
@@ -171,25 +106,6 @@ static int op_run(void *dev, void *queue, void *prepared, const ferry_op_run_arg
     return fault == CHANGES_INPUT_AND_FAILS || fault == FAILS ? FERRY_EDEVICE : 0;
 }
 
-static void op_destroy(void *dev, void *prepared)
-{
-    (void)dev, (void)prepared;
-}
-
-static int extension(void *dev, const char *name, const void **out)
-{
-    static const ferry_op_table table = { .struct_size = sizeof table,
-                                          .query = op_query,
-                                          .create = op_create,
-                                          .prepare = op_prepare,
-                                          .run = op_run,
-                                          .destroy = op_destroy };
-
-    (void)dev, (void)name;
-    *out = &table;
-    return 0;
-}
-
 /* ---- ferry's side ---------------------------------------------------------------------------- */
 
 static ferry_plugin_ops ops;
@@ -197,19 +113,19 @@ static void *dev;
 
 static const ferry_plugin_ops own = {
     .struct_size = sizeof own,
-    .device_open = device_open,
-    .device_close = device_close,
-    .properties = properties,
+    .device_open = fake_device_open,
+    .device_close = fake_device_close,
+    .properties = fake_properties,
     .alloc = alloc,
-    .free = free_block,
-    .memcpy = copy,
-    .memset = set,
-    .synchronize = synchronize,
+    .free = fake_free,
+    .memcpy = fake_copy,
+    .memset = fake_set,
+    .synchronize = fake_synchronize,
     .asum = sum,
     .sumsq = sum,
     .gemv = gemv,
     .gemm = gemm,
-    .extension = extension,
+    .extension = fake_extension,
 };
 
 static void begin(uint32_t flags)
@@ -221,9 +137,11 @@ static void begin(uint32_t flags)
         CU_ASSERT_EQUAL_FATAL(ferry__validate_wrap("fake", true, &wrapped), 0);
         ferry_log_set_handler(rule_keep, NULL);
     }
+    fake_operations.query = op_query;
+    fake_operations.run = op_run;
     ops = wrapped;
     fault = NO_FAULT;
-    device_flags = flags;
+    fake_flags = flags;
     taken = 0;
     rule_lines = 0;
     memset(memory, 0, sizeof memory);

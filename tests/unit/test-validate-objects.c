@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
+#include "fake-entries.h"
 #include "ferry-test.h"
 #include "rule-lines.h"
 
 #include "core/validate/validate.h"
 
-#include <ferry/op_plugin.h>
 #include <ferry/status.h>
 
 #include <CUnit/CUnit.h>
@@ -51,18 +51,6 @@ static int device_open(void *plugin, uint32_t index, void **out)
     return 0;
 }
 
-static void device_close(void *dev)
-{
-    (void)dev;
-}
-
-static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
-{
-    (void)plugin, (void)index, (void)dev;
-    out->flags = FERRY_DEVICE_POINTERS;
-    return 0;
-}
-
 static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out,
                  uint32_t *out_flags)
 {
@@ -85,27 +73,6 @@ static int owns(void *dev, const void *handle)
            (at >= d->memory + ARENA - PAGE && at < d->memory + ARENA);
 }
 
-static int nothing(void *dev, void *object)
-{
-    (void)dev, (void)object;
-    return 0;
-}
-
-/* The same for unmap. */
-static int free_block(void *dev, void *queue, void *handle)
-{
-    (void)dev, (void)queue, (void)handle;
-    return 0;
-}
-
-static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
-                uint64_t bytes)
-{
-    (void)dev, (void)queue, (void)kind;
-    memmove((char *)dst.handle + dst.offset, (const char *)src.handle + src.offset, bytes);
-    return 0;
-}
-
 static int peer_access(void *dst_dev, void *src_dev)
 {
     (void)dst_dev, (void)src_dev;
@@ -116,19 +83,7 @@ static int peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, f
                      uint64_t bytes)
 {
     (void)src_dev;
-    return copy(dst_dev, queue, FERRY_MEMCPY_D2D, dst, src, bytes);
-}
-
-static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
-{
-    (void)dev, (void)queue, (void)dst, (void)byte, (void)bytes;
-    return 0;
-}
-
-static int synchronize(void *dev)
-{
-    (void)dev;
-    return 0;
+    return fake_copy(dst_dev, queue, FERRY_MEMCPY_D2D, dst, src, bytes);
 }
 
 static int import_host(void *dev, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle)
@@ -213,23 +168,23 @@ static int extension(void *dev, const char *name, const void **out)
 static ferry_plugin_ops ops = {
     .struct_size = sizeof ops,
     .device_open = device_open,
-    .device_close = device_close,
-    .properties = properties,
+    .device_close = fake_device_close,
+    .properties = fake_properties,
     .alloc = alloc,
-    .free = free_block,
-    .memcpy = copy,
-    .memset = set,
-    .synchronize = synchronize,
+    .free = fake_free,
+    .memcpy = fake_copy,
+    .memset = fake_set,
+    .synchronize = fake_synchronize,
     .import_host = import_host,
-    .unimport_host = nothing,
+    .unimport_host = fake_done,
     .map = map,
-    .unmap = free_block,
+    .unmap = fake_free,
     .peer_access = peer_access,
     .peer_copy = peer_copy,
     .event_record = event_record,
     .event_query = event_query,
-    .event_synchronize = nothing,
-    .event_destroy = nothing,
+    .event_synchronize = fake_done,
+    .event_destroy = fake_done,
     .extension = extension,
     .owns = owns,
 };

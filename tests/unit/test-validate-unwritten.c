@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
+#include "fake-entries.h"
 #include "ferry-test.h"
 #include "rule-lines.h"
 
 #include "core/validate/validate.h"
 
 #include <ferry/blob.h>
-#include <ferry/op_plugin.h>
 #include <ferry/status.h>
 
 #include <CUnit/CUnit.h>
@@ -28,28 +28,8 @@ static struct {
 } hole;
 static size_t size; /* of an element */
 static int64_t count;
-static char one_device;
 static char memory[2 * MOST] __attribute__((aligned(64)));
 static size_t taken;
-
-static int device_open(void *plugin, uint32_t index, void **out)
-{
-    (void)plugin, (void)index;
-    *out = &one_device;
-    return 0;
-}
-
-static void device_close(void *dev)
-{
-    (void)dev;
-}
-
-static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
-{
-    (void)plugin, (void)index, (void)dev;
-    out->flags = FERRY_DEVICE_POINTERS;
-    return 0;
-}
 
 static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out,
                  uint32_t *out_flags)
@@ -60,52 +40,9 @@ static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **
     return 0;
 }
 
-static int free_block(void *dev, void *queue, void *handle)
-{
-    (void)dev, (void)queue, (void)handle;
-    return 0;
-}
-
-static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
-                uint64_t bytes)
-{
-    (void)dev, (void)queue, (void)kind;
-    memmove((char *)dst.handle + dst.offset, (const char *)src.handle + src.offset, bytes);
-    return 0;
-}
-
-static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
-{
-    (void)dev, (void)queue;
-    memset((char *)dst.handle + dst.offset, (int)byte, bytes);
-    return 0;
-}
-
-static int synchronize(void *dev)
-{
-    (void)dev;
-    return 0;
-}
-
 static int op_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out)
 {
     (void)dev, (void)op, (void)out;
-    return 0;
-}
-
-static int op_create(void *dev, const ferry_op_desc *op, void **out)
-{
-    static char one;
-
-    (void)dev, (void)op;
-    *out = &one;
-    return 0;
-}
-
-static int op_prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
-                      ferry_ref packed)
-{
-    (void)dev, (void)queue, (void)prepared, (void)in, (void)packed;
     return 0;
 }
 
@@ -121,36 +58,17 @@ static int op_run(void *dev, void *queue, void *prepared, const ferry_op_run_arg
     return 0;
 }
 
-static void op_destroy(void *dev, void *prepared)
-{
-    (void)dev, (void)prepared;
-}
-
-static int extension(void *dev, const char *name, const void **out)
-{
-    static const ferry_op_table table = { .struct_size = sizeof table,
-                                          .query = op_query,
-                                          .create = op_create,
-                                          .prepare = op_prepare,
-                                          .run = op_run,
-                                          .destroy = op_destroy };
-
-    (void)dev, (void)name;
-    *out = &table;
-    return 0;
-}
-
 static const ferry_plugin_ops own = {
     .struct_size = sizeof own,
-    .device_open = device_open,
-    .device_close = device_close,
-    .properties = properties,
+    .device_open = fake_device_open,
+    .device_close = fake_device_close,
+    .properties = fake_properties,
     .alloc = alloc,
-    .free = free_block,
-    .memcpy = copy,
-    .memset = set,
-    .synchronize = synchronize,
-    .extension = extension,
+    .free = fake_free,
+    .memcpy = fake_copy,
+    .memset = fake_set,
+    .synchronize = fake_synchronize,
+    .extension = fake_extension,
 };
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -201,6 +119,8 @@ static long long left_by(ferry_dtype dtype, int64_t n, const void *values, int r
     }
     size = ferry_dtype_size(dtype);
     count = n;
+    fake_operations.query = op_query;
+    fake_operations.run = op_run;
     taken = 0;
     rule_lines = 0;
     CU_ASSERT_EQUAL_FATAL(wrapped.device_open(wrapped.plugin, 0, &dev), 0);

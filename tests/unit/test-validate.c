@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
+#include "fake-entries.h"
 #include "ferry-test.h"
 #include "rule-lines.h"
 
 #include "core/validate/validate.h"
 
-#include <ferry/op_plugin.h>
 #include <ferry/status.h>
 
 #include <CUnit/CUnit.h>
@@ -48,28 +48,8 @@ enum fault {
 };
 
 static enum fault fault;
-static char one_device;
 static char memory[1 << 16] __attribute__((aligned(64)));
 static size_t taken;
-
-static int device_open(void *plugin, uint32_t index, void **out)
-{
-    (void)plugin, (void)index;
-    *out = &one_device;
-    return 0;
-}
-
-static void device_close(void *dev)
-{
-    (void)dev;
-}
-
-static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
-{
-    (void)plugin, (void)index, (void)dev;
-    out->flags = FERRY_DEVICE_POINTERS | FERRY_DEVICE_HOST_MEMORY;
-    return 0;
-}
 
 static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out,
                  uint32_t *out_flags)
@@ -85,25 +65,9 @@ static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **
     return 0;
 }
 
-static int free_block(void *dev, void *queue, void *handle)
-{
-    (void)dev, (void)queue, (void)handle;
-    return 0;
-}
-
-static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
-                uint64_t bytes)
-{
-    (void)dev, (void)queue, (void)kind;
-    memmove((char *)dst.handle + dst.offset, (const char *)src.handle + src.offset, bytes);
-    return 0;
-}
-
 static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
 {
-    (void)dev, (void)queue;
-    if (dst.handle)
-        memset((char *)dst.handle + dst.offset, (int)byte, bytes);
+    fake_set(dev, queue, dst, byte, bytes);
     return fault == MEMSET_POSITIVE ? 3 : 0;
 }
 
@@ -111,12 +75,6 @@ static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha,
                 ferry_ref y)
 {
     (void)dev, (void)queue, (void)dtype, (void)n, (void)alpha, (void)x, (void)y;
-    return 0;
-}
-
-static int synchronize(void *dev)
-{
-    (void)dev;
     return 0;
 }
 
@@ -166,13 +124,6 @@ static int event_query(void *dev, void *event)
     return fault == QUERY_SEVEN ? 7 : fault != WAIT_EARLY;
 }
 
-/* Of memory of the host, queues and events: nothing to do. */
-static int done(void *dev, void *object)
-{
-    (void)dev, (void)object;
-    return 0;
-}
-
 static int queue_wait(void *dev, void *queue, void *event)
 {
     (void)dev, (void)queue, (void)event;
@@ -202,14 +153,6 @@ static int op_create(void *dev, const ferry_op_desc *op, void **out)
     return fault == OP_STORES ? FERRY_ENOMEM : 0;
 }
 
-static int op_prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
-                      ferry_ref packed)
-{
-    (void)dev, (void)queue, (void)prepared;
-    memcpy((char *)packed.handle + packed.offset, (const char *)in[1].handle + in[1].offset, 16);
-    return 0;
-}
-
 static int op_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     float *y = (float *)(void *)((char *)args->out[0].handle + args->out[0].offset);
@@ -224,25 +167,6 @@ static int op_run(void *dev, void *queue, void *prepared, const ferry_op_run_arg
     return 0;
 }
 
-static void op_destroy(void *dev, void *prepared)
-{
-    (void)dev, (void)prepared;
-}
-
-static int extension(void *dev, const char *name, const void **out)
-{
-    static const ferry_op_table table = { .struct_size = sizeof table,
-                                          .query = op_query,
-                                          .create = op_create,
-                                          .prepare = op_prepare,
-                                          .run = op_run,
-                                          .destroy = op_destroy };
-
-    (void)dev, (void)name;
-    *out = &table;
-    return 0;
-}
-
 /* ---- ferry's side --------------------------------------------------------------------------------- */
 
 static ferry_plugin_ops ops;
@@ -250,28 +174,28 @@ static void *dev;
 
 static const ferry_plugin_ops own = {
     .struct_size = sizeof own,
-    .device_open = device_open,
-    .device_close = device_close,
-    .properties = properties,
+    .device_open = fake_device_open,
+    .device_close = fake_device_close,
+    .properties = fake_properties,
     .alloc = alloc,
-    .free = free_block,
-    .memcpy = copy,
+    .free = fake_free,
+    .memcpy = fake_copy,
     .memset = set,
     .axpy = axpy,
-    .synchronize = synchronize,
+    .synchronize = fake_synchronize,
     .supports = supports,
     .owns = owns_unknown,
     .host_alloc = host_alloc,
-    .host_free = done,
+    .host_free = fake_done,
     .queue_create = queue_create,
-    .queue_destroy = done,
-    .queue_synchronize = done,
+    .queue_destroy = fake_done,
+    .queue_synchronize = fake_done,
     .event_record = event_record,
     .event_query = event_query,
-    .event_synchronize = done,
-    .event_destroy = done,
+    .event_synchronize = fake_done,
+    .event_destroy = fake_done,
     .queue_wait = queue_wait,
-    .extension = extension,
+    .extension = fake_extension,
 };
 
 static void begin(enum fault f)
@@ -284,6 +208,10 @@ static void begin(enum fault f)
         ferry_log_set_handler(rule_keep, NULL);
     }
     ops = wrapped;
+    fake_flags = FERRY_DEVICE_POINTERS | FERRY_DEVICE_HOST_MEMORY;
+    fake_operations.query = op_query;
+    fake_operations.create = op_create;
+    fake_operations.run = op_run;
     fault = f;
     taken = 0;
     rule_lines = 0;
