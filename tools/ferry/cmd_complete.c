@@ -13,8 +13,8 @@
 static const struct {
     const char *option, *values;
 } option_values[] = {
-    { "--format", "caffemodel binaryproto solverstate npy npz safetensors hdf5" },
-    { "-f", "caffemodel binaryproto solverstate npy npz safetensors hdf5" },
+    { "--format", TOOL_FORMATS(" ") },
+    { "-f", TOOL_FORMATS(" ") },
     { "--dtype", "F32 F64 F16 BF16 I8 U8 I32 I64 U32" },
     { "--sort", "size name l1" },
     { "--phase", "TRAIN TEST" },

@@ -42,8 +42,8 @@ int target_format(const struct tool_command *self, struct target *t, ferry_io_fo
         format = otherwise;
     if (format == FERRY_IO_UNKNOWN)
         return tool_error(TOOL_USAGE,
-                          "%s: unknown format \"%s\"; --format is one of caffemodel, binaryproto, "
-                          "solverstate, npy, npz, safetensors, hdf5",
+                          "%s: unknown format \"%s\"; --format is one of "
+                          TOOL_FORMATS(", "),
                           self->name, t->format_name ? t->format_name : t->path);
     if (t->shard && format != FERRY_IO_SAFETENSORS)
         return tool_error(TOOL_USAGE, "%s: --shard requires safetensors, not %s", self->name,

@@ -18,6 +18,11 @@
 #define TOOL_FAILURE 1 /* the request could not be carried out; one line on standard error */
 #define TOOL_USAGE   2 /* the arguments are not valid; likewise */
 
+/* The formats of --format, in a string, separated by a string. */
+#define TOOL_FORMATS(between)                                                                      \
+    "caffemodel" between "binaryproto" between "solverstate" between "npy" between "npz" between   \
+    "safetensors" between "hdf5"
+
 struct tool_command {
     const char *name;
     const char *arguments; /* as in the usage line */
