@@ -24,7 +24,7 @@ bool ferry__hdf5_filter_known(unsigned id);
 /* LZF's number, for which libhdf5 has no constant. */
 #define FERRY__HDF5_LZF 32000
 
-/* The bytes of a checksum, which follows the bytes that it covers; and whether it is correct. */
+/* The size of a checksum, which follows its data; and whether the checksum is correct. */
 #define FERRY__HDF5_CHECKSUM 4
 bool ferry__hdf5_checksum_fits(const unsigned char *bytes, uint64_t size);
 

@@ -30,7 +30,7 @@ const char *ferry__env_get(const char *name)
     return value && *value && !ferry__os_is_secure() ? value : NULL;
 }
 
-/* Whether no library takes the path of a file from "NAME=value". */
+/* Whether "NAME=value" is a variable from which no library takes the path of a file. */
 static bool is_harmless(const char *entry)
 {
     static const char *const names[] = { "LANG=", "LC_", "TERM=", "TZ=", "USER=", "LOGNAME=" };

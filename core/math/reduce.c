@@ -12,7 +12,7 @@
 #include <ferry/blob.h>
 #include <string.h>
 
-#define WAITS "a reduction, which waits," /* and so cannot be in a section */
+#define WAITS "a reduction, which waits," /* for the error: a section cannot contain it */
 
 /* A reduction of one or two vectors to a number. */
 struct reduction {
@@ -73,7 +73,7 @@ static void release(ferry_device *dev, struct cell *c)
     ferry__pool_free(dev, FERRY__POOL_DEVICE, c->ref.handle, CELL_BYTES);
 }
 
-/* The element from the device, in queue order. */
+/* Copies the result to the host, in queue order. */
 static int bring(ferry_queue *q, const struct cell *c, ferry_dtype dtype)
 {
     const ferry_plugin_ops *ops = q->device->ops;
@@ -116,7 +116,7 @@ static int submit(const struct reduction *r, uint32_t op, int64_t n, ferry_cref 
     return err;
 }
 
-/* One piece, by the entry of `op`; FERRY_EUNSUPPORTED if the plugin cannot. */
+/* Calls the plugin's entry of `op` for one piece; FERRY_EUNSUPPORTED if it cannot. */
 static int piece(const struct reduction *r, uint32_t op, int64_t first, int64_t n, struct cell *c,
                  double *out)
 {
@@ -144,7 +144,7 @@ static int piece(const struct reduction *r, uint32_t op, int64_t first, int64_t 
     return err;
 }
 
-/* By the entry of `op`, split. */
+/* Calls the plugin's entry of `op` for each piece of the vectors and adds the results. */
 static int on_device(const struct reduction *r, uint32_t op, double *out)
 {
     ferry_device *dev = r->q->device;
@@ -170,7 +170,7 @@ static int on_device(const struct reduction *r, uint32_t op, double *out)
         sum += partial;
     }
     if (err)
-        ferry__queue_settle(dev, r->q->handle); /* which may not be done with the cell */
+        ferry__queue_settle(dev, r->q->handle); /* queued work may still write to the cell */
     release(dev, &c);
     if (!err)
         *out = sum;
@@ -254,7 +254,7 @@ static int asum_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x,
     return reduce(&r, out);
 }
 
-/* On a device that has written the sum when its entry returns. */
+/* Whether the device has written the sum when its entry returns. */
 static bool is_immediate(ferry_queue *q, uint32_t op, ferry_dtype dtype, int64_t n, ferry_cref x,
                          const double *out)
 {

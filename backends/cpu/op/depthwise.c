@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Bytes of lines that are processed for some channels before the next channels. */
+/* One group of channels is computed for lines of this many bytes, then the next group. */
 #define SLIDE_BYTES (64 * 1024)
 
 /* CONVOLUTION in which each channel is a group with one output. */
@@ -27,7 +27,7 @@ static bool is_last(const struct cpu_window *w)
     return w->x[1] == 1 && w->y[1] == 1;
 }
 
-/* Functions: the store performs a clamp, and the others are applied to stored lines. */
+/* The steps computed here: a clamp at the store, other functions on lines after their store. */
 static uint32_t steps_taken(const struct cpu_op *p)
 {
     uint32_t taken = 0;
@@ -59,7 +59,7 @@ static bool can_slide(const struct cpu_op *p)
 /* Most of the pixels of such lines are not beside the padding. */
 #define LONG_LINE 14
 
-/* The lines of y whose lines of x fit into so many floats. */
+/* The number of lines of y whose input lines fit into `floats` floats. */
 static int64_t lines_within(const struct cpu_window *w, int64_t floats)
 {
     int64_t lines = floats / (cpu_depthwise_columns(w) * COPIED_CHANNELS);
@@ -127,7 +127,7 @@ void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
 struct lines {
     const struct cpu_op *op;
     struct cpu_depthwise depthwise;
-    struct cpu_gemm_run steps; /* its steps and its store only */
+    struct cpu_gemm_run steps; /* only its steps and its store are used */
     bool is_last;
 };
 
@@ -202,8 +202,9 @@ static void slide_lines(void *arg, int64_t first, int64_t count, int64_t piece)
 /* A piece: a band of lines of an image by a part of the channels. */
 struct bands {
     struct lines lines;
-    int64_t band, bands, part, parts; /* lines of a band, channels of a part; their numbers. The
-                                       * last part has the rest of the channels, too. */
+    int64_t band, bands; /* lines of a band, number of bands */
+    int64_t part, parts; /* channels of a part, number of parts; the last part is larger if the
+                          * channels do not divide evenly */
 };
 
 static void do_bands(void *arg, int64_t begin, int64_t count, int64_t piece)

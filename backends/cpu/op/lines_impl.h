@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Short lines, far apart, for an instruction set: see vector.h. No include guard. */
+/*
+ * Copies and sums of short lines at a pitch, for the instruction set that vector.h selects. No
+ * include guard.
+ */
 
 TARGET static void NAME(move_lines)(int64_t lines, int64_t n, const float *from, int64_t from_pitch,
                                     float *to, int64_t to_pitch)
@@ -36,10 +39,10 @@ TARGET static void NAME(add_lines)(int64_t lines, int64_t n, const float *from, 
 /* ---- planes --------------------------------------------------------------------------------- */
 
 #if HAVE_AVX512
-/* Three planes, a vector of each at a time; returns the number of elements that are done. */
+/* Interleaves three planes, a vector of each at a time; returns the number of elements done. */
 INLINE int64_t NAME(interleave_three)(int64_t n, const float *x, int64_t plane, float *y)
 {
-    int32_t two[3][LANES], third[3][LANES]; /* the elements of the first two, and of the third */
+    int32_t two[3][LANES], third[3][LANES]; /* indices in planes 0 and 1, and in plane 2 */
     __mmask16 is_third[3] = { 0 };
     int64_t i = 0;
 
