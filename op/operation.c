@@ -35,6 +35,7 @@ static void tell(const struct ferry__plan *plan, ferry_operation_plan *out)
     told.steps = plan->n_steps;
     memcpy(told.order, plan->order, sizeof told.order);
     told.packed_bytes = plan->packed_bytes;
+    told.math = plan->math;
     told.workspace_bytes = plan->temporary_bytes + plan->workspace_bytes;
     memcpy(out, &told, told.struct_size < sizeof told ? told.struct_size : sizeof told);
 }

@@ -105,6 +105,7 @@ static void add_up(struct ferry__plan *plan)
         const ferry_op_answer *a = &plan->steps[i].answer;
 
         plan->packed_bytes += a->packed_bytes;
+        plan->math |= a->math & plan->steps[i].op.math;
         if (plan->workspace_bytes < a->workspace_bytes)
             plan->workspace_bytes = a->workspace_bytes;
     }

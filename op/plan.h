@@ -57,6 +57,7 @@ struct ferry__plan {
     int64_t repeat;
     uint64_t temporary_bytes, workspace_bytes, packed_bytes;
     uint8_t order[FERRY_OP_AXES];
+    uint32_t math; /* approximations that its steps use */
 };
 
 /*

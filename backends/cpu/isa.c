@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
-static const struct cpu_isa vnni = { "vnni", CPU_VNNI }, avx512 = { "avx512", CPU_AVX512 },
-                            avx2 = { "avx2", CPU_AVX2 }, neon = { "neon", CPU_NEON },
-                            portable = { "portable", CPU_PORTABLE };
+static const struct cpu_isa bf16 = { "bf16", CPU_BF16 }, vnni = { "vnni", CPU_VNNI },
+                            avx512 = { "avx512", CPU_AVX512 }, avx2 = { "avx2", CPU_AVX2 },
+                            neon = { "neon", CPU_NEON }, portable = { "portable", CPU_PORTABLE };
 
 static bool has_avx512(void)
 {
@@ -25,6 +25,29 @@ static bool has_vnni(void)
 {
 #if defined(__x86_64__)
     return has_avx512() && __builtin_cpu_supports("avx512vnni");
+#else
+    return false;
+#endif
+}
+
+static bool has_bf16(void)
+{
+#if defined(__x86_64__)
+    return has_vnni() && __builtin_cpu_supports("avx512bf16");
+#else
+    return false;
+#endif
+}
+
+/*
+ * Whether VDPBF16PS is faster than two multiply-adds of floats. On Emerald Rapids it takes two
+ * cycles at any width, where two multiply-adds of 512 bits take one: Intel's processors with AMX
+ * leave BF16 to that.
+ */
+static bool is_bf16_fast(void)
+{
+#if defined(__x86_64__)
+    return has_bf16() && (__builtin_cpu_is("amd") || __builtin_cpu_is("cooperlake"));
 #else
     return false;
 #endif
@@ -54,6 +77,8 @@ const struct cpu_isa *cpu_isa_find(const char *name)
 {
     bool any = strcmp(name, "auto") == 0;
 
+    if (any ? is_bf16_fast() : strcmp(name, "bf16") == 0 && has_bf16())
+        return &bf16;
     if ((any || strcmp(name, "vnni") == 0) && has_vnni())
         return &vnni;
     if ((any || strcmp(name, "avx512") == 0) && has_avx512())

@@ -6,8 +6,8 @@
 #ifndef FERRY_CPU_ISA_H
 #define FERRY_CPU_ISA_H
 
-/* CPU_VNNI is AVX-512 with its products of bytes. */
-enum cpu_set { CPU_PORTABLE, CPU_NEON, CPU_AVX2, CPU_AVX512, CPU_VNNI, CPU_SETS };
+/* CPU_VNNI is AVX-512 with its products of bytes, CPU_BF16 is CPU_VNNI with those of BF16. */
+enum cpu_set { CPU_PORTABLE, CPU_NEON, CPU_AVX2, CPU_AVX512, CPU_VNNI, CPU_BF16, CPU_SETS };
 
 struct cpu_isa {
     const char *name; /* as in option.isa */
@@ -15,8 +15,8 @@ struct cpu_isa {
 };
 
 /*
- * The set of that name, "auto" for the best that the CPU supports. NULL if the name is unknown or
- * the CPU lacks the set.
+ * The set of that name, "auto" for the best that the CPU supports: bf16 only where its products are
+ * faster than those of floats. NULL if the name is unknown or the CPU lacks the set.
  */
 const struct cpu_isa *cpu_isa_find(const char *name);
 

@@ -44,6 +44,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/gather.c \
 	%D%/op/gemm.c \
 	%D%/op/gemm.h \
+	%D%/op/gemm_pack.c \
 	%D%/op/image_backward.c \
 	%D%/op/image_backward_impl.h \
 	%D%/op/integer.h \
@@ -72,6 +73,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/normalise_backward.c \
 	%D%/op/normalise_backward_impl.h \
 	%D%/op/op.h \
+	%D%/op/pairs_bf16.c \
 	%D%/op/patches.h \
 	%D%/op/patches_impl.h \
 	%D%/op/operand.c \

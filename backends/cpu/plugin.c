@@ -109,7 +109,7 @@ static int option_isa(const struct cpu_isa **out)
     if (*out)
         return 0;
     return cpu_host->error(FERRY_ECONF,
-                           "option.isa = %s: expected auto, or vnni, avx512, avx2, neon or "
+                           "option.isa = %s: expected auto, or bf16, vnni, avx512, avx2, neon or "
                            "portable if the CPU supports it",
                            text);
 }
@@ -253,7 +253,7 @@ static const ferry_plugin_option options[] = {
       .default_value = "auto",
       .description = "instruction set of convolutions and other operations; auto: the best of the "
                      "CPU",
-      .values = "auto|avx512|avx2|neon|portable",
+      .values = "auto|bf16|vnni|avx512|avx2|neon|portable",
       .type = FERRY_OPTION_ENUM },
     { .name = "blas",
       .default_value = CPU_BLAS_SONAME,

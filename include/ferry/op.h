@@ -93,6 +93,7 @@ typedef struct ferry_operation_plan {
     uint8_t order[FERRY_OP_AXES]; /* preferred axis order of in[0] and out[0]; all 0: any */
     uint64_t packed_bytes;        /* constants in the plugin's packed format */
     uint64_t workspace_bytes;     /* needed during a run */
+    uint32_t math;                /* those of the operation's FERRY_MATH_… that it uses */
 } ferry_operation_plan;
 
 /**

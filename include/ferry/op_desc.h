@@ -43,6 +43,7 @@ typedef struct ferry_operand {
 /** Flags of ferry_op_desc.math: permitted approximations. 0: none. */
 #define FERRY_MATH_TF32     1u
 #define FERRY_MATH_WINOGRAD 2u /* Winograd convolution: fewer multiplications, different rounding */
+#define FERRY_MATH_BF16     4u /* x and w of a product rounded to BF16: op_params.h; since 1.2 */
 
 /** Steps of an epilogue. */
 #define FERRY_STEP_UNARY 0u /* y = function(y; a, b, c) */

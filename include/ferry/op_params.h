@@ -2,7 +2,7 @@
 /**
  * @file op_params.h
  * The parameters of operations: windows, and the functions of each kind, by number; and the rules
- * of integer arithmetic. op_types.h defines the kinds.
+ * of integer arithmetic and of BF16. op_types.h defines the kinds.
  *
  * Part of the plugin ABI from minor 1.1: numbers never change, members have fixed widths.
  */
@@ -31,6 +31,14 @@ FERRY_BEGIN_DECLS
  * result of the steps is rounded once to nearest even, saturates, and is 0 for NaN. POOL has no
  * mask. Plugins that do not declare FERRY_OP_INTEGERS (op_plugin.h) never see such an operation:
  * ferry computes it in F32.
+ */
+
+/*
+ * FERRY_MATH_BF16, since 1.2: a forward CONVOLUTION or INNER_PRODUCT of F32 may round x and w to
+ * BF16, to nearest even, which changes each by at most 2⁻⁸ of itself. A number from 2¹²⁸ − 2¹¹⁹ on
+ * becomes infinite, and NaN stays NaN. Products, sums, bias and steps are F32; denormal numbers may
+ * count as 0 in each of them, and sums may be rounded to nearest in spite of the thread's mode. A
+ * plugin that does not know the flag computes in F32.
  */
 
 /** A window over the spatial axes, for convolution, im2col, col2im and pool. */

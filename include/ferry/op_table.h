@@ -71,6 +71,8 @@ typedef struct ferry_op_answer {
      */
     uint64_t packed_key;
     uint64_t workspace_bytes; /* bytes that a run needs */
+    uint32_t math;            /* those of op->math that the operation uses; since 1.2 */
+    uint32_t reserved;
 } ferry_op_answer;
 
 /** The arguments of a run. The arrays are borrowed for the call. */

@@ -332,6 +332,11 @@ int rig_main_with(int argc, char **argv, const char *suite, const ferry_test_cas
     return result;
 }
 
+const char *rig_set(void)
+{
+    return set;
+}
+
 void rig_reopen(const char *threads)
 {
     driver_close(plugin, rig_device);

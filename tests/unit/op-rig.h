@@ -44,6 +44,9 @@ int rig_main(int argc, char **argv, const char *suite, const ferry_test_case *ca
 int rig_main_with(int argc, char **argv, const char *suite, const ferry_test_case *cases,
                   size_t ncases, const char *const *sets);
 
+/* The instruction set of rig_device. */
+const char *rig_set(void);
+
 /* Replaces rig_device by a device with the same instruction set and that many threads. */
 void rig_reopen(const char *threads);
 

@@ -88,6 +88,8 @@ static void plan_product(struct cpu_op *p)
     g->k = w->taps * (w->channels / g->batches);
     g->m_line = w->out[2];
     g->k_line = w->kernel[2] * (w->channels / g->batches);
+    if (g->batches == (int64_t)p->op.params.window.group)
+        cpu_op_choose_form(p, g);
     cpu_gemm_plan(g, p->loops, p->threads);
     p->plan.convolution.is_in_place = can_stay_in_place(p);
     packed = (uint64_t)(g->batches * cpu_gemm_packed(g)) * sizeof(float);
@@ -182,8 +184,11 @@ static int convolution_plan(struct cpu_op *p)
         plan_product(p);
         cpu_winograd_plan(p);
         p->plan.convolution.is_planes = !p->plan.convolution.winograd.points && cpu_planes_can(p);
-        if (p->plan.convolution.is_planes)
+        if (p->plan.convolution.is_planes) {
+            p->plan.convolution.gemm.form = CPU_GEMM_FLOATS;
+            p->answer.math = 0;
             cpu_planes_plan(p);
+        }
     }
     p->plan.convolution.is_f32 = true;
     return 0;
@@ -483,6 +488,7 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
     const struct cpu_gemm *g = &p->plan.convolution.gemm;
     struct cpu_gemm_run r = { .plan = g,
                               .loops = p->loops,
+                              .pairs = p->pairs,
                               .b = args->packed,
                               .b_batch = cpu_gemm_packed(g),
                               .reach = reach,

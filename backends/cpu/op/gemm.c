@@ -15,6 +15,8 @@
 #define FEW_COLUMNS 256
 /* In sums of up to this many products the cost of gathering a row matters. */
 #define SHORT_SUMS 64
+/* Up to this many rows, a product waits for the weights of b, and those of BF16 take less time. */
+#define FEW_ROWS 64
 /* Floats of a, and of y, that stay in the first-level cache during the panels. */
 #define MOST_NEAR (4 * 1024)
 
@@ -57,6 +59,22 @@ static bool fills_tiles(const struct cpu_gemm *g, int64_t rows)
     if (g->k > SHORT_SUMS && g->k_line < g->k && 2 * line == rows)
         return true;
     return line > 0 && 100 * cut(line, rows) * rows <= most * line;
+}
+
+/* Whether each block of k but the last one has an even number of elements. */
+static bool has_even_blocks(const struct cpu_gemm *g)
+{
+    int64_t depth = depth_of(g);
+
+    return g->k <= depth || (depth % 2 == 0 && (g->k_line <= depth || g->k_line % 2 == 0));
+}
+
+enum cpu_gemm_form cpu_gemm_form(const struct cpu_gemm *g, const struct cpu_loops *loops,
+                                 const struct cpu_pairs *pairs)
+{
+    if (pairs && has_even_blocks(g))
+        return CPU_GEMM_PAIRS;
+    return loops->micro_of_halves && g->m <= FEW_ROWS ? CPU_GEMM_HALVES : CPU_GEMM_FLOATS;
 }
 
 static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t wanted)
@@ -106,7 +124,7 @@ void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned t
         return;
     cut_tasks(g, loops, g->slots > 1 ? 4 * (int64_t)g->slots : 1);
     g->a_row = (g->depth + 15) / 16 * 16 + 16;
-    g->a_floats = loops->rows * g->a_row;
+    g->a_floats = loops->rows * g->a_row * (g->form == CPU_GEMM_PAIRS ? 3 : 2) / 2;
     g->sums_row = g->panel_block * g->panel;
     g->slot_floats = g->a_floats + (g->depth < g->k ? g->row_block : loops->rows) * g->sums_row;
     g->slot_floats = (g->slot_floats + 15) / 16 * 16;
@@ -115,110 +133,6 @@ void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned t
 uint64_t cpu_gemm_workspace(const struct cpu_gemm *g)
 {
     return (uint64_t)g->slot_floats * g->slots * sizeof(float);
-}
-
-/* The columns that panel p occupies in memory: those of one vector if that is enough. */
-static int64_t width_of(const struct cpu_gemm *g, int64_t p)
-{
-    return g->n - p * g->panel > g->panel / 2 ? g->panel : g->panel / 2;
-}
-
-int64_t cpu_gemm_packed(const struct cpu_gemm *g)
-{
-    return g->panels * g->panel * g->k;
-}
-
-int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column)
-{
-    int64_t panel = column / g->panel;
-
-    return panel * g->panel * g->k + k * width_of(g, panel) + column % g->panel;
-}
-
-/* Four of the eight lanes of two vectors. */
-#if defined(__clang__)
-#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define PICK(a, b, ...) \
-    __builtin_shuffle(a, b, (int32_t __attribute__((vector_size(16)))){ __VA_ARGS__ })
-#endif
-
-/* Four floats at any alignment. */
-typedef float __attribute__((vector_size(16), aligned(4), may_alias)) four;
-
-/* Four rows of four columns, whose elements are contiguous along k. */
-static void pack_turned(const float *from, int64_t column, float *to, int64_t width)
-{
-    const four a = *(const four *)from, b = *(const four *)(from + column);
-    const four c = *(const four *)(from + 2 * column), d = *(const four *)(from + 3 * column);
-    const four ab = PICK(a, b, 0, 4, 1, 5), cd = PICK(c, d, 0, 4, 1, 5);
-    const four ba = PICK(a, b, 2, 6, 3, 7), dc = PICK(c, d, 2, 6, 3, 7);
-
-    *(four *)to = PICK(ab, cd, 0, 1, 4, 5);
-    *(four *)(to + width) = PICK(ab, cd, 2, 3, 6, 7);
-    *(four *)(to + 2 * width) = PICK(ba, dc, 0, 1, 4, 5);
-    *(four *)(to + 3 * width) = PICK(ba, dc, 2, 3, 6, 7);
-}
-
-/* Columns of one panel that are contiguous along k. */
-static void pack_columns(const float *from, int64_t column, int64_t depth, int64_t columns,
-                         int64_t width, float *to)
-{
-    for (int64_t i = 0; i < depth; i += 4, to += 4 * width, from += 4) {
-        int64_t rows = least(depth - i, 4), j = 0;
-
-        for (; rows == 4 && j + 4 <= columns; j += 4)
-            pack_turned(from + j * column, column, to + j, width);
-        for (int64_t r = 0; r < rows; r++) {
-            for (int64_t c = j; c < columns; c++)
-                to[r * width + c] = from[c * column + r];
-            for (int64_t c = columns; c < width; c++)
-                to[r * width + c] = 0;
-        }
-    }
-}
-
-void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
-                   int64_t row, int64_t column, float *packed)
-{
-    for (int64_t i = 0; i < depth && column == 1; i++)
-        cpu_gemm_pack_row(g, k + i, from + i * row, packed);
-    if (column == 1)
-        return;
-    for (int64_t p = 0; p < g->panels && row == 1; p++) {
-        int64_t width = width_of(g, p), columns = least(g->n - p * g->panel, width);
-
-        pack_columns(from + p * g->panel * column, column, depth, columns, width,
-                     packed + p * g->panel * g->k + k * width);
-    }
-    for (int64_t p = 0; p < g->panels && row != 1; p++) {
-        int64_t width = width_of(g, p), columns = least(g->n - p * g->panel, width);
-        float *to = packed + p * g->panel * g->k + k * width;
-
-        for (int64_t i = 0; i < depth; i++, to += width) {
-            const float *line = from + i * row + p * g->panel * column;
-
-            for (int64_t j = 0; j < columns; j++)
-                to[j] = line[j * column];
-            for (int64_t j = columns; j < width; j++)
-                to[j] = 0;
-        }
-    }
-}
-
-void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, float *packed)
-{
-    for (int64_t p = 0; p < g->panels; p++) {
-        int64_t width = width_of(g, p), columns = least(g->n - p * g->panel, width), j = 0;
-        float *to = packed + p * g->panel * g->k + k * width;
-
-        for (; j + 4 <= columns; j += 4)
-            *(four *)(to + j) = *(const four *)(from + p * g->panel + j);
-        for (; j < columns; j++)
-            to[j] = from[p * g->panel + j];
-        for (; j < width; j++)
-            to[j] = 0;
-    }
 }
 
 /* ---- the store ------------------------------------------------------------------------------ */
@@ -312,15 +226,23 @@ static void end_narrow(const struct narrow *n, const struct place *place, int64_
             place->y[i][column + j] = n->row[i][j];
 }
 
+/* The micro-kernels of the form of b. */
+static const cpu_micro (*micros_of(const struct cpu_gemm_run *r))[TILE_MOST_ROWS + 1]
+{
+    return r->plan->form == CPU_GEMM_PAIRS    ? r->pairs->micro
+           : r->plan->form == CPU_GEMM_HALVES ? r->loops->micro_of_halves
+                                              : r->loops->micro;
+}
+
 /* Full panels, for which the micro-kernel does everything; returns the first that is not full. */
 static int64_t multiply_full(const struct task *task, int64_t rows, struct cpu_tile *tile)
 {
     const struct cpu_gemm *g = task->run->plan;
-    const int64_t step = g->panel * g->k;
-    const cpu_micro micro = task->run->loops->micro[1][rows];
+    const int64_t step = cpu_gemm_floats(g, g->k, g->panel);
+    const cpu_micro micro = micros_of(task->run)[1][rows];
 
     tile->column = task->panel * g->panel;
-    tile->b = task->b + task->panel * step + task->k * g->panel;
+    tile->b = task->b + task->panel * step + cpu_gemm_floats(g, task->k, g->panel);
     tile->bias = task->bias;
     tile->store = task->k + task->depth == g->k ? &task->store : NULL;
     for (int64_t p = task->panel; p < task->full; p++) {
@@ -366,18 +288,19 @@ static void multiply_tile(const struct task *task, const struct place *place, st
     struct narrow narrow;
 
     for (; p < task->end; p++) {
-        int64_t width = width_of(g, p), column = p * g->panel;
+        int64_t width = cpu_gemm_width(g, p), column = p * g->panel;
         int64_t columns = least(g->n - column, width);
         bool is_narrow = columns < width, stores = r->stores && !(is_narrow && task->store.adds);
 
         tile->column = column;
-        tile->b = task->b + column * g->k + task->k * width;
+        tile->b =
+            task->b + p * cpu_gemm_floats(g, g->k, g->panel) + cpu_gemm_floats(g, task->k, width);
         tile->bias = stores ? task->bias : NULL;
         tile->store = stores && is_last ? &task->store : NULL;
         tile->sums = sums + (p - task->panel) * g->panel;
         if (stores && is_narrow)
             begin_narrow(&narrow, &task->store, task->bias, column, columns, tile);
-        r->loops->micro[width == g->panel][place->rows](tile);
+        micros_of(r)[width == g->panel][place->rows](tile);
         tile->column = column;
         tile->y = y;
         if (is_last && stores && is_narrow)
@@ -438,6 +361,22 @@ static void bring_rows(const struct task *task, int64_t first, int64_t rows, str
     r->bring(r, task->batch, first, rows, task->k, task->depth, task->a, tile);
 }
 
+/* As multiply_tile, of the rows of a as pairs. */
+static void multiply_pairs(const struct task *task, const struct place *place,
+                           const struct cpu_tile *given)
+{
+    const struct cpu_gemm *g = task->run->plan;
+    struct cpu_tile tile = *given;
+    float *to = task->a + task->run->loops->rows * g->a_row;
+
+    tile.span = task->run->pairs->round(given, place->rows, to, g->a_row / 2);
+    tile.spans = given->spans > 0;
+    tile.a = to;
+    tile.a_row = g->a_row / 2;
+    tile.jump = tile.line = 0;
+    multiply_tile(task, place, &tile);
+}
+
 /*
  * Rows divided into tiles as evenly as possible: some tiles of equal size, then some with one more
  * row.
@@ -461,8 +400,8 @@ static bool can_go_on(const struct cpu_gemm_run *r)
 {
     const struct cpu_gemm *g = r->plan;
 
-    return r->stores && g->k <= SHORT_SUMS && g->depth == g->k && g->n % (g->panel / 2) == 0 &&
-           (!r->place || g->m_line > 0);
+    return r->stores && g->form != CPU_GEMM_PAIRS && g->k <= SHORT_SUMS && g->depth == g->k &&
+           g->n % (g->panel / 2) == 0 && (!r->place || g->m_line > 0);
 }
 
 /* As many of `tiles` of one line as fit into the first-level cache are processed together. */
@@ -504,7 +443,10 @@ static void do_tiles(const struct task *task, int64_t first, int64_t rows, int64
         if (goes_on && lie >= 2 * place->rows)
             go_on(task, place, least((i < c.small ? c.small : c.tiles) - i, lie / place->rows),
                   tile);
-        multiply_tile(task, place, tile);
+        if (g->form == CPU_GEMM_PAIRS)
+            multiply_pairs(task, place, tile);
+        else
+            multiply_tile(task, place, tile);
         rows = tile->tiles * place->rows;
         lie = lie < rows ? 0 : lie - rows;
         tile->a += rows * tile->a_row;

@@ -15,8 +15,15 @@
 #include "../workers.h"
 #include "loops.h"
 
+/*
+ * The forms of packed b: floats; or BF16, rounded to nearest even, of which the micro-kernel makes
+ * floats; or pairs of BF16 along k, which are multiplied by pairs of a.
+ */
+enum cpu_gemm_form { CPU_GEMM_FLOATS, CPU_GEMM_HALVES, CPU_GEMM_PAIRS };
+
 /* The division of a product; it depends on shapes, instruction set and number of threads only. */
 struct cpu_gemm {
+    enum cpu_gemm_form form;
     int64_t batches, m, n, k;
     int64_t m_line, k_line;        /* rows and elements that are adjacent in a; 0: all, or none */
     int64_t panel, panels;         /* columns of one, and their number */
@@ -32,6 +39,7 @@ struct cpu_gemm {
 struct cpu_gemm_run {
     const struct cpu_gemm *plan;
     const struct cpu_loops *loops;
+    const struct cpu_pairs *pairs; /* of CPU_GEMM_PAIRS */
     const float *b;  /* packed */
     int64_t b_batch; /* from a batch's panels to the next one's; 0: the same for all */
     /* a, either in place or gathered. */
@@ -73,13 +81,24 @@ struct cpu_gemm_run {
     uint32_t stored;
 };
 
-/* The shape of the product is filled in; this decides the rest. */
+/* The shape of the product and its form are filled in; this decides the rest. */
 void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned threads);
+/*
+ * The form of a constant b that may be rounded to BF16, from the shape: floats where BF16 is not
+ * faster. `pairs` may be NULL.
+ */
+enum cpu_gemm_form cpu_gemm_form(const struct cpu_gemm *g, const struct cpu_loops *loops,
+                                 const struct cpu_pairs *pairs);
 uint64_t cpu_gemm_workspace(const struct cpu_gemm *g);
-/* Floats of one batch's packed b. */
+/* gemm_pack.c: the floats of one batch's packed b. */
 int64_t cpu_gemm_packed(const struct cpu_gemm *g);
 
-/* The offset of element (k, column) of packed b. */
+/* The columns that panel p occupies in memory: those of one vector if that is enough. */
+int64_t cpu_gemm_width(const struct cpu_gemm *g, int64_t p);
+/* Floats of the first k rows of a panel of that width. */
+int64_t cpu_gemm_floats(const struct cpu_gemm *g, int64_t k, int64_t width);
+
+/* The offset of element (k, column) of packed b of floats. */
 int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column);
 
 /*
@@ -101,7 +120,7 @@ void cpu_gemm_do(struct workers *w, struct cpu_gemm_run *r);
  */
 void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
                    int64_t row, int64_t column, float *packed);
-/* Packs row k of b, whose columns are contiguous. */
+/* Packs row k of a b of floats, whose columns are contiguous. */
 void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, float *packed);
 
 #endif

@@ -34,7 +34,8 @@ static int64_t least(int64_t a, int64_t b)
 
 const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa)
 {
-    return isa->set == CPU_VNNI     ? cpu_integer_vnni
+    return isa->set == CPU_BF16     ? cpu_integer_vnni
+           : isa->set == CPU_VNNI   ? cpu_integer_vnni
            : isa->set == CPU_AVX512 ? cpu_integer_avx512
            : isa->set == CPU_AVX2   ? cpu_integer_avx2
                                     : NULL;

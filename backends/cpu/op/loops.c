@@ -4,6 +4,7 @@
 const struct cpu_loops *cpu_loops_of(const struct cpu_isa *isa)
 {
     switch (isa->set) {
+    case CPU_BF16:
     case CPU_VNNI:
     case CPU_AVX512:
         return cpu_loops_avx512;
@@ -14,4 +15,9 @@ const struct cpu_loops *cpu_loops_of(const struct cpu_isa *isa)
     default:
         return cpu_loops_portable;
     }
+}
+
+const struct cpu_pairs *cpu_pairs_of(const struct cpu_isa *isa)
+{
+    return isa->set == CPU_BF16 ? cpu_pairs_bf16 : NULL;
 }

@@ -26,7 +26,8 @@ struct cpu_winograd_sums;
 struct cpu_loops {
     int64_t rows;  /* maximum of a tile */
     int64_t lanes; /* floats of a vector; a panel has twice as many columns, or as many */
-    cpu_micro micro[2][TILE_MOST_ROWS + 1]; /* by vectors of the panel minus one, and rows */
+    /* By vectors of the panel minus one, and rows. The second is for a b of BF16; NULL: none. */
+    const cpu_micro (*micro)[TILE_MOST_ROWS + 1], (*micro_of_halves)[TILE_MOST_ROWS + 1];
     /*
      * Rows first … first + rows − 1 of a convolution's patches, elements k … k + depth − 1 of each.
      */
@@ -88,11 +89,29 @@ struct cpu_loops {
     void (*winograd_out)(const struct cpu_winograd_sums *s);
 };
 
+/*
+ * Products of pairs of BF16, which one instruction adds to a float: a tile's a and b have two
+ * numbers in the place of a float, and its spans count pairs.
+ */
+struct cpu_pairs {
+    const cpu_micro (*micro)[TILE_MOST_ROWS + 1];
+    /*
+     * Rounds the rows of a tile to nearest even, without its gaps, into rows of `to_row` floats; a
+     * zero follows the last number if their count is odd. Denormal numbers become 0. Returns the
+     * floats of a row.
+     */
+    int64_t (*round)(const struct cpu_tile *tile, int64_t rows, float *to, int64_t to_row);
+};
+
 /* Those of a set; they exist for every set that can be found. */
 const struct cpu_loops *cpu_loops_of(const struct cpu_isa *isa);
+/* NULL: none for that set. */
+const struct cpu_pairs *cpu_pairs_of(const struct cpu_isa *isa);
 
 /* One per file; NULL if the compiler does not support the set. */
 extern const struct cpu_loops *const cpu_loops_avx512, *const cpu_loops_avx2, *const cpu_loops_neon,
     *const cpu_loops_portable;
+/* NULL if the compiler does not support it. */
+extern const struct cpu_pairs *const cpu_pairs_bf16;
 
 #endif

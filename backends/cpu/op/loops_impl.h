@@ -12,7 +12,19 @@
 #include "copied_impl.h"
 #include "lines_impl.h"
 #include "lrn_block_impl.h"
+#define FORM(function) NAME(function)
+#define HALVES         0
 #include "micro_impl.h"
+#if HAVE_AVX512 || HAVE_AVX2
+#undef FORM
+#undef HALVES
+#define FORM(function)   NAME(halves_##function)
+#define HALVES           1
+#define MICROS_OF_HALVES FORM(micros)
+#include "micro_impl.h"
+#else
+#define MICROS_OF_HALVES NULL
+#endif
 #include "patches_impl.h"
 #include "pool_lines_impl.h"
 #include "rows_impl.h"
@@ -23,7 +35,8 @@
 static const struct cpu_loops NAME(loops) = {
     .rows = MOST_ROWS,
     .lanes = LANES,
-    .micro = { MICROS(1), MICROS(2) },
+    .micro = NAME(micros),
+    .micro_of_halves = MICROS_OF_HALVES,
     .patches = NAME(patches),
     .depthwise_last = NAME(depthwise_last),
     .depthwise_slide = NAME(depthwise_slide),

@@ -131,6 +131,7 @@ static int inner_product_plan(struct cpu_op *p)
     g->m = y->shape[0];
     g->n = y->shape[1];
     g->k = p->op.in[1].shape[1];
+    cpu_op_choose_form(p, g);
     plan_product(p, cpu_epilogue_taken(p, true), 1);
     return 0;
 }
@@ -173,6 +174,7 @@ static void inner_product_multiply(struct cpu_device *d, const struct cpu_op *p,
                          .columns = walk->rank > 1 ? walk : NULL };
     struct cpu_gemm_run r = { .plan = &p->plan.matrix.gemm,
                               .loops = p->loops,
+                              .pairs = p->pairs,
                               .b = args->packed,
                               .bring = bring,
                               .arg = &rows,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The micro-kernels: up to MOST_ROWS rows of a, times a panel of b of one or two vectors' width, in
- * registers over the whole depth. An instruction set's file includes this once, after defining the
- * macros of vector.h. No include guard.
+ * registers over the whole depth. An instruction set's file includes this once for each form of b,
+ * after defining the macros of vector.h; FORM(function), which makes the names of a form; and
+ * HALVES, 1 for a b of BF16 that is widened here, else 0. No include guard.
  *
  * A pointer is used for three rows of a. The compiler is prevented from deriving one pointer from
  * another, which would make it use a register for each row, and from folding the load of an element
@@ -29,15 +30,36 @@
  * Rows of b to prefetch ahead, which may come from the third-level cache: a panel's first tile
  * waits for them.
  */
-#define AHEAD 24
-#if LANES == 16
-#define AHEAD_2(b)                                 \
-    __builtin_prefetch((b) + AHEAD * 2 * LANES);   \
-    __builtin_prefetch((b) + AHEAD * 2 * LANES + LANES)
+#undef AHEAD
+#undef AHEAD_2
+#define AHEAD (HALVES ? 48 : 24)
+#if LANES == 16 && !HALVES
+#define AHEAD_2(b)                               \
+    __builtin_prefetch((b) + AHEAD * B_STEP(2)); \
+    __builtin_prefetch((b) + AHEAD * B_STEP(2) + LANES)
 #else
-#define AHEAD_2(b) __builtin_prefetch((b) + AHEAD * 2 * LANES)
+#define AHEAD_2(b) __builtin_prefetch((b) + AHEAD * B_STEP(2))
 #endif
-#define AHEAD_1(b) __builtin_prefetch((b) + AHEAD * LANES)
+#define AHEAD_1(b) __builtin_prefetch((b) + AHEAD * B_STEP(1))
+
+/*
+ * A row of b, and the floats that it takes. Of halves, a word has those of columns j and j + LANES
+ * of a panel two vectors wide.
+ */
+#undef B_STEP
+#undef B_1
+#undef B_2
+#if HALVES
+#define B_STEP(wide) ((wide)*LANES / 2)
+#define B_1(p)       vec b0 = WIDEN(p)
+#define B_2(p)                            \
+    const ivec both = *(const ivec *)(p); \
+    vec b0 = (vec)(both << 16), b1 = (vec)(both & (int32_t)0xffff0000)
+#else
+#define B_STEP(wide) ((wide)*LANES)
+#define B_1(p)       WIDE_1(p)
+#define B_2(p)       WIDE_2(p)
+#endif
 
 /* ---- a row, two vectors wide ---------------------------------------------------------------- */
 
@@ -181,7 +203,7 @@
 /* A formatter would treat the rows as expressions. */
 /* clang-format off */
 #define MICRO(m, wide)                                                                           \
-    TARGET static void NAME(micro_##wide##_##m)(const struct cpu_tile *t)                        \
+    TARGET static void FORM(micro_##wide##_##m)(const struct cpu_tile *t)                        \
     {                                                                                            \
         const int64_t row = t->a_row, sums_row = t->sums_row;                                    \
         const struct cpu_store *s = t->store;                                                    \
@@ -211,11 +233,11 @@
                 ROWS_##m(FETCH_ADD_##wide)                                                       \
             }                                                                                    \
             for (; spans > 0; spans--) {                                                         \
-                const float *end = b + t->span * (wide) * LANES;                                 \
+                const float *end = b + t->span * B_STEP(wide);                                   \
                                                                                                  \
                 PAIRS(m, wide)                                                                   \
-                for (; b < end; b += (wide) * LANES) {                                           \
-                    WIDE_##wide(b);                                                              \
+                for (; b < end; b += B_STEP(wide)) {                                             \
+                    B_##wide(b);                                                                 \
                                                                                                  \
                     AHEAD_##wide(b);                                                             \
                     OPAQUE(a0);                                                                  \
@@ -288,22 +310,25 @@ MICRO_BOTH(12)
 #if MOST_ROWS > 12
 MICRO_BOTH(13)
 MICRO_BOTH(14)
-#define MICROS_FROM_13(wide) , NAME(micro_##wide##_13), NAME(micro_##wide##_14)
+#define MICROS_FROM_13(wide) , FORM(micro_##wide##_13), FORM(micro_##wide##_14)
 #else
 #define MICROS_FROM_13(wide)
 #endif
 #if MOST_ROWS > 6
-#define MICROS_FROM_7(wide)                                                        \
-    , NAME(micro_##wide##_7), NAME(micro_##wide##_8), NAME(micro_##wide##_9),      \
-        NAME(micro_##wide##_10), NAME(micro_##wide##_11),                          \
-        NAME(micro_##wide##_12) MICROS_FROM_13(wide)
+#define MICROS_FROM_7(wide)                                                   \
+    , FORM(micro_##wide##_7), FORM(micro_##wide##_8), FORM(micro_##wide##_9), \
+        FORM(micro_##wide##_10), FORM(micro_##wide##_11),                     \
+        FORM(micro_##wide##_12) MICROS_FROM_13(wide)
 #else
 #define MICROS_FROM_7(wide)
 #endif
 
 #define MICROS(wide)                                                                  \
     {                                                                                 \
-        NULL, NAME(micro_##wide##_1), NAME(micro_##wide##_2), NAME(micro_##wide##_3), \
-            NAME(micro_##wide##_4), NAME(micro_##wide##_5),                           \
-            NAME(micro_##wide##_6) MICROS_FROM_7(wide)                                \
+        NULL, FORM(micro_##wide##_1), FORM(micro_##wide##_2), FORM(micro_##wide##_3), \
+            FORM(micro_##wide##_4), FORM(micro_##wide##_5),                           \
+            FORM(micro_##wide##_6) MICROS_FROM_7(wide)                                \
     }
+
+/* By vectors of the panel minus one, and rows. */
+static const cpu_micro FORM(micros)[2][TILE_MOST_ROWS + 1] = { MICROS(1), MICROS(2) };

@@ -78,6 +78,7 @@ struct cpu_winograd {
 struct cpu_op {
     const struct cpu_op_kind *kind;
     const struct cpu_loops *loops;
+    const struct cpu_pairs *pairs; /* NULL: none */
     unsigned threads;
     ferry_op_desc op; /* strides of dimensions of size 1 are 0 */
     ferry_op_answer answer;
@@ -144,6 +145,11 @@ int64_t cpu_operand_count(const ferry_operand *o);
  * into the workspace, after the run's other buffers.
  */
 void cpu_op_pack_or_not(struct cpu_op *p, uint32_t input, uint64_t packed, uint64_t workspace);
+/*
+ * The form of the packed weights, in[1], of a product, whose shape is filled in; sets the answer's
+ * flag of BF16.
+ */
+void cpu_op_choose_form(struct cpu_op *p, struct cpu_gemm *g);
 /* Reports that x and y are best with channels last. */
 void cpu_op_prefer_channels_last(struct cpu_op *p);
 

@@ -64,12 +64,26 @@ static void convolution_words(const struct cpu_op *p, uint64_t *word)
     word[6] = (uint64_t)p->plan.convolution.gemm.batches;
 }
 
-/* The form of packed bytes; 0 for floats. */
+/* The form of packed bytes or of BF16; 0 for floats. */
 static uint64_t form_of(const struct cpu_op *p)
 {
     const struct cpu_integer *g = &p->integer;
 
+    if (p->answer.math & FERRY_MATH_BF16)
+        return (uint64_t)(p->op.kind == FERRY_OP_CONVOLUTION ? p->plan.convolution.gemm.form
+                                                             : p->plan.matrix.gemm.form)
+               << 16;
     return g->m ? (uint64_t)g->loops->group << 1 | (g->is_signed && !g->loops->is_wide) : 0;
+}
+
+void cpu_op_choose_form(struct cpu_op *p, struct cpu_gemm *g)
+{
+    if (!(p->op.math & FERRY_MATH_BF16) || p->op.pass != FERRY_PASS_FORWARD ||
+        !(p->op.constants & 2))
+        return;
+    g->form = cpu_gemm_form(g, p->loops, p->pairs);
+    if (g->form != CPU_GEMM_FLOATS)
+        p->answer.math |= FERRY_MATH_BF16;
 }
 
 /* A hash of everything that determines the layout of packed constants (FNV-1a, by words). */

@@ -34,6 +34,7 @@ static int make_plan(const struct cpu_device *d, const ferry_op_desc *op, struct
     if (!p->kind)
         return FERRY_EUNSUPPORTED;
     p->loops = cpu_loops_of(d->isa);
+    p->pairs = cpu_pairs_of(d->isa);
     p->integer.loops = cpu_integer_loops_of(d->isa);
     p->threads = workers_threads(d->workers);
     for (uint32_t i = 0; i < p->op.n_out; i++)

@@ -36,6 +36,10 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define CLIP(a, least, most) \
     ((vec)_mm512_min_ps((__m512)(most), _mm512_max_ps((__m512)(least), (__m512)(a))))
 #define SQRT(a) ((vec)_mm512_sqrt_ps((__m512)(a)))
+/* LANES numbers of BF16 as floats. */
+#define WIDEN(p)                                                                                   \
+    ((vec)(ivec)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(p))), \
+                                  16))
 /* Of integers: c where a > b, else d. */
 #define IF_MORE(a, b, c, d)       \
     ((ivec)_mm512_mask_mov_epi32( \
@@ -66,6 +70,8 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define STORE_SOME(p, n, v) _mm512_mask_storeu_ps((p), (__mmask16)((1u << (n)) - 1), (__m512)(v))
 #elif HAVE_AVX2
 #include <immintrin.h>
+#define WIDEN(p) \
+    ((vec)(ivec)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(p))), 16))
 #define SQRT(a)      ((vec)_mm256_sqrt_ps((__m256)(a)))
 #define SPLAT(x)     ((vec)_mm256_set1_ps(x))
 #define FMA(a, b, c) ((vec)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))

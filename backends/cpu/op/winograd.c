@@ -109,6 +109,8 @@ void cpu_winograd_plan(struct cpu_op *p)
         return;
     cut_tiles(w, side, c);
     g->k = w->channels; /* of a point */
+    g->form = CPU_GEMM_FLOATS;
+    p->answer.math = FERRY_MATH_WINOGRAD;
     cut_tasks(p);
     workspace = (uint64_t)(c->points * c->block * c->v_row + g->slot_floats * g->slots);
     cpu_op_pack_or_not(p, 1, (uint64_t)(c->points * cpu_gemm_packed(g)) * sizeof(float),

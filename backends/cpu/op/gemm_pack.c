@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gemm.h"
+
+#include <string.h>
+
+/* The packed b of a product, in each of its forms. */
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int64_t cpu_gemm_width(const struct cpu_gemm *g, int64_t p)
+{
+    return g->n - p * g->panel > g->panel / 2 ? g->panel : g->panel / 2;
+}
+
+int64_t cpu_gemm_floats(const struct cpu_gemm *g, int64_t k, int64_t width)
+{
+    return g->form == CPU_GEMM_FLOATS   ? k * width
+           : g->form == CPU_GEMM_HALVES ? k * width / 2
+                                        : (k + 1) / 2 * width;
+}
+
+int64_t cpu_gemm_packed(const struct cpu_gemm *g)
+{
+    return g->panels * cpu_gemm_floats(g, g->k, g->panel);
+}
+
+int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column)
+{
+    int64_t panel = column / g->panel;
+
+    return panel * g->panel * g->k + k * cpu_gemm_width(g, panel) + column % g->panel;
+}
+
+/* Four of the eight lanes of two vectors. */
+#if defined(__clang__)
+#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define PICK(a, b, ...) \
+    __builtin_shuffle(a, b, (int32_t __attribute__((vector_size(16)))){ __VA_ARGS__ })
+#endif
+
+/* Four floats at any alignment. */
+typedef float __attribute__((vector_size(16), aligned(4), may_alias)) four;
+
+/* Four rows of four columns, whose elements are contiguous along k. */
+static void pack_turned(const float *from, int64_t column, float *to, int64_t width)
+{
+    const four a = *(const four *)from, b = *(const four *)(from + column);
+    const four c = *(const four *)(from + 2 * column), d = *(const four *)(from + 3 * column);
+    const four ab = PICK(a, b, 0, 4, 1, 5), cd = PICK(c, d, 0, 4, 1, 5);
+    const four ba = PICK(a, b, 2, 6, 3, 7), dc = PICK(c, d, 2, 6, 3, 7);
+
+    *(four *)to = PICK(ab, cd, 0, 1, 4, 5);
+    *(four *)(to + width) = PICK(ab, cd, 2, 3, 6, 7);
+    *(four *)(to + 2 * width) = PICK(ba, dc, 0, 1, 4, 5);
+    *(four *)(to + 3 * width) = PICK(ba, dc, 2, 3, 6, 7);
+}
+
+/* Columns of one panel that are contiguous along k. */
+static void pack_columns(const float *from, int64_t column, int64_t depth, int64_t columns,
+                         int64_t width, float *to)
+{
+    for (int64_t i = 0; i < depth; i += 4, to += 4 * width, from += 4) {
+        int64_t rows = least(depth - i, 4), j = 0;
+
+        for (; rows == 4 && j + 4 <= columns; j += 4)
+            pack_turned(from + j * column, column, to + j, width);
+        for (int64_t r = 0; r < rows; r++) {
+            for (int64_t c = j; c < columns; c++)
+                to[r * width + c] = from[c * column + r];
+            for (int64_t c = columns; c < width; c++)
+                to[r * width + c] = 0;
+        }
+    }
+}
+
+/* A panel's rows, as floats. */
+static void pack_panel(int64_t depth, int64_t columns, int64_t width, const float *from,
+                       int64_t row, int64_t column, float *to)
+{
+    if (row == 1) {
+        pack_columns(from, column, depth, columns, width, to);
+        return;
+    }
+    for (int64_t i = 0; i < depth; i++, to += width, from += row) {
+        for (int64_t j = 0; j < columns; j++)
+            to[j] = from[j * column];
+        for (int64_t j = columns; j < width; j++)
+            to[j] = 0;
+    }
+}
+
+/* To nearest even; NaN stays NaN. */
+static uint16_t round_to_half(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    if (value != value)
+        return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/* Rows k … k + depth − 1 of a panel, in the form of a BF16; `to` is the panel. */
+static void round_panel(const struct cpu_gemm *g, int64_t k, int64_t depth, int64_t width,
+                        const float *from, float *panel)
+{
+    bool is_pairs = g->form == CPU_GEMM_PAIRS;
+    int64_t half = width == g->panel ? width / 2 : width;
+    char *to = (char *)panel;
+
+    for (int64_t i = 0; i < depth; i++, k++)
+        for (int64_t j = 0; j < width; j++) {
+            uint16_t value = round_to_half(*from++);
+            int64_t at = is_pairs        ? (k / 2 * width + j) * 2 + k % 2
+                         : half == width ? k * width + j
+                                         : k * width + j % half * 2 + j / half;
+
+            memcpy(to + 2 * at, &value, sizeof(value));
+        }
+    for (int64_t j = 0; j < width && is_pairs && k == g->k && k % 2; j++)
+        memset(to + 2 * ((k / 2 * width + j) * 2 + 1), 0, 2);
+}
+
+/* Rows of a panel that are rounded at a time. */
+#define ROUNDED 32
+
+void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
+                   int64_t row, int64_t column, float *packed)
+{
+    float room[ROUNDED * TILE_MOST_COLUMNS];
+    int64_t step = cpu_gemm_floats(g, g->k, g->panel),
+            each = g->form == CPU_GEMM_FLOATS ? depth : ROUNDED;
+
+    if (column == 1 && g->form == CPU_GEMM_FLOATS) {
+        for (int64_t i = 0; i < depth; i++)
+            cpu_gemm_pack_row(g, k + i, from + i * row, packed);
+        return;
+    }
+    for (int64_t p = 0; p < g->panels; p++, packed += step, from += g->panel * column) {
+        int64_t width = cpu_gemm_width(g, p), columns = least(g->n - p * g->panel, width), rows;
+
+        for (int64_t i = 0; i < depth; i += rows) {
+            rows = least(depth - i, each);
+            pack_panel(rows, columns, width, from + i * row, row, column,
+                       g->form == CPU_GEMM_FLOATS ? packed + (k + i) * width : room);
+            if (g->form != CPU_GEMM_FLOATS)
+                round_panel(g, k + i, rows, width, room, packed);
+        }
+    }
+}
+
+void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, float *packed)
+{
+    for (int64_t p = 0; p < g->panels; p++) {
+        int64_t width = cpu_gemm_width(g, p), columns = least(g->n - p * g->panel, width), j = 0;
+        float *to = packed + p * g->panel * g->k + k * width;
+
+        for (; j + 4 <= columns; j += 4)
+            *(four *)(to + j) = *(const four *)(from + p * g->panel + j);
+        for (; j < columns; j++)
+            to[j] = from[p * g->panel + j];
+        for (; j < width; j++)
+            to[j] = 0;
+    }
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "loops.h"
+
+#include <stddef.h>
+
+/*
+ * Products of pairs by AVX512_BF16: the micro-kernels of micro_impl.h with VDPBF16PS as their
+ * multiply-add. It adds both products of a pair to a sum with one rounding for each, to nearest
+ * even, whatever MXCSR is, and takes denormal operands and gives denormal results as 0.
+ */
+#if defined(__x86_64__)
+#define NAME(function) function##_bf16
+#define TARGET \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")))
+#define LANES       16
+#define MOST_ROWS   14
+#define HAVE_AVX512 1
+#define HAVE_AVX2   1
+#define HAVE_NEON   0
+#include "vector.h"
+
+#undef FMA
+#undef FMA_ONTO
+#define FMA_ONTO(a, b, c) __asm__("vdpbf16ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
+#define FMA(a, b, c)               \
+    __extension__({                \
+        vec sum = (c), pair = (a); \
+                                   \
+        FMA_ONTO(pair, b, sum);    \
+        sum;                       \
+    })
+#define FORM(function) NAME(function)
+#define HALVES         0
+#include "micro_impl.h"
+
+/* n ≥ 0 floats as BF16. */
+INLINE void NAME(round_span)(const float *x, int64_t n, char *to)
+{
+    for (; n > 0; n -= LANES, x += LANES, to += 2 * LANES) {
+        const __mmask16 some = n >= LANES ? 0xffff : (__mmask16)((1u << n) - 1);
+        const __m512 v = _mm512_maskz_loadu_ps(some, x);
+        __m256i y;
+
+        __asm__("vcvtneps2bf16 %1, %0" : "=v"(y) : "v"(v));
+        _mm256_mask_storeu_epi16(to, some, y);
+    }
+}
+
+TARGET static int64_t NAME(round)(const struct cpu_tile *t, int64_t rows, float *to, int64_t to_row)
+{
+    const int64_t count = t->spans * t->span;
+
+    for (int64_t i = 0; i < rows; i++, to += to_row) {
+        const float *a = t->a + i * t->a_row;
+        int64_t left = t->line;
+        char *y = (char *)to;
+
+        for (int64_t s = 0; s < t->spans; s++, y += 2 * t->span) {
+            NAME(round_span)(a, t->span, y);
+            a += t->span + (--left ? t->jump : t->jump + t->line_jump);
+            left = left ? left : t->line;
+        }
+        if (count % 2)
+            memset(y, 0, 2);
+    }
+    return (count + 1) / 2;
+}
+
+static const struct cpu_pairs pairs = { .micro = NAME(micros), .round = NAME(round) };
+
+const struct cpu_pairs *const cpu_pairs_bf16 = &pairs;
+#else
+const struct cpu_pairs *const cpu_pairs_bf16 = NULL;
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op-rig.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Products that may be rounded to BF16 (FERRY_MATH_BF16), by the CPU plugin with each instruction
+ * set, against sums in doubles. Each element has a bound of its own: a factor with 8 bits differs
+ * by at most 2⁻⁸ of itself, and each of the n additions rounds the sum to 24 bits.
+ */
+
+static const char *const sets[] = { "bf16", "vnni", "avx512", "avx2", "portable", NULL };
+static const double half = 0x1p-8;
+static int rounded, exact;
+
+/* An element's sum, and that of the magnitudes of its terms. */
+struct sum {
+    double value, magnitude;
+    int64_t terms;
+};
+
+static void add(struct sum *s, double x, double w)
+{
+    s->value += x * w;
+    s->magnitude += fabs(x * w);
+    s->terms++;
+}
+
+/* The largest error of a sum; `uses` is false for F32. */
+static double bound_of(const struct sum *s, bool uses)
+{
+    double of_factors = uses ? 2 * half + half * half : 0;
+    double of_sums = (double)(s->terms + 2) * FLT_EPSILON;
+
+    /* denormal factors and products may be 0; x and w are below 2 */
+    return s->magnitude * (of_factors + of_sums * (1 + of_factors)) +
+           4 * (double)s->terms * (double)FLT_MIN;
+}
+
+static bool uses_bf16(const struct rig *r)
+{
+    ferry_op_answer answer = { .struct_size = sizeof(answer) };
+
+    CU_ASSERT_EQUAL_FATAL(rig_table->query(rig_device, &r->op, &answer), 0);
+    CU_ASSERT((answer.math & ~r->op.math) == 0);
+    return (answer.math & FERRY_MATH_BF16) != 0;
+}
+
+/* ReLU, ADD and a bias do not enlarge the error by more than a rounding. */
+static void check(const struct rig *r, const struct sum *sums, const double *got, bool uses)
+{
+    int64_t outputs = r->op.out[0].shape[1], inner = rig_count(&r->op.out[0]);
+    uint32_t own = ferry_op_own_inputs(&r->op);
+    const double *bias = own > 2 ? r->in[2] : NULL;
+
+    inner = inner / r->op.out[0].shape[0] / outputs;
+    for (int64_t i = 0; i < rig_count(&r->op.out[0]); i++) {
+        struct sum s = sums[i];
+        double want;
+
+        if (bias)
+            add(&s, bias[i / inner % outputs], 1);
+        for (uint32_t k = 0; k < r->op.n_epilogue; k++)
+            if (r->op.epilogue[k].step == FERRY_STEP_ADD)
+                add(&s, r->in[r->op.epilogue[k].operand][i], 1);
+        want = s.value;
+        if (r->op.n_epilogue && r->op.epilogue[r->op.n_epilogue - 1].step == FERRY_STEP_UNARY)
+            want = want > 0 ? want : 0;
+        if (!(fabs(got[i] - want) <= bound_of(&s, uses)))
+            printf("element %lld: %.9g, not %.9g; the bound is %.3g\n", (long long)i, got[i], want,
+                   bound_of(&s, uses));
+        CU_ASSERT_FATAL(fabs(got[i] - want) <= bound_of(&s, uses));
+    }
+}
+
+/* Runs the operation with the flag and checks it; frees all. */
+static void run(struct rig *r, struct sum *sums)
+{
+    double *got[1] = { NULL };
+    bool uses = uses_bf16(r);
+
+    *(uses ? &rounded : &exact) += 1;
+    CU_ASSERT_EQUAL_FATAL(rig_run_plugin(r, got), 0);
+    check(r, sums, got[0], uses);
+    free(got[0]);
+    free(sums);
+    rig_end(r);
+}
+
+static void add_steps(struct rig *r)
+{
+    if (rig_random(3) == 0)
+        rig_step(r, FERRY_STEP_ADD, 0, 0, 0);
+    if (rig_random(2))
+        rig_step(r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
+}
+
+/* ---- convolutions --------------------------------------------------------------------------- */
+
+static struct sum pixel(const struct rig *r, int64_t image, int64_t output, const int64_t *at)
+{
+    const ferry_op_window *w = &r->op.params.window;
+    const int64_t *x = r->op.in[0].shape, *k = r->op.in[1].shape;
+    int64_t first = output / (r->op.out[0].shape[1] / w->group) * k[1];
+    struct sum s = { 0, 0, 0 };
+
+    for (int64_t c = 0; c < k[1]; c++)
+        for (int64_t i = 0; i < k[2]; i++)
+            for (int64_t j = 0; j < k[3]; j++) {
+                int64_t row = at[0] * w->stride[0] - w->pad[0] + i * w->dilation[0];
+                int64_t column = at[1] * w->stride[1] - w->pad[1] + j * w->dilation[1];
+
+                if (row >= 0 && row < x[2] && column >= 0 && column < x[3])
+                    add(&s, r->in[0][((image * x[1] + first + c) * x[2] + row) * x[3] + column],
+                        r->in[1][((output * k[1] + c) * k[2] + i) * k[3] + j]);
+            }
+    return s;
+}
+
+static struct sum *convolve(const struct rig *r)
+{
+    const int64_t *y = r->op.out[0].shape;
+    struct sum *sums = malloc(sizeof(*sums) * (size_t)(rig_count(&r->op.out[0]) + 1));
+
+    for (int64_t i = 0; i < rig_count(&r->op.out[0]); i++)
+        sums[i] = pixel(r, i / y[3] / y[2] / y[1], i / y[3] / y[2] % y[1],
+                        (int64_t[]){ i / y[3] % y[2], i % y[3] });
+    return sums;
+}
+
+static void make_convolution(struct rig *r, int64_t group, int64_t channels, int64_t outputs,
+                             int64_t kernel, int64_t side, int64_t stride)
+{
+    ferry_op_window *w = &r->op.params.window;
+    int last = rig_random(4) > 0 ? RIG_LAST : (int)rig_random(RIG_LAYOUTS);
+    const int64_t reach = kernel / 2 * 2 + side;
+    const int64_t x[4] = { 1 + rig_random(2), group * channels, side, side + rig_random(5) };
+    const int64_t k[4] = { group * outputs, channels, kernel, kernel };
+    const int64_t y[4] = { x[0], k[0], (reach - kernel) / stride + 1,
+                           (reach - side + x[3] - kernel) / stride + 1 };
+
+    rig_begin(r, FERRY_OP_CONVOLUTION);
+    w->axes = 2;
+    w->group = (uint32_t)group;
+    for (int a = 0; a < 2; a++) {
+        w->kernel[a] = kernel;
+        w->stride[a] = stride;
+        w->dilation[a] = 1;
+        w->pad[a] = w->pad_end[a] = kernel / 2;
+    }
+    rig_in(r, FERRY_F32, last, 4, x);
+    rig_in(r, FERRY_F32, (int)rig_random(RIG_LAYOUTS), 4, k);
+    if (rig_random(2))
+        rig_in(r, FERRY_F32, RIG_PLAIN, 1, &k[0]);
+    rig_out(r, FERRY_F32, last, 4, y);
+    r->op.math = FERRY_MATH_BF16;
+    r->op.constants = 2;
+    add_steps(r);
+}
+
+static bool is_portable(void)
+{
+    return strcmp(rig_set(), "portable") == 0;
+}
+
+static void convolutions_are_within_their_bounds(void)
+{
+    int n = ferry_test_is_slow() ? 12 : 60;
+
+    rounded = exact = 0;
+    for (int i = 0; i < n; i++) {
+        static const int64_t kernels[] = { 1, 1, 3, 5, 7 };
+        int64_t group = rig_random(6) == 0 ? 2 : 1, kernel = kernels[rig_random(5)];
+        int64_t channels = 1 + rig_random(kernel > 3 ? 9 : i % 5 == 0 ? 300 : 70);
+        struct rig r;
+
+        make_convolution(&r, group, channels, 1 + rig_random(70), kernel, 4 + rig_random(8),
+                         1 + rig_random(2));
+        run(&r, convolve(&r));
+    }
+    CU_ASSERT(is_portable() ? rounded == 0 : rounded > n / 8);
+    CU_ASSERT(exact > 0);
+}
+
+/* ---- inner products ------------------------------------------------------------------------- */
+
+static void make_inner_product(struct rig *r, int64_t m, int64_t n, const int64_t *row)
+{
+    const int64_t x[4] = { m, row[0], row[1], row[2] }, w[2] = { n, row[0] * row[1] * row[2] };
+
+    rig_begin(r, FERRY_OP_INNER_PRODUCT);
+    rig_in(r, FERRY_F32, rig_random(2) ? RIG_LAST : (int)rig_random(RIG_LAYOUTS), 4, x);
+    rig_in(r, FERRY_F32, (int)rig_random(RIG_LAYOUTS), 2, w);
+    if (rig_random(2))
+        rig_in(r, FERRY_F32, RIG_PLAIN, 1, &n);
+    rig_out(r, FERRY_F32, rig_random(3) ? RIG_PLAIN : (int)rig_random(RIG_LAYOUTS), 2,
+            (int64_t[]){ m, n });
+    r->op.math = FERRY_MATH_BF16;
+    r->op.constants = 2;
+}
+
+static struct sum *multiply(const struct rig *r)
+{
+    int64_t m = r->op.out[0].shape[0], n = r->op.out[0].shape[1], k = r->op.in[1].shape[1];
+    struct sum *sums = calloc((size_t)(m * n), sizeof(*sums));
+
+    for (int64_t i = 0; i < m * n; i++)
+        for (int64_t j = 0; j < k; j++)
+            add(&sums[i], r->in[0][i / n * k + j], r->in[1][i % n * k + j]);
+    return sums;
+}
+
+static void inner_products_are_within_their_bounds(void)
+{
+    rounded = exact = 0;
+    for (int i = 0; i < 60; i++) {
+        int64_t row[3] = { 1 + rig_random(i % 5 == 0 ? 500 : 40), 1 + rig_random(4),
+                           1 + rig_random(4) };
+        struct rig r;
+
+        make_inner_product(&r, 1 + rig_random(i % 7 == 0 ? 90 : 20), 1 + rig_random(90), row);
+        add_steps(&r);
+        run(&r, multiply(&r));
+    }
+    CU_ASSERT(is_portable() ? rounded == 0 && exact == 60 : rounded > 30);
+}
+
+/* Sums of one product: the weight is rounded once, to nearest even, also where it overflows. */
+static void weights_are_rounded_to_nearest_even(void)
+{
+    static const struct {
+        double w, want;
+    } all[] = {
+        { 0x1.01p0, 0x1p0 },          /* a tie */
+        { 0x1.03p0, 0x1.04p0 },       /* likewise */
+        { 0x1.010002p0, 0x1.02p0 },   /* above a tie */
+        { -0x1.00fffep0, -0x1p0 },    /* below */
+        { 0x1.fffffep127, INFINITY }, /* beyond the largest number */
+        { -INFINITY, -INFINITY },     { 0x1.fep127, 0x1.fep127 },
+    };
+    const int64_t n = sizeof(all) / sizeof(all[0]);
+    double *got[1] = { NULL };
+    struct rig r;
+
+    make_inner_product(&r, 1, n, (int64_t[]){ 1, 1, 1 });
+    r.in[0][0] = 1;
+    if (r.op.n_in > 2)
+        memset(r.in[2], 0, sizeof(double) * (size_t)n);
+    for (int64_t i = 0; i < n; i++)
+        r.in[1][i] = all[i].w;
+    if (uses_bf16(&r)) {
+        CU_ASSERT_EQUAL_FATAL(rig_run_plugin(&r, got), 0);
+        for (int64_t i = 0; i < n; i++)
+            CU_ASSERT_EQUAL(got[0][i], all[i].want);
+        free(got[0]);
+    }
+    rig_end(&r);
+}
+
+/* A signalling NaN whose upper bits are zeros would become an infinity by cutting. */
+static void nan_stays_nan(void)
+{
+    const int64_t row[3] = { 40, 1, 1 };
+    double *got[1] = { NULL };
+    struct rig r;
+
+    for (int in = 0; in < 2; in++) {
+        make_inner_product(&r, 1, 40, row);
+        r.in[in][7] = NAN;
+        CU_ASSERT_EQUAL_FATAL(rig_run_plugin(&r, got), 0);
+        for (int64_t i = 0; i < 40; i++)
+            CU_ASSERT_EQUAL(isnan(got[0][i]) != 0, in == 0 || i == 0);
+        free(got[0]);
+        rig_end(&r);
+    }
+}
+
+/* ---- the flag ------------------------------------------------------------------------------- */
+
+/* Without the flag, or with weights that change in each run, BF16 is not used. */
+static void nothing_is_rounded_without_the_flag(void)
+{
+    for (int i = 0; i < 2; i++) {
+        ferry_op_answer plain = { .struct_size = sizeof(plain) }, with = plain;
+        struct rig r;
+
+        make_inner_product(&r, 1, 64, (int64_t[]){ 64, 1, 1 });
+        CU_ASSERT_EQUAL_FATAL(rig_table->query(rig_device, &r.op, &with), 0);
+        if (i == 0)
+            r.op.math = 0;
+        else
+            r.op.constants = 0;
+        CU_ASSERT_EQUAL_FATAL(rig_table->query(rig_device, &r.op, &plain), 0);
+        CU_ASSERT_EQUAL(plain.math, 0);
+        if (with.math) {
+            CU_ASSERT_EQUAL(with.packed_bytes, 64 * 64 * 2);
+            CU_ASSERT_NOT_EQUAL(with.packed_key, plain.packed_key);
+        }
+        rig_end(&r);
+    }
+}
+
+static void no_number_of_threads_changes_a_bit(void)
+{
+    static const char *const threads[] = { "1", "2", "3", "8" };
+    double *want[1] = { NULL };
+    int64_t count;
+    struct rig r;
+
+    make_convolution(&r, 1, 130, 100, 3, 6, 1);
+    count = rig_count(&r.op.out[0]);
+    for (int t = 0; t < 4; t++) {
+        double *got[1] = { NULL };
+
+        rig_reopen(threads[t]);
+        CU_ASSERT_EQUAL_FATAL(rig_run_plugin(&r, t == 0 ? want : got), 0);
+        if (t == 0)
+            continue;
+        CU_ASSERT_EQUAL(memcmp(got[0], want[0], (size_t)count * sizeof(double)), 0);
+        free(got[0]);
+    }
+    free(want[0]);
+    rig_end(&r);
+    rig_reopen("3");
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(convolutions_are_within_their_bounds),
+    FERRY_TEST(inner_products_are_within_their_bounds),
+    FERRY_TEST(weights_are_rounded_to_nearest_even),
+    FERRY_TEST(nan_stays_nan),
+    FERRY_TEST(nothing_is_rounded_without_the_flag),
+    FERRY_TEST(no_number_of_threads_changes_a_bit),
+};
+
+int main(int argc, char **argv)
+{
+    return rig_main_with(argc, argv, "cpu-bf16", cases, sizeof(cases) / sizeof(cases[0]), sets);
+}
