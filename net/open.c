@@ -70,8 +70,28 @@ static int mark_kept(ferry_net *net, const ferry_net_options *o)
     return 0;
 }
 
+/* The permitted approximations of the precision that the options or the environment choose. */
+static int find_precision(const ferry_net_options *o, uint32_t *out_math)
+{
+    const char *text = getenv("FERRY_PRECISION");
+    ferry_precision precision = o->precision;
+
+    if ((unsigned)precision > FERRY_PRECISION_BF16)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_open: %d is not a precision",
+                               (int)precision);
+    if (!precision && text && *text) {
+        if (strcmp(text, "f32") && strcmp(text, "bf16"))
+            return ferry_error_set(FERRY_ECONF, "FERRY_PRECISION=%s: expected f32 or bf16", text);
+        precision = strcmp(text, "bf16") ? FERRY_PRECISION_F32 : FERRY_PRECISION_BF16;
+    }
+    *out_math = precision == FERRY_PRECISION_BF16 ? FERRY_MATH_BF16 : 0;
+    return 0;
+}
+
 static int apply(ferry_net *net, const ferry_net_options *o)
 {
+    int err;
+
     if ((unsigned)o->phase > FERRY_PHASE_TEST)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_open: %d is not a phase", (int)o->phase);
     if (o->ranks < 0 || o->rank < 0 || o->rank >= (o->ranks ? o->ranks : 1))
@@ -87,6 +107,11 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     net->only = o->only && !net->backward;
     net->quantize = net->phase == FERRY_PHASE_TEST && !o->ignore_quantization;
     net->fuse = !net->keep_all && !o->no_fuse;
+    err = find_precision(o, &net->math);
+    if (err)
+        return err;
+    if (net->backward)
+        net->math = 0;
     if (o->segments && !(net->segments = strdup(o->segments)))
         return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
     return o->place ? ferry__place_open(net->device, o->place, &net->place) : 0;
@@ -282,6 +307,25 @@ static int count_operations(const ferry_layer *layer, const struct ferry__item *
     return operations;
 }
 
+/* The precision of the layer's products; that of the last one if they differ. */
+static const char *precision_of(const ferry_layer *layer, const struct ferry__program *p)
+{
+    ferry_operation_plan plan = { .struct_size = sizeof plan };
+    const char *found = "";
+    int i;
+
+    for (i = 0; p && i < p->n_items; i++) {
+        const struct ferry__item *item = &p->items[i];
+
+        if (item->layer != layer || !item->prepared ||
+            (item->op.kind != FERRY_OP_CONVOLUTION && item->op.kind != FERRY_OP_INNER_PRODUCT) ||
+            ferry_operation_get_plan(item->prepared, &plan))
+            continue;
+        found = item->integers ? "int8" : plan.math & FERRY_MATH_BF16 ? "bf16" : "f32";
+    }
+    return found;
+}
+
 int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_info *out)
 {
     ferry_net_layer_info info = { 0 };
@@ -305,6 +349,7 @@ int ferry_net_get_layer_info(const ferry_net *net, int index, ferry_net_layer_in
         info.needs_backward && layer->type->backward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
     info.backward_operations =
         count_operations(layer, p ? p->back : NULL, p ? p->n_back : 0, &info.backward_tier);
+    info.precision = precision_of(layer, p);
     info.segment = p ? ferry__segment_of_layer(p, index) : 0;
     memcpy(out, &info, info.struct_size < sizeof info ? info.struct_size : sizeof info);
     return 0;

@@ -206,6 +206,7 @@ static int open_tests(ferry_solver *s, const ferry_solver_options *options)
     const ferry_net_options o = { .struct_size = sizeof o,
                                   .phase = FERRY_PHASE_TEST,
                                   .ignore_quantization = true, /* the weights change */
+                                  .precision = FERRY_PRECISION_F32,
                                   .keep = options->keep,
                                   .keep_count = options->keep_count };
     const ferry_proto *p = s->proto;

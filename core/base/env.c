@@ -15,10 +15,9 @@
 #define TEST_PREFIX "FERRY_TEST_" /* used by the tests */
 
 static const char *const known[] = {
-    "FERRY_BACKEND", "FERRY_CONF",  "FERRY_PLUGIN_PATH", "FERRY_LOG",
-    "FERRY_STRICT",  "FERRY_TRACE", "FERRY_TEST_DATA",   "FERRY_LIBRARY_PATH",
-    "FERRY_PLUGIN_PATH_LAST",
-    "FERRY_VALIDATE",
+    "FERRY_BACKEND",          "FERRY_CONF",     "FERRY_PLUGIN_PATH", "FERRY_LOG",
+    "FERRY_STRICT",           "FERRY_TRACE",    "FERRY_TEST_DATA",   "FERRY_LIBRARY_PATH",
+    "FERRY_PLUGIN_PATH_LAST", "FERRY_VALIDATE", "FERRY_PRECISION",
 };
 
 #define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))

@@ -26,6 +26,17 @@ FERRY_BEGIN_DECLS
 /** A net. Opaque. */
 typedef struct ferry_net ferry_net;
 /**
+ * The arithmetic of a TEST net's convolutions and inner products. BF16 rounds their inputs and
+ * weights, or the weights alone, to 8 bits (FERRY_MATH_BF16) where the device gains by it. All
+ * else is F32, and so are nets that run backward. ferry_net_get_layer_info reports each layer's.
+ */
+typedef enum ferry_precision {
+    FERRY_PRECISION_DEFAULT = 0, /* of the environment: FERRY_PRECISION=f32 or bf16; else F32 */
+    FERRY_PRECISION_F32 = 1,
+    FERRY_PRECISION_BF16 = 2
+} ferry_precision;
+
+/**
  * Options of ferry_net_open, which copies all that it needs. Zero the structure, set struct_size.
  *
  * A TEST net is planned and fused. Blobs whose lifetimes do not overlap share memory. BatchNorm,
@@ -67,6 +78,7 @@ typedef struct ferry_net_options {
     const char *allow_write;
     const char *segments; /* a trusted folder for segments that plugins compile; NULL: none */
     bool ignore_quantization; /* computes in F32 in spite of known ranges (net_ranges.h) */
+    ferry_precision precision; /* of products */
 } ferry_net_options;
 
 /**
@@ -79,8 +91,8 @@ typedef struct ferry_net_options {
  * no layer produces, two layers that produce one blob), FERRY_ESHAPE for shapes that do not match,
  * FERRY_EUNSUPPORTED for an unknown layer type (the message has similar names, or the fork that has
  * the type) and for an ONNX node that no layer computes (the message has node and operator),
- * FERRY_EINVAL for a name in `keep` without a blob and for a rank out of range. *out is then
- * unchanged.
+ * FERRY_EINVAL for a name in `keep` without a blob and for a rank or precision out of range,
+ * FERRY_ECONF for another value of FERRY_PRECISION. *out is then unchanged.
  */
 FERRY_API int ferry_net_open(ferry_device *dev, const char *prototxt,
                              const ferry_net_options *options, ferry_net **out);

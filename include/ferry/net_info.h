@@ -35,6 +35,11 @@ typedef struct ferry_net_layer_info {
     uint64_t backward_bytes_moved;
     int segment; /* the number of the segment that the plugin runs it in, from 1; 0: in none */
     double device_ms, backward_device_ms; /* with FERRY_NET_MEASURE_DEVICE, on its clock */
+    /**
+     * Of its convolutions and inner products: "f32", "bf16" or "int8"; "" if it has none, or if
+     * another layer or a segment computes them.
+     */
+    const char *precision;
 } ferry_net_layer_info;
 
 /** Values of ferry_net_set_measuring. */

@@ -34,8 +34,8 @@ FERRY_API int ferry_net_get_range(const ferry_net *net, const char *blob, float 
                                   float *out_most);
 
 /**
- * With true, a layer is computed in F32 in spite of known ranges. If several layers have the name,
- * the first of them. FERRY_EINVAL for an unknown layer.
+ * With true, a layer is computed in F32 in spite of known ranges and of the net's precision. If
+ * several layers have the name, the first of them. FERRY_EINVAL for an unknown layer.
  */
 FERRY_API int ferry_net_set_float_only(ferry_net *net, const char *layer, bool on);
 

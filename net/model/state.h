@@ -144,6 +144,7 @@ struct ferry_net {
     bool backward;                   /* the net can run backward */
     bool keep_all, plan, fuse, only; /* from the options and the phase */
     bool quantize;                   /* programs use the ranges of blobs */
+    uint32_t math;                   /* FERRY_MATH_… of convolutions and inner products */
     bool outdated;                   /* ranges changed: no program that was made fits */
     struct ferry__place *place;      /* NULL: all layers run on the net's device */
     uint64_t seed, drawn;            /* of random numbers: the seed, and how many were drawn */

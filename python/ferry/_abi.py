@@ -36,6 +36,7 @@ LOAD_NONE = 1
 CONSTANTS = ("READ", "WRITE", "COPY_DIFF", "COPY_RESHAPE", "UNSHAPED", "STRICT_ON", "STRICT_OFF",
              "DLPACK_READ_ONLY", "DLPACK_COPY", "SOLVER_STOP", "LAYER_RESHAPES", "LOG_INFO", "ADOPT_READONLY")
 
+PRECISIONS = {None: 0, "f32": 1, "bf16": 2}
 PHASES = {"default": 0, "train": 1, "test": 2}
 HEADS = ("uninitialized", "at_host", "at_device", "synced")
 
@@ -101,7 +102,7 @@ class NetOptions(ctypes.Structure):
                 ("text_size", SIZE), ("seed", UINT64), ("keep", ctypes.POINTER(TEXT)),
                 ("keep_count", SIZE), ("no_plan", BOOL), ("no_fuse", BOOL), ("only", BOOL), ("backward", BOOL),
                 ("rank", INT), ("ranks", INT), ("allow_write", TEXT), ("segments", TEXT),
-                ("ignore_quantization", BOOL)]
+                ("ignore_quantization", BOOL), ("precision", INT)]
 
 
 class LoadLine(ctypes.Structure):
@@ -120,7 +121,7 @@ class LayerInfo(ctypes.Structure):
                 ("operations", INT), ("ms", DOUBLE), ("flops", DOUBLE), ("bytes_moved", UINT64),
                 ("needs_backward", BOOL), ("backward_tier", INT), ("backward_operations", INT),
                 ("backward_ms", DOUBLE), ("backward_flops", DOUBLE), ("backward_bytes_moved", UINT64), ("segment", INT),
-                ("device_ms", DOUBLE), ("backward_device_ms", DOUBLE)]
+                ("device_ms", DOUBLE), ("backward_device_ms", DOUBLE), ("precision", TEXT)]
 
 
 class SolverOptions(ctypes.Structure):

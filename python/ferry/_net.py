@@ -23,17 +23,20 @@ class Net(Held):
     in `keep` needs are not computed. `backward` lets a net in TEST go backward. `place` puts layers elsewhere
     ("conv*=opencl:0"). `level` and `stages` are those of the text's rules; fillers and dropout draw their
     numbers from `seed`, of which 0 is 1. Layers that write files (HDF5Output) may do so in the folder
-    `allow_write` and below it, and nowhere without it. `text` stands in place of the file, whose path then only
-    names it.
+    `allow_write` and below it, and nowhere without it. `precision` "bf16" lets convolutions and inner
+    products round to BF16 where the device gains by it, "f32" does not; without one, FERRY_PRECISION
+    decides. `text` stands in place of the file, whose path then only names it.
 
     Blobs of a net live as long as it does, and keep it: they may outlive this object. One net is used by
     one thread at a time."""
 
     def __init__(self, device, prototxt, weights=None, *, phase="test", keep=(), backward=False,
                  place=None, level=0, stages=(), seed=0, allow_write=None, text=None, plan=True, fuse=True,
-                 only=False):
+                 only=False, precision=None):
         if phase not in _abi.PHASES:
             raise InvalidArgument(f"phase {phase!r} is none of {', '.join(_abi.PHASES)}")
+        if precision not in _abi.PRECISIONS:
+            raise InvalidArgument(f"precision {precision!r} is none of f32, bf16")
         kept, stages = texts(keep), texts(stages)
         body = None if text is None else text.encode()
         options = _abi.NetOptions(struct_size=ctypes.sizeof(_abi.NetOptions),
@@ -41,7 +44,8 @@ class Net(Held):
                                   text_size=len(body or b""), no_plan=not plan,
                                   no_fuse=not fuse, only=bool(only), keep=kept,
                                   keep_count=len(kept), backward=int(backward), level=level, stages=stages,
-                                  stage_count=len(stages), seed=seed, allow_write=encoded(allow_write))
+                                  stage_count=len(stages), seed=seed, allow_write=encoded(allow_write),
+                                  precision=_abi.PRECISIONS[precision])
         pointer = out_pointer(lib.ferry_net_open, device._use(), encoded(prototxt), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_net_close, (device._use(),))
         self._loss = None

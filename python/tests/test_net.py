@@ -55,6 +55,19 @@ def test_a_net_computes_what_numpy_does_for_any_batch(device, prototxt):
     assert net.loss == 0
 
 
+def test_a_net_may_round_to_bf16(device, prototxt):
+    x = np.random.default_rng(1).standard_normal((1, 4)).astype("f4")
+    outs = []
+    for precision in (None, "f32", "bf16"):
+        net = ferry.Net(device, prototxt, precision=precision)
+        weight, bias = known(net)
+        outs.append(net.forward(data=x)["prob"].copy())
+    np.testing.assert_array_equal(outs[0], outs[1])
+    np.testing.assert_allclose(outs[2], expected(x, weight, bias), rtol=4e-2)
+    with pytest.raises(ferry.InvalidArgument):
+        ferry.Net(device, prototxt, precision="half")
+
+
 def test_a_net_says_what_it_has(device, prototxt):
     net = ferry.Net(device, prototxt, keep="*")
     assert net.layers == ["data", "ip", "relu", "prob"] and net.device == device
