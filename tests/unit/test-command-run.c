@@ -276,6 +276,49 @@ static void layers_of_any_name_are_reported(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "p\\\\xff"));
 }
 
+/* The precision of the first layer "i" in the report of `ferry run` with these options; or "". */
+static void find_precision(const char *options, char *found, size_t size)
+{
+    json_t *document, *one;
+    char command[1024];
+    size_t i;
+
+    snprintf(command, sizeof(command), "run %s --input x=%s --report --json %s",
+             in_folder("p.prototxt"), in_folder("x.npy"), options);
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    document = parse_output();
+    *found = '\0';
+    json_array_foreach(json_object_get(document, "layers"), i, one)
+        if (strcmp(json_string_value(json_object_get(one, "name")), "i") == 0)
+            snprintf(found, size, "%s", json_string_value(json_object_get(one, "precision")));
+    json_decref(document);
+}
+
+static void the_report_has_the_precision_of_layers(void)
+{
+    char found[16], plain[16];
+
+    write_npy("x.npy", "<f4", "1, 64", 256);
+    write_text("p.prototxt",
+               "layer { name: 'd' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 64 } } }\n"
+               "layer { name: 'i' type: 'InnerProduct' bottom: 'x' top: 'y' inner_product_param { "
+               "num_output: 32 } }\n");
+    find_precision("", plain, sizeof(plain));
+    CU_ASSERT_STRING_EQUAL(plain, "f32");
+    find_precision("--precision f32", plain, sizeof(plain));
+    CU_ASSERT_STRING_EQUAL(plain, "f32");
+    find_precision("--precision bf16", found, sizeof(found));
+    CU_ASSERT(strcmp(found, "bf16") == 0 || strcmp(found, "f32") == 0);
+    setenv("FERRY_PRECISION", "bf16", 1);
+    find_precision("", plain, sizeof(plain));
+    CU_ASSERT_STRING_EQUAL(plain, found);
+    find_precision("--precision f32", plain, sizeof(plain));
+    CU_ASSERT_STRING_EQUAL(plain, "f32");
+    unsetenv("FERRY_PRECISION");
+    CU_ASSERT_EQUAL(run("--precision half"), 2);
+    CU_ASSERT(one_line_of_error("--precision half: expected f32 or bf16"));
+}
+
 /*
  * Weights without a layer of this net are refused as those of another net; with some layers they
  * are accepted.
@@ -575,6 +618,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(options_that_would_do_nothing_are_one_line),
     FERRY_TEST(lists_have_lines_of_any_length),
     FERRY_TEST(layers_of_any_name_are_reported),
+    FERRY_TEST(the_report_has_the_precision_of_layers),
     FERRY_TEST(weights_of_another_net_are_one_line_of_error),
     FERRY_TEST(an_input_takes_the_place_of_a_data_layer),
     FERRY_TEST(chosen_blobs_are_shown_where_no_file_is_given),

@@ -167,6 +167,7 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
         { "--blobs", NULL, NULL, &run.blobs },
         { "--backward", NULL, &run.backward, NULL },
         { "--float", NULL, &r.in_float, NULL },
+        { "--precision", NULL, NULL, &r.precision },
         { "--no-fuse", NULL, &r.no_fuse, NULL },
         { "--no-plan", NULL, &r.no_plan, NULL },
         { "--phase", NULL, NULL, &r.phase },

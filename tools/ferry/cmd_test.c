@@ -151,6 +151,7 @@ int cmd_test(const struct tool_command *self, int argc, char **argv)
     const struct tool_option options[] = {
         { "--iterations", "-n", NULL, &t.iterations },
         { "--float", NULL, &r.in_float, NULL },
+        { "--precision", NULL, NULL, &r.precision },
         { "--level", NULL, NULL, &r.level },
         { "--place", NULL, NULL, &r.place },
         { "--allow-write", NULL, NULL, &r.allow_write },

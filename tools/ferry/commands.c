@@ -72,6 +72,9 @@ const struct tool_command tool_commands[] = {
       "    --diff NAME=FILE     loads the array of a file into a blob's diff, before backward\n"
       "    --diff FILE          loads each array into the diff of the blob NAME (or diff/NAME)\n"
       "    --float              computes in F32 in spite of the ranges of a quantized net\n"
+      "    --precision P        f32 or bf16: convolutions and inner products on numbers of BF16,\n"
+      "                         with sums in F32, where the device gains by it; by default\n"
+      "                         FERRY_PRECISION, else f32\n"
       "    --no-fuse            does not fuse layers\n"
       "    --no-plan            blobs do not share memory\n"
       "    --top K              the K largest values of each item of an output\n"
@@ -84,7 +87,8 @@ const struct tool_command tool_commands[] = {
       "    --segments DIR       keeps segments that the plugin compiles there\n"
       "    --weights-partial    accepts WEIGHTS without a layer of this net\n"
       "    --max-bytes N        limit of a decoded picture or compressed array; 1073741824\n"
-      "    --report             the tier of each layer: own, composed, host, segment N\n"
+      "    --report             the tier of each layer: own, composed, host, segment N; and\n"
+      "                         the precision of convolutions and inner products\n"
       "    --json               {\"device\", \"ms\", \"loss\", \"outputs\": [{\"name\", "
       "\"shape\",\n"
       "                         \"count\", \"values\", \"top\"}]}\n",
@@ -98,7 +102,7 @@ const struct tool_command tool_commands[] = {
       "    --backward            each pass includes backward; parameters' diffs accumulate\n"
       "    --device              each layer's time on the device's clock, too\n"
       "    --input, --phase, --stage, --level, --place, --layers, --allow-write, --max-bytes,\n"
-      "    --segments, --float, --no-fuse, --no-plan, --weights-partial\n"
+      "    --segments, --float, --precision, --no-fuse, --no-plan, --weights-partial\n"
       "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"ms\", \"ms_best\", \"ms_layers\", \"layers\":\n"
       "              [{\"name\", \"type\", \"device\", \"tier\", \"ms\", \"share\", "
@@ -129,8 +133,8 @@ const struct tool_command tool_commands[] = {
       "Computes the means of a net's outputs over several TEST passes",
       "\nFor nets with data layers. Each batch is a line on standard error.\n"
       "    -n, --iterations N    50\n"
-      "    --float, --stage, --level, --place, --layers, --allow-write, --max-bytes,\n"
-      "    --weights-partial\n"
+      "    --float, --precision, --stage, --level, --place, --layers, --allow-write,\n"
+      "    --max-bytes, --weights-partial\n"
       "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"loss\", \"outputs\": {NAME: mean}}\n",
       cmd_test },

@@ -41,6 +41,7 @@ struct net_request {
     bool weights_partial;              /* accepts weights without a layer of this net */
     bool no_fuse, no_plan, backward;
     bool in_float; /* computes in F32 in spite of known ranges */
+    const char *precision; /* f32, bf16, or NULL */
     struct net_list stages;
     const struct net_list *inputs; /* its inputs, which may replace data layers; or NULL */
 };

@@ -224,6 +224,8 @@ static json_t *json_layers(const struct run *run, const ferry_net *net)
         one = json_pack("{s:o, s:s, s:s, s:s, s:i}", "name", tool_json_string(info.name), "type",
                         info.type, "device", info.device, "tier", tier_of(&info), "operations",
                         info.operations);
+        if (one && info.precision && *info.precision)
+            json_object_set_new(one, "precision", json_string(info.precision));
         if (one && info.segment)
             json_object_set_new(one, "segment", json_integer(info.segment));
         if (one && run->backward && info.needs_backward)
@@ -246,9 +248,9 @@ static const char *back_tier(const ferry_net_layer_info *info)
 
 static int show_report(const struct run *run, const ferry_net *net)
 {
-    static const char *const headings[] = { "layer",       "type",     "device",     "tier",
-                                            ">operations", "backward", ">operations" };
-    struct tool_table *table = tool_table_create(headings, run->backward ? 7 : 5);
+    static const char *const headings[] = { "layer",       "type",      "device",   "tier",
+                                            ">operations", "precision", "backward", ">operations" };
+    struct tool_table *table = tool_table_create(headings, run->backward ? 8 : 6);
     bool good = table != NULL;
 
     for (int i = 0; good && i < ferry_net_layer_count(net); i++) {
@@ -260,9 +262,10 @@ static int show_report(const struct run *run, const ferry_net *net)
         snprintf(tier, sizeof tier, info.segment ? "%s %d" : "%s", tier_of(&info), info.segment);
         snprintf(operations, sizeof operations, "%d", info.operations);
         snprintf(back, sizeof back, "%d", info.backward_operations);
-        good = tool_table_add(table, (const char *const[]){ info.name, info.type, info.device,
-                                                            tier, operations, back_tier(&info),
-                                                            back });
+        good = tool_table_add(table, (const char *const[]){ info.name, info.type, info.device, tier,
+                                                            operations,
+                                                            *info.precision ? info.precision : "-",
+                                                            back_tier(&info), back });
     }
     if (good)
         tool_table_print(table, tool_width());
