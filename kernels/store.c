@@ -16,7 +16,7 @@
 #define VERSION   1u
 #define MOST      (UINT64_C(256) << 20) /* maximum size of a file, in bytes */
 
-/* Followed by the key, then the binary. */
+/* The beginning of a file; the key follows, then the binary. */
 struct header {
     char magic[8];
     uint32_t version, key_bytes;
@@ -106,7 +106,7 @@ const char *store_read(const char *path, const char *key, struct stored *out)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* Closes the file; NULL: there was none. */
+/* Writes all parts and closes `file`; fails if it is NULL. */
 static bool write_parts(FILE *file, const struct header *h, const char *key, const void *binary)
 {
     bool written = file && fwrite(h, sizeof(*h), 1, file) == 1 &&

@@ -23,7 +23,7 @@ static int check_convolution(const ferry_op_desc *op)
                                             : ferry__check_inner_product(&forward);
 }
 
-/* One number for each channel of dy. */
+/* The diff of a bias has one element for each channel of dy. */
 static int check_bias(const ferry_op_desc *op)
 {
     const ferry_operand *dy = &op->in[0], *db = &op->out[0];

@@ -159,7 +159,7 @@ static int submit_list(struct ferry__submission *s, ferry_ref workspace, size_t 
     return submit_runs(s, workspace, next);
 }
 
-/* The packing may still fail asynchronously, and then so do the results computed with it. */
+/* Packing may fail asynchronously; then the results computed from it are invalid, too. */
 static void use_constants(struct ferry__submission *s)
 {
     size_t i, k;

@@ -73,7 +73,7 @@ static bool is_dense(const ferry_operand *o)
     return true;
 }
 
-/* Whether other data may be between its elements, as between those of a part of a concatenation. */
+/* Whether the operand may have gaps between its elements, as a part of a concatenation has. */
 static bool has_gaps(const ferry_operand *o)
 {
     int64_t elements = 1, reach = 1;

@@ -12,7 +12,7 @@
 
 /* ---- sharing ---- */
 
-/* A blob has one home: the half that is not shared moves to the other blob's home. */
+/* Moves the half that is not shared to the other blob's home: a blob has one home. */
 static int follow(ferry_blob *b, enum ferry__which which, ferry_device *home)
 {
     ferry_memory *m = b->half[which].memory;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the bytes of a memory of 0 bytes are: somewhere, so that its accessors are valid. */
+/* The address that accessors of a memory of 0 bytes return: valid, not NULL. */
 static _Alignas(64) char nowhere[64];
 
 /* If a deleter does not return (longjmp), this thread's next call runs the others. */
@@ -253,12 +253,12 @@ static void outlive_uses(ferry_memory *m, struct ferry__replica *r)
     ferry__uses_clear(r->uses);
 }
 
-/* The work on either side has ended, successfully or not. */
+/* Ends an import, after all work on the block has ended, successfully or not. */
 static void end_import(ferry_memory *m, struct ferry__replica *r, ferry_device *where)
 {
     ferry__uses_outlive(m->on_host.uses);
     if (m->mapped && ferry__queue_unmap(&where->queue, r->ref.handle, m->name))
-        ferry__queue_unmap(&where->queue, r->ref.handle, m->name); /* else the import ends it */
+        ferry__queue_unmap(&where->queue, r->ref.handle, m->name); /* else unimport_host does */
     where->ops->unimport_host(where->dev, r->ref.handle);
 }
 
@@ -311,7 +311,7 @@ void ferry__replica_drop_readonly(ferry_memory *m, struct ferry__replica *r, uin
         ferry__replica_drop(m, r, after);
 }
 
-/* Bytes of a host block that the home may import: whole units of what it can take. */
+/* Bytes of a host block that the home may import: rounded up if unified. */
 static size_t importable_size(const ferry_memory *m)
 {
     size_t a = (size_t)m->home->host_alignment;
@@ -454,7 +454,7 @@ static void import(ferry_memory *m, ferry_device *where, struct ferry__replica *
 
     if (ferry__uses_order(m->on_host.uses, FERRY__AFTER_ALL, NULL) ||
         where->ops->import_host(where->dev, p, m->on_host.capacity, 0, &handle))
-        return; /* then it is treated as discrete */
+        return; /* then copies are used, as for a discrete device */
     set_storage(r, FERRY__STORAGE_IMPORTED, handle, m->on_host.capacity, NULL);
     r->filled = m->on_host.filled;
     ferry__replica_set_alias(m, where);
@@ -495,7 +495,7 @@ void ferry__replica_share_host(ferry_memory *m, struct ferry__after_unlock *afte
         ferry__replica_drop(m, ferry__replica_find(m, m->alias), after);
 }
 
-/* Orders the pending work that has to be done before the bytes change hands. */
+/* Orders the pending work that must be done before the bytes pass to the other side. */
 static int before_handover(ferry_memory *m, struct ferry__replica *r, ferry_queue *q, unsigned want)
 {
     enum ferry__after after = want == FERRY_READ ? FERRY__AFTER_WRITERS : FERRY__AFTER_ALL;
@@ -507,8 +507,8 @@ static int before_handover(ferry_memory *m, struct ferry__replica *r, ferry_queu
 }
 
 /*
- * Waits as a map does, for a plugin without one. A failure is reported to the memories that it
- * concerns.
+ * Waits for the queue, for a plugin without a map entry. A failure is attributed to the memories
+ * that the failed work used.
  */
 static void await_queue(ferry_queue *q)
 {
@@ -537,7 +537,7 @@ int ferry__replica_map(ferry_memory *m, unsigned want)
         return err;
     if (want & ~(unsigned)before && !(where->plugin->given & FERRY__GIVEN_MAP))
         await_queue(q);
-    /* mapped otherwise, it is the host's throughout: threads may be reading it */
+    /* a change of access keeps the block mapped, since other threads may be reading it */
     err = want ? ferry__queue_map(q, r->ref.handle, r->capacity, want, m->name)
                : ferry__queue_unmap(q, r->ref.handle, m->name);
     if (!err)

@@ -36,7 +36,7 @@ struct ferry_queue {
     unsigned number;      /* in traces; 0: the default queue */
     atomic_uint refs;     /* the owner's, and one per pending use in a memory */
     atomic_bool gone;     /* destroyed by its owner: it has no pending work */
-    pthread_mutex_t lock; /* serialises entries and sections, by one thread any number of times */
+    pthread_mutex_t lock; /* serialises entries and sections; recursive */
     _Atomic uint64_t submitted; /* the number of submissions by ferry; not counted without events */
     pthread_mutex_t life;       /* guards `gone` while an event is recorded */
     atomic_bool native;         /* the program has the vendor's object, and may submit work to it */

@@ -16,7 +16,7 @@ struct ferry__settings {
     uint64_t pool_limit;              /* bytes that its pools may cache; UINT64_MAX: not set */
     uint64_t budget;                  /* bytes; 0: none */
     bool validate;                    /* the rules of plugins are checked */
-    /* Of an open that failed: the plugin may have kept a string. */
+    /* The settings of an earlier open that failed: the plugin may have kept a string of them. */
     struct ferry__settings *former;
 };
 

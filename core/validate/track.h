@@ -15,7 +15,7 @@
 
 /* Queues of all devices whose order is known; further queues are not checked. */
 #define FERRY__CLOCKS 64
-/* Accesses of a block that are remembered, the latest. */
+/* The number of latest accesses of a block that are recorded. */
 #define FERRY__ACCESSES 16
 
 /* How much work of each queue is known to be done before a point. */
@@ -58,7 +58,7 @@ struct ferry__tracked_host {
     const void *pointer;
 };
 
-/* Packed constants, as the latest `prepare` of that reference left them. */
+/* Packed constants, as the latest `prepare` with this reference wrote them. */
 struct ferry__tracked_packing {
     struct ferry__tracked_packing *next;
     ferry_ref at;
@@ -81,13 +81,13 @@ struct ferry__tracked_device {
     uint64_t submissions;     /* of all queues */
     uint32_t index, flags;
     bool synchronous; /* without events nothing is pending */
-    bool blind;       /* memory for a record was lacking: nothing is reported any more */
+    bool blind;       /* a record could not be allocated: reports have stopped */
     struct ferry__tracked_block *blocks, *freed;
     struct ferry__tracked_queue *queues;
     struct ferry__tracked_event *events;
     struct ferry__tracked_host *hosts;
     struct ferry__tracked_packing *packings;
-    struct ferry__tracked_object *prepared, *sections; /* that were not destroyed */
+    struct ferry__tracked_object *prepared, *sections; /* not destroyed yet */
     uint64_t told[2]; /* rules that were reported, as bits */
 };
 
@@ -97,20 +97,20 @@ extern pthread_mutex_t ferry__validate_lock;
 struct ferry__tracked_device *ferry__tracked(void *dev);
 int ferry__track_device(void *dev, const char *plugin, const ferry_plugin_ops *ops,
                         struct ferry__tracked_device **out);
-/* Reports what is left, and forgets the device. */
+/* Reports objects that were not destroyed, and removes the device's record. */
 void ferry__untrack_device(struct ferry__tracked_device *d);
 
-/* One line, the first time that the device breaks the rule. Under the lock or not. */
+/* Logs one line when the device first breaks the rule. With or without the lock. */
 void ferry__broken(struct ferry__tracked_device *d, int rule, const char *entry, const char *fmt,
                    ...) FERRY_PRINTF(4, 5);
 
-/* Memory for a record is lacking. Under the lock or not. */
+/* Stops reports, since a record could not be allocated. With or without the lock. */
 void ferry__blind(struct ferry__tracked_device *d);
 
 /* The live block of a handle; NULL: it is not one that the device's alloc returned. (locked) */
 struct ferry__tracked_block *ferry__tracked_block(struct ferry__tracked_device *d,
                                                   const void *handle);
-/* Whether that is a live block of another device: of another plugin or index. (locked) */
+/* Whether the handle is a live block of another device (other plugin or index). (locked) */
 bool ferry__is_block_elsewhere(const struct ferry__tracked_device *d, const void *handle);
 struct ferry__tracked_queue *ferry__tracked_queue(struct ferry__tracked_device *d,
                                                   const void *handle);
@@ -118,13 +118,13 @@ struct ferry__tracked_queue *ferry__tracked_queue(struct ferry__tracked_device *
 /* An event of any device; NULL: it was destroyed, or never recorded. (locked) */
 struct ferry__tracked_event *ferry__tracked_event_of_any(const void *handle);
 
-/* Packed constants in that block are no longer known: it is freed. (locked) */
+/* Removes the records of packed constants in a block that is freed. (locked) */
 void ferry__forget_packings(struct ferry__tracked_device *d, const void *handle);
 
-/* The list is one of a device. Not locked. */
+/* `list` belongs to a device. Not locked. */
 void ferry__add_object(struct ferry__tracked_object **list, struct ferry__tracked_object *o);
 bool ferry__is_object(struct ferry__tracked_object *const *list, const void *o);
-/* Whether it was in the list, which it leaves. */
+/* Removes the object from the list; false if the list does not contain it. */
 bool ferry__take_object(struct ferry__tracked_object **list, const void *o);
 
 /* ---- order.c (locked) ---- */
@@ -132,20 +132,20 @@ bool ferry__take_object(struct ferry__tracked_object **list, const void *o);
 /* A clock for a queue; −1: none is free. */
 int ferry__clock_take(void);
 void ferry__clock_give_back(int clock);
-/* Work is submitted to the queue: after all that the host has waited for. */
+/* Records a submission to the queue, ordered after all work that the host has waited for. */
 void ferry__order_submit(struct ferry__tracked_queue *q);
-/* Records that the host has waited for all of that. */
+/* Records that the host has waited for all work in `done`. */
 void ferry__order_wait(const struct ferry__vector *done);
-/* Whether the host has waited for all of that. */
+/* Whether the host has waited for all work in `work`. */
 bool ferry__order_is_done(const struct ferry__vector *work);
-/* Adds the work that was submitted last to `q`. */
+/* Adds the latest submission to `q` to `work`. */
 void ferry__order_note(const struct ferry__tracked_queue *q, struct ferry__vector *work);
-/* Orders later work on `q` after that point. */
+/* Orders later work on `q` after the work in `done`. */
 void ferry__order_join(struct ferry__tracked_queue *q, const struct ferry__vector *done);
-/* An access by the work that was submitted last; false if an earlier one is not ordered with it. */
+/* Records an access by the latest submission; false if an earlier one is not ordered before. */
 bool ferry__order_access(struct ferry__tracked_block *b, const struct ferry__tracked_queue *q,
                          uint64_t from, uint64_t bytes, bool writes);
-/* Whether the host has waited for all accesses. */
+/* Whether the host has waited for all accesses of the block. */
 bool ferry__order_is_idle(const struct ferry__tracked_block *b);
 
 /* ---- access.c ---- */
@@ -156,7 +156,7 @@ void ferry__check_access(struct ferry__tracked_device *d, const char *entry, con
 /* The same for the source of a peer_copy, a block of `owner`. */
 void ferry__check_peer(struct ferry__tracked_device *d, struct ferry__tracked_device *owner,
                        const void *queue, ferry_cref ref, uint64_t bytes);
-/* Work is about to be submitted. */
+/* Checks a submission before it is made. */
 void ferry__check_submit(struct ferry__tracked_device *d, const char *entry, const void *queue);
 
 /* ---- work.c ---- */
@@ -171,12 +171,12 @@ void ferry__wrap_arithmetic(ferry_plugin_ops *ops);
 
 /* ---- profile.c ---- */
 
-/* The table "ferry.profile/1" that checks; the device's own is in `profile`. */
+/* The "ferry.profile/1" table that checks; `profile` of the device has the plugin's table. */
 extern const ferry_profile_table ferry__validate_profile;
 
 /* ---- bytes.c ---- */
 
-/* The most bytes of an operand that are read back. */
+/* The maximum size of an operand that is read back, in bytes. */
 #define FERRY__READ_BACK (UINT64_C(64) << 20)
 
 /* The bytes from the operand's first element to its last. */
@@ -200,36 +200,36 @@ struct ferry__kept {
     uint64_t submissions, workspace_bytes;
 };
 
-/* Reads them before the run, as far as that is possible, without the packed inputs. */
+/* Reads these bytes before the run, except packed inputs and bytes that cannot be read. */
 void ferry__keep(struct ferry__tracked_device *d, void *queue, const ferry_op_desc *op,
                  const ferry_op_run_args *args, const ferry_op_answer *answer,
                  struct ferry__kept *out);
-/* Compares them after the run with these arguments, whose code `err` is, and frees them. */
+/* Compares these bytes after the run, which returned `err`, and frees them. */
 void ferry__compare_kept(struct ferry__tracked_device *d, void *queue, const ferry_op_desc *op,
                          const ferry_op_run_args *args, int err, struct ferry__kept *kept);
 
 /* ---- overlap.c ---- */
 
-/* Reports an output that shares elements with another operand, without those that are packed. */
+/* Reports an output that shares elements with another operand that is not packed. */
 void ferry__check_overlaps(struct ferry__tracked_device *d, const ferry_op_desc *op,
                            const ferry_op_run_args *args, uint32_t packed_inputs);
 
 /* ---- unwritten.c ---- */
 
 /*
- * Fills a plain output with the pattern of that run, a number of the caller's; false: it is not
- * filled, since it is empty, too large, or the device failed.
+ * Fills a plain output with the pattern of `run`, a number that the caller chooses. False, and the
+ * output is not filled, if it is empty or too large, or if the device failed.
  */
 bool ferry__poison(const struct ferry__tracked_device *d, void *queue, const ferry_operand *o,
                    ferry_ref to, uint64_t run);
-/* Reports elements of out[k] that still have the run's pattern, unless that may be chance. */
+/* Reports elements of out[k] that still have the run's pattern, unless a result may equal it. */
 void ferry__check_written(struct ferry__tracked_device *d, void *queue, const ferry_op_desc *op,
                           ferry_ref out, uint32_t k, uint64_t run);
 
 /* ---- operation.c ---- */
 
-/* The table "ferry.op/1" that checks; the device's own is in `operations`. */
-/* Of a plugin that declares FERRY_OP_INTEGERS, and of others. */
+/* The "ferry.op/1" table that checks; `operations` of the device has the plugin's table. */
+/* One for plugins that declare FERRY_OP_INTEGERS, one for others. */
 extern const ferry_op_table ferry__validate_operations, ferry__validate_reals;
 
 #endif

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A plugin: the `plugin` of its wrapped table. */
+/* A wrapped plugin; its wrapped table has a pointer to it in `plugin`. */
 struct wrapped {
     const char *name;
-    ferry_plugin_ops ops; /* its own */
+    ferry_plugin_ops ops; /* the plugin's own table */
     bool synchronous;
 };
 

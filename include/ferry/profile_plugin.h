@@ -74,13 +74,13 @@ typedef struct ferry_profile_table {
      * program that was made without; it then works as before. Not called for a profiled queue.
      */
     int (*start)(void *dev, void *queue);
-    /** Ends that; the queue works as before start. Sections that ended stay readable. */
+    /** Ends profiling; the queue works as before start. Sections that ended stay readable. */
     int (*stop)(void *dev, void *queue);
     /** Begins a section of a profiled queue, and stores its handle, not NULL. Does not block. */
     int (*begin)(void *dev, void *queue, void **out_section);
     /**
-     * Ends it. Does not block. After a failure the section counts as ended, and read fails with the
-     * same code.
+     * Ends the section. Does not block. After a failure the section counts as ended, and read
+     * fails with the same code.
      */
     int (*end)(void *dev, void *queue, void *section);
     /**

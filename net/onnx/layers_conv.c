@@ -120,8 +120,8 @@ void ferry__onnx_convolution(struct ferry__onnx *o)
 }
 
 /*
- * Each pair of a channel and a tap is a channel of the result: a convolution with a one at that
- * tap.
+ * Each pair of a channel and a tap is a channel of the result. Its convolution kernel has a one at
+ * that tap.
  */
 void ferry__onnx_im2col(struct ferry__onnx *o)
 {

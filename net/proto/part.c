@@ -93,8 +93,8 @@ static int add_input(ferry_proto *net, const char *blob)
 }
 
 /*
- * Appends Input layers for the blobs that cross from the layers before `first` to those before
- * `end`. A blob that is written in place crosses if it is read before the part makes it.
+ * Appends an Input layer for each blob that a layer before `first` makes and the part, the layers
+ * first … end − 1, reads. A blob that the part makes again needs one if a layer reads it before.
  */
 static int add_inputs(ferry_proto *net, int64_t first, int64_t end)
 {
@@ -128,7 +128,7 @@ static int append(ferry_proto *net, const struct ferry__proto_slot *from, int64_
     return FERRY_OK;
 }
 
-/* Keeps the layers first … end − 1, behind the added ones, which are those from `end` on. */
+/* Keeps the added layers, which are those from `end` on, and then the layers first … end − 1. */
 static int keep(ferry_proto *net, int64_t first, int64_t end, bool added)
 {
     struct ferry__proto_slot old = *ferry__proto_slot_of(net, "layer");

@@ -124,7 +124,7 @@ static void put_scalar(struct buffer *buffer, const struct ferry__proto_slot *sl
 
 static void put_message(struct buffer *buffer, const ferry_proto *p, int depth);
 
-/* Comments in lines of their own. */
+/* Prints comments, each on a line of its own. */
 static void put_comments(struct buffer *buffer, const struct ferry__proto_document *document,
                          uint32_t line, uint32_t column, enum ferry__comment_place place, int depth)
 {
@@ -138,7 +138,7 @@ static void put_comments(struct buffer *buffer, const struct ferry__proto_docume
     }
 }
 
-/* The end of a value's line: the first comment is in it, further ones follow. */
+/* Ends a value's line with its first comment; prints further comments on the next lines. */
 static void end_line(struct buffer *buffer, const struct ferry__proto_document *document,
                      const struct ferry__proto_value *value, enum ferry__comment_place place,
                      int depth)
@@ -156,7 +156,7 @@ static void end_line(struct buffer *buffer, const struct ferry__proto_document *
     put(buffer, "\n");
 }
 
-/* From the opening bracket to the closing one. */
+/* Prints a message from its opening to its closing bracket. */
 static void put_block(struct buffer *buffer, const struct ferry__proto_document *document,
                       const struct ferry__proto_value *value, int depth)
 {

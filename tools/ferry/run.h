@@ -34,7 +34,7 @@ struct run_view {
 
 int run_read_labels(struct run *run);
 
-/* Views all of a blob. An exit status. */
+/* Views all of a blob. Returns an exit status. */
 int run_view_all(const ferry_blob *b, struct run_view *out);
 
 /*

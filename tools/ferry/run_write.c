@@ -265,7 +265,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const struct array *)a)->name, ((const struct array *)b)->name);
 }
 
-/* A blob may be named "conv1/0" or "y.diff", which then collides. */
+/* Checks for equal names: a blob may be named "conv1/0" or "y.diff". */
 static int check_names(struct arrays *arrays)
 {
     struct array *sorted = malloc((arrays->count + 1) * sizeof(*sorted));
