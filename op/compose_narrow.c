@@ -67,7 +67,7 @@ static uint32_t as_long_as(const ferry_op_desc *op, int64_t n)
     return found;
 }
 
-/* The kind's own operands that can be processed image by image; 0: none. */
+/* The operands, without those of the epilogue, that can be processed image by image; 0: none. */
 static uint32_t own_images(const ferry_op_desc *op)
 {
     switch (op->kind) {

@@ -33,7 +33,7 @@ struct sim_why {
     char text[256];
 };
 
-/* Records it and returns `code`. */
+/* Records an error and returns `code`. */
 int sim_why_set(struct sim_why *why, int code, const char *fmt, ...) FERRY_PRINTF(3, 4);
 /* Reports the error to the host, if there is one; returns the code. */
 int sim_why_tell(const struct sim_why *why);
@@ -76,7 +76,7 @@ struct sim_settings {
 extern const ferry_plugin_option sim_options[SIM_OPTIONS];
 
 /*
- * Reads all options from the host, which allows that in some entries only. Returns FERRY_ECONF
+ * Reads all options from the host. Only some entries may call this. Returns FERRY_ECONF
  * after reporting the error to the host.
  */
 int sim_settings_read(const ferry_host *host, struct sim_settings *out);
@@ -116,7 +116,7 @@ void sim_arena_close(struct sim_arena *arena);
 /* Assigns a handle to `block`, whose size is set. (locked) FERRY_ENOMEM. */
 int sim_arena_add(struct sim_arena *arena, struct sim_block *block, struct sim_why *why);
 void sim_arena_remove(struct sim_arena *arena, struct sim_block *block); /* (locked) */
-/* Finds the live block of that handle, which must be its start. (locked) FERRY_EINVAL. */
+/* Finds the live block that starts at that handle. (locked) FERRY_EINVAL. */
 int sim_arena_find(struct sim_device *dev, const void *handle, struct sim_block **out,
                    struct sim_why *why);
 /* The live block that a pointer points into; NULL if there is none. (locked) */
@@ -210,7 +210,7 @@ struct sim_command {
     int fail;                        /* the code with which it is to fail */
     int64_t submitted, cost, finish; /* nanoseconds; finish is valid once it is scheduled */
     bool scheduled;
-    bool moved; /* its bytes are copied, but its time has not come */
+    bool moved; /* its bytes are copied, but its finish time is not reached */
     struct sim_why why;
     struct sim_event *event;
     struct sim_block *uses[SIM_USES];
@@ -289,7 +289,7 @@ int64_t sim_queue_due(const struct sim_queue *queue);
 void sim_queue_place(struct sim_queue *queue);
 /* Removes the queue from its set, before its head is removed. (locked) */
 void sim_queue_lift(struct sim_queue *queue);
-/* The event is done: the queues that waited for it become ready. (locked) */
+/* Makes the queues ready that waited for an event which is done. (locked) */
 void sim_event_let_go(struct sim_event *event);
 /*
  * The queue whose head is due first; NULL if none can run. Heads that became ready together get
@@ -329,7 +329,7 @@ struct sim_queues {
     uint64_t created;
 };
 
-/* Adds it. (locked) FERRY_ENOMEM. */
+/* Adds a queue. (locked) FERRY_ENOMEM. */
 int sim_queues_add(struct sim_queues *queues, struct sim_queue *queue, struct sim_why *why);
 void sim_queues_remove(struct sim_queues *queues, struct sim_queue *queue); /* (locked) */
 /* The queue of a handle, which may be any value; NULL if there is none. (locked) */
@@ -506,11 +506,11 @@ struct sim_section {
     struct sim_why why;
 };
 
-/* The head `c` has completed, and is the head no longer: stamps the queue's sections. (locked) */
+/* Stamps the queue's sections after its head `c` has completed and was removed. (locked) */
 void sim_section_stamp(struct sim_queue *queue, const struct sim_command *c);
-/* The queue ends, and all its commands are complete. (locked) */
+/* Detaches all sections of a queue that ends and has completed its commands. (locked) */
 void sim_section_forget(struct sim_queue *queue);
-/* The section is complete, or is destroyed. (locked) */
+/* Detaches a complete or destroyed section from its queue. (locked) */
 void sim_section_detach(struct sim_section *s);
 
 /* profile.c */

@@ -161,7 +161,7 @@ int ferry__permit_folder(const char *path, const struct ferry__trust *trust,
         err = look(real, &st, refusal);
     if (!err && (st.st_mode & S_IWOTH))
         err = ferry__refuse(refusal, FERRY_EPERM, "", "every user can put a file into %s", real);
-    if (!err && (st.st_mode & S_IWGRP) && trust->strict) /* the sticky ones that passed above */
+    if (!err && (st.st_mode & S_IWGRP) && trust->strict) /* check_folders accepts sticky ones */
         err = ferry__refuse(refusal, FERRY_EPERM, "", "its group can put a file into %s", real);
     memcpy(out_loose, last.loose, strlen(last.loose) + 1);
     if (!err && (st.st_mode & S_IWGRP) && !out_loose[0])

@@ -31,18 +31,18 @@ struct ferry__sharer {
  */
 struct ferry__sharers {
     unsigned count, room;    /* room: slots, a power of two */
-    size_t furthest;         /* no end is larger */
+    size_t furthest;         /* an upper bound of the ends */
     unsigned at_furthest;    /* sharers with that end; 0: all may end earlier */
     struct ferry__sharer at[];
 };
 
-/* How many there are; the table may be NULL. */
+/* The number of sharers; the table may be NULL. */
 static unsigned sharers_count(const struct ferry__sharers *table)
 {
     return table ? table->count : 0;
 }
 
-/* Where the search for `who` begins. */
+/* The slot at which the search for `who` begins. */
 static unsigned first_slot(const struct ferry__sharers *table, const void *who)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)who * UINT64_C(0x9E3779B97F4A7C15);
@@ -50,7 +50,7 @@ static unsigned first_slot(const struct ferry__sharers *table, const void *who)
     return (unsigned)(mixed >> 32) & (table->room - 1);
 }
 
-/* The slot of `who`, or the empty one where it belongs. */
+/* The slot of `who`, or the empty slot in which to insert it. */
 static struct ferry__sharer *slot_for(struct ferry__sharers *table, const void *who)
 {
     unsigned i = first_slot(table, who);
@@ -128,7 +128,7 @@ static bool sharers_put(struct ferry__sharers **table, const void *who, size_t e
     return true;
 }
 
-/* As put, for a sharer that may not be listed, which is then ignored; it cannot fail. */
+/* As put, but ignores a sharer that is not listed. Cannot fail. */
 static void sharers_move(struct ferry__sharers *table, const void *who, size_t end)
 {
     struct ferry__sharer *known = find_sharer(table, who);
@@ -137,7 +137,7 @@ static void sharers_move(struct ferry__sharers *table, const void *who, size_t e
         set_end(table, known, end);
 }
 
-/* Empties a slot: sharers whose search passes it move back. */
+/* Empties a slot, and moves back the sharers whose search passes it. */
 static void empty_slot(struct ferry__sharers *table, unsigned hole)
 {
     unsigned mask = table->room - 1, i = hole;
@@ -164,7 +164,7 @@ static void sharers_drop(struct ferry__sharers *table, const void *who)
     empty_slot(table, (unsigned)(known - table->at));
 }
 
-/* The furthest end. */
+/* The largest end of the sharers. */
 static size_t sharers_end(struct ferry__sharers *table)
 {
     unsigned i;
@@ -181,8 +181,8 @@ static size_t sharers_end(struct ferry__sharers *table)
 /* ---- the bytes in use ---- */
 
 /*
- * Removes bits from V permanently: where no event can be recorded, pending work there is waited
- * for.
+ * Removes bits from V permanently. Where no event can be recorded, waits for pending work on the
+ * removed copies.
  */
 static void drop_bits(struct ferry__request *req, uint32_t kept)
 {
@@ -337,7 +337,7 @@ void ferry__memory_regain(ferry_memory *m, uint64_t mark)
     ferry__request_end(&req);
 }
 
-/* The copies among those that are unchanged; if there are none, all of them. */
+/* The copies in `valid` that are unchanged, or all of `valid` if there are none. */
 static uint32_t holding(ferry_memory *m, uint32_t valid)
 {
     uint32_t left, found = 0;
@@ -427,7 +427,7 @@ int ferry__memory_to(ferry_memory *m, ferry_device *home)
     err = ferry__request_begin(&req, m, NULL, false);
     if (err)
         return err;
-    /* a home opened before fork shows that the parent made the promise */
+    /* the home was opened before fork: the parent has allowed eviction */
     if (ferry__device_forked(m->home))
         ferry__idle_withdraw(m);
     before = ferry__replica_move_home(m, home);

@@ -23,7 +23,7 @@ struct probe {
     void *block;         /* plain device memory */
     const char *step;    /* the latest call, for messages; NULL: not recorded */
     const char *unseen;  /* the direction whose writes are not seen, or NULL */
-    char slow[160];      /* the operation that is too slow; "": sharing is worth it */
+    char slow[160];      /* the operation that is too slow; "": none */
 };
 
 static ferry_ref at(void *handle)
@@ -45,7 +45,7 @@ static void write_pattern(const struct probe *p, unsigned char *to, unsigned cha
         to[i] = pattern((unsigned)i, salt);
 }
 
-/* Whether the value arrived; else records the direction `who` as unseen. */
+/* Whether `at` has the pattern; else records the direction `who` as unseen. */
 static int check_pattern(struct probe *p, const unsigned char *at, unsigned char salt,
                          const char *who)
 {
@@ -78,7 +78,7 @@ static int unmap(struct probe *p)
     return p->dev->ops->unmap(p->dev->dev, NULL, p->handle);
 }
 
-/* The host writes, the device has to see it: tried twice, so that a stale cache shows. */
+/* Checks that the device sees writes of the host: twice, to detect a stale cache. */
 static int device_sees_host(struct probe *p, unsigned char salt)
 {
     int err = map(p, FERRY_READ | FERRY_WRITE);
@@ -96,7 +96,7 @@ static int device_sees_host(struct probe *p, unsigned char salt)
     return err;
 }
 
-/* The device writes, the host has to see it. */
+/* Checks that the host sees writes of the device. */
 static int host_sees_device(struct probe *p, unsigned char salt)
 {
     int err, seen;
@@ -168,13 +168,13 @@ static int try_both_ways(struct probe *p)
 /* ---- the cost of sharing ---- */
 
 /*
- * Some drivers copy at each map and unmap, so that sharing would be slower than copies of ferry's,
- * which come only where they are needed. Copies take longer the more there is; two sizes tell that
- * from what any call takes.
+ * Some drivers copy at each map and unmap. Sharing is then slower than the copies of ferry, which
+ * copies only when an access requires it. Measurements of two sizes separate the time per byte from
+ * the fixed time of a call.
  */
-#define MEASURED_BYTES (UINT64_C(4) << 20) /* beyond most caches */
+#define MEASURED_BYTES (UINT64_C(4) << 20) /* larger than most caches */
 #define ALIKE          0.875 /* changing page protection is cheaper than a copy, not free */
-/* The least of several times counts: another program may have had the processor. */
+/* The shortest of several times is used: other programs may delay a measurement. */
 #define TRIES_LEAST 4
 #define TRIES_MOST  12
 
@@ -222,7 +222,7 @@ static int measure(struct probe *p, struct cost *least)
 }
 
 /*
- * Whether bytes are shared as slowly as they are copied; where it cannot be measured they are not.
+ * Whether map and unmap take about as long as copies. False if the times cannot be measured.
  */
 static bool is_slow(struct probe *few, struct probe *many)
 {
@@ -296,7 +296,7 @@ int ferry__unified_probe(ferry_device *dev, bool *out_coherent)
     else if (err)
         say_why(&p, err);
     release(&p);
-    (void)ferry__host_take_error(); /* of the releases: ignored */
+    (void)ferry__host_take_error(); /* ignores errors of the releases */
     *out_coherent = !err;
     return err == FERRY_ELOST ? err : 0;
 }

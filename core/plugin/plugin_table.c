@@ -9,9 +9,9 @@
 #include <string.h>
 
 /*
- * One default per optional entry, so that no caller tests for NULL afterwards. Those of whole
- * features return FERRY_EUNSUPPORTED, and the core tests the plugin's `given` bits instead; those
- * of arithmetic do so too, upon which math.c computes on the host.
+ * One default per optional entry, so that no caller tests for NULL afterwards. Defaults of
+ * whole features return FERRY_EUNSUPPORTED; the core tests the plugin's `given` bits before it calls
+ * them. Defaults of arithmetic return it, too; math.c then computes on the host.
  */
 
 static int no_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
@@ -139,7 +139,7 @@ static int no_queue_native(void *dev, void *queue, const char *what, void *out, 
     return FERRY_EUNSUPPORTED;
 }
 
-/* Of a synchronous plugin: everything is done when an entry returns. */
+/* For a synchronous plugin: its work is complete when an entry returns. */
 static int nothing_pending(void *dev, void *queue)
 {
     (void)dev, (void)queue;

@@ -23,7 +23,7 @@ struct ferry__chance {
 /* The random numbers for decision `of` of a stream at record or epoch `index`. */
 struct ferry__chance ferry__chance(uint64_t key, enum ferry__chance_of of, uint64_t index);
 
-/* The next one, 0 … below − 1. `below` is at least 1. */
+/* The next random number, 0 … below − 1. `below` is at least 1. */
 uint64_t ferry__chance_next(struct ferry__chance *chance, uint64_t below);
 
 /* Fills `order` with a random permutation of 0 … n − 1; all permutations are equally likely. */

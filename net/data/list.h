@@ -6,12 +6,12 @@
 #include <stddef.h>
 
 /*
- * Reads the whole text; free it. FERRY_EIO if it cannot be read or is a device, which may be
- * endless; FERRY_EFORMAT for a byte of 0, which would hide the rest; FERRY_ENOMEM.
+ * Reads the whole text, which the caller frees. FERRY_EIO if it cannot be read or is a device,
+ * which may be endless; FERRY_EFORMAT for a byte of 0, which would hide the rest; FERRY_ENOMEM.
  */
 int ferry__list_read(const char *path, char **out);
 
-/* All bytes of a regular file, and a 0 behind them; to be freed. FERRY_EIO, FERRY_ENOMEM. */
+/* All bytes of a regular file, followed by a 0; the caller frees them. FERRY_EIO, FERRY_ENOMEM. */
 int ferry__file_read(const char *path, char **out, size_t *out_size);
 
 #endif

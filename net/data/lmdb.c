@@ -412,7 +412,7 @@ int ferry__lmdb_seek(struct ferry__lmdb *db, uint64_t steps)
         err = go_next(db, &node, &wrapped);
         walked++;
         left--;
-        if (wrapped) /* as many records as the steps so far */
+        if (wrapped) /* the database has `walked` records */
             left %= walked;
         walked = wrapped ? 0 : walked;
     }
@@ -487,7 +487,7 @@ static int take_meta(struct ferry__lmdb *db, const unsigned char *meta)
         return err;
     db->depth = (int)read16(main_db + MAIN_DEPTH);
     db->root = read_le(main_db + MAIN_ROOT, 8);
-    db->reversed = flags & (REVERSE_KEY | INTEGER_KEY); /* also little-endian numbers */
+    db->reversed = flags & (REVERSE_KEY | INTEGER_KEY); /* integers are little-endian */
     if (flags & DUPLICATES)
         return ferry_error_set(FERRY_EUNSUPPORTED, "%.400s: LMDB: its keys may have duplicates",
                                db->name);

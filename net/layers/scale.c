@@ -35,7 +35,7 @@ static int setup(ferry_layer *layer)
 
 /*
  * The factor's gradient is added to a parameter's diff; but, as in Caffe, it overwrites the diff if
- * no axes before the factor's are summed over, or none at all. Bottom 1's diff is overwritten.
+ * no axes before the factor's are summed over, or no axes at all. Bottom 1's diff is overwritten.
  */
 static int emit_factor(ferry_layer *layer, bool two, struct ferry__term dy, struct ferry__term x,
                        struct ferry__term du)

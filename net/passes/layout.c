@@ -58,7 +58,7 @@ static bool set_last(struct ferry__program *p, const ferry_operand *o, const str
 }
 
 /*
- * Makes the whole operand of an operation that prefers it channels last. The value gets the axes of
+ * Makes a whole operand channels last if its operation prefers that. The value gets the axes of
  * the operand if its own channel axis differs: where Reshape, Permute and Reshape shuffle channels,
  * the value that Permute writes has two axes for them.
  */
@@ -119,8 +119,8 @@ static void find_regions(struct ferry__program *p)
 }
 
 /*
- * Reverts values to row-major that an operation does not accept otherwise. *out_again: some were
- * reverted.
+ * Reverts values to row-major if an operation does not accept them channels last. *out_again:
+ * some values were reverted.
  */
 static int retract(struct ferry__program *p, bool *out_again)
 {

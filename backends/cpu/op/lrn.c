@@ -51,7 +51,7 @@ static int64_t scale_at(const struct lrn *l, int64_t image, int64_t channel, con
 #define IMPL "lrn_impl.h"
 #include "reals_impl.h"
 
-/* Whether the instruction set's loops support it, as they do most uses of LRN. */
+/* Whether the instruction set's loops support this LRN; they support the usual forms. */
 static bool is_usual(const struct lrn *l)
 {
     return l->is_across && l->beta == 0.75 && l->k > 0 && l->alpha >= 0;
