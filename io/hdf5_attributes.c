@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The room of an object header in the oldest format, which every version of libhdf5 reads. */
+/* The size of an object header in the oldest format, which every version of libhdf5 reads. */
 #define LONGEST 64000
 
 struct walk {

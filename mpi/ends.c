@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Prepares halves of blobs for MPI. The host's copy is accessed like in any access, so that
- * coherence decides whether to copy; the copy is started when the operation begins, after the work
- * of the caller's queue, and awaited when the operation is started.
+ * coherence decides whether to copy; the copy is queued when the operation begins, after the work
+ * of the caller's queue, and is complete before MPI gets the bytes.
  */
 #include "mpi/state.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The last resort on the host: the kernels compiled by the host's compiler.
+ * The tier below all others: the kernels, compiled by the host's compiler.
  *
  * A table like a plugin's. Its device and queue are NULL, its references host pointers aligned to
  * their elements; a run is complete when run returns. It packs nothing. Any thread.

@@ -209,7 +209,7 @@ static void put_sum(uint32_t dtype, double sum, ferry_ref result)
         memcpy(cpu_pointer(result), &(float){ (float)sum }, sizeof(float));
 }
 
-/* The pieces depend only on n, and therefore the order in which their sums are added. */
+/* The pieces, and the order in which their sums are added, depend only on n. */
 static void reduce(struct cpu_device *d, struct call *c, int64_t n, ferry_ref result)
 {
     double sums[WORKERS_MAX_PIECES]; /* each piece writes its own */
@@ -231,7 +231,7 @@ int cpu_dot(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, fer
             ferry_ref result)
 {
     struct cpu_device *d = dev;
-    /* The only loop with two read operands; it does not modify the second either. */
+    /* The only loop with two read operands; it does not modify either operand. */
     struct call c = { .sum = d->kernels->dot,
                       .dtype = dtype,
                       .x = cpu_const_pointer(x),

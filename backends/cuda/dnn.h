@@ -76,7 +76,7 @@ struct cuda_dnn_table {
 };
 extern struct cuda_dnn_table cuda_dnn;
 
-/* Loads it, once per process. */
+/* Loads cuDNN, once per process. */
 bool cuda_dnn_load(void);
 /* With the context current: reports the failure in cuDNN's words and returns ferry's code. */
 int cuda_fail_dnn(const char *call, int status, cudaStream_t stream);

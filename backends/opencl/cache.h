@@ -6,14 +6,14 @@
 #include "opencl.h"
 
 #define OCL_CACHE_KEY     1024 /* bytes of a key, including its NUL */
-#define OCL_CACHE_DEVICES 64   /* most devices of a context */
+#define OCL_CACHE_DEVICES 64   /* maximum devices of a context */
 
 /* Whether programs for that device are stored, according to the driver and the option. */
 bool ocl_cache_wanted(cl_device_id id, enum ocl_switch option);
 
 /*
- * Whether that source was found, compiled for the context's device with those options; *out is
- * built.
+ * Loads the stored binary of a source for the context's device and the options. False if there is
+ * none; *out is a built program.
  */
 bool ocl_cache_load(const struct ocl_context *c, const char *const *lines, size_t count,
                     const char *options, cl_program *out);

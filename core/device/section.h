@@ -20,16 +20,16 @@
 int ferry__section_begin(ferry_queue *q);
 
 /*
- * Ends it. *out is an event that covers exactly the work submitted in it; NULL if no work can be
- * pending. If it cannot be recorded, the work has been waited for, the event has its result, and
- * the code is returned.
+ * Ends the section. *out is an event that covers exactly the work of the section; NULL if no work
+ * can be pending. If recording the event fails, this function waits for the work, stores the result
+ * in the event, and returns the code.
  */
 int ferry__section_end(ferry_queue *q, ferry_event **out);
 
 /*
- * For work that waits for itself, as a detour over the host does: a section of its own, or part of
- * the one that this thread is in; *nested says which, for the end. The wait gives what failed since
- * the beginning, or the wait before.
+ * For work that ends with a wait, as copies staged through the host do. enter begins a section, or
+ * sets *nested if this thread is in one already; leave needs the same value. wait returns the
+ * failure since enter or the previous wait.
  */
 int ferry__section_enter(ferry_queue *q, bool *nested);
 int ferry__section_wait(ferry_queue *q);
@@ -52,12 +52,12 @@ void ferry__section_resume(ferry_queue *q, const struct ferry__section_pause *pa
 /* Whether this thread is between the program's begin and end. */
 bool ferry__section_is_on(void);
 
-/* FERRY_EINVAL between the program's begin and end in this thread; `what` would wait, or lock. */
+/* FERRY_EINVAL between the program's begin and end in this thread: `what` waits or takes a lock. */
 int ferry__section_refuse(const char *what);
 
 /*
- * An event after the work so far, for the order alone: the failure of stray work before it stays
- * with the queue. Destroy an event on a default queue before the device. *out is NULL where nothing
+ * Records an event that orders work and reports no failure: the queue keeps the failure of earlier
+ * stray work. Destroy an event on a default queue before the device. *out is NULL where nothing
  * can be pending.
  */
 int ferry__section_mark(ferry_queue *q, ferry_event **out);
@@ -72,7 +72,7 @@ bool ferry__section_answers(ferry_device *dev);
 int ferry__section_fence(ferry_queue *q);
 
 /*
- * Called before the program synchronizes, which reports all failures: records an event for the
+ * Called before the program synchronizes, which reports all failures. Records an event for the
  * failures of stray work, so that these count as reported. Where no event can be recorded they are
  * reported once more.
  */
@@ -84,18 +84,18 @@ void ferry__section_cover(ferry_queue *q);
  */
 bool ferry__section_is_busy(ferry_queue *q);
 
-/* How many events there have been on the queue. */
+/* The number of events recorded on the queue so far. */
 uint64_t ferry__section_now(ferry_queue *q);
 
 /*
- * Whether stray work that was covered by an event after `then` is known to have failed: its code.
+ * The code of a known failure of stray work that an event after `then` covered; 0 if there is none.
  */
 int ferry__section_failed_since(ferry_queue *q, uint64_t then);
 
 /* The known failure of stray work on that queue that was not reported yet; 0 if there is none. */
 int ferry__section_tell(ferry_queue *q);
 
-/* Waits for stray work, and gives the events back that the queue keeps. */
+/* Waits for stray work, and releases the events that the queue keeps. */
 void ferry__section_reap(ferry_queue *q);
 
 #endif

@@ -10,8 +10,8 @@
 
 /*
  * One default per optional entry, so that no caller tests for NULL afterwards. Defaults of
- * whole features return FERRY_EUNSUPPORTED; the core tests the plugin's `given` bits before it calls
- * them. Defaults of arithmetic return it, too; math.c then computes on the host.
+ * whole features return FERRY_EUNSUPPORTED; the core tests the plugin's `given` bits before it
+ * calls them. Defaults of arithmetic return it, too; math.c then computes on the host.
  */
 
 static int no_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)

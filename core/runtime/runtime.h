@@ -20,13 +20,13 @@ struct ferry_runtime {
     pthread_mutex_t lock; /* guards the members below; never held while a plugin is opened */
     struct ferry__conf *conf;
     struct ferry__search *search;
-    struct ferry__search *libraries; /* of layers; NULL: none was asked for */
+    struct ferry__search *libraries; /* of layer libraries; NULL: not searched yet */
     struct ferry__choice choice;
     char *choice_origin; /* "FERRY_BACKEND", "plugins.conf:3"; NULL: built in */
     bool has_choice;
     bool strict;
     struct ferry__held *devices;
-    ferry_device *selected; /* once it was asked for */
+    ferry_device *selected; /* NULL until first requested */
     ferry_device **listed;  /* of the latest ferry_runtime_enumerate */
     int listed_count;
     /* under the lock of the list of open runtimes */
@@ -55,9 +55,9 @@ int ferry__runtime_refused(const struct ferry__candidate *candidate);
 int ferry__runtime_unknown(const ferry_runtime *rt, const char *name);
 
 /*
- * Logs a warning for each FERRY_… variable that ferry does not know, with the name that was
- * probably meant; in a program that runs with more rights than its caller instead, once in the
- * process, that none of them counts, if there is one.
+ * Logs a warning for each unknown FERRY_… variable, with the most similar known name. In a program
+ * that runs with more rights than its caller (setuid), logs once in the process that FERRY_…
+ * variables are ignored, if one is set.
  */
 void ferry__env_check(void);
 

@@ -89,7 +89,7 @@ static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **
     return 0;
 }
 
-/* The block of that handle leaves the list of live ones; NULL: there is none. */
+/* Removes the block of a handle from the live blocks; NULL if there is none. */
 static struct ferry__tracked_block *take_block(struct ferry__tracked_device *d, const void *handle)
 {
     struct ferry__tracked_block **at, *b;
@@ -250,7 +250,7 @@ static void set_mapped(struct ferry__tracked_device *d, const char *entry, const
     pthread_mutex_unlock(&ferry__validate_lock);
 }
 
-/* All work of a queue is done. (not locked) */
+/* Records that all work of a queue is done. (not locked) */
 static void note_done(struct ferry__tracked_device *d, const void *queue)
 {
     struct ferry__tracked_queue *q;
@@ -311,7 +311,7 @@ static int queue_create(void *dev, uint32_t flags, void **out_queue)
     return err ? err : add_queue(d, *out_queue, false);
 }
 
-/* The program orders work by the vendor's calls from here on. */
+/* Stops order checks of a queue: the program may order its work by calls of the vendor. */
 static void let_go(struct ferry__tracked_device *d, const void *queue)
 {
     struct ferry__tracked_queue *q;
@@ -422,7 +422,7 @@ static int event_record(void *dev, void *queue, void **out_event)
     return 0;
 }
 
-/* The work before the event is done, or just its existence with `done` false. */
+/* Records that the work before the event is done; with `done` false checks only the handle. */
 static void note_event(struct ferry__tracked_device *d, const char *entry, const void *event,
                        bool done)
 {

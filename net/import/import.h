@@ -7,7 +7,7 @@
 #include <ferry/proto.h>
 #include <stdbool.h>
 
-/* A model that is open: it holds the parameters of its net. */
+/* An open model. It holds the parameters of its net. */
 struct ferry__onnx_model;
 
 /* Whether a file is an ONNX model: its name ends in .onnx, or it begins as exporters write one. */
@@ -18,7 +18,8 @@ bool ferry__import_is_onnx(const char *path);
  * which the caller closes, with the nodes' names as layers' and the values' names as blobs'.
  *
  * FERRY_EIO; FERRY_EFORMAT for a file that is not a valid model; FERRY_EUNSUPPORTED, with node and
- * operator, for what ferry's layers do not compute; FERRY_ENOMEM. The outputs are unchanged then.
+ * operator, for an operator that ferry's layers do not compute; FERRY_ENOMEM. After a failure the
+ * outputs are unchanged.
  */
 int ferry__import_open(const char *path, struct ferry__onnx_model **out, ferry_proto **out_net);
 
@@ -28,7 +29,7 @@ int ferry__import_open(const char *path, struct ferry__onnx_model **out, ferry_p
  */
 int ferry__import_load(const struct ferry__onnx_model *model, ferry_net *net);
 
-/* NULL is accepted. The net may be used on. */
+/* NULL is accepted. The net stays valid. */
 void ferry__import_close(struct ferry__onnx_model *model);
 
 #endif

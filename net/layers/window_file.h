@@ -6,7 +6,7 @@
  *     PATH
  *     CHANNELS HEIGHT WIDTH
  *     COUNT
- *     LABEL OVERLAP X1 Y1 X2 Y2        COUNT lines; X2 and Y2 are inside
+ *     LABEL OVERLAP X1 Y1 X2 Y2        COUNT lines; X2, Y2 inclusive
  *
  * Spaces and newlines separate the words and have no other meaning. (Caffe: window_data_layer.cpp.)
  */

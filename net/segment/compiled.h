@@ -40,7 +40,7 @@ void ferry__claim_end(struct ferry__claim *c);
  */
 int ferry__claim_prepare(struct ferry__claim *c, const ferry_net *net, bool *out_refused);
 
-/* Runs it on `q`; after a failure the contents that it writes are lost. */
+/* Runs the segment on `q`; after a failure the contents that it writes are lost. */
 int ferry__claim_run(struct ferry__claim *c, ferry_queue *q);
 
 #endif

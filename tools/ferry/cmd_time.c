@@ -146,7 +146,7 @@ static int show_json(const struct timing *t, const ferry_net *net)
     return tool_json_print(whole);
 }
 
-/* The columns of the table, by what was asked for. */
+/* The columns of the table, which depend on the options. */
 #define MOST_COLUMNS 11
 
 struct columns {

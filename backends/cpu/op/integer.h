@@ -13,13 +13,13 @@ struct cpu_isa;
 
 #define INTEGER_MOST_ROWS    14
 #define INTEGER_MOST_COLUMNS 32
-/* The most channels and elements of a window of POOL: its sums stay below 2^31. */
+/* The maximum channels and elements of a window of POOL: its sums stay below 2^31. */
 #define CPU_INTEGER_CHANNELS 8192
 #define CPU_INTEGER_TAPS     (1 << 20)
 
 /*
- * Up to INTEGER_MOST_ROWS rows by one panel. The elements of k are in groups of as many as one
- * instruction adds to a sum: 4 bytes of a, without a sign, or 2 numbers of 16 bits.
+ * A tile of a product: up to INTEGER_MOST_ROWS rows by one panel. The elements of k are in groups
+ * of as many as one instruction adds to a sum: 4 unsigned bytes of a, or 2 numbers of 16 bits.
  */
 struct cpu_integer_tile {
     const char *a;
@@ -60,20 +60,20 @@ struct cpu_integer_loops {
     int64_t group;   /* elements of k */
     bool is_wide;    /* a has 16 bits; else bytes, of I8 plus 128 */
     void (*micro[INTEGER_MOST_ROWS + 1])(const struct cpu_integer_tile *t); /* by rows */
-    /* n contiguous elements of x in a's form. */
+    /* Converts n contiguous elements of x to the form of a. */
     void (*bring)(int64_t n, const void *x, bool is_signed, void *to);
-    /* The sums of columns `column` … `column` + `columns` − 1 of some rows. */
+    /* Stores the sums of columns `column` … `column` + `columns` − 1 of `rows` rows. */
     void (*store)(const struct cpu_integer_store *s, int64_t column, int64_t columns, int64_t rows,
                   const int32_t *sums, const struct cpu_integer_place *places);
-    /* n contiguous numbers of that dtype with the store's clip, factor and term. */
+    /* Converts n contiguous elements of `dtype` with the clip, factor and term of `s`. */
     void (*convert)(const struct cpu_integer_store *s, int64_t n, uint32_t dtype, const void *x,
                     void *y);
-    /* The maxima, of the dtype of x; and the sums. */
+    /* `most` writes the maxima, in the dtype of x; `total` writes the sums. */
     void (*most)(const struct cpu_integer_pool *p, uint8_t *y);
     void (*total)(const struct cpu_integer_pool *p, int32_t *y);
 };
 
-/* NULL: no products of bytes for that set. */
+/* NULL if the instruction set has no products of bytes. */
 const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa);
 
 /* NULL if the compiler does not support the set. */
@@ -84,7 +84,7 @@ extern const struct cpu_integer_loops *const cpu_integer_avx2;
 /* The division of a product; it depends on shapes, instruction set and threads only. */
 struct cpu_integer {
     const struct cpu_integer_loops *loops;
-    int64_t groups, m, n, k;           /* of convolution; of each: rows, columns, sums' lengths */
+    int64_t groups, m, n, k;           /* convolution groups; rows, columns, terms of a sum */
     int64_t k_groups, a_row;           /* groups of k, and bytes of a row of a */
     int64_t panels, panel_bytes;       /* of a packed panel: first values, then weights */
     int64_t row_block, row_blocks;     /* rows of a task, whole tiles */
