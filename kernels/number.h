@@ -82,7 +82,7 @@ INLINE u16 f16_of_f32(f32 v)
 }
 
 /*
- * With a sticky last bit, so that rounding again gives the rounding of the original value.
+ * Sets a sticky last bit, so that rounding again gives the rounding of the original value.
  */
 INLINE f32 odd_of_f64(f64 v)
 {

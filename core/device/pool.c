@@ -28,7 +28,7 @@ struct block {
 
 struct ferry__pool {
     ferry_device *dev;
-    pthread_mutex_t lock, trim_lock; /* the second comes first, and is held while trim waits */
+    pthread_mutex_t lock, trim_lock; /* trim_lock is taken first, and held while trim waits */
     struct block *cached[2][CLASSES];
     struct block *spare;
     uint64_t cached_bytes, limit; /* both kinds together */
@@ -160,7 +160,7 @@ static struct block *take_cached(struct ferry__pool *pool, enum ferry__pool_kind
     return b;
 }
 
-/* All that is cached of a kind, as one list. */
+/* All cached blocks of a kind, as one list. */
 static struct block *detach(struct ferry__pool *pool, unsigned kind)
 {
     struct block *all = NULL, *b;
@@ -176,9 +176,8 @@ static struct block *detach(struct ferry__pool *pool, unsigned kind)
 }
 
 /*
- * Frees the cached blocks. Blocks that may still be in use are waited for while other threads
- * continue to allocate and free; they find an empty cache, but its bytes count until they are
- * freed.
+ * Frees the cached blocks. It waits for blocks that may be in use; meanwhile other threads
+ * allocate and free with an empty cache. The bytes of the blocks count until they are freed.
  */
 static void empty(struct ferry__pool *pool)
 {
@@ -245,7 +244,7 @@ void ferry__pool_destroy(struct ferry__pool *pool)
 
 /* ---- accounts ---- */
 
-/* `reserved`: they are among the live ones already. */
+/* `reserved`: the bytes are counted as live already. */
 static void count_alloc(struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes,
                         bool hit, bool reserved)
 {
@@ -336,12 +335,12 @@ struct want {
     ferry_queue *q;
     uint64_t bytes;
     bool evicts;   /* memory in use may be evicted for it; no queue is reserved */
-    bool reserved; /* its bytes are among the live ones already */
+    bool reserved; /* its bytes are counted as live already */
 };
 
 /*
- * A cached block for use on the queue; its event orders one other than the default one, and the
- * host where the block is host memory.
+ * A cached block for use on the queue. The block's event orders a queue other than the default one,
+ * and the host if the block is host memory.
  */
 static bool from_cache(struct ferry__pool *pool, const struct want *w, unsigned class,
                        uint64_t rounded, void **out)
@@ -403,7 +402,7 @@ static int from_plugin(struct ferry__pool *pool, const struct want *w, uint64_t 
     return 0;
 }
 
-/* Where there is a budget: reserves the bytes, making room for them if need be. */
+/* Reserves the bytes if there is a budget, after freeing other bytes if necessary. */
 static int within_budget(struct ferry__pool *pool, struct want *w)
 {
     uint64_t held, budget, bytes = w->bytes;

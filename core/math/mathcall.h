@@ -10,10 +10,10 @@
 
 #include <ferry/math.h>
 
-/* The most elements that one BLAS-1 entry is asked to do. */
+/* The maximum number of elements in one call of a BLAS-1 entry. */
 #define FERRY__MATH_SPLIT (INT64_C(1) << 30)
 
-/* Elements that a detour holds on the host at a time. */
+/* Elements that a fallback holds on the host at a time. */
 #define FERRY__MATH_TILE (INT64_C(1) << 22)
 
 /* The most operands that an operation has. */
@@ -31,7 +31,7 @@ struct ferry__operand {
 int ferry__math_check(ferry_queue *q, const char *name, ferry_dtype dtype, int64_t n,
                       bool floating);
 
-/* The same bytes further on. */
+/* The reference `bytes` bytes after `ref`. */
 ferry_ref ferry__ref_plus(ferry_ref ref, uint64_t bytes);
 ferry_cref ferry__cref_plus(ferry_cref ref, uint64_t bytes);
 /* An operand of a fallback is a ferry_ref, whichever direction it is copied in. */
@@ -51,8 +51,8 @@ static inline bool ferry__math_ready(ferry_device *dev, uint32_t op, ferry_dtype
 }
 
 /*
- * Whether the device's kernels can begin where a reference does. Where that may not be, nothing is
- * ever noted as known above: the short ways do not look at offsets.
+ * Whether the device's kernels support the offset of a reference. If some offsets are unsupported,
+ * no operation is recorded as known above, since the direct calls do not check offsets.
  */
 static inline bool ferry__math_reaches(const ferry_device *dev, ferry_cref ref)
 {
@@ -60,7 +60,7 @@ static inline bool ferry__math_reaches(const ferry_device *dev, ferry_cref ref)
 }
 
 /*
- * The plugin's entry as it is: for a device that is ready for it, and 0 < n <= FERRY__MATH_SPLIT.
+ * Direct calls of the plugin's entry: for a ready device, and 0 < n <= FERRY__MATH_SPLIT.
  */
 static inline int ferry__math_axpy_now(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
                                        ferry_cref x, ferry_ref y)
@@ -96,16 +96,16 @@ int ferry__math_scal_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, doubl
 void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype);
 
 /*
- * Whether to call an entry again after this answer: it had no memory, and memory was freed. Cached
+ * Whether to call an entry again: it failed for lack of memory, and memory was freed. Cached
  * blocks are freed and idle memories evicted, unless the program has reserved the queue.
  */
 bool ferry__math_again(ferry_queue *q, int answer);
 
-/* An entry's answer as this thread's error. */
+/* Records an entry's result as this thread's error. */
 int ferry__math_fail(ferry_device *dev, const char *name, ferry_dtype dtype, int64_t n, int code);
 
 /*
- * Fetches the operands, computes on the host, sends back what is `out`; done when it returns.
+ * Copies the operands to the host, computes there, and copies outputs back; blocks until done.
  * Counted as a fallback, an error under strict. compute returns 0 or a code.
  */
 int ferry__math_detour(ferry_queue *q, const char *name, ferry_dtype dtype,

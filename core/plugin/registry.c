@@ -139,7 +139,7 @@ static int refuse_as_said(struct ferry__refusal *refusal, int code, const char *
     return ferry__refuse(refusal, code, "", "%s", said[0] ? said : entry ? entry : "");
 }
 
-/* Whether FERRY_VALIDATE or the plugin's section asks for it. */
+/* Whether FERRY_VALIDATE or the plugin's section enables the checks of the rules. */
 static int wants_validation(const struct opened *opened, bool *out, struct ferry__refusal *refusal)
 {
     const char *text = ferry__env_get("FERRY_VALIDATE");
@@ -150,7 +150,7 @@ static int wants_validation(const struct opened *opened, bool *out, struct ferry
     return ferry__refuse(refusal, FERRY_ECONF, "", "FERRY_VALIDATE=%.64s: neither 1 nor 0", text);
 }
 
-/* Puts the checks of the rules before the plugin's entries, if they are wanted. */
+/* Wraps the plugin's entries with the checks of the rules, if these are enabled. */
 static int validate(struct opened *opened, struct ferry__refusal *refusal)
 {
     bool wanted;
@@ -226,8 +226,8 @@ static int count_devices(struct opened *opened, const char **out_stage,
 }
 
 /*
- * With the lock: waits until no other thread is opening it. 0, or the reason why it cannot be
- * opened.
+ * Under the lock: waits until no other thread is opening the plugin. 0, or the reason why it cannot
+ * be opened.
  */
 static int wait_until_settled(struct opened *opened, struct ferry__refusal *refusal)
 {

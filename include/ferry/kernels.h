@@ -12,7 +12,7 @@
  * value or in memory: kernels/args.h. It runs in groups of `group` items, in one dimension. The
  * launches of a plan run one after the other.
  *
- * Texts, arguments and numbers of kernels belong together, and may be others in another version of
+ * Texts, arguments and numbers of kernels belong together, and may differ in another version of
  * the library. ferry_kernels_fingerprint identifies them: a plugin that stores compiled programs
  * compares it, and so does one whose programs were compiled when the plugin was built.
  *

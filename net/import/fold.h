@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Nodes that become constants: those of constants alone, and the shapes of values. */
+/* Nodes that become constants: their inputs are constants or shapes of values. */
 #ifndef FERRY_NET_IMPORT_FOLD_H
 #define FERRY_NET_IMPORT_FOLD_H
 
 #include "net/import/build.h"
 
 /*
- * Folds the present node and gives its outputs. False if it is not foldable: it takes a value that
- * is not constant, or its operator is not among those of arithmetic on shapes.
+ * Folds the current node and sets its outputs. False if it cannot be folded: an input is not
+ * constant, or fold.c does not support its operator.
  */
 bool ferry__import_fold(struct ferry__import *im);
 
@@ -44,18 +44,18 @@ struct ferry__import_shape ferry__import_broadcast(struct ferry__import *im,
 /* ---- shapes that nodes describe (shapes.c) ---- */
 
 /*
- * Of Reshape, Flatten, Squeeze and Unsqueeze: the shape that the present node gives to one of
- * `from`.
+ * For Reshape, Flatten, Squeeze and Unsqueeze: the shape of the current node's output for an input
+ * of shape `from`.
  */
 struct ferry__import_shape ferry__import_reshaped(struct ferry__import *im,
                                                   const struct ferry__import_shape *from);
 
-/* Of Slice: for each axis the first element and the step; the result's shape. */
+/* For Slice: for each axis the first element and the step; the result's shape. */
 struct ferry__import_shape ferry__import_sliced(struct ferry__import *im,
                                                 const struct ferry__import_shape *from,
                                                 int64_t *start, int64_t *step);
 
-/* Of Transpose: the order of the axes. */
+/* For Transpose: the order of the axes. */
 void ferry__import_order(struct ferry__import *im, int rank, int64_t *order);
 
 #endif

@@ -26,7 +26,7 @@ static void count_uses(struct ferry__onnx *o)
         o->values[o->outputs[i]].uses++;
 }
 
-/* The node that node `k` can be folded into; NULL. */
+/* The node that node `k` can be folded into, or NULL. */
 static struct ferry__onnx_node *absorber(const struct ferry__onnx *o, int k)
 {
     const struct ferry__onnx_node *node = &o->nodes[k];
@@ -43,8 +43,8 @@ static struct ferry__onnx_node *absorber(const struct ferry__onnx *o, int k)
 }
 
 /*
- * The function of a node's channels so far, which its weights' factors and the bias in value `bias`
- * are, composed with `f`. Without a bias its shifts are 0.
+ * Composes `f` with the affine function of the node's channels: the factors of its weights and
+ * the shifts in value `bias`, which are 0 without a bias.
  */
 static struct ferry__affine compose(struct ferry__onnx *o, const struct ferry__onnx_tensor *w,
                                     int bias, const struct ferry__onnx_affine *f)

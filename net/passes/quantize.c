@@ -27,9 +27,9 @@ struct grid {
 
 static const struct grid reals = { FERRY_F32, 1 };
 
-/* Of a value. */
+/* The state of a value in this pass. */
 struct member {
-    int of;                 /* a value nearer to the class's first; of itself there */
+    int of;                 /* the parent in the class; the first value is its own */
     bool is_member;         /* it may be stored as integers */
     bool is_stored;         /* of a class: as integers */
     float least, most;      /* of a class: its range */
@@ -170,8 +170,8 @@ static bool has_room(const ferry_op_desc *op)
 }
 
 /*
- * The operation of a product of integers: x of `in`, y of `out`, the operand of ADD of `add`. Sums
- * become multiples of *out_unit.
+ * The operation of a product of integers. `in`, `out` and `add` are the grids of x, of y and of the
+ * operand of ADD. Sums become multiples of *out_unit.
  */
 static void describe(const struct ferry__item *item, struct grid in, struct grid out,
                      struct grid add, ferry_op_desc *op, float *out_unit)
@@ -299,7 +299,7 @@ static bool may_write(const struct quantizer *q, const struct ferry__item *item,
 
 /*
  * Removes the class of a value that an item cannot write as integers, or writes a second time.
- * Whether there was one.
+ * Returns whether a class was removed.
  */
 static bool drop_classes(struct quantizer *q, const bool *products)
 {
@@ -514,7 +514,7 @@ static int rewrite(struct quantizer *q, int *at, bool is_product)
     return rewrite_readers(q, at);
 }
 
-/* The dtypes of the values of classes, once their operations are rewritten. */
+/* Sets the dtypes of the values of classes, after their operations are rewritten. */
 static void store_classes(struct quantizer *q)
 {
     struct grid grid;

@@ -309,7 +309,7 @@ static int declare(struct upgrade_fold *f, const ferry_io_entry *from,
     return err;
 }
 
-/* The weights times the factors, and the bias. */
+/* Writes the weights times the factors, and the bias. */
 static int write_folded(struct upgrade_fold *f, const ferry_io_entry *from,
                         const struct upgrade_folded *to)
 {
