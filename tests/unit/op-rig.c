@@ -344,6 +344,26 @@ void rig_reopen(const char *threads)
     CU_ASSERT_EQUAL_FATAL(plugin->device_open(plugin->plugin, 0, &rig_device), 0);
 }
 
+void rig_check_threads(struct rig *r)
+{
+    static const char *const threads[] = { "1", "2", "3", "8" };
+    size_t bytes = (size_t)rig_count(&r->op.out[0]) * sizeof(double);
+    double *want[1] = { NULL };
+
+    for (int t = 0; t < 4; t++) {
+        double *got[1] = { NULL };
+
+        rig_reopen(threads[t]);
+        CU_ASSERT_EQUAL_FATAL(rig_run_plugin(r, t == 0 ? want : got), 0);
+        if (t == 0)
+            continue;
+        CU_ASSERT_EQUAL(memcmp(got[0], want[0], bytes), 0);
+        free(got[0]);
+    }
+    free(want[0]);
+    rig_reopen("3");
+}
+
 /* ---- the reference -------------------------------------------------------------------------- */
 
 /* The same operand in doubles, row-major without gaps: the rig's own values. */

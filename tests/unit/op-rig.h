@@ -47,6 +47,12 @@ int rig_main_with(int argc, char **argv, const char *suite, const ferry_test_cas
 /* The instruction set of rig_device. */
 const char *rig_set(void);
 
+/*
+ * Asserts that 1, 2, 3 and 8 threads give the first output the same bits. rig_device has 3 threads
+ * afterwards.
+ */
+void rig_check_threads(struct rig *r);
+
 /* Replaces rig_device by a device with the same instruction set and that many threads. */
 void rig_reopen(const char *threads);
 
