@@ -7,8 +7,8 @@
 /* Appends the work of all queues to one list without a lock. */
 static int append(const struct good_work *what)
 {
+    struct good_work **last = good_last; /* old by the time that malloc returns */
     struct good_work *w = malloc(sizeof(*w));
-    struct good_work **last = good_last;
 
     if (!w)
         return good_host->error(FERRY_ENOMEM, "malloc failed");
