@@ -37,7 +37,7 @@ class Builder:
 
     def copy(self):
         shutil.rmtree(self.folder, ignore_errors=True)
-        for part in ("kernels", "backends/sim"):
+        for part in ("common", "kernels", "backends/sim"):
             shutil.copytree(os.path.join(self.sources, part), os.path.join(self.tree, part))
 
     def change(self, file, old, new):

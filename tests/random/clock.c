@@ -83,7 +83,7 @@ static int try_read(struct obj *o, unsigned half, unsigned place)
 void resolve(struct obj *o, unsigned half)
 {
     struct store *s = o->half[half].store;
-    bool lost = false;
+    bool lost = false, tail;
 
     tell("    remaining contents of %s of blob %d", half ? "diff" : "data", (int)(o - run.obj));
     world_run_all();
@@ -104,8 +104,10 @@ void resolve(struct obj *o, unsigned half)
             wrong("lost contents are valid again at place %u", p);
         lost |= err == FERRY_ELOST;
     }
-    s->state = lost ? LOST : SAFE;
-    s->may_be_lost = s->failed = false;
+    tail = s->tail_may_be_lost && store_reach(s, run.obj) < s->room;
+    s->state = lost ? LOST : tail ? SHAKY : SAFE;
+    s->may_be_lost = s->state == SHAKY;
+    s->failed = false;
 }
 
 void step_resolve(struct dice *d)
@@ -148,8 +150,10 @@ static void lose_store(struct obj *o, unsigned half, unsigned lost, bool quiet)
 
     if (!(v & BIT(lost)) && quiet)
         return;
-    if (!whole)
+    if (!whole) {
         store_written(s, run.obj);
+        s->tail_may_be_lost = true;
+    }
     if (v && !left && s->state == SAFE && !may_be_nothing(s)) {
         s->state = LOST;
     } else if (v && s->state != LOST && (!quiet || !whole || !left)) {

@@ -116,7 +116,7 @@ void store_forget(struct store *s)
 void store_renewed(struct store *s)
 {
     s->state = SAFE;
-    s->may_be_lost = s->failed = false;
+    s->may_be_lost = s->tail_may_be_lost = s->failed = false;
 }
 
 /* ---- elements ------------------------------------------------------------------------------- */
