@@ -182,7 +182,7 @@ static void convolutions_are_within_their_bounds(void)
         run(&r, convolve(&r));
     }
     CU_ASSERT(is_portable() ? rounded == 0 : rounded > n / 8);
-    CU_ASSERT(exact > 0);
+    CU_ASSERT(exact > 0 || ferry_test_is_slow()); /* few draws may have none */
 }
 
 /* ---- inner products ------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@
 INLINE void NAME(round_span)(const float *x, int64_t n, char *to)
 {
     for (; n > 0; n -= LANES, x += LANES, to += 2 * LANES) {
-        const __mmask16 some = n >= LANES ? 0xffff : (__mmask16)((1u << n) - 1);
+        const __mmask16 some = (__mmask16)(n >= LANES ? 0xffffu : (1u << n) - 1);
         const __m512 v = _mm512_maskz_loadu_ps(some, x);
         __m256i y;
 
