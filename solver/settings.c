@@ -178,7 +178,7 @@ static bool lacks(const ferry_proto *p, const char *field)
     return !ferry_proto_value_count(p, field);
 }
 
-/* Logs missing parameters of lr_policy, without which it is another one. */
+/* Warns of missing parameters that lr_policy needs to change the learning rate. */
 static void log_missing_of_policy(const ferry_proto *p, enum ferry__policy policy)
 {
     static const char constant[] = "lr_policy does not change the learning rate";

@@ -88,7 +88,7 @@ bool ferry__section_is_busy(ferry_queue *q);
 uint64_t ferry__section_now(ferry_queue *q);
 
 /*
- * The code of a known failure of stray work that an event after `then` covered; 0 if there is none.
+ * The code of a known failure of stray work that an event after `then` covered. 0: no such failure.
  */
 int ferry__section_failed_since(ferry_queue *q, uint64_t then);
 

@@ -89,7 +89,7 @@ static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **
     return 0;
 }
 
-/* Removes the block of a handle from the live blocks; NULL if there is none. */
+/* Removes the block of a handle from the live blocks. NULL: no live block has the handle. */
 static struct ferry__tracked_block *take_block(struct ferry__tracked_device *d, const void *handle)
 {
     struct ferry__tracked_block **at, *b;

@@ -36,7 +36,7 @@ class Net(Held):
         if phase not in _abi.PHASES:
             raise InvalidArgument(f"phase {phase!r} is none of {', '.join(_abi.PHASES)}")
         if precision not in _abi.PRECISIONS:
-            raise InvalidArgument(f"precision {precision!r} is none of f32, bf16")
+            raise InvalidArgument(f"precision {precision!r}: expected f32 or bf16")
         kept, stages = texts(keep), texts(stages)
         body = None if text is None else text.encode()
         options = _abi.NetOptions(struct_size=ctypes.sizeof(_abi.NetOptions),

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-# What the plugin is linked from; libferrykernels has other objects in the same folder.
+# Prefixes of the objects that the plugin is linked from; the folders have others, too.
 OBJECTS_OF = ("ferry_sim_la", "libkernelhost_la", "libkernelplans_la")
 GROUPS = ["ops-values", "ops-steps", "ops-reuse", "ops", "ops-large", "ops-random"]
 

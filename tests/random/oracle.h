@@ -47,7 +47,7 @@ struct store {
     int64_t room;   /* elements */
     enum state state;
     bool may_be_lost; /* SHAKY, and no other copy is certain to be valid */
-    bool tail_may_be_lost; /* a lost device may have had the only copy beyond the reach of blobs */
+    bool tail_may_be_lost; /* the only copy beyond the reach of blobs may be on a lost device */
     bool failed; /* some work on it was made to fail: the first access to that copy returns its code
                   */
     bool idle;   /* after ferry_memory_allow_eviction */

@@ -300,7 +300,8 @@ static void the_report_has_the_precision_of_layers(void)
 
     write_npy("x.npy", "<f4", "1, 64", 256);
     write_text("p.prototxt",
-               "layer { name: 'd' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 64 } } }\n"
+               "layer { name: 'd' type: 'Input' top: 'x'\n"
+               "  input_param { shape { dim: 1 dim: 64 } } }\n"
                "layer { name: 'i' type: 'InnerProduct' bottom: 'x' top: 'y' inner_product_param { "
                "num_output: 32 } }\n");
     find_precision("", plain, sizeof(plain));
