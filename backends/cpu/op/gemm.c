@@ -73,8 +73,8 @@ enum cpu_gemm_form cpu_gemm_form(const struct cpu_gemm *g, const struct cpu_loop
                                  const struct cpu_pairs *pairs)
 {
     if (pairs && has_even_blocks(g))
-        return CPU_GEMM_PAIRS;
-    return loops->micro_of_halves && g->m <= FEW_ROWS ? CPU_GEMM_HALVES : CPU_GEMM_FLOATS;
+        return CPU_GEMM_BF16_PAIRS;
+    return loops->micro_of_bf16 && g->m <= FEW_ROWS ? CPU_GEMM_BF16 : CPU_GEMM_FLOATS;
 }
 
 static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t wanted)
@@ -124,7 +124,7 @@ void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned t
         return;
     cut_tasks(g, loops, g->slots > 1 ? 4 * (int64_t)g->slots : 1);
     g->a_row = (g->depth + 15) / 16 * 16 + 16;
-    g->a_floats = loops->rows * g->a_row * (g->form == CPU_GEMM_PAIRS ? 3 : 2) / 2;
+    g->a_floats = loops->rows * g->a_row * (g->form == CPU_GEMM_BF16_PAIRS ? 3 : 2) / 2;
     g->sums_row = g->panel_block * g->panel;
     g->slot_floats = g->a_floats + (g->depth < g->k ? g->row_block : loops->rows) * g->sums_row;
     g->slot_floats = (g->slot_floats + 15) / 16 * 16;
@@ -229,9 +229,9 @@ static void end_narrow(const struct narrow *n, const struct place *place, int64_
 /* The micro-kernels of the form of b. */
 static const cpu_micro (*micros_of(const struct cpu_gemm_run *r))[TILE_MOST_ROWS + 1]
 {
-    return r->plan->form == CPU_GEMM_PAIRS    ? r->pairs->micro
-           : r->plan->form == CPU_GEMM_HALVES ? r->loops->micro_of_halves
-                                              : r->loops->micro;
+    return r->plan->form == CPU_GEMM_BF16_PAIRS ? r->pairs->micro
+           : r->plan->form == CPU_GEMM_BF16     ? r->loops->micro_of_bf16
+                                                : r->loops->micro;
 }
 
 /* Full panels, for which the micro-kernel does everything; returns the first that is not full. */
@@ -400,7 +400,7 @@ static bool can_go_on(const struct cpu_gemm_run *r)
 {
     const struct cpu_gemm *g = r->plan;
 
-    return r->stores && g->form != CPU_GEMM_PAIRS && g->k <= SHORT_SUMS && g->depth == g->k &&
+    return r->stores && g->form != CPU_GEMM_BF16_PAIRS && g->k <= SHORT_SUMS && g->depth == g->k &&
            g->n % (g->panel / 2) == 0 && (!r->place || g->m_line > 0);
 }
 
@@ -443,7 +443,7 @@ static void do_tiles(const struct task *task, int64_t first, int64_t rows, int64
         if (goes_on && lie >= 2 * place->rows)
             go_on(task, place, least((i < c.small ? c.small : c.tiles) - i, lie / place->rows),
                   tile);
-        if (g->form == CPU_GEMM_PAIRS)
+        if (g->form == CPU_GEMM_BF16_PAIRS)
             multiply_pairs(task, place, tile);
         else
             multiply_tile(task, place, tile);

@@ -19,7 +19,7 @@
  * The forms of packed b: floats; or BF16, rounded to nearest even, of which the micro-kernel makes
  * floats; or pairs of BF16 along k, which are multiplied by pairs of a.
  */
-enum cpu_gemm_form { CPU_GEMM_FLOATS, CPU_GEMM_HALVES, CPU_GEMM_PAIRS };
+enum cpu_gemm_form { CPU_GEMM_FLOATS, CPU_GEMM_BF16, CPU_GEMM_BF16_PAIRS };
 
 /* The division of a product; it depends on shapes, instruction set and number of threads only. */
 struct cpu_gemm {
@@ -39,7 +39,7 @@ struct cpu_gemm {
 struct cpu_gemm_run {
     const struct cpu_gemm *plan;
     const struct cpu_loops *loops;
-    const struct cpu_pairs *pairs; /* of CPU_GEMM_PAIRS */
+    const struct cpu_pairs *pairs; /* of CPU_GEMM_BF16_PAIRS */
     const float *b;  /* packed */
     int64_t b_batch; /* from a batch's panels to the next one's; 0: the same for all */
     /* a, either in place or gathered. */

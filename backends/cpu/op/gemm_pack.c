@@ -17,9 +17,9 @@ int64_t cpu_gemm_width(const struct cpu_gemm *g, int64_t p)
 
 int64_t cpu_gemm_floats(const struct cpu_gemm *g, int64_t k, int64_t width)
 {
-    return g->form == CPU_GEMM_FLOATS   ? k * width
-           : g->form == CPU_GEMM_HALVES ? k * width / 2
-                                        : (k + 1) / 2 * width;
+    return g->form == CPU_GEMM_FLOATS ? k * width
+           : g->form == CPU_GEMM_BF16 ? k * width / 2
+                                      : (k + 1) / 2 * width;
 }
 
 int64_t cpu_gemm_packed(const struct cpu_gemm *g)
@@ -94,7 +94,7 @@ static void pack_panel(int64_t depth, int64_t columns, int64_t width, const floa
 }
 
 /* To nearest even; NaN stays NaN. */
-static uint16_t round_to_half(float value)
+static uint16_t round_to_bf16(float value)
 {
     uint32_t bits;
 
@@ -108,13 +108,13 @@ static uint16_t round_to_half(float value)
 static void round_panel(const struct cpu_gemm *g, int64_t k, int64_t depth, int64_t width,
                         const float *from, float *panel)
 {
-    bool is_pairs = g->form == CPU_GEMM_PAIRS;
+    bool is_pairs = g->form == CPU_GEMM_BF16_PAIRS;
     int64_t half = width == g->panel ? width / 2 : width;
     char *to = (char *)panel;
 
     for (int64_t i = 0; i < depth; i++, k++)
         for (int64_t j = 0; j < width; j++) {
-            uint16_t value = round_to_half(*from++);
+            uint16_t value = round_to_bf16(*from++);
             int64_t at = is_pairs        ? (k / 2 * width + j) * 2 + k % 2
                          : half == width ? k * width + j
                                          : k * width + j % half * 2 + j / half;

@@ -27,7 +27,7 @@ struct cpu_loops {
     int64_t rows;  /* maximum of a tile */
     int64_t lanes; /* floats of a vector; a panel has twice as many columns, or as many */
     /* By vectors of the panel minus one, and rows. The second is for a b of BF16; NULL: none. */
-    const cpu_micro (*micro)[TILE_MOST_ROWS + 1], (*micro_of_halves)[TILE_MOST_ROWS + 1];
+    const cpu_micro (*micro)[TILE_MOST_ROWS + 1], (*micro_of_bf16)[TILE_MOST_ROWS + 1];
     /*
      * Rows first … first + rows − 1 of a convolution's patches, elements k … k + depth − 1 of each.
      */

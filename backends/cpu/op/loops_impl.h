@@ -13,17 +13,17 @@
 #include "lines_impl.h"
 #include "lrn_block_impl.h"
 #define FORM(function) NAME(function)
-#define HALVES         0
+#define WIDENS         0
 #include "micro_impl.h"
 #if HAVE_AVX512 || HAVE_AVX2
 #undef FORM
-#undef HALVES
-#define FORM(function)   NAME(halves_##function)
-#define HALVES           1
-#define MICROS_OF_HALVES FORM(micros)
+#undef WIDENS
+#define FORM(function)   NAME(widened_##function)
+#define WIDENS           1
+#define MICROS_OF_BF16   FORM(micros)
 #include "micro_impl.h"
 #else
-#define MICROS_OF_HALVES NULL
+#define MICROS_OF_BF16 NULL
 #endif
 #include "patches_impl.h"
 #include "pool_lines_impl.h"
@@ -36,7 +36,7 @@ static const struct cpu_loops NAME(loops) = {
     .rows = MOST_ROWS,
     .lanes = LANES,
     .micro = NAME(micros),
-    .micro_of_halves = MICROS_OF_HALVES,
+    .micro_of_bf16 = MICROS_OF_BF16,
     .patches = NAME(patches),
     .depthwise_last = NAME(depthwise_last),
     .depthwise_slide = NAME(depthwise_slide),

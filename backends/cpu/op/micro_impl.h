@@ -3,7 +3,7 @@
  * The micro-kernels: up to MOST_ROWS rows of a, times a panel of b of one or two vectors' width, in
  * registers over the whole depth. An instruction set's file includes this once for each form of b,
  * after defining the macros of vector.h; FORM(function), which makes the names of a form; and
- * HALVES, 1 for a b of BF16 that is widened here, else 0. No include guard.
+ * WIDENS, 1 for a b of BF16 that is widened here, else 0. No include guard.
  *
  * A pointer is used for three rows of a. The compiler is prevented from deriving one pointer from
  * another, which would make it use a register for each row, and from folding the load of an element
@@ -32,8 +32,8 @@
  */
 #undef AHEAD
 #undef AHEAD_2
-#define AHEAD (HALVES ? 48 : 24)
-#if LANES == 16 && !HALVES
+#define AHEAD (WIDENS ? 48 : 24)
+#if LANES == 16 && !WIDENS
 #define AHEAD_2(b)                               \
     __builtin_prefetch((b) + AHEAD * B_STEP(2)); \
     __builtin_prefetch((b) + AHEAD * B_STEP(2) + LANES)
@@ -43,13 +43,13 @@
 #define AHEAD_1(b) __builtin_prefetch((b) + AHEAD * B_STEP(1))
 
 /*
- * A row of b, and the floats that it takes. Of halves, a word has those of columns j and j + LANES
+ * A row of b, and the floats that it takes. Of BF16, a word has those of columns j and j + LANES
  * of a panel two vectors wide.
  */
 #undef B_STEP
 #undef B_1
 #undef B_2
-#if HALVES
+#if WIDENS
 #define B_STEP(wide) ((wide)*LANES / 2)
 #define B_1(p)       vec b0 = WIDEN(p)
 #define B_2(p)                            \

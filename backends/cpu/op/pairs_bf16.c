@@ -30,7 +30,7 @@
         sum;                       \
     })
 #define FORM(function) NAME(function)
-#define HALVES         0
+#define WIDENS         0
 #include "micro_impl.h"
 
 /* n ≥ 0 floats as BF16. */
