@@ -20,6 +20,7 @@ TEXT_TESTS = \
 	%D%/scripts/check-docs.sh \
 	%D%/scripts/check-man.sh \
 	%D%/scripts/check-oracle.sh \
+	%D%/scripts/check-packed.sh \
 	%D%/scripts/check-prose.sh \
 	%D%/scripts/check-rooms.sh
 
@@ -219,6 +220,10 @@ check-long:
 print-long-tests:
 	@echo '$(LONG)'
 
+# What `make dist` packs: files, and folders with all that is in them.
+print-packed:
+	@for file in $(DISTFILES); do echo "$${file#$(srcdir)/}"; done
+
 check-threads:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(THREAD_TESTS)' check_PROGRAMS='$(THREAD_TESTS)'
 
@@ -316,7 +321,7 @@ clean-gpu:
 	rm -rf '$(GPU_FOLDER)' '$(GPU_BUILD)'
 
 .PHONY: gpu-pack gpu-folder check-gpu-pack clean-gpu
-.PHONY: one check-training check-triton bench-triton check-oclgrind print-package-programs print-package-tests print-code-tests print-long-tests check-threads check-valgrind check-long check-model check-model-full
+.PHONY: one check-training check-triton bench-triton check-oclgrind print-package-programs print-package-tests print-code-tests print-long-tests print-packed check-threads check-valgrind check-long check-model check-model-full
 
 EXTRA_DIST += \
 	$(LONG_TESTS) \
