@@ -213,21 +213,21 @@ SHORTENED_TESTS = $(SHORTENED_UNIT_TESTS) $(WALK_TEST) $(RANDOM_TESTS) $(NETS_TE
 	%D%/scripts/check-headers.sh %D%/scripts/check-mpi-train.sh \
 	%D%/scripts/check-proto.sh %D%/scripts/check-python.sh
 
-# All of them, or those that LONG names.
+# Runs all long tests, or those that LONG names.
 LONG = $(LONG_TESTS) $(SHORTENED_TESTS)
 check-long:
 	$(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH='unset FERRY_TEST_QUICK;' TESTS='$(LONG)'
 print-long-tests:
 	@echo '$(LONG)'
 
-# What `make dist` packs: files, and folders with all that is in them.
+# Prints the files that `make dist` packs, and the folders that it packs with all their files.
 print-packed:
 	@for file in $(DISTFILES); do echo "$${file#$(srcdir)/}"; done
 
 check-threads:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(THREAD_TESTS)' check_PROGRAMS='$(THREAD_TESTS)'
 
-# Training beside Caffe's, all of it: wants FERRY_TEST_DATA.
+# Runs all comparisons of training with Caffe; needs FERRY_TEST_DATA.
 check-training: $(check_PROGRAMS)
 	FERRY_TEST_LONG=1 FERRY_TEST_TIMEOUT=3600 $(MAKE) $(AM_MAKEFLAGS) check TEST_LENGTH= \
 	    TESTS='%D%/unit/test-solver-runs %D%/unit/test-solver-snapshot'

@@ -124,7 +124,9 @@ static void watch_forks(void)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* A text that already begins with the program's name (Caffe's lines do) gets no second one. */
+/*
+ * Writes the program's name before the text, unless the text begins with it, as Caffe's lines do.
+ */
 static void write_stderr(int level, const char *text)
 {
     char line[LINE_SIZE + 32];
@@ -187,7 +189,7 @@ static void write_line(int level, const char *text, unsigned *others)
     pthread_mutex_lock(&sink.lock);
     if (text && (sink.busy || sink.waiting.first)) {
         list_append(&sink.waiting, MOST_WAITING, level, text);
-        ++*others; /* it is queued behind theirs */
+        ++*others; /* the thread that has the other lines writes this line after them */
     }
     if (!sink.busy) {
         sink.busy = true;
@@ -286,13 +288,15 @@ void ferry__log_write_kept(void)
         ferry__log(FERRY_LOG_WARN, "%u log lines dropped: too many, or no memory", kept.lost);
 }
 
-/* A callback belongs to the program, which has ended: later lines are written to standard error. */
+/*
+ * The callback belongs to the program, which has ended: later lines are written to standard error.
+ */
 static void __attribute__((destructor)) leave_callback(void)
 {
     ferry_log_set_handler(NULL, NULL);
 }
 
-/* Writes the lines that no call has written. */
+/* Writes the lines that are still waiting at the end of the process. */
 static void __attribute__((destructor(FERRY__LOG_END))) write_the_rest(void)
 {
     while (atomic_load(&ferry__log_left)) {

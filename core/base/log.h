@@ -18,20 +18,25 @@
  */
 #define FERRY__LOG_END 200
 
-/* Whether lines of that level are wanted (FERRY_LOG); cheap. */
+/* Whether FERRY_LOG enables lines of that level; cheap. */
 bool ferry__log_enabled(int level);
 
-/* One line, without a newline. */
+/* Logs one line; the text has no newline. */
 void ferry__log(int level, const char *fmt, ...) FERRY_PRINTF(2, 3);
 void ferry__log_va(int level, const char *fmt, va_list args) FERRY_PRINTF(2, 0);
 
-/* log.c's: how many regions this thread is inside, and whether it has kept lines there. */
+/*
+ * Internal to log.c: how many regions this thread is inside, and whether it has kept lines there.
+ */
 extern _Thread_local struct ferry__log_regions {
     unsigned held;
     bool has_kept;
 } ferry__log_regions;
 
-/* log.c's: lines of other threads, or a report of dropped ones, wait, and no thread writes them. */
+/*
+ * Internal to log.c: lines of other threads, or a report of dropped ones, wait, and no thread
+ * writes them.
+ */
 extern atomic_bool ferry__log_left;
 
 /* Writes the lines that this thread has kept, and a few that other threads have left. */
@@ -55,7 +60,7 @@ static inline void ferry__log_release(void)
         ferry__log_write_kept();
 }
 
-/* Whether this thread is inside such a region. */
+/* Whether this thread is inside a region that holds a core lock. */
 static inline bool ferry__log_is_held(void)
 {
     return ferry__log_regions.held > 0;

@@ -31,7 +31,8 @@ bool ferry__os_is_secure(void)
 
 bool ferry__os_library_path(char *out, size_t size)
 {
-    /* An object and not a function: ISO C has no conversion of function pointers to void *. */
+    /* An object instead of a function, because ISO C cannot convert a function pointer to void
+     * *. */
     static const char anchor[] = "ferry";
     ssize_t length = -1;
     Dl_info info;
@@ -39,7 +40,7 @@ bool ferry__os_library_path(char *out, size_t size)
     if (dladdr(anchor, &info) && info.dli_fname && info.dli_fname[0] == '/')
         return snprintf(out, size, "%s", info.dli_fname) < (int)size;
 #ifdef __linux__
-    /* linked statically into a program that was started by a relative name */
+    /* the library is linked statically, and the program was started by a relative name */
     length = readlink("/proc/self/exe", out, size);
     if (length > 0 && (size_t)length < size)
         out[length] = '\0';
@@ -85,7 +86,8 @@ static long parent_of(const char *pid)
     file = fopen(path, "re");
     if (!file)
         return 0;
-    end = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL; /* "12 (name) S 1 …" */
+    end = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL; /* the text is "12 (name) S 1
+                                                                        * …" */
     if (!end || sscanf(end, ") %*c %ld", &parent) != 1)
         parent = 0;
     fclose(file);

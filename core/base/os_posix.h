@@ -24,19 +24,18 @@ bool ferry__os_library_path(char *out, size_t size);
 uid_t ferry__os_library_owner(void);
 
 /*
- * The home folder of the effective user, if it differs from the user who started the program, from
- * the system's list of users; else "/", because the user who started the program can write to their
- * own.
+ * The effective user's home folder from the system's list of users, if the effective user differs
+ * from the user who started the program; else "/".
  */
 void ferry__os_home(char *out, size_t size);
 
 /* Makes this process the parent of orphaned descendants of its children, where the system can. */
 void ferry__os_adopt_orphans(void);
 
-/* SIGKILL to all children of this process, those that it adopted among them. */
+/* Sends SIGKILL to all children of this process, including adopted ones. */
 void ferry__os_kill_children(void);
 
-/* FERRY_CPU_… bits that only the OS knows of. */
+/* The FERRY_CPU_… bits that only the operating system can report. */
 uint32_t ferry__os_isa_features(void);
 
 #endif

@@ -23,7 +23,7 @@ static int refuse_writable(const char *path, const char *who, char letter,
 {
     char hint[sizeof(refusal->hint)];
 
-    /* A truncated command would be useless. */
+    /* a truncated command would be useless */
     if (snprintf(hint, sizeof(hint), "chmod %c-w %s", letter, path) >= (int)sizeof(hint))
         hint[0] = '\0';
     return ferry__refuse(refusal, FERRY_EPERM, hint, "%s can be written by %s", path, who);
@@ -89,7 +89,7 @@ static int check_folders(const char *folder, const struct ferry__trust *trust,
     return err;
 }
 
-/* Whether the path leads to that file, now that no untrusted user can change where it leads. */
+/* Whether the path leads to the checked file, now that no untrusted user can change the path. */
 static int check_same(const char *path, const struct stat *file, struct ferry__refusal *refusal)
 {
     struct stat st;
@@ -126,7 +126,7 @@ int ferry__permit_file(const char *path, const struct stat *file, const struct f
     return err ? err : check_same(path, file, refusal);
 }
 
-/* The real path of a folder, or of the nearest above it that is there; NULL with an errno. */
+/* The real path of a folder, or of the nearest existing folder above it; NULL with an errno. */
 static char *nearest(const char *path)
 {
     char above[PATH_MAX];

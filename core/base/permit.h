@@ -17,11 +17,11 @@
 /* The trusted users. */
 struct ferry__trust {
     uid_t user;  /* the user who runs the program */
-    uid_t owner; /* of the loaded libferry */
+    uid_t owner; /* the owner of the loaded libferry */
     bool strict; /* root, or AT_SECURE: a file that its group may write is refused too */
 };
 
-/* Of this process, as it is now. */
+/* Sets *out to the trusted users of this process, as they are now. */
 void ferry__trust_of_process(struct ferry__trust *out);
 
 /*
@@ -30,7 +30,7 @@ void ferry__trust_of_process(struct ferry__trust *out);
  */
 struct ferry__permitted {
     char folder[PATH_MAX];
-    char loose[PATH_MAX]; /* as below */
+    char loose[PATH_MAX]; /* a path that its group may write, as for ferry__permit_file */
 };
 
 /*
@@ -44,9 +44,9 @@ int ferry__permit_file(const char *path, const struct stat *file, const struct f
                        struct ferry__refusal *refusal);
 
 /*
- * The same for a folder in which a file will be searched: no untrusted user may add a file to it,
- * so a sticky bit does not help. For a folder that does not exist, the nearest existing folder
- * above it is checked.
+ * Checks a folder in which a file will be searched, as ferry__permit_file checks a file. No
+ * untrusted user may add a file to it, so a sticky bit does not suffice. For a folder that does not
+ * exist, the nearest existing folder above it is checked.
  */
 int ferry__permit_folder(const char *path, const struct ferry__trust *trust,
                          char out_loose[PATH_MAX], struct ferry__refusal *refusal);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Folders that configure names. A relocatable build names them by where libferry is:
+ * Folders that configure names. A relocatable build gives them relative to libferry:
  * "$ORIGIN/ferry" is the folder ferry beside the library.
  */
 #ifndef FERRY_CORE_PLACE_H

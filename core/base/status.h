@@ -22,7 +22,7 @@ int ferry__error_null_ref(const char *what);
 
 /* ---- why a file is refused ---- */
 
-/* Both strings may be cut off at their ends. */
+/* A failure's reason and hint; both strings may be truncated. */
 struct ferry__refusal {
     int code; /* FERRY_E… */
     char reason[1024];

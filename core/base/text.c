@@ -129,7 +129,7 @@ bool ferry__text_size(const char *text, uint64_t *out)
 /* Sets this thread's locale to C, whose decimal separator is a point. */
 static locale_t enter_c(locale_t *out_before)
 {
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* glibc has it; nothing is allocated */
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* allocates nothing in glibc */
 
     *out_before = c ? uselocale(c) : (locale_t)0;
     return c;
@@ -252,8 +252,8 @@ size_t ferry__text_control(const char *text)
         return 2;
     if (c[0] == 0xe2 && c[1] == 0x80 &&
         ((c[2] >= 0x8b && c[2] <= 0x8f) || (c[2] >= 0xaa && c[2] <= 0xae)))
-        return 3; /* U+200B … U+200F, U+202A … U+202E */
+        return 3; /* the characters U+200B … U+200F and U+202A … U+202E */
     if (c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9)
-        return 3; /* U+2066 … U+2069 */
+        return 3; /* the characters U+2066 … U+2069 */
     return 0;
 }

@@ -10,22 +10,22 @@
 /* Whether the first `length` bytes are a plugin's name: [a-z][a-z0-9_-]*, at most 31 bytes. */
 bool ferry__text_is_name(const char *text, size_t length);
 
-/* yes, no, true, false, on, off, 1, 0. False for any other text. */
+/* Parses yes, no, true, false, on, off, 1 or 0. False for any other text. */
 bool ferry__text_bool(const char *text, bool *out);
 
 /*
- * "4096", "64KiB", "1.5 GiB"; "KiB", "MiB", "GiB", "TiB", "B". False for any other text, or if it
- * is too large.
+ * Parses a size: "4096", "64KiB", "1.5 GiB"; the units are B, KiB, MiB, GiB and TiB. False for any
+ * other text, or if the size is too large.
  */
 bool ferry__text_size(const char *text, uint64_t *out);
 
 /*
- * A finite number as strtod reads it in the C locale, independent of the program's locale. False
- * for any other text.
+ * Parses a finite number as strtod does in the C locale, whatever the program's locale. False for
+ * any other text.
  */
 bool ferry__text_real(const char *text, double *out);
 
-/* A number as printf's %g writes it in the C locale, independent of the program's locale. */
+/* Writes a number as printf's %g does in the C locale, whatever the program's locale. */
 void ferry__text_put_real(double value, char *out, size_t size);
 
 /*
@@ -34,7 +34,7 @@ void ferry__text_put_real(double value, char *out, size_t size);
  */
 int ferry__text_word(const char *text, const char *words);
 
-/* Decimal digits and nothing else, at most `max`. */
+/* Parses a text of decimal digits only, at most `max`. False for any other text. */
 bool ferry__text_number(const char *text, size_t length, uint64_t max, uint64_t *out);
 
 /*

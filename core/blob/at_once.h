@@ -11,8 +11,8 @@
 #include "core/math/mathcall.h"
 
 /*
- * Whether the memory's home is such a device, and known to do `op` on as many elements as there
- * are.
+ * Whether the memory's home computes synchronously in the host's memory, and is known to offer `op`
+ * for the blob's dtype and number of elements.
  */
 static inline bool ferry__at_once(const ferry_blob *b, const ferry_memory *m, uint32_t op)
 {
@@ -22,8 +22,8 @@ static inline bool ferry__at_once(const ferry_blob *b, const ferry_memory *m, ui
 }
 
 /*
- * The side whose bytes can be read and written at once: the host, or else the home. Changes
- * nothing. False if the access has to take the lock.
+ * Chooses the side whose bytes can be read and written without the lock: the host, or else the
+ * home. Changes nothing. False if the access has to take the lock.
  */
 static inline bool ferry__at_once_side(const ferry_memory *m, bool *at_host)
 {
@@ -34,7 +34,7 @@ static inline bool ferry__at_once_side(const ferry_memory *m, bool *at_host)
 }
 
 /*
- * Enters that side to read and write: returns the memory's start there. The caller counts the
+ * Enters the chosen side to read and write: returns the memory's start there. The caller counts the
  * write. False, and nothing has changed, if another thread intervened.
  */
 static inline bool ferry__at_once_enter(ferry_memory *m, bool at_host, ferry_ref *out)
@@ -46,7 +46,7 @@ static inline bool ferry__at_once_enter(ferry_memory *m, bool at_host, ferry_ref
     return true;
 }
 
-/* A part that is only read, on that side. */
+/* Enters the chosen side to read only. */
 static inline bool ferry__at_once_read(ferry_memory *m, bool at_host, ferry_cref *out)
 {
     if (at_host ? !ferry__memory_host_at_once(m, FERRY_READ)

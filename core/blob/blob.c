@@ -61,7 +61,7 @@ void ferry_blob_destroy(ferry_blob *b)
 
 static const char *const suffixes[] = { "", ".diff" };
 
-/* Diff's memory, on its first use; readers may race for it. */
+/* Creates diff's memory at its first use; several readers may do so at the same time. */
 ferry_memory *ferry__blob_make_diff(ferry_blob *b)
 {
     ferry_memory *data = b->half[FERRY__DATA].memory, *made, *expected = NULL;
@@ -192,7 +192,7 @@ void ferry__reshape_abandon(struct ferry__reshape *plan)
     ferry__shape_clear(&plan->shape);
 }
 
-/* Whether a half may have so many bytes in use without a check of its copies. */
+/* Whether `bytes` bytes of a half may be in use without a check of its copies. */
 static inline bool fits(const struct ferry__half *h, const ferry_memory *m, size_t bytes)
 {
     return !h->offset && h->limit == SIZE_MAX && ferry__memory_fits_alone(m, bytes);
@@ -218,7 +218,9 @@ static inline __attribute__((always_inline)) bool resize_alone(ferry_blob *b, in
     return true;
 }
 
-/* As many axes as before, and room. */
+/*
+ * Reshapes without the lock, if the rank stays and the memories are large enough; false otherwise.
+ */
 static bool reshape_alone(ferry_blob *b, int rank, const int64_t *dims)
 {
     int64_t count = 1;
@@ -235,7 +237,7 @@ static bool reshape_alone(ferry_blob *b, int rank, const int64_t *dims)
     return true;
 }
 
-/* The same of four axes, which most blobs have, and which need no loop. */
+/* As reshape_alone for four axes, the most frequent rank, without a loop. */
 static inline bool reshape_four(ferry_blob *b, const int64_t *dims)
 {
     const int64_t n = dims[0], c = dims[1], h = dims[2], w = dims[3];
@@ -252,7 +254,7 @@ static inline bool reshape_four(ferry_blob *b, const int64_t *dims)
     return true;
 }
 
-/* With room that may have to be made first. */
+/* Reshapes after allocating larger memories where necessary. */
 static int reshape_planned(ferry_blob *b, int rank, const int64_t *dims, bool *out_grew)
 {
     struct ferry__reshape plan;

@@ -11,7 +11,7 @@
 
 #include <ferry/blob.h>
 
-/* A memory, and the part of it that is the blob's. */
+/* A memory, and the range of it that the blob uses. */
 struct ferry__half {
     _Atomic(ferry_memory *) memory; /* diff: NULL until it is first used */
     size_t offset;                  /* bytes */
@@ -41,13 +41,16 @@ static inline ferry_device *ferry__blob_home(const ferry_blob *b)
     return data->home;
 }
 
-/* Bytes that the blob has in each half. */
+/* The size of each half in bytes. */
 static inline size_t ferry__blob_bytes(const ferry_blob *b)
 {
     return (size_t)b->shape.count * ferry__dtype_size(b->dtype);
 }
 
-/* How far into its memory a half reaches; a slice's range is its own however small its shape. */
+/*
+ * The end of a half in its memory. A slice ends at the end of its range, even if its shape is
+ * smaller.
+ */
 static inline size_t ferry__blob_end(const ferry_blob *b, enum ferry__which which)
 {
     const struct ferry__half *h = &b->half[which];
@@ -55,9 +58,7 @@ static inline size_t ferry__blob_end(const ferry_blob *b, enum ferry__which whic
     return h->offset + (h->limit < SIZE_MAX ? h->limit : ferry__blob_bytes(b));
 }
 
-/*
- * A reshape, prepared: it can be committed, which cannot fail, or abandoned, which changes nothing.
- */
+/* A prepared reshape. Committing it cannot fail; abandoning it changes nothing. */
 struct ferry__reshape {
     struct ferry__shape shape;
     size_t bytes;
@@ -81,7 +82,7 @@ static inline ferry_memory *ferry__blob_memory(const ferry_blob *b, enum ferry__
     return m ? m : ferry__blob_make_diff((ferry_blob *)b);
 }
 
-/* FERRY_WRITE alone becomes READ|WRITE where other bytes of the memory are in use too. */
+/* Adds READ to a FERRY_WRITE access if other bytes of the memory are in use too. */
 unsigned ferry__blob_access(const ferry_blob *b, enum ferry__which which, unsigned access);
 
 #endif

@@ -15,7 +15,7 @@ static int no_blob(void)
     return ferry__error(FERRY_EINVAL, "an accessor of a NULL blob");
 }
 
-/* An access on the host or on the memory's home that needs no lock. */
+/* Accesses the host's or the home's copy if the access needs no lock; false otherwise. */
 static bool access_at_once(ferry_memory *m, const ferry_device *where, unsigned access,
                            ferry_ref *out)
 {
@@ -39,7 +39,7 @@ static int access_half(const ferry_blob *b, enum ferry__which which, ferry_devic
     ferry_ref ref;
     int err;
 
-    if (!m) /* this call failed to allocate it */
+    if (!m) /* diff's memory could not be allocated */
         return ferry_last_error_code();
     if (wanted == FERRY_WRITE)
         access |= ferry__blob_access(b, which, FERRY_WRITE);
@@ -224,7 +224,9 @@ int ferry_blob_diff_at(const ferry_blob *b, const int64_t *index, int n, double 
 
 /* ---- the shape, on the device ---- */
 
-/* The dims in a memory of their own, written once; a reshape releases it. */
+/*
+ * Copies the dims into a memory of their own. They are written once; a reshape releases the memory.
+ */
 static int make_dims(const ferry_blob *b, ferry_memory **out)
 {
     ferry_device *home = ferry__blob_home(b);
@@ -270,6 +272,6 @@ ferry_cref ferry_blob_device_shape(const ferry_blob *b)
     }
     if (m->home == ferry__blob_home(b))
         return ferry_memory_device_data(m);
-    ferry_memory_access(m, ferry__blob_home(b), FERRY_READ, NULL, &ref); /* it has moved */
+    ferry_memory_access(m, ferry__blob_home(b), FERRY_READ, NULL, &ref); /* the home has changed */
     return ferry_ref_const(ref);
 }

@@ -14,12 +14,12 @@
 #include <string.h>
 
 /*
- * Where work on a half runs: on a device, or on the host's copy, which a host-memory device's
- * plugin computes on faster than plain loops would.
+ * The place where work on a half runs: a device, or the host's copy. A host-memory device's plugin
+ * computes on the host's copy faster than plain loops do.
  */
 struct place {
     ferry_device *where; /* NULL: the host's copy */
-    ferry_queue *q;      /* of `where`, or of a host-memory device; NULL: plain loops */
+    ferry_queue *q;      /* a queue of `where`, or of a host-memory device; NULL: plain loops */
     ferry_device *held;  /* a host-memory device that was found, and is to be released */
 };
 
@@ -42,7 +42,7 @@ static void on_device(ferry_device *dev, struct place *p)
     p->held = NULL;
 }
 
-/* FERRY_EUNINIT where nothing was ever written. */
+/* Chooses the place of the newest copy; FERRY_EUNINIT if the contents were never written. */
 static int locate(const ferry_memory *m, struct place *p)
 {
     ferry_device *dev;
@@ -60,12 +60,13 @@ static int locate(const ferry_memory *m, struct place *p)
 /* The range of a memory that an operation works on, and the state to restore if it fails. */
 struct part {
     ferry_memory *m;
-    ferry_device *home; /* the blob's */
+    ferry_device *home; /* the blob's home */
     size_t offset, bytes;
     ferry_dtype dtype;
     uint64_t mark;
-    bool regains;  /* copies that left V as too short return if the operation is refused */
-    size_t filled; /* in that case: see ferry__memory_filled */
+    bool regains;  /* if the operation is refused, copies that left V as too short are valid
+                    * again */
+    size_t filled; /* the value to restore then: see ferry__memory_filled */
     bool whole;    /* entered with the old contents, all of which are to be overwritten */
 };
 
@@ -80,7 +81,7 @@ static int part_of(const ferry_blob *b, enum ferry__which which, struct part *ou
     return out->m ? 0 : ferry_last_error_code();
 }
 
-/* The part at that place, and the state to restore. */
+/* Accesses the part at that place, and records the state to restore. */
 static int reach(struct part *part, const struct place *p, unsigned access, ferry_ref *out)
 {
     ferry_memory *m = part->m;
@@ -100,8 +101,8 @@ static int reach(struct part *part, const struct place *p, unsigned access, ferr
 }
 
 /*
- * The same for an operation: a write that does not cover all bytes in use keeps the rest, and a
- * write that may be undone fills the bytes that were never filled.
+ * Accesses the part for an operation. A write that does not cover all bytes in use keeps the rest,
+ * and a write that may be undone first fills the bytes that were never filled.
  */
 static int get(struct part *part, const struct place *p, unsigned access, ferry_ref *out)
 {
@@ -152,8 +153,8 @@ static int finish(struct part *to, ferry_event *e)
 }
 
 /*
- * `to` was written, from the contents of `from` (NULL: its own contents alone), or refused with
- * `err`: then the other copies that were valid are valid again.
+ * Ends the work. `to` was written, from the contents of `from` (NULL: from its own), or the work
+ * was refused with `err`: then the copies that were valid before are valid again.
  */
 static int end(const struct place *p, struct part *to, const struct part *from, int err)
 {
@@ -255,7 +256,8 @@ int ferry_blob_update(ferry_blob *b)
 
     if (!diff || diff->home != data->home || !ferry__at_once(b, data, FERRY_OP_AXPY) ||
         !ferry__at_once_side(data, &at_host) || !ferry__at_once_read(diff, at_host, &x) ||
-        !ferry__at_once_enter(data, at_host, &y)) { /* last: a refusal leaves it as it was */
+        !ferry__at_once_enter(data, at_host, &y)) { /* data comes last, so that a refusal leaves it
+                                                     * unchanged */
         err = update_anywhere(b);
         return again(b, FERRY__DATA, err) ? update_anywhere(b) : err;
     }
@@ -274,7 +276,7 @@ int ferry_blob_update(ferry_blob *b)
 
 /* ---- sums ---- */
 
-/* Where the newest copy of the half is; FERRY_EUNINIT if it was never written. */
+/* Finds the newest copy of the half; FERRY_EUNINIT if the half was never written. */
 static int locate_half(const ferry_blob *b, enum ferry__which which, struct place *p)
 {
     ferry_memory *m = ((ferry_blob *)b)->half[which].memory;
@@ -419,7 +421,7 @@ static int fill_once(ferry_blob *b, enum ferry__which which, double value)
                            ferry_dtype_name((ferry_dtype)b->dtype), value);
     if (!err)
         err = part_of(b, which, &part);
-    if (err || b->shape.count == 0) /* without elements no contents move */
+    if (err || b->shape.count == 0) /* without elements, no contents are copied */
         return err;
     if (locate(part.m, &p))
         on_device(part.home, &p);
@@ -453,8 +455,8 @@ int ferry_blob_fill_diff(ferry_blob *b, double value)
 /* ---- copy_from ---- */
 
 /*
- * Where the source is, if `to` lives there too; otherwise the host. A source never written counts
- * as being at its home.
+ * Chooses the place of a copy: the source's device if `to` has the same home, otherwise the host. A
+ * source that was never written counts as being at its home.
  */
 static void place_copy(const struct part *from, const struct part *to, struct place *p)
 {
@@ -468,7 +470,7 @@ static void place_copy(const struct part *from, const struct part *to, struct pl
         on_host(to->m, p);
 }
 
-/* Two parts of one memory, which a device may not copy between where they overlap. */
+/* Whether two parts of one memory overlap: a device may not copy between these. */
 static bool overlap(const struct part *a, const struct part *b)
 {
     return a->m == b->m && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
@@ -491,7 +493,7 @@ static int copy_part(struct part *to, struct part *from, int64_t n)
     ferry_ref x, y;
     int err;
 
-    if (n == 0) /* and nothing moves */
+    if (n == 0) /* and no bytes are copied */
         return 0;
     if (!overlap(to, from))
         place_copy(from, to, &p);
@@ -519,10 +521,7 @@ static int copy_equal(ferry_blob *b, const ferry_blob *source, enum ferry__which
     return copy_part(&to, &from, b->shape.count);
 }
 
-/*
- * Into the memory that the reshape will leave the blob with, so that a failure leaves everything as
- * it was.
- */
+/* Copies into the memory that the blob has after the reshape, so that a failure changes nothing. */
 static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__which which)
 {
     const struct ferry__half *half = &b->half[which];

@@ -12,7 +12,7 @@
 
 /* ---- sharing ---- */
 
-/* Moves the half that is not shared to the other blob's home: a blob has one home. */
+/* Moves the half that is not shared to the other blob's home, because a blob has one home. */
 static int follow(ferry_blob *b, enum ferry__which which, ferry_device *home)
 {
     ferry_memory *m = b->half[which].memory;

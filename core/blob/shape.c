@@ -11,8 +11,8 @@
 #include <string.h>
 
 /*
- * Copies the dims and multiplies them. The product has to fit, and so has that of the dims that are
- * not 0: whether a shape overflows does not depend on where its zeros are.
+ * Copies the dims and multiplies them. The product must not overflow, and neither must the product
+ * of the nonzero dims, so that overflow does not depend on the position of zeros.
  */
 static int take_dims(int rank, const int64_t *dims, size_t size, int64_t *to, int64_t *out)
 {
@@ -76,7 +76,7 @@ void ferry__shape_move(struct ferry__shape *to, struct ferry__shape *from)
 {
     ferry__shape_clear(to);
     *to = *from;
-    from->rank = 0; /* its allocation now belongs to the target */
+    from->rank = 0; /* the allocation now belongs to the target */
 }
 
 int ferry__shape_canonical(const struct ferry__shape *s, int axis)
@@ -94,7 +94,8 @@ int64_t ferry__shape_count(const struct ferry__shape *s, int start, int end)
     if (start < 0 || end < start || end > s->rank)
         return ferry__error(FERRY_EINVAL, "axes %d to %d of %d axes", start, end, s->rank);
     for (i = start; i < end; i++)
-        product *= ferry__shape_dim(s, i); /* cannot overflow: the shape as a whole does not */
+        product *= ferry__shape_dim(s, i); /* cannot overflow, since the product of all dims does
+                                            * not */
     return product;
 }
 

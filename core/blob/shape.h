@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Dims, counts and offsets. Knows no storage. */
+/* The shape of a blob: dims, counts and offsets. It has no storage for elements. */
 #ifndef FERRY_CORE_SHAPE_H
 #define FERRY_CORE_SHAPE_H
 
 #include <ferry/blob.h>
 
-/* Axes that need no allocation of their own. */
+/* The highest rank whose dims are stored without an allocation. */
 #define FERRY__SHAPE_INLINE 4
 
 struct ferry__shape {
     int32_t rank;
-    bool shaped; /* false: Blob(), count 0 */
+    bool shaped; /* false: a default-constructed blob, without elements */
     int64_t count;
-    union { /* read by ferry__shape_dims */
+    union { /* the dims, which ferry__shape_dims returns */
         int64_t few[FERRY__SHAPE_INLINE];
         int64_t *many; /* allocated */
     };
@@ -28,7 +28,7 @@ static inline int64_t ferry__shape_dim(const struct ferry__shape *s, int axis)
     return s->rank <= FERRY__SHAPE_INLINE ? s->few[axis] : s->many[axis];
 }
 
-/* Whether the shape has just those dims already. */
+/* Whether the shape already has these dims. */
 static inline bool ferry__shape_is(const struct ferry__shape *s, int rank, const int64_t *dims)
 {
     int i;
@@ -41,7 +41,7 @@ static inline bool ferry__shape_is(const struct ferry__shape *s, int rank, const
     return true;
 }
 
-/* The same of a shape of four axes. */
+/* As ferry__shape_is, for four axes. */
 static inline bool ferry__shape_is_four(const struct ferry__shape *s, const int64_t *dims)
 {
     return dims[0] == s->few[0] && dims[1] == s->few[1] && dims[2] == s->few[2] &&
@@ -49,12 +49,12 @@ static inline bool ferry__shape_is_four(const struct ferry__shape *s, const int6
 }
 
 /*
- * Takes on `rank` dims (FERRY_UNSHAPED: none), of elements of `size` bytes. FERRY_EINVAL,
+ * Sets `rank` dims (FERRY_UNSHAPED: none), for elements of `size` bytes. FERRY_EINVAL,
  * FERRY_EOVERFLOW, FERRY_ENOMEM.
  */
 int ferry__shape_set(struct ferry__shape *s, int rank, const int64_t *dims, size_t size);
 void ferry__shape_clear(struct ferry__shape *s);
-/* Moves `from` into `to`, whose own dims are given up. */
+/* Moves `from` into `to` and frees the former dims of `to`. */
 void ferry__shape_move(struct ferry__shape *to, struct ferry__shape *from);
 
 int ferry__shape_canonical(const struct ferry__shape *s, int axis);

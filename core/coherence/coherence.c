@@ -14,8 +14,8 @@
 /* ---- around a transition ---- */
 
 /*
- * A thread that held the memory's lock when its process forked does not exist in the child to
- * release it, so the child may only wait for its own threads.
+ * Takes the memory's lock. After fork a thread of the parent may have held the lock, and no thread
+ * of the child can release it; so a child only waits for a lock that was taken in the child.
  */
 int ferry__request_lock(ferry_memory *m, bool nowait)
 {
@@ -133,8 +133,8 @@ void ferry__valid_publish(ferry_memory *m, uint32_t valid)
 /* ---- losing bits ---- */
 
 /*
- * Records, for a copy that is about to lose its bit, an event after its device's default queue. A
- * lost device runs no work any more.
+ * Records an event after the default queue of the device whose copy is about to become invalid. A
+ * lost device executes no work, so it needs no event.
  */
 static int leave_event(ferry_memory *m, unsigned slot)
 {
@@ -206,8 +206,8 @@ static int check_access(struct ferry__request *req, struct ferry__replica *r)
 }
 
 /*
- * A write to one side of a block that the program adopted read-only for the other: the sides part,
- * and the one to be written gets storage of its own.
+ * Prepares a write to one side of shared bytes that the program adopted read-only for the other
+ * side: the two sides are separated, and the written side gets storage of its own.
  */
 static int part_from_readonly(struct ferry__request *req)
 {
@@ -226,8 +226,8 @@ static int part_from_readonly(struct ferry__request *req)
 }
 
 /*
- * Whether the slot may share the host's bytes. Not for a write to a read-only block; nor by
- * importing a block that other threads may be reading.
+ * Whether the slot may share the host's bytes. A write to a read-only block may not, and a block
+ * that other threads may be reading is not imported.
  */
 static bool may_alias(const struct ferry__request *req)
 {
@@ -238,7 +238,9 @@ static bool may_alias(const struct ferry__request *req)
     return !(req->valid & 1);
 }
 
-/* Storage for the slot; a read-only block that other contents have to go into is replaced. */
+/*
+ * Provides storage for the slot, and replaces a read-only block that has to receive other contents.
+ */
 static int provide(struct ferry__request *req, struct ferry__replica **r, bool *zeroed, bool *fresh)
 {
     ferry_memory *m = req->m;
@@ -256,7 +258,7 @@ static int provide(struct ferry__request *req, struct ferry__replica **r, bool *
     return err;
 }
 
-/* By the state that the slot is in, up to but not including the loss of other bits. */
+/* Enters the slot, according to its state; the other copies stay valid until the commit. */
 static int enter_slot(struct ferry__request *req, struct ferry__replica *r, bool zeroed, bool *done)
 {
     if (!(req->access & FERRY_READ))
@@ -291,8 +293,8 @@ static int prepare(struct ferry__request *req, struct ferry__replica *r)
 }
 
 /*
- * The program's own work on its queue, which ferry cannot see; a write has everything before it
- * subsumed.
+ * Records the program's own work on its queue, which ferry cannot see; a write supersedes all
+ * earlier uses.
  */
 static void note_program(struct ferry__request *req, struct ferry__replica *r)
 {
@@ -310,7 +312,7 @@ int ferry__coherence_settle(struct ferry__request *req)
     return err;
 }
 
-/* Detects losses before anything else is done. Contents that would be overwritten may be lost. */
+/* Detects lost contents before the access changes anything. An overwrite ignores the loss. */
 static int settle(struct ferry__request *req)
 {
     int err = ferry__coherence_settle(req);
@@ -332,8 +334,8 @@ static void commit(struct ferry__request *req, struct ferry__replica *r)
 }
 
 /*
- * A block that nothing was copied into yet may exist for its queue alone so far. It is noted where
- * another queue uses it next, or frees it.
+ * Records an event if a new block was allocated in the order of its queue: the block may be usable
+ * on that queue only, and another queue that uses or frees it is ordered after the event.
  */
 static void note_block(const struct ferry__request *req, struct ferry__replica *r)
 {
@@ -346,7 +348,10 @@ static void note_block(const struct ferry__request *req, struct ferry__replica *
     ferry__event_release(e);
 }
 
-/* Whether a block was allocated in the order of its queue and is freed in the default one's. */
+/*
+ * Whether the block was allocated in the order of its queue; the pool frees it in the order of the
+ * default queue.
+ */
 static bool is_ordered_block(const struct ferry__request *req, const struct ferry__replica *r)
 {
     return r->storage == FERRY__STORAGE_POOL && req->where && req->q != &req->where->queue &&
@@ -361,7 +366,8 @@ static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fr
 
     if (ferry__transfer_settle_all(req, req->slot) && !req->valid)
         err = ferry__lost_say(req->m, m->lost != FERRY_ELOST);
-    if (req->ordered && req->q) /* only its queue records the work that it was ordered after */
+    if (req->ordered && req->q) /* the records of those uses are removed, and only the queue is
+                                 * still ordered after them */
         ferry__queue_settle(req->q->device, req->q->handle);
     if (fresh && is_ordered_block(req, r))
         note_block(req, r);
@@ -430,7 +436,7 @@ static int access_slot(struct ferry__request *req, ferry_ref *out)
     if (err)
         return give_up(req, r, fresh || (!aliased && ferry__replica_is_imported(m, req->slot)),
                        before, err);
-    if (!done) { /* the first of two copies of a prefetch */
+    if (!done) { /* the prefetch has made the first of two copies */
         if (fresh)
             note_block(req, r);
         ferry__valid_publish(m, req->valid);
@@ -442,7 +448,7 @@ static int access_slot(struct ferry__request *req, ferry_ref *out)
     return 0;
 }
 
-/* Whether the slot's copy was lost with a device while the contents are valid elsewhere. */
+/* Whether the slot's copy was lost with its device while the contents are valid elsewhere. */
 static bool went(const struct ferry__request *req, uint32_t before)
 {
     return (before & ~req->valid & ferry__valid_bit(req->slot)) && req->valid &&
@@ -457,7 +463,8 @@ int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
     forsake_lost(req);
     before = req->valid;
     err = access_slot(req, out);
-    if (err == FERRY_ELOST && (forsake_lost(req) || went(req, before))) /* the loss was not known */
+    if (err == FERRY_ELOST && (forsake_lost(req) || went(req, before))) /* the loss has just been
+                                                                         * detected */
         err = access_slot(req, out);
     return err;
 }

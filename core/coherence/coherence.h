@@ -16,12 +16,12 @@
 int ferry__coherence_access(struct ferry__request *req, ferry_ref *out);
 
 /*
- * Checks whether the request's slot holds contents: 0, or the error of its copy, or FERRY_ELOST for
- * the whole memory. Detected failures are published.
+ * Checks whether the request's slot has valid contents: 0, or the error of its copy, or FERRY_ELOST
+ * for the whole memory. Detected failures are published.
  */
 int ferry__coherence_settle(struct ferry__request *req);
 
-/* As access, but copies only, and does not wait for the copy. */
+/* As ferry__coherence_access, but only copies, and does not wait for the copy. */
 int ferry__coherence_prefetch(struct ferry__request *req);
 
 /* ---- around a transition: the memory's lock ---- */
@@ -29,15 +29,15 @@ int ferry__coherence_prefetch(struct ferry__request *req);
 /*
  * Takes the memory's lock, for an access at `where` (NULL: the host), and sets the request up.
  * FERRY_EFORKED in a child of fork, if a thread of the parent had the lock; with `nowait`,
- * FERRY_EBUSY if another thread has it; FERRY_EINVAL while this one keeps a queue to itself.
+ * FERRY_EBUSY if another thread has it; FERRY_EINVAL while this thread has reserved a queue.
  * Otherwise it does not fail.
  */
 int ferry__request_begin(struct ferry__request *req, ferry_memory *m, ferry_device *where,
                          bool nowait);
 
 /*
- * The lock alone, with the errors of fork and `nowait`, for callers that neither log nor release
- * anything; pthread_mutex_unlock releases it.
+ * Takes only the lock, with the errors of fork and `nowait`, for callers that neither log nor
+ * release anything; pthread_mutex_unlock releases it.
  */
 int ferry__request_lock(ferry_memory *m, bool nowait);
 
@@ -56,8 +56,8 @@ void ferry__valid_publish(ferry_memory *m, uint32_t valid);
 int ferry__valid_leave_events(struct ferry__request *req, uint32_t losers);
 
 /*
- * Makes `valid` the request's V (0: nothing is), leaving events behind where copies lose their
- * bits.
+ * Makes `valid` the request's V (0: the empty set), after recording events for copies that lose
+ * their bits.
  */
 int ferry__valid_claim(struct ferry__request *req, uint32_t valid);
 

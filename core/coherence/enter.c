@@ -22,7 +22,8 @@ static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_
     int err, ended;
 
     at.offset += from;
-    err = ferry__uses_order(r->uses, FERRY__AFTER_ALL, req->q); /* readers need the old bytes */
+    err = ferry__uses_order(r->uses, FERRY__AFTER_ALL, req->q); /* pending readers need the old
+                                                                 * bytes */
     if (err)
         return err;
     if (!req->where) {
@@ -44,7 +45,7 @@ static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_
     return err;
 }
 
-/* Whether another slot shares these bytes, and has all of them. */
+/* Whether another slot shares these bytes, and all of its bytes in use are contents. */
 static bool other_side_has_all(struct ferry__request *req)
 {
     ferry_memory *m = req->m;
@@ -64,7 +65,8 @@ int ferry__enter_fill_tail(struct ferry__request *req, struct ferry__replica *r)
 
     if (r->storage != FERRY__STORAGE_EMPTY && !other_side_has_all(req)) {
         err =
-            ferry__transfer_enter(req, req->slot, ferry__valid_bit(req->slot)); /* to write there */
+            ferry__transfer_enter(req, req->slot, ferry__valid_bit(req->slot)); /* for the write
+                                                                                 * there */
         if (!err)
             err = zero_tail(req, r, *filled);
         if (!err)
@@ -78,7 +80,9 @@ int ferry__enter_fill_tail(struct ferry__request *req, struct ferry__replica *r)
 
 /* ---- contents beyond the bytes in use ---- */
 
-/* Whether the request's slot has a valid copy that is too short: to fill it up is a write. */
+/*
+ * Whether the request's slot has a valid copy that is too short. Filling up such a copy is a write.
+ */
 static bool tail_is_short(struct ferry__request *req)
 {
     ferry_memory *m = req->m;
@@ -88,7 +92,8 @@ static bool tail_is_short(struct ferry__request *req)
 }
 
 /*
- * Whether contents beyond the bytes in use stay in the request's slot though these are overwritten.
+ * Whether contents beyond the bytes in use stay in the request's slot when the bytes in use are
+ * overwritten.
  */
 static bool tail_stays(struct ferry__request *req)
 {
@@ -98,7 +103,7 @@ static bool tail_stays(struct ferry__request *req)
 
 /* ---- growing back ---- */
 
-/* Copies on lost devices count as missing, if there is any other copy. */
+/* V without the copies on lost devices, if any other copy is left. */
 static uint32_t within_reach(ferry_memory *m, uint32_t valid)
 {
     uint32_t left, found = 0;
@@ -113,7 +118,7 @@ static uint32_t within_reach(ferry_memory *m, uint32_t valid)
     return found ? found : valid;
 }
 
-/* Copies that do not reach `bytes` go, if a longer one stays. */
+/* V without the copies that are shorter than `bytes`, if a longer copy is left. */
 static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
 {
     uint32_t left, kept = 0;
@@ -131,11 +136,12 @@ static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
     return kept;
 }
 
-/* Whether a copy that replaces shorter ones is valid; waits for its pending work. */
+/* Whether the copy that is to replace shorter ones is valid; waits for its pending work. */
 static bool is_there(struct ferry__request *req, unsigned slot)
 {
     ferry_device *dev = ferry__replica_device(req->m, slot);
-    bool was_lost = dev && ferry__device_lost(dev); /* then all copies are on lost devices */
+    bool was_lost = dev && ferry__device_lost(dev); /* if even this copy is on a lost device, all
+                                                     * copies are */
 
     (void)ferry__uses_order(ferry__replica_find(req->m, slot)->uses, FERRY__AFTER_WRITERS, NULL);
     ferry__transfer_settle(req, slot);
@@ -170,7 +176,7 @@ static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum
     if (!err && req->where && (req->valid & ferry__valid_bit(req->slot)))
         err = ferry__transfer_after_default(req->where, req->q);
 
-    /* one pointer for host and device: the host waits for the device's work on it */
+    /* host and device share one pointer, so the host waits for the device's work on it */
     if (!err && r == &req->m->on_host && req->m->alias &&
         !ferry__replica_is_imported(req->m, req->m->alias))
         err = ferry__transfer_after_default(req->m->alias_device, req->q);
@@ -178,8 +184,8 @@ static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum
 }
 
 /*
- * The same where the old contents are not wanted: a failed writer is finished as well, and the copy
- * is invalid if the access does not complete.
+ * As after_uses, for an access that does not need the old contents: a failed writer counts as done,
+ * and the copy becomes invalid if the access does not complete.
  */
 static int after_whatever(struct ferry__request *req, struct ferry__replica *r)
 {
@@ -195,8 +201,8 @@ static int after_whatever(struct ferry__request *req, struct ferry__replica *r)
 }
 
 /*
- * New contents, ordered after all uses: earlier work on either side of shared bytes no longer
- * matters.
+ * Records new contents, ordered after all uses: earlier work on either side of shared bytes no
+ * longer matters.
  */
 static void forget_uses(struct ferry__request *req, struct ferry__replica *r)
 {
@@ -205,7 +211,7 @@ static void forget_uses(struct ferry__request *req, struct ferry__replica *r)
     ferry__transfer_forget_other_side(req->m, req->slot);
 }
 
-/* Hands shared bytes to the slot's side, where the old contents are not wanted. */
+/* Hands shared bytes to the slot's side when the old contents are not needed. */
 static int enter_whatever(struct ferry__request *req)
 {
     int err;
@@ -233,7 +239,7 @@ int ferry__enter_overwrite(struct ferry__request *req, struct ferry__replica *r)
 {
     int err;
 
-    if (tail_stays(req)) /* its result is checked next */
+    if (tail_stays(req)) /* the result of this wait is checked next */
         (void)ferry__uses_order(r->uses, FERRY__AFTER_WRITERS, NULL);
     err = after_whatever(req, r);
 
@@ -255,7 +261,7 @@ int ferry__enter_present(struct ferry__request *req, struct ferry__replica *r)
 
     if (!err)
         err = ferry__transfer_enter(req, req->slot, valid);
-    if (!err && !req->q) /* the result of the awaited work is known */
+    if (!err && !req->q) /* the wait has returned the result of the work */
         err = ferry__transfer_check(req);
     if (!err && write) {
         req->ordered = true;
@@ -264,7 +270,7 @@ int ferry__enter_present(struct ferry__request *req, struct ferry__replica *r)
     return err;
 }
 
-/* The replica that a host-memory device will share once it is accessed; NULL for others. */
+/* The host's replica if the device of the request will share it once it is accessed; else NULL. */
 static struct ferry__replica *host_block_of(struct ferry__request *req)
 {
     bool shares = req->where && ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY);
@@ -273,8 +279,8 @@ static struct ferry__replica *host_block_of(struct ferry__request *req)
 }
 
 /*
- * Storage that is to be replaced may still be in use on a default queue: a block of the program, or
- * a block that a device imports.
+ * Whether storage that is to be replaced may still be in use on a default queue: a block of the
+ * program, or a block that a device imports.
  */
 static bool replaces_busy(struct ferry__request *req, const struct ferry__replica *r)
 {
@@ -285,7 +291,8 @@ static bool replaces_busy(struct ferry__request *req, const struct ferry__replic
 
     if (!r->ref.handle || !(stale || r->capacity < m->size))
         return false;
-    if (r->storage == FERRY__STORAGE_ADOPTED && /* no other structure records its users */
+    if (r->storage == FERRY__STORAGE_ADOPTED && /* no other record has the users of adopted
+                                                 * memory */
         ferry__uses_would_block(r->uses, FERRY__AFTER_ALL, NULL))
         return true;
     if (shared || r->storage == FERRY__STORAGE_IMPORTED)
@@ -297,9 +304,9 @@ static bool replaces_busy(struct ferry__request *req, const struct ferry__replic
 }
 
 /*
- * The device is to fill the tail of bytes that the host can read, too, and does so on its queue:
- * the host's next map waits for the queue. (The host's own filling is preceded by a map, as a write
- * is.)
+ * Whether the device will fill the tail of bytes that the host can also read, on its own queue: the
+ * host's next map waits for that queue. (When the host fills the tail, a map precedes it, as for a
+ * write.)
  */
 static bool is_short_and_busy(struct ferry__request *req)
 {
@@ -315,8 +322,8 @@ static bool is_taken(const ferry_device *dev, ferry_queue *q)
 }
 
 /*
- * Another thread has the plugin at work on a queue that the access needs, and keeps it until that
- * is done: a map, say, or a copy to the host.
+ * Whether another thread is inside a plugin call on a queue that the access needs: for example a
+ * map, or a copy to the host.
  */
 static bool meets_another(const struct ferry__request *req)
 {

@@ -9,21 +9,24 @@
 
 #include "core/coherence/transfer.h"
 
-/* V = ∅, to be read: zeros. `zeroed`: the storage has them already. */
+/*
+ * Enters for a read when V is empty: the contents are zeros. `zeroed`: the storage already has
+ * zeros.
+ */
 int ferry__enter_first_touch(struct ferry__request *req, struct ferry__replica *r, bool zeroed);
 
 /*
- * The old contents are not wanted. A tail that stays has to be complete: the overwrite waits for
- * its writers, and ignores whether they failed.
+ * Enters for an overwrite of the old contents. A tail that stays has to be complete: the overwrite
+ * waits for its writers, and ignores whether they failed.
  */
 int ferry__enter_overwrite(struct ferry__request *req, struct ferry__replica *r);
 
-/* The copy is valid already. */
+/* Enters a slot whose copy is valid. */
 int ferry__enter_present(struct ferry__request *req, struct ferry__replica *r);
 
 /*
- * Fills the bytes in use of the request's slot that were never filled with zeros, on the request's
- * queue, after its pending readers.
+ * Zeros those bytes in use of the request's slot that were never filled, on the request's queue,
+ * after its pending readers.
  */
 int ferry__enter_fill_tail(struct ferry__request *req, struct ferry__replica *r);
 

@@ -20,8 +20,8 @@ static struct ferry__replica *candidate(ferry_memory *m, const ferry_device *dev
 }
 
 /*
- * Whether one of the other valid copies is complete, and not merely pending; waits to find out.
- * Failed copies leave V.
+ * Whether another valid copy is complete, and not merely pending; waits to find out. Failed copies
+ * leave V.
  */
 static bool safe_elsewhere(struct ferry__request *req, uint32_t others)
 {
@@ -48,7 +48,7 @@ static bool write_back(ferry_memory *m, struct ferry__request *req)
     return !ferry__coherence_access(req, NULL) && (ferry__coherence_valid(m) & 1);
 }
 
-/* Whether the memory keeps its contents without the copy on that device. */
+/* Whether the memory keeps its contents when its copy on that device is freed. */
 static bool can_spare(ferry_memory *m, const ferry_device *dev, bool dirty)
 {
     uint32_t bit = UINT32_C(1) << dev->slot;
@@ -78,7 +78,7 @@ static uint64_t evict_from(ferry_memory *m, ferry_device *dev, bool dirty)
     valid = ferry__coherence_valid(m);
     ferry__replica_drop(m, r, ferry__after_unlock_owed());
     ferry__valid_publish(m, valid & ~bit);
-    if (valid & bit) { /* dropping a stale copy frees a block and evicts nothing */
+    if (valid & bit) { /* a stale copy has no contents: freeing its block is not an eviction */
         ferry__count(&dev->stats.evictions, 1);
         ferry__trace_event("evict", m->name, bytes, dev, start);
     }
@@ -103,8 +103,8 @@ static uint64_t pass(ferry_device *dev, uint64_t wanted, bool dirty)
 
 /*
  * Tries to free `bytes` on the device, oldest promise first; returns the bytes freed, which the
- * pool may have cached. The caller may hold one memory's lock. No lock of the process's is held
- * while it waits for the device: only those of the memories that it is at work on.
+ * pool may have cached. The caller may hold one memory's lock. While evict waits for the device, it
+ * holds the locks of the memories that it evicts, and no process-wide lock.
  */
 static uint64_t evict(ferry_device *dev, uint64_t bytes)
 {

@@ -9,7 +9,7 @@ static uint64_t promises;
 
 /*
  * A child of fork has the parent's memories, and cannot evict them; and the thread that held the
- * lock does not exist in the child.
+ * list's lock does not exist in the child.
  */
 static void forked_in_child(void)
 {
@@ -26,7 +26,7 @@ static void watch_forks(void)
 
 /* ---- the list; its lock is held ---- */
 
-/* Inserts after `before`; NULL: at the beginning. */
+/* Inserts a node after `before`; NULL: at the beginning. */
 static void put(struct ferry__idle_node *n, struct ferry__idle_node *before)
 {
     n->before = before;

@@ -15,7 +15,7 @@ void ferry__idle_withdraw(ferry_memory *m);
 
 /*
  * An iteration over the list. Other threads may add, remove and iterate meanwhile, because the
- * position is a node of the list. It ends where the list ended when it began.
+ * position is a node of the list. Memories added after its beginning are not visited.
  */
 struct ferry__idle_walk {
     struct ferry__idle_node at;
@@ -25,13 +25,17 @@ struct ferry__idle_walk {
 void ferry__idle_begin(struct ferry__idle_walk *w);
 void ferry__idle_end(struct ferry__idle_walk *w);
 
-/* The next memory whose lock is free, locked, which keeps it alive; NULL at the end. */
+/*
+ * Returns the next memory whose lock is free. The lock is then held, which keeps the memory alive.
+ * NULL at the end.
+ */
 ferry_memory *ferry__idle_next(struct ferry__idle_walk *w);
 
 /*
- * Adds a memory, whose lock is held, to the idle ones. When a device needs room, their copies there
- * are freed: first those that are valid elsewhere too, then the others, which are written back to
- * the host before. (Defined in evict.c, which is above the transitions that withdraw a memory.)
+ * Adds a memory, whose lock is held, to the idle memories. When a device needs room, their copies
+ * there are freed: first those that are valid elsewhere too, then the others, which are written
+ * back to the host before. (Defined in evict.c, which is above the transitions that withdraw a
+ * memory.)
  */
 void ferry__evict_offer(ferry_memory *m);
 

@@ -9,7 +9,7 @@ void ferry__lost_note(ferry_memory *m, uint32_t *valid, uint32_t failed)
 {
     size_t longest = ferry__replica_longest(m, *valid & failed);
 
-    *valid &= ~failed; /* a copy that is shorter than the bytes in use ends in zeros */
+    *valid &= ~failed; /* the end of a copy that is shorter than the bytes in use reads as zeros */
     if (longest > m->used && longest > ferry__replica_longest(m, *valid))
         m->tail_lost = true;
 }

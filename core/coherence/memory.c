@@ -19,19 +19,22 @@
 /* ---- the short way ---- */
 
 /*
- * To a memory's first bytes and away from its last ones, where nothing is at work and nothing
- * moves: the home computes in the host's memory, at once, and only the host has touched the memory.
- * The long way, by a request, does the same and more.
+ * Fast paths for a memory's first access and for its release: the home computes synchronously in
+ * the host's memory, only the host has touched the memory, and no bytes move. The general path, by
+ * a request, has the same results.
  */
 
-/* Whether the home computes in the host's memory and is ready, and its work is synchronous. */
+/* Whether the home computes synchronously in the host's memory and is ready. */
 static bool home_is_plain(const ferry_memory *m)
 {
     return m->alias == m->home_slot && ferry__device_is(m->home, FERRY_DEVICE_HOST_MEMORY) &&
            !m->home->events && ferry__device_ready(m->home) && !ferry__trace_is_on();
 }
 
-/* No copy, no storage, no promise, no loss; the lock is held. */
+/*
+ * Whether the memory was never accessed: it has no copy, no storage and no pending work, and is not
+ * idle. The lock is held.
+ */
 static bool is_untouched(ferry_memory *m)
 {
     return !atomic_load_explicit(&m->state, memory_order_relaxed) && !m->on_devices && !m->idle &&
@@ -58,7 +61,7 @@ static void publish_first(ferry_memory *m, void *block, unsigned access)
 
 /*
  * The host's first access to an untouched memory: the home's cached block, filled with zeros unless
- * it is to be overwritten. False: nothing has changed, and the access takes the long way.
+ * it is to be overwritten. False: nothing has changed, and the access takes the general path.
  */
 static bool first_at_host(ferry_memory *m, unsigned access, ferry_ref *out)
 {
@@ -77,14 +80,17 @@ static bool first_at_host(ferry_memory *m, unsigned access, ferry_ref *out)
     return block != NULL;
 }
 
-/* No storage, nor work on any; and no device is retained but the home. */
+/* Whether the memory has no storage and no pending work, and retains no device except its home. */
 static bool has_nothing(const ferry_memory *m)
 {
     return m->on_host.storage == FERRY__STORAGE_NONE && !m->on_host.uses && !m->on_devices &&
            (!m->alias || m->alias_device == m->home);
 }
 
-/* Gives the only block back, if any, of a memory with no other reference. False, as above. */
+/*
+ * Gives back the only block, if any, of a memory with no other reference. False: nothing has
+ * changed.
+ */
 static bool give_back_first(ferry_memory *m)
 {
     if (m->idle) /* an eviction may be at work on it */
@@ -116,7 +122,9 @@ int ferry_memory_create(ferry_device *home, size_t bytes, ferry_memory **out)
                             bytes);
     m->size = m->used = bytes;
     atomic_init(&m->refs, 1);
-    m->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* at every first touch: no call */
+    m->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* assigned instead of initialized by a
+                                                           * call, because every first access comes
+                                                           * here */
     m->home = ferry__device_retain(home);
     m->home_slot = (uint8_t)home->slot;
     if (ferry__device_is(home, FERRY_DEVICE_HOST_MEMORY)) { /* kept alive as the home */
@@ -134,7 +142,7 @@ ferry_memory *ferry_memory_retain(ferry_memory *m)
     return m;
 }
 
-/* An eviction that is at work on it ends first, and no other finds it. */
+/* Waits for an eviction of this memory to end, and takes the memory off the list permanently. */
 static void withdraw_for_good(ferry_memory *m)
 {
     bool alone = !m->idle || ferry__device_forked(m->home);
@@ -171,20 +179,20 @@ void ferry_memory_release(ferry_memory *m)
         let_go(m, &after);
     home = m->home;
     pthread_mutex_destroy(&m->lock);
-    if (m->sharers) /* seldom: it is a call for NULL, too */
+    if (m->sharers) /* tested because even free(NULL) costs a call */
         free(m->sharers);
     if (m->name)
         free(m->name);
     ferry__lane_forget_memory(m);
     free(m);
     if (!at_once)
-        ferry__after_unlock_run(&after); /* one of them may not return, and may need the device */
+        ferry__after_unlock_run(&after); /* a deleter may not return, and may need the device */
     ferry__device_release(home);
 }
 
 /* ---- the primitive and the accessors ---- */
 
-/* Whether a device, and a queue that should be one of its own, can take part. */
+/* Checks that the device can take part, and that the queue, if any, belongs to it. */
 static int check_place(ferry_device *where, ferry_queue *q)
 {
     int err = where ? ferry__device_usable(where) : 0;
@@ -198,8 +206,8 @@ static int check_place(ferry_device *where, ferry_queue *q)
 }
 
 /*
- * An access at the home, ordered on its default queue or where the device is synchronous: like the
- * accessors, without the lock.
+ * Accesses the home's copy without the lock, on the default queue or where the device is
+ * synchronous, as the accessors do.
  */
 static bool access_at_once(ferry_memory *m, ferry_device *where, unsigned access, ferry_queue *q)
 {
@@ -313,7 +321,7 @@ ferry_ref ferry_memory_overwrite_device_data(ferry_memory *m)
 
 /* ---- the other operations ---- */
 
-/* Adopting: the old storage goes, the program's comes, and only it is valid. */
+/* Adopts the program's memory: it replaces the old storage, and becomes the only valid copy. */
 static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes, bool readonly,
                         struct ferry__adopted *adopted)
 {
@@ -327,7 +335,7 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
                             "%s: adopt of %zu bytes where %zu are in use",
                             req->where ? req->where->name : "host", bytes, m->used);
     /*
-     * where the bytes would be imported, there is nothing to share: this copy comes from elsewhere
+     * a device that imports has nothing to share here, since this copy is not in the host's block
      */
     if (req->where && ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY))
         ferry__replica_try_alias(m, req->where, &req->after);

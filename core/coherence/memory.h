@@ -30,9 +30,9 @@ void ferry__memory_leave(ferry_memory *m, const void *who);
 size_t ferry__memory_reach(const ferry_memory *m, uint64_t state);
 
 /*
- * Whether a blob that is the only user of its memory may use its first `end` bytes without taking
- * the lock: each valid copy has them, and no work is pending. A reshape needs the caller's
- * exclusion anyway.
+ * Whether a blob that is the only user of its memory may use the first `end` bytes of it without
+ * taking the lock: each valid copy has them, and no work is pending. The caller already excludes
+ * other threads during a reshape.
  */
 static inline bool ferry__memory_fits_alone(const ferry_memory *m, size_t end)
 {
@@ -41,7 +41,7 @@ static inline bool ferry__memory_fits_alone(const ferry_memory *m, size_t end)
 
     if (s == FERRY__VALID(FERRY__HOST))
         reach = m->on_host.filled;
-    else if (s == FERRY__VALID(m->home_slot)) /* of the host's bytes, or it is one of on_devices */
+    else if (s == FERRY__VALID(m->home_slot)) /* the host's bytes, or a copy in on_devices */
         reach = m->alias_filled;
     else
         reach = ferry__memory_reach(m, s);
@@ -56,7 +56,7 @@ static inline void ferry__memory_use_alone(ferry_memory *m, size_t end)
     if (end == m->used)
         return;
     m->used = end;
-    if (s & FERRY__TURNS) /* the sides have more or less than that: the next access tells them */
+    if (s & FERRY__TURNS) /* the next access looks at both sides again */
         atomic_store_explicit(&m->state, s & ~FERRY__TURNS, memory_order_release);
 }
 
@@ -70,10 +70,9 @@ static inline bool ferry__memory_covers(const ferry_memory *m, size_t offset, si
 }
 
 /*
- * V, and whether its last copy, or a tail, was lost, to be restored after an operation on the
- * contents failed without effect: the copies that were valid stay valid. `where` (NULL: the host)
- * is the copy that was operated on; unless it is `intact`, it stays valid only if there is no
- * other.
+ * Returns V, and whether its last copy or a tail was lost. After an operation that failed without
+ * effect, ferry__memory_restore makes these copies valid again. `where` (NULL: the host) is the
+ * copy that was operated on; unless it is `intact`, it stays valid only if there is no other.
  */
 uint64_t ferry__memory_mark(const ferry_memory *m);
 /*
@@ -82,13 +81,13 @@ uint64_t ferry__memory_mark(const ferry_memory *m);
  */
 void ferry__memory_regain(ferry_memory *m, uint64_t mark);
 /*
- * Whether the copy at `where` is valid and a tail of it was never filled: an operation that is to
- * be undone has to fill it first, though it writes everything.
+ * Whether the copy at `where` is valid and has a tail that was never filled. An operation that may
+ * be undone has to fill this tail first, even if it overwrites everything.
  */
 bool ferry__memory_is_short(ferry_memory *m, const ferry_device *where);
 /*
- * The number of leading bytes of contents in the copy at `where`, or in its last valid state: an
- * operation that overwrites the copy and is undone restores it (SIZE_MAX: unchanged).
+ * The number of leading bytes of contents in the copy at `where`, now or when it was last valid. An
+ * operation that overwrites the copy and is undone restores this number (SIZE_MAX: unchanged).
  */
 size_t ferry__memory_filled(ferry_memory *m, const ferry_device *where);
 void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact,
@@ -106,7 +105,7 @@ int ferry__memory_check(ferry_memory *m, ferry_device *where);
 /* Records that a blob is a slice of the memory. */
 void ferry__memory_set_sliced(ferry_memory *m);
 
-/* Moves the home. */
+/* Makes another device the memory's home. */
 int ferry__memory_to(ferry_memory *m, ferry_device *home);
 
 /* Names the memory in traces; NULL removes the name. */
@@ -118,7 +117,7 @@ static inline bool ferry__memory_shared(const ferry_memory *m)
     return atomic_load_explicit(&m->refs, memory_order_acquire) > 1;
 }
 
-/* As the public accessors, and inlined: the settled case is one acquire load. */
+/* As the public accessors, and inlined: the settled case is one atomic load with acquire order. */
 void *ferry__memory_host_slow(ferry_memory *m, unsigned access);
 ferry_ref ferry__memory_device_slow(ferry_memory *m, unsigned access);
 
@@ -142,7 +141,7 @@ static inline bool ferry__memory_device_settled(const ferry_memory *m, unsigned 
     return (s & (FERRY__VALID_MASK | FERRY__SLOW(h) | FERRY__READERS)) == FERRY__VALID(h);
 }
 
-/* Whether the turn can be passed in the present state. */
+/* Whether the turn can be passed in the present state without the lock. */
 static inline bool ferry__memory_turns(const ferry_memory *m, uint64_t s)
 {
     uint64_t both = FERRY__VALID(FERRY__HOST) | FERRY__VALID(m->home_slot);
@@ -176,7 +175,7 @@ static inline bool ferry__memory_flip(ferry_memory *m, unsigned slot, unsigned a
 
 /*
  * Whether the access at the host, or at the home, needs no lock: it is settled, or passes the turn.
- * Then m->host, or m->home_ref, is what it gets, and a write has been counted.
+ * Then the result is m->host or m->home_ref, and a write has been counted.
  */
 static inline bool ferry__memory_host_at_once(ferry_memory *m, unsigned access)
 {
@@ -208,14 +207,14 @@ static inline ferry_ref ferry__memory_device(ferry_memory *m, unsigned access)
 }
 
 /*
- * Where work on the contents should run, as §4 of the design has it: the host's copy is the newest
- * → *out NULL; a device's is → the home if valid there, else the lowest valid slot. FERRY_EUNINIT
- * if never written (no message: the caller knows what that means), FERRY_ELOST if the contents are
+ * Chooses where work on the contents runs. If only the host's copy is valid, *out is NULL; otherwise
+ * it is the home if its copy is valid, else the device of the lowest valid slot. FERRY_EUNINIT if
+ * never written (no message: the caller knows what that means), FERRY_ELOST if the contents are
  * lost.
  */
 int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out);
 
-/* Whether contents are valid in a place that is not known to be lost. False for NULL. */
+/* Whether the contents are valid in a place that is not known to be lost. False for NULL. */
 bool ferry__memory_is_left(const ferry_memory *m);
 
 /*

@@ -128,7 +128,7 @@ static bool sharers_put(struct ferry__sharers **table, const void *who, size_t e
     return true;
 }
 
-/* As put, but ignores a sharer that is not listed. Cannot fail. */
+/* As sharers_put, but ignores a sharer that is not listed. Cannot fail. */
 static void sharers_move(struct ferry__sharers *table, const void *who, size_t end)
 {
     struct ferry__sharer *known = find_sharer(table, who);
@@ -199,7 +199,10 @@ static void drop_bits(struct ferry__request *req, uint32_t kept)
     req->valid = kept;
 }
 
-/* References in `holders` that do not belong to blobs keep the bytes in use from shrinking. */
+/*
+ * Sets the number of bytes in use. It does not shrink while any of the `holders` references belongs
+ * to the program instead of a blob.
+ */
 static void use(struct ferry__request *req, int holders, size_t bytes)
 {
     ferry_memory *m = req->m;
@@ -211,7 +214,8 @@ static void use(struct ferry__request *req, int holders, size_t bytes)
         uint32_t kept = ferry__enter_reach(req, bytes), all = req->valid;
 
         if (kept != req->valid) {
-            ferry__lost_note(m, &all, all & ~kept); /* longer, on a lost device */
+            ferry__lost_note(m, &all, all & ~kept); /* the copies that leave are longer, but on a
+                                                     * lost device */
             drop_bits(req, kept);
             req->valid = ferry__valid_hand_back(req, req->valid);
         }
@@ -311,7 +315,7 @@ bool ferry__memory_is_short(ferry_memory *m, const ferry_device *where)
     return is_short;
 }
 
-/* Whether a copy that was valid is unchanged: neither evicted nor found to have failed. */
+/* Whether a copy that was valid is unchanged: it was not evicted and has not failed. */
 static bool holds(const struct ferry__replica *r)
 {
     return r && r->ref.handle && !r->failed;
@@ -427,7 +431,7 @@ int ferry__memory_to(ferry_memory *m, ferry_device *home)
     err = ferry__request_begin(&req, m, NULL, false);
     if (err)
         return err;
-    /* the home was opened before fork: the parent has allowed eviction */
+    /* the memory was made idle by the parent, before fork */
     if (ferry__device_forked(m->home))
         ferry__idle_withdraw(m);
     before = ferry__replica_move_home(m, home);
@@ -481,7 +485,7 @@ static ferry_device *lowest_device(ferry_memory *m, uint32_t valid)
 
 int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
 {
-    uint64_t mark = ferry__memory_mark(m); /* read once: bit 63 depends on the others */
+    uint64_t mark = ferry__memory_mark(m); /* read once: bit 63 depends on the other bits */
     uint32_t valid = (uint32_t)(mark & FERRY__VALID_MASK);
     struct ferry__request req;
 

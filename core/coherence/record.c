@@ -11,7 +11,7 @@
 
 /* ---- one memory, and an event recorded here ---- */
 
-/* A slot whose copy is to be noted has to be valid. */
+/* Checks that the slot's copy is valid, since only a valid copy can be noted. */
 static int check_valid(struct ferry__request *req, const ferry_device *dev)
 {
     int err = ferry__coherence_settle(req);
@@ -25,7 +25,7 @@ static int check_valid(struct ferry__request *req, const ferry_device *dev)
     return 0;
 }
 
-/* Notes an event after the queue's work on the replica that is valid there. */
+/* Records an event after the queue's work, and notes it on the slot's valid replica. */
 static int record_locked(struct ferry__request *req, ferry_queue *q)
 {
     struct ferry__replica *r = ferry__replica_find(req->m, req->slot);
@@ -83,12 +83,13 @@ int ferry_memory_record(ferry_memory *m, ferry_queue *q, unsigned access)
 struct work {
     ferry_queue *q;
     ferry_event *e;           /* NULL: done */
-    struct ferry__uses *came; /* the writers of its inputs: the work fails if one of them fails */
+    struct ferry__uses *came; /* the uses that wrote its inputs: the work fails if one of them
+                               * fails */
     int failed;               /* it, or one of its inputs, is known to have failed */
     bool whole;               /* it overwrote the contents completely */
 };
 
-/* If memory for a record is short, waits for the work, and then checks its inputs. */
+/* Waits for the work if memory for a record is short, and then checks its inputs. */
 static void wait_for(struct work *w, struct ferry__request *req)
 {
     int failed = w->e ? ferry_event_synchronize(w->e) : 0;
@@ -100,8 +101,8 @@ static void wait_for(struct work *w, struct ferry__request *req)
 }
 
 /*
- * The inputs of the work may still be pending. Its reads are noted too, except on the default
- * queue, which every access considers.
+ * Notes that the work reads the replica, and that it fails if a pending writer of the replica
+ * fails. A read on the default queue is not recorded, because every access considers that queue.
  */
 static int note_read(struct ferry__request *req, struct work *w)
 {
@@ -127,7 +128,7 @@ static int note_read(struct ferry__request *req, struct work *w)
     return 0;
 }
 
-/* The copy was invalidated meanwhile; its storage is still in use. */
+/* Notes work on a copy that was invalidated meanwhile, because its storage is still in use. */
 static int note_late(struct ferry__request *req, struct work *w, int err)
 {
     struct ferry__replica *r = ferry__replica_find(req->m, req->slot);
@@ -141,7 +142,10 @@ static int note_late(struct ferry__request *req, struct work *w, int err)
     return err;
 }
 
-/* Completely new contents, in storage whose former contents may have failed meanwhile. */
+/*
+ * Makes the copy valid after all of its contents were overwritten: its former contents may have
+ * failed meanwhile. False if the slot lacks such a copy.
+ */
 static bool renew(struct ferry__request *req, struct ferry__replica *r)
 {
     uint32_t bit = ferry__valid_bit(req->slot);
@@ -205,7 +209,10 @@ static int note(ferry_memory *m, struct work *w, bool write)
     return err;
 }
 
-/* If an input is not valid contents, neither is a result computed from it. */
+/*
+ * Notes an input of the work. If the input's contents are not valid, the work's result is not valid
+ * either.
+ */
 static int note_input(ferry_memory *m, struct work *w)
 {
     int err = note(m, w, false);
@@ -228,7 +235,7 @@ void ferry__record_work(ferry_memory *to, ferry_memory *from, ferry_queue *q, fe
     ferry__uses_free(w.came);
 }
 
-/* Everything that can be noted is; the first error is returned. */
+/* Notes everything that can be noted, and returns the first error. */
 static int note_all(const ferry_memory_use *uses, size_t n, struct work *w)
 {
     size_t i;

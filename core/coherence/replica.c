@@ -125,10 +125,7 @@ struct ferry__replica *ferry__replica_of(ferry_memory *m, ferry_device *where)
 
 /* ---- references ---- */
 
-/*
- * The home is kept alive as such. Other devices that a memory points at are retained once for each
- * pointer.
- */
+/* Retains a device that the memory points at, once per pointer. The home is retained separately. */
 static ferry_device *keep(const ferry_memory *m, ferry_device *dev)
 {
     return dev && dev != m->home ? ferry__device_retain(dev) : dev;
@@ -140,7 +137,7 @@ static void let_go(const ferry_memory *m, ferry_device *dev)
         ferry__device_release(dev);
 }
 
-/* Converts a kept pointer that becomes, or ceases to be, a pointer to the home. */
+/* Adjusts the reference of a pointer whose device becomes the home, or ceases to be the home. */
 static void change_keeper(ferry_device *kept, ferry_device *before, ferry_device *home)
 {
     if (kept == home)
@@ -172,7 +169,7 @@ ferry_device *ferry__replica_move_home(ferry_memory *m, ferry_device *home)
 
 /* ---- storage ---- */
 
-/* `owner`: kept, and the replica's from then on. */
+/* Sets the replica's storage; takes over one reference to `owner`. */
 static void set_storage(struct ferry__replica *r, uint8_t kind, void *handle, size_t capacity,
                         ferry_device *owner)
 {
@@ -224,8 +221,8 @@ static void give_back(struct ferry__replica *r)
 }
 
 /*
- * Waits until all users of the replica are done, except the default queue of its pool's device,
- * which the pool itself considers.
+ * Waits until all users of the replica are done, except the default queue of the pool's device,
+ * which the pool considers.
  */
 static void outlive_uses(ferry_memory *m, struct ferry__replica *r)
 {
@@ -239,7 +236,7 @@ static void outlive_uses(ferry_memory *m, struct ferry__replica *r)
     } else {
         ferry__uses_outlive(r->uses);
         /*
-         * adopted or imported: its owner may do anything with it next, so the default queue has to
+         * the owner of adopted or imported memory may use it at once, so the default queue has to
          * be done too
          */
         if (where && r->ref.handle && !ferry__device_forked(where)) {
@@ -258,7 +255,8 @@ static void end_import(ferry_memory *m, struct ferry__replica *r, ferry_device *
 {
     ferry__uses_outlive(m->on_host.uses);
     if (m->mapped && ferry__queue_unmap(&where->queue, r->ref.handle, m->name))
-        ferry__queue_unmap(&where->queue, r->ref.handle, m->name); /* else unimport_host does */
+        ferry__queue_unmap(&where->queue, r->ref.handle, m->name); /* if both fail, unimport_host
+                                                                    * ends the map */
     where->ops->unimport_host(where->dev, r->ref.handle);
 }
 
@@ -269,7 +267,8 @@ void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
 
     if (r->slot == FERRY__HOST && m->alias && ferry__replica_is_imported(m, m->alias))
         ferry__replica_drop(m, ferry__replica_find(m, m->alias), after);
-    if (r->storage == FERRY__STORAGE_EMPTY) /* pending work touches no bytes */
+    if (r->storage == FERRY__STORAGE_EMPTY) /* an empty replica has no bytes that pending work could
+                                             * use */
         ferry__uses_clear(r->uses);
     else if (r->storage != FERRY__STORAGE_NONE)
         outlive_uses(m, r);
@@ -311,7 +310,7 @@ void ferry__replica_drop_readonly(ferry_memory *m, struct ferry__replica *r, uin
         ferry__replica_drop(m, r, after);
 }
 
-/* Bytes of a host block that the home may import: rounded up if unified. */
+/* The number of bytes of a host block that the home may import: rounded up if unified. */
 static size_t importable_size(const ferry_memory *m)
 {
     size_t a = (size_t)m->home->host_alignment;
@@ -320,7 +319,7 @@ static size_t importable_size(const ferry_memory *m)
     return rest && m->size <= SIZE_MAX - a ? m->size - rest + a : m->size;
 }
 
-/* A replacement for memory of a lost device: ordinary host memory. */
+/* Allocates ordinary host memory as a replacement for memory of a lost device. */
 static int provide_plain(ferry_memory *m, struct ferry__replica *r, bool *zeroed)
 {
     void *block = NULL;
@@ -454,7 +453,7 @@ static void import(ferry_memory *m, ferry_device *where, struct ferry__replica *
 
     if (ferry__uses_order(m->on_host.uses, FERRY__AFTER_ALL, NULL) ||
         where->ops->import_host(where->dev, p, m->on_host.capacity, 0, &handle))
-        return; /* then copies are used, as for a discrete device */
+        return; /* the device and the host then have separate copies, as for a discrete device */
     set_storage(r, FERRY__STORAGE_IMPORTED, handle, m->on_host.capacity, NULL);
     r->filled = m->on_host.filled;
     ferry__replica_set_alias(m, where);
@@ -495,7 +494,7 @@ void ferry__replica_share_host(ferry_memory *m, struct ferry__after_unlock *afte
         ferry__replica_drop(m, ferry__replica_find(m, m->alias), after);
 }
 
-/* Orders the pending work that must be done before the bytes pass to the other side. */
+/* Waits for, or orders, the pending work that must precede the handover of the bytes. */
 static int before_handover(ferry_memory *m, struct ferry__replica *r, ferry_queue *q, unsigned want)
 {
     enum ferry__after after = want == FERRY_READ ? FERRY__AFTER_WRITERS : FERRY__AFTER_ALL;

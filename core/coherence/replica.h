@@ -13,10 +13,10 @@ struct ferry__after_unlock {
     struct ferry__adopted *first;
 };
 
-/* Runs and forgets them. */
+/* Runs the deleters and empties the list. */
 void ferry__after_unlock_run(struct ferry__after_unlock *after);
 
-/* Moves them to `to`. */
+/* Moves the deleters to `to`. */
 void ferry__after_unlock_move(struct ferry__after_unlock *to, struct ferry__after_unlock *from);
 
 /*
@@ -28,8 +28,8 @@ struct ferry__after_unlock *ferry__after_unlock_owed(void);
 void ferry__after_unlock_finish(void);
 
 /*
- * The replica of a slot; NULL if that device never had one. An aliased host-memory device's is the
- * host's.
+ * The replica of a slot; NULL if that device never had one. An aliased host-memory device has the
+ * host's replica.
  */
 struct ferry__replica *ferry__replica_find(ferry_memory *m, unsigned slot);
 
@@ -44,14 +44,14 @@ struct ferry__replica *ferry__replica_of(ferry_memory *m, ferry_device *where);
 
 /*
  * Gives the replica storage of the memory's whole capacity, if it has none or too little, usable on
- * `q` from its next work on (host: at once, `q` NULL). *fresh says whether it did; *zeroed, whether
- * fresh storage reads as zeros (on entry: whether that is wanted).
+ * `q` from its next work on (host: at once, `q` NULL). *fresh: the storage was allocated by this
+ * call. *zeroed on entry: zeros are wanted; on return: the new storage reads as zeros.
  */
 int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_device *where,
                            ferry_queue *q, bool *zeroed, bool *fresh,
                            struct ferry__after_unlock *after);
 
-/* Frees the storage, after the work pending on it. */
+/* Waits for the pending work on the storage, and frees it. */
 void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
                          struct ferry__after_unlock *after);
 
@@ -73,14 +73,14 @@ void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, 
 /* Moves the home; returns the former one, which the caller has to release. */
 ferry_device *ferry__replica_move_home(ferry_memory *m, ferry_device *home);
 
-/* Whether an aliased slot has no replica of its own: the host's pointer is its handle. */
+/* Whether an aliased slot shares the host's replica, whose handle is the host's pointer. */
 static inline bool ferry__replica_is_host_pointer(const ferry_memory *m, unsigned slot)
 {
     return slot && m->alias == slot && m->alias_device &&
            ferry__device_is(m->alias_device, FERRY_DEVICE_HOST_MEMORY);
 }
 
-/* Whether the host's block is a host-memory device's as well, as one pointer. */
+/* Whether the host and a host-memory device share one block under one pointer. */
 static inline bool ferry__replica_one_pointer(const ferry_memory *m)
 {
     return ferry__replica_is_host_pointer(m, m->alias);
@@ -96,7 +96,7 @@ static inline size_t *ferry__replica_filled(ferry_memory *m, unsigned slot)
                                                    : &ferry__replica_find(m, slot)->filled;
 }
 
-/* The contents of the longest of these copies, in bytes. */
+/* The largest number of bytes of contents among these copies. */
 size_t ferry__replica_longest(ferry_memory *m, uint32_t slots);
 
 /* Whether the two slots are the same bytes: the host and the device it is aliased with. */
@@ -140,7 +140,7 @@ void ferry__replica_try_alias(ferry_memory *m, ferry_device *where,
  */
 int ferry__replica_map(ferry_memory *m, unsigned want);
 
-/* Frees everything. */
+/* Frees all replicas. */
 void ferry__replica_drop_all(ferry_memory *m, struct ferry__after_unlock *after);
 
 #endif

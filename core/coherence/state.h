@@ -20,8 +20,10 @@
 struct ferry__use {
     ferry_event *event;
     ferry_queue *queue;
-    uint64_t since; /* the program's: its queue's events so far at its access; else UINT64_MAX */
-    bool write;     /* the work writes: before the event, or without an event from the access on */
+    uint64_t since; /* for the program's use: the number of its queue's events at its access; else
+                     * UINT64_MAX */
+    bool write;     /* the work writes: before the event, or, without an event, from the access
+                     * on */
     bool program;   /* there may be later work that the event does not cover */
     bool blameless; /* its failure is not attributed to this replica */
 };
@@ -42,10 +44,10 @@ enum ferry__storage {
     FERRY__STORAGE_NONE = 0,
     FERRY__STORAGE_POOL,     /* a device's block */
     FERRY__STORAGE_PINNED,   /* host memory from `block_of`'s host_alloc */
-    FERRY__STORAGE_ADOPTED,  /* the program's */
+    FERRY__STORAGE_ADOPTED,  /* memory of the program */
     FERRY__STORAGE_PLAIN,    /* host memory from malloc: its device is lost */
     FERRY__STORAGE_IMPORTED, /* the host's block under a handle of the device */
-    FERRY__STORAGE_EMPTY     /* of a memory of 0 bytes */
+    FERRY__STORAGE_EMPTY     /* the storage of a memory of 0 bytes */
 };
 
 /* How adopted memory is given back. */
@@ -65,8 +67,8 @@ struct ferry__replica {
     size_t filled;   /* leading bytes that are the contents, while the copy is valid */
     struct ferry__uses *uses;
     union {
-        ferry_device *owner;            /* of a block: the device that allocated it; retained */
-        struct ferry__adopted *adopted; /* of the program's memory: its deleter; NULL: borrowed */
+        ferry_device *owner;            /* for a block: the device that allocated it; retained */
+        struct ferry__adopted *adopted; /* for memory of the program: its deleter; NULL: borrowed */
     };
     uint8_t storage;
     uint8_t readonly;
@@ -82,11 +84,12 @@ struct ferry__device_replica {
     struct ferry__device_replica *next;
 };
 
-/* A place on idle.c's list. */
+/* A node of idle.c's list. */
 struct ferry__idle_node {
     struct ferry__idle_node *before, *next;
     ferry_memory *memory; /* NULL: the position of an iteration */
-    uint64_t promise;     /* its number, counted over all promises */
+    uint64_t promise;     /* the number of the ferry_memory_allow_eviction call, over all
+                           * memories */
 };
 
 /*
@@ -114,30 +117,30 @@ struct ferry_memory {
     void *host;                 /* the host's pointer, while its copy is valid */
     ferry_ref home_ref;         /* the home's reference, while its copy is valid */
     ferry_device *home;         /* retained */
-    ferry_device *alias_device; /* of `alias`; retained unless it is the home */
+    ferry_device *alias_device; /* the device of slot `alias`; retained unless it is the home */
     _Atomic uint64_t version;   /* the number of writes; writers exclude each other */
     atomic_int refs;
     int8_t lost; /* the code of the failure that lost the last valid copy; 0: not lost */
     uint8_t home_slot;
-    uint8_t alias;  /* slot of the device whose copy shares the host's bytes; 0: none */
+    uint8_t alias;  /* the slot of the device whose copy shares the host's bytes; 0: none */
     uint8_t mapped; /* FERRY_READ, FERRY_WRITE: the host's present access to imported bytes */
     uint8_t idle;   /* ferry_memory_allow_eviction: may be evicted */
-    uint8_t sliced; /* some blob is a slice of it */
-    atomic_bool tail_lost; /* a failed copy had contents behind the longest valid one's; until they
-                            * are written, every access takes the lock */
+    uint8_t sliced; /* a blob is a slice of the memory */
+    atomic_bool tail_lost; /* a failed copy had contents beyond those of the longest valid copy;
+                            * until they are written, every access takes the lock */
     atomic_uint locked_in; /* ferry__forks when `lock` was last taken */
     size_t size;           /* capacity, bytes */
     size_t used;           /* bytes in use */
     pthread_mutex_t lock;
     struct ferry__replica on_host;
-    size_t alias_filled; /* as on_host.filled, for the device that shares the pointer */
+    size_t alias_filled; /* as on_host.filled, for the device that shares the host's pointer */
     struct ferry__device_replica *on_devices;
-    struct ferry__sharers *sharers;    /* memory_blob.c's; NULL until blobs share it */
+    struct ferry__sharers *sharers;    /* private to memory_blob.c; NULL until blobs share it */
     char *name;                        /* for traces and logs; may be NULL */
-    struct ferry__idle_node idle_node; /* idle.c's, while idle */
+    struct ferry__idle_node idle_node; /* private to idle.c, while idle */
 };
 
-/* Counts a write. Concurrent writes are excluded by the caller. */
+/* Counts a write. The caller excludes concurrent writes. */
 static inline void ferry__memory_count_write(ferry_memory *m)
 {
     uint64_t before = atomic_load_explicit(&m->version, memory_order_relaxed);
@@ -146,8 +149,8 @@ static inline void ferry__memory_count_write(ferry_memory *m)
 }
 
 /*
- * Counts a write that leaves one copy: contents that were lost behind the valid ones are given up.
- * The lock is held.
+ * Counts a write that leaves one valid copy; contents that were lost beyond it are given up. The
+ * lock is held.
  */
 static inline void ferry__memory_renew(ferry_memory *m)
 {
@@ -155,7 +158,7 @@ static inline void ferry__memory_renew(ferry_memory *m)
     ferry__memory_count_write(m);
 }
 
-/* V as published. */
+/* The published V. */
 static inline uint32_t ferry__coherence_valid(const ferry_memory *m)
 {
     return (uint32_t)(atomic_load_explicit(&m->state, memory_order_acquire) & FERRY__VALID_MASK);

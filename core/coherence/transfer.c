@@ -52,7 +52,7 @@ int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code)
     ferry_memory *m = req->m;
     uint32_t left, same = UINT32_C(1) << slot;
 
-    if (m->alias && (slot == FERRY__HOST || slot == m->alias)) /* the same bytes */
+    if (m->alias && (slot == FERRY__HOST || slot == m->alias)) /* these slots are the same bytes */
         same = (UINT32_C(1) << m->alias) | 1u;
     if (!(req->valid & same))
         return 0;
@@ -82,7 +82,7 @@ int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
     return was ? failed : 0; /* otherwise the failure belongs to the other side */
 }
 
-/* After one copy has failed: the others that are known to have failed with it. */
+/* After one copy has failed: removes the other copies that are known to have failed with it. */
 static void settle_all(struct ferry__request *req)
 {
     uint32_t left;
@@ -140,12 +140,13 @@ static unsigned cost(struct ferry__request *req, unsigned slot)
 
     if (ferry__replica_shares(req->m, slot, req->slot))
         return 0;
-    if (!req->where || !from) /* to or from the host */
+    if (!req->where || !from) /* the copy is to or from the host */
         return 2;
     if (from->plugin == req->where->plugin && (from->plugin->given & FERRY__GIVEN_PEER) &&
         from->ops->peer_access(req->where->dev, from->dev) > 0)
         return 1;
-    /* the host's block is not to be written while one whose bytes they are has a valid copy */
+    /* a copy to the host must not overwrite the host's block while the device that shares its bytes
+     * has a valid copy */
     return ferry__replica_shares(req->m, FERRY__HOST, slot) ? STAGED : STAGED + 1;
 }
 
@@ -180,14 +181,15 @@ int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q)
     if (err || !e)
         return err;
     err = q ? ferry__queue_order(q, e) : ferry_event_synchronize(e);
-    if (err && e->stray && atomic_load(&e->state) < 0) /* it stays with the queue */
+    if (err && e->stray && atomic_load(&e->state) < 0) /* the queue keeps this failure, which is not
+                                                        * attributed */
         err = 0;
     told = q || err ? err : ferry__section_tell(&dev->queue);
     ferry__event_release(e);
     return told;
 }
 
-/* The host's access to imported bytes once `slot` was entered. */
+/* The host's access to imported bytes after `slot` was entered. */
 static unsigned map_for(const ferry_memory *m, unsigned slot, uint32_t valid)
 {
     if (!ferry__replica_is_imported(m, m->alias))
@@ -200,8 +202,8 @@ static unsigned map_for(const ferry_memory *m, unsigned slot, uint32_t valid)
 }
 
 /*
- * Before the host gets `want`: a map waits for the device's work on the bytes, but does not report
- * its failure; and not every plugin has a map.
+ * Orders the device's work on the bytes before the host gets the access `want`. A map would wait
+ * for this work but not report its failure, and some plugins have no map.
  */
 static int after_device(const struct ferry__request *req, unsigned want)
 {
@@ -225,7 +227,7 @@ bool ferry__transfer_forget_failed(struct ferry__request *req)
     return failed != 0;
 }
 
-/* Whether neither side of the shared bytes holds contents. */
+/* Whether neither side of the shared bytes has contents. */
 static bool is_stale(const struct ferry__request *req)
 {
     return !(req->valid & (UINT32_C(1) << req->m->alias | 1u));
@@ -260,7 +262,7 @@ static int before_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__
         err = ferry__uses_order(from->uses, FERRY__AFTER_WRITERS, q);
     if (err)
         return err;
-    do /* an earlier copy to there is not wanted any more, and may have failed */
+    do /* an earlier copy into this replica is not needed any more, and may have failed */
         err = ferry__uses_order(to->uses, FERRY__AFTER_ALL, q);
     while (err && ferry__uses_settle(to->uses));
     return err;
@@ -279,13 +281,13 @@ static int submit(ferry_queue *q, const struct ferry__replica *to,
     return ferry__queue_peer_copy(q, to->ref, dev, src, bytes);
 }
 
-/* Notes a copy: until its event, `to` is written and `from` read. */
+/* Notes a copy: until its event is complete, it writes `to` and reads `from`. */
 static void note_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from,
                       ferry_event *e)
 {
-    ferry__uses_clear(to->uses); /* the copy was ordered after them */
+    ferry__uses_clear(to->uses); /* the copy was ordered after those uses */
     ferry__uses_add(to->uses, e, q, true);
-    ferry__uses_inherit(to->uses, from->uses); /* if its source fails, so has the copy */
+    ferry__uses_inherit(to->uses, from->uses); /* the copy fails if its source fails */
     ferry__uses_add(from->uses, e, q, false);
 }
 
@@ -296,8 +298,8 @@ struct sending {
 };
 
 /*
- * A copy with an event of its own, which is noted, or waited for. out->sent: the copy was
- * submitted, and counted, even if a later step failed.
+ * Makes a copy with an event of its own. The event is noted, or waited for. out->sent: the copy was
+ * submitted and counted, even if a later step failed.
  */
 static int copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from,
                 ferry_device *dev, size_t bytes, bool wait, struct sending *out)
@@ -404,7 +406,7 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
     return err;
 }
 
-/* The bytes of `from` are the host's own: it waits for them. */
+/* Waits for the work on `from`, whose bytes the host shares. */
 static int look(struct ferry__request *req, unsigned from)
 {
     ferry_memory *m = req->m;
@@ -448,7 +450,7 @@ static int stage(struct ferry__request *req, unsigned from)
 
 /* ---- the whole way ---- */
 
-/* The same bytes: only maps are needed, no copy. */
+/* Passes shared bytes to the other side by maps alone, without a copy. */
 static int hand_over(struct ferry__request *req, struct ferry__replica *r, unsigned from)
 {
     ferry_memory *m = req->m;
@@ -457,7 +459,7 @@ static int hand_over(struct ferry__request *req, struct ferry__replica *r, unsig
                                                : req->valid | UINT32_C(1) << req->slot;
     int err = 0;
 
-    if (src == r) { /* one pointer: work on one side is work on both */
+    if (src == r) { /* host and device use one pointer: work on one side is work on both */
         err = ferry__uses_order(
             r->uses, req->access & FERRY_WRITE ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS, req->q);
         if (!err && req->slot == FERRY__HOST)
@@ -470,7 +472,7 @@ static int hand_over(struct ferry__request *req, struct ferry__replica *r, unsig
     return err;
 }
 
-/* One attempt from a given slot; sets *again if a second leg, from the host, is needed. */
+/* Tries to copy from a given slot; sets *again if a second copy, from the host, has to follow. */
 static int attempt(struct ferry__request *req, struct ferry__replica *r, unsigned from, bool *again)
 {
     int err;
@@ -512,7 +514,7 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
 
     while ((from = source(req)) != FERRY__SLOTS) {
         err = attempt(req, r, from, &again);
-        /* if the source's writer has failed, the source was not valid, and neither is the copy */
+        /* if the source's writer has failed, the source was invalid, and so is the copy */
         if (ferry__transfer_settle(req, from) || (err && source_is_lost(req, from)))
             continue;
         if (err || !again)
@@ -525,7 +527,7 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
     return ferry__lost_say(req->m, req->m->lost != FERRY_ELOST);
 }
 
-/* A host block that the home imports is mapped at once. */
+/* Whether the home will import the host's block; such a block is mapped at once. */
 static bool will_share_host(const ferry_memory *m)
 {
     bool stale = m->on_host.readonly && !(ferry__coherence_valid(m) & 1);
@@ -535,14 +537,14 @@ static bool will_share_host(const ferry_memory *m)
            ferry__device_is(m->home, FERRY_DEVICE_UNIFIED);
 }
 
-/* A device may import the host's block while the host's copy is not valid. */
+/* Whether a device may import the host's block while the host's copy is not valid. */
 static bool may_import(struct ferry__request *req)
 {
     return req->where && !req->m->alias && !is_valid(req, FERRY__HOST) &&
            ferry__device_is(req->where, FERRY_DEVICE_UNIFIED);
 }
 
-/* Whether entering `slot`, whose bytes host and device share, would wait. */
+/* Whether entering `slot`, whose bytes host and device share, would block. */
 static bool enter_would_block(struct ferry__request *req, unsigned slot, uint32_t valid)
 {
     ferry_memory *m = req->m;
@@ -575,9 +577,9 @@ bool ferry__transfer_would_block(struct ferry__request *req)
     ferry_device *dev = from == FERRY__SLOTS ? NULL : ferry__replica_device(m, from);
 
     if (from == FERRY__SLOTS || (dev && ferry__device_forked(dev)))
-        return false; /* it fails at once */
+        return false; /* the access fails at once */
     switch (cost(req, from)) {
-    case 0: /* a map, which waits for the device's work on the same bytes */
+    case 0: /* the host maps the bytes, after the device's work on them */
         return ferry__uses_would_block(ferry__replica_find(m, from)->uses, FERRY__AFTER_ALL,
                                        req->q);
     case STAGED:

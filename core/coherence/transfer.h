@@ -28,9 +28,9 @@ struct ferry__request {
 
 /*
  * Brings the newest bytes into the replica `r` of the request's slot, which has storage, from the
- * cheapest valid copy, and notes how many there are (ferry__replica_filled). May make the host's
- * copy valid on the way. A source found lost to an asynchronous failure leaves request->valid.
- * *done is false after the first leg of a prefetch that goes through the host.
+ * cheapest valid copy, and records their number (ferry__replica_filled). A copy through the host
+ * makes the host's copy valid too. A source found lost to an asynchronous failure leaves
+ * request->valid. *done is false after the first leg of a prefetch that goes through the host.
  */
 int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, bool *done);
 
@@ -40,51 +40,51 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
  */
 int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q);
 
-/* Whether ferry__transfer_in would block the calling thread; failed copies leave request->valid. */
+/* Whether ferry__transfer_in would block the calling thread. Failed copies leave request->valid. */
 bool ferry__transfer_would_block(struct ferry__request *req);
 
 /*
- * Whether the host's side of bytes that it shares with a device would have to wait for that device,
- * to end with V = `valid`.
+ * Whether making the host's side of shared bytes accessible, with V = `valid` afterwards, would
+ * wait for the device.
  */
 bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t valid);
 
 /*
- * Prepares the host's, or the aliased device's, side of imported bytes for the request's slot, to
- * end with V = `valid`.
+ * Makes the request's side of imported bytes accessible: the host's or the aliased device's. V =
+ * `valid` afterwards.
  */
 int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t valid);
 
 /*
- * Removes failed work on either side of shared bytes, whose results are not wanted. Returns whether
- * there was any.
+ * Removes failed work on either side of shared bytes, when its results are not needed. Returns
+ * whether there was any.
  */
 bool ferry__transfer_forget_failed(struct ferry__request *req);
 
 /*
- * For bytes that the slot shares, and that it has entered: forgets the other side's finished work,
- * since the bytes are written anew.
+ * Forgets the finished work of the other side of shared bytes that the slot has entered, since the
+ * bytes are overwritten.
  */
 void ferry__transfer_forget_other_side(ferry_memory *m, unsigned slot);
 
-/* The error of work that failed when it ran, as this thread's latest error says: `code`. */
+/* Records the error of work that failed during its execution, and returns `code`. */
 int ferry__transfer_say_failed(const struct ferry__request *req, int code);
 
 /*
- * After a copy's event failed, or the last of the uses of a valid slot: takes the bit away; 0 if
- * nothing failed.
+ * Clears the slot's bit if its copy's event, or the last of its uses, has failed; 0 if nothing
+ * failed.
  */
 int ferry__transfer_settle(struct ferry__request *req, unsigned slot);
 
 /* Clears the bit of a slot whose contents have failed with `code`; 0 if it was not set. */
 int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code);
 
-/* ferry__transfer_settle; if it has failed, the copies made from it are looked at as well. */
+/* As ferry__transfer_settle; after a failure it also checks the copies made from the failed one. */
 int ferry__transfer_settle_all(struct ferry__request *req, unsigned slot);
 
 /*
- * ferry__transfer_settle_all of the request's slot, whose work was waited for: 0, or the error, of
- * the copy or of the contents.
+ * Checks the request's slot, whose work was waited for, by ferry__transfer_settle_all: 0, or the
+ * error of the copy or of the contents.
  */
 int ferry__transfer_check(struct ferry__request *req);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reserves room for `extra` more in the past, besides all writers that may still move there. */
+/* Reserves room in the past for `extra` uses and for all current writers. */
 static int reserve_past(struct ferry__uses *u, unsigned extra)
 {
     unsigned need = u->past_count + u->count + extra;
@@ -51,7 +51,8 @@ int ferry__uses_reserve(struct ferry__uses **uses, unsigned extra)
 }
 
 /*
- * An earlier reader on the same queue, which a later one replaces; NULL if there is no such reader.
+ * An earlier reader on the same queue, which a later reader replaces; NULL if there is no such
+ * reader.
  */
 static struct ferry__use *earlier_reader(struct ferry__uses *uses, const ferry_queue *queue)
 {
@@ -74,7 +75,7 @@ static struct ferry__use *add(struct ferry__uses *uses, ferry_event *event, ferr
     return use;
 }
 
-/* Moves a writer to the past. */
+/* Moves a writer into the past. */
 static void bury(struct ferry__uses *uses, unsigned i)
 {
     struct ferry__use *use = &uses->at[i];
@@ -85,8 +86,8 @@ static void bury(struct ferry__uses *uses, unsigned i)
 }
 
 /*
- * Moves writers that a later one on the same queue follows to the past; no access needs to wait for
- * them.
+ * Moves writers into the past that precede a later writer on the same queue; no access needs to
+ * wait for them.
  */
 static void bury_earlier(struct ferry__uses *uses, const ferry_queue *queue)
 {
@@ -142,7 +143,7 @@ void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool 
         added->write = write;
         added->since = ferry__section_now(queue);
         if (use)
-            use->program = false; /* the one just added covers more work */
+            use->program = false; /* the use that was just added covers this work */
     }
 }
 
@@ -169,7 +170,7 @@ void ferry__uses_end_program(struct ferry__uses *uses, const ferry_queue *queue)
             i++;
 }
 
-/* The work before the event is done; the program may still read. */
+/* Turns a use whose event is complete into one of the program, which may still read. */
 static void keep_reading(struct ferry__use *use)
 {
     ferry__event_release(use->event);
@@ -182,10 +183,7 @@ static bool is_gone(const struct ferry__use *use)
     return atomic_load(&use->queue->gone);
 }
 
-/*
- * The error of the work of a use with an event, or of one whose queue is gone; 0 if it has not
- * failed.
- */
+/* The error of a use's work, from its event or from its destroyed queue; 0 if it has not failed. */
 static int failure_of(const struct ferry__use *use, int answer)
 {
     if (answer > 0 && use->since != UINT64_MAX)
@@ -194,8 +192,8 @@ static int failure_of(const struct ferry__use *use, int answer)
 }
 
 /*
- * 1 if the work is done, 0 if it is pending or its state cannot be determined; the code if it is a
- * writer's and has failed.
+ * 1 if the work is done; 0 if it is pending or its state cannot be determined; a negative code if
+ * it is a failed writer.
  */
 static int ask(const struct ferry__use *use)
 {
@@ -208,7 +206,7 @@ static int ask(const struct ferry__use *use)
     return failed ? failed : 1;
 }
 
-/* Each entry of the past was ordered after the previous one. */
+/* Checks the uses of the past, each of which was ordered after the previous one. */
 static int settle_past(struct ferry__uses *uses)
 {
     int answer = 1, failed = 0;
@@ -251,7 +249,8 @@ void ferry__uses_supersede(struct ferry__uses *uses, const ferry_queue *q)
     while (uses && i < uses->count) {
         const struct ferry__use *use = &uses->at[i];
 
-        if (use->queue == q && use->program) /* the program notes its later work itself */
+        if (use->queue == q && use->program) /* the program reports its later work on this queue
+                                              * itself */
             i++;
         else if (use->write && use->event && !use->blameless)
             bury(uses, i);
@@ -267,7 +266,7 @@ unsigned ferry__uses_heritage(const struct ferry__uses *from)
     return from ? from->count + from->past_count : 0;
 }
 
-/* Whether that failure is known to be this replica's already. */
+/* Whether the replica already has this failure among its past uses. */
 static bool has(const struct ferry__uses *uses, const struct ferry__use *use)
 {
     unsigned i;
@@ -304,7 +303,7 @@ void ferry__uses_inherit(struct ferry__uses *to, const struct ferry__uses *from)
         inherit(to, &from->at[i]);
 }
 
-/* Whether `q` runs after the use by its own order. */
+/* Whether `q` executes later work after the use without a wait. */
 static bool is_before(const struct ferry__use *use, const ferry_queue *q)
 {
     return use->queue == q;
@@ -316,8 +315,8 @@ static bool concerns(const struct ferry__use *use, enum ferry__after after)
 }
 
 /*
- * Records an event after the program's own use of a queue, now that a thread has to wait for it;
- * NULL where there is nothing to wait for. The queue's owner may be destroying it meanwhile.
+ * Records an event after the program's own use of a queue, when a thread has to wait for it; NULL
+ * if there is nothing to wait for. Another thread may be destroying the queue.
  */
 static int mark_program(const struct ferry__use *use, ferry_event **out)
 {
@@ -335,8 +334,8 @@ static int mark_program(const struct ferry__use *use, ferry_event **out)
 }
 
 /*
- * Returns a failure of stray work of the program before the work that the host waits for, which is
- * not attributed to any memory.
+ * Returns a failure of the program's stray work that precedes the work that the host waited for.
+ * This failure is not attributed to any memory.
  */
 static int tell_host(const struct ferry__use *use)
 {
@@ -350,13 +349,15 @@ static int after_event(const struct ferry__use *use, ferry_event *e, ferry_queue
     bool told = use->write && !use->blameless;
     int err = q ? ferry__queue_order(q, e) : ferry_event_synchronize(e);
 
-    /* a reader that failed is done all the same; one that could not be waited for is not */
+    /* a reader that failed is done; one that could not be waited for is not */
     if (!told && atomic_load(&e->state) < 0)
         err = 0;
     return err || q ? err : tell_host(use);
 }
 
-/* The program's work after the event only reads, so only writers wait for it. */
+/*
+ * Orders `q` after one use. After its event the program only reads, so only writers wait for that.
+ */
 static int order_one(struct ferry__use *use, enum ferry__after after, ferry_queue *q)
 {
     bool unknown = use->program && (!use->event || after == FERRY__AFTER_ALL);
@@ -395,7 +396,7 @@ void ferry__uses_outlive(struct ferry__uses *uses)
         ferry_event *e = NULL;
 
         if (ferry__device_forked(dev))
-            continue; /* it is the parent's work */
+            continue; /* the parent process submitted this work */
         if (use->event)
             ferry_event_synchronize(use->event);
         if (use->program && mark_program(use, &e))
@@ -406,7 +407,7 @@ void ferry__uses_outlive(struct ferry__uses *uses)
     }
 }
 
-/* Whether some work is pending, or may be. */
+/* Whether the use may have pending work. */
 static bool is_pending(const struct ferry__use *use, enum ferry__after after)
 {
     if (use->event && ferry_event_query(use->event) == 0)

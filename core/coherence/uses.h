@@ -5,7 +5,7 @@
 
 #include "core/coherence/state.h"
 
-/* The uses that a new access waits for: a read waits for the writers, a write for all. */
+/* Which uses a new access waits for: a read waits for the writers, a write for all uses. */
 enum ferry__after { FERRY__AFTER_WRITERS, FERRY__AFTER_ALL };
 
 /*
@@ -46,24 +46,23 @@ int ferry__uses_settle(struct ferry__uses *uses);
 
 /*
  * After a write on `q` (NULL: the host's) that was ordered after all uses: later accesses need not
- * wait for those any more, and the references that the program got for other queues are invalid.
- * ferry__uses_reserve was called before.
+ * wait for earlier uses any more, and the references that the program got for other queues are
+ * invalid. ferry__uses_reserve was called before.
  */
 void ferry__uses_supersede(struct ferry__uses *uses, const ferry_queue *q);
 
 /*
- * Orders later work on `q` after those uses; q NULL: blocks until they are done. A failed wait is
- * returned, and what failed is found again by ferry__uses_settle.
+ * Orders later work on `q` after the selected uses; if q is NULL, blocks until they are done. A
+ * failed wait is returned, and ferry__uses_settle finds the failed uses again.
  */
 int ferry__uses_order(struct ferry__uses *uses, enum ferry__after after, ferry_queue *q);
 
 /*
- * Blocks until all of them are done, by a synchronize if an event cannot be waited for; cannot
- * fail.
+ * Blocks until all uses are done, by a synchronize if an event cannot be waited for; cannot fail.
  */
 void ferry__uses_outlive(struct ferry__uses *uses);
 
-/* How many uses `ferry__uses_inherit` from those adds. */
+/* The number of uses that ferry__uses_inherit from these uses adds. */
 unsigned ferry__uses_heritage(const struct ferry__uses *from);
 
 /*
@@ -76,13 +75,13 @@ void ferry__uses_inherit(struct ferry__uses *to, const struct ferry__uses *from)
 bool ferry__uses_would_block(const struct ferry__uses *uses, enum ferry__after after,
                              const ferry_queue *q);
 
-/* Forgets all uses; the caller has ordered itself after them, or waited. */
+/* Forgets all uses; the caller has ordered itself after them, or has waited for them. */
 void ferry__uses_clear(struct ferry__uses *uses);
 
-/* Forgets them, and their room. */
+/* Forgets all uses and frees the table. */
 void ferry__uses_free(struct ferry__uses *uses);
 
-/* Whether there are any, or any writers. */
+/* Whether there are any uses, or any writers. */
 static inline bool ferry__uses_have(const struct ferry__uses *uses, bool writers)
 {
     unsigned i;

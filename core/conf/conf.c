@@ -283,7 +283,7 @@ static int set_strict(struct ferry__conf *conf, const char *value, const char *o
     return err ? err : value_set(&conf->strict, value, origin);
 }
 
-/* Only absolute paths: a bare name is only defined for plugins' folders. */
+/* Accepts only absolute paths, since bare names are defined for plugins' folders only. */
 static int set_layers(struct ferry__conf *conf, const char *value, const char *origin)
 {
     const char *at = value;
@@ -303,7 +303,7 @@ static int set_layers(struct ferry__conf *conf, const char *value, const char *o
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-/* "[plugin cuda]": a blank between the words, one name. */
+/* Parses a section such as "[plugin cuda]": a blank separates the two words. */
 static int on_plugin_section(struct ferry__conf *conf, const char *words, const char *origin)
 {
     const char *name = words + strlen("plugin");
@@ -369,7 +369,7 @@ int ferry__conf_on_key(struct ferry__conf *conf, const char *words, const char *
         return 0;
     }
     if (!is_plugin_section(words))
-        return 0; /* its section was warned about */
+        return 0; /* its section was reported already */
     words += strlen("plugin");
     section = ferry__conf_section(conf, words + strspn(words, " \t"));
     return section ? ferry__conf_set(section, key, value, origin) : 0;

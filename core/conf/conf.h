@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A value as it was written, and "file:line" or "API"; both NULL where none was given. */
+/* A value as it was written, with its origin, "file:line" or "API"; both NULL if none was given. */
 struct ferry__value {
     char *text;
     char *origin;
@@ -21,28 +21,28 @@ struct ferry__value {
 /* A key of a plugin's section, or of ferry_runtime_set_option. */
 struct ferry__option {
     struct ferry__option *next;
-    const char *key; /* without "option." */
+    const char *key; /* the key without "option." */
     const char *value;
     const char *origin; /* "plugins.conf:7", "API" */
 };
 
-/* One [plugin NAME]. */
+/* One section [plugin NAME]. */
 struct ferry__section {
-    struct ferry__section *next; /* bytewise by name */
+    struct ferry__section *next; /* in the bytewise order of the names */
     char name[32];
-    char *origin; /* of its first line */
+    char *origin; /* where its first line is */
     struct ferry__value library, enabled, pool_limit, budget, validate;
-    struct ferry__option *options; /* the keys that begin with "option." */
+    struct ferry__option *options; /* its keys that begin with "option." */
 };
 
 struct ferry__conf {
     struct ferry__value backend, strict;
-    struct ferry__value validate; /* [validate] enabled: of plugins whose section lacks the key */
-    struct ferry__value layers; /* [layers] library: files, with commas between them */
+    struct ferry__value validate; /* [validate] enabled, for plugins whose section lacks the key */
+    struct ferry__value layers; /* [layers] library: files, separated by commas */
     struct ferry__section *sections;
 };
 
-/* An empty one; NULL without memory. NULL is accepted by destroy. */
+/* Creates an empty configuration; NULL without memory. ferry__conf_destroy accepts NULL. */
 struct ferry__conf *ferry__conf_create(void);
 void ferry__conf_destroy(struct ferry__conf *conf);
 

@@ -22,7 +22,8 @@
 #define FILE_NAME "ferry/plugins.conf"
 #define MAX_FILE  (1u << 20)
 #define CHUNK     4096u
-#define MAX_WORD  49 /* bytes of a section or a key that inih keeps: it cuts longer ones off */
+#define MAX_WORD  49 /* the size in bytes of inih's buffer of a section or a key; inih truncates
+                      * longer ones */
 
 /*
  * inih gets one line at a time from next_line, so that ferry counts the lines, an indented line
@@ -49,7 +50,7 @@ static int line_error(struct reader *reader, const char *what)
     return reader->err;
 }
 
-/* A section is met here, because inih does not report one without keys. */
+/* Records a section, because inih does not report a section without keys. */
 static void meet_section(struct reader *reader, const char *line, size_t length)
 {
     const char *close = memchr(line, ']', length);
@@ -76,7 +77,7 @@ static void meet_section(struct reader *reader, const char *line, size_t length)
     reader->err = ferry__conf_on_section(reader->conf, words, origin);
 }
 
-/* The value of a line that begins with `before` bytes of key, without its comment. */
+/* Keeps the value of a line whose key has `before` bytes, without the comment at its end. */
 static void keep_long_value(struct reader *reader, const char *line, size_t before, size_t length)
 {
     const char *value = line + before;
@@ -124,7 +125,7 @@ static size_t check_line(struct reader *reader, const char *line, size_t length,
     return key + 1;
 }
 
-/* As fgets. inih asks until NULL; lines are counted as it counts them. */
+/* Reads one line as fgets does. inih calls it until NULL, and both count lines in the same way. */
 static char *next_line(char *out, int size, void *stream)
 {
     struct reader *reader = stream;
@@ -297,7 +298,7 @@ static int load_usual(struct ferry__conf *conf)
     if (err || !home || home[0] != '/')
         return err;
     if (snprintf(path, sizeof(path), "%s/.config/" FILE_NAME, home) >= (int)sizeof(path))
-        return 0; /* the file cannot exist */
+        return 0; /* a file with a path of this length cannot exist */
     return ferry__conf_read(conf, path, false);
 }
 

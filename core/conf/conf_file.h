@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Between the bytes of plugins.conf and its keys: files, lines, and inih.
- */
+/* Reads plugins.conf: finds the files, splits them into lines, and parses the lines by inih. */
 #ifndef FERRY_CORE_CONF_FILE_H
 #define FERRY_CORE_CONF_FILE_H
 
@@ -9,7 +7,7 @@
 
 /*
  * Adds the settings of that file. A missing file is an error only if it `must_exist`; a file that
- * is not a plain text file always is.
+ * is not a plain text file is always an error.
  */
 int ferry__conf_read(struct ferry__conf *conf, const char *path, bool must_exist);
 

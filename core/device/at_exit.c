@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* A plugin and its handler. Handlers run in the reverse order of these. */
+/* A plugin with its exit() handler. Handlers run in the reverse order of their registration. */
 struct watched {
     struct watched *next;
     const struct ferry__plugin *plugin;
@@ -28,7 +28,7 @@ static struct watched *find(const struct ferry__plugin *plugin)
     return w;
 }
 
-/* The latest that has not ended: exit() runs its handlers from the last to the first. */
+/* Ends the latest plugin that has not ended: exit() runs the last handler first. */
 static void end_latest(void)
 {
     struct watched *w = atomic_load_explicit(&latest, memory_order_acquire);

@@ -18,7 +18,7 @@ int ferry__device_fail(ferry_device *dev, const char *operation, uint64_t bytes,
     char said[512];
 
     snprintf(said, sizeof said, "%s", ferry__host_take_error());
-    if (code >= 0) /* an entry that breaks the contract; do not take it for success */
+    if (code >= 0) /* the entry breaks the contract; a positive result does not count as success */
         code = FERRY_EPLUGIN;
     if (code == FERRY_ELOST)
         atomic_store(&dev->state, FERRY__DEVICE_LOST);
@@ -68,7 +68,8 @@ int ferry__device_host_alloc(ferry_device *dev, uint64_t bytes, uint32_t flags, 
         return dev->ops->host_alloc(dev->dev, bytes, flags, out_ptr, out_flags);
     if (rounded < bytes || rounded > SIZE_MAX)
         return FERRY_ENOMEM;
-    *out_ptr = aligned_alloc((size_t)a, (size_t)rounded); /* host_free's default frees it */
+    *out_ptr = aligned_alloc((size_t)a, (size_t)rounded); /* the default of host_free frees this
+                                                           * block */
     *out_flags = 0;
     return *out_ptr ? 0 : FERRY_ENOMEM;
 }

@@ -32,9 +32,9 @@ enum ferry__device_state {
 
 struct ferry_queue {
     ferry_device *device;
-    void *handle;         /* the plugin's; NULL: the default queue */
+    void *handle;         /* the plugin's handle; NULL: the default queue */
     unsigned number;      /* in traces; 0: the default queue */
-    atomic_uint refs;     /* the owner's, and one per pending use in a memory */
+    atomic_uint refs;     /* one reference of its owner, and one per pending use in a memory */
     atomic_bool gone;     /* destroyed by its owner: it has no pending work */
     pthread_mutex_t lock; /* serialises entries and sections; recursive */
     _Atomic uint64_t submitted; /* the number of submissions by ferry; not counted without events */
@@ -44,23 +44,23 @@ struct ferry_queue {
     unsigned profiled; /* nested ferry_queue_profile calls; under `lock` */
     signed char laned; /* of trace_lanes.c, under `lock`: 1 profiled, −1 not possible */
 
-    /* of section.c, under `lock` */
+    /* for section.c, under `lock` */
     bool stray;           /* something was submitted since the latest event */
-    ferry_event *section; /* the event that will end the open section */
-    int section_failed;   /* the known failure of its work */
+    ferry_event *section; /* the event that will end the open section, or NULL */
+    int section_failed;   /* a failure of the section's work that is known already */
     uint64_t events;      /* the number of events recorded so far */
     ferry_event *asked;   /* the event of the latest query for pending work, or NULL */
     uint64_t asked_at;    /* `submitted` at that query */
     ferry_event *oldest_stray,
         *newest_stray;           /* the events that cover stray work and may be pending */
     uint64_t failed_at, told_at; /* event numbers: latest failed stray work, reported */
-    int failed;                  /* its code */
-    char *why;                   /* its message, or NULL */
+    int failed;                  /* the code of that failure */
+    char *why;                   /* the message of that failure, or NULL */
 };
 
 struct ferry_event {
     ferry_device *device;
-    void *handle; /* the plugin's */
+    void *handle; /* the plugin's handle */
     atomic_uint refs;
     atomic_int state; /* 1: pending; 0: done; negative: the code it failed with */
     bool unbound;     /* it holds no reference to its device */
@@ -71,8 +71,8 @@ struct ferry_event {
 };
 
 /*
- * The description of a device by its plugin, and the public one. It never changes once it is
- * visible.
+ * The description of a device by its plugin, and the public structure made of it. Neither changes
+ * once it is visible.
  */
 struct ferry__description {
     ferry_plugin_properties said;
@@ -80,45 +80,51 @@ struct ferry__description {
 };
 
 struct ferry__counters {
-    _Atomic uint64_t copies[3], bytes[3]; /* by FERRY_MEMCPY_… − 1 */
+    _Atomic uint64_t copies[3], bytes[3]; /* indexed by FERRY_MEMCPY_… − 1 */
     _Atomic uint64_t maps, allocs, frees, live_bytes, peak_bytes, pool_hits, fallbacks, evictions;
 };
 
 struct ferry_device {
     /* Functions of device_open.c, which is above this file. */
     int (*open_up)(ferry_device *dev);
-    void (*end)(ferry_device *dev); /* the last reference is gone */
-    ferry_device *next;             /* in the list of devices; of device_list.c */
+    void (*end)(ferry_device *dev); /* called when the last reference is gone */
+    ferry_device *next;             /* in the list of devices (device_list.c) */
     const struct ferry__plugin *plugin;
     const ferry_plugin_ops *ops;
-    void *dev; /* the plugin's; NULL until open */
+    void *dev; /* the plugin's handle of the device; NULL until open */
     uint32_t index;
     uint32_t flags;         /* FERRY_DEVICE_…; UNIFIED only if the probe has confirmed it */
     unsigned slot;          /* 0 until open */
-    atomic_uint generation; /* ferry__forks when it was opened; a different value after its end */
-    atomic_bool ended;      /* the process is exiting, and the driver has ended; of at_exit.c */
+    atomic_uint generation; /* the value of ferry__forks when it was opened; a different value after
+                             * its end */
+    atomic_bool ended;      /* the process is exiting, and the driver has ended (at_exit.c) */
     bool strict;
     bool events; /* the plugin has events: work may be pending when an entry returns */
     atomic_int state;
     atomic_uint refs;
     pthread_mutex_t open_lock;
     uint64_t sync_domain, host_alignment;
-    uint64_t offset_alignment; /* of operands of arithmetic, in bytes; at least 1 */
-    uint64_t max_block;        /* bytes; UINT64_MAX: unknown */
-    struct ferry_queue queue;  /* the default one */
+    uint64_t offset_alignment; /* the alignment of operands of arithmetic, in bytes; at least 1 */
+    uint64_t max_block;        /* the largest block in bytes; UINT64_MAX: unknown */
+    struct ferry_queue queue;  /* the default queue */
     struct ferry__pool *pool;
-    _Atomic(struct ferry__profile *) profile; /* of profile.c; NULL until first needed */
+    _Atomic(struct ferry__profile *) profile; /* for profile.c; NULL until first needed */
     pthread_mutex_t lent_lock;
-    struct ferry__lent *lent; /* idle blocks of queues; of lent.c */
+    struct ferry__lent *lent; /* idle blocks of queues, for lent.c */
     _Atomic uint32_t
-        refused[FERRY_OP_COUNT]; /* dtypes, as bits, that an operation cannot do here */
+        refused[FERRY_OP_COUNT]; /* per operation, the dtypes, as bits, that this device does not
+                                  * support */
     struct ferry__counters stats;
-    struct ferry__description closed, opened;       /* before and after it was opened */
+    struct ferry__description closed, opened;       /* the descriptions before and after it was
+                                                     * opened */
     _Atomic(const ferry_device_properties *) shown; /* points into `closed` or `opened` */
     char name[48];
 };
 
-/* Opens the device if it is not open: context, slot, default queue, probe. Any thread. */
+/*
+ * Opens the device if it is not open: context, slot, default queue, probe. Callable from any
+ * thread.
+ */
 int ferry__device_open(ferry_device *dev);
 
 /*
@@ -138,10 +144,13 @@ static inline void ferry__device_release(ferry_device *dev)
         dev->end(dev);
 }
 
-/* One more reference, unless the last one is gone already and the device is closing: then false. */
+/* Adds a reference; false if the last one is gone already and the device is closing. */
 bool ferry__device_retain_alive(ferry_device *dev);
 
-/* Incremented in the child of each fork; slow paths compare it before they take a lock. */
+/*
+ * The number of forks of this process and its ancestors; slow paths compare it before they take a
+ * lock.
+ */
 extern atomic_uint ferry__forks;
 
 /*

@@ -6,7 +6,7 @@
 #include "core/base/status.h"
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static ferry_device *alive;               /* one may have lost its last reference */
+static ferry_device *alive;               /* a listed device may have lost its last reference */
 static ferry_device *slots[FERRY__SLOTS]; /* the device of each slot */
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
@@ -47,7 +47,7 @@ static void unlock(void)
 
 /* ---- those that are alive ------------------------------------------------------------------- */
 
-/* The lock is held. */
+/* Finds the plugin's device. The lock is held. */
 static ferry_device *find(const struct ferry__plugin *plugin, uint32_t index, bool strict)
 {
     for (ferry_device *dev = alive; dev; dev = dev->next)

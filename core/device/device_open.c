@@ -22,7 +22,7 @@
 
 /* ---- properties ----------------------------------------------------------------------------- */
 
-/* The kind of the device's memory, from the plugin's flags. */
+/* Sets the kind of the device's memory from the plugin's flags. */
 static void describe_memory(ferry_device_properties *out, uint32_t flags)
 {
     out->host_memory = (flags & FERRY_DEVICE_HOST_MEMORY) != 0;
@@ -178,7 +178,8 @@ static void end(ferry_device *dev)
         return;
     ferry__queue_forget(&dev->queue);
     if (dev->dev && !ferry__device_forked(dev)) {
-        ferry__lent_trim(dev); /* of its default queue: the other queues were destroyed */
+        ferry__lent_trim(dev); /* only those of the default queue are left, since the other queues
+                                * were destroyed */
         ferry__pool_destroy(dev->pool);
         ferry__lanes_close(dev);
         dev->ops->device_close(dev->dev);

@@ -6,14 +6,14 @@
 #include "core/device/device.h"
 
 /*
- * The device of that index, described but not opened: the one that is alive, or a new one. *out is
- * one reference, the caller's. Devices that treat fallbacks as errors are distinct from those that
- * do not. Fails with the plugin's error from properties, FERRY_ENOMEM.
+ * Returns the device of that index, described but not opened: the existing one, or a new one. *out
+ * is one reference, the caller's. Devices that treat fallbacks as errors are distinct from those
+ * that do not. Fails with the plugin's error from properties, FERRY_ENOMEM.
  */
 int ferry__device_get(const struct ferry__plugin *plugin, uint32_t index, bool strict,
                       ferry_device **out);
 
-/* A device around the program's own objects, open. One reference, the caller's. */
+/* Creates an open device from the program's own objects, with one reference, the caller's. */
 int ferry__device_adopt(const struct ferry__plugin *plugin, const ferry_native_object *items,
                         size_t n, bool strict, ferry_device **out);
 

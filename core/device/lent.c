@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Powers of two from here on, so that a queue keeps a few sizes and no more. */
+/* The smallest block. Blocks are powers of two from here on, so that a queue keeps few sizes. */
 #define LEAST UINT64_C(256)
 
 static uint64_t rounded(uint64_t bytes)
@@ -72,7 +72,8 @@ static void take_back(struct ferry__lent *lent)
 }
 
 /*
- * The pool may call other entries of this device: this thread's current entry is saved meanwhile.
+ * Takes a block from the pool. The pool may call other entries of this device, so this thread's
+ * current entry is saved meanwhile.
  */
 static int take(uint64_t bytes, void **out, const char **out_why)
 {
@@ -145,7 +146,7 @@ void ferry__lent_trim(ferry_device *dev)
     for (s = dev->lent; s; s = q ? dev->lent : s->next) {
         q = s->queue;
         if (!ferry__queue_is_free(q) && pthread_mutex_trylock(&q->lock) != 0) {
-            q = NULL; /* a thread is about to use it again */
+            q = NULL; /* another thread is about to use the queue */
             continue;
         }
         ferry__queue_settle(dev, q->handle);

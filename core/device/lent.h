@@ -15,13 +15,13 @@ struct ferry__lent {
     uint64_t bytes;
 };
 
-/* Makes it the service of host->scratch. Any number of times. */
+/* Makes this file's blocks the service host->scratch. May be called any number of times. */
 void ferry__lent_offer(void);
 
-/* Frees the blocks of a queue whose work is done and which gets no more work. */
+/* Frees the blocks of a queue whose work is done and that receives no more work. */
 void ferry__lent_end(ferry_queue *q);
 
-/* Frees the idle blocks of queues that no thread has reserved, and waits for their work. */
+/* Waits for the work of queues that no thread has reserved, and frees their idle blocks. */
 void ferry__lent_trim(ferry_device *dev);
 
 #endif

@@ -23,7 +23,7 @@
 struct block {
     struct block *next;
     void *memory;
-    ferry_event *event; /* work on the default queue that may still use it; NULL: none */
+    ferry_event *event; /* work on the default queue that may still use the block; NULL: none */
 };
 
 struct ferry__pool {
@@ -34,7 +34,7 @@ struct ferry__pool {
     uint64_t cached_bytes, limit; /* both kinds together */
     uint64_t live;                /* device blocks handed out */
     _Atomic uint64_t budget;      /* for device blocks; 0: none */
-    atomic_bool zero_pages;       /* the plugin gives large blocks that are zero already */
+    atomic_bool zero_pages;       /* the plugin returns large blocks that are zero already */
 };
 
 /* The function that evicts memory in use, or NULL. */
@@ -68,7 +68,8 @@ static unsigned class_of(uint64_t bytes, uint64_t *rounded)
         *rounded = (bytes + 31) & ~UINT64_C(31);
         return (unsigned)(*rounded / 32) - 1;
     }
-    log = 63u - (unsigned)__builtin_clzll(bytes - 1); /* a power of two ends a class */
+    log = 63u - (unsigned)__builtin_clzll(bytes - 1); /* bytes − 1, because a power of two is the
+                                                       * last size of its class */
     step = UINT64_C(1) << (log - 2);
     *rounded = (bytes + step - 1) & ~(step - 1);
     return SMALL_CLASSES + 4 * (log - 9) + (unsigned)((*rounded - (UINT64_C(1) << log)) / step) - 1;
@@ -160,7 +161,7 @@ static struct block *take_cached(struct ferry__pool *pool, enum ferry__pool_kind
     return b;
 }
 
-/* All cached blocks of a kind, as one list. */
+/* Takes all cached blocks of a kind out of the cache, as one list. */
 static struct block *detach(struct ferry__pool *pool, unsigned kind)
 {
     struct block *all = NULL, *b;
@@ -261,7 +262,7 @@ static void count_alloc(struct ferry__pool *pool, enum ferry__pool_kind kind, ui
         pool->live += bytes;
 }
 
-/* The block is no longer live, but still counts as held. */
+/* Counts the block as no longer live, but still as held. */
 static void count_idle(struct ferry__pool *pool, uint64_t bytes)
 {
     struct ferry__counters *c = &pool->dev->stats;
@@ -329,7 +330,7 @@ int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes)
 
 /* ---- alloc ---- */
 
-/* A request. */
+/* One request for a block. */
 struct want {
     enum ferry__pool_kind kind;
     ferry_queue *q;
@@ -381,13 +382,13 @@ static int from_plugin(struct ferry__pool *pool, const struct want *w, uint64_t 
     const bool device = w->kind == FERRY__POOL_DEVICE, wanted = *zeroed;
     int err = plugin_alloc(pool->dev, w->kind, w->q, size, zeroed, out);
 
-    if (err == FERRY_ENOMEM) { /* the cache may hold what is missing, */
+    if (err == FERRY_ENOMEM) { /* the cache may hold the missing bytes */
         give_cached(pool, w);
         *zeroed = wanted;
         err = plugin_alloc(pool->dev, w->kind, w->q, size, zeroed, out);
     }
     if (err == FERRY_ENOMEM && device && w->evicts && make_room(pool->dev, size)) {
-        ferry__pool_trim(pool); /* copies of idle memories may be evicted, too */
+        ferry__pool_trim(pool); /* the evicted copies may be in the cache */
         *zeroed = wanted;
         err = plugin_alloc(pool->dev, w->kind, w->q, size, zeroed, out);
     }
@@ -526,7 +527,7 @@ void *ferry__pool_take(ferry_device *dev, uint64_t bytes)
 
 /* ---- free ---- */
 
-/* A record for a block that is to be cached; NULL if it should not be. */
+/* A record for a block that is to be cached; NULL if the block is not to be cached. */
 static struct block *room_for(struct ferry__pool *pool, unsigned class, uint64_t rounded)
 {
     struct block *b = pool->spare;
@@ -553,7 +554,7 @@ void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block
     if (kind == FERRY__POOL_DEVICE && !ordered && dev->events &&
         ferry__section_mark(&dev->queue, &event))
         ferry__queue_settle(dev, NULL);
-    if (event) /* a cached block must not keep the device open */
+    if (event) /* without this, a cached block would keep the device open */
         ferry__event_unbind(event);
     ferry__trace_event("free", NULL, bytes, dev, ferry__trace_now());
     pthread_mutex_lock(&pool->lock);

@@ -14,13 +14,13 @@ enum ferry__pool_kind { FERRY__POOL_DEVICE = 0, FERRY__POOL_PINNED = 1 };
 int ferry__pool_create(ferry_device *dev, uint64_t limit, uint64_t budget,
                        struct ferry__pool **out);
 
-/* Frees what is cached. Nothing is live any more. NULL is accepted. */
+/* Frees the cached blocks and the pool; no block is in use any more. NULL is accepted. */
 void ferry__pool_destroy(struct ferry__pool *pool);
 
 /*
- * A block of `bytes` > 0, usable on `q` from its next work on. With *zeroed true on entry zeros are
- * wanted; on return it says whether the block reads as zeros (if not, filling is the caller's).
- * PINNED blocks are host pointers. FERRY_ENOMEM names the bytes held.
+ * Allocates a block of `bytes` > 0, usable on `q` from its next work on. *zeroed on entry: zeros
+ * are wanted; on return: the block reads as zeros (if not, the caller fills it). PINNED blocks are
+ * host pointers. FERRY_ENOMEM names the bytes held.
  */
 int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue *q, uint64_t bytes,
                       bool *zeroed, void **out);
@@ -31,10 +31,13 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
  */
 int ferry__pool_scratch(ferry_device *dev, ferry_queue *q, uint64_t bytes, void **out);
 
-/* Counts that such a block is in use again, or that it is not: it stays within the budget. */
+/*
+ * Counts that such a block is in use again, or that it is idle; an idle block stays within the
+ * budget.
+ */
 void ferry__pool_lend(ferry_device *dev, uint64_t bytes, bool again);
 
-/* Frees one that is not in use, at once. */
+/* Frees a block that is not in use, at once. */
 void ferry__pool_drop(ferry_device *dev, void *block, uint64_t bytes);
 
 /*

@@ -15,28 +15,31 @@
 #include <time.h>
 
 #define NANOSECONDS UINT64_C(1000000000)
-/* A moment older than this gets a successor, because clocks drift by some microseconds a second. */
+/*
+ * The age, in nanoseconds, at which a new moment is recorded, since clocks drift by some
+ * microseconds a second.
+ */
 #define MOMENT_AGE NANOSECONDS
-#define MOMENTS    8 /* the latest that are kept */
+#define MOMENTS    8 /* the number of latest moments that are kept */
 
 /*
- * The device's table and clock; made when a queue is first profiled. A time between two moments is
- * counted from the first of them, and the host time of a moment is moved so that a later tick is
- * not an earlier time: the same tick has the same time whenever it is read, and slices keep their
- * order and stay within each other.
+ * The device's table and clock, created when a queue is first profiled. A moment is a reading of
+ * both clocks. A tick between two moments is converted from the earlier one, and a moment's host
+ * time is adjusted so that a later tick never has an earlier time. So a tick has the same time
+ * whenever it is read, and slices keep their order and nesting.
  */
 struct ferry__profile {
     const ferry_profile_table *table;
-    pthread_mutex_t lock; /* of the moments */
+    pthread_mutex_t lock; /* guards the moments */
     unsigned n;
-    ferry_profile_clock moments[MOMENTS]; /* from the oldest */
+    ferry_profile_clock moments[MOMENTS]; /* the oldest first */
 };
 
 struct ferry_span {
     ferry_queue *queue; /* retained */
-    void *section;      /* the plugin's */
+    void *section;      /* the plugin's handle */
     bool ended;
-    int failed; /* the code of end */
+    int failed; /* the result of end */
 };
 
 /* ---- the table ---- */
@@ -65,7 +68,7 @@ static int no_table(ferry_device *dev, int err)
 {
     if (err != FERRY_EUNSUPPORTED)
         return ferry__device_fail(dev, "extension", UINT64_MAX, err);
-    (void)ferry__host_take_error(); /* it only says that the name is not known */
+    (void)ferry__host_take_error(); /* the plugin's message says only that the name is unknown */
     return ferry__error(err,
                         "%s: plugin %s does not measure time on the device's clock: it has no "
                         "table \"" FERRY_PROFILE_EXTENSION "\"",
@@ -202,7 +205,7 @@ static uint64_t now(void)
     return (uint64_t)t.tv_sec * NANOSECONDS + (uint64_t)t.tv_nsec;
 }
 
-/* `ticks` in nanoseconds; the quotient first, since the product may not fit. */
+/* Converts `ticks` to nanoseconds; divides first, since the product may overflow. */
 static uint64_t nanoseconds(uint64_t ticks, uint64_t frequency)
 {
     return ticks / frequency * NANOSECONDS +
@@ -216,7 +219,7 @@ static uint64_t on_host(const ferry_profile_clock *c, uint64_t ticks)
     return c->host_ns - nanoseconds(c->ticks - ticks, c->frequency);
 }
 
-/* Adds a moment of now if the latest is old; without one the latest is kept. (locked) */
+/* Records a moment if the latest one is old. On failure the moments stay unchanged. (locked) */
 static void add_moment(ferry_device *dev, struct ferry__profile *p)
 {
     ferry_profile_clock fresh = { .struct_size = sizeof fresh };
@@ -236,7 +239,7 @@ static void add_moment(ferry_device *dev, struct ferry__profile *p)
     p->moments[p->n++] = fresh;
 }
 
-/* The moment before `ticks`, or the oldest. (locked) */
+/* The latest moment before `ticks`, or the oldest. (locked) */
 static const ferry_profile_clock *moment_of(const struct ferry__profile *p, uint64_t ticks)
 {
     unsigned i = p->n - 1;

@@ -10,7 +10,7 @@
 
 #include <ferry/profile.h>
 
-/* Frees what the device keeps of its clock; called before it is closed. */
+/* Frees the device's clock; called before the device is closed. */
 void ferry__profile_forget(ferry_device *dev);
 
 /*
@@ -19,7 +19,7 @@ void ferry__profile_forget(ferry_device *dev);
  */
 void *ferry__profile_begin(ferry_queue *q);
 void ferry__profile_end(ferry_queue *q, void *section);
-/* As ferry_span_read, without an error of this thread; a failure counts as done and empty. */
+/* As ferry_span_read, but records no error; a failure counts as done and empty. */
 int ferry__profile_read(ferry_device *dev, void *section, ferry_span_times *out);
 void ferry__profile_destroy(ferry_device *dev, void *section);
 

@@ -41,7 +41,7 @@ void ferry__queue_forget(ferry_queue *q)
     q->why = NULL;
 }
 
-/* The default queue lives in its device; the others are counted here. */
+/* Retains a queue. The default queue belongs to its device and is not counted. */
 ferry_queue *ferry__queue_retain(ferry_queue *q)
 {
     if (q != &q->device->queue)
@@ -100,7 +100,8 @@ static bool is_lost(ferry_device *dev)
     void *event;
     int err;
 
-    if (pthread_mutex_trylock(&q->lock)) /* the caller holds the other queue's lock */
+    if (pthread_mutex_trylock(&q->lock)) /* the caller holds the other queue's lock, so this must
+                                          * not block */
         return false;
     err = dev->ops->event_record(dev->dev, q->handle, &event);
     pthread_mutex_unlock(&q->lock);
@@ -273,7 +274,8 @@ int ferry__queue_order(ferry_queue *q, ferry_event *e)
         return ferry_event_synchronize(e);
     ferry__queue_hold(q);
     err = dev->ops->queue_wait(dev->dev, q->handle, e->handle);
-    if (!err) /* an access that waits for the queue waits for it, too */
+    if (!err) /* counted as work, so that an access that waits for the queue also waits for the
+               * event */
         atomic_fetch_add_explicit(&q->submitted, 1, memory_order_release);
     ferry__queue_leave(q);
     return err ? ferry__device_fail(dev, "queue_wait", UINT64_MAX, err) : 0;
@@ -299,7 +301,7 @@ int ferry_event_record(ferry_queue *q, ferry_event **out)
     if (err)
         return err;
     err = ferry__queue_mark(q, &e);
-    if (!err && !e) { /* no work is ever pending: the event is complete */
+    if (!err && !e) { /* no work is ever pending on this queue, so the event is complete */
         e = ferry__event_new(q);
         err = e ? 0 : FERRY_ENOMEM;
     }
@@ -329,7 +331,7 @@ static void keep_why(ferry_event *e)
         free(why);
 }
 
-/* Settles the event's state from a plugin's answer: 0, or a negative code, recorded. */
+/* Sets the event's state from a plugin's result: 0, or a negative code, which is recorded. */
 static int settle(ferry_event *e, const char *operation, int answer)
 {
     if (answer < 0) {

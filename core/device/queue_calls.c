@@ -88,7 +88,7 @@ void ferry_queue_destroy(ferry_queue *q)
     if (!ferry__device_forked(dev)) {
         ferry__section_fence(q); /* keeps an event for failures that are lost with the queue */
         ferry__queue_settle(dev, q->handle);
-        pthread_mutex_lock(&q->life); /* other threads may be recording events on it */
+        pthread_mutex_lock(&q->life); /* other threads may be recording events on the queue */
         atomic_store(&q->gone, true);
         pthread_mutex_unlock(&q->life);
         ferry__queue_hold(q);
@@ -118,7 +118,7 @@ int ferry_device_synchronize(ferry_device *dev)
         return err;
     ferry__section_cover(&dev->queue);
     err = dev->ops->synchronize(dev->dev);
-    told = ferry__section_tell(&dev->queue); /* a failure that an event has reported already */
+    told = ferry__section_tell(&dev->queue); /* an event has reported this failure already */
     return err ? ferry__device_fail(dev, "synchronize", UINT64_MAX, err) : told;
 }
 
@@ -139,7 +139,7 @@ int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_call_fn work,
     return err ? ferry__device_fail(dev, what, UINT64_MAX, err) : 0;
 }
 
-/* A copy of the program's own. */
+/* Makes a copy that the program requested. */
 static int copy(ferry_queue *q, uint32_t kind, ferry_ref dst, ferry_cref src, size_t bytes)
 {
     const struct ferry__trace_copy traced = { .what = kind == FERRY_MEMCPY_H2D ? "h2d" : "d2h",

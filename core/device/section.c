@@ -66,7 +66,8 @@ static void look(ferry_queue *q)
 
     while ((e = q->oldest_stray)) {
         answer = ferry_event_query(e);
-        if (!answer || (answer < 0 && atomic_load(&e->state) > 0)) /* or it cannot be queried */
+        if (!answer || (answer < 0 && atomic_load(&e->state) > 0)) /* the event failed, or cannot be
+                                                                    * queried */
             return;
         q->oldest_stray = e->next_stray;
         if (!q->oldest_stray)
@@ -123,7 +124,7 @@ bool ferry__section_answers(ferry_device *dev)
         return true;
     if (dev->events) {
         ferry__section_mark(&dev->queue, &e);
-    } else { /* nothing is ever pending there */
+    } else { /* a device without events has no pending work */
         err = ferry__queue_settle(dev, NULL);
         if (err)
             ferry__device_fail(dev, "synchronize", UINT64_MAX, err);
@@ -173,7 +174,7 @@ static bool is_busy(ferry_queue *q)
     if (q->asked && (q->asked_at != now || q->asked->number != q->events))
         forget_asked(q);
     if (!q->asked && (fence_locked(q) || ferry__queue_mark(q, &q->asked) || !q->asked))
-        return false; /* nothing can be pending, or it fails at once */
+        return false; /* nothing can be pending, or the query fails at once */
     if (q == &q->device->queue)
         ferry__event_unbind(q->asked);
     q->asked_at = now;
@@ -207,7 +208,7 @@ uint64_t ferry__section_now(ferry_queue *q)
     return now;
 }
 
-/* The failure of stray work that an event after `then` reported; the lock is held. */
+/* Reports the failure of stray work that an event after `then` covered; the lock is held. */
 static int failed_since(ferry_queue *q, uint64_t then)
 {
     look(q);
@@ -220,7 +221,7 @@ int ferry__section_failed_since(ferry_queue *q, uint64_t then)
 {
     int failed;
 
-    if (is_parents(q)) /* and so are its failures */
+    if (is_parents(q)) /* the failures are the parent's too */
         return 0;
     ferry__queue_hold(q);
     failed = failed_since(q, then);
@@ -260,7 +261,7 @@ void ferry__section_reap(ferry_queue *q)
 
 /* ---- sections ---- */
 
-/* (locked) */
+/* Begins a section. (locked) */
 static int begin_locked(ferry_queue *q)
 {
     int err;
@@ -298,7 +299,8 @@ int ferry__section_end(ferry_queue *q, ferry_event **out)
     int err = 0;
 
     *out = NULL;
-    if (!q->device->events) { /* such a queue may have no lock: nothing of it is written */
+    if (!q->device->events) { /* such a queue may have no lock, so this function writes none of its
+                               * members */
         ferry__queue_leave(q);
         return 0;
     }
@@ -306,7 +308,7 @@ int ferry__section_end(ferry_queue *q, ferry_event **out)
     q->section = NULL;
     if (e)
         err = ferry__event_record(e, q);
-    if (err || (e && q->section_failed)) { /* known without a query, if all work is done */
+    if (err || (e && q->section_failed)) { /* after the wait the result is known without a query */
         int ended = ferry__queue_settle(q->device, q->handle);
 
         ferry__event_set(e, q->section_failed ? q->section_failed : ended);
@@ -356,7 +358,7 @@ void ferry__section_leave(ferry_queue *q, bool nested)
 {
     if (!q->device->events)
         return;
-    if (!nested) { /* all was waited for */
+    if (!nested) { /* leaving has waited for all work */
         ferry__event_release(q->section);
         q->section = NULL;
         q->stray = false;
@@ -372,13 +374,14 @@ bool ferry__section_pause(ferry_queue *q, struct ferry__section_pause *out)
     if (!q->device->events)
         return true;
     ferry__queue_hold(q);
-    out->section = q->section; /* this thread has reserved it, otherwise it could not enter */
+    out->section = q->section; /* this thread has reserved the queue, otherwise it could not be
+                                * inside a section */
     if (out->section) {
         (void)ferry__section_wait(q);
         out->failed = q->section_failed;
         q->section = NULL;
         q->stray = false;
-        ferry__queue_leave(q); /* as ferry__section_end does */
+        ferry__queue_leave(q); /* released as in ferry__section_end */
     }
     ferry__queue_leave(q);
     return true;
@@ -436,6 +439,6 @@ int ferry_queue_synchronize(ferry_queue *q)
         return err;
     ferry__section_cover(q);
     err = ferry__queue_settle(q->device, q->handle);
-    told = ferry__section_tell(q); /* a failure that an event has reported already */
+    told = ferry__section_tell(q); /* an event has reported this failure already */
     return err ? ferry__device_fail(q->device, "queue_synchronize", UINT64_MAX, err) : told;
 }

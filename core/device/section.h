@@ -49,7 +49,7 @@ struct ferry__section_pause {
 bool ferry__section_pause(ferry_queue *q, struct ferry__section_pause *out);
 void ferry__section_resume(ferry_queue *q, const struct ferry__section_pause *pause);
 
-/* Whether this thread is between the program's begin and end. */
+/* Whether this thread is between the program's ferry_queue_begin and ferry_queue_end. */
 bool ferry__section_is_on(void);
 
 /* FERRY_EINVAL between the program's begin and end in this thread: `what` waits or takes a lock. */
@@ -63,8 +63,8 @@ int ferry__section_refuse(const char *what);
 int ferry__section_mark(ferry_queue *q, ferry_event **out);
 
 /*
- * Whether the device still answers: checked before its copy replaces others. A device that was lost
- * since its last call takes no event, and is marked as lost. Does not wait for its work.
+ * Whether the device still responds: checked before its copy replaces others. An event cannot be
+ * recorded on a lost device, which is then marked as lost. Does not wait for its work.
  */
 bool ferry__section_answers(ferry_device *dev);
 
@@ -88,7 +88,8 @@ bool ferry__section_is_busy(ferry_queue *q);
 uint64_t ferry__section_now(ferry_queue *q);
 
 /*
- * The code of a known failure of stray work that an event after `then` covered. 0: no such failure.
+ * Returns the code of a known failure of stray work that an event after `then` covered. 0: there is
+ * no such failure.
  */
 int ferry__section_failed_since(ferry_queue *q, uint64_t then);
 

@@ -13,17 +13,17 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The file, while it is open; all of it is read and written under the lock. */
+/* The open trace file; all members are read and written under the lock. */
 static struct {
     pthread_mutex_t lock;
     char path[256];               /* for messages; "" if there is no trace */
-    pid_t owner;                  /* a forked child leaves the file alone when it ends, too */
-    /* queues, or threads for the host, as bits, that have had their names written; by lane */
+    pid_t owner;                  /* a child of fork does not write to the file when it ends */
+    /* per lane: the queues, or threads for the host, as bits, whose names have been written */
     uint64_t named[FERRY__SLOTS][3];
     const ferry_device *device[FERRY__SLOTS];
 } trace = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Events are wanted, by a file or in words; and by a file. */
+/* Whether events are written, to a file or to the log; and whether to a file. */
 atomic_bool ferry__trace_wanted;
 atomic_bool ferry__trace_in_file;
 
@@ -132,7 +132,7 @@ static void put_metadata(const char *what, unsigned pid, unsigned tid, const cha
     ferry__trace_end();
 }
 
-/* The process and the thread of a lane: a device's slot, or THE_HOST. */
+/* The pid and the tid of a lane in the trace: the pid is a device's slot, or THE_HOST. */
 #define THE_HOST 100u
 
 static unsigned process_of(const ferry_device *dev)
@@ -140,7 +140,9 @@ static unsigned process_of(const ferry_device *dev)
     return dev ? dev->slot : THE_HOST;
 }
 
-/* Queues in host time have their own numbers, and their lanes in device time higher ones. */
+/*
+ * The tid of a lane: queues in host time have their own numbers, lanes in device time higher ones.
+ */
 static unsigned thread_of(enum ferry__lane lane, unsigned number)
 {
     return lane == FERRY__LANE_HOST ? number : 1000 + 2 * number + (lane == FERRY__LANE_WORK);
@@ -160,8 +162,8 @@ static void name_lane(char *out, size_t size, const ferry_device *dev, unsigned 
 }
 
 /*
- * Names a device and a lane before their first event; `dev` NULL: the host. Slots are used again,
- * and so named again.
+ * Writes the names of a device and a lane before their first event; `dev` NULL: the host. A slot is
+ * named again when another device uses it.
  */
 static void introduce(const ferry_device *dev, unsigned number, enum ferry__lane lane)
 {
@@ -195,7 +197,7 @@ static void put_arguments(const struct ferry__trace_copy *e, bool copy)
     ferry__trace_put("}");
 }
 
-/* One whole event of the device, whose names have been written. */
+/* Writes one complete event of the device, whose names have been written. */
 static void put_whole(const struct ferry__trace_copy *e, bool copy, const ferry_device *dev,
                       unsigned queue, double start)
 {
@@ -238,7 +240,7 @@ static void put_event(const struct ferry__trace_copy *e, bool copy, const ferry_
 
 /* ---- slices ---- */
 
-/* Where the next event is: its time, process and thread. */
+/* Writes the time, process and thread of the next event. */
 static void put_place(const struct ferry__trace_slice *s, uint64_t when)
 {
     ferry__trace_put(",\"ts\":");

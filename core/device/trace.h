@@ -11,12 +11,12 @@
 
 /* The reasons for a copy. */
 enum ferry__reason {
-    FERRY__READ_MISS,  /* a read, without a valid copy there */
-    FERRY__WRITE_MISS, /* a read-write, without a valid copy there */
+    FERRY__READ_MISS,  /* a read, without a valid copy at its place */
+    FERRY__WRITE_MISS, /* a read-write, without a valid copy at its place */
     FERRY__PREFETCH,
     FERRY__EVICT,   /* written back, to make room */
     FERRY__STAGING, /* through the host, on the way to another device */
-    FERRY__COMPUTE, /* to and from the host, for the fallback */
+    FERRY__COMPUTE, /* to and from the host, for an operation computed there */
     FERRY__PROGRAM  /* an explicit copy by the program */
 };
 
@@ -65,28 +65,31 @@ static inline void ferry__trace_copy(const struct ferry__trace_copy *copy, const
         ferry__trace_write_copy(copy, q, start);
 }
 
-/* Whether there is a file: words alone have no slices. */
+/* Whether there is a file: the log alone has no slices. */
 extern atomic_bool ferry__trace_in_file;
 
 /*
- * A slice of a lane, from `begin` to `end` in nanoseconds of the host's clock. The lane is one of a
- * device's queue, or with `device` NULL a thread of the program.
+ * A slice of a lane, from `begin` to `end` in nanoseconds of the host's clock. The lane belongs to
+ * a device's queue or, with `device` NULL, to a thread of the program.
  */
 struct ferry__trace_slice {
     const ferry_device *device;
-    unsigned number; /* the queue's, or the thread's */
+    unsigned number; /* the number of the queue or the thread */
     enum ferry__lane { FERRY__LANE_HOST, FERRY__LANE_COPIES, FERRY__LANE_WORK } lane;
     const char *kind, *name;
-    uint64_t bytes; /* of a copy; else 0 */
+    uint64_t bytes; /* for a copy; else 0 */
     uint64_t begin, end;
 };
 void ferry__trace_write_slice(const struct ferry__trace_slice *s);
 
-/* The begin, or the end, of arrow `id`, at that time in a slice of the lane that was written. */
+/*
+ * Writes the begin, or the end, of arrow `id` at that time, inside a slice of the lane that was
+ * written.
+ */
 void ferry__trace_write_arrow(const struct ferry__trace_slice *s, bool ends, uint64_t id,
                               uint64_t when);
 
-/* "alloc", "pool hit", "free", "map", "unmap", "fallback", "evict" on a device. */
+/* Writes an event on a device: "alloc", "pool hit", "free", "map", "unmap", "fallback", "evict". */
 void ferry__trace_write_event(const char *what, const char *name, uint64_t bytes,
                               const ferry_device *dev, double start);
 

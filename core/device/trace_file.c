@@ -23,8 +23,8 @@ static struct {
     bool failed, told;
     int error;
     uint64_t written;        /* bytes of the file so far */
-    struct boundary whole;   /* the latest event that is whole, in the buffer or not */
-    struct boundary in_file; /* the latest one of which every byte was written */
+    struct boundary whole;   /* the end of the latest complete event, written or buffered */
+    struct boundary in_file; /* the end of the latest event of which every byte was written */
     size_t used;
     char buffer[64u << 10];
 } out = { .fd = -1 };
@@ -82,15 +82,15 @@ void ferry__trace_put(const char *text)
 /* ---- JSON ---- */
 
 /*
- * How many bytes at `s` are one character of UTF-8, in its shortest form and no surrogate; 0 if
- * none are.
+ * The number of bytes of the UTF-8 character at `s`, in its shortest form and not a surrogate; 0 if
+ * there is none.
  */
 static unsigned utf8_length(const unsigned char *s)
 {
     unsigned n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
 
     for (unsigned i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) /* the end of the string, too */
+        if ((s[i] & 0xc0) != 0x80) /* this is true at the end of the string, too */
             return 0;
     if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
         (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f) || s[0] > 0xf4)
@@ -98,7 +98,9 @@ static unsigned utf8_length(const unsigned char *s)
     return n;
 }
 
-/* A name can be any bytes; invalid UTF-8 is written to the trace as the replacement character. */
+/*
+ * Writes a string. A name may contain any bytes; invalid UTF-8 becomes the replacement character.
+ */
 void ferry__trace_put_string(const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -177,7 +179,7 @@ const char *ferry__trace_file_open(const char *path)
             close(fd);
         return why;
     }
-    (void)fcntl(fd, F_SETFL, 0); /* a terminal may take its time */
+    (void)fcntl(fd, F_SETFL, 0); /* a write may wait for a slow terminal */
     out.fd = fd;
     ferry__trace_put("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
     out.whole.at = out.used;

@@ -17,13 +17,13 @@
  */
 const char *ferry__trace_file_open(const char *path);
 
-/* Pieces of an event: text as it is, a string with its quotes, a number, microseconds from ns. */
+/* Write pieces of an event: plain text, a quoted string, a number, and microseconds from ns. */
 void ferry__trace_put(const char *text);
 void ferry__trace_put_string(const char *s);
 void ferry__trace_put_number(uint64_t number);
 void ferry__trace_put_time(uint64_t ns);
 
-/* Around each event; begin brings the comma. */
+/* Called before and after each event; begin writes the comma. */
 void ferry__trace_begin(void);
 void ferry__trace_end(void);
 
@@ -34,7 +34,7 @@ void ferry__trace_file_flush(void);
 void ferry__trace_file_close(void);
 
 /*
- * Whether writing has failed since the last call: then the file ends behind *out_events whole
+ * Whether writing has failed since the last call: then the file ends after *out_events complete
  * events, with its brackets closed, and nothing is written any more. `why` has room for `size`.
  */
 bool ferry__trace_file_failed(uint64_t *out_events, char *why, size_t size);

@@ -10,29 +10,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEEPEST      16 /* the depth of nested slices of one thread */
-#define MOST_READS   8  /* arrows to one slice */
-#define MOST_COPIED  64 /* latest copies that no slice has read yet */
-#define MOST_WAITING 64 /* slices without times after which the times are queried */
+#define DEEPEST      16 /* the maximum depth of nested slices of one thread */
+#define MOST_READS   8  /* the maximum number of arrows to one slice */
+#define MOST_COPIED  64 /* the number of latest copies that are remembered until a slice reads
+                         * them */
+#define MOST_WAITING 64 /* the number of slices without times after which the times are queried */
 
 /* A copy or a slice, from its begin until its times are known. */
 struct slice {
     struct slice *next;
-    struct ferry__trace_slice host; /* as the host sees it */
-    enum ferry__lane lane;          /* its lane in device time */
-    ferry_queue *queue;             /* of an open slice; not used later */
+    struct ferry__trace_slice host; /* the slice in the host's time */
+    enum ferry__lane lane;          /* the lane in device time */
+    ferry_queue *queue;             /* for an open slice; not used later */
     ferry_device *device;
-    unsigned number;             /* the queue's */
-    void *section;               /* NULL: none */
-    uint64_t arrow;              /* id of the arrow that begins in it; 0: none */
-    uint64_t arrows[MOST_READS]; /* ids of the arrows that end in it */
+    unsigned number;             /* the queue's number */
+    void *section;               /* the section that measures it; NULL: none */
+    uint64_t arrow;              /* the id of the arrow that begins in it; 0: none */
+    uint64_t arrows[MOST_READS]; /* the ids of the arrows that end in it */
     unsigned n_arrows;
     char name[];
 };
 
 /* The end of a copy from which an arrow begins. */
 struct arrow {
-    const void *memory; /* NULL: its reader is found */
+    const void *memory; /* NULL: a slice that reads it was found */
     uint64_t id, end;
 };
 
@@ -65,7 +66,7 @@ static void forked_in_child(void)
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_bool registered; /* false: there was no slice so far */
+static atomic_bool registered; /* false: no slice was written so far */
 
 static void register_child(void)
 {
@@ -85,7 +86,7 @@ static uint64_t now_ns(void)
 
 /* ---- sections ---- */
 
-/* Profiles the queue for the trace, once. (held) */
+/* Profiles the queue for the trace, once. (locked) */
 static bool is_profiled(ferry_queue *q)
 {
     if (!q->laned)
@@ -131,7 +132,7 @@ static uint64_t find_arrow(const void *memory)
     return 0;
 }
 
-/* No arrow comes from the memory's copies so far. */
+/* Discards the arrows from the memory's copies so far. */
 static void drop_arrows(const void *memory)
 {
     while (find_arrow(memory))
@@ -170,7 +171,10 @@ static void write_arrows(const struct slice *s, const struct ferry__trace_slice 
         ferry__trace_write_arrow(t, true, s->arrows[i], t->begin);
 }
 
-/* A copy within the slice precedes the work that reads it, as the queue is in order. */
+/*
+ * Moves the slice's begin after the copies within it: the queue is in order, so they precede the
+ * work that reads them.
+ */
 static void begin_after_copies(const struct slice *s, struct ferry__trace_slice *t)
 {
     for (unsigned i = 0; i < s->n_arrows; i++) {
@@ -181,7 +185,10 @@ static void begin_after_copies(const struct slice *s, struct ferry__trace_slice 
     }
 }
 
-/* Where the device executed the slice; false: its times are not known yet. */
+/*
+ * Writes a slice with the times at which the device executed it; false: these times are not known
+ * yet.
+ */
 static bool write_done(const struct slice *s)
 {
     struct ferry__trace_slice t = s->host;
@@ -211,7 +218,7 @@ static void delete_slice(struct slice *s)
     free(s);
 }
 
-/* Writes what is done, and forgets what is left of `closing`. */
+/* Writes the slices whose times are known, and frees all other slices of the device `closing`. */
 static void settle(const ferry_device *closing)
 {
     struct slice **link = &lanes.first, *s;

@@ -10,8 +10,8 @@
 #include "core/device/trace.h"
 
 /*
- * Around a copy that is submitted to the queue: a section, NULL without a file or if the queue
- * cannot measure. begin before the work, end after it, in the same thread.
+ * Called before and after a copy is submitted to the queue, in the same thread. begin returns a
+ * section, or NULL without a file or if the queue cannot measure time.
  */
 void *ferry__lane_begin_section(ferry_queue *q);
 void ferry__lane_end_section(ferry_queue *q, void *section);
@@ -28,8 +28,9 @@ static inline void ferry__lane_end(ferry_queue *q, void *section)
 }
 
 /*
- * A copy was traced, in host time since `start`. `memory` (may be NULL) is the one copied, by its
- * address. Takes the section, which may be NULL; a copy that was not sent has no slice.
+ * Records a copy, in host time since `start`. `memory` (may be NULL) is the address of the memory
+ * that was copied. Takes over the section, which may be NULL; a copy that was not submitted has no
+ * slice.
  */
 void ferry__lane_write_copy(const struct ferry__trace_copy *copy, ferry_queue *q, double start,
                             const void *memory, void *section, bool sent);
@@ -41,10 +42,12 @@ static inline void ferry__lane_copy(const struct ferry__trace_copy *copy, ferry_
         ferry__lane_write_copy(copy, q, start, memory, section, sent);
 }
 
-/* A memory's address is used again from now on. */
+/* Forgets a memory, whose address may be used by another memory from now on. */
 void ferry__lane_forget_memory(const void *memory);
 
-/* Writes the slices whose work is done; for a device that closes, and forgets its others. */
+/*
+ * Writes the slices whose work is done; with a device that is closing, also frees its other slices.
+ */
 void ferry__lanes_flush(void);
 void ferry__lanes_close(const ferry_device *dev);
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The bytes to share: a multiple of the device's unit, at least one. */
+/* The size of the shared block: a multiple of the device's unit, at least one unit. */
 #define PROBE_BYTES UINT64_C(65536)
 
 /* The resources of the probe, in the order of their creation. */
@@ -18,11 +18,11 @@ struct probe {
     ferry_device *dev;
     size_t bytes;
     unsigned char *host; /* memory shared with the device */
-    unsigned char *back; /* where the device's view is fetched to */
-    void *handle;        /* of `host` */
+    unsigned char *back; /* where the device's copy is fetched to */
+    void *handle;        /* the device's handle of `host` */
     void *block;         /* plain device memory */
-    const char *step;    /* the latest call, for messages; NULL: not recorded */
-    const char *unseen;  /* the direction whose writes are not seen, or NULL */
+    const char *step;    /* the latest call, for messages; NULL: none so far */
+    const char *unseen;  /* the direction in which writes are not visible, or NULL */
     char slow[160];      /* the operation that is too slow; "": none */
 };
 
@@ -45,7 +45,7 @@ static void write_pattern(const struct probe *p, unsigned char *to, unsigned cha
         to[i] = pattern((unsigned)i, salt);
 }
 
-/* Whether `at` has the pattern; else records the direction `who` as unseen. */
+/* Whether the bytes at `at` have the pattern; else records the direction `who` as unseen. */
 static int check_pattern(struct probe *p, const unsigned char *at, unsigned char salt,
                          const char *who)
 {
@@ -173,8 +173,8 @@ static int try_both_ways(struct probe *p)
  * the fixed time of a call.
  */
 #define MEASURED_BYTES (UINT64_C(4) << 20) /* larger than most caches */
-#define ALIKE          0.875 /* changing page protection is cheaper than a copy, not free */
-/* The shortest of several times is used: other programs may delay a measurement. */
+#define ALIKE          0.875 /* changing page protection is cheaper than a copy, but takes time */
+/* The number of measurements, of which the shortest counts, since other programs may delay one. */
 #define TRIES_LEAST 4
 #define TRIES_MOST  12
 
@@ -202,7 +202,7 @@ static int time_copies(struct probe *p, double *out)
     return err;
 }
 
-/* The shortest time of each, in microseconds. */
+/* The shortest time of each operation, in microseconds. */
 struct cost {
     double map, copies;
 };
@@ -258,7 +258,7 @@ static void say_why(const struct probe *p, int err)
                p->dev->name, why);
 }
 
-/* `wanted` bytes, rounded up to the device's unit. */
+/* Allocates `wanted` bytes, rounded up to the device's unit. */
 static void prepare(struct probe *p, ferry_device *dev, uint64_t wanted)
 {
     uint64_t unit = dev->host_alignment ? dev->host_alignment : 1;

@@ -6,7 +6,7 @@
 #include <elf.h>
 #include <string.h>
 
-#define MAX_ENTRIES 512 /* a linker writes about thirty */
+#define MAX_ENTRIES 512 /* a linker writes about thirty entries */
 
 bool ferry__dynamic_entry(const struct ferry__bytes *file, const struct ferry__dynamic *dynamic,
                           uint64_t index, int64_t *out_tag, uint64_t *out_value)

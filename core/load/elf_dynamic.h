@@ -8,8 +8,8 @@
 #include "core/load/elf_file.h"
 
 struct ferry__dynamic {
-    uint64_t offset, size;                 /* of the section, in the file */
-    uint64_t strings_offset, strings_size; /* of its table of strings, in the file */
+    uint64_t offset, size;                 /* the section in the file */
+    uint64_t strings_offset, strings_size; /* its table of strings in the file */
     bool wide;                             /* ELFCLASS64 */
 };
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Bytes and program headers of an ELF file that may hold anything, of either class.
- */
+/* Bytes and program headers of an ELF file of either class. The file may be malformed. */
 #ifndef FERRY_CORE_ELF_FILE_H
 #define FERRY_CORE_ELF_FILE_H
 
@@ -12,7 +10,7 @@
 /* A file, or bytes in memory (fd −1; all of them). */
 struct ferry__bytes {
     int fd;
-    const unsigned char *memory; /* of a file: `known` bytes from `begin` on, read already */
+    const unsigned char *memory; /* for a file: its `known` bytes from `begin` on, read already */
     uint64_t begin, known, size;
 };
 
@@ -30,7 +28,9 @@ struct ferry__segment {
     uint64_t align;
 };
 
-/* False if the file ends before that, or cannot be read: errno distinguishes the two. */
+/*
+ * Reads bytes. False if the file ends before them, or cannot be read: errno distinguishes the two.
+ */
 bool ferry__elf_read(const struct ferry__bytes *file, uint64_t offset, void *out, size_t size);
 bool ferry__elf_segment(const struct ferry__bytes *file, const struct ferry__segments *segments,
                         unsigned index, struct ferry__segment *out);

@@ -29,14 +29,14 @@ struct walk {
     const char *real;
     const struct ferry__trust *trust;
     struct ferry__refusal *refusal;
-    struct ferry__permitted last; /* of the libraries' folders */
-    char *loose;                  /* PATH_MAX bytes */
+    struct ferry__permitted last; /* the latest of the libraries' folders that passed */
+    char *loose;                  /* the first path that its group may write, in PATH_MAX bytes */
     bool origin;
 };
 
 /*
- * The folders that the linker searches before a folder itself, if they exist: glibc since 2.33
- * those below the first, and before 2.37 the others, nested in one another.
+ * The subfolders that the linker searches before a folder, if they exist. glibc since 2.33 searches
+ * those of glibc-hwcaps; glibc before 2.37 searches `platforms`, also nested in one another.
  */
 #define HWCAPS "glibc-hwcaps"
 static const char *const platforms[] = { "tls",      "x86_64",  "haswell", "xeon_phi",
@@ -53,7 +53,7 @@ static int refuse(const struct walk *w, const char *what, const char *text)
     return ferry__refuse(w->refusal, FERRY_EPERM, HINT_LINK, "its %s", text[0] ? text : what);
 }
 
-/* `text` with $ORIGIN, where it begins with it, as the file's own folder; false: too long. */
+/* Expands an $ORIGIN at the beginning of `text` to the file's own folder; false: too long. */
 static bool expand(struct walk *w, const char *text, char out[PATH_MAX])
 {
     size_t skip = strncmp(text, "$ORIGIN", 7) == 0 ? 7 : strncmp(text, "${ORIGIN}", 9) == 0 ? 9 : 0;
@@ -65,7 +65,10 @@ static bool expand(struct walk *w, const char *text, char out[PATH_MAX])
     return snprintf(out, PATH_MAX, "%.*s%s", skip ? folder : 0, w->real, text + skip) < PATH_MAX;
 }
 
-/* Whether the linker would substitute a word in it, besides an $ORIGIN at its beginning. */
+/*
+ * Whether the text contains a word that the linker substitutes, besides an $ORIGIN at its
+ * beginning.
+ */
 static bool has_words(const char *text)
 {
     return strchr(text + (text[0] == '$'), '$') != NULL;
@@ -93,7 +96,7 @@ static int check_library(struct walk *w, const char *path)
     return err;
 }
 
-/* The libraries that it needs by their names alone, where they are in that folder. */
+/* Checks the libraries that the file needs by name, if the folder contains them. */
 static int check_found(struct walk *w, const char *folder)
 {
     char name[NAME_MAX + 1], path[PATH_MAX];
@@ -129,7 +132,7 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Checks the folders of glibc-hwcaps, one for each kind of processor. */
+/* Checks the subfolders of glibc-hwcaps, one for each kind of processor. */
 static int check_hwcaps(struct walk *w, const char *folder)
 {
     char path[PATH_MAX];
@@ -168,7 +171,7 @@ static int check_below(struct walk *w, const char *folder, int depth)
     return err;
 }
 
-/* One folder of a RUNPATH, a string of its own. */
+/* Checks one folder of a RUNPATH, which is a string of its own. */
 static int check_folder(struct walk *w, const char *entry)
 {
     char path[PATH_MAX], why[sizeof(w->refusal->reason)];

@@ -12,7 +12,7 @@
 /*
  * Refuses a RUNPATH (or RPATH) with an entry that is empty, relative, or a folder that others may
  * write to, and a needed library whose path is relative or which others may write. `real` is the
- * real path of the file, for $ORIGIN; *out_origin says whether the file has any. 0, with what a
+ * real path of the file, for $ORIGIN; *out_origin is true if the file uses $ORIGIN. 0, with what a
  * group may write in out_loose as in permit.h; or refusal->code.
  */
 int ferry__paths_check(const struct ferry__bytes *file, const struct ferry__dynamic *dynamic,

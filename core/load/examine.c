@@ -27,7 +27,7 @@ int ferry__examine_open(const char *real, struct stat *out, struct ferry__refusa
     return refusal->code;
 }
 
-/* Reads its header, its note, and its dependencies with their search folders. */
+/* Reads the file's header, its note, and its dependencies with their search folders. */
 static int read_file(const struct ferry__bytes *bytes, const char *real,
                      const struct ferry__self *self, const struct ferry__trust *trust,
                      struct ferry__examined *out, struct ferry__refusal *refusal)

@@ -17,11 +17,13 @@ struct ferry__examined {
     const char *stage; /* the stage reached, FERRY__STAGE_… */
     ferry_plugin_descriptor note;
     struct ferry__dynamic dynamic;
-    bool origin;          /* it looks for libraries beside itself: $ORIGIN */
-    char loose[PATH_MAX]; /* a path it depends on that its group may write, or "" */
+    bool origin;          /* the file looks for libraries in its own folder: $ORIGIN */
+    char loose[PATH_MAX]; /* a dependency's path that its group may write, or "" */
 };
 
-/* Opens a regular file by its real path. A descriptor, or refusal->code, which is negative. */
+/*
+ * Opens a regular file by its real path. Returns a descriptor, or refusal->code, which is negative.
+ */
 int ferry__examine_open(const char *real, struct stat *out, struct ferry__refusal *refusal);
 
 /*

@@ -15,8 +15,8 @@
 
 #define BIT(n) (UINT32_C(1) << (n))
 
-#define XCR0_AVX    UINT64_C(0x06) /* SSE and AVX registers are saved */
-#define XCR0_AVX512 UINT64_C(0xe6) /* and masks, and both parts of ZMM registers */
+#define XCR0_AVX    UINT64_C(0x06) /* the OS saves SSE and AVX registers */
+#define XCR0_AVX512 UINT64_C(0xe6) /* the OS also saves masks, and both parts of ZMM registers */
 
 uint32_t ferry__isa_decode(uint32_t leaf1_ecx, uint32_t leaf7_ebx, uint64_t xcr0)
 {

@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FERRY_CPU_… bits. In a virtual machine cpuid takes ten microseconds each time. */
+/* Returns FERRY_CPU_… bits. In a virtual machine each cpuid takes ten microseconds. */
 uint32_t ferry__isa_features(void);
 
 /* Decodes cpuid leaves 1 and 7 and XCR0; a separate function, so that it can be tested. */
 uint32_t ferry__isa_decode(uint32_t leaf1_ecx, uint32_t leaf7_ebx, uint64_t xcr0);
 
-/* "AVX2, FMA" for the bits; one that has no name is "bit 31". */
+/* Writes the names of the bits, "AVX2, FMA"; a bit without a name is "bit 31". */
 void ferry__isa_names(uint32_t features, char *out, size_t size);
 
 #endif

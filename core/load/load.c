@@ -18,8 +18,8 @@ static int refuse_replaced(struct ferry__refusal *refusal)
 }
 
 /*
- * Opens the file again and examines it again: its path may lead to another file since the search. A
- * descriptor of the file to be loaded, or a negative code.
+ * Opens and examines the file again, since its path may lead to another file than at the search.
+ * Returns a descriptor of the file to be loaded, or a negative code.
  */
 static int open_again(const struct ferry__candidate *candidate, struct ferry__examined *out,
                       struct ferry__refusal *refusal)
@@ -48,8 +48,8 @@ static int open_again(const struct ferry__candidate *candidate, struct ferry__ex
 }
 
 /*
- * dlopen of the file behind a descriptor. A file whose RUNPATH has $ORIGIN has to be loaded by its
- * path, which leads to that file only as long as no untrusted user can change it.
+ * Opens the file of a descriptor by dlopen. A file whose RUNPATH has $ORIGIN has to be loaded by
+ * its path, which leads to that file only as long as no untrusted user can change it.
  */
 static void *load_open(const struct ferry__candidate *candidate, int fd,
                        const struct ferry__examined *found, struct ferry__refusal *refusal)
@@ -76,8 +76,8 @@ static void *load_open(const struct ferry__candidate *candidate, int fd,
 }
 
 /*
- * dlopen, and a comparison of the loaded note with the examined one. NULL, with the refusal filled
- * in.
+ * Calls dlopen, and compares the loaded note with the examined one. NULL, with the refusal filled
+ * in, on failure.
  */
 static void *load_examined(const struct ferry__candidate *candidate, struct ferry__refusal *refusal)
 {

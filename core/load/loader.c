@@ -31,7 +31,7 @@ struct ferry__kept {
 
 /* ---- the report ----------------------------------------------------------------------------- */
 
-/* A copy; NULL without memory. */
+/* Copies a string; NULL without memory. */
 static const char *keep(struct ferry__search *search, const char *text)
 {
     size_t size = strlen(text) + 1;
@@ -45,7 +45,7 @@ static const char *keep(struct ferry__search *search, const char *text)
     return kept->text;
 }
 
-/* For text of the report: if memory is short it is empty, and the search goes on. */
+/* Copies a text of the report. If memory is short the text is empty, and the search continues. */
 static const char *keep_words(struct ferry__search *search, const char *text)
 {
     const char *kept = keep(search, text);
@@ -75,7 +75,10 @@ static void report_refusal(struct ferry__search *search, struct ferry__candidate
     ferry__loader_report(search, candidate, stage, refusal->code, refusal->reason, refusal->hint);
 }
 
-/* "ferry_cuda.so" → cuda; otherwise the file's name without its ending. */
+/*
+ * The plugin's name in a file's name: cuda for "ferry_cuda.so", otherwise the name without its
+ * suffix.
+ */
 static const char *name_of_file(struct ferry__search *search, const char *path)
 {
     const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
@@ -148,7 +151,10 @@ static const struct ferry__candidate *same_file(const struct ferry__search *sear
     return other == candidate ? NULL : other;
 }
 
-/* Opens the file by its real path. A descriptor, or a negative code with the refusal filled in. */
+/*
+ * Opens the file by its real path. Returns a descriptor, or a negative code with the refusal filled
+ * in.
+ */
 static int open_file(struct ferry__search *search, struct ferry__candidate *candidate,
                      struct stat *out, struct ferry__refusal *refusal)
 {
@@ -190,7 +196,10 @@ static void warn_loose(struct ferry__search *search, struct ferry__candidate *ca
                candidate->line.name, candidate->line.path, loose, hint);
 }
 
-/* From permissions to ABI. 0, or the code of the refusal that it reported. */
+/*
+ * Examines the file from its permissions to its ABI. 0, or the code of the refusal that it
+ * reported.
+ */
 static int examine(struct ferry__search *search, struct ferry__candidate *candidate, int fd,
                    const struct stat *st)
 {
@@ -215,7 +224,7 @@ static int examine(struct ferry__search *search, struct ferry__candidate *candid
 }
 
 /*
- * Whether a file of the configuration has that section: settings by the API alone do not name a
+ * Whether a configuration file has that section. A section that only the API set does not name a
  * plugin.
  */
 static bool is_named(const struct ferry__section *section)
@@ -223,7 +232,10 @@ static bool is_named(const struct ferry__section *section)
     return section && strcmp(section->origin, "API") != 0;
 }
 
-/* Whether its name is free, and whether it is wanted. */
+/*
+ * Decides whether the candidate is used for its name: no earlier candidate has the name, and the
+ * configuration enables it.
+ */
 static void settle(struct ferry__search *search, struct ferry__candidate *candidate,
                    const struct ferry__section *section)
 {
@@ -294,7 +306,9 @@ static int add_file(struct ferry__search *search, const struct ferry__conf *conf
     return 0;
 }
 
-/* Adds the files whose names do not match their plugins, after the files whose names match. */
+/*
+ * Decides on the files whose names do not match their plugins, after the files whose names match.
+ */
 static void settle_misnamed(struct ferry__search *search, const struct ferry__conf *conf)
 {
     struct ferry__candidate *candidate = search->first;
@@ -348,11 +362,11 @@ int ferry__loader_add(struct ferry__search *search, const char *path, const char
 
 /* ---- the folders ---------------------------------------------------------------------------- */
 
-/* Calls back for each folder in order, until one returns other than 0. */
+/* Called for each folder in order, until one call returns a value other than 0. */
 typedef int folder_fn(struct ferry__search *search, const struct ferry__conf *conf,
                       const char *folder, const char *origin, void *arg);
 
-/* The folders of a path, with colons between them; `path` may be NULL. */
+/* Visits the folders of a path, separated by colons; `path` may be NULL. */
 static int each_of(struct ferry__search *search, const struct ferry__conf *conf, const char *path,
                    const char *origin, folder_fn *visit, void *arg)
 {
@@ -419,7 +433,7 @@ static int refuse_folder(struct ferry__search *search, const char *folder, const
     return 0;
 }
 
-/* The section whose default library a file of that name is. */
+/* The section for which a file of that name is the default library; NULL if there is none. */
 static const struct ferry__section *section_of_file(const struct ferry__conf *conf,
                                                     const char *file)
 {
@@ -462,7 +476,7 @@ static int scan_folder(struct ferry__search *search, const struct ferry__conf *c
 
 /* ---- plugins named by the configuration ----------------------------------------------------- */
 
-/* Looks into one folder for a section's bare library; 1: there it is. */
+/* Searches one folder for the library that a section gives by name only; 1: found. */
 static int find_bare(struct ferry__search *search, const struct ferry__conf *conf,
                      const char *folder, const char *origin, void *arg)
 {
@@ -526,7 +540,7 @@ static int add_configured(struct ferry__search *search, const struct ferry__conf
     return err;
 }
 
-/* A section without a file gets its line too. */
+/* Adds a line for a section without a file. */
 static int add_absent(struct ferry__search *search, const struct ferry__conf *conf)
 {
     const struct ferry__section *section;

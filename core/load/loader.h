@@ -16,27 +16,28 @@
 #define FERRY__STAGE_DEVICES "devices"
 
 struct ferry__candidate {
-    ferry_runtime_candidate_info line; /* of the report; first, what the program sees */
+    ferry_runtime_candidate_info line; /* the line in the report; the first member, since the
+                                        * program gets a pointer to it */
     struct ferry__candidate *next;
-    char *real; /* real path of the file, NULL before that was known */
+    char *real; /* the real path of the file; NULL while it is unknown */
     dev_t dev;
     ino_t ino;
     ferry_plugin_descriptor note;
-    /* The candidate that is used for its name, whether it can be loaded or not. */
+    /* This candidate is used for its name, whether it can be loaded or not. */
     bool claims;
-    bool misnamed; /* its file is named like another plugin: it is added later */
-    int code;      /* FERRY_E… of its refusal; 0 while there is no objection */
-    bool retry;    /* opening it failed, and may succeed with other options */
-    const struct ferry__plugin *plugin; /* once it is open */
+    bool misnamed; /* the file is named like another plugin, so that it is added later */
+    int code;      /* FERRY_E… of the refusal; 0 while the file is not refused */
+    bool retry;    /* opening the plugin failed, and may succeed with other options */
+    const struct ferry__plugin *plugin; /* set once the plugin is open */
 };
 
-/* A string of the report; lives as long as the search. */
+/* A string of the report; it lives as long as the search. */
 struct ferry__kept;
 
 struct ferry__search {
     struct ferry__candidate *first, **end;
     struct ferry__kept *kept;
-    char *folders; /* "/a, /b": for messages */
+    char *folders; /* the folders, "/a, /b", for messages */
     const char *path_last; /* during the search: the folders after plugindir, or NULL */
     struct ferry__self self;
     struct ferry__trust trust;
@@ -54,7 +55,7 @@ int ferry__loader_search(const struct ferry__conf *conf, const char *path_last,
                          struct ferry__search **out);
 void ferry__loader_destroy(struct ferry__search *search);
 
-/* An empty search, for shared objects that are not plugins; NULL if memory is short. */
+/* Creates an empty search, for shared objects that are not plugins; NULL if memory is short. */
 struct ferry__search *ferry__loader_start(void);
 
 /*
@@ -65,17 +66,18 @@ int ferry__loader_add(struct ferry__search *search, const char *path, const char
                       struct ferry__candidate **out);
 
 /*
- * The candidate for that name, usable or not; else the first that was refused before its name
- * counted; NULL if no file has that name.
+ * The candidate for that name, usable or not; else the first one that was refused before its name
+ * was considered; NULL if no file has that name.
  */
 struct ferry__candidate *ferry__loader_find(const struct ferry__search *search, const char *name);
 
-/* Moves a candidate's line to that stage; code 0: without an objection. The strings are copied. */
+/* Sets the stage of a candidate's line; code 0: not refused. The strings are copied. */
 void ferry__loader_report(struct ferry__search *search, struct ferry__candidate *candidate,
                           const char *stage, int code, const char *reason, const char *hint);
 
 /*
- * Loads the file permanently, and finds a symbol in it. 0 or refusal->code; as ferry__loader_load.
+ * Loads the file permanently, and finds a symbol in it. 0 or refusal->code; otherwise as
+ * ferry__loader_load.
  */
 int ferry__loader_symbol(const struct ferry__candidate *candidate, const char *name,
                          const void **out, struct ferry__refusal *refusal);

@@ -29,7 +29,8 @@
 /* The ELF header of the library that contains this function is mapped at its load address. */
 static const ElfW(Ehdr) * own_header(Dl_info *out)
 {
-    /* An object and not a function: ISO C has no conversion of function pointers to void *. */
+    /* An object instead of a function, because ISO C cannot convert a function pointer to void
+     * *. */
     static const char anchor[] = "ferry";
     const unsigned char *base;
 
@@ -39,7 +40,10 @@ static const ElfW(Ehdr) * own_header(Dl_info *out)
     return base && memcmp(base, ELFMAG, SELFMAG) == 0 ? out->dli_fbase : NULL;
 }
 
-/* A sanitizer's runtime is part of the program or absent: it cannot be loaded later. */
+/*
+ * The sanitizers whose runtime is in the process. A runtime is part of the program; it cannot be
+ * loaded later.
+ */
 static uint32_t sanitizers(void)
 {
     static const struct {
@@ -125,8 +129,8 @@ int ferry__os_list(const char *folder, char ***out_names, size_t *out_count)
 /* ---- shared objects ------------------------------------------------------------------------- */
 
 /*
- * Where this process's descriptors have names. Not /proc/self: a debugger opens what the dynamic
- * linker was given, and would get a descriptor of its own, or wait for the other end of a pipe.
+ * The folder with names of this process's descriptors. /proc/self is not used: a debugger opens the
+ * path that the dynamic linker was given, and /proc/self would be the debugger's own descriptors.
  */
 static size_t descriptors(char *out, size_t size)
 {
@@ -140,14 +144,15 @@ bool ferry__os_can_dlopen(int fd)
     struct stat named, meant;
 
     snprintf(name + used, sizeof(name) - used, "/%d", fd);
-    /* in the /proc of another namespace the number is another process's */
+    /* in the /proc of another PID namespace, the number belongs to another process */
     return access(name, R_OK) == 0 && stat(name, &named) == 0 && fstat(fd, &meant) == 0 &&
            named.st_dev == meant.st_dev && named.st_ino == meant.st_ino;
 }
 
 /*
- * A name of that descriptor that none before it had: the dynamic linker takes an equal one for the
- * same file, and numbers of descriptors come again. "//" and "/./" lead nowhere else.
+ * Makes a name of that descriptor that no earlier descriptor had, since the dynamic linker takes an
+ * equal name for the same file, and descriptor numbers are reused. Additional "//" and "/./" do not
+ * change the file.
  */
 static void name_descriptor(int fd, char *out, size_t size)
 {
@@ -160,7 +165,7 @@ static void name_descriptor(int fd, char *out, size_t size)
     snprintf(out + used, size - used, "/%d", fd);
 }
 
-/* A name that the linker allocated; other users of it are unknown, so it is never freed. */
+/* A name that the linker allocated. It is never freed, because other users of it are unknown. */
 struct old_name {
     struct old_name *next;
     char *name;

@@ -16,8 +16,8 @@
 void ferry__os_self(struct ferry__self *out);
 
 /*
- * The names in a folder that look like ferry_….so, bytewise sorted; to be freed, each and the
- * array. 0, or an errno.
+ * Lists the names in a folder that match ferry_….so, in bytewise order. The caller frees each name
+ * and the array. 0, or an errno.
  */
 int ferry__os_list(const char *folder, char ***out_names, size_t *out_count);
 
@@ -32,8 +32,8 @@ bool ferry__os_can_dlopen(int fd);
 void *ferry__os_dlopen(int fd, const char *path, char *why, size_t size);
 
 /*
- * Stores the address of a symbol in the pointer at `out`, to data or to a function. False if the
- * library does not have it.
+ * Stores the address of a symbol, of data or a function, in the pointer at `out`. False if the
+ * library lacks the symbol.
  */
 bool ferry__os_symbol(void *library, const char *name, void *out);
 

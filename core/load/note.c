@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_SEGMENTS 256   /* a linker writes about ten */
-#define MAX_NOTES    65536 /* bytes of one segment of notes */
+#define MAX_SEGMENTS 256   /* a linker writes about ten segments */
+#define MAX_NOTES    65536 /* the maximum size of a segment of notes */
 #define NOTE_HEADER  12
 #define OWNER        "ferry"
-#define HEAD         2048 /* bytes in which headers and notes usually are */
+#define HEAD         2048 /* the number of leading bytes that usually contain headers and notes */
 
 #define HINT_BUILD "rebuild the plugin for this machine"
 
@@ -39,7 +39,7 @@ static int check_identity(const unsigned char *ident, const struct ferry__self *
     return 0;
 }
 
-/* Elf32_Ehdr and Elf64_Ehdr agree up to e_version. */
+/* The members of Elf32_Ehdr and Elf64_Ehdr are the same up to e_version. */
 static int read_header(const struct ferry__bytes *file, const struct ferry__self *self,
                        struct ferry__segments *out, struct ferry__refusal *refusal)
 {
@@ -93,7 +93,7 @@ static bool find_in_segment(const struct ferry__bytes *file, const struct ferry_
     uint64_t end = segment->size < MAX_NOTES ? segment->size : MAX_NOTES;
 
     while (at < end && end - at >= NOTE_HEADER) {
-        uint32_t header[3]; /* bytes of the owner's name, bytes of content, type */
+        uint32_t header[3]; /* the size of the owner's name, the size of the content, the type */
         char owner[sizeof(OWNER)];
         uint64_t content;
 
@@ -184,13 +184,16 @@ int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *
         return read_note(file, self, out, out_dynamic, refusal);
     n = pread(file->fd, head, file->size < HEAD ? (size_t)file->size : HEAD, 0);
     begun.memory = head;
-    begun.known = n > 0 ? (uint64_t)n : 0; /* a failure shows in the next read */
+    begun.known = n > 0 ? (uint64_t)n : 0; /* a failure of this read is detected by the next one */
     return read_note(&begun, self, out, out_dynamic, refusal);
 }
 
 /* ---- checking the note ---------------------------------------------------------------------- */
 
-/* Sizes come after the major: another major may well have a descriptor of another size. */
+/*
+ * Checks the descriptor's size after its major version: another major version may have a descriptor
+ * of another size.
+ */
 static int check_shape(const ferry_plugin_descriptor *note, const struct ferry__self *self,
                        struct ferry__refusal *refusal)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The header and the note of a plugin's file, read without running its code. The file may hold
- * anything: every value is checked before use.
+ * Reads the header and the note of a plugin's file without running its code. The file may be
+ * malformed: every value is checked before use.
  */
 #ifndef FERRY_CORE_NOTE_H
 #define FERRY_CORE_NOTE_H
@@ -19,8 +19,9 @@
 struct ferry__self {
     uint8_t elf_class, elf_data; /* EI_CLASS, EI_DATA */
     uint16_t machine;            /* e_machine */
-    uint32_t cpu_features;       /* FERRY_CPU_… that can run; 0 before a plugin needs any */
-    uint32_t sanitizer;          /* FERRY_SANITIZER_… whose runtime is here */
+    uint32_t cpu_features;       /* the FERRY_CPU_… bits of this machine; 0 until a plugin needs
+                                  * any */
+    uint32_t sanitizer;          /* the FERRY_SANITIZER_… bits of the runtimes in this process */
     uint32_t abi_major, abi_minor;
 };
 
@@ -34,8 +35,8 @@ int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *
                      struct ferry__refusal *refusal);
 
 /*
- * Whether this process can use a plugin with that note: ABI, CPU features, sanitizer, and a name
- * that is one. 0 or refusal->code.
+ * Checks that this process can use a plugin with that note: its ABI, CPU features, sanitizer and
+ * name. 0 or refusal->code.
  */
 int ferry__note_check(const ferry_plugin_descriptor *note, const struct ferry__self *self,
                       struct ferry__refusal *refusal);

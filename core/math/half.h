@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * F16 and BF16 to and from wider types: to nearest, ties to even; NaN stays NaN, and quiet.
+ * Conversion of F16 and BF16 to and from wider types: to nearest, ties to even; NaN becomes a quiet
+ * NaN.
  */
 #ifndef FERRY_CORE_HALF_H
 #define FERRY_CORE_HALF_H
@@ -30,7 +31,7 @@ static inline float ferry__f16_to_float(uint16_t h)
     uint32_t magnitude = h & 0x7fffu;
     uint32_t bits;
 
-    if (magnitude < 0x0400u) /* zero or denormal: a whole number of 2^-24 */
+    if (magnitude < 0x0400u) /* the value is zero or denormal: a multiple of 2^-24 */
         bits = ferry__float_bits((float)magnitude * 0x1p-24f);
     else if (magnitude < 0x7c00u)
         bits = (magnitude << 13) + (112u << 23);
@@ -48,9 +49,10 @@ static inline uint16_t ferry__f16_from_float(float value)
 
     if (magnitude > 0x7f800000u)
         half = 0x7e00u | (magnitude >> 13 & 0x03ffu);
-    else if (magnitude >= 0x477ff000u) /* 65520 and up */
+    else if (magnitude >= 0x477ff000u) /* the value is 65520 or more */
         half = 0x7c00u;
-    else if (magnitude < 0x38800000u) /* below 2^-14: one unit in the last place of 0.5 is 2^-24 */
+    else if (magnitude < 0x38800000u) /* the value is below 2^-14; one unit in the last place of 0.5
+                                       * is 2^-24 */
         half = ferry__float_bits(ferry__float_of_bits(magnitude) + 0.5f) - 0x3f000000u;
     else
         half = (magnitude - (112u << 23) + 0x0fffu + (magnitude >> 13 & 1u)) >> 13;
@@ -72,8 +74,9 @@ static inline uint16_t ferry__bf16_from_float(float value)
 }
 
 /*
- * The float next to `value` whose last bit is odd, unless a float is equal to it. Rounding that to
- * fewer bits gives what rounding `value` itself would have: a float in between does not.
+ * The float nearest to `value` whose last bit is odd, unless a float is equal to `value`. Rounding
+ * the result to fewer bits equals rounding `value` itself; rounding to the nearest float first
+ * would not.
  */
 static inline float ferry__float_to_odd(double value)
 {

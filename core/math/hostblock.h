@@ -10,18 +10,20 @@
 
 #include <ferry/types.h>
 
-/* The most elements that a caller handles at a time. */
+/* The maximum number of elements that a caller converts at a time. */
 #define FERRY__BLOCK 256
 
-/* Any dtype as doubles: exact, but I64, which is rounded. */
+/* Converts any dtype to doubles: exact, except that I64 is rounded. */
 void ferry__block_load(ferry_dtype t, const void *p, int64_t first, int64_t stride, int n,
                        double *out);
-/* Doubles as any dtype: to nearest even; integers saturate, and NaN becomes 0 in them. */
+/*
+ * Converts doubles to any dtype: to nearest even; integers saturate, and NaN becomes 0 in integers.
+ */
 void ferry__block_store(ferry_dtype t, void *p, int64_t first, int64_t stride, int n,
                         const double *in);
-/* An integer dtype as int64_t, exact. */
+/* Converts an integer dtype to int64_t, exactly. */
 void ferry__block_load_integer(ferry_dtype t, const void *p, int64_t first, int n, int64_t *out);
-/* int64_t as any dtype: to nearest even; integers saturate. */
+/* Converts int64_t to any dtype: to nearest even; integers saturate. */
 void ferry__block_store_integer(ferry_dtype t, void *p, int64_t first, int n, const int64_t *in);
 
 #endif

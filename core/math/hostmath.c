@@ -24,7 +24,7 @@ static int block_size(int64_t left)
 
 /* ---- y += alpha·x, x *= alpha --------------------------------------------------------------- */
 
-/* F16 and BF16, computed in F32: a block's doubles are exact floats. */
+/* Computes F16 and BF16 in F32: each double of a block is exactly a float. */
 static void axpy_half(ferry_dtype t, int64_t n, float alpha, const void *x, void *y)
 {
     double xs[FERRY__BLOCK], ys[FERRY__BLOCK];
@@ -177,7 +177,7 @@ double ferry__host_load(ferry_dtype t, const void *p, int64_t i)
 
 /* ---- reductions ----------------------------------------------------------------------------- */
 
-/* Several running sums, so that one addition need not wait for the last. */
+/* Uses several running sums, so that an addition need not wait for the previous one. */
 static double dot_block(int n, const double *x, const double *y)
 {
     double sums[ACCUMULATORS] = { 0 };
@@ -207,7 +207,7 @@ static double asum_block(int n, const double *x, const double *same)
            ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-/* Adds the results of `of` for each block of x and y; x alone is passed twice. */
+/* Adds up the results of `of` for each block of x and y; an operation on x alone gets x twice. */
 static int sum_blocks(ferry_dtype t, int64_t n, const void *x, const void *y,
                       double (*of)(int n, const double *x, const double *y), double *out)
 {
@@ -245,7 +245,7 @@ int ferry__host_sumsq(ferry_dtype t, int64_t n, const void *x, double *out)
 
 /* ---- gemv, gemm ----------------------------------------------------------------------------- */
 
-/* y[first], y[first + stride] … = alpha·sums + beta·y, rounded once. */
+/* Stores y[first], y[first + stride] … = alpha·sums + beta·y, each rounded once. */
 static void finish(ferry_dtype t, int n, double alpha, double *sums, double beta, void *y,
                    int64_t first, int64_t stride)
 {

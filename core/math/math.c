@@ -14,24 +14,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An element by element operation, whole or in part: y from x, or y alone. */
+/* An element-wise operation, or a part of one: y from x, or y alone. */
 struct call {
     const char *name;
     ferry_queue *q;
     uint32_t op;
-    ferry_dtype dtype;   /* of x, and of y if there is no x */
-    ferry_dtype y_dtype; /* the same, but in convert */
+    ferry_dtype dtype;   /* the dtype of x, or of y if there is no x */
+    ferry_dtype y_dtype; /* the dtype of y, which differs from `dtype` only in convert */
     int64_t n;
     double alpha;
     bool has_x, reads_y;
-    int answer; /* FERRY_ENOMEM after a first call in one piece failed with it; otherwise 0 */
+    int answer; /* FERRY_ENOMEM after a first call for all elements failed with it; otherwise 0 */
     ferry_cref x;
     ferry_ref y;
     int (*submit)(const struct call *c); /* the plugin's entry */
     int (*compute)(const struct call *c, const void *x, void *y);
 };
 
-/* Part of a call: `n` elements from `first` on. */
+/* The part of a call with `n` elements from `first` on. */
 static struct call part_of(const struct call *c, int64_t first, int64_t n)
 {
     struct call part = *c;
@@ -49,7 +49,7 @@ static int compute_operands(const void *arg, struct ferry__operand *o)
     return c->compute(c, c->has_x ? o[1].host : NULL, o[0].host);
 }
 
-/* One tile on the host. x may be y, which is then copied once. */
+/* Computes one tile on the host. If x is y, it is copied once. */
 static int detour_tile(const struct call *c)
 {
     struct ferry__operand o[2];
@@ -92,7 +92,9 @@ static int submit(const struct call *part)
     return err;
 }
 
-/* On the device, split; FERRY_EUNSUPPORTED if it cannot, and nothing was done. */
+/*
+ * Computes on the device, in pieces; FERRY_EUNSUPPORTED if the device cannot, and nothing was done.
+ */
 static int on_device(const struct call *c)
 {
     int64_t first;
@@ -139,7 +141,7 @@ static int compute_axpy(const struct call *c, const void *x, void *y)
     return ferry__host_axpy(c->dtype, c->n, c->alpha, x, y);
 }
 
-/* With all checks, in pieces, or on the host. */
+/* Computes with all checks: on the device in pieces, or on the host. */
 static int axpy_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_cref x,
                      ferry_ref y, int answer)
 {
@@ -288,7 +290,7 @@ static int compute_fill(const struct call *c, const void *x, void *y)
     return ferry__host_fill(c->dtype, c->n, c->alpha, y);
 }
 
-/* A value whose bytes are all the same needs no arithmetic; 0 is the one that matters. */
+/* Whether all bytes of the value are the same, as in 0: the fill then needs no arithmetic. */
 static bool is_one_byte(const unsigned char *element, size_t size)
 {
     size_t i;
@@ -299,7 +301,7 @@ static bool is_one_byte(const unsigned char *element, size_t size)
     return true;
 }
 
-/* The plugin gets a value that the integer dtype can hold, and need not know how ferry rounds. */
+/* The value as the integer dtype can hold it, so that the plugin need not round. */
 static double rounded(ferry_dtype dtype, double value)
 {
     return dtype >= FERRY_I8 ? ferry__round_even(value) : value;

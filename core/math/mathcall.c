@@ -80,7 +80,9 @@ void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype)
                              memory_order_relaxed);
 }
 
-/* The most that a library may allocate at its first call: handle, workspace and code. */
+/*
+ * The maximum that a vendor's library may allocate at its first call: handle, workspace and code.
+ */
 #define ROOM (UINT64_C(64) << 20)
 
 bool ferry__math_again(ferry_queue *q, int answer)
@@ -149,7 +151,7 @@ static int send_back(ferry_queue *q, const char *name, const struct ferry__opera
     return err;
 }
 
-/* Strict refuses. */
+/* Checks that a fallback is allowed: the option strict forbids it. */
 static int may_detour(ferry_device *dev, const char *name, ferry_dtype dtype,
                       const struct ferry__operand *operands, unsigned count)
 {
@@ -170,7 +172,7 @@ static int may_detour(ferry_device *dev, const char *name, ferry_dtype dtype,
     return 0;
 }
 
-/* Fetches, computes and sends back, each once the other is done. */
+/* Copies the operands to the host, computes, and copies the results back; waits after each step. */
 static int go_round(ferry_queue *q, const char *name, struct ferry__operand *operands,
                     unsigned count,
                     int (*compute)(const void *arg, struct ferry__operand *operands),
@@ -188,9 +190,9 @@ static int go_round(ferry_queue *q, const char *name, struct ferry__operand *ope
     for (i = 0; i < count && !err; i++)
         err = send_back(q, name, &operands[i]);
     if (!err)
-        err = ferry__section_wait(q); /* the host's side is about to go */
+        err = ferry__section_wait(q); /* the caller is about to free the host's buffers */
     else
-        ferry__queue_settle(q->device, q->handle); /* with copies under way, perhaps */
+        ferry__queue_settle(q->device, q->handle); /* copies may still be running */
     return err;
 }
 

@@ -16,7 +16,7 @@
 /* Elements that a fallback holds on the host at a time. */
 #define FERRY__MATH_TILE (INT64_C(1) << 22)
 
-/* The most operands that an operation has. */
+/* The maximum number of operands of an operation. */
 #define FERRY__OPERANDS 3
 
 /* One operand of a fallback: its address, its length, and the directions in which it is copied. */
@@ -27,17 +27,17 @@ struct ferry__operand {
     void *host; /* filled in by ferry__math_detour */
 };
 
-/* Queue, size and dtype of a call; `floating`: integers are refused. Records the error. */
+/* Checks queue, size and dtype of a call; `floating`: integers are refused. Records the error. */
 int ferry__math_check(ferry_queue *q, const char *name, ferry_dtype dtype, int64_t n,
                       bool floating);
 
 /* The reference `bytes` bytes after `ref`. */
 ferry_ref ferry__ref_plus(ferry_ref ref, uint64_t bytes);
 ferry_cref ferry__cref_plus(ferry_cref ref, uint64_t bytes);
-/* An operand of a fallback is a ferry_ref, whichever direction it is copied in. */
+/* An operand of a fallback as a ferry_ref, whatever the direction of its copy. */
 ferry_ref ferry__ref_of(ferry_cref ref);
 
-/* Whether the plugin has to be tried for `op` on `dtype` at all. */
+/* Whether the plugin may offer `op` on `dtype`: false if it has refused it before. */
 bool ferry__math_offered(ferry_device *dev, uint32_t op, ferry_dtype dtype);
 /* Whether the plugin is known to offer the operation, and the device may be used. */
 static inline bool ferry__math_ready(ferry_device *dev, uint32_t op, ferry_dtype dtype)

@@ -10,7 +10,7 @@
 #include <ferry/blob.h>
 #include <inttypes.h>
 
-/* gemv and gemm in one: for gemv, n is A's columns, b the vector x, c the vector y. */
+/* A call of gemv or gemm. For gemv, n is A's columns, b the vector x, c the vector y. */
 struct product {
     const char *name;
     ferry_queue *q;
@@ -21,7 +21,7 @@ struct product {
     double alpha, beta;
     ferry_cref a, b;
     ferry_ref c;
-    int64_t lda, ldb, ldc; /* of gemv: lda, incx, incy */
+    int64_t lda, ldb, ldc; /* for gemv: lda, incx, incy */
 };
 
 static bool is_trans(int trans)
@@ -57,7 +57,7 @@ static int check_leading(const struct product *p, const char *which, int64_t giv
     return 0;
 }
 
-/* Bytes from the first element of `rows` rows to the last. */
+/* The number of bytes from the first element of `rows` rows to the last. */
 static uint64_t span(const struct product *p, int64_t rows, int64_t columns, int64_t stride)
 {
     if (rows == 0 || columns == 0)
@@ -82,7 +82,7 @@ static bool is_offered(const struct product *p)
            ferry__math_reaches(dev, p->b) && ferry__math_reaches(dev, ferry_ref_const(p->c));
 }
 
-/* Submits it, and once more if memory was short and could be freed. */
+/* Submits the product; submits it once more if memory was short and could be freed. */
 static int on_device(const struct product *p, int (*submit)(const struct product *p))
 {
     int err;
@@ -177,7 +177,7 @@ static int detour_gemm(const struct product *p)
     return ferry__math_detour(p->q, p->name, p->dtype, o, 3, compute_gemm, p);
 }
 
-/* k = 0: no product, C = beta·C, row by row where rows have gaps. */
+/* Computes C = beta·C for k = 0, row by row if rows have gaps. */
 static int scale_c(const struct product *p)
 {
     int64_t rows = p->ldc == p->n ? 1 : p->m, columns = p->ldc == p->n ? p->m * p->n : p->n, i;

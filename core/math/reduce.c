@@ -12,7 +12,8 @@
 #include <ferry/blob.h>
 #include <string.h>
 
-#define WAITS "a reduction, which waits," /* for the error: a section cannot contain it */
+#define WAITS "a reduction, which waits," /* for the error message: a section cannot contain a
+                                           * wait */
 
 /* A reduction of one or two vectors to a number. */
 struct reduction {
@@ -21,8 +22,8 @@ struct reduction {
     uint32_t op;
     ferry_dtype dtype;
     int64_t n;
-    ferry_cref x, y; /* y of dot alone */
-    double *out;     /* of a detour's computation */
+    ferry_cref x, y; /* y is for dot only */
+    double *out;     /* the result of a fallback's computation */
 };
 
 /* The location where an entry stores its result, and where the host reads it. */
@@ -55,7 +56,7 @@ static int acquire(ferry_device *dev, ferry_queue *q, struct cell *c, double *lo
         return err;
     zeroed = false;
     err = ferry__pool_alloc(dev, FERRY__POOL_PINNED, q, CELL_BYTES, &zeroed, &host);
-    if (err) { /* the block may exist for the queue alone so far */
+    if (err) { /* the block may be allocated only in the order of its queue so far */
         ferry__queue_settle(dev, q->handle);
         ferry__pool_free(dev, FERRY__POOL_DEVICE, block, CELL_BYTES);
         return err;
@@ -91,7 +92,7 @@ static int bring(ferry_queue *q, const struct cell *c, ferry_dtype dtype)
     return err ? ferry__device_fail(q->device, "copy of a result", bytes, err) : 0;
 }
 
-/* Waits for it, and reports the failures of the program's own work before it. */
+/* Waits for the result, and reports earlier failures of the program's own work. */
 static int await(ferry_queue *q, ferry_event *e)
 {
     int err = e ? ferry_event_synchronize(e) : 0;
@@ -116,7 +117,10 @@ static int submit(const struct reduction *r, uint32_t op, int64_t n, ferry_cref 
     return err;
 }
 
-/* Calls the plugin's entry of `op` for one piece; FERRY_EUNSUPPORTED if it cannot. */
+/*
+ * Calls the plugin's entry of `op` for one piece; FERRY_EUNSUPPORTED if the device cannot compute
+ * it.
+ */
 static int piece(const struct reduction *r, uint32_t op, int64_t first, int64_t n, struct cell *c,
                  double *out)
 {
@@ -165,7 +169,7 @@ static int on_device(const struct reduction *r, uint32_t op, double *out)
         int64_t left = r->n - first, n = left < FERRY__MATH_SPLIT ? left : FERRY__MATH_SPLIT;
 
         err = piece(r, op, first, n, &c, &partial);
-        if (ferry__math_again(r->q, err)) /* its section has ended */
+        if (ferry__math_again(r->q, err)) /* memory was freed, as the piece's section has ended */
             err = piece(r, op, first, n, &c, &partial);
         sum += partial;
     }
@@ -234,7 +238,8 @@ static int reduce(const struct reduction *r, double *out)
         return 0;
     }
     err = on_device(r, r->op, out);
-    if (err == FERRY_EUNSUPPORTED && r->op == FERRY_OP_SUMSQ) /* x may be y in dot */
+    if (err == FERRY_EUNSUPPORTED && r->op == FERRY_OP_SUMSQ) /* dot of x with itself is the same
+                                                               * sum */
         err = on_device(r, FERRY_OP_DOT, out);
     return err == FERRY_EUNSUPPORTED ? detour(r, out) : err;
 }
@@ -254,7 +259,7 @@ static int asum_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x,
     return reduce(&r, out);
 }
 
-/* Whether the device has written the sum when its entry returns. */
+/* Whether the sum is complete when the plugin's entry returns. */
 static bool is_immediate(ferry_queue *q, uint32_t op, ferry_dtype dtype, int64_t n, ferry_cref x,
                          const double *out)
 {
@@ -272,7 +277,8 @@ int ferry_math_asum(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, 
     const ferry_ref result = { &sum, 0 };
     int err;
 
-    if (!is_immediate(q, FERRY_OP_ASUM, dtype, n, x, out)) /* to check, to split, or to fetch */
+    if (!is_immediate(q, FERRY_OP_ASUM, dtype, n, x, out)) /* the general path checks, splits or
+                                                            * fetches */
         return asum_slow(q, dtype, n, x, out);
     err = ferry__section_refuse(WAITS);
     if (err)
@@ -280,7 +286,7 @@ int ferry_math_asum(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, 
     ferry__queue_enter(q);
     err = q->device->ops->asum(q->device->dev, q->handle, dtype, n, x, result);
     ferry__queue_leave(q);
-    if (err == FERRY_EUNSUPPORTED || ferry__math_again(q, err)) /* it may do so now */
+    if (err == FERRY_EUNSUPPORTED || ferry__math_again(q, err)) /* the call may succeed there */
         return asum_slow(q, dtype, n, x, out);
     if (err)
         return ferry__math_fail(q->device, "asum", dtype, n, err);

@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 static _Thread_local struct {
-    const struct ferry__plugin *plugin; /* plugin of the entry that runs here; NULL: unknown */
+    const struct ferry__plugin *plugin; /* the plugin whose entry runs in this thread; NULL:
+                                         * unknown */
     char said[1024];
     int has_said;
 } mine;
@@ -40,7 +41,7 @@ const char *ferry__host_take_error(void)
     return said;
 }
 
-/* Where the option was set that a message is about; NULL if it is not about an option. */
+/* The place where the option that a message names was set; NULL if the message names no option. */
 static const char *origin_of_option(const char *text)
 {
     const struct ferry__option *option = mine.plugin ? mine.plugin->options : NULL;
@@ -194,7 +195,7 @@ static int host_enum(const char *key, const char *words, uint32_t *out)
     return 0;
 }
 
-/* The folder of the user's caches; false if there is none. */
+/* Finds the folder of the user's caches; false if there is none. */
 static bool find_top(char top[PATH_MAX])
 {
     const char *cache = ferry__env_get("XDG_CACHE_HOME"), *home = ferry__env_get("HOME");
@@ -238,7 +239,7 @@ static int find_cache_folder(const char *name, char *out, uint64_t size, char *w
         snprintf(why, why_size, "neither XDG_CACHE_HOME nor HOME says where");
         return FERRY_EUNSUPPORTED;
     }
-    mkdir(path, 0700); /* as the specification of XDG_CACHE_HOME wants it */
+    mkdir(path, 0700); /* the mode that the specification of XDG_CACHE_HOME requires */
     ferry__trust_of_process(&trust);
     if (ferry__permit_folder(path, &trust, loose, &refusal)) {
         snprintf(why, why_size, "%.500s", refusal.reason);
@@ -268,7 +269,7 @@ static int host_cache_folder(char *out, uint64_t size)
     return err ? host_error(err, "cache_folder: %s", why) : 0;
 }
 
-/* NULL until a device is open; a call before that gets an error. */
+/* NULL until a device is open; a call before that returns an error */
 static _Atomic(ferry__host_scratch) scratch;
 
 void ferry__host_set_scratch(ferry__host_scratch fn)

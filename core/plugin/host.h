@@ -8,15 +8,16 @@
 extern const ferry_host ferry__host;
 
 /*
- * Attributes option() calls and log lines of this thread to the plugin, until the call with NULL.
- * Needed around ferry_plugin_open, device_count, properties, device_open and adopt.
+ * Attributes option() calls and log lines of this thread to the plugin, until this function is
+ * called with NULL. Required around ferry_plugin_open, device_count, properties, device_open and
+ * adopt.
  */
 void ferry__host_enter(const struct ferry__plugin *plugin);
 void ferry__host_leave(void);
 
 /*
- * The function behind host->scratch: a code, and the message for the plugin in *out_why. Set by the
- * room that owns the memory.
+ * The function that serves host->scratch. Returns a code, and the message for the plugin in
+ * *out_why. The room that owns the memory sets it.
  */
 typedef int (*ferry__host_scratch)(uint64_t bytes, void **out, const char **out_why);
 void ferry__host_set_scratch(ferry__host_scratch fn);
@@ -27,8 +28,8 @@ void ferry__host_set_scratch(ferry__host_scratch fn);
 const char *ferry__host_take_error(void);
 
 /*
- * Value of `option.<key>` for that plugin: API over environment over files. NULL if none. Lives as
- * long as the process.
+ * The value of `option.<key>` for that plugin: the API's value precedes the environment's, which
+ * precedes the files'. NULL if there is none. Lives as long as the process.
  */
 const char *ferry__plugin_option(const struct ferry__plugin *plugin, const char *key);
 

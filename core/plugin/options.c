@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NAMES 64 /* of a plugin's options, when one is misspelt */
+#define MAX_NAMES 64 /* the maximum length of the list of options in a message about an unknown
+                      * one */
 
 /* ---- settings ------------------------------------------------------------------------------- */
 
@@ -18,7 +19,7 @@ static void destroy_list(const struct ferry__option *option)
     while (option) {
         const struct ferry__option *next = option->next;
 
-        free((char *)option->key); /* one block with value and origin */
+        free((char *)option->key); /* key, value and origin are one block */
         free((struct ferry__option *)option);
         option = next;
     }
@@ -33,7 +34,7 @@ void ferry__settings_destroy(struct ferry__settings *settings)
     free(settings);
 }
 
-/* Puts a copy in front of a list; false without memory. */
+/* Adds a copy at the beginning of a list; false without memory. */
 static bool add_copy(const struct ferry__option **list, const char *key, const char *value,
                      const char *origin)
 {
@@ -151,7 +152,7 @@ static void warn_unknown(const struct ferry__plugin *plugin, const struct ferry_
                    plugin->name, given->key);
 }
 
-/* 0, or the refusal of a value that is not of the option's type. */
+/* Checks a value. 0, or the refusal of a value that does not have the option's type. */
 static int check_option(const struct ferry__plugin *plugin, const struct ferry__option *given,
                         struct ferry__refusal *refusal)
 {

@@ -12,10 +12,13 @@
 /* A plugin's settings, as they were when it was opened. */
 struct ferry__settings {
     const struct ferry__option *options;
-    const struct ferry__option *keys; /* pool_limit, budget, where they were set */
-    uint64_t pool_limit;              /* bytes that its pools may cache; UINT64_MAX: not set */
-    uint64_t budget;                  /* bytes; 0: none */
-    bool validate;                    /* the rules of plugins are checked */
+    const struct ferry__option *keys; /* pool_limit and budget, with the places where they were
+                                       * set */
+    uint64_t pool_limit;              /* the maximum number of bytes that its pools cache;
+                                       * UINT64_MAX: not set */
+    uint64_t budget;                  /* the budget in bytes; 0: none */
+    bool validate;                    /* whether calls of the plugin are checked against the
+                                       * rules */
     /* The settings of an earlier open that failed: the plugin may have kept a string of them. */
     struct ferry__settings *former;
 };
@@ -25,18 +28,22 @@ struct ferry__settings *ferry__settings_create(const struct ferry__conf *conf, c
 void ferry__settings_destroy(struct ferry__settings *settings);
 
 /*
- * Refuses an option whose value is not of its type, FERRY_ECONF with where it was set, before the
- * plugin is asked anything; logs a warning for each that the plugin does not have.
+ * Checks the settings before the plugin is called. An option whose value does not have its type is
+ * refused with FERRY_ECONF and the place where it was set; an option that the plugin lacks is
+ * logged as a warning.
  */
 int ferry__options_check(const struct ferry__plugin *plugin, struct ferry__refusal *refusal);
 
-/* Option `index` of the plugin's table in `out`, whatever size its entries have; false past it. */
+/*
+ * Copies option `index` of the plugin's table to `out`, whatever size its entries have; false
+ * beyond the last.
+ */
 bool ferry__options_at(const struct ferry__plugin *plugin, uint32_t index,
                        ferry_plugin_option *out);
 
 /*
- * Option `index` with its value in force, the core's keys of any plugin first; false past the
- * last. Strings live as long as the process.
+ * Describes option `index` with its current value. The core's keys, which every plugin has, come
+ * first; false beyond the last. Strings live as long as the process.
  */
 bool ferry__options_describe(const struct ferry__plugin *plugin, uint32_t index,
                              ferry_runtime_option_info *out);

@@ -14,17 +14,18 @@
 struct ferry__plugin {
     char name[32];
     char version[32];
-    ferry_plugin_ops ops; /* min(sizes) of its own; the rest are plugin_table.c's typed defaults */
-    uint64_t given;       /* bit FERRY__GIVEN_…: entries that the plugin itself provides */
-    uint64_t pool_limit;  /* bytes; core keys of its section. UINT64_MAX: not set */
-    uint64_t budget;      /* bytes; 0: none */
+    ferry_plugin_ops ops; /* the plugin's own entries, as far as both sizes reach; plugin_table.c's
+                           * defaults for the rest */
+    uint64_t given;       /* bits FERRY__GIVEN_…: entries that the plugin itself provides */
+    uint64_t pool_limit;  /* bytes, from its section; UINT64_MAX: not set */
+    uint64_t budget;      /* bytes, from its section; 0: none */
     /* The plugin's settings and the core's keys, as they were when the plugin was opened. */
     const struct ferry__option *options, *keys;
     struct ferry__plugin *next;
 };
 
 /*
- * Groups of optional entries that the core asks about as a whole; set by plugin_table.c when it
+ * Groups of optional entries that the core tests as a whole. plugin_table.c sets the bits when it
  * adopts a table.
  */
 #define FERRY__GIVEN_EVENTS (UINT64_C(1) << 0)           /* event_record … queue_wait */
@@ -34,6 +35,6 @@ struct ferry__plugin {
 #define FERRY__GIVEN_MAP    (UINT64_C(1) << 4)           /* map, unmap */
 #define FERRY__GIVEN_PEER   (UINT64_C(1) << 5)           /* peer_access, peer_copy */
 #define FERRY__GIVEN_SETTLE (UINT64_C(1) << 6)           /* queue_synchronize */
-#define FERRY__GIVEN_OP(op) (UINT64_C(1) << (16 + (op))) /* arithmetic entry FERRY_OP_… */
+#define FERRY__GIVEN_OP(op) (UINT64_C(1) << (16 + (op))) /* the arithmetic entry FERRY_OP_… */
 
 #endif

@@ -139,7 +139,7 @@ static int no_queue_native(void *dev, void *queue, const char *what, void *out, 
     return FERRY_EUNSUPPORTED;
 }
 
-/* For a synchronous plugin: its work is complete when an entry returns. */
+/* Default of a synchronous plugin, whose work is complete when an entry returns. */
 static int nothing_pending(void *dev, void *queue)
 {
     (void)dev, (void)queue;
@@ -248,7 +248,7 @@ static int owns_unknown(void *dev, const void *handle)
 
 /* ---- adopting a table ---- */
 
-/* The first mandatory entry that is missing, by name; NULL if all are there. */
+/* The name of the first mandatory entry that is missing; NULL if all are present. */
 static const char *missing_mandatory(const ferry_plugin_ops *o)
 {
     return !o->device_count   ? "device_count"
@@ -263,7 +263,10 @@ static const char *missing_mandatory(const ferry_plugin_ops *o)
                               : NULL;
 }
 
-/* Entries that make sense only together. */
+/*
+ * The names of a group of entries of which the plugin has only a part; NULL if there is no such
+ * group.
+ */
 static const char *half_a_group(const ferry_plugin_ops *o)
 {
     int events = !!o->event_record + !!o->event_query + !!o->event_synchronize +
@@ -336,7 +339,8 @@ static void fill_arithmetic(ferry_plugin_ops *o)
 {
     DEFAULT(o->scal, no_scal);
     DEFAULT(o->copy, no_copy);
-    DEFAULT(o->fill, no_scal); /* the same shape: dtype, n, a scalar, one reference */
+    DEFAULT(o->fill, no_scal); /* fill has the signature of scal: dtype, n, a scalar, one
+                                * reference */
     DEFAULT(o->convert, no_convert);
     DEFAULT(o->dot, no_dot);
     DEFAULT(o->asum, no_sum);

@@ -26,7 +26,7 @@
 enum state { CLOSED, OPENING, OPEN, ABANDONED };
 
 struct opened {
-    struct ferry__plugin plugin; /* first: the part that the core sees */
+    struct ferry__plugin plugin; /* first member: the part that the rest of the core sees */
     dev_t dev;
     ino_t ino;
     enum state state;
@@ -129,7 +129,10 @@ static void take_settings(struct opened *opened, struct ferry__settings *setting
     opened->plugin.budget = settings->budget;
 }
 
-/* Refuses with the plugin's message for its failure `code`, or with the code's own sentence. */
+/*
+ * Refuses with the plugin's message for its failure `code`, or with the standard message of the
+ * code.
+ */
 static int refuse_as_said(struct ferry__refusal *refusal, int code, const char *entry)
 {
     const char *said = ferry__host_take_error();
@@ -163,7 +166,7 @@ static int validate(struct opened *opened, struct ferry__refusal *refusal)
     return err ? ferry__refuse(refusal, err, "", "%s", ferry_last_error()) : 0;
 }
 
-/* Runs the plugin's own code: no lock is held. */
+/* Calls the plugin's own code; no lock is held. */
 static int adopt(struct opened *opened, const struct ferry__candidate *candidate,
                  const char **out_stage, struct ferry__refusal *refusal)
 {

@@ -17,8 +17,8 @@ struct ferry__settings;
 
 /*
  * Opens a candidate's plugin, unless it is open already, and counts its devices; the caller holds
- * no lock. The registry takes over `settings` and keeps them permanently, or frees them if the
- * plugin is open already. 0, or refusal->code with the stage at which it stopped.
+ * no lock. The registry takes over `settings`, and keeps them permanently, or frees them if the
+ * plugin is open already. 0, or refusal->code with the stage at which opening stopped.
  */
 int ferry__registry_open(const struct ferry__candidate *candidate, struct ferry__settings *settings,
                          const struct ferry__plugin **out, const char **out_stage,
@@ -27,7 +27,7 @@ int ferry__registry_open(const struct ferry__candidate *candidate, struct ferry_
 /* Whether the plugin of that file is open, or being opened. */
 bool ferry__registry_is_open(const struct ferry__candidate *candidate);
 
-/* How many devices it counted when it was opened. */
+/* The number of devices that the plugin reported when it was opened. */
 uint32_t ferry__registry_count(const struct ferry__plugin *plugin);
 
 #endif

@@ -36,10 +36,10 @@ static void behave_plainly(void)
 struct shared {
     struct ferry__verdict verdict;
     bool whole;      /* the verdict is complete */
-    int64_t opening; /* which device is being opened; −1: none yet */
+    int64_t opening; /* the index of the device that is being opened; −1: none yet */
 };
 
-/* Opens each device and closes it again. The plugin is refused only if none of them opens. */
+/* Opens and closes each device. The plugin is refused only if no device opens. */
 static void open_devices(const struct ferry__plugin *plugin, struct shared *shared)
 {
     struct ferry__verdict *verdict = &shared->verdict;
@@ -165,7 +165,10 @@ static void say_how_it_ended(int status, bool late, int timeout_ms, struct share
     out->code = out->refusal.code;
 }
 
-/* Never returns. A process between the program and the child: orphans become its own to end. */
+/*
+ * The process between the program and the child. It becomes the parent of orphans, and ends them.
+ * Never returns.
+ */
 static void look_after(const struct ferry__candidate *candidate, struct ferry__settings *settings,
                        int timeout_ms, struct shared *shared)
 {
@@ -201,7 +204,7 @@ static int run_processes(const struct ferry__candidate *candidate, struct ferry_
     if (child < 0)
         return errno;
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ; /* ECHILD: the program collects children elsewhere, and this one has ended */
+        ; /* on ECHILD, the program has collected the child elsewhere */
     return shared->whole ? 0 : EAGAIN;
 }
 

@@ -28,7 +28,7 @@ int ferry_runtime_candidate_count(const ferry_runtime *rt)
     return n;
 }
 
-/* NULL outside. The list does not change once it is there. */
+/* The line of that index; NULL beyond the last. The list does not change once it is complete. */
 static const ferry_runtime_candidate_info *line_at(const ferry_runtime *rt, int index)
 {
     const struct ferry__candidate *candidate = index < 0 ? NULL : rt->search->first;
@@ -82,7 +82,10 @@ int ferry_runtime_option_count(ferry_runtime *rt, const char *plugin, int *out_c
     return 0;
 }
 
-/* 1 if there is such an option, 0 if not, or what opening the plugin failed with. */
+/*
+ * Describes an option. 1 if there is such an option, 0 if not, or the code of a failure to open the
+ * plugin.
+ */
 static int describe(ferry_runtime *rt, const char *plugin, int index,
                     ferry_runtime_option_info *out)
 {
@@ -117,7 +120,10 @@ int ferry_runtime_option_at(ferry_runtime *rt, const char *plugin, int index,
 
 /* ---- in a process of its own ---------------------------------------------------------------- */
 
-/* The settings for the probe, or NULL if it is not to be probed, with the state in *out_err. */
+/*
+ * The settings for the probe. NULL if the candidate is not to be probed, with the reason in
+ * *out_err.
+ */
 static struct ferry__settings *settings_to_probe(ferry_runtime *rt,
                                                  struct ferry__candidate *candidate, int *out_err)
 {
@@ -198,7 +204,8 @@ static bool is_refused(ferry_runtime *rt, const struct ferry__candidate *candida
 }
 
 /*
- * A failure without a line in the report, such as a lack of processes, is returned to the caller.
+ * Probes all candidates. A failure without a line in the report, such as a lack of processes, is
+ * returned.
  */
 static int probe_all(ferry_runtime *rt, int timeout_ms, uint32_t *out_count)
 {
@@ -245,7 +252,7 @@ int ferry_runtime_probe(ferry_runtime *rt, const char *plugin, int timeout_ms, i
 
 #define ORIGIN "ferry_runtime_load_library"
 
-/* The file's line, examined; NULL without memory. */
+/* Examines a file, and returns its line; NULL without memory. */
 static struct ferry__candidate *examined(ferry_runtime *rt, const char *path)
 {
     struct ferry__candidate *candidate = NULL;

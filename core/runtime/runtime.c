@@ -99,7 +99,7 @@ int ferry__runtime_refused(const struct ferry__candidate *candidate)
 
 static struct {
     pthread_mutex_t lock; /* taken before a runtime's lock */
-    ferry_runtime *first; /* the oldest */
+    ferry_runtime *first; /* the oldest runtime */
 } living = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static pthread_once_t watching = PTHREAD_ONCE_INIT;
@@ -128,7 +128,7 @@ static void list(ferry_runtime *rt)
     pthread_mutex_unlock(&living.lock);
 }
 
-/* Whether it has no users any more. */
+/* Removes one user of the runtime; true if it was the last one. */
 static bool drop(ferry_runtime *rt, bool closing)
 {
     ferry_runtime **at;
@@ -194,7 +194,7 @@ static int choose(ferry_runtime *rt, const ferry_runtime_options *options)
         return parse_choice(rt, FERRY_ECONF, variable, "FERRY_BACKEND");
     if (rt->conf->backend.text)
         return parse_choice(rt, FERRY_ECONF, rt->conf->backend.text, rt->conf->backend.origin);
-    rt->choice.all_but = true; /* of the empty set: any available device */
+    rt->choice.all_but = true; /* all backends except an empty list: any available device */
     return 0;
 }
 
@@ -215,7 +215,7 @@ static int settle_strict(ferry_runtime *rt, const ferry_runtime_options *options
     return 0;
 }
 
-/* The caller's structure may be older, and shorter, than ours. */
+/* Copies the caller's options, whose structure may be from an older version, and shorter. */
 static int take_options(const ferry_runtime_options *theirs, ferry_runtime_options *out)
 {
     *out = (ferry_runtime_options){ .struct_size = sizeof(*out) };
@@ -315,7 +315,7 @@ static int set_locked(ferry_runtime *rt, const char *plugin, const char *key, co
     err = ferry__conf_set(section, name, value, "API");
     free(name);
     if (!err && candidate && candidate->retry) {
-        /* it failed as it was set before; it may be opened again */
+        /* the plugin failed with its former options, and may be opened again */
         ferry__loader_report(rt->search, candidate, FERRY__STAGE_ABI, 0, "", "");
         candidate->retry = false;
     }
@@ -349,7 +349,7 @@ int ferry_runtime_set_option(ferry_runtime *rt, const char *plugin, const char *
 
 /* ---- the owner of a handle ------------------------------------------------------------------ */
 
-/* As ferry__device_ask; 0 for a device that is not there to be asked. */
+/* As ferry__device_ask; 0 for a device that cannot be asked. */
 static int ask(ferry_device *dev, const void *handle)
 {
     int said;
@@ -374,7 +374,7 @@ int ferry_runtime_find_owner(ferry_runtime *rt, const void *handle, ferry_device
                             : !handle ? "handle"
                                       : "out");
     ferry__runtime_lock(rt);
-    held = rt->devices; /* grows at this end only, until the runtime is closed */
+    held = rt->devices; /* devices are added at the beginning only, until the runtime is closed */
     ferry__runtime_unlock(rt);
     for (; held && !owner; held = held->next) {
         int said = ask(held->dev, handle);

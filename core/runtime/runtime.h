@@ -10,7 +10,7 @@
 #include <ferry/runtime.h>
 #include <pthread.h>
 
-/* One reference that the runtime holds for the borrower of the device. */
+/* One reference of the runtime to a device that the program got. */
 struct ferry__held {
     struct ferry__held *next;
     ferry_device *dev;
@@ -20,18 +20,18 @@ struct ferry_runtime {
     pthread_mutex_t lock; /* guards the members below; never held while a plugin is opened */
     struct ferry__conf *conf;
     struct ferry__search *search;
-    struct ferry__search *libraries; /* of layer libraries; NULL: not searched yet */
+    struct ferry__search *libraries; /* the search of layer libraries; NULL: not searched yet */
     struct ferry__choice choice;
-    char *choice_origin; /* "FERRY_BACKEND", "plugins.conf:3"; NULL: built in */
+    char *choice_origin; /* "FERRY_BACKEND", "plugins.conf:3"; NULL: the default */
     bool has_choice;
     bool strict;
     struct ferry__held *devices;
     ferry_device *selected; /* NULL until first requested */
-    ferry_device **listed;  /* of the latest ferry_runtime_enumerate */
+    ferry_device **listed;  /* the result of the latest ferry_runtime_enumerate */
     int listed_count;
     /* under the lock of the list of open runtimes */
-    struct ferry_runtime *next; /* in the list of open runtimes */
-    unsigned users;             /* the program, and calls that found it by a device */
+    struct ferry_runtime *next; /* the next one in the list of open runtimes */
+    unsigned users;             /* the program, and calls that found the runtime by a device */
 };
 
 void ferry__runtime_lock(ferry_runtime *rt);

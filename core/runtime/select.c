@@ -18,9 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NAMES 64 /* of plugins, when one is misspelt */
+#define MAX_NAMES 64 /* the maximum length of the list of plugins in a message about an unknown
+                      * one */
 
-/* configure's settings: the default order, and the plugins that are only used by name. */
+/* set by configure: the default order, and the plugins that are used only if named */
 static const char default_order[] = FERRY_DEFAULT_ORDER;
 static const char only_by_name[] = FERRY_ONLY_BY_NAME;
 
@@ -40,7 +41,8 @@ static int open_and_report(ferry_runtime *rt, struct ferry__candidate *candidate
         candidate->retry = true;
         ferry__runtime_refused(candidate);
         if (err == FERRY_ENOMEM)
-            candidate->code = 0; /* no verdict on the plugin: the next call tries again */
+            candidate->code = 0; /* a lack of memory is not a property of the plugin: the next call
+                                  * tries again */
     } else {
         ferry__loader_report(rt->search, candidate, stage, 0, "", candidate->line.hint);
         candidate->plugin = plugin;
@@ -72,7 +74,7 @@ int ferry__runtime_open_plugin(ferry_runtime *rt, struct ferry__candidate *candi
 
 /* ---- one device ----------------------------------------------------------------------------- */
 
-/* Takes over one reference; a device is held once a runtime. */
+/* Takes over one reference. A runtime holds each device once. */
 static int hold(ferry_runtime *rt, ferry_device *dev)
 {
     struct ferry__held *fresh = calloc(1, sizeof(*fresh));
@@ -122,7 +124,7 @@ static void append(char *text, size_t size, const char *separator, const char *m
         snprintf(text + used, size - used, "%s%s", used ? separator : "", more);
 }
 
-/* Folders that could not be searched: a missing plugin may be in one of them. */
+/* Appends the folders that could not be searched, since a missing plugin may be in one of them. */
 static void append_folders(const ferry_runtime *rt, char *text, size_t size)
 {
     const struct ferry__candidate *candidate;
@@ -158,7 +160,7 @@ int ferry__runtime_unknown(const ferry_runtime *rt, const char *name)
     return ferry__error(FERRY_ENODEV, "%s: %s (see `ferry plugins`)", name, text);
 }
 
-/* A device that cannot be opened is a reason in the report, and no verdict on its plugin. */
+/* Reports a device that cannot be opened. Its plugin is not refused. */
 static void report_device(ferry_runtime *rt, struct ferry__candidate *candidate, int err)
 {
     ferry__runtime_lock(rt);
@@ -193,7 +195,7 @@ static int open_item(ferry_runtime *rt, const struct ferry__choice_item *item, f
 
 /* ---- the order ------------------------------------------------------------------------------ */
 
-/* The plugins to be tried, or listed, in order of preference. */
+/* The plugins to try, or to list, in the order of preference. */
 struct order {
     struct ferry__choice_item *items;
     size_t count, room;
@@ -221,7 +223,7 @@ static void add_name(struct order *order, const char *name)
     add_item(order, &item);
 }
 
-/* Whether `name` is a word of a list with commas. */
+/* Whether `name` is in a list separated by commas. */
 static bool is_listed(const char *list, const char *name)
 {
     size_t length = strlen(name);
@@ -275,7 +277,10 @@ static void add_others(const ferry_runtime *rt, struct order *order, bool by_nam
     qsort(order->items + before, order->count - before, sizeof(*order->items), bytewise);
 }
 
-/* `listing`: with those that are never selected but by name. To be freed: out->items. */
+/*
+ * Makes the order. `listing`: includes plugins that are used only if named. The caller frees
+ * out->items.
+ */
 static int make_order(const ferry_runtime *rt, bool listing, struct order *out)
 {
     const struct ferry__choice *choice = &rt->choice;
@@ -300,7 +305,7 @@ static int make_order(const ferry_runtime *rt, bool listing, struct order *out)
 
 /* ---- the selected device -------------------------------------------------------------------- */
 
-/* Plugins that were found and not tried, because they were not asked for. */
+/* Appends the plugins that were found but not tried, because they were not requested. */
 static void append_others(const ferry_runtime *rt, char *text, size_t size)
 {
     const struct ferry__candidate *candidate;
@@ -364,7 +369,7 @@ static int try_item(ferry_runtime *rt, const struct ferry__choice_item *item, ch
 
 static int try_order(ferry_runtime *rt, const struct order *order, ferry_device **out)
 {
-    struct ferry__choice_item *late = order->items; /* skipped plugins, in their order */
+    struct ferry__choice_item *late = order->items; /* the skipped plugins, in their order */
     char reasons[1024] = "";
     size_t passed = 0;
 
@@ -411,7 +416,7 @@ static int get_selected(ferry_runtime *rt, ferry_device **out)
             return err;
         ferry__runtime_lock(rt);
         if (rt->selected)
-            dev = rt->selected; /* another thread has chosen meanwhile */
+            dev = rt->selected; /* another thread has selected a device meanwhile */
         else
             ferry__log(FERRY_LOG_INFO, "selected: %s", ferry_device_name(dev));
         rt->selected = dev;
@@ -480,7 +485,10 @@ static int list_device(struct listing *listing, ferry_device *dev)
     return 0;
 }
 
-/* A plugin that fails has a line in the report; only a lack of memory ends the listing. */
+/*
+ * Lists a plugin's devices. A plugin that fails has a line in the report; only a lack of memory
+ * ends the listing.
+ */
 static int list_plugin(ferry_runtime *rt, const struct ferry__choice_item *item,
                        struct listing *listing)
 {

@@ -18,7 +18,9 @@ void ferry__check_submit(struct ferry__tracked_device *d, const char *entry, con
     pthread_mutex_unlock(&ferry__validate_lock);
 }
 
-/* One access: by work of a device's queue, to the memory of `owner`, the same device or a peer. */
+/*
+ * One access by work of a device's queue, to memory of `owner`, which is the same device or a peer.
+ */
 struct accessed {
     struct ferry__tracked_device *d, *owner;
     const char *entry;
@@ -40,9 +42,9 @@ static bool was_freed(const struct ferry__tracked_device *d, const void *handle)
 }
 
 /*
- * The program may pass memory that it allocated by the vendor's calls, or by another opening of the
- * same device. The plugin answers for a handle that is not known; without an answer, only a block
- * that was freed and one of another device are known to be wrong.
+ * Checks a handle that is not a known block. The program may pass memory that it allocated by the
+ * vendor's calls, or by another opening of the same device, so the plugin is asked. If it cannot
+ * tell, only a freed block or a block of another device is reported.
  */
 static void check_unknown(const struct accessed *a, bool freed, bool elsewhere)
 {
@@ -54,7 +56,7 @@ static void check_unknown(const struct accessed *a, bool freed, bool elsewhere)
     if (freed)
         ferry__broken(d, 26, a->entry, "a block that was freed");
     else if (owner->flags & FERRY_DEVICE_HOST_MEMORY)
-        return; /* any pointer of the host is a handle */
+        return; /* every host pointer is a handle */
     else if (elsewhere)
         ferry__broken(d, 28, a->entry, "a handle of another device's block");
     else if (owns == 0)

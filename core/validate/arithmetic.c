@@ -28,7 +28,7 @@ static void check_n(struct ferry__tracked_device *d, const char *entry, int64_t 
         ferry__broken(d, 44, entry, "%lld elements", (long long)n);
 }
 
-/* A size or a stride of a product: `least` or more. */
+/* Checks that a size or a stride of a product is `least` or more. */
 static void check_size(struct ferry__tracked_device *d, const char *entry, const char *which,
                        int64_t given, int64_t least)
 {
@@ -37,7 +37,7 @@ static void check_size(struct ferry__tracked_device *d, const char *entry, const
                       (long long)least);
 }
 
-/* An increment, which may be negative. */
+/* Checks an increment, which may be negative. */
 static void check_increment(struct ferry__tracked_device *d, const char *entry, const char *which,
                             int64_t given)
 {
@@ -45,7 +45,7 @@ static void check_increment(struct ferry__tracked_device *d, const char *entry, 
         ferry__broken(d, 44, entry, "%s is %lld", which, (long long)given);
 }
 
-/* Operands of rule 50: those that may not overlap. */
+/* Checks that operands that must not overlap (rule 50) do not. */
 static void check_apart(struct ferry__tracked_device *d, const char *entry, ferry_cref x,
                         uint64_t x_bytes, ferry_ref y, uint64_t y_bytes, bool may_equal)
 {
@@ -55,7 +55,7 @@ static void check_apart(struct ferry__tracked_device *d, const char *entry, ferr
     ferry__broken(d, 50, entry, "operands that overlap");
 }
 
-/* A vector that is read (NULL: none) and one that is written. */
+/* Checks a vector that is read (NULL: none) and one that is written. */
 static struct ferry__tracked_device *check_vectors(void *dev, const char *entry, void *queue,
                                                    const ferry_cref *x, uint64_t x_bytes,
                                                    ferry_ref y, uint64_t y_bytes, bool may_equal)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bytes of the device, read back: those that a run has to leave as they are. */
+/* Reads back bytes of the device that a run must not change, and compares them. */
 #include "config.h"
 
 #include "core/validate/track.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AROUND 256u /* bytes of the block before an output and behind it */
+#define AROUND 256u /* the number of bytes before and after an output that are compared */
 
 uint64_t ferry__operand_bytes(const ferry_operand *o)
 {
@@ -36,7 +36,10 @@ unsigned char *ferry__read_back(const struct ferry__tracked_device *d, void *que
     return NULL;
 }
 
-/* Sets `n` bytes of a block from byte `offset` in `mask`, `bytes` bytes of it from byte `first`. */
+/*
+ * Sets, in `mask`, `n` bytes from byte `offset` of a block; `mask` has `bytes` bytes of the block
+ * from byte `first`.
+ */
 static void mark_bytes(uint64_t offset, uint64_t n, uint64_t first, uint64_t bytes,
                        unsigned char *mask)
 {
@@ -115,8 +118,8 @@ static void compare_input(struct ferry__tracked_device *d, void *queue, const fe
 /* ---- around outputs ----------------------------------------------------------------------- */
 
 /*
- * The bytes of its block that an output spans, and some before and behind it. None where the host
- * writes to the device's memory, which the checks do not see.
+ * Keeps the bytes of the block that an output spans, and some before and after it. Nothing is kept
+ * if the host can write to the device's memory, because the checks do not see such writes.
  */
 static void keep_around(struct ferry__tracked_device *d, void *queue, const ferry_op_desc *op,
                         const ferry_op_run_args *args, uint32_t k, struct ferry__kept *out)
@@ -161,7 +164,7 @@ static void compare_around(struct ferry__tracked_device *d, void *queue, const f
     free(after);
 }
 
-/* Whether nothing was submitted to the device but this run. */
+/* Whether this run was the only submission to the device since the bytes were kept. */
 static bool is_alone(const struct ferry__tracked_device *d, const struct ferry__kept *kept)
 {
     bool alone;

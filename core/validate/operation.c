@@ -2,7 +2,7 @@
 /*
  * Checks of "ferry.op/1". Each run is waited for. Its workspace gets a guard at the end and its
  * outputs a pattern beforehand; both are read back, as are the packed constants, the inputs and the
- * bytes around outputs. Lists that repeat are not passed on, so that each run is checked.
+ * bytes around outputs. The wrapped table lacks recorded lists, so that each run is checked.
  */
 #include "config.h"
 
@@ -15,21 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GUARD   256u /* bytes behind a workspace */
+#define GUARD   256u /* the number of bytes after a workspace that are checked */
 #define PATTERN 0xa5u
 
 /* A prepared operation. */
 struct prepared {
     struct ferry__tracked_object object;
-    void *own; /* the plugin's */
+    void *own; /* the plugin's object */
     ferry_op_desc op;
     ferry_op_answer answer;
-    struct ferry__vector work; /* its runs and packings */
+    struct ferry__vector work; /* the submissions of its runs and of its prepare calls */
 };
 
 /* ---- bytes of the device ------------------------------------------------------------------ */
 
-/* The hash of the bytes; 0 where they cannot be read. */
+/* A hash of the bytes; 0 if they cannot be read. */
 static uint64_t sum_of(const struct ferry__tracked_device *d, void *queue, ferry_cref from,
                        uint64_t bytes)
 {
@@ -85,7 +85,7 @@ static int create(void *dev, const ferry_op_desc *op, void **out_prepared)
     return 0;
 }
 
-/* Whether it is an operation that create returned and that was not destroyed. */
+/* Whether `prepared` was returned by create and not destroyed since. */
 static bool is_prepared(struct ferry__tracked_device *d, const char *entry, const void *prepared)
 {
     bool known = ferry__is_object(&d->prepared, prepared);
@@ -95,7 +95,7 @@ static bool is_prepared(struct ferry__tracked_device *d, const char *entry, cons
     return known;
 }
 
-/* Work of an operation is about to be submitted. */
+/* Records that work of an operation is about to be submitted. */
 static void submit(struct ferry__tracked_device *d, const char *entry, const void *queue,
                    struct prepared *p)
 {
@@ -183,7 +183,7 @@ static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
     return err;
 }
 
-/* Whether packed constants are as the latest `prepare` left them, when a run begins. */
+/* Checks, when a run begins, that packed constants are as the latest `prepare` left them. */
 static void check_unchanged(struct ferry__tracked_device *d, const struct prepared *p,
                             ferry_ref packed, uint64_t sum)
 {
@@ -199,7 +199,7 @@ static void check_unchanged(struct ferry__tracked_device *d, const struct prepar
                       p->op.kind);
 }
 
-/* Whether a run changed the constants that it reads. */
+/* Checks that a run did not change the constants that it reads. */
 static void check_packed(struct ferry__tracked_device *d, void *queue, const struct prepared *p,
                          const ferry_op_run_args *args, uint64_t before)
 {
@@ -248,7 +248,7 @@ static bool may_poison(struct ferry__tracked_device *d, const struct prepared *p
 
 /* ---- the workspace ------------------------------------------------------------------------ */
 
-/* A block with a guard at its end, in the place of ferry's workspace; false without memory. */
+/* Takes a block with a guard at its end as the workspace; false without memory. */
 static bool take_guarded(const struct ferry__tracked_device *d, void *queue, uint64_t bytes,
                          ferry_ref *out)
 {
@@ -334,7 +334,7 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
     return err;
 }
 
-/* Without lists. */
+/* The table without recorded lists. */
 #define TABLE(declared)                                                                    \
     {                                                                                      \
         .struct_size = offsetof(ferry_op_table, begin), .flags = declared, .query = query, \

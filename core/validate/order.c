@@ -22,7 +22,7 @@ int ferry__clock_take(void)
     if (i == FERRY__CLOCKS)
         return -1;
     used[i] = true;
-    host.at[i] = count[i]; /* work of a queue that had it before */
+    host.at[i] = count[i]; /* work of another queue that precedes it */
     return i;
 }
 

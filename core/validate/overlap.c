@@ -20,7 +20,10 @@ static bool same_layout(const ferry_operand *a, const ferry_operand *b)
     return true;
 }
 
-/* Whether the operands have a byte in common. Slices of a concatenation interleave without one. */
+/*
+ * Whether the operands have a byte in common. Slices of a concatenation interleave without a common
+ * byte.
+ */
 static bool meet(const ferry_operand *a, ferry_cref at, const ferry_operand *b, ferry_cref bt)
 {
     uint64_t bytes = ferry__operand_bytes(a), others = ferry__operand_bytes(b);

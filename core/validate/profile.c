@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The checks of "ferry.profile/1": the life of sections, and what clock and read answer. A section
- * that passes is one of these, so that it is known when it comes back.
+ * The checks of "ferry.profile/1": the life of sections, and what clock and read answer. Each
+ * section is wrapped, so that the checks recognize it when the caller passes it again.
  */
 #include "config.h"
 
@@ -14,9 +14,9 @@
 
 struct section {
     struct ferry__tracked_object object;
-    void *own; /* the plugin's */
+    void *own; /* the plugin's section */
     bool was_read;
-    ferry_profile_times times; /* of the first read */
+    ferry_profile_times times; /* the times of the first read */
 };
 
 static int describe_clock(void *dev, ferry_profile_clock *out)
@@ -72,7 +72,7 @@ static int begin(void *dev, void *queue, void **out_section)
     return 0;
 }
 
-/* Whether a section is one that begin returned and that was not destroyed. */
+/* Whether a section was returned by begin and not destroyed since. */
 static bool is_section(struct ferry__tracked_device *d, const char *entry, const void *section)
 {
     bool known = ferry__is_object(&d->sections, section);

@@ -24,8 +24,8 @@ struct ferry__vector {
 };
 
 struct ferry__access {
-    uint64_t from, to; /* bytes of the block; to 0: none */
-    uint64_t when;     /* on its queue */
+    uint64_t from, to; /* the bytes of the block from `from` to `to`; to 0: none */
+    uint64_t when;     /* the number of the submission on its queue */
     int queue;
     bool writes;
 };
@@ -43,7 +43,7 @@ struct ferry__tracked_block {
 struct ferry__tracked_queue {
     struct ferry__tracked_queue *next;
     const void *handle; /* NULL: the default queue */
-    int clock;          /* of FERRY__CLOCKS; −1: not checked */
+    int clock;          /* an index below FERRY__CLOCKS; −1: not checked */
     struct ferry__vector vector;
 };
 
@@ -74,13 +74,13 @@ struct ferry__tracked_device {
     struct ferry__tracked_device *next;
     void *dev;
     const char *plugin;
-    const ferry_plugin_ops *ops; /* the plugin's own */
+    const ferry_plugin_ops *ops; /* the plugin's own entries */
     const ferry_op_table *operations;
     const ferry_profile_table *profile;
-    uint64_t clock_frequency; /* of the latest answer; 0: none */
-    uint64_t submissions;     /* of all queues */
+    uint64_t clock_frequency; /* the frequency in the latest result; 0: none */
+    uint64_t submissions;     /* the number of submissions to all queues */
     uint32_t index, flags;
-    bool synchronous; /* without events nothing is pending */
+    bool synchronous; /* the plugin has no events, so that no work is pending */
     bool blind;       /* a record could not be allocated: reports have stopped */
     struct ferry__tracked_block *blocks, *freed;
     struct ferry__tracked_queue *queues;
@@ -88,12 +88,12 @@ struct ferry__tracked_device {
     struct ferry__tracked_host *hosts;
     struct ferry__tracked_packing *packings;
     struct ferry__tracked_object *prepared, *sections; /* not destroyed yet */
-    uint64_t told[2]; /* rules that were reported, as bits */
+    uint64_t told[2]; /* the rules that were reported, as bits */
 };
 
 extern pthread_mutex_t ferry__validate_lock;
 
-/* The device of a handle; never NULL for one that was opened here. */
+/* The record of a device's handle; never NULL for a device that was opened through the checks. */
 struct ferry__tracked_device *ferry__tracked(void *dev);
 int ferry__track_device(void *dev, const char *plugin, const ferry_plugin_ops *ops,
                         struct ferry__tracked_device **out);
@@ -121,7 +121,7 @@ struct ferry__tracked_event *ferry__tracked_event_of_any(const void *handle);
 /* Removes the records of packed constants in a block that is freed. (locked) */
 void ferry__forget_packings(struct ferry__tracked_device *d, const void *handle);
 
-/* `list` belongs to a device. Not locked. */
+/* Adds the object to `list`, a list of a device. Not locked. */
 void ferry__add_object(struct ferry__tracked_object **list, struct ferry__tracked_object *o);
 bool ferry__is_object(struct ferry__tracked_object *const *list, const void *o);
 /* Removes the object from the list; false if the list does not contain it. */
@@ -129,7 +129,7 @@ bool ferry__take_object(struct ferry__tracked_object **list, const void *o);
 
 /* ---- order.c (locked) ---- */
 
-/* A clock for a queue; −1: none is free. */
+/* Takes a free clock for a queue; −1: none is free. */
 int ferry__clock_take(void);
 void ferry__clock_give_back(int clock);
 /* Records a submission to the queue, ordered after all work that the host has waited for. */
@@ -142,7 +142,9 @@ bool ferry__order_is_done(const struct ferry__vector *work);
 void ferry__order_note(const struct ferry__tracked_queue *q, struct ferry__vector *work);
 /* Orders later work on `q` after the work in `done`. */
 void ferry__order_join(struct ferry__tracked_queue *q, const struct ferry__vector *done);
-/* Records an access by the latest submission; false if an earlier one is not ordered before. */
+/*
+ * Records an access by the latest submission; false if it is not ordered after an earlier access.
+ */
 bool ferry__order_access(struct ferry__tracked_block *b, const struct ferry__tracked_queue *q,
                          uint64_t from, uint64_t bytes, bool writes);
 /* Whether the host has waited for all accesses of the block. */
@@ -153,7 +155,7 @@ bool ferry__order_is_idle(const struct ferry__tracked_block *b);
 /* Checks a reference of `bytes` bytes that work on `queue` reads or writes. */
 void ferry__check_access(struct ferry__tracked_device *d, const char *entry, const void *queue,
                          ferry_cref ref, uint64_t bytes, bool writes);
-/* The same for the source of a peer_copy, a block of `owner`. */
+/* As ferry__check_access, for the source of a peer_copy, a block of `owner`. */
 void ferry__check_peer(struct ferry__tracked_device *d, struct ferry__tracked_device *owner,
                        const void *queue, ferry_cref ref, uint64_t bytes);
 /* Checks a submission before it is made. */
@@ -181,7 +183,10 @@ extern const ferry_profile_table ferry__validate_profile;
 
 /* The bytes from the operand's first element to its last. */
 uint64_t ferry__operand_bytes(const ferry_operand *o);
-/* The bytes at a reference, after all work of the device; NULL on failure. To be freed. */
+/*
+ * Reads the bytes at a reference after all work of the device; NULL on failure. The caller frees
+ * them.
+ */
 unsigned char *ferry__read_back(const struct ferry__tracked_device *d, void *queue, ferry_cref from,
                                 uint64_t bytes);
 
@@ -192,7 +197,7 @@ unsigned char *ferry__read_back(const struct ferry__tracked_device *d, void *que
 void ferry__mark_elements(const ferry_operand *o, uint64_t offset, uint64_t first, uint64_t bytes,
                           unsigned char *mask);
 
-/* Bytes that a run has to leave as they are: elements of inputs, bytes around outputs. */
+/* The bytes that a run must not change: elements of inputs, and bytes around outputs. */
 struct ferry__kept {
     unsigned char *in[FERRY_OP_INPUTS], *around[FERRY_OP_OUTPUTS];
     uint64_t first[FERRY_OP_OUTPUTS],

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bits of infinity, and the bit of its mantissa that a quiet NaN has; 0: integers. */
+/* Per dtype: the bits of infinity, and the mantissa's bit that marks a quiet NaN; 0: integers. */
 static const struct {
     uint64_t infinity, quiet;
 } formats[FERRY_DTYPE_COUNT] = {
@@ -41,7 +41,7 @@ static bool patterned(const ferry_operand *o, uint64_t run, struct patterned *ou
     return bytes && bytes <= FERRY__READ_BACK;
 }
 
-/* SplitMix64's function of the run and the index. */
+/* A hash of the run and the index, by SplitMix64's function. */
 static uint64_t hash(uint64_t run, uint64_t index)
 {
     uint64_t h = (run << 32 ^ index) + UINT64_C(0x9e3779b97f4a7c15);
@@ -51,7 +51,7 @@ static uint64_t hash(uint64_t run, uint64_t index)
     return h ^ h >> 31;
 }
 
-/* The bits of element `i`, as integers of its size have them. */
+/* The pattern of element `i`, as the bits of an integer of the element's size. */
 static uint64_t pattern(const struct patterned *p, uint64_t i)
 {
     uint64_t h = hash(p->run, i), quiet = formats[p->dtype].quiet;
@@ -107,7 +107,7 @@ bool ferry__poison(const struct ferry__tracked_device *d, void *queue, const fer
     for (uint64_t i = 0; i < p.n; i++)
         store(pattern(&p, i), p.size, from + i * p.size);
     done = !d->ops->memcpy(d->dev, queue, FERRY_MEMCPY_H2D, to, host, p.n * p.size);
-    done = !d->ops->synchronize(d->dev) && done; /* the copy reads `from` until then */
+    done = !d->ops->synchronize(d->dev) && done; /* the copy reads `from` until this wait ends */
     free(from);
     return done;
 }
@@ -119,7 +119,9 @@ static bool is_left(const struct patterned *p, const unsigned char *at, uint64_t
     return load(at + i * p->size, p->size) == pattern(p, i);
 }
 
-/* Whether results of this run may be equal to the pattern: integers, and copies of such NaNs. */
+/*
+ * Whether results of this run may equal the pattern by chance: integers, and copies of such NaNs.
+ */
 static bool may_be_chance(const struct patterned *p, const unsigned char *at)
 {
     uint64_t infinity = formats[p->dtype].infinity, quiet = formats[p->dtype].quiet, bits;
@@ -133,8 +135,8 @@ static bool may_be_chance(const struct patterned *p, const unsigned char *at)
 }
 
 /*
- * How many neighbours have to be left unwritten to be reported. Chance leaves 1 element of 256, or
- * fewer, equal to the pattern; far more than that are reported one by one.
+ * The number of adjacent elements that must equal the pattern to be reported. By chance 1 element
+ * of 256, or fewer, equals the pattern; if far more do, a single element is reported.
  */
 static uint64_t neighbours_needed(const struct patterned *p, const unsigned char *at)
 {
@@ -145,7 +147,10 @@ static uint64_t neighbours_needed(const struct patterned *p, const unsigned char
     return !left || left > p->n / 64 + 16 || !may_be_chance(p, at) ? 1 : 8 / p->size;
 }
 
-/* The first element that was left unwritten, or `n`. Half of the neighbours do at the end. */
+/*
+ * The index of the first unwritten element, or `n`. At the end of the output half of the adjacent
+ * elements suffice.
+ */
 static uint64_t first_left(const struct patterned *p, const unsigned char *at)
 {
     uint64_t needed = neighbours_needed(p, at), left = 0, i;

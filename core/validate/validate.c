@@ -31,7 +31,7 @@ static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_prop
     return w->ops.properties(w->ops.plugin, index, dev, out);
 }
 
-/* Begins to watch a device that was opened or adopted. */
+/* Creates the record of a device that was opened or adopted. */
 static int watch(struct wrapped *w, uint32_t index, void *dev)
 {
     ferry_plugin_properties p = { .struct_size = sizeof p };
@@ -95,7 +95,7 @@ static void device_close(void *dev)
     ops->device_close(dev);
 }
 
-/* A table that lacks an entry is passed on: its user refuses it. */
+/* Wraps a table; one that lacks an entry is passed on unchanged, and its user refuses it. */
 static const void *wrap_profile(struct ferry__tracked_device *d, const ferry_profile_table *t)
 {
     if (t->struct_size < ferry__validate_profile.struct_size || !t->clock || !t->start ||

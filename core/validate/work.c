@@ -32,7 +32,7 @@ static struct ferry__tracked_block *add_block(struct ferry__tracked_device *d, c
     struct ferry__tracked_block **at, *b = calloc(1, sizeof *b);
 
     for (at = &d->freed; *at; at = &(*at)->next)
-        if ((*at)->handle == handle) { /* the same address was returned again */
+        if ((*at)->handle == handle) { /* the plugin has returned the same address again */
             struct ferry__tracked_block *gone = *at;
 
             *at = gone->next;
@@ -50,7 +50,7 @@ static struct ferry__tracked_block *add_block(struct ferry__tracked_device *d, c
     return b;
 }
 
-/* Whether addresses of two blocks overlap, where handles are addresses. */
+/* Whether a block overlaps a live block of the device, if handles are addresses. */
 static bool overlaps_live(const struct ferry__tracked_device *d, const void *handle, uint64_t bytes)
 {
     const struct ferry__tracked_block *b;
@@ -311,7 +311,7 @@ static int queue_create(void *dev, uint32_t flags, void **out_queue)
     return err ? err : add_queue(d, *out_queue, false);
 }
 
-/* Stops order checks of a queue: the program may order its work by calls of the vendor. */
+/* Stops order checks of a queue, because the program may order its work by the vendor's calls. */
 static void let_go(struct ferry__tracked_device *d, const void *queue)
 {
     struct ferry__tracked_queue *q;
@@ -480,7 +480,7 @@ static int event_destroy(void *dev, void *event)
     return CHECKED(d, d->ops->event_destroy(dev, event));
 }
 
-/* The event may be another device's, of the same sync_domain. */
+/* Makes the queue wait for an event, possibly of another device of the same sync_domain. */
 static int queue_wait(void *dev, void *queue, void *event)
 {
     struct ferry__tracked_device *d = ferry__tracked(dev);
