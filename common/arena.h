@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory that lives as long as what it is part of: an open file, a tree of messages. With a limit,
- * since a small file may claim millions of arrays.
+ * An arena: memory that is freed together with its owner, an open file or a tree of messages. It
+ * has a limit, since a small file may claim millions of arrays.
  */
 #ifndef FERRY_COMMON_ARENA_H
 #define FERRY_COMMON_ARENA_H
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FERRY__MEM_FIRST 4096u  /* bytes of the first block, */
-#define FERRY__MEM_BLOCK 65536u /* and of the others */
+#define FERRY__MEM_FIRST 4096u  /* the size of the first block */
+#define FERRY__MEM_BLOCK 65536u /* the size of the other blocks */
 #define FERRY__MEM_LIMIT (UINT64_C(1) << 30)
 
 struct ferry__mem_block {
@@ -22,12 +22,12 @@ struct ferry__mem_block {
     max_align_t bytes[];
 };
 
-/* Zero is an empty arena. */
+/* An arena; a zeroed structure is an empty one. */
 struct ferry__mem_arena {
     struct ferry__mem_block *blocks;
-    uint64_t taken; /* bytes from the system */
-    uint64_t limit; /* of them; 0: FERRY__MEM_LIMIT */
-    bool no_memory; /* the system had none */
+    uint64_t taken; /* bytes that were allocated from the system */
+    uint64_t limit; /* the maximum of `taken`; 0: FERRY__MEM_LIMIT */
+    bool no_memory; /* an allocation from the system failed */
 };
 
 static inline struct ferry__mem_block *ferry__mem_add_block(struct ferry__mem_arena *arena,
@@ -52,7 +52,7 @@ static inline struct ferry__mem_block *ferry__mem_add_block(struct ferry__mem_ar
     return block;
 }
 
-/* Zeroed, aligned for any type. NULL beyond the limit or without memory. */
+/* Allocates zeroed memory, aligned for any type. NULL beyond the limit or without memory. */
 static inline void *ferry__mem_alloc(struct ferry__mem_arena *arena, size_t size)
 {
     struct ferry__mem_block *block = arena->blocks;

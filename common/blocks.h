@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where large blocks of host memory come from and start; for the plugins that allocate them. */
+/*
+ * The source and the alignment of large blocks of host memory; for the plugins that allocate them.
+ */
 #ifndef FERRY_COMMON_BLOCKS_H
 #define FERRY_COMMON_BLOCKS_H
 

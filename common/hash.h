@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* FNV-1a of Fowler, Noll and Vo, 64 bits: finds damage by chance, not by an attacker. */
+/* FNV-1a of Fowler, Noll and Vo, 64 bits. It detects accidental damage, not an attack. */
 #ifndef FERRY_COMMON_HASH_H
 #define FERRY_COMMON_HASH_H
 
@@ -8,7 +8,7 @@
 /* The hash of no bytes. */
 #define FERRY__HASH UINT64_C(0xcbf29ce484222325)
 
-/* The hash of the bytes behind those of `hash`: a text gives the same in pieces of any size. */
+/* Continues `hash` with further bytes: a text has the same hash in pieces of any size. */
 static inline uint64_t ferry__hash(uint64_t hash, const void *bytes, uint64_t n)
 {
     const unsigned char *at = bytes;

@@ -13,12 +13,15 @@ static inline double ferry__round_even(double value)
 {
     double magnitude = __builtin_fabs(value);
 
-    if (!(magnitude < 0x1p52)) /* whole already, or not finite */
+    if (!(magnitude < 0x1p52)) /* the value is an integer already, or not finite */
         return value;
     return __builtin_copysign((magnitude + 0x1p52) - 0x1p52, value);
 }
 
-/* `value` rounded to an integer within [low, high]; the bounds, but I64's, are exact in double. */
+/*
+ * `value` rounded to an integer within [low, high]; the bounds are exact in double, except those of
+ * I64.
+ */
 static inline int64_t ferry__saturate(double value, int64_t low, int64_t high)
 {
     double whole = ferry__round_even(value);
@@ -38,8 +41,8 @@ static inline int64_t ferry__clamp(int64_t value, int64_t low, int64_t high)
 }
 
 /*
- * A double that rounds to a shorter type as the integer itself does: if bits do not fit into the 53
- * of a double, the last one that does is set (round to odd).
+ * Converts an integer to a double that rounds to a shorter type as the integer itself does: if a
+ * bit does not fit into the double's 53 bits, the last bit is set (round to odd).
  */
 static inline double ferry__round_odd(int64_t value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Windows and operands of one or two spatial axes as ones of FERRY_OP_SPATIAL axes: the missing
- * axes are the outermost, have one element, and a stride of 0.
+ * Converts windows and operands of one or two spatial axes to FERRY_OP_SPATIAL axes: the missing
+ * axes are the outermost, and have one element and a stride of 0.
  */
 #ifndef FERRY_COMMON_WINDOW_H
 #define FERRY_COMMON_WINDOW_H
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* The `axes` values of `from`, behind as many of `missing` as FERRY_OP_SPATIAL needs. */
+/* Copies the `axes` values of `from`, after as many of `missing` as FERRY_OP_SPATIAL needs. */
 static inline void ferry__widen(const int64_t *from, uint32_t axes, int64_t missing, int64_t *to)
 {
     uint32_t lacking = FERRY_OP_SPATIAL - axes;
@@ -19,13 +19,15 @@ static inline void ferry__widen(const int64_t *from, uint32_t axes, int64_t miss
         to[i] = i < lacking ? missing : from[i - lacking];
 }
 
-/* The strides of an operand's axes from `first` on. */
+/* Copies the strides of an operand's axes from `first` on. */
 static inline void ferry__widen_strides(const ferry_operand *o, uint32_t first, int64_t *stride)
 {
     ferry__widen(&o->stride[first], o->rank - first, 0, stride);
 }
 
-/* Fills the members of a structure that names them as ferry_op_window does, but for the kernel. */
+/*
+ * Fills the members of a structure that has the member names of ferry_op_window, except the kernel.
+ */
 #define FERRY__WIDEN_WINDOW(window, sizes, to)                                                     \
     do {                                                                                           \
         ferry__widen((window)->kernel, (window)->axes, 1, (sizes));                                \

@@ -25,15 +25,15 @@ enum {
 struct ferry__field {
     uint32_t number;            /* 0: not read yet */
     unsigned type;              /* FERRY__WIRE_... */
-    uint64_t value;             /* of a VARINT */
+    uint64_t value;             /* for FERRY__WIRE_VARINT */
     const unsigned char *bytes; /* the payload of other wire types */
     uint64_t size;
     const unsigned char *tag; /* the beginning of the field */
 };
 
 /*
- * Each function below reads from *at, which moves to the end of the part that it has read and never
- * beyond `end`. It returns NULL, or the fault in words.
+ * Each function below reads from *at and moves *at to the end of the part that it has read, never
+ * beyond `end`. It returns NULL, or a description of the fault.
  */
 
 /* An integer of variable length. On a fault *at does not move. */

@@ -32,8 +32,8 @@ static const char *reason(const ferry_io_writer *w, const struct ferry__io_attri
 }
 
 /*
- * Between two HDF5 files an array keeps its path; a new name replaces the last component of the
- * path.
+ * Gives each attribute the path of its object in the new file: between two HDF5 files an array
+ * keeps its path, and a new name replaces the last component of the path.
  */
 static int keep_paths(ferry_io_writer *w, ferry_io *from)
 {

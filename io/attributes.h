@@ -10,7 +10,7 @@
 
 struct ferry__io_attribute {
     const char *path, *name; /* the path of the object, "" for the root; the attribute's name */
-    uint64_t size;           /* bytes in the file */
+    uint64_t size;           /* the size in bytes in the file */
     const char *why;         /* why a copy could not have the same meaning; NULL: it can be
                               * copied */
     struct ferry__io_attribute *next;

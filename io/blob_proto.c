@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* There is no file: the messages call the bytes by this name. */
+/* The serialised bytes as a file; messages show this name, since there is no path. */
 static struct ferry__io_file file_of(const void *bytes, size_t size)
 {
     static char path[] = "BlobProto bytes";
@@ -25,7 +25,10 @@ static struct ferry__wire wire_of(const struct ferry__io_file *file)
     return wire;
 }
 
-/* An empty message may be passed as NULL: pointers into it are compared but never dereferenced. */
+/*
+ * Checks the arguments. An empty message may be passed as NULL, because pointers into it are never
+ * dereferenced.
+ */
 static int check_bytes(const char *function, const ferry_blob *b, const void **bytes, size_t size)
 {
     if (!b)
@@ -141,8 +144,8 @@ static void describe(const ferry_blob *b, bool write_diff, struct ferry__proto_s
     out->count = ferry_blob_element_count(b);
     out->diff = write_diff;
     out->typed = false;
-    if (out->rank == 0 && out->count == 0) { /* never reshaped: without a shape the message would
-                                              * mean a scalar */
+    if (out->rank == 0 && out->count == 0) { /* the blob was never reshaped: without a shape the
+                                              * message would mean a scalar */
         out->rank = 1;
         out->shape = nothing;
     }

@@ -79,8 +79,8 @@ static bool is_shape(const struct ferry__wire *wire, const struct ferry__field *
 }
 
 /*
- * A blob has a shape of either form with values, or a complete shape, or one value. Whether they
- * agree is checked later.
+ * Whether the message is a blob: it has a shape of either form with values, or a complete shape, or
+ * one value. A later check compares the shape with the values.
  */
 static bool is_blob(struct ferry__wire wire)
 {
@@ -114,7 +114,10 @@ static bool is_blob_field(const struct ferry__wire *wire, const struct ferry__fi
 
 /* ---- layers --------------------------------------------------------------------------------- */
 
-/* V0 layers, the first format, are in field 1 of what is now V1LayerParameter. */
+/*
+ * Whether the layer has the first format, V0, whose fields are inside field 1 of today's
+ * V1LayerParameter.
+ */
 static bool is_v0(const struct ferry__wire *wire, const struct ferry__field *field)
 {
     struct ferry__wire inner = inside(wire, field);
@@ -130,7 +133,10 @@ static bool is_v0(const struct ferry__wire *wire, const struct ferry__field *fie
     return name && type;
 }
 
-/* A layer has a name and a type, or blobs, and no field of a wrong wire type. */
+/*
+ * Whether the message is a layer: it has a name and a type, or blobs, and no field of a wrong wire
+ * type.
+ */
 static bool is_layer(struct ferry__wire wire, bool v1)
 {
     const unsigned char *fields = v1 ? v1_fields : layer_fields;
@@ -153,8 +159,8 @@ static bool is_layer(struct ferry__wire wire, bool v1)
 }
 
 /*
- * A net has a valid layer; or a name, and layers in a field that only Caffe's messages have, even
- * if they are damaged.
+ * Whether the message is a net: it has a valid layer; or it has a name, and layers in a field that
+ * only Caffe's messages have, even if the layers are damaged.
  */
 static bool is_net(struct ferry__wire wire)
 {
@@ -177,7 +183,10 @@ static bool is_net(struct ferry__wire wire)
 
 /* ---- the others ----------------------------------------------------------------------------- */
 
-/* A SolverState has only its four fields, with a blob in the history. */
+/*
+ * Whether the message is a SolverState: it has only the four fields of one, with a blob in the
+ * history.
+ */
 static bool is_state(struct ferry__wire wire)
 {
     bool history = false;

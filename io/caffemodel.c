@@ -60,7 +60,7 @@ static struct seen survey(const struct ferry__wire *whole)
     struct ferry__field field;
     int got;
 
-    /* A truncated field counts too: reading the file reports the error. */
+    /* a truncated field counts too; its error is reported when the file is read */
     while ((got = ferry__wire_next(&wire, &field)) != 0) {
         if (field.number == 0)
             break;
@@ -117,7 +117,10 @@ static ferry_io_format format_of(const struct ferry__wire *whole, const struct s
     return FERRY_IO_UNKNOWN;
 }
 
-/* Field 1 is the name of a net and the first blob of a vector: a name is not a valid BlobProto. */
+/*
+ * Whether field 1 is the first blob of a vector, or the name of a net: a name is not a valid
+ * BlobProto.
+ */
 static bool first_is_blob(const struct ferry__wire *whole, const struct seen *seen)
 {
     struct ferry__wire inner;
@@ -217,7 +220,7 @@ static int take_string(struct ferry_io *io, const struct ferry__wire *wire,
 /* The fields of a layer that may be anywhere in its message. */
 struct layer {
     struct ferry__io_name name;
-    struct ferry__field v0; /* number 0: there is no V0 layer */
+    struct ferry__field v0; /* the layer of the V0 form inside it; number 0: there is none */
     int64_t others;         /* fields other than name, type and blobs */
 };
 
@@ -229,7 +232,10 @@ static bool is_named(const struct ferry__wire *wire, uint32_t number)
     return false;
 }
 
-/* Name and type have the same numbers in a LayerParameter and in a V0LayerParameter. */
+/*
+ * Takes the name and the type, which have the same field numbers in a LayerParameter and in a
+ * V0LayerParameter.
+ */
 static int take_name_and_type(struct ferry_io *io, const struct ferry__wire *wire,
                               const struct ferry__field *field, struct layer *layer)
 {

@@ -3,7 +3,10 @@
 
 #include <pthread.h>
 
-/* Eight bytes at a time, with one table for each: one byte at a time is slower than the disk. */
+/*
+ * The tables process eight bytes at a time, one table for each byte: a byte at a time is slower
+ * than the disk.
+ */
 static uint32_t table[8][256];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -9,14 +9,14 @@
 
 #include <stdint.h>
 
-/* The version that ferry writes; it reads any of the same major. */
+/* The version that ferry writes; ferry reads any version with the same major number. */
 #define DL_MAJOR 1u
 #define DL_MINOR 0u
 
 /* Kinds of devices. */
 #define DL_CPU       1
 #define DL_CUDA      2
-#define DL_CUDA_HOST 3 /* pinned: host memory */
+#define DL_CUDA_HOST 3 /* pinned host memory */
 #define DL_OPENCL    4
 
 /* Kinds of elements. */
@@ -49,7 +49,7 @@ struct dl_tensor {
     uint64_t byte_offset;
 };
 
-/* From before version 1.0: the consumer has to know that it gets this structure. */
+/* The structure from before version 1.0. A consumer must know that it gets this one. */
 struct DLManagedTensor {
     struct dl_tensor dl_tensor;
     void *manager_ctx;

@@ -17,7 +17,7 @@ static int check_shape(const struct dl_tensor *t)
     return FERRY_OK;
 }
 
-/* Strides of axes of size 0 or 1 are ignored. */
+/* Checks that the tensor is contiguous. Strides of axes of size 0 or 1 are ignored. */
 static int check_strides(const struct dl_tensor *t, int64_t count)
 {
     int64_t stride = 1;
@@ -65,7 +65,7 @@ static int locate(const struct dl_tensor *t, ferry_device *home, ferry_device **
 struct owner {
     ferry_memory_deleter deleter;
     void *tensor;
-    unsigned adopt; /* FERRY_ADOPT_READONLY, or 0 */
+    unsigned adopt; /* FERRY_ADOPT_READONLY or 0 */
 };
 
 static int adopt(ferry_blob *b, ferry_device *home, const struct dl_tensor *t,
@@ -107,7 +107,7 @@ static int import(ferry_device *home, const struct dl_tensor *t, const struct ow
         return err;
     }
     if (ferry_blob_element_count(b) == 0)
-        owner->deleter(owner->tensor); /* there is no memory to keep */
+        owner->deleter(owner->tensor); /* the tensor has no memory to keep */
     *out = b;
     return FERRY_OK;
 }
@@ -144,7 +144,8 @@ int ferry_blob_from_dlpack_versioned(ferry_device *home, struct DLManagedTensorV
 
     if (!home || !tensor || !out)
         return ferry_error_set(FERRY_EINVAL, "%s_versioned: an argument is NULL", function);
-    if (tensor->version.major != DL_MAJOR) /* then the layout of its other members is unknown */
+    if (tensor->version.major != DL_MAJOR) /* under another major version the layout of the other
+                                            * members is unknown */
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s_versioned: the tensor is of DLPack %u.%u",
                                function, tensor->version.major, tensor->version.minor);
     if (tensor->flags & DL_READ_ONLY)

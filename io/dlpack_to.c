@@ -49,7 +49,7 @@ static void describe(const ferry_blob *b, struct export *e, struct dl_tensor *t)
     }
 }
 
-/* The pointer to the values for that access, with no work pending on it. */
+/* Sets the pointer to the values for that access, with no work pending on them. */
 static int fill(ferry_blob *b, ferry_device *where, unsigned which, unsigned access,
                 struct export *e, struct dl_tensor *t)
 {
@@ -139,7 +139,7 @@ static int export_versioned(ferry_blob *b, ferry_device *where, unsigned which, 
     return FERRY_OK;
 }
 
-/* A blob of the same shape and home, with the same values in data. */
+/* Copies a blob: same shape, home, and values in data. */
 static int duplicate(const ferry_blob *b, unsigned which, ferry_blob **out)
 {
     ferry_blob *copy;

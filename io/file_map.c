@@ -11,13 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * A message holds 1023 bytes: only the end of a longer path is shown, so that the rest of the line
- * fits.
- */
+/* The longest shown path: a message holds 1023 bytes, so only the end of a longer path is shown. */
 #define SHOWN_PATH 400
 
-/* Below this a copy from the mapping costs less than a system call. */
+/* For fewer bytes than this, a copy from the mapping costs less than a system call. */
 #define READ_THRESHOLD (16u * 1024)
 
 static int set_names(const char *path, struct ferry__io_file *file)
@@ -85,7 +82,7 @@ int ferry__io_file_open(const char *path, struct ferry__io_file *out)
 
     if (err)
         return err;
-    /* Non-blocking: opening a pipe returns at once, and the check below refuses it. */
+    /* non-blocking, so that opening a pipe returns at once; the check below refuses pipes */
     file.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file.fd < 0) {
         err = ferry_error_set(FERRY_EIO, "%s: %s", file.path, strerror(errno));

@@ -6,18 +6,18 @@
 #include <ferry/status.h>
 
 struct ferry__io_file {
-    char *real; /* the path as given */
+    char *real; /* the path that the caller gave */
     char *path; /* the path as messages show it */
-    char *stem; /* the last component without its suffix */
+    char *stem; /* the file name without its suffix */
     const unsigned char *bytes;
     uint64_t size;
-    int fd; /* −1: the bytes belong to the caller */
+    int fd; /* −1: the caller owns the bytes */
 };
 
 /* Maps a regular file. On failure *out is untouched. */
 int ferry__io_file_open(const char *path, struct ferry__io_file *out);
 
-/* The same over bytes of the caller; messages show `name` as the path. */
+/* Opens bytes of the caller like a file; messages show `name` as the path. */
 int ferry__io_file_borrow(const void *bytes, size_t size, const char *name,
                           struct ferry__io_file *out);
 
@@ -38,7 +38,7 @@ int ferry__io_file_copy(const struct ferry__io_file *file, uint64_t offset, uint
 int ferry__io_file_map_private(const struct ferry__io_file *file, uint64_t offset, uint64_t size,
                                void **out_bytes, void **out_mapping);
 
-/* A ferry_memory_deleter. */
+/* Unmaps a mapping; has the type ferry_memory_deleter. */
 void ferry__io_unmap(void *mapping);
 
 #endif

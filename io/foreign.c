@@ -14,7 +14,7 @@
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* The first bytes of a text that are examined. */
+/* The number of leading bytes of a text that are examined. */
 #define TEXT_BYTES 512
 
 static bool begins(const struct ferry__io_file *file, uint64_t at, const char *word)
@@ -23,7 +23,10 @@ static bool begins(const struct ferry__io_file *file, uint64_t at, const char *w
            strncasecmp((const char *)file->bytes + at, word, strlen(word)) == 0;
 }
 
-/* A web page that a server sent instead of the file, or a net's description without its weights. */
+/*
+ * Refuses a web page that a server sent instead of the file, and a net's description without its
+ * weights.
+ */
 static int by_markup(const struct ferry__io_file *file)
 {
     uint64_t at = 0, n = file->size < TEXT_BYTES ? file->size : TEXT_BYTES;
@@ -45,8 +48,8 @@ static int by_markup(const struct ferry__io_file *file)
 /* ---- pickles --------------------------------------------------------------------------------- */
 
 /*
- * Pickles of protocols 0 and 1 have no magic number: they begin with a dictionary, a list or a
- * call.
+ * Whether the file is a pickle of protocol 0 or 1. These have no magic number: they begin with a
+ * dictionary, a list or a call.
  */
 static bool is_old_pickle(const struct ferry__io_file *file)
 {
@@ -66,7 +69,10 @@ static bool is_old_pickle(const struct ferry__io_file *file)
            (b[3] == '0' || b[3] == '1') && b[4] == '\n';
 }
 
-/* PROTO of 2 or more, followed by a frame or with STOP at the end of the file. */
+/*
+ * Whether the file is a pickle: it begins with PROTO of 2 or more, followed by a frame or with STOP
+ * at the end of the file.
+ */
 static bool is_pickle(const struct ferry__io_file *file)
 {
     const unsigned char *b = file->bytes;
@@ -92,8 +98,8 @@ static int by_pickle(const struct ferry__io_file *file)
 }
 
 /*
- * A map of one or a few keys, the first one a name: the beginning of files of Flax and similar
- * libraries.
+ * Detects files of Flax and similar libraries: they begin with a map of one or a few keys, the
+ * first of which is a name.
  */
 static int by_map(const struct ferry__io_file *file)
 {
@@ -111,7 +117,7 @@ static int by_map(const struct ferry__io_file *file)
 
 /* ---- archives -------------------------------------------------------------------------------- */
 
-/* The last bytes of an archive, with its directory, that are searched for names. */
+/* The number of bytes at the end of an archive, with its directory, that are searched for names. */
 #define TABLE_BYTES 65536
 
 static int by_archive(const struct ferry__io_file *file)

@@ -10,7 +10,7 @@
 #define NO_NET   ", no file of weights"
 #define NO_NAMES ", which has no names and no shapes" SAVE
 
-/* Taken from each format's specification, or from what its writers produce. */
+/* Magic numbers from each format's specification, or from files that its writers produce. */
 static const struct {
     unsigned at;
     unsigned size;
@@ -106,7 +106,8 @@ bool ferry__foreign_has(const struct ferry__io_file *file, uint64_t at, const ch
 }
 
 /*
- * A LevelDB table, the format of TensorFlow's checkpoint indices too, ends with its magic number.
+ * Whether the file ends with the magic number of a LevelDB table, which is also the format of
+ * TensorFlow's checkpoint indices.
  */
 static bool is_table(const struct ferry__io_file *file)
 {

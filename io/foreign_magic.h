@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* FERRY_EFORMAT: "path: format at byte 0: is NAMEADVICE". */
+/* Refuses a file with FERRY_EFORMAT: "path: format at byte 0: is NAMEADVICE". */
 int ferry__foreign_is(const struct ferry__io_file *file, const char *name, const char *advice);
 
 /* Whether the file has these bytes at that offset. */

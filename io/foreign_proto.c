@@ -7,8 +7,9 @@
 /* The fields that a message has: for each wire type one bit for each number below 32. */
 struct seen {
     uint32_t varint, bytes;       /* one bit for each field number */
-    bool other;                   /* a field of another wire type, or with a higher number */
-    bool large;                   /* a length-delimited field with number 200 or more */
+    bool other;                   /* there is a field of another wire type, or with a higher
+                                   * number */
+    bool large;                   /* there is a length-delimited field with number 200 or more */
     bool whole;                   /* the message is complete */
     struct ferry__field first[8]; /* the first length-delimited field of each number */
 };
@@ -50,7 +51,7 @@ static bool all(uint32_t seen, uint32_t wanted)
     return (seen & wanted) == wanted;
 }
 
-/* Printable and not empty. */
+/* Whether the field is printable text and not empty. */
 static bool is_word(const struct ferry__field *field)
 {
     for (uint64_t i = 0; i < field->size; i++)
@@ -63,15 +64,15 @@ static bool is_word(const struct ferry__field *field)
  * ---- the formats ------------------------------------------------------------------------------
  */
 
-/* ModelProto: ir_version (1, varint), graph (7), opset_import (8). */
+/* Whether the message is a ModelProto: ir_version (1, varint), graph (7), opset_import (8). */
 static bool is_onnx(const struct seen *m)
 {
     return all(m->varint, BIT(1)) && all(m->bytes, BIT(7) | BIT(8));
 }
 
 /*
- * Model: specificationVersion (1, varint), description (2), and one model in a field with number
- * 200 or more.
+ * Whether the message is a Model: specificationVersion (1, varint), description (2), and one model
+ * in a field with number 200 or more.
  */
 static bool is_core_ml(const struct seen *m)
 {
@@ -79,8 +80,8 @@ static bool is_core_ml(const struct seen *m)
 }
 
 /*
- * TensorProto: data_type (2, varint), name (8), and float_data (4) or raw_data (9), without a shape
- * of Caffe's.
+ * Whether the message is a TensorProto: data_type (2, varint), name (8), and float_data (4) or
+ * raw_data (9), without Caffe's shape.
  */
 static bool is_onnx_tensor(const struct seen *m)
 {
@@ -91,7 +92,8 @@ static bool is_onnx_tensor(const struct seen *m)
 }
 
 /*
- * SavedModel: a version (1, varint) and meta graphs (2), each of information (1) and a graph (2).
+ * Whether the message is a SavedModel: a version (1, varint) and meta graphs (2), each with
+ * information (1) and a graph (2).
  */
 static bool is_saved_model(const struct ferry__wire *wire, const struct seen *m)
 {
@@ -103,7 +105,10 @@ static bool is_saved_model(const struct ferry__wire *wire, const struct seen *m)
     return graph.whole && !graph.varint && all(graph.bytes, BIT(1) | BIT(2));
 }
 
-/* GraphDef: nodes (1) with a name (1) and an operation (2), a library (2), versions (3, 4). */
+/*
+ * Whether the message is a GraphDef: nodes (1) with a name (1) and an operation (2), a library (2),
+ * versions (3, 4).
+ */
 static bool is_graph(const struct ferry__wire *wire, const struct seen *m)
 {
     struct seen node;
@@ -117,8 +122,8 @@ static bool is_graph(const struct ferry__wire *wire, const struct seen *m)
 }
 
 /*
- * NetDef: a name (1) and operators (2), which have outputs (2), a type (4) and usually arguments
- * (5).
+ * Whether the message is a NetDef: a name (1) and operators (2), which have outputs (2), a type (4)
+ * and usually arguments (5).
  */
 static bool is_caffe2(const struct ferry__wire *wire, const struct seen *m)
 {

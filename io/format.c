@@ -7,7 +7,7 @@
 
 static const struct {
     ferry_io_format format;
-    const char *name; /* the first row of a format has its name, all rows have suffixes */
+    const char *name; /* set in the first row of a format; all rows have suffixes */
 } formats[] = {
     { FERRY_IO_BLOBPROTO, "binaryproto" },
     { FERRY_IO_BLOBPROTO, "blobproto" },

@@ -27,7 +27,7 @@ struct source {
 
 static ferry_io_format probe(const struct ferry__io_file *file)
 {
-    /* The superblock may follow a user block: at 0, 512, 1024, 2048, … */
+    /* the superblock may follow a user block, so it is searched at 0, 512, 1024, 2048, … */
     for (uint64_t at = 0; at <= file->size && file->size - at >= 8; at = at ? at * 2 : 512)
         if (memcmp(file->bytes + at, "\x89HDF\r\n\x1a\n", 8) == 0)
             return FERRY_IO_HDF5;
@@ -59,7 +59,7 @@ static struct ferry__values values_of(const struct ferry_io *io, const struct fe
 struct walk {
     struct ferry_io *io;
     hid_t file;
-    bool trying; /* in the child process that may crash */
+    bool trying; /* this is the child process, which may crash */
     bool caffe;  /* /data is a group */
     int err;
     struct ferry__names groups; /* the addresses of groups with several names that were already
@@ -74,7 +74,7 @@ static int out_of_memory(const struct ferry_io *io)
     return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", io->file.path);
 }
 
-/* The layer's name: "layer/3" is blob 3 of "layer". */
+/* The layer in an array's name: "layer/3" is blob 3 of "layer". */
 static char *layer_of(struct ferry_io *io, const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -84,7 +84,7 @@ static char *layer_of(struct ferry_io *io, const char *name)
     return ferry__io_string(io, name, (size_t)(slash - name));
 }
 
-/* The array that /diff/x is the diff of: /data/x in Caffe's weights, with the same shape. */
+/* The array whose diff /diff/x is: /data/x in Caffe's weights, with the same shape. */
 static struct ferry__io_array *data_of(const struct walk *walk, const struct ferry__hdf5_set *diff)
 {
     struct ferry__io_array *a;
@@ -152,7 +152,10 @@ static int add_array(struct walk *walk, const struct ferry__hdf5_set *set)
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-/* A single string is metadata of the file: 1 if it was added as metadata, or is damaged. */
+/*
+ * Makes a dataset that is a single string metadata of the file. 1 if it was added as metadata, or
+ * is damaged.
+ */
 static int take_string(struct walk *walk, hid_t set, const char *path)
 {
     struct ferry__hdf5_header h;
@@ -199,7 +202,8 @@ static int note_link(struct walk *walk, const char *path, const char *what)
 }
 
 /*
- * Identified by its address in the file: the library walks a group once, however many names it has.
+ * Records a group by its address in the file, since the library walks a group once, however many
+ * names it has.
  */
 static int see_group(struct walk *walk, const char *path, const H5O_info_t *info)
 {
@@ -236,7 +240,7 @@ static int note_attributes(struct walk *walk, const char *path, const H5O_info_t
 }
 
 /*
- * A dataset that this libhdf5 is too old for, or that is damaged, is listed as an array with a name
+ * Lists a dataset that is damaged, or that this libhdf5 is too old for, as an array with a name
  * only.
  */
 static int add_unopened(struct walk *walk, const char *path)
@@ -275,7 +279,10 @@ static int visit_hard(struct walk *walk, const char *path)
     return err;
 }
 
-/* libhdf5 looks each object up from the root and recurses on the stack. */
+/*
+ * The maximum depth of groups, because libhdf5 looks each object up from the root and recurses on
+ * the stack.
+ */
 #define MOST_LEVELS 100
 
 static bool is_too_deep(const char *path)
@@ -349,7 +356,7 @@ static int walk_all(struct ferry_io *io, bool trying)
     return err;
 }
 
-/* If libhdf5 has written past its buffers, closing the file crashes. */
+/* Closes the file in the child. The close crashes if libhdf5 has written past its buffers. */
 static void close_tried(const struct ferry_io *io)
 {
     const struct state *state = io->state;
@@ -358,7 +365,7 @@ static void close_tried(const struct ferry_io *io)
         H5Fclose(state->file);
 }
 
-/* Also makes libhdf5 do the work that reading the values will require. */
+/* Walks the file, and makes libhdf5 do the work that reading the values will require. */
 static int try_all(struct ferry_io *io)
 {
     int err = walk_all(io, true);

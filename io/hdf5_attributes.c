@@ -28,7 +28,7 @@ static int fail(const struct walk *walk, const char *name, const char *what)
 
 /* ---- one ------------------------------------------------------------------------------------ */
 
-/* An open attribute with its type and its shape; negative where opening failed. */
+/* An open attribute with its type and its shape; negative if opening failed. */
 struct opened {
     hid_t id, type, space;
 };
@@ -60,8 +60,8 @@ static bool open_attribute(hid_t object, const char *name, struct opened *out)
 }
 
 /*
- * The value in the form that libhdf5 returns; NULL for an attribute without a value. FERRY_ENOMEM
- * or FERRY_EFORMAT.
+ * Reads the value in the form that libhdf5 returns; NULL for an attribute without a value.
+ * FERRY_ENOMEM or FERRY_EFORMAT.
  */
 static int read_value(const struct opened *a, void **out)
 {
@@ -94,7 +94,10 @@ static void free_value(const struct opened *a, void *value)
     free(value);
 }
 
-/* A file may claim any shape: a value longer than a header is not read. */
+/*
+ * The reason why an attribute is not copied. A value longer than a header is not read, because a
+ * file may claim any shape.
+ */
 static const char *why_not(const struct opened *a, uint64_t size)
 {
     if (H5Tdetect_class(a->type, H5T_REFERENCE) != 0)

@@ -9,7 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The first bytes, which name the driver that wrote the file if it was not the default one. */
+/*
+ * The size of the file's beginning, which names the driver that wrote the file unless it was the
+ * default.
+ */
 #define BEGINNING 512
 
 static const char advice[] = "open them together with h5py's driver \"family\", or join them with "
@@ -46,8 +49,8 @@ static bool is_first(const char *path)
 }
 
 /*
- * "x%05d.h5" and "x%d.h5": the number at `digits` becomes 0, with the same length or with one
- * digit.
+ * Makes the path of the first member from "x%05d.h5" or "x%d.h5": the number at `digits` becomes 0,
+ * with the same length or with one digit.
  */
 static bool find_first(const char *path, size_t digits, size_t length, char *out)
 {

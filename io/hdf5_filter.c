@@ -17,7 +17,7 @@ bool ferry__hdf5_filter_known(unsigned id)
            id == LZF;
 }
 
-/* The numbers that The HDF Group has registered. */
+/* Returns the name of a filter by the number that The HDF Group has registered. */
 const char *ferry__hdf5_filter_name(unsigned id)
 {
     static const struct {
@@ -39,7 +39,10 @@ const char *ferry__hdf5_filter_name(unsigned id)
 
 /* ---- single filters ------------------------------------------------------------------------- */
 
-/* Sums of big-endian 16-bit words; a last odd byte is the upper byte of a word. */
+/*
+ * Fletcher's checksum: sums of big-endian 16-bit words; a last odd byte is the upper byte of a
+ * word.
+ */
 static uint32_t fletcher32(const unsigned char *bytes, uint64_t size)
 {
     uint32_t first = 0, second = 0;
@@ -53,13 +56,13 @@ static uint32_t fletcher32(const unsigned char *bytes, uint64_t size)
     return second << 16 | first;
 }
 
-/* Modulo 65535 the sums of 0 and 65535 are the same. */
+/* Whether two sums are equal modulo 65535, where 0 and 65535 are the same. */
 static bool same_sums(uint32_t a, uint32_t b)
 {
     return (a >> 16) % 65535 == (b >> 16) % 65535 && (a & 0xffff) % 65535 == (b & 0xffff) % 65535;
 }
 
-/* libhdf5 before 1.6.3 swapped the bytes of each half of the checksum. */
+/* Compares a checksum in either byte order: libhdf5 before 1.6.3 swapped the bytes of each half. */
 bool ferry__hdf5_checksum_fits(const unsigned char *bytes, uint64_t size)
 {
     const unsigned char *c = bytes + size;
@@ -84,8 +87,8 @@ static const char *inflate_all(const unsigned char *bytes, uint64_t size, unsign
 }
 
 /*
- * The first bytes of all elements come first, then all second bytes, and so on; bytes after the
- * last whole element are not moved.
+ * Undoes the shuffle, which stores the first bytes of all elements, then all second bytes, and so
+ * on; bytes after the last whole element are not moved.
  */
 static void unshuffle(const unsigned char *bytes, uint64_t size, uint64_t element,
                       unsigned char *out)
@@ -132,7 +135,7 @@ static const char *undo(unsigned id, uint64_t element, const unsigned char *from
 }
 
 /*
- * The input size of a compressing filter: `size` bytes and the checksums of the filters before it.
+ * The input size of a compressing filter: `size` bytes, and the checksums of the preceding filters.
  */
 static uint64_t size_before(const struct ferry__hdf5_filters *f, uint32_t mask, unsigned i,
                             uint64_t size)

@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FERRY__HDF5_FILTERS 32 /* filters of a dataset; the format's limit */
+#define FERRY__HDF5_FILTERS 32 /* the format's limit of filters in a dataset */
 
-/* In the order in which they were applied when the file was written. */
+/* The filters in the order in which they were applied when the file was written. */
 struct ferry__hdf5_filters {
     unsigned count;
     unsigned id[FERRY__HDF5_FILTERS];
-    uint64_t element; /* bytes of an element, for the shuffle filter */
+    uint64_t element; /* the size of an element, for the shuffle filter */
 };
 
 /* Whether ferry can undo the filter. */
@@ -24,7 +24,7 @@ bool ferry__hdf5_filter_known(unsigned id);
 /* LZF's number, for which libhdf5 has no constant. */
 #define FERRY__HDF5_LZF 32000
 
-/* The size of a checksum, which follows its data; and whether the checksum is correct. */
+/* The size of a checksum, which follows its data. */
 #define FERRY__HDF5_CHECKSUM 4
 bool ferry__hdf5_checksum_fits(const unsigned char *bytes, uint64_t size);
 

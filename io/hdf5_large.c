@@ -6,13 +6,10 @@
 
 #include <string.h>
 
-/* Bytes that are decoded in one step. */
+/* The number of bytes that are decoded in one step. */
 #define PIECE 65536
 
-/*
- * The filters that are not masked, in the only order that is undone here: shuffle, compression,
- * checksum.
- */
+/* The filters that are not masked; only the order shuffle, compression, checksum is supported. */
 struct plan {
     bool shuffled, summed;
     unsigned compressor; /* 0: not compressed */

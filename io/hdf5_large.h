@@ -27,16 +27,19 @@ int ferry__hdf5_large_begin(struct ferry__hdf5_large *self, const struct ferry_i
                             const struct ferry__hdf5_set *set, uint32_t mask,
                             const unsigned char *raw, uint64_t raw_size);
 
-/* The most elements that one read may request. */
+/* The maximum number of elements of one read. */
 #define FERRY__HDF5_LARGE_PIECE 65536
 
-/* Elements first … first + n − 1, row-major in the chunk, in the file's byte order. */
+/* Reads elements first … first + n − 1, row-major in the chunk, in the file's byte order. */
 int ferry__hdf5_large_read(const struct ferry__hdf5_large *self, int64_t first, int64_t n,
                            unsigned char *out);
 
 void ferry__hdf5_large_end(struct ferry__hdf5_large *self);
 
-/* FERRY_EUNSUPPORTED: it would require as much memory as the chunk. */
+/*
+ * Reports that the chunk is too large to read: it would require as much memory as it decodes to.
+ * FERRY_EUNSUPPORTED.
+ */
 int ferry__hdf5_large_refuse(const struct ferry_io *io, const struct ferry__hdf5_set *set);
 
 #endif

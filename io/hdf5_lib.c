@@ -12,8 +12,8 @@ static H5E_auto2_t printer; /* the program's own setting, restored by leave */
 static void *printer_arg;
 
 /*
- * For a program with more rights than its caller: libhdf5 loads the files that these variables
- * name, and reads the variables at its first call.
+ * Removes variables in a program with more rights than its caller: libhdf5 loads files that they
+ * name, and reads them at its first call.
  */
 static void forget_variables(void)
 {
@@ -26,9 +26,9 @@ static void forget_variables(void)
 }
 
 /*
- * When the process ends, libhdf5 prints an error for each object of a damaged file that it could
- * not release, unless printing is off. libhdf5 still runs its own exit handler and closes files
- * that the program has left open.
+ * Turns libhdf5's printing off at exit: otherwise it prints an error for each object of a damaged
+ * file that it could not release. libhdf5 still runs its own exit handler and closes files that the
+ * program has left open.
  */
 static void end_quietly(void)
 {
@@ -36,8 +36,8 @@ static void end_quietly(void)
 }
 
 /*
- * Exit handlers run in reverse order of registration: this one runs before libhdf5's own, which the
- * library registers when it is initialized.
+ * Initializes libhdf5 and registers end_quietly. Exit handlers run in reverse order of
+ * registration, so end_quietly runs before libhdf5's own handler.
  */
 static void begin(void)
 {
@@ -78,7 +78,8 @@ static herr_t take_reason(unsigned n, const H5E_error2_t *error, void *arg)
 }
 
 /*
- * The walk goes from the call that failed down to the cause: the last entry is the most specific.
+ * Returns the reason of libhdf5's latest error. Its list goes from the failed call down to the
+ * cause, so the last entry is the most specific.
  */
 const char *ferry__hdf5_reason(char *buf, size_t size)
 {
@@ -108,8 +109,8 @@ void ferry__hdf5_header_close(const struct ferry__hdf5_header *header)
 }
 
 /*
- * binary16: one sign bit, 5 bits of exponent, 10 of mantissa; libhdf5 1.10 has no such predefined
- * type.
+ * Makes binary16: one sign bit, 5 bits of exponent, 10 of mantissa. libhdf5 1.10 lacks this
+ * predefined type.
  */
 static hid_t half_type(int native)
 {
@@ -147,7 +148,7 @@ hid_t ferry__hdf5_type(ferry_dtype dtype, int native)
     }
 }
 
-/* h5py's type for Booleans: an enumeration of one byte with FALSE and TRUE. */
+/* Makes h5py's type for Booleans: an enumeration of one byte with FALSE and TRUE. */
 static hid_t bool_type(void)
 {
     hid_t type = H5Tenum_create(H5T_STD_I8LE);
@@ -179,7 +180,7 @@ hid_t ferry__hdf5_stored_type(enum ferry__storage storage, ferry_dtype dtype)
     }
 }
 
-/* The same type except for byte order. */
+/* Whether the types are equal except for the byte order. */
 static bool same_type(hid_t type, enum ferry__storage storage, ferry_dtype dtype)
 {
     hid_t candidate = ferry__hdf5_stored_type(storage, dtype);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Access to libhdf5 for the reader and the writer: one call at a time, since the usual build of
- * libhdf5 is not thread-safe, and without its printing of errors.
+ * Access to libhdf5 for the reader and the writer. Calls are serialized, since the usual build of
+ * libhdf5 is not thread-safe, and its printing of errors is off.
  */
 #ifndef FERRY_IO_HDF5_LIB_H
 #define FERRY_IO_HDF5_LIB_H
@@ -19,7 +19,10 @@ struct ferry__hdf5_header {
     hid_t type, space, plist;
 };
 
-/* Opens the three of a dataset; false if one is missing. Close them in any case. */
+/*
+ * Opens the type, the space and the property list of a dataset; false if one is missing. Close them
+ * in any case.
+ */
 bool ferry__hdf5_header_open(hid_t set, struct ferry__hdf5_header *out);
 void ferry__hdf5_header_close(const struct ferry__hdf5_header *header);
 
@@ -39,7 +42,7 @@ hid_t ferry__hdf5_stored_type(enum ferry__storage storage, ferry_dtype dtype);
 struct ferry__hdf5_element {
     ferry_dtype dtype;
     enum ferry__storage storage; /* FERRY__STORED_OTHERWISE: ferry cannot read it */
-    size_t size;                 /* bytes, always set */
+    size_t size;                 /* always set, in bytes */
     bool swap;                   /* not in this machine's byte order */
     const char *word;            /* "string", "compound" …: the kind of type */
 };

@@ -24,12 +24,16 @@
 /*
  * A lock that another thread of this process holds at the fork stays locked in the child, for
  * example an allocator's (glibc's is free of it, AddressSanitizer's is not). A child that uses no
- * processor time for so long is killed, and another one started.
+ * processor time for STUCK_MS is killed, and another one started.
  */
 #define STUCK_MS 5000
-#define CHILDREN (PATIENCE * 1000 / (2 * STUCK_MS)) /* one is killed after at most two of them */
+#define CHILDREN (PATIENCE * 1000 / (2 * STUCK_MS)) /* a stuck child is killed within 2 *
+                                                     * STUCK_MS */
 
-/* Address space: libhdf5's memory and the result hold the text of the file a few times. */
+/*
+ * The address space for libhdf5's memory and the result, which hold the text of the file a few
+ * times.
+ */
 #define LEAN_BYTES (64u * 1024 * 1024)
 #define LEAN_TIMES 4
 
@@ -41,9 +45,9 @@ struct verdict {
 
 struct child {
     struct verdict verdict;
-    bool is_complete; /* the verdict is there */
+    bool is_complete; /* the child has written the verdict */
     bool is_stuck;    /* the child was killed */
-    int deadly;       /* the signal that ended it; 0 if it is not known */
+    int deadly;       /* the signal that ended the child; 0 if it is not known */
 };
 
 /* ---- the child ------------------------------------------------------------------------------ */
@@ -83,7 +87,10 @@ void ferry__hdf5_lean_end(void)
         setrlimit(RLIMIT_AS, &usual);
 }
 
-/* The child does not run the program's crash handlers: it dies of the signal, without output. */
+/*
+ * Resets signal handlers, so that the child does not run the program's crash handlers: a signal
+ * ends it without output.
+ */
 static void isolate_child(const struct ferry_io *io)
 {
     static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM, SIGXCPU };
@@ -118,7 +125,7 @@ static void run_child(struct ferry_io *io, int (*walk)(struct ferry_io *io), int
     do
         wrote = write(to, &verdict, sizeof(verdict));
     while (wrote < 0 && errno == EINTR);
-    _exit(0); /* exit handlers of the program do not run here */
+    _exit(0); /* without the program's exit handlers */
 }
 
 /* ---- this process --------------------------------------------------------------------------- */
@@ -165,7 +172,10 @@ static bool read_verdict(int from, struct verdict *out)
     return true;
 }
 
-/* A program that waits for any child may have collected this one: then there is no exit status. */
+/*
+ * Waits for the child's end and returns its exit status; unknown if the program waits for any child
+ * and has collected this one.
+ */
 static int wait_for(pid_t child)
 {
     int status = 0;
@@ -185,7 +195,7 @@ static int ended_badly(const struct ferry_io *io, int deadly)
                            io->file.path, deadly ? strsignal(deadly) : "signal unknown");
 }
 
-/* Runs one child. A failure is this process's own. */
+/* Runs one child. An error is returned only for a failure of this process. */
 static int try_child(struct ferry_io *io, int (*walk)(struct ferry_io *io), struct child *out)
 {
     int ends[2];

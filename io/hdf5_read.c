@@ -17,7 +17,7 @@
 /* The largest decoded chunk, and the largest band, held in memory. */
 #define MEMORY (12u * 1024 * 1024)
 
-/* Bytes of a chunk that are read from a file in one step. */
+/* The number of bytes of a chunk that are read from a file in one step. */
 #define PIECE 65536
 
 static int fail(const struct ferry_io *io, const struct ferry__hdf5_set *set, const char *what)
@@ -43,7 +43,7 @@ void ferry__hdf5_window_clear(struct ferry__hdf5_window *window)
     *window = (struct ferry__hdf5_window){ .fd = -1 };
 }
 
-/* Stores the elements from row-major index `index` on, cut to the requested range. */
+/* Stores the elements from row-major index `index` on that are in the requested range. */
 static int put(const struct ferry_io *io, const struct ferry__hdf5_window *w, int64_t index,
                const unsigned char *bytes, int64_t n)
 {
@@ -73,7 +73,8 @@ struct chunk {
     const struct ferry__hdf5_window *to;
     hid_t id;
     hsize_t origin[FERRY_MAX_AXES];
-    int64_t elements; /* of a whole chunk; elements beyond the edge of the dataset are not used */
+    int64_t elements; /* the elements of a whole chunk; those beyond the edge of the dataset are not
+                       * used */
 };
 
 /* Copies elements first … first + n − 1 of the chunk, row by row, to their places. */
@@ -118,7 +119,7 @@ static int scatter_swapped(const struct chunk *c, unsigned char *bytes, int64_t 
     return scatter(c, bytes, first, n);
 }
 
-/* The same for a chunk that was never written. */
+/* Stores the fill value for a chunk that was never written. */
 static int scatter_fill(const struct chunk *c)
 {
     size_t size = c->set->element.size;
@@ -174,7 +175,7 @@ static int decode(const struct chunk *c, uint32_t mask, unsigned char *raw, uint
 
     if (c->set->plain_edges && is_partial(c))
         mask = UINT32_MAX;
-    if (mask == UINT32_MAX || c->set->filters.count == 0) /* stored without filters */
+    if (mask == UINT32_MAX || c->set->filters.count == 0) /* the chunk is stored without filters */
         return raw_size == size
                    ? scatter_swapped(c, raw, 0, c->elements)
                    : fail(c->io, c->set, "its size is not the one in the dataset's header");
@@ -230,7 +231,7 @@ static int read_chunk(const struct chunk *c)
     int err;
 
     if (H5Dget_chunk_storage_size(c->id, c->origin, &raw_size) < 0 || raw_size == 0)
-        return scatter_fill(c); /* the chunk does not exist */
+        return scatter_fill(c); /* the chunk was never written */
     if (raw_size > c->io->file.size)
         return fail(c->io, c->set, "it claims to be longer than the file");
     if (c->set->location == FERRY__HDF5_LIBRARY)
@@ -267,7 +268,7 @@ static void ends_of(const struct chunk *c, int64_t *out_first, int64_t *out_last
     }
 }
 
-/* The next chunk's origin, in row-major order; false after the last. */
+/* Moves to the next chunk's origin, in row-major order; false after the last. */
 static bool next_origin(struct chunk *c)
 {
     for (int i = c->set->rank - 1; i >= 0; i--) {
@@ -308,7 +309,7 @@ static int fill_window(struct ferry_io *io, hid_t id, const struct ferry__hdf5_w
     return err;
 }
 
-/* Makes the band with the element the window's contents. */
+/* Caches the band that contains the element in the window. */
 static int keep_band(struct ferry_io *io, hid_t id, const struct ferry__hdf5_set *set, int64_t at,
                      struct ferry__hdf5_window *out)
 {
@@ -372,7 +373,7 @@ static int read_chunks(struct ferry_io *io, hid_t id, struct ferry__hdf5_window 
     return err;
 }
 
-/* Values in the header: 64 KiB at most. */
+/* Reads values in the dataset's header: at most 64 KiB. */
 static int read_compact(struct ferry_io *io, hid_t id, const struct ferry__hdf5_set *set,
                         int64_t start, int64_t count, void *out)
 {

@@ -9,9 +9,9 @@
 #include <string.h>
 
 /*
- * Limits of a dataset's size relative to the file: values that were never written read as zeros,
- * and deflate makes up to 1032 bytes out of one. A larger shape is damaged, or would fill memory
- * and disks; the dataset is listed but not read.
+ * Limits of a dataset's size relative to the file. Values that were never written take no space in
+ * the file, and deflate decodes one byte to at most 1032. A larger shape is damaged, or would fill
+ * memory and disks; the dataset is listed but not read.
  */
 #define UNWRITTEN    (256u * 1024 * 1024)
 #define MOST_INFLATE 1032
@@ -32,7 +32,7 @@ static int take_shape(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t sp
     int64_t *own;
     int rank = H5Sget_simple_extent_ndims(space);
 
-    if (rank < 0 || rank > FERRY_MAX_AXES) /* also the limit of libhdf5 */
+    if (rank < 0 || rank > FERRY_MAX_AXES) /* libhdf5 has the same limit */
         return ferry_error_set(FERRY_EFORMAT, "%s: %.200s: shape: %d axes", io->file.path,
                                set->path, rank);
     H5Sget_simple_extent_dims(space, shape, NULL);
@@ -123,7 +123,7 @@ static int take_chunks(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t p
     return take_filters(io, set, plist);
 }
 
-/* The fill value, which values that were never written have. */
+/* Takes the fill value, which elements that were never written have. */
 static void take_fill(struct ferry__hdf5_set *set, hid_t plist, hid_t type)
 {
     hid_t native = H5Tcopy(type);
@@ -144,8 +144,8 @@ static int take_place(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t id
     set->stored = (uint64_t)H5Dget_storage_size(id);
     set->offset = HADDR_UNDEF;
     if (layout == H5D_VIRTUAL || H5Pget_external_count(plist) != 0) {
-        set->unreadable = "its values are in other files"; /* the file could name any file that
-                                                            * the reader has access to */
+        set->unreadable = "its values are in other files"; /* the file could name any file that the
+                                                            * reader may open */
         return FERRY_OK;
     }
     if (layout == H5D_CHUNKED) {
@@ -161,7 +161,9 @@ static int take_place(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t id
     return FERRY_OK;
 }
 
-/* libhdf5 trusts these sizes and would copy from past the end of its buffers. */
+/*
+ * Checks sizes that libhdf5 trusts: with wrong ones it would copy from past the end of its buffers.
+ */
 static int check_storage(const struct ferry_io *io, struct ferry__hdf5_set *set)
 {
     uint64_t size = io->file.size, needed = (uint64_t)set->count * set->element.size;

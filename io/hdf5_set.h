@@ -23,10 +23,10 @@ struct ferry__hdf5_set {
     const int64_t *shape;
     int64_t count;
     enum ferry__hdf5_location location;
-    haddr_t offset; /* of a PIECE */
+    haddr_t offset; /* for FERRY__HDF5_PIECE */
     uint64_t stored;
     const char *unreadable; /* the reason why it cannot be read; NULL: it can be read */
-    int64_t *chunk;         /* dims of a chunk */
+    int64_t *chunk;         /* the dims of a chunk */
     bool plain_edges;       /* partial chunks at the edge are stored without filters */
     struct ferry__hdf5_filters filters;
     unsigned char fill[8]; /* one element, native byte order */
@@ -40,12 +40,12 @@ struct ferry__hdf5_set {
 int ferry__hdf5_set_open(struct ferry_io *io, const char *path, hid_t id,
                          struct ferry__hdf5_set **out);
 
-/* A cache of decoded values: one range of one dataset, row-major. */
+/* A cache of decoded values: a contiguous range of one dataset, row-major. */
 struct ferry__hdf5_window {
-    const struct ferry__hdf5_set *of; /* NULL: empty */
+    const struct ferry__hdf5_set *of; /* the dataset; NULL: the window is empty */
     int64_t start, count;
-    unsigned char *bytes; /* in memory; NULL: in the file */
-    int fd;               /* of an unnamed file; −1: none */
+    unsigned char *bytes; /* the values in memory; NULL: they are in the file `fd` */
+    int fd;               /* an unnamed file; −1: none */
 };
 
 /* Reads elements start … start + count − 1 in native byte order. Called between enter and leave. */

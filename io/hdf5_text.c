@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A string of fixed length, padded or terminated by a NUL. */
+/* Reads a string of fixed length, padded or terminated by a NUL. */
 static char *read_fixed(struct ferry_io *io, hid_t set, hid_t type)
 {
     size_t size = H5Tget_size(type);
@@ -30,14 +30,15 @@ static char *read_fixed(struct ferry_io *io, hid_t set, hid_t type)
 /* ---- strings of variable length ------------------------------------------------------------- */
 
 /*
- * The dataset holds a reference: the string's length in 4 bytes, the address of a collection of
- * objects, and the object's index in 4 bytes. Each object has a length of its own. libhdf5
- * allocates by the first length and reads by the second.
+ * A string of variable length. The dataset holds a reference: the string's length in 4 bytes, the
+ * address of a collection of objects, and the object's index in 4 bytes. Each object has a length
+ * of its own. libhdf5 allocates by the length in the reference and reads by the object's length, so
+ * both have to agree.
  */
 struct layout {
     const struct ferry__io_file *file;
-    size_t address, length; /* bytes of an address and of a length */
-    hsize_t base;           /* added to each address */
+    size_t address, length; /* the sizes of an address and of a length */
+    hsize_t base;           /* the base that is added to each address */
 };
 
 struct reference {
@@ -80,10 +81,7 @@ static uint64_t round_up(uint64_t n)
     return (n + 7) / 8 * 8;
 }
 
-/*
- * Whether the object exists, in the part that the collection repeats, and has the length in the
- * reference.
- */
+/* Whether the collection has the object, with the length in the reference. */
 static bool agrees(const struct layout *in, const struct reference *to)
 {
     uint64_t head = round_up(8 + in->length), at = in->base + to->address, end, index, size;
@@ -108,8 +106,8 @@ static bool agrees(const struct layout *in, const struct reference *to)
 }
 
 /*
- * Asks libhdf5 whether the reference is in an object's header, or whether there is no reference
- * yet.
+ * Whether the reference is valid: libhdf5 gives its place in an object's header, or there is no
+ * reference yet.
  */
 static bool is_sound(const struct ferry_io *io, hid_t set)
 {

@@ -32,7 +32,7 @@ struct ferry__inflate *ferry__inflate_open(const unsigned char *bytes, uint64_t 
     return NULL;
 }
 
-/* zlib counts input and output in 32 bits: larger sizes are cut to that. */
+/* Limits a size to 32 bits, in which zlib counts input and output. */
 static uInt clamp(uint64_t size)
 {
     const uInt most = 1u << 30;
@@ -55,7 +55,7 @@ int ferry__inflate_read(struct ferry__inflate *self, void *out, size_t size)
         z->avail_out = room;
         result = inflate(z, Z_NO_FLUSH);
         made = room - z->avail_out;
-        /* The end of the stream is not an error if it has produced all requested bytes. */
+        /* the end of the stream is an error only if requested bytes are missing */
         if (result != Z_OK && (result != Z_STREAM_END || made < size))
             return -1;
         self->at += given - z->avail_in;

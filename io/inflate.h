@@ -17,7 +17,7 @@ struct ferry__inflate *ferry__inflate_open(const unsigned char *bytes, uint64_t 
 /* Decompresses the next `size` bytes: 0; −1 if the stream is damaged or ends early. */
 int ferry__inflate_read(struct ferry__inflate *self, void *out, size_t size);
 
-/* NULL is accepted. */
+/* Frees the stream. NULL is accepted. */
 void ferry__inflate_close(struct ferry__inflate *self);
 
 #endif

@@ -186,8 +186,8 @@ static bool take_character(struct ferry__json *json, char **out)
 }
 
 /*
- * An upper bound of the decoded length: no escape is shorter than its result. 0 for an unterminated
- * string.
+ * An upper bound of the decoded length: an escape is at least as long as its result. 0 for an
+ * unterminated string.
  */
 static size_t longest(const struct ferry__json *json)
 {
@@ -233,7 +233,7 @@ static bool skip_string(struct ferry__json *json)
     return true;
 }
 
-/* A number, true, false or null: not checked, since the value is unused. */
+/* Skips a number, true, false or null without checking it, since the value is unused. */
 static bool skip_word(struct ferry__json *json)
 {
     const unsigned char *start = json->at;

@@ -23,10 +23,12 @@ bool ferry__json_char(struct ferry__json *json, char wanted);
 
 /* These return false if the text is invalid; json->wrong is then the error. */
 
-/* A string, decoded to UTF-8 with a NUL behind it. Strings with a NUL inside are refused. */
+/*
+ * Reads a string, decoded to UTF-8 with a terminating NUL. Strings that contain a NUL are refused.
+ */
 bool ferry__json_string(struct ferry__json *json, struct ferry__mem_arena *arena, char **out);
 
-/* A number without sign, fraction or exponent. */
+/* Reads a number without sign, fraction or exponent. */
 bool ferry__json_uint64(struct ferry__json *json, uint64_t *out);
 
 /* Skips any value. */

@@ -6,7 +6,7 @@
 
 static const struct {
     unsigned v1;
-    const char *v0; /* NULL: added after V0 */
+    const char *v0; /* NULL for types that were added after V0 */
     const char *name;
 } types[] = {
     { 1, "accuracy", "Accuracy" },

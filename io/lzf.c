@@ -63,8 +63,8 @@ size_t ferry__lzf_decode(const unsigned char *bytes, size_t size, unsigned char 
 }
 
 /*
- * The longest output of one step, the longest distance of a copy, and the size of the output passed
- * to the sink at once.
+ * The longest output of one step, the longest distance of a copy, and the size of the pieces passed
+ * to the sink.
  */
 #define MOST  264
 #define BACK  8192

@@ -13,10 +13,7 @@ size_t ferry__lzf_decode(const unsigned char *bytes, size_t size, unsigned char 
 /* Receives decoded bytes; returns 0 or a negative error. */
 typedef int (*ferry__lzf_sink)(void *arg, const unsigned char *bytes, size_t size);
 
-/*
- * The same with the output passed to `sink` in pieces: returns 0, 1 if the bytes are damaged, or
- * the sink's error.
- */
+/* Decodes into `sink` in pieces: returns 0, 1 if the bytes are damaged, or the sink's error. */
 int ferry__lzf_stream(const unsigned char *bytes, size_t size, ferry__lzf_sink sink, void *arg);
 
 #endif

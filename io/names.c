@@ -11,7 +11,7 @@ struct ferry__names_slot {
 
 static uint64_t hash_of(const char *name)
 {
-    uint64_t hash = 1469598103934665603u; /* FNV-1a */
+    uint64_t hash = 1469598103934665603u; /* the offset basis of FNV-1a */
 
     for (; *name; name++)
         hash = (hash ^ (unsigned char)*name) * 1099511628211u;

@@ -9,18 +9,18 @@
 
 /* The source of a header: a file, or a member of one. */
 struct ferry__npy_source {
-    const char *path;   /* for messages */
-    const char *member; /* "" for a file of its own */
+    const char *path;   /* the path, for messages */
+    const char *member; /* the member's name; "" for a file of its own */
     const unsigned char *bytes;
-    uint64_t size;   /* bytes available, at least those of the header */
+    uint64_t size;   /* the number of bytes available, at least those of the header */
     uint64_t offset; /* the offset of bytes[0] in the file, for messages */
 };
 
 struct ferry__npy {
     ferry_dtype dtype;
     enum ferry__storage storage;
-    char descr[64];   /* as in the file; the beginning of a structured type */
-    uint64_t element; /* bytes of an element; 0: unknown */
+    char descr[64];   /* the type as in the file; for a structured type its beginning */
+    uint64_t element; /* the size of an element; 0: unknown */
     bool swap, fortran;
     int rank;
     int64_t shape[FERRY_MAX_AXES];

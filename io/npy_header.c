@@ -123,7 +123,7 @@ const char *ferry__npy_unreadable(const struct ferry__npy *npy)
                                          : "ferry has no such dtype";
 }
 
-/* The bytes of an element of an unsupported type such as "<c16" and "<U3"; 0 if unknown. */
+/* The size of an element of an unsupported type such as "<c16" and "<U3"; 0 if unknown. */
 static uint64_t size_of(const char *descr)
 {
     uint64_t size = 0;
@@ -161,7 +161,7 @@ static void set_type(const char *descr, struct ferry__npy *out)
         }
 }
 
-/* A structured type is a list of strings, numbers and brackets, which is skipped. */
+/* Skips a structured type, a list of strings, numbers and brackets. */
 static int skip_list(struct text *text, struct ferry__npy *out)
 {
     const unsigned char *start = text->at;
@@ -353,6 +353,6 @@ int ferry__npy_parse(const struct ferry__npy_source *source, struct ferry__npy *
 bool ferry__npy_fits(const struct ferry__npy *npy, uint64_t size)
 {
     if (npy->storage == FERRY__STORED_OTHERWISE && npy->element == 0)
-        return true; /* of unknown size, pickled objects for example */
+        return true; /* the size is unknown, for example of pickled objects */
     return size == (uint64_t)npy->count * npy->element;
 }

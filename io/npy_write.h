@@ -6,7 +6,7 @@
 
 #include <ferry/io.h>
 
-/* The longest header: 32 dims of 19 digits, padded. */
+/* The size of the longest header: 32 dims of 19 digits, padded. */
 #define FERRY__NPY_HEADER_MAX 1024
 
 /* Writes a 1.0 header, padded so that the values are aligned to 64 bytes; returns its size. */

@@ -15,7 +15,7 @@
 /* The largest header of a deflated member; NumPy's own limit is 10,000 bytes. */
 #define MAX_HEADER (1u << 20)
 
-/* Bytes of NumPy's magic number. */
+/* The length of NumPy's magic number. */
 #define NPY_MAGIC 6
 
 /* The deflated member that is being read, and the position in it. */
@@ -25,7 +25,7 @@ struct stream {
     uint64_t position;
     uint32_t crc;
     const struct deflated *scratch_of; /* the column-major array whose values are in the scratch
-                                        * file: */
+                                        * file; NULL: none */
     struct ferry__scratch scratch;
 };
 
@@ -38,7 +38,7 @@ struct deflated {
 /* The private data of a stored array: the progress of its checksum. */
 struct stored {
     struct ferry__zip_member member;
-    int64_t next; /* the element after those included in crc */
+    int64_t next; /* the first element that is not included in crc */
     uint32_t crc;
     bool checked;
 };
@@ -203,9 +203,9 @@ static int fill_scratch(struct ferry_io *io, const struct deflated *d)
 }
 
 /*
- * The elements of a part of a column-major array are spread over the whole member. Inflating it
- * again for each part would be far too slow, and all of it might not fit into memory: a scratch
- * file holds it.
+ * Reads a part of a column-major array. Its elements are spread over the whole member; inflating
+ * the member again for each part would be far too slow, and it might not fit into memory, so a
+ * scratch file holds it.
  */
 static int read_part(struct ferry_io *io, const struct ferry__io_array *array, int64_t first,
                      int64_t count, void *out)
@@ -263,8 +263,8 @@ static int check_end(const struct ferry_io *io, struct stored *s, uint32_t crc)
 }
 
 /*
- * The checksum covers the whole member: it is checked once all values were read, at once or in
- * consecutive pieces. A piece from the middle does not justify reading the rest.
+ * Updates the checksum, which covers the whole member. It is checked once all values were read, at
+ * once or in consecutive pieces. A piece from the middle does not justify reading the rest.
  */
 static int check_stored(struct ferry_io *io, const struct ferry__io_array *array, int64_t start,
                         int64_t count, const void *out)
@@ -277,7 +277,7 @@ static int check_stored(struct ferry_io *io, const struct ferry__io_array *array
 
     if (s->checked || (start > 0 && (start != s->next || v->fortran)))
         return FERRY_OK;
-    if (!out || v->fortran) /* the elements are not stored in the order in which they are read */
+    if (!out || v->fortran) /* the elements are read in another order than stored */
         return check_end(io, s, ferry__crc32(0, s->member.bytes, (size_t)s->member.size));
     if (start == 0)
         s->crc = ferry__crc32(0, s->member.bytes, (size_t)(v->bytes - s->member.bytes));
@@ -304,7 +304,7 @@ static int check_size(const struct ferry_io *io, const char *name, uint64_t offs
                            (unsigned long long)((uint64_t)npy->count * npy->element));
 }
 
-/* The name without ".npy", as NumPy shows it. */
+/* An array's name: the member's name without ".npy", as in NumPy. */
 static char *name_of(struct ferry_io *io, const struct ferry__zip_member *m)
 {
     size_t size = m->name_size;
@@ -432,7 +432,7 @@ static int add_deflated(struct ferry_io *io, const char *name, const struct ferr
     return complete(io, array, &npy, &values);
 }
 
-/* Adds an array whose type and shape are unknown. */
+/* Adds an array that cannot be read, because its type and shape are unknown. */
 static int add_unreadable(struct ferry_io *io, const char *name, const struct ferry__zip_member *m,
                           const char *why)
 {
@@ -454,8 +454,8 @@ static int add_unreadable(struct ferry_io *io, const char *name, const struct fe
 static const char no_array[] = "is not a .npy array";
 
 /*
- * Whether a member's bytes begin with an array's magic number; damage of a deflated member is
- * reported by the reader of an array.
+ * Whether a member's bytes begin with an array's magic number. The reader of an array reports a
+ * damaged deflated member.
  */
 static int begins_as_array(struct ferry_io *io, const struct ferry__zip_member *m, bool *out)
 {
@@ -485,7 +485,7 @@ static bool ends_with(const struct ferry__zip_member *m, const char *end)
     return m->name_size >= size && memcmp(m->name + m->name_size - size, end, size) == 0;
 }
 
-/* A member whose name does not end in ".npy" may still be an array, as in NumPy. */
+/* Adds a member whose name does not end in ".npy": it may still be an array, as in NumPy. */
 static int add_other(struct ferry_io *io, const char *name, const struct ferry__zip_member *m)
 {
     bool array;
@@ -502,7 +502,7 @@ static int add_member(struct ferry_io *io, const struct ferry__zip_member *m)
 {
     char *name;
 
-    if (m->size == 0 && ends_with(m, "/")) /* a folder */
+    if (m->size == 0 && ends_with(m, "/")) /* the member is a folder */
         return FERRY_OK;
 
     if (memchr(m->name, '\0', m->name_size))
@@ -520,7 +520,7 @@ static int add_member(struct ferry_io *io, const struct ferry__zip_member *m)
     return m->method == FERRY__ZIP_DEFLATED ? add_deflated(io, name, m) : add_stored(io, name, m);
 }
 
-/* An archive without any array is not a .npz file. */
+/* Refuses an archive without any array, which is not a .npz file. */
 static int check_any(const struct ferry_io *io)
 {
     for (const struct ferry__io_array *array = io->first; array; array = array->next)

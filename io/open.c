@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory for names and shapes: twice the file's size, plus this for small files. */
+/* The memory for names and shapes is limited to twice the file's size plus this number. */
 #define ARENA_SLACK (48u * 1024 * 1024)
 
 static const struct ferry__io_reader *const readers[] = {
     &ferry__npy_reader,         &ferry__torch_reader,   &ferry__npz_reader,
     &ferry__safetensors_reader, &ferry__sharded_reader, &ferry__hdf5_reader,
-    &ferry__caffemodel_reader, /* last: its format has no magic number */
+    &ferry__caffemodel_reader, /* comes last, because Caffe's format has no magic number */
 };
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -91,9 +91,9 @@ static int unknown_format(const struct ferry__io_file *file)
 }
 
 /*
- * Zip archives and protobuf messages are used by many programs; the other formats have magic
- * numbers of their own. A message with Caffe's fields is not checked for other programs' magic
- * numbers, since its name may contain one.
+ * Refuses files of other programs. Zip archives and protobuf messages are used by many programs;
+ * the other formats have magic numbers of their own. A message with Caffe's fields is not checked
+ * for other programs' magic numbers, since its name may contain one.
  */
 static int refuse_foreign(const struct ferry_io *io)
 {
@@ -125,14 +125,14 @@ static int find_reader(struct ferry_io *io)
     return err;
 }
 
-/* A flag for open_file: a file that an index names. */
+/* A flag for open_file: the file is listed in an index. */
 #define PART (1u << 31)
 
 static int open_part(const char *path, ferry_io **out);
 
 static const struct ferry__io_parts parts = { open_part, ferry_io_entry_find, ferry_io_close };
 
-/* Takes ownership of the file, even on failure. */
+/* Opens a file. Takes ownership of `file`, even on failure. */
 static int open_file(struct ferry__io_file *file, unsigned flags, ferry_io **out)
 {
     struct ferry_io *io = calloc(1, sizeof(*io));
@@ -252,7 +252,7 @@ int64_t ferry_io_metadata_count(const ferry_io *io)
     return io ? io->metadata_count : 0;
 }
 
-/* NULL if the index is out of range. */
+/* The metadata of that index; NULL if the index is out of range. */
 static const struct ferry__io_metadata *metadata_at(const ferry_io *io, int64_t index)
 {
     return index < 0 || index >= io->metadata_count ? NULL : io->metadata_table[index];

@@ -15,9 +15,7 @@
 
 #define BUFFER_SIZE (256u * 1024)
 
-/*
- * Written pages are sent to the disk while the rest is computed, so that the final sync is short.
- */
+/* After this many bytes the written pages are sent to the disk, so that the final sync is short. */
 #define FLUSH_STEP (32u * 1024 * 1024)
 
 static int fail(const struct ferry__io_out *out, const char *what)
@@ -28,7 +26,7 @@ static int fail(const struct ferry__io_out *out, const char *what)
 
 /* ---- open ----------------------------------------------------------------------------------- */
 
-/* For a symbolic link, the target is replaced and the link stays. */
+/* The path that is replaced: for a symbolic link its target, so that the link stays. */
 static char *real_path(const char *path)
 {
     char *real = realpath(path, NULL);
@@ -75,7 +73,7 @@ static int check_target(const struct ferry__io_out *out, mode_t *mode)
 static int open_unnamed(const char *folder)
 {
 #ifdef O_TMPFILE
-    /* Without /proc the file could not be named later. */
+    /* without /proc an unnamed file could not be named later */
     if (access("/proc/self/fd", X_OK) == 0)
         return open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
 #endif
@@ -83,7 +81,7 @@ static int open_unnamed(const char *folder)
     return -1;
 }
 
-/* A unique name: it contains the process id and a counter. */
+/* Makes a unique name from the process id and a counter. */
 static char *temporary_name(const char *path, const char *folder)
 {
     static unsigned count;
@@ -193,7 +191,7 @@ static int write_all(struct ferry__io_out *out, const unsigned char *bytes, uint
     return FERRY_OK;
 }
 
-/* Writes the buffer, whose last byte is at the position. */
+/* Writes the buffer. Its last byte is the one before the position. */
 static int empty_buffer(struct ferry__io_out *out)
 {
     uint64_t used = out->used;
@@ -290,7 +288,8 @@ static int give_name(struct ferry__io_out *out, const char *folder)
 }
 
 /*
- * The rename is on the disk only once the folder is synced. Some file systems cannot sync a folder.
+ * Syncs the folder, since a rename is on the disk only after that. Some file systems cannot sync a
+ * folder.
  */
 static void sync_folder(const char *folder)
 {
@@ -330,7 +329,7 @@ int ferry__io_out_commit(struct ferry__io_out *out)
         err = fail(out, "syncing");
     if (!err)
         err = publish(out);
-    ferry__io_out_discard(out); /* after the rename there is no temporary name to remove */
+    ferry__io_out_discard(out); /* after the rename the temporary name does not exist */
     return err;
 }
 

@@ -7,11 +7,11 @@
 
 struct ferry__io_out {
     char *path;  /* the final path, with symbolic links resolved */
-    char *temp;  /* the temporary name; NULL: it has none */
+    char *temp;  /* the temporary name; NULL: the file has no name */
     char *shown; /* the path as messages show it */
     int fd;
-    uint64_t position; /* of the next byte */
-    uint64_t flushed;  /* bytes that the system was asked to write to the disk */
+    uint64_t position; /* the position of the next byte */
+    uint64_t flushed;  /* the number of bytes that the system was asked to write to the disk */
     unsigned char *buffer;
     uint64_t used;
 };
@@ -23,14 +23,14 @@ struct ferry__io_out {
  */
 int ferry__io_out_open(const char *path, int named, struct ferry__io_out *out);
 
-/* Appends at the position. */
+/* Writes bytes at the position, and moves it. */
 int ferry__io_out_write(struct ferry__io_out *out, const void *bytes, uint64_t size);
 
-/* Appends values of a dtype in little-endian order, as most formats store them. */
+/* Writes values of a dtype at the position, little-endian, as most formats store them. */
 int ferry__io_out_values(struct ferry__io_out *out, const void *values, size_t size,
                          ferry_dtype dtype);
 
-/* Appends zeros at the position. */
+/* Writes zeros at the position. */
 int ferry__io_out_pad(struct ferry__io_out *out, uint64_t size);
 
 /* Moves the position. */

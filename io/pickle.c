@@ -40,7 +40,7 @@ static void *arena(struct machine *m, size_t size)
 
 /* ---- bytes ---------------------------------------------------------------------------------- */
 
-/* The next `size` bytes; NULL if there are fewer. */
+/* Takes the next `size` bytes; NULL if there are fewer. */
 static const unsigned char *take(struct machine *m, uint64_t size)
 {
     const unsigned char *bytes = m->at;
@@ -53,7 +53,7 @@ static const unsigned char *take(struct machine *m, uint64_t size)
     return bytes;
 }
 
-/* A number of `size` bytes, little-endian. */
+/* Takes a number of `size` bytes, little-endian. */
 static uint64_t take_number(struct machine *m, unsigned size)
 {
     const unsigned char *bytes = take(m, size);
@@ -64,7 +64,7 @@ static uint64_t take_number(struct machine *m, unsigned size)
     return value;
 }
 
-/* Text up to a newline. */
+/* Takes text up to a newline. */
 static const char *take_line(struct machine *m)
 {
     const unsigned char *end = memchr(m->at, '\n', (size_t)(m->end - m->at));
@@ -118,7 +118,7 @@ static void push(struct machine *m, struct ferry__pickle *p)
         m->stack[m->depth++] = p;
 }
 
-/* Pops the top, which may not be a mark. */
+/* Pops the top value, which must not be a mark. */
 static struct ferry__pickle *pop(struct machine *m)
 {
     if (m->err || m->depth == 0 || m->stack[m->depth - 1]->kind == FERRY__PICKLE_MARK)
@@ -141,7 +141,7 @@ static void add(struct machine *m, struct ferry__pickle *to, struct ferry__pickl
     to->number++;
 }
 
-/* Pops the values above the last mark, and the mark, into `to`. */
+/* Pops the values above the last mark into `to`, and the mark. */
 static void take_marked(struct machine *m, struct ferry__pickle *to)
 {
     uint64_t mark = m->depth;
@@ -165,7 +165,10 @@ static void push_integer(struct machine *m, int64_t value)
     push(m, p);
 }
 
-/* Up to eight bytes, two's complement; longer integers have no use in files of weights. */
+/*
+ * Pushes an integer of up to eight bytes, two's complement; files of weights do not use longer
+ * integers.
+ */
 static void push_long(struct machine *m, uint64_t size)
 {
     const unsigned char *bytes = take(m, size);
@@ -193,7 +196,7 @@ static void push_float(struct machine *m)
     push(m, p);
 }
 
-/* A NUL ends the string for ferry: no valid name contains one. */
+/* Pushes a string. A NUL ends the string for ferry, since no valid name contains one. */
 static void push_string(struct machine *m, uint64_t size)
 {
     const unsigned char *bytes = take(m, size);
@@ -299,7 +302,7 @@ static void extend(struct machine *m, bool marked, int n)
     push(m, of);
 }
 
-/* A call of OrderedDict becomes a dictionary; all other calls are recorded. */
+/* Calls the top value. A call of OrderedDict becomes a dictionary; all other calls are recorded. */
 static void call(struct machine *m)
 {
     struct ferry__pickle *arguments = pop(m), *callee = pop(m), *p;
@@ -374,7 +377,7 @@ static void stack_global(struct machine *m)
 /* ---- the table ------------------------------------------------------------------------------ */
 
 /*
- * The effect of an instruction. Its argument comes from the pickle if it has one, from the table
+ * Executes an instruction. Its argument comes from the pickle if it has one, from the table
  * otherwise.
  */
 typedef void (*run_fn)(struct machine *m, uint64_t argument);
@@ -445,7 +448,7 @@ static void run_call(struct machine *m, uint64_t unused)
     call(m);
 }
 
-/* A call with keyword arguments: their dictionary is stored in the state of the call. */
+/* Records a call with keyword arguments; the call's state holds their dictionary. */
 static void run_call_named(struct machine *m, uint64_t unused)
 {
     struct ferry__pickle *named = pop(m);
@@ -480,7 +483,7 @@ static void run_pop(struct machine *m, uint64_t unused)
     (void)pop(m);
 }
 
-/* The protocol number, or a frame, whose bytes follow inline. */
+/* Ignores the protocol number, or a frame, whose bytes follow inline. */
 static void run_nothing(struct machine *m, uint64_t unused)
 {
     (void)m;
@@ -532,7 +535,7 @@ static const struct {
     ['d'] = { run_marked, 0, FERRY__PICKLE_DICT },
     ['a'] = { run_extend, 0, 1 },
     ['e'] = { run_extend_marked, 0, 1 },
-    [0x8f] = { run_value, 0, FERRY__PICKLE_LIST }, /* sets become lists */
+    [0x8f] = { run_value, 0, FERRY__PICKLE_LIST }, /* a set becomes a list */
     [0x90] = { run_extend_marked, 0, 1 },
     [0x91] = { run_marked, 0, FERRY__PICKLE_LIST },
     ['s'] = { run_extend, 0, 2 },

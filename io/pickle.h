@@ -15,20 +15,20 @@ enum ferry__pickle_kind {
     FERRY__PICKLE_INT,
     FERRY__PICKLE_FLOAT,
     FERRY__PICKLE_STRING,
-    FERRY__PICKLE_LIST,    /* tuples too */
+    FERRY__PICKLE_LIST,    /* also for tuples */
     FERRY__PICKLE_DICT,    /* keys and values alternate */
     FERRY__PICKLE_GLOBAL,  /* "module name" */
-    FERRY__PICKLE_CALL,    /* of `callee` with arguments `first`; `state` is the later BUILD
-                         * argument */
+    FERRY__PICKLE_CALL,    /* calls `callee` with arguments `first`; `state` is the argument of the
+                            * later BUILD */
     FERRY__PICKLE_STORAGE, /* a persistent id, whose parts are the members */
-    FERRY__PICKLE_MARK     /* only on the stack */
+    FERRY__PICKLE_MARK     /* exists only on the stack */
 };
 
 struct ferry__pickle {
     enum ferry__pickle_kind kind;
     int64_t number; /* the value of BOOL, INT; the number of members of LIST, DICT, CALL, STORAGE */
     double real;
-    const char *text; /* of STRING, GLOBAL */
+    const char *text; /* for STRING and GLOBAL */
     struct ferry__pickle_link *first, *last;
     struct ferry__pickle *callee, *state;
     struct ferry__pickle *items; /* members added to the result of a CALL: a LIST or a DICT; or

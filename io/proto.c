@@ -25,7 +25,7 @@ static const struct ferry__wire_names shape_names = { "BlobShape", { { 1, "dim" 
 
 /* A repeated numeric field: the number of its values, and their address if they are contiguous. */
 struct run {
-    bool there; /* the field occurs, perhaps empty */
+    bool there; /* the message has the field, which may be empty */
     uint64_t values;
     unsigned pieces;
     const unsigned char *bytes;
@@ -124,7 +124,10 @@ static int take_run(const struct ferry__wire *wire, const struct ferry__field *f
     return FERRY_OK;
 }
 
-/* NVCaffe: 10, 11 are types, 12, 13 bytes. The OpenCL branch: 10, 11, 12 are bytes, 13 the type. */
+/*
+ * Takes the fields of an extension. NVCaffe: 10 and 11 are types, 12 and 13 bytes. The OpenCL
+ * branch of Caffe: 10, 11 and 12 are bytes, 13 is the type.
+ */
 static int take_extension(const struct ferry__wire *wire, const struct ferry__field *field,
                           struct parts *parts)
 {
@@ -261,7 +264,10 @@ static int locate_raw(const struct ferry__wire *wire, const struct parts *parts,
     return locate_run(wire, &run, dtype, parts->proto->count, out);
 }
 
-/* Without values, an empty field or a type still determines the dtype. */
+/*
+ * Locates the values of a half. Without values, an empty field or a type still determines the
+ * dtype.
+ */
 static int locate_half(const struct ferry__wire *wire, const struct parts *parts,
                        const struct ferry__field *raw, uint64_t type, const struct run *doubles,
                        const struct run *floats, struct ferry__values *out)

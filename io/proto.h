@@ -17,13 +17,13 @@ struct ferry__blob_proto {
 };
 
 /*
- * Reads only the shape: FERRY_EFORMAT, FERRY_EOVERFLOW, FERRY_EUNSUPPORTED (too many axes). `wire`
+ * Reads only the shape. FERRY_EFORMAT, FERRY_EOVERFLOW, FERRY_EUNSUPPORTED (too many axes). `wire`
  * covers the message.
  */
 int ferry__blob_proto_shape(const struct ferry__wire *wire, struct ferry__blob_proto *out);
 
 /*
- * The shape and the location of the values; FERRY_ESHAPE if the number of values is not the element
+ * Reads the shape and locates the values. FERRY_ESHAPE if the number of values is not the element
  * count.
  */
 int ferry__blob_proto_parse(const struct ferry__wire *wire, struct ferry__blob_proto *out);

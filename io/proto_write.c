@@ -51,7 +51,7 @@ static void put_shape(struct ferry__proto_piece *piece, const struct ferry__prot
         ferry__proto_put_varint(piece, (uint64_t)shape->shape[i]);
 }
 
-/* NVCaffe's type fields; both are written before the values that they describe. */
+/* Writes NVCaffe's type fields, both before the values that they describe. */
 static void put_f16_types(struct ferry__proto_piece *piece, bool diff)
 {
     const uint64_t float16 = 2;

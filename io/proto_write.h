@@ -14,29 +14,32 @@ struct ferry__proto_shape {
     const int64_t *shape;
     int64_t count;
     bool diff;
-    bool typed; /* an empty array keeps its dtype: set for files, which may hold F64, not for
-                * Caffe */
+    bool typed; /* an empty array keeps its dtype; not set for a BlobProto that Caffe reads */
 };
 
-/* The longest part: a shape of 32 axes, 10 bytes each, with tags and lengths. */
+/*
+ * One part of a message. The longest part is a shape of 32 axes of 10 bytes each, with tags and
+ * lengths.
+ */
 struct ferry__proto_piece {
     unsigned char bytes[FERRY_MAX_AXES * 10 + 40];
     size_t size;
 };
 
 /*
- * The message is before_data, the data, before_diff, the diff, after: fields in ascending order, as
- * protobuf writes them. Without values the part before them is empty.
+ * The parts of the message around the values: before_data, the data, before_diff, the diff, after.
+ * Fields are in ascending order, as protobuf writes them. Without values the part before them is
+ * empty.
  */
 struct ferry__proto_parts {
     struct ferry__proto_piece before_data, before_diff, after;
-    uint64_t total; /* bytes of the whole message */
+    uint64_t total; /* the size of the whole message */
 };
 
 /* Whether a BlobProto, with NVCaffe's extension, has a field for the dtype. */
 bool ferry__proto_can_hold(ferry_dtype dtype);
 
-/* ferry__proto_can_hold(dtype) must be true. */
+/* Makes the parts; ferry__proto_can_hold(dtype) must be true. */
 void ferry__proto_layout(const struct ferry__proto_shape *shape, struct ferry__proto_parts *out);
 
 /* Appends to a part of the message. */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading from an entry into a blob, or into bytes of the caller. */
+/* Reads an array of a file into a blob, or into bytes of the caller. */
 #include "reader.h"
 
 #include "read.h"
 
-/* Smaller values are copied, since a mapping of their own costs more. */
+/*
+ * The minimum size of adopted values: smaller values are copied, since a mapping of their own costs
+ * more.
+ */
 #define ADOPT_THRESHOLD (64u * 1024)
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -22,7 +25,7 @@ static int array_of(const struct ferry_io *io, const ferry_io_entry *entry,
     return FERRY_OK;
 }
 
-/* In their storage type. */
+/* Reads values in their storage type. */
 static int read_stored(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
                        int64_t start, int64_t count, void *out)
 {
@@ -36,7 +39,7 @@ static int read_stored(struct ferry_io *io, const struct ferry__io_array *array,
     return err || !io->reader->check ? err : io->reader->check(io, array, start, count, out);
 }
 
-/* Bytes that are widened in one step. */
+/* The number of bytes that are widened in one step. */
 #define NARROW_PIECE 65536
 
 static int read_narrow(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
@@ -154,7 +157,10 @@ static int check_limit(const struct ferry_io *io, const struct ferry__io_array *
 
 /* ---- blobs ---------------------------------------------------------------------------------- */
 
-/* 1: adopted; 0: the caller copies; negative: the checksum of the values is wrong. */
+/*
+ * Tries to adopt the file's pages. 1: adopted; 0: the caller copies; negative: the checksum of the
+ * values is wrong.
+ */
 static int try_adopt(struct ferry_io *io, const struct ferry__io_array *array, ferry_blob *b)
 {
     const struct ferry__values *v = &array->data;
@@ -176,7 +182,7 @@ static int try_adopt(struct ferry_io *io, const struct ferry__io_array *array, f
     ref.handle = bytes;
     if (ferry_memory_adopt(memory, NULL, ref, (size_t)v->size, 0, ferry__io_unmap, mapping) == 0)
         return 1;
-    ferry__io_unmap(mapping); /* the memory cannot adopt, for example a slice */
+    ferry__io_unmap(mapping); /* the memory cannot adopt: for example, it has slices */
     return 0;
 }
 

@@ -8,10 +8,10 @@
 /* Writes all values, in the source's dtype, to `out`. */
 typedef int (*ferry__io_fill_fn)(const void *arg, bool diff, void *out);
 
-/* Directly into the blob's host copy: the blob has the source's dtype and its shape is set. */
+/* Fills the blob's host copy directly: the blob has the source's dtype, and its shape is set. */
 int ferry__io_fill(ferry_blob *b, bool diff, ferry__io_fill_fn read, const void *arg);
 
-/* The same through a temporary blob of the source's dtype, from which the values are converted. */
+/* Fills a temporary blob of the source's dtype, and converts its values into the blob. */
 int ferry__io_fill_converted(ferry_blob *b, bool diff, ferry_dtype dtype, ferry__io_fill_fn read,
                              const void *arg);
 

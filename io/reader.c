@@ -47,7 +47,9 @@ static const char *make_name(struct ferry_io *io, const struct ferry__io_name *n
     return out;
 }
 
-/* The arrays of a layer are consecutive and share its strings. */
+/*
+ * Returns the previous array's string if it is equal, since the arrays of a layer are consecutive.
+ */
 static const char *share_string(struct ferry_io *io, const char *text, const char *former)
 {
     if (!text || !*text)

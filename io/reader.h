@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An open file as the formats see it: a format finds the arrays in its bytes and adds them;
- * iteration and reading into blobs are the same for all formats.
+ * The interface between an open file and the code of its format. The format's code finds the arrays
+ * in the bytes and adds them; iteration and reading into blobs are the same for all formats.
  */
 #ifndef FERRY_IO_PRIVATE_READER_H
 #define FERRY_IO_PRIVATE_READER_H
@@ -20,24 +20,24 @@ struct ferry__io_array {
     struct ferry__io_array *next;
 };
 
-struct ferry__io_attribute; /* attributes.h */
+struct ferry__io_attribute; /* declared in attributes.h */
 
-/* The reading half of a format. */
+/* The reading functions of a format. */
 struct ferry__io_reader {
     bool unique;    /* two arrays with the same name are an error */
     bool adoptable; /* values may stay in the file's pages; files of the format are not rewritten
                      * in place */
     /*
-     * The format of the bytes, FERRY_IO_UNKNOWN if it is not one of this reader's. Never fails and
-     * sets no message.
+     * Detects the format of the bytes: FERRY_IO_UNKNOWN if it is not one of this reader's formats.
+     * Never fails and sets no message.
      */
     ferry_io_format (*probe)(const struct ferry__io_file *file);
-    /* Adds every array. io->format is the result of probe. */
+    /* Adds every array. io->format has the result of probe. */
     int (*open)(struct ferry_io *io);
     /*
-     * For values with encoding FERRY__VALUES_OWN; NULL if the format has no such values. Reads
-     * elements start … start + count − 1 of data, or of diff, row-major and in native byte order.
-     * The range is valid, count is not 0.
+     * Reads elements start … start + count − 1 of data, or of diff, row-major and in native byte
+     * order. Called for values with encoding FERRY__VALUES_OWN; NULL if the format has no such
+     * values. The range is valid, count is not 0.
      */
     int (*read)(struct ferry_io *io, const struct ferry__io_array *array, bool diff, int64_t start,
                 int64_t count, void *out);
@@ -50,7 +50,7 @@ struct ferry__io_reader {
                  int64_t count, const void *out);
     /* Lists all attributes in the arena; called once. May be NULL: the format has no attributes. */
     int (*attributes)(struct ferry_io *io, struct ferry__io_attribute **out);
-    /* The array's path in the file, from the root. NULL: the path is its name. */
+    /* The array's path in the file, from the root. NULL: the array's name is its path. */
     const char *(*path)(const struct ferry__io_array *array);
     /* Frees io->state, which a failed open may have set. May be NULL. */
     void (*close)(struct ferry_io *io);
@@ -79,26 +79,27 @@ struct ferry__io_parts {
 struct ferry_io {
     struct ferry__io_file file;
     ferry_io_format format;
-    bool trusted; /* trusted by the caller: FERRY_IO_TRUST */
-    bool part;    /* one of the files of an index */
+    bool trusted; /* the caller trusts the file: FERRY_IO_TRUST */
+    bool part;    /* the file is listed in an index */
     const struct ferry__io_parts *parts;
     const struct ferry__io_reader *reader;
     void *state;
     struct ferry__mem_arena arena;
     struct ferry__io_array *first, *last;
-    struct ferry__io_array **table; /* by index, once all arrays are added */
+    struct ferry__io_array **table; /* the arrays by index, once all are added */
     int64_t count, position;
     struct ferry__io_metadata *metadata, *last_metadata;
-    const struct ferry__io_metadata **metadata_table; /* by index, once all arrays are added */
+    const struct ferry__io_metadata **metadata_table; /* the metadata by index, once all arrays are
+                                                       * added */
     int64_t metadata_count;
     struct ferry__io_attribute *attributes; /* valid once has_attributes is set */
     bool has_attributes;
-    struct ferry__names names; /* filled by the first call of find */
+    struct ferry__names names; /* the arrays by name, filled by the first call of find */
 };
 
 /* The names of an array; the three strings are copied. */
 struct ferry__io_name {
-    const char *name;       /* NULL: "layer/number" */
+    const char *name;       /* NULL: the name is "layer/number" */
     const char *layer;      /* NULL: no layer */
     const char *layer_type; /* NULL: no layer */
     int64_t number;

@@ -14,7 +14,7 @@
 
 struct tensor {
     char *name;
-    const unsigned char *place; /* in the header, for messages */
+    const unsigned char *place; /* the array's position in the header, for messages */
     ferry_dtype dtype;
     enum ferry__storage storage;
     const char *word; /* the file's name of the dtype */
@@ -40,7 +40,10 @@ static uint64_t header_length(const struct ferry__io_file *file)
     return length;
 }
 
-/* A file with a header that is too long or truncated is recognized too: open reports the error. */
+/*
+ * Detects the format. A file with a header that is too long or truncated counts too: open reports
+ * the error.
+ */
 static ferry_io_format probe(const struct ferry__io_file *file)
 {
     if (file->size < 9 || file->bytes[8] != '{' || header_length(file) >> 40)
@@ -71,8 +74,8 @@ static int wanted(const struct header *h, const char *field, const char *what)
 }
 
 /*
- * Accepts any dtype name: the format gets new dtypes, and an array of an unknown one does not make
- * the rest unreadable.
+ * Takes any dtype name: new versions of the format add dtypes, and an array of an unknown dtype
+ * does not make the others unreadable.
  */
 static int take_dtype(struct header *h, struct tensor *t)
 {
@@ -259,7 +262,7 @@ static int by_offset(const void *left, const void *right)
     return a->place < b->place ? -1 : 1;
 }
 
-/* Each array begins at the end of the previous one and has the length of its shape. */
+/* Checks that each array begins at the end of the previous one and has the size of its shape. */
 static int check_tensor(const struct header *h, const struct tensor *t, uint64_t begin,
                         uint64_t total)
 {

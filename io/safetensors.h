@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Facts of the format safetensors that its reader and its writer share. */
+/* Constants of the format safetensors that its reader and its writer share. */
 #ifndef FERRY_IO_SAFETENSORS_H
 #define FERRY_IO_SAFETENSORS_H
 

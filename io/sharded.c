@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A longer file is not an index. */
+/* The maximum size of an index. */
 #define MAX_INDEX (256u * 1024 * 1024)
 
 /* One of the files; opened for the first array in it. */
@@ -28,7 +28,8 @@ struct state {
 struct index {
     struct ferry_io *io;
     struct ferry__json json;
-    struct shard *last; /* the file of the last lookup: arrays of one file are consecutive */
+    struct shard *last; /* the file of the last lookup, because arrays of one file are
+                         * consecutive */
 };
 
 /* The private data of an array. */
@@ -38,7 +39,7 @@ struct source {
 };
 
 /*
- * An index is a text that begins with an object and has the key; other JSON files are not
+ * Detects an index: a text that begins with a JSON object and has the key. Other JSON files are not
  * recognized.
  */
 static ferry_io_format probe(const struct ferry__io_file *file)
@@ -65,7 +66,7 @@ static int fail(const struct index *x, const char *what)
 
 /* ---- the files ------------------------------------------------------------------------------ */
 
-/* A file name without a folder, so that the index cannot name files elsewhere. */
+/* Whether the name has no folder, so that the index cannot name files in other folders. */
 static bool is_beside(const char *name)
 {
     return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;

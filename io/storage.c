@@ -42,7 +42,10 @@ ferry_dtype ferry__storage_dtype(enum ferry__storage storage)
 
 /* ---- eight bits of floating point ----------------------------------------------------------- */
 
-/* Bias 7, no infinity; NaN has all bits set except the sign. A subnormal is m · 2^−9. */
+/*
+ * Converts E4M3: bias 7, no infinity; NaN has all bits set except the sign. A subnormal is m ·
+ * 2^−9.
+ */
 static uint16_t half_of_e4m3(uint8_t bits)
 {
     unsigned sign = (unsigned)(bits & 0x80) << 8, exponent = bits >> 3 & 15, fraction = bits & 7;
@@ -68,14 +71,17 @@ static uint64_t units_of(uint16_t half)
     return exponent ? (uint64_t)(1024 | (half & 1023)) << (exponent - 1) : half & 1023u;
 }
 
-/* Positive values are ordered like their bits: the nearest is found by searching them. */
+/*
+ * Rounds to the nearest E4M3 by a binary search, because positive values are ordered like their
+ * bits.
+ */
 static uint8_t e4m3_of_half(uint16_t half)
 {
     uint8_t sign = (uint8_t)(half >> 8 & 0x80), low = 0, high = 0x7e;
     uint64_t value = units_of(half & 0x7fff), below, above;
 
     if ((half & 0x7c00) == 0x7c00 || value > units_of(half_of_e4m3(0x7e)) + (UINT64_C(16) << 24))
-        return sign | 0x7f; /* beyond 448 and half a unit */
+        return sign | 0x7f; /* NaN: the magnitude exceeds 448 by more than half a unit */
     while (high - low > 1) {
         uint8_t middle = (uint8_t)((low + high) / 2);
 
@@ -92,7 +98,7 @@ static uint8_t e4m3_of_half(uint16_t half)
     return sign | low;
 }
 
-/* The upper half of a binary16. */
+/* Rounds to E5M2, the upper half of a binary16. */
 static uint8_t e5m2_of_half(uint16_t half)
 {
     if ((half & 0x7fff) > 0x7c00)
@@ -113,7 +119,7 @@ static uint8_t e5m2_of_half(uint16_t half)
         return -1;                             \
     }
 
-/* The same for values that may be out of range. */
+/* As EACH, for values that may be out of range. */
 #define EACH_UNLESS(from_type, to_type, beyond) \
     {                                           \
         const from_type *source = from;         \

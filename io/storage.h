@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Element types of files that ferry lacks: each is read as a dtype that holds all of its values
- * exactly, and written from it.
+ * Element types of files that ferry has no dtype for. Each is read as a dtype that holds all of its
+ * values exactly, and written from that dtype.
  */
 #ifndef FERRY_IO_STORAGE_H
 #define FERRY_IO_STORAGE_H
@@ -9,23 +9,23 @@
 #include <ferry/blob.h>
 
 enum ferry__storage {
-    FERRY__STORED_AS_DTYPE = 0, /* the type is the dtype */
+    FERRY__STORED_AS_DTYPE = 0, /* the stored type is the dtype itself */
     FERRY__STORED_U16,
     FERRY__STORED_U64,
     FERRY__STORED_I16,
     FERRY__STORED_BOOL,
     FERRY__STORED_F8_E4M3,
     FERRY__STORED_F8_E5M2,
-    FERRY__STORED_OTHERWISE /* unreadable */
+    FERRY__STORED_OTHERWISE /* a type that ferry cannot read */
 };
 
-/* The name, "U16" for example; NULL for the first and the last. */
+/* The name, for example "U16"; NULL for FERRY__STORED_AS_DTYPE and FERRY__STORED_OTHERWISE. */
 const char *ferry__storage_name(enum ferry__storage storage);
 
 /* The storage of that name; AS_DTYPE if the name is unknown. NULL is accepted. */
 enum ferry__storage ferry__storage_named(const char *name);
 
-/* Bytes of an element; the size of `dtype` for AS_DTYPE, 1 for OTHERWISE. */
+/* The size of an element in bytes; the size of `dtype` for AS_DTYPE, 1 for OTHERWISE. */
 size_t ferry__storage_size(enum ferry__storage storage, ferry_dtype dtype);
 
 /* The dtype that its values are read as; U8 for OTHERWISE. Not valid for AS_DTYPE. */

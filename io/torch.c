@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * PyTorch's archive: a zip file with a pickle, which describes the tensors and their layout in
- * storages, and with the storages NAME/data/0, 1, …, stored uncompressed.
+ * storages. The storages are the members NAME/data/0, 1, …, without compression.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "torch_archive.h"
@@ -12,21 +12,24 @@
 
 /* ---- the archive ---------------------------------------------------------------------------- */
 
-/* A pickle with this name marks a PyTorch archive; other zip files are treated as NumPy's. */
+/*
+ * Whether a member's name is that of PyTorch's pickle, which marks a PyTorch archive; other zip
+ * files are treated as NumPy's.
+ */
 static bool is_pickle(const unsigned char *name, size_t size)
 {
     return size >= 8 && memcmp(name + size - 8, "data.pkl", 8) == 0 &&
            (size == 8 || name[size - 9] == '/');
 }
 
-/* Leaves no message. */
+/* Detects the format; records no message. */
 static ferry_io_format probe(const struct ferry__io_file *file)
 {
     const unsigned char *at = file->bytes, *end = file->bytes + file->size;
 
     if (file->size < 4 || memcmp(at, "PK\3\4", 4) != 0)
         return FERRY_IO_UNKNOWN;
-    if (file->size > 1 << 20) /* the directory at the end has the name too */
+    if (file->size > 1 << 20) /* a large file: the directory at its end has the name too */
         at = end - (1 << 20);
     for (; (at = memchr(at, 'd', (size_t)(end - at))) && end - at >= 8; at++)
         if (memcmp(at, "data.pkl", 8) == 0 && (at == file->bytes || at[-1] == '/'))
@@ -62,7 +65,8 @@ static int list_members(struct ferry__torch *a)
 
     if (got)
         return got;
-    most = (uint64_t)(zip.end - zip.at) / 46; /* the smallest directory entry of a member */
+    most = (uint64_t)(zip.end - zip.at) / 46; /* 46 is the size of the smallest directory entry of a
+                                               * member */
     a->members = ferry__io_alloc(a->io, (size_t)most * sizeof(*a->members));
     if (!a->members)
         return ferry_last_error_code();
@@ -109,7 +113,7 @@ static int open_file(struct ferry_io *io)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* Reads a tensor that is a view: element by element, the last axis in one loop. */
+/* Reads a tensor that is a view: element by element, with one loop over the last axis. */
 static int read_strided(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
                         int64_t start, int64_t count, void *out)
 {

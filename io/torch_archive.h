@@ -14,12 +14,12 @@ struct ferry__torch_storage {
 
 struct ferry__torch {
     struct ferry_io *io;
-    struct ferry__names names; /* of the members */
+    struct ferry__names names; /* the members by name */
     struct ferry__torch_storage *members;
     const char *prefix; /* "archive/", the prefix of the pickle's name */
     struct ferry__torch_storage pickle;
     bool swap;
-    uint64_t visits;            /* values that the walk may still visit */
+    uint64_t visits;            /* the number of values that the walk may still visit */
     struct ferry__names arrays; /* the added arrays */
 };
 
@@ -33,7 +33,7 @@ struct ferry__torch_strided {
 const struct ferry__torch_storage *ferry__torch_member(const struct ferry__torch *a,
                                                        const char *folder, const char *key);
 
-/* FERRY_EFORMAT: "path: name: what". */
+/* Reports FERRY_EFORMAT: "path: name: what". */
 int ferry__torch_malformed(const struct ferry__torch *a, const char *name, const char *what);
 
 #endif

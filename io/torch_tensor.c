@@ -7,13 +7,13 @@
 /* ---- tensors -------------------------------------------------------------------------------- */
 
 /*
- * The most tensors with the same name: nested dictionaries, or numbers and strings as keys, can
- * produce equal names.
+ * The maximum number of tensors with the same name: nested dictionaries, and keys that are numbers
+ * or strings, can produce equal names.
  */
 #define MOST_OF_ONE_NAME 1000
 
 struct type {
-    const char *name; /* as in the tables: of a storage's class, or of a dtype */
+    const char *name; /* as in the tables: the name of a storage's class, or of a dtype */
     const char *dtype_name;
     ferry_dtype dtype;
     enum ferry__storage storage;
@@ -40,7 +40,7 @@ static const struct type types[] = {
     { "ComplexDoubleStorage", "complex128", FERRY_U8, FERRY__STORED_OTHERWISE, 16 },
 };
 
-/* For "torch FloatStorage" and "torch float8_e5m2"; NULL for other names. */
+/* The type of a name such as "torch FloatStorage" or "torch float8_e5m2"; NULL for other names. */
 static const struct type *type_of(const struct ferry__pickle *global)
 {
     const char *name;
@@ -56,11 +56,12 @@ static const struct type *type_of(const struct ferry__pickle *global)
 struct tensor {
     const struct type *type;
     const struct ferry__torch_storage *at;
-    int64_t offset; /* elements */
+    int64_t offset; /* in elements */
     int rank;
     int64_t shape[FERRY_MAX_AXES], strides[FERRY_MAX_AXES];
     int64_t count;
-    const char *odd, *why; /* the type that ferry cannot read, and the reason; NULL: readable */
+    const char *odd, *why; /* the type that ferry cannot read, and the reason; NULL: the tensor is
+                            * readable */
 };
 
 static bool is_integer(const struct ferry__pickle *p)
@@ -69,8 +70,8 @@ static bool is_integer(const struct ferry__pickle *p)
 }
 
 /*
- * Reads a tuple of non-negative numbers, as many as ferry has axes. *out_n is the length of the
- * tuple.
+ * Reads a tuple of non-negative numbers, at most as many as ferry has axes. *out_n is the length of
+ * the tuple.
  */
 static int take_numbers(const struct ferry__pickle *list, int64_t *out, int64_t *out_n)
 {
@@ -103,7 +104,7 @@ static const char *word_of(const struct ferry__pickle *global)
     return space ? space + 1 : "?";
 }
 
-/* ('storage', class, key, location, elements); `dtype` is the type of an untyped storage. */
+/* Takes ('storage', class, key, location, elements); `dtype` is the type of an untyped storage. */
 static int take_storage(const struct ferry__torch *a, const char *name,
                         const struct ferry__pickle *p, const struct ferry__pickle *dtype,
                         struct tensor *t)
@@ -163,7 +164,8 @@ static int check_tensor(const struct ferry__torch *a, const char *name, struct t
 }
 
 /*
- * The metadata of a view beside its strides: {"neg": True} marks a view whose elements change sign.
+ * Whether the view's elements have to change sign: its metadata beside the strides has {"neg":
+ * True}.
  */
 static bool is_lazy(const struct ferry__pickle *metadata)
 {
@@ -177,8 +179,8 @@ static bool is_lazy(const struct ferry__pickle *metadata)
 }
 
 /*
- * _rebuild_tensor_v2(storage, offset, size, strides, …, metadata); v3 has the dtype before the
- * metadata.
+ * Takes _rebuild_tensor_v2(storage, offset, size, strides, …, metadata); v3 has the dtype before
+ * the metadata.
  */
 static int take_tensor(const struct ferry__torch *a, const char *name,
                        const struct ferry__pickle *call, struct tensor *t)
@@ -220,7 +222,10 @@ static bool is_contiguous(const struct tensor *t)
     return true;
 }
 
-/* The path, or "path#2" if an array with the path exists; the longer name belongs to the arena. */
+/*
+ * Makes the array's name: the path, or "path#2" if an array with the path exists. The longer name
+ * belongs to the arena.
+ */
 static int make_name(struct ferry__torch *a, const char *path, const char **out)
 {
     size_t size = strlen(path) + 8;

@@ -23,7 +23,9 @@ struct nesting {
 static int walk(struct ferry__torch *a, const struct ferry__pickle *p, const char *path,
                 const struct nesting *in);
 
-/* Walks path.key; a module's own dictionaries are not part of the names of its parameters. */
+/*
+ * Walks path.key. The names of a module's own dictionaries are not part of its parameters' names.
+ */
 static int walk_member(struct ferry__torch *a, const struct ferry__pickle *value, const char *path,
                        const char *key, const struct nesting *in)
 {
@@ -79,7 +81,10 @@ static int walk_list(struct ferry__torch *a, const struct ferry__pickle *list, c
     return err;
 }
 
-/* Sparse, quantized, meta and subclass tensors; NumPy arrays. */
+/*
+ * Whether the call makes another kind of tensor: sparse, quantized, meta, a subclass, or a NumPy
+ * array.
+ */
 static bool is_other_tensor(const char *callee)
 {
     return strncmp(callee, "torch.nn.parameter Uninitialized", 32) == 0 ||
@@ -110,8 +115,8 @@ static int walk_parts(struct ferry__torch *a, const struct ferry__pickle *call, 
 }
 
 /*
- * _rebuild_from_type_v2(function, class, arguments, attributes): a call of the function, followed
- * by the attributes.
+ * Walks _rebuild_from_type_v2(function, class, arguments, attributes): a call of the function,
+ * followed by the attributes.
  */
 static int walk_typed(struct ferry__torch *a, const struct ferry__pickle *call, const char *path,
                       const struct nesting *in)
@@ -155,7 +160,7 @@ static int walk_call(struct ferry__torch *a, const struct ferry__pickle *call, c
     return walk_parts(a, call, path, in);
 }
 
-/* Prints a decimal point in every locale. */
+/* Prints a number with a decimal point in every locale. */
 static void put_real(double value, char *out, size_t size)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = c ? uselocale(c) : c;
@@ -167,7 +172,7 @@ static void put_real(double value, char *out, size_t size)
     freelocale(c);
 }
 
-/* Numbers and strings beside the tensors become metadata of the file. */
+/* Adds a number or a string beside the tensors to the metadata of the file. */
 static int note(struct ferry__torch *a, const struct ferry__pickle *p, const char *path)
 {
     char number[40];
@@ -195,8 +200,8 @@ static bool is_own_ancestor(const struct ferry__pickle *p, const struct nesting 
 }
 
 /*
- * A memo makes cycles possible, which are walked once, and trees exponentially larger than their
- * file.
+ * Walks a value. The memo makes cycles possible, which are walked once, and trees that are
+ * exponentially larger than their file, which the limit of visits ends.
  */
 static int walk(struct ferry__torch *a, const struct ferry__pickle *p, const char *path,
                 const struct nesting *in)

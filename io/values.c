@@ -74,7 +74,10 @@ static void odometer_set(struct odometer *o, int rank, const int64_t *shape, int
     }
 }
 
-/* The caller handles the last axis; this carries into the axes before it. */
+/*
+ * Moves to the next row. The caller iterates over the last axis; this function carries into the
+ * axes before it.
+ */
 static void odometer_carry(struct odometer *o)
 {
     int last = o->rank - 1;
@@ -122,7 +125,10 @@ static void read_fortran(const struct ferry__values *v, int rank, const int64_t 
 
 /* ---- values spread over a message ----------------------------------------------------------- */
 
-/* The message was checked when the file was opened: the walk cannot fail. */
+/*
+ * Reads values from a message. The message was checked when the file was opened, so the walk cannot
+ * fail.
+ */
 static int read_wire(const struct ferry__io_file *file, const struct ferry__values *v,
                      int64_t start, int64_t count, unsigned char *out)
 {

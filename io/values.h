@@ -11,29 +11,29 @@
 
 enum ferry__encoding {
     FERRY__VALUES_NONE = 0,
-    FERRY__VALUES_PLAIN, /* consecutive in `bytes` */
+    FERRY__VALUES_PLAIN, /* the values are consecutive in `bytes` */
     FERRY__VALUES_WIRE,  /* `bytes` is a message in which `field` repeats, packed or not */
-    FERRY__VALUES_OWN    /* read by the format's own reader */
+    FERRY__VALUES_OWN    /* the format's own reader reads them */
 };
 
 struct ferry__values {
     const unsigned char *bytes;
     uint64_t size;
-    ferry_dtype dtype;           /* the dtype that they are read as */
-    enum ferry__storage storage; /* the type that they are stored as */
+    ferry_dtype dtype;           /* the dtype that the values are read as */
+    enum ferry__storage storage; /* the type that the values are stored as */
     enum ferry__encoding encoding;
     uint32_t field;
     bool swap;    /* not in this machine's byte order */
-    bool fortran; /* column-major */
+    bool fortran; /* the values are column-major */
 };
 
 /*
- * The product of the dims, 1 without dims. `size` times the count fits into an int64_t even if dims
- * of 0 are left out; otherwise FERRY_EOVERFLOW; FERRY_EINVAL for a negative dim. Sets no message.
+ * The product of the dims, 1 without dims. FERRY_EOVERFLOW if `size` times the product of the
+ * nonzero dims does not fit into an int64_t; FERRY_EINVAL for a negative dim. Sets no message.
  */
 int64_t ferry__io_count(int rank, const int64_t *shape, size_t size);
 
-/* Bytes of an element in the file. */
+/* The size of an element in the file, in bytes. */
 static inline size_t ferry__values_element(const struct ferry__values *v)
 {
     return ferry__storage_size(v->storage, v->dtype);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * NetParameter, SolverState, BlobProtoVector, BlobProto. The length of a message precedes it, so a
- * layer can be started only once all its blobs are known.
+ * Writes NetParameter, SolverState, BlobProtoVector and BlobProto. The length of a message precedes
+ * it, so a layer can be started only once all its blobs are known.
  */
 #include "proto_write.h"
 #include "wire.h"
@@ -30,7 +30,7 @@ static void layout(const struct ferry__out_array *array, struct ferry__proto_par
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* For "layer/12": the length of "layer", and 12. −1 for a name of another form. */
+/* Splits "layer/12" into the length of "layer", and 12. −1 for a name of another form. */
 static int64_t split(const char *name, size_t *layer_size)
 {
     const char *slash = strrchr(name, '/');
@@ -47,7 +47,7 @@ static int64_t split(const char *name, size_t *layer_size)
     return number;
 }
 
-/* Blob n of a layer must follow blob n − 1 of the same layer. */
+/* Checks that blob n of a layer follows blob n − 1 of the same layer. */
 static const char *check_sequence(const ferry_io_writer *w, const char *name)
 {
     size_t size = 0, former_size = 0;
@@ -68,7 +68,7 @@ static const char *check_dtype(const ferry_io_entry *entry)
     return ferry__proto_can_hold(entry->dtype) ? NULL : "a BlobProto has no field for its dtype";
 }
 
-/* The name that the blobs of a SolverState or BlobProtoVector have when it is read. */
+/* The name that the blobs of a SolverState or BlobProtoVector get when they are read. */
 static const char *prefix_of(const ferry_io_writer *w)
 {
     return w->format == FERRY_IO_SOLVERSTATE  ? "history/"
@@ -185,7 +185,7 @@ static uint64_t blobs_size(const struct ferry__out_array *array)
     return size;
 }
 
-/* The same including name and type. */
+/* As blobs_size, including the layer's name and type. */
 static uint64_t layer_size(const struct ferry__out_array *array, size_t name_size)
 {
     size_t type_size = strlen(array->entry.layer_type);
@@ -194,7 +194,10 @@ static uint64_t layer_size(const struct ferry__out_array *array, size_t name_siz
            blobs_size(array);
 }
 
-/* The source file determines the layer of a lent definition: the array may have been renamed. */
+/*
+ * Begins a layer of a definition. For a lent definition the source file determines the layer, since
+ * the array may have been renamed.
+ */
 static int begin_defined(ferry_io_writer *w, const struct ferry__out_array *array, size_t name_size)
 {
     const struct ferry__definition_name name = { array->entry.name, name_size };
@@ -259,7 +262,10 @@ static int end_blob(ferry_io_writer *w, struct ferry__out_array *array)
     return put_piece(w, &parts.after);
 }
 
-/* Fields 1 to 15 have tags of one byte: blobs_size holds for each. */
+/*
+ * The field number of the blobs. Numbers 1 to 15 have tags of one byte, so blobs_size holds for
+ * each.
+ */
 static uint32_t blobs_field(const ferry_io_writer *w)
 {
     if (w->format == FERRY_IO_CAFFEMODEL)
@@ -282,7 +288,7 @@ static int begin_array(ferry_io_writer *w, struct ferry__out_array *array)
     return err ? err : begin_blob(w, array);
 }
 
-/* An empty message would be an empty file, whose format cannot be recognized. */
+/* Ends the file. An empty message would be an empty file, whose format cannot be recognized. */
 static int finish(ferry_io_writer *w)
 {
     if (w->definition.size > 0)

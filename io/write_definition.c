@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define V1_LAYERS 2
-#define V0_LAYER  1 /* in a V1 layer */
+#define V0_LAYER  1 /* the field of a V0 layer in a V1 layer */
 #define V0_BLOBS  50
 
 static const struct ferry__wire_names net_names = {
@@ -29,7 +29,7 @@ static const struct form {
     { V1_LAYERS, 4, 6, { "V1LayerParameter", { { 4, "name" }, { 6, "blobs" }, { 0, NULL } } } },
 };
 
-/* NULL: the field is not a layer. */
+/* The form of a field that is a layer; NULL: the field is not a layer. */
 static const struct form *form_of(const struct ferry__field *field)
 {
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
@@ -54,7 +54,8 @@ static struct ferry__wire rest_of(const ferry_io_writer *w, struct ferry__io_fil
 /* A layer's name, "" if it is missing, and the size of its names and blobs. */
 struct layer {
     struct ferry__field name;
-    uint64_t names, blobs; /* bytes, with tags and lengths; the last of several names counts */
+    uint64_t names, blobs; /* sizes in bytes, with tags and lengths; if there are several names, the
+                            * last one counts */
 };
 
 static int look(const struct ferry__wire *net, const struct ferry__field *field, struct layer *out)
@@ -78,7 +79,7 @@ static int look(const struct ferry__wire *net, const struct ferry__field *field,
     return got;
 }
 
-/* The first form of Caffe's layers keeps the blobs one level deeper. */
+/* Refuses layers of Caffe's first form, which keeps the blobs one level deeper. */
 static int refuse_v0(const struct ferry__wire *net, const struct ferry__field *layer)
 {
     struct ferry__wire wire, v0;
@@ -226,7 +227,7 @@ static int put_layer(ferry_io_writer *w, const struct ferry__wire *net,
     if (got)
         return got;
     size = field->size - layer.blobs + blobs_size;
-    if (name) /* names have tags of one byte */
+    if (name) /* the tag of a name has one byte */
         size += 1 + ferry__proto_varint_size(name->size) + name->size - layer.names;
     ferry__proto_put_tag(&piece, form->layer, FERRY__WIRE_BYTES);
     ferry__proto_put_varint(&piece, size);

@@ -9,9 +9,9 @@
 #include "writer.h"
 
 /*
- * Keeps a copy; FERRY_EFORMAT for bytes that are not a NetParameter of the current form, or contain
- * blobs. `lender`: the file that owns the bytes, or NULL. Lent bytes are not copied, their blobs
- * are skipped, and only layers with blobs receive new ones.
+ * Keeps a copy of the definition. FERRY_EFORMAT for bytes that are not a NetParameter of the
+ * current form, or contain blobs. `lender`: the file that owns the bytes, or NULL. Lent bytes are
+ * not copied, their blobs are skipped, and only layers with blobs receive new ones.
  */
 int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size, char *lender);
 
@@ -29,7 +29,7 @@ struct ferry__definition_name {
 int ferry__definition_put_layer(ferry_io_writer *w, struct ferry__definition_name former,
                                 struct ferry__definition_name name, uint64_t blobs_size);
 
-/* Writes the rest after the last layer with blobs. */
+/* Writes the bytes after the last layer with blobs. */
 int ferry__definition_put_rest(ferry_io_writer *w);
 
 #endif

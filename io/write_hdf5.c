@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* HDF5 treats "a//b" and "a/./b" as "a/b". */
+/* The reason why HDF5 cannot hold the array. HDF5 treats the names "a//b" and "a/./b" as "a/b". */
 static const char *can_hold(const ferry_io_writer *w, const ferry_io_entry *entry)
 {
     const char *at = entry->name;
@@ -70,8 +70,8 @@ static hid_t make_space(const ferry_io_entry *entry)
 }
 
 /*
- * Arrays of the weights' layout: "layer/3", an array with a diff, and an array that the reader
- * would take for either.
+ * Whether the array belongs to the layout of Caffe's weights: "layer/3", an array with a diff, and
+ * an array that the reader would take for either.
  */
 static bool is_caffes(const ferry_io_entry *entry)
 {
@@ -140,8 +140,8 @@ static bool takes_metadata(const ferry_io_writer *w, const char *key, const char
 }
 
 /*
- * A number is one element of one axis, and a string is a scalar of its own length, as Caffe writes
- * them.
+ * Writes a field as Caffe does: a number is one element of one axis, a string is a scalar of its
+ * own length.
  */
 static int make_field(const struct plan *plan, const char *key, const char *value, bool number)
 {
@@ -178,7 +178,7 @@ static int make_fields(const struct plan *plan)
     return err;
 }
 
-/* "data", or "": the group of the array's name. */
+/* The group of the array's name: "data", or "". */
 static const char *group_of(const ferry_io_writer *w, const struct ferry__out_array *array)
 {
     bool plain = w->layout == FERRY_IO_LAYOUT_PLAIN && !array->entry.has_diff;
@@ -187,7 +187,7 @@ static const char *group_of(const ferry_io_writer *w, const struct ferry__out_ar
     return rooted ? "" : "data";
 }
 
-/* The path inside the group. */
+/* The array's path inside the group. */
 static const char *name_of(const struct ferry__out_array *array)
 {
     return array->path ? array->path : array->entry.name;
@@ -221,7 +221,7 @@ static int add_object(ferry_io_writer *w, const char *group, const char *name)
 
         if (former == -2)
             return FERRY_ENOMEM;
-        if (former >= 0) /* the parents were added with the former */
+        if (former >= 0) /* the path, and so its parents, were added before */
             return FERRY_OK;
         path = ferry__mem_copy(&w->arena, path, strlen(path));
         if (!path)
@@ -282,7 +282,7 @@ static int copy_attributes(const struct plan *plan)
 #define FILE_HEADERS (64u * 1024)
 #define SET_HEADERS  (4u * 1024)
 
-/* Bytes of an attribute beside its name and twice its value. */
+/* The number of bytes that an attribute needs besides its name and twice its value. */
 #define ATTRIBUTE_HEADERS 1024u
 
 /*
@@ -320,8 +320,8 @@ static int return_surplus(const ferry_io_writer *w)
 }
 
 /*
- * With more attributes of one object the newer format is needed: the old one searches its headers
- * for each.
+ * The number of attributes of one object beyond which the newer format is used, because the old
+ * format searches all headers for each attribute.
  */
 #define MANY_ATTRIBUTES 200
 
@@ -365,7 +365,7 @@ static int make_file(struct plan *plan)
     if (plan->file < 0)
         err = fail(plan->w, "all of them", "libhdf5 cannot make the file");
     if (!err)
-        err = reserve(plan->w); /* again, since creating the file has truncated it */
+        err = reserve(plan->w); /* repeated, since creating the file has truncated it */
     if (!err)
         err = make_sets(plan);
     if (!err)

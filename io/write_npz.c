@@ -47,12 +47,15 @@ static bool is_ascii(const char *text)
     return true;
 }
 
-/* The fields common to local header and directory: version, flags, method, date, crc, sizes. */
+/*
+ * Writes the fields that the local header and the directory share: version, flags, method, date,
+ * crc, sizes.
+ */
 static void put_common(struct bytes *b, const struct ferry__out_array *array, uint32_t crc)
 {
     uint64_t size = member_size(array);
     unsigned utf8 = is_ascii(array->entry.name) ? 0 : 0x800;
-    const unsigned first_day = 0x21; /* 1 January 1980: equal input gives equal files */
+    const unsigned first_day = 0x21; /* 1 January 1980, so that equal input gives equal files */
 
     put(b, size >= FERRY__ZIP_FULL32 || array->place >= FERRY__ZIP_FULL32 ? 45 : 20, 2);
     put(b, utf8, 2);
@@ -72,7 +75,10 @@ static int put_name(ferry_io_writer *w, const struct ferry__out_array *array)
     return err ? err : ferry__io_out_write(&w->out, ".npy", 4);
 }
 
-/* After the name: sizes beyond 32 bits, and the padding that aligns the values. */
+/*
+ * Writes what follows the fixed fields: the name, the sizes beyond 32 bits, and the padding that
+ * aligns the values.
+ */
 static int put_extra_and_name(ferry_io_writer *w, const struct ferry__out_array *array,
                               struct bytes *local)
 {
@@ -111,7 +117,7 @@ static int begin_array(ferry_io_writer *w, struct ferry__out_array *array)
     array->place = w->out.position;
     array->mark = ferry__crc32(0, header, size);
     put(&local, 0x04034b50u, 4);
-    put_common(&local, array, 0); /* the checksum is patched in after the values */
+    put_common(&local, array, 0); /* the checksum is written after the values */
     err = put_extra_and_name(w, array, &local);
     return err ? err : ferry__io_out_write(&w->out, header, size);
 }
@@ -183,7 +189,7 @@ static void put_end64(struct bytes *b, uint64_t count, uint64_t place, uint64_t 
     put(b, count, 8);
     put(b, size, 8);
     put(b, place, 8);
-    put(b, 0x07064b50u, 4); /* the locator */
+    put(b, 0x07064b50u, 4); /* the locator of the ZIP64 end record */
     put(b, 0, 4);
     put(b, place + size, 8);
     put(b, 1, 4);

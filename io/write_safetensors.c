@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The header contains the offsets of all values, so it is written first and all arrays have to be
- * declared. Values are ordered by descending element size: each array is then aligned to its
- * element.
+ * Writes safetensors. The header contains the offsets of all values, so it comes first, and all
+ * arrays have to be declared before. Values are ordered by descending element size, so that each
+ * array is aligned to its elements.
  */
 #include "safetensors.h"
 #include "writer.h"
@@ -109,7 +109,9 @@ static bool takes_metadata(const ferry_io_writer *w, const char *key, const char
     return is_utf8(key) && is_utf8(value);
 }
 
-/* One pass for each of the four element sizes, which keeps the order stable. */
+/*
+ * Orders the arrays in one pass for each of the four element sizes, which keeps the order stable.
+ */
 static void lay_out(ferry_io_writer *w)
 {
     uint64_t place = 0;

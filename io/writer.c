@@ -103,8 +103,8 @@ static const char *keep(ferry_io_writer *w, const char *text)
 }
 
 /*
- * The members that an entry must have; the later ones may be missing in an older caller's
- * structure.
+ * The size of the members that an entry must have; the later ones may be missing in an older
+ * caller's structure.
  */
 #define LEAST_ENTRY (offsetof(ferry_io_entry, shape) + sizeof(((ferry_io_entry *)NULL)->shape))
 
@@ -297,7 +297,7 @@ static int put_stored(ferry_io_writer *w, const void *values, size_t size)
     return ferry__io_out_values(&w->out, values, size, w->current->alike);
 }
 
-/* Elements that are narrowed in one step. */
+/* The number of elements that are narrowed in one step. */
 #define NARROW_PIECE 8192
 
 static int put_narrow(ferry_io_writer *w, const unsigned char *values, size_t size)
@@ -369,7 +369,7 @@ static int fail_spool(const ferry_io_writer *w, const char *what)
                            strerror(errno));
 }
 
-/* In the target's folder, which has room for the file, and unnamed. */
+/* Opens an unnamed file in the target's folder, which has room for the whole file. */
 static int open_spool(ferry_io_writer *w)
 {
     size_t size = strlen(w->out.path) + 32;
@@ -435,7 +435,7 @@ static int unspool(ferry_io_writer *w, void *buffer)
     return err;
 }
 
-/* All arrays are known now: moves the waiting values to their places. */
+/* Moves the waiting values to their places, once all arrays are known. */
 static int write_spool(ferry_io_writer *w)
 {
     void *buffer;
@@ -458,7 +458,7 @@ static bool is_like(const ferry_io_entry *a, const ferry_io_entry *b)
            (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof(*a->shape)) == 0);
 }
 
-/* Makes the array the one that receives values; in a spooled file it is queued. */
+/* Makes the array receive values next; in a spooled file it is queued. */
 static int next_array(ferry_io_writer *w, const ferry_io_entry *e)
 {
     struct ferry__out_array *former = w->last;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A file being written as the formats see it: a format writes the bytes around each array's values;
- * order, accounting and the temporary file are common to all formats.
+ * The interface between a file being written and the code of its format. The format's code writes
+ * the bytes around each array's values; order, accounting and the temporary file are common to all
+ * formats.
  */
 #ifndef FERRY_IO_PRIVATE_WRITER_H
 #define FERRY_IO_PRIVATE_WRITER_H
@@ -19,8 +20,8 @@ struct ferry__out_array {
     ferry_dtype alike; /* a dtype with the element size of the file */
     uint64_t given;    /* bytes of data in the entry's dtype */
     uint64_t bytes;    /* bytes in the file; a diff has the same dtype and size */
-    uint64_t place;    /* for the format: the offset in the file */
-    uint64_t mark;     /* for the format */
+    uint64_t place;    /* for the format's code: the offset in the file */
+    uint64_t mark;     /* for the format's code */
     const char *path;  /* its path in the source file of the same format; NULL: unknown */
     struct ferry__out_array *next;
 };
@@ -30,9 +31,12 @@ struct ferry__out_metadata {
     struct ferry__out_metadata *next;
 };
 
-struct ferry__io_attribute; /* attributes.h */
+struct ferry__io_attribute; /* declared in attributes.h */
 
-/* The writing half of a format. Every entry except can_hold may be NULL: there is nothing to do. */
+/*
+ * The writing functions of a format. Every entry except can_hold may be NULL; NULL then means that
+ * there is nothing to do.
+ */
 struct ferry__io_writer_ops {
     bool needs_plan; /* begin requires all arrays to be declared */
     bool single;     /* exactly one array */
@@ -40,7 +44,7 @@ struct ferry__io_writer_ops {
     bool named;      /* the temporary file needs a name */
     /* Whether it can store elements in a type other than their dtype. NULL: it cannot. */
     bool (*can_store)(enum ferry__storage storage);
-    /* NULL, or the reason why the format cannot hold the array. */
+    /* The reason why the format cannot hold the array; NULL: it can hold it. */
     const char *(*can_hold)(const ferry_io_writer *w, const ferry_io_entry *entry);
     /* Whether the format can hold that string of metadata. NULL: it cannot. */
     bool (*takes_metadata)(const ferry_io_writer *w, const char *key, const char *value);
@@ -60,7 +64,7 @@ struct ferry__io_writer_ops {
     int (*array)(ferry_io_writer *w, struct ferry__out_array *array);
     int (*diff)(ferry_io_writer *w, struct ferry__out_array *array);
     int (*end)(ferry_io_writer *w, struct ferry__out_array *array);
-    /* Writes values in native byte order. NULL: they are appended in little-endian order. */
+    /* Writes values in native byte order. NULL: values are appended in little-endian order. */
     int (*values)(ferry_io_writer *w, struct ferry__out_array *array, const void *values,
                   size_t size);
     /* Called after the last array; frees w->state, as discard does. */
@@ -70,7 +74,8 @@ struct ferry__io_writer_ops {
 
 extern const struct ferry__io_writer_ops ferry__caffe_writer;
 extern const struct ferry__io_writer_ops ferry__blobproto_writer;
-extern const struct ferry__io_writer_ops ferry__hdf5_writer; /* defined with libhdf5 */
+extern const struct ferry__io_writer_ops ferry__hdf5_writer; /* defined if ferry is built with
+                                                              * libhdf5 */
 extern const struct ferry__io_writer_ops ferry__npy_writer;
 extern const struct ferry__io_writer_ops ferry__npz_writer;
 extern const struct ferry__io_writer_ops ferry__safetensors_writer;
@@ -85,13 +90,14 @@ struct ferry_io_writer {
     int64_t count;
     struct ferry__names names;
     struct ferry__out_metadata *metadata, *last_metadata;
-    const struct ferry__io_attribute *attributes; /* of another open file; NULL: none */
+    const struct ferry__io_attribute *attributes; /* the attributes of another open file; NULL:
+                                                   * none */
     const char *attributes_path;                  /* the path of that file */
-    ferry_io_layout layout;                       /* of HDF5 */
+    ferry_io_layout layout;                       /* the layout of an HDF5 file */
     bool layout_chosen;                           /* set by the caller */
     struct ferry__names objects;                  /* the paths of groups and arrays, once planned */
     struct {
-        const unsigned char *bytes; /* in the arena, or lent; NULL: no definition */
+        const unsigned char *bytes; /* in the arena, or lent; NULL: there is no definition */
         size_t size;
         char *lender;                 /* the path of the file that owns the bytes, blobs
                                        * included; NULL: not lent */
@@ -100,10 +106,11 @@ struct ferry_io_writer {
     } definition;                     /* the definition of a net */
     bool declared;                    /* the caller has declared all arrays */
     bool begun;                       /* begin was called: the plan is final */
-    struct ferry__out_array *current; /* receives the next values; NULL: none is left */
+    struct ferry__out_array *current; /* the array that receives the next values; NULL: no array is
+                                       * left */
     bool in_diff;
     uint64_t left; /* remaining bytes of its data or of its diff */
-    int spool;     /* holds values until the plan is complete; −1: unused */
+    int spool;     /* a file that holds values until the plan is complete; −1: unused */
     uint64_t spooled;
     int failed; /* the first error, after which the file cannot be completed */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PKWARE's APPNOTE 6.3: local headers and data, the central directory, the end record; ZIP64's
- * 64-bit sizes replace 32-bit fields that are all ones.
+ * Reads zip files as in PKWARE's APPNOTE 6.3: local headers and data, the central directory, the
+ * end record. ZIP64's 64-bit sizes replace 32-bit fields that are all ones.
  */
 #include "zip.h"
 
@@ -38,7 +38,7 @@ static int fail(const struct ferry__io_file *file, const unsigned char *at, cons
 
 /* ---- the directory -------------------------------------------------------------------------- */
 
-/* The end record is at the end, followed only by a comment of up to 64 KiB. */
+/* Finds the end record, which only a comment of up to 64 KiB may follow. */
 static const unsigned char *find_end(const struct ferry__io_file *file)
 {
     const unsigned char *at;
@@ -140,7 +140,10 @@ static int take_zip64(const struct ferry__zip *zip, const unsigned char *at,
     return n > 0 ? fail(zip->file, at, "extra field", "has no 64-bit sizes") : FERRY_OK;
 }
 
-/* The local header repeats the lengths of name and extra field; the values follow them. */
+/*
+ * Finds a member's values. They follow the local header, which repeats the lengths of name and
+ * extra field.
+ */
 static int find_bytes(const struct ferry__zip *zip, const unsigned char *entry, uint64_t offset,
                       struct ferry__zip_member *m)
 {

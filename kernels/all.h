@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every source, for compilations of all of them at once: by nvcc, and for the double of the CUDA
- * driver. The includer defines VEC and GROUP.
+ * Includes every source, to compile all of them at once: by nvcc, and for the test double of the
+ * CUDA driver. The including file defines VEC and GROUP.
  */
 #include "kernels/args.h"
 #include "kernels/dialect.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The processing of an operation's descriptor and its answer that every plugin needs. ferry has
- * checked the shapes; both structures have the length that their creators set.
+ * Functions for an operation's descriptor and its answer that every plugin needs. ferry has checked
+ * the shapes. Both structures have the size that their creators set.
  */
 #ifndef FERRY_KERNELS_DESCRIPTOR_H
 #define FERRY_KERNELS_DESCRIPTOR_H
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The stride of an axis of one element is never used and may be any number; it is set to 0. */
+/* Sets the stride of each axis of one element to 0: it is never used and may be any number. */
 static inline void descriptor_forget_strides(ferry_operand *operands, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++)
@@ -39,7 +39,7 @@ static inline void descriptor_answer(const ferry_op_answer *from, ferry_op_answe
     out->struct_size = size;
 }
 
-/* The entry `destroy` of a table whose prepared operations are one allocation. */
+/* The entry `destroy` of a table whose prepared operations are each one allocation. */
 static inline void descriptor_destroy(void *dev, void *prepared)
 {
     (void)dev;

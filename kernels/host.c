@@ -12,7 +12,7 @@ const struct kernel_target kernel_host_target = {
 
 typedef void host_kernel(i64 group, u8 *const *buffers, const void *args);
 
-/* convolve_4 uses vectors of 16 lanes. */
+/* unavailable: convolve_4 needs vectors of 16 lanes */
 #define host_convolve_4 NULL
 
 static host_kernel *const functions[KERNEL_COUNT] = {

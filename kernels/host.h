@@ -8,14 +8,16 @@
 
 #include "kernels/plan.h"
 
-/* Few lanes, and several items per group, so that errors of either kind are detected. */
+/*
+ * A target with few lanes and several items per group, so that errors of either kind are detected.
+ */
 extern const struct kernel_target kernel_host_target;
 
 /* The memory and the numbers of a run. */
 struct kernel_host_run {
-    unsigned char *buffer[FROM_COUNT]; /* by FROM_… */
-    const double *scalars;             /* of UPDATE */
-    uint64_t seed, offset;             /* of RANDOM */
+    unsigned char *buffer[FROM_COUNT]; /* indexed by FROM_… */
+    const double *scalars;             /* for UPDATE */
+    uint64_t seed, offset;             /* for RANDOM */
 };
 
 /* Runs all groups of a launch, one after the other. */

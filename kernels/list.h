@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every kernel, and the programs that they are compiled in: sources, with the constants that are
- * defined for them.
+ * The list of all kernels, and of the programs that they are compiled in. A program is a list of
+ * sources, with the constants that are defined for them.
  */
 #ifndef FERRY_KERNELS_LIST_H
 #define FERRY_KERNELS_LIST_H
 
 /*
- * X(program). Each program costs the start of its compiler, even if its binary is cached: the
+ * X(program). Each program costs one start of its compiler, even if its binary is cached, so the
  * kernels of a net's forward pass form one program, and those of training a second one. CONVERT and
  * VECTOR are not for OpenCL, whose dialect lacks doubles.
  */

@@ -17,7 +17,8 @@ INLINE u32 bits_of_bf16(u16 v)
 }
 
 /*
- * A subnormal is a multiple of the last place, 2^-24; infinities and NaN have the largest exponent.
+ * Converts F16 to F32: a subnormal is a multiple of the last place, 2^-24; infinities and NaN have
+ * the largest exponent.
  */
 INLINE u32 bits_of_f16(u16 v)
 {
@@ -35,7 +36,10 @@ INLINE u16 bf16_of_bits(u32 bits)
     return (u16)((bits & 0x7fffffff) > 0x7f800000 ? bits >> 16 | 0x40 : rounded);
 }
 
-/* The last place of 0.5 as F32 is that of a subnormal F16: the addition rounds there. */
+/*
+ * Converts F32 to F16: the last place of 0.5 as F32 is that of a subnormal F16, so the addition
+ * rounds there.
+ */
 INLINE u16 f16_of_bits(u32 bits)
 {
     u32 magnitude = bits & 0x7fffffff;
@@ -93,11 +97,11 @@ INLINE f32 odd_of_f64(f64 v)
     if (error == 0 || v != v || (bits & 0x7fffffff) == 0x7f800000)
         return near;
     if ((error < 0) == (v > 0))
-        bits--; /* toward zero */
+        bits--; /* rounds toward zero */
     return f32_of_bits(bits | 1);
 }
 
-/* The same for an integer of more than 53 bits. */
+/* As odd_of_f64, for an integer of more than 53 bits. */
 INLINE f32 odd_of_i64(i64 v)
 {
     const i64 limit = (i64)1 << 53, low = 0x7ff;

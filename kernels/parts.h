@@ -10,7 +10,7 @@
 #include "kernels/kinds.h"
 #include "kernels/plan.h"
 
-/* The rows of kinds.h. */
+/* The plan functions of the rows of kinds.h. */
 #define PLAN(kind, pass, id, ...) int plan_##id(struct kernel_plan *p);
 KIND_LIST(PLAN)
 #undef PLAN
@@ -20,13 +20,13 @@ KIND_LIST(PLAN)
  */
 int plan_direct(struct kernel_plan *p);
 
-/* plan_weights.c: the unpacked weights. */
+/* The unpacked weights (plan_weights.c). */
 struct plan_weights {
     int64_t group, output, channel, tap[3]; /* strides */
-    int64_t first;                          /* the first element, which differs with negative
-                                             * strides */
+    int64_t first;                          /* the position of the first element, which is not 0
+                                             * with negative strides */
     double scale;
-    bool is_shared; /* shared by all groups */
+    bool is_shared; /* all groups use the same weights */
 };
 
 /*
@@ -35,14 +35,14 @@ struct plan_weights {
  */
 void plan_pack(struct kernel_plan *p, const struct convolution_args *c, int64_t lanes,
                const struct plan_weights *w, struct kernel_launch *user);
-/* Binds a buffer to the operand of a step; false if there is none left. */
+/* Binds a buffer to the operand of a step; false if no buffer is left. */
 bool plan_bind(struct kernel_launch *l, uint32_t input, struct step *s);
 /* Adds the bias as a shift, then as many steps of the epilogue as there are buffers. */
 void plan_bias(struct kernel_plan *p, struct kernel_launch *l);
 void plan_steps(struct kernel_plan *p, struct kernel_launch *l);
 
 /*
- * plan_walk.c: adds an operand, which is broadcast along axes where it is 1. The first operand
+ * Adds an operand (plan_walk.c). It is broadcast along axes where its size is 1. The first operand
  * determines the order.
  */
 void plan_walk_add(struct walk *w, const ferry_operand *o);
@@ -52,13 +52,13 @@ void plan_walk_begin(struct walk *w, const ferry_operand *o);
 void plan_walk_end(struct walk *w, bool as_given);
 
 /*
- * plan_element.c: adds a launch over out[0] and the first inputs, which are broadcast where they
- * are 1.
+ * Adds a launch over out[0] and the first inputs (plan_element.c); these are broadcast where their
+ * size is 1.
  */
 struct element_args *plan_elements(struct kernel_plan *p, uint32_t kernel, uint32_t inputs);
-/* plan_row.c: the operand with size 1 on the axes in `axes`, or on all others. */
+/* The operand with size 1 on the axes in `axes`, or on all others (plan_row.c). */
 ferry_operand plan_cut(const ferry_operand *o, uint32_t axes, bool others);
-/* plan_image.c: two sizes, and all four strides. */
+/* Sets the two sizes and all four strides of an image (plan_image.c). */
 void plan_image(const ferry_operand *o, int64_t *along, int64_t *stride);
 
 /* Adds a launch with zeroed arguments, without buffers and groups. */
@@ -72,9 +72,9 @@ int64_t plan_count(const ferry_operand *o);
 int64_t plan_parts(int64_t a, int64_t b);
 /* Elements per group, for kernels with little work per element. */
 int64_t plan_piece(const struct kernel_plan *p, int64_t all, int64_t least);
-/* Reports that x and y are best with channels last. */
+/* Sets in the answer that x and y are fastest with channels last. */
 void plan_prefer_channels_last(struct kernel_plan *p);
-/* The window over x and y, in three axes. */
+/* Converts a window over x and y to three spatial axes. */
 void plan_window(const ferry_op_window *window, const ferry_operand *x, const ferry_operand *y,
                  struct window *out);
 

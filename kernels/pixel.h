@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pixels of an output, and the steps before one is stored. */
+/* Pixels of an output, and the epilogue steps before a pixel is stored. */
 #ifndef FERRY_KERNELS_PIXEL_H
 #define FERRY_KERNELS_PIXEL_H
 
@@ -23,7 +23,7 @@ INLINE STRUCT pixel pixel_of(const STRUCT window *w, i64 number)
     return p;
 }
 
-/* The next one. */
+/* The next pixel. */
 INLINE STRUCT pixel pixel_next(const STRUCT window *w, STRUCT pixel p)
 {
     p.at[2]++;
@@ -42,7 +42,7 @@ INLINE STRUCT pixel pixel_next(const STRUCT window *w, STRUCT pixel p)
     return p;
 }
 
-/* Whether `pixels` from p on are along one row of y, with their windows inside the image. */
+/* Whether `pixels` pixels from p on are in one row of y, with their windows inside the image. */
 INLINE bool is_along(const STRUCT window *w, STRUCT pixel p, i64 pixels)
 {
     i64 from = p.at[2] * w->stride[2] - w->pad[2];
@@ -51,7 +51,7 @@ INLINE bool is_along(const STRUCT window *w, STRUCT pixel p, i64 pixels)
            from + (pixels - 1) * w->stride[2] + (w->size[2] - 1) * w->dilation[2] < w->in[2];
 }
 
-/* The operand's element of a step for `output` of a pixel. */
+/* A step's operand for output `output` of a pixel. */
 INLINE GLOBAL const f32 *operand_at(const STRUCT step *s, GLOBAL const f32 *u, STRUCT pixel p,
                                     i64 group_at, i64 output)
 {
@@ -75,7 +75,7 @@ INLINE GLOBAL const f32 *operand_at(const STRUCT step *s, GLOBAL const f32 *u, S
             (y)[o * (stride)] = LANE(v, (first) * VEC + o); \
     }
 
-/* One element of an image: element `i` in memory order. */
+/* One element of an image. */
 struct spot {
     i64 image, channel, at[3];
 };
@@ -101,7 +101,7 @@ INLINE STRUCT spot spot_of(i64 channels, const i64 *along, i64 axes, bool last, 
     return s;
 }
 
-/* Its offset. */
+/* The offset of a spot. */
 INLINE i64 spot_place(STRUCT spot s, const i64 *stride, i64 axes)
 {
     i64 offset = s.image * stride[0] + s.channel * stride[1];

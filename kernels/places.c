@@ -13,7 +13,7 @@ static void put(struct kernel_place *place, const char *what, ferry_cref ref, ui
     *place = (struct kernel_place){ ref, bytes, what };
 }
 
-/* Sets the inputs that are packed, or all others. */
+/* Sets the buffers of the inputs that are packed, or of all others. */
 static void put_inputs(const struct kernel_plan *p, const ferry_cref *in, bool packed,
                        struct kernel_place *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Resolves the buffers of an operation's launches, by FROM_…, from a run's references, for every
+ * Finds the buffers of an operation's launches, by FROM_…, from a run's references, for every
  * plugin that launches kernels.
  */
 #ifndef FERRY_KERNELS_PLACES_H
@@ -10,7 +10,7 @@
 
 struct kernel_place {
     ferry_cref ref;
-    uint64_t bytes;   /* the bytes that it spans */
+    uint64_t bytes;   /* the number of bytes that it spans */
     const char *what; /* NULL: there is no buffer */
 };
 

@@ -185,8 +185,8 @@ uint32_t kernel_kind_named(const char *name, size_t length)
 }
 
 /*
- * Without outputs, or without terms to accumulate, there are no launches; other sums over nothing
- * are not supported.
+ * Plans by kind. Without outputs, or without terms to accumulate, there are no launches; other sums
+ * over no elements are not supported.
  */
 static int by_kind(struct kernel_plan *p, int (*plan)(struct kernel_plan *p))
 {

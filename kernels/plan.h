@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Turns an operation into launches of kernels: everything that a plugin that compiles kernels/
- * needs except launching them. Every function may be called from any thread; nothing is allocated.
+ * Turns an operation into launches of kernels: everything that a plugin with these kernels needs
+ * except the launching itself. Every function may be called from any thread; nothing is allocated.
  */
 #ifndef FERRY_KERNELS_PLAN_H
 #define FERRY_KERNELS_PLAN_H
@@ -18,7 +18,7 @@
 struct kernel_target {
     uint32_t vec, group, busy;
     bool has_f64;      /* the program CONVERT can be compiled */
-    bool sums_nothing; /* inputs may have no elements, nor memory */
+    bool sums_nothing; /* inputs may lack elements and memory */
 };
 
 /* The source of a launch's buffer. */
@@ -54,8 +54,8 @@ union kernel_args {
 struct kernel_launch {
     uint32_t kernel; /* KERNEL_… */
     uint32_t from[BUFFERS];
-    int64_t groups; /* 0: no work */
-    uint64_t size;  /* of the arguments */
+    int64_t groups; /* 0: there is no work */
+    uint64_t size;  /* the size of the arguments */
     union kernel_args args;
 };
 
@@ -66,7 +66,7 @@ struct kernel_plan {
     uint32_t own_in;
     struct kernel_target target;
     ferry_op_answer answer;
-    uint32_t launches; /* 0: no work */
+    uint32_t launches; /* 0: there is no work */
     struct kernel_launch launch[KERNEL_LAUNCHES], pack;
 };
 
@@ -74,17 +74,17 @@ struct kernel_plan {
 int kernel_plan_make(const struct kernel_target *target, const ferry_op_desc *op,
                      struct kernel_plan *out);
 
-/* The bytes that the operand spans. */
+/* The number of bytes that the operand spans. */
 uint64_t kernel_operand_bytes(const ferry_operand *o);
 
 /* The kind of that name, as in ferry_op_kind_name; 0 for one without kernels. */
 uint32_t kernel_kind_named(const char *name, size_t length);
 
-/* Sets the seed in the arguments of a run of `l`, if it uses one. */
+/* Sets the seed in the arguments of a run of `l`, if its kernel uses one. */
 void kernel_seed(const struct kernel_launch *l, uint64_t seed, uint64_t offset,
                  union kernel_args *args);
 
-/* Sets the scalars, UPDATE_SCALARS of them, if it uses them. */
+/* Sets the scalars, UPDATE_SCALARS of them, if the kernel uses them. */
 void kernel_scalars(const struct kernel_launch *l, const double *scalars, union kernel_args *args);
 
 /* The name of a kernel's function, and its program. */

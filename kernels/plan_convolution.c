@@ -12,7 +12,10 @@
 
 /* ---- outputs per block ---------------------------------------------------------------------- */
 
-/* The cheapest of 1, 2 and 4 vectors: few are inefficient, and so are lanes beyond the outputs. */
+/*
+ * Selects the cheapest of 1, 2 and 4 vectors: fewer vectors are less efficient, and lanes beyond
+ * the outputs are wasted.
+ */
 static uint32_t kernel_for(const struct kernel_target *t, int64_t outputs, uint32_t *out_lanes)
 {
     static const int64_t cost[] = { 20, 14, 13 };
@@ -30,7 +33,7 @@ static uint32_t kernel_for(const struct kernel_target *t, int64_t outputs, uint3
 
 /* ---- the launch ----------------------------------------------------------------------------- */
 
-/* Divides the work; window, channels and outputs are set. */
+/* Divides the work into groups and tiles; window, channels and outputs are set. */
 static struct kernel_launch *divide(struct kernel_plan *p, const struct convolution_args *c,
                                     int64_t groups, const struct plan_weights *w)
 {
@@ -68,7 +71,7 @@ static bool is_turned(const ferry_op_window *window, const ferry_operand *w)
     return turned;
 }
 
-/* The weights to pack, flipped or not; the window's padding changes with them. */
+/* The weights to pack, flipped or not. Flipping changes the padding of the window too. */
 static struct plan_weights weights_of(const ferry_operand *w, struct convolution_args *c,
                                       bool turned)
 {

@@ -6,7 +6,7 @@
 #define LEAST      16   /* minimum number of elements per item */
 #define LEAST_WORK 8192 /* vector multiplications per item, in rows of pixels */
 
-#define LEAST_RUN 8 /* minimum number of pixels along a line, unless it is shorter */
+#define LEAST_RUN 8 /* minimum number of pixels along a line, unless the line is shorter */
 
 static bool is_depthwise(const struct kernel_plan *p, const struct convolution_args *c)
 {
@@ -22,7 +22,7 @@ static void divide(struct kernel_plan *p, struct kernel_launch *l, int64_t all, 
     l->groups = plan_parts(all, a->tiles * p->target.group);
 }
 
-/* Weights as one block of all channels. */
+/* Plans `depthwise`, with the weights as one block of all channels. */
 static struct kernel_launch *by_channels(struct kernel_plan *p, struct convolution_args *c)
 {
     const ferry_operand *w = &p->op.in[1];
@@ -40,7 +40,10 @@ static struct kernel_launch *by_channels(struct kernel_plan *p, struct convoluti
     return &p->launch[p->launches++];
 }
 
-/* A kernel of 3 × 3, followed by at most a bias and one bound or slope. */
+/*
+ * Whether `slide` can compute it: a kernel of 3 × 3, followed by at most a bias and one bound or
+ * slope.
+ */
 static bool can_slide(const struct kernel_plan *p, const struct convolution_args *a)
 {
     const struct window *w = &a->window;
@@ -58,7 +61,10 @@ static bool can_slide(const struct kernel_plan *p, const struct convolution_args
              (last->function == FERRY_UNARY_RELU || last->function == FERRY_UNARY_CLIP)));
 }
 
-/* The minimum per item: a CPU has a cost for starting each, other devices profit from many. */
+/*
+ * The minimum work per item: starting an item has a cost on a CPU, while other devices profit from
+ * many items.
+ */
 static int64_t least_of(const struct kernel_plan *p, int64_t work)
 {
     return p->target.group > 1 ? 1 : plan_parts(LEAST_WORK, work);

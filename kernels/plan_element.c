@@ -24,7 +24,7 @@ struct element_args *plan_elements(struct kernel_plan *p, uint32_t kernel, uint3
     return a;
 }
 
-/* F32, or a dtype whose values it represents. */
+/* Whether the dtype is F32, or one whose values F32 represents. */
 static bool is_half_or_f32(uint32_t dtype)
 {
     return dtype == FERRY_F32 || dtype == FERRY_F16 || dtype == FERRY_BF16;
@@ -77,7 +77,7 @@ int plan_binary(struct kernel_plan *p)
     return 0;
 }
 
-/* Elements are numbered in their logical order. */
+/* Plans RANDOM, whose elements are numbered in their logical order. */
 int plan_random(struct kernel_plan *p)
 {
     struct kernel_launch *l;
@@ -100,7 +100,7 @@ int plan_random(struct kernel_plan *p)
     return 0;
 }
 
-/* The histories use the buffers of UNARY's further inputs. */
+/* Plans UPDATE; the histories use the buffers of UNARY's further inputs. */
 int plan_update(struct kernel_plan *p)
 {
     uint32_t histories = p->op.n_out - 1;

@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-#define LANES      2   /* as the program is compiled */
+#define LANES      2   /* the value that the program is compiled with */
 #define LEAST      512 /* minimum number of pixels of a segment */
-#define MOST_TILES 16  /* maximum per part: fewer if there are few groups */
+#define MOST_TILES 16  /* maximum number of tiles per part; if there are few groups it is smaller */
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
-/* Divides the work; the images are set. */
+/* Divides the work into groups; the images are set. */
 static int divide(struct kernel_plan *p, const struct gradient_args *g, uint32_t narrow,
                   uint32_t wide)
 {
@@ -72,7 +72,10 @@ int plan_convolution_weights(struct kernel_plan *p)
     return divide(p, &a, 1 - wide, wide);
 }
 
-/* Images are the pixels of one line; K is a channel and up to three axes of a kernel. */
+/*
+ * Plans the gradient of an inner product's weights: images are the pixels of one line; K is a
+ * channel and up to three axes of a kernel.
+ */
 int plan_inner_product_weights(struct kernel_plan *p)
 {
     const ferry_operand *y = &p->op.in[0], *x = &p->op.in[1], *w = &p->op.out[0];
@@ -110,7 +113,7 @@ int plan_inner_product_weights(struct kernel_plan *p)
 
 /* ---- data ----------------------------------------------------------------------------------- */
 
-/* dy is spread by the kernel: a transposed convolution. */
+/* Plans the gradient of a convolution's data, which is a transposed convolution of dy. */
 int plan_convolution_data(struct kernel_plan *p)
 {
     p->op.params.window.transposed = !p->op.params.window.transposed;
@@ -144,7 +147,7 @@ static ferry_operand matrix(int64_t rows, int64_t columns, int64_t row, int64_t 
     return o;
 }
 
-/* dy (M, N) times w (N, K). */
+/* Plans dy (M, N) times w (N, K) as a product of matrices. */
 static int by_matrices(struct kernel_plan *p, int64_t stride)
 {
     ferry_operand dy = p->op.in[0], w = p->op.in[1], dx = p->op.out[0];
@@ -157,7 +160,9 @@ static int by_matrices(struct kernel_plan *p, int64_t stride)
     return plan_batched_gemm(p);
 }
 
-/* A transposed convolution from one pixel to all, for a K whose axes cannot be merged. */
+/*
+ * Plans it as a transposed convolution from one pixel to all, for a K whose axes cannot be merged.
+ */
 static int by_places(struct kernel_plan *p)
 {
     ferry_operand *dy = &p->op.in[0], *w = &p->op.in[1];

@@ -16,7 +16,7 @@ ferry_operand plan_cut(const ferry_operand *o, uint32_t axes, bool others)
     return c;
 }
 
-/* Rows over y and x (and further operands of y's shape), parts over x. */
+/* Adds a launch: rows over y and x (and further operands of y's shape), parts over x. */
 static struct row_args *launch(struct kernel_plan *p, uint32_t kernel, uint32_t axes)
 {
     struct kernel_launch *l = plan_launch(p, kernel);
@@ -39,7 +39,7 @@ static struct row_args *launch(struct kernel_plan *p, uint32_t kernel, uint32_t 
     plan_walk_add(&a->part, &part);
     l->from[0] = FROM_IN(0);
     plan_walk_end(&a->rows, false);
-    a->count = a->part.count > 0 ? (float)a->part.count : 1; /* the mean of an empty part is 0 */
+    a->count = a->part.count > 0 ? (float)a->part.count : 1; /* without elements the mean is 0 */
     a->rows.piece = plan_parts(a->rows.count, p->target.busy);
     l->groups = plan_parts(a->rows.count, a->rows.piece);
     return a;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Backward passes of element-wise functions, and those that sum rows of them. */
+/* Backward passes of element-wise functions, and passes that sum rows of their results. */
 #include "kernels/parts.h"
 
 /* ---- element by element --------------------------------------------------------------------- */
@@ -93,7 +93,8 @@ int plan_softmax_data(struct kernel_plan *p)
 }
 
 /*
- * A broadcast operand gets the sum over its repetitions; without broadcasting no rows are needed.
+ * Plans the gradient of a broadcast operand, a sum over its repetitions; without broadcasting there
+ * are no rows to sum.
  */
 static int share(struct kernel_plan *p, int32_t function, double scale)
 {
@@ -133,7 +134,7 @@ int plan_binary_weights(struct kernel_plan *p)
     }
 }
 
-/* A bias is broadcast along all axes except the channel. */
+/* Plans the gradient of a bias, which is broadcast along all axes except the channel. */
 int plan_convolution_bias(struct kernel_plan *p)
 {
     const ferry_operand *dy = &p->op.in[0];

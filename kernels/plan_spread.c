@@ -21,7 +21,7 @@ int plan_pool_data(struct kernel_plan *p)
     a->is_average = p->op.params.pool.method == FERRY_POOL_AVERAGE;
     a->counts_padding = p->op.params.pool.divisor == FERRY_POOL_DIVISOR_PADDED;
     l->from[0] = FROM_IN(0);
-    l->from[1] = FROM_IN(0); /* any buffer if there is no mask */
+    l->from[1] = FROM_IN(0); /* without a mask any buffer will do */
     l->from[2] = FROM_OUT(0);
     if (p->own_in > 1) {
         a->mask_is_i32 = dtype == FERRY_I32;

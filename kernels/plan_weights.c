@@ -70,7 +70,7 @@ bool plan_bind(struct kernel_launch *l, uint32_t input, struct step *s)
     return false;
 }
 
-/* One element per channel. */
+/* Sets strides for an operand with one element per channel. */
 static void per_channel(const struct convolution_args *c, const ferry_operand *o, struct step *s)
 {
     s->channel = o->shape[0] == 1 ? 0 : o->stride[0];
@@ -92,7 +92,7 @@ void plan_bias(struct kernel_plan *p, struct kernel_launch *l)
     c->steps++;
 }
 
-/* As many steps of the epilogue as there are buffers, with a convolution's strides. */
+/* Adds as many steps of the epilogue as there are buffers, with a convolution's strides. */
 void plan_steps(struct kernel_plan *p, struct kernel_launch *l)
 {
     struct convolution_args *c = &l->args.convolution;

@@ -73,7 +73,10 @@ int plan_lrn(struct kernel_plan *p)
     return 0;
 }
 
-/* From an image to its columns or back; `image` and `columns` are operands of the operation. */
+/*
+ * Plans a copy from an image to its columns or back; `image` and `columns` are operands of the
+ * operation.
+ */
 static int columns(struct kernel_plan *p, uint32_t kernel, const ferry_operand *image,
                    const ferry_operand *columns)
 {

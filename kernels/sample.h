@@ -5,7 +5,7 @@
 
 #include "kernels/pixel.h"
 
-/* s to the power of −beta; three quarters is the usual one. */
+/* s to the power of −beta. A beta of 0.75, the usual value, needs no pow. */
 INLINE f32 damped(f32 s, f32 beta)
 {
     return beta == 0.75f ? 1.0f / (sqrt1(s) * sqrt1(sqrt1(s))) : pow1(s, -beta);

@@ -9,7 +9,7 @@
 #include "kernels/dialect.h"
 #include "kernels/unary_impl.h"
 
-/* A step with an operand, whose element for v is `by`. */
+/* Applies a step with an operand, whose element for v is `by`. */
 INLINE f32 operand_step(const STRUCT step *s, f32 by, f32 v)
 {
     return s->step == STEP_SCALE   ? v * by
@@ -18,7 +18,7 @@ INLINE f32 operand_step(const STRUCT step *s, f32 by, f32 v)
 }
 
 /*
- * Applies a step to `n` adjacent elements in place; `at(i)`: element i, whose operand is the
+ * Applies a step to `n` adjacent elements in place. `at(i)` is element i, and its operand is
  * channel i of u.
  */
 #define STEP_LANES(s, u, n, at)                                             \
@@ -38,7 +38,7 @@ INLINE bool is_wide(const STRUCT step *s)
     return s->step == STEP_UNARY ? s->function == UNARY_RELU : s->channel == 1;
 }
 
-/* Such a step; `u` is the operand's element for the vector's first. */
+/* Applies such a step; `u` is the operand's element for the first lane. */
 INLINE vec wide_step(const STRUCT step *s, GLOBAL const f32 *u, vec v)
 {
     if (s->step == STEP_UNARY)

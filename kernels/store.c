@@ -125,7 +125,7 @@ static bool write_file(const char *path, const struct header *h, const char *key
     int fd;
 
     snprintf(name, sizeof(name), "%s.XXXXXX", path);
-    fd = mkostemp(name, O_CLOEXEC); /* 0600 */
+    fd = mkostemp(name, O_CLOEXEC); /* with mode 0600 */
     if (fd < 0)
         return false;
     file = fdopen(fd, "wb");

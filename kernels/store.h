@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The room for a path, with its NUL. */
+/* The size of a buffer for a path, with its NUL. */
 #define STORE_PATH 4096
 
 /* The content of a file; the caller frees `file`, also after a failure. */
 struct stored {
     unsigned char *file;
-    const unsigned char *binary; /* within it */
+    const unsigned char *binary; /* a part of `file` */
     size_t bytes;
 };
 

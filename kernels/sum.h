@@ -28,12 +28,12 @@ INLINE f32 exact_value(STRUCT exact e)
 }
 
 /*
- * The same sum with its rounding error added, as far as the sum has bits for it. A loop calls this
- * after every SUM_PART terms at most: the rounding errors of more terms may add up to a number that
- * is itself rounded in each addition.
+ * The sum with its rounding error added, as far as the sum has bits for it. A loop calls this
+ * function after at most SUM_PART terms, because the error of more terms may become so large that
+ * adding to it rounds as well.
  */
 #define SUM_PART       WALK_MOST
-#define IS_SUM_PART(k) ((k) / GROUP % SUM_PART == 0) /* k: an item's GROUP-th elements */
+#define IS_SUM_PART(k) ((k) / GROUP % SUM_PART == 0) /* whether a part begins at k */
 
 INLINE STRUCT exact exact_settled(STRUCT exact e)
 {
@@ -44,7 +44,7 @@ INLINE STRUCT exact exact_settled(STRUCT exact e)
     return r;
 }
 
-/* The group's sum `e` of its items' sums; `left` is the rounding error of each. */
+/* Combines the items' sums into the group's sum `e`; `left` has the rounding error of each. */
 #define JOINED(e, found, left)            \
     do {                                  \
         e.sum = found[0];                 \

@@ -17,7 +17,7 @@ static const struct part {
     KERNEL_TEXTS(PART)
 };
 
-/* Appends after `n` lines. */
+/* Appends lines to `out` after the first `n`, and returns their new number. */
 static size_t add(const char **out, size_t n, const char *const *lines, size_t count)
 {
     for (size_t i = 0; i < count && out; i++)

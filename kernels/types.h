@@ -5,7 +5,7 @@
 #ifndef FERRY_KERNELS_TYPES_H
 #define FERRY_KERNELS_TYPES_H
 
-/* `struct` defines a structure, STRUCT names it: shading languages have only its name. */
+/* `struct` defines a structure, STRUCT names a defined one: shading languages use the bare name. */
 #if defined(__SLANG_COMPILER__)
 #define STRUCT
 #else

@@ -105,7 +105,7 @@ INLINE T NAME(swish_slope)(T r, T a)
     return s * (1 + a * r * (1 - s));
 }
 
-/* With n / d = tanh(log(1 + e)); the slope is 1 where d * d could overflow. */
+/* The slope of mish, from n / d = tanh(log(1 + e)); it is 1 where d * d could overflow. */
 INLINE T NAME(mish_slope)(T r)
 {
     T e = exp1(r), n = e * (e + 2), d = n + 2;
@@ -163,7 +163,10 @@ INLINE T NAME(unary_of)(i32 function, T x, T a, T b, T c)
     }
 }
 
-/* Its derivative, the factor of dy; the list defines r. NaN as above. */
+/*
+ * The derivative of function number `function` at r, by which dy is multiplied; the list defines r.
+ * NaN for a number that is not in the list.
+ */
 INLINE T NAME(slope_of)(i32 function, T r, T a, T b, T c)
 {
     switch (function) {

@@ -14,7 +14,7 @@ static void begin(uint32_t kernel, uint64_t size, struct kernel_launch *out)
     out->size = size;
 }
 
-/* The number of elements per group; 0 groups if there are no elements. */
+/* Sets the number of elements per group; 0 groups if there are no elements. */
 static int64_t divide(const struct kernel_target *target, int64_t n, struct kernel_launch *out)
 {
     int64_t least = LEAST * (int64_t)target->group, piece = plan_parts(n, target->busy);
@@ -75,6 +75,6 @@ void kernel_vector_fill(const struct kernel_target *target, uintptr_t address, u
     a->word = word_of(bits, size);
     a->piece = divide(target, a->words, out);
     if (!out->groups)
-        out->groups = 1; /* for the elements before and after the words */
+        out->groups = 1; /* one group for the elements before and after the words */
     a->at[1] = a->before * (int64_t)size;
 }

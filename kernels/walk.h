@@ -32,14 +32,17 @@ INLINE i64 walk_to(const STRUCT walk *w, i64 i, OUT_ARRAY(i64, offset, WALK_OPER
 #define WALK_END(w) lesser((group() + 1) * (w)->piece, (w)->count)
 
 /*
- * The item's elements, in parts of rows: `offset[k]` is the beginning of a part and `n` its length;
- * the item processes its elements 0, GROUP, 2 · GROUP, …
+ * Loops over the item's elements in parts of rows: `offset[k]` is the beginning of a part and `n`
+ * its length; the item processes elements 0, GROUP, 2 · GROUP, … of the part.
  */
 #define EACH_PART(w)                                                                           \
     for (i64 end = WALK_END(w), i = group() * (w)->piece + item, n = 0, offset[WALK_OPERANDS]; \
          i < end && (n = walk_part(w, i, end, offset)) > 0; i += (n + GROUP - 1) / GROUP * GROUP)
 
-/* The same for all elements of a walk that the whole group processes, WALK_MOST of each item. */
+/*
+ * As EACH_PART, for a walk all of whose elements the group processes; a part has at most WALK_MOST
+ * elements for each item.
+ */
 #define WALK_MOST 1024
 #define EACH_PART_OF_ALL(w)                                                   \
     for (i64 end = (w)->count, i = item, n = 0, offset[WALK_OPERANDS];        \

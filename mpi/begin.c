@@ -81,7 +81,7 @@ static int make_event(ferry_mpi *m, enum ferry__mpi_kind kind, const ferry_blob 
     return err;
 }
 
-/* Submits the operation; without `out` waits for it. */
+/* Submits the operation; if `out` is NULL, waits for it. */
 static int submit(ferry_mpi_event *e, ferry_mpi_event **out)
 {
     int err;
@@ -207,7 +207,7 @@ int ferry__mpi_sum_values(ferry_mpi *m, double *values, int n)
     e->count = n;
     e->into.at = own;
     err = begin(e, NULL, NULL);
-    if (err) /* MPI may still write there: they are leaked */
+    if (err) /* MPI may still write to these bytes, so they are leaked */
         return err;
     memcpy(values, own, size);
     free(own);

@@ -92,7 +92,8 @@ static void send_note(ferry_mpi *m, const char *line)
             nap(10);
     }
     if (n && !known)
-        return; /* MPI still uses the requests, and the process is about to end */
+        return; /* the requests are not freed, because MPI still uses them and the process is about
+                 * to end */
     free(sent);
     free(text);
 }
@@ -109,7 +110,7 @@ void ferry_mpi_fail(ferry_mpi *m, const char *line)
 void ferry_mpi_abort(ferry_mpi *m, int status)
 {
     fflush(NULL);
-    nap(250); /* the other ranks may be sending their own messages */
+    nap(250); /* gives the other ranks time to send their own messages */
     MPI_Abort(m ? m->comm : MPI_COMM_WORLD, status);
     exit(status);
 }

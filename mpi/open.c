@@ -15,12 +15,12 @@
 /* The default limit of the bytes in one MPI call. */
 #define PIECE (INT64_C(1) << 30)
 
-/* Number of open ferry_mpi, if ferry has initialised MPI and has to finalise it. */
+/* The number of open ferry_mpi, if ferry has initialised MPI and has to finalise it. */
 static pthread_mutex_t ours_lock = PTHREAD_MUTEX_INITIALIZER;
 static int ours; /* −1: the program has initialised MPI */
 static bool
-    broken; /* one of them has failed: MPI is not finalised, since that could wait for ranks that
-             * have ended */
+    broken; /* a communication has failed: MPI is not finalised, since that could wait for ranks
+             * that have ended */
 
 /* ---- MPI itself ------------------------------------------------------------------------------ */
 
@@ -55,7 +55,7 @@ static void leave(bool failed)
     broken = broken || failed;
     if (ours > 0 && --ours == 0) {
         if (broken)
-            ours = 1; /* later calls find it initialised */
+            ours = 1; /* later calls find MPI initialised */
         else
             MPI_Finalize();
     }
@@ -215,7 +215,7 @@ void ferry_mpi_close(ferry_mpi *m)
     if (!failed)
         discard(m);
     leave(failed);
-    if (!failed) /* otherwise MPI may still write a note there */
+    if (!failed) /* after a failure MPI may still write a note into the buffer */
         free_end(m);
 }
 

@@ -3,9 +3,9 @@
 /*
  * Progress of operations: each is started as soon as its bytes are ready, in the order in which
  * operations were begun, which is the same on all ranks, and tested until it is complete. A
- * progress thread does this, which sleeps while no operation is pending, or else the calls that
- * wait. MPI's own waiting functions would occupy a processor that the program computes with, so
- * there is a short sleep between two tests without progress.
+ * progress thread does this, and sleeps while no operation is pending; without such a thread, the
+ * calls that wait do it. MPI's own waiting functions would occupy a processor that the program
+ * computes with, so there is a short sleep between two tests without progress.
  */
 #include "mpi/state.h"
 
@@ -18,10 +18,11 @@
 #include <time.h>
 
 /*
- * The number of tests without progress before it sleeps between them, and the length of the sleep.
+ * The number of tests without progress after which the thread sleeps between tests, and the length
+ * of the sleep.
  */
 #define TRIES 64
-#define NAP   50000 /* ns */
+#define NAP   50000 /* in nanoseconds */
 
 static void append(struct ferry__mpi_list *list, ferry_mpi_event *e)
 {
@@ -58,7 +59,7 @@ static void end(ferry_mpi_event *e, int err)
 
     if (err)
         snprintf(e->why, sizeof e->why, "%.700s", ferry_last_error());
-    if (err && e->n_requests) { /* MPI may still write there: the memories are leaked */
+    if (err && e->n_requests) { /* MPI may still write to these memories, so they are leaked */
         ferry_memory_retain(e->from.memory);
         ferry_memory_retain(e->into.memory);
     }
@@ -204,7 +205,10 @@ static bool test_running(ferry_mpi *m)
     return moved;
 }
 
-/* One round; returns whether there was progress. `patient`: it may wait for a device. */
+/*
+ * Makes one round of progress; returns whether there was any. `patient`: the round may wait for a
+ * device.
+ */
 static bool go_round(ferry_mpi *m, bool patient)
 {
     bool moved = false;
@@ -317,7 +321,7 @@ void ferry__mpi_submit(ferry_mpi_event *e)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* 1, 0, or the error of the operation. */
+/* The state of an operation: 1, 0, or its error. */
 static int look(ferry_mpi_event *e)
 {
     int done;

@@ -15,8 +15,8 @@ static MPI_Op op_of(ferry_mpi_op op)
 }
 
 /*
- * Gathers parts of `n` elements from each rank into their places: the extent of a part's type is
- * the distance of two ranks' parts.
+ * Gathers parts of `n` elements from each rank into their places. The MPI type of a part has the
+ * distance of two ranks' parts as its extent.
  */
 static int gather_piece(ferry_mpi_event *e, int64_t at, int n, MPI_Request *out)
 {

@@ -19,11 +19,11 @@ enum ferry__mpi_kind { FERRY__MPI_ALLREDUCE, FERRY__MPI_BROADCAST, FERRY__MPI_AL
 
 /* A half of a blob, and the address at which MPI reads or writes it. */
 struct ferry__mpi_end {
-    ferry_blob *blob; /* NULL: unused, or bytes of ferry's own, at `at` */
+    ferry_blob *blob; /* NULL: the structure is unused, or the bytes are ferry's own, at `at` */
     unsigned which, access;
     ferry_memory *memory; /* retained */
-    bool device;          /* the device's copy: accessed when the operation began, ready after
-                           * `behind` */
+    bool device;          /* MPI gets the device's copy, which was accessed when the operation began
+                           * and is ready after `behind` */
     ferry_event *behind;  /* NULL: nothing to wait for */
     void *at;             /* valid once the half is ready */
 };
@@ -36,13 +36,13 @@ struct ferry_mpi_event {
     int root;
     ferry_dtype dtype;
     MPI_Datatype type;
-    size_t size;                      /* of an element */
-    int64_t count;                    /* elements of one rank's part */
-    struct ferry__mpi_end from, into; /* in place: only `into` */
-    MPI_Request *requests;            /* n_requests of them, one for each piece, once it is
-                                       * started */
+    size_t size;                      /* the size of an element */
+    int64_t count;                    /* the number of elements of one rank's part */
+    struct ferry__mpi_end from, into; /* in place: only `into` is used */
+    MPI_Request *requests;            /* n_requests of them, one for each piece, once the operation
+                                       * is started */
     int n_requests;
-    bool done, dropped; /* dropped: its owner has destroyed it before it was complete */
+    bool done, dropped; /* dropped: the owner has destroyed the operation before it was complete */
     int err;
     char why[FERRY__MPI_LINE];
 };
@@ -61,12 +61,13 @@ struct ferry_mpi {
     pthread_t thread;
     pthread_mutex_t lock; /* protects the following members */
     pthread_cond_t work, ended;
-    struct ferry__mpi_list waiting, running; /* begun; started */
+    struct ferry__mpi_list waiting, running; /* operations that were begun, and operations that were
+                                              * started */
     int under_way;                           /* operations that were begun and are not complete */
-    bool closes, heard;                      /* heard: all ranks know that one of them has failed */
+    bool closes, heard;                      /* heard: all ranks know of the failure of one rank */
     int failed;                              /* 0, or the error of every operation */
     char why[FERRY__MPI_LINE];
-    MPI_Request note; /* used by progress only */
+    MPI_Request note; /* used only by the thread that makes progress */
     char line[FERRY__MPI_LINE];
 };
 
@@ -76,14 +77,14 @@ struct ferry_mpi {
 int ferry__mpi_error(const ferry_mpi *m, int code, const char *call, const char *what);
 /* FERRY_EPERM on a thread that may not call MPI; otherwise 0. */
 int ferry__mpi_may_call(const ferry_mpi *m);
-/* "diff of "conv1"", for messages. */
+/* The half's name for messages, "diff of "conv1"". */
 const char *ferry__mpi_name(const ferry_mpi_event *e, char *buf, size_t size);
 
 /* ---- ends.c ---- */
 
 /* Starts making the half available to MPI, after the work of `q`. */
 int ferry__mpi_end_begin(const ferry_mpi *m, struct ferry__mpi_end *end, ferry_queue *q);
-/* Completes that; waits only if `waits`, otherwise FERRY_EBUSY. */
+/* Completes ferry__mpi_end_begin; without `waits`, FERRY_EBUSY instead of waiting. */
 int ferry__mpi_end_ready(struct ferry__mpi_end *end, bool waits);
 /* Releases the half; `lost`: also marks its contents as lost if it was written. */
 void ferry__mpi_end_drop(struct ferry__mpi_end *end, bool lost);
@@ -112,7 +113,10 @@ void ferry__mpi_progress_end(ferry_mpi *m);
 void ferry__mpi_submit(ferry_mpi_event *e);
 /* Waits until no operation is pending; returns the error of a failed one. */
 int ferry__mpi_wait_all(ferry_mpi *m);
-/* The error of every operation, as this thread's error; 0: none has failed. */
+/*
+ * Returns the error that every operation fails with, recorded for this thread; 0: no rank has
+ * failed.
+ */
 int ferry__mpi_is_failed(ferry_mpi *m);
 
 /* ---- notes.c ---- */
@@ -125,7 +129,10 @@ void ferry__mpi_stop_listening(ferry_mpi *m);
 
 /* ---- begin.c ---- */
 
-/* Replaces `n` values by their sums over all ranks, after all operations begun before. Waits. */
+/*
+ * Replaces `n` values by their sums over all ranks, after all operations that were begun before.
+ * Blocks.
+ */
 int ferry__mpi_sum_values(ferry_mpi *m, double *values, int n);
 
 #endif

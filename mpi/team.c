@@ -4,7 +4,7 @@
 
 #include <ferry/status.h>
 
-/* A single sum is not waited for: `finish` waits for all of them. */
+/* Begins a sum without waiting; `finish` waits for all sums. */
 static int begin_sum(void *arg, ferry_blob *b, unsigned which)
 {
     ferry_mpi_event *e;

@@ -28,7 +28,10 @@ _Static_assert(FERRY_OP_CONVOLUTION KIND_LIST(ONE) == FERRY_OP_LAST + 1, "a row 
                    "FERRY_OP_" #kind " is past FERRY_OP_LAST");
 KIND_LIST(IN_RANGE)
 
-/* The plugin that defines a named operation defines its passes. */
+/*
+ * The kind of an operation; NULL for an invalid one. For a named operation, the plugin defines the
+ * kind and its passes.
+ */
 const struct ferry__kind *ferry__kind_of(uint32_t kind, uint32_t pass)
 {
     size_t i;
@@ -61,8 +64,8 @@ const char *ferry_operation_tier_name(ferry_operation_tier tier)
 }
 
 /*
- * The first version of the structure, the smallest that callers may pass. Unused epilogue steps may
- * be missing.
+ * The size of the structure's first version, the smallest that callers may pass. Unused epilogue
+ * steps may be missing.
  */
 #define FIRST_OP (offsetof(ferry_op_desc, epilogue) + FERRY_OP_EPILOGUE * sizeof(ferry_op_step))
 #define LEAST_OP offsetof(ferry_op_desc, epilogue)
@@ -220,7 +223,7 @@ static int integer_operand_check(const ferry_op_desc *op, const char *what, uint
                            either ? ", or I8 or U8," : "");
 }
 
-/* The dtypes of integer arithmetic: see op_params.h. */
+/* Checks the dtypes of integer arithmetic: see op_params.h. */
 static int integers_check(const ferry_op_desc *op)
 {
     bool is_product = op->kind == FERRY_OP_CONVOLUTION || op->kind == FERRY_OP_INNER_PRODUCT;
@@ -256,7 +259,7 @@ static int floating_check(const ferry_op_desc *op, uint32_t dtype)
                                  ferry__op_title(op), dtype, FERRY_F32, FERRY_BF16);
 }
 
-/* Epilogue steps compute on out[0] in its dtype. */
+/* Checks the dtypes of the epilogue, whose steps compute on out[0] in its dtype. */
 static int step_dtypes_check(const ferry_op_desc *op)
 {
     uint32_t i = ferry_op_own_inputs(op);
@@ -271,8 +274,8 @@ static int step_dtypes_check(const ferry_op_desc *op)
 }
 
 /*
- * Arithmetic requires one floating-point dtype for all operands; copies accept any, and indices
- * have dtypes of their own.
+ * Checks the dtypes: arithmetic requires one floating-point dtype for all operands; copies accept
+ * any, and indices have dtypes of their own.
  */
 static int dtypes_check(const ferry_op_desc *op)
 {

@@ -23,7 +23,7 @@ static int check_convolution(const ferry_op_desc *op)
                                             : ferry__check_inner_product(&forward);
 }
 
-/* The diff of a bias has one element for each channel of dy. */
+/* Checks the diff of a bias, which has one element for each channel of dy. */
 static int check_bias(const ferry_op_desc *op)
 {
     const ferry_operand *dy = &op->in[0], *db = &op->out[0];
@@ -164,7 +164,7 @@ static int check_resize(const ferry_op_desc *op)
 
 enum { DATA = FERRY_PASS_BACKWARD_DATA, WEIGHTS, BIAS };
 
-/* Passes that share a check. */
+/* Defines a check that calls another pass's check. */
 #define SAME(id, function)                         \
     int ferry__check_##id(const ferry_op_desc *op) \
     {                                              \

@@ -87,7 +87,7 @@ static int64_t slid(const ferry_op_desc *op, uint32_t i, int64_t in)
     return (padded - extent) / w->stride[i] + 1;
 }
 
-/* The same for the transposed window. */
+/* As slid, for the transposed window. */
 static int64_t spread(const ferry_op_desc *op, uint32_t i, int64_t in)
 {
     const ferry_op_window *w = &op->params.window;
@@ -117,8 +117,8 @@ static int weights_check(const ferry_op_desc *op)
 {
     const ferry_op_window *w = &op->params.window;
     const ferry_operand *x = &op->in[0], *k = &op->in[1], *y = &op->out[0];
-    int64_t wide = w->transposed ? y->shape[1] : x->shape[1]; /* the channels that are divided
-                                                               * into groups */
+    int64_t wide = w->transposed ? y->shape[1] : x->shape[1]; /* the number of channels that are
+                                                               * divided into groups */
     uint32_t i;
 
     if (k->rank != w->axes + 2)
@@ -210,7 +210,7 @@ int ferry__check_col2im(const ferry_op_desc *op)
     return columns_check(op, &op->out[0], &op->in[0]);
 }
 
-/* Each window of POOL must begin before the end of the padded image. */
+/* Checks that each window of POOL begins before the end of the padded image. */
 static int pool_axis_check(const ferry_op_desc *op, uint32_t i)
 {
     const ferry_op_window *w = &op->params.window;

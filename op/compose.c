@@ -162,7 +162,7 @@ static int softmax(struct ferry__plan *plan, const ferry_op_desc *op)
     return can;
 }
 
-/* The mean, x − mean in temporary memory, and the mean of its squares. */
+/* Computes the mean, x − mean in temporary memory, and the mean of its squares. */
 static int moments(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     const ferry_operand *x = &op->in[0];
@@ -230,7 +230,7 @@ int ferry__compose(struct ferry__plan *plan, const ferry_op_desc *op)
     return can;
 }
 
-/* An epilogue step as an in-place operation on y. */
+/* Adds an epilogue step as an in-place operation on y. */
 static int epilogue_step(struct ferry__plan *plan, const ferry_op_desc *op,
                          const ferry_op_step *step)
 {

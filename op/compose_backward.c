@@ -2,7 +2,7 @@
 /* Backward passes composed of other operations that the target supports. */
 #include "op/compose.h"
 
-/* The gradient of x is the convolution with `transposed` inverted. */
+/* Composes the gradient of x, which is the convolution with `transposed` inverted. */
 static int convolution_data(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     ferry_op_desc turned = *op;
@@ -51,7 +51,7 @@ static int inner_product(struct ferry__plan *plan, const ferry_op_desc *op)
     return ferry__plan_add(plan, &gemm, in, &out);
 }
 
-/* Reduces the channels into temporary memory, and adds that to db. */
+/* Reduces the channels into temporary memory, and adds the result to db. */
 static int bias(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     const ferry_operand *dy = &op->in[0];

@@ -15,16 +15,16 @@
 struct parts {
     struct ferry__plan *plan;
     const ferry_op_desc *op;
-    const ferry_operand *wide, *narrow; /* the operand that the window slides over; the result of
-                                         * that */
-    int64_t size;                       /* bytes of an element */
-    int64_t taps;                       /* elements of the kernel */
-    int64_t places;                     /* positions of the window */
+    const ferry_operand *wide, *narrow; /* the operand that the window slides over, and the result
+                                         * of sliding */
+    int64_t size;                       /* the size of an element */
+    int64_t taps;                       /* the number of elements of the kernel */
+    int64_t places;                     /* the number of positions of the window */
     int64_t along;                      /* the stride of `narrow`'s merged spatial axes */
     bool direct;                        /* the columns are the image itself */
 };
 
-/* A window of one element that visits each element once. */
+/* Whether the window has one element and visits each element of the image once. */
 static bool is_direct(const ferry_op_desc *op, const ferry_operand *wide,
                       const ferry_operand *narrow)
 {
@@ -57,7 +57,7 @@ static struct ferry__binding channel_binding(const struct parts *p, enum ferry__
     return b;
 }
 
-/* Columns of n channels without gaps: (1, n·taps, positions…). */
+/* The columns of n channels without gaps: (1, n·taps, positions…). */
 static ferry_operand columns_of(const struct parts *p, int64_t n)
 {
     int64_t shape[FERRY_OP_AXES];
@@ -104,7 +104,7 @@ static ferry_operand columns_matrix(const struct parts *p, int64_t groups, int64
                            (int64_t[]){ rows * step, step, 1 });
 }
 
-/* y (groups, O/G, positions) += w (groups, O/G, n·taps) · columns, from channel `first` on. */
+/* Adds y (groups, O/G, positions) += w (groups, O/G, n·taps) · columns, from channel `first` on. */
 static int add_product(const struct parts *p, int64_t first, int64_t groups, int64_t n)
 {
     const ferry_operand *w = &p->op->in[1], *y = p->narrow;
@@ -134,7 +134,10 @@ static int add_product(const struct parts *p, int64_t first, int64_t groups, int
     return ferry__plan_add(p->plan, &op, in, &out);
 }
 
-/* Transposed: columns (groups, n·taps, positions) = wᵀ · x, for n output channels of each group. */
+/*
+ * For a transposed convolution: adds columns (groups, n·taps, positions) = wᵀ · x, for n output
+ * channels of each group.
+ */
 static int add_transposed(const struct parts *p, int64_t first, int64_t groups, int64_t n)
 {
     const ferry_operand *w = &p->op->in[1], *x = p->narrow;
@@ -163,8 +166,8 @@ static int add_transposed(const struct parts *p, int64_t first, int64_t groups, 
 }
 
 /*
- * The number of channels of `wide` in one pass: whole groups, or a part of one; 0 if not even one
- * fits.
+ * The number of channels of `wide` in one pass: whole groups, or a part of one group; 0 if not even
+ * one channel fits.
  */
 static int64_t channels_at_a_time(const struct parts *p, int64_t per_group)
 {
@@ -235,7 +238,8 @@ int ferry__compose_convolution(struct ferry__plan *plan, const ferry_op_desc *op
 /* ---- the gradient of the weights ------------------------------------------------------------- */
 
 /*
- * dw (groups, O/G, n·taps) += narrow (groups, O/G, positions) · columnsᵀ, from channel `first` on.
+ * Adds dw (groups, O/G, n·taps) += narrow (groups, O/G, positions) · columnsᵀ, from channel `first`
+ * on.
  */
 static int add_gradient(const struct parts *p, int64_t first, int64_t groups, int64_t n)
 {
@@ -273,7 +277,7 @@ static int add_gradient(const struct parts *p, int64_t first, int64_t groups, in
     return ferry__plan_add(p->plan, &op, in, &out);
 }
 
-/* As add_image. */
+/* As add_image, for the gradient. */
 static int add_gradients(const struct parts *p)
 {
     int64_t channels = p->wide->shape[1], per_group = p->op->out[0].shape[1];

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define PARTS (FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
-/* Bits of operands: inputs from bit 0 on, followed by outputs. */
+/* Sets of operands are bits: inputs from bit 0 on, followed by outputs. */
 #define OUT(i) (1u << (FERRY_OP_INPUTS + (i)))
 #define ALL    ((1u << PARTS) - 1)
 
@@ -23,7 +23,8 @@
 
 /* An operand: its original location, and its location in F32. */
 struct part {
-    ferry_operand given; /* of the images of one repetition */
+    ferry_operand given; /* the operand of the narrow operation, with the images of one
+                          * repetition */
     ferry_operand *wide; /* the operand of the F32 operation */
     struct ferry__binding from, to;
     bool is_narrow, is_split, is_read, is_written;
@@ -34,13 +35,13 @@ struct narrow {
     const ferry_op_desc *op;
     ferry_op_desc wide;
     struct part part[PARTS];
-    uint64_t bytes; /* of temporary memory for operands */
+    uint64_t bytes; /* the size of the temporary memory for operands */
     int64_t repeat;
 };
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* Indices and masks are of other dtypes. */
+/* Whether the operand has one of the narrow dtypes; indices and masks have other dtypes. */
 static bool is_narrow(const ferry_operand *o)
 {
     return o->dtype == FERRY_F16 || o->dtype == FERRY_BF16 || ferry__is_integer(o->dtype);
@@ -56,7 +57,7 @@ static bool is_there(const ferry_op_desc *op, uint32_t i)
     return i < FERRY_OP_INPUTS ? i < op->n_in : i - FERRY_OP_INPUTS < op->n_out;
 }
 
-/* Operands of length `n` on their first axis; the others are broadcast, or accumulated into. */
+/* The operands of length `n` on their first axis; the others are broadcast, or accumulated into. */
 static uint32_t as_long_as(const ferry_op_desc *op, int64_t n)
 {
     uint32_t found = 0, i;
@@ -67,7 +68,10 @@ static uint32_t as_long_as(const ferry_op_desc *op, int64_t n)
     return found;
 }
 
-/* The operands, without those of the epilogue, that can be processed image by image; 0: none. */
+/*
+ * The operands, without those of the epilogue, that can be processed image by image; 0: there are
+ * none.
+ */
 static uint32_t own_images(const ferry_op_desc *op)
 {
     switch (op->kind) {
@@ -103,7 +107,7 @@ static uint32_t own_images(const ferry_op_desc *op)
     }
 }
 
-/* The same including operands of the epilogue; *out_n is the number of images. */
+/* As own_images, including operands of the epilogue; *out_n is the number of images. */
 static uint32_t images_of(const ferry_op_desc *op, int64_t *out_n)
 {
     uint32_t own = ((1u << ferry_op_own_inputs(op)) - 1) | ~(OUT(0) - 1);
@@ -129,7 +133,7 @@ static uint32_t images_of(const ferry_op_desc *op, int64_t *out_n)
  * ---- layout of temporary memory ----------------------------------------------------------------
  */
 
-/* The whole operands, or `n` images of those in `split`. */
+/* Takes the whole operands, or `n` images of those in `split`. */
 static void take_parts(struct narrow *h, uint32_t split, int64_t all, int64_t n)
 {
     uint32_t i;
@@ -163,7 +167,7 @@ static void take_parts(struct narrow *h, uint32_t split, int64_t all, int64_t n)
     }
 }
 
-/* The axes in the order of their strides, outermost first. */
+/* The axes of an operand in the order of their strides, outermost first. */
 static void own_order(const ferry_operand *o, uint8_t *order)
 {
     uint32_t i, k;
@@ -178,7 +182,7 @@ static void own_order(const ferry_operand *o, uint8_t *order)
 /* The order of the F32 copies' axes. */
 enum lie { AS_GIVEN, AS_PREFERRED, ROW_MAJOR };
 
-/* Allocates temporary memory for each narrow operand; false: it does not fit. */
+/* Allocates temporary memory for each narrow operand; false: the memory does not suffice. */
 static bool lay(struct narrow *h, enum lie lie, const uint8_t *preferred)
 {
     const struct ferry__target *t = &h->plan->target;
@@ -279,8 +283,8 @@ static int add_operation(struct narrow *h, const struct ferry__plan *inner)
 }
 
 /*
- * Shared operands are copied once; the copies of other operands run before and after the operation,
- * in each repetition if there are several.
+ * Adds all steps. Shared operands are copied once; the copies of other operands run before and
+ * after the operation, in each repetition if there are several.
  */
 static int add_steps(struct narrow *h, const struct ferry__plan *inner)
 {
@@ -326,7 +330,7 @@ static int plan_laid(struct narrow *h, enum lie lie, const uint8_t *preferred,
     return can;
 }
 
-/* Whether the entry prefers another order of axes for x and y than the given one. */
+/* Whether the entry prefers another order of axes for x and y than the given order. */
 static bool prefers_another(const struct narrow *h, const uint8_t *order)
 {
     uint8_t own[FERRY_OP_AXES] = { 0 }, none[FERRY_OP_AXES] = { 0 };

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Constants are packed at each run, in the workspace. */
+/* Plans an operation. Constants are packed at each run, in the workspace. */
 static int make_plan(const ferry_op_desc *op, struct kernel_plan *out)
 {
     ferry_op_desc own = *op;

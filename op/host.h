@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tier below all others: the kernels, compiled by the host's compiler.
+ * The last tier, which computes with the kernels compiled by the host's compiler.
  *
- * A table like a plugin's. Its device and queue are NULL, its references host pointers aligned to
- * their elements; a run is complete when run returns. It packs nothing. Any thread.
+ * It is a table like a plugin's. Its device and queue are NULL, and its references are host
+ * pointers aligned to their elements; a run is complete when run returns. It does not pack
+ * constants. Callable from any thread.
  */
 #ifndef FERRY_OP_HOST_H
 #define FERRY_OP_HOST_H

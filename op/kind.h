@@ -15,7 +15,8 @@
 struct ferry__kind {
     uint32_t kind, pass;
     const char *name;
-    uint8_t min_in, max_in, min_out, max_out; /* of the kind itself, without the epilogue */
+    uint8_t min_in, max_in, min_out, max_out; /* operands of the kind itself, without the
+                                               * epilogue */
     uint8_t repeats;                          /* bit i: in[i] may have strides of 0 */
     uint8_t aliases;                          /* bit i: out[0] may have exactly the memory of
                                                * in[i] */
@@ -29,7 +30,7 @@ struct ferry__kind {
  */
 const ferry_op_desc *ferry__op_whole(const ferry_op_desc *op, ferry_op_desc *room);
 
-/* NULL for an invalid kind, and for a pass that the kind lacks. */
+/* Returns the kind; NULL for an invalid kind, and for a pass that the kind lacks. */
 const struct ferry__kind *ferry__kind_of(uint32_t kind, uint32_t pass);
 
 /* Whether the outputs are also read: the operation accumulates into them or updates them. */
@@ -50,7 +51,10 @@ static inline bool ferry__is_integer(uint32_t dtype)
  */
 bool ferry__op_is_integer(const ferry_op_desc *op);
 
-/* The check of each row of kernels/kinds.h: check_window.c, check_kinds.c, check_backward.c. */
+/*
+ * The check functions of the rows of kernels/kinds.h, in check_window.c, check_kinds.c and
+ * check_backward.c.
+ */
 #define FERRY__CHECK(kind, pass, id, ...) int ferry__check_##id(const ferry_op_desc *op);
 KIND_LIST(FERRY__CHECK)
 #undef FERRY__CHECK
@@ -71,7 +75,10 @@ int ferry__check_axes(const ferry_op_desc *op, const ferry_operand *x);
 /* Checks that `y` has the rank of `x`, and length 1 in reduced axes. */
 int ferry__check_reduced(const ferry_op_desc *op, const ferry_operand *y, const ferry_operand *x);
 
-/* "convolution", "convolution backward weights"; a static string. */
+/*
+ * The operation's title in messages, "convolution" or "convolution backward weights"; a static
+ * string.
+ */
 const char *ferry__op_title(const ferry_op_desc *op);
 /* Reports a wrong number: "convolution: <what> is <got>, must be <want>". FERRY_ESHAPE. */
 int ferry__misfit(const ferry_op_desc *op, const char *what, int64_t got, int64_t want);

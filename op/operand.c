@@ -24,7 +24,7 @@ ferry_operand ferry_operand_make(ferry_dtype dtype, const int64_t *shape, int ra
         int axis = order ? order[i] : i;
 
         if (axis >= rank || o.stride[axis])
-            return o; /* an axis is repeated or missing: the stride of another one is then 0,
+            return o; /* an axis is repeated or missing, so that the stride of another axis is 0,
                        * which is refused */
         o.stride[axis] = stride;
         if (shape[axis] > 1 && __builtin_mul_overflow(stride, shape[axis], &stride))
@@ -51,7 +51,7 @@ bool ferry_operand_is_plain(const ferry_operand *operand)
     return 1;
 }
 
-/* The extent in elements from the first to the last; −1 on overflow. */
+/* The extent in elements from the first element to the last; −1 on overflow. */
 static int64_t reach(const ferry_operand *o)
 {
     int64_t last = 0;
@@ -125,7 +125,7 @@ bool ferry__operand_is_apart(const ferry_operand *o)
 int ferry__operand_overlap(const ferry_operand *o, int64_t *out_room)
 {
     uint32_t axes[FERRY_OP_AXES], n = 0, i, j;
-    int64_t room = 1; /* extent of the axes so far, in elements */
+    int64_t room = 1; /* the extent of the axes so far, in elements */
 
     for (i = 0; i < o->rank; i++) {
         if (!o->shape[i])
@@ -170,7 +170,7 @@ static int axes_check(const ferry_operand *o, const char *what, bool may_repeat)
         if (o->stride[i] < 0 || (!o->stride[i] && o->shape[i] > 1 && !may_repeat))
             return ferry_error_set(FERRY_EINVAL, "%s: axis %u of %" PRId64 " has stride %" PRId64,
                                    what, i, o->shape[i], o->stride[i]);
-        /* a dimension of 0 does not hide an overflow of the others' product */
+        /* a dimension of 0 does not hide that the product of the others overflows */
         if (o->shape[i] && __builtin_mul_overflow(count, o->shape[i], &count)) {
             char text[FERRY__SHAPE_TEXT];
 

@@ -18,12 +18,15 @@ bool ferry__operand_same_shape(const ferry_operand *a, const ferry_operand *b);
 /* Whether both have the same layout: shape, dtype, and the strides of axes longer than 1. */
 bool ferry__operand_same(const ferry_operand *a, const ferry_operand *b);
 
-/* Whether no two elements share memory. Sufficient for all layouts of nested axes. */
+/*
+ * Whether no two elements share memory, as far as this test sees; it recognizes all layouts of
+ * nested axes.
+ */
 bool ferry__operand_is_apart(const ferry_operand *o);
 
 /*
- * The axis whose stride is smaller than the extent of the axes within it, which is stored in
- * *out_room; −1: none.
+ * The axis whose stride is smaller than the extent of the axes within it; −1: there is none.
+ * *out_room is that extent.
  */
 int ferry__operand_overlap(const ferry_operand *o, int64_t *out_room);
 

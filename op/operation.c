@@ -27,7 +27,7 @@ static const ferry_op_desc *checked(ferry_device *dev, const ferry_op_desc *op, 
     return op && !ferry_op_desc_check(op) ? op : NULL;
 }
 
-/* Fills as much as the caller's structure holds. */
+/* Fills in the members that the caller's structure has. */
 static void tell(const struct ferry__plan *plan, ferry_operation_plan *out)
 {
     ferry_operation_plan told = { .struct_size = out->struct_size, .tier = plan->tier };

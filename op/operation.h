@@ -11,25 +11,25 @@
 
 struct ferry_operation {
     ferry_op_desc op;
-    ferry_queue *queue;   /* the default queue of its device */
+    ferry_queue *queue;   /* the default queue of the operation's device */
     ferry_memory *keeper; /* a memory of 0 bytes that retains the device */
     struct ferry__plan plan;
     pthread_mutex_t lock;                            /* protects `packed` */
     struct ferry__packed *packed[FERRY__PACKED_MAX]; /* the packed constants of the latest run */
-    bool empty;                                      /* its outputs have no elements */
+    bool empty;                                      /* the operation's outputs have no elements */
     _Atomic uint64_t runs, packs, host_bytes;
 };
 
 /*
- * As ferry_operation_create, but on the host regardless of the device's operations and of
- * FERRY_STRICT: for operations that are not part of a device's work.
+ * As ferry_operation_create, but on the host, whatever the device supports and whatever
+ * FERRY_STRICT is: for operations that are not part of a device's work.
  */
 int ferry__operation_create_on_host(ferry_device *dev, const ferry_op_desc *op,
                                     ferry_operation **out);
 
 /*
  * Whether the device computes an operation on integers as one entry of its own that it does not
- * report as slower than F32. The errors of ferry_operation_query.
+ * report as slower than F32. Errors are those of ferry_operation_query.
  */
 int ferry__operation_gains(ferry_device *dev, const ferry_op_desc *op, bool *out);
 

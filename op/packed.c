@@ -166,7 +166,8 @@ static int enqueue(void *ctx, void *queue, void *arg)
 }
 
 /*
- * Submits with an event of its own: if the constants or the packing fail, the packed form is lost.
+ * Submits the packing with an event of its own: if the constants or the packing fail, the packed
+ * form is lost.
  */
 static int submit(struct ferry__packed *p, bool on_device, struct packing *job, ferry_queue *q)
 {
@@ -193,7 +194,7 @@ static int submit(struct ferry__packed *p, bool on_device, struct packing *job, 
     return err ? err : late;
 }
 
-/* Submits; if the plugin lacks memory, evicts and submits once more. */
+/* Submits the packing; if the plugin lacks memory, evicts and submits once more. */
 static int submit_or_make_room(struct ferry__packed *p, bool on_device, struct packing *job,
                                ferry_queue *q)
 {
@@ -204,7 +205,10 @@ static int submit_or_make_room(struct ferry__packed *p, bool on_device, struct p
     return err;
 }
 
-/* The versions are read first: a concurrent write makes the packed form stale. */
+/*
+ * Packs the constants. Their versions are read first, so that a concurrent write makes the packed
+ * form stale.
+ */
 static int pack(struct ferry__packed *p, const struct ferry__constants *c, ferry_queue *q)
 {
     struct packing job = { .constants = c };

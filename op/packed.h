@@ -12,8 +12,8 @@
 
 struct ferry__packed;
 
-/* The present locations of a step's constants. `place` has n_in entries of the step's op; only the
- * constants' are used. */
+/* The present locations of a step's constants. `place` has an entry for each of the op's n_in
+ * inputs; only those of constants are used. */
 struct ferry__constants {
     const struct ferry__target *target;
     const struct ferry__step *step;
@@ -26,12 +26,12 @@ struct ferry__constants {
  */
 int ferry__packed_get(const struct ferry__constants *c, struct ferry__packed **out);
 
-/* Whether it is the packed form of these constants. */
+/* Whether `p` is the packed form of these constants. */
 bool ferry__packed_is_of(const struct ferry__packed *p, const struct ferry__constants *c);
 
 /*
- * Packs the constants on `q` if they were written since the last time, and accesses the packed form
- * for reading there. *packs is incremented if it packed. Any thread.
+ * Packs the constants on `q` if they were written since they were last packed, and accesses the
+ * packed form on `q` for reading. *packs is incremented if it packed. Any thread.
  */
 int ferry__packed_access(struct ferry__packed *p, const struct ferry__constants *c, ferry_queue *q,
                          uint64_t *packs, ferry_ref *out);

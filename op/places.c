@@ -125,7 +125,7 @@ int ferry__places_check(const ferry_op_desc *op, const ferry_operation_args *arg
 
 /* ---- references ------------------------------------------------------------------------------ */
 
-/* Outputs that the operation also reads. */
+/* The outputs that the operation also reads. */
 static bool is_read(const ferry_op_desc *op, uint32_t k, const ferry_operation_args *args)
 {
     uint32_t i;

@@ -16,7 +16,10 @@ void ferry__plan_cut(struct ferry__plan *plan, uint32_t n)
         plan->n_packed += plan->steps[plan->n_steps].answer.packed_bytes > 0;
 }
 
-/* The capacity grows in powers of two, so the count determines when it is full. */
+/*
+ * Appends an empty step. The capacity grows in powers of two, so the count determines when it is
+ * full.
+ */
 static struct ferry__step *append(struct ferry__plan *plan)
 {
     uint32_t n = plan->n_steps;
@@ -33,7 +36,7 @@ static struct ferry__step *append(struct ferry__plan *plan)
     return grown;
 }
 
-/* Whether entries support the offset, in each repetition. */
+/* Whether the target's entries support the offset, in each repetition. */
 static bool is_aligned(const struct ferry__plan *plan, const struct ferry__binding *b, uint32_t n)
 {
     int64_t alignment = (int64_t)plan->target.alignment;
@@ -158,7 +161,7 @@ static int plan_whole(struct ferry__plan *plan, const ferry_op_desc *op)
     if (taken >= op->n_epilogue)
         return 1;
     ferry__plan_cut(plan, 0);
-    if (ferry__op_is_integer(op)) /* the sums would be rounded before the other steps */
+    if (ferry__op_is_integer(op)) /* an integer result would be rounded before the other steps */
         return 0;
     cut = shortened(op, taken);
     can = ferry__plan_add(plan, &cut, in, out);
@@ -181,7 +184,10 @@ static int plan_composed(struct ferry__plan *plan, const ferry_op_desc *op)
     return can;
 }
 
-/* Temporary memory and workspace are one block: a plan whose block is too large cannot run. */
+/*
+ * Checks that the plan fits. Temporary memory and workspace are one block: a plan whose block is
+ * too large cannot run.
+ */
 static int fitting(struct ferry__plan *plan, int can)
 {
     uint64_t bytes = plan->temporary_bytes, most = 0;
@@ -259,7 +265,10 @@ static ferry_op_desc settled(const ferry_op_desc *op)
     return copy;
 }
 
-/* Plans on the target; if its temporary memory does not suffice, without that limit. */
+/*
+ * Plans on the target within its limit of temporary memory; if that does not suffice, without the
+ * limit.
+ */
 static int plan_on_target(struct ferry__plan *plan, const ferry_op_desc *op)
 {
     ferry_operation_tier tier;

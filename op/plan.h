@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How an operation is computed: the steps, each an entry of one target, and the locations of their
+ * The plan of an operation: its steps, each an entry of one target, and the locations of their
  * operands.
  */
 #ifndef FERRY_OP_PLAN_H
@@ -13,13 +13,13 @@
 /* The source of a step's operand. */
 enum ferry__source {
     FERRY__FROM_IN,  /* input `index` of the operation */
-    FERRY__FROM_OUT, /* output `index` */
+    FERRY__FROM_OUT, /* output `index` of the operation */
     FERRY__FROM_TEMP /* the plan's temporary memory */
 };
 
 /*
- * Memory to free for an entry that failed for lack of memory: it may need a library's workspace and
- * code.
+ * The memory to free for an entry that failed for lack of memory: the entry may need a library's
+ * workspace and code.
  */
 #define FERRY__PLAN_ROOM (UINT64_C(64) << 20)
 
@@ -28,7 +28,7 @@ struct ferry__binding {
     uint32_t index;
     int64_t offset; /* bytes from the operand's first element, or from the beginning of the
                      * temporary memory */
-    int64_t stride; /* bytes added in each repetition */
+    int64_t stride; /* added in each repetition, in bytes */
 };
 
 /* One entry of the target, run `repeat` times. */
@@ -57,7 +57,7 @@ struct ferry__plan {
     int64_t repeat;
     uint64_t temporary_bytes, workspace_bytes, packed_bytes;
     uint8_t order[FERRY_OP_AXES];
-    uint32_t math; /* approximations that its steps use */
+    uint32_t math; /* the approximations that its steps use, as bits */
 };
 
 /*
@@ -67,10 +67,10 @@ struct ferry__plan {
  */
 int ferry__plan_make(ferry_device *dev, const ferry_op_desc *op, struct ferry__plan *out);
 
-/* The same on the host, regardless of the device's operations and of FERRY_STRICT. */
+/* As ferry__plan_make on the host, whatever the device supports and whatever FERRY_STRICT is. */
 int ferry__plan_make_on_host(ferry_device *dev, const ferry_op_desc *op, struct ferry__plan *out);
 
-/* Prepares every step. After a failure none is prepared. */
+/* Prepares every step. After a failure no step is prepared. */
 int ferry__plan_prepare(struct ferry__plan *plan);
 
 /* Destroys the steps and the plan. */
@@ -84,14 +84,15 @@ int ferry__plan_add(struct ferry__plan *plan, const ferry_op_desc *op,
                     const struct ferry__binding *in, const struct ferry__binding *out);
 
 /*
- * Appends a step of another plan of the same target, with bindings for this plan; as
+ * Appends a step of another plan of the same target, with bindings for this plan; results as
  * ferry__plan_add.
  */
 int ferry__plan_take(struct ferry__plan *plan, const struct ferry__step *step);
 
 /*
- * Appends the steps of `op` on the plan's target alone: one entry, several, or in F32; 1, 0 or
- * FERRY_ENOMEM, and the resulting tier. The plan must be empty; it is empty after a failure.
+ * Appends the steps of `op` on the plan's target alone: one entry, several entries, or a
+ * computation in F32. 1, 0 or FERRY_ENOMEM, and the resulting tier. The plan must be empty; it is
+ * empty after a failure.
  */
 int ferry__plan_by(struct ferry__plan *plan, const ferry_op_desc *op,
                    ferry_operation_tier *out_tier);
@@ -105,11 +106,14 @@ void ferry__plan_cut(struct ferry__plan *plan, uint32_t n);
  */
 int ferry__compose(struct ferry__plan *plan, const ferry_op_desc *op);
 
-/* compose_narrow.c: the same for one on F16, BF16, I8 or U8 in F32, including its epilogue. */
+/*
+ * compose_narrow.c: as ferry__compose, for an operation on F16, BF16, I8 or U8 that is computed in
+ * F32, including its epilogue.
+ */
 int ferry__compose_narrow(struct ferry__plan *plan, const ferry_op_desc *op);
 
 /*
- * compose.c: appends the steps of op's epilogue from `first` on, in place on its output; as
+ * compose.c: appends the steps of op's epilogue from `first` on, in place on its output; results as
  * ferry__compose.
  */
 int ferry__compose_epilogue(struct ferry__plan *plan, const ferry_op_desc *op, uint32_t first);

@@ -11,10 +11,10 @@
 
 /* A list of runs as it was last announced to the plugin. */
 struct ferry__list {
-    struct ferry__target target; /* borrowed from its operations; without a table: not announced
-                                  * yet */
+    struct ferry__target target; /* borrowed from its operations; no table: the list was not
+                                  * announced yet */
     ferry_op_list told;
-    uint64_t *words; /* a serialisation of the operations and arguments of its runs */
+    uint64_t *words; /* its runs, serialised: their operations and arguments */
     size_t n_words;
 };
 
@@ -22,7 +22,7 @@ struct ferry__list {
 
 /* Serialises a list: counts its words, compares them with those at `at`, or stores them there. */
 struct writing {
-    uint64_t *at; /* NULL: only counts */
+    uint64_t *at; /* NULL: only counts the words */
     size_t n, room;
     bool store, differs;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One run: its references, and its steps on a queue. */
+/* One run of an operation: accesses its operands, and submits its steps to a queue. */
 #include "op/run.h"
 
 #include "op/operation.h"
@@ -46,7 +46,7 @@ static int enqueue_step(struct ferry__run *r, void *ctx, void *queue,
     return plan->target.table->run(ctx, queue, step->prepared, &args);
 }
 
-/* A second call continues at the entry that failed. */
+/* Enqueues the steps. A second call continues at the entry that failed. */
 static int enqueue(void *ctx, void *queue, void *arg)
 {
     struct ferry__run *r = arg;
@@ -119,7 +119,10 @@ static int take_all_packed(ferry_operation *o, const ferry_operation_args *args,
     return err;
 }
 
-/* Inputs that all steps which read them have in packed form: runs do not need them. */
+/*
+ * The inputs that all steps which read them have in packed form: runs do not need the unpacked
+ * ones.
+ */
 static uint32_t packed_inputs(const struct ferry__plan *plan, uint32_t n_in)
 {
     uint32_t packed = 0, read = 0, i, k;
@@ -135,8 +138,8 @@ static uint32_t packed_inputs(const struct ferry__plan *plan, uint32_t n_in)
 }
 
 /*
- * Offsets of operands are passed to the device's entries unchanged: an offset that its kernels do
- * not support is refused.
+ * Checks the offsets of operands, which are passed to the device's entries unchanged: an offset
+ * that its kernels do not support is refused.
  */
 static int check_offsets(const ferry_operation *o, const ferry_operation_args *args)
 {

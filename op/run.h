@@ -14,12 +14,13 @@ struct ferry__run {
     ferry_operation *operation;
     struct ferry__refs refs;
     ferry_ref packed[FERRY__PACKED_MAX];
-    ferry_memory *constants[FERRY__PACKED_MAX]; /* retained; NULL: none */
+    ferry_memory *constants[FERRY__PACKED_MAX]; /* the memories of constants; retained; NULL:
+                                                 * none */
     ferry_ref workspace; /* temporary memory, followed by a step's workspace */
     ferry_op_run_args args;
-    uint32_t skipped; /* bit i: input i was not accessed, only its packed form */
-    uint32_t taken;   /* number of outputs that were accessed for writing */
-    int64_t done;     /* number of entries that were called: they are not called again */
+    uint32_t skipped; /* bit i: of input i only the packed form was accessed */
+    uint32_t taken;   /* the number of outputs that were accessed for writing */
+    int64_t done;     /* the number of entries that were called, and are not called again */
 };
 
 /*

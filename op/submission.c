@@ -24,7 +24,7 @@ void ferry__submission_init(struct ferry__submission *s, struct ferry__run *runs
     s->room_uses = room_uses;
 }
 
-/* Adds each memory once. */
+/* Adds a memory that the runs use, unless it was added before. */
 static void add_use(struct ferry__submission *s, ferry_memory *m, unsigned access)
 {
     size_t i;
@@ -109,7 +109,7 @@ static void count_all(const struct ferry__submission *s, size_t n)
         count(s->runs[i].operation);
 }
 
-/* Submits from run *next on; after a failure *next is the run that failed. */
+/* Submits the runs from *next on; after a failure *next is the run that failed. */
 static int submit_runs(struct ferry__submission *s, ferry_ref workspace, size_t *next)
 {
     int err;
@@ -124,7 +124,7 @@ static int submit_runs(struct ferry__submission *s, ferry_ref workspace, size_t 
     return 0;
 }
 
-/* No run counts as submitted, since the recording that contained them was discarded. */
+/* Marks no run as submitted, since the recording that contained them was discarded. */
 static void start_over(struct ferry__submission *s, size_t *next)
 {
     size_t i;
@@ -135,7 +135,10 @@ static void start_over(struct ferry__submission *s, size_t *next)
     *next = 0;
 }
 
-/* The same, announced as a list if lists are recorded and none of the runs was submitted before. */
+/*
+ * As submit_runs, but the runs are announced as a list if lists are recorded and none of the runs
+ * was submitted before.
+ */
 static int submit_list(struct ferry__submission *s, ferry_ref workspace, size_t *next)
 {
     uint32_t action = FERRY_OP_LIST_RUN;
@@ -159,7 +162,10 @@ static int submit_list(struct ferry__submission *s, ferry_ref workspace, size_t 
     return submit_runs(s, workspace, next);
 }
 
-/* Packing may fail asynchronously; then the results computed from it are invalid, too. */
+/*
+ * Adds the packed constants. Packing may fail asynchronously; then the results computed from them
+ * are invalid, too.
+ */
 static void use_constants(struct ferry__submission *s)
 {
     size_t i, k;
@@ -171,8 +177,8 @@ static void use_constants(struct ferry__submission *s)
 }
 
 /*
- * Submits between ferry_queue_begin and ferry_queue_end, so that the event covers only these runs;
- * it becomes a use of their memories.
+ * Submits between ferry_queue_begin and ferry_queue_end, so that the event covers only these runs.
+ * The event becomes a use of their memories.
  */
 static int submit_and_note(struct ferry__submission *s, ferry_ref workspace, size_t *next)
 {
@@ -183,7 +189,7 @@ static int submit_and_note(struct ferry__submission *s, ferry_ref workspace, siz
         return err;
     err = submit_list(s, workspace, next);
     late = ferry_queue_end(s->queue, &event);
-    if (event) /* otherwise the work is already complete */
+    if (event) /* without an event the work is already complete */
         use_constants(s);
     if (!late)
         late = ferry_memory_record_all(s->uses, s->n_uses, s->queue, event);
@@ -192,8 +198,8 @@ static int submit_and_note(struct ferry__submission *s, ferry_ref workspace, siz
 }
 
 /*
- * If the plugin lacks memory, evicts and continues at the run that failed: eviction is not possible
- * between ferry_queue_begin and ferry_queue_end.
+ * Submits; if the plugin lacks memory, evicts between two attempts and continues at the run that
+ * failed. Eviction is not possible between ferry_queue_begin and ferry_queue_end.
  */
 static int submit_or_make_room(struct ferry__submission *s, ferry_ref workspace, size_t *next)
 {
@@ -222,7 +228,7 @@ static int submit_without_queue(struct ferry__submission *s)
     return err;
 }
 
-/* On the host's copies: the target is synchronous, so there are no uses to record. */
+/* Submits. On the host's copies the target is synchronous, so there are no uses to record. */
 static int submit(struct ferry__submission *s)
 {
     struct ferry__workspace *w = NULL;
@@ -241,7 +247,7 @@ static int submit(struct ferry__submission *s)
     return err;
 }
 
-/* Marks outputs as lost that were accessed for writing and not, or only partly, written. */
+/* Marks the outputs as lost that were accessed for writing but not written completely. */
 static void lose(const struct ferry__submission *s)
 {
     size_t i;

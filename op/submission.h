@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Consecutive runs on a queue under one event: it covers all of them, and if it fails all that they
- * wrote is lost. A single run is a submission of one; a net's submissions are as long as possible.
+ * Consecutive runs on a queue under one event. The event covers all of them, and if it fails,
+ * everything that they wrote is lost. A single run is a submission with one run; a net's
+ * submissions are as long as possible.
  */
 #ifndef FERRY_OP_SUBMISSION_H
 #define FERRY_OP_SUBMISSION_H
@@ -12,7 +13,7 @@ struct ferry_operation;
 struct ferry_operation_args;
 
 struct ferry__submission {
-    ferry_queue *queue; /* the target's; NULL: the kernels on the host */
+    ferry_queue *queue; /* the target's queue; NULL: the kernels on the host */
     bool host;          /* operands are the host's copies */
     struct ferry__run *runs;
     size_t n_runs, room_runs;
@@ -20,7 +21,8 @@ struct ferry__submission {
     size_t n_uses, room_uses;
     size_t n_constants;             /* the packed forms that the runs read */
     uint64_t space;                 /* the largest temporary memory and workspace of its runs */
-    struct ferry__repeats *repeats; /* records its lists; owned by the caller. NULL: no lists */
+    struct ferry__repeats *repeats; /* the lists that record these runs; owned by the caller. NULL:
+                                     * no lists */
     const void *who; /* identifies the owner of the runs to be added; set by the caller */
     const void
         *failed; /* the owner of the run at which the latest submission failed; NULL: none, or

@@ -12,7 +12,10 @@
 /* The plugin whose device computes operations that other devices do not support. */
 static const char host_plugin[] = "cpu";
 
-/* Checks the entries that every minor version has; begin, end and forget must be set together. */
+/*
+ * Checks that the table has the entries of every minor version, and begin, end and forget either
+ * all or not at all.
+ */
 static bool is_whole(const ferry_op_table *t, bool lists)
 {
     if (lists && (!t->begin || !t->end || !t->forget))
@@ -27,7 +30,10 @@ static bool has_lists(const ferry_op_table *t)
            (t->begin || t->end || t->forget);
 }
 
-/* Half of the largest block, since an entry's workspace follows in the same block. */
+/*
+ * The limit of temporary memory: half of the largest block, since an entry's workspace follows in
+ * the same block.
+ */
 static uint64_t temporary_of(ferry_device *dev)
 {
     uint64_t most = ferry_device_get_properties(dev)->max_binding / 2;
@@ -91,7 +97,7 @@ int ferry__target_create(const struct ferry__target *target, const ferry_op_desc
     return ferry_device_call(target->device, ferry_op_kind_name(op->kind), call_create, &c);
 }
 
-/* Without a plugin the host is slow, which is logged once per process. */
+/* Warns, once per process, that the host is slow without the cpu plugin. */
 static int without_plugin(const char *why, struct ferry__target *out)
 {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;

@@ -8,21 +8,26 @@
 #include <ferry/runtime.h>
 #include <stdbool.h>
 
-/* The most temporary memory of a composition, in bytes, unless the device's blocks are smaller. */
+/*
+ * The maximum of temporary memory of a composition, in bytes, unless the device's blocks are
+ * smaller.
+ */
 #define FERRY__TEMPORARY_MAX (UINT64_C(64) << 20)
 
 struct ferry__target {
     const ferry_op_table *table;
     void *ctx;            /* the device argument of the table's entries */
-    ferry_device *device; /* the entries run on its queue; NULL: the kernels, which need none */
-    uint64_t alignment;   /* of the offsets that its entries support, in bytes; 0: any */
-    uint64_t temporary;   /* the most temporary memory of a composition, in bytes */
-    uint64_t largest;     /* the size, in bytes, of the largest block that its entries can
-                           * address; 0: any */
+    ferry_device *device; /* the entries run on its queue; NULL for the kernels, which need no
+                           * device */
+    uint64_t alignment;   /* the alignment of offsets that its entries require, in bytes; 0: any
+                           * offset */
+    uint64_t temporary;   /* the maximum of temporary memory of a composition, in bytes */
+    uint64_t largest;     /* the size, in bytes, of the largest block that its entries can address;
+                           * 0: no limit */
     bool host;            /* operands are host pointers, accessed as the host's copies */
     bool lists;           /* the table has begin, end and forget */
     ferry_memory
-        *keeper; /* of 0 bytes, on `device`, which it retains: for a host target; otherwise NULL */
+        *keeper; /* a memory of 0 bytes that retains `device`, for a host target; otherwise NULL */
 };
 
 /* The device's own plugin. FERRY_EUNSUPPORTED, without a log line, if it has no operations. */
@@ -30,7 +35,8 @@ int ferry__target_own(ferry_device *dev, struct ferry__target *out);
 
 /*
  * The cpu plugin's device in dev's runtime; if there is none, or it has no operations, the kernels,
- * with a warning. Release it. Any thread. The errors of opening the device.
+ * with a warning. The caller releases the target. Callable from any thread. Errors are those of
+ * opening the device.
  */
 int ferry__target_host(ferry_device *dev, struct ferry__target *out);
 /* Releases the target; one that retains nothing is accepted. */

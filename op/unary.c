@@ -8,7 +8,10 @@
 #define MATH(name) name
 #include "kernels/unary_impl.h"
 
-/* Checks that the installed numbers are those of the list, and that the list has a row for each. */
+/*
+ * Checks at compile time that the installed numbers are those of the list, and that the list has a
+ * row for each.
+ */
 #define SAME(name, number, gradient, value, slope)                                   \
     _Static_assert(FERRY_UNARY_##name == (number), "FERRY_UNARY_" #name " differs"); \
     _Static_assert(FERRY_UNARY_##name < FERRY_UNARY_COUNT, #name " is past the count");

@@ -5,7 +5,7 @@
 
 #include "op/operand.h"
 
-/* The values from which a data pass computes the derivative. */
+/* The value from which the backward pass of a function computes the derivative. */
 enum ferry__gradient {
     FERRY__GRADIENT_INPUT,  /* x */
     FERRY__GRADIENT_RESULT, /* y */
@@ -13,10 +13,10 @@ enum ferry__gradient {
     FERRY__GRADIENT_NONE,   /* the function has no data pass */
 };
 
-/* "RELU"; "unknown" for an unknown number. A static string. */
+/* The function's name, "RELU"; "unknown" for an unknown number. A static string. */
 const char *ferry__unary_name(uint32_t function);
 
-/* NONE for an unknown number. */
+/* The function's kind of gradient; NONE for an unknown number. */
 enum ferry__gradient ferry__unary_gradient(uint32_t function);
 
 #endif

@@ -9,7 +9,7 @@
 
 struct ferry__workspace {
     struct ferry__workspace *next;
-    ferry_queue *queue; /* only compared: it may have been destroyed */
+    ferry_queue *queue; /* compared, but not accessed: the queue may have been destroyed */
     ferry_device *device;
     ferry_memory *memory;
     bool taken;
@@ -31,7 +31,7 @@ static struct ferry__workspace *find_free(ferry_queue *q, ferry_device *dev)
     return NULL;
 }
 
-/* Claims a block for the caller; without memory if it is new. NULL: out of memory. */
+/* Claims a block for the caller; a new one has no memory yet. NULL: out of memory. */
 static struct ferry__workspace *claim(ferry_queue *q, ferry_device *dev)
 {
     struct ferry__workspace *w;
@@ -53,7 +53,7 @@ static struct ferry__workspace *claim(ferry_queue *q, ferry_device *dev)
     return w;
 }
 
-/* The former block is freed once its work is complete. */
+/* Makes the block larger. The former memory is freed once its work is complete. */
 static int grow(struct ferry__workspace *w, uint64_t bytes)
 {
     ferry_memory *larger;

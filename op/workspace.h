@@ -13,11 +13,11 @@ struct ferry__workspace;
 
 /*
  * Takes a block of at least `bytes` > 0 bytes for work on `q`; return it as soon as the work is
- * enqueued. *out_ref is its reference. Errors as ferry_memory_access.
+ * enqueued. *out_ref is its reference. Errors are those of ferry_memory_access.
  */
 int ferry__workspace_take(ferry_queue *q, uint64_t bytes, struct ferry__workspace **out,
                           ferry_ref *out_ref);
-/* NULL is accepted. */
+/* Returns a block. NULL is accepted. */
 void ferry__workspace_give_back(struct ferry__workspace *w);
 
 /* Registers a user of workspaces; when the last user leaves, every block is freed. */

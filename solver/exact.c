@@ -25,7 +25,7 @@
  * ------------------------------------------------------------------------------------
  */
 
-/* Net `index`: −1 is the training net, otherwise a test net. */
+/* Net `index`: −1 is the training net, other numbers are test nets. */
 static ferry_net *net_at(const ferry_solver *s, int index)
 {
     return index < 0 ? s->net : s->tests[index].net;
@@ -267,7 +267,7 @@ static int get_losses(ferry_solver *s, ferry_io *io, const char *path)
         err = ferry_io_entry_find(io, "smoothed", &smoothed);
     if (err || !losses || !smoothed || losses->dtype != FERRY_F64 || smoothed->dtype != FERRY_F64 ||
         losses->count > s->settings.average_loss)
-        return err; /* training is the same: only the displayed loss needs them */
+        return err; /* the loss affects only the log, not the training */
     err = ferry_io_read_values(io, smoothed, 0, 1, &s->smoothed);
     if (!err && losses->count)
         err = ferry_io_read_values(io, losses, 0, losses->count, s->losses);

@@ -35,7 +35,7 @@ static int print(const ferry_proto *p, char **out_text, size_t *out_size)
                      : ferry_error_set(FERRY_ENOMEM, "no memory for a net's text");
 }
 
-/* `o` has the options in which the nets differ. */
+/* Opens a net; `o` has the options in which the nets differ. */
 static int open_net(const ferry_solver *s, const struct source *from, const ferry_proto *state,
                     ferry_net_options o, ferry_net **out)
 {
@@ -51,7 +51,7 @@ static int open_net(const ferry_solver *s, const struct source *from, const ferr
     o.seed = s->settings.seed;
     o.rank = s->team.rank;
     o.ranks = s->team.ranks;
-    if (s->settings.debug) { /* the blobs that debug_info logs are kept */
+    if (s->settings.debug) { /* debug_info logs these blobs, so the net keeps them */
         o.keep = all;
         o.keep_count = 1;
     }
@@ -205,7 +205,8 @@ static int open_tests(ferry_solver *s, const ferry_solver_options *options)
 {
     const ferry_net_options o = { .struct_size = sizeof o,
                                   .phase = FERRY_PHASE_TEST,
-                                  .ignore_quantization = true, /* the weights change */
+                                  .ignore_quantization = true, /* the weights change, so that
+                                                                * quantized ones would be stale */
                                   .precision = FERRY_PRECISION_F32,
                                   .keep = options->keep,
                                   .keep_count = options->keep_count };

@@ -50,7 +50,7 @@ float ferry__rate_now(ferry_solver *s)
     if (step != s->current_step)
         ferry_log_write(FERRY_LOG_INFO, "MultiStep Status: Iteration %d, step = %d", s->iter, step);
     s->current_step = step;
-    if (s->settings.policy == FERRY__POLICY_STEP) /* a snapshot contains it */
+    if (s->settings.policy == FERRY__POLICY_STEP) /* a snapshot contains the step */
         s->current_step = s->iter / s->settings.stepsize;
     return ferry__rate_of(s, s->iter, s->current_step);
 }

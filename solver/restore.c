@@ -33,7 +33,7 @@ static const char *metadata(const ferry_io *io, const char *key)
     return NULL;
 }
 
-/* A number of the state: a metadata string, or in HDF5 a dataset. */
+/* Reads a number of the state: a metadata string, or in HDF5 a dataset. */
 static int number(const struct state *t, const char *key, int missing, int *out)
 {
     const char *text = metadata(t->io, key);

@@ -10,7 +10,7 @@
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* The loss weight of an output: that of the last top that writes it. */
+/* The loss weight of an output: the weight in the last layer that writes the blob. */
 static double weight_of(const ferry_net *net, const ferry_blob *output)
 {
     int i, k;
@@ -59,7 +59,7 @@ int ferry__requests(ferry_solver *s, bool *out_stop)
     int err = 0;
 
     *out_stop = false;
-    if (s->team.ranks > 1) /* the other ranks would wait */
+    if (s->team.ranks > 1) /* rank 0 alone would make the other ranks wait */
         return 0;
     if (s->wants_snapshot) {
         s->wants_snapshot = 0;

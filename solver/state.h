@@ -18,7 +18,7 @@ enum ferry__policy {
     FERRY__POLICY_SIGMOID
 };
 
-/* The checked settings of the text. Floats where Caffe computes with floats. */
+/* The checked settings of the text. They are floats where Caffe computes with floats. */
 struct ferry__solver_settings {
     uint32_t type; /* FERRY_UPDATE_… */
     enum ferry__policy policy;
@@ -31,7 +31,7 @@ struct ferry__solver_settings {
 
 /* A parameter that is trained, with its histories. */
 struct ferry__learned {
-    ferry_blob *blob; /* owned by the net */
+    ferry_blob *blob; /* the net owns it */
     const char *layer;
     int number; /* the index of the layer */
     int index;  /* among the parameters of its layer */
@@ -53,7 +53,7 @@ struct ferry_solver {
     ferry_device *device;
     ferry_proto *proto;
     char *path, *prefix, *place;
-    const char *allow_write; /* of the options, while the nets are opened */
+    const char *allow_write; /* the option allow_write, while the nets are opened */
     char *latest;            /* the .solverstate that was written or restored last; NULL: none */
     struct ferry__solver_settings settings;
     ferry_net *net;
@@ -66,9 +66,10 @@ struct ferry_solver {
     double *losses; /* a ring of the latest average_loss losses */
     int n_losses;
     double loss, smoothed, rate;
-    double began; /* the time in seconds and the iteration of the latest log line about speed */
+    double began; /* when the latest log line about speed was written: time in seconds, and
+                   * iteration */
     int logged_at;
-    bool stopped, not_a_number; /* the latter: the warning about a NaN loss was logged */
+    bool stopped, not_a_number; /* not_a_number: the warning about a NaN loss was logged */
     bool goes_on;               /* the next ferry_solver_step continues the running average of
                                  * the losses */
     int saved;                  /* the iteration of the latest snapshot; −1: none */
@@ -82,7 +83,7 @@ struct ferry_solver {
     void *update_arg;
     bool updating; /* on_update is running */
     volatile sig_atomic_t wants_snapshot, wants_stop;
-    ferry_comm team; /* a communicator of one rank, without functions, if it trains alone */
+    ferry_comm team; /* without other ranks: a communicator of one rank, without functions */
     bool joined;     /* all ranks have the parameters of rank 0 */
     unsigned agreed; /* the requests that all ranks serve after this iteration: FERRY_SOLVER_… */
 };

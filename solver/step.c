@@ -107,7 +107,7 @@ static void watch(ferry_solver *s)
                     s->iter, s->loss);
 }
 
-/* Calls the program's function; `last`: after the last iteration. */
+/* Calls the program's function for each iteration; `last`: after the last iteration. */
 static int call(ferry_solver *s, bool last)
 {
     ferry_solver_iteration e = { .struct_size = sizeof e,
@@ -131,7 +131,7 @@ static bool tests_now(const ferry_solver *s)
     return s->settings.test_interval && s->iter % s->settings.test_interval == 0;
 }
 
-/* The update of the current iteration: the program's, or ferry's own. */
+/* Makes the update of the current iteration: the program's, or ferry's own. */
 static int update(ferry_solver *s)
 {
     int err;

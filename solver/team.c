@@ -78,9 +78,9 @@ int ferry__team_join(ferry_solver *s)
 }
 
 /*
- * The owner of a shared parameter is the first layer that has it: in the backward pass it is the
- * last one that adds to the diff. Diffs that no layer adds to are zeros on each rank and need no
- * sum.
+ * Starts the sums of a layer's diffs. The owner of a shared parameter is the first layer that has
+ * it: it is the last one in the backward pass that adds to the diff. Diffs that no layer adds to
+ * are zeros on each rank and need no sum.
  */
 static int sum_layer(void *arg, int layer)
 {

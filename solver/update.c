@@ -149,7 +149,7 @@ static int update_one(const ferry_solver *s, struct ferry__learned *l, float sca
  * ------------------------------------------------------------------------------
  */
 
-/* The factor of clip_gradients: 1 if the gradients are small enough. */
+/* Sets the factor of clip_gradients: 1 if the gradients are small enough. */
 static int clip(const ferry_solver *s, int ranks, float *out)
 {
     double sum = 0, one;
@@ -166,7 +166,7 @@ static int clip(const ferry_solver *s, int ranks, float *out)
     if (err)
         return err;
     norm = (float)(sqrt(sum) / ranks);
-    if (!(norm > s->settings.clip)) /* also not if the norm is NaN, as in Caffe */
+    if (!(norm > s->settings.clip)) /* the condition is also false for a NaN norm, as in Caffe */
         return 0;
     *out = s->settings.clip / norm;
     ferry_log_write(

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* An error of the server's own functions has no receiver: it is logged. */
+/* Logs and frees an error of the server's own functions, which cannot be sent to a client. */
 static void drop(TRITONSERVER_Error *error, const char *what)
 {
     if (!error)

@@ -20,7 +20,7 @@ static TRITONSERVER_Error *check_version(void)
                             TRITON_MAJOR, TRITON_MINOR, major, minor);
 }
 
-/* "PLUGIN.KEY" of --backend-config=ferry,PLUGIN.KEY=VALUE is an option of the plugin. */
+/* Sets a plugin's option from --backend-config=ferry,PLUGIN.KEY=VALUE. */
 static TRITONSERVER_Error *set_option(struct triton_backend *b, const char *key, const char *value)
 {
     const char *dot = strchr(key, '.');
@@ -31,7 +31,7 @@ static TRITONSERVER_Error *set_option(struct triton_backend *b, const char *key,
         return NULL;
     }
     if (!dot || (size_t)(dot - key) >= sizeof(plugin))
-        return NULL; /* the server's own: backend-directory and the like */
+        return NULL; /* the key is one of the server's own, such as backend-directory */
     memcpy(plugin, key, (size_t)(dot - key));
     plugin[dot - key] = 0;
     if (ferry_runtime_set_option(b->rt, plugin, dot + 1, value))

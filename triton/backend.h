@@ -19,13 +19,14 @@
 /* The parts of a configuration that the backend uses. Strings belong to `json`. */
 struct triton_config {
     json_t *json;
-    int64_t max_batch;    /* 0: requests have the batch in their shapes, and run alone */
+    int64_t max_batch;    /* 0: the shapes of requests contain the batch, and each request runs
+                           * alone */
     const char *net_file; /* default_model_filename, or NULL */
-    const char *weights;  /* parameter, or NULL */
-    const char *device;   /* parameter, or NULL: by the instance's kind */
-    const char *place;    /* parameter, or NULL */
-    unsigned threads;     /* parameter: of one instance; 0: as many as the device has */
-    const char **outputs; /* names of the outputs; NULL and 0: those of the net */
+    const char *weights;  /* the parameter, or NULL */
+    const char *device;   /* the parameter, or NULL: the instance's kind decides */
+    const char *place;    /* the parameter, or NULL */
+    unsigned threads;     /* the parameter, for one instance; 0: as many as the device has */
+    const char **outputs; /* the names of the outputs; NULL and 0: the net's outputs */
     size_t output_count;
 };
 
@@ -38,22 +39,23 @@ struct triton_base {
 
 struct triton_backend {
     ferry_runtime *rt;
-    int64_t default_batch; /* max_batch_size of a completed configuration */
+    int64_t default_batch; /* max_batch_size in a completed configuration */
 };
 
 struct triton_model {
     struct triton_backend *backend;
-    char *net_path, *weights_path; /* weights_path: NULL if net_path has the weights */
+    char *net_path, *weights_path; /* weights_path: NULL if the file at net_path contains the
+                                    * weights */
     struct triton_config config;
     struct triton_interface about;
-    pthread_mutex_t lock;      /* of the list */
+    pthread_mutex_t lock;      /* guards the list */
     struct triton_base *bases; /* one per device */
 };
 
-/* An input of an instance, and memory that it has while it has no request's. */
+/* An input of an instance, with the memory that it uses between requests. */
 struct triton_port {
-    bool copies;    /* the net writes to it: a request's memory is never adopted */
-    bool on_device; /* adopted at the instance's device, else at the host */
+    bool copies;    /* the net writes to the input, so that a request's memory is never adopted */
+    bool on_device; /* a request's memory is adopted for the instance's device, else for the host */
     void *staging;
     size_t size;
 };
@@ -63,9 +65,10 @@ struct triton_instance {
     TRITONBACKEND_ModelInstance *server;
     ferry_device *device; /* borrowed from the runtime */
     ferry_net *net;
-    void (*limit_threads)(unsigned threads); /* of the calling thread's passes; NULL: no limit */
-    ferry_blob **outputs;      /* about.output_count, borrowed from the net */
-    struct triton_port *ports; /* about.input_count */
+    void (*limit_threads)(unsigned threads); /* limits the threads of the calling thread's passes;
+                                              * NULL: there is no limit */
+    ferry_blob **outputs;      /* about.output_count blobs, borrowed from the net */
+    struct triton_port *ports; /* about.input_count ports */
 };
 
 /* ---- log.c ---------------------------------------------------------------------------------- */
@@ -74,7 +77,10 @@ struct triton_instance {
 void triton_log(bool on);
 /* One line of the server's log. */
 void triton_warn(const char *fmt, ...) FERRY_PRINTF(1, 2);
-/* The latest error of ferry as the server's, owned by the caller, after "prefix: " if any. */
+/*
+ * The latest error of ferry as an error of the server, owned by the caller. "prefix: " precedes it
+ * if a prefix is given.
+ */
 TRITONSERVER_Error *triton_error(int err, const char *prefix);
 TRITONSERVER_Error *triton_error_new(TRITONSERVER_Error_Code code, const char *fmt, ...)
     FERRY_PRINTF(2, 3);

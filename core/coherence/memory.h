@@ -207,10 +207,10 @@ static inline ferry_ref ferry__memory_device(ferry_memory *m, unsigned access)
 }
 
 /*
- * Chooses where work on the contents runs. If only the host's copy is valid, *out is NULL; otherwise
- * it is the home if its copy is valid, else the device of the lowest valid slot. FERRY_EUNINIT if
- * never written (no message: the caller knows what that means), FERRY_ELOST if the contents are
- * lost.
+ * Selects where work on the contents runs. If only the host's copy is valid, *out is NULL;
+ * otherwise it is the home if its copy is valid, else the device of the lowest valid slot.
+ * FERRY_EUNINIT if never written (no message: the caller knows what that means), FERRY_ELOST if the
+ * contents are lost.
  */
 int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out);
 
