@@ -29,7 +29,7 @@ static char *kept_string(ferry_net *net, const char *s)
     return ferry__mem_copy(&net->arena, s, strlen(s));
 }
 
-/* The phase of the options, of the prototxt's state, or TEST. */
+/* The phase: that of the options, or of the prototxt's state, or TEST. */
 static ferry_phase phase_of(const ferry_net *net, const ferry_net_options *o)
 {
     const ferry_proto *state = ferry_proto_message(net->proto, "state", 0);
@@ -119,7 +119,10 @@ static int apply(ferry_net *net, const ferry_net_options *o)
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-/* An ONNX model becomes a NetParameter; *out_model is NULL for any other file. */
+/*
+ * Reads the definition. An ONNX model becomes a NetParameter; *out_model is NULL for any other
+ * file.
+ */
 static int read_definition(ferry_net *net, const char *path, const ferry_net_options *o,
                            struct ferry__onnx_model **out_model)
 {
@@ -146,7 +149,7 @@ static int read_definition(ferry_net *net, const char *path, const ferry_net_opt
     return net->name ? 0 : ferry_error_set(FERRY_ENOMEM, "%s: no memory", path);
 }
 
-/* As in Caffe, the blobs in a caffemodel are its net's initial parameters. */
+/* Loads the blobs in a caffemodel, which are its net's initial parameters, as in Caffe. */
 static int load_own(ferry_net *net, const char *path, const ferry_net_options *o)
 {
     int64_t i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/data/chance.h"
 
-/* Steele, Lea, Flood: SplitMix64. */
+/* The mixing function of SplitMix64 (Steele, Lea, Flood). */
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -17,8 +17,8 @@ struct ferry__chance ferry__chance(uint64_t key, enum ferry__chance_of of, uint6
 }
 
 /*
- * Numbers above the last whole multiple of `below` are drawn again: they would make small results
- * more likely.
+ * Draws numbers until one is below the last whole multiple of `below`; without this, small results
+ * would be more likely.
  */
 uint64_t ferry__chance_next(struct ferry__chance *chance, uint64_t below)
 {

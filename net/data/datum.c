@@ -19,7 +19,9 @@ static bool has_floats(const struct ferry__field *f)
            (f->type == FERRY__WIRE_BYTES || f->type == FERRY__WIRE_32);
 }
 
-/* As in protobuf, a known field with another wire type counts as an unknown field. */
+/*
+ * Takes a field. As in protobuf, a known field with another wire type counts as an unknown field.
+ */
 static bool take(struct ferry__datum *d, const struct ferry__field *f)
 {
     if (f->number == DATA && f->type == FERRY__WIRE_BYTES) {

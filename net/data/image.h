@@ -10,18 +10,18 @@
 #define FERRY__IMAGE_PIXELS (1u << 28)
 #endif
 
-/* Bytes for a message of a decoding library. */
+/* The size of a message of a decoding library. */
 #define FERRY__IMAGE_REASON 240
 
 struct ferry__image {
-    const char *name; /* of the file, for messages */
+    const char *name; /* the file's name, for messages */
     const unsigned char *bytes;
     size_t size;
     int channels;  /* the request: 0, 1 or 3; then the actual number */
     unsigned each; /* bytes of memory that decoding needs for each value: the pixel's and the
                     * blob's */
     int64_t height, width;
-    unsigned char *pixels; /* height × width × channels, malloc's */
+    unsigned char *pixels; /* height × width × channels bytes, allocated by malloc */
 };
 
 /* Decodes bytes of any supported format; the caller frees pixels, even after a failure. */
@@ -33,7 +33,7 @@ int ferry__image_decode(struct ferry__image *image);
  */
 int ferry__image_make(struct ferry__image *image, uint64_t height, uint64_t width);
 
-/* The decoders of single formats. */
+/* Decoders of one format each. */
 int ferry__image_png(struct ferry__image *image);
 int ferry__image_jpeg(struct ferry__image *image);
 

@@ -21,7 +21,7 @@ struct decoder {
     struct jpeg_error_mgr base; /* first member: libjpeg sees only this part */
     jmp_buf back;
     char reason[JMSG_LENGTH_MAX];
-    unsigned char *row; /* a row of CMYK */
+    unsigned char *row; /* a buffer for a row of CMYK */
     int err;            /* a ferry error whose message is set */
 };
 
@@ -33,7 +33,7 @@ static void refuse(j_common_ptr c)
     longjmp(d->back, 1);
 }
 
-/* The warnings of libjpeg that mean damage. */
+/* Turns those warnings of libjpeg into errors that mean damage. */
 static void warn(j_common_ptr c, int level)
 {
     switch (level < 0 ? c->err->msg_code : 0) {
@@ -116,7 +116,7 @@ static int read_jpeg(struct jpeg_decompress_struct *c, struct decoder *d,
     jpeg_mem_src(c, image->bytes, (unsigned long)image->size);
     jpeg_read_header(c, TRUE);
     choose(c, image);
-    if (jpeg_has_multiple_scans(c)) /* all coefficients are kept in memory */
+    if (jpeg_has_multiple_scans(c)) /* for such a file libjpeg keeps all coefficients in memory */
         image->each += 2 * (unsigned)c->num_components;
     d->err = ferry__image_make(image, c->image_height, c->image_width);
     if (d->err)

@@ -19,8 +19,8 @@ static int failed(const char *path, const char *why)
 }
 
 /*
- * The path comes from a net's text: a pipe could block for ever, and a device could be endless.
- * O_NONBLOCK: opening does not wait.
+ * Opens a list. Its path comes from a net's text: a pipe could block for ever, and a device could
+ * be endless, so O_NONBLOCK opens without waiting and other files than regular ones are refused.
  */
 static int open_text(const char *path, FILE **out)
 {

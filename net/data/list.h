@@ -11,7 +11,10 @@
  */
 int ferry__list_read(const char *path, char **out);
 
-/* All bytes of a regular file, followed by a 0; the caller frees them. FERRY_EIO, FERRY_ENOMEM. */
+/*
+ * Reads all bytes of a regular file, followed by a 0; the caller frees them. FERRY_EIO,
+ * FERRY_ENOMEM.
+ */
 int ferry__file_read(const char *path, char **out, size_t *out_size);
 
 #endif

@@ -60,14 +60,14 @@ static unsigned read16(const unsigned char *p)
  */
 struct level {
     unsigned char *page; /* allocated, except for the leaf */
-    int index, count;    /* of nodes */
+    int index, count;    /* the current node of the page, and the number of its nodes */
 };
 
 struct ferry__lmdb {
     int fd;
     char *name;
     size_t page_size;
-    uint64_t pages; /* pages in use according to the newest meta page */
+    uint64_t pages; /* the number of pages in use, from the newest meta page */
     uint64_t root;
     bool reversed; /* keys are compared starting with their last byte */
     int depth;
@@ -95,7 +95,7 @@ static int no_memory(const char *name)
     return ferry_error_set(FERRY_ENOMEM, "%.400s: no memory for a database", name);
 }
 
-/* *out_got is less than `size` only at the end of the file. */
+/* Reads up to `size` bytes; *out_got is less only at the end of the file. */
 static int read_some(const struct ferry__lmdb *db, uint64_t at, void *to, size_t size,
                      size_t *out_got)
 {
@@ -213,7 +213,7 @@ static int load(struct ferry__lmdb *db, int at, uint64_t page)
 
 struct node {
     const unsigned char *at, *key;
-    size_t key_size, left; /* bytes of the page after the key */
+    size_t key_size, left; /* the size of the key, and the bytes of the page after it */
 };
 
 static int find_node(const struct ferry__lmdb *db, const struct level *level, struct node *out)
@@ -248,7 +248,7 @@ static int descend(struct ferry__lmdb *db, int from)
     return err;
 }
 
-/* Negative, 0 or positive: a is before, equal to, or after b. */
+/* Compares two keys. Negative, 0 or positive: a is before, equal to, or after b. */
 static int compare(const struct ferry__lmdb *db, const struct node *a)
 {
     const unsigned char *b = db->key;

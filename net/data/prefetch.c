@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The longest message. */
+/* The size of the longest message. */
 #define REASON 1024
 
 struct slot {
@@ -35,15 +35,15 @@ struct ferry__prefetch {
     ferry__prefetch_fn *fn;
     void *arg;
     struct slot *slots;
-    int64_t n_slots; /* one more than are prefetched: the caller holds one */
+    int64_t n_slots; /* the depth plus one, since the caller holds one batch */
     int n_blobs;
     bool threaded, started;
-    pid_t owner; /* the process of the thread */
+    pid_t owner; /* the process that the thread belongs to */
     pthread_t thread;
     pthread_mutex_t lock;  /* protects the following members */
     pthread_cond_t filled; /* a slot was filled, or reading failed */
     pthread_cond_t freed;  /* a slot was freed, or the thread has to end */
-    int64_t first, count;  /* of the full slots; the thread fills the slot after them */
+    int64_t first, count;  /* the full slots; the thread fills the slot after them */
     bool sleeping;         /* the thread sleeps: all slots were full, and more than half of them
                             * still are */
     bool taken;            /* the caller holds the first slot */
@@ -100,7 +100,7 @@ static void set_batch_policy(pthread_t thread)
         pthread_setschedparam(thread, SCHED_BATCH, &param);
 }
 
-/* All signals are blocked in this thread, so that the program's threads receive them. */
+/* Starts the thread. All signals are blocked in it, so that the program's threads receive them. */
 static int start(struct ferry__prefetch *p)
 {
     sigset_t all, before;
@@ -256,8 +256,8 @@ void ferry__prefetch_stop(struct ferry__prefetch *p)
 }
 
 /*
- * In a child of fork the thread may have held memory or locks that would be freed here: they are
- * leaked.
+ * Stops the thread and frees everything. In a child of fork the thread may have held memory or
+ * locks that would be freed here: they are leaked.
  */
 void ferry__prefetch_close(struct ferry__prefetch *p)
 {

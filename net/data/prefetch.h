@@ -16,7 +16,7 @@
 
 struct ferry__prefetch;
 
-/* The unit of reading. */
+/* A batch, the unit of reading. */
 struct ferry__batch {
     ferry_blob **blobs; /* F32, n_blobs of them; the reading function reshapes and fills them */
     uint64_t position;  /* the position of the source after this batch, set by the reading
@@ -52,7 +52,7 @@ int ferry__prefetch_next(struct ferry__prefetch *p, const struct ferry__batch **
 /* Ends the thread after its current record and drops the prefetched batches. */
 void ferry__prefetch_stop(struct ferry__prefetch *p);
 
-/* The same, and frees the structure. NULL is accepted. */
+/* As ferry__prefetch_stop, and frees the structure. NULL is accepted. */
 void ferry__prefetch_close(struct ferry__prefetch *p);
 
 #endif

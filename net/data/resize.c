@@ -11,8 +11,8 @@ struct tap {
 };
 
 /*
- * The taps of `n` output pixels, each `step` source pixels wide, in a row of `size`; NULL without
- * memory. Free it.
+ * Makes the taps of `n` output pixels, each `step` source pixels wide, in a row of `size` pixels;
+ * NULL without memory. The caller frees them.
  */
 static struct tap *make_taps(int64_t size, int64_t n, double step)
 {

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * `to` has room for channels × to_height × to_width; `steps` are the source rows and columns of one
- * output pixel. FERRY_ENOMEM.
+ * Resizes the planes at `from`. `to` has room for channels × to_height × to_width; `steps` are the
+ * source rows and columns of one output pixel. FERRY_ENOMEM.
  */
 int ferry__resize(const float *from, int64_t channels, int64_t height, int64_t width, float *to,
                   int64_t to_height, int64_t to_width, const double steps[2]);

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A picture between two steps, in planes. */
+/* The state of a picture between two steps, as planes. */
 struct picture {
     int64_t channels, height, width;
     const float *values;
-    float *own; /* free it; NULL: the values are borrowed */
+    float *own; /* values that the picture owns and has to free; NULL: they are borrowed */
 };
 
 /* The parameters of all steps, checked against each other before anything is computed. */
@@ -18,7 +18,7 @@ struct plan {
     int64_t resized[2], cut[2]; /* the size after resizing, and the offset of the covered part in
                                  * it */
     double steps[2];            /* source rows and columns of one output pixel */
-    int64_t kept[2];            /* the size of that part, to which mean and crop apply */
+    int64_t kept[2];            /* the size of the covered part, to which mean and crop apply */
     const float *mean;
     int64_t mean_count;
     bool mean_whole;        /* one value for each element, otherwise one for each channel */
@@ -34,7 +34,10 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The requested size, or with `cover` a size that is larger along one axis. */
+/*
+ * Sets the size after resizing: the requested size, or, with `cover`, a size that is larger along
+ * one axis.
+ */
 static void plan_resize(const struct picture *p, const ferry_image_transform_options *o,
                         struct plan *plan)
 {
@@ -208,7 +211,9 @@ static void finish(const struct picture *p, const struct plan *plan, float *out)
  * ----------------------------------------------------------------------------------
  */
 
-/* The destination: the whole of a blob of one item, which is reshaped, or an item of a blob. */
+/*
+ * The place of the result: all of a blob with one item, which is reshaped, or one item of a blob.
+ */
 static float *room_in(ferry_blob *out, int64_t item, const struct picture *p,
                       const struct plan *plan)
 {

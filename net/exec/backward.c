@@ -7,8 +7,8 @@
 #include <ferry/status.h>
 
 /*
- * The diff of a top with a loss weight is initialized with the weight, unless the program has
- * written it.
+ * Initializes the diff of a top that has a loss weight with this weight, unless the program has
+ * written the diff.
  */
 static int seed(const ferry_layer *layer)
 {
@@ -95,7 +95,10 @@ static bool has_params(const ferry_net *net, int last, int first)
     return false;
 }
 
-/* Reports that layers last … first are complete; their operations have been submitted. */
+/*
+ * Calls ferry__training_on_layer's function for layers last … first, whose operations have been
+ * submitted.
+ */
 static int hand_on(ferry_net *net, struct ferry__submission *s, int last, int first)
 {
     int i, err;

@@ -37,7 +37,8 @@ void ferry__stages_end(ferry_net *net)
 }
 
 /*
- * The array has room: each stage has at least one layer, and there are as many entries as layers.
+ * Ends a stage before `layer` and begins a new one there. The array has room for one stage per
+ * layer.
  */
 void ferry__stage_cut(ferry_net *net, int layer)
 {
@@ -76,7 +77,7 @@ static struct ferry__program *find(const struct ferry__stage *stage)
     return NULL;
 }
 
-/* Marks the blobs of the stage whose contents are not visible to the program that uses the net. */
+/* Marks the blobs of the stage whose contents the user of the net cannot see. */
 static void mark_gone(const struct ferry__program *p)
 {
     ferry_net *net = p->net;

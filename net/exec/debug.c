@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The lines of debug_info, as Caffe logs them: the mean absolute values of each layer's tops and
+ * Logs the lines of debug_info as Caffe does: the mean absolute values of each layer's tops and
  * parameters, and of the diffs of its bottoms. (Caffe: Net::ForwardDebugInfo, BackwardDebugInfo.)
  */
 

@@ -11,7 +11,7 @@
 
 /* Drops all programs, since the device has changed. */
 void ferry__stages_forget(ferry_net *net);
-/* Drops all programs if the ranges of blobs have changed: before programs are chosen. */
+/* Drops all programs if the ranges of blobs have changed. Called before programs are chosen. */
 void ferry__stages_update(ferry_net *net);
 /* Frees the programs and the stages. */
 void ferry__stages_end(ferry_net *net);
@@ -20,7 +20,7 @@ void ferry__stage_cut(ferry_net *net, int layer);
 /* Selects the stage's program for the current shapes, or makes it. */
 int ferry__stage_choose(ferry_net *net, struct ferry__stage *stage);
 
-/* Makes the program that was chosen anew. A failure leaves the stage without one. */
+/* Makes the chosen program again. A failure leaves the stage without a program. */
 int ferry__stage_remake(ferry_net *net, struct ferry__stage *stage);
 
 /* ---- items.c ---- */
@@ -62,8 +62,9 @@ int ferry__running_restore(ferry_net *net, int first, int last, int err);
 /* ---- debug.c ---- */
 
 /*
- * Log Caffe's lines about layers first … last, or last … first backward, after all submitted work
- * has completed; and about all parameters, after a backward pass. The errors of reading the blobs.
+ * These functions log Caffe's lines about layers first … last, or last … first for backward, after
+ * all submitted work has completed, and about all parameters after a backward pass. Errors are
+ * those of reading the blobs.
  */
 int ferry__debug_forward(const ferry_net *net, int first, int last);
 int ferry__debug_backward(const ferry_net *net, int last, int first);

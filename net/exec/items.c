@@ -71,8 +71,8 @@ static int run_operation(struct ferry__submission *s, const struct ferry__progra
     }
     args.seed = p->net->seed + (uint64_t)p->net->rank * UINT64_C(0x9e3779b97f4a7c15);
     args.offset = p->net->drawn;
-    if (op->kind == FERRY_OP_RANDOM) /* one block has four numbers: the next operation, and the
-                                      * next run, continue after them */
+    if (op->kind == FERRY_OP_RANDOM) /* a block has four numbers; the next operation and the next
+                                      * run continue after them */
         p->net->drawn += ((uint64_t)elements_of(&op->out[0]) + 3) / 4;
     err = ferry__submission_add(s, item->prepared, ferry_layer_queue(item->layer), &args);
     for (i = 0; p->net->traced && i < op->n_in; i++)
@@ -140,7 +140,7 @@ static bool adds(const ferry_op_desc *op)
 }
 
 /*
- * The memory of which an item writes a part and whose rest other items write; NULL: there is none.
+ * The memory of which an item writes a part, while other items write the rest; NULL: there is none.
  */
 static ferry_memory *part_of(const struct ferry__program *p, const struct ferry__item *item,
                              uint32_t k)

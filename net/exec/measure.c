@@ -26,7 +26,7 @@ static void unprofile(const ferry_net *net, int n)
         (void)ferry_queue_profile(ferry_layer_queue(&net->layers[n]), false);
 }
 
-/* Profiles the queue of each layer, once for each. */
+/* Profiles the queue of each layer; a queue that several layers use is profiled for each. */
 static int profile(const ferry_net *net)
 {
     int i, err = 0;
@@ -69,7 +69,7 @@ int ferry_net_set_measuring(ferry_net *net, ferry_net_measuring what)
     return 0;
 }
 
-/* Bytes copied to, from and between the devices of the net. */
+/* The number of bytes copied to, from and between the devices of the net. */
 static uint64_t moved(const ferry_net *net, const ferry_layer *layer)
 {
     const ferry_device *devices[2] = { net->device, layer->device };
@@ -107,9 +107,9 @@ static double count_of(const ferry_operand *o)
 }
 
 /*
- * Multiplications and additions of a convolution or an inner product: two for each weight per
- * output (per input, if transposed); for forward, backward to the data and to the weights. Other
- * operations count 0.
+ * The number of multiplications and additions of a convolution or an inner product: two for each
+ * weight per output (per input, if transposed). Counted for forward, and for backward to the data
+ * and to the weights. Other operations count 0.
  */
 static double flops_of(const struct ferry__item *item)
 {
@@ -133,7 +133,7 @@ static double flops_of(const struct ferry__item *item)
     return 2 * count_of(transposed ? x : y) * count_of(w) / (double)w->shape[0];
 }
 
-/* The span's time; its work is done, which some drivers notice later. */
+/* Adds the span's time. The span's work is done, but some drivers notice this later. */
 static int add_time(ferry_span *span, double *ms)
 {
     ferry_span_times times = { .struct_size = sizeof times };

@@ -12,7 +12,7 @@ int ferry__measure_item(struct ferry__submission *s, const struct ferry__program
 /* Ends the profiling of the net's queues, if it is on. */
 void ferry__measure_end(ferry_net *net);
 
-/* The sums divided by the number of passes. */
+/* Returns the sums divided by the number of passes. */
 void ferry__measure_get(const ferry_layer *layer, ferry_net_layer_info *out);
 
 #endif

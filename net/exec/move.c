@@ -57,12 +57,12 @@ int ferry_net_move_to(ferry_net *net, ferry_device *dev)
 
     if (!net || !dev)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_move_to: NULL argument");
-    ferry__measure_end(net); /* its queues are not those of the other device */
+    ferry__measure_end(net); /* the profiled queues belong to the old device */
     err = move_all(net, dev);
     if (!err)
         err = ferry_net_reshape(net);
     if (err) {
-        move_all(net, net->device); /* setting homes back requires no memory */
+        move_all(net, net->device); /* changing homes back needs no memory, so it does not fail */
         return err;
     }
     net->device = dev;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ferry_net_reshape: shapes, and the programs for them. */
+/* ferry_net_reshape: computes shapes, and selects the programs for them. */
 #include "net/exec/exec.h"
 
 #include <ferry/status.h>

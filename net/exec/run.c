@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Running a net: the items of its stages' programs, in submissions. */
+/* Runs a net: submits the items of its stages' programs. */
 #include "net/exec/exec.h"
 #include "net/exec/traced.h"
 
@@ -38,7 +38,7 @@ static int prepare_layer(ferry_layer *layer)
     return err;
 }
 
-/* Updates the results that layers and folds derive from parameters. */
+/* Updates the data that layers and folds derive from parameters. */
 static int prepare(ferry_net *net, const struct ferry__program *p, int first, int last)
 {
     int i, err = 0;
@@ -136,8 +136,8 @@ static int prepare_all(ferry_net *net, int first, int last, const struct ferry__
 }
 
 /*
- * The command lists of a stage's whole pass, which repeat as long as its program does. A pass that
- * is measured or traced, or has debug_info, submits each layer by itself and has no lists.
+ * The command lists of a stage's whole pass, which are reused as long as its program is. A pass
+ * that is measured or traced, or has debug_info, submits each layer by itself and has no lists.
  */
 static struct ferry__repeats *repeats_of(const ferry_net *net, int first, int last)
 {
@@ -182,7 +182,7 @@ static int run_stages(ferry_net *net, int first, int last)
                : ferry__submission_failed(&s, NULL, ferry__submission_end(&s, 0));
 }
 
-/* The loss of layers first … last at the end of their pass. */
+/* Adds up the loss of layers first … last at the end of their pass. */
 static int loss_of(const ferry_net *net, int first, int last, double *out)
 {
     double loss = 0;

@@ -29,7 +29,10 @@ static int make_before(struct ferry__net_param *p)
                              &p->before);
 }
 
-/* A pass whose failure is detected after it has returned may have lost the parameter's contents. */
+/*
+ * Saves the parameter. A pass whose failure is detected after it has returned may have lost the
+ * parameter's contents; then the saved ones are restored first.
+ */
 static int save(const ferry_layer *layer, struct ferry__net_param *p)
 {
     int err = make_before(p);

@@ -3,7 +3,7 @@
 
 #include <ferry/profile.h>
 
-/* An operation reports the memories that it reads itself. */
+/* Reports the memories that a layer's own function reads; an operation reports its own. */
 static void report_reads(const struct ferry__item *item)
 {
     const ferry_layer *layer = item->layer;

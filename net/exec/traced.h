@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Layers as slices of the trace that FERRY_TRACE asks for. */
+/* Writes layers as slices into the trace of FERRY_TRACE. */
 #ifndef FERRY_NET_EXEC_TRACED_H
 #define FERRY_NET_EXEC_TRACED_H
 
@@ -9,7 +9,7 @@
 int ferry__trace_item(struct ferry__submission *s, const struct ferry__program *p,
                       const struct ferry__item *item);
 
-/* Runs an item as the net's passes are: measured or traced, each layer apart, or neither. */
+/* Runs an item of a pass: measured or traced separately if the net is measured or traced. */
 static inline int ferry__item_run_apart(struct ferry__submission *s, const struct ferry__program *p,
                                         const struct ferry__item *item)
 {

@@ -195,7 +195,10 @@ void ferry__import_give_constant(struct ferry__import *im, int k,
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* BASE or, if that is taken, BASE/WORD or BASE/WORD2 …; in the arena. "" after a failure. */
+/*
+ * Makes a unique name: BASE or, if it is taken, BASE/WORD or BASE/WORD2 …; in the arena. "" after a
+ * failure.
+ */
 static const char *name_for(struct ferry__import *im, struct ferry__names *taken, const char *base,
                             const char *word)
 {
@@ -215,7 +218,7 @@ static const char *name_for(struct ferry__import *im, struct ferry__names *taken
     return out;
 }
 
-/* The first output of the node, which names its parts. */
+/* The name of the node's first output, from which the names of its layers and blobs are made. */
 static const char *base_of(const struct ferry__import *im)
 {
     const char *name = ferry_proto_string(im->node, "output", 0, NULL);
@@ -223,7 +226,10 @@ static const char *base_of(const struct ferry__import *im)
     return *name ? name : ferry_proto_string(im->node, "name", 0, NULL);
 }
 
-/* An output of the graph that layers take as well has another name until ferry__import_output. */
+/*
+ * Names a top. An output of the graph that layers also read has another name until
+ * ferry__import_output.
+ */
 static void name_top(struct ferry__import *im, struct ferry__import_value *x, const char *type)
 {
     if (!x->name)
@@ -256,7 +262,7 @@ static void put_name(struct ferry__import *im, ferry_proto *layer, const char *f
 
 /* ---- the end of a node ---------------------------------------------------------------------- */
 
-/* A constant that a layer takes. */
+/* Adds a Parameter layer for a constant that another layer reads. */
 static void add_parameter(struct ferry__import *im, struct ferry__import_value *x)
 {
     const char *name = name_for(im, &im->layer_names, x->name ? x->name : base_of(im), "");
@@ -275,7 +281,7 @@ static void add_parameter(struct ferry__import *im, struct ferry__import_value *
         im->weights[im->n_weights++] = (struct ferry__import_weights){ name, 0, x->tensor };
 }
 
-/* The layer's own message goes behind its bottoms and tops, as in Caffe's texts. */
+/* Adds the layer's own message after its bottoms and tops, as in Caffe's texts. */
 static void put_parameters(struct ferry__import *im, ferry_proto *layer,
                            const struct ferry__import_layer *l)
 {
@@ -292,7 +298,10 @@ static void put_parameters(struct ferry__import *im, ferry_proto *layer,
         ferry__import_no_memory(im);
 }
 
-/* Adds layer `index` of the node; its arrays begin at the numbers in `from`, which move on. */
+/*
+ * Adds layer `index` of the node. Its bottoms, tops and parameters begin at the indices in `from`,
+ * which are advanced to the layer's ends.
+ */
 static void add_layer(struct ferry__import *im, int index, struct ferry__import_layer *from)
 {
     const struct ferry__import_layer *l = &im->layers[index];

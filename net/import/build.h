@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The NetParameter that an ONNX graph becomes: values, the layers that make them, and the
- * parameters of the layers.
- *
- * The first failure is kept in `err`, with its message; all functions do nothing after it and
- * return zero values that may be passed on, so that an operator's function need not check each
- * step.
+ * The conversion of an ONNX graph to a NetParameter: the graph's values, the layers that compute
+ * them, and the layers' parameters. * The first failure is kept in `err`, with its message. After
+ * it all functions do nothing and return zero values that may be passed on, so that an operator's
+ * function need not check each step.
  */
 #ifndef FERRY_NET_IMPORT_BUILD_H
 #define FERRY_NET_IMPORT_BUILD_H
@@ -13,21 +11,25 @@
 #include "net/import/tensor.h"
 #include "net/model/names.h"
 
-/* A value of the graph, or one between the layers of a node. */
+/* A value of the graph, or an intermediate one between two layers of a node. */
 struct ferry__import_value {
-    const char *name; /* in the graph; NULL: between layers */
-    const char *blob; /* NULL: not made; "": of the present node, not named yet */
-    bool constant;    /* its elements are `tensor`; a blob as well if a layer takes it */
+    const char *name; /* the name in the graph; NULL for an intermediate */
+    const char *blob; /* the blob's name; NULL: no layer computes it yet; "": the current node
+                       * computes it, and it is not named yet */
+    bool constant;    /* `tensor` has its elements; it has a blob too if a layer reads it */
     struct ferry__import_tensor tensor;
     struct ferry__import_shape shape;
-    int uses;                /* nodes that take it, and outputs of the graph */
-    int bottoms;             /* layers that take its blob */
-    bool output;             /* of the graph */
-    const ferry_proto *user; /* the last node that takes it */
-    /* Sigmoid or HardSigmoid of another value, which only a product with that value takes. */
+    int uses;                /* the number of nodes that read it, plus one for an output of the
+                              * graph */
+    int bottoms;             /* the number of layers that read its blob */
+    bool output;             /* it is an output of the graph */
+    const ferry_proto *user; /* the last node that reads it */
+    /* Set for the Sigmoid or HardSigmoid of another value that is read only by a product with that
+     * value: the other value. */
     struct ferry__import_value *gate_of;
     bool hard;
-    /* Of a concatenation: its inputs and its axis; and the last one that begins with this value. */
+    /* parts and axis, for a concatenation: its inputs and its axis; join: the last concatenation
+     * that begins with this value. */
     struct ferry__import_value **parts, *join;
     int n_parts, axis;
 };
@@ -35,34 +37,38 @@ struct ferry__import_value {
 /* A parameter of a layer. */
 struct ferry__import_weights {
     const char *layer;
-    int index; /* among the layer's parameters */
+    int index; /* the index among the layer's parameters */
     struct ferry__import_tensor tensor;
 };
 
-/* A layer of the present node. Names are given, and it is added to the net, when the node ends. */
+/*
+ * A layer of the current node. At the end of the node the layer gets its names and is added to the
+ * net.
+ */
 struct ferry__import_layer {
     const char *type, *field;
-    ferry_proto *parameters; /* NULL without a field */
-    /* Its bottoms, tops and parameters are those of the arrays behind the layer before, up to: */
+    ferry_proto *parameters; /* NULL if the layer has no message of its own */
+    /* The layer's bottoms, tops and parameters begin where those of the previous layer end; their
+     * ends: */
     int end_bottoms, end_tops, end_weights;
 };
 
 struct ferry__import {
     struct ferry__import_file *file;
-    struct ferry__mem_arena arena; /* of values and constants */
+    struct ferry__mem_arena arena; /* has the values and constants */
     ferry_proto *net;
     int64_t opset;
     int err;
 
-    struct ferry__import_value **values; /* of the graph's names, by `names` */
+    struct ferry__import_value **values; /* the values of the graph, whose indices `names` has */
     int n_values, room_values;
-    struct ferry__import_value **made; /* tops, in the order of the layers */
+    struct ferry__import_value **made; /* the tops in the order of the layers */
     int n_made, room_made;
     struct ferry__names names, layer_names, blob_names;
     struct ferry__import_weights *weights;
     int n_weights, room_weights;
 
-    /* The present node, and what it has become so far. */
+    /* The current node, and the layers made for it so far. */
     const ferry_proto *node;
     struct ferry__import_layer *layers;
     int n_layers, room_layers;
@@ -73,7 +79,7 @@ struct ferry__import {
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
-/* Fails, with the node's name and operator before the words. */
+/* Records a failure; the message begins with the node's name and operator. */
 void ferry__import_fail(struct ferry__import *im, int code, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
 void ferry__import_no_memory(struct ferry__import *im);
@@ -81,86 +87,96 @@ void ferry__import_no_memory(struct ferry__import *im);
 /* ---- the present node ----------------------------------------------------------------------- */
 
 const char *ferry__import_operator(const struct ferry__import *im);
-/* How many inputs and outputs it names. */
+/* The number of inputs, and of outputs, that the node names. */
 int ferry__import_input_count(const struct ferry__import *im);
 int ferry__import_output_count(const struct ferry__import *im);
-/* Whether input i is given. */
+/* Whether the node has input i. */
 bool ferry__import_has(const struct ferry__import *im, int i);
-/* Input i. Fails if it is not given, and for a value without a maker; the result is never NULL. */
+/* Returns input i, never NULL. Fails if the node does not name it, or if no node computes it. */
 struct ferry__import_value *ferry__import_input(struct ferry__import *im, int i);
-/* Input i as a constant. Fails if it is not one. */
+/* Returns input i as a constant; fails if it is not constant. */
 const struct ferry__import_tensor *ferry__import_constant(struct ferry__import *im, int i);
 /*
- * Up to `room` integers of a constant of one axis, or of none; their number, or −1 after failure.
+ * Reads up to `room` integers of a constant with at most one axis; returns their number, or −1
+ * after a failure.
  */
 int ferry__import_constants(struct ferry__import *im, int i, int64_t *out, int room);
 
-/* The attribute of that name; NULL. */
+/* The attribute of that name; NULL if the node lacks it. */
 const ferry_proto *ferry__import_attribute(const struct ferry__import *im, const char *name);
 int64_t ferry__import_integer(const struct ferry__import *im, const char *name, int64_t none);
 double ferry__import_real(const struct ferry__import *im, const char *name, double none);
 const char *ferry__import_string(const struct ferry__import *im, const char *name,
                                  const char *none);
-/* Up to `room` integers; their number, 0 without the attribute, −1 after failure. */
+/*
+ * Reads up to `room` integers of an attribute; returns their number, 0 without the attribute, −1
+ * after a failure.
+ */
 int ferry__import_integers(struct ferry__import *im, const char *name, int64_t *out, int room);
 /*
- * The integers of input i or, if it is not given, those of the attribute, as older operator sets
- * have them; likewise.
+ * Reads the integers of input i or, if the node lacks it, of the attribute that older operator sets
+ * have; results as ferry__import_integers.
  */
 int ferry__import_list(struct ferry__import *im, int i, const char *name, int64_t *out, int room);
-/* An axis counted from the end if negative. Fails outside 0 … rank − 1. */
+/* Reads an axis, counted from the end if it is negative; fails outside 0 … rank − 1. */
 int ferry__import_axis(struct ferry__import *im, int64_t axis, int rank);
 
 /* ---- values (values.c) ---------------------------------------------------------------------- */
 
-/* The result of functions after a failure. */
+/* The value that functions return after a failure. */
 extern struct ferry__import_value ferry__import_no_value;
 
-/* A new value, of no name; never NULL. */
+/* Creates a value without a name; never NULL. */
 struct ferry__import_value *ferry__import_value_create(struct ferry__import *im);
 
 /*
- * Makes room for one more element behind `count` in an array, to whose pointer `array` points.
- * False after a failure.
+ * Makes room for one more element after the `count` elements of an array; `array` points to the
+ * array's pointer. False after a failure.
  */
 bool ferry__import_grow(struct ferry__import *im, void *array, int count, int *room, size_t size);
 
 /* ---- layers --------------------------------------------------------------------------------- */
 
-/* Begins a layer. `field` is its message, "convolution_param"; NULL: none. */
+/* Begins a layer. `field` is the name of its message, "convolution_param"; NULL: none. */
 void ferry__import_layer(struct ferry__import *im, const char *type, const char *field);
-/* A field of that message: an integer, a real number, an enum's value by name. */
+/* Set a field of that message: an integer, a real number, or an enum's value by name. */
 void ferry__import_put(struct ferry__import *im, const char *field, int64_t value);
 void ferry__import_put_real(struct ferry__import *im, const char *field, double value);
 void ferry__import_put_word(struct ferry__import *im, const char *field, const char *value);
-/* A BlobShape. */
+/* Adds a BlobShape to that message. */
 void ferry__import_put_shape(struct ferry__import *im, const char *field,
                              const struct ferry__import_shape *shape);
-/* The layer's next bottom. A constant becomes the top of a Parameter layer. */
+/* Adds the layer's next bottom. A constant becomes the top of a Parameter layer. */
 void ferry__import_bottom(struct ferry__import *im, struct ferry__import_value *x);
-/* The layer's next parameter. */
+/* Adds the layer's next parameter. */
 void ferry__import_weights(struct ferry__import *im, const struct ferry__import_tensor *t);
-/* The layer's next top, a new value. */
+/* Adds the layer's next top, a new value, and returns it. */
 struct ferry__import_value *ferry__import_top(struct ferry__import *im,
                                               const struct ferry__import_shape *shape);
 
-/* A layer without parameters, from one bottom to one top of the same shape. */
+/*
+ * Adds a layer without parameters, from one bottom to one top of the same shape, and returns the
+ * top.
+ */
 struct ferry__import_value *ferry__import_map(struct ferry__import *im,
                                               struct ferry__import_value *x, const char *type,
                                               const char *field);
-/* Reshape, unless x has the shape. A leading dimension that stays is written as 0, "as it is". */
+/*
+ * Adds a Reshape layer, unless x already has the shape. A leading dimension that does not change is
+ * written as 0, which copies the bottom's.
+ */
 struct ferry__import_value *ferry__import_reshape(struct ferry__import *im,
                                                   struct ferry__import_value *x,
                                                   const struct ferry__import_shape *shape);
-/* Permute: axis order[i] becomes axis i. */
+/* Adds a Permute layer: axis order[i] becomes axis i. */
 struct ferry__import_value *ferry__import_permute(struct ferry__import *im,
                                                   struct ferry__import_value *x,
                                                   const int64_t *order);
-/* a·x + b. */
+/* Adds a layer that computes a·x + b. */
 struct ferry__import_value *ferry__import_affine(struct ferry__import *im,
                                                  struct ferry__import_value *x, double a, double b);
 
-/* Output k of the node is x. An output that is not named is ignored. */
+/* Makes x output k of the node. An output without a name is ignored. */
 void ferry__import_give(struct ferry__import *im, int k, struct ferry__import_value *x);
 void ferry__import_give_constant(struct ferry__import *im, int k,
                                  const struct ferry__import_tensor *t);
@@ -169,13 +185,13 @@ void ferry__import_give_constant(struct ferry__import *im, int k,
 
 /* The value of that name, created if it is new; never NULL. */
 struct ferry__import_value *ferry__import_value_named(struct ferry__import *im, const char *name);
-/* `node` is a NodeProto, or the ValueInfoProto of an input. */
+/* Begins a node; `node` is a NodeProto, or the ValueInfoProto of an input. */
 void ferry__import_node_begin(struct ferry__import *im, const ferry_proto *node);
-/* Names the node's layers and blobs and adds them to the net. */
+/* Ends a node: names its layers and blobs and adds them to the net. */
 void ferry__import_node_end(struct ferry__import *im);
-/* Makes `name`, an output of the graph, a blob of that name which no layer takes. */
+/* Gives the graph's output `name` a blob of that name that no layer reads. */
 void ferry__import_output(struct ferry__import *im, const char *name);
-/* Silence for the tops that no layer takes and that are not outputs. */
+/* Adds a Silence layer for the tops that no layer reads and that are not outputs. */
 void ferry__import_silence(struct ferry__import *im);
 
 void ferry__import_build_end(struct ferry__import *im);

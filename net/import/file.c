@@ -36,7 +36,7 @@ void ferry__import_file_close(struct ferry__import_file *file)
     }
 }
 
-/* Whether a path stays in its folder: relative, and without a part "..". */
+/* Whether a path stays inside its folder: it is relative and has no part "..". */
 static bool stays(const char *path)
 {
     const char *part = path;
@@ -49,7 +49,7 @@ static bool stays(const char *path)
     return true;
 }
 
-/* FOLDER-OF-MODEL/location, to be freed; NULL: no memory. */
+/* Makes FOLDER-OF-MODEL/location, which the caller frees; NULL: no memory. */
 static char *join(const char *model, const char *location)
 {
     const char *slash = strrchr(model, '/');

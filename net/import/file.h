@@ -9,13 +9,13 @@
 
 #include <stdbool.h>
 
-/* Files of external data of one model. */
+/* The maximum number of files of external data of a model. */
 #define FERRY__IMPORT_FILES 64
 
 struct ferry__import_file {
     const char *path;
     struct ferry__proto_file source;
-    ferry_proto *model; /* a ModelProto; its tensors' bytes stay in the source */
+    ferry_proto *model; /* the ModelProto; the bytes of its tensors stay in the mapped file */
     struct ferry__proto_file beside[FERRY__IMPORT_FILES];
     int n_beside;
 };
@@ -29,8 +29,8 @@ int ferry__import_file_open(const char *path, struct ferry__import_file *out);
 void ferry__import_file_close(struct ferry__import_file *file);
 
 /*
- * The mapped file `location`, a relative path below the folder of the model without "..". Mapped at
- * the first call. FERRY_EFORMAT for another path, FERRY_EIO, FERRY_ENOMEM.
+ * Returns the mapped file `location`, a relative path without ".." from the folder of the model.
+ * The file is mapped at the first call. FERRY_EFORMAT for another path, FERRY_EIO, FERRY_ENOMEM.
  */
 int ferry__import_file_beside(struct ferry__import_file *file, const char *location,
                               const struct ferry__proto_file **out);

@@ -8,7 +8,10 @@
 
 /* ---- functions of elements ------------------------------------------------------------------ */
 
-/* X(operator, integers, real numbers), of x and u. Comparisons give 0 or 1. */
+/*
+ * X(operator, result for integers, result for real numbers), functions of x and u. Comparisons give
+ * 0 or 1.
+ */
 /* clang-format off: an operator a line */
 #define BINARIES(X)                                                                \
     X(Add, WRAP(x, +, u), x + u)                                                   \
@@ -27,7 +30,7 @@
     X(Less, x < u, x < u)                                                          \
     X(LessOrEqual, x <= u, x <= u)
 
-/* X(operator, integers, real numbers), of x. */
+/* X(operator, result for integers, result for real numbers), functions of x. */
 #define UNARIES(X)                             \
     X(Abs, x < 0 ? WRAP(0, -, x) : x, fabs(x)) \
     X(Neg, WRAP(0, -, x), -x)                  \
@@ -85,7 +88,10 @@ static const struct function *function_of(const char *type)
     return NULL;
 }
 
-/* Whether the result is a truth, which is held as an integer whatever was compared. */
+/*
+ * Whether the operator returns a boolean, which is stored as an integer whatever the type of its
+ * inputs.
+ */
 static bool compares(const char *type)
 {
     static const char *const types[] = { "And",     "Or",   "Not",         "Equal",
@@ -125,7 +131,7 @@ static struct ferry__import_tensor compute(struct ferry__import *im, const struc
     return t;
 }
 
-/* Min and Max take any number of inputs, the others the function's. */
+/* Folds a function of several inputs: Min and Max have any number of them. */
 static struct ferry__import_tensor fold_function(struct ferry__import *im, const struct function *f)
 {
     struct ferry__import_tensor t = *ferry__import_constant(im, 0);
@@ -213,7 +219,10 @@ static struct ferry__import_tensor fold_constant(struct ferry__import *im)
     return t;
 }
 
-/* Zeros, or the one element of the attribute `value`, in the shape of input 0. */
+/*
+ * Folds ConstantOfShape: zeros, or the single element of the attribute `value`, in the shape that
+ * input 0 has.
+ */
 static struct ferry__import_tensor fold_constant_of_shape(struct ferry__import *im)
 {
     const ferry_proto *a = ferry__import_attribute(im, "value");
@@ -264,7 +273,7 @@ static struct ferry__import_tensor fold_range(struct ferry__import *im)
 
 /* ---- moving elements ------------------------------------------------------------------------ */
 
-/* Cast to an integer type or to a real one. */
+/* Folds a Cast to an integer type or to a real type. */
 static struct ferry__import_tensor fold_cast(struct ferry__import *im)
 {
     const struct ferry__import_tensor *x = ferry__import_constant(im, 0);
@@ -343,7 +352,9 @@ static struct ferry__import_tensor fold_expand(struct ferry__import *im)
     return ferry__import_view_copy(im, &v);
 }
 
-/* Elements of x at `indices` along an axis; the axes of the indices take its place. */
+/*
+ * Folds Gather: the elements of x at `indices` along an axis; the axes of the indices replace it.
+ */
 static struct ferry__import_tensor fold_gather(struct ferry__import *im)
 {
     const struct ferry__import_tensor *x = ferry__import_constant(im, 0);
@@ -383,7 +394,8 @@ static struct ferry__import_tensor fold_gather(struct ferry__import *im)
 }
 
 /*
- * Copies x to the places of a concatenation: `before` of `whole` elements of the axis are others'.
+ * Copies x into a concatenation that has `whole` elements along the axis, of which `before` precede
+ * x.
  */
 static void put_part(const struct ferry__import_tensor *x, int64_t inner, int64_t along,
                      int64_t before, int64_t whole, bool integer, void *out)
@@ -431,7 +443,7 @@ static struct ferry__import_tensor fold_concat(struct ferry__import *im)
     return t;
 }
 
-/* x where the condition is not 0, else u. */
+/* Folds Where: x where the condition is not 0, else u. */
 static struct ferry__import_tensor fold_where(struct ferry__import *im)
 {
     const struct ferry__import_tensor *in[3];
@@ -468,7 +480,8 @@ static struct ferry__import_tensor fold_where(struct ferry__import *im)
 static const struct folding {
     const char *type;
     struct ferry__import_tensor (*fold)(struct ferry__import *im);
-    bool of_shapes; /* its inputs need not be constant */
+    bool of_shapes; /* the function needs only the shapes of its inputs, which need not be
+                     * constant */
 } foldings[] = {
     { "Shape", fold_shape, true },          { "Size", fold_size, true },
     { "Constant", fold_constant, false },   { "ConstantOfShape", fold_constant_of_shape, false },

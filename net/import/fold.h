@@ -13,30 +13,30 @@ bool ferry__import_fold(struct ferry__import *im);
 
 /* ---- elements by strides (fold_view.c) ---- */
 
-/* Elements of a tensor: element (i0, i1, …) of `shape` is at start + i0·step[0] + … */
+/* A view of a tensor: element (i0, i1, …) of `shape` is at start + i0·step[0] + … */
 struct ferry__import_view {
     const struct ferry__import_tensor *t;
     struct ferry__import_shape shape;
     int64_t start, step[FERRY_OP_AXES];
 };
 
-/* All of a tensor, in its shape. */
+/* A view of a whole tensor, in its own shape. */
 struct ferry__import_view ferry__import_view_of(const struct ferry__import_tensor *t);
-/* Broadcast to a shape; fails where it does not fit. */
+/* Broadcasts the view to a shape; fails if the shapes do not match. */
 struct ferry__import_view ferry__import_view_as(struct ferry__import *im,
                                                 const struct ferry__import_tensor *t,
                                                 const struct ferry__import_shape *shape);
-/* The place in the tensor of element i in row-major order. */
+/* The index in the tensor of the view's element i, in row-major order. */
 int64_t ferry__import_view_at(const struct ferry__import_view *v, int64_t i);
-/* A tensor of the view's elements, of type FLOAT or INT64. */
+/* Copies the view's elements into a tensor of type FLOAT or INT64. */
 struct ferry__import_tensor ferry__import_view_copy(struct ferry__import *im,
                                                     const struct ferry__import_view *v);
 
-/* A new tensor of type FLOAT or INT64; fails, and *out_elements is NULL, above 64 MiB. */
+/* Creates a tensor of type FLOAT or INT64; above 64 MiB it fails, and *out_elements is NULL. */
 struct ferry__import_tensor ferry__import_make(struct ferry__import *im, int type,
                                                const struct ferry__import_shape *shape,
                                                void **out_elements);
-/* The shape of two broadcast together; fails where they do not fit. */
+/* The shape of two tensors broadcast together; fails if they do not match. */
 struct ferry__import_shape ferry__import_broadcast(struct ferry__import *im,
                                                    const struct ferry__import_shape *a,
                                                    const struct ferry__import_shape *b);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operator sets whose definitions were read. */
+/* The operator sets that are supported. */
 #define OLDEST_OPSET 7
 #define NEWEST_OPSET 28
 
@@ -22,8 +22,8 @@ struct ferry__onnx_model {
 };
 
 /*
- * A ModelProto begins with ir_version: field 1, a small number. In Caffe's messages that is a
- * string.
+ * Detects a ModelProto: it begins with ir_version, field 1, a small number. In Caffe's messages
+ * field 1 is a string.
  */
 bool ferry__import_is_onnx(const char *path)
 {
@@ -97,7 +97,7 @@ static void read_initializers(struct ferry__import *im, const ferry_proto *graph
     }
 }
 
-/* The shape that a model gives an input. Axis 0 is 1 where it is open. */
+/* The shape of an input in the model. Axis 0 is 1 if the model leaves it open. */
 static struct ferry__import_shape shape_of(struct ferry__import *im, const ferry_proto *input)
 {
     const ferry_proto *type =
@@ -137,7 +137,8 @@ static void read_input(struct ferry__import *im, const ferry_proto *input)
     ferry_proto *layer = NULL, *p = NULL, *dims = NULL;
     int err;
 
-    if (im->err || x->constant) /* an initializer's default, which older models list as an input */
+    if (im->err || x->constant) /* the default of an initializer, which older models list as an
+                                 * input */
         return;
     if (x->blob || !*name) {
         ferry__import_fail(im, FERRY_EFORMAT, "two inputs \"%.150s\"", name);
@@ -161,7 +162,7 @@ static void read_input(struct ferry__import *im, const ferry_proto *input)
     im->err = err;
 }
 
-/* Counts the nodes and outputs that take each value. */
+/* Counts the nodes and outputs that read each value. */
 static void count_uses(struct ferry__import *im, const ferry_proto *graph)
 {
     int64_t i, k;

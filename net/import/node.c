@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The present node: its inputs and its attributes. */
+/* The current node: its inputs and its attributes. */
 #include "net/import/build.h"
 
 #include <ferry/status.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ONNX's operators as ferry's layers: a function each, for the present node. */
+/* The conversion of ONNX's operators: a function for each adds the layers of the current node. */
 #ifndef FERRY_NET_IMPORT_OPS_H
 #define FERRY_NET_IMPORT_OPS_H
 
@@ -10,7 +10,7 @@ struct ferry__import_op {
     void (*convert)(struct ferry__import *im);
 };
 
-/* The operator's row; NULL: it has none. (table.c) */
+/* The row of the operator in table.c; NULL: the operator is not supported. */
 const struct ferry__import_op *ferry__import_op_of(const char *type);
 
 /* ops_conv.c */
@@ -65,14 +65,15 @@ void ferry__import_resize(struct ferry__import *im);
 /* ---- shared --------------------------------------------------------------------------------- */
 
 /*
- * x with `begin` and `end` more elements of `value` along each axis; negative: fewer. (ops_shape.c)
+ * Adds `begin` and `end` elements of `value` around x along each axis; negative numbers remove
+ * elements. (ops_shape.c)
  */
 struct ferry__import_value *ferry__import_padded(struct ferry__import *im,
                                                  struct ferry__import_value *x,
                                                  const int64_t *begin, const int64_t *end,
                                                  double value);
 /*
- * x times a constant, or plus one, or both (`factor` or `term` may be NULL), each with x's axes
+ * Computes x · factor + term with constants, one of which may be NULL. A constant has the axes of x
  * from `axis` on. (ops_binary.c)
  */
 struct ferry__import_value *ferry__import_scaled(struct ferry__import *im,
@@ -80,15 +81,18 @@ struct ferry__import_value *ferry__import_scaled(struct ferry__import *im,
                                                  int n_axes,
                                                  const struct ferry__import_tensor *factor,
                                                  const struct ferry__import_tensor *term);
-/* a · t + b of each element, as FLOAT; or with `invert` a / t. (ops_binary.c) */
+/*
+ * Computes a · t + b for each element of a constant, as FLOAT; the variant with `invert` computes a
+ * / t. (ops_binary.c)
+ */
 struct ferry__import_tensor ferry__import_constant_affine(struct ferry__import *im,
                                                           const struct ferry__import_tensor *t,
                                                           double a, double b);
-/* x by a Reduce layer over the axes whose bits are set. (ops_norm.c) */
+/* Adds a Reduce layer on x over the axes whose bits are set. (ops_norm.c) */
 struct ferry__import_value *ferry__import_reduced(struct ferry__import *im,
                                                   struct ferry__import_value *x, const char *what,
                                                   unsigned axes, bool keep);
-/* Of two values by a Binary layer. (ops_binary.c) */
+/* Adds a Binary layer on two values. (ops_binary.c) */
 struct ferry__import_value *ferry__import_binary_of(struct ferry__import *im, const char *what,
                                                     struct ferry__import_value *x,
                                                     struct ferry__import_value *u);
@@ -97,21 +101,21 @@ struct ferry__import_value *ferry__import_binary_of(struct ferry__import *im, co
 
 #define FERRY__IMPORT_SPATIAL (FERRY_OP_AXES - 2)
 
-/* Of Conv, ConvTranspose and pooling. */
+/* The window of Conv, ConvTranspose and pooling. */
 struct ferry__import_window {
-    int n; /* spatial axes */
+    int n; /* the number of spatial axes */
     int64_t kernel[FERRY__IMPORT_SPATIAL], stride[FERRY__IMPORT_SPATIAL],
         dilation[FERRY__IMPORT_SPATIAL], begin[FERRY__IMPORT_SPATIAL], end[FERRY__IMPORT_SPATIAL];
 };
 
 /*
- * kernel_shape (or `kernel`, if that is not NULL), strides, dilations, pads or auto_pad for an
- * input of shape `x`. Fails for values out of range.
+ * Reads kernel_shape (or takes `kernel`, if that is not NULL), strides, dilations, and pads or
+ * auto_pad for an input of shape `x`. Fails for values out of range.
  */
 struct ferry__import_window ferry__import_window_of(struct ferry__import *im,
                                                     const struct ferry__import_shape *x,
                                                     const int64_t *kernel);
-/* Elements of spatial axis i of the result, rounded up with `ceil`. */
+/* The size of spatial axis i of the result, rounded up with `ceil`. */
 int64_t ferry__import_window_slid(const struct ferry__import_window *w, int i, int64_t in,
                                   bool ceil);
 /* Whether each axis has equal pads at both ends. */

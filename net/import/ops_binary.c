@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Add, Sub, Mul, Div, Min, Max, Sum and Mean. */
+/* Converts Add, Sub, Mul, Div, Min, Max, Sum and Mean. */
 #include "net/import/fold.h"
 #include "net/import/ops.h"
 
@@ -56,7 +56,7 @@ static struct ferry__import_value *power(struct ferry__import *im, struct ferry_
     return y;
 }
 
-/* x and a number; `swapped`: the number is on the left. */
+/* Converts a function of x and a number; `swapped`: the number is the first operand. */
 static struct ferry__import_value *with_number(struct ferry__import *im, enum operation operation,
                                                struct ferry__import_value *x, double c,
                                                bool swapped)
@@ -98,8 +98,8 @@ struct ferry__import_value *ferry__import_scaled(struct ferry__import *im,
 }
 
 /*
- * Whether a constant has x's elements along a run of axes and one element along the others, so that
- * a Scale or Bias layer has it.
+ * Whether a constant has the elements of x along consecutive axes and one element along the others,
+ * as a parameter of a Scale or Bias layer has.
  */
 static bool is_span(const struct ferry__import_shape *x, const struct ferry__import_tensor *c,
                     int *out_axis, int *out_n)
@@ -116,7 +116,8 @@ static bool is_span(const struct ferry__import_shape *x, const struct ferry__imp
         first = first < 0 ? i + more : first;
         end = i + more + 1;
     }
-    for (int i = first; i < end; i++) /* and no axis of one inside the run, unless it is x's */
+    for (int i = first; i < end; i++) /* an axis of one element is inside the run only if it is x's
+                                       * too */
         if (c->shape.dim[i - more] != x->dim[i])
             return false;
     *out_axis = first;
@@ -191,7 +192,9 @@ static struct ferry__import_value *of_two(struct ferry__import *im, enum operati
     return eltwise(im, operation == MUL ? "PROD" : "SUM", both, 2, 1, operation == SUB ? -1 : 1);
 }
 
-/* x and a constant, in the shape of both. */
+/*
+ * Converts a function of x and a constant of any shape; the result has the broadcast shape of both.
+ */
 static struct ferry__import_value *of_constant(struct ferry__import *im, enum operation operation,
                                                struct ferry__import_value *x,
                                                struct ferry__import_value *c, bool swapped)
@@ -237,7 +240,7 @@ void ferry__import_binary(struct ferry__import *im)
 
 /* ---- of any number -------------------------------------------------------------------------- */
 
-/* The inputs, all of one shape; their number, or 0 after a failure. */
+/* Takes the inputs, which must have one shape; returns their number, or 0 after a failure. */
 static int take_all(struct ferry__import *im, struct ferry__import_value **out, int room)
 {
     int n = ferry__import_input_count(im);
@@ -264,7 +267,7 @@ void ferry__import_sum(struct ferry__import *im)
         ferry__import_give(im, 0, n == 1 ? x[0] : eltwise(im, "SUM", x, n, coeff, coeff));
 }
 
-/* Min and Max: of values of one shape, or of one value and a number. */
+/* Converts Min and Max: of values of one shape, or of one value and a number. */
 void ferry__import_extreme(struct ferry__import *im)
 {
     bool max = !strcmp(ferry__import_operator(im), "Max");

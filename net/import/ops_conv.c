@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Conv, ConvTranspose, Gemm and MatMul, whose weights are constants. */
+/* Converts Conv, ConvTranspose, Gemm and MatMul, whose weights are constants. */
 #include "net/import/fold.h"
 #include "net/import/ops.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- Conv and ConvTranspose ----------------------------------------------------------------- */
 
-/* Weights, bias or NULL, and the node's attributes. */
+/* The weights, the bias or NULL, and the node's attributes. */
 struct convolution {
     struct ferry__import_value *x;
     const struct ferry__import_tensor *weights, *bias;
@@ -48,7 +48,7 @@ static struct convolution read_convolution(struct ferry__import *im, bool transp
     return c;
 }
 
-/* The layer, with the window's pads at the begin for both ends. */
+/* Adds the layer, with the window's pads at the beginning used for both ends. */
 static struct ferry__import_value *emit_convolution(struct ferry__import *im,
                                                     const struct convolution *c,
                                                     struct ferry__import_value *x,
@@ -98,7 +98,10 @@ void ferry__import_conv(struct ferry__import *im)
     ferry__import_give(im, 0, emit_convolution(im, &c, c.x, &shape, c.bias));
 }
 
-/* Elements of the result, by output_shape or output_padding; and what is cut off its end. */
+/*
+ * Computes the size of ConvTranspose's result from output_shape or output_padding, and the number
+ * of elements that are cut off its end.
+ */
 static void size_transposed(struct ferry__import *im, struct convolution *c,
                             struct ferry__import_shape *full, struct ferry__import_shape *shape)
 {
@@ -118,7 +121,7 @@ static void size_transposed(struct ferry__import *im, struct convolution *c,
         full->dim[i + 2] = w->stride[i] * (in - 1) + w->dilation[i] * (w->kernel[i] - 1) + 1;
         if (more[i] < 0 || more[i] > INT32_MAX)
             ferry__import_fail(im, FERRY_EFORMAT, "output_padding is %lld", (long long)more[i]);
-        if (n || alike) { /* pads follow from the size */
+        if (n || alike) { /* the pads follow from the size */
             shape->dim[i + 2] = n ? wanted[n - w->n + i] : in * w->stride[i];
             pad = full->dim[i + 2] + more[i] - shape->dim[i + 2];
             pad = pad > 0 ? pad : 0;
@@ -165,7 +168,10 @@ void ferry__import_conv_transpose(struct ferry__import *im)
 
 /* ---- Gemm and MatMul ------------------------------------------------------------------------ */
 
-/* x, flat from `axis` on, by weights of inputs × outputs or, without `transposed`, the reverse. */
+/*
+ * Adds an InnerProduct of x, flattened from `axis` on, with weights of inputs × outputs or, without
+ * `transposed`, of outputs × inputs.
+ */
 static struct ferry__import_value *emit_product(struct ferry__import *im,
                                                 struct ferry__import_value *x, int axis,
                                                 const struct ferry__import_tensor *weights,
@@ -200,7 +206,7 @@ static struct ferry__import_value *emit_product(struct ferry__import *im,
     return ferry__import_top(im, &shape);
 }
 
-/* alpha · A · B + beta · C; the factors go into the constants. */
+/* Converts Gemm, alpha · A · B + beta · C; the factors are multiplied into the constants. */
 void ferry__import_gemm(struct ferry__import *im)
 {
     struct ferry__import_value *x = ferry__import_input(im, 0), *y;

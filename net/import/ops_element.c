@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions of each element of one input. */
+/* Converts functions of each element of one input. */
 #include "net/import/ops.h"
 
 #include <ferry/status.h>
@@ -10,10 +10,12 @@
 
 /* ---- functions that are a layer ------------------------------------------------------------- */
 
-/* The layer's field takes the attribute, or its default; both NULL: none. */
+/*
+ * A row of the table: the layer's field that takes the attribute, or its default; both NULL: none.
+ */
 static const struct unary {
     const char *op, *type, *message, *field, *attribute;
-    double none; /* the attribute's default or, without one, the field's value */
+    double none; /* the attribute's default or, without an attribute, the field's value */
 } unaries[] = {
     { "Abs", "AbsVal", NULL, NULL, NULL, 0 },
     { "Elu", "ELU", "elu_param", "alpha", "alpha", 1 },
@@ -52,8 +54,8 @@ void ferry__import_unary(struct ferry__import *im)
 /* ---- Sigmoid and HardSigmoid, and their products -------------------------------------------- */
 
 /*
- * Whether output 0 is only a factor of a product with input 0: Swish or HardSwish, which the
- * product becomes (ferry__import_binary).
+ * Whether output 0 is read only by a product with input 0: the product then becomes Swish or
+ * HardSwish (ferry__import_binary).
  */
 static bool is_gate(struct ferry__import *im)
 {
@@ -107,7 +109,7 @@ static struct ferry__import_value *clip(struct ferry__import *im, struct ferry__
     return y;
 }
 
-/* min(max(alpha · x + beta, 0), 1). */
+/* Converts HardSigmoid: min(max(alpha · x + beta, 0), 1). */
 void ferry__import_hard_sigmoid(struct ferry__import *im)
 {
     struct ferry__import_value *x = ferry__import_input(im, 0), *y;
@@ -128,7 +130,7 @@ void ferry__import_hard_sigmoid(struct ferry__import *im)
 
 /* ---- others --------------------------------------------------------------------------------- */
 
-/* A bound of Clip: an attribute, or an input that may be absent. */
+/* A bound of Clip, from an attribute or from an input that may be absent. */
 static double bound(struct ferry__import *im, int i, const char *name, double none)
 {
     const struct ferry__import_tensor *t;
@@ -151,7 +153,7 @@ void ferry__import_clip(struct ferry__import *im)
                             max > FLT_MAX ? (double)FLT_MAX : max));
 }
 
-/* Identity, Dropout, and Cast between types of real numbers. */
+/* Converts Identity, Dropout, and Cast between real types. */
 void ferry__import_identity(struct ferry__import *im)
 {
     struct ferry__import_value *x = ferry__import_input(im, 0);
@@ -183,12 +185,13 @@ void ferry__import_pow(struct ferry__import *im)
     ferry__import_give(im, 0, y);
 }
 
-/* One slope, or one for each channel. */
+/* Converts PRelu with one slope, or with one for each channel. */
 void ferry__import_prelu(struct ferry__import *im)
 {
     struct ferry__import_value *x = ferry__import_input(im, 0), *y;
     struct ferry__import_tensor slope = *ferry__import_constant(im, 1);
-    int channel = slope.shape.rank - x->shape.rank + 1; /* which of its axes is that of channels */
+    int channel = slope.shape.rank - x->shape.rank + 1; /* the axis of the slopes that corresponds
+                                                         * to the channels */
     bool shared = slope.count == 1;
 
     if (!im->err &&
@@ -214,7 +217,7 @@ void ferry__import_gelu(struct ferry__import *im)
     ferry__import_give(im, 0, ferry__import_map(im, x, "GELU", NULL));
 }
 
-/* gamma · ELU(x) */
+/* Converts Selu: gamma · ELU(x). */
 void ferry__import_selu(struct ferry__import *im)
 {
     struct ferry__import_value *y =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Normalizations, Softmax, reductions. */
+/* Converts normalizations, Softmax and reductions. */
 #include "net/import/fold.h"
 #include "net/import/ops.h"
 
@@ -8,7 +8,7 @@
 #include <float.h>
 #include <string.h>
 
-/* Whether output k is taken by a node or is the graph's. */
+/* Whether output k is read by a node or is an output of the graph. */
 static bool is_used(struct ferry__import *im, int k)
 {
     const char *name =
@@ -17,7 +17,7 @@ static bool is_used(struct ferry__import *im, int k)
     return *name && ferry__import_value_named(im, name)->uses > 0;
 }
 
-/* Input i as a constant of `count` elements. */
+/* Returns input i as a constant of `count` elements; fails if it has another size. */
 static const struct ferry__import_tensor *vector(struct ferry__import *im, int i, int64_t count)
 {
     const struct ferry__import_tensor *t = ferry__import_constant(im, i);
@@ -81,7 +81,7 @@ void ferry__import_instance_norm(struct ferry__import *im)
                            ferry__import_scaled(im, normalized(im, x, 2), 1, 1, factor, term));
 }
 
-/* Outputs 1 and 2 of LayerNormalization: the mean, and 1 / √(variance + eps). */
+/* Sets outputs 1 and 2 of LayerNormalization: the mean, and 1 / √(variance + eps). */
 static void give_statistics(struct ferry__import *im, struct ferry__import_value *x, int axis)
 {
     unsigned axes = (1u << x->shape.rank) - (1u << axis);
@@ -121,7 +121,10 @@ void ferry__import_layer_norm(struct ferry__import *im)
                                             ferry__import_has(im, 2) ? &term : NULL));
 }
 
-/* Groups of channels; before operator set 21 factor and term are those of groups. */
+/*
+ * Converts GroupNormalization; before operator set 21 factor and term have one element for each
+ * group.
+ */
 void ferry__import_group_norm(struct ferry__import *im)
 {
     struct ferry__import_value *x = ferry__import_input(im, 0), *y;
@@ -143,7 +146,10 @@ void ferry__import_group_norm(struct ferry__import *im)
         im, 0, ferry__import_scaled(im, y, 1, 1, vector(im, 1, channels), vector(im, 2, channels)));
 }
 
-/* x over the sum of absolute values (p 1) or the root of the sum of squares (p 2) along an axis. */
+/*
+ * Converts LpNormalization: x over the sum of absolute values (p 1) or the root of the sum of
+ * squares (p 2) along an axis.
+ */
 void ferry__import_lp_norm(struct ferry__import *im)
 {
     struct ferry__import_value *x = ferry__import_input(im, 0), *norm;
@@ -157,7 +163,7 @@ void ferry__import_lp_norm(struct ferry__import *im)
         norm = ferry__import_map(im, norm, "Power", "power_param");
         ferry__import_put_real(im, "power", 0.5);
     }
-    norm = ferry__import_map(im, norm, "Clip", "clip_param"); /* 0 over 0 is 0 */
+    norm = ferry__import_map(im, norm, "Clip", "clip_param"); /* with this bound 0 / 0 becomes 0 */
     ferry__import_put_real(im, "min", (double)FLT_MIN);
     ferry__import_put_real(im, "max", (double)FLT_MAX);
     ferry__import_give(im, 0, ferry__import_binary_of(im, "DIVIDE", x, norm));
@@ -180,7 +186,9 @@ void ferry__import_lrn(struct ferry__import *im)
 
 /* ---- Softmax -------------------------------------------------------------------------------- */
 
-/* Softmax and LogSoftmax; before operator set 13 over everything from the axis on. */
+/*
+ * Converts Softmax and LogSoftmax; before operator set 13 they include all axes from the axis on.
+ */
 void ferry__import_softmax(struct ferry__import *im)
 {
     struct ferry__import_value *x = ferry__import_input(im, 0), *y;
@@ -233,7 +241,7 @@ struct ferry__import_value *ferry__import_reduced(struct ferry__import *im,
     return ferry__import_top(im, &shape);
 }
 
-/* Before and after the layer: the sum of exponentials, the root of the sum, … */
+/* The reductions: the Reduce layer's operation, and the functions before and after it. */
 static const struct reduction {
     const char *op, *operation;
     bool negate, root, logarithm;
@@ -248,7 +256,7 @@ static const struct reduction {
     { "ReduceSumSquare", "SUMSQ", false, false, false },
 };
 
-/* The axes of input 1 or the attribute; all without them. */
+/* The axes of input 1 or of the attribute; all axes without them. */
 static unsigned axes_of(struct ferry__import *im, int rank)
 {
     int64_t axes[FERRY_OP_AXES];
@@ -287,7 +295,7 @@ void ferry__import_reduce(struct ferry__import *im)
     ferry__import_give(im, 0, y);
 }
 
-/* The first of equal values, or with select_last_index the last. */
+/* Converts ArgMax: the first of equal values, or with select_last_index the last. */
 void ferry__import_arg_max(struct ferry__import *im)
 {
     struct ferry__import_value *x = ferry__import_input(im, 0), *y;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* MaxPool, AveragePool and the global ones. */
+/* Converts MaxPool, AveragePool and the global poolings. */
 #include "net/import/fold.h"
 #include "net/import/ops.h"
 
@@ -8,10 +8,10 @@
 #include <float.h>
 #include <string.h>
 
-/* A window on two axes, of which the first may be one that was added for an input of one. */
+/* A pooling over two axes; for an input with one spatial axis, the first of them was added. */
 struct pooling {
     struct ferry__import_window window;
-    bool max, padding; /* padding counts in an average */
+    bool max, padding; /* padding: an average counts the padding */
     bool ceil;
 };
 
@@ -38,7 +38,7 @@ static struct pooling read_pooling(struct ferry__import *im, const struct ferry_
     return p;
 }
 
-/* An axis of 1 before the only spatial one. */
+/* Adds an axis of one element before the only spatial axis. */
 static void widen(struct pooling *p)
 {
     struct ferry__import_window *w = &p->window;
@@ -69,7 +69,7 @@ static struct ferry__import_value *emit(struct ferry__import *im, const struct p
     return ferry__import_top(im, shape);
 }
 
-/* Elements of the input under window i of an axis. */
+/* The number of the input's elements under window i of an axis. */
 static int64_t covered(const struct ferry__import_window *w, int axis, int64_t i, int64_t in)
 {
     int64_t first = i * w->stride[axis] - w->begin[axis], end = first + w->kernel[axis];
@@ -78,8 +78,8 @@ static int64_t covered(const struct ferry__import_window *w, int axis, int64_t i
 }
 
 /*
- * Chooses the rounding by which Pooling makes `shape`: without pads Caffe's keeps a last window
- * that begins behind the input, and ONNX's does not.
+ * Chooses the rounding with which Pooling gives `shape`. Without pads Caffe's keeps a last window
+ * that begins after the input, and ONNX's does not.
  */
 static void choose_rounding(struct ferry__import *im, struct pooling *p,
                             const struct ferry__import_shape *x,
@@ -103,7 +103,10 @@ static void choose_rounding(struct ferry__import *im, struct pooling *p,
     p->ceil = !floor;
 }
 
-/* For each window its size over the elements of the input in it: an average over these alone. */
+/*
+ * For each window, its size divided by the number of the input's elements in it: multiplied by
+ * this, an average over the window becomes an average over these elements.
+ */
 static struct ferry__import_tensor shares(struct ferry__import *im,
                                           const struct ferry__import_window *w,
                                           const struct ferry__import_shape *x,
@@ -122,7 +125,7 @@ static struct ferry__import_tensor shares(struct ferry__import *im,
     return t;
 }
 
-/* Different pads at both ends are a layer before. */
+/* Converts a pooling whose pads differ at both ends: a layer before it adds them. */
 static struct ferry__import_value *emit_uneven(struct ferry__import *im, struct pooling p,
                                                struct ferry__import_value *x,
                                                const struct ferry__import_shape *shape)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Operators that move elements. */
+/* Converts operators that move elements. */
 #include "net/import/fold.h"
 #include "net/import/ops.h"
 
@@ -55,8 +55,9 @@ static struct ferry__import_value *joined(struct ferry__import *im, struct ferry
 #define MOST 512
 
 /*
- * Replaces the first inputs by the last concatenation that begins like this one, if they are all of
- * it: models of DenseNet join all earlier outputs anew for each layer. The number of inputs left.
+ * Replaces the first inputs by the longest earlier concatenation of exactly these, since models of
+ * DenseNet concatenate all earlier outputs again for each layer. Returns the number of inputs that
+ * are left.
  */
 static int begin_with_joined(struct ferry__import_value **x, int n, int axis)
 {
@@ -71,7 +72,10 @@ static int begin_with_joined(struct ferry__import_value **x, int n, int axis)
     return n;
 }
 
-/* Makes `made`, the concatenation of the parts, known to those that begin with them. */
+/*
+ * Records that `made` is the concatenation of the parts, for later concatenations that begin with
+ * them.
+ */
 static void keep_joined(struct ferry__import *im, struct ferry__import_value *made,
                         struct ferry__import_value *const *parts, int n, int axis)
 {
@@ -109,7 +113,7 @@ void ferry__import_concat(struct ferry__import *im)
         ferry__import_give(im, 0, made);
 }
 
-/* The elements of each output: given, or as equal as can be. */
+/* The number of elements of each output: from the node, or as equal as possible. */
 static void parts_of(struct ferry__import *im, int64_t dim, int n, int64_t *out)
 {
     int given = ferry__import_list(im, 1, "split", out, MOST), i;
@@ -160,7 +164,10 @@ void ferry__import_split(struct ferry__import *im)
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-/* Elements start, start + step, … of the axes that lose some; there are `shape` of them. */
+/*
+ * Adds a StridedSlice: elements start, start + step, … of the axes whose size changes; the result
+ * has `shape`.
+ */
 static struct ferry__import_value *sliced(struct ferry__import *im, struct ferry__import_value *x,
                                           const struct ferry__import_shape *shape,
                                           const int64_t *start, const int64_t *step)
@@ -197,7 +204,7 @@ void ferry__import_slice(struct ferry__import *im)
         ferry__import_give(im, 0, all ? x : sliced(im, x, &shape, start, step));
 }
 
-/* `n` elements of an axis from `first` on, `step` apart. */
+/* Takes `n` elements of an axis from `first` on, `step` apart. */
 static struct ferry__import_value *taken(struct ferry__import *im, struct ferry__import_value *x,
                                          int axis, int64_t first, int64_t step, int64_t n)
 {
@@ -212,7 +219,7 @@ static struct ferry__import_value *taken(struct ferry__import *im, struct ferry_
     return n == x->shape.dim[axis] ? x : sliced(im, x, &shape, starts, steps);
 }
 
-/* The indices of Gather, from 0 on; their number, or 0 after a failure. */
+/* Reads the indices of Gather, from 0 on; returns their number, or 0 after a failure. */
 static int read_indices(struct ferry__import *im, const struct ferry__import_tensor *t, int64_t dim,
                         int64_t *out)
 {
@@ -229,7 +236,10 @@ static int read_indices(struct ferry__import *im, const struct ferry__import_ten
     return im->err ? 0 : (int)t->count;
 }
 
-/* Gather by constant indices: one slice if they are evenly apart, else one for each. */
+/*
+ * Converts Gather with constant indices: one slice if they have equal distances, otherwise one
+ * slice for each.
+ */
 void ferry__import_gather(struct ferry__import *im)
 {
     struct ferry__import_value *x = ferry__import_input(im, 0), *y, *parts[MOST];
@@ -261,7 +271,7 @@ void ferry__import_gather(struct ferry__import *im)
 
 /* ---- repeating ------------------------------------------------------------------------------ */
 
-/* Tile, by the repeats of each axis, and Expand, by the shape to broadcast to. */
+/* Converts Tile, from the repeats of each axis, and Expand, from the shape to broadcast to. */
 void ferry__import_tile(struct ferry__import *im)
 {
     bool tile = !strcmp(ferry__import_operator(im), "Tile");
@@ -302,7 +312,9 @@ void ferry__import_tile(struct ferry__import *im)
 
 /* ---- DepthToSpace --------------------------------------------------------------------------- */
 
-/* By a reshape to six axes, an order of them, and a reshape back. SpaceToDepth likewise. */
+/*
+ * Converts DepthToSpace and SpaceToDepth: a reshape to six axes, a permutation, and a reshape back.
+ */
 void ferry__import_depth_to_space(struct ferry__import *im)
 {
     static const int64_t dcr[] = { 0, 3, 4, 1, 5, 2 }, crd[] = { 0, 1, 4, 2, 5, 3 };
@@ -368,7 +380,7 @@ struct ferry__import_value *ferry__import_padded(struct ferry__import *im,
     return padded(im, x, begin, end, value, "CONSTANT");
 }
 
-/* The pads of all axes, or of those that input 3 names. */
+/* Reads the pads of all axes, or of the axes that input 3 names. */
 static void read_pads(struct ferry__import *im, int rank, int64_t *begin, int64_t *end)
 {
     int64_t pads[2 * FERRY_OP_AXES], axes[FERRY_OP_AXES];
@@ -418,7 +430,7 @@ void ferry__import_pad(struct ferry__import *im)
 
 /* ---- Resize and Upsample -------------------------------------------------------------------- */
 
-/* Our name of a word of ONNX's: that of the enum in capitals. */
+/* The name in a layer's enum of a word of ONNX's: the same word in capitals. */
 static const char *word_of(struct ferry__import *im, const char *attribute, const char *none,
                            const char *const *words, const char *const *ours)
 {
@@ -459,14 +471,15 @@ static void put_method(struct ferry__import *im, bool old)
         ferry__import_put(im, "exclude_outside", 1);
 }
 
-/* Scales and sizes of all axes; 0: by the other. */
+/* Scales and sizes of all axes; a 0 means that the other one determines the axis. */
 struct target {
     double scale[FERRY_OP_AXES];
     int64_t size[FERRY_OP_AXES];
 };
 
 /*
- * Input 1 of Upsample and of Resize in operator set 10; later inputs 2 and 3, of the axes listed.
+ * Reads the scales or sizes: input 1 of Upsample and of Resize in operator set 10; later inputs 2
+ * and 3, for the listed axes.
  */
 static void read_target(struct ferry__import *im, const struct ferry__import_shape *x, bool old,
                         struct target *out)
@@ -496,9 +509,7 @@ static void read_target(struct ferry__import *im, const struct ferry__import_sha
     }
 }
 
-/*
- * One scale for the axes that are listed, so that the larger or the smaller size is what is given.
- */
+/* Gives all listed axes one scale, so that the larger or the smaller of them has the given size. */
 static void keep_ratio(struct ferry__import *im, const struct ferry__import_shape *x,
                        struct target *target)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shapes that nodes describe, for folding and for layers alike. */
+/* Shapes that nodes describe, for folding and for layers. */
 #include "net/import/fold.h"
 
 #include <ferry/status.h>
@@ -8,7 +8,10 @@
 
 /* ---- Reshape and its kin -------------------------------------------------------------------- */
 
-/* A dimension of −1 is computed, one of 0 is the input's unless allowzero. */
+/*
+ * The shape of Reshape: a dimension of −1 is computed, one of 0 is copied from the input unless
+ * allowzero is set.
+ */
 static struct ferry__import_shape reshaped(struct ferry__import *im,
                                            const struct ferry__import_shape *from)
 {
@@ -48,7 +51,7 @@ static struct ferry__import_shape flattened(struct ferry__import *im,
     return out;
 }
 
-/* Bit i: axis i is among those that input 1 or the attribute name; of a result of `rank` axes. */
+/* Sets bit i if input 1 or the attribute names axis i of a result with `rank` axes. */
 static unsigned axes_of(struct ferry__import *im, int rank, int *out_count)
 {
     int64_t axes[FERRY_OP_AXES];
@@ -121,7 +124,7 @@ static int64_t limited(int64_t at, int64_t low, int64_t high)
     return at < low ? low : at > high ? high : at;
 }
 
-/* One axis of `dim` elements: the first element and how many. */
+/* Cuts one axis of `dim` elements: returns the first element and the number of elements. */
 static int64_t cut(int64_t dim, int64_t *start, int64_t end, int64_t step)
 {
     bool back = step < 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The operators that become layers. Those on constants alone are in fold.c. */
+/* The operators that become layers. Operators on constants only are in fold.c. */
 #include "net/import/ops.h"
 
 #include <string.h>

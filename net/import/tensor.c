@@ -85,7 +85,7 @@ double ferry__import_tensor_real(const struct ferry__import_tensor *t, int64_t i
     return t->type == FERRY__ONNX_FLOAT ? (double)single : real;
 }
 
-/* Towards 0; out of range the nearest, and 0 for NaN. */
+/* Rounds toward 0 and saturates; NaN becomes 0. */
 static int64_t truncated(double real)
 {
     if (!(real > -9.2e18))
@@ -149,7 +149,7 @@ static int bad(const struct reading *r, int code, const char *what)
     return ferry_error_set(code, "%.300s: tensor \"%.200s\": %s", r->file->path, r->name, what);
 }
 
-/* The field that holds elements of a type, other than raw_data. */
+/* The field other than raw_data that has the elements of a type. */
 static const char *field_of(int type)
 {
     switch (type) {
@@ -181,7 +181,7 @@ static bool take_varint(const unsigned char **at, const unsigned char *end, uint
     return false;
 }
 
-/* Decodes runs of varints to elements. */
+/* Decodes the varints of all packed runs to elements. */
 static int decode(const struct reading *r, const char *field)
 {
     size_t size = ferry__import_type_size(r->t->type), run_size;
@@ -208,7 +208,7 @@ static int decode(const struct reading *r, const char *field)
     return made == r->t->count ? 0 : bad(r, FERRY_EFORMAT, "fewer numbers than its shape has");
 }
 
-/* Bytes that are the elements. */
+/* Takes raw bytes as the elements. */
 static int take_bytes(const struct reading *r, const void *bytes, uint64_t size)
 {
     if (size != (uint64_t)r->t->count * ferry__import_type_size(r->t->type))
@@ -219,7 +219,7 @@ static int take_bytes(const struct reading *r, const void *bytes, uint64_t size)
     return 0;
 }
 
-/* Runs of fixed width are joined, where there are several. */
+/* Takes packed runs of fixed-width elements, and joins them if there are several. */
 static int take_runs(const struct reading *r, const char *field)
 {
     int64_t n = ferry_proto_value_count(r->message, field), i;
@@ -243,7 +243,7 @@ static int take_runs(const struct reading *r, const char *field)
     return take_bytes(r, out, total);
 }
 
-/* A number of external_data: digits alone. */
+/* Parses a number of external_data, which has digits only. */
 static bool parse_number(const char *text, uint64_t *out)
 {
     char *end;
@@ -328,7 +328,10 @@ int ferry__import_tensor_read(struct ferry__import_file *file, const ferry_proto
 
 /* ---- sparse tensors ------------------------------------------------------------------------- */
 
-/* The place of value i: its own index, or one for each axis. −1: out of range. */
+/*
+ * The index of value i of a sparse tensor: it is given directly, or as one index for each axis. −1:
+ * out of range.
+ */
 static int64_t place_of(const struct ferry__import_tensor *t,
                         const struct ferry__import_tensor *indices, int64_t i)
 {

@@ -9,7 +9,7 @@
 
 /* A shape. */
 struct ferry__import_shape {
-    int rank; /* FERRY_OP_AXES at most */
+    int rank; /* at most FERRY_OP_AXES */
     int64_t dim[FERRY_OP_AXES];
 };
 
@@ -17,13 +17,13 @@ struct ferry__import_shape {
 int64_t ferry__import_shape_count(const struct ferry__import_shape *shape);
 
 struct ferry__import_tensor {
-    int type; /* enum ferry__onnx_type */
+    int type; /* a value of enum ferry__onnx_type */
     struct ferry__import_shape shape;
     int64_t count;
-    const unsigned char *bytes; /* of `count` elements, little-endian, not aligned; borrowed */
+    const unsigned char *bytes; /* `count` elements, little-endian, not aligned; borrowed */
 };
 
-/* Bytes of an element; 0 for a type that ferry does not read. */
+/* The size of an element in bytes; 0 for a type that ferry does not read. */
 size_t ferry__import_type_size(int type);
 /* Whether elements are integers or booleans. */
 bool ferry__import_type_is_integer(int type);
@@ -46,16 +46,16 @@ int ferry__import_tensor_read(struct ferry__import_file *file, const ferry_proto
                               struct ferry__import_tensor *out);
 
 /*
- * The same for a SparseTensorProto, made dense; likewise, and FERRY_EFORMAT for an index out of
- * range.
+ * As ferry__import_tensor_read for a SparseTensorProto, which becomes dense; also FERRY_EFORMAT for
+ * an index out of range.
  */
 int ferry__import_tensor_read_sparse(struct ferry__import_file *file, const ferry_proto *message,
                                      const char *name, struct ferry__mem_arena *arena,
                                      struct ferry__import_tensor *out);
 
 /*
- * A tensor of zeros of type FLOAT or INT64 in the arena; *out_elements (float or int64_t) are its
- * elements. False if it is larger than 64 MiB or there is no memory; no error is set.
+ * Creates a tensor of zeros of type FLOAT or INT64 in the arena; *out_elements (float or int64_t)
+ * are its elements. False if it is larger than 64 MiB or there is no memory; no error is set.
  */
 bool ferry__import_tensor_make(struct ferry__mem_arena *arena, int type,
                                const struct ferry__import_shape *shape,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Errors about the present node, and the values of the graph. */
+/* Errors about the current node, and the values of the graph. */
 #include "net/import/build.h"
 
 #include <ferry/status.h>

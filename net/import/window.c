@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-/* Values of an attribute for each spatial axis, or 1; fails unless they are in 1 … INT32_MAX. */
+/*
+ * Reads the values of an attribute for each spatial axis, 1 without the attribute; fails unless
+ * they are in 1 … INT32_MAX.
+ */
 static void read(struct ferry__import *im, const char *name, int n, int64_t *out)
 {
     int given = ferry__import_integers(im, name, out, FERRY__IMPORT_SPATIAL);
@@ -25,7 +28,10 @@ static int64_t extent(const struct ferry__import_window *w, int i)
     return w->dilation[i] * (w->kernel[i] - 1) + 1;
 }
 
-/* So many pads that the result has in / stride elements, rounded up; the odd one is at the end. */
+/*
+ * Sets the pads so that the result has in / stride elements, rounded up; an odd number of pads has
+ * one more at the end.
+ */
 static void pad_alike(struct ferry__import_window *w, const struct ferry__import_shape *x,
                       bool lower)
 {
@@ -100,7 +106,8 @@ int64_t ferry__import_window_slid(const struct ferry__import_window *w, int i, i
     if (room < 0)
         return 0;
     out = (room + (ceil ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
-    if (ceil && (out - 1) * w->stride[i] >= in + w->begin[i]) /* it begins in the padding */
+    if (ceil && (out - 1) * w->stride[i] >= in + w->begin[i]) /* this window begins in the
+                                                               * padding */
         out--;
     return out;
 }

@@ -95,7 +95,9 @@ int ferry__program_value_like(struct ferry__program *p, int value)
  * ---------------------------------------------------------------------------------------
  */
 
-/* A layer with its own forward function may access all of its blobs. */
+/*
+ * Whether a call uses a value: a layer with its own forward function may access all of its blobs.
+ */
 static bool call_uses(const struct ferry__program *p, const struct ferry__item *item, int value)
 {
     const ferry_layer *layer = item->layer;
@@ -110,7 +112,7 @@ static bool call_uses(const struct ferry__program *p, const struct ferry__item *
     return false;
 }
 
-/* Whether a value is among a segment's, from `first` on. */
+/* Whether a value is among the values that a segment reads or writes, from `first` on. */
 static bool is_border(const struct ferry__item *item, int first, int value)
 {
     int i;

@@ -33,7 +33,7 @@ struct ferry__value {
     int64_t shape[FERRY_OP_AXES], count;
     int64_t stride[FERRY_OP_AXES]; /* in elements, once strides are assigned */
     int within;                    /* the value that it is a slice of; −1: none */
-    int64_t start;                 /* of a slice: its offset in that value, in elements */
+    int64_t start;                 /* for a slice: its offset in that value, in elements */
     int first, end;                /* the first and the last item that use it; end < first:
                                     * unused */
     ferry_device *device;          /* the device that uses it; NULL: the host */
@@ -61,18 +61,19 @@ struct ferry__claim;
 /* One step of a program. */
 struct ferry__item {
     ferry_layer *layer;
-    bool call;        /* a call of the layer's forward or backward; otherwise an operation */
+    bool call;        /* a call of the layer's own forward or backward function; otherwise an
+                       * operation */
     bool back;        /* part of the backward pass */
     bool loss;        /* a call that adds the loss of tops before a later layer overwrites them */
     bool dropped;     /* removed: another item computes it */
     bool claimed;     /* dropped because a segment computes it */
     bool border;      /* a copy between two orders of axes */
     int number;       /* the index among the layer's operations */
-    ferry_op_desc op; /* row-major until strides are assigned */
+    ferry_op_desc op; /* with row-major operands until strides are assigned */
     struct ferry__use in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
     struct ferry__claim *claim; /* the segment that this call runs; NULL: none */
     const int
-        *border_values; /* of a segment: the values that it reads, then those that it writes */
+        *border_values; /* for a segment: the values that it reads, then those that it writes */
     int n_reads, n_writes;
     struct ferry__fold *fold;
     struct ferry__integers *integers; /* NULL: not a product with integers */
@@ -86,7 +87,7 @@ struct ferry__item {
 struct ferry__program {
     ferry_net *net;
     int first_layer, last_layer;
-    int64_t *shapes; /* of the layers' bottoms and tops: the shapes that the program is for */
+    int64_t *shapes; /* the shapes of the layers' bottoms and tops for which the program was made */
     int n_shapes;
     struct ferry__item *items;
     int n_items, room_items;
@@ -96,8 +97,8 @@ struct ferry__program {
     int n_values, room_values;
     int *of_blob;     /* during collect: the value of each of the net's blobs; −1: none yet */
     int layer_values; /* during collect: the number of values before the current layer */
-    uint64_t used;    /* the net's clock at its latest selection */
-    struct ferry__repeats repeats;               /* of forward passes */
+    uint64_t used;    /* the value of the net's `clock` when it was last selected */
+    struct ferry__repeats repeats;               /* the recorded command lists of forward passes */
     struct ferry__claim *claims;                 /* its segments */
     void (*end_claims)(struct ferry__program *); /* frees the claims; NULL: there are none */
 };

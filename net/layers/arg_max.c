@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ArgMax (argmax_param): the indices of the top_k largest values, along `axis` or over each whole
- * item. With out_max_val: the values instead of the indices if `axis` is set, otherwise both. Among
- * equal values the larger index comes first, or with ferry's own `first` the smaller one. NaN is
- * the largest value. (Caffe: ArgMaxLayer; ONNX: ArgMax.)
+ * item. With out_max_val the top has the values instead of the indices if `axis` is set, otherwise
+ * both. Among equal values the larger index comes first, or with ferry's own `first` the smaller
+ * one. NaN is the largest value. (Caffe: ArgMaxLayer; ONNX: ArgMax.)
  */
 #include "net/layers/layers.h"
 

@@ -106,8 +106,8 @@ int ferry__result_kept(ferry_layer *layer, int top, int scratch, ferry_layer_ope
 /* ---- unary ----------------------------------------------------------------------------------- */
 
 /*
- * Whether the gradient of a function is computed from its result. For a layer in place that
- * includes ReLU and Clip, which then do not need the input (as in Caffe).
+ * Whether the gradient of a function is computed from its result. For a layer in place this
+ * includes ReLU and Clip, whose gradient then does not need the input (as in Caffe).
  */
 static bool takes_result(const ferry_layer *layer, uint32_t function)
 {

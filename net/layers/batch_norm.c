@@ -42,13 +42,13 @@ static int setup(ferry_layer *layer)
         if (i == 2)
             param.shape = &one;
         err = ferry_layer_declare_param(layer,
-                                        &param); /* lr_mult and decay_mult are 0: solvers do not
-                                                  * change it */
+                                        &param); /* lr_mult and decay_mult are 0, so that solvers do
+                                                  * not change it */
     }
     return err;
 }
 
-/* Converts the parameters to the operation's operands; they are small. */
+/* Converts the parameters, which are small, to the operation's operands. */
 static int prepare(ferry_layer *layer)
 {
     const struct batch_norm *s = ferry_layer_state(layer);
@@ -96,7 +96,7 @@ static ferry_operand per_channel(const struct batch_norm *s)
     return ferry_operand_make(FERRY_F32, (int64_t[]){ 1, s->channels, 1 }, 3, NULL);
 }
 
-/* running = decay · running + scale · latest */
+/* Emits running = decay · running + scale · latest. */
 static int emit_running(ferry_layer *layer, const struct batch_norm *s, int param, int scratch,
                         double scale)
 {
@@ -131,7 +131,7 @@ static int emit_count(ferry_layer *layer, const struct batch_norm *s)
     return ferry_layer_emit(layer, &op, in, out);
 }
 
-/* The moments of the batch, and their contribution to the running statistics. */
+/* Emits the moments of the batch, and their contribution to the running statistics. */
 static int emit_batch(ferry_layer *layer, const struct batch_norm *s)
 {
     ferry_operand x = image(ferry_layer_bottom_at(layer, 0), s), o = per_channel(s);
@@ -159,9 +159,9 @@ static int emit_batch(ferry_layer *layer, const struct batch_norm *s)
 }
 
 /*
- * With global statistics dx is dy times the spread. Otherwise the gradient also passes through the
- * statistics and needs the result, which is kept because a later layer in place would overwrite the
- * top.
+ * Emits the gradient. With global statistics dx is dy times the spread. Otherwise the gradient also
+ * passes through the statistics and needs the result, which is kept because a later layer in place
+ * would overwrite the top.
  */
 static int emit_backward(ferry_layer *layer, const struct batch_norm *s, ferry_operand x)
 {

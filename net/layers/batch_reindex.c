@@ -13,7 +13,7 @@ static const char *refuses(const ferry_layer *layer, int index)
     return index ? "Layer: Cannot backprop to index." : NULL;
 }
 
-/* Each row of dy is added to the row that it was copied from. */
+/* Emits the gradient: each row of dy is added to the row that it was copied from. */
 static int emit_backward(ferry_layer *layer, const ferry_op_desc *gather)
 {
     struct ferry__term in[2] = { { gather->out[0], ferry__diff(ferry__of_top(0)) },

@@ -20,7 +20,10 @@ static int setup(ferry_layer *layer)
     return err;
 }
 
-/* The bias's gradient is the sum of dy: added to a parameter's diff, written to bottom 1's. */
+/*
+ * Emits the bias's gradient, the sum of dy: it is added to a parameter's diff, and overwrites
+ * bottom 1's diff.
+ */
 static int emit_backward(ferry_layer *layer, ferry_operand x, struct ferry__term u)
 {
     struct ferry__term dy = { x, ferry__diff(ferry__of_top(0)) };

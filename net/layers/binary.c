@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Binary (binary_param), ferry's own: ADD, SUBTRACT, MULTIPLY or DIVIDE of two bottoms, each of
- * which is repeated along the axes where it has one element, or none in front. (ONNX: Add, Sub,
- * Mul, Div.)
+ * Binary (binary_param), ferry's own: ADD, SUBTRACT, MULTIPLY or DIVIDE of two bottoms, with
+ * broadcasting: a bottom is repeated along axes of one element, and along leading axes that it
+ * lacks. (ONNX: Add, Sub, Mul, Div.)
  */
 #include "net/layers/emit.h"
 
@@ -10,12 +10,12 @@
 
 #include <string.h>
 
-/* Of the layer's own blobs. */
+/* The layer's scratch blobs. */
 enum { PRODUCT };
 
 enum operation { ADD, SUBTRACT, MULTIPLY, DIVIDE };
 
-/* A bottom's or the top's operand; together their axes are as few as can be. */
+/* The operands of the bottoms and the top, with as few axes as possible. */
 struct operands {
     ferry_operand x, u, y;
 };
@@ -27,7 +27,7 @@ static enum operation operation_of(const ferry_layer *layer)
     return (enum operation)ferry_proto_integer(p, "operation", 0);
 }
 
-/* Dimension `axis` of a blob that has `rank` axes with those of 1 in front. */
+/* Dimension `axis` of a blob that is extended to `rank` axes by leading axes of 1. */
 static int64_t dim_of(const ferry_blob *b, int axis, int rank)
 {
     int own = axis - (rank - ferry_blob_rank(b));
@@ -35,7 +35,10 @@ static int64_t dim_of(const ferry_blob *b, int axis, int rank)
     return own < 0 ? 1 : ferry_blob_dim(b, own);
 }
 
-/* Axes of which x, u and y are repeated alike are one axis. False: more than an operand has. */
+/*
+ * Makes the operands: adjacent axes along which x, u and y are broadcast in the same way become one
+ * axis. False: an operation does not support that many axes.
+ */
 static bool make_operands(const ferry_blob *x, const ferry_blob *u, const int64_t *shape, int rank,
                           struct operands *out)
 {
@@ -92,7 +95,10 @@ static bool same_shape(const ferry_operand *a, const ferry_operand *b)
     return !memcmp(a->shape, b->shape, sizeof a->shape);
 }
 
-/* to = scale · the sums of function(a, b), which has y's shape, over what `to` repeats. */
+/*
+ * Emits to = scale · the sums of function(a, b), which has y's shape, over the axes along which
+ * `to` is broadcast.
+ */
 static int emit_sums(ferry_layer *layer, uint32_t function, double scale, struct ferry__term a,
                      struct ferry__term b, struct ferry__term to, const ferry_operand *y)
 {
@@ -130,7 +136,7 @@ static int emit_backward(ferry_layer *layer, enum operation operation, const str
         return err;
     if (operation == MULTIPLY)
         return emit_sums(layer, function, 1, dy, x, du, &o->y);
-    if (!ferry_layer_scratch(layer, PRODUCT, 0, &count, 1)) /* −dy · y / u */
+    if (!ferry_layer_scratch(layer, PRODUCT, 0, &count, 1)) /* the gradient of u is −dy · y / u */
         return ferry_last_error_code();
     err = ferry__result_kept(layer, 0, PRODUCT + 1, &y.at);
     if (!err)

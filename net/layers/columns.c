@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Columns over any number of spatial axes, by one operation for each tap of the kernel; IM2COL and
- * COL2IM do the same in one operation for up to FERRY_OP_SPATIAL axes.
+ * Columns of a convolution (im2col) over any number of spatial axes, by one operation for each
+ * element of the kernel; IM2COL and COL2IM need only one operation, for up to FERRY_OP_SPATIAL
+ * axes.
  */
 #include "net/layers/emit.h"
 

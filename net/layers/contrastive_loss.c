@@ -59,13 +59,13 @@ static int forward(ferry_layer *layer)
 
         for (k = i * wide; k < (i + 1) * wide; k++)
             squared += ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
-        /* a label is truncated to an integer, as in Caffe */
+        /* as in Caffe, the label is truncated to an integer */
         loss += pair_loss(squared, fabsf(similar[i]) >= 1, margin, legacy);
     }
     return ferry__loss_store(layer, pairs ? loss / (2 * (double)pairs) : 0);
 }
 
-/* The factor of a pair's difference in its gradient. */
+/* The factor of a pair's difference in the gradient. */
 static double pair_slope(double squared, bool similar, double margin, bool legacy)
 {
     double short_of = margin - (legacy ? squared : sqrt(squared));

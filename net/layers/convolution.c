@@ -97,8 +97,8 @@ static int64_t made_of(const struct convolution *c, uint32_t axis, int64_t in)
 }
 
 /*
- * The axes before the channels merged into one, then the channels, then the spatial axes, at least
- * one.
+ * A blob as an operand: the axes before the channels merged into one, then the channels, then the
+ * spatial axes, at least one.
  */
 static ferry_operand images(const ferry_blob *b, const struct convolution *c)
 {

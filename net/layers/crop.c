@@ -15,7 +15,7 @@ static int cut(ferry_layer *layer, struct ferry__region *out, int64_t *out_offse
     int rank = ferry_blob_rank(x), first, i, err;
     int64_t offsets = ferry_proto_value_count(p, "offset");
 
-    if (ferry_blob_rank(like) < rank) /* further axes are ignored, as in Caffe */
+    if (ferry_blob_rank(like) < rank) /* axes that bottom 1 lacks are not cropped, as in Caffe */
         return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 0 has %d axes, bottom 1 only %d",
                                  rank, ferry_blob_rank(like));
     err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), rank, &first);

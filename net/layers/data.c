@@ -22,7 +22,7 @@ struct data {
     struct ferry__pictures pictures;
     struct ferry__database *database;
     uint64_t skip; /* the first record to read */
-    int channels;  /* of encoded records: 0, unchanged */
+    int channels;  /* for encoded records; 0: as in the record */
 };
 
 static const ferry_proto *parameters(const ferry_layer *layer)

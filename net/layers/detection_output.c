@@ -117,7 +117,7 @@ static struct box decode(const struct detection *s, const float *prior, const fl
     return (struct box){ cx - bw / 2, cy - bh / 2, cx + bw / 2, cy + bh / 2 };
 }
 
-/* A coordinate, at least 0 and at most 1; NaN is kept. */
+/* Clamps a coordinate to 0 … 1; NaN is kept. */
 static float cut(float v)
 {
     return v < 0 ? 0 : v > 1 ? 1 : v;
@@ -128,7 +128,7 @@ static float area(const struct box *b)
     return b->xmax < b->xmin || b->ymax < b->ymin ? 0 : (b->xmax - b->xmin) * (b->ymax - b->ymin);
 }
 
-/* Intersection over union of two boxes. */
+/* The intersection over union of two boxes. */
 static float overlap(const struct box *a, const struct box *b)
 {
     struct box both = { fmaxf(a->xmin, b->xmin), fmaxf(a->ymin, b->ymin), fminf(a->xmax, b->xmax),
@@ -141,7 +141,10 @@ static float overlap(const struct box *a, const struct box *b)
     return common / (area(a) + area(b) - common);
 }
 
-/* The higher score first; among equal scores the earlier prior, then the lower label. */
+/*
+ * The order of candidates: the higher score first; among equal scores the earlier prior, then the
+ * lower label.
+ */
 static int by_score(const void *x, const void *y)
 {
     const struct candidate *a = x, *b = y;
@@ -166,8 +169,9 @@ struct image {
     const struct detection *s;
     int64_t n;
     const float *locations, *scores, *priors;
-    struct box *boxes;            /* of the current class */
-    struct candidate *kept, *one; /* of all classes so far; of the current class */
+    struct box *boxes;            /* the boxes of the current class */
+    struct candidate *kept, *one; /* kept: candidates of all classes so far; one: of the current
+                                   * class */
     int n_kept;
 };
 
@@ -185,7 +189,7 @@ static void decode_class(struct image *im, int label)
     }
 }
 
-/* Non-maximum suppression of one class, best first. */
+/* Non-maximum suppression of one class, starting with the best box. */
 static void suppress_class(struct image *im, int label)
 {
     int first = im->n_kept, n = 0, i, k;
@@ -260,7 +264,7 @@ static int add_rows(struct image *im, int number, float **rows, int64_t *count)
     return 0;
 }
 
-/* Without any box, writes one row for each image with its index and −1. */
+/* Writes the rows. Without any box, writes one row for each image with its index and −1. */
 static int put_rows(ferry_layer *layer, const float *rows, int64_t count, int64_t images)
 {
     ferry_blob *top = ferry_layer_top_at(layer, 0);

@@ -20,7 +20,7 @@ static int setup(ferry_layer *layer)
                                                        ferry_layer_name(layer), ratio);
 }
 
-/* The mask of TRAIN: 1 / (1 − ratio) for a kept element, 0 for a dropped one. */
+/* Emits the mask of TRAIN: 1 / (1 − ratio) for a kept element, 0 for a dropped one. */
 static int emit_mask(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "dropout_param", 0);

@@ -18,7 +18,7 @@ static const ferry_proto *parameters(const ferry_layer *layer)
     return ferry_proto_message(ferry_layer_message(layer), "dummy_data_param", 0);
 }
 
-/* The field has one value for all tops or one for each, at least `least`. */
+/* Whether the field has one value for all tops or one for each, and at least `least` values. */
 static int count_fits(const ferry_layer *layer, const char *field, int least)
 {
     int64_t n = ferry_proto_value_count(parameters(layer), field);
@@ -72,7 +72,7 @@ static int shape_top(ferry_layer *layer, int top)
     return ferry_blob_reshape(ferry_layer_top_at(layer, top), dims, (int)n, NULL);
 }
 
-/* The filler of that top; NULL: zeros. */
+/* The filler of a top; NULL: zeros. */
 static const ferry_proto *filler_of(const ferry_layer *layer, int top)
 {
     return ferry_proto_value_count(parameters(layer), "data_filler")
@@ -148,7 +148,7 @@ static int check_filler(const ferry_layer *layer, const ferry_proto *filler)
                              ferry_layer_name(layer), type);
 }
 
-/* A top that was lost with its device is filled again. */
+/* Fills a constant top, again if its contents were lost with a device. */
 static int fill_constant(ferry_layer *layer, int i)
 {
     const ferry_proto *filler = filler_of(layer, i);

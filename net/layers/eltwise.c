@@ -41,7 +41,10 @@ static double coefficient(const ferry_layer *layer, int i)
     return ferry_proto_value_count(p, "coeff") ? ferry_proto_real(p, "coeff", i) : 1;
 }
 
-/* Combines the sum or product in the top with the next bottom. MAX prefers its second operand. */
+/*
+ * Emits the sum or product of the top and the next bottom, or their maximum. MAX prefers its second
+ * operand.
+ */
 static int join(ferry_layer *layer, uint32_t function, int k)
 {
     ferry_layer_operand first = k == 1 ? ferry__of_bottom(0) : ferry__of_top(0);
@@ -54,7 +57,7 @@ static int join(ferry_layer *layer, uint32_t function, int k)
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* Bottom k as it was before forward; `first` is the operand that holds bottom 0's values. */
+/* Bottom k's values from before forward; `first` is the operand that holds those of bottom 0. */
 static struct ferry__term given(const ferry_layer *layer, int k, ferry_layer_operand first)
 {
     return ferry__term(layer, k ? ferry__of_bottom(k) : first);
@@ -66,7 +69,7 @@ static int emit_sum(ferry_layer *layer)
     int k, err = 0;
 
     for (k = ferry_layer_bottom_count(layer);
-         !err && k-- > 0;) /* the first may share memory with dy */
+         !err && k-- > 0;) /* bottom 0 comes last, since its diff may share memory with dy */
         if (ferry_layer_propagates(layer, k) &&
             (!ferry_layer_is_in_place(layer, 0) || k || coefficient(layer, 0) != 1))
             err = ferry__emit_scaled(layer, coefficient(layer, k), dy,
@@ -120,7 +123,10 @@ static int emit_product(ferry_layer *layer, ferry_layer_operand first)
     return err;
 }
 
-/* A pass of MAX: the part of the gradient `from` for x beside u, or the part for u, with ties. */
+/*
+ * Emits one gradient of MAX(x, u) from the gradient `from`: that of x, or that of u, which includes
+ * ties.
+ */
 static int emit_share(ferry_layer *layer, uint32_t pass, struct ferry__term from,
                       struct ferry__term x, struct ferry__term u, struct ferry__term to)
 {
@@ -130,15 +136,15 @@ static int emit_share(ferry_layer *layer, uint32_t pass, struct ferry__term from
 
     ferry_op_desc_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_MAX;
-    if (pass == FERRY_PASS_BACKWARD_WEIGHTS) /* it adds */
+    if (pass == FERRY_PASS_BACKWARD_WEIGHTS) /* this pass adds to its output */
         err = ferry__emit_zeros(layer, to.at, ferry_layer_bottom_count(layer) + 1);
     return err ? err : ferry__emit_pass(layer, &op, pass, 3, in, to);
 }
 
 /*
- * Gradient of MAX: bottom k > 1 gets the remaining gradient where it is larger than all earlier
- * bottoms, whose maximum is in scratch k + 1, and leaves the rest in *from. Differences would not
- * do: an infinite gradient minus itself is NaN.
+ * Emits the gradient of MAX. Bottom k > 1 gets the remaining gradient where it is larger than all
+ * earlier bottoms, whose maximum is in scratch k + 1; *from becomes the rest. The rest is not
+ * computed by subtraction, because an infinite gradient minus itself is NaN.
  */
 static int emit_largest(ferry_layer *layer, int k, struct ferry__term *from)
 {
@@ -156,7 +162,7 @@ static int emit_largest(ferry_layer *layer, int k, struct ferry__term *from)
     return err;
 }
 
-/* During forward, scratch k + 1 holds the maximum of the k bottoms before bottom k. */
+/* Emits a copy of the maximum of the k bottoms before bottom k into scratch k + 1. */
 static int keep_maximum(ferry_layer *layer, int k)
 {
     struct ferry__term y = ferry__term(layer, ferry__of_top(0));
@@ -166,7 +172,10 @@ static int keep_maximum(ferry_layer *layer, int k)
     return ferry__emit_scaled(layer, 1, y, ferry__term(layer, ferry__of_scratch(k + 1)));
 }
 
-/* The first two bottoms share the rest; that of the first may be the memory of the top's. */
+/*
+ * Emits the gradient of MAX. The first two bottoms share the rest; the first one's diff may be the
+ * memory of the top's.
+ */
 static int emit_maximum(ferry_layer *layer, ferry_layer_operand first)
 {
     const ferry_blob *like = ferry_layer_bottom_at(layer, 0);

@@ -36,7 +36,7 @@ static const char *refuses(const ferry_layer *layer, int index)
     return "Layer: Can't backpropagate to EmbedLayer input.";
 }
 
-/* Rows of dy are added to the table rows that they were read from. */
+/* Emits the gradient: rows of dy are added to the table rows that were read. */
 static int emit_backward(ferry_layer *layer, ferry_operand y)
 {
     struct ferry__term dy = { y, ferry__diff(ferry__of_top(0)) };

@@ -29,7 +29,7 @@ static inline ferry_layer_operand ferry__of_scratch(int index)
     return (ferry_layer_operand){ .from = FERRY_FROM_SCRATCH, .index = index };
 }
 
-/* The diff of the same blob. */
+/* The diff of the operand's blob. */
 static inline ferry_layer_operand ferry__diff(ferry_layer_operand at)
 {
     at.diff = 1;
@@ -39,10 +39,7 @@ static inline ferry_layer_operand ferry__diff(ferry_layer_operand at)
 /* The operand of a blob of the layer, in its full shape. */
 ferry_operand ferry__whole(const ferry_layer *layer, ferry_layer_operand at);
 
-/*
- * The same elements as outer × mid × inner: the axes before `axis`, the axis, and the axes after
- * it.
- */
+/* A blob as outer × mid × inner: the axes before `axis`, the axis, and the axes after it. */
 ferry_operand ferry__around(const ferry_layer *layer, ferry_layer_operand at, int axis);
 
 /* Adds an operand to the operation under construction. */
@@ -92,7 +89,7 @@ int ferry__emit_sum(ferry_layer *layer, double scale, struct ferry__term x, stru
 int ferry__emit_scaled(ferry_layer *layer, double factor, struct ferry__term x,
                        struct ferry__term y);
 
-/* Emits zeros, with the help of scratch blob `scratch`. */
+/* Emits zeros; scratch blob `scratch` is used for this. */
 int ferry__emit_zeros(ferry_layer *layer, ferry_layer_operand to, int scratch);
 
 /*
@@ -120,8 +117,8 @@ int ferry__regions(ferry_layer *layer, int64_t outputs, int64_t h, int64_t w, ui
                    double scale);
 
 /*
- * The gradient of bottom 0, computed on the host; and the message why bottom 1 has none
- * (regions_backward.c).
+ * Emits the gradient of bottom 0, computed on the host. The other function returns the message why
+ * bottom 1 has no gradient (regions_backward.c).
  */
 int ferry__regions_backward(ferry_layer *layer, uint32_t group, double scale);
 const char *ferry__regions_refuse(const ferry_layer *layer, int index);
@@ -151,7 +148,7 @@ int ferry__emit_region(ferry_layer *layer, const struct ferry__region *region,
  */
 int ferry__emit_cut(ferry_layer *layer, struct ferry__region *region, int64_t offset);
 
-/* The same region with the roles of x and y exchanged. */
+/* The region with x and y exchanged. */
 struct ferry__region ferry__region_back(const struct ferry__region *region);
 
 /* ---- windows (window.c) ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * EuclideanLoss: Σ (a − b)² / 2N, of two bottoms with N entries each. (Caffe: EuclideanLossLayer.)
+ * EuclideanLoss: Σ (a − b)² / 2N, for two bottoms with N items each. (Caffe: EuclideanLossLayer.)
  */
 #include "net/layers/loss.h"
 

@@ -51,7 +51,7 @@ int ferry__fill_bilinear(const ferry_proto *filler, const char *what, ferry_blob
         return ferry_last_error_code();
     size = ferry_blob_dim(b, 3);
     factor = ceil((double)size / 2);
-    centre = (double)(size - 1) / (2 * factor); /* as in Caffe since October 2017 */
+    centre = (double)(size - 1) / (2 * factor); /* the formula of Caffe since October 2017 */
     for (i = 0; i < ferry_blob_element_count(b); i++) {
         double x = (double)(i % size), y = (double)(i / size % size);
 

@@ -14,7 +14,7 @@ static const ferry_blob *selector(const ferry_layer *layer)
     return ferry_layer_bottom_at(layer, ferry_layer_bottom_count(layer) - 1);
 }
 
-/* Gives top i the shape of its bottom with that number of entries. */
+/* Gives top i the shape of its bottom with `n` items. */
 static int shape_top(ferry_layer *layer, int i, int64_t entries)
 {
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, i);
@@ -83,7 +83,7 @@ static int forward(ferry_layer *layer)
     return err;
 }
 
-/* Selected entries get the top's gradient, the others 0. */
+/* Writes the gradient: selected items get the top's gradient, the others 0. */
 static int spread_chosen(ferry_layer *layer, int i, const float *chosen, int64_t entries)
 {
     ferry_blob *bottom = ferry_layer_bottom_at(layer, i);

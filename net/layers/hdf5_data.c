@@ -31,11 +31,11 @@ struct hdf5_data {
     int n_files, file;  /* the open file: its position in this epoch */
     int64_t *file_rows; /* rows of each file; 0: not opened yet */
     int64_t *file_order;
-    uint64_t round, next; /* completed epochs, and rows read so far */
-    bool must_seek;       /* reading failed: the position is not `next` */
+    uint64_t round, next; /* the number of completed epochs, and of rows read so far */
+    bool must_seek;       /* reading failed, so the position does not match `next` */
     ferry_blob **sets;    /* the datasets of the open file, one for each top */
     int n_sets;
-    struct shape *shapes;     /* of the tops: the shapes of the first file's rows */
+    struct shape *shapes;     /* for each top: the shape of the first file's rows */
     int64_t rows, row, batch; /* the next row */
     int64_t *order;           /* the shuffled order of the rows; NULL: not shuffled */
 };
@@ -186,7 +186,7 @@ static int make_sets(ferry_layer *layer, struct hdf5_data *s)
  * -------------------------------------------------------------------------------------
  */
 
-/* Counts the rows of a file that was not opened yet. */
+/* Counts the rows of a file that was not opened before. */
 static int count_rows(ferry_layer *layer, struct hdf5_data *s, int file)
 {
     const char *name = ferry_blob_name(ferry_layer_top_at(layer, 0));
@@ -207,8 +207,8 @@ static int count_rows(ferry_layer *layer, struct hdf5_data *s, int file)
 }
 
 /*
- * Seeks to a number of rows from the beginning. Each row is read once in an epoch: the files'
- * lengths determine the file.
+ * Seeks to a row, counted from the first row of the first epoch. An epoch reads each row once, so
+ * the files' lengths determine the file.
  */
 static int go_to(ferry_layer *layer, struct hdf5_data *s, uint64_t to)
 {
@@ -256,7 +256,7 @@ static int shape(const struct shape *shape, ferry_blob *out)
     return ferry_blob_reshape(out, shape->shape, shape->rank, NULL);
 }
 
-/* Whether rows have the same shape, except for leading axes of 1. */
+/* Whether rows have the same shape, up to leading axes of 1. */
 static bool same_rows(const ferry_blob *a, const ferry_blob *b)
 {
     int i = ferry_blob_rank(a), k = ferry_blob_rank(b);
@@ -307,7 +307,10 @@ static int copy_rows(ferry_layer *layer, const struct hdf5_data *s, ferry_blob *
     return 0;
 }
 
-/* After the last row: opens the next file, or starts another epoch of a single file. */
+/*
+ * Called after the last row of a file: opens the next file, or starts another epoch of a single
+ * file.
+ */
 static int go_on(ferry_layer *layer, struct hdf5_data *s)
 {
     int next = (s->file + 1) % s->n_files;
@@ -326,7 +329,7 @@ static void pass_rows(struct hdf5_data *s, int64_t n)
     s->next += (uint64_t)n;
 }
 
-/* Skips the rows of other ranks. */
+/* Skips the rows that other ranks read. */
 static int skip_rows(ferry_layer *layer, struct hdf5_data *s, int64_t n)
 {
     int64_t some;

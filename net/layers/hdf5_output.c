@@ -40,7 +40,10 @@ static int reshape(ferry_layer *layer)
     return 0;
 }
 
-/* Writes four axes like Caffe's dataset: missing axes are 1; a blob with more axes keeps them. */
+/*
+ * Declares a dataset with four axes like Caffe's: missing axes are 1; a blob with more axes keeps
+ * them.
+ */
 static int declare(ferry_io_writer *w, const char *name, const ferry_blob *b)
 {
     int64_t shape[FERRY_MAX_AXES] = { 1, 1, 1, 1 };

@@ -50,7 +50,7 @@ static int shape_top(ferry_layer *layer, const struct im2col *s, int64_t taps)
     return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
 }
 
-/* The axes before the channels merged into one, then the others. */
+/* A blob as an operand: the axes before the channels merged into one, then the others. */
 static ferry_operand images(const ferry_blob *b, const struct im2col *s)
 {
     int64_t shape[2 + FERRY_OP_SPATIAL];

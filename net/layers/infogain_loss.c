@@ -15,7 +15,7 @@
 
 struct infogain {
     struct ferry__loss loss;
-    ferry_blob *matrix; /* from the file; NULL: bottom 2 */
+    ferry_blob *matrix; /* the matrix of the file; NULL: bottom 2 is the matrix */
 };
 
 static int read_matrix(ferry_layer *layer, const char *path, struct infogain *s)
@@ -99,7 +99,7 @@ static int reshape(ferry_layer *layer)
     return err ? err : ferry__loss_softmax(layer, axis);
 }
 
-/* −Σ row[k] · log p[k]; the p are `step` elements apart. */
+/* The loss of one position: −Σ row[k] · log p[k]; elements of p are `step` apart. */
 static double lost(const float *row, const float *p, int64_t classes, int64_t step)
 {
     double sum = 0;
@@ -137,7 +137,10 @@ static int forward(ferry_layer *layer)
     return ferry__loss_store(layer, loss / ferry__loss_divisor(l, valid));
 }
 
-/* p times the row's sum minus the row; elements are `step` apart. */
+/*
+ * Writes the gradient of one position: p times the row's sum minus the row; elements are `step`
+ * apart.
+ */
 static void fill_diff(const float *row, const float *p, int64_t classes, int64_t step, float *diff)
 {
     double sum = 0;

@@ -50,8 +50,8 @@ static int setup(ferry_layer *layer)
 }
 
 /*
- * The axes before `axis` merged into one; the axes from there on unchanged if the operation
- * supports that many.
+ * A blob as an operand: the axes before `axis` merged into one, and the later axes unchanged if the
+ * operation supports that many.
  */
 static ferry_operand rows(const ferry_blob *b, const struct inner_product *s)
 {

@@ -8,7 +8,7 @@
 
 #include <ferry/status.h>
 
-/* The output size of an axis of `in` elements. */
+/* The output size of an axis with `in` elements. */
 static int64_t made_of(const ferry_proto *p, const char *size, int64_t in)
 {
     int64_t shrink = ferry_proto_integer(p, "shrink_factor", 0);

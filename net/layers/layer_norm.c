@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * LayerNorm (layer_norm_param), ferry's own: (x − mean) / √(variance + eps) over all axes from
- * `axis` (1) on, the variance being the biased one. A Scale layer behind it has factor and term.
- * (ONNX: LayerNormalization; with axis 2, InstanceNormalization.)
+ * `axis` (1) on, with the biased variance. A Scale layer after it applies scale and bias. (ONNX:
+ * LayerNormalization; with axis 2, InstanceNormalization.)
  */
 #include "net/layers/emit.h"
 
 #include <ferry/status.h>
 
-/* Of the layer's own blobs. */
+/* The layer's scratch blobs. */
 enum { MEAN, VARIANCE, SPREAD, RESULT };
 
-/* x as rows × elements, and one number for each row. */
+/* The operands: x as rows × elements, and one number for each row. */
 struct rows {
     ferry_operand x, one;
 };

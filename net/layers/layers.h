@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ferry's own layer types, one file each, and the functions that those files share. emit.h has
- * those that emit operations.
+ * ferry's own layer types, one file each, and the functions that those files share. Functions that
+ * emit operations are in emit.h.
  */
 #ifndef FERRY_NET_LAYERS_LAYERS_H
 #define FERRY_NET_LAYERS_LAYERS_H
@@ -23,7 +23,10 @@ extern const ferry_layer_type ferry__split_layer;
 /* Gives top `top` the shape of a blob. */
 int ferry__top_like(ferry_layer *layer, int top, const ferry_blob *b);
 
-/* FERRY_ESHAPE, with both shapes: bottoms `index` and `other` do not match, since they `differ`. */
+/*
+ * Reports FERRY_ESHAPE with both shapes: bottoms `index` and `other` do not match; `differ` says
+ * how.
+ */
 int ferry__bottoms_differ(ferry_layer *layer, int index, int other, const char *differ);
 
 /*
@@ -35,7 +38,10 @@ int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *f
 
 /* ---- orders ---- */
 
-/* For qsort: the larger value first. NaN is larger than every number, so that there is an order. */
+/*
+ * A comparison for qsort: the larger value first. NaN counts as larger than every number, so that
+ * the order is total.
+ */
 static inline int ferry__descending(float a, float b)
 {
     if (a != a || b != b)
@@ -52,8 +58,8 @@ static inline int ferry__descending(float a, float b)
 int ferry__find_file(const char *path, const char *namer, char **out);
 
 /*
- * The file that a field names, relative to the working directory or else to the net's text; free
- * it. FERRY_EFORMAT if the field is missing.
+ * The path of the file that a field names, relative to the working directory or else to the net's
+ * text; the caller frees it. FERRY_EFORMAT if the field is missing.
  */
 int ferry__file_of(const ferry_layer *layer, const ferry_proto *p, const char *field, char **out);
 

@@ -33,8 +33,8 @@ void ferry__loss_read(const ferry_layer *layer, enum ferry__normalization otherw
 int ferry__loss_around(const ferry_layer *layer, int axis, struct ferry__loss *out);
 
 /*
- * A probability, at least 1e−20, whose logarithm is taken; a NaN stays a NaN. (Caffe:
- * kLOG_THRESHOLD.)
+ * A probability clamped to at least 1e−20, before its logarithm is taken; a NaN stays a NaN.
+ * (Caffe: kLOG_THRESHOLD.)
  */
 static inline double ferry__loss_at_least(double p)
 {
@@ -57,7 +57,7 @@ int ferry__loss_store(ferry_layer *layer, double loss);
 /* The factor at which backward starts: the diff of top 0. */
 int ferry__loss_diff(const ferry_layer *layer, double *out);
 
-/* The same, and access to bottom 0's diff; *out_diff is NULL if no gradient is needed. */
+/* As ferry__loss_diff, and accesses bottom 0's diff; *out_diff is NULL if no gradient is needed. */
 int ferry__loss_begin(ferry_layer *layer, double *out_factor, float **out_diff);
 
 /* Multiplies bottom 0's diff by the factor and divides it by the divisor of the loss. */

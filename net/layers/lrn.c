@@ -12,7 +12,7 @@
 /* The layer's scratch blobs. */
 enum { SCALE, RESULT };
 
-/* The scale of each element is kept for backward. */
+/* Emits the gradient, which uses the scale of each element from forward. */
 static int emit_backward(ferry_layer *layer, const ferry_op_desc *op)
 {
     struct ferry__term in[4] = { ferry__term(layer, ferry__diff(ferry__of_top(0))),

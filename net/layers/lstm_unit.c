@@ -44,7 +44,7 @@ static int forward(ferry_layer *layer)
     return 0;
 }
 
-/* Writes both gradients, even if only one is needed: the other diff is then unused. */
+/* Writes both gradients, even if only one is needed; the diff that is not needed is not used. */
 static int backward(ferry_layer *layer)
 {
     ferry_blob *bottom = ferry_layer_bottom_at(layer, 0), *sums = ferry_layer_bottom_at(layer, 1);

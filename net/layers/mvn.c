@@ -23,7 +23,7 @@ static int emit_moments(ferry_layer *layer, ferry_operand x, ferry_operand o)
     return ferry_layer_emit(layer, &op, in, out);
 }
 
-/* 1 / (√variance + eps), in three steps. */
+/* Emits 1 / (√variance + eps), in three operations. */
 static int emit_spread(ferry_layer *layer, double eps)
 {
     ferry_layer_operand variance = ferry__of_scratch(VARIANCE), spread = ferry__of_scratch(SPREAD);
@@ -71,7 +71,7 @@ static int reshape(ferry_layer *layer)
     bool normalize = ferry_proto_boolean(p, "normalize_variance", 0);
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);
     int rank = ferry_blob_rank(bottom), i, err = shape_top(layer, bottom);
-    int split = across ? 1 : 2; /* the axes before it are the rows */
+    int split = across ? 1 : 2; /* the axes before this one are the rows */
     ferry_layer_operand in[3], out[1];
     int64_t rows;
     ferry_operand x, o;

@@ -53,7 +53,7 @@ static int emit_norm(ferry_layer *layer, ferry_operand x, ferry_operand norm, ui
                                    ferry__of_scratch(0));
 }
 
-/* The scales' gradient is the sum of dy times x / ‖x‖. */
+/* Emits the scales' gradient, the sum of dy times x / ‖x‖. */
 static int emit_scales(ferry_layer *layer, struct ferry__term dy, struct ferry__term norm,
                        struct ferry__term scale)
 {
@@ -70,7 +70,7 @@ static int emit_scales(ferry_layer *layer, struct ferry__term dy, struct ferry__
                                   (struct ferry__term){ scale.o, ferry__diff(scale.at) });
 }
 
-/* With t = dy · scale and n = 1 / ‖x‖: dx = t·n − x·n³·Σ t·x. */
+/* Emits the bottom's gradient. With t = dy · scale and n = 1 / ‖x‖: dx = t·n − x·n³·Σ t·x. */
 static int emit_data(ferry_layer *layer, struct ferry__term dy, struct ferry__term norm,
                      struct ferry__term scale)
 {

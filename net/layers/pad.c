@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pad (pad_param), ferry's own: `begin` and `end` elements around those of each axis. CONSTANT ones
- * are `value` (0), EDGE ones the nearest, REFLECT ones the elements on the other side of the edge.
- * A negative number takes elements away, of CONSTANT only. (ONNX: Pad.)
+ * Pad (pad_param), ferry's own: `begin` and `end` elements around those of each axis. CONSTANT adds
+ * the `value` (0), EDGE repeats the nearest element, REFLECT mirrors the elements at the edge. A
+ * negative number, allowed for CONSTANT only, removes elements. (ONNX: Pad.)
  */
 #include "net/layers/emit.h"
 
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Slices that EDGE and REFLECT copy, each by an operation. */
+/* The maximum number of slices that EDGE and REFLECT copy, each by an operation. */
 #define MOST_SLICES 4096
 
 struct pad {
@@ -81,7 +81,7 @@ static int shape_top(ferry_layer *layer, const struct pad *s)
     return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
 }
 
-/* The elements that bottom and top share, and where they begin in each of them. */
+/* The region that bottom and top have in common, and its offset in each of them. */
 static struct ferry__region shared(const ferry_layer *layer, const struct pad *s, int64_t *out_from,
                                    int64_t *out_to)
 {
@@ -115,8 +115,8 @@ static int emit_value(ferry_layer *layer, double value)
 }
 
 /*
- * One slice of an axis onto another, over what the axes before it have become and those behind it
- * have.
+ * Emits a copy of one slice of an axis to another. The axes before it have the top's size, and
+ * those after it the bottom's.
  */
 static int emit_slice(ferry_layer *layer, const struct pad *s, int axis, int64_t from, int64_t to)
 {

@@ -25,7 +25,7 @@ static int setup(ferry_layer *layer)
     return ferry_layer_declare_param(layer, &param);
 }
 
-/* The top's gradient is added to the parameter's. */
+/* Emits the gradient: the top's diff is added to the parameter's. */
 static int emit_backward(ferry_layer *layer)
 {
     struct ferry__term dy = ferry__term(layer, ferry__diff(ferry__of_top(0)));

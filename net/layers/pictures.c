@@ -89,7 +89,7 @@ static int record_failed(ferry_layer *layer, int err)
     return ferry_layer_error(layer, err, "%.500s: %s", s->record, why);
 }
 
-/* Rows, or columns, of a picture after resizing. */
+/* The number of rows, or columns, of a picture after resizing. */
 static int64_t resized(int64_t asked, const ferry_blob *picture, int axis)
 {
     return asked ? asked : ferry_blob_dim(picture, axis);

@@ -23,19 +23,19 @@ struct ferry__pictures {
     ferry_image_transform_options how; /* the layer may set the size after resizing; the rest is
                                         * read from the parameters */
     bool mirror;
-    ferry_blob *mean, *bytes, *floats; /* the latter two hold the current picture, U8 and F32 */
+    ferry_blob *mean, *bytes, *floats; /* bytes, floats: the current picture as U8 or F32 */
     uint64_t next;                     /* the number of the next record */
-    bool must_seek;                    /* reading failed: the position is not `next` */
-    char record[640];                  /* its name in messages, set by load */
+    bool must_seek;                    /* reading failed, so the position does not match `next` */
+    char record[640];                  /* the record's name in messages, set by load */
     /* Reads the record at the current position. */
     int (*load)(ferry_layer *layer, ferry_blob **out_picture, int32_t *out_label);
-    /* Moves to the next record, or from the last to the first. */
+    /* Moves to the next record, or from the last one to the first. */
     int (*step)(ferry_layer *layer);
     /* Moves to a record, counted from the first one of setup. */
     int (*seek)(ferry_layer *layer, uint64_t record);
 };
 
-/* Reads batch_size of `p`, and transform_param. */
+/* Reads batch_size of the message `p`, and transform_param. */
 int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p);
 
 /*
@@ -51,7 +51,7 @@ int ferry__mean_read(ferry_layer *layer, ferry_blob **out);
  */
 int ferry__pictures_reshape(ferry_layer *layer);
 
-/* ferry_layer_type.seek. */
+/* The entry ferry_layer_type.seek. */
 int ferry__pictures_seek(ferry_layer *layer, uint64_t position);
 int ferry__pictures_seed(ferry_layer *layer);
 

@@ -20,7 +20,7 @@ struct pooling {
     bool global, average, unpadded, floor;
 };
 
-/* Reads NAME_h and NAME_w, or NAME (kernel_size for the kernel) for both, or the default. */
+/* Reads NAME_h and NAME_w, or NAME for both (kernel_size for the kernel), or takes the default. */
 static void pair(const ferry_proto *p, const char *both, const char *h, const char *w, int64_t *out)
 {
     bool split = ferry_proto_value_count(p, h) || ferry_proto_value_count(p, w);
@@ -90,15 +90,15 @@ static int64_t windows(const struct pooling *s, int i, int64_t in)
     int64_t stride = s->window.stride[i], out;
 
     if (room < 0)
-        return s->floor ? 0 : room / stride + 1; /* integer division rounds towards 0, which
-                                                  * rounds up here */
+        return s->floor ? 0 : room / stride + 1; /* integer division rounds toward 0, which for a
+                                                  * negative number rounds up */
     out = (s->floor ? room / stride : (room + stride - 1) / stride) + 1;
     if ((s->window.pad[0] || s->window.pad[1]) && (out - 1) * stride >= in + s->window.pad[i])
         out--;
     return out;
 }
 
-/* Backward of MAX uses the mask: that of the second top, or a scratch blob. */
+/* The mask for backward of MAX: the second top, or a scratch blob. */
 static ferry_layer_operand mask_of(const ferry_layer *layer)
 {
     return ferry_layer_top_count(layer) > 1 ? ferry__of_top(1) : ferry__of_scratch(0);
@@ -122,8 +122,9 @@ static int emit_backward(ferry_layer *layer, const ferry_op_desc *op)
 }
 
 /*
- * The padding after an axis that makes the last window begin inside, if it begins after both image
- * and padding: Caffe drops such a window only if there is padding. 0: not needed.
+ * The padding that has to be added after an axis so that its last window begins inside, if that
+ * window begins after both image and padding. Caffe drops such a window only if there is padding.
+ * 0: nothing has to be added.
  */
 static int64_t beyond_the_end(const ferry_layer *layer, const struct pooling *s, int i)
 {
@@ -147,7 +148,7 @@ static int emit_empty_windows(ferry_layer *layer, const struct pooling *s, int i
         ferry_blob_dim(ferry_layer_bottom_at(layer, 0), i + 2))
         return 0;
     ferry_op_desc_init(&op, FERRY_OP_UNARY);
-    op.params.unary.function = FERRY_UNARY_LOG; /* of −1 */
+    op.params.unary.function = FERRY_UNARY_LOG; /* the logarithm of −1, which is NaN */
     op.params.unary.a = 0;
     op.params.unary.b = -1;
     op.params.unary.c = 1;
@@ -172,7 +173,7 @@ static int emit(ferry_layer *layer, const struct pooling *s)
         int64_t beyond = beyond_the_end(layer, s, i);
 
         op.params.window.pad_end[i] = beyond > 0 ? beyond : s->window.pad[i];
-        if (beyond > 0) /* then there is no padding, and counting it or not makes no difference */
+        if (beyond > 0) /* there is no padding in this case, so the divisor need not count it */
             op.params.pool.divisor = FERRY_POOL_DIVISOR_VALID;
     }
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));

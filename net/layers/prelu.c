@@ -28,7 +28,7 @@ static int setup(ferry_layer *layer)
     return ferry_layer_declare_param(layer, &param);
 }
 
-/* The slopes' gradients come first: in place, dx overwrites dy. */
+/* Emits the gradients. The slopes' gradient comes first, because in place dx overwrites dy. */
 static int emit_backward(ferry_layer *layer, struct ferry__term x, struct ferry__term u)
 {
     struct ferry__term dy = { x.o, ferry__diff(ferry__of_top(0)) };

@@ -18,8 +18,8 @@ struct priors {
     double ratios[MOST_RATIOS]; /* the first is 1 */
     int n_ratios, n_min, n_max;
     bool clip;
-    double step_w, step_h, offset; /* 0: computed from the image */
-    int64_t image_w, image_h;      /* 0: the size of bottom 1 */
+    double step_w, step_h, offset; /* 0: the layer computes the steps from the image */
+    int64_t image_w, image_h;      /* 0: bottom 1 has the size */
 };
 
 static const ferry_proto *parameters(const ferry_layer *layer)
@@ -126,7 +126,7 @@ static int reshape(ferry_layer *layer)
     return ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, 3, NULL);
 }
 
-/* The centre of the boxes of one position. */
+/* The centre of the boxes at one position. */
 struct centre {
     double x, y, image_w, image_h;
     float *next;

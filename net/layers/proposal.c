@@ -90,7 +90,7 @@ static double value_of(const ferry_layer *layer, const char *field, int64_t i, c
                : usual[i];
 }
 
-/* Width and height of anchor `a`: the scales vary fastest. */
+/* The width and height of anchor `a`: the scales vary fastest. */
 static void anchor_of(const ferry_layer *layer, const struct proposal *s, int64_t a, double *w,
                       double *h)
 {
@@ -108,7 +108,7 @@ static float limited(double x, double most)
     return (float)(x < 0 ? 0 : x > most ? most : x);
 }
 
-/* The anchor of size w × h around (x, y), shifted and scaled by d and clipped to the image. */
+/* Moves the anchor of size w × h at (x, y) by d, and clips it to the image. */
 static void place_anchor(double x, double y, double w, double h, const float *d, int64_t step,
                          const float *image, float out[4])
 {
@@ -136,7 +136,7 @@ static int64_t gather(const ferry_layer *layer, const struct proposal *s, const 
             double w, h;
 
             anchor_of(layer, s, a, &w, &h);
-            /* an anchor of w elements ends at w − 1: its centre is half an element further */
+            /* an anchor of w elements ends at w − 1, so its centre is half an element further */
             place_anchor(middle + 0.5 + (double)(i % width * s->stride),
                          middle + 0.5 + (double)(i / width * s->stride), w, h,
                          &deltas[4 * a * plane + i], plane, image, r->at);
@@ -162,7 +162,7 @@ static double area(const float at[4])
     return ((double)at[2] - at[0] + 1) * ((double)at[3] - at[1] + 1);
 }
 
-/* Intersection over union of two regions. */
+/* The intersection over union of two regions. */
 static double shared(const float a[4], const float b[4])
 {
     double w = fmin(a[2], b[2]) - fmax(a[0], b[0]) + 1, h = fmin(a[3], b[3]) - fmax(a[1], b[1]) + 1;

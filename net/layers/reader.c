@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* A sanity limit: more batches would exhaust the memory. */
+/* The maximum number of prefetched batches; more would exhaust the memory. */
 #define MOST 1024
 
 int ferry__reader_setup(ferry_layer *layer, struct ferry__reader *r, ferry__prefetch_fn *read)

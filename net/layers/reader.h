@@ -10,12 +10,13 @@
 #include "net/data/prefetch.h"
 #include "net/layers/layers.h"
 
-/* All zeros before setup. */
+/* The reader of a layer; a zeroed structure before setup. */
 struct ferry__reader {
     struct ferry__prefetch *prefetch;
-    uint64_t position;    /* records that forward passes have used, of all ranks together */
+    uint64_t position;    /* the number of records that forward passes have used, of all ranks
+                           * together */
     uint64_t key;         /* the seed of random choices */
-    uint64_t rank, ranks; /* it reads every ranks-th record, starting with this one */
+    uint64_t rank, ranks; /* this reader reads every ranks-th record, starting with record `rank` */
 };
 
 /*
@@ -24,7 +25,7 @@ struct ferry__reader {
  */
 int ferry__reader_setup(ferry_layer *layer, struct ferry__reader *r, ferry__prefetch_fn *read);
 
-/* Reads the whole list `path`, the `source` of the parameters `p`; free it. */
+/* Reads the whole list `path`, the `source` of the parameters `p`; the caller frees it. */
 int ferry__source_read(const ferry_layer *layer, const ferry_proto *p, const char *path,
                        char **out);
 

@@ -46,7 +46,7 @@ int ferry__recurrent_declare(ferry_layer *layer, int64_t rows)
                 : declare(layer, 1, s->outputs, 0, "bias_filler");
 }
 
-/* Checks the number of bottoms and tops with expose_hidden; one bottom more is x_static. */
+/* Checks the number of bottoms and tops with expose_hidden; one more bottom is x_static. */
 static int count_blobs(ferry_layer *layer, struct ferry__recurrent *s)
 {
     int exposed = s->exposed ? s->states : 0, bottoms = ferry_layer_bottom_count(layer);
@@ -61,7 +61,7 @@ static int count_blobs(ferry_layer *layer, struct ferry__recurrent *s)
     return 0;
 }
 
-/* Reads the sizes that determine the weights; without `first` compares them. */
+/* Reads the sizes that determine the weights; if not `first`, checks that they have not changed. */
 static int measure(ferry_layer *layer, struct ferry__recurrent *s, bool first)
 {
     const ferry_blob *x = ferry_layer_bottom_at(layer, 0), *still = ferry_layer_bottom_at(layer, 2);
@@ -192,7 +192,10 @@ static int make_scratch(ferry_layer *layer, struct ferry__recurrent *s)
     return make_history(layer, s);
 }
 
-/* rows of `columns` values of a bottom times the weights, plus the bias if there is one */
+/*
+ * Emits the product of a bottom, rows of `columns` values, with the weights, plus the bias if there
+ * is one.
+ */
 static int emit_product(ferry_layer *layer, int bottom, int64_t rows, int64_t columns, int weights,
                         int bias, int scratch)
 {

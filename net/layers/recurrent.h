@@ -11,13 +11,13 @@
 #define FERRY__RECURRENT_STATES 2
 
 struct ferry__recurrent {
-    int64_t steps, streams, outputs; /* T, N, D */
+    int64_t steps, streams, outputs; /* T, N and D */
     int64_t inputs, statics;         /* values of x and of x_static per step and stream */
     int64_t gates;                   /* the number of gates: the products of a step have that
                                       * many vectors of D values */
     int states;                      /* 1: h; 2: h and c */
     bool has_static, exposed;
-    int64_t kept; /* streams that have a state from the previous forward pass */
+    int64_t kept; /* the number of streams that have a state from the previous forward pass */
 };
 
 /*
@@ -35,7 +35,8 @@ int ferry__recurrent_reshape(ferry_layer *layer);
 /* The data of a forward pass. States come from the bottoms or from the previous forward pass. */
 struct ferry__recurrent_run {
     const struct ferry__recurrent *s;
-    const float *gates;                    /* T × N × gates × D, of x and the bias */
+    const float *gates;                    /* T × N × gates × D: the products of x with the weights,
+                                            * plus the bias */
     const float *statics;                  /* N × gates × D, or NULL */
     const float *cont;                     /* T × N */
     const float *recurrent;                /* the weights of h: gates·D × D */
@@ -84,7 +85,7 @@ struct ferry__recurrent_back {
     const float *history[FERRY__RECURRENT_STATES];
     const float *top;                      /* the diff of top 0 */
     float *gates;                          /* the diff of the gates' sums, T × N × gates × D */
-    float *d_recurrent;                    /* of the weights of h, or NULL */
+    float *d_recurrent;                    /* the diff of the weights of h, or NULL */
     float *carry[FERRY__RECURRENT_STATES]; /* N × D: the gradients of h and c from the next step */
 };
 

@@ -13,7 +13,10 @@
 
 enum { PRODUCTS = FERRY__RECURRENT_PRODUCTS, STATICS = FERRY__RECURRENT_STATICS };
 
-/* For rows of `columns` values of a bottom, whose products are in a scratch blob. */
+/*
+ * Emits the gradients of a product whose result is in a scratch blob, for rows of `columns` values
+ * of a bottom.
+ */
 static int emit_product(ferry_layer *layer, int bottom, int64_t rows, int64_t columns, int weights,
                         int bias, int scratch)
 {
@@ -67,7 +70,10 @@ const char *ferry__recurrent_refuses(const ferry_layer *layer, int index)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* The last step has no successor: Caffe ignores the diff of an exposed state. */
+/*
+ * Initializes the gradients that the last step gets from its successor: they are zeros, since Caffe
+ * ignores the diff of an exposed state.
+ */
 static int begin_carry(ferry_layer *layer, struct ferry__recurrent_back *back)
 {
     size_t bytes = (size_t)(back->s->streams * back->s->outputs) * sizeof(float);

@@ -23,7 +23,7 @@ static const ferry_proto *parameters_of(const ferry_layer *layer)
     return ferry_proto_message(ferry_layer_message(layer), "reduce_param", 0);
 }
 
-/* Bit i: axis i is summed over. */
+/* Reads the axes to reduce as bits. */
 static int read_axes(const ferry_layer *layer, const ferry_proto *p, int rank, uint32_t *out)
 {
     *out = 0;
@@ -39,8 +39,8 @@ static int read_axes(const ferry_layer *layer, const ferry_proto *p, int rank, u
 }
 
 /*
- * More axes than an operand has: neighbours that are all summed over, or none of them, become one.
- * `shape` and `axes`, the mask, have *rank axes, before and after.
+ * If there are more axes than an operation supports, merges adjacent axes that are all reduced or
+ * all kept. `shape` and the bit mask `axes` have *rank axes, before and after.
  */
 static int merge(const ferry_layer *layer, int64_t *shape, int *rank, uint32_t *axes)
 {
@@ -68,7 +68,10 @@ static int merge(const ferry_layer *layer, int64_t *shape, int *rank, uint32_t *
                                    FERRY_OP_AXES);
 }
 
-/* The operands, bottom 0 and top 0 with as many axes, and the mask of those summed over. */
+/*
+ * Makes the operands of bottom 0 and top 0, with the same number of axes, and the mask of the
+ * reduced axes.
+ */
 static int make_operands(const ferry_layer *layer, uint32_t *axes, ferry_operand *x,
                          ferry_operand *y)
 {
@@ -90,7 +93,7 @@ static int make_operands(const ferry_layer *layer, uint32_t *axes, ferry_operand
     return 0;
 }
 
-/* The shape of top 0, and how many elements become one. */
+/* Shapes top 0, and counts how many elements are reduced to one. */
 static int shape_top(ferry_layer *layer, const ferry_proto *p, uint32_t axes, int64_t *out_elements)
 {
     const ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);

@@ -32,7 +32,7 @@ static bool merge(const struct ferry__region *r, struct ferry__region *out)
     return true;
 }
 
-/* The axes of `r` from `first` on, at most FERRY_OP_AXES. */
+/* The operand of the axes of `r` from `first` on, at most FERRY_OP_AXES. */
 static ferry_operand part(const struct ferry__region *r, int first, const int64_t *step)
 {
     ferry_operand o = ferry_operand_make(FERRY_F32, r->shape + first, r->axes - first, NULL);
@@ -65,7 +65,7 @@ int ferry__emit_region(ferry_layer *layer, const struct ferry__region *region,
     first = r.axes > FERRY_OP_AXES ? r.axes - FERRY_OP_AXES : 0;
     do {
         err = emit_part(layer, &r, first, x_at, y_at, add);
-        for (i = first; !err && i-- > 0;) { /* the next index of the axes before them */
+        for (i = first; !err && i-- > 0;) { /* moves to the next index of the axes before them */
             x_at.offset += r.step_x[i];
             y_at.offset += r.step_y[i];
             if (++at[i] < r.shape[i])
@@ -88,8 +88,8 @@ struct ferry__region ferry__region_back(const struct ferry__region *region)
 }
 
 /*
- * The axis that alone is cut, in steps of 1; −1 if no axis is, if the region is empty, or if it is
- * the last axis, of which a view has short rows.
+ * The only axis of which a part is copied, in steps of 1. −1 if there is no such axis, if the
+ * region is empty, or if it is the last axis, because the rows of such a view would be short.
  */
 static int cut_axis(const ferry_layer *layer, const struct ferry__region *r)
 {
@@ -108,7 +108,10 @@ static int cut_axis(const ferry_layer *layer, const struct ferry__region *r)
     return axis == r->axes - 1 ? -1 : axis;
 }
 
-/* With the axes of a copy that Slice makes, which can become a view of the bottom. */
+/*
+ * Emits a copy with the operands of a copy that Slice emits, so that the result can become a view
+ * of the bottom.
+ */
 static int emit_slice(ferry_layer *layer, const struct ferry__region *r, int axis,
                       ferry_layer_operand from, ferry_layer_operand to)
 {

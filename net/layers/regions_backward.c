@@ -13,14 +13,14 @@
 #include <string.h>
 
 struct regions {
-    int64_t images, channels, h, w;         /* of bottom 0 */
-    int64_t count, outputs, bins_h, bins_w; /* of the top */
-    int64_t group;                          /* 0: maxima */
+    int64_t images, channels, h, w;         /* the shape of bottom 0 */
+    int64_t count, outputs, bins_h, bins_w; /* the shape of the top */
+    int64_t group;                          /* 0: the maximum of a bin is pooled */
     double scale;
 };
 
 struct bin {
-    int64_t plane; /* of bottom 0 */
+    int64_t plane; /* a plane of bottom 0 */
     int64_t h[2], w[2];
 };
 

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-/* The coordinate in the input of output i. */
+/* The coordinate in the input of output element i. */
 static double coordinate(const struct ferry__resample *r, int64_t i, int64_t in, int64_t out,
                          double scale)
 {
-    double size = scale * (double)in; /* of the output, before it is rounded down */
+    double size = scale * (double)in; /* the size of the output before it is rounded down */
 
     switch (r->sampling) {
     case FERRY__RESAMPLE_ALIGN_CORNERS:
@@ -43,7 +43,7 @@ static double rounded(enum ferry__resample_rounding rounding, double at)
     }
 }
 
-/* Keys' kernel at a distance. */
+/* Keys' cubic convolution kernel at distance d. */
 static double cubic(double a, double d)
 {
     d = fabs(d);

@@ -28,15 +28,15 @@ enum ferry__resample_rounding {
 struct ferry__resample {
     enum ferry__resample_method method;
     enum ferry__resample_sampling sampling;
-    enum ferry__resample_rounding rounding; /* of NEAREST */
-    double cubic_coeff;                     /* of CUBIC */
-    /* Weights outside of the axis are 0, and the others are scaled to a sum of 1. */
+    enum ferry__resample_rounding rounding; /* for NEAREST */
+    double cubic_coeff;                     /* for CUBIC */
+    /* weights outside of the axis are 0, and the others are scaled to a sum of 1 */
     bool exclude_outside;
 };
 
 /*
- * The out × in matrix whose row i has the weights of output i. `scale` is the ratio of the
- * coordinates, out / in unless a model gives another one.
+ * Computes the out × in matrix whose row i has the weights of output i. `scale` is the ratio of the
+ * coordinates: out / in, unless a model sets another one.
  */
 void ferry__resample_weights(const struct ferry__resample *r, int64_t in, int64_t out, double scale,
                              float *matrix);

@@ -29,7 +29,7 @@ static int range_of(ferry_layer *layer, const ferry_proto *p, int *first, int *e
     return 0;
 }
 
-/* Dimensions of the top; *infer is the axis with −1, or −1. */
+/* Sets the dimensions of the top; *infer is the axis with −1, or −1. */
 static int fill_dims(ferry_layer *layer, const ferry_proto *shape, int first, int end,
                      int64_t *dims, int *out_n, int *infer)
 {

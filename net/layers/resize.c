@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Resize (resize_param), ferry's own: the listed axes get `size` elements each, or `scale` times as
- * many, rounded down. method: NEAREST with a rounding, LINEAR, CUBIC; sampling: the coordinate of
- * an output. (ONNX: Resize, Upsample.)
+ * many, rounded down. method: NEAREST with a rounding, LINEAR, CUBIC; sampling selects how an
+ * output's coordinate in the input is computed. (ONNX: Resize, Upsample.)
  *
- * The last two of four axes are resized by FERRY_OP_RESIZE where it has the definition. Otherwise
- * each axis is a product with a matrix of weights.
+ * If FERRY_OP_RESIZE computes the requested method, it resizes the last two of four axes. Otherwise
+ * each axis is resized by a product with a matrix of weights.
  */
 #include "net/layers/emit.h"
 #include "net/layers/resample.h"
@@ -15,13 +15,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Elements of a matrix of weights. */
+/* The maximum number of elements of a matrix of weights. */
 #define LARGEST_MATRIX (1 << 26)
 
 struct axis {
     int axis;
-    int64_t size; /* 0: by scale */
-    double scale; /* 0: by size */
+    int64_t size; /* 0: `scale` determines the size */
+    double scale; /* 0: `size` determines the scale */
 };
 
 struct resize {
@@ -31,7 +31,8 @@ struct resize {
 };
 
 /*
- * Of the layer's own blobs: a matrix for each axis, what is between them, their gradients' zeros.
+ * The indices of the scratch blobs: a matrix for each axis, the results between the axes, and the
+ * zeros for their gradients.
  */
 static int matrix_of(int k)
 {
@@ -118,7 +119,10 @@ static int shape_top(ferry_layer *layer, const struct resize *s)
 
 /* ---- by FERRY_OP_RESIZE ---------------------------------------------------------------------- */
 
-/* Whether a rounding of NEAREST is the operation's, whose half-pixel rounds to the nearest, up. */
+/*
+ * Whether the operation has the same rounding of NEAREST: with half-pixel coordinates it rounds to
+ * nearest, ties up.
+ */
 static bool rounds_alike(const struct resize *s)
 {
     enum ferry__resample_rounding rounding = s->resample.rounding;
@@ -129,8 +133,8 @@ static bool rounds_alike(const struct resize *s)
 }
 
 /*
- * Whether the operation has the definition. Half-pixel coordinates that are whole multiples never
- * tie.
+ * Whether FERRY_OP_RESIZE computes the requested method. Half-pixel coordinates that are whole
+ * multiples never tie.
  */
 static bool is_operation(const ferry_layer *layer, const struct resize *s)
 {
@@ -178,8 +182,8 @@ static int emit_operation(ferry_layer *layer, const struct resize *s)
 /* ---- by matrices ----------------------------------------------------------------------------- */
 
 /*
- * Axis k of the layer's: the blob before it seen as outer × in × inner, behind it outer × out ×
- * inner.
+ * The step that resizes axis k: x is the blob before the step as outer × in × inner, y the blob
+ * after it as outer × out × inner.
  */
 struct pass {
     int64_t outer, in, out, inner;
@@ -205,7 +209,10 @@ static void make_passes(const ferry_layer *layer, const struct resize *s, struct
     }
 }
 
-/* a · b, of batches of matrices; the last axis is the rows of one product. */
+/*
+ * Emits a batch of products of x and the matrix of weights; if no axis follows, a single product
+ * suffices.
+ */
 static int emit_product(ferry_layer *layer, const struct pass *p, int matrix, bool back)
 {
     struct ferry__term w = { ferry_operand_make(FERRY_F32, (int64_t[]){ 1, p->out, p->in }, 3,
@@ -224,7 +231,7 @@ static int emit_product(ferry_layer *layer, const struct pass *p, int matrix, bo
     y.o = ferry_operand_make(
         FERRY_F32, (int64_t[]){ last ? 1 : p->outer, last ? p->outer : to, last ? to : p->inner },
         3, NULL);
-    if (back != last) { /* the other way round */
+    if (back != last) { /* the matrix is transposed */
         w.o.shape[1] = p->in;
         w.o.shape[2] = p->out;
         w.o.stride[1] = 1;

@@ -22,7 +22,7 @@ static int setup(ferry_layer *layer)
     return err ? err : ferry__recurrent_declare(layer, 0);
 }
 
-/* top = tanh(V·h + a) */
+/* Computes top = tanh(V·h + a) for one step. */
 static void output_step(int64_t d, const float *v, const float *a, const float *h, float *top)
 {
     int64_t i, k;

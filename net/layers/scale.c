@@ -34,8 +34,9 @@ static int setup(ferry_layer *layer)
 }
 
 /*
- * The factor's gradient is added to a parameter's diff; but, as in Caffe, it overwrites the diff if
- * no axes before the factor's are summed over, or no axes at all. Bottom 1's diff is overwritten.
+ * Emits the factor's gradient. It is added to a parameter's diff; but, as in Caffe, it overwrites
+ * the diff if there are no axes before the factor's to sum over, or no axes to sum over at all. It
+ * overwrites bottom 1's diff.
  */
 static int emit_factor(ferry_layer *layer, bool two, struct ferry__term dy, struct ferry__term x,
                        struct ferry__term du)
@@ -59,7 +60,7 @@ static int emit_factor(ferry_layer *layer, bool two, struct ferry__term dy, stru
     return err ? err : ferry__emit_sum(layer, 1, product, du);
 }
 
-/* Sums over dy come first: in place, dx overwrites dy. */
+/* Emits the gradients. Those that sum over dy come first, because in place dx overwrites dy. */
 static int emit_backward(ferry_layer *layer, const struct scale *s, const ferry_op_desc *op,
                          struct ferry__term x, struct ferry__term u)
 {

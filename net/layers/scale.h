@@ -9,12 +9,12 @@
 #include "net/layers/emit.h"
 
 /*
- * The position of the parameter or bottom 1 among bottom 0's axes: the axes before it, its own,
- * those after it. With one bottom the parameter's `dims` are num_axes of bottom 0's from `axis` on
- * (0: a scalar).
+ * The position of the parameter or of bottom 1 among the axes of bottom 0, which are split into the
+ * axes before it, its own axes, and the axes after it. With one bottom, the `dims` of the parameter
+ * are those of num_axes axes of bottom 0 from `axis` on (0: a scalar).
  */
 struct ferry__span {
-    int first, count; /* axes of bottom 0 */
+    int first, count; /* the first axis of bottom 0, and the number of axes */
 };
 
 int ferry__span_read(ferry_layer *layer, const ferry_proto *p, struct ferry__span *out);

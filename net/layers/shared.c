@@ -85,7 +85,7 @@ int ferry__file_of(const ferry_layer *layer, const ferry_proto *p, const char *f
     return ferry_proto_error(p, field, 0, err, "layer \"%s\": %s", ferry_layer_name(layer), why);
 }
 
-/* The blob of an operand, among those that a type's functions can name. */
+/* The blob of an operand, for operands that a layer type's functions may use. */
 static const ferry_blob *blob_at(const ferry_layer *layer, ferry_layer_operand at)
 {
     switch (at.from) {

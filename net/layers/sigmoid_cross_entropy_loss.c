@@ -46,14 +46,14 @@ static int forward(ferry_layer *layer)
 
         if (!ferry__loss_counts(s, targets[i]))
             continue;
-        /* exp only of non-positive numbers: it cannot overflow */
+        /* exp is only called with non-positive numbers, so it cannot overflow */
         loss -= v * (targets[i] - (v >= 0)) - log1p(exp(-fabs(v)));
         valid++;
     }
     return ferry__loss_store(layer, loss / ferry__loss_divisor(s, valid));
 }
 
-/* σ(x) − target, 0 for ignored positions. */
+/* Writes the gradient: σ(x) − target, 0 for ignored positions. */
 static int backward(ferry_layer *layer)
 {
     const struct ferry__loss *s = ferry_layer_state(layer);

@@ -5,7 +5,7 @@
  */
 #include "net/layers/emit.h"
 
-/* With force_backward their diffs are zeros. */
+/* Emits zeros as the bottoms' diffs for force_backward. */
 static int reshape(ferry_layer *layer)
 {
     int i, err = 0;

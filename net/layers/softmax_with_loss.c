@@ -54,15 +54,16 @@ static int forward(ferry_layer *layer)
             if (ferry__loss_class(layer, label, s->classes, &class))
                 return FERRY_EINVAL;
             p = probabilities[(i * s->classes + class) * s->inner + k];
-            loss -= log(p < FLT_MIN ? (double)FLT_MIN : (double)p); /* a NaN stays a NaN */
+            loss -= log(p < FLT_MIN ? (double)FLT_MIN : (double)p); /* the comparison is false for
+                                                                     * NaN, so a NaN stays a NaN */
             valid++;
         }
     return ferry__loss_store(layer, loss / ferry__loss_divisor(s, valid));
 }
 
 /*
- * The probabilities minus 1 at the label, zeros at ignored positions; returns the number of counted
- * positions.
+ * Writes the gradient: the probabilities, minus 1 at the label, and zeros at ignored positions;
+ * returns the number of counted positions.
  */
 static int fill_diff(const ferry_layer *layer, const float *p, const float *labels, float *diff,
                      int64_t *out_valid)

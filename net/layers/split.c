@@ -5,7 +5,7 @@
  */
 #include "net/layers/emit.h"
 
-/* The bottom's diff is the sum of the tops' diffs; with one top it is a copy. */
+/* Emits the bottom's diff, the sum of the tops' diffs; with one top it is a copy. */
 static int emit_sum(ferry_layer *layer)
 {
     ferry_layer_operand sum = ferry__diff(ferry__of_bottom(0));

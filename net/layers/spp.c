@@ -47,7 +47,7 @@ static int window_of(const ferry_layer *layer, int level, ferry_op_desc *op, int
     return 0;
 }
 
-/* The pooling of a level, and the shape of its result. */
+/* Describes the pooling of a level, and the shape of its result. */
 static int describe(const ferry_layer *layer, int level, bool average, ferry_op_desc *op,
                     int64_t shape[4])
 {

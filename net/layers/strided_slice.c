@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * StridedSlice (strided_slice_param), ferry's own: of each listed axis the elements begin, begin +
- * step (1), … before `end`; the other axes whole. Negative numbers count from the end of the axis;
- * those outside of it are clamped. (ONNX: Slice with positive steps. Caffe's Slice is a division.)
+ * StridedSlice (strided_slice_param), ferry's own: takes the elements begin, begin + step (1), …
+ * before `end` of each listed axis, and all elements of the other axes. Negative numbers count from
+ * the end of the axis; numbers outside of the axis are clamped. (ONNX: Slice with positive steps.
+ * Caffe's layer Slice is another function.)
  */
 #include "net/layers/emit.h"
 
@@ -15,7 +16,7 @@ static int64_t clamped(int64_t at, int64_t dim)
     return at > dim ? dim : at;
 }
 
-/* Takes the elements of list entry `i` out of a region that is all of the bottom so far. */
+/* Restricts a region, which covers all of the axis so far, to the elements of list entry `i`. */
 static int cut(const ferry_layer *layer, const ferry_proto *p, int64_t i, struct ferry__region *r,
                int64_t *offset)
 {

@@ -26,7 +26,7 @@ static int reshape(ferry_layer *layer)
     err = ferry_blob_reshape(ferry_layer_top_at(layer, 0), shape, rank, NULL);
     if (err || !ferry_blob_element_count(bottom))
         return err;
-    /* outer × tiles × (axis and the axes after it); the bottom has stride 0 for the tiles */
+    /* x as outer × tiles × (axis and the axes after it): the bottom has stride 0 along the tiles */
     x = ferry_operand_make(FERRY_F32,
                            (int64_t[]){ ferry_blob_element_count_range(bottom, 0, axis), tiles,
                                         ferry_blob_element_count_range(bottom, axis, rank) },

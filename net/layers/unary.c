@@ -34,7 +34,7 @@
 /* clang-format on */
 
 struct parameter {
-    const char *field; /* NULL: the value is the number */
+    const char *field; /* NULL: the value is the number itself */
     double number;
 };
 
@@ -81,7 +81,7 @@ static int bad_base(const ferry_layer *layer, const ferry_proto *p, double base)
                              ferry_layer_name(layer), base);
 }
 
-/* base ^ (shift + scale · x); a base of −1 is e. (Caffe: ExpLayer.) */
+/* Emits base ^ (shift + scale · x); a base of −1 means e. (Caffe: ExpLayer.) */
 static int reshape_exp(ferry_layer *layer)
 {
     const ferry_proto *p = message(layer, "exp_param");
@@ -93,7 +93,7 @@ static int reshape_exp(ferry_layer *layer)
                               log_base * ferry_proto_real(p, "shift", 0), 0);
 }
 
-/* The logarithm of shift + scale · x to the base; −1 is e. (Caffe: LogLayer.) */
+/* Emits the logarithm of shift + scale · x; a base of −1 means e. (Caffe: LogLayer.) */
 static int reshape_log(ferry_layer *layer)
 {
     const ferry_proto *p = message(layer, "log_param");
@@ -124,9 +124,9 @@ static int emit_slope(ferry_layer *layer, uint32_t function, double a, struct fe
 }
 
 /*
- * With alpha < 0 the result is positive on both sides of 0 and does not determine the sign of x.
- * The gradient is therefore computed with -alpha, whose result does determine it, and negated where
- * x is not positive.
+ * Emits the gradient of ELU with alpha < 0. The result is then positive on both sides of 0 and does
+ * not determine the sign of x. The gradient is therefore computed with -alpha, whose result does
+ * determine it, and negated where x is not positive.
  */
 static int emit_negative(ferry_layer *layer, double alpha)
 {
@@ -149,7 +149,7 @@ static int emit_negative(ferry_layer *layer, double alpha)
     return err ? err : emit_slope(layer, FERRY_UNARY_RELU, -1, dx, ferry__term(layer, x));
 }
 
-/* x if it is positive, else alpha · (exp(x) − 1). (Caffe: ELULayer.) */
+/* Emits x if it is positive, else alpha · (exp(x) − 1). (Caffe: ELULayer.) */
 static int reshape_elu(ferry_layer *layer)
 {
     double alpha = ferry_proto_real(message(layer, "elu_param"), "alpha", 0);

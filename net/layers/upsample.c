@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* The plane's height or width. */
+/* The height or width of the output plane. */
 static int64_t side(const ferry_layer *layer, int axis, const char *size, const char *scale,
                     const char *pad)
 {
@@ -110,7 +110,10 @@ static int forward(ferry_layer *layer)
     return err;
 }
 
-/* The gradient of an element is the one at its position in the mask, which forward has checked. */
+/*
+ * Writes the gradient: each element gets the top's gradient at its position in the mask, which
+ * forward has checked.
+ */
 static int backward(ferry_layer *layer)
 {
     ferry_blob *bottom = ferry_layer_bottom_at(layer, 0);

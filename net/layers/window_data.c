@@ -37,7 +37,7 @@ struct window_data {
     struct ferry__reader reader;
     struct ferry__window_file file;
     char *source;
-    struct cached *cache; /* of each picture; NULL: pictures are read from the disk */
+    struct cached *cache; /* the files of the pictures; NULL: pictures are read from the disk */
     ferry_blob *mean, *picture, *window, *warped;
     int64_t batch, crop, context_pad, objects;
     int64_t mean_at; /* the row and column of the mean at which the crop begins */
@@ -58,7 +58,7 @@ static int no_memory(const ferry_layer *layer)
     return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for a picture");
 }
 
-/* The path of a picture; to be freed. */
+/* Makes the path of a picture, which the caller frees. */
 static int path_of(const ferry_layer *layer, const struct window_data *s, size_t image, char **out)
 {
     const char *root = ferry_proto_string(parameters(layer), "root_folder", 0, NULL);
@@ -109,7 +109,7 @@ static int cut(struct window_data *s, const struct ferry__window_place *at)
 
 /* ---- a window -------------------------------------------------------------------------------- */
 
-/* The mean at a channel, and a row and column of the crop; NULL: there is none. */
+/* The mean at a channel, row and column of the crop; NULL: there is none. */
 static float mean_at(const struct window_data *s, const float *mean, int64_t c, int64_t y,
                      int64_t x)
 {

@@ -12,8 +12,8 @@ struct reading {
     const ferry_layer *layer;
     const char *path;
     char *at;
-    long long line, word_line; /* of the next character, and of the latest word */
-    double fg, bg;             /* thresholds */
+    long long line, word_line; /* the lines of the next character and of the latest word */
+    double fg, bg;             /* the thresholds */
     struct ferry__window_file *out;
 };
 
@@ -66,7 +66,7 @@ static int take_integer(struct reading *r, const char *what, int64_t least, int6
     return FERRY_OK;
 }
 
-/* 10 to the power of `n`, exactly up to 22. */
+/* 10 to the power of `n`, exact up to n = 22. */
 static double power(int n)
 {
     double value = 1;
@@ -76,7 +76,10 @@ static double power(int n)
     return value;
 }
 
-/* The digits after an e, with their sign; at most 400, which already gives infinity. */
+/*
+ * Takes the digits after an e, with their sign; the exponent is limited to 400, which already gives
+ * infinity.
+ */
 static bool take_exponent(const char **p, int *out)
 {
     int value = 0, sign = 1;
@@ -94,7 +97,7 @@ static bool take_exponent(const char **p, int *out)
     return true;
 }
 
-/* A decimal number, independent of the locale; correctly rounded with up to 15 digits. */
+/* Takes a decimal number, independent of the locale; correctly rounded with up to 15 digits. */
 static int take_real(struct reading *r, const char *what, double *out)
 {
     const char *word = next_word(r), *p = word + (*word == '-');

@@ -16,7 +16,7 @@
 #include "net/layers/layers.h"
 
 struct ferry__picture_window {
-    size_t image;  /* of the file's pictures */
+    size_t image;  /* the index among the file's pictures */
     int32_t label; /* 0: the background */
     int32_t x1, y1, x2, y2;
 };
@@ -29,7 +29,7 @@ struct ferry__picture_windows {
 
 struct ferry__window_file {
     char *text;         /* the following members point into it */
-    const char **paths; /* of the pictures */
+    const char **paths; /* the paths of the pictures */
     size_t image_count, image_room;
     struct ferry__picture_windows background, objects;
 };

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* One axis: from first to last, in a picture of `size` pixels. */
+/* One axis of a window: from first to last, in a picture of `size` pixels. */
 struct span {
     int64_t first, last;
     int64_t before, behind; /* padding of the crop */
@@ -43,7 +43,7 @@ static bool is_inside(const struct span *s, int64_t size)
     return s->first >= 0 && s->last < size && s->first <= s->last;
 }
 
-/* Rounding may have made the window and its padding larger than the crop. */
+/* Limits the window and its padding to the crop, which rounding may have exceeded. */
 static int64_t fit(int64_t length, int64_t pad, int64_t crop)
 {
     return pad + length > crop ? crop - pad : length;

@@ -7,11 +7,11 @@
 
 #include "net/layers/window_file.h"
 
-/* In pixels; the last row and column are inside the window. */
+/* Positions and sizes in pixels; the last row and column belong to the window. */
 struct ferry__window_place {
-    int64_t x1, y1, x2, y2;    /* of the picture */
-    int64_t height, width;     /* after warping */
-    int64_t pad_top, pad_left; /* of the square, where it stays 0 */
+    int64_t x1, y1, x2, y2;    /* the part of the picture */
+    int64_t height, width;     /* the size after warping */
+    int64_t pad_top, pad_left; /* the padding in the square, which stays 0 */
 };
 
 /*

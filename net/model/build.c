@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a graph to a net: creates layers, blobs and shapes in order and logs Caffe's lines. */
+/* Builds a net from a graph: creates layers, blobs and shapes in order and logs Caffe's lines. */
 #include "net/model/graph.h"
 #include "net/model/place.h"
 #include "net/model/state.h"
@@ -14,7 +14,8 @@
 struct building {
     ferry_net *net;
     bool *consumed;    /* the blob's latest version has a consumer */
-    uint64_t elements; /* of all tops so far; as in Caffe, in-place tops count again */
+    uint64_t elements; /* the number of elements of all tops so far; as in Caffe, in-place tops
+                        * count again */
 };
 
 static int no_memory(const ferry_net *net)
@@ -339,7 +340,7 @@ int ferry__net_build(ferry_net *net, const struct ferry__graph *graph)
     int tops = 1, i, err = 0;
 
     for (i = 0; i < graph->count; i++)
-        tops += graph->nodes[i].n_tops + 8; /* and those that a type makes up */
+        tops += graph->nodes[i].n_tops + 8; /* 8 more, for tops that the layer's type creates */
     net->blobs = ferry__mem_alloc(&net->arena, (size_t)tops * sizeof *net->blobs);
     net->layers = ferry__mem_alloc(&net->arena, (size_t)(graph->count + 1) * sizeof *net->layers);
     b.consumed = ferry__mem_alloc(&net->arena, (size_t)tops);

@@ -74,8 +74,8 @@ static int put_state(ferry_proto *text, const struct ferry__net_conditions *c)
 }
 
 /*
- * Removes the layers that are not in the graph: the graph has the others in the text's order, with
- * splits between them.
+ * Removes the layers that are not in the graph. The graph has the remaining ones in the text's
+ * order, with splits between them.
  */
 static void remove_others(const ferry_net *net, const struct ferry__graph *graph, ferry_proto *text)
 {

@@ -42,8 +42,8 @@ static int draw(const struct ferry__filling *f, ferry_blob *b, uint32_t distribu
 }
 
 /*
- * A mask that is 1 for a share of the elements and 0 for the others, from random numbers of its
- * own.
+ * Fills a mask that is 1 for a share of the elements and 0 for the others, with its own random
+ * numbers.
  */
 static int mask(const struct ferry__filling *f, ferry_blob *like, double share, ferry_blob **out)
 {

@@ -14,7 +14,7 @@ static int no_memory(void)
     return ferry_error_set(FERRY_ENOMEM, "net: no memory for its graph");
 }
 
-/* A node at the end; its arrays have room for that many names. NULL: out of memory. */
+/* Appends a node, whose arrays have room for that many names. NULL: out of memory. */
 static struct ferry__node *append(struct ferry__graph *g, struct ferry__mem_arena *arena,
                                   int n_bottoms, int n_tops)
 {
@@ -88,13 +88,13 @@ static int collect(const ferry_proto *net, const struct ferry__net_conditions *c
 /* ---- splits ---------------------------------------------------------------------------------- */
 
 /*
- * One version of a blob: the value that one top of one layer gives to a name. In place, a name has
- * several.
+ * One version of a blob: the value that one top of one layer gives to a name. A name with in-place
+ * layers has several versions.
  */
 struct version {
     const char *blob;
     int layer, top; /* the producer */
-    int uses;       /* consuming bottoms, plus one if it has a loss weight */
+    int uses;       /* the number of bottoms that consume it, plus one if it has a loss weight */
     int given;      /* the number of uses that already have a top of the split */
     double loss_weight;
 };
@@ -103,8 +103,10 @@ struct versions {
     struct version *at;
     int count, room;
     struct ferry__names latest; /* the latest version of each name */
-    int *first;                 /* for each node: its first top's version; the others follow */
-    int *used;                  /* for each bottom of each node, in order: its version */
+    int *first;                 /* for each node: the version of its first top; those of the other
+                                 * tops follow */
+    int *used;                  /* for each bottom of each node, in order: the version that it
+                                 * reads */
 };
 
 static int add_version(struct versions *v, struct ferry__node *node, int layer, int top)
@@ -142,7 +144,10 @@ static const char *name_of_split(struct ferry__mem_arena *arena, const struct fe
     return name;
 }
 
-/* The error for bottom k of node `at`: a later layer may produce it, or the node itself. */
+/*
+ * Reports that no earlier layer produces bottom k of node `at`: a later layer may produce it, or
+ * the node itself.
+ */
 static int no_producer(const struct ferry__graph *g, int at, int k)
 {
     const struct ferry__node *node = &g->nodes[at];
@@ -186,7 +191,10 @@ static int count_uses(const struct ferry__graph *g, struct versions *v)
     return err;
 }
 
-/* The split of one content: a bottom, and a top for each use; the first takes the loss weight. */
+/*
+ * Adds the split of one version: it has a bottom, and a top for each use; the first top gets the
+ * loss weight.
+ */
 static int add_split(struct ferry__graph *out, struct ferry__mem_arena *arena,
                      const struct ferry__graph *g, struct version *v, const ferry_proto *empty)
 {
@@ -257,7 +265,7 @@ static int insert_splits(const struct ferry__graph *g, struct versions *v, const
             if (made->uses < 2)
                 continue;
             err = add_split(out, arena, g, made, empty);
-            out->nodes[own].loss_weights[k] = 0; /* the split has it */
+            out->nodes[own].loss_weights[k] = 0; /* the split gets the loss weight */
         }
     }
     return err;
@@ -278,7 +286,7 @@ static int make_versions(const struct ferry__graph *g, struct versions *v)
 int ferry__graph_make(const ferry_proto *net, const struct ferry__net_conditions *conditions,
                       struct ferry__mem_arena *arena, struct ferry__graph *out)
 {
-    /* a message type that current nets do not use: one without fields */
+    /* for a message that current nets do not use: a message type without fields */
     const ferry_proto *empty =
         ferry_proto_message(net, "layer", ferry_proto_value_count(net, "layer"));
     struct ferry__graph all = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the text of a net to its layers: the layers of the phase, and splits between blobs and their
+ * Selects the layers of a net's text for a phase, and inserts splits between blobs and their
  * consumers.
  */
 #ifndef FERRY_NET_MODEL_GRAPH_H
@@ -15,18 +15,18 @@
 struct ferry__net_conditions {
     ferry_phase phase; /* TRAIN or TEST */
     int level;
-    bool has_level; /* the program or the text sets a level: needed for Caffe's log lines */
+    bool has_level; /* the program or the text sets a level; Caffe's log lines then name it */
     const char *const *stages;
     size_t stage_count;
 };
 
-/* A planned layer. All of it belongs to the arena, messages to their tree. */
+/* A planned layer. Its members belong to the arena, its messages to their tree. */
 struct ferry__node {
     const char *name, *type;
     const ferry_proto *message; /* for a split an empty LayerParameter */
     const char **bottoms, **tops;
     int n_bottoms, n_tops;
-    double *loss_weights; /* n_tops of them if `weighted`; 0 for a top without one */
+    double *loss_weights; /* n_tops of them if `weighted`; 0 for a top without a loss weight */
     bool weighted;
 };
 

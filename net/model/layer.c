@@ -143,7 +143,9 @@ int ferry_layer_error(const ferry_layer *layer, int code, const char *fmt, ...)
                              layer->type->name, text);
 }
 
-/* A random number from the number of draws so far and the seed (Steele, Lea, Flood: SplitMix64). */
+/*
+ * A random number from the seed and the number of draws so far (SplitMix64 of Steele, Lea, Flood).
+ */
 static uint64_t next_random(ferry_net *net)
 {
     uint64_t x = net->seed * 0xd1342543de82ef95u + ++net->drawn * 0x9e3779b97f4a7c15u;
@@ -154,8 +156,8 @@ static uint64_t next_random(ferry_net *net)
 }
 
 /*
- * Numbers above the last whole multiple of `below` are drawn again: they would make small results
- * more likely.
+ * Draws numbers until one is below the last whole multiple of `below`; without this, small results
+ * would be more likely.
  */
 uint64_t ferry_layer_random(ferry_layer *layer, uint64_t below)
 {
@@ -230,7 +232,7 @@ ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, bool keep, const 
     s = &layer->scratch[index];
     s->keep = keep;
     if (!has_shape(s->blob, rank, shape))
-        layer->prepared = 0; /* cached results in it are invalid */
+        layer->prepared = 0; /* cached results in the blob are invalid */
     if (!s->blob && ferry_blob_create(layer->device, FERRY_F32, shape, rank, &s->blob)) {
         s->blob = NULL;
         return NULL;
@@ -328,7 +330,7 @@ static struct ferry__net_op *append(struct ferry__net_ops *ops)
     return &ops->at[ops->count++];
 }
 
-/* An operation on diffs belongs to the backward pass. */
+/* Whether an operation belongs to the backward pass, because it uses diffs. */
 static bool is_backward(const ferry_op_desc *op, const ferry_layer_operand *in,
                         const ferry_layer_operand *out)
 {
@@ -401,7 +403,7 @@ int ferry__layer_failed(const ferry_layer *layer, int err)
     return ferry_error_set(err, "layer \"%s\" (%s): %s", layer->name, layer->type->name, why);
 }
 
-/* Appends "bottom 0 is 2 3 (6)" to a message without it. */
+/* Appends a text such as "bottom 0 is 2 3 (6)" to a message, unless it is there. */
 static void add_shape(char *line, size_t size, const char *what, int index, const ferry_blob *b)
 {
     char shape[160], text[200];

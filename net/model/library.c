@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Layer types from shared objects. */
+/* Loads layer types from shared objects. */
 #define _POSIX_C_SOURCE 200809L
 #include <ferry/layer.h>
 #include <ferry/status.h>
@@ -24,7 +24,7 @@ static int load_one(ferry_runtime *rt, const char *path)
     return err;
 }
 
-/* A list of files, separated by commas, which may be surrounded by spaces. */
+/* Loads a list of files, separated by commas, which may be surrounded by spaces. */
 static int load_list(ferry_runtime *rt, const char *list)
 {
     char *copy = strdup(list), *rest = copy, *path;

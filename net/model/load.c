@@ -16,10 +16,10 @@
 
 /* An array of the file: its layer, and its values. */
 struct array {
-    char *layer; /* its name up to the last slash */
+    char *layer; /* the array's name up to the last slash */
     int number;
     const ferry_io_entry *entry;
-    ferry_blob *blob; /* the values; NULL: no layer uses it */
+    ferry_blob *blob; /* the values; NULL: no layer uses the array */
     bool used;
 };
 
@@ -29,7 +29,7 @@ struct loading {
     ferry_io *io;
     struct array *arrays;
     int count;
-    ferry_proto *ranges; /* NULL: the file has none, or the net does not use them */
+    ferry_proto *ranges; /* NULL: the file has no ranges, or the net does not use them */
 };
 
 static int no_memory(const struct loading *l)
@@ -106,8 +106,8 @@ static int blobs_of(const struct loading *l, const char *layer)
 }
 
 /*
- * Equal shapes, or the four axes of early Caffe: 1 × 1 × M × N matches M × N, and missing leading
- * axes count as 1.
+ * Whether the shapes are equal, or those of early Caffe with four axes: 1 × 1 × M × N matches M ×
+ * N, and missing leading axes count as 1.
  */
 static bool shapes_fit(const ferry_io_entry *entry, const ferry_blob *b)
 {
@@ -205,7 +205,7 @@ static int commit_layer(struct loading *l, ferry_layer *layer)
     return err;
 }
 
-/* A snapshot must have the weights of every layer with parameters. */
+/* Checks that every layer with parameters gets weights, as a snapshot must provide. */
 static int check_whole(const struct loading *l)
 {
     int i, k;
@@ -246,7 +246,8 @@ static void end_names(struct names *n)
 }
 
 /*
- * The names of the layers that the file has blobs of; without such layers the names of its arrays.
+ * Appends the names of the layers that the file has blobs of; without such layers, the names of its
+ * arrays.
  */
 static void name_file(const struct loading *l, struct names *out)
 {
@@ -262,7 +263,7 @@ static void name_file(const struct loading *l, struct names *out)
     end_names(out);
 }
 
-/* Whether a layer with parameters gets some from the file. */
+/* Whether a layer with parameters gets values from the file. */
 static bool is_matched(const struct loading *l)
 {
     for (int i = 0; i < l->net->n_layers; i++)
@@ -272,8 +273,8 @@ static bool is_matched(const struct loading *l)
 }
 
 /*
- * If no layer gets weights from the file although some have parameters, the file belongs to another
- * net.
+ * Reports a file of another net: no layer gets weights from it although some layers have
+ * parameters.
  */
 static int check_matched(const struct loading *l)
 {
@@ -367,7 +368,10 @@ static int report(struct loading *l)
     return 0;
 }
 
-/* Training changes the values that the ranges hold for: a TRAIN net does not take them over. */
+/*
+ * Reads the ranges of the file. A TRAIN net does not take them over, because training changes the
+ * values that they hold for.
+ */
 static int read_ranges(struct loading *l)
 {
     int err;
@@ -378,7 +382,7 @@ static int read_ranges(struct loading *l)
     return err || !l->ranges ? err : ferry__ranges_check(l->net, l->ranges);
 }
 
-/* The required result. */
+/* How much of the net the file has to provide. */
 enum demand { ANYTHING, MATCHED, WHOLE };
 
 static int load(ferry_net *net, const char *weights, enum demand demand)

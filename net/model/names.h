@@ -11,7 +11,7 @@ struct ferry__name {
     int number;
 };
 
-/* All zeros: an empty table. */
+/* A table; a zeroed structure is empty. */
 struct ferry__names {
     struct ferry__name *at;
     size_t room, count;

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * A layer runs backward if the diff of one of its bottoms or parameters is needed; so do the layers
- * after it.
+ * Marks the layers from the first on: a layer runs backward if the diff of one of its bottoms or
+ * parameters is needed, and so do the layers after it.
  */
 static int mark_down(ferry_net *net, ferry_layer *layer)
 {
@@ -33,14 +33,14 @@ static int mark_down(ferry_net *net, ferry_layer *layer)
     return 0;
 }
 
-/* State of a blob on the way up: a loss depends on it; a consumer does not need its diff. */
+/* The state of a blob on the way up: a loss depends on it; no consumer needs its diff. */
 struct downstream {
     bool loss, skipped;
 };
 
 /*
- * A layer does not run backward if it contributes to no loss, or if no later layer needs the diffs
- * of its tops.
+ * Marks the layers from the last on: a layer does not run backward if it contributes to no loss, or
+ * if no later layer needs the diffs of its tops.
  */
 static void mark_up(ferry_layer *layer, struct downstream *downstream)
 {
@@ -87,7 +87,7 @@ static const char *refusal(const ferry_layer *layer, int bottom)
                : NULL;
 }
 
-/* force_backward: all layers run backward, except those that cannot be differentiated. */
+/* Applies force_backward: all layers run backward, except those that cannot be differentiated. */
 static void force(ferry_layer *layer)
 {
     int i;
@@ -106,8 +106,8 @@ static void force(ferry_layer *layer)
 }
 
 /*
- * A diff that is needed but cannot be computed is an error of the backward pass, not of opening the
- * net.
+ * Records that a needed diff cannot be computed. This is an error of the backward pass, not of
+ * opening the net.
  */
 static void find_refused(ferry_layer *layer)
 {

@@ -141,7 +141,7 @@ int ferry_layer_declare_param(ferry_layer *layer, const ferry_layer_param *param
         layer->n_params--;
         return err;
     }
-    /* two sets of random numbers: a sparse filler needs both */
+    /* reserves two sets of random numbers, since a sparse filler needs both */
     p->drawn = layer->net->drawn;
     layer->net->drawn += 2 * (((uint64_t)ferry_blob_element_count(p->blob) + 3) / 4);
     err = ferry_blob_set_name(p->blob, layer->name);

@@ -14,7 +14,7 @@
 
 /* ---- a net's ranges -------------------------------------------------------------------------- */
 
-/* Programs that were made for other ranges do not fit any more. */
+/* Sets a range. Programs that were made for other ranges do not fit any more. */
 static void set_range(ferry_net *net, int blob, bool has, float least, float most)
 {
     struct ferry__net_blob *b = &net->blobs[ferry__net_root(net, blob)];
@@ -156,7 +156,10 @@ static int check_names(const ferry_net *net, const ferry_proto *quantization)
     return 0;
 }
 
-/* Tools that rename the layers of a binary file may not know the field: names are not checked. */
+/*
+ * Takes over the ranges of the net's definition. Names of a binary file are not checked, since
+ * tools that rename its layers may not know the field.
+ */
 int ferry__ranges_begin(ferry_net *net)
 {
     const ferry_proto *quantization = ferry_proto_message(net->proto, "quantization", 0);
@@ -220,7 +223,7 @@ static int put_range(ferry_proto *to, const char *blob, float least, float most)
     return err;
 }
 
-/* The blobs of the text in its order, then those whose ranges came later. */
+/* Writes the ranges: the blobs of the text in its order, then those that got ranges later. */
 static int put_ranges(const ferry_net *net, const ferry_proto *own, bool *done, ferry_proto *to)
 {
     int64_t i;

@@ -21,13 +21,18 @@ int ferry__ranges_begin(ferry_net *net);
  */
 int ferry__ranges_read(const char *path, ferry_proto **out);
 
-/* FERRY_EFORMAT if a range of that message is not valid; names that the net lacks are accepted. */
+/*
+ * Checks the ranges of that message: FERRY_EFORMAT if one is not valid; names that the net lacks
+ * are accepted.
+ */
 int ferry__ranges_check(const ferry_net *net, const ferry_proto *quantization);
 
 /* Takes them over; logs how many names the net lacks. `path` is the file for that line. */
 void ferry__ranges_commit(ferry_net *net, const ferry_proto *quantization, const char *path);
 
-/* Removes what files of weights brought, as another file without ranges is loaded. */
+/*
+ * Removes the ranges that files of weights had; called when another file without ranges is loaded.
+ */
 void ferry__ranges_drop(ferry_net *net);
 
 /* Takes over the ranges of another net, by the names of blobs and layers. */

@@ -63,7 +63,7 @@ static bool stages_hold(const ferry_proto *rule, const struct ferry__net_conditi
     return true;
 }
 
-/* A rule applies if all of its conditions hold. */
+/* Whether a rule applies: all of its conditions hold. */
 static bool holds(const ferry_proto *rule, const struct ferry__net_conditions *c, const char *layer)
 {
     bool is_train = !strcmp(ferry_proto_enum(rule, "phase", 0), "TRAIN");

@@ -60,7 +60,7 @@ static int strip(const ferry_net *net, ferry_proto *definition)
     return err ? (int)err : ferry__ranges_put(net, definition);
 }
 
-/* The destination of the bytes. */
+/* Where the bytes are written. */
 struct serial {
     const char *path;
     char *bytes;
@@ -153,7 +153,10 @@ static int send(ferry_io_writer *w, const ferry_layer *layer, const char *name, 
 typedef int (*each_fn)(ferry_io_writer *w, const ferry_layer *layer, const char *name,
                        const ferry_blob *b, bool diffs);
 
-/* As in Caffe, shared parameters are saved under each layer that has them. */
+/*
+ * Calls a function for each parameter. As in Caffe, a shared parameter is saved under each layer
+ * that has it.
+ */
 static int each_param(const ferry_net *net, ferry_io_writer *w, each_fn fn, bool diffs)
 {
     int i, k, err = 0;

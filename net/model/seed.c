@@ -23,7 +23,7 @@ int ferry_net_seed(ferry_net *net, uint64_t seed)
 
     if (!net)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_seed: NULL net");
-    err = ferry__params_fill(net); /* with the seed that the net was opened with */
+    err = ferry__params_fill(net); /* filled with the seed that the net was opened with */
     if (err)
         return err;
     net->seed = seed ? seed : 1;

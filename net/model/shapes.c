@@ -27,7 +27,7 @@ bool ferry__net_is_shaped(const ferry_net *net)
     return true;
 }
 
-/* Sets *out if a blob's shape differs from the recorded one, and records the current one. */
+/* Sets *out if a blob's shape differs from the recorded shape, and records the current shape. */
 static int has_changed(struct ferry__net_blob *b, bool *out)
 {
     int rank = ferry_blob_rank(b->blob);
@@ -72,7 +72,7 @@ static int share_aliases(ferry_layer *layer)
     for (i = 0; !err && i < layer->n_tops; i++) {
         struct ferry__net_blob *top = &layer->net->blobs[layer->tops[i]];
 
-        if (ferry_layer_is_in_place(layer, i)) /* the producer of a blob that shares contents
+        if (ferry_layer_is_in_place(layer, i)) /* the producer of the blob whose contents are shared
                                                 * sets its shape */
             continue;
         top->alias = layer->alias[i] < 0 ? -1 : layer->bottoms[layer->alias[i]];

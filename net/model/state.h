@@ -15,20 +15,20 @@
 struct ferry__net_blob {
     const char *name;
     ferry_blob *blob;
-    int producer;   /* the first layer that produces it */
+    int producer;   /* the index of the first layer that produces it */
     int alias;      /* the blob whose contents it shares, or −1 */
-    bool input;     /* the top of an Input layer */
+    bool input;     /* it is a top of an Input layer */
     bool output;    /* no layer consumes it */
     bool watched;   /* its shape may change without a reshape of its producer: an input, or
                      * data-dependent */
     bool backward;  /* its diff is needed */
     bool kept;      /* named in the options */
-    bool gone;      /* planned or fused away: it has a shape and no contents */
-    bool has_range; /* the range of its contents is known; of blobs with an alias, see ranges.h */
+    bool gone;      /* the range of its contents is known; for blobs with an alias, see ranges.h */
+    bool has_range; /* the range comes from a file of weights */
     bool of_file;   /* a file of weights had the range */
     float least, most;
     int64_t *shape; /* its shape when its consumers were last reshaped */
-    int rank;       /* −1: never */
+    int rank;       /* −1: the consumers were never reshaped */
 };
 
 /* A parameter of a layer; `owner` is an earlier layer if the parameter is shared. */
@@ -75,7 +75,7 @@ struct ferry_layer {
     const ferry_proto *message;
     const char *name;
     void *state;
-    bool set_up; /* setup was called, so destroy must be called */
+    bool set_up; /* setup was called, so that destroy must be called */
     int n_bottoms, n_tops;
     int *bottoms, *tops; /* indices of the net's blobs */
     int *alias;          /* for each top: the bottom that it shares, or −1 */
@@ -88,15 +88,17 @@ struct ferry_layer {
     int n_scratch;
     struct ferry__net_ops forward, backward;
     bool needs_backward;
-    bool forced;         /* force_backward: the diffs of all of its parameters are needed */
-    const char *refused; /* why a needed diff cannot be computed; NULL: it can, or none is needed */
-    uint64_t prepared;   /* the sum of its parameters' versions at its last prepare; 0: prepare
+    bool forced;         /* force_backward: the diffs of all its parameters are needed */
+    const char *refused; /* the reason why a needed diff cannot be computed; NULL: there is no such
+                          * diff */
+    uint64_t prepared;   /* the sum of its parameters' versions when prepare last ran; 0: prepare
                           * must run */
-    bool alone;          /* segments exclude it: one with its operations did not compile */
+    bool alone;          /* segments exclude this layer, because one with its operations did not
+                          * compile */
     bool fresh;          /* reshape must run even if the bottoms' shapes are unchanged */
-    bool float_only;     /* it is computed in F32 where others are quantized */
+    bool float_only;     /* the layer is computed in F32 where others are quantized */
     ferry_device *device;
-    struct ferry__net_spent spent[2]; /* of measured passes: forward, backward */
+    struct ferry__net_spent spent[2]; /* of measured passes: forward and backward */
 };
 
 struct ferry__program;
@@ -111,33 +113,33 @@ struct ferry__run;
 struct ferry__stage {
     int first, last;
     struct ferry__program *kept[FERRY__NET_KEPT];
-    struct ferry__program *now; /* the current program; NULL: not chosen */
+    struct ferry__program *now; /* the selected program; NULL: none */
 };
 
 /*
- * An arena: memory for the values of one device's operations (NULL: the host's), or one block of
- * it.
+ * An arena: memory for the values of one device's operations (device NULL: the host's), or one
+ * block of it.
  */
 struct ferry__arena {
     ferry_device *device;
-    uint64_t part; /* the number of the block, where the size of blocks is limited */
+    uint64_t part; /* the number of the block, if the size of blocks is limited */
     ferry_memory *memory;
 };
 
-/* The most runs and memories that share one event. */
+/* The maximum number of runs and memories that share one event. */
 #define FERRY__NET_RUNS 64
 #define FERRY__NET_USES 256
 
 struct ferry_net {
     ferry_device *device;
-    ferry_proto *proto; /* upgraded, as it was read */
+    ferry_proto *proto; /* the net's text, upgraded */
     struct ferry__mem_arena arena;
     char *name;
     char *writes_to; /* the real path of the folder that layers may write to; NULL: none */
     ferry_phase phase;
     char *segments;                  /* the folder of compiled segments; NULL: not saved */
     bool measured;                   /* each layer runs and is measured separately */
-    bool on_device;                  /* and on the device's clock */
+    bool on_device;                  /* `measured` uses the device's clock */
     bool traced;                     /* each layer is a slice of the trace */
     bool debug;                      /* debug_info: the mean of each layer is logged */
     uint64_t passes[2];              /* number of forward and backward passes */
@@ -145,17 +147,17 @@ struct ferry_net {
     bool keep_all, plan, fuse, only; /* from the options and the phase */
     bool quantize;                   /* programs use the ranges of blobs */
     uint32_t math;                   /* FERRY_MATH_… of convolutions and inner products */
-    bool outdated;                   /* ranges changed: no program that was made fits */
+    bool outdated;                   /* the ranges changed, so that existing programs do not fit */
     struct ferry__place *place;      /* NULL: all layers run on the net's device */
-    uint64_t seed, drawn;            /* of random numbers: the seed, and how many were drawn */
-    int rank, ranks;                 /* among the nets that are trained together */
+    uint64_t seed, drawn;            /* the seed of random numbers, and how many were drawn */
+    int rank, ranks;                 /* this net's rank among the nets that are trained together */
     int (*on_layer)(void *arg, int layer); /* ferry__training_on_layer; NULL: none */
     void *on_layer_arg;
     struct ferry__net_blob *blobs;
     int n_blobs;
     ferry_layer *layers;
     int n_layers;
-    struct ferry__names blob_names, layer_names; /* for each name its first blob or layer */
+    struct ferry__names blob_names, layer_names; /* the first blob or layer of each name */
     int *watched, n_watched;                     /* blobs whose shape may change without a
                                                   * reshape */
     int *inputs, *outputs, n_inputs, n_outputs;
@@ -166,11 +168,12 @@ struct ferry_net {
     struct ferry__arena *arenas;
     int n_arenas;
     uint64_t clock;             /* counts selections of programs */
-    ferry_net_load_line *lines; /* of the latest load */
+    ferry_net_load_line *lines; /* the report of the latest load */
     ferry_net_load_report report;
     struct ferry__run *runs; /* FERRY__NET_RUNS of them: the runs to be submitted next */
-    ferry_memory_use *uses;  /* FERRY__NET_USES */
-    pthread_mutex_t filling; /* several threads' nets may access this net's parameters at once */
+    ferry_memory_use *uses;  /* FERRY__NET_USES of them */
+    pthread_mutex_t filling; /* guards the filling of parameters: nets of several threads may access
+                              * them at once */
     bool unfilled;           /* some parameters are not filled; protected by `filling` */
     bool writes;             /* its forward passes write parameters */
 };
@@ -190,8 +193,8 @@ void ferry__layer_forget(ferry_layer *layer);
 int ferry__layer_failed(const ferry_layer *layer, int err);
 
 /*
- * The same for setup or reshape: also adds the shapes of bottoms and parameters, which may be the
- * cause.
+ * As ferry__layer_failed, for setup or reshape: also adds the shapes of bottoms and parameters,
+ * which may be the cause.
  */
 int ferry__layer_misfit(const ferry_layer *layer, int err);
 
@@ -249,8 +252,8 @@ int ferry__net_build(ferry_net *net, const struct ferry__graph *graph);
 int ferry__net_needs(ferry_net *net);
 
 /*
- * Extends a version number, which changes whenever the contents of one of the blobs may change: it
- * combines the identity of the memory and its write count. NULL is ignored.
+ * Adds a blob to a version number. The number changes when the contents of one of its blobs may
+ * have changed: it combines the identity of each memory and its write count. NULL is ignored.
  */
 static inline uint64_t ferry__contents(uint64_t so_far, const ferry_blob *b)
 {
@@ -276,7 +279,7 @@ int ferry__param_apply(ferry_layer *layer, int index);
 struct ferry__filling {
     const ferry_proto *filler; /* a FillerParameter */
     uint64_t seed, offset;
-    const char *what; /* the name of the blob in messages */
+    const char *what; /* the blob's name in messages */
 };
 
 int ferry__fill(const struct ferry__filling *f, ferry_blob *b);

@@ -24,7 +24,7 @@ static struct {
 
 static pthread_once_t own_types = PTHREAD_ONCE_INIT;
 
-/* The mandatory part of a type: all members up to and including reshape. */
+/* The size of the mandatory part of a type: all members up to and including reshape. */
 #define LEAST_TYPE (offsetof(ferry_layer_type, reshape) + sizeof(((ferry_layer_type *)0)->reshape))
 
 /*
@@ -105,8 +105,8 @@ static void add_own(void)
 }
 
 /*
- * The type itself, or a copy with missing members set to 0; NULL: no memory. Registering a table
- * again returns the same copy.
+ * Returns the type itself, or a copy with missing members set to 0; NULL: no memory. Registering a
+ * table again returns the same copy.
  */
 static const ferry_layer_type *whole(const ferry_layer_type *type)
 {
@@ -204,7 +204,7 @@ int ferry__types_claim(void *arg, const char *message)
     return 0;
 }
 
-/* The Levenshtein distance, computed in one row; names are short. */
+/* The Levenshtein distance, computed with one row of memory, because names are short. */
 static int distance(const char *a, const char *b)
 {
     int row[64], n = (int)strlen(b), i, k;

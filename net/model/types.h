@@ -6,7 +6,10 @@
 #include <ferry/layer.h>
 #include <stdbool.h>
 
-/* Returns 1 if a type's own message has that name; for ferry_proto_options.claims. */
+/*
+ * Whether a type's own message has that name; has the type of ferry_proto_options.claims. Returns 1
+ * or 0.
+ */
 int ferry__types_claim(void *arg, const char *message);
 
 /* The most similar type name, at an edit distance of at most three; NULL if there is none. */

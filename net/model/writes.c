@@ -49,7 +49,10 @@ static char *real_new(const char *path)
     return joined;
 }
 
-/* A dangling symbolic link is refused, since its target could be anywhere. NULL with errno. */
+/*
+ * The real path of a file. A dangling symbolic link is refused, since its target could be anywhere.
+ * NULL with errno.
+ */
 static char *real_path(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -66,7 +69,7 @@ static bool is_under(const char *real, const char *folder)
 {
     size_t n = strlen(folder);
 
-    if (n == 1) /* the root directory */
+    if (n == 1) /* the folder is the root directory */
         return true;
     return !strncmp(real, folder, n) && real[n] == '/';
 }

@@ -13,7 +13,7 @@
 
 /* ---- layers without an equivalent ----------------------------------------------------------- */
 
-/* Why a layer cannot be expressed in ONNX; NULL: it can. */
+/* The reason why a layer cannot be expressed in ONNX; NULL: it can. */
 static const char *refusal(const struct ferry__onnx *o, const ferry_layer *layer)
 {
     const struct ferry__onnx_layer *entry = ferry__onnx_layer_of(layer);
@@ -23,7 +23,7 @@ static const char *refusal(const struct ferry__onnx *o, const ferry_layer *layer
     return entry->refuse ? entry->refuse(o, layer) : NULL;
 }
 
-/* One error that names all layers that cannot be expressed. */
+/* Reports all layers that cannot be expressed, in one error. */
 static int check_layers(const struct ferry__onnx *o)
 {
     char list[960] = "", item[256];
@@ -55,7 +55,9 @@ static int check_layers(const struct ferry__onnx *o)
 
 /* ---- layers --------------------------------------------------------------------------------- */
 
-/* Blobs that share the memory of an in-place top get its value too, in their own shapes. */
+/*
+ * Gives the value of an in-place top also to the blobs that share its memory, in their own shapes.
+ */
 static void spread(struct ferry__onnx *o, int top)
 {
     int root = ferry__net_root(o->net, top), i;
@@ -100,7 +102,7 @@ static void end_output(struct ferry__onnx *o, int blob)
     o->outputs[o->n_outputs++] = value;
 }
 
-/* The outputs of a net without outputs are the bottoms of its Silence layers. */
+/* Ends the outputs. A net without outputs exports the bottoms of its Silence layers. */
 static void end_outputs(struct ferry__onnx *o)
 {
     int i, k;

@@ -43,8 +43,8 @@ static struct ferry__onnx_node *absorber(const struct ferry__onnx *o, int k)
 }
 
 /*
- * Composes `f` with the affine function of the node's channels: the factors of its weights and
- * the shifts in value `bias`, which are 0 without a bias.
+ * Composes `f` with the affine function of the node's channels: the factors of its weights, and the
+ * shifts in value `bias`; shifts are 0 without a bias.
  */
 static struct ferry__affine compose(struct ferry__onnx *o, const struct ferry__onnx_tensor *w,
                                     int bias, const struct ferry__onnx_affine *f)

@@ -51,7 +51,7 @@ int ferry__onnx_value(struct ferry__onnx *o)
 {
     struct ferry__onnx_value *v;
 
-    if (o->n_values == 0) /* 0 is not a value */
+    if (o->n_values == 0) /* value 0 means that there is none */
         append(o, &o->values, &o->n_values, &o->room_values, sizeof *o->values);
     v = append(o, &o->values, &o->n_values, &o->room_values, sizeof *o->values);
     if (!v)
@@ -144,7 +144,7 @@ int ferry__onnx_tensor_copy(struct ferry__onnx *o, int value)
     return t->value;
 }
 
-/* A constant with those bytes: an existing equal one, or a new one. */
+/* Adds a constant with those bytes; an equal one is reused. */
 static int add_bytes(struct ferry__onnx *o, enum ferry__onnx_type type, int rank,
                      const int64_t *dims, const void *bytes, size_t size)
 {
@@ -207,7 +207,7 @@ int ferry__onnx_rounded(struct ferry__onnx *o, int rank, const int64_t *dims, co
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-/* A copy of n numbers, with room for one more. */
+/* Copies n numbers, with room for one more. */
 static int *copy_values(struct ferry__onnx *o, const int *values, int n)
 {
     int *out = ferry__onnx_alloc(o, (size_t)(n + 1) * sizeof *out);
@@ -257,7 +257,7 @@ int ferry__onnx_more(struct ferry__onnx *o)
     return value;
 }
 
-/* A new attribute of the latest node; NULL after an error. */
+/* Adds an attribute to the latest node; NULL after an error. */
 static ferry_proto *add_attribute(struct ferry__onnx *o, const char *name,
                                   enum ferry__onnx_attribute type)
 {

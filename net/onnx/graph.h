@@ -18,7 +18,7 @@
 /* A channel's factor and term: y = factor · x + term, for each index of axis `axis`. */
 struct ferry__onnx_affine {
     int axis;
-    int64_t channels; /* 1: one factor and term for all */
+    int64_t channels; /* 1: the factor and the term apply to all channels */
     double *factors, *terms;
 };
 
@@ -32,13 +32,14 @@ struct ferry__onnx_tensor {
     int64_t count;
     const ferry_blob *blob;
     void *bytes;
-    double *factors; /* `channels` of them; element i is multiplied by factor i / inner %
+    double *factors; /* `channels` factors; element i is multiplied by factor i / inner %
                       * channels */
     int64_t channels, inner;
     bool half;           /* stored as FLOAT16 */
-    ferry_proto *header; /* its message without the values */
-    uint64_t offset;     /* in the file of external data */
-    bool used, outside;  /* a node reads it; it is stored in that file */
+    ferry_proto *header; /* the tensor's message without the values */
+    uint64_t offset;     /* the offset in the file of external data */
+    bool used, outside;  /* used: a node reads it; outside: it is stored in the file of external
+                          * data */
 };
 
 struct ferry__onnx_node {
@@ -59,7 +60,7 @@ struct ferry__onnx_node {
 struct ferry__onnx_graph {
     struct ferry__onnx_graph *outer;
     ferry_proto *message;
-    int in[16], out[16]; /* of a body */
+    int in[16], out[16]; /* for a body */
     int n_in, n_out;
 };
 
@@ -77,7 +78,7 @@ struct ferry__onnx {
     ferry_net *net;
     int opset;
     bool fold, half, external, dynamic_batch;
-    int64_t batch; /* axis 0 of the first input */
+    int64_t batch; /* the size of axis 0 of the first input */
     int err;
     struct ferry__proto_document *document;
     ferry_proto *model;
@@ -100,7 +101,7 @@ void ferry__onnx_close(struct ferry__onnx *o);
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* A value without a producer, for an input of a graph. */
+/* Creates a value without a producer, for an input of a graph. */
 int ferry__onnx_value(struct ferry__onnx *o);
 
 /* The value of the layer's bottom. */
@@ -111,19 +112,22 @@ void ferry__onnx_top(struct ferry__onnx *o, int index, int value);
 
 /* ---- tensors -------------------------------------------------------------------------------- */
 
-/* A parameter of the layer, or another constant blob, in that shape. */
+/* A parameter of the layer, or another constant blob, as a tensor of that shape. */
 int ferry__onnx_param(struct ferry__onnx *o, int index, int rank, const int64_t *dims);
 int ferry__onnx_blob(struct ferry__onnx *o, const ferry_blob *blob, int rank, const int64_t *dims);
 
-/* A copy of a tensor that may be modified. */
+/* Copies a tensor, so that the copy can be modified. */
 int ferry__onnx_tensor_copy(struct ferry__onnx *o, int value);
 
-/* Constants, copied: a list of int64; one int64 as a scalar; floats; one float as a scalar. */
+/*
+ * Add constants, which are copied: a list of int64; one int64 as a scalar; floats; one float as a
+ * scalar.
+ */
 int ferry__onnx_ints(struct ferry__onnx *o, int n, const int64_t *numbers);
 int ferry__onnx_int(struct ferry__onnx *o, int64_t number);
 int ferry__onnx_floats(struct ferry__onnx *o, int rank, const int64_t *dims, const float *numbers);
 int ferry__onnx_float(struct ferry__onnx *o, double number);
-/* The same from doubles, rounded to floats. */
+/* As ferry__onnx_floats, from doubles rounded to floats. */
 int ferry__onnx_rounded(struct ferry__onnx *o, int rank, const int64_t *dims,
                         const double *numbers);
 

@@ -11,7 +11,8 @@
 struct ferry__onnx_layer {
     const char *type;
     void (*write)(struct ferry__onnx *o);
-    /* Why this layer cannot be expressed in ONNX, a clause; NULL: it can. May be NULL. */
+    /* The reason, a clause, why this layer cannot be expressed in ONNX; NULL: it can. The entry may
+     * be NULL. */
     const char *(*refuse)(const struct ferry__onnx *o, const ferry_layer *layer);
 };
 
@@ -40,7 +41,7 @@ static inline const ferry_blob *ferry__onnx_top_blob(const struct ferry__onnx *o
 /* An axis of a blob, from a field that was validated when the net was opened. */
 int ferry__onnx_axis(const ferry_blob *b, const ferry_proto *p, const char *field);
 
-/* A pooling of two spatial axes. */
+/* A pooling over two spatial axes. */
 struct ferry__onnx_pool {
     bool average, unpadded; /* unpadded: an average's divisor excludes padding */
     int64_t in[2], out[2], kernel[2], stride[2], pad[2];
@@ -49,13 +50,13 @@ struct ferry__onnx_pool {
 /* Whether the last window of an axis begins after the image. */
 bool ferry__onnx_pool_is_empty(const struct ferry__onnx_pool *pool);
 /*
- * Caffe's pooling; *out_mask, if not NULL, gets the positions of the maxima in their planes, as
- * floats.
+ * Adds Caffe's pooling; *out_mask, if not NULL, gets the positions of the maxima in their planes,
+ * as floats.
  */
 int ferry__onnx_pool(struct ferry__onnx *o, int x, const struct ferry__onnx_pool *pool,
                      int *out_mask);
 
-/* (x − mean) and, with *out_variance, the mean of its square, over n axes. */
+/* Adds x − mean over n axes and, with *out_variance, the mean of its square. */
 int ferry__onnx_centred(struct ferry__onnx *o, int x, int n, const int64_t *axes,
                         int *out_variance);
 

@@ -38,7 +38,7 @@ static int padded(struct ferry__onnx *o, int x, struct ferry__window *w)
     return ferry__onnx_pad(o, x, n, pads);
 }
 
-/* The attributes of a Conv or ConvTranspose. */
+/* Sets the attributes of a Conv or ConvTranspose. */
 static void set_window(struct ferry__onnx *o, const struct ferry__window *w, int64_t group)
 {
     int64_t kernel[FERRY_MAX_AXES] = { 1 }, stride[FERRY_MAX_AXES] = { 1 };
@@ -58,7 +58,7 @@ static void set_window(struct ferry__onnx *o, const struct ferry__window *w, int
     ferry__onnx_set_int(o, "group", group);
 }
 
-/* A bottom as images × channels × spatial axes. */
+/* Reshapes a bottom to images × channels × spatial axes. */
 static int images(struct ferry__onnx *o, int index, int axis, const struct ferry__window *w)
 {
     const ferry_blob *b = ferry__onnx_bottom_blob(o, index);
@@ -120,8 +120,8 @@ void ferry__onnx_convolution(struct ferry__onnx *o)
 }
 
 /*
- * Each pair of a channel and a tap is a channel of the result. Its convolution kernel has a one at
- * that tap.
+ * Adds im2col: each pair of a channel and a tap is a channel of the result. Its convolution kernel
+ * has a one at that tap.
  */
 void ferry__onnx_im2col(struct ferry__onnx *o)
 {

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* The tops are inputs of the model. */
+/* Makes the tops inputs of the model. */
 void ferry__onnx_input(struct ferry__onnx *o)
 {
     for (int i = 0; i < o->layer->n_tops; i++) {
@@ -66,7 +66,7 @@ const char *ferry__onnx_dummy_data_refuse(const struct ferry__onnx *o, const fer
 
 /* ---- PriorBox ------------------------------------------------------------------------------- */
 
-/* The layer computes its boxes from shapes only. */
+/* Adds constant boxes, because the layer computes them from shapes only. */
 void ferry__onnx_prior_box(struct ferry__onnx *o)
 {
     ferry_blob *top = ferry_layer_top_at(o->layer, 0);

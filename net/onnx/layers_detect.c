@@ -15,7 +15,7 @@ struct detection {
     const ferry_proto *p;
 };
 
-/* A column of boxes or variances: index i of axis `axis`, which keeps length 1. */
+/* Takes a column of boxes or variances: index i of axis `axis`, which keeps length 1. */
 static int column(struct ferry__onnx *o, int x, int axis, int64_t i)
 {
     return ferry__onnx_slice_of(o, x, axis, i, i + 1);
@@ -45,7 +45,7 @@ static void read_priors(struct ferry__onnx *o, const struct detection *d, struct
     }
 }
 
-/* CENTER_SIZE: corner i from the centre's shifts and the logarithms of the sizes. */
+/* Decodes corner i for CENTER_SIZE, from the centre's shifts and the logarithms of the sizes. */
 static int corner_by_centre(struct ferry__onnx *o, const struct priors *s, const int v[4], int i)
 {
     int axis = i % 2;
@@ -135,7 +135,7 @@ static int suppress(struct ferry__onnx *o, const struct detection *d, int boxes,
                    ferry__onnx_floats(o, 1, &(int64_t){ 1 }, &limits[1]));
 }
 
-/* The keep_top_k best of `index` by their scores, in their original order. */
+/* Keeps the keep_top_k best of `index` by their scores, in their original order. */
 static int keep_best(struct ferry__onnx *o, const struct detection *d, int index, int scores)
 {
     int count, k, best, order;
@@ -149,13 +149,13 @@ static int keep_best(struct ferry__onnx *o, const struct detection *d, int index
     order = ONNX_OP(o, "TopK", best, k);
     ferry__onnx_set_int(o, "axis", 0);
     ferry__onnx_set_int(o, "largest", 0);
-    (void)ferry__onnx_more(o); /* TopK has two outputs */
+    (void)ferry__onnx_more(o); /* the second output of TopK */
     return ferry__onnx_gather(o, index, order, 0);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* The selected boxes as rows of image, label, score and box. */
+/* Builds the rows of the selected boxes: image, label, score and box. */
 static int rows(struct ferry__onnx *o, const struct detection *d, int64_t image, int chosen,
                 int scores, int boxes)
 {
@@ -181,7 +181,7 @@ static int rows(struct ferry__onnx *o, const struct detection *d, int64_t image,
     return ferry__onnx_concat_of(o, 1, 4, part);
 }
 
-/* The rows of one image: locations 1 × priors × classes × 4, scores 1 × priors × classes. */
+/* Builds the rows of one image: locations 1 × priors × classes × 4, scores 1 × priors × classes. */
 static int image_rows(struct ferry__onnx *o, const struct detection *d, const struct priors *s,
                       int64_t image, int locations, int scores)
 {
@@ -213,8 +213,8 @@ static int image_rows(struct ferry__onnx *o, const struct detection *d, const st
 }
 
 /*
- * Without any row, each image has one row of its number and −1: these are appended, and removed by
- * slicing if there are other rows.
+ * Handles nets without any detection: each image then has one row of its number and −1. These rows
+ * are appended, and sliced off if there are other rows.
  */
 static int or_none(struct ferry__onnx *o, const struct detection *d, int found)
 {

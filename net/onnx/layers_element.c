@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* One operator from bottom 0 to top 0. */
+/* Adds one operator from bottom 0 to top 0. */
 static void unary(struct ferry__onnx *o, const char *type)
 {
     ferry__onnx_top(o, 0, ONNX_OP(o, type, ferry__onnx_bottom(o, 0)));
@@ -123,7 +123,7 @@ void ferry__onnx_prelu(struct ferry__onnx *o)
                 ferry__onnx_param(o, 0, dims[0] == 1 || rank < 2 ? 1 : rank - 1, dims)));
 }
 
-/* In TEST, dropout is the identity. */
+/* Adds Dropout, which is the identity in TEST. */
 void ferry__onnx_dropout(struct ferry__onnx *o)
 {
     ferry__onnx_top(o, 0, ferry__onnx_bottom(o, 0));
@@ -166,7 +166,7 @@ void ferry__onnx_eltwise(struct ferry__onnx *o)
     ferry__onnx_top(o, 0, y);
 }
 
-/* a · x + y, with one a for each channel of an image. */
+/* Adds a · x + y, with one a for each channel of an image. */
 void ferry__onnx_axpy(struct ferry__onnx *o)
 {
     const ferry_blob *x = ferry__onnx_bottom_blob(o, 1);

@@ -17,7 +17,10 @@ static int sum_of(struct ferry__onnx *o, int x)
     return ferry__onnx_reduce(o, "ReduceSum", flat, 1, &(int64_t){ 0 }, false);
 }
 
-/* 1 for labels that are not ignored, otherwise 0; the value 0 if no label is ignored. */
+/*
+ * Computes 1 for labels that are not ignored and 0 for the others; returns value 0 if no label is
+ * ignored.
+ */
 static int counted(struct ferry__onnx *o, const struct ferry__loss *s, int labels)
 {
     int equal;
@@ -29,7 +32,7 @@ static int counted(struct ferry__onnx *o, const struct ferry__loss *s, int label
     return ferry__onnx_cast(o, ONNX_OP(o, "Not", equal), FERRY__ONNX_FLOAT);
 }
 
-/* The mean of the losses of all positions, by the layer's normalization. */
+/* Computes the mean of the losses of all positions, by the layer's normalization. */
 static void finish(struct ferry__onnx *o, const struct ferry__loss *s, int losses, int counts)
 {
     double places = (double)s->outer * (double)s->inner, divisor = 1;
@@ -51,8 +54,8 @@ static void finish(struct ferry__onnx *o, const struct ferry__loss *s, int losse
 }
 
 /*
- * The value of x, outer × classes × inner, at each label, outer × 1 × inner. An ignored label may
- * be out of range: it is clipped.
+ * The value of x, outer × classes × inner, at each label, outer × 1 × inner. The label is clipped,
+ * because an ignored label may be out of range.
  */
 static int at_labels(struct ferry__onnx *o, int x, const struct ferry__loss *s, int *out_labels)
 {
@@ -68,7 +71,7 @@ static int at_labels(struct ferry__onnx *o, int x, const struct ferry__loss *s, 
 
 /* ---- the losses ----------------------------------------------------------------------------- */
 
-/* Like Caffe, replaces smaller probabilities by FLT_MIN. */
+/* Adds SoftmaxWithLoss. As in Caffe, smaller probabilities are replaced by FLT_MIN. */
 void ferry__onnx_softmax_with_loss(struct ferry__onnx *o)
 {
     const ferry_proto *p = ferry__onnx_message(o->layer, "softmax_param");
@@ -108,7 +111,7 @@ void ferry__onnx_multinomial_logistic_loss(struct ferry__onnx *o)
     finish(o, &s, ONNX_OP(o, "Neg", y), 0);
 }
 
-/* log(1 + exp(x)) − x · target */
+/* Adds log(1 + exp(x)) − x · target. */
 void ferry__onnx_sigmoid_cross_entropy_loss(struct ferry__onnx *o)
 {
     const struct ferry__loss *s = ferry_layer_state(o->layer);
@@ -133,7 +136,7 @@ void ferry__onnx_euclidean_loss(struct ferry__onnx *o)
                                        0.5 / (double)ferry_blob_dim(a, 0), 0));
 }
 
-/* max(0, 1 ± x): minus at the label's class, for which OneHot gives −1. */
+/* Adds max(0, 1 ± x): the sign is minus at the label's class, for which OneHot gives −1. */
 void ferry__onnx_hinge_loss(struct ferry__onnx *o)
 {
     const ferry_proto *p = ferry__onnx_message(o->layer, "hinge_loss_param");

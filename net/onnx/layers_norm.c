@@ -139,7 +139,7 @@ void ferry__onnx_mvn(struct ferry__onnx *o)
     ferry__onnx_top(o, 0, y);
 }
 
-/* A parameter of one value, or of one for each channel, for a blob of that rank. */
+/* A parameter with one value, or with one for each channel, reshaped for a blob of that rank. */
 static int per_channel(struct ferry__onnx *o, int index, int rank)
 {
     int64_t n = ferry_blob_element_count(ferry_layer_param_at(o->layer, index));
@@ -207,7 +207,7 @@ static void set_channels(struct ferry__onnx *o, int index, const struct ferry__s
         ferry__onnx_set_affine(o, &f);
 }
 
-/* x and a parameter over some of its axes: "Mul" or "Add". */
+/* Adds a function of x and a parameter over some of its axes: "Mul" or "Add". */
 static int by_param(struct ferry__onnx *o, const char *type, int x, int index,
                     const struct ferry__span *span)
 {
@@ -219,7 +219,7 @@ static int by_param(struct ferry__onnx *o, const char *type, int x, int index,
     return y;
 }
 
-/* The same with bottom 1. */
+/* As by_param, with bottom 1 instead of the parameter. */
 static int by_bottom(struct ferry__onnx *o, const char *type, int x, const struct ferry__span *span)
 {
     const ferry_blob *b = ferry__onnx_bottom_blob(o, 0);
@@ -231,7 +231,7 @@ static int by_bottom(struct ferry__onnx *o, const char *type, int x, const struc
     return ONNX_OP(o, type, x, u);
 }
 
-/* The state of Scale and Bias begins with the span. */
+/* The span of Scale and Bias, with which their state begins. */
 static const struct ferry__span *span_of(struct ferry__onnx *o)
 {
     return ferry_layer_state(o->layer);

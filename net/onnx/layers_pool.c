@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Layers with windows and without weights: Pooling, SPP, LRN, and those that resize. */
+/* Layers that have windows but no weights: Pooling, SPP, LRN, and the layers that resize. */
 #include "net/onnx/layers.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static void set_pool(struct ferry__onnx *o, const struct ferry__onnx_pool *p, co
     ferry__onnx_set_ints(o, "pads", 4, pads);
 }
 
-/* ONNX's index refers to the whole tensor, Caffe's to a plane. */
+/* Computes Caffe's mask, an index in a plane, from ONNX's index in the whole tensor. */
 static int mask_of(struct ferry__onnx *o, int index, const struct ferry__onnx_pool *p)
 {
     int place = ONNX_OP(o, "Mod", index, ferry__onnx_int(o, p->in[0] * p->in[1]));
@@ -35,9 +35,9 @@ static int mask_of(struct ferry__onnx *o, int index, const struct ferry__onnx_po
 }
 
 /*
- * Caffe divides by the part of a window inside the image and its padding. ONNX includes all padding
- * or none: if a window extends beyond the padding, the padding becomes an operator of its own, and
- * the rest is excluded from the divisor.
+ * Adds an average. Caffe divides by the part of a window inside the image and its padding. ONNX
+ * includes all padding or none: if a window extends beyond the padding, the padding becomes an
+ * operator of its own, and the rest is excluded from the divisor.
  */
 static int average(struct ferry__onnx *o, int x, const struct ferry__onnx_pool *p)
 {
@@ -77,7 +77,7 @@ int ferry__onnx_pool(struct ferry__onnx *o, int x, const struct ferry__onnx_pool
     return y;
 }
 
-/* NAME_h and NAME_w, or NAME for both. */
+/* Reads NAME_h and NAME_w, or NAME for both. */
 static void pair(const ferry_proto *p, const char *both, const char *h, const char *w, int64_t *out)
 {
     bool split = ferry_proto_value_count(p, h) || ferry_proto_value_count(p, w);
@@ -185,7 +185,7 @@ const char *ferry__onnx_spp_refuse(const struct ferry__onnx *o, const ferry_laye
 
 /* ---- local responses ------------------------------------------------------------------------ */
 
-/* x · (1 + alpha · mean of x² over a square)^−beta */
+/* Adds x · (1 + alpha · mean of x² over a square)^−beta. */
 static int within(struct ferry__onnx *o, int x, const ferry_proto *p)
 {
     int64_t size = ferry_proto_integer(p, "local_size", 0), pad = (size - 1) / 2;
@@ -218,7 +218,7 @@ void ferry__onnx_lrn(struct ferry__onnx *o)
 
 /* ---- resizing ------------------------------------------------------------------------------- */
 
-/* Resizes to the top's height and width. */
+/* Adds a Resize to the top's height and width. */
 static int resize(struct ferry__onnx *o, int x, const char *mode, const char *sampling)
 {
     const int64_t *dims = ferry_blob_shape(ferry__onnx_top_blob(o, 0));

@@ -28,7 +28,7 @@ static void size_of(const struct proposal *s, int64_t a, double size[2])
     size[1] = rint(wide * ratio) * scale;
 }
 
-/* Centres (x or y) or sizes of all anchors: 1 × count. */
+/* The centres (x or y) or the sizes of all anchors: 1 × count. */
 static int anchor_values(struct ferry__onnx *o, const struct proposal *s, int axis, bool sizes)
 {
     float *values = ferry__onnx_alloc(o, (size_t)s->count * sizeof *values);
@@ -102,8 +102,8 @@ static int with_zeros(struct ferry__onnx *o, const struct proposal *s, int x, in
 }
 
 /*
- * Caffe's boxes include both ends, so 1 is added to the far end. Returns indices of boxes, best
- * first.
+ * Adds the suppression, which returns indices of boxes, best first. Caffe's boxes include both
+ * ends, so 1 is added to the far end.
  */
 static int suppress(struct ferry__onnx *o, const struct proposal *s, int boxes, int scores,
                     int64_t n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * LSTM and RNN: the products with the input of all steps are one Gemm, and the steps are a Scan.
- * The initial states are zeros, or with expose_hidden inputs.
+ * The initial states are zeros or, with expose_hidden, inputs.
  */
 #include "net/layers/recurrent.h"
 #include "net/onnx/layers.h"
@@ -15,7 +15,10 @@ static void split_gates(struct ferry__onnx *o, int gates, int axis, int64_t n, i
         out[i] = ferry__onnx_slice_of(o, gates, axis, i * n, (i + 1) * n);
 }
 
-/* c and h of an LSTM's step from the gates' sums, the previous c, and cont, which is broadcast. */
+/*
+ * Computes c and h of an LSTM's step from the gates' sums, the previous c, and cont, which is
+ * broadcast.
+ */
 static int lstm_step(struct ferry__onnx *o, int gates, int axis, int64_t n, int c, int cont,
                      int *out_h)
 {
@@ -81,7 +84,7 @@ static int first_state(struct ferry__onnx *o, const struct ferry__recurrent *s, 
     return ferry__onnx_filled(o, 0, 2, dims);
 }
 
-/* One step: from states, sums and cont to states and the top's values. */
+/* Builds the body for one step: from states, sums and cont to states and the top's values. */
 static struct ferry__onnx_graph *step(struct ferry__onnx *o, const struct ferry__recurrent *s)
 {
     struct ferry__onnx_graph *body = ferry__onnx_body_begin(o);

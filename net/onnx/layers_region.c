@@ -19,9 +19,9 @@ void ferry__onnx_roi_pooling(struct ferry__onnx *o)
 /* ---- PSROIPooling --------------------------------------------------------------------------- */
 
 /*
- * The sum of a bin is a product with masks, which are 1 for the rows of the bin and for its
- * columns. Supports one image: regions of several images would require a copy of the image for each
- * region.
+ * Pooling by products: the sum of a bin is a product with masks that are 1 for the rows of the bin
+ * and for its columns. It supports one image, since regions of several images would require a copy
+ * of the image for each region.
  */
 struct grouped {
     int64_t group, outputs, rois, size[2];
@@ -33,7 +33,8 @@ static int coordinate(struct ferry__onnx *o, int rois, int64_t column)
 {
     int at = ferry__onnx_slice_of(o, rois, 1, column, column + 1);
 
-    return ONNX_OP(o, "Floor", ferry__onnx_scaled(o, at, 1, 0.5)); /* to nearest, not negative */
+    return ONNX_OP(o, "Floor", ferry__onnx_scaled(o, at, 1, 0.5)); /* rounds to nearest; coordinates
+                                                                    * are not negative */
 }
 
 /* The numbers first, first + 1, … as floats. */

@@ -22,7 +22,7 @@ void ferry__onnx_silence(struct ferry__onnx *o)
     (void)o;
 }
 
-/* Also for Flatten. */
+/* Converts Reshape and Flatten. */
 void ferry__onnx_reshape(struct ferry__onnx *o)
 {
     ferry__onnx_top(
@@ -139,7 +139,7 @@ void ferry__onnx_crop(struct ferry__onnx *o)
     ferry__onnx_top(o, 0, n ? ferry__onnx_slices(o, x, n, axes, from, end) : x);
 }
 
-/* The entries of each bottom except the last for which the last bottom is not 0. */
+/* Converts Filter: the items of each bottom except the last for which the last bottom is not 0. */
 void ferry__onnx_filter(struct ferry__onnx *o)
 {
     int last = o->layer->n_bottoms - 1, i, y;
@@ -187,7 +187,10 @@ void ferry__onnx_reduction(struct ferry__onnx *o)
     ferry__onnx_top(o, 0, ferry__onnx_scaled(o, i, ferry_proto_real(p, "coeff", 0), 0));
 }
 
-/* Among equal values Caffe takes the last index first and TopK the first: the axis is reversed. */
+/*
+ * Converts ArgMax. The axis is reversed, because among equal values Caffe takes the last index
+ * first and TopK the first.
+ */
 void ferry__onnx_arg_max(struct ferry__onnx *o)
 {
     const ferry_proto *p = ferry__onnx_message(o->layer, "argmax_param");

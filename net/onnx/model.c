@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From nodes and tensors to the model's message: which are used, their names and types. */
+/*
+ * Fills the model's message from nodes and tensors: finds the used ones, and sets their names and
+ * types.
+ */
 #include "net/onnx/graph.h"
 
 #include <ferry/status.h>
@@ -16,7 +19,10 @@ static void use_values(struct ferry__onnx *o, const int *values, int n)
         o->values[values[i]].uses = 1;
 }
 
-/* Nodes are sorted: each precedes the nodes that read its outputs. */
+/*
+ * Finds the used nodes and tensors. The nodes are sorted: each precedes the nodes that read its
+ * outputs.
+ */
 static void find_used(struct ferry__onnx *o)
 {
     int i, k;
@@ -62,7 +68,7 @@ static const char *unique(struct naming *n, const char *name, int number)
     return out;
 }
 
-/* LAYER/Operator:number */
+/* Makes a name LAYER/Operator:number. */
 static const char *automatic(struct naming *n, const struct ferry__onnx_node *node, int number)
 {
     const char *type = ferry_proto_string(node->message, "op_type", 0, NULL);
@@ -96,8 +102,8 @@ static void name_tensors(struct naming *n)
 }
 
 /*
- * Inputs and outputs get the names of their blobs, as do other values that are a blob's final
- * value.
+ * Names the values. Inputs and outputs get the names of their blobs, as does any other value that
+ * is the final value of a blob.
  */
 static void name_values(struct ferry__onnx *o)
 {
@@ -119,7 +125,7 @@ static void name_values(struct ferry__onnx *o)
             if (o->nodes[i].used && !o->values[value].name)
                 o->values[value].name = automatic(&n, &o->nodes[i], value);
         }
-    for (i = 1; i < o->n_values && !o->err; i++) /* the inputs of a body */
+    for (i = 1; i < o->n_values && !o->err; i++) /* names the inputs of a body */
         if (!o->values[i].name && o->values[i].rank >= 0)
             name_value(&n, i, "step");
     ferry__names_end(&n.taken);
@@ -139,7 +145,7 @@ static int put_dim(ferry_proto *shape, int64_t size, const char *param)
     return err;
 }
 
-/* A float value with those dims; −1 is any size, and −2 the batch size. */
+/* Describes a float value with those dims; −1 is any size, and −2 the batch size. */
 static void put_info(struct ferry__onnx *o, ferry_proto *graph, const char *field, int value,
                      int rank, const int64_t *dims)
 {
@@ -251,7 +257,7 @@ static void put_body(struct ferry__onnx *o, const struct ferry__onnx_graph *g)
         put_info(o, g->message, "output", g->out[i], o->values[g->out[i]].rank, NULL);
 }
 
-/* Nodes from `casts` on come first. */
+/* Writes the nodes. Those from `casts` on come first. */
 static void put_graph(struct ferry__onnx *o, int casts)
 {
     struct naming nodes = { .o = o };
@@ -315,7 +321,7 @@ static void put_model(struct ferry__onnx *o, const ferry_onnx_options *options)
         put_property(o, &options->properties[i]);
 }
 
-/* Adds a Cast for each FLOAT16 tensor, which produces the value that the nodes read. */
+/* Adds a Cast for each FLOAT16 tensor; the nodes read its result. */
 static void cast_halves(struct ferry__onnx *o)
 {
     int i, n = o->n_tensors;

@@ -51,7 +51,10 @@ int ferry__onnx_gather(struct ferry__onnx *o, int x, int index, int axis)
     return y;
 }
 
-/* A node with axes, which are an attribute before that operator set and an input from then on. */
+/*
+ * Adds a node with axes, which are an attribute before operator set `set` and an input from then
+ * on.
+ */
 static int with_axes(struct ferry__onnx *o, const char *type, int x, int n, const int64_t *axes,
                      int since)
 {
@@ -121,8 +124,8 @@ int ferry__onnx_clip_to(struct ferry__onnx *o, int x, double least, double most)
 }
 
 /*
- * Before operator set 13, Softmax flattened the axes from `axis` on, so that the axis must be the
- * last one.
+ * Adds a Softmax. Before operator set 13, Softmax flattened the axes from `axis` on, so that the
+ * axis must be the last one.
  */
 int ferry__onnx_softmax_of(struct ferry__onnx *o, const char *type, int x, int rank, int axis)
 {

@@ -25,13 +25,13 @@ int ferry__onnx_gather(struct ferry__onnx *o, int x, int index, int axis);
 int ferry__onnx_squeeze(struct ferry__onnx *o, int x, int axis);
 int ferry__onnx_unsqueeze(struct ferry__onnx *o, int x, int n, const int64_t *axes);
 
-/* "ReduceSum", "ReduceMean" … over n axes, which keep length 1 with `keep`. */
+/* Adds "ReduceSum", "ReduceMean" … over n axes, which keep length 1 with `keep`. */
 int ferry__onnx_reduce(struct ferry__onnx *o, const char *type, int x, int n, const int64_t *axes,
                        bool keep);
 
-/* Elements first … end − 1 of one axis; end may be INT64_MAX. */
+/* Takes elements first … end − 1 of one axis; end may be INT64_MAX. */
 int ferry__onnx_slice_of(struct ferry__onnx *o, int x, int axis, int64_t first, int64_t end);
-/* The same of several axes. */
+/* Takes such ranges of several axes. */
 int ferry__onnx_slices(struct ferry__onnx *o, int x, int n, const int64_t *axes,
                        const int64_t *first, const int64_t *end);
 /* A constant with that shape and one value in all elements. */
@@ -46,19 +46,19 @@ int ferry__onnx_pad(struct ferry__onnx *o, int x, int n, const int64_t *pads);
 /* Clips to least … most. */
 int ferry__onnx_clip_to(struct ferry__onnx *o, int x, double least, double most);
 
-/* Over one of `rank` axes: "Softmax" or "LogSoftmax". */
+/* Adds "Softmax" or "LogSoftmax" over one of `rank` axes. */
 int ferry__onnx_softmax_of(struct ferry__onnx *o, const char *type, int x, int rank, int axis);
 
 /*
- * The k largest of an axis in descending order; *out_index gets their indices. k is a value of
- * shape (1).
+ * Takes the k largest values of an axis in descending order; *out_index gets their indices. k is a
+ * value of shape (1).
  */
 int ferry__onnx_top_k(struct ferry__onnx *o, int x, int k, int axis, int *out_index);
 
-/* factor · x + term, without operators that have no effect; an affine function of all channels. */
+/* Computes factor · x + term for all channels, without operators that have no effect. */
 int ferry__onnx_scaled(struct ferry__onnx *o, int x, double factor, double term);
 
-/* x to a constant power. */
+/* Computes x to a constant power. */
 int ferry__onnx_raised(struct ferry__onnx *o, int x, double power);
 
 #endif

@@ -15,7 +15,10 @@ static const struct ferry__proto_field operator_set_id_fields[] = {
 };
 DEFINE(OperatorSetIdProto, operator_set_id_fields);
 
-/* A packed field of numbers is one run of bytes: net/import decodes it when its tensor is used. */
+/*
+ * Fields of numbers. A packed field is one run of bytes, which net/import decodes when its tensor
+ * is used.
+ */
 static const struct ferry__proto_field tensor_fields[] = {
     MANY(1, INT64, "dims"),
     ONE(2, INT32, "data_type"),
@@ -27,7 +30,7 @@ static const struct ferry__proto_field tensor_fields[] = {
     MANY(10, BYTES, "double_data"),
     ONE(12, STRING, "doc_string"),
     MESSAGES(13, StringStringEntryProto, "external_data"),
-    ONE(14, INT32, "data_location"), /* 1: external */
+    ONE(14, INT32, "data_location"), /* 1: the data is external */
 };
 DEFINE(TensorProto, tensor_fields);
 

@@ -78,7 +78,7 @@ static const struct ferry__onnx_layer table[] = {
 };
 /* clang-format on */
 
-/* A type registered by the program may have the name of one of ferry's types. */
+/* Whether the type is ferry's own: a type registered by the program may have the same name. */
 static bool is_own(const ferry_layer_type *type)
 {
     for (int i = 0; ferry__layer_at(i); i++)

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE     2048      /* elements */
-#define OUTSIDE   1024      /* bytes from which on a tensor may be external data */
-#define ALIGNMENT 64        /* of a tensor in external data */
-#define MOST      INT32_MAX /* bytes of a message */
+#define PIECE     2048      /* the number of elements that are read at a time */
+#define OUTSIDE   1024      /* the size in bytes from which on a tensor may be external data */
+#define ALIGNMENT 64        /* the alignment of a tensor in external data */
+#define MOST      INT32_MAX /* the maximum size of a message in bytes */
 
 /* ---- values --------------------------------------------------------------------------------- */
 
@@ -130,7 +130,7 @@ static size_t put_varint(unsigned char *out, uint64_t value)
     return size;
 }
 
-/* Tag and length of raw_data, the last field of a tensor whose values are in the message. */
+/* Writes tag and length of raw_data, the last field of a tensor whose values are in the message. */
 static size_t put_raw_head(const struct ferry__onnx_tensor *t, unsigned char out[16])
 {
     out[0] = 9 << 3 | 2;
@@ -195,7 +195,7 @@ static void place_tensors(struct ferry__onnx *o)
     int i;
 
     for (i = 0; i < o->n_tensors; i++)
-        if (o->tensors[i].used) /* its header is shorter than this */
+        if (o->tensors[i].used) /* a tensor's header is shorter than this */
             total += size_of(&o->tensors[i]) + 1024;
     outside = outside || total > MOST;
     for (i = 0; i < o->n_tensors; i++) {
@@ -211,7 +211,7 @@ static void place_tensors(struct ferry__onnx *o)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* ferry__proto_sink: of `write` and `left`. */
+/* The argument of a ferry__proto_sink, for `write` and `left`. */
 struct output {
     const struct ferry__onnx *o;
     ferry_io_file *file;

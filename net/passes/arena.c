@@ -109,9 +109,9 @@ static bool meet(const struct ferry__value *a, const struct ferry__value *b)
 }
 
 /*
- * Padding after values of whole pages, 14 x 14 x 512 floats for example: without it the values
- * would begin at the same page offset, where a processor mistakes a read of one for a read of the
- * bytes just written to the other (4K aliasing).
+ * The bytes that a value takes in the arena, with padding after values of whole pages, for example
+ * 14 x 14 x 512 floats. Without it, values would begin at the same page offset, where a processor
+ * mistakes a read of one value for a read of bytes just written to another (4K aliasing).
  */
 static uint64_t room_of(const struct ferry__value *v)
 {
@@ -149,7 +149,7 @@ static uint64_t lowest(const struct ferry__program *p, const int *order, int n,
     return at;
 }
 
-/* Large values first: small ones fill the gaps. */
+/* Sorts the values by size, large ones first, so that small ones fill the gaps. */
 static void sort(const struct ferry__program *p, int *order, int n)
 {
     int i, k;
@@ -217,7 +217,9 @@ static int add_arena(ferry_net *net, const struct ferry__value *v)
     return 0;
 }
 
-/* Programs for other shapes use the same arena, which has the size of the largest. */
+/*
+ * Grows the arena. Programs for other shapes use the same arena, which has the size of the largest.
+ */
 static int grow(ferry_net *net, const struct ferry__value *v)
 {
     struct ferry__arena *arena = find_arena(net, v);

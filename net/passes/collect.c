@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the emitted operations to the items and values of a program. */
+/* Makes the items and values of a program from the emitted operations. */
 #include "net/passes/passes.h"
 
 #include "net/model/emitted.h"
@@ -18,8 +18,8 @@ static int no_memory(void)
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /*
- * The value of a blob's contents; a blob with more axes than operands support becomes a row of
- * elements.
+ * Creates the value of a blob's contents; a blob with more axes than operands support becomes a row
+ * of elements.
  */
 static int new_value(struct ferry__program *p, ferry_blob *blob, int index)
 {
@@ -115,8 +115,8 @@ static int add_operation(struct ferry__program *p, ferry_layer *layer, int numbe
 }
 
 /*
- * A layer's own forward function, or its loss, accesses blobs directly, so their values stay in the
- * blobs' memory, row-major.
+ * Adds a call of a layer's own forward function, or of its loss. Such a function accesses blobs
+ * directly, so their values stay in the blobs' memory, row-major.
  */
 static int add_call(struct ferry__program *p, ferry_layer *layer, bool loss)
 {
@@ -139,7 +139,8 @@ static int add_call(struct ferry__program *p, ferry_layer *layer, bool loss)
 }
 
 /*
- * Caffe adds the loss directly after the layer: before a layer in place overwrites a weighted top.
+ * Whether the loss of a layer's tops has to be added directly after the layer, as in Caffe: a later
+ * layer in place overwrites a weighted top.
  */
 static bool has_early_loss(const ferry_layer *layer)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Folds per-channel affine functions after or before a convolution or an inner product into copies
- * of its weights and bias: BatchNorm, Scale, Bias, and Power with power 1. This file decides which
- * can be folded; fold_weights.c computes the copies, again when one of their sources was written.
- * Programs for other shapes share them.
+ * Folds affine functions of channels, before or after a convolution or an inner product, into
+ * copies of its weights and bias: BatchNorm, Scale, Bias, and Power with power 1. This file decides
+ * which can be folded; fold_weights.c computes the copies, again when one of their sources was
+ * written. Programs for other shapes share them.
  */
 #include "net/passes/fold.h"
 
@@ -152,7 +152,7 @@ static struct ferry__fold *make(ferry_net *net, const struct ferry__fold *like, 
     return f;
 }
 
-/* The fold of an item so far; a fold without steps if there is none. */
+/* The fold that an item has so far; a fold without steps if it has none. */
 static struct ferry__fold so_far(const struct ferry__item *item)
 {
     struct ferry__fold f = { .layer = item->layer, .number = item->number };
@@ -166,8 +166,8 @@ static struct ferry__fold so_far(const struct ferry__item *item)
 }
 
 /*
- * Gives an item the weights and the bias of a fold. The copies of the former fold stay for other
- * programs.
+ * Gives an item the weights and the bias of a fold. The copies of its former fold stay allocated
+ * for other programs.
  */
 static int adopt(struct ferry__program *p, struct ferry__item *item, const struct ferry__fold *like)
 {
@@ -206,9 +206,8 @@ int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
 /* ---- affine functions without weights -------------------------------------------------------- */
 
 /*
- * The fold of an affine item of each channel, with itself as the first step. 1 or 0. Sums are not
- * reordered: a net's input looks constant here, and (x + a) + b may cancel where x + (a + b) does
- * not.
+ * Makes a fold whose first step is the affine item itself. 1 or 0. Sums of the net's inputs are not
+ * reordered: an input looks constant here, and (x + a) + b may cancel where x + (a + b) does not.
  */
 static int as_fold(const struct ferry__program *p, const struct ferry__item *item,
                    struct ferry__fold *out)
@@ -216,7 +215,7 @@ static int as_fold(const struct ferry__program *p, const struct ferry__item *ite
     const ferry_operand *y = &item->op.out[0];
     uint32_t function = item->op.params.binary.function;
 
-    if (item->op.n_epilogue) /* its steps are applied after the function */
+    if (item->op.n_epilogue) /* the epilogue's steps follow the function */
         return 0;
     if (item->fold)
         *out = *item->fold;
@@ -262,7 +261,7 @@ int ferry__fold_pair(struct ferry__program *p, struct ferry__item *item,
 
 /* ---- affine functions before the item -------------------------------------------------------- */
 
-/* Whether a step maps 0 to 0, the value of padding. */
+/* Whether a step maps 0, the value of padding, to 0. */
 static bool keeps_zero(const struct ferry__fold_step *s)
 {
     return s->kind == FERRY_OP_UNARY ? s->c == 0 : s->function == FERRY_BINARY_SCALE && !s->v;

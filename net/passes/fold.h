@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A copy of an operation's weights and bias with per-channel affine functions folded in; or several
- * such functions as one, a scale and a shift.
+ * A copy of an operation's weights and bias into which affine functions of channels are folded; or,
+ * without weights, several such functions combined into one scale and one shift per channel.
  */
 #ifndef FERRY_NET_PASSES_FOLD_H
 #define FERRY_NET_PASSES_FOLD_H
@@ -11,16 +11,16 @@
 
 #define FERRY__FOLD_STEPS 4
 
-/* y = scale·x + shift, with the constants of the operation. */
+/* One step y = scale·x + shift, with the constants of its operation. */
 struct ferry__fold_step {
     uint32_t kind, function;
-    double b, c;       /* UNARY: b·x + c */
-    ferry_blob *u, *v; /* BINARY */
+    double b, c;       /* for UNARY, which computes b·x + c */
+    ferry_blob *u, *v; /* for BINARY */
 };
 
 /*
- * `inputs` is the number of channels of steps before the operation; each has `span` consecutive
- * weights, or rows if there are several.
+ * `inputs` is the number of input channels, to which steps before the operation apply. Each input
+ * channel has `span` consecutive weights or, if the weights have several rows, `span` rows.
  */
 struct ferry__fold {
     struct ferry__fold *next;

@@ -55,15 +55,15 @@ static int compose(const struct ferry__fold_step *s, const struct ferry__affine 
     return 0;
 }
 
-/* The functions of output and of input channels that result from composing the steps. */
+/* The combined affine functions of the output and of the input channels. */
 struct factors {
     struct ferry__affine after, before;
 };
 
-/* The input channel of a weight. */
+/* The input channel to which a weight belongs. */
 static int64_t input_of(const struct ferry__fold *f, int64_t row, int64_t output, int64_t k)
 {
-    int64_t channels = f->order.inner / f->span; /* of one group */
+    int64_t channels = f->order.inner / f->span; /* the number of channels of one group */
 
     return f->order.rows > 1 ? row / f->span
                              : output / f->outputs_of_group * channels + k / f->span;
@@ -81,7 +81,7 @@ static void add_shifts(const struct ferry__fold *f, const struct factors *by, co
                 by->after.shift[j] += by->before.shift[input_of(f, i, j, k)] * (double)*from++;
 }
 
-/* Multiplies the weights by the scales of their output and of their input channel. */
+/* Multiplies each weight by the scales of its output and of its input channel. */
 static void scale_both(const struct ferry__fold *f, const struct factors *by, const float *from,
                        float *to)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Merges operations into the operations before them: per-channel affine functions into a
- * convolution's weights (fold.c), activations and sums into its epilogue; then affine functions
- * that no weights could take into one, and activations into the epilogues of functions of two
- * values. Only if the device then computes the merged operation at the same tier, and the
- * intermediate value is not visible.
+ * convolution's weights (fold.c), activations and sums into its epilogue; then adjacent affine
+ * functions that could not be folded into weights into one, and activations into the epilogues of
+ * functions of two values. Operations are merged only if the device computes the merged operation
+ * at the same tier, and the intermediate value is not visible.
  */
 #include "net/passes/passes.h"
 
@@ -108,7 +108,7 @@ static int accept(struct ferry__item *host, const ferry_op_desc *op)
     int err = ferry_op_desc_check(op);
 
     if (err)
-        return 0; /* for example a sum of other shapes */
+        return 0; /* for example, the shapes of the sum do not match */
     err = ferry__item_query(host, op, &plan);
     if (err)
         return err;
@@ -192,9 +192,9 @@ static int join_prelu(struct ferry__item *host, const struct ferry__item *item)
 }
 
 /*
- * y = host + other: the other operand must be computed before the host item runs. It has the shape
- * of y, which is the host's shape up to merged axes; a broadcast operand stays an operation of its
- * own.
+ * Merges a sum, y = host + other, into the host item. The other operand must be computed before the
+ * host item runs. It must have the shape of y, which is the host's shape up to merged axes; a
+ * broadcast operand stays an operation of its own.
  */
 static int join_sum(struct ferry__program *p, int at, int host, uint32_t other)
 {
@@ -227,7 +227,8 @@ static int join_binary(struct ferry__program *p, int at, int *out_host)
     if (joined || item->op.params.binary.function != FERRY_BINARY_SUM)
         return joined;
     other = host_of(p, at, 1, PRODUCTS);
-    if (other > host) { /* the later item: the other operand is computed by then */
+    if (other > host) { /* the later item is the host, since the other operand is computed by
+                         * then */
         *out_host = other;
         joined = join_sum(p, at, other, 0);
     }
@@ -324,7 +325,7 @@ static void elide(struct ferry__program *p, int at)
     item->dropped = true;
 }
 
-/* The item writes the result of item `at` too, which is no longer computed on its own. */
+/* Makes item `host` write the result of item `at`, which is then no longer computed on its own. */
 static void take_over(struct ferry__program *p, int host, int at)
 {
     int was = p->items[host].out[0].value, is = p->items[at].out[0].value;
@@ -383,8 +384,8 @@ static int join(struct ferry__program *p, int at)
 }
 
 /*
- * Without a plan, remaining values are stored in their blobs; not one of which only earlier writers
- * are left, as of a layer of several operations.
+ * Stores the remaining values of a net without a plan in their blobs, except a value whose last
+ * writer was merged into another item.
  */
 static void show_unplanned(struct ferry__program *p)
 {

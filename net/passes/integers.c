@@ -61,7 +61,7 @@ static int64_t weight_at(const ferry_operand *w, int64_t i)
     return at;
 }
 
-/* The weights of one output, rounded to whole multiples of its scale, which is returned. */
+/* Rounds the weights of one output to whole multiples of a scale, and returns the scale. */
 static double quantize_output(const ferry_operand *w, const float *from, int64_t count, int8_t *to)
 {
     double most = 0, scale;

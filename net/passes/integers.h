@@ -9,18 +9,19 @@
 #include "net/passes/passes.h"
 
 /*
- * With s the scale of x and r[o] that of the weights of output o, a sum of products represents
- * s·r[o] times itself. The bias is in units of the sums, and factors lead to multiples of `unit`.
+ * The constants of a product with integers. If the scale of x is s, and that of the weights of
+ * output o is r[o], then an integer sum of products n represents the number s·r[o]·n. The bias is
+ * an integer in these units, and the factors convert the sums to multiples of `unit`.
  */
 struct ferry__integers {
     struct ferry__integers *next;
     ferry_layer *layer;
     int number;                 /* the index among the layer's operations */
-    ferry_operand w;            /* the weights as the operation reads them */
+    ferry_operand w;            /* the weights as an operand of the operation */
     ferry_blob *weights, *bias; /* the sources; bias may be NULL */
     float x_scale, unit;
     ferry_blob *made[3]; /* weights (I8, plain), bias and factors (F32, one for each output) */
-    uint64_t version;    /* the sources' version when they were computed; 0: not yet */
+    uint64_t version;    /* the sources' version when the constants were computed; 0: not yet */
 };
 
 /*

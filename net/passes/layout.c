@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Orders of axes: channels last where operations prefer it, with copies between such regions and
- * row-major values.
+ * Chooses the order of axes of values: channels last where operations prefer it, with copies at the
+ * borders between such regions and row-major values.
  */
 #include "net/passes/passes.h"
 
@@ -12,7 +12,7 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Whether channels last differs from row-major. */
+/* Whether channels last differs from row-major for this value. */
 static bool matters(const struct ferry__value *v)
 {
     int64_t spatial = 1;
@@ -58,9 +58,10 @@ static bool set_last(struct ferry__program *p, const ferry_operand *o, const str
 }
 
 /*
- * Makes a whole operand channels last if its operation prefers that. The value gets the axes of
- * the operand if its own channel axis differs: where Reshape, Permute and Reshape shuffle channels,
- * the value that Permute writes has two axes for them.
+ * Makes a whole operand channels last if its operation prefers that. If the channel axis of the
+ * value differs from that of the operand, the value gets the axes of the operand. This happens
+ * where Reshape, Permute and Reshape shuffle channels: the value that Permute writes has two axes
+ * for them.
  */
 static void prefer_last(struct ferry__program *p, const ferry_operand *o,
                         const struct ferry__use *use)
@@ -159,8 +160,8 @@ static int retract(struct ferry__program *p, bool *out_again)
 /* ---- borders --------------------------------------------------------------------------------- */
 
 /*
- * An operand with axes other than its value's (an alias with another shape) cannot read such a
- * copy.
+ * Whether an operand can read a channels-last copy of its value. An operand with other axes than
+ * its value, as an alias with another shape has, cannot.
  */
 static bool meets_border(const struct ferry__program *p, const ferry_operand *o,
                          const struct ferry__use *use)

@@ -39,7 +39,9 @@ int ferry__pass_differentiate(struct ferry__program *p);
 
 /* Assigns the strides of a value that is not a slice. */
 void ferry__value_set_strides(struct ferry__value *v);
-/* An item's operation with the strides of its values. 1, or 0: strides cannot describe it. */
+/*
+ * Gives an item's operation the strides of its values. 1, or 0: strides cannot describe an operand.
+ */
 int ferry__item_set_strides(const struct ferry__program *p, const struct ferry__item *item,
                             ferry_op_desc *op, int64_t *in_start, int64_t *out_start);
 
@@ -70,7 +72,7 @@ int ferry__fold_pair(struct ferry__program *p, struct ferry__item *item,
  */
 int ferry__fold_before(struct ferry__program *p, struct ferry__item *item,
                        const struct ferry__item *by);
-/* Recomputes the constants whose sources were written: fold_weights.c. */
+/* Recomputes the constants whose sources were written (fold_weights.c). */
 int ferry__fold_refresh(struct ferry__fold *fold);
 /* Invalidates all folds, so that the next refresh recomputes them: their sources were replaced. */
 void ferry__folds_forget(ferry_net *net);
@@ -86,7 +88,9 @@ void ferry__integers_end(ferry_net *net);
 
 /* The memory of the arena block that contains a value; NULL if there is none. */
 ferry_memory *ferry__arena_of(const ferry_net *net, const struct ferry__value *v);
-/* The contents of arenas do not outlive a forward pass: discards failures of the last one. */
+/*
+ * Discards failures of the last forward pass, since the contents of arenas do not outlive a pass.
+ */
 int ferry__arenas_begin(ferry_net *net);
 void ferry__arenas_end(ferry_net *net);
 

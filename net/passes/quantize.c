@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Convolutions and inner products with integers of 8 bits, where the ranges of the blobs that they
- * read are known (net/model/ranges.h) and the device is faster with integers than with F32.
+ * Computes convolutions and inner products with integers of 8 bits, if the ranges of the blobs that
+ * they read are known (net/model/ranges.h) and the device is faster with integers than with F32.
  *
- * Values that maxima and concatenations connect form a class with one scale. A class is stored as
- * integers if a product reads it, and only products with integers, pooling and copies write it; a
- * product that reads another value reads a copy as integers. Other readers of integers read a copy
- * as F32.
+ * Max pooling and concatenation do not change the scale, so the values that they connect form a
+ * class with one scale. A class is stored as integers if a product reads it, and only products with
+ * integers, pooling and copies write it; a product that reads another value reads a copy as
+ * integers. Other readers of integers read a copy as F32.
  */
 #include "net/passes/integers.h"
 
@@ -19,7 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The scale of a value as integers, and its dtype: U8 where nothing is negative. */
+/*
+ * The dtype and scale of a value that is stored as integers: U8 if no element is negative,
+ * otherwise I8.
+ */
 struct grid {
     uint32_t dtype;
     float scale;
@@ -29,17 +32,18 @@ static const struct grid reals = { FERRY_F32, 1 };
 
 /* The state of a value in this pass. */
 struct member {
-    int of;                 /* the parent in the class; the first value is its own */
+    int of;                 /* the parent in the tree of its class (union-find); the first value of
+                             * a class is its own parent */
     bool is_member;         /* it may be stored as integers */
-    bool is_stored;         /* of a class: as integers */
-    float least, most;      /* of a class: its range */
-    int integers, reals;    /* copies as integers and as F32; −1: none */
+    bool is_stored;         /* for a class: its values are stored as integers */
+    float least, most;      /* for a class: its range */
+    int integers, reals;    /* the indices of its copies as integers and as F32; −1: none */
 };
 
 struct quantizer {
     struct ferry__program *p;
     struct member *values;
-    int n_values; /* those that existed before the pass */
+    int n_values; /* the number of values that existed before the pass */
 };
 
 static int no_memory(void)
@@ -87,7 +91,7 @@ static int class_of(const struct quantizer *q, int value)
     return value;
 }
 
-/* Whether a value is stored as integers; *out is its grid, with F32 that of all numbers. */
+/* Whether a value is stored as integers; *out is its grid, or the grid of F32 values. */
 static bool is_stored(const struct quantizer *q, int value, struct grid *out)
 {
     const struct member *c;
@@ -138,7 +142,7 @@ static bool is_copy(const struct ferry__item *item)
            item->op.in[0].dtype == FERRY_F32 && item->op.out[0].dtype == FERRY_F32;
 }
 
-/* Whether a factor of the sums can be moved behind the step, or into its bounds. */
+/* Whether a factor of the sums can be applied after the step, or to the step's bounds. */
 static bool is_scalable(const ferry_op_step *s)
 {
     return s->step == FERRY_STEP_PRELU || s->step == FERRY_STEP_SCALE ||
@@ -146,7 +150,10 @@ static bool is_scalable(const ferry_op_step *s)
             (s->function == FERRY_UNARY_RELU || s->function == FERRY_UNARY_CLIP));
 }
 
-/* The steps of a product: the operand that ADD adds, or −1; whether all others are scalable. */
+/*
+ * Examines the steps of a product: *out_add is the operand that ADD adds, or −1; returns whether
+ * all other steps are scalable.
+ */
 static bool study_steps(const ferry_op_desc *op, int *out_add)
 {
     bool all = true;
@@ -170,8 +177,8 @@ static bool has_room(const ferry_op_desc *op)
 }
 
 /*
- * The operation of a product of integers. `in`, `out` and `add` are the grids of x, of y and of the
- * operand of ADD. Sums become multiples of *out_unit.
+ * Describes a product with integers as an operation. `in`, `out` and `add` are the grids of x, of y
+ * and of the operand of ADD. The factors convert sums to multiples of *out_unit.
  */
 static void describe(const struct ferry__item *item, struct grid in, struct grid out,
                      struct grid add, ferry_op_desc *op, float *out_unit)
@@ -215,7 +222,7 @@ static void describe(const struct ferry__item *item, struct grid in, struct grid
     *out_unit = unit;
 }
 
-/* Whether the device computes the operation itself, and gains by it. */
+/* Whether the device computes the operation itself, and is faster with integers. */
 static int gains(const struct ferry__item *item, const ferry_op_desc *op, bool *out)
 {
     *out = false;
@@ -235,7 +242,7 @@ static bool has_constants(const struct ferry__item *item)
     return item->op.in[0].dtype == FERRY_F32 && item->op.out[0].dtype == FERRY_F32;
 }
 
-/* Whether item `at` can be a product of integers; its device decides. */
+/* Whether item `at` can be a product with integers; its device decides. */
 static int is_product(struct ferry__program *p, int at, bool *out)
 {
     struct ferry__item *item = &p->items[at];
@@ -287,7 +294,7 @@ static void begin_classes(struct quantizer *q)
     }
 }
 
-/* Whether an item may write a value as integers, as classes are now. */
+/* Whether an item may write a value as integers, given the current classes. */
 static bool may_write(const struct quantizer *q, const struct ferry__item *item, bool is_product)
 {
     struct grid grid;
@@ -298,7 +305,7 @@ static bool may_write(const struct quantizer *q, const struct ferry__item *item,
 }
 
 /*
- * Removes the class of a value that an item cannot write as integers, or writes a second time.
+ * Removes the class of a value that an item cannot write as integers, or that is written twice.
  * Returns whether a class was removed.
  */
 static bool drop_classes(struct quantizer *q, const bool *products)
@@ -348,7 +355,7 @@ static void set_affine(ferry_op_desc *op, double factor)
     };
 }
 
-/* Inserts before item *at a copy of a value, converted; *at is that item's new index. */
+/* Inserts a converting copy of a value before item *at; *at becomes that item's new index. */
 static int insert_copy(struct quantizer *q, int *at, int value, struct grid from, struct grid to)
 {
     struct ferry__program *p = q->p;
@@ -378,7 +385,7 @@ static int insert_copy(struct quantizer *q, int *at, int value, struct grid from
     return err ? err : made;
 }
 
-/* The copy of a value as integers, or as F32 of a value of integers; an index, or an error. */
+/* The index of the value's copy as integers, which is made at the first call; or an error. */
 static int copy_as_integers(struct quantizer *q, int *at, int value, struct grid grid)
 {
     int *made = &q->values[value].integers;
@@ -399,7 +406,10 @@ static int copy_as_reals(struct quantizer *q, int *at, int value, struct grid gr
 
 /* ---- rewriting ------------------------------------------------------------------------------- */
 
-/* The grid of the ADD operand; a copy as F32 where the steps do not allow its scale. */
+/*
+ * Gets the grid of the ADD operand; if the steps do not allow its scale, the item reads a copy as
+ * F32.
+ */
 static int take_added(struct quantizer *q, int *at, struct grid *out)
 {
     int added, made;
@@ -415,7 +425,7 @@ static int take_added(struct quantizer *q, int *at, struct grid *out)
     return made < 0 ? made : 0;
 }
 
-/* The constants of item `at`, and its inputs with them. */
+/* Makes the constants of item `at`, and sets its inputs to them. */
 static int take_constants(struct quantizer *q, int at, const ferry_op_desc *op, float scale,
                           float unit)
 {
@@ -463,7 +473,7 @@ static int rewrite_product(struct quantizer *q, int *at)
     return take_constants(q, *at, &op, in.scale, unit);
 }
 
-/* Pooling and copies: dtypes, and a factor between two scales. */
+/* Rewrites a pooling or a copy: sets its dtypes, and a factor between two scales. */
 static int rewrite_other(struct quantizer *q, int at)
 {
     struct ferry__item *item = &q->p->items[at];
@@ -541,7 +551,7 @@ static int quantize(struct quantizer *q, bool *products)
     return err;
 }
 
-/* Programs with segments and with backward passes stay as they are. */
+/* Whether the program may be quantized: programs with segments and with backward passes are not. */
 static bool may_quantize(const struct ferry__program *p)
 {
     const ferry_net *net = p->net;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Offsets that kernels support: on a device with an offset_alignment, an operation with another
- * operand offset, for example of a slice, runs on the host.
+ * Checks the offsets of operands: on a device with an offset_alignment, an operation with an
+ * operand at another offset, for example a slice, runs on the host.
  */
 #include "net/passes/passes.h"
 
@@ -85,7 +85,7 @@ int ferry__item_choose(const struct ferry__program *p, struct ferry__item *item)
 }
 
 /*
- * The number of elements of the memory of an operand: of a blob, or of the outermost value that
+ * The number of elements in the memory of an operand: in its blob, or in the outermost value that
  * contains it.
  */
 static int64_t elements_around(const struct ferry__program *p, const struct ferry__use *use)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Concatenation in place: a value that would be copied into a part of another value is computed
- * there. A value that would be copied out of a part of another one is read there.
+ * Avoids copies of parts: a value that would be copied into a part of another value, as by Concat,
+ * is computed there. A value that would be copied out of a part of another one, as by Slice, is
+ * read there.
  */
 #include "net/passes/passes.h"
 
@@ -11,7 +12,8 @@
 #include <string.h>
 
 /*
- * The processor that accesses a value: the host, or a device. Two different ones exclude a slice.
+ * Whether two values are accessed by the same processor, the host or one device; otherwise neither
+ * can be a slice of the other.
  */
 static bool same_side(const struct ferry__item *a, const struct ferry__item *b)
 {
@@ -40,8 +42,8 @@ static bool is_part_copy(const struct ferry__program *p, const struct ferry__ite
 }
 
 /*
- * Whether an item overwrites a part of `whole`, or of the value that contains it: other slices are
- * only written beside it.
+ * Whether an item overwrites a part of `whole`, or of the value that contains it. Copies of other
+ * slices write only beside the part.
  */
 static bool writes_over(const struct ferry__program *p, const struct ferry__item *item, int part,
                         int whole)
@@ -54,8 +56,8 @@ static bool writes_over(const struct ferry__program *p, const struct ferry__item
 }
 
 /*
- * Whether the part may be in its place before item `at` copies it there, and stay until its last
- * reader: other slices are only written beside it, and no item overwrites it while it is read.
+ * Whether the part may be stored in `whole` before item `at` copies it there, until its last
+ * reader: no item overwrites it in that time. Copies of other slices write only beside it.
  */
 static bool can_be_computed_there(const struct ferry__program *p, int at, int part, int whole)
 {
@@ -125,8 +127,8 @@ static bool assign_slice(struct ferry__program *p, int64_t at, int part, int who
 }
 
 /*
- * Whether operand `y` of a copy, at `start`, is all of `part` in `whole`: equal axes except for a
- * shorter one.
+ * Whether operand `y` of a copy, at `start`, is exactly `part` in `whole`: all axes are equal
+ * except one, which is shorter.
  */
 static bool is_slice(const struct ferry__program *p, int part, int whole, const ferry_operand *y,
                      int64_t start)
@@ -216,8 +218,8 @@ static bool writes_container(const struct ferry__program *p, const struct ferry_
 }
 
 /*
- * Whether the part may be read in the whole before item `at` copies it: no item writes it, and the
- * whole does not change until the part's last reader.
+ * Whether the part may be read inside the whole before item `at` copies it: no item writes the
+ * part, and the whole does not change until the part's last reader.
  */
 static bool can_be_read_there(const struct ferry__program *p, int at, int part, int whole)
 {
@@ -257,7 +259,10 @@ static bool is_copy(const struct ferry__item *item)
     return !item->call && !item->dropped && item->op.kind == FERRY_OP_STRIDED_COPY;
 }
 
-/* Outer values first, since slices inherit their strides: the last of nested concatenations. */
+/*
+ * Makes values slices. Outer values come first, since slices inherit their strides: the last of
+ * nested concatenations is the outermost.
+ */
 int ferry__pass_slice(struct ferry__program *p)
 {
     int i, err = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Assigns strides to values, and the strides of their values to operations. */
+/* Assigns strides to values, and gives the operands of operations the strides of their values. */
 #include "net/passes/passes.h"
 
 #include <ferry/op.h>
@@ -7,7 +7,10 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* An axis without elements counts as one element: a stride is never 0. */
+/*
+ * The number of elements of an axis for the computation of strides: at least 1, so that a stride is
+ * never 0.
+ */
 static int64_t room_of(int64_t elements)
 {
     return elements > 1 ? elements : 1;
@@ -44,16 +47,16 @@ static void plain_strides(const struct ferry__value *v, int64_t *out)
     }
 }
 
-/* The index along axis `a` of the element at `start` in row-major order. */
+/* The index along axis `a` of the element whose row-major index is `start`. */
 static int64_t index_along(const struct ferry__value *v, const int64_t *plain, int64_t start, int a)
 {
     return v->shape[a] > 1 ? start / plain[a] % v->shape[a] : 0;
 }
 
 /*
- * The stride, in the value's memory, of an operand's axis whose `n` elements, from `start` on, are
- * `step` apart in row-major order. The axis may be an axis of the value, a part of one, or go on
- * along further axes that are contiguous in memory. 0: no stride describes it.
+ * The stride, in the value's memory, of an operand's axis. In row-major order the axis has `n`
+ * elements from `start` on that are `step` apart. It may be an axis of the value, a part of one, or
+ * several axes of the value that are contiguous in memory. 0: no stride describes it.
  */
 static int64_t axis_stride(const struct ferry__value *v, const int64_t *plain, int64_t start,
                            int64_t n, int64_t step)
@@ -90,7 +93,7 @@ static int64_t start_of(const struct ferry__value *v, const int64_t *plain, int6
     return at;
 }
 
-/* Replaces the operand's axes by those of its value. */
+/* An operand with the axes and strides of the value. */
 static ferry_operand as_value(const struct ferry__value *v)
 {
     ferry_operand o = ferry_operand_make((ferry_dtype)v->dtype, v->shape, v->rank, NULL);
@@ -126,7 +129,7 @@ static bool same_dims(const struct ferry__value *a, const struct ferry__value *b
     return a->rank == b->rank && !memcmp(a->shape, b->shape, sizeof a->shape);
 }
 
-/* Whether the operation can use its values' own axes for all of its operands. */
+/* Whether the operation computes the same with its values' own axes for all of its operands. */
 static bool takes_any_axes(const struct ferry__program *p, const struct ferry__item *item)
 {
     return item->op.kind == FERRY_OP_UNARY && item->in[0].value >= 0 && item->out[0].value >= 0 &&
@@ -135,7 +138,10 @@ static bool takes_any_axes(const struct ferry__program *p, const struct ferry__i
            same_dims(&p->values[item->in[0].value], &p->values[item->out[0].value]);
 }
 
-/* x of an inner product: the axis of items, followed by any axes. */
+/*
+ * Whether x of an inner product may have the axes of its value: the axis of items, followed by any
+ * axes.
+ */
 static bool takes_inner_axes(const struct ferry__program *p, const struct ferry__item *item)
 {
     const struct ferry__value *v;
@@ -180,8 +186,8 @@ int ferry__item_set_strides(const struct ferry__program *p, const struct ferry__
 }
 
 /*
- * Gives the operations the strides of their values, and converts offsets that were relative to the
- * values' first elements.
+ * Gives the operands of operations the strides of their values, and converts offsets that were
+ * relative to the values' first elements.
  */
 int ferry__pass_strides(struct ferry__program *p)
 {

@@ -21,7 +21,7 @@ static bool reserve(struct ferry__comments *c)
     return true;
 }
 
-/* A comment ends before a NUL and before spaces at the end of its line. */
+/* The length of a comment: it ends before a NUL and before spaces at the end of its line. */
 static size_t length(const char *text, size_t size)
 {
     const char *nul = memchr(text, '\0', size);

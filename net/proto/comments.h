@@ -20,9 +20,9 @@ enum ferry__comment_place {
 };
 
 struct ferry__comment {
-    uint32_t line, column; /* of the value; 0: the root */
+    uint32_t line, column; /* the position of the value; 0: the root */
     enum ferry__comment_place place;
-    uint32_t number; /* its index in the text */
+    uint32_t number; /* the comment's index in the text */
     bool alone;      /* no token precedes it in its line */
     const struct ferry__proto_bytes *text;
 };

@@ -93,7 +93,7 @@ static int put_type(ferry_proto *v1, const ferry_proto *layer)
                              type);
 }
 
-/* The number of leading params up to the last one with the field. */
+/* The index after the last param that has the field. */
 static int64_t last_with(const ferry_proto *layer, const char *field)
 {
     int64_t n = ferry_proto_value_count(layer, "param");
@@ -103,7 +103,7 @@ static int64_t last_with(const ferry_proto *layer, const char *field)
     return n;
 }
 
-/* A field of the params becomes one list, with the default of each param that lacks it. */
+/* Makes one list of a field of the params, with the default for each param that lacks it. */
 static int gather(ferry_proto *v1, const ferry_proto *layer, const char *to, const char *from)
 {
     int64_t n = last_with(layer, from);
@@ -124,7 +124,7 @@ static int gather(ferry_proto *v1, const ferry_proto *layer, const char *to, con
     return err;
 }
 
-/* V1 has the same name for the field, and today's message or kind. */
+/* Whether V1 has the field under the same name, with the same message or kind. */
 static bool has_field(const ferry_proto *v1, const struct ferry__proto_slot *slot)
 {
     const struct ferry__proto_field *field =
@@ -148,7 +148,7 @@ static int put_field(ferry_proto *v1, const ferry_proto *layer,
                              slot->name);
 }
 
-/* Unknown fields of a param would be lost, and are an error like those of a layer. */
+/* Refuses params with unknown fields, which would be lost, like a layer with unknown fields. */
 static int check_params(const ferry_proto *layer)
 {
     for (int64_t i = 0; i < ferry_proto_value_count(layer, "param"); i++) {

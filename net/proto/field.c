@@ -6,7 +6,7 @@
 #include "net/proto/tree.h"
 #include "net/proto/wire.h"
 
-/* As protobuf, merges the values of a field that occurs several times. */
+/* Merges the values of a field that occurs several times, as protobuf does. */
 static int merge(const struct ferry__proto_file *file, const struct ferry__proto_field *field,
                  const struct ferry__field *piece, ferry_proto **root)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading one field of a binary file. */
+/* Reads one field of a binary file. */
 #ifndef FERRY_NET_PROTO_FIELD_H
 #define FERRY_NET_PROTO_FIELD_H
 

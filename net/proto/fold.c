@@ -33,7 +33,10 @@ static bool is_mentioned(const ferry_proto *net, int64_t first, int64_t end, con
 
 /* ---- the layers ----------------------------------------------------------------------------- */
 
-/* One bottom, one top, no loss, in every phase, and no parameter that another layer shares. */
+/*
+ * Whether the layer has one bottom, one top and no loss, is in every phase, and has no parameter
+ * that another layer shares.
+ */
 static bool is_plain(const ferry_proto *layer)
 {
     static const char *const absent[] = { "include", "exclude", "loss_weight" };
@@ -48,7 +51,7 @@ static bool is_plain(const ferry_proto *layer)
            ferry_proto_value_count(layer, "top") == 1;
 }
 
-/* The name of the message of a layer whose weights make channels on axis 1; NULL. */
+/* The name of a layer's message if its weights make channels on axis 1; NULL otherwise. */
 static const char *weights_message(const ferry_proto *layer)
 {
     static const char *const types[] = { "Convolution", "ConvolutionDepthwise",

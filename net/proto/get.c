@@ -35,7 +35,7 @@ static const struct ferry__proto_value *value_of(const ferry_proto *p, const cha
     return slot && index >= 0 && index < slot->count ? &slot->values[index] : NULL;
 }
 
-/* A repeated field has no default. */
+/* The field of that name if it is not repeated: a repeated field has no default. */
 static const struct ferry__proto_field *default_of(const ferry_proto *p, const char *name)
 {
     const struct ferry__proto_field *field = field_of(p, name);
@@ -147,7 +147,7 @@ const char *ferry_proto_enum(const ferry_proto *p, const char *field, int64_t in
                                                      : "";
 }
 
-/* Names belong to the schema's tables, strings to the tree. */
+/* The text of a value: a name belongs to the schema's tables, a string to the tree. */
 static const char *text_of(const ferry_proto *p, const char *field, int64_t index, size_t *size)
 {
     const struct ferry__proto_value *value = value_of(p, field, index);

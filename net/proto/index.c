@@ -12,7 +12,7 @@
  */
 static struct ferry__index_entry *find(const struct ferry__index *index, const char *name)
 {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    uint64_t hash = 14695981039346656037u; /* the offset basis of FNV-1a */
     size_t at;
 
     for (const char *c = name; *c; c++)

@@ -11,7 +11,7 @@ struct ferry__index_entry {
     int64_t number;
 };
 
-/* All zeros: an empty table. */
+/* A table; a zeroed structure is empty. */
 struct ferry__index {
     struct ferry__index_entry *entries;
     size_t count, capacity;
@@ -20,7 +20,7 @@ struct ferry__index {
 /* The name's number; `missing` if it has none. */
 int64_t ferry__index_get(const struct ferry__index *index, const char *name, int64_t missing);
 
-/* Sets it; the name must outlive the table. FERRY_ENOMEM. */
+/* Sets a name's number; the name must outlive the table. FERRY_ENOMEM. */
 int ferry__index_set(struct ferry__index *index, const char *name, int64_t number);
 
 void ferry__index_free(struct ferry__index *index);

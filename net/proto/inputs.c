@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Top `top` of an Input layer; `count` tops match. */
+/* Top `top` of an Input layer that matches a name; `count` tops match it. */
 struct match {
     ferry_proto *layer;
     int64_t top;
     int64_t count;
-    char names[160]; /* all inputs, separated by ", ", cut if too long */
+    char names[160]; /* the names of all inputs, separated by ", ", truncated if too long */
 };
 
 int ferry__edit_check(const ferry_proto *net, const char *function)
@@ -85,7 +85,7 @@ static int check_shape(const int64_t *shape, int rank)
     return FERRY_OK;
 }
 
-/* A single shape is that of all tops; afterwards each top has its own. */
+/* Gives each top a shape of its own: a single shape applies to all tops. */
 static int spread(const ferry_proto *layer, ferry_proto *input)
 {
     int64_t tops = ferry_proto_value_count(layer, "top"),

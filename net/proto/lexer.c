@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Follows protobuf's tokenizer: the same texts are refused, at the same positions. */
+/* Follows protobuf's tokenizer: it refuses the same texts, at the same positions. */
 #include "net/proto/lexer.h"
 
 #include "net/proto/comments.h"
@@ -10,7 +10,7 @@
 
 #define MAX_LINES   0x7fffffffu
 #define MAX_COLUMN  0xffffffu
-#define SHOWN       40 /* bytes of a token that a message shows */
+#define SHOWN       40 /* the number of bytes of a token that a message shows */
 #define MESSAGE_MAX 700
 
 /* ---- errors --------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/* Columns count UTF-8 characters, not bytes. */
+/* The column of the current character; columns count UTF-8 characters, not bytes. */
 static unsigned column_here(struct ferry__lexer *lexer)
 {
     for (; lexer->counted < lexer->at; lexer->counted++)
@@ -134,7 +134,7 @@ static int skip_escape(struct ferry__lexer *lexer)
     }
     if (is_octal(c) || ((c == 'x' || c == 'X') && is_hex(lexer->at[1]))) {
         lexer->at += is_octal(c) ? 1 : 2;
-        return FERRY_OK; /* further digits are skipped like letters */
+        return FERRY_OK; /* further digits are skipped in the same way as letters */
     }
     if ((c == 'u' && is_unicode(lexer->at + 1, 4)) || (c == 'U' && is_unicode(lexer->at + 1, 8))) {
         lexer->at += c == 'u' ? 5 : 9;
@@ -179,7 +179,7 @@ static void skip_digits(struct ferry__lexer *lexer)
         lexer->at++;
 }
 
-/* After the first digits: lexes a fraction and an exponent; *real is set if there is either. */
+/* Lexes a fraction and an exponent after the first digits; *real is set if there is either. */
 static int lex_fraction(struct ferry__lexer *lexer, bool *real)
 {
     if (*lexer->at == '.' && !*real) {

@@ -10,9 +10,9 @@
 enum ferry__token_kind {
     FERRY__TOKEN_END,
     FERRY__TOKEN_NAME,    /* an identifier */
-    FERRY__TOKEN_INTEGER, /* decimal, 0x…, 0… */
+    FERRY__TOKEN_INTEGER, /* decimal, hexadecimal (0x…) or octal (0…) */
     FERRY__TOKEN_REAL,    /* with a decimal point, an exponent or an f */
-    FERRY__TOKEN_STRING,  /* with its quotes */
+    FERRY__TOKEN_STRING,  /* including its quotes */
     FERRY__TOKEN_SYMBOL   /* one character */
 };
 
@@ -27,11 +27,11 @@ struct ferry__comments;
 
 struct ferry__lexer {
     const char *file;
-    const char *at, *end; /* *end is a NUL */
+    const char *at, *end; /* the byte at `end` is a NUL */
     unsigned line, column;
     const char *counted;              /* the position that `column` refers to */
-    struct ferry__comments *comments; /* receives the comments; NULL: none */
-    struct ferry__token token;        /* the current one */
+    struct ferry__comments *comments; /* where comments are recorded; NULL: nowhere */
+    struct ferry__token token;        /* the current token */
 };
 
 /*
@@ -53,7 +53,7 @@ static inline bool ferry__lexer_is(const struct ferry__lexer *lexer, char symbol
 int ferry__token_error(const struct ferry__lexer *lexer, const struct ferry__token *token, int code,
                        const char *fmt, ...) FERRY_PRINTF(4, 5);
 
-/* "file:line:column: wanted, not `token`". */
+/* Reports "file:line:column: WANTED, not TOKEN" for the current token. */
 int ferry__lexer_unexpected(const struct ferry__lexer *lexer, const char *wanted);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files that contain one message. */
+/* Opens files that contain one message. */
 #include "net/proto/file.h"
 #include "net/proto/parse.h"
 #include "net/proto/wire.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The layers of a net before a layer, or from it on. */
+/* Extracts the layers of a net before a layer, or from it on. */
 #include "net/proto/upgrade.h"
 
 #include <ferry/proto_edit.h>
@@ -52,7 +52,10 @@ static bool is_name_used(const ferry_proto *net, const char *name)
     return false;
 }
 
-/* "input_BLOB", or with more of "input_" if that is a layer's name; the caller frees it. */
+/*
+ * Makes a name "input_BLOB", with more "input_" in front if a layer has that name; the caller frees
+ * it.
+ */
 static char *name_for(const ferry_proto *net, const char *blob)
 {
     static const char prefix[] = "input_";

@@ -47,7 +47,7 @@ static void put_indent(struct buffer *buffer, int depth)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* The decimal point may be another character in the current locale. */
+/* Replaces the locale's decimal point by '.'. */
 static void put_point_back(char *digits)
 {
     const char *point = localeconv()->decimal_point;

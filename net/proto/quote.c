@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The characters of \a, \b …; and the escapes that are used in printing. */
+/* The letters of the escapes \a, \b …; and the escapes that are used in printing. */
 static const char letters[] = "abfnrtv\\?'\"", meanings[] = "\a\b\f\n\r\t\v\\?'\"";
 
 static unsigned digit_of(char c)
@@ -53,7 +53,7 @@ static void put_unicode(struct ferry__proto_scratch *scratch, unsigned long c)
     }
 }
 
-/* Two escapes that are a surrogate pair become one character. */
+/* Decodes a \u escape; two escapes that are a surrogate pair become one character. */
 static bool append_unicode(const char **at, struct ferry__proto_scratch *scratch)
 {
     int count = **at == 'u' ? 4 : 8;
@@ -110,7 +110,10 @@ static bool make_room(struct ferry__proto_scratch *scratch, size_t size)
     return true;
 }
 
-/* No escape is shorter than the bytes that it represents. */
+/*
+ * Appends a string. A decoded escape is never longer than the escape, so the token's length
+ * suffices.
+ */
 int ferry__quote_append(const struct ferry__lexer *lexer, struct ferry__proto_scratch *scratch)
 {
     const struct ferry__token *token = &lexer->token;

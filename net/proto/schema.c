@@ -97,7 +97,10 @@ static size_t edits(const char *a, size_t na, const char *b, size_t nb)
     return row[nb];
 }
 
-/* A short name, all of whose letters would change, is not treated as a misspelling. */
+/*
+ * The most similar known name. A short name all of whose letters would change is not treated as a
+ * misspelling.
+ */
 const char *ferry__proto_nearest(const struct ferry__proto_message *type, const char *name,
                                  size_t size)
 {

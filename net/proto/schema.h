@@ -50,8 +50,8 @@ struct ferry__proto_field {
     const char *name;
     uint32_t number; /* 0: the field has no binary form */
     uint8_t kind, label;
-    double number_default;    /* of numbers, booleans and enums */
-    const char *text_default; /* of strings; NULL: "" */
+    double number_default;    /* for numbers, booleans and enums */
+    const char *text_default; /* for strings; NULL: "" */
     const struct ferry__proto_message *message;
     const struct ferry__proto_enum *choices;
     const char *fork; /* the fork that the field belongs to; NULL: Caffe */
@@ -88,7 +88,10 @@ const struct ferry__proto_field *
 ferry__proto_field_numbered(const struct ferry__proto_message *type, uint32_t number,
                             const char *layer_type);
 
-/* A known field's name at an edit distance of at most two, for a name longer than that; NULL. */
+/*
+ * A known field's name at an edit distance of at most two, and less than the length of `name`; NULL
+ * if there is none.
+ */
 const char *ferry__proto_nearest(const struct ferry__proto_message *type, const char *name,
                                  size_t size);
 

@@ -135,7 +135,7 @@ static const struct ferry__proto_field shuffle_channel_fields[] = {
 };
 DEFINE(ShuffleChannelParameter, shuffle_channel_fields);
 
-/* In Caffe 147 and 148 are Swish and Clip; 200 and above are SSD's own numbers. */
+/* The aliases. In Caffe, 147 and 148 are Swish and Clip; 200 and above are SSD's own numbers. */
 const struct ferry__proto_alias ferry__proto_aliases[] = {
     { 147, "DetectionOutput", "detection_output_param" },
     { 148, "Permute", "permute_param" },

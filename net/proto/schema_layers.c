@@ -43,7 +43,7 @@ static const struct ferry__proto_name pool_method_names[] = {
 ENUM(pool_method, "PoolMethod");
 
 /*
- * The last is from Synopsys's Caffe and occurs in texts: an average over the window without its
+ * AVE_EXC_PAD is from Synopsys's Caffe and occurs in texts: an average over the window without its
  * padding.
  */
 static const struct ferry__proto_name pooling_method_names[] = {
@@ -247,7 +247,7 @@ static const struct ferry__proto_field pooling_fields[] = {
     CHOICE(11, engine, "engine", 0),
     ONE(12, BOOL, "global_pooling"),
     CHOICE(13, round_mode, "round_mode", 0),
-    FORK(0, BOOL, "ceil_mode", 1, "OpenCV"), /* number 13 in OpenCV too */
+    FORK(0, BOOL, "ceil_mode", 1, "OpenCV"), /* OpenCV gives it the number 13 too */
 };
 DEFINE(PoolingParameter, pooling_fields);
 

@@ -30,7 +30,7 @@
 #define CHOICES(number, choices, name) \
     FIELD(number, ENUM, MANY, name, 0, NULL, NULL, &choices##_enum, NULL)
 
-/* The same for a fork's field in a message of Caffe. */
+/* As the macros above, for a fork's field in a message of Caffe. */
 #define FORK(number, kind, name, value, fork) \
     FIELD(number, kind, ONE, name, value, NULL, NULL, NULL, fork)
 #define FORK_MESSAGE(number, type, name, fork) \
@@ -38,7 +38,7 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-/* After a table of names, and after a table of fields. */
+/* End a table of names, and a table of fields. */
 #define ENUM(choices, name)                                                         \
     static const struct ferry__proto_enum choices##_enum = { name, choices##_names, \
                                                              COUNT(choices##_names) }

@@ -195,7 +195,7 @@ ferry_proto *ferry__proto_mutable(ferry_proto *p, const char *name, int64_t inde
     return slot->values[index].as.message;
 }
 
-/* The value to set, or a new one; the fields set here are always known. */
+/* The value to set: the field's value, or a new one. The fields set here are always known. */
 static struct ferry__proto_value *value_to_put(ferry_proto *p, const char *name)
 {
     const struct ferry__proto_field *field = ferry__proto_field_of(p->type, name, strlen(name));

@@ -25,25 +25,25 @@ struct ferry__comment;
 
 struct ferry__proto_document {
     struct ferry__mem_arena arena;
-    const char *file; /* as it was given; "" */
+    const char *file; /* the path as it was given; may be "" */
     ferry_proto_form form;
     size_t mapped_size; /* size of a binary file that contains the left messages; otherwise 0 */
     ferry_proto *root;
     struct ferry__proto_note *notes, **end;
     unsigned note_count;
-    const struct ferry__comment *comments; /* by value and place (comments.h) */
+    const struct ferry__comment *comments; /* sorted by value and place (comments.h) */
     size_t comment_count;
     bool borrows; /* values of `bytes` fields stay in the source, which outlives the tree */
 };
 
 struct ferry__proto_bytes {
     size_t size;
-    const char *bytes; /* followed by a NUL */
+    const char *bytes; /* a NUL follows the bytes */
 };
 
 struct ferry__proto_value {
     union {
-        int64_t integer; /* integers, booleans, enums */
+        int64_t integer; /* for integers, booleans, enums */
         double real;
         const struct ferry__proto_bytes *bytes;
         ferry_proto *message;
@@ -63,11 +63,12 @@ struct ferry__proto_slot {
 
 struct ferry_proto {
     struct ferry__proto_document *document;
-    const struct ferry__proto_message *type; /* NULL: unknown */
-    struct ferry__proto_slot *slots;         /* in the order of their first values */
+    const struct ferry__proto_message *type; /* NULL: the type is unknown */
+    struct ferry__proto_slot *slots;         /* in the order in which their first values occurred */
     uint32_t line, column;
-    /* Set for a message that was left in its file: `left_size` bytes that the code which left it
-     * there identifies by a number, for example by its offset in the file. It has no slots. */
+    /* Set for a message whose `left_size` bytes stay in the file. The code that left it there
+     * identifies it by a number, for example its offset in the file. Such a message has no
+     * slots. */
     bool left;
     uint64_t left_size, left_at;
 };
@@ -85,7 +86,7 @@ int ferry__proto_create(const struct ferry__proto_message *type, const char *fil
 int ferry__proto_add_note(struct ferry__proto_document *document, int level, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
 
-/* FERRY_ENOMEM, with a message. */
+/* Records FERRY_ENOMEM with a message. */
 int ferry__proto_no_memory(const struct ferry__proto_document *document);
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -108,7 +109,7 @@ struct ferry__proto_value *ferry__proto_append(ferry_proto *p,
                                                const struct ferry__proto_field *field,
                                                const char *name, enum ferry__proto_kind kind);
 
-/* An empty message in the same document; NULL without memory. */
+/* Creates an empty message in the same document; NULL without memory. */
 ferry_proto *ferry__proto_new(struct ferry__proto_document *document,
                               const struct ferry__proto_message *type);
 

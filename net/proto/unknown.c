@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fields that are not Caffe's. In an unknown message, or in one that a layer type has claimed, all
- * fields are accepted. Elsewhere a fork's field is noted, a probable misspelling refused, and any
- * other field noted.
+ * Handles fields that are not Caffe's. In an unknown message, or in one that a layer type has
+ * claimed, all fields are accepted. Elsewhere a fork's field is noted, a probable misspelling is
+ * refused, and any other field is noted.
  */
 #include "net/proto/parser.h"
 
@@ -69,7 +69,7 @@ int ferry__parser_unknown(struct ferry__parser *parser, ferry_proto *p,
 
     if (err || !p->type)
         return err;
-    if (field && p->type == &ferry__proto_NetParameter) /* every net reads ferry's own field */
+    if (field && p->type == &ferry__proto_NetParameter) /* every net reads ferry's own fields */
         return FERRY_OK;
     if (!parser->claimed && is_claimed(parser, p, name)) {
         parser->claimed = true;

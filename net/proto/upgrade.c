@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Upgrades nets and solvers of older versions of Caffe, in Caffe's order. The log lines are
- * Caffe's, since scripts search for them. Its warnings about later releases of its own are at info.
+ * Caffe's, since scripts search for them. Caffe's warnings that a later release will drop support
+ * are logged at the level info.
  */
 #include "net/proto/upgrade.h"
 
@@ -85,7 +86,7 @@ static int v1(ferry_proto *net)
 /* ---- inputs --------------------------------------------------------------------------------- */
 
 /*
- * The shape of input i, which the net gives as a message or as four numbers among those of all
+ * Adds the shape of input i, which the net has as a message or as four of the numbers of all
  * inputs.
  */
 static int add_shape(ferry_proto *net, ferry_proto *input, int64_t i)
@@ -144,7 +145,7 @@ static int add_input_layer(ferry_proto *net)
     return err;
 }
 
-/* A net without shapes is an old caffemodel, whose inputs are dropped. */
+/* Upgrades a net's inputs. A net without shapes is an old caffemodel, whose inputs are dropped. */
 static int inputs(ferry_proto *net)
 {
     int err;
@@ -183,7 +184,7 @@ static int fix_param(ferry_proto *param)
     return err ? err : ferry__proto_put_real(param, "decay_mult", 0);
 }
 
-/* Mean, variance and factor are computed, not learned. */
+/* Marks mean, variance and factor of BatchNorm as computed, not learned. */
 static int batch_norm(ferry_proto *net)
 {
     bool said = false;
@@ -206,7 +207,7 @@ static int batch_norm(ferry_proto *net)
                "Successfully upgraded batch norm layers using deprecated params.");
 }
 
-/* ceil_mode is the forks' name of round_mode, which Caffe has added since. */
+/* Renames ceil_mode, the forks' name of round_mode, which Caffe has added since. */
 static int round_mode(ferry_proto *pooling)
 {
     int64_t mode = ferry_proto_boolean(pooling, "ceil_mode", 0) ? 0 : 1;
@@ -265,7 +266,7 @@ static int solver_type(ferry_proto *solver)
 }
 
 /*
- * In the order of ferry_proto_step; round_modes is last. FERRY_UPGRADE_V0 includes
+ * The steps in the order of ferry_proto_step; round_modes is the last. FERRY_UPGRADE_V0 includes
  * FERRY_UPGRADE_PADDING.
  */
 static int (*const steps[])(ferry_proto *) = {

@@ -17,7 +17,7 @@ int ferry__upgrade_v0(ferry_proto *net, bool *compatible);
 bool ferry__upgrade_needs_v1(const ferry_proto *net);
 int ferry__upgrade_v1(ferry_proto *net);
 
-/* The layer types of V1, pairs of names: V1's and today's; the first is "NONE". */
+/* The layer types of V1: pairs of V1's name and today's name; the first is "NONE". */
 extern const char *const ferry__upgrade_v1_types[][2];
 extern const size_t ferry__upgrade_v1_type_count;
 
@@ -37,7 +37,7 @@ bool ferry__edit_has_layer(const ferry_proto *net, const char *field, const char
 /* Removes the ranges of blobs and the names of F32 layers that the net no longer has. */
 void ferry__edit_prune(ferry_proto *net);
 
-/* Whether it is an Input layer. */
+/* Whether the layer is an Input layer. */
 bool ferry__edit_is_input(const ferry_proto *layer);
 
 #endif

@@ -29,7 +29,7 @@ static bool is_padding(const ferry_proto *v1)
 }
 
 /*
- * A layer whose bottom comes from a padding layer gets the padding itself, and the padding layer's
+ * Gives a layer whose bottom comes from a padding layer the padding itself, and the padding layer's
  * bottom.
  */
 static int fold(ferry_proto *v1, const ferry_proto *padding)
@@ -169,7 +169,7 @@ static int move(ferry_proto *v1, const ferry_proto *v0, size_t i)
     return err ? err : ferry__proto_put_all(to, moves[i].to, v0, moves[i].from);
 }
 
-/* Rows of the same parameter are consecutive. */
+/* Moves the parameters. Rows of the same parameter are consecutive in the table. */
 static int move_all(ferry_proto *v1, const ferry_proto *v0, const char *type, bool *compatible)
 {
     bool moved = false;
@@ -203,7 +203,7 @@ static const char *const renamed[][2] = {
     { "pool", "POOLING" },
 };
 
-/* Those that do not differ. */
+/* V0's type names that are V1's in lower case. */
 static const char *const kept[] = {
     "accuracy", "bnll",        "concat",        "data",
     "dropout",  "flatten",     "hdf5_data",     "euclidean_loss",
@@ -274,7 +274,7 @@ int ferry__upgrade_padding(ferry_proto *net)
     return err;
 }
 
-/* A layer in V1's form is kept; Caffe would drop its parameters. */
+/* Upgrades V0. A layer that already has V1's form is kept; Caffe would drop its parameters. */
 int ferry__upgrade_v0(ferry_proto *net, bool *compatible)
 {
     int err = ferry__upgrade_padding(net);

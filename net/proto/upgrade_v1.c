@@ -142,7 +142,7 @@ static int put_type(ferry_proto *layer, const ferry_proto *v1)
 
 /* ---- params --------------------------------------------------------------------------------- */
 
-/* Value i of a field of the layer belongs to param i, which is created if it does not exist. */
+/* Moves value i of a field of the layer to param i, which is created if it does not exist. */
 static int spread(ferry_proto *layer, const ferry_proto *v1, const char *from, const char *to)
 {
     const struct ferry__proto_slot *slot = ferry__proto_slot_of(v1, from);
@@ -183,7 +183,7 @@ static bool is_spread(const char *name)
     return false;
 }
 
-/* Fields that have the same name in V1 and V2, and unknown fields. */
+/* Copies the fields that have the same name in V1 and V2, and unknown fields. */
 static int put_same(ferry_proto *layer, const struct ferry__proto_slot *slot)
 {
     const struct ferry__proto_field *field =

@@ -26,7 +26,7 @@ int ferry__word_to_boolean(const char *word, size_t size)
     return -1;
 }
 
-/* Upper and lower case are equal. */
+/* Parses the words for infinity and NaN in upper or lower case. */
 bool ferry__word_to_real(const char *word, size_t size, double *out)
 {
     char lower[16] = "";
@@ -44,7 +44,7 @@ bool ferry__word_to_real(const char *word, size_t size, double *out)
 
 /* ---- integers ------------------------------------------------------------------------------- */
 
-/* Decimal, 0x…, 0…; false above `most`. */
+/* Parses a decimal, hexadecimal (0x…) or octal (0…) number; false above `most`. */
 static bool digits_to_integer(const char *text, size_t size, uint64_t most, uint64_t *out)
 {
     unsigned base = 10;
@@ -96,7 +96,7 @@ static int read_integer(struct ferry__lexer *lexer, bool sign, uint64_t most, in
 
 double ferry__value_to_float(double value)
 {
-    /* Half a unit in the last place above the largest float, where rounding gives infinity. */
+    /* the largest float plus half a unit in its last place, where rounding gives infinity */
     static const double limit = (double)FLT_MAX + (double)FLT_MAX * (double)FLT_EPSILON / 4;
 
     if (value >= limit || value <= -limit)
@@ -104,7 +104,7 @@ double ferry__value_to_float(double value)
     return (double)(float)value;
 }
 
-/* strtod may require another decimal point in the current locale. */
+/* Converts digits. strtod may require another decimal point in the current locale. */
 static int digits_to_real(const struct ferry__lexer *lexer, double *out)
 {
     const struct ferry__token *token = &lexer->token;
@@ -269,7 +269,10 @@ static int read_word(struct ferry__lexer *lexer, struct ferry__proto_document *d
     return out->as.bytes ? ferry__lexer_next(lexer) : ferry__proto_no_memory(document);
 }
 
-/* An integer if it fits into 63 bits, otherwise a real number; −0 is a real number too. */
+/*
+ * Reads a number: an integer if it fits into 63 bits, otherwise a real number; −0 is a real number
+ * too.
+ */
 static int read_number(struct ferry__lexer *lexer, struct ferry__proto_value *out)
 {
     struct ferry__lexer before = *lexer;

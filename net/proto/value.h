@@ -18,10 +18,13 @@ int ferry__value_read(struct ferry__lexer *lexer, struct ferry__proto_document *
 int ferry__value_read_any(struct ferry__lexer *lexer, struct ferry__proto_document *document,
                           struct ferry__proto_scratch *scratch, struct ferry__proto_value *out);
 
-/* The nearest float, as a double. */
+/* Rounds to the nearest float, returned as a double. */
 double ferry__value_to_float(double value);
 
-/* The value of a word: as a boolean 0 or 1, −1 if it is not one; as a real number, or false. */
+/*
+ * The value of a word: as a boolean, 0 or 1, or −1 if it is not a boolean; as a real number, or
+ * false.
+ */
 int ferry__word_to_boolean(const char *word, size_t size);
 bool ferry__word_to_real(const char *word, size_t size, double *out);
 

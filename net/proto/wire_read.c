@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* protobuf's binary form of a tree: reading. */
+/* Reads protobuf's binary form of a tree. */
 #include "net/proto/parse.h"
 #include "net/proto/wire.h"
 
@@ -96,7 +96,10 @@ static int note_unknown(struct wire *w, const struct ferry__field *piece,
     return say_once(w->p->document, line);
 }
 
-/* In a binary file the last of several values of a field that is not repeated is valid. */
+/*
+ * The value to fill. In a binary file the last of several values of a field that is not repeated is
+ * valid.
+ */
 static struct ferry__proto_value *value_for(struct wire *w, const struct ferry__proto_field *field)
 {
     struct ferry__proto_slot *slot = ferry__proto_slot_of(w->p, field->name);
@@ -136,7 +139,9 @@ static int add_real(struct wire *w, const struct ferry__proto_field *field,
     return FERRY_OK;
 }
 
-/* The bytes of a string, in the document's memory unless it borrows them. */
+/*
+ * Takes the bytes of a string: copied into the document's memory unless the document borrows them.
+ */
 static const struct ferry__proto_bytes *keep_bytes(struct ferry__proto_document *document,
                                                    const struct ferry__proto_field *field,
                                                    const struct ferry__field *piece)

@@ -32,7 +32,7 @@ static uint64_t tag_size(const struct ferry__proto_slot *slot)
     return varint_size((uint64_t)slot->field->number << 3);
 }
 
-/* The bytes of a value without its tag and length. */
+/* The size of a value without its tag and length. */
 static uint64_t value_size(const struct ferry__proto_value *value)
 {
     switch (value->kind) {

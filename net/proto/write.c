@@ -27,7 +27,10 @@ static int write_piece(void *arg, const void *bytes, size_t size)
     return size > 0 ? w->write(w->arg, bytes, size) : FERRY_OK;
 }
 
-/* Maps the file of the tree at the first blob; a different size means that the file has changed. */
+/*
+ * Maps the tree's file when the first blob is written; a different size means that the file has
+ * changed.
+ */
 static int map_source(struct writing *w, const ferry_proto *p)
 {
     int err;

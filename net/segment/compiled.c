@@ -127,7 +127,7 @@ static uint64_t version_of(const struct ferry__claim *c)
     return version;
 }
 
-/* The constants on the host, one for each edge; free it. */
+/* Copies the constants to the host, one for each edge; the caller frees the array. */
 static int find_constants(const struct ferry__claim *c, const void ***out)
 {
     const void **constants = calloc(c->graph.told.n_edges + 1, sizeof *constants);
@@ -170,7 +170,7 @@ static bool is_refusal(int err)
            err != FERRY_EFORKED;
 }
 
-/* Compiles; after a failure nothing of the plugin's answer is left. */
+/* Compiles the segment; after a failure nothing of the plugin's answer is kept. */
 static int compile_anew(struct ferry__claim *c, const void *const *constants)
 {
     struct compiling a = { c, constants };

@@ -10,21 +10,24 @@
 
 struct ferry__claim {
     struct ferry__claim *next;
-    int number; /* in its program, starting at 1 */
+    int number; /* its number in its program, starting at 1 */
     struct ferry__grapher by;
     struct ferry__graph_of graph;
     void *prepared; /* NULL: not compiled yet, or its constants have been written */
     uint64_t workspace_bytes;
-    uint64_t version; /* of the constants that it was compiled with */
+    uint64_t version; /* the version of the constants that it was compiled with */
     int *values;      /* the values that it reads, then those that it writes */
     int n_reads, n_writes;
-    ferry_cref *in; /* arguments of a run */
+    ferry_cref *in; /* the arguments of a run */
     ferry_ref *out;
     ferry_memory_use *uses;
     ferry_memory *keeper; /* a memory of 0 bytes that retains the device */
 };
 
-/* FERRY_EUNSUPPORTED, without a log line, if the device's plugin has no such table. */
+/*
+ * Finds the device's table "ferry.graph/1". FERRY_EUNSUPPORTED, without a log line, if its plugin
+ * has no such table.
+ */
 int ferry__grapher_of(ferry_device *dev, struct ferry__grapher *out);
 
 /* Creates a claim of the nodes with that segment number. FERRY_ENOMEM. */

@@ -20,7 +20,10 @@ static bool conflicts(const struct ferry__program *p, const struct ferry__item *
            (ferry__item_uses(p, a, value) && ferry__item_writes(p, b, value));
 }
 
-/* Whether `later` must stay after `earlier`. Calls of layers' own functions keep their order. */
+/*
+ * Whether `later` must stay after `earlier`, since it depends on it. Calls of layers' own functions
+ * keep their order.
+ */
 static bool depends(const struct ferry__program *p, const struct ferry__item *later,
                     const struct ferry__item *earlier)
 {
@@ -43,7 +46,10 @@ static bool depends(const struct ferry__program *p, const struct ferry__item *la
     return false;
 }
 
-/* Whether item `at` must stay after an item of the segment, or after another item that must. */
+/*
+ * Whether item `at` must stay after an item of the segment, or after another item that must stay
+ * after the segment.
+ */
 static bool is_behind(const struct ferry__program *p, const struct ferry__cut *cut, int at,
                       bool after_alone)
 {
@@ -101,8 +107,8 @@ static void find_writers(const struct ferry__graph_of *g, const uint32_t *segmen
 }
 
 /*
- * All parts of a value must be written inside or all outside; a memory must not be both read and
- * written.
+ * Checks the edges: all parts of a value must be written inside or all outside, and a memory must
+ * not be both read and written.
  */
 static const char *check_edges(const struct ferry__graph_of *g, const uint32_t *segment,
                                uint32_t number)
@@ -159,10 +165,7 @@ void ferry__cut_end(struct ferry__cut *cut)
     free(cut->after);
 }
 
-/*
- * The items that stay before the segment, then the segment's position *out_at, then the items after
- * it.
- */
+/* Orders the items: those before the segment, then the segment at *out_at, then those after it. */
 static void order_items(const struct ferry__program *p, const struct ferry__cut *cut,
                         struct ferry__item *to, int *new_number, int *out_at)
 {

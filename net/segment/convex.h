@@ -8,8 +8,8 @@
 /* The order of the items around a segment. */
 struct ferry__cut {
     bool *inside; /* for each item: it belongs to the segment */
-    bool *after;  /* for each item: it must run after the segment, although it precedes the
-                   * segment's last item */
+    bool *after;  /* for each item: it must run after the segment, although it precedes an item of
+                   * the segment */
     int last;     /* the segment's last item */
 };
 

@@ -91,7 +91,7 @@ struct walking {
     const struct ferry__program *p;
     struct ferry__graph_of *g;
     int *edge_of;
-    bool broken; /* a value is written in parts that do not cover it */
+    bool broken; /* a value is written in parts that do not cover it completely */
 };
 
 static ferry_operand operand_of_blob(const ferry_blob *b)
@@ -205,8 +205,8 @@ static void add_node(struct walking *w, int at)
 }
 
 /*
- * An item that stays outside: the edges that it reads become outputs, and the values that it writes
- * are outside.
+ * Handles an item that stays outside: the edges that it reads become outputs, and the values that
+ * it writes are outside.
  */
 static void pass_by(struct walking *w, const struct ferry__item *item)
 {
@@ -222,7 +222,7 @@ static void pass_by(struct walking *w, const struct ferry__item *item)
     }
 }
 
-/* The current edges of values that are visible after the program become outputs. */
+/* Makes the current edges of values that are visible after the program outputs. */
 static void keep_pinned(struct walking *w)
 {
     uint32_t i;
@@ -274,10 +274,10 @@ int ferry__graph_of_program(const struct ferry__program *p, const ferry_device *
 
 /* ---- a segment ------------------------------------------------------------------------------- */
 
-/* The use of an edge of the whole graph by the nodes of a segment. */
+/* How the nodes of a segment use an edge of the whole graph. */
 struct role {
-    bool inside, outside; /* used by nodes of the segment; used by other nodes */
-    bool made;            /* written by nodes of the segment */
+    bool inside, outside; /* nodes of the segment use it; other nodes use it */
+    bool made;            /* nodes of the segment write it */
 };
 
 static void note(struct role *r, bool inside, bool writes)

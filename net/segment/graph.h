@@ -21,16 +21,16 @@ struct ferry__grapher {
 /* An edge, and its contents. */
 struct ferry__edge {
     ferry_graph_edge told;
-    int value;        /* −1: a constant */
-    ferry_blob *blob; /* of the value, or the constant; borrowed from the net */
-    int64_t written;  /* elements that nodes have written */
+    int value;        /* the value's index; −1: a constant */
+    ferry_blob *blob; /* the blob of the value or of the constant; borrowed from the net */
+    int64_t written;  /* the number of elements that nodes have written */
     bool read;
 };
 
 struct ferry__node {
     ferry_graph_node told;
     ferry_op_desc op;
-    int item;           /* the item of the program, valid during the pass */
+    int item;           /* the index of the item of the program, valid during the pass */
     ferry_layer *layer; /* the layer of the operation */
 };
 
@@ -54,7 +54,7 @@ int ferry__graph_of_program(const struct ferry__program *p, const ferry_device *
 int ferry__graph_of_segment(const struct ferry__program *p, const struct ferry__graph_of *from,
                             const uint32_t *segment, uint32_t number, struct ferry__graph_of *out);
 
-/* A graph of zeros is accepted. */
+/* Frees a graph. A zeroed structure is accepted. */
 void ferry__graph_end(struct ferry__graph_of *g);
 
 #endif

@@ -35,7 +35,7 @@ static int call_partition(void *ctx, void *arg)
     return a->by->table->partition(ctx, a->graph, a->segment);
 }
 
-/* The segment of each node, 0 if it has none; free it. */
+/* Asks the plugin for the segment of each node, 0 if it has none; the caller frees the array. */
 static int ask(const ferry_net *net, const struct ferry__grapher *by, const ferry_graph *graph,
                uint32_t **out)
 {

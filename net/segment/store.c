@@ -109,7 +109,7 @@ struct asking {
     void *prepared;
     uint64_t workspace_bytes;
     ferry_io_file *file;
-    uint64_t sum; /* of the bytes that were written */
+    uint64_t sum; /* the hash of the bytes written so far */
 };
 
 static int call_compatibility(void *ctx, void *arg)
@@ -178,7 +178,9 @@ static bool is_for(FILE *f, const struct ferry__stored *file)
            fread(string, 1, length, f) == length && !memcmp(string, file->compatibility, length);
 }
 
-/* Reads the plugin's bytes; NULL if the file cannot be read or is damaged. Free it. */
+/*
+ * Reads the plugin's bytes; NULL if the file cannot be read or is damaged. The caller frees them.
+ */
 static void *read_bytes(FILE *f, uint64_t *out_bytes)
 {
     long at = ftell(f), end;
@@ -200,7 +202,7 @@ static void *read_bytes(FILE *f, uint64_t *out_bytes)
     return NULL;
 }
 
-/* A regular file: opening anything else may wait for ever. */
+/* Opens a regular file; opening another kind of file could wait for ever. */
 static FILE *open_regular(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Storage of compiled segments in the net's folder: one file for each graph with its constants. */
+/* Stores compiled segments in the net's folder: one file for each graph with its constants. */
 #ifndef FERRY_NET_SEGMENT_STORE_H
 #define FERRY_NET_SEGMENT_STORE_H
 
 #include "net/segment/graph.h"
 
-/* Bytes of a path. */
+/* The size of a buffer for a path. */
 #define FERRY__STORE_PATH 4096
 
-/* The location of a segment's file; without a path it is not stored. */
+/* The location of a segment's file; a segment without a path is not stored. */
 struct ferry__stored {
     char path[FERRY__STORE_PATH];
     char compatibility[512];
     uint64_t key;
 };
 
-/* The file of a graph with these constants. The errors of the plugin's compatibility entry. */
+/*
+ * Finds the file of a graph with these constants. Errors are those of the plugin's compatibility
+ * entry.
+ */
 int ferry__store_find(const ferry_net *net, const struct ferry__grapher *by,
                       const struct ferry__graph_of *graph, const void *const *constants,
                       struct ferry__stored *out);

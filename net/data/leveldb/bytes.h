@@ -23,8 +23,8 @@ static inline uint64_t ferry__le(const unsigned char *p, int bytes)
 }
 
 /*
- * These consume bytes from the front; false if there are too few, or if the value of a varint
- * exceeds `most`.
+ * The functions below consume bytes from the front. They return false if there are too few bytes,
+ * or if the value of a varint exceeds `most`.
  */
 
 static inline bool ferry__span_take(struct ferry__span *s, uint64_t n, const unsigned char **out)
@@ -54,7 +54,7 @@ static inline bool ferry__span_varint(struct ferry__span *s, uint64_t most, uint
     return false;
 }
 
-/* A length followed by that many bytes. */
+/* Takes a length followed by that many bytes. */
 static inline bool ferry__span_string(struct ferry__span *s, struct ferry__span *out)
 {
     uint64_t size;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Eight bytes at a time: table k is the checksum of a byte followed by k zeros (Kounavis, Berry
- * 2005, "slicing-by-8").
+ * CRC-32C of eight bytes at a time: table k has the checksums of a byte followed by k zeros
+ * (Kounavis, Berry 2005, "slicing-by-8").
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/data/leveldb/crc32c.h"
 
 #include <pthread.h>
 
-#define POLYNOMIAL UINT32_C(0x82f63b78) /* reflected */
+#define POLYNOMIAL UINT32_C(0x82f63b78) /* in the bit-reversed representation */
 
 static uint32_t tables[8][256];
 

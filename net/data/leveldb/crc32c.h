@@ -11,7 +11,10 @@
  */
 uint32_t ferry__crc32c(uint32_t before, const void *bytes, size_t size);
 
-/* A checksum as LevelDB stores it: masked, because the bytes around it are checksummed too. */
+/*
+ * Masks a checksum as LevelDB stores it, because the stored checksum is part of other checksummed
+ * bytes.
+ */
 uint32_t ferry__crc32c_mask(uint32_t crc);
 
 #endif

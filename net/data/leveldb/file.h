@@ -9,14 +9,14 @@
 
 struct ferry__leveldb_file {
     int fd;             /* −1: closed */
-    const char *folder; /* borrowed */
-    char name[32];      /* "000005.ldb" */
-    uint64_t size;      /* when it was opened */
+    const char *folder; /* the folder's path, borrowed */
+    char name[32];      /* for example "000005.ldb" */
+    uint64_t size;      /* its size when it was opened */
 };
 
 /*
- * FERRY_EIO for a missing file and for one that is not a regular file: opening a pipe does not
- * block.
+ * Opens a file. FERRY_EIO for a missing file and for one that is not a regular file: opening a pipe
+ * does not block.
  */
 int ferry__leveldb_file_open(const char *folder, const char *name,
                              struct ferry__leveldb_file *file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The sources of records are merged: the logs, each table of level 0, and each higher level, whose
+ * Merges the sources of records: the logs, each table of level 0, and each higher level, whose
  * tables do not overlap. The latest write of a key is the first in the merged order, and the others
  * are skipped.
  */
@@ -28,7 +28,7 @@ struct ferry__leveldb {
     char *folder;
     struct ferry__leveldb_manifest manifest;
     struct ferry__leveldb_recent recent;
-    size_t next_write; /* of the logs */
+    size_t next_write; /* the position in the logs */
     struct source *sources;
     size_t count;
     size_t at;          /* the source of the current record; `count` means the logs */
@@ -41,7 +41,7 @@ struct ferry__leveldb {
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-/* Older versions of LevelDB call their tables .sst. */
+/* Makes a table's file name. Older versions of LevelDB use the suffix .sst. */
 static void table_name(const struct ferry__leveldb *db, size_t i, char name[32])
 {
     unsigned long long number = db->manifest.tables.numbers[i];
@@ -130,7 +130,7 @@ static int keep_key(struct ferry__leveldb *db, const struct ferry__leveldb_key *
     return FERRY_OK;
 }
 
-/* Finds the first record from the sources' positions on; *out_end: there is none. */
+/* Finds the first record from the sources' positions on; *out_end: no record is left. */
 static int find_record(struct ferry__leveldb *db, bool *out_end)
 {
     int err = FERRY_OK;
@@ -178,7 +178,7 @@ static int go_first(struct ferry__leveldb *db)
                        : err;
 }
 
-/* *out_wrapped: the record is the first again. */
+/* Moves to the next record. *out_wrapped: it is the first record again. */
 static int go_next(struct ferry__leveldb *db, bool *out_wrapped)
 {
     int err = step(db, db->at);
@@ -214,7 +214,7 @@ int ferry__leveldb_seek(struct ferry__leveldb *db, uint64_t steps)
         err = go_next(db, &wrapped);
         walked++;
         left--;
-        if (!err && wrapped) { /* as many records as the steps so far */
+        if (!err && wrapped) { /* the database has as many records as steps were made */
             left %= walked;
             walked = 0;
         }

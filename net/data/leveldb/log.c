@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 32768, HEADER = 7 }; /* bytes; a header has a checksum, a length and a type */
-enum { ZERO = 0, WHOLE = 1, FIRST, MIDDLE, LAST }; /* types of a part */
+enum { BLOCK = 32768, HEADER = 7 }; /* sizes in bytes; a header has a checksum, a length and a
+                                     * type */
+enum { ZERO = 0, WHOLE = 1, FIRST, MIDDLE, LAST }; /* the types of a part */
 
 struct part {
     unsigned type;
-    uint64_t begin; /* the offset of its header */
+    uint64_t begin; /* the offset of the part's header */
     size_t size;
 };
 

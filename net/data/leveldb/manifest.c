@@ -18,7 +18,7 @@ struct change {
     uint64_t level, number;
     size_t order;
     bool added;
-    unsigned char *smallest; /* of an added table: its smallest key, as in the file */
+    unsigned char *smallest; /* for an added table: its smallest key, as in the file */
     size_t size;
 };
 

@@ -11,7 +11,7 @@
 
 /* Tables of level 0 may overlap; those of a higher level do not. */
 struct ferry__leveldb_tables {
-    uint64_t *numbers; /* of the files, sorted by level and by smallest key */
+    uint64_t *numbers; /* the numbers of the files, sorted by level and by smallest key */
     size_t *begins;    /* the index at which each of the `sources` runs of tables begins,
                         * followed by the end */
     size_t sources;
@@ -24,7 +24,10 @@ struct ferry__leveldb_manifest {
     uint64_t other_log;
 };
 
-/* FERRY_EFORMAT for damage, FERRY_EUNSUPPORTED for keys in an order defined by the program. */
+/*
+ * Reads the manifest. FERRY_EFORMAT for damage, FERRY_EUNSUPPORTED for keys in an order defined by
+ * the program.
+ */
 int ferry__leveldb_manifest_read(const char *folder, struct ferry__leveldb_manifest *out);
 
 /* A zeroed structure is accepted. */

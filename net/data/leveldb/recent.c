@@ -16,7 +16,7 @@ enum { BATCH_HEADER = 12 }; /* the number of its first write, and the count of w
  * ---- live logs ----------------------------------------------------------------------------------
  */
 
-/* The number of "000123.log". */
+/* The number in a name such as "000123.log". */
 static bool log_number(const char *name, uint64_t *out)
 {
     char *end;

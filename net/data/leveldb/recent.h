@@ -14,7 +14,7 @@
 
 struct ferry__leveldb_write {
     struct ferry__leveldb_key key;
-    size_t key_at; /* the offset in `keys` */
+    size_t key_at; /* the offset of its key in `keys` */
     size_t log;
     uint64_t batch; /* the offset of its batch in the log */
     size_t value_at, value_size;

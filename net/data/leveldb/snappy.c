@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-/* An element of three bytes copies at most 64, the best ratio of all elements. */
+/*
+ * The maximum number of bytes that an element decodes to: an element of three bytes copies at most
+ * 64.
+ */
 #define MOST_PER_ELEMENT 64
 #define ELEMENT_SIZE     3
 

@@ -51,7 +51,10 @@ static int expand(const struct ferry__leveldb_file *file, struct ferry__leveldb_
                : ferry__leveldb_damaged(file, b->begin, "a compressed block is damaged");
 }
 
-/* Entries, then offsets of restarts of 4 bytes each, then their number. */
+/*
+ * Finds the entries of a block: the entries come first, then the offsets of restarts with 4 bytes
+ * each, then the number of restarts.
+ */
 static int find_entries(const struct ferry__leveldb_file *file, struct ferry__leveldb_block *b,
                         struct ferry__span all)
 {
@@ -110,7 +113,7 @@ static int join_key(const struct ferry__leveldb_file *file, struct ferry__leveld
     return FERRY_OK;
 }
 
-/* Reads the next entry of a block that has one. */
+/* Reads the next entry of a block; there has to be one. */
 static int next_entry(const struct ferry__leveldb_file *file, struct ferry__leveldb_block *b)
 {
     struct ferry__span more;
@@ -144,7 +147,7 @@ static int read_index(struct ferry__leveldb_table *table)
         return err;
     if (ferry__le(footer + AT_MAGIC, 8) != MAGIC)
         return ferry__leveldb_damaged(file, file->size - FOOTER, "it does not end like a table");
-    if (!take_handle(&handles, &at, &size)) /* of the filters, which are not used */
+    if (!take_handle(&handles, &at, &size)) /* the location of the filters, which are not used */
         return ferry__leveldb_damaged(file, file->size - FOOTER,
                                       "the location of a block is truncated");
     return read_block(file, handles, file->size - FOOTER, &table->index);

@@ -13,19 +13,20 @@
 /* A block in memory, and the entry that was read last. */
 struct ferry__leveldb_block {
     uint64_t begin;             /* the offset in the file, for messages */
-    unsigned char *raw, *bytes; /* as stored; decompressed, if it is compressed */
+    unsigned char *raw, *bytes; /* the stored bytes, and the decompressed bytes if the block is
+                                 * compressed */
     size_t raw_room, bytes_room;
     struct ferry__span left; /* the entries not read yet */
-    unsigned char *key;      /* of the entry, `key_size` bytes */
+    unsigned char *key;      /* the key of the entry, `key_size` bytes */
     size_t key_size, key_room;
     struct ferry__span value;
 };
 
-/* All zeros before the first opening; its memory is reused for the next file. */
+/* A zeroed structure is a closed table. The memory is reused for the next file. */
 struct ferry__leveldb_table {
     struct ferry__leveldb_file file;
     struct ferry__leveldb_block index, data;
-    struct ferry__leveldb_key key; /* of the current record */
+    struct ferry__leveldb_key key; /* the key of the current record */
 };
 
 /*
