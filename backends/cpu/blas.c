@@ -35,8 +35,8 @@ static bool is_in_folder(const char *folder)
 }
 
 /*
- * Whether it is in one of ld.so's folders: those of LD_LIBRARY_PATH, of the program and of the
- * system.
+ * Whether the library is in one of ld.so's folders: those of LD_LIBRARY_PATH, of the program and of
+ * the system.
  */
 static bool is_in_search_path(void)
 {
@@ -63,7 +63,7 @@ static bool is_in_search_path(void)
  */
 static bool is_listed(const char *cache, size_t size)
 {
-    size_t length = strlen(blas.name) + 1; /* including the NUL */
+    size_t length = strlen(blas.name) + 1; /* includes the NUL */
     const char *at = cache, *end = cache + size, *path;
 
     while ((at = memmem(at, (size_t)(end - at), blas.name, length))) {
@@ -76,7 +76,7 @@ static bool is_listed(const char *cache, size_t size)
     return false;
 }
 
-/* Whether it is in ldconfig's cache of the configured folders. */
+/* Whether the library is in ldconfig's cache of the configured folders. */
 static bool is_in_cache(void)
 {
     int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
@@ -97,7 +97,7 @@ static bool is_in_cache(void)
     return found;
 }
 
-/* "$ORIGIN/NAME" is NAME in the folder of this plugin. */
+/* Expands "$ORIGIN/NAME" to NAME in the folder of this plugin. */
 static void expand_origin(void)
 {
     static const char origin[] = "$ORIGIN/", anchor[] = "cpu";
@@ -125,7 +125,7 @@ int cpu_blas_find(void)
     if (strchr(blas.name, '/') ? access(blas.name, R_OK) == 0
                                : is_in_search_path() || is_in_cache())
         return 0;
-    library = dlopen(blas.name, RTLD_NOW | RTLD_LOCAL); /* in an unknown folder; dlopen reports an
+    library = dlopen(blas.name, RTLD_NOW | RTLD_LOCAL); /* the folder is unknown; dlopen reports an
                                                          * error */
     return library ? 0
                    : cpu_host->error(FERRY_EPLUGIN, "%s; it is required for matrices", dlerror());
@@ -161,7 +161,10 @@ static unsigned tasks(void)
     return n;
 }
 
-/* A joined thread counts for a moment longer against the system's limits. */
+/*
+ * Waits until threads have ended: a joined thread counts for a moment longer against the system's
+ * limits.
+ */
 static void wait_for_tasks(unsigned most)
 {
     const struct timespec moment = { 0, 100000 };
@@ -188,7 +191,8 @@ static unsigned try_threads(unsigned n)
     if (!threads)
         return 0;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask); /* the program handles its signals */
+    pthread_sigmask(SIG_SETMASK, &all, &mask); /* blocked, because the program's own threads handle
+                                                * its signals */
     pthread_mutex_lock(&gate);
     while (had < n && pthread_create(&threads[had], NULL, wait_for_gate, &gate) == 0)
         had++;
@@ -202,12 +206,13 @@ static unsigned try_threads(unsigned n)
 }
 
 /*
- * Address space of each thread that calls OpenBLAS: a buffer of 128 MiB, a stack, and malloc's
- * arena; for the first, the library. If a buffer cannot be allocated, OpenBLAS retries forever.
+ * The address space that each thread needs to call OpenBLAS: a buffer of 128 MiB, a stack, and
+ * malloc's arena; the first thread's covers the library instead. If a buffer cannot be allocated,
+ * OpenBLAS retries forever.
  */
 #define THREAD_BYTES ((size_t)208 << 20)
 
-/* The number of `n` threads for which there is enough at once. */
+/* The number of `n` threads for which there is enough address space at once. */
 static unsigned try_room(unsigned n)
 {
     void *room = MAP_FAILED;
@@ -246,8 +251,9 @@ static void load(void)
 }
 
 /*
- * OpenBLAS starts its threads when it is loaded, and sends the process SIGINT if one cannot be
- * started. Only its environment variable prevents that; the variable is restored afterwards.
+ * Loads OpenBLAS without its threads. It starts them when it is loaded, and sends the process
+ * SIGINT if one cannot be started. Only its environment variable prevents that; the variable is
+ * restored afterwards.
  */
 static void load_on_one_thread(void)
 {
@@ -264,12 +270,13 @@ static void load_on_one_thread(void)
     free(before);
 }
 
-/* The number of threads it can use, including the caller's; 0: not even that one. */
+/* The number of threads that OpenBLAS can use, including the caller's; 0: not even the caller's. */
 static unsigned try_all(unsigned further)
 {
     unsigned had = further ? try_threads(further) : 0;
 
-    return try_room(1 + had); /* last: the memory of the threads is not freed completely */
+    return try_room(1 + had); /* comes last, since the memory of the tried threads is not freed
+                               * completely */
 }
 
 static void open_blas(void)

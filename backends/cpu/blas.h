@@ -17,13 +17,14 @@ struct cpu_blas {
 };
 
 /*
- * Looks for the library without loading it, when the plugin is opened: 0, or FERRY_EPLUGIN after
- * reporting it. Reads the option.
+ * Searches for the library without loading it, when the plugin is opened. Reads the option. Returns
+ * 0, or FERRY_EPLUGIN after reporting it.
  */
 int cpu_blas_find(void);
 
 /*
- * Its functions; loads it if necessary. NULL, after reporting it, if that fails. From any thread.
+ * The library's functions; loads it if necessary. NULL, after reporting it, if that fails. Callable
+ * from any thread.
  */
 const struct cpu_blas *cpu_blas(void);
 

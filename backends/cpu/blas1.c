@@ -4,18 +4,18 @@
 #include <string.h>
 
 /*
- * BLAS-1 with loops of the plugin instead of OpenBLAS's, which accumulate single precision in F32
- * and are not accurate enough, whose calls take longer than 120 elements, and which reach half of
- * the memory bandwidth with several threads.
+ * The BLAS-1 entries use loops of the plugin instead of OpenBLAS. OpenBLAS accumulates single
+ * precision in F32, which is not accurate enough; its calls take longer than 120 elements; and with
+ * several threads it reaches half of the memory bandwidth.
  */
 
 /*
- * F16 and BF16 elements that are widened at a time: three such blocks fit into the first-level
- * cache.
+ * The number of F16 or BF16 elements that are widened at a time: three such blocks fit into the
+ * first-level cache.
  */
 #define HALF_BLOCK 1024
 
-/* A loop over fewer elements, of any dtype, is not divided. */
+/* The number of elements, of any dtype, below which a loop is not divided. */
 #define SMALL_LOOP 16384
 
 typedef double (*sum_fn)(int64_t n, const void *x, const void *y);
@@ -23,10 +23,10 @@ typedef double (*sum_fn)(int64_t n, const void *x, const void *y);
 /* A loop over x and y that can be divided into pieces. */
 struct call {
     const struct cpu_kernels *kernels;
-    const sum_fn *sum; /* of the kernels for F32 and F64 */
+    const sum_fn *sum; /* the kernels for F32 and F64 */
     uint32_t dtype;
     double alpha;
-    int64_t size; /* of an element */
+    int64_t size; /* the size of an element */
     const char *x;
     char *y;
     double *sums; /* one for each piece */
@@ -121,8 +121,8 @@ static void scal_large(struct cpu_device *d, uint32_t dtype, int64_t n, double a
 }
 
 /*
- * With alpha 0, y is unchanged whatever x contains, as BLAS defines it. A hundred elements take
- * less time than a few calls, so the common types call the loop directly.
+ * y += alpha·x. With alpha 0, y is unchanged whatever x contains, as BLAS defines it. A hundred
+ * elements take less time than a few calls, so the common types call the loop directly.
  */
 int cpu_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
              ferry_ref y)
@@ -142,7 +142,7 @@ int cpu_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, fe
     return 0;
 }
 
-/* Multiplies for every alpha: NaN and infinity times 0 are NaN. */
+/* x *= alpha. It multiplies for every alpha, so that NaN and infinity times 0 are NaN. */
 int cpu_scal(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_ref x)
 {
     struct cpu_device *d = dev;
@@ -209,10 +209,10 @@ static void put_sum(uint32_t dtype, double sum, ferry_ref result)
         memcpy(cpu_pointer(result), &(float){ (float)sum }, sizeof(float));
 }
 
-/* The pieces, and the order in which their sums are added, depend only on n. */
+/* Sums a reduction. The pieces, and the order in which their sums are added, depend only on n. */
 static void reduce(struct cpu_device *d, struct call *c, int64_t n, ferry_ref result)
 {
-    double sums[WORKERS_MAX_PIECES]; /* each piece writes its own */
+    double sums[WORKERS_MAX_PIECES]; /* each piece writes its own sum */
     int64_t piece;
     double sum = 0;
 
@@ -231,7 +231,7 @@ int cpu_dot(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, fer
             ferry_ref result)
 {
     struct cpu_device *d = dev;
-    /* The only loop with two read operands; it does not modify either operand. */
+    /* this loop reads two operands, and modifies neither */
     struct call c = { .sum = d->kernels->dot,
                       .dtype = dtype,
                       .x = cpu_const_pointer(x),

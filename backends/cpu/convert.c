@@ -126,7 +126,7 @@ static void store_integer(const struct cpu_kernels *k, uint32_t dtype, int64_t n
     }
 }
 
-/* Both sides are floating types of at most 32 bits, so doubles are not needed. */
+/* Converts between floating types of at most 32 bits, for which doubles are not needed. */
 static void convert_short(const struct conversion *c, int64_t n, const void *x, void *y)
 {
     float block[BLOCK];
@@ -207,7 +207,7 @@ int cpu_convert(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref 
 /* ---- fill ----------------------------------------------------------------------------------- */
 
 struct filling {
-    char pattern[64]; /* several adjacent elements */
+    char pattern[64]; /* holds several copies of the element */
     int64_t size;
     char *y;
 };

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * OpenBLAS for F32 and F64. F16 and BF16 are widened one tile at a time and multiplied in F32,
- * including the sums, so that a matrix of any size needs only a few MiB.
+ * gemv and gemm call OpenBLAS for F32 and F64. F16 and BF16 are widened one tile at a time and
+ * multiplied in F32, including the sums, so that a matrix of any size needs only a few MiB.
  */
 
 #define TILE_ROWS    256
@@ -30,7 +30,8 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /*
- * OpenBLAS requires at least 1, even for a matrix without elements, and prints an error otherwise.
+ * A leading dimension for OpenBLAS, which requires at least 1, even for a matrix without elements,
+ * and prints an error otherwise.
  */
 static blasint leading(int64_t elements)
 {
@@ -39,7 +40,7 @@ static blasint leading(int64_t elements)
 
 /* ---- F16 and BF16: pieces of vectors and matrices in F32 ------------------------------------ */
 
-/* x[0], x[step] … */
+/* Widens x[0], x[step] … */
 static void widen_strided(const struct half_matrix *m, int64_t n, const uint16_t *x, int64_t step,
                           float *out)
 {
@@ -80,8 +81,8 @@ static void widen_tile(const struct half_matrix *m, int64_t i, int64_t j, int64_
 }
 
 /*
- * y = sums + beta·y; `sums` are n of F32 that already include alpha's term; y is not read if beta
- * is 0.
+ * Stores y = sums + beta·y; `sums` are n values of F32 that already include alpha's term; y is not
+ * read if beta is 0.
  */
 static void narrow_result(const struct half_matrix *m, int64_t n, float *sums, double beta,
                           uint16_t *y, int64_t step)
@@ -110,7 +111,7 @@ static int no_memory(const char *what, size_t floats)
 
 /* ---- gemv ----------------------------------------------------------------------------------- */
 
-/* sums = alpha · tile rows of op(A) times x, for one tile of rows. */
+/* Computes sums = alpha · rows of op(A) times x, for one tile of rows. */
 static void gemv_tile(const struct half_matrix *a, int64_t i, int64_t rows, int64_t inner,
                       double alpha, const float *x, float *tile, float *sums)
 {
@@ -126,7 +127,7 @@ static void gemv_tile(const struct half_matrix *a, int64_t i, int64_t rows, int6
     }
 }
 
-/* y and x start at their first element, whatever the sign of their strides. */
+/* gemv of F16 or BF16. y and x start at their first element, whatever the sign of their strides. */
 static int gemv_half(const struct half_matrix *a, int64_t outer, int64_t inner, double alpha,
                      const uint16_t *x, int64_t incx, double beta, uint16_t *y, int64_t incy)
 {
@@ -194,7 +195,7 @@ struct tiles {
     float *a, *b, *c;
 };
 
-/* tiles->c = alpha · op(A) · op(B) for one tile of C. */
+/* Computes tiles->c = alpha · op(A) · op(B) for one tile of C. */
 static void gemm_tile(const struct half_matrix *a, const struct half_matrix *b, int64_t i,
                       int64_t j, int64_t rows, int64_t columns, int64_t k, double alpha,
                       const struct tiles *tiles)

@@ -49,7 +49,10 @@ static bool has_avx2(void)
 #endif
 }
 
-/* Part of the base architecture: every 64-bit ARM processor under Linux has it. */
+/*
+ * Whether the CPU has NEON, a part of the base architecture: every 64-bit ARM processor under Linux
+ * has it.
+ */
 static bool has_neon(void)
 {
 #if defined(__aarch64__)
@@ -63,7 +66,8 @@ const struct cpu_isa *cpu_isa_find(const char *name)
 {
     bool any = strcmp(name, "auto") == 0;
 
-    if (strcmp(name, "bf16") == 0 && has_bf16()) /* not auto: it is slower where it was measured */
+    if (strcmp(name, "bf16") == 0 && has_bf16()) /* bf16 is selected only by name: it was slower in
+                                                  * measurements */
         return &bf16;
     if ((any || strcmp(name, "vnni") == 0) && has_vnni())
         return &vnni;

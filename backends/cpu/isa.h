@@ -6,11 +6,11 @@
 #ifndef FERRY_CPU_ISA_H
 #define FERRY_CPU_ISA_H
 
-/* CPU_VNNI is AVX-512 with its products of bytes, CPU_BF16 is CPU_VNNI with those of BF16. */
+/* CPU_VNNI is AVX-512 with its products of bytes; CPU_BF16 is CPU_VNNI with products of BF16. */
 enum cpu_set { CPU_PORTABLE, CPU_NEON, CPU_AVX2, CPU_AVX512, CPU_VNNI, CPU_BF16, CPU_SETS };
 
 struct cpu_isa {
-    const char *name; /* as in option.isa */
+    const char *name; /* the name in option.isa */
     enum cpu_set set;
 };
 

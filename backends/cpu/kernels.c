@@ -6,7 +6,7 @@
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
 
-/* Any CPU of the architecture: all common ones have vectors of 16 bytes. */
+/* For any CPU of the architecture, since all common ones have vectors of 16 bytes. */
 #define NAME(function) PASTE(function, _base)
 #define TARGET
 #define VECTOR_BYTES 16
@@ -42,7 +42,10 @@ const struct cpu_kernels *cpu_kernels_base(void)
     return &kernels_base;
 }
 
-/* F16C is older than AVX2 and every CPU with AVX2 has it; some compilers cannot test for it. */
+/*
+ * The best loops for this CPU. F16C is older than AVX2 and every CPU with AVX2 has it, and some
+ * compilers cannot test for it.
+ */
 const struct cpu_kernels *cpu_kernels_best(void)
 {
 #if defined(__x86_64__)

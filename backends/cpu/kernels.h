@@ -12,19 +12,20 @@
 
 struct cpu_kernels {
     const char *name;
-    /* Indexed by FERRY_F32, FERRY_F64. Sums of both are accumulated in F64. */
+    /* The following are indexed by FERRY_F32 and FERRY_F64. Sums of both are accumulated in F64. */
     /* y += alpha·x; x may be y. */
     void (*axpy[2])(int64_t n, double alpha, const void *x, void *y);
     /* x *= alpha. */
     void (*scal[2])(int64_t n, double alpha, void *x);
-    /* Sum of x·y; of |x| and of x², which ignore y. */
+    /* The sum of x·y; of |x|; of x². The latter two ignore y. */
     double (*dot[2])(int64_t n, const void *x, const void *y);
     double (*asum[2])(int64_t n, const void *x, const void *y);
     double (*sumsq[2])(int64_t n, const void *x, const void *y);
-    /* Indexed by FERRY_F16, FERRY_BF16: to F32, and back, rounded to nearest even. */
+    /* Convert F16 or BF16 to F32, and back, rounded to nearest even; indexed by FERRY_F16 and
+     * FERRY_BF16. */
     void (*widen[4])(int64_t n, const void *x, float *y);
     void (*narrow[4])(int64_t n, const float *x, void *y);
-    /* F32 to F64, and back, rounded to nearest even. */
+    /* Convert F32 to F64, and back, rounded to nearest even. */
     void (*to_f64)(int64_t n, const float *x, double *y);
     void (*from_f64)(int64_t n, const double *x, float *y);
     /*
@@ -35,7 +36,7 @@ struct cpu_kernels {
     void (*odd_f64)(int64_t n, const double *x, float *y);
 };
 
-/* Those for any CPU, and the best for the current one. */
+/* The loops for any CPU, and the best loops for the current CPU. */
 const struct cpu_kernels *cpu_kernels_base(void);
 const struct cpu_kernels *cpu_kernels_best(void);
 

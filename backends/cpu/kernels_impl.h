@@ -6,7 +6,9 @@
 
 /* ---- vectors -------------------------------------------------------------------------------- */
 
-/* In memory a vector has the alignment of its elements and may alias anything. */
+/*
+ * A vector type for access to memory: it has the alignment of its elements and may alias anything.
+ */
 #define VECTOR(type, bytes) \
     type __attribute__((vector_size(bytes), aligned(__alignof__(type)), may_alias))
 
@@ -15,7 +17,7 @@ typedef VECTOR(uint32_t, VECTOR_BYTES) NAME(v_u32);
 typedef VECTOR(uint16_t, VECTOR_BYTES / 2) NAME(v_u16);
 typedef VECTOR(double, VECTOR_BYTES) NAME(v_double);
 typedef VECTOR(uint64_t, VECTOR_BYTES) NAME(v_u64);
-typedef VECTOR(float, VECTOR_BYTES / 2) NAME(v_float_half); /* as many as v_double has */
+typedef VECTOR(float, VECTOR_BYTES / 2) NAME(v_float_half); /* has as many elements as v_double */
 typedef VECTOR(float, 16) NAME(v_float_short);              /* for the remainder of a loop */
 typedef VECTOR(double, 16) NAME(v_double_short);
 
@@ -80,7 +82,7 @@ SCAL(scal_f64, double, NAME(v_double), DOUBLES, NAME(v_double_short))
 INLINE NAME(v_double) NAME(load_f32)(const float *p)
 {
 #if HAVE_AVX2
-    /* gcc generates two conversions and an insertion for the general form below. */
+    /* for the general form below, gcc generates two conversions and an insertion */
     return (NAME(v_double))_mm256_cvtps_pd(_mm_loadu_ps(p));
 #else
     return __builtin_convertvector(AT(const NAME(v_float_half), p, 0), NAME(v_double));
@@ -175,11 +177,11 @@ INLINE NAME(v_float) NAME(widen_f16_vector)(NAME(v_u16) h)
     NAME(v_u32) sign = (wide & 0x8000u) << 16;
     NAME(v_u32) normal = (magnitude << 13) + (112u << 23);
     NAME(v_u32) special = (magnitude << 13) | 0x7f800000u;
-    NAME(v_float) whole = __builtin_convertvector(magnitude, NAME(v_float)); /* of 2^-24 */
+    NAME(v_float) whole = __builtin_convertvector(magnitude, NAME(v_float)); /* in units of 2^-24 */
     NAME(v_u32) bits = NAME(select)((NAME(v_u32))(magnitude < 0x7c00u), normal, special);
 
     bits = NAME(select)((NAME(v_u32))(magnitude < 0x0400u), (NAME(v_u32))(whole * 0x1p-24f), bits);
-    bits |= (NAME(v_u32))(magnitude > 0x7c00u) & 0x00400000u; /* NaN becomes quiet */
+    bits |= (NAME(v_u32))(magnitude > 0x7c00u) & 0x00400000u; /* a NaN becomes quiet */
     return (NAME(v_float))(bits | sign);
 }
 
@@ -278,7 +280,7 @@ TARGET static void NAME(from_f64)(int64_t n, const double *x, float *y)
         y[i] = (float)x[i];
 }
 
-/* Without branches, which would be unpredictable. */
+/* Rounds to odd without branches, which would be unpredictable. */
 INLINE float NAME(odd_float)(double value)
 {
     float near = (float)value;
@@ -299,14 +301,15 @@ INLINE __m128i NAME(odd_floats)(const double *x)
 {
     const __m256i below = _mm256_set1_epi64x(0x1fffffff);
     __m256i bits = _mm256_loadu_si256((const __m256i *)(const void *)x);
-    __m256i carry = _mm256_add_epi64(_mm256_and_si256(bits, below), below); /* unless all are 0 */
+    __m256i carry = _mm256_add_epi64(_mm256_and_si256(bits, below), below); /* the carry, unless all
+                                                                             * are 0 */
 
     bits = _mm256_andnot_si256(below, _mm256_or_si256(bits, carry));
     return _mm_castps_si128(_mm256_cvtpd_ps(_mm256_castsi256_pd(bits)));
 }
 
 /*
- * For 8 doubles; lanes whose float is denormal, and so may be rounded twice, are added to
+ * Rounds 8 doubles to odd. Lanes whose float is denormal, and so may be rounded twice, are added to
  * *denormal.
  */
 INLINE __m256i NAME(odd_vector)(const double *x, __m256i *denormal)
@@ -333,7 +336,7 @@ TARGET static void NAME(odd_f64)(int64_t n, const double *x, float *y)
     if (!_mm256_testz_si256(denormal, denormal))
         i = 0;
 #elif HAVE_NEON
-    /* An instruction rounds in this way. */
+    /* an instruction rounds in this way */
     for (; i + FLOATS <= n; i += FLOATS)
         vst1q_f32(y + i, vcvtx_high_f32_f64(vcvtx_f32_f64(vld1q_f64(x + i)), vld1q_f64(x + i + 2)));
 #endif

@@ -12,18 +12,20 @@
 
 #define ALIGNMENT 64u
 
-/* Blocks of this size and above request huge pages, and start at one. */
+/* The minimum size of blocks that request huge pages, and start at one. */
 #define HUGE_BYTES (UINT64_C(8) << 20)
 #define HUGE_PAGE  (UINT64_C(2) << 20)
 #define PAGE       UINT64_C(4096)
 
-/* Stored directly before a block, because free only gets the block's address. */
+/* The header directly before a block, because free only gets the block's address. */
 struct header {
     _Alignas(16) void *base; /* the pointer from malloc or mmap */
     uint64_t bytes;          /* the requested size of the block */
 };
 
-/* The most bytes before a block that malloc's own alignment, 8 on some machines, requires. */
+/*
+ * The maximum number of bytes before a block, if malloc's own alignment is 8, as on some machines.
+ */
 #define BEFORE_BLOCK (sizeof(struct header) + ALIGNMENT - _Alignof(max_align_t))
 
 static struct header *header_of(void *handle)
@@ -50,7 +52,7 @@ static uint64_t mapped_bytes(uint64_t bytes)
            PAGE * PAGE;
 }
 
-/* The offset of a block from the first possible position. */
+/* The offset of a new block from the first possible address. */
 static uint64_t next_place(struct cpu_device *d, uint64_t bytes)
 {
     if (bytes < FERRY__BLOCK_SPREAD)
@@ -81,7 +83,7 @@ static void *alloc_large(uint64_t bytes, uint64_t place)
     if (base == MAP_FAILED)
         return NULL;
     handle = first_aligned(base, alignment);
-    if (alignment == HUGE_PAGE) /* if it is refused, small pages are used */
+    if (alignment == HUGE_PAGE) /* if the system refuses, small pages are used */
         (void)madvise(handle, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     handle += place;
     *header_of(handle) = (struct header){ base, bytes };

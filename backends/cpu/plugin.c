@@ -41,7 +41,7 @@ static int read_line(const char *path, const char *key, char *out, size_t size)
     return err;
 }
 
-/* The CPU's own name; cpuid is faster than the kernel's page of text. */
+/* Describes the CPU by its own name; cpuid is faster than the kernel's page of text. */
 static void describe(char *out, size_t size)
 {
     snprintf(out, size, "CPU");
@@ -69,7 +69,8 @@ static uint64_t memory_total(void)
 }
 
 /*
- * Memory that is available without swapping; only the free pages if the kernel does not report it.
+ * The memory that is available without swapping; only the free pages if the kernel does not report
+ * it.
  */
 static uint64_t memory_available(void)
 {
@@ -221,7 +222,7 @@ static int counters(void *dev, ferry_plugin_counters *out)
     return 0;
 }
 
-/* "cpu_limit_threads" is workers_limit. */
+/* Returns native objects: "cpu_limit_threads" is workers_limit. */
 static int native(void *dev, const char *what, void *out, uint64_t size)
 {
     void (*const limit)(unsigned threads) = workers_limit;

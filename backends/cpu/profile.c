@@ -41,7 +41,7 @@ static int describe_clock(void *dev, ferry_profile_clock *out)
     return 0;
 }
 
-/* A queue needs no preparation. */
+/* Begins profiling; a queue needs no preparation. */
 static int start(void *dev, void *queue)
 {
     (void)dev;

@@ -33,11 +33,14 @@
 #define LOOKS  20
 
 /*
- * With fewer bytes a second thread costs more than it helps; and the bytes of a piece of a larger
- * loop.
+ * The number of bytes below which a second thread costs more than it helps, and the bytes of a
+ * piece of a larger loop.
  */
 #define SMALL_BYTES (512 * 1024)
-/* Pieces are whole cache lines of any type, and whole pages of most. */
+/*
+ * Pieces are multiples of this number of elements: whole cache lines for any type, and whole pages
+ * for most types.
+ */
 #define PIECE_MULTIPLE 1024
 
 #if defined(__x86_64__)
@@ -68,21 +71,22 @@ static void set_mode(const mode *m)
 #endif
 
 struct loop {
-    mode mode; /* of the thread that owns the loop */
+    mode mode; /* the mode of the thread that owns the loop */
     int64_t n, piece, pieces;
     workers_body body;
-    workers_task task; /* instead of the body, if not NULL: a piece is a task */
+    workers_task task; /* if not NULL, called instead of the body: a piece is a task */
     void *arg;
-    _Atomic uint64_t taken; /* pieces: from the beginning, and times FROM_END, from the end */
-    _Atomic unsigned slots; /* number of threads that have entered */
+    _Atomic uint64_t taken; /* the number of pieces taken from the beginning; plus FROM_END times
+                             * the number taken from the end */
+    _Atomic unsigned slots; /* the number of threads that have entered */
 };
 
-/* Threads of one loop at a time. */
+/* The threads that work on one loop at a time. */
 struct pool {
     struct pool *next; /* set before the pool is in the list */
-    unsigned threads;  /* requested, including the caller's */
+    unsigned threads;  /* the number of requested threads, including the caller's */
     unsigned started;
-    pid_t owner; /* process that has the threads; 0 before they start */
+    pid_t owner; /* the process that has the threads; 0 before they start */
     pthread_t *thread;
     atomic_flag busy;
     _Atomic uint64_t word;
@@ -95,7 +99,7 @@ struct pool {
 
 struct workers {
     unsigned threads;
-    _Atomic(struct pool *) pools; /* grows at its head */
+    _Atomic(struct pool *) pools; /* new pools are added at its head */
     atomic_flag adding;
 };
 
@@ -125,16 +129,16 @@ int64_t workers_piece(int64_t n, int64_t bytes)
 }
 
 /*
- * The caller takes pieces from the beginning, in order, and the helpers from the end: so a thread
- * mostly gets the same pieces in each loop, which are still in its cache. Data that another thread
- * has written must come from that thread's cache.
+ * Where a thread takes pieces. The caller takes them from the beginning, in order, and the helpers
+ * from the end: so a thread mostly gets the same pieces in each loop, which are still in its cache.
+ * Data that another thread has written must come from that thread's cache.
  */
 #define FROM_BEGINNING UINT64_C(1)
 #define FROM_END       (UINT64_C(1) << 32)
 
 /*
- * A piece that no thread has taken; negative: there is none. `from` is the end from which it is
- * taken.
+ * Takes a piece that no thread has taken; negative: there is none. `from` is the end from which it
+ * is taken.
  */
 static int64_t next_piece(struct loop *loop, uint64_t from)
 {
@@ -217,7 +221,10 @@ static void *help(void *arg)
     }
 }
 
-/* As many as the system allows; the loop works with those. The program handles its signals. */
+/*
+ * Starts as many threads as the system allows; the loop works with these. They block signals,
+ * because the program's own threads handle them.
+ */
 static void start(struct pool *p)
 {
     sigset_t all, before;
@@ -241,7 +248,8 @@ unsigned workers_allowed(void)
 
     if (sched_getaffinity(0, sizeof(set), &set) == 0)
         return (unsigned)CPU_COUNT(&set);
-    online = sysconf(_SC_NPROCESSORS_ONLN); /* more than fit into the set */
+    online = sysconf(_SC_NPROCESSORS_ONLN); /* the machine has more processors than the set has room
+                                             * for */
     if (online < 1)
         return 1;
     return online < WORKERS_MOST_THREADS ? (unsigned)online : WORKERS_MOST_THREADS;
@@ -312,7 +320,9 @@ static void publish(struct pool *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* No piece is left; the threads inside are processing their last ones. */
+/*
+ * Waits for the threads inside the loop, which are processing their last pieces; no piece is left.
+ */
 static void wait_for_helpers(struct pool *p)
 {
     atomic_fetch_and(&p->word, ~LOOP_OPEN);
@@ -323,7 +333,7 @@ static void wait_for_helpers(struct pool *p)
     }
 }
 
-/* A pool that only the caller uses; its threads start later. NULL: out of memory. */
+/* Creates a pool that only the caller uses; its threads start later. NULL: out of memory. */
 static struct pool *new_pool(unsigned threads)
 {
     struct pool *p = calloc(1, sizeof(*p));
@@ -358,8 +368,8 @@ static struct pool *take_idle(struct workers *w, unsigned threads, unsigned *cou
 }
 
 /*
- * Adds a pool while the pools of its size have no more threads than the device. NULL: it is not
- * added.
+ * Adds a pool, unless the pools of its size would have more threads than the device. NULL: it is
+ * not added.
  */
 static struct pool *add(struct workers *w, unsigned threads)
 {
@@ -380,7 +390,7 @@ static struct pool *add(struct workers *w, unsigned threads)
     return p;
 }
 
-/* A pool for the caller; NULL: the caller runs its loop alone. */
+/* Takes a pool for the caller; NULL: the caller runs its loop alone. */
 static struct pool *take(struct workers *w)
 {
     unsigned threads = most_threads && most_threads < w->threads ? most_threads : w->threads, count;
@@ -401,7 +411,7 @@ static struct pool *take(struct workers *w)
     return NULL;
 }
 
-/* The caller holds the pool, and the loop is filled in. */
+/* Runs the loop of a pool that the caller holds. */
 static void run_together(struct pool *p)
 {
     atomic_store(&p->loop.taken, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A few threads that help with one large loop at a time; callers with a limit use several such
- * pools concurrently, as many as the device's threads divided by the limit.
+ * A thread pool, whose threads help with one large loop at a time. Callers that limit their threads
+ * use several pools concurrently, as many as the device's threads divided by the limit.
  *
  * The threads start with the first loop that is large enough and sleep between loops. A caller that
  * finds all pools busy, or runs in a child of fork, which has no threads, runs its loop alone: the
@@ -19,9 +19,12 @@ typedef void (*workers_body)(void *arg, int64_t first, int64_t count, int64_t pi
 
 /* The maximum number of pieces of a loop. */
 #define WORKERS_MAX_PIECES 256
-/* Bytes of a piece that one thread reads and writes. */
+/* The number of bytes that one thread reads and writes in a piece. */
 #define WORKERS_PIECE_BYTES (256 * 1024)
-/* With fewer multiplications a second thread costs more than it helps: some ten microseconds. */
+/*
+ * The number of multiplications below which a second thread costs more than it helps, some ten
+ * microseconds.
+ */
 #define WORKERS_FEW_PRODUCTS (512 * 1024)
 
 #define WORKERS_MOST_THREADS 1024
@@ -29,7 +32,7 @@ typedef void (*workers_body)(void *arg, int64_t first, int64_t count, int64_t pi
 /* The number of threads that this process may run at a time. */
 unsigned workers_allowed(void);
 
-/* For loops on `threads` ≥ 1 threads, including the caller's. NULL: out of memory. */
+/* Creates pools for loops on `threads` ≥ 1 threads, including the caller's. NULL: out of memory. */
 struct workers *workers_create(unsigned threads);
 /* Ends the threads; no loop may be running. NULL is accepted. */
 void workers_destroy(struct workers *w);
@@ -40,14 +43,17 @@ unsigned workers_threads(const struct workers *w);
 void workers_limit(unsigned threads);
 
 /*
- * Elements per piece of a loop over n; the whole loop if dividing it does not pay. Depends only on
- * n and `bytes`, the cost of an element.
+ * The number of elements per piece of a loop over n; n if dividing the loop costs more than it
+ * helps. It depends only on n and on `bytes`, the cost of an element.
  */
 int64_t workers_piece(int64_t n, int64_t bytes);
 /* Runs the body over 0 … n − 1, in pieces of that size, and returns when all are done. */
 void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body, void *arg);
 
-/* Runs one of many tasks; no two threads have the same `slot`, from 0 to workers_threads − 1. */
+/*
+ * Runs one of many tasks; `slot`, from 0 to workers_threads − 1, differs for tasks that run at the
+ * same time.
+ */
 typedef void (*workers_task)(void *arg, int64_t task, unsigned slot);
 /* Runs tasks 0 … n − 1, each on the first free thread, and returns when all are done. */
 void workers_tasks(struct workers *w, int64_t n, workers_task task, void *arg);

@@ -22,7 +22,7 @@ static int load_locked(void)
                                 "%s; it is part of the CUDA toolkit: add its folder to "
                                 "LD_LIBRARY_PATH or ldconfig",
                                 dlerror());
-        /* The headers define most of these names as macros, hence CUDA_TEXT. */
+        /* uses CUDA_TEXT because the headers define most of these names as macros */
 #define LOAD(member, function)                                                         \
     *(void **)(void *)&table.member = dlsym(library, CUDA_TEXT(function));             \
     if (!table.member) {                                                               \
@@ -47,8 +47,8 @@ int cuda_blas_load(void)
 }
 
 /*
- * By default cuBLAS may add partial sums of a product of halves in half precision, which can
- * overflow although the sum does not.
+ * Disables reduced-precision sums: by default cuBLAS may add partial sums of a product of F16 or
+ * BF16 in that precision, which can overflow although the sum does not.
  */
 static const cublasMath_t whole_sums = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Convolutions by cuDNN: F32, planes in any order, forward and backward. cuDNN ranks algorithms by
- * its estimates, without trial runs; the first is used that is deterministic, computes in the
+ * its estimates, without trial runs. The first one is used that is deterministic, computes in the
  * arithmetic that the operation allows, and fits into the workspace limit.
  */
 #include "dnn.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #define AXES       (2 + FERRY_OP_SPATIAL)
-#define MOST_ROOM  (UINT64_C(64) << 20) /* limit of a workspace */
+#define MOST_ROOM  (UINT64_C(64) << 20) /* the limit of a workspace */
 #define ALIGNMENT  256u
 #define ALGORITHMS 8
 
@@ -33,7 +33,7 @@ struct sides {
 
 struct cuda_convolution {
     enum way way;
-    uint32_t wide_in;                        /* of WEIGHTS: the input that is the wide image */
+    uint32_t wide_in;                        /* for WEIGHTS: the input that is the wide image */
     void *wide, *narrow, *w, *window, *bias; /* cuDNN's descriptors; the bias may be NULL */
     bool has_bias;
     int algorithm;
@@ -94,7 +94,10 @@ static bool may_interleave(const struct sides *of)
     return of->way != WEIGHTS && has_gaps(of->wide) && has_gaps(of->narrow);
 }
 
-/* cuDNN pads both sides equally: its number of windows must be the operation's. */
+/*
+ * Whether cuDNN computes the same number of windows as the operation, since it pads both sides
+ * equally.
+ */
 static bool is_symmetric(const ferry_op_window *v, const struct sides *of)
 {
     for (uint32_t i = 0; i < v->axes; i++) {
@@ -108,7 +111,7 @@ static bool is_symmetric(const ferry_op_window *v, const struct sides *of)
     return true;
 }
 
-/* Whether each plane is convolved separately: the kernels compute those by default. */
+/* Whether each plane is convolved separately; by default the kernels compute such a convolution. */
 static bool is_depthwise(const ferry_op_desc *op, const struct sides *of)
 {
     return op->params.window.group > 1 && of->w->shape[1] == 1;
@@ -135,8 +138,8 @@ static uint64_t room_of(const ferry_op_desc *op)
 }
 
 /*
- * ferry's kernels compute the steps after the convolution, including a ReLU: that of
- * cudnnConvolutionBiasActivationForward turns NaN into 0.
+ * Whether cuDNN computes an operation. ferry's kernels compute the steps after the convolution,
+ * including a ReLU, because the ReLU of cudnnConvolutionBiasActivationForward turns NaN into 0.
  */
 bool cuda_convolution_query(const struct cuda_device *dev, const ferry_op_desc *op,
                             ferry_op_answer *out)
@@ -151,8 +154,8 @@ bool cuda_convolution_query(const struct cuda_device *dev, const ferry_op_desc *
 /* ---- descriptors ---------------------------------------------------------------------------- */
 
 /*
- * The stride of an axis of one element is arbitrary in ferry; cuDNN requires that of a dense
- * tensor.
+ * Describes an operand as a tensor. The stride of an axis of one element is arbitrary in ferry;
+ * cuDNN requires that of a dense tensor.
  */
 static int describe(const ferry_operand *o, void **out)
 {
@@ -243,8 +246,8 @@ void cuda_convolution_destroy(struct cuda_convolution *c)
 /* ---- the algorithm -------------------------------------------------------------------------- */
 
 /*
- * Per function, a bit for each number of an algorithm of cuDNN that is accepted: by tiles, and by
- * Fourier transforms.
+ * For each function, the numbers of cuDNN's algorithms that are accepted, as bits: algorithms by
+ * tiles, and by Fourier transforms.
  */
 static const struct {
     unsigned turns, fourier;
@@ -281,7 +284,10 @@ static int ask(void *handle, const struct cuda_convolution *c, int *count,
     }
 }
 
-/* A handle is used by one thread at a time; the device has one for choosing algorithms. */
+/*
+ * Selects an algorithm. The device has a separate handle for this, since a handle is used by one
+ * thread at a time.
+ */
 static int choose(struct cuda_device *dev, const ferry_op_desc *op, struct cuda_convolution *c)
 {
     struct dnn_choice choice[ALGORITHMS];
@@ -341,7 +347,7 @@ struct run {
     const void *in[3];
 };
 
-/* The diffs of weights are added to their previous values. */
+/* Runs one convolution. The gradient of weights is added to the previous values. */
 static int run_one(const struct cuda_convolution *c, const struct run *r, const char **call)
 {
     const float one = 1, zero = 0;

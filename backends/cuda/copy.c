@@ -14,7 +14,10 @@ static bool overlap(const void *a, const void *b, uint64_t bytes)
     return first < second ? second - first < bytes : first - second < bytes;
 }
 
-/* Asynchronous for pinned memory; for other memory the runtime stages the copy itself. */
+/*
+ * Copies bytes: asynchronously for pinned memory; for other memory the runtime stages the copy
+ * itself.
+ */
 int cuda_memcpy(void *device, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                 uint64_t bytes)
 {
@@ -74,7 +77,7 @@ int cuda_copy(void *device, void *queue, uint32_t dtype, int64_t n, ferry_cref x
 
 /* ---- peers ---- */
 
-/* With the context of `dev` current: allows it to access the memory of `peer`. */
+/* Allows `dev` to access the memory of `peer`. Called with the context of `dev` current. */
 static cudaError_t open_way(struct cuda_device *dev, struct cuda_device *peer)
 {
     struct cudaMemAccessDesc access = { .location = { .type = cudaMemLocationTypeDevice,
@@ -91,7 +94,7 @@ static cudaError_t open_way(struct cuda_device *dev, struct cuda_device *peer)
         cuda_forget(error);
         error = cudaSuccess;
     }
-    if (error == cudaSuccess && peer->pool) /* peer access does not cover its pool */
+    if (error == cudaSuccess && peer->pool) /* peer access does not include the pool of the peer */
         error = cudaMemPoolSetAccess(peer->pool, &access, 1);
     cuda_forget(error);
     return error;
@@ -112,15 +115,19 @@ static bool connect(struct cuda_device *dev, struct cuda_device *peer)
     return error == cudaSuccess;
 }
 
-/* Whether two of ferry's devices are one GPU, as when one was adopted with the program's stream. */
+/*
+ * Whether two of ferry's devices are the same GPU, as when one was adopted with the program's
+ * stream.
+ */
 static bool are_one(const struct cuda_device *a, const struct cuda_device *b)
 {
     return a->context == b->context;
 }
 
 /*
- * Asked once per pair. cudaMemcpyPeerAsync identifies devices by their primary contexts: a device
- * that was adopted with another context is copied through the host.
+ * Whether a peer copy is possible; asked once per pair. cudaMemcpyPeerAsync identifies devices by
+ * their primary contexts: a device that was adopted with another context is copied through the
+ * host.
  */
 int cuda_peer_access(void *dst_dev, void *src_dev)
 {

@@ -44,7 +44,7 @@ void *cuda_library_open(const char *name, const char *folder);
 
 /* ---- the driver's own calls (driver.c) ---- */
 
-/* name of the member, name of the driver's function */
+/* X(name of the member, name of the driver's function) */
 #define CUDA_DRIVER_ENTRIES(X)                         \
     X(ctx_get_current, cuCtxGetCurrent)                \
     X(ctx_set_current, cuCtxSetCurrent)                \
@@ -102,70 +102,74 @@ struct cuda_blas_table {
 struct cuda_queue {
     cudaStream_t stream;
     bool owned;        /* the plugin created the stream */
-    atomic_bool known; /* the program has got its handle, so that it can capture it */
+    atomic_bool known; /* the program has got the stream's handle, so that it can capture the
+                        * stream */
     cublasHandle_t blas;
     void *dnn;             /* the handle of cuDNN, dnn.h */
-    void *sums;            /* of reductions by kernels, on the device; NULL until first needed */
-    float *scratch, *room; /* the same for reductions by cuBLAS */
+    void *sums;            /* for reductions by kernels, on the device; NULL until first needed */
+    float *scratch, *room; /* for reductions by cuBLAS; NULL until first needed */
     struct cuda_queue *next;
 };
 
-/* An allocation or import, by its handle. */
+/* An allocation or import, with its handle. */
 struct cuda_block {
     void *handle;
     uint64_t bytes;
-    void *registered; /* of an import: the host memory that was registered for it */
+    void *registered; /* for an import: the host memory that was registered for it */
 };
 
-/* A block that was freed while the stream that frees it was captured. */
+/* A block whose free is deferred, because the stream that frees it was being captured. */
 struct cuda_late {
     struct cuda_late *next;
     void *handle;
 };
 
 struct cuda_blocks {
-    struct cuda_block *at; /* a hash table; room is a power of two */
+    struct cuda_block *at; /* a hash table; its capacity `room` is a power of two */
     size_t room, count;
 };
 
-/* Whether another device can be reached; asked again after that device is reopened. */
+/* Whether another device can be accessed; asked again after that device is reopened. */
 struct cuda_way {
-    uint64_t serial; /* of the device that was asked about; 0: none */
+    uint64_t serial; /* the serial number of the device that was asked about; 0: none */
     bool open;
 };
 
 struct cuda_device {
-    uint64_t serial; /* its number among all devices ever opened, from 1 */
+    uint64_t serial; /* the device's number among all devices ever opened, from 1 */
     uint32_t index;
-    int ordinal; /* the runtime's number for it */
+    int ordinal; /* the runtime's number of the device */
     CUdevice cu;
     CUcontext context;
-    bool primary;          /* the context is the primary one, retained by the plugin */
-    bool unified;          /* shares physical memory with the host */
-    bool host_page_tables; /* accesses all host memory, registered or not */
-    bool plain;            /* host blocks are ordinary memory: pinned memory would not be cached */
+    bool primary;          /* the context is the primary one, which the plugin retains */
+    bool unified;          /* the device shares physical memory with the host */
+    bool host_page_tables; /* the device accesses all host memory, registered or not */
+    bool plain;            /* host blocks are ordinary memory, since pinned memory would not be
+                            * cached */
     cudaMemPool_t pool;    /* NULL: cudaMalloc is used */
     uint64_t memory_total;
     struct cuda_modules *modules; /* kernels.h */
     bool dnn;                     /* cuDNN is available and enabled */
-    bool dnn_depthwise;           /* also for depthwise convolutions */
+    bool dnn_depthwise;           /* cuDNN is also used for depthwise convolutions */
     struct cuda_queue
-        chooser; /* for a cuDNN handle that chooses algorithms; it has no stream of its own */
-    struct cuda_queue main, *queues; /* `queues`: the others */
+        chooser; /* for the cuDNN handle that selects algorithms; it has no stream of its own */
+    struct cuda_queue main, *queues; /* main: the default queue; queues: the others */
     pthread_mutex_t lock;            /* guards the members below, and `queues` */
     struct cuda_blocks blocks, imports;
-    _Atomic(struct cuda_late *) late; /* blocks that are in no table and not freed yet */
+    _Atomic(struct cuda_late *) late; /* freed blocks that are in no table and whose memory is not
+                                       * freed yet */
     struct {
         atomic_bool use;
         struct cuda_list *first;
-        struct cuda_queue recorder;             /* its stream is made for the first recording */
-        _Atomic(struct cuda_queue *) recording; /* the queue whose runs it takes; NULL: none */
-    } lists;                                    /* list.h */
-    struct cuda_base *base;                     /* profile.c's; NULL until a section begins */
-    struct cuda_section *left; /* profile.c's: destroyed while the context was not to be had */
+        struct cuda_queue recorder;             /* its stream is created for the first recording */
+        _Atomic(struct cuda_queue *) recording; /* the queue whose runs are recorded; NULL: none */
+    } lists;                                    /* used by list.c */
+    struct cuda_base *base;                     /* for profile.c; NULL until a section begins */
+    struct cuda_section *left; /* for profile.c: sections that were destroyed while the context
+                                * could not be made current */
     cudaEvent_t spare[CUDA_SPARE_EVENTS];
     unsigned spares;
-    struct cuda_way peers[CUDA_MAX_DEVICES]; /* by ordinal */
+    struct cuda_way peers[CUDA_MAX_DEVICES]; /* indexed by ordinal */
     struct {
         _Atomic uint64_t live_bytes, live_host_blocks, live_maps, live_queues, live_events;
         _Atomic uint64_t copies[3], bytes[3], maps, unmaps, memsets, ops;
@@ -179,13 +183,13 @@ extern struct cuda_driver cuda_driver;
 extern struct cuda_blas_table cuda_blas;
 extern const ferry_plugin_option cuda_options[CUDA_OPTIONS];
 
-/* Values of option.unified, in the order of its words. */
+/* The values of option.unified, in the order of the option's words. */
 enum cuda_unified { CUDA_UNIFIED_AUTO, CUDA_UNIFIED_OFF, CUDA_UNIFIED_ON };
 
-/* Values of option.kernels. */
+/* The values of option.kernels. */
 enum cuda_source { CUDA_KERNELS_AUTO, CUDA_KERNELS_COMPILE, CUDA_KERNELS_OFF };
 
-/* Values of option.cudnn. */
+/* The values of option.cudnn. */
 enum cuda_dnn_use { CUDA_DNN_AUTO, CUDA_DNN_OFF, CUDA_DNN_ALL };
 
 struct cuda_settings {
@@ -193,13 +197,13 @@ struct cuda_settings {
     enum cuda_unified unified;
     enum cuda_source kernels;
     enum cuda_dnn_use dnn;
-    uint64_t pool_limit; /* UINT64_MAX: not set */
+    uint64_t pool_limit; /* UINT64_MAX: the option is not set */
 };
 int cuda_settings_read(struct cuda_settings *out);
 
-/* Fetches the driver's entries, once. */
+/* Finds the driver's functions, once. */
 int cuda_driver_load(void);
-/* The runtime's ordinals in ferry's order. */
+/* The runtime's ordinals of the devices, in ferry's order. */
 int cuda_ordinals(int *out, uint32_t *out_count);
 
 /* ---- device properties, without a context (properties.c) --- */
@@ -212,21 +216,21 @@ int cuda_properties_of(int ordinal, const struct cuda_settings *set, ferry_plugi
 /* ---- errors (error.c): each function reports the vendor's name and returns ferry's code  */
 
 /*
- * Removes an error that a call of ferry's has just left for cudaGetLastError; an earlier error of
- * the program's own call is kept. With the context current.
+ * Removes the error that a call of ferry's has just left for cudaGetLastError; an earlier error of
+ * the program's own call is kept. Called with the context current.
  */
 void cuda_forget(cudaError_t error);
-/* The bytes of memory, free and total, for a message. */
+/* The free and the total memory in bytes, for a message. */
 bool cuda_memory_left(size_t *out_left, size_t *out_total);
 
 int cuda_fail(const char *call, cudaError_t error);
 int cuda_fail_driver(const char *call, CUresult error);
 /*
- * With the context current. cuBLAS has a runtime of its own and its statuses are vague: if one may
- * mean a lost device, the stream is queried.
+ * Reports an error of cuBLAS. Called with the context current. cuBLAS has a runtime of its own and
+ * its statuses are vague: if one may mean a lost device, the stream is queried.
  */
 int cuda_fail_blas(const char *call, cublasStatus_t status, cudaStream_t stream);
-/* For cublasCreate, which returns NOT_INITIALIZED if memory is short. */
+/* Reports an error of cublasCreate, which returns NOT_INITIALIZED if memory is short. */
 int cuda_fail_handle(cublasStatus_t status, cudaStream_t stream);
 int cuda_fail_count(cudaError_t error);
 bool cuda_is_lost(cudaError_t error);
@@ -235,25 +239,26 @@ bool cuda_is_lost(cudaError_t error);
 
 struct cuda_scope {
     CUcontext before;
-    CUstreamCaptureMode mode; /* that of the thread */
+    CUstreamCaptureMode mode; /* the thread's capture mode */
     bool changed;
 };
 /*
- * ferry's work on its streams is not part of the program's captures on other streams: in between,
- * the thread may make calls that are "potentially unsafe" for those without invalidating a capture
+ * Makes the context of a device current, until cuda_leave. ferry's work on its streams is not part
+ * of the program's captures on other streams: between the two calls the thread may make calls that
+ * are "potentially unsafe" for those captures without invalidating them
  * (cudaThreadExchangeStreamCaptureMode).
  */
 int cuda_enter(struct cuda_device *dev, struct cuda_scope *scope);
 /*
- * With the context current: FERRY_EINVAL if the program is capturing the stream, which would record
- * the work instead of executing it.
+ * FERRY_EINVAL if the program is capturing the stream, which would record the work instead of
+ * executing it. Called with the context current.
  */
 int cuda_refuse_capture(cudaStream_t stream);
 int cuda_refuse_queue(const struct cuda_queue *queue);
-/* Enters to submit to a queue, after the check for a capture. */
+/* Checks for a capture, and makes the context current to submit work to a queue. */
 int cuda_enter_on(struct cuda_device *dev, void *queue, struct cuda_scope *scope);
 void cuda_leave(struct cuda_scope *scope);
-/* Leaves, and reports the error of the call in between, if it failed. */
+/* Restores the caller's context, and reports the error of the call in between, if it failed. */
 int cuda_end(struct cuda_scope *scope, const char *call, cudaError_t error);
 
 /* ---- within ---- */
@@ -263,15 +268,15 @@ static inline struct cuda_queue *cuda_queue_of(struct cuda_device *dev, void *ha
 {
     return handle ? handle : &dev->main;
 }
-/* With the context current: frees the objects of a queue before its stream is destroyed. */
+/* Frees the objects of a queue before its stream is destroyed. Called with the context current. */
 void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue);
-/* The program's stream as a queue; `dev` has its context. */
-int cuda_stream_refuse(cudaStream_t stream); /* refuses streams that cannot be a queue; needs no
-                                              * context */
+/* Makes the program's stream a queue; `dev` has its context. */
+int cuda_stream_refuse(cudaStream_t stream); /* Refuses streams that cannot be a queue; needs no
+                                              * context. */
 int cuda_stream_check(struct cuda_device *dev, cudaStream_t stream);
 
 int cuda_blas_load(void);
-/* With the context current: the cuBLAS handle of a queue, created at the first call. */
+/* The cuBLAS handle of a queue, created at the first call. Called with the context current. */
 int cuda_blas_handle(struct cuda_queue *queue, cublasPointerMode_t mode, cublasHandle_t *out);
 /*
  * The state around a call of cuBLAS with host scalars: the context, the queue's handle, and the
@@ -287,8 +292,8 @@ int cuda_blas_begin(void *device, void *queue, uint32_t dtype, struct cuda_blas_
 int cuda_blas_end(struct cuda_blas_call *call, const char *name, cublasStatus_t status);
 
 /*
- * With the context current: sums by a kernel (launch.c). FERRY_EUNSUPPORTED if there are no
- * kernels, permanently.
+ * Sums by a kernel (launch.c). Called with the context current. FERRY_EUNSUPPORTED if there are no
+ * kernels; this does not change later.
  */
 int cuda_vector_sum(struct cuda_device *dev, struct cuda_queue *queue, uint32_t op, uint32_t dtype,
                     int64_t n, const void *x, const void *y, void *result);
@@ -297,7 +302,7 @@ int cuda_vector_fill(struct cuda_device *dev, const struct cuda_queue *queue, ui
 /* Whether there is a kernel for conversions. */
 bool cuda_converts(struct cuda_device *dev);
 
-/* With the context current: frees the deferred blocks that can be freed now. */
+/* Frees the deferred blocks that can be freed now. Called with the context current. */
 void cuda_free_late(struct cuda_device *dev);
 void cuda_late_clear(struct cuda_device *dev);
 
@@ -305,7 +310,7 @@ bool cuda_blocks_add(struct cuda_blocks *blocks, struct cuda_block block);
 bool cuda_blocks_take(struct cuda_blocks *blocks, const void *handle, struct cuda_block *out);
 void cuda_blocks_clear(struct cuda_blocks *blocks);
 
-/* Bytes of an element; 0 for an invalid dtype. */
+/* The size of an element in bytes; 0 for an invalid dtype. */
 static inline uint64_t cuda_element_size(uint32_t dtype)
 {
     static const uint8_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
@@ -324,7 +329,9 @@ static inline const void *cuda_at_const(ferry_cref ref)
 /* ---- profile.c ---- */
 
 extern const ferry_profile_table cuda_profile;
-/* When the device is closed; `alive`: with the context current, otherwise the context is lost. */
+/*
+ * Ends profiling when the device is closed. `alive`: the context is current; otherwise it is lost.
+ */
 void cuda_profile_end(struct cuda_device *dev, bool alive);
 
 /* ---- the entries ---- */

@@ -13,8 +13,8 @@
 /* ---- opening ---- */
 
 /*
- * The pool keeps as much as ferry's cache limit for this plugin; the default is that of the core,
- * for a device with memory of its own or for one that shares the host's.
+ * The release threshold of the pool: as much as ferry's cache limit for this plugin. The default is
+ * that of the core, for a device with memory of its own or for one that shares the host's.
  */
 static uint64_t threshold(const struct cuda_settings *set, const struct cuda_device *dev)
 {
@@ -26,7 +26,7 @@ static uint64_t threshold(const struct cuda_settings *set, const struct cuda_dev
     return dev->unified || part < least ? least : part;
 }
 
-/* A pool of the plugin's own, because the device's default pool belongs to the program. */
+/* Creates a pool of the plugin's own, because the device's default pool belongs to the program. */
 static int open_pool(struct cuda_device *dev, const struct cuda_settings *set)
 {
     struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned,
@@ -46,7 +46,10 @@ static int open_pool(struct cuda_device *dev, const struct cuda_settings *set)
     return cuda_fail("cudaMemPoolSetAttribute", error);
 }
 
-/* With the context current: creates the default queue's stream, unless it has one, and the pool. */
+/*
+ * Creates the default queue's stream, unless it exists, and the pool. Called with the context
+ * current.
+ */
 static int furnish(struct cuda_device *dev)
 {
     ferry_plugin_properties p = { 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loads cuDNN: hundreds of megabytes in parts that it loads itself when it needs them. It is opened
- * with the first device. Each queue has a handle of its own, created at its first convolution.
+ * Loads cuDNN, which has hundreds of megabytes in parts that it loads itself when it needs them. It
+ * is opened with the first device. Each queue has a handle of its own, created at its first
+ * convolution.
  */
 #include "dnn.h"
 
@@ -49,7 +50,10 @@ bool cuda_dnn_load(void)
 
 /* ---- failures ---- */
 
-/* cuDNN loads its parts on demand: if one cannot be loaded, cuDNN counts as missing. */
+/*
+ * Translates a status. cuDNN loads its parts on demand: if one cannot be loaded, cuDNN counts as
+ * missing.
+ */
 static int code_of(int status)
 {
     if (status == DNN_NO_PART || status == DNN_PART_OF_ANOTHER_VERSION)
@@ -62,8 +66,8 @@ static int code_of(int status)
 }
 
 /*
- * If the status may mean a lost device, the stream is queried, because cuDNN has a runtime of its
- * own.
+ * Reports an error of cuDNN. If the status may mean a lost device, the stream is queried, because
+ * cuDNN has a runtime of its own.
  */
 int cuda_fail_dnn(const char *call, int status, cudaStream_t stream)
 {
@@ -81,12 +85,12 @@ int cuda_fail_dnn(const char *call, int status, cudaStream_t stream)
 
 /* ---- handles ---- */
 
-/* More than a handle and its code need. */
+/* An amount of free memory that suffices for a handle and its code. */
 #define PLENTY ((size_t)256 << 20)
 
 /*
- * Like cublasCreate, cudnnCreate returns NOT_INITIALIZED if memory is short; otherwise that means
- * that cuDNN does not fit the driver or the device.
+ * Reports an error of cudnnCreate, which like cublasCreate returns NOT_INITIALIZED if memory is
+ * short. Otherwise this status means that cuDNN does not fit the driver or the device.
  */
 static int fail_handle(int status, cudaStream_t stream)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cuDNN, for convolutions, if it can be loaded and option.cudnn allows it. Kernels compute the
+ * cuDNN computes convolutions, if it can be loaded and option.cudnn allows it. Kernels compute the
  * convolutions that it does not support.
  */
 #ifndef FERRY_CUDA_DNN_H
@@ -12,7 +12,7 @@
 
 /* ---- the library (dnn.c) ---- */
 
-/* The constants of cuDNN 9 that are used; its header need not be installed. */
+/* The constants of cuDNN 9 that the plugin uses; the header of cuDNN need not be installed. */
 enum {
     DNN_SUCCESS = 0,
     DNN_NOT_INITIALIZED = 1001,
@@ -78,11 +78,14 @@ extern struct cuda_dnn_table cuda_dnn;
 
 /* Loads cuDNN, once per process. */
 bool cuda_dnn_load(void);
-/* With the context current: reports the failure in cuDNN's words and returns ferry's code. */
+/*
+ * Reports a failure with cuDNN's description and returns ferry's code. Called with the context
+ * current.
+ */
 int cuda_fail_dnn(const char *call, int status, cudaStream_t stream);
-/* With the context current: the cuDNN handle of a queue, created at the first call. */
+/* The cuDNN handle of a queue, created at the first call. Called with the context current. */
 int cuda_dnn_handle(struct cuda_queue *queue, void **out);
-/* With the context current. */
+/* Destroys a handle. Called with the context current. */
 void cuda_dnn_release(void *handle);
 
 /* ---- convolutions (convolution.c) ---- */
@@ -94,7 +97,10 @@ struct cuda_convolution;
  */
 bool cuda_convolution_query(const struct cuda_device *dev, const ferry_op_desc *op,
                             ferry_op_answer *out);
-/* With the context current. FERRY_EUNSUPPORTED: it has no suitable algorithm. */
+/*
+ * Creates the convolution. Called with the context current. FERRY_EUNSUPPORTED: cuDNN has no
+ * suitable algorithm.
+ */
 int cuda_convolution_create(struct cuda_device *dev, const ferry_op_desc *op,
                             struct cuda_convolution **out);
 int cuda_convolution_run(struct cuda_queue *queue, const struct cuda_convolution *c,

@@ -12,9 +12,9 @@ static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
 
 /*
- * Entries are looked up by version if the runtime supports it: otherwise the newest variant of a
- * name is returned, and cuStreamGetCtx has one more argument since 12.5. A plugin built with an
- * older 12 may run with a newer runtime, hence the weak reference.
+ * Looks entries up by version if the runtime supports it: otherwise the newest variant of a name is
+ * returned, and cuStreamGetCtx has one more argument since 12.5. The reference is weak, because a
+ * plugin built with an older 12 may run with a newer runtime.
  */
 #if CUDART_VERSION >= 12000 && CUDART_VERSION < 12050
 extern cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **out,
@@ -85,7 +85,7 @@ int cuda_enter(struct cuda_device *dev, struct cuda_scope *scope)
         scope->changed = true;
     }
     scope->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    (void)cuda_driver.capture_mode(&scope->mode); /* which accepts every mode */
+    (void)cuda_driver.capture_mode(&scope->mode); /* relaxed, the mode that accepts every call */
     return 0;
 }
 
@@ -103,7 +103,10 @@ int cuda_refuse_capture(cudaStream_t stream)
     return 0;
 }
 
-/* A program cannot capture a stream whose handle it was not given. */
+/*
+ * Refuses a queue whose stream the program is capturing; it can capture only a stream whose handle
+ * it got.
+ */
 int cuda_refuse_queue(const struct cuda_queue *queue)
 {
     if (queue->owned && !atomic_load_explicit(&queue->known, memory_order_relaxed))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Errors in the vendor's words. The runtime keeps the latest error of a thread for
- * cudaGetLastError. An error that ferry has reported is removed from there, and no other, so that a
- * program that checks it after its own launch finds its own error only.
+ * Errors, with the vendor's descriptions. The runtime keeps the latest error of a thread for
+ * cudaGetLastError. ferry removes the errors that it has reported from there, and no others, so
+ * that a program that checks after its own launch finds only its own error.
  */
 #include "cuda.h"
 
-/* After these errors the context is unusable: every later call fails too. */
+/* Whether the context is unusable after this error: every later call fails too. */
 bool cuda_is_lost(cudaError_t error)
 {
     switch ((int)error) {
@@ -58,7 +58,10 @@ static int code_of(cudaError_t error)
     }
 }
 
-/* By number, because the oldest supported headers lack some names. */
+/*
+ * A hint for the user. Errors are given by number, because the oldest supported headers lack some
+ * names.
+ */
 static const char *hint_of(int code, cudaError_t error)
 {
     if (code == FERRY_ELOST)
@@ -89,7 +92,8 @@ static const char *hint_of(int code, cudaError_t error)
 }
 
 /*
- * cudaErrorNotReady is not a failure, and the guide says that it is not kept; some drivers keep it.
+ * Removes the error that ferry's call has left. cudaErrorNotReady is not a failure, and the guide
+ * says that it is not kept, but some drivers keep it.
  */
 void cuda_forget(cudaError_t error)
 {
@@ -114,7 +118,9 @@ int cuda_fail(const char *call, cudaError_t error)
                             cudaGetErrorString(error), hint_of(code, error));
 }
 
-/* The driver's error numbers are those of the runtime; its names differ. */
+/*
+ * Reports an error of the driver, whose numbers are those of the runtime, and whose names differ.
+ */
 int cuda_fail_driver(const char *call, CUresult error)
 {
     int code = code_of((cudaError_t)error);
@@ -185,7 +191,7 @@ int cuda_fail_handle(cublasStatus_t status, cudaStream_t stream)
         left, total);
 }
 
-/* The reason why there is no device; causes that a user can fix have messages of their own. */
+/* Reports why there is no device; causes that a user can fix have messages of their own. */
 int cuda_fail_count(cudaError_t error)
 {
     const char *name = cudaGetErrorName(error), *text = cudaGetErrorString(error);

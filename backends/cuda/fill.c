@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fill. Without a kernel the driver sets 8, 16 and 32 bits at a time; 64-bit elements are written
- * once and doubled by copies.
+ * Fills memory. Without a kernel, the driver sets 8, 16 and 32 bits at a time; a 64-bit element is
+ * written once and doubled by copies.
  */
 #include "cuda.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- the value as bits; to nearest even if the dtype is narrower ------ */
 
-/* Rounds away all but the `bits` leading bits below the leading one of a binary32's 24. */
+/* Drops the lowest `bits` bits of a significand, rounded to nearest even. */
 static uint32_t shift_to_even(uint32_t significand, unsigned bits)
 {
     uint32_t kept = significand >> bits, half = UINT32_C(1) << (bits - 1);
@@ -19,8 +19,8 @@ static uint32_t shift_to_even(uint32_t significand, unsigned bits)
 }
 
 /*
- * A double as a float with a sticky last bit, so that rounding it again gives the rounding of the
- * double.
+ * Converts a double to a float with a sticky last bit, so that rounding the float gives the
+ * rounding of the double.
  */
 static uint32_t float_to_odd(double value)
 {
@@ -32,7 +32,7 @@ static uint32_t float_to_odd(double value)
     if (error == 0 || value != value || (bits & 0x7fffffff) == 0x7f800000)
         return bits;
     if ((error < 0) == (value > 0))
-        bits--; /* toward zero */
+        bits--; /* rounds toward zero */
     return bits | 1;
 }
 
@@ -44,7 +44,7 @@ static uint16_t f16_bits(double value)
 
     if (magnitude > 0x7f800000)
         return (uint16_t)(sign | 0x7e00);
-    if (exponent >= 143) /* 2^16 and more */
+    if (exponent >= 143) /* the value is 2^16 or more */
         return (uint16_t)(sign | 0x7c00);
     if (exponent >= 113)
         return (uint16_t)(sign | (((exponent - 113) << 10) + shift_to_even(significand, 13)));
@@ -62,7 +62,7 @@ static uint16_t bf16_bits(double value)
     return (uint16_t)((f + 0x7fff + ((f >> 16) & 1)) >> 16);
 }
 
-/* ferry has checked that the value fits an integer dtype. */
+/* The bits of an element. ferry has checked that the value fits an integer dtype. */
 static uint64_t bits_of(uint32_t dtype, double value)
 {
     uint64_t bits = 0;

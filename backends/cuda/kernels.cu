@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All kernels, for nvcc. */
+/* Includes all kernels, for nvcc. */
 #include "backends/cuda/target.h"
 
 #define VEC   CUDA_VEC

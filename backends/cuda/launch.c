@@ -26,7 +26,9 @@ int cuda_launch(CUstream stream, CUfunction function, const struct kernel_launch
 
 /* ---- sums ---- */
 
-/* The buffers of a queue: the sums of groups, preceded by the count of completed groups. */
+/*
+ * The buffer of a queue for sums: the number of completed groups, followed by the sums of groups.
+ */
 static int sums_of(const struct kernel_target *target, struct cuda_queue *queue, char **out)
 {
     size_t bytes = sizeof(uint64_t) + VECTOR_SUMS_BYTES(target);

@@ -2,9 +2,10 @@
 /*
  * Lists of runs that repeat, as CUDA graphs: recorded at their second announcement, replayed from
  * the third on. A recording is the capture of a stream of the plugin's own, the recorder, which
- * nothing else uses: work that other threads submit to the list's queue meanwhile is not recorded,
- * and no wait for that queue ends the capture. The graph is then launched on the queue. The first
- * failure turns lists off for the device, and ferry runs the list plainly.
+ * nothing else uses. So work that other threads submit to the list's queue meanwhile is not
+ * recorded, and no wait for that queue ends the capture. The graph is then launched on the queue.
+ * The first failure turns lists off for the device, and ferry submits the runs of the list one by
+ * one.
  */
 #include "dnn.h"
 #include "list.h"
@@ -15,7 +16,7 @@
 struct cuda_list {
     struct cuda_list *next;
     uint64_t id, count;
-    cudaGraphExec_t graph; /* NULL: it is being recorded */
+    cudaGraphExec_t graph; /* NULL: the list is being recorded */
 };
 
 /* ---- the device's lists ---------------------------------------------------------------------- */
@@ -45,7 +46,7 @@ static struct cuda_list *take(struct cuda_device *dev, uint64_t id)
     return list;
 }
 
-/* With the context current; a context that ends frees its graphs. */
+/* Frees a list. Called with the context current; a context that ends frees its graphs. */
 static void end_list(struct cuda_list *list)
 {
     if (list->graph)
@@ -81,7 +82,7 @@ void cuda_list_end_all(struct cuda_device *dev)
     cuda_queue_release(dev, &dev->lists.recorder);
 }
 
-/* No more graphs on the device: a call that fails once would fail in every pass. */
+/* Stops using graphs on the device, since a call that fails once would fail in every pass. */
 static void turn_off(struct cuda_device *dev, const char *call, cudaError_t error)
 {
     cuda_forget(error);
@@ -93,7 +94,7 @@ static void turn_off(struct cuda_device *dev, const char *call, cudaError_t erro
 
 /* ---- recording ------------------------------------------------------------------------------- */
 
-/* Whether this call's queue is the device's recording one from now on: one at a time. */
+/* Whether this queue becomes the device's recording queue; only one queue records at a time. */
 static bool claim(struct cuda_device *dev, struct cuda_queue *queue)
 {
     struct cuda_queue *none = NULL;
@@ -116,11 +117,12 @@ static bool has_recorder(struct cuda_device *dev)
         turn_off(dev, "cudaStreamCreateWithFlags", error);
         return false;
     }
-    /* made now, as it allocates and may wait for the device, which would end the capture */
+    /* created before the capture, because its creation allocates and may wait for the device, which
+     * would end the capture */
     return !dev->dnn || !cuda_dnn_handle(r, &handle);
 }
 
-/* With the context current: whether runs on the queue are recorded from now on. */
+/* Begins to record the runs on the queue; false if it cannot. Called with the context current. */
 static bool start(struct cuda_device *dev, struct cuda_queue *queue, const ferry_op_list *told)
 {
     struct cuda_list *list = calloc(1, sizeof(*list));
@@ -167,7 +169,7 @@ static cudaError_t instantiate(cudaGraphExec_t *out, cudaGraph_t graph)
 #endif
 }
 
-/* The name of the call that failed; NULL: the list has its graph. */
+/* Ends a recording. Returns the name of the call that failed; NULL: the list has its graph. */
 static const char *stop(struct cuda_device *dev, struct cuda_list *list, cudaError_t *out)
 {
     cudaGraph_t graph = NULL;
@@ -187,7 +189,7 @@ static const char *stop(struct cuda_device *dev, struct cuda_list *list, cudaErr
 
 /* ---- the entries ----------------------------------------------------------------------------- */
 
-/* Whether the list was submitted from its recording. */
+/* Submits the list as its graph; false if that was not possible. */
 static bool replay(struct cuda_device *dev, struct cuda_queue *queue, const struct cuda_list *list)
 {
     cudaError_t error = cudaGraphLaunch(list->graph, queue->stream);
@@ -241,11 +243,11 @@ int cuda_list_end(void *device, void *handle, uint64_t id, uint32_t discard)
     if (failed)
         turn_off(dev, failed, error);
     else if (discard)
-        dev->lists.use = false; /* the failure of a run was reported by ferry */
+        dev->lists.use = false; /* ferry has already reported the failure of a run */
     else if (!replay(dev, cuda_queue_of(dev, handle), list))
         failed = "cudaGraphLaunch";
     else
-        dev->counters.ops -= list->count; /* each run counted itself */
+        dev->counters.ops -= list->count; /* each run was already counted */
     if (failed || discard)
         end_list(take(dev, id));
     cuda_leave(&scope);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Matrices. cuBLAS is column-major: a row-major matrix is its transpose there, so the operands of
- * products are swapped.
+ * gemv and gemm. cuBLAS is column-major: a row-major matrix is its transpose there, so the operands
+ * of products are swapped.
  */
 #include "cuda.h"
 
@@ -26,8 +26,8 @@ struct gemv {
 };
 
 /*
- * gemv of halves, as a product of matrices: a vector with a stride is a matrix with one element per
- * column. A vector with a negative stride cannot be expressed as a matrix.
+ * gemv of F16 or BF16, as a product of matrices: a vector with a stride is a matrix with one
+ * element per column. A vector with a negative stride cannot be expressed as a matrix.
  */
 static cublasStatus_t gemv_halves(cublasHandle_t blas, const struct gemv *g)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Memory: of the device, pinned, and host memory that the device can access.
- */
+/* Memory of the device, pinned memory, and host memory that the device can access. */
 #include "cuda.h"
 
 #include <inttypes.h>
@@ -123,7 +121,10 @@ static bool put_off(struct cuda_device *dev, void *handle)
     return true;
 }
 
-/* Freed after all work that the default queue had when they were returned, as the ABI requires. */
+/*
+ * Frees the deferred blocks after all work that the default queue had when they were returned, as
+ * the ABI requires.
+ */
 void cuda_free_late(struct cuda_device *dev)
 {
     struct cuda_late *next;
@@ -137,7 +138,7 @@ void cuda_free_late(struct cuda_device *dev)
     }
 }
 
-/* Blocks that cannot be freed are freed with the context. */
+/* Frees what can be freed; the remaining blocks are freed with the context. */
 void cuda_late_clear(struct cuda_device *dev)
 {
     struct cuda_late *next;
@@ -149,8 +150,8 @@ void cuda_late_clear(struct cuda_device *dev)
 }
 
 /*
- * With the context current. ferry frees in the order of the default queue, which can be deferred;
- * frees on other queues cannot.
+ * Frees a block. Called with the context current. ferry frees in the order of the default queue,
+ * which can be deferred; frees on other queues cannot.
  */
 static int free_here(struct cuda_device *dev, struct cuda_queue *queue, void *handle)
 {
@@ -184,7 +185,10 @@ int cuda_free(void *device, void *queue, void *handle)
     return err;
 }
 
-/* The address space is unified, so the runtime also identifies the program's own allocations. */
+/*
+ * Whether a pointer belongs to the device's memory. The address space is unified, so the runtime
+ * also identifies the program's own allocations.
+ */
 int cuda_owns(void *device, const void *handle)
 {
     struct cuda_device *dev = device;
@@ -229,8 +233,8 @@ int cuda_trim(void *device)
     if (err)
         return err;
     cuda_free_late(dev);
-    if (!is_captured(&dev->main)) /* memory that ferry frees is available when this queue reaches
-                                   * the free */
+    if (!is_captured(&dev->main)) /* memory that ferry frees becomes available when this queue
+                                   * reaches the free */
         error = cudaStreamSynchronize(dev->main.stream);
     if (error != cudaSuccess)
         return cuda_end(&scope, "cudaStreamSynchronize", error);
@@ -309,7 +313,8 @@ int cuda_host_free(void *device, void *ptr)
 /* ---- host memory that the device accesses ---- */
 
 /*
- * With the context current: the device's address of host memory, which is registered if necessary.
+ * The device's address of host memory, which is registered if necessary. Called with the context
+ * current.
  */
 static int import_here(const struct cuda_device *dev, void *ptr, uint64_t bytes,
                        struct cuda_block *out)

@@ -32,8 +32,8 @@ static int ask(const struct cuda_device *dev, int *out_capability, int *out_proc
 }
 
 /*
- * Called while the device is opened, the only time when ferry provides the folder; "" if images are
- * not stored.
+ * Finds the folder for images; "" if they are not stored. Called while the device is opened, the
+ * only time when ferry provides the folder.
  */
 static void find_folder(struct cuda_modules *m)
 {
@@ -83,7 +83,10 @@ void cuda_modules_destroy(struct cuda_modules *m)
 
 /* ---- the built-in image --------------------------------------------------------------------- */
 
-/* An image for other devices, or a PTX version newer than the driver, is not an error. */
+/*
+ * Whether the failure is not an error: the image is for other devices, or its PTX version is newer
+ * than the driver.
+ */
 static bool is_for_others(CUresult failed)
 {
     return failed == CUDA_ERROR_NO_BINARY_FOR_GPU || failed == CUDA_ERROR_INVALID_IMAGE ||
@@ -91,7 +94,7 @@ static bool is_for_others(CUresult failed)
            failed == CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
 }
 
-/* Tried once. FERRY_EUNSUPPORTED: libnvrtc has to compile. (locked) */
+/* Loads the built-in image, once. FERRY_EUNSUPPORTED: libnvrtc has to compile. (locked) */
 static int load_built(struct cuda_modules *m)
 {
     CUresult failed;
@@ -186,7 +189,7 @@ static int compile(enum kernel_program program, const struct cuda_form *form, co
     return err;
 }
 
-/* (locked) */
+/* Loads a program. (locked) */
 static int load_program(struct cuda_modules *m, enum kernel_program program)
 {
     char key[KEY_ROOM], path[STORE_PATH];

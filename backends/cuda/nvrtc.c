@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libnvrtc, which compiles kernels if the build had no nvcc. It has tens of megabytes, so it is
- * loaded when the first program is requested. Its few functions are declared here, because its
- * header need not be installed.
+ * libnvrtc compiles kernels if the build had no nvcc. It has tens of megabytes, so it is loaded
+ * when the first program is requested. The few functions that are used are declared here, because
+ * its header need not be installed.
  */
 #define _GNU_SOURCE
 #include "kernels.h"
@@ -40,11 +40,13 @@ static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
 
 #define MOST_ARCHS 64
-#define LOG_SHOWN  400 /* bytes of the compiler's log in an error */
+#define LOG_SHOWN  400 /* the number of bytes of the compiler's log in an error */
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
-/* CUDA 11's library is named after the minor version in which its interface became stable. */
+/*
+ * The library's name. That of CUDA 11 has the minor version in which its interface became stable.
+ */
 static void library_name(char *out, size_t size)
 {
     int major = CUDART_VERSION / 1000;
@@ -97,8 +99,8 @@ static int fail(const char *call, int result)
 /* ---- the architecture ----------------------------------------------------------------------- */
 
 /*
- * The device's own architecture if it is supported; else the newest before it, whose PTX later
- * devices run.
+ * Selects the device's own architecture if it is supported; else the newest one before it, whose
+ * PTX later devices run.
  */
 static void choose(int capability, const int *archs, int count, struct cuda_form *out)
 {

@@ -15,8 +15,8 @@
 #include <string.h>
 
 struct prepared {
-    struct cuda_convolution *convolution; /* NULL: launches */
-    atomic_bool taken_over;               /* cuDNN has failed at a run: launches are used instead */
+    struct cuda_convolution *convolution; /* NULL: launches are used */
+    atomic_bool taken_over;               /* cuDNN has failed in a run: launches are used instead */
     struct kernel_plan plan;
     CUfunction launch[KERNEL_LAUNCHES], pack;
 };
@@ -155,7 +155,10 @@ static int check_places(const struct kernel_place *places)
     return 0;
 }
 
-/* With the context current. `run`: the arguments of the run; NULL for packing. */
+/*
+ * Launches one kernel. `run`: the arguments of the run; NULL for packing. Called with the context
+ * current.
+ */
 static int launch(CUstream stream, CUfunction function, const struct kernel_launch *l,
                   const struct kernel_place *places, const ferry_op_run_args *run)
 {
@@ -203,8 +206,8 @@ static int launch_all(CUstream stream, const struct prepared *p, const struct ke
 }
 
 /*
- * cuDNN can fail at a run although it has an algorithm, because a missing part of it is noticed
- * only then. From here on kernels compute the operation.
+ * Replaces cuDNN by kernels for this operation. cuDNN can fail in a run although it has an
+ * algorithm, because a missing part of it is noticed only then.
  */
 static int take_over(struct cuda_device *dev, struct prepared *p)
 {
@@ -223,7 +226,7 @@ static int take_over(struct cuda_device *dev, struct prepared *p)
     return err;
 }
 
-/* With the context current. */
+/* Runs the operation. Called with the context current. */
 static int run_here(struct cuda_device *dev, struct cuda_queue *queue, struct prepared *p,
                     const struct kernel_place *places, const ferry_op_run_args *args)
 {

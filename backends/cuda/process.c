@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state of the process: the host's services, set by ferry_plugin_open, and the entries of the
- * driver and of cuBLAS, filled in by driver.c and blas.c; and the search for NVIDIA's libraries.
+ * The state of the process: the host's services, which ferry_plugin_open sets, and the functions of
+ * the driver and of cuBLAS, which driver.c and blas.c look up; and the search for NVIDIA's
+ * libraries.
  */
 #ifdef CUDA_RELOCATABLE
-#define _GNU_SOURCE /* dladdr */
+#define _GNU_SOURCE /* for dladdr */
 #endif
 #include "cuda.h"
 
@@ -20,7 +21,10 @@ struct cuda_driver cuda_driver;
 struct cuda_blas_table cuda_blas;
 
 #ifdef CUDA_RELOCATABLE
-/* NVIDIA's packages contain nvidia/FOLDER/lib, beside the package that contains this plugin. */
+/*
+ * Opens a library in nvidia/FOLDER/lib of NVIDIA's packages, beside the package that contains this
+ * plugin.
+ */
 static void *open_beside(const char *name, const char *folder)
 {
     static const char anchor[] = "cuda";

@@ -13,23 +13,27 @@
 
 #define NANOSECONDS UINT64_C(1000000000)
 #define RENEW       (2 * NANOSECONDS)
-#define FIRST_TICK  NANOSECONDS /* a time shortly before the first base is not below 0 */
-#define RESOLUTION  500u        /* of cudaEventElapsedTime, in ticks */
+#define FIRST_TICK  NANOSECONDS /* the first base has this time, so that a time shortly before it is
+                                 * not negative */
+#define RESOLUTION  500u        /* the resolution of cudaEventElapsedTime, in ticks */
 
-/* Counted references, under the device's lock: its device's, its sections', the next base's. */
+/*
+ * A base. Under the device's lock its references are counted: the device's, its sections', and the
+ * next base's.
+ */
 struct cuda_base {
     struct cuda_base *before; /* NULL once `ticks` is known */
     cudaEvent_t event;
-    uint64_t ticks, made; /* `made`: host time */
+    uint64_t ticks, made; /* `made` is in host time */
     unsigned refs;
     bool known;
 };
 
 struct cuda_section {
-    struct cuda_section *next; /* of those left to the device */
+    struct cuda_section *next; /* the next one of the sections that were left to the device */
     struct cuda_base *base;
     cudaEvent_t begin, end;
-    int failed; /* the code of end */
+    int failed; /* the result of end */
 };
 
 static uint64_t host_now(void)
@@ -40,7 +44,7 @@ static uint64_t host_now(void)
     return (uint64_t)t.tv_sec * NANOSECONDS + (uint64_t)t.tv_nsec;
 }
 
-/* With the context current: a recorded event with timing. */
+/* Records an event with timing. Called with the context current. */
 static int record(cudaStream_t stream, cudaEvent_t *out)
 {
     cudaEvent_t event = NULL;
@@ -74,7 +78,9 @@ static void release_base(struct cuda_base *base, bool alive)
     }
 }
 
-/* On a stream of its own, so that the base does not wait for the work of a queue. */
+/*
+ * Records an event on a stream of its own, so that the base does not wait for the work of a queue.
+ */
 static int record_alone(cudaEvent_t *out)
 {
     cudaStream_t stream;
@@ -106,7 +112,7 @@ static int new_base(struct cuda_base **out)
     return 0;
 }
 
-/* The device's base, which is renewed if it is old; one reference more. */
+/* Returns the device's base, which is renewed if it is old, with one more reference. */
 static int take_base(struct cuda_device *dev, struct cuda_base **out)
 {
     struct cuda_base *fresh = NULL;
@@ -116,7 +122,7 @@ static int take_base(struct cuda_device *dev, struct cuda_base **out)
     if (!dev->base || host_now() - dev->base->made > RENEW) {
         err = new_base(&fresh);
         if (!err) {
-            fresh->before = dev->base; /* with the device's reference */
+            fresh->before = dev->base; /* takes over the device's reference */
             fresh->known = !dev->base;
             fresh->ticks = FIRST_TICK;
             dev->base = fresh;
@@ -131,8 +137,8 @@ static int take_base(struct cuda_device *dev, struct cuda_base **out)
 }
 
 /*
- * Adds the time from `from` to `to`, which may be negative. Rounded to whole steps, so that the
- * float's error does not move two stamps past each other.
+ * Adds the time from `from` to `to`, which may be negative. The time is rounded to whole steps, so
+ * that the float's error does not change the order of two times.
  */
 static cudaError_t advance(uint64_t *ticks, cudaEvent_t from, cudaEvent_t to)
 {
@@ -182,7 +188,10 @@ static cudaError_t ticks_of(struct cuda_device *dev, struct cuda_base *base, cud
 
 /* ---- the clock ---- */
 
-/* An event on an idle stream happens between its recording and the end of the wait for it. */
+/*
+ * Measures a moment of both clocks: an event on an idle stream completes between its recording and
+ * the end of the wait for it.
+ */
 static int take_moment(struct cuda_device *dev, cudaStream_t stream, ferry_profile_clock *out)
 {
     struct cuda_base *base;
@@ -239,7 +248,7 @@ static int describe_clock(void *device, ferry_profile_clock *out)
 
 /* ---- sections ---- */
 
-/* A stream needs no preparation. */
+/* Begins profiling; a stream needs no preparation. */
 static int start(void *dev, void *queue)
 {
     (void)dev;
@@ -247,7 +256,7 @@ static int start(void *dev, void *queue)
     return 0;
 }
 
-/* `alive` as of release_base */
+/* Frees a section; `alive` as in release_base. */
 static void delete_section(struct cuda_device *dev, struct cuda_section *s, bool alive)
 {
     if (alive && s->begin)
@@ -310,7 +319,7 @@ static int end(void *device, void *queue, void *section)
     return s->failed;
 }
 
-/* With the context current; an answer of read. */
+/* Implements read. Called with the context current. */
 static int read_here(struct cuda_device *dev, const struct cuda_section *s,
                      ferry_profile_times *out)
 {
@@ -347,7 +356,10 @@ static int read_times(void *device, void *section, ferry_profile_times *out)
     return answer;
 }
 
-/* Without the context no event can be destroyed: the device keeps the section until it closes. */
+/*
+ * Destroys a section. Without the context no event can be destroyed, so the device keeps the
+ * section until it closes.
+ */
 static void destroy(void *device, void *section)
 {
     struct cuda_device *dev = device;

@@ -31,9 +31,9 @@ int cuda_find_ordinal(uint32_t index, int *out)
 /* ---- properties ---- */
 
 /*
- * Below compute capability 7.2 an integrated device disables the host's caches for shared memory
- * (CUDA for Tegra, "Memory Management"), including pinned memory, which makes host reads many times
- * slower.
+ * Whether shared memory is cached. Below compute capability 7.2 an integrated device disables the
+ * host's caches for shared memory (CUDA for Tegra, "Memory Management"), including pinned memory,
+ * which makes host reads many times slower.
  */
 static bool is_coherent(int major, int minor)
 {
@@ -41,9 +41,9 @@ static bool is_coherent(int major, int minor)
 }
 
 /*
- * An integrated device has only the host's memory. One that accesses the host's page tables (Grace
- * and Hopper) has faster memory of its own, where its blobs belong. If sharing disables the caches,
- * copies are faster.
+ * Whether the device is unified. An integrated device has only the host's memory. One that accesses
+ * the host's page tables (Grace and Hopper) has faster memory of its own, where its blobs belong.
+ * If sharing disables the caches, copies are faster.
  */
 static bool is_unified(const struct cudaDeviceProp *prop, bool host_page_tables,
                        enum cuda_unified wanted)
@@ -113,7 +113,10 @@ int cuda_properties_of(int ordinal, const struct cuda_settings *set, ferry_plugi
     return 0;
 }
 
-/* Of an open device: the settings it was opened with, even if the options have changed since. */
+/*
+ * Replaces the settings of an open device by those that it was opened with, even if the options
+ * have changed since.
+ */
 static void settle(const struct cuda_device *dev, ferry_plugin_properties *out)
 {
     out->flags = FERRY_DEVICE_POINTERS | (dev->unified ? FERRY_DEVICE_UNIFIED : 0) |

@@ -154,7 +154,9 @@ int cuda_queue_synchronize(void *device, void *handle)
                           cudaStreamSynchronize(cuda_queue_of(dev, handle)->stream));
 }
 
-/* The handle is created at the first BLAS call, which this request counts as. */
+/*
+ * Returns the cuBLAS handle, which is created at the first BLAS call; this request counts as one.
+ */
 static int native_blas(struct cuda_device *dev, struct cuda_queue *queue, void *out)
 {
     cublasHandle_t handle;
@@ -165,7 +167,8 @@ static int native_blas(struct cuda_device *dev, struct cuda_queue *queue, void *
         return err;
     err = cuda_blas_handle(queue, CUBLAS_POINTER_MODE_HOST, &handle);
     cuda_leave(&scope);
-    atomic_store_explicit(&queue->known, true, memory_order_relaxed); /* cublasGetStream */
+    atomic_store_explicit(&queue->known, true, memory_order_relaxed); /* cublasGetStream returns the
+                                                                       * stream */
     if (!err)
         memcpy(out, &handle, sizeof(handle));
     return err;
@@ -248,7 +251,7 @@ int cuda_event_record(void *device, void *queue, void **out_event)
 
 /* ---- waiting for all ---- */
 
-/* An event after all work on the queue; NULL if none can be created. (locked) */
+/* Records an event after all work on the queue; NULL if none can be created. (locked) */
 static cudaEvent_t event_behind(struct cuda_device *dev, const struct cuda_queue *queue)
 {
     cudaEvent_t event = dev->spares ? dev->spare[--dev->spares] : NULL;
@@ -270,7 +273,7 @@ static bool is_idle(const struct cuda_queue *queue)
 {
     cudaError_t error = cudaStreamQuery(queue->stream);
 
-    cuda_forget(error); /* the status NotReady, which some drivers keep */
+    cuda_forget(error); /* removes the status NotReady, which some drivers keep */
     return error == cudaSuccess;
 }
 
@@ -283,8 +286,9 @@ static int wait_here(const struct cuda_queue *queue)
 }
 
 /*
- * Records an event on each busy queue except the default one; without an event, the queue is
- * synchronized at once. Called under the lock, which a thread that destroys a queue takes first.
+ * Records an event on each busy queue except the default one; if no event can be created,
+ * synchronizes the queue at once. Called under the lock, which a thread that destroys a queue takes
+ * first.
  */
 static int mark_others(struct cuda_device *dev, cudaEvent_t **out_events, size_t *out_count)
 {
@@ -316,8 +320,9 @@ static int mark_others(struct cuda_device *dev, cudaEvent_t **out_events, size_t
 }
 
 /*
- * cudaDeviceSynchronize would also wait for the program's streams, and invalidate captures on them.
- * If a wait fails, the other queues are still waited for; the latest failure is reported.
+ * Waits for the queues one by one: cudaDeviceSynchronize would also wait for the program's streams,
+ * and invalidate captures on them. If a wait fails, the other queues are still waited for; the
+ * latest failure is reported.
  */
 static int wait_for_all(struct cuda_device *dev)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reductions, whose result stays on the device. A kernel reduces F32 and halves (launch.c); cuBLAS
- * reduces F64, and all types if there are no kernels. cuBLAS accumulates in the operand's own
- * precision, many elements per thread: long vectors are divided into pieces whose sums are added
- * last, so that a float never accumulates thousands of others one by one. Halves are reduced by 1×1
- * matrix products with F32 results, because cublasDotEx rounds its result to a half; for asum a
- * product with one converts them to floats.
+ * Reductions, whose result stays on the device. A kernel reduces F32, F16 and BF16 (launch.c);
+ * cuBLAS reduces F64, and all types if there are no kernels. cuBLAS accumulates in the operand's
+ * own precision, many elements per thread: long vectors are divided into pieces whose sums are
+ * added last, so that a float never accumulates thousands of others one by one. F16 and BF16 are
+ * reduced by 1×1 matrix products with F32 results, because cublasDotEx rounds its result to the
+ * operand's type; for asum a product with one converts them to floats.
  */
 #include "cuda.h"
 
-#define PIECE INT64_C(1048576) /* elements per call */
-#define ROW   64               /* halves that one product sums */
+#define PIECE INT64_C(1048576) /* the number of elements per call */
+#define ROW   64               /* the number of 16-bit elements that one product sums */
 #define ROWS  (PIECE / ROW)
-#define SUMS  1024 /* pieces of 2^30 elements, the maximum */
+#define SUMS  1024 /* enough pieces for 2^30 elements, the maximum */
 
 /*
- * Buffers of a queue on the device: sums of rows, sums of pieces, ones to multiply either with, and
- * one as F16 and as BF16.
+ * The buffers of a queue on the device: sums of rows, sums of pieces, ones to multiply either with,
+ * and one as F16 and as BF16.
  */
 struct scratch {
     float *rows, *pieces, *ones;
@@ -67,7 +67,7 @@ static int scratch_of(struct cuda_queue *queue, struct scratch *out)
     return 0;
 }
 
-/* The buffer for a piece of halves converted to floats, which only asum needs. */
+/* Provides the buffer for a piece converted to floats, which only asum needs. */
 static int room_of(struct cuda_queue *queue, float **out)
 {
     cudaError_t error = cudaSuccess;
@@ -124,7 +124,7 @@ static int add_up(const struct reduction *r, const float *values, const float *o
                                            : cuda_fail_blas("cublasSdot", status, r->queue->stream);
 }
 
-/* `rows` dot products of `length` halves each, in one batch. */
+/* Computes `rows` dot products of `length` 16-bit elements each, in one batch. */
 static int multiply_rows(const struct reduction *r, const char *x, const char *y, int length,
                          int rows, float *out)
 {
@@ -154,7 +154,9 @@ static int sum_halves(const struct reduction *r, const struct scratch *s, const 
     return err ? err : add_up(r, s->rows, s->ones, rows + (rest != 0), out);
 }
 
-/* Sums absolute values, which a product cannot: the halves are converted to floats first. */
+/*
+ * Sums absolute values of F16 or BF16, which a product cannot: they are converted to floats first.
+ */
 static int sum_absolute_halves(const struct reduction *r, const struct scratch *s, const char *x,
                                int n, float *out)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Vectors: axpy and scal by cuBLAS, and the list of supported operations.
- */
+/* axpy and scal by cuBLAS, and the list of supported operations. */
 #include "cuda.h"
 
 static bool is_half(uint32_t dtype)
@@ -14,7 +12,10 @@ static cudaDataType type_of(uint32_t dtype)
     return dtype == FERRY_F16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-/* Conversions need a kernel; without one ferry's fallback converts. */
+/*
+ * Whether the plugin offers an operation. Conversions need a kernel; without one, ferry's fallback
+ * converts.
+ */
 int cuda_supports(void *dev, uint32_t op, uint32_t dtype)
 {
     switch (op) {

@@ -27,8 +27,8 @@ int ocl_supports(void *device, uint32_t op, uint32_t dtype)
 
 /*
  * Whether CLBlast computes the operation. CLBlast lacks BF16, accumulates F16 in F16, and its sums
- * of long vectors have errors above 1e-6; ferry's own kernels do these unless CLBlast is selected
- * by name. An operation that CLBlast failed at is not tried there again.
+ * of long vectors have errors above 1e-6; ferry's own kernels compute these unless the option
+ * selects CLBlast. An operation that CLBlast failed at is not tried there again.
  */
 static bool by_clblast(struct ocl_device *dev, uint32_t op, uint32_t dtype)
 {
@@ -112,7 +112,7 @@ int ocl_axpy(void *device, void *handle, uint32_t dtype, int64_t n, double alpha
         err = vector("x", dtype, x, n, 1, &vx);
     if (!err)
         err = vector("y", dtype, ferry_ref_const(y), n, 1, &vy);
-    if (err || alpha == 0) /* then x is not read */
+    if (err || alpha == 0) /* with alpha 0, x is not read */
         return err;
     if (by_clblast(dev, FERRY_OP_AXPY, dtype) && fits(vx.first, (uint64_t)n) &&
         fits(vy.first, (uint64_t)n))
@@ -228,7 +228,7 @@ static void turn(struct ocl_vector *v, int64_t n)
         v->first += (uint64_t)(n - 1) * (uint64_t)-v->inc;
 }
 
-/* Whether CLBlast can compute this y = …; alpha is not 0. */
+/* Whether CLBlast can compute this gemv; alpha is not 0. */
 static bool gemv_fits(struct ocl_device *dev, const struct ocl_product *p)
 {
     int64_t nx = p->a.trans ? p->m : p->n, ny = p->a.trans ? p->n : p->m;
@@ -260,7 +260,7 @@ int ocl_gemv(void *device, void *handle, uint32_t dtype, uint32_t trans, int64_t
     if (err)
         return err;
     if (gemv_fits(dev, &p)) {
-        if (beta == 0) /* CLBlast reads y even then */
+        if (beta == 0) /* CLBlast reads y even with beta 0 */
             err = ocl_memset(dev, handle, y, 0, (uint64_t)ny * ocl_element_size(dtype));
         if (!err)
             err = ocl_blas_gemv(queue, &p);
@@ -290,7 +290,7 @@ int ocl_gemm(void *device, void *handle, uint32_t dtype, uint32_t trans_a, uint3
     struct ocl_product p = { .dtype = dtype, .m = m, .n = n, .alpha = alpha, .beta = beta };
     int err = begin(dev, FERRY_OP_GEMM, dtype, m < n ? m : n);
 
-    p.k = alpha == 0 ? 0 : k; /* then A and B are not read */
+    p.k = alpha == 0 ? 0 : k; /* with alpha 0, A and B are not read */
     if (!err)
         err = matrix("C", dtype, ferry_ref_const(c), m, n, ldc, false, &p.c);
     p.a = p.b = p.c;

@@ -22,8 +22,8 @@ static bool is_its_own(int status)
 
 /*
  * Whether only this call fails: CLBlast needs a scratch buffer, which ferry's kernels do not, or
- * more of the device's resources than are free. If ferry's kernels lack them too, those report the
- * error.
+ * more of the device's resources than are free. If the same resources are short for ferry's
+ * kernels, those report the error.
  */
 static bool is_of_this_call(int status)
 {
@@ -32,7 +32,7 @@ static bool is_of_this_call(int status)
            status == CL_INVALID_GLOBAL_WORK_SIZE;
 }
 
-/* From here on the device does this operation without CLBlast; logged once. */
+/* Makes the device compute this operation without CLBlast from here on; logged once. */
 static int do_without(struct ocl_queue *queue, uint32_t op, uint32_t dtype, const char *routine,
                       int status)
 {
@@ -45,8 +45,8 @@ static int do_without(struct ocl_queue *queue, uint32_t op, uint32_t dtype, cons
 }
 
 /*
- * The event is passed as a pointer, because a routine sets it during the evaluation of the
- * arguments.
+ * Ends a call. The event is passed as a pointer, because a routine sets it during the evaluation of
+ * the arguments.
  */
 static int done(struct ocl_queue *queue, uint32_t op, uint32_t dtype, const char *routine,
                 CLBlastStatusCode status, const cl_event *event)
@@ -114,7 +114,8 @@ int ocl_blas_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, 
 {
     cl_event e = NULL;
 
-    if (k != OCL_K_ASUM) /* a sum of squares is the dot product of the vector with itself */
+    if (k != OCL_K_ASUM) /* computes a sum of squares as the dot product of the vector with
+                          * itself */
         return dot(queue, dtype, n, x, y, result);
     if (dtype == FERRY_F64)
         return done(

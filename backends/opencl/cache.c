@@ -18,11 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST      (UINT64_C(128) << 20) /* largest binary that is stored, in bytes */
+#define MOST      (UINT64_C(128) << 20) /* the maximum size of a stored binary, in bytes */
 
 /*
- * PoCL has a cache of its own that saves the whole compilation; its binaries save little of it, and
- * obtaining one costs a second compilation.
+ * Whether binaries are stored. PoCL has a cache of its own that saves the whole compilation; its
+ * binaries save little of it, and obtaining one costs a second compilation.
  */
 bool ocl_cache_wanted(cl_device_id id, enum ocl_switch option)
 {
@@ -61,7 +61,7 @@ static void make_key(cl_device_id id, const char *const *lines, size_t count, co
              text[3], options, bytes, source);
 }
 
-/* Whether it is a folder that only this user can access; creates it if it does not exist. */
+/* Whether the path is a folder that only this user can access; creates it if it does not exist. */
 static bool make_folder(const char *path)
 {
     struct stat s;
@@ -72,7 +72,7 @@ static bool make_folder(const char *path)
            !(s.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The cache folder; false if there is none that can be trusted. */
+/* Finds the cache folder; false if there is none that can be trusted. */
 static bool find_folder(char *path, size_t size)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

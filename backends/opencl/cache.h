@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Programs that this process or another compiled before. */
+/* Stored programs, which this process or another one compiled before. */
 #ifndef FERRY_OPENCL_CACHE_H
 #define FERRY_OPENCL_CACHE_H
 
 #include "opencl.h"
 
-#define OCL_CACHE_KEY     1024 /* bytes of a key, including its NUL */
-#define OCL_CACHE_DEVICES 64   /* maximum devices of a context */
+#define OCL_CACHE_KEY     1024 /* the size of a key, including its NUL */
+#define OCL_CACHE_DEVICES 64   /* the maximum number of devices of a context */
 
 /* Whether programs for that device are stored, according to the driver and the option. */
 bool ocl_cache_wanted(cl_device_id id, enum ocl_switch option);

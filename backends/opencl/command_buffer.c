@@ -2,7 +2,7 @@
 /*
  * Lists of runs that repeat, as command buffers of cl_khr_command_buffer: recorded at their second
  * announcement, enqueued as one command from then on. The first failure turns lists off for the
- * device, and ferry runs the list plainly.
+ * device, and ferry submits the runs of the list one by one.
  *
  * Each kernel of a command buffer is an object of its own, whose arguments do not change: PoCL 3.1
  * reads them at each enqueue instead of at the recording. These objects are released when the
@@ -32,15 +32,18 @@ struct ocl_recorded {
 struct ocl_recording {
     struct ocl_recording *next;
     uint64_t id, count;
-    cl_command_queue q; /* for which it was recorded */
+    cl_command_queue q; /* the queue for which it was recorded */
     ocl_command_buffer buffer;
-    cl_event latest; /* of the latest enqueue; NULL: none */
+    cl_event latest; /* the event of the latest enqueue; NULL: none */
     struct ocl_recorded *kernels;
 };
 
 /* ---- the extension --------------------------------------------------------------------------- */
 
-/* `out` is the address of a pointer to a function, which ISO C keeps apart from data. */
+/*
+ * Looks a function up. `out` is the address of a pointer to a function, since ISO C distinguishes
+ * these from pointers to data.
+ */
 static bool find(cl_platform_id platform, const char *name, void *out)
 {
     void *found = clGetExtensionFunctionAddressForPlatform(platform, name);
@@ -69,7 +72,10 @@ void ocl_command_buffers_open(struct ocl_device *dev)
 
 /* ---- the device's recordings ----------------------------------------------------------------- */
 
-/* Takes a recording that was removed from the device's. The driver keeps what is pending. */
+/*
+ * Frees a recording that was removed from the device's list. The driver keeps pending command
+ * buffers alive.
+ */
 static void end_recording(struct ocl_device *dev, struct ocl_recording *r)
 {
     struct ocl_recorded **end = &r->kernels;
@@ -95,7 +101,7 @@ static bool uses(const struct ocl_recording *r, const void *mem)
     return false;
 }
 
-/* Removes and returns a recording: that list's, or with id 0 one that uses the buffer. */
+/* Removes and returns a recording: that of the list `id`, or with id 0 one that uses the buffer. */
 static struct ocl_recording *take(struct ocl_device *dev, uint64_t id, const void *mem)
 {
     struct ocl_recording **at, *r;
@@ -140,7 +146,9 @@ void ocl_command_buffers_close(struct ocl_device *dev)
     }
 }
 
-/* No more command buffers on the device: a call that fails once would fail in every pass. */
+/*
+ * Stops using command buffers on the device, since a call that fails once would fail in every pass.
+ */
 static void turn_off(struct ocl_device *dev, const char *call, int error)
 {
     dev->buffers.use = false;
@@ -233,7 +241,10 @@ int ocl_list_take(struct ocl_queue *queue, size_t global, size_t local, const cl
 
 /* ---- enqueueing ------------------------------------------------------------------------------ */
 
-/* A profiled queue measures each command; of a command buffer PoCL measures the end alone. */
+/*
+ * Whether the queue is profiled: it then measures each command, while for a command buffer PoCL
+ * measures only the end.
+ */
 static bool is_profiled(struct ocl_queue *queue)
 {
     bool profiled;
@@ -252,13 +263,13 @@ static bool is_ready(struct ocl_queue *queue, const struct ocl_recording *r)
 
     ocl_lock(queue->dev);
     ready =
-        r->q == queue->q && ocl_list_grow(&queue->pending); /* so that ocl_queue_note succeeds */
+        r->q == queue->q && ocl_list_grow(&queue->pending); /* so that ocl_queue_note cannot fail */
     ocl_unlock(queue->dev);
     return ready && (queue->dev->buffers.simultaneous || !r->latest ||
                      ocl_command_ended(r->latest, &ignored));
 }
 
-/* An error of OpenCL: nothing was enqueued. */
+/* Enqueues the command buffer. On an error of OpenCL nothing was enqueued. */
 static int replay(struct ocl_queue *queue, struct ocl_recording *r)
 {
     struct ocl_device *dev = queue->dev;
@@ -320,7 +331,7 @@ int ocl_list_end(void *device, void *handle, uint64_t id, uint32_t discard)
     int error = 0;
 
     queue->recording = NULL;
-    if (discard) { /* the failure of a run was reported by ferry */
+    if (discard) { /* ferry has already reported the failure of a run */
         dev->buffers.use = false;
         ocl_list_forget(dev, id);
         return 0;

@@ -175,7 +175,10 @@ static int find(struct ocl_context *c, cl_program *slot, const char *options, cl
     return err;
 }
 
-/* Without warnings: some drivers print them, or their number, to the program's standard error. */
+/*
+ * The compiler's options. Warnings are off: some drivers print them, or their number, to the
+ * program's standard error.
+ */
 static void options_of(unsigned variant, const char *what, uint32_t x, uint32_t y, char *out,
                        size_t size)
 {

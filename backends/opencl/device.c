@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INFO_FREE_MEMORY_AMD 0x4039 /* KiB: total free memory, and the largest free block */
+#define INFO_FREE_MEMORY_AMD 0x4039 /* in KiB: the total free memory, and the largest free block */
 
 /* ---- opening ---- */
 
 /*
- * Software devices: CLBlast's kernels, which are made for GPUs, take several times as long there as
- * ferry's own, and llvmpipe's compiler warns that it may miscompile some of them
+ * Whether the device is software. CLBlast's kernels, which are made for GPUs, take several times as
+ * long there as ferry's own, and llvmpipe's compiler warns that it may miscompile some of them
  * (doc/design/opencl.md, "Workarounds for Mesa's llvmpipe").
  */
 static bool is_a_program(cl_device_id id)
@@ -59,7 +59,7 @@ static void learn(struct ocl_device *dev)
     dev->host_align = cpu || dev->base_align > OCL_PAGE ? dev->base_align : OCL_PAGE;
 }
 
-/* The two queues of every device; `q` becomes the default one, or NULL to create it. */
+/* Opens the two queues of a device; `q` becomes the default one, or NULL to create it. */
 static int open_queues(struct ocl_device *dev, cl_command_queue q)
 {
     cl_command_queue own = NULL;
@@ -82,7 +82,7 @@ static int open_queues(struct ocl_device *dev, cl_command_queue q)
     return err;
 }
 
-/* The device owns the context from here on, also after a failure. */
+/* Opens a device. It owns the context from here on, also after a failure. */
 static int open_on(struct ocl_context *context, const struct ocl_settings *set, cl_command_queue q,
                    struct ocl_device **out)
 {
@@ -174,7 +174,7 @@ static int read_natives(const char *const *names, void *const *values, uint64_t 
                                    "%.64s is not one of cl_context, cl_device_id, cl_command_queue",
                                    names[i]);
     }
-    /* the other two are properties of a queue */
+    /* the device and the context are properties of the queue */
     if (out->queue && !out->context)
         (void)clGetCommandQueueInfo(out->queue, CL_QUEUE_CONTEXT, sizeof(out->context),
                                     &out->context, NULL);
@@ -268,7 +268,7 @@ int ocl_native(void *device, const char *what, void *out, uint64_t size)
     } natives[] = { { "cl_platform_id", dev->platform },
                     { "cl_device_id", dev->id },
                     { "cl_context", dev->context->context },
-                    { "cl_command_queue", NULL } }; /* may be exchanged meanwhile */
+                    { "cl_command_queue", NULL } }; /* a profiled queue may exchange it */
 
     for (size_t i = 0; i < sizeof(natives) / sizeof(natives[0]); i++) {
         if (strcmp(natives[i].name, what) != 0)

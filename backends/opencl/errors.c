@@ -8,7 +8,7 @@
 
 const ferry_host *ocl_host;
 
-/* By number, because headers for an older OpenCL lack the newer names. */
+/* The errors by number, because headers of an older OpenCL lack the newer names. */
 #define OPENCL_ERRORS(X)                              \
     X(DEVICE_NOT_FOUND, -1)                           \
     X(DEVICE_NOT_AVAILABLE, -2)                       \

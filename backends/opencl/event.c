@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * An event: a marker, and the commands before it, whose failure the event reports.
- */
+/* An event: a marker, and the commands before it, whose failures the event reports. */
 #include "opencl.h"
 
 #include <stdlib.h>
 
-/* (locked) */
+/* Adds an event to its queue's list. (locked) */
 static void link_event(struct ocl_queue *queue, struct ocl_event *event)
 {
     event->queue = queue;
@@ -17,7 +15,7 @@ static void link_event(struct ocl_queue *queue, struct ocl_event *event)
     queue->events = event;
 }
 
-/* (locked) */
+/* Removes an event from its queue's list. (locked) */
 static void unlink_event(struct ocl_event *event)
 {
     *event->link = event->next;
@@ -46,7 +44,7 @@ static bool settle(struct ocl_event *event)
 
     if (!queue)
         return true;
-    if (!event->marker) /* it is being recorded */
+    if (!event->marker) /* the event is being recorded */
         return false;
     status = status_of(event->marker);
     if (status > CL_COMPLETE)
@@ -87,14 +85,17 @@ static int mark(struct ocl_queue *queue, cl_event *out)
 
     if (error)
         return ocl_fail("clEnqueueMarkerWithWaitList", error);
-    error = clFlush(queue->q); /* the event must complete without a further call */
+    error = clFlush(queue->q); /* flushed, because the event must complete without a further call */
     if (!error)
         return 0;
     clReleaseEvent(*out);
     return ocl_fail("clFlush", error);
 }
 
-/* Returns the commands of an event that is destroyed before it is done to its queue. (locked) */
+/*
+ * Returns the commands of an event that is destroyed before it is done to the event's queue.
+ * (locked)
+ */
 static void return_commands(struct ocl_event *event)
 {
     struct ocl_queue *queue = event->queue;
@@ -118,8 +119,8 @@ int ocl_event_record(void *device, void *handle, void **out_event)
     if (!event)
         return ocl_host->error(FERRY_ENOMEM, "out of memory for the event");
     /*
-     * the commands are taken first: the event does not wait for one that another thread adds after
-     * the marker
+     * the commands are taken before the marker is enqueued, so that the event does not include one
+     * that another thread adds after the marker
      */
     ocl_lock(dev);
     event->before = queue->pending;
@@ -182,7 +183,7 @@ int ocl_event_synchronize(void *device, void *handle)
     cl_event command;
     int answer;
 
-    (void)clWaitForEvents(1, &event->marker); /* its status tells whether it failed */
+    (void)clWaitForEvents(1, &event->marker); /* the event's status tells whether it failed */
     while ((answer = ocl_event_query(device, event)) == 0 &&
            (command = one_pending(device, event))) {
         (void)clWaitForEvents(1, &command);

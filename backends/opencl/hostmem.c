@@ -25,13 +25,13 @@
 #define LINE 64u
 
 struct host_block {
-    void *ptr; /* first: the key of the tree */
+    void *ptr; /* the first member: the key of the tree */
     size_t span;
-    cl_mem mem;   /* NULL: plain memory */
+    cl_mem mem;   /* NULL: the block is plain memory */
     void *view;   /* the address at which mem is mapped */
-    size_t place; /* plain memory: the offset of ptr from its beginning */
-    bool pages;   /* allocated by mmap */
-    bool lent;    /* imported: mapped only when ferry requests it */
+    size_t place; /* for plain memory: the offset of ptr from its beginning */
+    bool pages;   /* mmap has allocated it */
+    bool lent;    /* it is imported, and mapped only when ferry requests it */
 };
 
 static int by_address(const void *a, const void *b)
@@ -61,7 +61,7 @@ static struct host_block *lender_of(struct ocl_device *dev, cl_mem mem)
 
 /* ---- plain blocks ---- */
 
-/* The offset of a block from its base: steps are an odd multiple of the alignment. */
+/* The offset of a block from its base. The steps are an odd multiple of the alignment. */
 static size_t next_place(struct ocl_device *dev, uint64_t bytes)
 {
     uint64_t step = (FERRY__BLOCK_STEP / dev->host_align | 1) * dev->host_align;
@@ -143,8 +143,8 @@ static void give(struct ocl_device *dev, struct host_block *block)
 }
 
 /*
- * The alignment is checked here, so that an import of the block never fails depending on the
- * address that the driver chose.
+ * Allocates a block. The alignment is checked here, so that an import of the block never fails
+ * depending on the address that the driver chose.
  */
 static int take(struct ocl_device *dev, struct host_block *block, uint64_t bytes)
 {
@@ -161,7 +161,7 @@ static int take(struct ocl_device *dev, struct host_block *block, uint64_t bytes
                : ocl_host->error(FERRY_ENOMEM, "%" PRIu64 " bytes of host memory", bytes);
 }
 
-/* (locked) */
+/* Adds a block to the tree. (locked) */
 static bool remember(struct ocl_device *dev, struct host_block *block)
 {
     void *node;
@@ -224,7 +224,8 @@ int ocl_host_free(void *device, void *ptr)
 /* ---- imports ---- */
 
 /*
- * Drivers share memory by whole cache lines; a host block has room for the rest of its last line.
+ * The size rounded up to whole cache lines, which drivers share; a host block has room for the rest
+ * of its last line.
  */
 static uint64_t whole_lines(struct ocl_device *dev, void *ptr, uint64_t bytes)
 {
@@ -401,9 +402,9 @@ static int map_last(struct ocl_device *dev, cl_mem mem, uint64_t bytes, bool sta
 }
 
 /*
- * A last map by the host copies back bytes that the driver may have kept elsewhere; a host block
- * stays mapped from then on. Not on the default queue, which other threads may use or exchange
- * meanwhile: the work on the import is done.
+ * Ends an import. A last map by the host copies back bytes that the driver may have kept elsewhere;
+ * a host block stays mapped from then on. This is not done on the default queue, which other
+ * threads may use or exchange meanwhile; the work on the import is done.
  */
 int ocl_unimport_host(void *device, void *handle)
 {
@@ -432,7 +433,10 @@ static int by_value(const void *a, const void *b)
     return (a > b) - (a < b);
 }
 
-/* CL_MEM_MAP_COUNT is updated only when the command runs, so the plugin keeps its own record. */
+/*
+ * Whether the buffer is mapped. CL_MEM_MAP_COUNT is updated only when the command runs, so the
+ * plugin keeps its own record.
+ */
 static bool is_mapped(struct ocl_device *dev, const void *block)
 {
     bool found;
@@ -482,7 +486,7 @@ int ocl_map(void *device, void *handle, void *block, uint64_t bytes, uint32_t ac
     cl_map_flags how = CL_MAP_READ | (access & FERRY_WRITE ? CL_MAP_WRITE : 0u);
     int err = ocl_range_check("block", block, 0, bytes);
 
-    if (!err && is_mapped(dev, block)) /* the bytes do not move: the host can still read them */
+    if (!err && is_mapped(dev, block)) /* the bytes do not move, so the host can still read them */
         err = ocl_unmap(dev, handle, block);
     if (!err)
         err = enqueue_map(queue, block, bytes, how);

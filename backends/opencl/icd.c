@@ -50,7 +50,7 @@ static bool read_name(const char *file, char *out, int size)
 static void check_library(struct report *r, const char *file, const char *library)
 {
     void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-    /* dlopen again reports why the loader could not load it */
+    /* dlopen again, to get the reason why the loader could not load it */
     void *handle = loaded ? loaded : dlopen(library, RTLD_LAZY | RTLD_LOCAL);
 
     if (!handle)

@@ -6,13 +6,15 @@
 
 #include <string.h>
 
-/* Number of groups of a reduction, each of which writes a partial sum: a double, or two floats. */
+/*
+ * The number of groups of a reduction, each of which writes a partial sum: a double, or two floats.
+ */
 #define PARTIALS      1024u
 #define PARTIAL_BYTES 8u
 
 struct arg {
     size_t size;
-    const void *value; /* NULL: local memory */
+    const void *value; /* NULL: an array in local memory */
 };
 
 #define ARG(x)          \
@@ -248,7 +250,7 @@ int ocl_own_gemv(struct ocl_queue *queue, const struct ocl_product *p)
 {
     bool trans = p->a.trans;
     cl_ulong rows = (cl_ulong)(trans ? p->n : p->m);
-    /* the columns that are read */
+    /* the number of columns that are read */
     cl_ulong columns = p->alpha == 0 ? 0 : (cl_ulong)(trans ? p->m : p->n);
     cl_ulong a_first = p->a.first, a_row, a_column, x_first = p->x.first, y_first = p->y.first;
     cl_long x_step = p->x.inc, y_step = p->y.inc;

@@ -62,7 +62,7 @@ inline ushort16 bf16_round16(float16 value)
 
 #ifdef ARITHMETIC
 
-/* stored: the type in memory. real: the type of the computation. wide: the type of sums. */
+/* stored: the type in memory; real: the type of the computation; wide: the type of sums. */
 #if X == 0
 typedef float stored;
 typedef float real;
@@ -142,8 +142,8 @@ kernel void scal(ulong n, real alpha, global const stored *unused, ulong unused_
 
 /*
  * Terms are added in pairs, then in eights, and then to a sum that keeps their low bits: a double,
- * or a float with a second float for the rounding error. The latter is added to the sum each time,
- * as far as the sum has bits for it, so that it does not grow and lose low bits itself. With
+ * or a float with a second float for the rounding error. This error is added to the sum each time,
+ * as far as the sum has bits for it, so that the error does not grow and lose low bits itself. With
  * doubles, products are doubles too.
  */
 #ifdef FP64
@@ -308,7 +308,7 @@ REDUCTION(sum_square, SQUARE)
 
 /* ---- products ---- */
 
-/* One item per element of y; a's rows and columns are those of op(A). */
+/* One item computes one element of y; the rows and columns of a are those of op(A). */
 kernel void gemv(ulong rows, ulong columns, real alpha, global const stored *a, ulong a_first,
                  ulong a_row, ulong a_column, global const stored *x, ulong x_first, long x_step,
                  real beta, global stored *y, ulong y_first, long y_step)
@@ -331,7 +331,7 @@ kernel void gemv(ulong rows, ulong columns, real alpha, global const stored *a, 
 
 #ifdef FEW
 
-/* One item per element of C; strides are those of op(A) and op(B). */
+/* One item computes one element of C; strides are those of op(A) and op(B). */
 kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, ulong a_first,
                  ulong a_row, ulong a_column, global const stored *b, ulong b_first, ulong b_row,
                  ulong b_column, real beta, global stored *c, ulong c_first, ulong c_row)
@@ -355,7 +355,7 @@ kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, 
 #else
 
 /*
- * The same for rows of op(A) that are contiguous in memory, which single items would read with a
+ * gemv for rows of op(A) that are contiguous in memory, which single items would read with a
  * stride: a group processes each row, and adjacent items read adjacent elements.
  */
 kernel void gemv_along(ulong rows, ulong columns, real alpha, global const stored *a, ulong a_first,
@@ -387,9 +387,9 @@ kernel void gemv_along(ulong rows, ulong columns, real alpha, global const store
 }
 
 /*
- * One item per element of C, one group per square of them. The items copy squares of op(A) and
- * op(B) to local memory with coalesced reads in either orientation; terms are added in order, so
- * that the size of a square does not change the sum.
+ * One item computes one element of C, and one group a square of them. The items copy squares of
+ * op(A) and op(B) to local memory with coalesced reads in either orientation; terms are added in
+ * order, so that the size of a square does not change the sum.
  */
 kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, ulong a_first,
                  ulong a_row, ulong a_column, global const stored *b, ulong b_first, ulong b_row,
@@ -501,7 +501,7 @@ inline float to_odd(from v)
 #endif
 
 #if X <= 3
-/* selects between floats: llvmpipe cannot select between bytes */
+/* selects between floats, because llvmpipe cannot select between bytes */
 #define WHOLE(v, type) convert_##type##_sat_rte(isnan(v) ? (from)0 : (v))
 #else
 #define WHOLE(v, type) convert_##type##_sat(v)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of enqueued commands that are not known to have ended; and the sections that they are in.
+ * Lists of enqueued commands that are not known to have ended, and of the sections that they belong
+ * to.
  */
 #include "opencl.h"
 

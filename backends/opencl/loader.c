@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libOpenCL.so.1 at run time, for a build that must not need it (configure --enable-relocatable):
- * the functions that the plugin and CLBlast call, each of which calls the loader's. The loader is
- * opened by the first clGetPlatformIDs; without it there are no platforms, and no object for which
- * another function could be called.
+ * Loads libOpenCL.so.1 at run time, for a build that must not depend on it (configure
+ * --enable-relocatable). This file defines the functions that the plugin and CLBlast call; each
+ * calls the function of the ICD loader. The first clGetPlatformIDs opens the loader; without the
+ * loader there are no platforms, and no object for which another function could be called.
  */
 #include "opencl.h"
 
@@ -12,9 +12,9 @@
 
 #define LOADER             "libOpenCL.so.1"
 
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* clCreateCommandQueue */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* for clCreateCommandQueue */
 
-/* FORWARD(result, name, parameters, arguments): the functions of OpenCL 1.2, by name. */
+/* FORWARD(result, name, parameters, arguments) for each function of OpenCL 1.2. */
 #define FUNCTIONS(FORWARD) \
     FORWARD(cl_int, clBuildProgram, (cl_program a, cl_uint b, const cl_device_id *c, const \
             char *d, void (CL_CALLBACK *e)(cl_program, void *), void *f), (a, b, c, d, e, \
@@ -113,12 +113,15 @@ typedef cl_int platforms_fn(cl_uint, cl_platform_id *, cl_uint *);
 
 static struct {
     pthread_once_t once;
-    platforms_fn *platforms; /* NULL: the loader cannot be used, for the logged reason */
+    platforms_fn *platforms; /* NULL: the loader cannot be used; the reason is logged */
     const char *missing;
     FUNCTIONS(MEMBER)
 } loader = { .once = PTHREAD_ONCE_INIT };
 
-/* `out` is the address of a pointer to a function, which ISO C keeps apart from data. */
+/*
+ * Looks a function up. `out` is the address of a pointer to a function, since ISO C distinguishes
+ * these from pointers to data.
+ */
 static void look(void *library, const char *name, void *out)
 {
     void *found = dlsym(library, name);

@@ -14,8 +14,8 @@ static cl_mem mem_of(const void *handle)
 /* ---- blocks ---- */
 
 /*
- * Drivers defer the allocation to the first command that uses the block, which would then fail if
- * memory is short; a command submitted here forces the allocation.
+ * Forces the allocation of a block by a command. Drivers defer it to the first command that uses
+ * the block, which would then fail if memory is short.
  */
 static int make_real(struct ocl_device *dev, cl_mem mem, const char **call)
 {
@@ -215,7 +215,10 @@ int ocl_copy(void *device, void *handle, uint32_t dtype, int64_t n, ferry_cref x
     return d2d(dev, ocl_queue_of(dev, handle), y, x, (uint64_t)n * size);
 }
 
-/* Two devices that were adopted with one context share its buffers. */
+/*
+ * Whether one device accesses the other's buffers: two devices that were adopted with one context
+ * share them.
+ */
 int ocl_peer_access(void *dst_dev, void *src_dev)
 {
     const struct ocl_device *dst = dst_dev, *src = src_dev;
@@ -249,8 +252,8 @@ static int fill(struct ocl_queue *queue, cl_mem mem, const void *pattern, size_t
 }
 
 /*
- * The widest pattern is the fastest; bytes before and after its multiples are filled with narrow
- * ones, in order.
+ * The size of the widest pattern, which is the fastest; bytes before and after its multiples are
+ * filled with narrower patterns, in order.
  */
 #define WIDEST 128u
 

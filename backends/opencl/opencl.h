@@ -40,7 +40,7 @@ enum ocl_sums { OCL_SUMS_BY_TYPE, OCL_DOUBLE_SUMS, OCL_FLOAT_SUMS };
 enum ocl_items { OCL_BY_TYPE, OCL_FEW, OCL_MANY };
 
 struct ocl_settings {
-    const char *platform; /* "" for any */
+    const char *platform; /* "": any platform */
     cl_device_type type;
     const char *type_name;
     enum ocl_switch zero_copy, f16, f64, cache;
@@ -82,7 +82,8 @@ struct ocl_unit {
 int ocl_units_find(void);
 const struct ocl_unit *ocl_unit_at(uint32_t index);        /* NULL beyond the last */
 uint32_t ocl_unit_index(cl_device_id id);                  /* UINT32_MAX if it was not enumerated */
-bool ocl_has_extension(cl_device_id id, const char *name); /* of the device */
+bool ocl_has_extension(cl_device_id id, const char *name); /* whether the device has that
+                                                            * extension */
 /* A string of a device or platform, truncated to fit; "" if there is none. */
 void ocl_device_string(cl_device_id id, cl_device_info what, char *out, size_t size);
 void ocl_platform_string(cl_platform_id id, cl_platform_info what, char *out, size_t size);
@@ -94,9 +95,9 @@ int ocl_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_propert
 
 /* ---- context.c: contexts, and the programs built in them ---- */
 
-#define OCL_FLOATS 4u /* F32, F64, F16, BF16: dtypes 0 to 3 */
+#define OCL_FLOATS 4u /* F32, F64, F16 and BF16: dtypes 0 to 3 */
 
-/* Variants of the kernels: for few work-items, and with doubles. */
+/* The variants of the kernels: for few work-items, and with doubles. */
 #define OCL_FEW_ITEMS 1u
 #define OCL_DOUBLES   2u
 #define OCL_VARIANTS  4u
@@ -110,17 +111,18 @@ struct ocl_context {
     cl_context context;
     cl_device_id id;
     bool adopted;
-    bool cache; /* compiled programs are stored on disk */
+    bool cache; /* compiled programs of the context are stored on disk */
     pthread_mutex_t build_lock;
     cl_program arithmetic[OCL_VARIANTS][OCL_FLOATS];
     cl_program convert[OCL_VARIANTS][FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
-    cl_program operations[2][PROGRAM_COUNT]; /* for many items, for few */
+    cl_program operations[2][PROGRAM_COUNT]; /* for many items, and for few */
 };
 
 /* The plugin's context for a device, created if necessary. */
 int ocl_context_of(const struct ocl_unit *unit, struct ocl_context **out);
 int ocl_context_adopt(cl_context context, cl_device_id id, struct ocl_context **out);
-void ocl_context_release(struct ocl_context *context); /* the plugin's own stay */
+void ocl_context_release(struct ocl_context *context); /* Releases a context of the program; the
+                                                        * plugin's own contexts stay. */
 /* The program for a dtype's arithmetic, or for one conversion; built on first use. */
 int ocl_program_arithmetic(struct ocl_context *c, unsigned variant, uint32_t dtype,
                            cl_program *out);
@@ -152,7 +154,7 @@ struct ocl_pending {
 };
 
 struct ocl_failure {
-    int error; /* an OpenCL error; 0: none */
+    int error; /* an OpenCL error; 0: no error */
     const char *what;
 };
 
@@ -170,64 +172,70 @@ struct ocl_event {
 };
 
 /*
- * A kernel, and the largest group that the driver runs it in: its registers and local memory may
- * make that less than the device's limit.
+ * A kernel, and the largest group that the driver can run it in: registers and local memory of the
+ * kernel may make that less than the device's limit.
  */
 struct ocl_runnable {
     cl_kernel kernel; /* NULL: not created yet */
     size_t most;
 };
 
-/* profile.c's: the commands that were enqueued between begin and end: the queue is in order. */
+/*
+ * A section of profile.c: the commands that were enqueued between begin and end, because the queue
+ * is in order.
+ */
 struct ocl_section {
-    struct ocl_section *next; /* of the queue's, while it is open */
-    cl_event first, last;     /* NULL: none; one command is both */
+    struct ocl_section *next; /* the next open section of the queue */
+    cl_event first, last;     /* NULL: no command; a single command is both */
 };
 
-/* An in-order queue with kernels of its own, because clSetKernelArg is not thread-safe. */
+/* An in-order queue with its own kernel objects, because clSetKernelArg is not thread-safe. */
 struct ocl_queue {
     struct ocl_queue *next;
     struct ocl_device *dev;
     cl_command_queue q;
     bool own;                     /* created by the plugin */
-    bool known;                   /* the program has got `q`: under the device's lock */
-    cl_command_queue spare;       /* profile.c's; NULL until first needed */
-    bool exchanged;               /* `q` is the one that measures, `spare` the other */
-    struct ocl_section *sections; /* open ones */
+    bool known;                   /* the program has got `q`; guarded by the device's lock */
+    cl_command_queue spare;       /* for profile.c; NULL until first needed */
+    bool exchanged;               /* `q` is the queue that measures, `spare` the other one */
+    struct ocl_section *sections; /* the open sections */
     struct ocl_list pending;
-    unsigned gathered;            /* commands since the latest flush */
-    struct ocl_event *events;     /* not done yet */
-    struct ocl_failure for_event; /* of commands that are no longer pending */
+    unsigned gathered;            /* the number of commands since the latest flush */
+    struct ocl_event *events;     /* the events that are not done yet */
+    struct ocl_failure for_event; /* the failure of commands that are no longer pending */
     struct ocl_failure for_sync;
     struct ocl_runnable kernels[OCL_FLOATS][OCL_KERNELS];
     struct ocl_runnable convert[FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
     cl_kernel operations[KERNEL_COUNT];
-    struct ocl_recording *recording; /* takes the runs; NULL: they are enqueued */
-    cl_mem partials; /* partial sums of reductions */
+    struct ocl_recording *recording; /* the recording that receives the runs; NULL: they are
+                                      * enqueued */
+    cl_mem partials; /* for the partial sums of reductions */
 };
 
 /* Whether the command has ended; *error is its failure, if it failed. */
 bool ocl_command_ended(cl_event event, int *error);
 /* Removes commands that have ended; the first failure among them is stored in *failure. (locked) */
 void ocl_list_reap(struct ocl_device *dev, struct ocl_list *list, struct ocl_failure *failure);
-/* Makes room for one more. */
+/* Makes room for one more command. */
 bool ocl_list_grow(struct ocl_list *list);
-/* A command was enqueued: it belongs to the queue's open sections. (locked) */
+/* Adds an enqueued command to the queue's open sections. (locked) */
 void ocl_section_note(struct ocl_queue *queue, cl_event event);
 
-/* A queue around `q`, which is retained; `own`: the plugin has created it. */
+/* Initializes a queue around `q`, which is retained; `own`: the plugin has created it. */
 int ocl_queue_init(struct ocl_queue *queue, struct ocl_device *dev, cl_command_queue q, bool own);
 void ocl_queue_fini(struct ocl_queue *queue);
-/* Stores the queue's cl_command_queue for the program: it is not exchanged any more. */
+/*
+ * Stores the queue's cl_command_queue for the program; from then on it is not exchanged any more.
+ */
 void ocl_queue_show(struct ocl_queue *queue, void *out);
 /* Keeps an enqueued command until an event or a wait examines it. */
 int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event);
 /* Creates a cl_command_queue; one that measures its commands if `profiling`. */
 int ocl_queue_new(struct ocl_device *dev, bool profiling, cl_command_queue *out);
-/* Whether `q` is an in-order queue of that context and device; FERRY_EINVAL. */
+/* Checks that `q` is an in-order queue of that context and device; FERRY_EINVAL. */
 int ocl_queue_check(cl_command_queue q, cl_context context, cl_device_id id);
 
-/* Releases those of the queue's events that are done. (locked) */
+/* Releases the queue's events that are done. (locked) */
 void ocl_events_settle(struct ocl_queue *queue);
 /* Detaches the events of a queue that is destroyed, whose work is done. (locked) */
 void ocl_events_forget(struct ocl_queue *queue);
@@ -249,12 +257,12 @@ int ocl_queue_wait(void *dev, void *queue, void *event);
 typedef struct ocl_command_buffer_object *ocl_command_buffer;
 
 /*
- * cl_khr_command_buffer, whose declarations not every <CL/cl_ext.h> has; and the recordings of a
- * device, under its lock.
+ * The functions of cl_khr_command_buffer, whose declarations some versions of <CL/cl_ext.h> lack;
+ * and the recordings of a device, guarded by its lock.
  */
 struct ocl_command_buffers {
     _Atomic(bool) use;
-    bool simultaneous; /* one command buffer may be enqueued again while it is pending */
+    bool simultaneous; /* a command buffer may be enqueued again while it is pending */
     ocl_command_buffer(CL_API_CALL *create)(cl_uint, const cl_command_queue *, const cl_bitfield *,
                                             cl_int *);
     cl_int(CL_API_CALL *finalize)(ocl_command_buffer);
@@ -271,11 +279,11 @@ struct ocl_command_buffers {
 /* Finds the extension's functions, if the device has it and the options permit it. */
 void ocl_command_buffers_open(struct ocl_device *dev);
 void ocl_command_buffers_close(struct ocl_device *dev);
-/* A kernel object of the queue's recording. */
+/* Creates a kernel object for the queue's recording. */
 int ocl_list_kernel(struct ocl_queue *queue, uint32_t id, cl_program program, cl_kernel *out);
-/* Records that kernel, whose arguments are set; of its BUFFERS buffers some may be NULL. */
+/* Records a kernel whose arguments are set; some of its BUFFERS buffers may be NULL. */
 int ocl_list_take(struct ocl_queue *queue, size_t global, size_t local, const cl_mem *mems);
-/* A buffer is released: recordings that use it cannot be enqueued again. */
+/* Frees the recordings that use a buffer, which is being released. */
 void ocl_list_forget_buffer(struct ocl_device *dev, const void *mem);
 int ocl_list_begin(void *dev, void *queue, const ferry_op_list *list, uint32_t *out_action);
 int ocl_list_end(void *dev, void *queue, uint64_t id, uint32_t discard);
@@ -298,16 +306,16 @@ struct ocl_device {
     uint32_t index, cores;
     uint64_t max_alloc, max_group, base_align, host_align;
     atomic_uint next_place;      /* the offset of the next large host block, rotating */
-    atomic_uint without_clblast; /* bit op, + 16 for F64: CLBlast failed, ferry's own kernels are
-                                  * used */
+    atomic_uint without_clblast; /* bit op, plus 16 for F64: CLBlast failed, so that ferry's own
+                                  * kernels are used */
     pthread_mutex_t lock;
-    struct kernel_target target;  /* of operations */
+    struct kernel_target target;  /* for prepared operations */
     struct ocl_command_buffers buffers;
-    struct ocl_queue main, setup; /* the default queue, and one for commands that do not wait for
-                                   * others */
+    struct ocl_queue main, setup; /* main: the default queue; setup: a queue for commands that do
+                                   * not wait for others */
     struct ocl_queue *queues;
-    void *host_blocks; /* a tree of all host blocks, by address */
-    void *lent_blocks; /* a tree of the imported ones, by buffer */
+    void *host_blocks; /* a tree of all host blocks by address */
+    void *lent_blocks; /* a tree of the imported host blocks by buffer */
     void *mapped;      /* a tree of the imported buffers that are mapped */
     ferry_plugin_counters counters;
 };

@@ -27,8 +27,8 @@ void ocl_target_of(const struct ocl_device *dev, struct kernel_target *out)
 }
 
 /*
- * Kernels are compiled without contraction: they call fma explicitly where a product and a sum may
- * be fused.
+ * Whether the device's fused multiply-add is fast. Kernels are compiled without contraction and
+ * call fma explicitly where a product and a sum may be fused.
  */
 static bool is_fused(const struct ocl_device *dev)
 {
@@ -39,8 +39,8 @@ static bool is_fused(const struct ocl_device *dev)
 }
 
 /*
- * Mesa's llvmpipe aborts the process if a kernel indexes its arguments with a value that is unknown
- * at compile time: on that device the arguments are copied first.
+ * Whether arguments have to be copied first. Mesa's llvmpipe aborts the process if a kernel indexes
+ * its arguments with a value that is unknown at compile time.
  */
 static bool reads_arguments_by_index(const struct ocl_device *dev)
 {
@@ -82,8 +82,8 @@ static int program_of(const struct ocl_device *dev, enum kernel_program program,
 }
 
 /*
- * The queue's own kernel object, since clSetKernelArg is not thread-safe; with `recording` one of
- * the recording's.
+ * The kernel object of the queue, because clSetKernelArg is not thread-safe; with `recording`, a
+ * kernel object of the recording.
  */
 static int kernel_of(struct ocl_queue *queue, uint32_t kernel, bool recording, cl_kernel *out)
 {
@@ -109,7 +109,7 @@ static int kernel_of(struct ocl_queue *queue, uint32_t kernel, bool recording, c
 
 /* ---- launching ------------------------------------------------------------------------------ */
 
-/* Stores the buffers in `mems`. */
+/* Sets the arguments of a kernel; the buffers are stored in `mems`. */
 static int set_args(cl_kernel kernel, const struct kernel_launch *l,
                     const struct kernel_place *places, const ferry_op_run_args *run, cl_mem *mems)
 {
@@ -126,7 +126,7 @@ static int set_args(cl_kernel kernel, const struct kernel_launch *l,
     return error ? ocl_fail("clSetKernelArg", error) : 0;
 }
 
-/* `run`: the arguments of the run; NULL for packing. */
+/* Launches one kernel. `run`: the arguments of the run; NULL for packing. */
 static int launch(struct ocl_queue *queue, const struct kernel_launch *l,
                   const struct kernel_place *places, const ferry_op_run_args *run)
 {

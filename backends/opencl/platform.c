@@ -79,7 +79,7 @@ bool ocl_has_extension(cl_device_id id, const char *name)
 
 /* ---- finding ---- */
 
-/* "OpenCL 1.2 …" */
+/* Whether the device's version, a text such as "OpenCL 1.2 …", is below 1.2. */
 static bool is_too_old(cl_device_id id)
 {
     char text[64];
@@ -165,7 +165,7 @@ static bool is_before(const struct ocl_unit *a, const struct ocl_unit *b)
 }
 
 /*
- * The loader's order is the undefined order of files in a folder, so devices are sorted: GPUs
+ * Sorts the devices, because the loader's order is the undefined order of files in a folder: GPUs
  * first, then the platforms by name; a platform's devices keep their order.
  */
 static void sort_units(void)
@@ -192,7 +192,7 @@ static int no_platform(int error)
                                          "driver is installed (an ICD, such as pocl-opencl-icd)");
 }
 
-/* The error if there are platforms but no usable device. */
+/* Reports that there are platforms but no usable device. */
 static int no_unit(const cl_platform_id *platforms, cl_uint count, const struct ocl_settings *set)
 {
     char first[64];
@@ -244,8 +244,8 @@ static int find_locked(void)
 }
 
 /*
- * The drivers loaded now run their exit handlers before those of CLBlast, which was loaded earlier
- * and would release its programs too late; so they are released here.
+ * Releases CLBlast's programs at exit. The exit handlers of drivers that are loaded now run before
+ * those of CLBlast, which was loaded earlier and would release its programs too late.
  */
 static void forget_programs(void)
 {

@@ -63,7 +63,8 @@ FERRY_API int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops *
     int err;
 
     ocl_host = host;
-    err = ocl_settings_read(&settings); /* errors in the options are reported early */
+    err = ocl_settings_read(&settings); /* read here too, so that errors in the options are reported
+                                         * early */
     if (!err)
         *out = &ops;
     return err;

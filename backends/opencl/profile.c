@@ -31,7 +31,10 @@ static uint64_t resolution_of(cl_device_id id)
     return ns;
 }
 
-/* The device's time at which a marker was enqueued is between the host's before and after. */
+/*
+ * Measures a moment: the device's time at which a marker was enqueued is between the host's times
+ * before and after.
+ */
 static int take_moment(cl_command_queue q, ferry_profile_clock *out)
 {
     uint64_t before = host_now(), after;
@@ -55,7 +58,7 @@ static int take_moment(cl_command_queue q, ferry_profile_clock *out)
     return 0;
 }
 
-/* A queue of its own, so that the moment does not wait for work. */
+/* Describes the clock. A queue of its own is used, so that the moment does not wait for work. */
 static int describe_clock(void *device, ferry_profile_clock *out)
 {
     struct ocl_device *dev = device;
@@ -77,8 +80,8 @@ static int describe_clock(void *device, ferry_profile_clock *out)
 
 /*
  * Exchanges the queue's cl_command_queue and the spare one, once its work is done. Neither is
- * released before the queue is: an entry that takes no queue may be using it. 1 if it did; 0 if the
- * program has got the cl_command_queue, which is then kept.
+ * released before the queue is, because an entry that takes no queue may be using it. Returns 1
+ * after an exchange; 0 if the program has got the cl_command_queue, which is then kept.
  */
 static int exchange(struct ocl_queue *queue)
 {

@@ -14,7 +14,10 @@
 
 /* ---- pending commands ---- */
 
-/* A failure found here is kept for the next event and for the next wait. (locked) */
+/*
+ * Removes commands that have ended. A failure found here is kept for the next event and for the
+ * next wait. (locked)
+ */
 static void reap_pending(struct ocl_queue *queue)
 {
     struct ocl_failure failure = { 0, NULL };
@@ -28,8 +31,8 @@ static void reap_pending(struct ocl_queue *queue)
 }
 
 /*
- * Drivers batch commands until a wait or a flush; after this many the plugin flushes, so that the
- * device starts.
+ * The number of commands after which the plugin flushes, so that the device starts: drivers batch
+ * commands until a wait or a flush.
  */
 #define BATCH 32u
 
@@ -53,10 +56,10 @@ int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event)
     }
     ocl_unlock(dev);
     if (flush)
-        (void)clFlush(queue->q); /* if the queue has failed, the next wait reports it */
+        (void)clFlush(queue->q); /* if the flush fails, the next wait reports the failure */
     if (kept)
         return 0;
-    (void)clWaitForEvents(1, &event); /* out of memory for the record */
+    (void)clWaitForEvents(1, &event); /* there is no memory for the record */
     (void)ocl_command_ended(event, &error);
     clReleaseEvent(event);
     return error ? ocl_fail(what, error) : 0;
@@ -210,7 +213,7 @@ int ocl_queue_destroy(void *device, void *handle)
 
 /* ---- waiting ---- */
 
-/* The failure of the queue that no other wait has reported. (locked) */
+/* Takes the queue's failure that no other wait has reported. (locked) */
 static struct ocl_failure take_failure(struct ocl_queue *queue)
 {
     struct ocl_failure failure;
@@ -228,7 +231,7 @@ struct waited {
     cl_event marker; /* NULL if all events are done */
 };
 
-/* (locked) */
+/* Describes the wait for a queue. (locked) */
 static struct waited to_wait_for(struct ocl_queue *queue)
 {
     struct waited w = { queue->q, queue->events ? queue->events->marker : NULL };
@@ -239,7 +242,10 @@ static struct waited to_wait_for(struct ocl_queue *queue)
     return w;
 }
 
-/* Rusticl's clFinish can return before the events are complete. */
+/*
+ * Waits for a queue. Rusticl's clFinish can return before the events are complete, so they are
+ * waited for too.
+ */
 static int finish(struct waited w)
 {
     cl_int status = CL_COMPLETE;

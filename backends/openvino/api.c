@@ -42,7 +42,7 @@ static int look_up(void *library, struct ov_api *api)
     return 0;
 }
 
-/* Numbers 4 and 5 are F32 and F64, or in older versions F16 and F32. */
+/* Finds the number of F32. Numbers 4 and 5 are F32 and F64, or in older versions F16 and F32. */
 static int find_f32(struct ov_api *api)
 {
     int64_t one = 1;

@@ -9,7 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* An input or output of a compiled segment: the tensor around the memory that it had last. */
+/*
+ * An input or output of a compiled segment: the tensor around the memory that the latest run used.
+ */
 struct border {
     int64_t dim[FERRY_OP_AXES];
     uint32_t rank;
@@ -22,8 +24,9 @@ struct segment {
     ov_compiled_model *compiled;
     ov_infer_request *request;
     size_t n_in, n_out;
-    struct border *borders; /* inputs, then outputs */
-    void *saved;            /* the bytes that it was loaded from, which OpenVINO goes on using */
+    struct border *borders; /* the inputs, then the outputs */
+    void *saved;            /* the bytes that the model was loaded from, which OpenVINO continues to
+                             * use */
 };
 
 static void destroy(void *dev, void *prepared)
@@ -50,7 +53,7 @@ static int no_memory(void)
     return ov_host->error(FERRY_ENOMEM, "no memory for a segment");
 }
 
-/* Neighbours that can be expressed are one segment: between them nothing of the graph remains. */
+/* Assigns nodes to segments: adjacent nodes that can be expressed form one segment. */
 static int partition(void *dev, const ferry_graph *graph, uint32_t *out_segment)
 {
     struct ov_writer w = { .dry = true };
@@ -75,7 +78,7 @@ static int partition(void *dev, const ferry_graph *graph, uint32_t *out_segment)
 
 /* ---- compiling ----------------------------------------------------------------------------- */
 
-/* The model of a segment: parameters and results in the order of its edges. */
+/* Writes the model of a segment: its parameters and results are in the order of its edges. */
 static int write_model(const ferry_graph *graph, const void *const *constants, struct ov_writer *w)
 {
     struct ov_lowering l = { .w = w, .graph = graph, .constants = constants };
@@ -102,7 +105,10 @@ static int write_model(const ferry_graph *graph, const void *const *constants, s
     return refused ? ov_host->error(FERRY_EUNSUPPORTED, "%s cannot be expressed", refused) : 0;
 }
 
-/* In a tensor of OpenVINO's own, since the compiled model keeps using it. */
+/*
+ * Copies the constants into a tensor of OpenVINO's own, since the compiled model continues to use
+ * it.
+ */
 static int copy_constants(const struct ov_api *api, const struct ov_writer *w, ov_tensor **out)
 {
     int64_t count = (int64_t)w->count + 1;
@@ -151,7 +157,7 @@ static void find_borders(struct segment *s, const ferry_graph *graph, uint32_t f
         }
 }
 
-/* A segment around a compiled model, which is its own from here on. */
+/* Makes a segment around a compiled model, which the segment then owns. */
 static int finish(const struct ov_device *d, const ferry_graph *graph, ov_compiled_model *compiled,
                   void **out)
 {
@@ -204,7 +210,7 @@ static int compile(void *dev, const ferry_graph *graph, const ferry_graph_compil
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-/* A tensor around `data`, unless it is the one of the run before. */
+/* Binds a tensor around `data` to a run, unless the previous run used the same one. */
 static int bind(struct segment *s, size_t i, void *data)
 {
     struct border *b = &s->borders[i];
@@ -251,7 +257,10 @@ static int run(void *dev, void *queue, void *prepared, const ferry_graph_run_arg
 
 /* ---- saving -------------------------------------------------------------------------------- */
 
-/* A release may lower an operation differently: segments of another are compiled anew. */
+/*
+ * Returns the compatibility string. Releases may lower an operation differently, so that another
+ * release compiles segments again.
+ */
 static int compatibility(void *dev, char *out, uint64_t size)
 {
     const struct ov_device *d = dev;
@@ -269,7 +278,7 @@ static int compatibility(void *dev, char *out, uint64_t size)
     return err;
 }
 
-/* OpenVINO writes to a path: that of a file in memory. */
+/* Saves a compiled model. OpenVINO writes to a path, here that of a file in memory. */
 static int save(void *dev, void *prepared, ferry_graph_write write, void *arg)
 {
     const struct segment *s = prepared;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ferry's operations as layers of OpenVINO's opsets. */
+/* Expresses ferry's operations as layers of OpenVINO's opsets. */
 #include "openvino.h"
 
 #include <ferry/op_plugin.h>
@@ -48,7 +48,7 @@ static struct ov_value reshaped(struct ov_writer *w, struct ov_value v, uint32_t
 
 /*
  * The axis of an edge of which an operand is a part; `out` gets the part's dimensions, *out_first
- * where it begins. −1: there is none.
+ * the part's first index on the axis. −1: there is none.
  */
 static int part_axis(const ferry_operand *edge, const ferry_operand *part, uint64_t start,
                      int64_t *out, int64_t *out_first)
@@ -65,7 +65,7 @@ static int part_axis(const ferry_operand *edge, const ferry_operand *part, uint6
             bool rows = outer == 1 && is_plain(part);
             uint32_t i, first = 0;
 
-            /* the part's own axes up to `outer` go from row to row, the others are contiguous */
+            /* axes of the part up to `outer` step from row to row, the others are contiguous */
             for (i = 0; !rows && i < part->rank && count_of(i, part->shape) < outer; i++)
                 ;
             for (first = i; !rows && i < part->rank && part->shape[i] == 1; i++)
@@ -99,8 +99,8 @@ static const ferry_graph_edge *edge_of(const struct ov_lowering *l, const ferry_
 }
 
 /*
- * The contents of an edge. Constants and, in a dry run, all others are made at the first use. No
- * layer: its parts are not all there.
+ * The contents of an edge. Constants are created at their first use; in a dry run all other
+ * contents are too. Without a layer, some parts of the edge were not written.
  */
 static struct ov_value *edge_value(struct ov_lowering *l, uint32_t number)
 {
@@ -115,7 +115,7 @@ static struct ov_value *edge_value(struct ov_lowering *l, uint32_t number)
     return v;
 }
 
-/* Whether an operand is its whole edge in its order. */
+/* Whether an operand is its whole edge, in the edge's order of axes. */
 static bool is_whole(const struct ov_lowering *l, const ferry_operand *o,
                      const ferry_graph_use *use)
 {
@@ -124,7 +124,10 @@ static bool is_whole(const struct ov_lowering *l, const ferry_operand *o,
     return !use->start && is_plain(o) && count_of(o->rank, o->shape) == count_of(e->rank, e->shape);
 }
 
-/* Input k in its own shape, or with `edge` in its edge's. False: a part, or in another order. */
+/*
+ * Gets input k in its own shape or, with `edge`, in the shape of its edge. False: it is a part, or
+ * has another order of axes.
+ */
 static bool input(struct ov_lowering *l, const ferry_graph_node *n, uint32_t k, bool edge,
                   struct ov_value *out)
 {
@@ -140,7 +143,10 @@ static bool input(struct ov_lowering *l, const ferry_graph_node *n, uint32_t k, 
     return true;
 }
 
-/* A number for each channel of y, or one for all, to be added to y or multiplied with it. */
+/*
+ * Gets an input with one number for each channel of y, or one for all, shaped so that it can be
+ * added to y or multiplied by it.
+ */
 static bool per_channel(struct ov_lowering *l, const ferry_graph_node *n, uint32_t k, uint32_t rank,
                         struct ov_value *out)
 {
@@ -160,7 +166,7 @@ static struct ov_value scalar(struct ov_writer *w, double value)
     return ov_constant(w, 0, NULL, &number);
 }
 
-/* A layer of one or two inputs whose result has the dimensions of the first. */
+/* Adds a layer of one or two inputs whose result has the dimensions of the first. */
 static struct ov_value apply(struct ov_writer *w, const char *type, const char *attributes,
                              struct ov_value x, const struct ov_value *u)
 {
@@ -179,7 +185,7 @@ static struct ov_value apply_scalar(struct ov_writer *w, const char *type, struc
     return apply(w, type, "", x, &u);
 }
 
-/* b·x + c, without what does nothing. */
+/* Adds b·x + c, without the layers that have no effect. */
 static struct ov_value affine(struct ov_writer *w, struct ov_value x, double b, double c)
 {
     if (b < 1 || b > 1)
@@ -187,7 +193,7 @@ static struct ov_value affine(struct ov_writer *w, struct ov_value x, double b, 
     return c < 0 || c > 0 ? apply_scalar(w, "Add", x, c) : x;
 }
 
-/* x > 0 ? x : u·x */
+/* Adds x > 0 ? x : u·x. */
 static struct ov_value prelu(struct ov_writer *w, struct ov_value x, const struct ov_value *u)
 {
     struct ov_value below = apply_scalar(w, "Minimum", x, 0);
@@ -249,7 +255,10 @@ static void list(char *out, size_t size, const char *name, uint32_t n, const int
     snprintf(out + length, size - (size_t)length, "\" ");
 }
 
-/* (O, C/g, …), or transposed (C, O/g, …), as (g, O/g, C/g, …), (g, C/g, O/g, …). */
+/*
+ * Reshapes weights (O, C/g, …), or transposed ones (C, O/g, …), to (g, O/g, C/g, …) or (g, C/g,
+ * O/g, …).
+ */
 static struct ov_value grouped(struct ov_writer *w, struct ov_value weights, int64_t group)
 {
     int64_t dim[FERRY_OP_AXES + 1] = { group, weights.dim[0] / group };
@@ -313,7 +322,10 @@ static bool inner_product(struct ov_lowering *l, const ferry_graph_node *n, stru
     return true;
 }
 
-/* The padding at the end with which windows, rounded down, are as many as the output has. */
+/*
+ * Finds the padding at the end with which the number of windows, rounded down, is the output's
+ * size.
+ */
 static bool pool_ends(const ferry_graph_node *n, int64_t *ends, bool *out_padded, bool *out_over)
 {
     const ferry_op_window *win = &n->op->params.window;
@@ -357,7 +369,7 @@ static bool pool(struct ov_lowering *l, const ferry_graph_node *n, struct ov_val
     return true;
 }
 
-/* Operand k beside x: of x's edge, or one that is repeated along axes. */
+/* Gets operand k of a binary function: it has the shape of x's edge, or is broadcast along axes. */
 static bool beside(struct ov_lowering *l, const ferry_graph_node *n, uint32_t k,
                    const struct ov_value *x, struct ov_value *out)
 {
@@ -372,7 +384,7 @@ static bool beside(struct ov_lowering *l, const ferry_graph_node *n, uint32_t k,
     }
     if (same_dims(x, y->rank, y->shape))
         return input(l, n, k, false, out);
-    /* y is seen as (N, C, inner) */
+    /* y is treated as (N, C, inner) */
     if (y->rank != 3 || x->rank < 2 || y->shape[0] != x->dim[0] || y->shape[1] != x->dim[1] ||
         (count != 1 && (count != y->shape[1] || o->shape[1] != count)))
         return false;
@@ -439,7 +451,7 @@ static bool lrn(struct ov_lowering *l, const ferry_graph_node *n, struct ov_valu
     return true;
 }
 
-/* All of an edge, or a part of one along an axis. */
+/* Adds a copy of all of an edge, or of a part of it along an axis. */
 static bool copy(struct ov_lowering *l, const ferry_graph_node *n, struct ov_value *y)
 {
     const ferry_operand *edge = &edge_of(l, &n->in[0])->operand;
@@ -493,7 +505,7 @@ static bool epilogue(struct ov_lowering *l, const ferry_graph_node *n, struct ov
     return true;
 }
 
-/* Joins the parts of an edge along one axis, once all of them are there. */
+/* Concatenates the parts of an edge along one axis, once all of them are written. */
 static void concatenate(struct ov_lowering *l, uint32_t last)
 {
     const ferry_graph_use *to = &l->graph->nodes[last]->out[0];
@@ -505,7 +517,7 @@ static void concatenate(struct ov_lowering *l, uint32_t last)
 
     if (!in)
         l->w->failed = true;
-    for (bool more = true; in && more;) { /* in the order of their places */
+    for (bool more = true; in && more;) { /* sorts the parts by their first indices */
         more = false;
         for (uint32_t i = 0; i <= last && !more; i++) {
             const ferry_graph_node *node = l->graph->nodes[i];

@@ -105,7 +105,7 @@ void ov_output(struct ov_writer *w, struct ov_value v)
            v.layer, v.port, w->layer);
 }
 
-/* Room for so many floats; NULL in a dry run and without memory. */
+/* Makes room for `n` floats; NULL in a dry run and without memory. */
 static float *add_constants(struct ov_writer *w, size_t count)
 {
     if (w->dry || w->failed)
@@ -151,7 +151,7 @@ struct ov_value ov_constant(struct ov_writer *w, uint32_t rank, const int64_t *d
     return value_of(w, 0, rank, dim);
 }
 
-/* Begins at a multiple of eight bytes. */
+/* Adds integers as a constant, which begins at a multiple of eight bytes. */
 struct ov_value ov_integers(struct ov_writer *w, uint32_t count, const int64_t *values)
 {
     int64_t dim = count;

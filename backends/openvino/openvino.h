@@ -31,7 +31,7 @@ typedef struct ov_version {
     const char *build, *description;
 } ov_version;
 
-/* name, result, arguments; all are looked up when the library is opened. */
+/* X(name, result, arguments); all functions are looked up when the library is opened. */
 #define OV_FUNCTIONS(X)                                                                           \
     X(ov_get_openvino_version, int, (ov_version * version))                                       \
     X(ov_version_free, void, (ov_version * version))                                              \
@@ -73,29 +73,29 @@ struct ov_api {
 #define OV_MEMBER(name, result, arguments) result(*name) arguments;
     OV_FUNCTIONS(OV_MEMBER)
 #undef OV_MEMBER
-    unsigned f32; /* the number of its element type, which differs among versions */
+    unsigned f32; /* the number of its element type F32, which differs among versions */
     char version[64];
 };
 
-/* api.c: opens the library, once. FERRY_ENODEV with the reason. */
+/* Opens the library, once (api.c). FERRY_ENODEV with the reason. */
 int ov_open(const struct ov_api **out);
-/* Turns a status into a code, with what was done and OpenVINO's message. */
+/* Converts a status to a code, and reports what failed, with OpenVINO's message. */
 int ov_check(const struct ov_api *api, int status, int code, const char *what);
 
 struct ov_device {
     const struct ov_api *api;
     ov_core *core;
-    char name[64];    /* OpenVINO's: "CPU", "GPU", "NPU" */
-    char threads[16]; /* "" or a number */
+    char name[64];    /* OpenVINO's name of the device: "CPU", "GPU", "NPU" */
+    char threads[16]; /* "", or a number */
 };
 
-extern const ferry_graph_table ov_graph_table; /* graph.c */
+extern const ferry_graph_table ov_graph_table; /* in graph.c */
 
 /* ---- model.c: a model as text and constants ------------------------------------------------ */
 
-/* A result of a layer of the model. No layer: none. */
+/* A result of a layer of the model; layer 0 means that there is none. */
 struct ov_value {
-    int layer; /* from 1 */
+    int layer; /* the layer's number, from 1 */
     int port;
     uint32_t rank;
     int64_t dim[FERRY_OP_AXES];
@@ -111,35 +111,36 @@ struct ov_writer {
     float *constants;
     size_t count, room;
     int layer;
-    bool dry;    /* nothing is written: whether it could be */
-    bool failed; /* no memory */
+    bool dry;    /* a dry run, which writes nothing and finds out whether the nodes can be
+                  * expressed */
+    bool failed; /* memory was short */
 };
 
-/* A layer with these inputs and one output. `attributes` is the text of its data element. */
+/* Adds a layer with these inputs and one output. `attributes` is the text of its data element. */
 struct ov_value ov_layer(struct ov_writer *w, const char *type, int opset, const char *attributes,
                          const struct ov_value *in, int n_in, uint32_t rank, const int64_t *dim);
-/* Constants: numbers in row-major order (NULL in a dry run), and integers for layers. */
+/* Add constants: numbers in row-major order (NULL in a dry run), and integers for layers. */
 struct ov_value ov_constant(struct ov_writer *w, uint32_t rank, const int64_t *dim,
                             const float *data);
 struct ov_value ov_integers(struct ov_writer *w, uint32_t count, const int64_t *values);
 struct ov_value ov_input(struct ov_writer *w, uint32_t rank, const int64_t *dim);
 void ov_output(struct ov_writer *w, struct ov_value value);
-/* The whole text, to be freed; NULL without memory. */
+/* The whole text, which the caller frees; NULL without memory. */
 char *ov_finish(struct ov_writer *w);
 void ov_writer_end(struct ov_writer *w);
 
 /* ---- lower.c: operations as layers --------------------------------------------------------- */
 
-/* A segment on its way. */
+/* The state while a segment is converted. */
 struct ov_lowering {
     struct ov_writer *w;
     const ferry_graph *graph;
     const void *const *constants; /* NULL in a dry run */
-    struct ov_value *edges;       /* the contents of each edge, once made */
+    struct ov_value *edges;       /* the contents of each edge, once they exist */
     struct ov_value *parts;       /* the value that each node writes into a part of an edge */
 };
 
-/* Appends node `i`. False: it cannot be expressed. */
+/* Adds node `i` to the model. False: it cannot be expressed. */
 bool ov_lower(struct ov_lowering *l, uint32_t i);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The device: host memory, synchronous, with what ferry requires and segments. */
+/*
+ * The device: it works in host memory, is synchronous, and offers the mandatory entries and
+ * segments.
+ */
 #define _GNU_SOURCE
 #include "openvino.h"
 
@@ -44,7 +47,10 @@ static int read_options(struct ov_device *d)
     return err;
 }
 
-/* For segments that are compiled and for those that are loaded; some CPUs would take BF16. */
+/*
+ * Sets properties for compiled and for loaded segments; the precision is F32, because some CPUs
+ * would use BF16.
+ */
 static int set_properties(const struct ov_device *d)
 {
     const char *const pairs[][2] = { { "PERFORMANCE_HINT", "LATENCY" },
@@ -116,7 +122,7 @@ static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_prop
 
 static int synchronize(void *dev)
 {
-    (void)dev; /* each entry has done its work when it returns */
+    (void)dev; /* each entry has completed its work when it returns */
     return 0;
 }
 

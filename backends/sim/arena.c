@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 #define GRAIN    UINT64_C(256)
-/* number of freed handles that are remembered, to report their misuse as such */
+/* the number of freed handles that are remembered, to report their misuse as such */
 #define REMEMBER 4096u
 
 /* The part of the range that a block takes: its size and a gap. */
@@ -31,7 +31,8 @@ int sim_arena_open(struct sim_arena *arena, uint64_t memory, struct sim_why *why
     if (size < UINT64_C(1) << 30)
         size = UINT64_C(1) << 30;
     /*
-     * With sixteen times the memory, freed addresses are reused late; a smaller range is accepted.
+     * sixteen times the memory, so that freed addresses are reused late; a smaller range is
+     * accepted
      */
     for (; size > memory; size /= 2) {
         if (size <= SIZE_MAX / 2)
@@ -60,7 +61,7 @@ void sim_arena_close(struct sim_arena *arena)
     free(arena->freed);
 }
 
-/* Index of the first block that begins at `address` or above. */
+/* The index of the first block that begins at `address` or above. */
 static size_t lower_bound(const struct sim_arena *arena, uintptr_t address)
 {
     size_t low = 0, high = arena->count;
@@ -151,7 +152,7 @@ static const struct sim_device *owner_of(uintptr_t address)
     return NULL;
 }
 
-/* Sets the error for a handle that is not a block's, by the kind of mistake. */
+/* Sets the error for a handle that is not a block's, according to the kind of mistake. */
 static int complain(const struct sim_device *dev, uintptr_t handle, struct sim_why *why)
 {
     const struct sim_arena *arena = &dev->arena;
@@ -200,7 +201,10 @@ const struct sim_block *sim_arena_at(const struct sim_arena *arena, const void *
     return block && address - block->base < block->bytes ? block : NULL;
 }
 
-/* The device may not write bytes that the host has mapped, nor read them if the host may write. */
+/*
+ * Refuses an access to mapped bytes: the device may not write bytes that the host has mapped, nor
+ * read them if the host may write them.
+ */
 static int check_mapping(const struct sim_block *block, uint32_t access, struct sim_why *why)
 {
     if (!block->mapped || (!(access & FERRY_WRITE) && !(block->mapped & FERRY_WRITE)))

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The real clock.
- */
+/* Reads the real clock. */
 #define _GNU_SOURCE
 #include "sim.h"
 

@@ -33,7 +33,7 @@
 
 /* Kinds of calls that can be made to fail. */
 #define SIM_CALL_ALLOC      0u
-#define SIM_CALL_MEMCPY     1u /* and peer_copy */
+#define SIM_CALL_MEMCPY     1u /* includes peer_copy */
 #define SIM_CALL_MEMSET     2u
 #define SIM_CALL_OP         3u /* every arithmetic entry */
 #define SIM_CALL_EVENT      4u /* event_record */
@@ -48,9 +48,9 @@
 #define SIM_CALL_CREATE  12u
 #define SIM_CALL_PREPARE 13u
 #define SIM_CALL_RUN     14u
-/* a list replayed, or submitted by `end`; its runs do not count as RUN */
+/* a list that is replayed, or submitted by `end`; its runs do not count as RUN */
 #define SIM_CALL_LIST    15u
-#define SIM_CALL_COMPILE 16u /* of a segment */
+#define SIM_CALL_COMPILE 16u /* the compilation of a segment */
 #define SIM_CALL_SEGMENT 17u /* the run of a segment; its operations also count as RUN */
 #define SIM_CALL_COUNT   18u
 
@@ -63,7 +63,7 @@ struct sim_control {
      * only; else 0.
      */
     uint64_t (*step)(void *sim, uint64_t n);
-    /* The same for one queue only (NULL: the default one). */
+    /* As step, for one queue only (NULL: the default one). */
     uint64_t (*step_queue)(void *sim, void *queue, uint64_t n);
     /* Runs all commands that can run. */
     uint64_t (*run_all)(void *sim);
@@ -72,8 +72,8 @@ struct sim_control {
     /* The `nth` call of that kind from now (1: the next) fails with `code`; nth 0 cancels. */
     void (*fail_next)(void *sim, uint32_t call, uint64_t nth, int code);
     /*
-     * The same for MEMCPY, MEMSET, OP, PREPARE and RUN, but the call succeeds: the command fails
-     * when it runs, and an event reports it.
+     * As fail_next for MEMCPY, MEMSET, OP, PREPARE and RUN, but the call succeeds: the command
+     * fails when it runs, and an event reports it.
      */
     void (*fail_later)(void *sim, uint32_t call, uint64_t nth, int code);
     /* The number of calls of that kind since the device was opened. */

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The latency plus the time for the bytes at the device's bandwidth. */
+/* The modelled cost: the latency plus the time for the bytes at the device's bandwidth. */
 static int64_t copy_cost(const struct sim_settings *set, uint64_t bytes)
 {
     double seconds = set->bandwidth ? (double)bytes / (double)set->bandwidth : 0.0;
@@ -15,7 +15,7 @@ static int64_t copy_cost(const struct sim_settings *set, uint64_t bytes)
     return set->latency_ns + (int64_t)(seconds * 1e9);
 }
 
-/* Checks the host side: any memory except that of a device. (locked) */
+/* Checks the host side: it may be any memory except that of a device. (locked) */
 static int host_side(struct sim_device *dev, struct sim_command *command, const void *handle,
                      uint64_t offset, uint64_t bytes, uint32_t access, struct sim_why *why)
 {
@@ -119,7 +119,7 @@ static int begin(struct sim_device *dev, void *queue_handle, uint32_t call, uint
     return sim_fault(dev, call, why);
 }
 
-/* (locked) */
+/* Submits a copy. (locked) */
 static void submit_copy(struct sim_device *dev, struct sim_queue *queue, struct sim_command *c)
 {
     c->cost = copy_cost(&dev->set, c->bytes);

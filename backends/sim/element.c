@@ -57,7 +57,8 @@ static uint16_t pack(double value, int fraction)
     exponent = ilogb(value);
     if (exponent < 1 - bias)
         exponent = 1 - bias;
-    /* The fraction with its leading one, unless subnormal; a carry increments the exponent. */
+    /* the fraction with its leading one, unless the value is subnormal; a carry increments the
+     * exponent */
     bits = lrint(ldexp(value, fraction - exponent)) + ((long)(exponent + bias - 1) << fraction);
     return (uint16_t)(sign | (bits > infinity ? infinity : (int)bits));
 }

@@ -13,20 +13,20 @@
 
 #define SLOT_BITS 20
 #define SLOT_MASK (((uintptr_t)1 << SLOT_BITS) - 1)
-#define TOP_BIT   ((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 1)) /* not a valid address */
+#define TOP_BIT   ((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 1)) /* makes it an invalid address */
 
 /* The live handles of all devices. */
 static struct {
     struct slot {
         uintptr_t handle;
-        struct sim_event *event; /* NULL: free, `next_free` is valid */
+        struct sim_event *event; /* NULL: the entry is free, and `next_free` is valid */
         uint32_t next_free;
     } * slots;
     uint32_t room, live, first_free;
     uintptr_t serial;
 } table;
 
-/* After a failure the table is unchanged. */
+/* Doubles the table. After a failure it is unchanged. */
 static int grow_table(struct sim_why *why)
 {
     uint32_t room = table.room ? table.room * 2 : 64;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls that fail, by request or because the device is lost. */
+/* Makes calls fail, by request or because the device is lost. */
 #include "sim.h"
 
 #include <inttypes.h>
@@ -12,7 +12,10 @@ static bool is_running(const struct sim_device *dev)
     return false;
 }
 
-/* No later call waits for a lost device, so that the program may free what its commands used. */
+/*
+ * Loses the device. No later call waits for it, so that the program may free the memory that its
+ * commands used.
+ */
 void sim_lose(struct sim_device *dev)
 {
     dev->lost = true;

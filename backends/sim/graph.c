@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Segments, the table "ferry.graph/1": each node is one of the device's own operations, inner edges
- * are in the workspace, constants in a block of the segment. option.graph selects the claims, also
- * claims that ferry has to refuse and segments that do not compile.
+ * are in the workspace, constants in a block of the segment. option.graph selects which segments
+ * are claimed; some of its values make claims that ferry has to refuse, or segments that do not
+ * compile.
  */
 #include "sim.h"
 
@@ -15,30 +16,30 @@
 
 #define ALIGNMENT UINT64_C(256)
 
-/* Where an edge is in a run. */
+/* The location of an edge's contents in a run. */
 enum place { IN_CONSTANTS, IN_WORKSPACE, IN_INPUT, IN_OUTPUT };
 
 struct edge {
     enum place place;
-    uint64_t offset; /* bytes; of an input or output its number */
+    uint64_t offset; /* in bytes; for an input or output its number */
 };
 
 struct node {
     void *prepared;
     ferry_op_desc op;
     ferry_op_answer answer;
-    uint64_t packed, workspace; /* offsets in the constants and in the workspace */
+    uint64_t packed, workspace; /* its offsets in the constants and in the workspace */
     uint32_t in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
-    uint64_t in_start[FERRY_OP_INPUTS], out_start[FERRY_OP_OUTPUTS]; /* bytes */
+    uint64_t in_start[FERRY_OP_INPUTS], out_start[FERRY_OP_OUTPUTS]; /* in bytes */
 };
 
 struct segment {
     struct node *nodes;
     struct edge *edges;
     uint32_t n_nodes, n_edges;
-    void *constants; /* a block of the device's */
+    void *constants; /* a block of the device */
     uint64_t constant_bytes, workspace_bytes, raw_bytes;
-    unsigned char *raw; /* the constants as they were given, for saving */
+    unsigned char *raw; /* the constants as ferry passed them, for saving */
 };
 
 static int no_memory(void)
@@ -151,7 +152,7 @@ static ferry_cref constant_ref(const struct segment *s, const struct node *n, ui
     return (ferry_cref){ s->constants, s->edges[n->in[k]].offset + n->in_start[k] };
 }
 
-/* Brings the constants to the device and packs them; all is done when it returns. */
+/* Copies the constants to the device and packs them; blocks until that is done. */
 static int upload(struct sim_device *dev, struct segment *s)
 {
     uint32_t flags = 0;
@@ -175,7 +176,7 @@ static int upload(struct sim_device *dev, struct segment *s)
     return err ? err : sim_synchronize(dev);
 }
 
-/* `constants`: one for each edge, or all of them as another segment saved them. */
+/* Makes a segment. `constants`: one for each edge, or all of them as another segment saved them. */
 static int make(struct sim_device *dev, const ferry_graph *graph, const void *const *constants,
                 const void *saved, uint64_t saved_bytes, struct segment *s)
 {
@@ -231,7 +232,7 @@ static int compile(void *device, const ferry_graph *graph, const ferry_graph_com
         (void)sim_fault(dev, SIM_CALL_COMPILE, &why);
     sim_unlock();
     if (!why.code && dev->set.graph == SIM_GRAPH_FAIL) {
-        *out_prepared = &why; /* means nothing after a failure */
+        *out_prepared = &why; /* undefined after a failure */
         sim_why_set(&why, FERRY_EUNSUPPORTED, "it compiles nothing, as asked");
     }
     if (why.code)

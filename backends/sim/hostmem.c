@@ -151,7 +151,7 @@ static int protect(const struct sim_block *block, uint64_t bytes, uint32_t acces
     return 0;
 }
 
-/* (locked) */
+/* Imports a host block. (locked) */
 static int import(struct sim_device *dev, struct sim_block *block, unsigned char *ptr,
                   struct sim_why *why)
 {
@@ -265,7 +265,9 @@ int sim_unimport_host(void *device, void *handle)
 
 /* ---- map ---- */
 
-/* Waits for the queue's work, during which the caller must keep the block. (locked) */
+/*
+ * Maps a block; waits for the queue's work, during which the caller must keep the block. (locked)
+ */
 static int map(struct sim_device *dev, void *queue_handle, void *handle, uint64_t bytes,
                uint32_t access, struct sim_why *why)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ranges of host memory: the block that a range belongs to, and whether the host may access it now.
+ * Finds the block that a range of host memory belongs to, and whether the host may access it now.
  */
 #include "sim.h"
 

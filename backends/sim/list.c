@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A run with arguments of its own. */
+/* A run with a copy of its arguments. */
 struct call {
     void *prepared;
     ferry_op_run_args args;
@@ -22,7 +22,7 @@ struct sim_list {
     struct sim_list *next;
     uint64_t id;
     const void *queue;
-    bool open; /* being recorded */
+    bool open; /* the list is being recorded */
     struct call *calls;
     size_t count, room;
 };
@@ -128,7 +128,7 @@ static void copy_args(struct call *call, const struct kernel_plan *p, const ferr
     call->args.scalars = call->scalars;
 }
 
-/* Whether a recording on that queue took the run; FERRY_ENOMEM. */
+/* Records a run if a recording is open on its queue; returns whether it did, or FERRY_ENOMEM. */
 static int take(struct sim_device *dev, const void *queue, void *prepared,
                 const ferry_op_run_args *args, bool *out_taken)
 {
@@ -147,7 +147,7 @@ static int take(struct sim_device *dev, const void *queue, void *prepared,
     return 0;
 }
 
-/* A run is recorded where a recording is open on its queue. */
+/* Submits a run, or records it if a recording is open on its queue. */
 static int run(void *device, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     bool taken = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The arithmetic, as plain loops. F16 and BF16 are computed in F32 or wider and rounded once; sums
- * are accumulated in double.
+ * Computes the arithmetic entries by plain loops. F16 and BF16 are computed in F32 or wider and
+ * rounded once; sums are accumulated in double.
  */
 #include "sim.h"
 
@@ -117,7 +117,7 @@ static double at(const struct sim_op *op, const unsigned char *matrix, bool tran
     return sim_element_get(op->dtype, matrix, trans ? column * ld + row : row * ld + column);
 }
 
-/* beta·old + alpha·sum; with beta 0 the old value is not read. */
+/* Stores beta·old + alpha·sum; with beta 0 the old value is not read. */
 static void store(const struct sim_op *op, int64_t index, double sum)
 {
     double value = op->alpha * sum;
@@ -129,7 +129,7 @@ static void store(const struct sim_op *op, int64_t index, double sum)
     sim_element_set(op->dtype, op->y, index, value);
 }
 
-/* Element i of a vector of n; a vector with a negative stride starts at its end. */
+/* The index of element i of a vector of n; a vector with a negative stride starts at its end. */
 static int64_t strided(int64_t i, int64_t n, int64_t inc)
 {
     return inc > 0 ? i * inc : (i - n + 1) * inc;

@@ -74,7 +74,7 @@ err_free_block:
     return NULL;
 }
 
-/* (locked) */
+/* Makes a block visible. (locked) */
 static int publish(struct sim_device *dev, struct sim_block *block, struct sim_why *why)
 {
     int err = sim_arena_add(&dev->arena, block, why);

@@ -74,7 +74,7 @@ void sim_operation_destroy(void *dev, void *prepared)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/* The operands of a command under construction. */
+/* The operands of a command while it is made. */
 struct resolving {
     struct sim_device *dev;
     struct sim_command *c;
@@ -82,7 +82,7 @@ struct resolving {
     struct sim_why why;
 };
 
-/* Resolves a buffer to its address; nothing for a buffer of no elements. (locked) */
+/* Resolves a buffer to its address; a buffer without elements is not resolved. (locked) */
 static void resolve(struct resolving *r, uint32_t from, ferry_cref ref, uint64_t bytes,
                     uint32_t access)
 {

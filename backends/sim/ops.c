@@ -13,9 +13,9 @@
 /* An operand: the elements that it spans, and where its address is stored. */
 struct operand {
     ferry_cref ref;
-    uint64_t elements; /* 0: not accessed */
+    uint64_t elements; /* 0: the operand is not accessed */
     uint32_t dtype, access;
-    bool strided; /* has gaps between its elements */
+    bool strided; /* it has gaps between its elements */
     const unsigned char **at;
 };
 
@@ -74,7 +74,7 @@ static int resolve(struct sim_device *dev, struct sim_command *c, size_t index,
     return 0;
 }
 
-/* The output must not overlap an input; for axpy it may be identical to one. */
+/* Checks that the output does not overlap an input; for axpy it may be identical to one. */
 static int check_overlap(uint32_t op, const struct operand *in, const struct operand *out,
                          struct sim_why *why)
 {
@@ -90,7 +90,7 @@ static int check_overlap(uint32_t op, const struct operand *in, const struct ope
                        (void *)(uintptr_t)in->ref.handle);
 }
 
-/* The last operand is the output. (locked) */
+/* Submits the computation; the last operand is the output. (locked) */
 static int submit(struct sim_device *dev, void *queue_handle, struct sim_command *c,
                   const struct operand *operands, size_t n, struct sim_why *why)
 {
@@ -111,7 +111,7 @@ static int submit(struct sim_device *dev, void *queue_handle, struct sim_command
     return 0;
 }
 
-/* Common to all operations; `in` operands are read, `out` is written. */
+/* Does what all operations need; `in` operands are read, `out` is written. */
 static int enqueue(struct sim_device *dev, void *queue, const struct sim_op *op,
                    struct sim_command *c, const struct operand *operands, size_t n)
 {
@@ -147,7 +147,7 @@ static int refuse(struct sim_command *c, const char *what)
 
 /* ---- vectors ---- */
 
-/* out (op)= in, of equal length; either input may be absent. */
+/* Computes out (op)= in, of equal length; either input may be absent. */
 static int vectors(struct sim_device *dev, void *queue, const struct sim_op *op,
                    const ferry_cref *x, const ferry_cref *x2, ferry_ref out, uint64_t out_elements,
                    uint32_t out_dtype)
@@ -209,7 +209,7 @@ int sim_convert(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref 
     return vectors(dev, queue, &op, &x, NULL, y, (uint64_t)n, y_dtype);
 }
 
-/* The result is one element: F64 for F64, F32 for every other type. */
+/* Reduces to one element: F64 for F64, F32 for every other type. */
 static int reduce(void *dev, void *queue, uint32_t operation, uint32_t dtype, int64_t n,
                   ferry_cref x, const ferry_cref *y, ferry_ref result)
 {

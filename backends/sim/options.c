@@ -8,12 +8,12 @@
 #include <string.h>
 
 /*
- * The syntax of a value in sim_settings; the public table of options is generated from the same
+ * The form of a value in sim_settings; the public table of options is generated from the same
  * lines.
  */
 enum form { COUNT, DEVICES, BYTES, LIMIT, RATE, MICROSECONDS, SWITCH, WORD, KINDS };
 
-/* name, default, form, type, words, member, description */
+/* X(name, default, form, type, words, member, description) */
 #define OPTIONS(X)                                                                                 \
     X("devices", "1", DEVICES, INT, NULL, devices, "number of devices, 1 to 16")                   \
     X("memory", "1GiB", BYTES, SIZE, NULL, memory, "memory of each device")                        \
@@ -116,7 +116,7 @@ static int read_switch(const ferry_host *host, const char *name, bool *out)
 
 /* ---- options with a syntax of their own ----------------------------------------------------- */
 
-/* Parses "512", "64KiB", "8GiB/s": bytes per second. */
+/* Parses bytes per second: "512", "64KiB", "8GiB/s". */
 static bool read_rate(const char *text, uint64_t *out)
 {
     static const char units[] = "KMGT";

@@ -26,7 +26,9 @@ static bool holds(const struct sim_step *step)
     return sim_queue_waits(step->queue) && step->queue->head->seq == step->seq;
 }
 
-/* If out of memory the step is not stored, and the next search walks the chain again. */
+/*
+ * Adds a step. If out of memory the step is not stored, and the next search walks the chain again.
+ */
 static bool add_step(struct sim_path *path, struct sim_queue *queue)
 {
     if (path->count == path->room) {

@@ -8,7 +8,7 @@
 
 /* ---- heaps ---- */
 
-/* Of equal keys the younger queue comes first. */
+/* Orders queues by their keys; of equal keys the younger queue comes first. */
 static bool is_before(const struct sim_queue *a, const struct sim_queue *b)
 {
     return a->key != b->key ? a->key < b->key : a->number > b->number;
@@ -119,8 +119,8 @@ void sim_queue_schedule(struct sim_queue *queue)
 }
 
 /*
- * Moving the bytes takes time: a copy starts early enough to end in time, if the host moves eight
- * bytes per nanosecond.
+ * The time at which the head must start. Moving the bytes takes time: a copy starts early enough to
+ * end in time, if the host moves eight bytes per nanosecond.
  */
 int64_t sim_queue_due(const struct sim_queue *queue)
 {

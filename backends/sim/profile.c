@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table "ferry.profile/1"; section.c stamps what it reads. */
+/* The table "ferry.profile/1"; section.c sets the times of its sections. */
 #include "sim.h"
 
 #include <stdlib.h>

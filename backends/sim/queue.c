@@ -68,7 +68,7 @@ static void mark(struct sim_queue *queue, struct sim_event *event, int64_t finis
     sim_event_let_go(event);
 }
 
-/* The head has completed: removes it and releases the objects that it used. */
+/* Ends the head, which has completed: removes it and releases the objects that it used. */
 static void complete(struct sim_queue *queue)
 {
     struct sim_command *command = queue->head;
@@ -127,7 +127,7 @@ void sim_queue_submit(struct sim_queue *queue, struct sim_command *command)
         sim_device_wake(queue->dev);
 }
 
-/* The command's effect on bytes. After a failure its output is poisoned. */
+/* Has the command's effect on bytes. After a failure its output is poisoned. */
 static void move_bytes(const struct sim_command *command)
 {
     if (command->kind == SIM_RUN)
@@ -241,7 +241,7 @@ void sim_queue_drain_all(struct sim_device *dev, uint64_t seq)
             sim_path_start(&path, queue);
         progress(&path);
         if (sim_shared.broken != broken)
-            queue = dev->queues.first; /* the queue may be destroyed by now */
+            queue = dev->queues.first; /* the previous queue may have been destroyed */
     }
     sim_path_end(&path);
 }
@@ -263,6 +263,6 @@ int sim_queue_take_failure(struct sim_queue *queue, struct sim_why *why)
     if (!queue->for_sync.serial)
         return 0;
     *why = queue->for_sync.why;
-    queue->for_sync.serial = 0; /* the next event still records it */
+    queue->for_sync.serial = 0; /* the next event still reports the failure */
     return why->code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The execution of a prepared operation. */
+/* Executes a prepared operation. */
 #include "sim.h"
 
 #include <string.h>

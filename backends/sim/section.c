@@ -33,7 +33,7 @@ void sim_section_stamp(struct sim_queue *queue, const struct sim_command *c)
         if (c->engine != SIM_NO_ENGINE && c->seq >= s->first && c->seq <= s->last)
             stamp(s, c, begin, end);
         if (s->last == UINT64_MAX || (queue->head && queue->head->seq <= s->last)) {
-            link = &s->next; /* further commands may come */
+            link = &s->next; /* more commands may follow */
             continue;
         }
         *link = s->next;

@@ -61,10 +61,11 @@ struct sim_settings {
     uint32_t graph;   /* enum sim_graph */
     bool peer, map;
     bool lists;
-    uint64_t without, slow; /* kinds of operations not offered, or slow: bit 0 is kind 32 */
-    uint64_t memory;    /* bytes */
-    uint64_t offset_alignment, max_binding; /* bytes; 0: none */
-    uint64_t bandwidth;                     /* bytes per second; 0: unlimited */
+    uint64_t without, slow; /* the kinds of operations that are not offered, or slow: bit 0 is kind
+                             * 32 */
+    uint64_t memory;    /* in bytes */
+    uint64_t offset_alignment, max_binding; /* in bytes; 0: no limit */
+    uint64_t bandwidth;                     /* in bytes per second; 0: unlimited */
     int64_t latency_ns, op_latency_ns;
     uint64_t fail_alloc, fail_memcpy, fail_op; /* the number of the call that fails; 0: none */
     uint64_t fail_create, fail_prepare, fail_run;
@@ -102,8 +103,8 @@ struct sim_freed {
 };
 
 struct sim_arena {
-    uintptr_t start, end, next; /* the reserved range; the address where the search for room starts
-                                 */
+    uintptr_t start, end, next; /* the reserved range, and the address where the search for room
+                                 * starts */
     struct sim_block **blocks;  /* sorted by address */
     size_t count, room;
     struct sim_freed *freed; /* the latest ones, a ring buffer */
@@ -111,11 +112,12 @@ struct sim_arena {
 };
 
 int sim_arena_open(struct sim_arena *arena, uint64_t memory, struct sim_why *why);
-/* Forgets the blocks, which the caller frees. */
+/* Frees the table of blocks; the caller frees the blocks. */
 void sim_arena_close(struct sim_arena *arena);
 /* Assigns a handle to `block`, whose size is set. (locked) FERRY_ENOMEM. */
 int sim_arena_add(struct sim_arena *arena, struct sim_block *block, struct sim_why *why);
-void sim_arena_remove(struct sim_arena *arena, struct sim_block *block); /* (locked) */
+void sim_arena_remove(struct sim_arena *arena, struct sim_block *block); /* Removes a block.
+                                                                          * (locked) */
 /* Finds the live block that starts at that handle. (locked) FERRY_EINVAL. */
 int sim_arena_find(struct sim_device *dev, const void *handle, struct sim_block **out,
                    struct sim_why *why);
@@ -165,7 +167,7 @@ enum sim_engine { SIM_NO_ENGINE, SIM_TO_DEVICE, SIM_TO_HOST, SIM_WITHIN, SIM_COM
 
 /* An arithmetic operation with its operands resolved. */
 struct sim_op {
-    uint32_t op, dtype, dtype2; /* dtype2: the output of convert */
+    uint32_t op, dtype, dtype2; /* dtype2: of the output of convert */
     bool trans_a, trans_b;
     int64_t n, m, k; /* vectors: n; gemv: m × n; gemm: m × n × k */
     int64_t lda, ldb, ldc, incx, incy;
@@ -179,7 +181,8 @@ struct sim_run {
     const struct kernel_plan *plan;
     bool packs;
     struct kernel_host_run on;
-    uint64_t bytes[FERRY_OP_OUTPUTS]; /* of the outputs; of `packed`: the first */
+    uint64_t bytes[FERRY_OP_OUTPUTS]; /* the sizes of the outputs; for packing: the first has that
+                                       * of `packed` */
     double scalars[UPDATE_SCALARS];
 };
 
@@ -187,17 +190,17 @@ struct sim_run {
 #define SIM_USES (FERRY_OP_INPUTS + FERRY_OP_OUTPUTS + 2)
 
 struct sim_failure {
-    uint64_t serial; /* 0: none */
+    uint64_t serial; /* 0: no failure */
     struct sim_why why;
 };
 
 struct sim_event {
     struct sim_device *dev;
     struct sim_queue *queue;   /* valid until done */
-    struct sim_queue *waiting; /* a heap: the queues whose head waits for it */
+    struct sim_queue *waiting; /* a heap of the queues whose head waits for it */
     struct sim_failure failure;
     int64_t finish; /* modelled time of completion */
-    uint32_t refs;  /* its handle, its record command, and the waits for it */
+    uint32_t refs;  /* one each for its handle, its record command, and the waits for it */
     uint32_t slot;
     bool done;
 };
@@ -207,8 +210,9 @@ struct sim_command {
     uint64_t seq;
     enum sim_kind kind;
     enum sim_engine engine;
-    int fail;                        /* the code with which it is to fail */
-    int64_t submitted, cost, finish; /* nanoseconds; finish is valid once it is scheduled */
+    int fail;                        /* the code with which the command has to fail */
+    int64_t submitted, cost, finish; /* in nanoseconds; finish is valid once the command is
+                                      * scheduled */
     bool scheduled;
     bool moved; /* its bytes are copied, but its finish time is not reached */
     struct sim_why why;
@@ -219,27 +223,27 @@ struct sim_command {
     uint32_t byte;
     unsigned char *dst;
     const unsigned char *src;
-    uint64_t bytes; /* at dst */
+    uint64_t bytes; /* at dst, in bytes */
     struct sim_op op;
     struct sim_run *run; /* owned by the command */
 };
 
 struct sim_queue {
-    struct sim_queue *next, **link; /* its device's queues, and the pointer to this one */
+    struct sim_queue *next, **link; /* the next queue of the device, and the pointer to this one */
     struct sim_queue *same_bucket;
     struct sim_device *dev;
     struct sim_command *head, **tail;
     uint64_t number; /* the order of creation */
     bool running;    /* the head's bytes are being copied, without the lock */
     /* The set that the queue is in (place.c): */
-    struct sim_queue **heap;          /* NULL: in none */
-    struct sim_queue *under, *beside; /* the first child, the next sibling */
+    struct sim_queue **heap;          /* NULL: the queue is in no set */
+    struct sim_queue *under, *beside; /* the first child, and the next sibling */
     struct sim_queue **at;            /* the pointer to this queue */
     int64_t key;
     int64_t free_at;
     bool profiled;
-    int64_t stamped;              /* when the latest stamped command ended */
-    struct sim_section *sections; /* not complete yet */
+    int64_t stamped;              /* the time at which the latest stamped command ended */
+    struct sim_section *sections; /* the sections that are not complete */
     struct sim_failure for_event; /* the first failure since the latest event */
     struct sim_failure for_sync;  /* the latest failure, unless an event has reported it */
 };
@@ -257,7 +261,10 @@ void sim_queue_drop(struct sim_queue *queue, int code, const char *text);
 void sim_queue_run(struct sim_queue *queue);
 /* Blocks until all commands up to `seq` have completed. (locked) */
 void sim_queue_drain(struct sim_queue *queue, uint64_t seq);
-/* The same for all queues of the device; queues may be created and destroyed meanwhile. (locked) */
+/*
+ * As sim_queue_drain, for all queues of the device; queues may be created and destroyed meanwhile.
+ * (locked)
+ */
 void sim_queue_drain_all(struct sim_device *dev, uint64_t seq);
 /* Blocks until the event is done. (locked) */
 void sim_queue_await(struct sim_event *event);
@@ -269,7 +276,7 @@ void sim_event_release(struct sim_event *event);
 void sim_device_wake(struct sim_device *dev);
 /* Computes the operation, without the lock. (math.c) */
 void sim_op_run(const struct sim_op *op);
-/* The same for a prepared operation (run.c); `fails`: poisons the outputs. */
+/* Executes a prepared operation (run.c); `fails`: poisons the outputs. */
 void sim_run_run(const struct sim_run *run, bool fails);
 
 /* ---- place.c: selection of the next queue ---- */
@@ -282,14 +289,11 @@ bool sim_queue_ready(const struct sim_queue *queue);
 void sim_queue_schedule(struct sim_queue *queue);
 /* The time at which the scheduled head must run. (locked) */
 int64_t sim_queue_due(const struct sim_queue *queue);
-/*
- * Puts the queue into the right set; called whenever its head, or the head's state, changes.
- * (locked)
- */
+/* Puts the queue into its set; called whenever its head, or the head's state, changes. (locked) */
 void sim_queue_place(struct sim_queue *queue);
 /* Removes the queue from its set, before its head is removed. (locked) */
 void sim_queue_lift(struct sim_queue *queue);
-/* Makes the queues ready that waited for an event which is done. (locked) */
+/* Makes those queues ready that waited for an event which is now done. (locked) */
 void sim_event_let_go(struct sim_event *event);
 /*
  * The queue whose head is due first; NULL if none can run. Heads that became ready together get
@@ -301,7 +305,7 @@ struct sim_queue *sim_queue_earliest(struct sim_device *dev);
 
 struct sim_step {
     struct sim_queue *queue, *behind; /* `queue` waits for an event of `behind` */
-    uint64_t seq;                     /* of the waiting command */
+    uint64_t seq;                     /* the number of the waiting command */
 };
 
 struct sim_path {
@@ -324,14 +328,15 @@ void sim_path_end(struct sim_path *path);
 
 struct sim_queues {
     struct sim_queue *first;    /* all queues, the latest first */
-    struct sim_queue **buckets; /* by handle */
+    struct sim_queue **buckets; /* a hash table by handle */
     size_t count, room;
     uint64_t created;
 };
 
 /* Adds a queue. (locked) FERRY_ENOMEM. */
 int sim_queues_add(struct sim_queues *queues, struct sim_queue *queue, struct sim_why *why);
-void sim_queues_remove(struct sim_queues *queues, struct sim_queue *queue); /* (locked) */
+void sim_queues_remove(struct sim_queues *queues, struct sim_queue *queue); /* Removes a queue.
+                                                                             * (locked) */
 /* The queue of a handle, which may be any value; NULL if there is none. (locked) */
 struct sim_queue *sim_queues_at(const struct sim_queues *queues, const void *handle);
 
@@ -358,7 +363,7 @@ int sim_queue_find(struct sim_device *dev, void *handle, struct sim_queue **out,
 /* ---- devices and shared state ---- */
 
 struct sim_fault {
-    uint64_t calls;      /* so far */
+    uint64_t calls;      /* the number of calls so far */
     /* the number of the call that fails, or whose command fails later; 0: none */
     uint64_t now, later;
     int now_code, later_code;
@@ -368,24 +373,25 @@ struct sim_device {
     struct sim_device *next;
     uint32_t index;
     bool lost, unified;
-    bool held; /* its thread runs no commands */
+    bool held; /* the device's thread runs no commands */
     struct sim_settings set;
     struct sim_arena arena;
-    uint64_t used; /* bytes of device memory */
+    uint64_t used; /* the bytes of device memory in use */
     struct sim_host *hosts;
     struct sim_queue main;
-    struct sim_queues queues; /* `main` is the first that was created */
+    struct sim_queues queues; /* `main` is the queue that was created first */
     struct sim_queue *ready;  /* a heap: the queues whose head can run, in the order of submission
                                */
-    struct sim_queue *due;    /* a heap: the queues whose head has its time, in that order */
+    struct sim_queue *due;    /* a heap of the queues whose head has its time, in that order */
     int64_t engine_free[SIM_ENGINES];
     struct sim_fault faults[SIM_CALL_COUNT];
     struct {
         uint64_t bytes,
-            at; /* the allocation that fail_alloc refused, and its call number; 0 bytes: none */
+            at; /* the call number of the allocation that fail_alloc refused, and its size; 0 bytes:
+                 * none */
     } refused;
     ferry_plugin_counters counters;
-    struct sim_list *lists; /* recorded, or being recorded */
+    struct sim_list *lists; /* the lists that are recorded or being recorded */
     struct sim_worker worker;
 };
 
@@ -395,8 +401,8 @@ struct sim_shared {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a command has completed */
     struct sim_device *devices;
-    uint64_t seq;      /* of the latest command */
-    uint64_t failures; /* serial of the latest failure */
+    uint64_t seq;      /* the number of the latest command */
+    uint64_t failures; /* the serial number of the latest failure */
     uint64_t broken;   /* number of times that a queue was destroyed or its commands were dropped */
 };
 
@@ -431,13 +437,13 @@ int sim_native(void *dev, const char *what, void *out, uint64_t size);
 
 /* ---- the other entries, by file ---- */
 
-/* memory.c */
+/* in memory.c */
 int sim_alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
               uint32_t *out_flags);
 int sim_free(void *dev, void *queue, void *handle);
 int sim_owns(void *dev, const void *handle);
 
-/* hostmem.c */
+/* in hostmem.c */
 int sim_host_alloc(void *dev, uint64_t bytes, uint32_t flags, void **out_ptr, uint32_t *out_flags);
 int sim_host_free(void *dev, void *ptr);
 int sim_import_host(void *dev, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle);
@@ -445,7 +451,7 @@ int sim_unimport_host(void *dev, void *handle);
 int sim_map(void *dev, void *queue, void *handle, uint64_t bytes, uint32_t access);
 int sim_unmap(void *dev, void *queue, void *handle);
 
-/* copy.c */
+/* in copy.c */
 int sim_memcpy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                uint64_t bytes);
 int sim_memset(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes);
@@ -453,7 +459,7 @@ int sim_peer_access(void *dst_dev, void *src_dev);
 int sim_peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, ferry_cref src,
                   uint64_t bytes);
 
-/* event.c */
+/* in event.c */
 int sim_synchronize(void *dev);
 int sim_queue_create(void *dev, uint32_t flags, void **out_queue);
 int sim_queue_destroy(void *dev, void *queue);
@@ -464,10 +470,12 @@ int sim_event_query(void *dev, void *event);
 int sim_event_synchronize(void *dev, void *event);
 int sim_event_destroy(void *dev, void *event);
 int sim_queue_wait(void *dev, void *queue, void *event);
-/* When the device is closed, its events become done and their handles invalid. (locked) */
+/*
+ * Ends the device's events when it is closed: they become done and their handles invalid. (locked)
+ */
 void sim_event_forget(const struct sim_device *dev);
 
-/* ops.c */
+/* in ops.c */
 int sim_supports(void *dev, uint32_t op, uint32_t dtype);
 int sim_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
              ferry_ref y);
@@ -487,7 +495,7 @@ int sim_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t 
              int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b,
              int64_t ldb, double beta, ferry_ref c, int64_t ldc);
 
-/* operation.c */
+/* in operation.c */
 int sim_operation_query(void *dev, const ferry_op_desc *op, ferry_op_answer *out);
 int sim_operation_create(void *dev, const ferry_op_desc *op, void **out_prepared);
 int sim_operation_prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
@@ -495,12 +503,12 @@ int sim_operation_prepare(void *dev, void *queue, void *prepared, const ferry_cr
 int sim_operation_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args);
 void sim_operation_destroy(void *dev, void *prepared);
 
-/* section.c: profile.c's sections */
-/* The commands of a queue from `first` to `last`, by seq. */
+/* sections of profile.c, in section.c */
+/* A section: the commands of a queue from number `first` to `last`. */
 struct sim_section {
     struct sim_section *next;
     struct sim_queue *queue; /* NULL once its commands are complete */
-    uint64_t first, last;    /* UINT64_MAX: not ended */
+    uint64_t first, last;    /* UINT64_MAX: the section has not ended */
     int64_t begin, end;
     bool stamped;
     struct sim_why why;
@@ -513,23 +521,23 @@ void sim_section_forget(struct sim_queue *queue);
 /* Detaches a complete or destroyed section from its queue. (locked) */
 void sim_section_detach(struct sim_section *s);
 
-/* profile.c */
+/* in profile.c */
 extern const ferry_profile_table sim_profile;
 
-/* graph.c */
+/* in graph.c */
 extern const struct ferry_graph_table sim_graphs;
 
-/* list.c: the table "ferry.op/1", and lists of repeated runs */
+/* in list.c: the table "ferry.op/1", and lists of repeated runs */
 extern const ferry_op_table sim_operations;
 /* Frees the lists when the device is closed. */
 void sim_list_end_all(struct sim_device *dev);
 
 /* ---- element.c: one element of any type ---- */
 
-uint64_t sim_element_size(uint32_t dtype); /* 0 for an invalid type */
+uint64_t sim_element_size(uint32_t dtype); /* Returns 0 for an invalid type. */
 double sim_element_get(uint32_t dtype, const void *base, int64_t index);
 void sim_element_set(uint32_t dtype, void *base, int64_t index, double value);
-/* Converts as the ABI specifies. */
+/* Converts elements as the ABI specifies. */
 void sim_element_convert(uint32_t from, const void *x, uint32_t to, void *y, int64_t index);
 
 /* ---- control.c ---- */
@@ -537,7 +545,7 @@ void sim_element_convert(uint32_t from, const void *x, uint32_t to, void *y, int
 extern const struct sim_control sim_control;
 
 /*
- * Bytes of fresh memory (NaN in every floating type), and of memory that was freed or never
+ * The bytes of new memory (NaN in every floating type), and of memory that was freed or never
  * written.
  */
 #define SIM_POISON_FRESH 0xff

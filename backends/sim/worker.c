@@ -64,7 +64,7 @@ int sim_worker_start(struct sim_device *dev, struct sim_why *why)
 
     if (dev->worker.started || dev->set.clock != SIM_CLOCK_REAL)
         return 0;
-    /* The program's threads handle its signals. */
+    /* blocked, because the program's own threads handle its signals */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     failed = pthread_create(&dev->worker.thread, NULL, work, dev);

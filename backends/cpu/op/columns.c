@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
-/* IM2COL and COL2IM: row after row of the columns, or channel after channel of the image. */
+/* IM2COL and COL2IM: one task is a row of the columns, or a channel of the image. */
 
 struct columns {
     const struct cpu_window *window;
@@ -11,7 +11,9 @@ struct columns {
     bool is_f32;
 };
 
-/* Whether tap `k` at position `at` of an axis is inside the image; and its position. */
+/*
+ * Whether tap `k` at position `at` of an axis is inside the image. *out is the element's position.
+ */
 static bool see(const struct cpu_window *w, int axis, int64_t at, int64_t k, int64_t *out)
 {
     *out = at * w->stride[axis] - w->pad[axis] + k * w->dilation[axis];
@@ -50,7 +52,7 @@ static void col2im_planes(void *arg, int64_t first, int64_t count, int64_t piece
     }
 }
 
-/* The operands of either kind: the image and the columns. */
+/* Plans either kind; its operands are an image and columns. */
 static int plan(struct cpu_op *p, const ferry_operand *image, const ferry_operand *columns)
 {
     struct cpu_window *w = &p->plan.window;

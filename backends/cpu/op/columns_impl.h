@@ -4,7 +4,7 @@
  * include guard.
  */
 
-/* Row `row` of the columns of an image: the elements of one channel under one tap. */
+/* Computes row `row` of the columns of an image: the elements of one channel under one tap. */
 static void NAME(im2col_row)(const struct columns *c, int64_t image, int64_t row)
 {
     const struct cpu_window *w = c->window;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * CONVOLUTION as products, F32: the rows of a are patches of the input (patches.h), the columns of
- * b are the kernels of the outputs, and each group is a batch.
+ * CONVOLUTION of F32 as a product of matrices. The rows of a are patches of the input (patches.h),
+ * the columns of b are the kernels of the outputs, and each group is a batch.
  */
 
 static int64_t least(int64_t a, int64_t b)
@@ -40,7 +40,7 @@ static bool is_one_row(int64_t images, const int64_t *length, const int64_t *str
     return true;
 }
 
-/* Rows at such distances compete for few sets of the first-level cache. */
+/* Whether rows at such distances compete for few sets of the first-level cache. */
 static bool is_crowded(int64_t distance, int64_t rows)
 {
     return rows > 4 && distance % 512 == 0;
@@ -61,9 +61,9 @@ static bool can_stay_in_place(const struct cpu_op *p)
 }
 
 /*
- * Groups that form one batch: as many as fill a vector with their outputs. The narrowest panel is
- * a vector wide, so that this takes as many multiplications as a batch for each group. Weights
- * between groups are zeros.
+ * The number of groups that form one batch: as many as fill a vector with their outputs. The
+ * narrowest panel is a vector wide, so that this takes as many multiplications as a batch for each
+ * group. Weights between groups are zeros.
  */
 static int64_t groups_together(const struct cpu_op *p)
 {
@@ -97,7 +97,7 @@ static void plan_product(struct cpu_op *p)
     cpu_op_pack_or_not(p, 1, packed, cpu_gemm_workspace(g));
 }
 
-/* The layout of the weights that each output of a group needs. */
+/* Sets the layout of the weights that each output of a group needs. */
 static void find_weights(struct cpu_op *p)
 {
     const ferry_op_window *window = &p->op.params.window;
@@ -112,7 +112,7 @@ static void find_weights(struct cpu_op *p)
 }
 
 /*
- * A transposed convolution with strides of 1 is a convolution with flipped kernels and
+ * Replaces a transposed convolution with strides of 1 by a convolution with flipped kernels and
  * complementary padding.
  */
 static void turn(struct cpu_op *p)
@@ -134,7 +134,7 @@ static void turn(struct cpu_op *p)
     }
 }
 
-/* Leaves out the first and last taps of each axis that see nothing but padding at all positions. */
+/* Leaves out those first and last taps of each axis that are in the padding at all positions. */
 static void trim(struct cpu_op *p)
 {
     struct cpu_window *w = &p->plan.convolution.window;
@@ -207,7 +207,9 @@ static const float *at_tap(const struct cpu_op *p, const float *w, int64_t tap)
            tap % v->kernel[2] * wide[4];
 }
 
-/* Several groups a batch: rows and columns that belong to different groups are zeros. */
+/*
+ * Packs the weights of several groups as one batch: rows and columns of different groups are zeros.
+ */
 static void pack_together(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
@@ -229,7 +231,7 @@ static void pack_together(const struct cpu_op *p, const float *w, float *packed)
         }
 }
 
-/* Rows of b in the order of a patch: tap by tap, and all channels of each. */
+/* Packs the rows of b in the order of a patch: tap by tap, and all channels of each. */
 static void pack_weights(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
@@ -276,15 +278,16 @@ struct places {
     const struct cpu_op *op;
     const struct cpu_window *window;
     struct cpu_patches patches;
-    struct cpu_span inner; /* pixels of a line whose windows are inside the image */
-    bool is_flat;          /* one plane, and a window's lines are consecutive in k */
-    bool is_by_taps;       /* a tap's channels are contiguous, and blocks of k are whole lines */
-    int64_t add[5];        /* strides of the added operand */
+    struct cpu_span inner; /* the pixels of a line whose windows are inside the image */
+    bool is_flat;          /* the image is one plane, and a window's lines are consecutive in k */
+    bool is_by_taps;       /* the channels of a tap are contiguous, and blocks of k are whole
+                            * lines */
+    int64_t add[5];        /* the strides of the added operand */
 };
 
 /*
- * Copies lines of x with their padding, as far as the windows of the rows reach, for rows of one
- * line of y.
+ * Copies the lines of x that the windows of rows need, with their padding, for rows of one line of
+ * y.
  */
 static void bring_window(const struct places *s, const float *image, int64_t top, int64_t left,
                          int64_t lines, int64_t pixels, float *to)
@@ -333,7 +336,8 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
 }
 
 /*
- * Whether rows of a line of y can be copied as one piece of x, because lines of taps are complete.
+ * Whether the lines of x for a line of y can be copied as one piece, because lines of taps are
+ * complete.
  */
 static bool brings_windows(const struct places *s)
 {
@@ -343,8 +347,9 @@ static bool brings_windows(const struct places *s)
 }
 
 /*
- * Pixels of one line of y whose lines of taps are all inside the image, with the required layout,
- * are read in place; pixels that see only padding, which adds nothing, are skipped.
+ * The number of rows that can be read in place: pixels of one line of y whose lines of taps are all
+ * inside the image, with the required layout. Pixels whose windows are in the padding, which adds
+ * nothing, are skipped.
  */
 static int64_t reach(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                      int64_t k, int64_t depth, struct cpu_tile *tile)
@@ -400,7 +405,7 @@ static void place(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
     int64_t image = line / w->out[1] / w->out[0];
 
     for (int64_t i = 0, run = 0; i < rows; i++, run++) {
-        if (run == 0) { /* a line's first */
+        if (run == 0) { /* the first row of a line */
             y_at[i] = offset_of(w->y, image, at) + channel * w->y[1];
             add_at[i] = offset_of(s->add, image, at) + channel * s->add[1];
         } else {
@@ -536,7 +541,7 @@ static void convolution_run(struct cpu_device *d, const struct cpu_op *p,
         product_run(d, p, args);
 }
 
-/* The gradient of x is dy spread by the kernels: a transposed convolution. */
+/* Plans the gradient of x, which is a transposed convolution of dy. */
 static int data_plan(struct cpu_op *p)
 {
     p->op.params.window.transposed = !p->op.params.window.transposed;

@@ -3,18 +3,17 @@
 #include "lines.h"
 
 /*
- * CONVOLUTION, the gradient of its weights. Two images are combined: a wide one over which the
+ * The gradient of the weights of CONVOLUTION. It combines two images: a wide one over which the
  * window moves (x, or dy of a transposed convolution), and a narrow one with an element for each
- * position of the window.
- *
- * F32: products whose rows are the elements of a channel of the wide image under one tap, whose
- * columns are the channels of the narrow one, and whose depth is the positions, a block of lines at
- * a time. Lines are divided into chunks with separate sums, which are added in order.
+ * position of the window. * F32 is computed by products of matrices. Their rows are the elements of
+ * a channel of the wide image under one tap, their columns the channels of the narrow image, and
+ * their depth the positions, a block of lines at a time. Lines are divided into chunks with
+ * separate sums, which are added in order.
  */
 
-/* Approximate number of positions of a block: its packed columns should stay in the cache. */
+/* The approximate number of positions of a block: its packed columns should stay in the cache. */
 #define BLOCK_PLACES 512
-/* Floats of sums above which there is only one chunk. */
+/* The number of floats of sums above which there is only one chunk. */
 #define MOST_SUMS (1024 * 1024)
 
 static int64_t least(int64_t a, int64_t b)
@@ -31,7 +30,7 @@ static int64_t sums_of(const struct cpu_op *p)
     return p->op.params.window.group * g->m * g->n;
 }
 
-/* In floats, each rounded to a multiple of a cache line. */
+/* Rounds a number of floats up to a multiple of a cache line. */
 static int64_t rounded(int64_t floats)
 {
     return (floats + 15) / 16 * 16;
@@ -90,8 +89,8 @@ static int weights_plan(struct cpu_op *p)
 struct joining {
     const struct cpu_op *op;
     const struct cpu_window *window;
-    const float *wide, *narrow; /* of the current group */
-    int64_t line, lines;        /* of the current block: its first line and its number of lines */
+    const float *wide, *narrow; /* the images of the current group */
+    int64_t line, lines;        /* the current block: its first line and its number of lines */
     float *room;
 };
 
@@ -113,7 +112,7 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
     }
 }
 
-/* The block's positions of the narrow image as columns; 0 after the last line. */
+/* Packs the block's positions of the narrow image as columns. Returns 0 after the last line. */
 static void pack_block(const struct joining *s, float *packed)
 {
     const struct cpu_window *w = s->window;
@@ -203,7 +202,7 @@ struct adding {
     float *w;
 };
 
-/* Rows of the weights: one channel of the narrow image each. */
+/* Adds rows of the weights: each belongs to one channel of the narrow image. */
 static void add_rows(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct adding *a = arg;

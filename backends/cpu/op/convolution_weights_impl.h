@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gradients of weights of type T, one by one: convolution_weights.c includes this twice. No include
- * guard.
+ * Gradients of weights for type T, element by element: convolution_weights.c includes this twice.
+ * No include guard.
  */
 
 /* The contribution of one channel of either image to one tap. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Depthwise convolutions of any kernel, contiguous channels, for an instruction set: see vector.h.
- * No include guard.
- *
- * The lines of x under some lines of y are copied for a few channels, with zeros beside the image,
- * so that all pixels of a line have the same taps and are computed seven at a time.
+ * Depthwise convolutions of any kernel with contiguous channels, for an instruction set: see
+ * vector.h. No include guard. * The lines of x under some lines of y are copied for a few channels,
+ * with zeros beside the image, so that all pixels of a line have the same taps and are computed
+ * seven at a time.
  */
 
-/* A line of x from column −pad on, `columns` pixels. */
+/* Copies a line of x from column −pad on, `columns` pixels. */
 INLINE void NAME(copy_line)(const struct cpu_window *w, const float *x, int64_t columns, float *to)
 {
     int64_t before = w->pad[2] < columns ? w->pad[2] : columns;
@@ -19,12 +18,12 @@ INLINE void NAME(copy_line)(const struct cpu_window *w, const float *x, int64_t 
     for (int64_t i = 0; i < seen; i++, x += step, to += COPIED_CHANNELS) {
         for (int64_t k = 0; k < COPIED_CHANNELS; k += LANES)
             STORE(to + k, LOAD(x + k));
-        __builtin_prefetch(x + COPIED_CHANNELS); /* the next channels */
+        __builtin_prefetch(x + COPIED_CHANNELS); /* prefetches the next channels */
     }
     NAME(clear)(to, (columns - before - seen) * COPIED_CHANNELS);
 }
 
-/* A line of y, one vector of channels. */
+/* Computes a line of y, one vector of channels. */
 INLINE void NAME(copied_line)(const struct cpu_store s, const struct NAME(taps) t, int64_t pixels,
                               const float *x, const float *w, float *y, int64_t at, int64_t c)
 {

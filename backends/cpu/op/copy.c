@@ -10,9 +10,9 @@
  */
 
 #define BLOCK 64
-/* In a row of fewer elements, finding the row takes longer than copying it. */
+/* The number of elements below which finding a row takes longer than copying it. */
 #define SHORT_ROW 16
-/* Rows of fewer elements follow a longer axis (walk_lengthen). */
+/* The number of elements below which a longer axis becomes the row (walk_lengthen). */
 #define FEW 8
 
 struct copy {
@@ -22,8 +22,8 @@ struct copy {
     char *y;
     struct cpu_device *device;
     const struct cpu_loops *loops;
-    int64_t planes, plane; /* of x that are interleaved, and their distance */
-    const struct cpu_integer_loops *integer; /* of integer arithmetic; NULL: a plain copy */
+    int64_t planes, plane; /* the number of planes of x that are interleaved, and their distance */
+    const struct cpu_integer_loops *integer; /* for integer arithmetic; NULL: a plain copy */
     struct cpu_integer_store store;
 };
 
@@ -66,7 +66,9 @@ static void copy_row(void *arg, const int64_t *offset, int64_t n)
          c->y_step);
 }
 
-/* Contiguous elements, with the factor and term of integer arithmetic, if there are any. */
+/*
+ * Converts contiguous elements, with the factor and term of integer arithmetic, if there are any.
+ */
 static void convert_some(const struct copy *c, int64_t n, const void *x, void *y)
 {
     if (c->integer)
@@ -99,8 +101,8 @@ static void convert_row(void *arg, const int64_t *offset, int64_t n)
 }
 
 /*
- * In y's order; or in x's, if its rows are longer, for example when y's are the few channels of an
- * image.
+ * Orders the walk by y; or by x, if its rows are longer, for example when y's are the few channels
+ * of an image.
  */
 static void order(struct cpu_walk *w)
 {
@@ -118,8 +120,8 @@ static void order(struct cpu_walk *w)
 /* ---- planes --------------------------------------------------------------------------------- */
 
 /*
- * Whether the planes of an image, few, become the contiguous channels of its pixels; makes *out the
- * walk over the pixels then.
+ * Whether a few planes of an image become the contiguous channels of its pixels; then makes *out
+ * the walk over the pixels.
  */
 static bool is_interleaved(const struct cpu_op *p, struct cpu_walk *out)
 {

@@ -6,14 +6,14 @@
 #include <string.h>
 
 /*
- * A transposed CONVOLUTION of images with few channels in a group, such as the bilinear kernels
+ * Transposed CONVOLUTION of images with few channels per group, for example the bilinear kernels
  * with which nets enlarge their outputs. A task is a band of lines of x, and the lines of y whose
- * window ends there.
+ * windows end there.
  */
 
-/* With more channels, products are faster. */
+/* The number of channels above which products of matrices are faster. */
 #define MOST_CHANNELS 24
-/* Approximate floats of the repeated lines of a band. */
+/* The approximate number of floats of the repeated lines of a band. */
 #define MOST_FLOATS (16 * 1024)
 
 static int64_t up(int64_t a, int64_t b)
@@ -24,8 +24,9 @@ static int64_t up(int64_t a, int64_t b)
 /* ---- planning ------------------------------------------------------------------------------- */
 
 /*
- * A line's stride has to divide the kernel: past the kernel's end weights would be zeros, whose
- * products with an infinite x, or NaN, are NaN in elements that x does not reach.
+ * Whether this file computes the convolution. A line's stride has to divide the kernel: beyond the
+ * kernel's end, weights would be zeros, whose products with an infinite x, or NaN, are NaN in
+ * elements that x does not reach.
  */
 bool cpu_deconvolution_can(const struct cpu_op *p)
 {
@@ -38,7 +39,7 @@ bool cpu_deconvolution_can(const struct cpu_op *p)
            w->dilation[1] == 1 && w->dilation[2] == 1;
 }
 
-/* The lines of x at which the windows of lines of y end: first and number. */
+/* The lines of x at which the windows of lines of y end: the first one and their number. */
 static int64_t first_end(const struct cpu_window *w)
 {
     return w->pad[1] / w->stride[1];
@@ -49,13 +50,16 @@ static int64_t ends(const struct cpu_window *w)
     return (w->pad[1] + w->out[1] - 1) / w->stride[1] - first_end(w) + 1;
 }
 
-/* Taps of one element of y along an axis. */
+/* The number of taps of one element of y along an axis. */
 static int64_t taps_of(const struct cpu_window *w, int axis)
 {
     return up(w->kernel[axis], w->stride[axis]);
 }
 
-/* Zeros before a repeated line, and its floats with them: whole vectors behind y's last pixel. */
+/*
+ * The number of zeros before a repeated line; and the floats of the line including them, which are
+ * whole vectors beyond the last pixel of y.
+ */
 static int64_t before(const struct cpu_window *w)
 {
     return (taps_of(w, 2) - 1) * w->stride[2];
@@ -70,13 +74,13 @@ static int64_t row_of(const struct cpu_op *p)
     return before(w) + (there > seen ? there : seen);
 }
 
-/* Floats of a channel's repeated lines. */
+/* The number of floats of a channel's repeated lines. */
 static int64_t plane_of(const struct cpu_op *p)
 {
     return (p->plan.convolution.block + taps_of(&p->plan.convolution.window, 1) - 1) * row_of(p);
 }
 
-/* Floats of the weights of one tap, one line of taps, and one channel. */
+/* The number of floats of the weights of one tap, of one line of taps, and of one channel. */
 static int64_t w_tap(const struct cpu_op *p)
 {
     return p->plan.convolution.window.stride[2] + p->loops->lanes;
@@ -104,7 +108,10 @@ void cpu_deconvolution_plan(struct cpu_op *p)
                        p->threads * (uint64_t)(channels * plane_of(p)) * sizeof(float));
 }
 
-/* By output, channel of the group, line of taps, and tap of a line modulo the stride. */
+/*
+ * Packs the weights by output, channel of the group, line of taps, and tap of a line modulo the
+ * stride.
+ */
 void cpu_deconvolution_pack(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
@@ -132,10 +139,10 @@ struct bands {
     const struct cpu_op *op;
     const float *x, *w, *bias;
     float *y, *room;
-    int64_t bands; /* of a group of an image */
+    int64_t bands; /* the number of bands of a group of an image */
 };
 
-/* Copies the line of x, or zeros outside of it, with each element as often as the stride. */
+/* Copies the line of x, or zeros if it is outside, with each element repeated `stride` times. */
 static void repeat(const struct cpu_op *p, const float *x, int64_t line, float *to)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
@@ -154,7 +161,7 @@ static void repeat(const struct cpu_op *p, const float *x, int64_t line, float *
     memset(to + first, 0, (size_t)(row - first) * sizeof(*to));
 }
 
-/* The lines of y whose windows end at a line of x, of all outputs of the group. */
+/* Computes the lines of y whose windows end at a line of x, for all outputs of the group. */
 static void give_lines(const struct bands *s, struct cpu_deconvolved_line *l, int64_t end,
                        int64_t first_output, float *y)
 {

@@ -12,14 +12,18 @@
 
 #include <stdint.h>
 
-/* A line of one output channel of an image. */
+/* One line of an output channel of an image. */
 struct cpu_deconvolved_line {
-    int64_t channels, lines, taps; /* the numbers of summands: of lines and taps a stride apart */
+    int64_t channels, lines, taps; /* the numbers of summands: channels, and the lines and taps that
+                                    * are a stride apart */
     const float *x;                /* the repeated line under the first line of taps, q = 0 */
-    int64_t x_channel, x_line;     /* from a channel to the next; from a line to the one before */
+    int64_t x_channel, x_line;     /* the distances from a channel to the next, and from a line to
+                                    * the one before */
     const float *w;                /* the taps of the first line and channel */
-    int64_t w_channel, w_line, w_tap; /* from a channel, a line and a tap to the next */
-    int64_t stride, first;            /* along the line, and q of its first pixel */
+    int64_t w_channel, w_line, w_tap; /* the distances from a channel, a line and a tap to the
+                                       * next */
+    int64_t stride, first;            /* the stride along the line, and q of the line's first
+                                       * pixel */
     float bias;
     float *y;
     int64_t y_step, pixels;

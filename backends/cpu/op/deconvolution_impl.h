@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines of deconvolution.h, for an instruction set: see vector.h. No include guard. */
+/* Computes lines of deconvolution.h, for an instruction set: see vector.h. No include guard. */
 
-/* `l` is a copy, because a store of a vector may alias anything that has an address. */
+/*
+ * Adds the taps. `l` is a copy, because a store of a vector may alias anything that has an address.
+ */
 INLINE void NAME(deconvolve_taps)(const struct cpu_deconvolved_line l, const int64_t taps)
 {
     const int64_t step = LANES % l.stride;
@@ -30,7 +32,7 @@ INLINE void NAME(deconvolve_taps)(const struct cpu_deconvolved_line l, const int
 
 TARGET static void NAME(deconvolve)(const struct cpu_deconvolved_line *l)
 {
-    if (l->taps == 2) /* bilinear kernels */
+    if (l->taps == 2) /* as bilinear kernels have */
         NAME(deconvolve_taps)(*l, 2);
     else
         NAME(deconvolve_taps)(*l, l->taps);

@@ -5,17 +5,17 @@
 
 #include <string.h>
 
-/* One group of channels is computed for lines of this many bytes, then the next group. */
+/* The size of a group of channels: lines are computed for one group, then for the next one. */
 #define SLIDE_BYTES (64 * 1024)
 
-/* CONVOLUTION in which each channel is a group with one output. */
+/* Depthwise CONVOLUTION: each channel is a group with one output. */
 
 bool cpu_depthwise_can(const struct cpu_op *p)
 {
     const ferry_op_window *window = &p->op.params.window;
     const struct cpu_window *w = &p->plan.convolution.window;
 
-    if (p->own_in > 2 && p->op.in[2].stride[0] != 1) /* the bias is read by vectors */
+    if (p->own_in > 2 && p->op.in[2].stride[0] != 1) /* the bias is read as vectors */
         return false;
     return window->group > 1 && window->group == w->channels && w->outputs == w->channels &&
            !p->plan.convolution.is_transposed;
@@ -27,7 +27,10 @@ static bool is_last(const struct cpu_window *w)
     return w->x[1] == 1 && w->y[1] == 1;
 }
 
-/* The steps computed here: a clamp at the store, other functions on lines after their store. */
+/*
+ * The number of steps computed here: a clamp at the store, and functions on lines after their
+ * store.
+ */
 static uint32_t steps_taken(const struct cpu_op *p)
 {
     uint32_t taken = 0;
@@ -43,7 +46,7 @@ static int64_t slide_width(const struct cpu_loops *loops)
     return loops->lanes == 16 ? 16 : 2 * loops->lanes;
 }
 
-/* A kernel of 3 × 3, channels last, stride 1 or 2. */
+/* Whether slide_impl.h computes it: a kernel of 3 × 3, channels last, stride 1 or 2. */
 static bool can_slide(const struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
@@ -54,9 +57,11 @@ static bool can_slide(const struct cpu_op *p)
            w->channels >= slide_width(p->loops);
 }
 
-/* Floats of copied lines that leave room for the weights in the first cache. */
+/*
+ * The size of copied lines, in floats, that leaves room for the weights in the first-level cache.
+ */
 #define COPIED_NEAR (5 * 1024)
-/* Most of the pixels of such lines are not beside the padding. */
+/* The number of pixels from which on most pixels of a line are not beside the padding. */
 #define LONG_LINE 14
 
 /* The number of lines of y whose input lines fit into `floats` floats. */
@@ -69,8 +74,8 @@ static int64_t lines_within(const struct cpu_window *w, int64_t floats)
 }
 
 /*
- * Any other kernel, channels last: lines of x are copied, for copied_impl.h. With a stride, a copy
- * reads more than it saves, unless lines are short.
+ * Whether copied_impl.h computes it: any other kernel, channels last. Lines of x are copied. With a
+ * stride, a copy reads more than it saves, unless lines are short.
  */
 static bool can_copy(const struct cpu_op *p)
 {
@@ -97,8 +102,8 @@ void cpu_depthwise_plan(struct cpu_op *p)
 }
 
 /*
- * Tap by tap, all channels of each; or, for slide_impl.h and copied_impl.h, in groups of their
- * width, of which the last overlaps the one before.
+ * Packs the weights tap by tap, with all channels of each; or, for slide_impl.h and copied_impl.h,
+ * in groups of their width, of which the last overlaps the previous one.
  */
 void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
 {
@@ -127,7 +132,7 @@ void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
 struct lines {
     const struct cpu_op *op;
     struct cpu_depthwise depthwise;
-    struct cpu_gemm_run steps; /* only its steps and its store are used */
+    struct cpu_gemm_run steps; /* used only for its steps and its store */
     bool is_last;
 };
 
@@ -136,7 +141,9 @@ static int64_t up(int64_t a, int64_t b)
     return a <= 0 ? 0 : (a + b - 1) / b;
 }
 
-/* The functions after the store, on some channels of a line that is still in a cache. */
+/*
+ * Applies the functions that follow the store, to some channels of a line that is still in a cache.
+ */
 static void do_functions(const struct lines *s, float *y, int64_t channels)
 {
     const struct cpu_window *w = s->depthwise.window;
@@ -148,7 +155,7 @@ static void do_functions(const struct lines *s, float *y, int64_t channels)
         cpu_gemm_functions(&s->steps, pixels * channels, y + i * w->y[4]);
 }
 
-/* Lines, or lines of each plane if channels are not contiguous. */
+/* Computes lines, or lines of each plane if channels are not contiguous. */
 static void do_lines(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct lines *s = arg;
@@ -175,7 +182,7 @@ static void do_lines(void *arg, int64_t first, int64_t count, int64_t piece)
     }
 }
 
-/* Few lines at a time, so that their common inputs and pages stay in the caches. */
+/* Computes few lines at a time, so that their common inputs and pages stay in the caches. */
 static void slide_lines(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct lines *s = arg;
@@ -199,12 +206,12 @@ static void slide_lines(void *arg, int64_t first, int64_t count, int64_t piece)
 
 /* ---- copied lines --------------------------------------------------------------------------- */
 
-/* A piece: a band of lines of an image by a part of the channels. */
+/* The division of the work: a piece is a band of lines of an image, for a part of the channels. */
 struct bands {
     struct lines lines;
-    int64_t band, bands; /* lines of a band, number of bands */
-    int64_t part, parts; /* channels of a part, number of parts; the last part is larger if the
-                          * channels do not divide evenly */
+    int64_t band, bands; /* the lines of a band, and the number of bands */
+    int64_t part, parts; /* the channels of a part, and the number of parts; the last part is larger
+                          * if the channels do not divide evenly */
 };
 
 static void do_bands(void *arg, int64_t begin, int64_t count, int64_t piece)
@@ -230,8 +237,8 @@ static void do_bands(void *arg, int64_t begin, int64_t count, int64_t piece)
 }
 
 /*
- * Bands, and parts of the channels if there are too few bands: as many pieces as divide evenly
- * among the threads, of whole groups of channels.
+ * Divides the work into bands, and into parts of the channels if there are too few bands: as many
+ * pieces as divide evenly among the threads, of whole groups of channels.
  */
 static void run_bands(struct cpu_device *d, struct bands *b)
 {
@@ -257,7 +264,8 @@ static void run_bands(struct cpu_device *d, struct bands *b)
 /* ---- running -------------------------------------------------------------------------------- */
 
 /*
- * Lines per piece: an equal number for each thread, or several pieces each if they divide evenly.
+ * The number of lines per piece: an equal number for each thread, or several pieces each if they
+ * divide evenly.
  */
 static int64_t even_piece(int64_t lines, int64_t cost, int64_t threads)
 {

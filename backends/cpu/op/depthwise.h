@@ -10,8 +10,8 @@
 #include "tile.h"
 
 /*
- * copied_impl.h: the channels that are processed at a time, and the floats of their lines at most,
- * with the padding.
+ * For copied_impl.h: the number of channels that are processed at a time, and the maximum number of
+ * floats of their lines, with the padding.
  */
 #define COPIED_CHANNELS 16
 #define COPIED_MOST     (12 * 1024)
@@ -21,19 +21,19 @@ struct cpu_depthwise {
     const float *x, *w;
     float *y;
     int64_t w_tap, w_channel; /* strides of the weights; taps are consecutive */
-    const float *add;         /* the added operand, with y's layout */
+    const float *add;         /* the added operand, which has the layout of y */
     struct cpu_store store;
-    int64_t inner[2]; /* pixels of a line whose windows are inside the image: first, end */
+    int64_t inner[2]; /* the pixels of a line whose windows are inside the image: first, end */
 };
 
-/* A line, and the range of the window's first two axes that is inside the image. */
+/* One line, and the range of the window's first two axes that is inside the image. */
 struct cpu_line {
     const float *x; /* the element under tap (0, 0, 0) of pixel 0, ignoring padding */
-    int64_t y;      /* of pixel 0, channel 0 */
+    int64_t y;      /* the offset of pixel 0, channel 0 */
     int64_t first[2], end[2];
 };
 
-/* The columns that the windows of a line see, including the padding. */
+/* The number of columns that the windows of a line cover, including the padding. */
 static inline int64_t cpu_depthwise_columns(const struct cpu_window *w)
 {
     return (w->out[2] - 1) * w->stride[2] + (w->kernel[2] - 1) * w->dilation[2] + 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines of depthwise.h, for an instruction set: see vector.h. No include guard. */
+/* Computes lines of depthwise.h, for an instruction set: see vector.h. No include guard. */
 
 /* ---- contiguous channels -------------------------------------------------------------------- */
 
-/* Taps first … end − 1 of the innermost axis of one pixel, one channel. */
+/* Sums taps first … end − 1 of the innermost axis, for one pixel and one channel. */
 INLINE float NAME(depthwise_one)(const struct cpu_depthwise *d, const struct cpu_line *l,
                                  const float *x, int64_t c, int64_t first, int64_t end)
 {
@@ -50,7 +50,7 @@ INLINE float NAME(depthwise_finish)(const struct cpu_depthwise *d, float sum, in
         STORE(y + (at), v);                             \
     } while (0)
 
-/* That many pixels and one vector of channels. */
+/* Repeat an expression for that many pixels of one vector of channels. */
 #define PIXELS_1(X)       X(0)
 #define PIXELS_7(X)       X(0) X(1) X(2) X(3) X(4) X(5) X(6)
 #define SUM_PIXEL(n)      vec sum##n = { 0 };
@@ -62,9 +62,11 @@ INLINE float NAME(depthwise_finish)(const struct cpu_depthwise *d, float sum, in
  * vector may alias anything that has an address.
  */
 struct NAME(taps) {
-    int64_t planes, lines, taps;           /* number of each axis */
-    int64_t plane, line, tap, next;        /* strides in x; from one pixel to the next */
-    int64_t w_plane, w_line, w_tap, first; /* strides in w, and the first element */
+    int64_t planes, lines, taps;           /* the number of taps of each axis */
+    int64_t plane, line, tap, next;        /* the strides in x of each axis, and from one pixel to
+                                            * the next */
+    int64_t w_plane, w_line, w_tap, first; /* the strides in w of each axis, and the first
+                                            * element */
     int64_t y_next;
 };
 
@@ -129,14 +131,14 @@ INLINE struct NAME(taps) NAME(depthwise_find)(const struct cpu_depthwise *d,
     };
 }
 
-/* The loop over all channels; the last vector may overlap the previous one. */
+/* Loops over all channels; the last vector may overlap the previous one. */
 #define EACH_CHANNEL(function)                                    \
     for (int64_t c = 0; c < channels; c += LANES) {               \
         c = c + LANES > channels ? channels - LANES : c;          \
         NAME(function)(s, t, x + c, w + c, d->add, y, at + c, c); \
     }
 
-/* All channels of one pixel, or of seven with the same taps. */
+/* Computes all channels of one pixel, or of seven with the same taps. */
 INLINE void NAME(depthwise_pixels)(const struct cpu_depthwise *d, const struct cpu_line *l,
                                    int64_t pixel, bool is_one)
 {
@@ -159,7 +161,7 @@ INLINE void NAME(depthwise_pixels)(const struct cpu_depthwise *d, const struct c
         EACH_CHANNEL(depthwise_7)
 }
 
-/* Fewer channels than lanes of a vector. */
+/* Computes fewer channels than a vector has lanes. */
 INLINE void NAME(depthwise_few)(const struct cpu_depthwise *d, const struct cpu_line *l,
                                 int64_t pixel)
 {
@@ -205,8 +207,8 @@ TARGET static void NAME(depthwise_last)(const struct cpu_depthwise *d, const str
 /* ---- contiguous pixels ---------------------------------------------------------------------- */
 
 /*
- * LANES pixels from `pixel` on, with stride 1, for which all taps of their line are inside the
- * image.
+ * Computes LANES pixels from `pixel` on, with stride 1, for which all taps of their line are inside
+ * the image.
  */
 INLINE void NAME(depthwise_run)(const struct cpu_depthwise *d, const struct cpu_line *l, int64_t c,
                                 int64_t pixel)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
-/* CONVOLUTION, plane by plane: for shapes that no faster implementation supports. */
+/* CONVOLUTION plane by plane, for shapes that no faster implementation supports. */
 
 struct direct {
     const struct cpu_op *op;
@@ -11,7 +11,9 @@ struct direct {
     bool is_transposed;
 };
 
-/* Whether tap `k` of position `at` of y's axis is inside the image; and its position. */
+/*
+ * Whether tap `k` of position `at` of y's axis is inside the image. *out is the element's position.
+ */
 static bool see(const struct direct *c, int axis, int64_t at, int64_t k, int64_t *out)
 {
     const struct cpu_window *w = &c->op->plan.convolution.window;

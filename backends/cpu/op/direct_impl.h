@@ -4,7 +4,7 @@
  * guard.
  */
 
-/* The contribution of input channels first … first + count − 1 to one element of y. */
+/* Sums the contribution of input channels first … first + count − 1 to one element of y. */
 static double NAME(gather_taps)(const struct direct *c, const T *x, const T *w, int64_t count,
                                 const int64_t *at)
 {
@@ -29,7 +29,7 @@ static double NAME(gather_taps)(const struct direct *c, const T *x, const T *w, 
     return sum;
 }
 
-/* One output channel of one image. */
+/* Computes one output channel of one image. */
 static void NAME(convolve_plane)(const struct direct *c, int64_t image, int64_t o)
 {
     const struct cpu_window *v = &c->op->plan.convolution.window;

@@ -6,15 +6,15 @@
 #include <math.h>
 #include <string.h>
 
-/* UNARY and BINARY: a walk over y; contiguous rows use the instruction set's loops. */
+/* UNARY and BINARY walk over y; contiguous rows use the instruction set's loops. */
 
-/* A row with fewer elements takes longer by vectors than these elements one by one. */
+/* The number of elements below which a row takes longer by vectors than one by one. */
 #define FEW 5
 
 struct unary {
     uint32_t function;
     double a, b, c;
-    int64_t step[2]; /* y, x */
+    int64_t step[2]; /* strides of y, x */
     const void *x;
     void *y;
     const struct cpu_loops *loops;
@@ -23,17 +23,20 @@ struct unary {
 struct binary {
     uint32_t function;
     double a, b;
-    double v;        /* the value of in[2] if there is none */
-    int64_t step[4]; /* y, x, u, v */
+    double v;        /* the value of in[2] if the operation has none */
+    int64_t step[4]; /* strides of y, x, u, v */
     const void *in[3];
     void *y;
     const struct cpu_loops *loops;
-    struct cpu_step function_after[FERRY_OP_EPILOGUE]; /* UNARY */
+    struct cpu_step function_after[FERRY_OP_EPILOGUE]; /* the UNARY functions after it */
     uint32_t functions_after;
 };
 
 #define GATHERED 256
-/* Elements of a row that are still in the first cache when the functions after it run. */
+/*
+ * The number of elements of a row that stay in the first-level cache until the functions after it
+ * run.
+ */
 #define NEAR 4096
 
 #define IMPL "elementwise_impl.h"
@@ -62,7 +65,7 @@ static void unary_vectors(void *arg, const int64_t *offset, int64_t n)
         unary_row_f32(arg, offset, n);
 }
 
-/* Elements at a distance are gathered, some at a time, for the loops over contiguous ones. */
+/* Gathers elements at a distance, some at a time, for the loops over contiguous elements. */
 static void unary_gathered(void *arg, const int64_t *offset, int64_t n)
 {
     const struct unary *u = arg;
@@ -100,7 +103,7 @@ static void binary_vectors(void *arg, const int64_t *offset, int64_t n)
     f->loops->binary(&r, n);
 }
 
-/* The same with the functions after it. */
+/* As the function above, followed by the functions after it. */
 static void binary_steps(void *arg, const int64_t *offset, int64_t n)
 {
     const struct binary *f = arg;
@@ -117,7 +120,7 @@ static void binary_steps(void *arg, const int64_t *offset, int64_t n)
     }
 }
 
-/* Whether y's elements are contiguous, and each input's too or constant. */
+/* Whether y's elements are contiguous, and each input's are contiguous or all the same. */
 static bool is_row(const int64_t *step, uint32_t operands)
 {
     for (uint32_t i = 1; i < operands; i++)
@@ -170,7 +173,7 @@ const struct cpu_op_kind cpu_op_unary = {
 
 /* ---- binary --------------------------------------------------------------------------------- */
 
-/* The strides of an input that is broadcast along the axes where it is 1. */
+/* Adds an input that is broadcast along the axes where its size is 1. */
 static void add_repeated(struct cpu_walk *w, const ferry_operand *o, uint32_t rank)
 {
     int64_t stride[FERRY_OP_AXES];

@@ -4,19 +4,19 @@
 #include <ferry/op_types.h>
 #include <math.h>
 
-/* The data passes of UNARY, BINARY and REDUCE: a walk over dx. */
+/* The data passes of UNARY, BINARY and REDUCE, by a walk over dx. */
 
 struct slopes {
     const struct cpu_op *op;
-    int64_t step[4];   /* dx, dy, and further operands */
-    const void *in[3]; /* dy first */
+    int64_t step[4];   /* strides of dx, dy, and further operands */
+    const void *in[3]; /* dy is the first */
     void *dx;
 };
 
 #define IMPL "elementwise_backward_impl.h"
 #include "reals_impl.h"
 
-/* Elements that are contiguous in all operands. */
+/* Computes elements that are contiguous in all operands. */
 static void unary_vectors(void *arg, const int64_t *offset, int64_t n)
 {
     const struct slopes *s = arg;
@@ -28,7 +28,7 @@ static void unary_vectors(void *arg, const int64_t *offset, int64_t n)
         unary_row_f32(arg, offset, n);
 }
 
-/* An input of size 1 along an axis is broadcast there. */
+/* Adds an input that is broadcast along the axes where its size is 1. */
 static void add_repeated(struct cpu_walk *w, const ferry_operand *o, const ferry_operand *whole)
 {
     int64_t stride[FERRY_OP_AXES];

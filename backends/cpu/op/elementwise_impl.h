@@ -17,7 +17,7 @@ static void NAME(unary_row)(void *arg, const int64_t *offset, int64_t n)
             NAME(unary_of)((i32)u->function, x[i * u->step[1]], (T)u->a, (T)u->b, (T)u->c);
 }
 
-/* The function is chosen once for a row. */
+/* Computes a row; the function is selected once for the row. */
 #define ROW(expression)                                 \
     for (int64_t i = 0; i < n; i++) {                   \
         T a = x[i * f->step[1]], b = u[i * f->step[2]]; \

@@ -4,18 +4,18 @@
 #include <ferry/op_types.h>
 #include <string.h>
 
-/* GATHER and SCATTER_ADD: rows of a table by an index. */
+/* GATHER and SCATTER_ADD copy and add rows of a table by an index. */
 
 struct rows {
     const struct cpu_op *op;
     const void *x, *index; /* the table, or the rows to add to it */
     void *y;
-    struct cpu_walk row; /* over one row: y, and x */
+    struct cpu_walk row; /* a walk over one row of y and x */
     bool is_f32;
-    bool is_known; /* the current index names a row */
+    bool is_known; /* the current index is a valid row */
 };
 
-/* The index at an offset; −1 if it does not name one of `rows` rows. */
+/* Reads the index at an offset; −1 if it is not one of `rows` rows. */
 static int64_t read_index(const ferry_operand *o, const void *index, int64_t at, int64_t rows)
 {
     double real;
@@ -70,7 +70,7 @@ static const char *advance(const void *p, int64_t elements, bool is_f32)
     return (const char *)p + elements * (is_f32 ? 4 : 8);
 }
 
-/* Contiguous indices of a walk over them: y's rows and the index. */
+/* Copies the rows of contiguous indices; the walk has y's rows and the index. */
 static void gather_rows(void *arg, const int64_t *offset, int64_t n)
 {
     struct rows r = *(const struct rows *)arg;
@@ -90,7 +90,7 @@ static void gather_rows(void *arg, const int64_t *offset, int64_t n)
     }
 }
 
-/* Likewise for x's rows and the index. */
+/* Adds the rows of contiguous indices; the walk has x's rows and the index. */
 static void scatter_rows(void *arg, const int64_t *offset, int64_t n)
 {
     struct rows r = *(const struct rows *)arg;
@@ -112,7 +112,9 @@ static void scatter_rows(void *arg, const int64_t *offset, int64_t n)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-/* Over the indices, in their order: `rows` has their axes first. */
+/*
+ * Plans a walk over the indices, in their order; the first axes of `rows` are those of the index.
+ */
 static int plan(struct cpu_op *p, const ferry_operand *table, const ferry_operand *rows)
 {
     const ferry_operand *index = &p->op.in[1];
@@ -168,7 +170,7 @@ static int scatter_plan(struct cpu_op *p)
     return plan(p, &p->op.out[0], &p->op.in[0]);
 }
 
-/* On one thread: two indices may name one row, and sums are accumulated in order. */
+/* Runs on one thread, because two indices may name one row and sums are accumulated in order. */
 static void scatter_run(struct cpu_device *d, const struct cpu_op *p,
                         const struct cpu_op_args *args)
 {

@@ -3,21 +3,24 @@
 
 #include <string.h>
 
-/* The same for the floats of b, if b is only read once. */
+/* The maximum floats of a task's panels if b is read only once. */
 #define SMALL_PANELS (128 * 1024)
-/* Maximum floats of a task's sums and of its panels of b, so that they stay in the cache. */
+/* The maximum floats of a task's sums and of its panels of b, so that they stay in the cache. */
 #define MOST_SUMS   (48 * 1024)
 #define MOST_PANELS (128 * 1024)
 /*
- * A task with fewer columns is not divided to get more tasks than threads, because each part would
- * gather its rows again.
+ * The number of columns below which a task is not divided to get more tasks than threads, because
+ * each part would gather its rows again.
  */
 #define FEW_COLUMNS 256
-/* In sums of up to this many products the cost of gathering a row matters. */
+/* The length of sums up to which the cost of gathering a row matters. */
 #define SHORT_SUMS 64
-/* Up to this many rows, a product waits for the weights of b, and those of BF16 take less time. */
+/*
+ * The number of rows up to which a product is limited by reading the weights of b, so that BF16
+ * weights take less time.
+ */
 #define FEW_ROWS 64
-/* Floats of a, and of y, that stay in the first-level cache during the panels. */
+/* The number of floats of a, and of y, that stay in the first-level cache during the panels. */
 #define MOST_NEAR (4 * 1024)
 
 static int64_t cut(int64_t n, int64_t most)
@@ -32,7 +35,7 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-/* Complete lines per block of k, or complete blocks per line. */
+/* The depth of a block of k: complete lines per block, or complete blocks per line. */
 static int64_t depth_of(const struct cpu_gemm *g)
 {
     int64_t lines;
@@ -48,9 +51,9 @@ static int64_t depth_of(const struct cpu_gemm *g)
 }
 
 /*
- * Whether tiles that end at the end of a line are filled well enough, because gathering rows is
- * expensive otherwise. Half is enough if windows have several lines: there are few lines that
- * short, and much of the first and last one's input is padding, which such tiles skip.
+ * Whether tiles that end at the end of a line have enough rows; splitting tiles across lines would
+ * need expensive gathering. Half of the rows is enough if windows have several lines: few lines are
+ * that short, and much of the input of the first and last line is padding, which such tiles skip.
  */
 static bool fills_tiles(const struct cpu_gemm *g, int64_t rows)
 {
@@ -101,7 +104,7 @@ static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t
     }
     g->row_unit = 2 * cut(g->m, g->row_blocks) >= g->m_line && g->m_line ? g->m_line : 1;
     g->row_blocks = least(g->row_blocks, cut(g->m, g->row_unit));
-    /* equal numbers for each thread */
+    /* an equal number of tasks for each thread */
     while (g->batches * g->row_blocks * g->panel_blocks % g->slots &&
            g->row_blocks < cut(g->m, g->row_unit))
         g->row_blocks++;
@@ -160,7 +163,7 @@ static void step_row(const struct cpu_gemm_run *r, const struct place *p, int64_
     }
 }
 
-/* The steps and the store of the tile's sums that the micro-kernel left. */
+/* Applies the steps that the micro-kernel left, and stores the tile's sums. */
 static void finish(const struct cpu_gemm_run *r, const struct place *p, const struct cpu_tile *t,
                    int64_t columns)
 {
@@ -183,10 +186,10 @@ static void finish(const struct cpu_gemm_run *r, const struct place *p, const st
 struct task {
     const struct cpu_gemm_run *run;
     int64_t batch, first, rows;
-    int64_t panel, full, end; /* its panels, the full ones first */
+    int64_t panel, full, end; /* the task's panels, the full ones first */
     int64_t k, depth;
     float *a, *sums;
-    /* Of its batch. */
+    /* b and the bias of the task's batch */
     const float *b, *bias;
     struct cpu_store store;
 };
@@ -226,7 +229,7 @@ static void end_narrow(const struct narrow *n, const struct place *place, int64_
             place->y[i][column + j] = n->row[i][j];
 }
 
-/* The micro-kernels of the form of b. */
+/* The micro-kernels for the form of b. */
 static const cpu_micro (*micros_of(const struct cpu_gemm_run *r))[TILE_MOST_ROWS + 1]
 {
     return r->plan->form == CPU_GEMM_BF16_PAIRS ? r->pairs->micro
@@ -234,7 +237,10 @@ static const cpu_micro (*micros_of(const struct cpu_gemm_run *r))[TILE_MOST_ROWS
                                                 : r->loops->micro;
 }
 
-/* Full panels, for which the micro-kernel does everything; returns the first that is not full. */
+/*
+ * Multiplies full panels, which the micro-kernel completes alone; returns the first panel that is
+ * not full.
+ */
 static int64_t multiply_full(const struct task *task, int64_t rows, struct cpu_tile *tile)
 {
     const struct cpu_gemm *g = task->run->plan;
@@ -255,8 +261,8 @@ static int64_t multiply_full(const struct task *task, int64_t rows, struct cpu_t
 }
 
 /*
- * The functions after the store, on columns begin … end − 1 of the tiles' rows; on all rows at once
- * where they are contiguous.
+ * Applies the functions that follow the store to columns begin … end − 1 of the tiles' rows; to all
+ * rows at once if they are contiguous.
  */
 static void do_functions(const struct cpu_gemm_run *r, int64_t rows, const struct cpu_tile *tile,
                          int64_t begin, int64_t end)
@@ -335,7 +341,10 @@ static void find_place(const struct task *task, int64_t first, struct place *pla
         place->add[i] = r->add + task->batch * r->add_batch + (first + i) * r->add_row;
 }
 
-/* The number of rows from `first` on that can be read in place, or, negative, that cannot. */
+/*
+ * The number of rows from `first` on that can be read in place; or, as a negative number, that
+ * cannot.
+ */
 static int64_t find_rows(const struct task *task, int64_t first, int64_t rows,
                          struct cpu_tile *tile)
 {
@@ -361,7 +370,7 @@ static void bring_rows(const struct task *task, int64_t first, int64_t rows, str
     r->bring(r, task->batch, first, rows, task->k, task->depth, task->a, tile);
 }
 
-/* As multiply_tile, of the rows of a as pairs. */
+/* As multiply_tile, with the rows of a as pairs of BF16. */
 static void multiply_pairs(const struct task *task, const struct place *place,
                            const struct cpu_tile *given)
 {
@@ -404,7 +413,7 @@ static bool can_go_on(const struct cpu_gemm_run *r)
            g->n % (g->panel / 2) == 0 && (!r->place || g->m_line > 0);
 }
 
-/* As many of `tiles` of one line as fit into the first-level cache are processed together. */
+/* Processes together as many of `tiles` of one line as fit into the first-level cache. */
 static void go_on(const struct task *task, const struct place *place, int64_t tiles,
                   struct cpu_tile *tile)
 {
@@ -419,8 +428,8 @@ static void go_on(const struct task *task, const struct place *place, int64_t ti
 }
 
 /*
- * Tiles of the rows from `first` on, of which `lie` can be read in place; others are gathered, with
- * their neighbours in the same tile.
+ * Processes the tiles of the rows from `first` on, of which `lie` can be read in place; others are
+ * gathered, with their neighbours in the same tile.
  */
 static void do_tiles(const struct task *task, int64_t first, int64_t rows, int64_t lie,
                      struct place *place, struct cpu_tile *tile)
@@ -456,9 +465,9 @@ static void do_tiles(const struct task *task, int64_t first, int64_t rows, int64
 }
 
 /*
- * The rows of a task in one block of k, each line separately. If the sums are short, rows that can
- * be read in place and rows that cannot are distinguished, because gathering takes as long as the
- * sums; unless whole windows are copied, which is fast.
+ * Processes the rows of a task in one block of k, each line separately. If the sums are short, rows
+ * that can be read in place and rows that cannot are distinguished, because gathering takes as long
+ * as the sums; unless whole windows are copied, which is fast.
  */
 static void do_rows(const struct task *task)
 {
@@ -486,7 +495,10 @@ static void do_rows(const struct task *task)
     }
 }
 
-/* The beginning of block `i` of the rows: complete lines if they are short, as even as possible. */
+/*
+ * The beginning of block `i` of the rows: blocks are complete lines if lines are short, and of
+ * equal size as far as possible.
+ */
 static int64_t begin_of(const struct cpu_gemm *g, int64_t i)
 {
     return least(i * cut(g->m, g->row_unit) / g->row_blocks * g->row_unit, g->m);

@@ -16,8 +16,8 @@
 #include "loops.h"
 
 /*
- * The forms of packed b: floats; or BF16, rounded to nearest even, of which the micro-kernel makes
- * floats; or pairs of BF16 along k, which are multiplied by pairs of a.
+ * The forms of packed b: floats; or BF16, rounded to nearest even, which the micro-kernel converts
+ * to floats; or pairs of BF16 along k, which are multiplied by pairs of a.
  */
 enum cpu_gemm_form { CPU_GEMM_FLOATS, CPU_GEMM_BF16, CPU_GEMM_BF16_PAIRS };
 
@@ -25,89 +25,95 @@ enum cpu_gemm_form { CPU_GEMM_FLOATS, CPU_GEMM_BF16, CPU_GEMM_BF16_PAIRS };
 struct cpu_gemm {
     enum cpu_gemm_form form;
     int64_t batches, m, n, k;
-    int64_t m_line, k_line;        /* rows and elements that are adjacent in a; 0: all, or none */
-    int64_t panel, panels;         /* columns of one, and their number */
-    int64_t depth;                 /* of a block of k */
+    int64_t m_line, k_line;        /* the number of rows, and of elements, that are adjacent in a;
+                                    * 0: all rows, or no elements */
+    int64_t panel, panels;         /* the columns of a panel, and the number of panels */
+    int64_t depth;                 /* the depth of a block of k */
     int64_t row_block, row_blocks; /* maximum rows of a task, and the number of tasks that share the
                                     * rows */
-    int64_t row_unit;              /* a task has whole units of it: a row, or a line of rows */
-    int64_t panel_block, panel_blocks;              /* panels of a task */
-    int64_t a_row, sums_row, a_floats, slot_floats; /* of the scratch memory of one thread */
-    unsigned slots;                                 /* threads that share the tasks */
+    int64_t row_unit;              /* the rows are divided at multiples of it: a row, or a line of
+                                    * rows */
+    int64_t panel_block, panel_blocks;              /* the panels of a task, and the number of tasks
+                                                     * that share the panels */
+    int64_t a_row, sums_row, a_floats, slot_floats; /* sizes in floats in the scratch memory of one
+                                                     * thread */
+    unsigned slots;                                 /* the number of threads that share the tasks */
 };
 
 struct cpu_gemm_run {
     const struct cpu_gemm *plan;
     const struct cpu_loops *loops;
-    const struct cpu_pairs *pairs; /* of CPU_GEMM_BF16_PAIRS */
-    const float *b;  /* packed */
-    int64_t b_batch; /* from a batch's panels to the next one's; 0: the same for all */
-    /* a, either in place or gathered. */
-    const float *a;         /* NULL: see `reach` and `bring` */
-    int64_t a_batch, a_row; /* strides; columns are contiguous */
+    const struct cpu_pairs *pairs; /* the functions for CPU_GEMM_BF16_PAIRS */
+    const float *b;  /* packed b */
+    int64_t b_batch; /* the distance from a batch's panels to those of the next batch; 0: all
+                      * batches use the same */
+    /* The operand a, read in place or gathered. */
+    const float *a;         /* NULL: `reach` and `bring` provide it */
+    int64_t a_batch, a_row; /* the strides of a, whose columns are contiguous */
     /*
-     * The number of these rows, from the first on, that can be read in place, and a, a_row and the
-     * spans of a tile of them, with no spans if they add nothing; or, negative, the number that
-     * cannot. May be NULL.
+     * Returns the number of these rows, from the first on, that can be read in place, and sets a,
+     * a_row and the spans of a tile of them (no spans if the rows contribute nothing). A negative
+     * result is the number of rows that cannot be read in place. May be NULL.
      */
     int64_t (*reach)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                      int64_t k, int64_t depth, struct cpu_tile *tile);
     /*
-     * Gathers rows into `to`, plan->a_row apart, where the tile expects them; or in another form,
-     * which it sets in the tile, within rows · depth floats.
+     * Gathers rows into `to`, plan->a_row apart, in the layout that the tile expects, or in another
+     * one that it sets in the tile; at most rows · depth floats.
      */
     void (*bring)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                   int64_t k, int64_t depth, float *to, struct cpu_tile *tile);
-    bool brings_windows; /* `bring` is fast */
+    bool brings_windows; /* `bring` copies whole windows, which is fast */
     /*
-     * The beginning of rows of y, and of the added operand: column 0 of the batch. NULL: by
-     * strides.
+     * Sets the address of column 0 of the batch in rows of y, and of the added operand. NULL: the
+     * strides give it.
      */
     void (*place)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                   int64_t *y_at, int64_t *add_at);
     int64_t y_batch, y_row, add_batch, add_row;
-    const void *arg; /* of these functions */
+    const void *arg; /* the argument of these functions */
     float *y;
     int64_t y_column;
-    const float *add; /* of the ADD step */
+    const float *add; /* the operand of the ADD step */
     int64_t add_column;
     struct cpu_step step[CPU_MOST_STEPS];
     uint32_t steps;
-    int64_t step_batch; /* columns of the steps' operands from a batch to the next */
+    int64_t step_batch; /* the distance of the columns of the steps' operands from a batch to the
+                         * next */
     float *scratch;     /* cpu_gemm_workspace bytes */
-    /* cpu_gemm_do makes it from the steps. */
+    /* Made by cpu_gemm_do from the steps. */
     struct cpu_store store;
-    bool stores; /* the micro-kernel performs the first `stored` steps; functions follow */
+    bool stores; /* the micro-kernel performs the first `stored` steps; functions follow them */
     uint32_t stored;
 };
 
-/* The shape of the product and its form are filled in; this decides the rest. */
+/* Completes a plan whose shape and form are set. */
 void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned threads);
 /*
- * The form of a constant b that may be rounded to BF16, from the shape: floats where BF16 is not
+ * The form for a constant b that may be rounded to BF16, by the shape: floats if BF16 is not
  * faster. `pairs` may be NULL.
  */
 enum cpu_gemm_form cpu_gemm_form(const struct cpu_gemm *g, const struct cpu_loops *loops,
                                  const struct cpu_pairs *pairs);
 uint64_t cpu_gemm_workspace(const struct cpu_gemm *g);
-/* gemm_pack.c: the floats of one batch's packed b. */
+/* The number of floats of one batch's packed b (gemm_pack.c). */
 int64_t cpu_gemm_packed(const struct cpu_gemm *g);
 
-/* The columns that panel p occupies in memory: those of one vector if that is enough. */
+/* The number of columns that panel p occupies in memory: those of one vector if that is enough. */
 int64_t cpu_gemm_width(const struct cpu_gemm *g, int64_t p);
-/* Floats of the first k rows of a panel of that width. */
+/* The number of floats of the first k rows of a panel of that width. */
 int64_t cpu_gemm_floats(const struct cpu_gemm *g, int64_t k, int64_t width);
 
-/* The offset of element (k, column) of packed b of floats. */
+/* The offset of element (k, column) of packed b in the form of floats. */
 int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column);
 
 /*
- * Whether the micro-kernel supports the steps, a bias, an addition and a clamp, but for functions
- * at their end, and y's columns are contiguous; fills in the store.
+ * Whether the micro-kernel supports the steps: a bias, an addition and a clamp, apart from
+ * functions at their end; the columns of y must be contiguous. Fills in the store.
  */
 bool cpu_gemm_make_store(struct cpu_gemm_run *r);
 
-/* The functions that follow the store, on `columns` stored elements of a row. */
+/* Applies the functions that follow the store to `columns` stored elements of a row. */
 void cpu_gemm_functions(const struct cpu_gemm_run *r, int64_t columns, float *y);
 
 /* Computes the product. */
@@ -115,12 +121,12 @@ void cpu_gemm_do(struct workers *w, struct cpu_gemm_run *r);
 
 /*
  * Packs rows k … k + depth − 1 of b's columns: element (k, j) is at from[j·column], and `from`
- * advances by `row` for each k. For batch 0; each further batch is cpu_gemm_packed floats after the
- * previous one.
+ * advances by `row` for each k. It packs batch 0; each further batch is cpu_gemm_packed floats
+ * after the previous one.
  */
 void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
                    int64_t row, int64_t column, float *packed);
-/* Packs row k of a b of floats, whose columns are contiguous. */
+/* Packs row k of b in the form of floats; its columns are contiguous. */
 void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, float *packed);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The packed b of a product, in each of its forms. */
+/* Packs b for a product, in each of its forms. */
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -34,7 +34,7 @@ int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column)
     return panel * g->panel * g->k + k * cpu_gemm_width(g, panel) + column % g->panel;
 }
 
-/* Four of the eight lanes of two vectors. */
+/* Combines four of the eight lanes of two vectors. */
 #if defined(__clang__)
 #define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -45,7 +45,7 @@ int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column)
 /* Four floats at any alignment. */
 typedef float __attribute__((vector_size(16), aligned(4), may_alias)) four;
 
-/* Four rows of four columns, whose elements are contiguous along k. */
+/* Packs four rows of four columns, whose elements are contiguous along k. */
 static void pack_turned(const float *from, int64_t column, float *to, int64_t width)
 {
     const four a = *(const four *)from, b = *(const four *)(from + column);
@@ -59,7 +59,7 @@ static void pack_turned(const float *from, int64_t column, float *to, int64_t wi
     *(four *)(to + 3 * width) = PICK(ba, dc, 2, 3, 6, 7);
 }
 
-/* Columns of one panel that are contiguous along k. */
+/* Packs the columns of one panel that are contiguous along k. */
 static void pack_columns(const float *from, int64_t column, int64_t depth, int64_t columns,
                          int64_t width, float *to)
 {
@@ -77,7 +77,7 @@ static void pack_columns(const float *from, int64_t column, int64_t depth, int64
     }
 }
 
-/* A panel's rows, as floats. */
+/* Packs a panel's rows as floats. */
 static void pack_panel(int64_t depth, int64_t columns, int64_t width, const float *from,
                        int64_t row, int64_t column, float *to)
 {
@@ -93,7 +93,7 @@ static void pack_panel(int64_t depth, int64_t columns, int64_t width, const floa
     }
 }
 
-/* To nearest even; NaN stays NaN. */
+/* Rounds to nearest even; NaN stays NaN. */
 static uint16_t round_to_bf16(float value)
 {
     uint32_t bits;
@@ -104,7 +104,7 @@ static uint16_t round_to_bf16(float value)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* Rows k … k + depth − 1 of a panel, in the form of a BF16; `to` is the panel. */
+/* Stores rows k … k + depth − 1 of a panel as BF16; `to` is the panel. */
 static void round_panel(const struct cpu_gemm *g, int64_t k, int64_t depth, int64_t width,
                         const float *from, float *panel)
 {
@@ -125,7 +125,7 @@ static void round_panel(const struct cpu_gemm *g, int64_t k, int64_t depth, int6
         memset(to + 2 * ((k / 2 * width + j) * 2 + 1), 0, 2);
 }
 
-/* Rows of a panel that are rounded at a time. */
+/* The number of rows of a panel that are rounded at a time. */
 #define ROUNDED 32
 
 void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,

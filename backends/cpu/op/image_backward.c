@@ -12,17 +12,17 @@
 
 struct neighbours {
     const struct cpu_loops *loops;
-    const struct cpu_window *window; /* of dx */
+    const struct cpu_window *window; /* the window of dx */
     bool is_across;
     int64_t half;
     double beta, factor; /* 2·alpha·beta/n */
-    const void *in[4];   /* dy, x, y, scale */
+    const void *in[4];   /* the inputs dy, x, y, scale */
     int64_t stride[4][5];
     void *dx;
     struct cpu_pixels pixels;
 };
 
-/* scale^−beta; the usual one by square roots. */
+/* scale^−beta; a beta of 3/4 is computed by square roots. */
 static double damping(double scale, double beta)
 {
     if (beta == 0.75 && scale > 0)
@@ -52,7 +52,7 @@ static int lrn_plan(struct cpu_op *p)
     return 0;
 }
 
-/* Whether the instruction set's loops support it. */
+/* Whether the instruction set's loops support this LRN. */
 static bool is_usual(const struct neighbours *s)
 {
     return s->is_across && s->beta == 0.75 && s->half < LRN_RING / 2 && s->pixels.run > 1;

@@ -4,7 +4,7 @@
  * guard.
  */
 
-/* An operand of LRN at a channel of a pixel. */
+/* The element of an operand of LRN at a channel of a pixel. */
 static double NAME(at)(const struct neighbours *s, int operand, int64_t image, int64_t channel,
                        const int64_t *at)
 {
@@ -33,7 +33,7 @@ static double NAME(across)(const struct neighbours *s, int64_t image, int64_t ch
     return sum;
 }
 
-/* Over the last two axes. */
+/* The sum over a window on the last two axes. */
 static double NAME(within)(const struct neighbours *s, int64_t image, int64_t channel,
                            const int64_t *at)
 {

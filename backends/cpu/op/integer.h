@@ -18,48 +18,52 @@ struct cpu_isa;
 #define CPU_INTEGER_TAPS     (1 << 20)
 
 /*
- * A tile of a product: up to INTEGER_MOST_ROWS rows by one panel. The elements of k are in groups
- * of as many as one instruction adds to a sum: 4 unsigned bytes of a, or 2 numbers of 16 bits.
+ * A tile of a product: up to INTEGER_MOST_ROWS rows by one panel. The elements along k form groups;
+ * a group has as many elements as one instruction adds to a sum: 4 unsigned bytes of a, or 2
+ * numbers of 16 bits.
  */
 struct cpu_integer_tile {
     const char *a;
-    int64_t a_row, groups; /* bytes from a row to the next, and groups of a row */
-    const int8_t *b;       /* the panel's weights, group by group, all columns of each */
-    const int32_t *first;  /* the sums' first values, by column */
-    int32_t *sums;         /* rows of INTEGER_MOST_COLUMNS */
+    int64_t a_row, groups; /* a_row: bytes from a row to the next; groups: the number of groups of a
+                            * row */
+    const int8_t *b;       /* the panel's weights, group by group, with all columns of each */
+    const int32_t *first;  /* the initial values of the sums, by column */
+    int32_t *sums;         /* rows of INTEGER_MOST_COLUMNS sums each */
 };
 
 /*
- * The steps on the sums: (sum + bias)·scale + add, clipped, times a factor, plus a term, rounded
- * to the dtype. Also the form of a conversion, which has no bias and no scale.
+ * The steps that follow the sums: (sum + bias)·scale + add, clipped, times a factor, plus a term,
+ * rounded to the dtype. A conversion uses the same structure, without bias and scale.
  */
 struct cpu_integer_store {
-    const float *bias, *scale; /* by column; NULL: 0, 1 */
+    const float *bias, *scale; /* one value per column; NULL: 0 for the bias, 1 for the scale */
     bool adds;
     uint32_t add_dtype, dtype; /* FERRY_F32, FERRY_I8 or FERRY_U8 */
     float least, most, factor, term;
 };
 
-/* Where a row of y, and of the added operand, has column 0. */
+/* The addresses of column 0 in a row of y, and of the added operand. */
 struct cpu_integer_place {
     char *y;
     const char *add;
 };
 
-/* A window of POOL of all channels, which are contiguous; U8 or I8. */
+/* A window of POOL with all channels, which are contiguous; U8 or I8. */
 struct cpu_integer_pool {
     const uint8_t *x;
-    int64_t count[3], step[3]; /* elements of each axis, 0 or more, and their distance */
+    int64_t count[3], step[3]; /* for each axis: the number of elements, 0 or more, and their
+                                * distance */
     int64_t channels;
     bool is_signed;
 };
 
 struct cpu_integer_loops {
-    int64_t columns; /* of a panel */
-    int64_t rows;    /* maximum of a tile */
-    int64_t group;   /* elements of k */
-    bool is_wide;    /* a has 16 bits; else bytes, of I8 plus 128 */
-    void (*micro[INTEGER_MOST_ROWS + 1])(const struct cpu_integer_tile *t); /* by rows */
+    int64_t columns; /* the number of columns of a panel */
+    int64_t rows;    /* the maximum number of rows of a tile */
+    int64_t group;   /* the number of elements of k in a group */
+    bool is_wide;    /* elements of a have 16 bits; otherwise 8 bits, and I8 is stored plus 128 */
+    void (*micro[INTEGER_MOST_ROWS + 1])(const struct cpu_integer_tile *t); /* indexed by the number
+                                                                             * of rows */
     /* Converts n contiguous elements of x to the form of a. */
     void (*bring)(int64_t n, const void *x, bool is_signed, void *to);
     /* Stores the sums of columns `column` … `column` + `columns` − 1 of `rows` rows. */
@@ -68,31 +72,37 @@ struct cpu_integer_loops {
     /* Converts n contiguous elements of `dtype` with the clip, factor and term of `s`. */
     void (*convert)(const struct cpu_integer_store *s, int64_t n, uint32_t dtype, const void *x,
                     void *y);
-    /* `most` writes the maxima, in the dtype of x; `total` writes the sums. */
+    /* `most` writes the maxima of a window, in the dtype of x; `total` writes the sums. */
     void (*most)(const struct cpu_integer_pool *p, uint8_t *y);
     void (*total)(const struct cpu_integer_pool *p, int32_t *y);
 };
 
-/* NULL if the instruction set has no products of bytes. */
+/* The loops of an instruction set; NULL if it has no products of bytes. */
 const struct cpu_integer_loops *cpu_integer_loops_of(const struct cpu_isa *isa);
 
-/* NULL if the compiler does not support the set. */
+/* One object per instruction set; NULL if the compiler does not support the set. */
 extern const struct cpu_integer_loops *const cpu_integer_vnni;
 extern const struct cpu_integer_loops *const cpu_integer_avx512;
 extern const struct cpu_integer_loops *const cpu_integer_avx2;
 
-/* The division of a product; it depends on shapes, instruction set and threads only. */
+/* The division of a product into tasks; it depends on shapes, instruction set and threads only. */
 struct cpu_integer {
     const struct cpu_integer_loops *loops;
-    int64_t groups, m, n, k;           /* convolution groups; rows, columns, terms of a sum */
-    int64_t k_groups, a_row;           /* groups of k, and bytes of a row of a */
-    int64_t panels, panel_bytes;       /* of a packed panel: first values, then weights */
-    int64_t row_block, row_blocks;     /* rows of a task, whole tiles */
-    int64_t panel_block, panel_blocks; /* panels of a task */
-    int64_t slot_bytes;                /* of a thread's rows */
+    int64_t groups, m, n, k;           /* the number of convolution groups, rows and columns, and
+                                        * the length of a sum */
+    int64_t k_groups, a_row;           /* the number of groups along k, and the bytes of a row of
+                                        * a */
+    int64_t panels, panel_bytes;       /* panel_bytes: of a packed panel, initial values followed by
+                                        * weights */
+    int64_t row_block, row_blocks;     /* the rows of a task, whole tiles, and the number of tasks
+                                        * that share the rows */
+    int64_t panel_block, panel_blocks; /* the panels of a task, and the number of tasks that share
+                                        * the panels */
+    int64_t slot_bytes;                /* bytes of the rows of a thread */
     unsigned slots;
-    bool is_signed, is_in_place, is_row; /* x is I8; rows are x's; INNER_PRODUCT */
-    int64_t x_row;                       /* in place: bytes from a row to the next */
+    bool is_signed, is_in_place, is_row; /* x is I8; rows are read from x in place; the operation is
+                                          * INNER_PRODUCT */
+    int64_t x_row;                       /* in place: bytes from a row of x to the next */
 };
 
 #endif

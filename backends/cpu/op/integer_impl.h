@@ -66,7 +66,7 @@ typedef int32_t __attribute__((aligned(1), may_alias)) NAME(word);
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* Bytes of a vector of weights. */
+/* The number of bytes of a vector of weights. */
 #define STEP (HAVE_VNNI ? 4 * LANES : 2 * LANES)
 
 INLINE void NAME(integer_tile)(const struct cpu_integer_tile *t, const int rows)
@@ -122,7 +122,7 @@ TILE(14)
 #endif
 #undef TILE
 
-/* The last elements go through a vector of their own. */
+/* Converts elements; the last ones use a vector of their own. */
 TARGET static void NAME(integer_bring)(int64_t n, const void *x, bool is_signed, void *to)
 {
     const int size = HAVE_VNNI ? 1 : 2;
@@ -154,7 +154,7 @@ TARGET static void NAME(integer_bring)(int64_t n, const void *x, bool is_signed,
 
 /* ---- stores --------------------------------------------------------------------------------- */
 
-/* `n` floats from numbers of a dtype; n is at most LANES. */
+/* Loads `n` numbers of a dtype as floats; n is at most LANES. */
 INLINE vec NAME(integer_load)(uint32_t dtype, const void *x, int64_t n)
 {
     uint8_t last[LANES] = { 0 };
@@ -209,7 +209,7 @@ INLINE int64_t NAME(integer_size)(uint32_t dtype)
     return dtype == FERRY_F32 ? 4 : 1;
 }
 
-/* One vector of columns, of all rows. */
+/* Stores one vector of columns of all rows. */
 INLINE void NAME(integer_columns)(const struct cpu_integer_store *s, uint32_t dtype, int64_t at,
                                   int64_t n, int64_t rows, const int32_t *sums,
                                   const struct cpu_integer_place *places)
@@ -262,7 +262,7 @@ TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int6
 
 /* ---- pooling -------------------------------------------------------------------------------- */
 
-/* A statement for each element of the window, x, of channel `at`. */
+/* Repeats a statement for each element x of the window, of channel `at`. */
 #define EACH_ELEMENT(at, statement)                                             \
     for (int64_t i = 0; i < p->count[0]; i++)                                   \
         for (int64_t j = 0; j < p->count[1]; j++)                               \
@@ -273,7 +273,7 @@ TARGET static void NAME(integer_convert)(const struct cpu_integer_store *s, int6
                 statement;                                                      \
             }
 
-/* Channels that fill a vector, from the first on; their number. */
+/* Computes the channels that fill whole vectors, from the first on; returns their number. */
 INLINE int64_t NAME(most_vectors)(const struct cpu_integer_pool *p, uint8_t *y)
 {
     int64_t c = 0;

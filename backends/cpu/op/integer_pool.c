@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * POOL of bytes: maxima as bytes, averages from sums of 32 bits; all channels of a window at once
- * if they are contiguous, else one by one.
+ * POOL of bytes: maxima are computed as bytes, averages from sums of 32 bits. All channels of a
+ * window are computed at once if they are contiguous, else one by one.
  */
 
 bool cpu_integer_affine(const struct cpu_op *p, struct cpu_integer_store *out)
@@ -36,7 +36,7 @@ struct pool {
     char *y;
 };
 
-/* One window of all channels: y is contiguous; `sums` has room for each channel. */
+/* Computes one window of all channels; y is contiguous; `sums` has room for each channel. */
 static void pool_window(const struct pool *pool, const struct cpu_integer_pool *window,
                         int64_t divisor, int32_t *sums, char *y)
 {
@@ -61,7 +61,10 @@ static void pool_window(const struct pool *pool, const struct cpu_integer_pool *
                      &(struct cpu_integer_place){ .y = y + c * size });
 }
 
-/* The window at position `at` of an image, by channels that are contiguous: all, or each alone. */
+/*
+ * Computes the window at position `at` of an image, for contiguous channels: all of them, or one at
+ * a time.
+ */
 static void pool_at(const struct pool *pool, int64_t image, const int64_t *at, int32_t *sums)
 {
     const struct cpu_op *p = pool->op;
@@ -84,7 +87,7 @@ static void pool_at(const struct pool *pool, int64_t image, const int64_t *at, i
         pool_window(pool, &window, divisor, sums, pool->y + (y + c * w->y[1]) * size);
 }
 
-/* Lines of y, by number. */
+/* Computes lines of y, by number. */
 static void pool_lines(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct pool *pool = arg;

@@ -9,17 +9,21 @@
 #include <string.h>
 
 /*
- * CONVOLUTION and INNER_PRODUCT of bytes: rows of a are patches of x, or x's own pixels, panels of
- * b have the weights of some outputs. A task has some rows, which it gathers for all of its panels,
- * and sums are complete before they are scaled and rounded: each element of y is one exact sum.
+ * CONVOLUTION and INNER_PRODUCT of bytes: rows of a are patches of x, or pixels of x in place;
+ * panels of b have the weights of some outputs. A task has some rows, which it gathers for all of
+ * its panels. A sum is complete before it is scaled and rounded, so each element of y comes from
+ * one exact sum.
  */
 
-/* Bytes of a task's rows, which stay in the second-level cache; and the most rows. */
+/*
+ * The maximum bytes of a task's rows, which stay in the second-level cache; and the maximum number
+ * of rows.
+ */
 #define MOST_BYTES (128 * 1024)
 #define MOST_ROWS  448
-/* As WORKERS_FEW_PRODUCTS, of multiplications that take a quarter of the time. */
+/* As WORKERS_FEW_PRODUCTS, for multiplications that take a quarter of the time. */
 #define SMALL_PRODUCT (4 * WORKERS_FEW_PRODUCTS)
-/* The longest sum of products of bytes in 32 bits. */
+/* The maximum length of a sum of products of bytes in 32 bits. */
 #define MOST_K (INT32_MAX / (255 * 128))
 
 static int64_t cut(int64_t n, int64_t most)
@@ -61,7 +65,7 @@ static void cut_tasks(struct cpu_integer *g, unsigned threads)
     g->panel_blocks = cut(g->panels, g->panel_block);
 }
 
-/* The rest of the division, from groups, m, n and k on. */
+/* Divides the product, whose groups, m, n and k are set. */
 static void divide(struct cpu_op *p)
 {
     struct cpu_integer *g = &p->integer;
@@ -74,7 +78,7 @@ static void divide(struct cpu_op *p)
     g->panel_bytes = columns * ((int64_t)sizeof(int32_t) + g->k_groups * group);
     g->is_in_place = g->is_in_place && !g->is_signed && !g->loops->is_wide && g->k % group == 0;
     cut_tasks(g, p->threads);
-    /* more rows than MOST_BYTES hold if k is long: at least one tile */
+    /* at least one tile of rows, even if k is so long that MOST_BYTES hold fewer */
     g->slot_bytes = g->is_in_place ? 0 : g->row_block * g->a_row;
     p->answer.epilogue = p->op.n_epilogue;
     if (g->loops->is_wide)
@@ -83,7 +87,10 @@ static void divide(struct cpu_op *p)
                        (uint64_t)(g->slot_bytes * g->slots));
 }
 
-/* Vectors by channel without gaps; at most one sum. */
+/*
+ * Whether the epilogue's operands are supported: vectors by channel without gaps, and at most one
+ * added operand.
+ */
 static bool takes_operands(const struct cpu_op *p)
 {
     uint32_t adds = 0;
@@ -101,7 +108,10 @@ static bool takes_operands(const struct cpu_op *p)
     return adds <= 1 && p->integer.k > 0 && p->integer.k <= MOST_K;
 }
 
-/* Pixels of x with one distance, all of whose channels are contiguous, without padding. */
+/*
+ * Whether the rows are pixels of x at a constant distance, with contiguous channels and without
+ * padding.
+ */
 static bool is_plain_pixels(const struct cpu_window *w, int64_t *out_row)
 {
     int64_t next = w->x[4];
@@ -140,7 +150,7 @@ int cpu_integer_convolution_plan(struct cpu_op *p)
     return 0;
 }
 
-/* x's rows have no gaps; the order of their elements is that of `turn`. */
+/* Plans an inner product. The rows of x have no gaps; `turn` is the order of their elements. */
 int cpu_integer_inner_product_plan(struct cpu_op *p)
 {
     const ferry_operand *x = &p->op.in[0], *y = &p->op.out[0];
@@ -166,7 +176,7 @@ int cpu_integer_inner_product_plan(struct cpu_op *p)
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
-/* The offset of the weight of element k of a row, of output 0 of a group. */
+/* The offset of the weight for element k of a row, for output 0 of a group. */
 static int64_t weight_at(const struct cpu_op *p, int64_t k)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
@@ -188,8 +198,8 @@ static int64_t weight_at(const struct cpu_op *p, int64_t k)
 }
 
 /*
- * The weights of one panel, and the sums' first values, which cancel the 128 that is added to x of
- * I8.
+ * Packs the weights of one panel, and the initial values of the sums, which compensate for the 128
+ * that is added to x of I8.
  */
 static void pack_panel(const struct cpu_op *p, const int8_t *w, int64_t output, int64_t columns,
                        char *to)
@@ -239,15 +249,15 @@ struct run {
     const struct cpu_op *op;
     const struct cpu_op_args *args;
     const char *packed;
-    char *rows; /* of the threads */
+    char *rows; /* the rows gathered by the threads */
     struct cpu_integer_store store;
-    bool is_simple;           /* the store is all of the epilogue */
-    const ferry_operand *add; /* of the ADD step; NULL: none */
+    bool is_simple;           /* the store covers the whole epilogue */
+    const ferry_operand *add; /* the operand of the ADD step; NULL: none */
     const char *added;
     int64_t add_strides[5];
 };
 
-/* The position of a row: image and spatial axes of y. */
+/* The position of a row: the image and the spatial axes of y. */
 struct pixel {
     int64_t image, at[3];
 };
@@ -279,7 +289,7 @@ static int64_t offset_of(const struct pixel *p, const int64_t *stride)
            p->at[2] * stride[4];
 }
 
-/* `n` channels from x on. */
+/* Gathers `n` channels from x on. */
 static char *bring_channels(const struct cpu_op *p, const char *x, int64_t step, int64_t n,
                             char *to)
 {
@@ -299,7 +309,7 @@ static char *bring_channels(const struct cpu_op *p, const char *x, int64_t step,
     return to;
 }
 
-/* `n` elements of padding, in a's form. */
+/* Writes `n` elements of padding in the form of a. */
 static char *bring_zeros(const struct cpu_integer *g, int64_t n, char *to)
 {
     int64_t bytes = n * (g->loops->is_wide ? 2 : 1);
@@ -308,7 +318,7 @@ static char *bring_zeros(const struct cpu_integer *g, int64_t n, char *to)
     return to + bytes;
 }
 
-/* A line of taps at x, whose first is at position `left` of the line. */
+/* Gathers a line of taps at x; the first tap is at position `left` of the line. */
 static char *bring_line(const struct cpu_op *p, const char *x, int64_t left, int64_t channels,
                         char *to)
 {
@@ -352,7 +362,7 @@ static void bring_patch(const struct run *r, int64_t group, const struct pixel *
     bring_zeros(g, g->k_groups * g->loops->group - g->k, to);
 }
 
-/* Rows from `first` on, a_row apart. */
+/* Gathers rows from `first` on, a_row apart. */
 static void bring_rows(const struct run *r, int64_t group, int64_t first, int64_t rows, char *to)
 {
     const struct cpu_op *p = r->op;
@@ -385,7 +395,7 @@ static float value_at(uint32_t dtype, const char *p)
                                : (float)*(const int8_t *)p;
 }
 
-/* The steps of the epilogue one by one on a row of sums. */
+/* Applies the steps of the epilogue one by one to a row of sums. */
 static void store_by_steps(const struct run *r, int64_t column, int64_t columns,
                            const int32_t *sums, const struct cpu_integer_place *place)
 {
@@ -435,7 +445,7 @@ static void store(const struct run *r, int64_t column, int64_t columns, int64_t 
             store_by_steps(r, column, columns, sums + i * INTEGER_MOST_COLUMNS, &places[i]);
 }
 
-/* Whether the step is one of the store's after those that it has; adds it. */
+/* Adds a step to the store; false if the store does not support it after its present steps. */
 static bool take_step(struct run *r, const ferry_op_step *s, int *order)
 {
     struct cpu_integer_store *to = &r->store;
@@ -525,7 +535,7 @@ static void find_places(const struct run *r, int64_t group, int64_t first, int64
     }
 }
 
-/* A group's own columns: bias, scale and the other vectors begin there. */
+/* The run for one group: bias, scale and the other vectors begin at the group's columns. */
 static struct run of_group(const struct run *r, int64_t group, struct cpu_op_args *args)
 {
     const struct cpu_op *p = r->op;

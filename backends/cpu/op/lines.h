@@ -86,7 +86,8 @@ static inline int64_t places_seen(const struct cpu_window *w, const struct cpu_t
  */
 struct cpu_sight {
     int64_t lines, from_line, end_line, n, from, end;
-    int64_t at, pitch, step; /* from x to the first element, without the channel; to the next */
+    int64_t at, pitch, step; /* offsets in elements: from x to the first element, without the
+                              * channel; from a line to the next; from a position to the next */
     bool is_whole;           /* all elements are inside and contiguous */
 };
 
@@ -112,7 +113,7 @@ static inline struct cpu_sight sight_of(const struct cpu_window *w, const struct
     return s;
 }
 
-/* Reads the elements of a channel at x; 0 outside the image. */
+/* Copies the elements under the tap from a channel at x; 0 outside the image. */
 static inline void sight_see(const struct cpu_loops *loops, const struct cpu_sight *s,
                              const float *x, float *to)
 {
@@ -128,7 +129,7 @@ static inline void sight_see(const struct cpu_loops *loops, const struct cpu_sig
             inside[k * s->n + i] = x[s->at + k * s->pitch + i * s->step];
 }
 
-/* The reverse: adds each position to its element. */
+/* The reverse of sight_see: adds each position's value to its element. */
 static inline void sight_spread(const struct cpu_loops *loops, const struct cpu_sight *s,
                                 const float *from, float *x)
 {
@@ -153,8 +154,8 @@ static inline void sight_next(const struct cpu_window *w, const struct cpu_place
 }
 
 /*
- * The elements under a tap for positions first … first + n − 1 of lines that may belong to several
- * planes.
+ * Copies the elements under a tap for positions first … first + n − 1 of lines that may belong to
+ * several planes.
  */
 static inline void lines_see(const struct cpu_loops *loops, const struct cpu_window *w,
                              const float *x, struct cpu_places places, int64_t lines,

@@ -39,10 +39,11 @@ TARGET static void NAME(add_lines)(int64_t lines, int64_t n, const float *from, 
 /* ---- planes --------------------------------------------------------------------------------- */
 
 #if HAVE_AVX512
-/* Interleaves three planes, a vector of each at a time; returns the number of elements done. */
+/* Interleaves three planes, one vector of each at a time; returns the number of elements done. */
 INLINE int64_t NAME(interleave_three)(int64_t n, const float *x, int64_t plane, float *y)
 {
-    int32_t two[3][LANES], third[3][LANES]; /* indices in planes 0 and 1, and in plane 2 */
+    int32_t two[3][LANES], third[3][LANES]; /* the indices for planes 0 and 1, and then for plane
+                                             * 2 */
     __mmask16 is_third[3] = { 0 };
     int64_t i = 0;
 

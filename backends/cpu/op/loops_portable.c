@@ -6,7 +6,7 @@
 #include "rows.h"
 #include "winograd.h"
 
-/* Any CPU of the architecture: all common ones have vectors of 16 bytes. */
+/* For any CPU of the architecture, since all common ones have vectors of 16 bytes. */
 #define NAME(function) function##_portable
 #define TARGET
 #define LANES       4

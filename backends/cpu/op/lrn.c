@@ -5,7 +5,7 @@
 #include <ferry/op_types.h>
 #include <math.h>
 
-/* LRN: pixel by pixel, or by blocks of contiguous pixels. */
+/* LRN processes one pixel after another, or blocks of contiguous pixels. */
 
 struct lrn {
     const struct cpu_loops *loops;
@@ -31,12 +31,12 @@ static struct around around(const struct lrn *l, const int64_t *at)
     struct around a = { .elements = l->is_across ? l->size : 1 };
 
     for (int i = 0; i < 3 && !l->is_across; i++) {
-        int64_t reach = i > 0 ? half : 0; /* along the last two axes */
+        int64_t reach = i > 0 ? half : 0; /* the window extends along the last two axes */
         int64_t end = at[i] + reach + 1;
 
         a.first[i] = at[i] > reach ? at[i] - reach : 0;
         a.end[i] = end < w->in[i] ? end : w->in[i];
-        /* Padding counts up to `half` after the image, as in average pooling. */
+        /* padding of up to `half` after the image counts, as in average pooling */
         a.elements *= (end < w->in[i] + reach ? end : w->in[i] + reach) - (at[i] - reach);
     }
     return a;
@@ -51,13 +51,13 @@ static int64_t scale_at(const struct lrn *l, int64_t image, int64_t channel, con
 #define IMPL "lrn_impl.h"
 #include "reals_impl.h"
 
-/* Whether the instruction set's loops support this LRN; they support the usual forms. */
+/* Whether the instruction set's loops support this LRN, as they do for the usual parameters. */
 static bool is_usual(const struct lrn *l)
 {
     return l->is_across && l->beta == 0.75 && l->k > 0 && l->alpha >= 0;
 }
 
-/* The same with the channels of a pixel contiguous. */
+/* Whether they also support a block, with contiguous channels of a pixel. */
 static bool is_channels_last(const struct lrn *l)
 {
     return is_usual(l) && !l->scale && l->window->x[1] == 1 && l->window->y[1] == 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LRN across channels, forward and backward, of contiguous pixels, for an instruction set: see
- * vector.h. No include guard. Channel by channel, so that the rows of a sum are still in the cache
- * for the next one.
+ * LRN across channels, forward and backward, for contiguous pixels and an instruction set: see
+ * vector.h. No include guard. The loops go channel by channel, so that the rows of a sum are still
+ * in the cache for the next sum.
  */
 
-/* The first n elements; mostly a whole vector. */
+/* Loads the first n elements, which usually are a whole vector. */
 INLINE vec NAME(take)(const float *p, int64_t n)
 {
     return n == LANES ? LOAD(p) : LOAD_SOME(p, n);
@@ -19,7 +19,7 @@ INLINE void NAME(put)(float *p, int64_t n, vec v)
         STORE_SOME(p, n, v);
 }
 
-/* Applies `what` to each vector of the block's pixels, n of them from i on. */
+/* Applies `what` to each vector of the block's pixels; n pixels from i on. */
 #define EACH_VECTOR(what)                          \
     do {                                           \
         int64_t i = 0, n = LANES;                  \
@@ -31,7 +31,10 @@ INLINE void NAME(put)(float *p, int64_t n, vec v)
             what;                                  \
     } while (0)
 
-/* The channels around c: up to `half` on either side, as far as they exist. */
+/*
+ * The first channel of the window around c, which has up to `half` existing channels on either
+ * side.
+ */
 INLINE int64_t NAME(first_around)(int64_t c, int64_t half)
 {
     return c > half ? c - half : 0;
@@ -74,7 +77,7 @@ TARGET static void NAME(lrn_block)(const struct cpu_lrn_block *b)
         EACH_VECTOR(NAME(lrn_some)(b, c, i, n));
 }
 
-/* dy·y/scale, a term of every sum around a channel. */
+/* Computes dy·y/scale, a term of every sum around a channel. */
 INLINE void NAME(lrn_share)(const struct cpu_lrn_back *b, int64_t c, float *share, int64_t i,
                             int64_t n)
 {
@@ -99,7 +102,7 @@ INLINE void NAME(lrn_back_some)(const struct cpu_lrn_back *b, int64_t c, float (
     NAME(put)(b->dx + c * b->dx_channel + i, n, sum);
 }
 
-/* A channel's terms are kept from the first sum that needs them to the last. */
+/* The backward pass. A channel's terms are kept from the first sum that needs them to the last. */
 TARGET static void NAME(lrn_back)(const struct cpu_lrn_back *b)
 {
     float shares[LRN_RING][LRN_BLOCK];

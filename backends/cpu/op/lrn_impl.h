@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One element of LRN, of type T: lrn.c includes this once for each type. No include guard. */
+/*
+ * LRN of one pixel or element, for type T: lrn.c includes this once for each type. No include
+ * guard.
+ */
 
 /* The sum of squares over `size` channels around channel c of a pixel. */
 static double NAME(across)(const struct lrn *l, const T *x, int64_t c)
@@ -29,7 +32,7 @@ static double NAME(within)(const struct lrn *l, const T *x, const struct around 
     return sum;
 }
 
-/* Every channel of a pixel. */
+/* Computes every channel of a pixel. */
 static void NAME(lrn_pixel)(const struct lrn *l, int64_t image, const int64_t *at)
 {
     const struct cpu_window *w = l->window;

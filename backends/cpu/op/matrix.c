@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
-/*
- * INNER_PRODUCT and BATCHED_GEMM: products of gemm.h for F32, else row by row.
- */
+/* INNER_PRODUCT and BATCHED_GEMM: by the products of gemm.h for F32, otherwise row by row. */
 
 struct product {
     const void *a, *b, *c;
     void *y;
     double alpha, beta;
     int64_t m, n, k;
-    int64_t a_step[3], b_step[3], c_step[3], y_step[3]; /* batch, row, column */
-    const struct cpu_walk *a_at;                        /* instead of its columns' stride */
+    int64_t a_step[3], b_step[3], c_step[3], y_step[3]; /* strides of batch, row, column */
+    const struct cpu_walk *a_at;                        /* if set, used instead of the stride of a's
+                                                         * columns */
 };
 
 #define IMPL "matrix_impl.h"
@@ -31,12 +30,12 @@ static void run_product(struct cpu_device *d, const struct cpu_op *p, const stru
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* The data with which a product finds the rows of a. */
+/* How a product finds the rows of a. */
 struct rows {
     const struct cpu_op *op;
     const float *a;
     int64_t a_batch, a_row, a_column;
-    const struct cpu_walk *columns; /* of a, if they are not at one distance */
+    const struct cpu_walk *columns; /* the columns of a, if they are not at a constant distance */
 };
 
 static int64_t a_at(const struct rows *s, int64_t k)
@@ -68,7 +67,7 @@ static void plan_product(struct cpu_op *p, uint32_t epilogue, int64_t packed_bat
                        cpu_gemm_workspace(g));
 }
 
-/* Memory for b if the run itself packs it. */
+/* The memory for packed b if the run itself packs it. */
 static float *room_for_b(const struct cpu_op *p, const struct cpu_op_args *args)
 {
     return (float *)args->workspace + cpu_gemm_workspace(&p->plan.matrix.gemm) / sizeof(float);
@@ -77,8 +76,8 @@ static float *room_for_b(const struct cpu_op *p, const struct cpu_op_args *args)
 /* ---- INNER_PRODUCT -------------------------------------------------------------------------- */
 
 /*
- * A row of x in another order, for example channels last after a convolution: w is packed in that
- * order, and x is not copied.
+ * Sets the order of a row of x whose axes are in another order, for example channels last after a
+ * convolution: w is packed in that order, and x is not copied.
  */
 static void find_turn(const ferry_operand *x, struct cpu_turn *out)
 {
@@ -104,7 +103,7 @@ static void find_turn(const ferry_operand *x, struct cpu_turn *out)
     }
     for (uint32_t i = 0; i < out->rank; along *= out->shape[i++])
         if (stride[i] != along)
-            in_order = true; /* there are gaps */
+            in_order = true; /* the row has gaps */
     if (in_order)
         out->rank = 0;
 }
@@ -146,7 +145,8 @@ static void pack_rows_of_w(const struct cpu_op *p, const float *w, float *packed
         cpu_gemm_pack(g, 0, g->k, w, row, column, packed);
         return;
     }
-    for (int64_t k = 0; k < g->k; k += t->shape[0]) { /* the innermost axis at a time */
+    for (int64_t k = 0; k < g->k; k += t->shape[0]) { /* packs one run of the innermost axis at a
+                                                       * time */
         int64_t rest = k / t->shape[0], from = 0;
 
         for (uint32_t i = 1; i < t->rank; rest /= t->shape[i++])
@@ -273,7 +273,7 @@ static void batched_gemm_prepare(struct cpu_device *d, const struct cpu_op *p,
     pack_batches(p, in[1], packed);
 }
 
-/* With beta = 0 c is not read: NaN in it has no effect. */
+/* Whether c is added. With beta = 0 c is not read, so that NaN in it has no effect. */
 static bool adds_c(const struct cpu_op *p)
 {
     return p->own_in > 2 && p->op.params.gemm.beta != 0;

@@ -4,8 +4,8 @@
 #include <ferry/op_types.h>
 
 /*
- * INNER_PRODUCT backward, as BATCHED_GEMM: a batch is a part of a row of x with one constant
- * distance; parts with other distances are separate products, one after the other.
+ * INNER_PRODUCT backward, as BATCHED_GEMM: a batch is a part of a row of x whose elements have a
+ * constant distance; parts with other distances are separate products, one after the other.
  */
 
 /* A row of x: `repeats` times `batches` times `length` elements, and their distances. */
@@ -42,7 +42,7 @@ static ferry_operand matrix(uint32_t dtype, const int64_t *shape, const int64_t 
     return o;
 }
 
-/* A batch's columns of w or of its gradient, and of x or of its gradient. */
+/* The columns of w, or of its gradient, for a batch; and those of x, or of its gradient. */
 static ferry_operand columns_of_w(const ferry_operand *w, const struct row *r)
 {
     return matrix(w->dtype, (int64_t[]){ r->batches, w->shape[0], r->length },
@@ -64,7 +64,7 @@ static void keep_steps(struct cpu_op *p, const ferry_operand *w, const struct ro
         p->op.constants = 0;
 }
 
-/* dx = dy · w. */
+/* Plans dx = dy · w. */
 static int data_plan(struct cpu_op *p)
 {
     const ferry_operand dy = p->op.in[0], w = p->op.in[1], dx = p->op.out[0];
@@ -81,7 +81,7 @@ static int data_plan(struct cpu_op *p)
     return cpu_op_batched_gemm.plan(p);
 }
 
-/* dw = dyᵀ · x + dw. */
+/* Plans dw = dyᵀ · x + dw. */
 static int weights_plan(struct cpu_op *p)
 {
     const ferry_operand dy = p->op.in[0], x = p->op.in[1], dw = p->op.out[0];

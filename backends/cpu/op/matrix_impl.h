@@ -4,7 +4,7 @@
  * guard.
  */
 
-/* A row of a walk over y; the index within K is an inner loop. */
+/* Computes a row of a walk over y; the sum over K is an inner loop. */
 static void NAME(product_row)(const struct product *m, int64_t batch, int64_t row)
 {
     const T *a = (const T *)m->a + batch * m->a_step[0] + row * m->a_step[1];

@@ -27,8 +27,8 @@
 #define ROWS_14(X) ROWS_13(X) X(13, 4, 1)
 
 /*
- * Rows of b to prefetch ahead, which may come from the third-level cache: a panel's first tile
- * waits for them.
+ * The number of rows of b to prefetch ahead; they may come from the third-level cache, in which
+ * case the first tile of a panel waits for them.
  */
 #undef AHEAD
 #undef AHEAD_2
@@ -43,8 +43,8 @@
 #define AHEAD_1(b) __builtin_prefetch((b) + AHEAD * B_STEP(1))
 
 /*
- * A row of b, and the floats that it takes. Of BF16, a word has those of columns j and j + LANES
- * of a panel two vectors wide.
+ * The stride of a row of b in floats, and the load of a row. With BF16, a word has the numbers of
+ * columns j and j + LANES of a panel two vectors wide.
  */
 #undef B_STEP
 #undef B_1
@@ -136,7 +136,7 @@
 /*
  * NEON multiplies by any element of a register: one load of a row serves two rows of b, which
  * leaves the decoder, four instructions wide, room for the multiply-adds. The loads are part of the
- * assembly; the compiler moves others up until they need more registers than exist.
+ * assembly, because the compiler moves separate loads up until they need more registers than exist.
  */
 /* clang-format off */
 #if HAVE_NEON
@@ -200,7 +200,7 @@
 
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
-/* A formatter would treat the rows as expressions. */
+/* The formatter would treat the rows as expressions. */
 /* clang-format off */
 #define MICRO(m, wide)                                                                           \
     TARGET static void FORM(micro_##wide##_##m)(const struct cpu_tile *t)                        \
@@ -330,5 +330,5 @@ MICRO_BOTH(14)
             FORM(micro_##wide##_6) MICROS_FROM_7(wide)                                \
     }
 
-/* By vectors of the panel minus one, and rows. */
+/* Indexed by the number of vectors of the panel minus one, and by rows. */
 static const cpu_micro FORM(micros)[2][TILE_MOST_ROWS + 1] = { MICROS(1), MICROS(2) };

@@ -12,7 +12,7 @@ struct normal {
     void *dx;
 };
 
-/* The elements of one result: their beginning, and the means. */
+/* The elements that belong to one result: their beginning, and the means. */
 struct part {
     const struct normal *n;
     int64_t dy, dx, y;
@@ -24,7 +24,7 @@ struct part {
 
 /* ---- moments -------------------------------------------------------------------------------- */
 
-/* Sums of contiguous rows. */
+/* Sums contiguous rows. */
 static void sum_vectors(void *arg, const int64_t *offset, int64_t n)
 {
     struct part *part = arg;
@@ -50,7 +50,7 @@ static void moments_part(const struct normal *n, struct part *part)
     walk_some(inner, 0, inner->count, is_f32 ? center_row_f32 : center_row_f64, part);
 }
 
-/* A row of the kept axes. */
+/* Computes a row of the kept axes. */
 static void moments_row(void *arg, const int64_t *offset, int64_t n)
 {
     const struct normal *m = arg;
@@ -72,7 +72,7 @@ static void moments_row(void *arg, const int64_t *offset, int64_t n)
     }
 }
 
-/* The kept axes, or the reduced ones: dy, dx, y and the scale. */
+/* Walks over the kept axes, or over the reduced ones: dy, dx, y and the scale. */
 static void walk_axes(const struct cpu_op *p, bool stay, struct cpu_walk *w)
 {
     const ferry_operand *operands[] = { &p->op.in[0], &p->op.out[0], &p->op.in[1], &p->op.in[2] };

@@ -42,10 +42,13 @@ void cpu_op_prefer_channels_last(struct cpu_op *p)
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
-/* Words of a convolution's key. */
+/* The number of words of a convolution's key. */
 #define CONVOLUTION_WORDS 7
 
-/* The form of a convolution's weights: its kind, the taps that are left, the groups of a batch. */
+/*
+ * The words that describe the form of a convolution's weights: its kind, the remaining taps, the
+ * groups of a batch.
+ */
 static void convolution_words(const struct cpu_op *p, uint64_t *word)
 {
     const ferry_op_window *w = &p->op.params.window;

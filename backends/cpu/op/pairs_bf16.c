@@ -5,8 +5,8 @@
 
 /*
  * Products of pairs by AVX512_BF16: the micro-kernels of micro_impl.h with VDPBF16PS as their
- * multiply-add. It adds both products of a pair to a sum with one rounding for each, to nearest
- * even, whatever MXCSR is, and takes denormal operands and gives denormal results as 0.
+ * multiply-add. The instruction adds both products of a pair to a sum, each with one rounding to
+ * nearest even, whatever MXCSR is; it treats denormal operands and results as 0.
  */
 #if defined(__x86_64__)
 #define NAME(function) function##_bf16
@@ -33,7 +33,7 @@
 #define WIDENS         0
 #include "micro_impl.h"
 
-/* n ≥ 0 floats as BF16. */
+/* Rounds n ≥ 0 floats to BF16. */
 INLINE void NAME(round_span)(const float *x, int64_t n, char *to)
 {
     for (; n > 0; n -= LANES, x += LANES, to += 2 * LANES) {

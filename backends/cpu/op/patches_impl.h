@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows of patches.h, for an instruction set: see vector.h. No include guard. */
+/* Gathers rows of patches.h, for an instruction set: see vector.h. No include guard. */
 
-/* Channels c … c + n − 1 of a tap, which is inside the image or not. */
+/* Copies channels c … c + n − 1 of a tap; zeros if the tap is outside the image. */
 INLINE void NAME(patch_tap)(const float *from, int64_t step, int64_t n, float *to)
 {
     if (!from) {
@@ -29,7 +29,7 @@ INLINE int64_t NAME(patch_see)(const struct cpu_patches *p, int axis, int64_t be
     return i >= 0 && i < w->in[axis] ? i : -1;
 }
 
-/* Elements within … within + n − 1 of a line of taps, tap by tap. */
+/* Copies elements within … within + n − 1 of a line of taps, tap by tap. */
 INLINE void NAME(patch_line)(const struct cpu_patches *p, const float *x, int64_t begin,
                              int64_t within, int64_t n, float *to)
 {
@@ -81,7 +81,7 @@ INLINE void NAME(patch_pixels)(const struct cpu_patches *p, int64_t first, int64
     }
 }
 
-/* One line of taps of every row. */
+/* Copies one line of taps of every row. */
 INLINE void NAME(patch_lines)(const struct cpu_patches *p, const struct NAME(pixel) * pixel,
                               int64_t rows, int64_t plane, int64_t within, int64_t n, float *to,
                               int64_t to_row)
@@ -106,7 +106,7 @@ INLINE void NAME(patch_lines)(const struct cpu_patches *p, const struct NAME(pix
 TARGET static void NAME(patches)(const struct cpu_patches *p, int64_t first, int64_t rows,
                                  int64_t k, int64_t depth, float *to, int64_t to_row)
 {
-    const int64_t line = p->window->kernel[2] * p->channels; /* of taps */
+    const int64_t line = p->window->kernel[2] * p->channels; /* a line of taps */
     int64_t plane = k / line, within = k % line;
     struct NAME(pixel) pixel[MOST_ROWS];
 

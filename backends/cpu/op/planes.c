@@ -4,14 +4,15 @@
 
 /*
  * CONVOLUTION of row-major images, whose pixels of a plane are contiguous. The rows of a product
- * are outputs, its columns positions, so that weights and results keep their layouts.
+ * are outputs, and its columns are positions, so that weights and results keep their layouts.
  *
- * Planes: y = w · columns, a block of lines at a time, whose columns are packed as they are made.
- * Spread, which is transposed: columns = wᵀ · x, some channels at a time, each added to its
- * positions. A block is a task, and no two tasks write the same elements.
+ * A normal convolution ("planes") computes y = w · columns, a block of lines at a time, and packs
+ * the columns directly. A transposed one ("spread") computes columns = wᵀ · x, some channels at a
+ * time, and adds each element of a column to its position. A block is a task, and no two tasks
+ * write the same elements.
  */
 
-/* Approximate floats of the columns of a block. */
+/* The approximate number of floats of the columns of a block. */
 #define MOST_COLUMNS (96 * 1024)
 
 static int64_t least(int64_t a, int64_t b)
@@ -46,7 +47,10 @@ bool cpu_planes_can(const struct cpu_op *p)
            w->out[1] * w->out[2] >= 8;
 }
 
-/* The weights' rows, each a multiple of a cache line and not a power of two apart. */
+/*
+ * The floats of a row of the weights: a multiple of a cache line, so that rows are not a power of
+ * two apart.
+ */
 static int64_t weights_row(int64_t k)
 {
     return rounded(k) + 16;
@@ -74,7 +78,7 @@ static void plan_blocks(struct cpu_op *p, int64_t m, int64_t n, int64_t k, bool 
     }
 }
 
-/* The number of `all` to process at a time, evenly divided, at most `most`. */
+/* The number of `all` to process at a time, at most `most`, so that the parts have equal sizes. */
 static int64_t evenly(int64_t all, int64_t most)
 {
     int64_t parts = (all + (most > 1 ? most : 1) - 1) / (most > 1 ? most : 1);
@@ -99,8 +103,8 @@ void cpu_planes_plan(struct cpu_op *p)
 }
 
 /*
- * Transposed, if that needs fewer multiplications than the flipped form: here the window moves over
- * y, and x has its positions.
+ * Whether the transposed form is used: it needs fewer multiplications than the flipped form. Here
+ * the window moves over y, and x has the window's positions.
  */
 bool cpu_spread_can(const struct cpu_op *p)
 {
@@ -149,7 +153,7 @@ void cpu_spread_plan(struct cpu_op *p)
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
-/* One row of a product's a each, with the taps of its channels. */
+/* Packs one row for each output, with the taps of its channels. */
 void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
@@ -168,7 +172,7 @@ void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed)
     }
 }
 
-/* One row for each channel of y and tap, with the channels of x. */
+/* Packs one row for each channel of y and tap, with the channels of x. */
 void cpu_spread_pack(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
@@ -193,7 +197,8 @@ struct blocks {
     const struct cpu_op *op;
     const float *x, *w, *bias;
     float *y, *room;
-    int64_t w_row, blocks; /* of a group of an image */
+    int64_t w_row, blocks; /* w_row: floats of a row of the weights; blocks: of a group of an
+                            * image */
 };
 
 /* A task's image, group and block, and its thread's memory. */
@@ -251,7 +256,7 @@ static void finish_row(const struct blocks *s, int64_t output, int64_t n, float 
     }
 }
 
-/* Columns of some lines of a plane, each element of the kernel and channel. */
+/* Packs the columns of some lines of a plane, for each channel and element of the kernel. */
 static void bring(const struct blocks *s, const struct block *b, int64_t first, int64_t lines)
 {
     const struct cpu_window *w = &s->op->plan.convolution.window;

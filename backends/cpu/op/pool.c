@@ -6,7 +6,10 @@
 #include <float.h>
 #include <string.h>
 
-/* POOL: window by window; with contiguous channels, all channels of a window at once. */
+/*
+ * POOL computes one window after another; with contiguous channels, all channels of a window at
+ * once.
+ */
 
 struct pool {
     const struct cpu_op *op;
@@ -16,14 +19,14 @@ struct pool {
     void *y, *mask;
     int64_t mask_stride[5];
     bool is_f32, mask_is_i32;
-    struct cpu_span whole[3]; /* windows that are not clipped along an axis */
-    bool has_edges;           /* there are clipped ones along the last axis */
+    struct cpu_span whole[3]; /* the windows that are not clipped along an axis */
+    bool has_edges;           /* some windows are clipped along the last axis */
 };
 
 /* The part of the input under one window. */
 struct range {
     int64_t first[3], end[3], divisor;
-    int64_t mask_at; /* of channel 0 */
+    int64_t mask_at; /* the offset in the mask of channel 0 */
 };
 
 static void put_mask(const struct pool *p, const struct range *r, int64_t channel, int64_t where)
@@ -44,7 +47,10 @@ static void clip(const struct pool *p, const int64_t *at, struct range *out)
     out->divisor = cpu_window_clip(p->window, p->divisor, at, out->first, out->end);
 }
 
-/* Windows of a line with the same extent as this one, of every channel, contiguous in x and y. */
+/*
+ * Computes windows of a line with the same extent as this one, for every channel, contiguous in x
+ * and y.
+ */
 static void pool_vectors(const struct pool *p, const struct range *r, int64_t windows,
                          const float *x, int64_t y_at)
 {
@@ -80,7 +86,7 @@ static void pool_any(const struct pool *p, const struct range *r, const void *x,
         pool_window_f64(p, r, (const double *)x + x_at, p->y, y_at);
 }
 
-/* Windows of images and outermost axes: `first` counts rows of them. */
+/* Computes windows of images and outermost axes; `first` counts rows of them. */
 static void pool_rows(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct pool *p = arg;
@@ -112,9 +118,9 @@ static void pool_rows(void *arg, int64_t first, int64_t count, int64_t piece)
 
 /* ---- averages of whole images ---------------------------------------------------------------- */
 
-/* Pixels of a piece, whose sums are added to those of the others in order. */
+/* The number of pixels of a piece, whose sums are added to those of the other pieces in order. */
 #define PIECE_PIXELS 64
-/* With fewer elements a second thread costs more than it helps. */
+/* The number of elements below which a second thread costs more than it helps. */
 #define SMALL_IMAGE (32 * 1024)
 
 static int64_t pixels_of(const struct cpu_window *w)
@@ -145,7 +151,7 @@ static bool is_global(const struct cpu_op *p)
 
 struct global {
     const struct pool *pool;
-    double *sums; /* of each image and piece, the channels */
+    double *sums; /* the sums of the channels, for each image and piece */
 };
 
 static void sum_pieces(void *arg, int64_t first, int64_t count, int64_t piece)
@@ -201,8 +207,8 @@ static bool goes_by_lines(const struct pool *p)
 }
 
 /*
- * Windows of some lines from `row` on with the same number of rows, which are not clipped along the
- * line.
+ * Computes windows of some lines from `row` on with the same number of rows; none is clipped along
+ * the line.
  */
 static void pool_inside(const struct pool *p, int64_t row, int64_t lines, const float *x, float *y,
                         int64_t mask_at)
@@ -233,7 +239,7 @@ static void pool_inside(const struct pool *p, int64_t row, int64_t lines, const 
     });
 }
 
-/* The windows of a line that are clipped along it. */
+/* Computes the windows of a line that are clipped along it. */
 static void pool_edges(const struct pool *p, int64_t row, const float *x, float *y, int64_t mask_at)
 {
     const struct cpu_window *w = p->window;
@@ -248,7 +254,7 @@ static void pool_edges(const struct pool *p, int64_t row, const float *x, float 
     }
 }
 
-/* Planes: `first` counts channels of images. */
+/* Computes planes; `first` counts channels of images. */
 static void pool_planes(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct pool *p = arg;

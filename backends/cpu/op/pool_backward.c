@@ -6,22 +6,23 @@
 #include <string.h>
 
 /*
- * POOL backward: plane by plane. Each window adds to its elements of a plane that is initially 0,
- * in order, so that a plane's sums do not depend on threads.
+ * POOL backward, one plane after another. Each window adds to its elements of a plane that is
+ * initially 0, in order, so that a plane's sums do not depend on threads.
  */
 
 struct giving {
     const struct cpu_loops *loops;
     const struct cpu_window *window; /* x is dx, y is dy */
     bool is_max, is_padded, mask_is_i32;
-    struct cpu_span whole[3]; /* windows that are not clipped along an axis */
-    bool is_disjoint, covers; /* those are processed by vectors, and are all windows */
+    struct cpu_span whole[3]; /* the windows that are not clipped along an axis */
+    bool is_disjoint, covers; /* is_disjoint: these are processed by vectors; covers: they are all
+                               * windows */
     const void *dy, *mask;
     void *dx;
     int64_t mask_stride[5];
 };
 
-/* One window: its clipped extent, and the average's divisor. */
+/* One window: its clipped extent, and the divisor of the average. */
 struct held {
     int64_t first[3], end[3], padded, valid;
 };
@@ -37,7 +38,7 @@ static void hold(const struct cpu_window *w, int axis, int64_t at, struct held *
     h->valid *= h->end[axis] > h->first[axis] ? h->end[axis] - h->first[axis] : 0;
 }
 
-/* The position in its plane that a mask names; −1 for none. */
+/* The position in its plane that a mask contains; −1 if it is not valid. */
 static int64_t mask_at(const struct giving *g, int64_t at, int64_t plane)
 {
     float real;
@@ -62,7 +63,7 @@ static bool is_disjoint(const struct giving *g, const struct cpu_window *of_mask
            w->in[1] * w->in[2] <= 1 << 24;
 }
 
-/* Whether they cover every element of the plane. */
+/* Whether these windows cover every element of the plane. */
 static bool covers(const struct giving *g)
 {
     const struct cpu_window *w = g->window;
@@ -72,7 +73,10 @@ static bool covers(const struct giving *g)
            w->out[1] * w->stride[1] == w->in[1] && w->out[2] * w->stride[2] == w->in[2];
 }
 
-/* The windows of a plane that are clipped along neither axis; other elements are not written. */
+/*
+ * Processes the windows of a plane that are clipped along neither axis; other elements are not
+ * written.
+ */
 static void give_inside(const struct giving *g, const void *dy, int64_t mask, void *dx)
 {
     const struct cpu_window *w = g->window;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A plane of POOL backward, of type T: pool_backward.c includes this once for each type. No include
- * guard.
+ * POOL backward of a plane, for type T: pool_backward.c includes this once for each type. No
+ * include guard.
  */
 
-/* Adds to the element that the mask names, if the window contains it. */
+/* Adds to the element at the mask's position, if the window contains it. */
 static void NAME(give_one)(const struct cpu_window *w, const struct held *h, int64_t named, T dy,
                            T *dx)
 {
@@ -25,7 +25,7 @@ static void NAME(give_all)(const struct cpu_window *w, const struct held *h, T s
                 dx[i * w->x[2] + j * w->x[3] + k * w->x[4]] += share;
 }
 
-/* Windows of a line, whose range on the two outer axes is set. */
+/* Processes windows of a line, whose range on the two outer axes is set. */
 static void NAME(give_line)(const struct giving *g, const struct held *line, const T *dy,
                             int64_t mask, int64_t first, int64_t end, T *dx)
 {
@@ -45,8 +45,8 @@ static void NAME(give_line)(const struct giving *g, const struct held *line, con
 }
 
 /*
- * Adds the maxima of a line to a plane with contiguous rows; no window is clipped along the line,
- * and each mask names the element.
+ * Adds the gradients of a line of MAX to a plane with contiguous rows; no window is clipped along
+ * the line, and each mask is the index of an element.
  */
 static void NAME(give_maxima)(const struct giving *g, const struct held *line, const T *dy,
                               int64_t mask, int64_t first, int64_t end, T *dx)
@@ -70,8 +70,8 @@ static void NAME(give_maxima)(const struct giving *g, const struct held *line, c
 }
 
 /*
- * The first and the last windows of a line may be clipped; those between are not, and may already
- * be processed.
+ * Processes a line. The first and the last windows may be clipped; those between are not, and may
+ * already be processed.
  */
 static void NAME(give_some)(const struct giving *g, const struct held *line, const T *dy,
                             int64_t mask, bool is_given, T *dx)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One window of POOL, of type T: pool.c includes this once for each type. No include guard. */
+/* One window of POOL, for type T: pool.c includes this once for each type. No include guard. */
 
 static T NAME(most)(const struct pool *p, const struct range *r, const T *x, int64_t *out_where)
 {
@@ -20,7 +20,7 @@ static T NAME(most)(const struct pool *p, const struct range *r, const T *x, int
     return most;
 }
 
-/* The same for a plane with contiguous rows, without further axes. */
+/* The maximum for a plane with contiguous rows, without further axes. */
 static T NAME(most_flat)(const struct pool *p, const struct range *r, const T *x,
                          int64_t *out_where)
 {
@@ -56,7 +56,7 @@ static T NAME(average)(const struct pool *p, const struct range *r, const T *x)
     return r->divisor ? sum / (T)r->divisor : 0;
 }
 
-/* One window of one channel. */
+/* Computes one window of one channel. */
 static void NAME(pool_one)(const struct pool *p, const struct range *r, const T *x, T *y,
                            int64_t channel)
 {
@@ -73,7 +73,7 @@ static void NAME(pool_one)(const struct pool *p, const struct range *r, const T 
         put_mask(p, r, channel, where);
 }
 
-/* One window of every channel. */
+/* Computes one window of every channel. */
 static void NAME(pool_window)(const struct pool *p, const struct range *r, const void *xp, void *yp,
                               int64_t y_at)
 {

@@ -13,7 +13,7 @@ INLINE ivec NAME(lane_numbers)(void)
     return lanes;
 }
 
-/* Elements of n windows, 0 < n ≤ LANES, at one position of each. */
+/* Loads the elements of n windows, 0 < n ≤ LANES, at one position of each window. */
 INLINE vec NAME(window_elements)(const float *x, int64_t step, int64_t n)
 {
     int64_t all = 2 * n - 1;
@@ -81,7 +81,7 @@ TARGET static void NAME(pool_lines)(const struct cpu_pool_lines *l)
         }
 }
 
-/* Indices are below 2^24: floats represent them exactly. */
+/* Processes some windows. Indices are below 2^24, so that floats represent them exactly. */
 TARGET static void NAME(give_some)(const struct cpu_given_lines *l, int64_t line, int64_t at,
                                    int64_t n)
 {

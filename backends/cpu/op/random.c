@@ -5,7 +5,7 @@
 #include <math.h>
 
 /*
- * RANDOM. Philox 4×32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
+ * RANDOM, by Philox 4×32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
  * 3", 2011): block b of four words is a function of the seed and of b. Element i of a run comes
  * from word i mod 4 of block offset + i / 4; a pair of Gaussians comes from words 2j and 2j + 1.
  */
@@ -36,13 +36,13 @@ static void philox(uint64_t seed, uint64_t block, uint32_t *out)
         out[i] = c[i];
 }
 
-/* In [0, 1): 24 bits, so that a float represents it. */
+/* A number in [0, 1) with 24 bits, which a float represents exactly. */
 static double uniform(uint32_t word)
 {
     return (double)(word >> 8) * 0x1p-24;
 }
 
-/* Of a pair, by Box and Muller; u1 in (0, 1]. */
+/* One Gaussian of a pair, by Box and Muller; u1 in (0, 1]. */
 static double gaussian(const uint32_t *words, int64_t i)
 {
     const double turn = 6.283185307179586;
@@ -66,7 +66,7 @@ static double draw(const struct random *r, const uint32_t *words, int64_t i)
     }
 }
 
-/* Rounding must not reach the end of an interval that is open there. */
+/* Rounds a number without reaching the end of an interval that excludes this end. */
 static float below(const struct random *r, double value)
 {
     const ferry_op_desc *op = &r->op->op;
@@ -77,7 +77,7 @@ static float below(const struct random *r, double value)
     return near;
 }
 
-/* Blocks of four elements, counted in y's logical order. */
+/* Computes blocks of four elements, counted in y's logical order. */
 static void random_blocks(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct random *r = arg;

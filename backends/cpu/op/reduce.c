@@ -25,7 +25,8 @@ struct reduction {
 /* The state of a block of results; `seen` counts the elements reduced so far. */
 struct block {
     const struct reduction *r;
-    int64_t base, step; /* of x: the first result's, and from one to the next */
+    int64_t base, step; /* in x: the offset of the first result's elements, and the distance from
+                         * one result to the next */
     int64_t results, seen;
     double value[BLOCK], center[BLOCK];
     int64_t index[BLOCK];
@@ -61,7 +62,7 @@ static void take(struct block *b, int64_t j, double x)
     }
 }
 
-/* Rows of floats whose sums are contiguous are added by vectors. */
+/* Adds rows of floats by vectors if their sums are contiguous. */
 static bool add_rows(struct block *b, int64_t at, int64_t step, int64_t n)
 {
     const float *x = (const float *)b->r->x + b->base + at;
@@ -73,7 +74,7 @@ static bool add_rows(struct block *b, int64_t at, int64_t step, int64_t n)
     return true;
 }
 
-/* A row of the reduced axes. */
+/* Accumulates a row of the reduced axes. */
 static void take_row(void *arg, const int64_t *offset, int64_t n)
 {
     struct block *b = arg;
@@ -108,7 +109,7 @@ static void store(const struct reduction *r, void *y, int64_t at, double value)
         ((double *)y)[at] = value;
 }
 
-/* A row of the kept axes. */
+/* Computes a row of the kept axes. */
 static void reduce_row(void *arg, const int64_t *offset, int64_t n)
 {
     const struct reduction *r = arg;
@@ -138,7 +139,7 @@ static void moments_row(void *arg, const int64_t *offset, int64_t n)
     const struct reduction *r = arg;
     const struct cpu_walk *outer = &r->op->plan.reduce.outer;
     int64_t elements = r->op->plan.reduce.count;
-    double count = elements > 0 ? (double)elements : 1; /* of an empty part: 0 */
+    double count = elements > 0 ? (double)elements : 1; /* the mean of no elements is 0 */
     struct reduction pass = *r;
     struct block b = { .step = walk_step(outer, 0) };
 
@@ -161,7 +162,7 @@ static void moments_row(void *arg, const int64_t *offset, int64_t n)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-/* The kept axes, or the reduced ones, as a walk over x and the outputs. */
+/* Makes the walk over the kept axes, or over the reduced ones, of x and the outputs. */
 static void walk_axes(const struct cpu_op *p, bool stay, struct cpu_walk *w)
 {
     const ferry_operand *x = &p->op.in[0];

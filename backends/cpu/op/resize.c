@@ -7,22 +7,22 @@
 #include <string.h>
 
 /*
- * RESIZE in bands of rows of a plane, or of all channels if they are contiguous in y. A row of x
- * that is sampled along its axis is kept for the rows of y between it and the next one.
+ * RESIZE computes bands of rows of a plane, or of all channels if they are contiguous in y. A row
+ * of x that is resized along its axis is kept for the rows of y between it and the next one.
  */
 
-/* Rows of a band. */
+/* The number of rows of a band. */
 #define BAND 16
-/* With fewer elements a second thread costs more than it helps. */
+/* The number of elements below which a second thread costs more than it helps. */
 #define SMALL (16 * 1024)
 
 struct resize {
     const struct cpu_op *op;
     const struct cpu_window *window;
-    const struct cpu_sample *along; /* by pixel of a row */
-    int64_t channels, length;       /* of a row: 1, or all; and its elements */
-    int64_t bands;                  /* of a plane, or of an image */
-    void *rows;                     /* two for each thread */
+    const struct cpu_sample *along; /* one entry for each pixel of a row */
+    int64_t channels, length;       /* the channels of a row, 1 or all, and the row's elements */
+    int64_t bands;                  /* the number of bands of a plane, or of an image */
+    void *rows;                     /* two rows for each thread */
     const void *x;
     void *y;
 };
@@ -56,7 +56,7 @@ struct cpu_sample cpu_sample_of(const ferry_op_params *params, int64_t i, int64_
     return s;
 }
 
-/* y = top · (1 − down) + bottom · down, for a row. */
+/* Computes y = top · (1 − down) + bottom · down for a row. */
 static void blend_f32(const struct resize *r, const float *top, const float *bottom, double down,
                       float *y)
 {
@@ -90,7 +90,7 @@ static void blend_f64(const struct resize *r, const double *top, const double *b
 #define IMPL "resize_impl.h"
 #include "reals_impl.h"
 
-/* The channels of a row of y: all if they are contiguous. */
+/* The number of channels in a row of y: all if they are contiguous, otherwise 1. */
 static int64_t channels_of(const struct cpu_window *w)
 {
     return w->y[1] == 1 ? w->channels : 1;

@@ -4,7 +4,7 @@
  * include guard.
  */
 
-/* A row of x, sampled along its axis. */
+/* Resizes a row of x along its axis. */
 static void NAME(resize_along)(const struct resize *r, const T *x, T *to)
 {
     const struct cpu_window *w = r->window;

@@ -21,7 +21,7 @@ struct regions {
 /* A region in pixels of x, and the size of its bins. */
 struct region {
     int64_t image;
-    double start[2], bin[2]; /* H, W */
+    double start[2], bin[2]; /* for H and W */
 };
 
 static double load(const struct regions *r, const void *from, int64_t at)
@@ -58,7 +58,7 @@ static void region_of(const struct regions *r, int64_t roi, struct region *out)
     }
 }
 
-/* The pixels of bin i along an axis. */
+/* The range of pixels of bin i along an axis. */
 static void bin_of(const struct regions *r, const struct region *region, int axis, int64_t i,
                    int64_t *first, int64_t *end)
 {

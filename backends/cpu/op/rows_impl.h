@@ -9,7 +9,7 @@
  */
 INLINE vec NAME(exp_series)(vec x, ivec *n, vec *r)
 {
-    const vec magic = SPLAT(0x1.8p23f); /* adding it rounds to an integer */
+    const vec magic = SPLAT(0x1.8p23f); /* adding this number rounds to an integer */
     vec rounded = FMA(x, SPLAT(0x1.715476p0f), magic), y = SPLAT(1.0f / 5040);
 
     *n = (ivec)rounded - (ivec)magic;
@@ -57,7 +57,7 @@ INLINE vec NAME(tanh)(vec x)
     return (vec)((ivec)(e / (e + SPLAT(2.0f))) | ((ivec)x & INT32_MIN));
 }
 
-/* x · tanh(log(1 + e^x)); the tangent is 1 beyond the bound. */
+/* Computes x · tanh(log(1 + e^x)); beyond the bound the tangent is 1. */
 INLINE vec NAME(mish)(vec x)
 {
     vec e = NAME(exp)(CLIP(x, SPLAT(-104.0f), SPLAT(40.0f))), n = FMA(e, e, e + e);
@@ -65,7 +65,7 @@ INLINE vec NAME(mish)(vec x)
     return x * (n / (n + SPLAT(2.0f)));
 }
 
-/* 0 for h <= 0, even of an infinite x. */
+/* Computes x · h; the result is 0 for h <= 0, even if x is infinite. */
 INLINE vec NAME(hard_swish)(vec x, vec h)
 {
     const vec zero = { 0 };
@@ -76,7 +76,7 @@ INLINE vec NAME(hard_swish)(vec x, vec h)
 
 /* ---- unary ---------------------------------------------------------------------------------- */
 
-/* The last elements use a vector of their own. */
+/* Computes an expression for each element; the last elements use a vector of their own. */
 #define EACH(expression)                                     \
     do {                                                     \
         int64_t i = 0;                                       \
@@ -133,7 +133,7 @@ TARGET static bool NAME(unary)(uint32_t function, double da, double db, double d
 #undef FUNCTION
 #undef EACH
 
-/* dy times the slope at r; the last elements as above. */
+/* Computes dy times the slope at r; the last elements use a vector of their own. */
 #define EACH(expression)                                       \
     do {                                                       \
         int64_t i = 0;                                         \
@@ -193,7 +193,7 @@ TARGET static bool NAME(slope)(uint32_t function, double da, double db, int64_t 
 
 /* ---- binary --------------------------------------------------------------------------------- */
 
-/* An operand that is constant along the row has a step of 0. */
+/* Loads an operand; one that is constant along the row has a step of 0. */
 #define AT(p, step) ((step) ? LOAD((p) + i) : SPLAT(*(p)))
 
 #define EACH(vector, scalar)                                        \
@@ -257,7 +257,7 @@ INLINE double NAME(lanes)(vec a)
     return sum;
 }
 
-/* `term` is a vector of element i and the following ones, `one` a single one. */
+/* Sums blocks; `term` is a vector of element i and the following ones, `one` a single element. */
 #define BLOCKS(term, one)                                       \
     do {                                                        \
         double sum = 0;                                         \
@@ -315,7 +315,10 @@ TARGET static void NAME(sum_rows)(const float *x, int64_t rows, int64_t row, int
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-/* Channels by vectors, or one by one if there are fewer than lanes. */
+/*
+ * The elements of a column: channels are processed by vectors, or one by one if there are fewer
+ * than lanes.
+ */
 INLINE vec NAME(pool_column)(const float *x, int64_t rows, int64_t row)
 {
     vec most = SPLAT(-3.402823466e38f);
@@ -349,7 +352,7 @@ INLINE void NAME(pool_three)(const struct cpu_pool_window *w, int64_t rows, bool
     }
 }
 
-/* A vector of channels, or one, of any window. */
+/* Computes a vector of channels, or one channel, of any window. */
 INLINE void NAME(pool_some)(const struct cpu_pool_window *w, int64_t at, int64_t c, float *y,
                             bool is_whole)
 {
@@ -408,7 +411,7 @@ TARGET static void NAME(pool)(const struct cpu_pool_window *w)
 
 /* ---- lrn ------------------------------------------------------------------------------------- */
 
-/* A channel near the first or the last, which has fewer neighbours. */
+/* Computes a channel near the first or the last one, which has fewer neighbours. */
 INLINE float NAME(lrn_edge)(const struct cpu_lrn_pixel *p, int64_t c)
 {
     int64_t end = c + p->half < p->channels ? c + p->half + 1 : p->channels;
@@ -420,7 +423,10 @@ INLINE float NAME(lrn_edge)(const struct cpu_lrn_pixel *p, int64_t c)
     return p->x[c] / (root * __builtin_sqrtf(root));
 }
 
-/* scale^−3/4 is 1 / (√scale · √√scale). The last vector may overlap the previous one. */
+/*
+ * LRN of a pixel: scale^−3/4 is 1 / (√scale · √√scale). The last vector may overlap the previous
+ * one.
+ */
 TARGET static void NAME(lrn)(const struct cpu_lrn_pixel *p)
 {
     const int64_t half = p->half, inner = p->channels - half;

@@ -11,12 +11,12 @@
  */
 
 /*
- * Sums a, and sums b: of the next vector of channels, or of the line below. Wide: channels are
- * processed by two cache lines, as with stride 2. Almost nothing is read twice there, and if the
- * pixels' distance is a power of two, twice as many loads in flight have a place in the first-level
- * cache. Narrow vectors have sums c and d for it. NEON has registers for all taps of sums a and b,
- * and would have none for more sums; two pixels or three of a turn rename the sums instead of
- * moving them.
+ * There are two sets of sums: a, and b for the next vector of channels, or for the line below.
+ * Wide: channels are processed two cache lines at a time, as with stride 2. Almost nothing is read
+ * twice there, and if the pixels' distance is a power of two, twice as many loads in flight have a
+ * place in the first-level cache. Narrow vectors need the sets c and d for this. NEON has registers
+ * for all taps of the sums a and b, and none for more sums; two or three pixels per iteration
+ * rename the sums instead of moving them.
  */
 #if LANES == 16
 #define SLIDE_WIDE      LANES
@@ -47,22 +47,23 @@
 #define TAP(j, k, half) \
     LOAD(w + ((half) / 2 * 9 + 3 * (j) + (k)) * SLIDE_WIDE + (half) % 2 * LANES)
 #define TAPS
-#define TAPS_AGAIN OPAQUE(w); /* there are not enough registers for them */
+#define TAPS_AGAIN OPAQUE(w); /* the registers do not suffice for the taps, so they are loaded
+                               * again */
 #endif
 
 struct NAME(slide) {
     const float *x[4]; /* the input lines, from column 0 on */
-    int64_t step[4];   /* from a column to the next */
+    int64_t step[4];   /* the distance from a column to the next */
     int64_t pad, in, out, y_line, y_next;
 };
 
-/* Lines above and below the image. */
+/* Zeros for the lines above and below the image. */
 static const float NAME(slide_zero)[2 * SLIDE_WIDE];
 
 /* clang-format off */
 /*
- * The contributions of v, by line j of the taps: to three pixels with stride 1; to one or two with
- * stride 2.
+ * Adds the contributions of v, by line j of the taps: to three pixels with stride 1; to one or two
+ * with stride 2.
  */
 #define GIVE_ALL(s, half, j)                                                    \
     s##0 = FMA(v, TAP(j, 2, half), s##0); s##1 = FMA(v, TAP(j, 1, half), s##1); \
@@ -118,8 +119,8 @@ static const float NAME(slide_zero)[2 * SLIDE_WIDE];
     } while (0)
 
 /*
- * A line of y, or two; pixels that begin before the line are partly summed and not stored. Plain:
- * sums start with the bias and only need to be clamped.
+ * Computes a line of y, or two; pixels that begin before the line are partly summed and not stored.
+ * Plain: sums start with the bias and only need to be clamped.
  */
 INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, int stride, int lines,
                         bool wide, bool is_plain, const float *w, const float *add, float *y,
@@ -136,7 +137,7 @@ INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, in
     const vec d_new = is_begun && has_cd ? LOAD(s.bias + c + 3 * LANES) : zero;
     vec a0 = a_new, a1 = a_new, a2 = a_new, b0 = b_new, b1 = b_new, b2 = b_new;
     vec c0 = c_new, c1 = c_new, c2 = c_new, d0 = d_new, d1 = d_new, d2 = d_new, v;
-    int64_t pixel = 0, whole; /* pixels whose last column exists */
+    int64_t pixel = 0, whole; /* the number of pixels whose last column exists */
     TAPS
 
     (void)x3;
@@ -200,7 +201,7 @@ INLINE bool NAME(slide_plain)(struct cpu_store *s)
     return !s->adds && s->clamp != CPU_CLAMP_RELU;
 }
 
-/* The input lines of `lines` of y, from its line `at` on. */
+/* Finds the input lines of `lines` lines of y, from its line `at` on. */
 INLINE void NAME(slide_find)(const struct cpu_window *w, const float *x, int64_t at, int64_t lines,
                              struct NAME(slide) * out)
 {
@@ -230,7 +231,7 @@ TARGET static void NAME(depthwise_slide)(const struct cpu_depthwise *d, const fl
 
         width = wide ? 2 * SLIDE_WIDE : SLIDE_WIDE;
         if (c + width > v->channels)
-            c = v->channels - width; /* overlapping the previous ones */
+            c = v->channels - width; /* the last channels overlap the previous ones */
         for (int64_t i = first, lines; i < first + count; i += lines) {
             int64_t at = y + i * v->y[3] + c;
 

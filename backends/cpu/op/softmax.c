@@ -4,18 +4,21 @@
 #include <ferry/op_types.h>
 #include <math.h>
 
-/* SOFTMAX: lines along one axis, found by a walk over the others. */
+/* SOFTMAX: lines along one axis, which a walk over the other axes finds. */
 
 struct softmax {
     const void *x;
     void *y;
-    int64_t length, x_step, y_step; /* of a line */
-    int64_t x_next, y_next;         /* from a line to the next */
+    int64_t length, x_step, y_step; /* the length of a line and its strides */
+    int64_t x_next, y_next;         /* the distance from a line to the next */
     bool logarithm;
     const struct cpu_loops *loops;
 };
 
-/* Floats of lines whose exponentials are computed by one call; longer lines go one by one. */
+/*
+ * The number of floats of lines whose exponentials are computed by one call; longer lines are
+ * processed one by one.
+ */
 #define NEAR 1024
 
 #define IMPL "softmax_impl.h"
@@ -23,7 +26,7 @@ struct softmax {
 
 /* ---- short lines of floats ------------------------------------------------------------------- */
 
-/* The line minus its largest element. */
+/* Subtracts the largest element of a line from the line. */
 static void shift_line(const struct softmax *s, const float *x, float *to)
 {
     float most = x[0];
@@ -44,7 +47,10 @@ static void divide_line(const struct softmax *s, const float *raised, float *y)
         y[i * s->y_step] = (float)((double)raised[i] / sum);
 }
 
-/* As many lines at a time as the buffer holds, so that exponentials go by vectors. */
+/*
+ * Processes as many lines at a time as the buffer holds, so that exponentials are computed by
+ * vectors.
+ */
 static void softmax_block(void *arg, const int64_t *offset, int64_t n)
 {
     const struct softmax *s = arg;

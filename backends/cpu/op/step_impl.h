@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A step of an epilogue on a row of sums, for an instruction set: see vector.h. No include guard.
+ * Applies a step of an epilogue to a row of sums, for an instruction set: see vector.h. No include
+ * guard.
  */
 
 #define EACH_COLUMN(vector, scalar)                                        \

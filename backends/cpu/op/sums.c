@@ -9,7 +9,8 @@
 
 struct sums {
     const struct cpu_op *op;
-    uint32_t share; /* the function of BINARY that determines an element's term; BINARY_SUM: dy */
+    uint32_t share; /* the function of BINARY that determines the term of an element; BINARY_SUM:
+                     * the term is dy */
     double scale;
     const void *dy, *x, *u;
     void *out;
@@ -59,7 +60,7 @@ static walk_body body_of(const struct sums *s)
     return sum_row_f32;
 }
 
-/* A row of the kept axes. */
+/* Computes a row of the kept axes. */
 static void add_sums(void *arg, const int64_t *offset, int64_t n)
 {
     const struct sums *s = arg;
@@ -85,8 +86,8 @@ static void add_sums(void *arg, const int64_t *offset, int64_t n)
 /* ---- planning ------------------------------------------------------------------------------- */
 
 /*
- * The kept axes of dy, or the broadcast ones; x may be broadcast. Operands: dy, out, x, u; or dy,
- * x.
+ * Makes the walk over the kept axes of dy, or over the broadcast ones; x may be broadcast.
+ * Operands: dy, out, x, u; or dy, x.
  */
 static void walk_axes(const struct cpu_op *p, uint32_t stays, bool stay, struct cpu_walk *w)
 {
@@ -95,7 +96,7 @@ static void walk_axes(const struct cpu_op *p, uint32_t stays, bool stay, struct 
     uint32_t rank = 0;
 
     for (uint32_t i = 0; i < dy->rank; i++) {
-        uint32_t axis = out->rank == dy->rank ? i : 0; /* a bias has one axis */
+        uint32_t axis = out->rank == dy->rank ? i : 0; /* a bias has a single axis */
 
         if ((stays >> i & 1u) != (uint32_t)stay)
             continue;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The entries of the table: each finds the kind and calls its function. */
+/* The entries of "ferry.op/1": each finds the kind and calls its function. */
 
 static const struct cpu_op_kind *const kinds[] = {
 #define ROW(kind, pass, id, ...) &cpu_op_##id,

@@ -4,19 +4,19 @@
 #include <ferry/op_types.h>
 #include <math.h>
 
-/* UPDATE: a solver's step, in one pass over a parameter, its gradient and its histories. */
+/* UPDATE computes a solver's step in one pass over a parameter, its gradient and its histories. */
 
 struct update {
     uint32_t solver;
     const void *g;
-    void *w, *h, *k; /* k: NULL if there is one history */
-    int64_t step[4]; /* w, g, h, k */
+    void *w, *h, *k; /* k is NULL if there is one history */
+    int64_t step[4]; /* strides of w, g, h, k */
     const double *scalars;
 };
 
 /*
- * Rows of one type. The branch on the solver is outside of the loop, so that contiguous elements
- * are vectorised.
+ * Computes rows of one type. The branch on the solver is outside of the loop, so that contiguous
+ * elements are vectorised.
  */
 #define ROWS(name, real, root)                                                                   \
     static void name(void *arg, const int64_t *offset, int64_t n)                                \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Vectors of floats for the sources *_impl.h. The includer must define NAME(function), TARGET,
- * LANES (floats of a vector), MOST_ROWS (of a tile), and HAVE_AVX512, HAVE_AVX2 and HAVE_NEON as 1
- * or 0.
+ * Vectors of floats for the sources *_impl.h. The including file must define NAME(function),
+ * TARGET, LANES (floats of a vector), MOST_ROWS (of a tile), and HAVE_AVX512, HAVE_AVX2 and
+ * HAVE_NEON as 1 or 0.
  */
 #ifndef FERRY_CPU_OP_VECTOR_H
 #define FERRY_CPU_OP_VECTOR_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* In memory a vector has the alignment of a float and may alias anything. */
+/* A vector in memory: it has the alignment of a float and may alias anything. */
 typedef float __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) vec;
 typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) ivec;
 
@@ -23,34 +23,34 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #include <immintrin.h>
 #define SPLAT(x)     ((vec)_mm512_set1_ps(x))
 #define FMA(a, b, c) ((vec)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
-/* a where a > 0, else b. */
+/* Computes a where a > 0, else b. */
 #define SELECT_POSITIVE(a, b)                                                                  \
     ((vec)_mm512_mask_mov_ps((__m512)(b),                                                      \
                              _mm512_cmp_ps_mask((__m512)(a), _mm512_setzero_ps(), _CMP_GT_OQ), \
                              (__m512)(a)))
-/* a > b ? a : b. */
+/* Computes a > b ? a : b. */
 #define MORE(a, b) ((vec)_mm512_max_ps((__m512)(a), (__m512)(b)))
-/* The larger one; NaN if a is NaN. b is a number. */
+/* Computes the larger one; NaN if a is NaN. b is a number. */
 #define MOST(a, b) ((vec)_mm512_max_ps((__m512)(b), (__m512)(a)))
 /* Clamps to least … most; NaN is kept, because it is the second operand. */
 #define CLIP(a, least, most) \
     ((vec)_mm512_min_ps((__m512)(most), _mm512_max_ps((__m512)(least), (__m512)(a))))
 #define SQRT(a) ((vec)_mm512_sqrt_ps((__m512)(a)))
-/* LANES numbers of BF16 as floats. */
+/* Loads LANES numbers of BF16 as floats. */
 #define WIDEN(p)                                                                                   \
     ((vec)(ivec)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(p))), \
                                   16))
-/* Of integers: c where a > b, else d. */
+/* For integers: c where a > b, else d. */
 #define IF_MORE(a, b, c, d)       \
     ((ivec)_mm512_mask_mov_epi32( \
         (__m512i)(d), _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_GT_OQ), (__m512i)(c)))
-/* c where a = b, else 0. */
+/* Computes c where a = b, else 0. */
 #define IF_SAME(a, b, c)                                                                \
     ((vec)_mm512_maskz_mov_ps(_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_EQ_OQ), \
                               (__m512)(c)))
 /*
- * Every second element of a and b; elements of a and b interleaved, of their first and second
- * halves.
+ * EVENS and ODDS take every second element of a and b; the others interleave the first halves, and
+ * the second halves, of a and b.
  */
 #define EVENS(a, b)                                                                                \
     ((vec)_mm512_permutex2var_ps(                                                                  \
@@ -65,7 +65,10 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
         (__m512)(a),                                                                     \
         _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), \
         (__m512)(b)))
-/* The first n elements, 0 ≤ n ≤ LANES; the others are 0, and are not written. */
+/*
+ * Load and store the first n elements, 0 ≤ n ≤ LANES; the other elements are 0, and are not
+ * written.
+ */
 #define LOAD_SOME(p, n)     ((vec)_mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), (p)))
 #define STORE_SOME(p, n, v) _mm512_mask_storeu_ps((p), (__mmask16)((1u << (n)) - 1), (__m512)(v))
 #elif HAVE_AVX2
@@ -104,7 +107,7 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define SELECT_POSITIVE(a, b) SELECT((a) > 0, a, b)
 #define MORE(a, b)            SELECT((a) > (b), a, b)
 #define MOST(a, b)            ((vec)vmaxq_f32((float32x4_t)(a), (float32x4_t)(b)))
-/* Unlike those of x86, the instructions give NaN for a NaN in either operand. */
+/* Unlike the instructions of x86, these give NaN for a NaN in either operand. */
 #define CLIP(a, least, most) \
     ((vec)vminq_f32((float32x4_t)(most), vmaxq_f32((float32x4_t)(least), (float32x4_t)(a))))
 #define EVENS(a, b)    ((vec)vuzp1q_f32((float32x4_t)(a), (float32x4_t)(b)))
@@ -159,8 +162,8 @@ static inline void NAME(store_some)(float *p, int64_t n, vec v)
 #endif
 
 /*
- * c = FMA(a, b, c) in c's register. By default gcc puts the sum into the register of a factor that
- * is no longer needed, and moves all sums by one in each iteration.
+ * Computes c = FMA(a, b, c) in c's register. By default gcc puts the sum into the register of a
+ * factor that is no longer needed, and moves all sums by one in each iteration.
  */
 #if HAVE_AVX512
 #define FMA_ONTO(a, b, c) __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
@@ -170,12 +173,12 @@ static inline void NAME(store_some)(float *p, int64_t n, vec v)
 #define FMA_ONTO(a, b, c) ((c) = FMA(a, b, c))
 #endif
 
-/* A piece of 8, 4 or 2 floats, for lengths below a vector. */
+/* A piece of 8, 4 or 2 floats, for lengths shorter than a vector. */
 typedef float __attribute__((vector_size(32), aligned(4), may_alias)) vec_8;
 typedef float __attribute__((vector_size(16), aligned(4), may_alias)) vec_4;
 typedef float __attribute__((vector_size(8), aligned(4), may_alias)) vec_2;
 
-/* n ≥ 0 floats that do not overlap: the last vector may overlap the previous one. */
+/* Copies n ≥ 0 floats that do not overlap: the last vector may overlap the previous one. */
 INLINE void NAME(move)(float *to, const float *from, int64_t n)
 {
     int64_t i = 0;

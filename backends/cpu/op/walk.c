@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Elements that stay in a cache while a walk passes by them several times. */
+/* The number of elements that stay in a cache while a walk passes over them several times. */
 #define MOST_NEAR (64 * 1024)
 
 void walk_begin(struct cpu_walk *w, uint32_t rank, const int64_t *shape)

@@ -17,25 +17,28 @@
 
 struct cpu_walk {
     uint32_t rank, operands;
-    int64_t count;                                /* elements in all */
-    int64_t shape[FERRY_OP_AXES];                 /* the innermost last */
-    int64_t stride[WALK_OPERANDS][FERRY_OP_AXES]; /* elements */
+    int64_t count;                                /* the number of all elements */
+    int64_t shape[FERRY_OP_AXES];                 /* the sizes of the axes, the innermost last */
+    int64_t stride[WALK_OPERANDS][FERRY_OP_AXES]; /* in elements */
 };
 
-/* Processes n elements from offset[] on, in elements of each operand; strides: walk_step. */
+/*
+ * Processes n elements. offset[] has the first element of each operand; walk_step gives the
+ * strides.
+ */
 typedef void (*walk_body)(void *arg, const int64_t *offset, int64_t n);
 
 /* Begins a walk over that shape, without operands. */
 void walk_begin(struct cpu_walk *w, uint32_t rank, const int64_t *shape);
-/* Adds an operand. The first determines the order. */
+/* Adds an operand. The first operand determines the order of the axes. */
 void walk_add(struct cpu_walk *w, const int64_t *stride);
-/* Sorts and merges axes: there is at least one then. */
+/* Sorts and merges the axes; afterwards there is at least one axis. */
 void walk_end(struct cpu_walk *w);
-/* The same in the order of an operand other than the first. */
+/* As walk_end, in the order of an operand other than the first. */
 void walk_end_by(struct cpu_walk *w, uint32_t operand);
 /*
  * Makes the longest axis the row if a row has fewer than `few` elements, because finding a row
- * takes as long as several elements; unless there are too many elements for a cache.
+ * takes as long as several elements. It does not if there are too many elements for a cache.
  */
 void walk_lengthen(struct cpu_walk *w, int64_t few);
 /* Like walk_end, but keeps the order of the axes. */
@@ -51,13 +54,13 @@ static inline int64_t walk_step(const struct cpu_walk *w, uint32_t operand)
 int64_t walk_at(const struct cpu_walk *w, uint32_t operand, int64_t element);
 
 /*
- * Elements per piece of a loop over `count`, all if dividing it does not pay: like workers_piece,
- * but for few, expensive elements.
+ * The number of elements per piece of a loop over `count`; all of them if dividing the loop costs
+ * more than it helps. As workers_piece, for few, expensive elements.
  */
 int64_t walk_piece_of(int64_t count, int64_t bytes);
 /* Processes elements first … first + count − 1, row by row, on this thread. */
 void walk_some(const struct cpu_walk *w, int64_t first, int64_t count, walk_body body, void *arg);
-/* Processes all of it; on all threads if elements take the time of moving `bytes` each. */
+/* Processes all elements; on all threads if an element takes as long as moving `bytes` bytes. */
 void walk_all(const struct cpu_walk *w, struct workers *workers, int64_t bytes, walk_body body,
               void *arg);
 

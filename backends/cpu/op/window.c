@@ -67,7 +67,8 @@ void cpu_pixels_add(struct cpu_pixels *p, const int64_t *stride)
 
     for (int i = 2; i >= 0 && (in[i] == 1 || stride[2 + i] == run); i--)
         run *= in[i];
-    p->run = run < p->run ? run : p->run; /* one is a multiple of the other */
+    p->run = run < p->run ? run : p->run; /* the shorter run, since one is a multiple of the
+                                           * other */
 }
 
 static int64_t blocks_of_run(const struct cpu_pixels *p)

@@ -6,17 +6,23 @@
 #include <string.h>
 
 /*
- * CONVOLUTION as products at the points of winograd.h, F32. All threads transform the patches of a
- * block of tiles to points in the workspace; then each task computes some tiles of some panels.
+ * CONVOLUTION of F32 as products at the points of winograd.h. All threads transform the patches of
+ * a block of tiles to points in the workspace; then each task computes some tiles of some panels.
  */
 
-/* Rows of a product that take as long as loading a row of weights into the cache. */
+/* The number of rows of a product that take as long as loading a row of weights into the cache. */
 #define ROWS_PER_WEIGHT 20
-/* Multiplications that take as long as transforming one element of a patch, or of a tile. */
+/*
+ * The number of multiplications that take as long as transforming one element of a patch, or of a
+ * tile.
+ */
 #define CHANGE 8
-/* Vectors of channels: with fewer, the sums at the points are too short for their stores. */
+/*
+ * The minimum number of vectors of channels: with fewer, the sums at the points are too short for
+ * the cost of their stores.
+ */
 #define LEAST_VECTORS 4
-/* Maximum floats of points at a time, and tiles of a task. */
+/* The maximum number of floats of points at a time, and of tiles of a task. */
 #define MOST_POINTS   (1024 * 1024)
 #define MOST_ROWS     28
 
@@ -61,7 +67,7 @@ static void cut_tiles(const struct cpu_window *w, int64_t side, struct cpu_winog
     out->tiles = w->images * out->lines * out->line;
 }
 
-/* In multiplications; side 1 is a product of patches. */
+/* The cost in multiplications; side 1 means a product of patches. */
 static double cost_of(const struct cpu_window *w, int64_t side)
 {
     double both = (double)w->channels * (double)w->outputs;
@@ -80,8 +86,8 @@ static void cut_tasks(struct cpu_op *p)
     int64_t rows = MOST_ROWS / p->loops->rows * p->loops->rows, wanted, blocks;
 
     c->v_row = (g->k + 15) / 16 * 16;
-    c->v_row += c->v_row % 512 == 0 ? 16 : 0; /* rows would compete for lines of the first-level
-                                               * cache */
+    c->v_row += c->v_row % 512 == 0 ? 16 : 0; /* without this, rows would compete for lines of the
+                                               * first-level cache */
     c->block = most(MOST_POINTS / (c->points * c->v_row) / rows, 1) * rows;
     blocks = cut(c->tiles, c->block);
     c->block = cut(c->tiles, blocks);
@@ -108,7 +114,7 @@ void cpu_winograd_plan(struct cpu_op *p)
     if (cost_of(w, side) > 0.85 * cost_of(w, 1))
         return;
     cut_tiles(w, side, c);
-    g->k = w->channels; /* of a point */
+    g->k = w->channels; /* the product at one point */
     g->form = CPU_GEMM_FLOATS;
     p->answer.math = FERRY_MATH_WINOGRAD;
     cut_tasks(p);
@@ -181,8 +187,8 @@ struct pass {
     const struct cpu_winograd *cut;
     struct cpu_gemm_run *run;
     const float *x;
-    const int64_t *add; /* strides of the added operand */
-    float *v;           /* points of the block */
+    const int64_t *add; /* the strides of the added operand */
+    float *v;           /* the points of the block */
     int64_t first, tiles, v_point;
 };
 
@@ -220,7 +226,7 @@ static void change_patches(void *arg, int64_t first, int64_t count, int64_t piec
     }
 }
 
-/* Steps that the instruction set's store does not support. */
+/* Applies steps that the instruction set's store does not support, and stores. */
 static void store_slowly(const struct pass *s, int64_t column, int64_t columns, float *sums,
                          int64_t add_at, float *y)
 {
@@ -265,7 +271,7 @@ static void store_tile(const struct pass *s, int64_t tile, int64_t column, int64
     }
 }
 
-/* The products of some tiles and one panel, at all points. */
+/* Computes the products of some tiles and one panel, at all points. */
 static void multiply(const struct pass *s, int64_t first, int64_t tiles, int64_t panel, float *m)
 {
     const struct cpu_gemm *g = s->run->plan;

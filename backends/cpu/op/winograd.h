@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 /*
- * Points of the larger tile: 0, ±A, ±B and infinity. With 1 and 2 errors are four times as large.
+ * The points of the larger tile are 0, ±A, ±B and infinity. With 1 and 2 the errors would be four
+ * times as large.
  */
 #define WINOGRAD_A 0.75f
 #define WINOGRAD_B 1.5f
@@ -23,18 +24,20 @@
 /* The part of one image under a tile. */
 struct cpu_winograd_patch {
     const float *x;           /* the position of the first of its pixels, ignoring padding */
-    int64_t line, pixel;      /* strides; channels are contiguous, at least a vector's */
-    int64_t first[2], end[2]; /* lines, and pixels of each, that are inside the image */
+    int64_t line, pixel;      /* strides; the channels are contiguous, and at least as many as a
+                               * vector has floats */
+    int64_t first[2], end[2]; /* the range of lines, and of pixels of each, that is inside the
+                               * image */
     int64_t side, channels;
     float *v;
-    int64_t v_point; /* floats from a point to the next */
+    int64_t v_point; /* the number of floats from a point to the next */
 };
 
-/* The products of a tile, one or two vectors wide. */
+/* The products at the points of one tile, one or two vectors wide. */
 struct cpu_winograd_sums {
     const float *m;
     int64_t m_point, side, columns;
-    float *y; /* side × side rows of y_row floats */
+    float *y; /* side × side rows, y_row floats apart */
     int64_t y_row;
 };
 

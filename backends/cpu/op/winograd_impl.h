@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Patches and tiles of winograd.h, for an instruction set: see vector.h. No include guard. */
+/*
+ * Transforms the patches and tiles of winograd.h, for an instruction set: see vector.h. No include
+ * guard.
+ */
 
 /* ---- along one axis ------------------------------------------------------------------------- */
 
-/* Points 0, ±a, ±b and infinity; a² b² and a² + b² of each. */
+/* Transforms to points 0, ±a, ±b and infinity, with a² b² and a² + b² of each. */
 INLINE void NAME(winograd_in_4)(const vec *d, int64_t step, vec *to)
 {
     const vec d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step];
@@ -21,7 +24,7 @@ INLINE void NAME(winograd_in_4)(const vec *d, int64_t step, vec *to)
     to[5] = product * d1 - sum * d3 + d5;
 }
 
-/* Points 0, ±1 and infinity. */
+/* Transforms to points 0, ±1 and infinity. */
 INLINE void NAME(winograd_in_2)(const vec *d, int64_t step, vec *to)
 {
     const vec d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step];
@@ -52,7 +55,7 @@ INLINE void NAME(winograd_out_2)(const vec *m, int64_t step, vec *to)
 
 /* ---- along both axes ------------------------------------------------------------------------ */
 
-/* One vector of channels from c on; `inside`: there is no padding. */
+/* Transforms one vector of channels from c on; `inside`: there is no padding. */
 INLINE void NAME(winograd_patch)(const struct cpu_winograd_patch *p, int64_t side, bool inside,
                                  int64_t c)
 {
@@ -80,7 +83,7 @@ INLINE void NAME(winograd_patch)(const struct cpu_winograd_patch *p, int64_t sid
     }
 }
 
-/* The last vector overlaps the previous one. */
+/* Loops over the vectors of channels; the last one overlaps the previous one. */
 #define EACH_VECTOR(side, inside)                              \
     for (int64_t c = 0; c < p->channels; c += LANES) {         \
         c = c + LANES > p->channels ? p->channels - LANES : c; \
@@ -154,7 +157,7 @@ INLINE vec NAME(clamp)(const struct cpu_store *s, vec v, vec slopes)
     }
 }
 
-/* The elements of a vector at the end of a row, and all of them elsewhere. */
+/* Loads a part of a vector at the end of a row, and a whole vector elsewhere. */
 INLINE vec NAME(some)(const float *from, int64_t n)
 {
     vec v = { 0 };
