@@ -39,6 +39,7 @@ struct striker {
     void *queue, *block;
     bool alone;      /* no other thread uses the queue */
     uint64_t copies; /* in each direction */
+    timer_t timer;   /* interrupts the thread */
 };
 
 static double now(void)
@@ -109,26 +110,38 @@ static void strike(struct striker *s, unsigned round)
 
 #define MOMENT 20000 /* nanoseconds */
 
-static void pause_here(int number)
+/*
+ * The timer is started again at the end of each pause: a periodic timer would expire during the
+ * pause, and on a busy machine the thread would do nothing but pause.
+ */
+static void start_timer(const struct striker *s)
+{
+    const struct itimerspec once = { { 0, 0 }, { 0, 3 * MOMENT } };
+
+    timer_settime(s->timer, 0, &once, NULL);
+}
+
+static void pause_here(int number, siginfo_t *info, void *context)
 {
     const struct timespec moment = { 0, MOMENT };
     int saved = errno;
 
-    (void)number;
+    (void)number, (void)context;
     nanosleep(&moment, NULL);
+    start_timer(info->si_value.sival_ptr);
     errno = saved;
 }
 
 /* Interrupts the calling thread again and again, until the timer is deleted. */
-static bool disturb(timer_t *out)
+static bool disturb(struct striker *s)
 {
-    const struct itimerspec often = { { 0, 3 * MOMENT }, { 0, 3 * MOMENT } };
     struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNAL };
 
+    event.sigev_value.sival_ptr = s;
     event.sigev_notify_thread_id = gettid();
-    if (timer_create(CLOCK_MONOTONIC, &event, out) != 0)
+    if (timer_create(CLOCK_MONOTONIC, &event, &s->timer) != 0)
         return false;
-    timer_settime(*out, 0, &often, NULL);
+    start_timer(s);
     return true;
 }
 
@@ -136,24 +149,24 @@ static void *work(void *arg)
 {
     struct striker *s = arg;
     double begin;
-    timer_t timer;
     bool disturbed;
 
     pthread_barrier_wait(&together);
-    disturbed = disturb(&timer);
+    disturbed = disturb(s);
     begin = now();
     for (unsigned round = 0; now() < begin + (round < ENOUGH ? MOST_SECONDS : SECONDS); round++) {
         strike(s, round);
         allocate_and_free(s);
     }
     if (disturbed)
-        timer_delete(timer);
+        timer_delete(s->timer);
     return NULL;
 }
 
 static void run(struct striker *strikers)
 {
-    struct sigaction action = { .sa_handler = pause_here, .sa_flags = SA_RESTART }, before;
+    struct sigaction action = { .sa_sigaction = pause_here, .sa_flags = SA_RESTART | SA_SIGINFO };
+    struct sigaction before;
     int slack = prctl(PR_GET_TIMERSLACK);
 
     prctl(PR_SET_TIMERSLACK, 1UL); /* short sleeps are precise */
