@@ -3,6 +3,7 @@
 
 #include "arith.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,5 +209,9 @@ static const ferry_test_case cases[] = {
 
 int main(int argc, char **argv)
 {
+    if (getenv("FERRY_TEST_QUICK")) {
+        puts("FERRY_TEST_QUICK: make check-long runs it, and test-opencl-math checks the kernels");
+        return 77;
+    }
     return ferry_test_main(argc, argv, "opencl-kernels", cases, FERRY_TEST_COUNT(cases));
 }
