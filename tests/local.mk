@@ -99,7 +99,7 @@ OOM_WRAPS = -Wl,--wrap=malloc,--wrap=calloc \
 
 # A program that check-proto.py compares with protobuf.
 check_PROGRAMS += %D%/unit/proto-tool
-ONE_SCRIPTS_RUN = %D%/unit/proto-tool
+ONE_SCRIPTS_RUN = %D%/unit/proto-tool $(RUN_COMMAND)
 %C%_unit_proto_tool_LDADD = $(NET_ROOMS) core/libferrycore.la
 
 if HAVE_CUNIT
@@ -182,7 +182,7 @@ TEST_ENV = $(RUN_ENV); \
 	export LD_LIBRARY_PATH; \
 	FERRY_TEST_SRCDIR='$(abs_top_srcdir)'; export FERRY_TEST_SRCDIR; \
 	FERRY_TEST_BUILDDIR='$(abs_top_builddir)'; export FERRY_TEST_BUILDDIR; \
-	FERRY_TEST_COMMAND='$(abs_top_builddir)/tools/ferry/ferry'; export FERRY_TEST_COMMAND; \
+	FERRY_TEST_COMMAND='$(abs_top_builddir)/tests/unit/ferry-command'; export FERRY_TEST_COMMAND; \
 	LSAN_OPTIONS="suppressions=$(abs_top_srcdir)/%D%/data/leaks.supp:print_suppressions=0$${LSAN_OPTIONS:+:$$LSAN_OPTIONS}"; \
 	export LSAN_OPTIONS; \
 	ASAN_OPTIONS="allocator_may_return_null=1$${ASAN_OPTIONS:+:$$ASAN_OPTIONS}"; export ASAN_OPTIONS; \
@@ -203,7 +203,7 @@ one: $(ONE_USES) $(T)
 	@case ' $(COMMAND_TESTS) $(T)' in \
 	*' ') echo 'usage: make one T=tests/unit/test-NAME [A=CASE]' >&2; exit 2 ;; \
 	*.sh) $(MAKE) -s $(AM_MAKEFLAGS) all $(ONE_SCRIPTS_RUN) || exit 1; run='$(SH_LOG_COMPILER) $(srcdir)/$(T)' ;; \
-	*' $(T) '*) $(MAKE) -s $(AM_MAKEFLAGS) all || exit 1; run='./$(T)' ;; \
+	*' $(T) '*) $(MAKE) -s $(AM_MAKEFLAGS) all $(RUN_COMMAND) || exit 1; run='./$(T)' ;; \
 	*) run='./$(T)' ;; \
 	esac; \
 	$(TEST_ENV) $$run $(A)

@@ -126,6 +126,13 @@ bin_PROGRAMS += %D%/ferry
 %C%_ferry_LDADD = tests/conform/libferryconform.la libferrynet.la libferryio.la libferry.la $(JANSSON_LIBS) $(PNG_LIBS) $(LMDB_LIBS) $(LEVELDB_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_ferry_LDFLAGS =
 
+# The same objects for tests, which start the command two thousand times: libtool's wrapper of an uninstalled program is a
+# shell script, and takes as long as the command's start.
+RUN_COMMAND = tests/unit/ferry-command
+check_PROGRAMS += $(RUN_COMMAND)
+tests_unit_ferry_command_SOURCES =
+tests_unit_ferry_command_LDADD = $(%C%_ferry_OBJECTS) $(%C%_ferry_LDADD)
+
 # The folders in which the shells look for a command's completion.
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = tools/completion/bash/ferry
