@@ -242,70 +242,68 @@ static int64_t over(const struct work *t, const int *x_at, const int *k)
     return place;
 }
 
-/* In four sums, as one alone waits for each of its additions. */
-static double dot(const float *a, const float *b, int n)
+/* into[i] += scale * row[i] */
+static void add_row(double *into, float scale, const float *row, int n)
 {
-    double sum[4] = { 0 };
-    int i = 0;
-
-    for (; i + 4 <= n; i += 4)
-        for (int k = 0; k < 4; k++)
-            sum[k] += (double)a[i + k] * (double)b[i + k];
-    for (; i < n; i++)
-        sum[0] += (double)a[i] * (double)b[i];
-    return sum[0] + sum[1] + (sum[2] + sum[3]);
+    for (int i = 0; i < n; i++)
+        into[i] += (double)scale * (double)row[i];
 }
 
-static double sum_forward(const struct work *t, const int *at)
+/* The sums of all channels of y at one position; the outputs of w are innermost. */
+static void sum_forward(const struct work *t, const int *at, double *sum)
 {
-    const struct shape *x = &t->x_shape, *w = &t->w_shape;
-    int first = at[1] / (w->size[0] / t->v.group) * w->size[1];
-    int tap[AXES] = { at[1] };
-    double sum = 0;
+    const struct shape *w = &t->w_shape;
+    int outputs = w->size[0] / t->v.group, tap[AXES] = { 0 };
 
     do {
         int64_t from = under(t, at, tap);
+        const float *row = t->w + place_of(w, 2, tap), *x;
 
-        if (from >= 0)
-            sum += dot(t->x + from + (int64_t)at[0] * x->stride[0] + first,
-                       t->w + place_of(w, 0, tap), w->size[1]);
+        if (from < 0)
+            continue;
+        x = t->x + from + (int64_t)at[0] * t->x_shape.stride[0];
+        for (int g = 0; g < t->v.group; g++)
+            for (int c = 0; c < w->size[1]; c++)
+                add_row(sum + g * outputs, *x++, row + c * w->stride[1] + g * outputs, outputs);
     } while (next_of(w, 2, tap));
-    return sum;
 }
 
-static double sum_data(const struct work *t, const int *at)
+/* The sums of all channels of x at one position; the inputs of w are innermost. */
+static void sum_data(const struct work *t, const int *at, double *sum)
 {
-    const struct shape *y = &t->y_shape, *w = &t->w_shape;
-    int outputs = w->size[0] / t->v.group, first = at[1] / w->size[1] * outputs;
-    int tap[AXES] = { first, at[1] % w->size[1] };
-    double sum = 0;
+    const struct shape *w = &t->w_shape;
+    int outputs = w->size[0] / t->v.group, tap[AXES] = { 0 };
 
     do {
         int64_t from = over(t, at, tap);
+        const float *row = t->w + place_of(w, 2, tap), *y;
 
-        if (from >= 0)
-            sum += dot(t->y + from + (int64_t)at[0] * y->stride[0] + first,
-                       t->w + place_of(w, 0, tap), outputs);
+        if (from < 0)
+            continue;
+        y = t->y + from + (int64_t)at[0] * t->y_shape.stride[0];
+        for (int o = 0; o < w->size[0]; o++)
+            add_row(sum + o / outputs * w->size[1], *y++, row + o * w->stride[0], w->size[1]);
     } while (next_of(w, 2, tap));
-    return sum;
 }
 
-static double sum_weights(const struct work *t, const int *at)
+/* The sums of one tap: for each input of a group those of all outputs. */
+static void sum_weights(const struct work *t, const int *at, double *sum)
 {
-    const struct shape *x = &t->x_shape, *y = &t->y_shape, *w = &t->w_shape;
-    int channel = at[0] / (w->size[0] / t->v.group) * w->size[1] + at[1];
-    int place[AXES] = { 0, at[0] };
-    double sum = 0;
+    const struct shape *y = &t->y_shape, *w = &t->w_shape;
+    int outputs = w->size[0] / t->v.group, place[AXES] = { 0 };
 
     do {
-        int64_t to = place_of(y, 1, place), from = under(t, place, at);
+        int64_t from = under(t, place, at), to = place_of(y, 2, place);
 
-        for (int n = 0; from >= 0 && n < y->size[0]; n++)
-            sum +=
-                (double)t->x[from + (int64_t)n * x->stride[0] + (int64_t)channel * x->stride[1]] *
-                (double)t->y[to + (int64_t)n * y->stride[0]];
+        for (int n = 0; from >= 0 && n < y->size[0]; n++) {
+            const float *x = t->x + from + (int64_t)n * t->x_shape.stride[0];
+            const float *row = t->y + to + (int64_t)n * y->stride[0];
+
+            for (int g = 0; g < t->v.group; g++)
+                for (int c = 0; c < w->size[1]; c++)
+                    add_row(sum + c * w->size[0] + g * outputs, *x++, row + g * outputs, outputs);
+        }
     } while (next_of(y, 2, place));
-    return sum;
 }
 
 static const struct shape *shape_of_result(const struct work *t)
@@ -340,52 +338,75 @@ static float *copy_of(const struct work *t, const float *from, struct shape *sha
     return to;
 }
 
-static void compute_all(const struct work *t, const struct shape *shape, float *result)
+/* One element of the result. */
+static void store(const struct work *t, unsigned run, double sum, float *to)
 {
-    static unsigned runs;
-    static double (*const sum[])(const struct work *, const int *) = { sum_forward, sum_data,
-                                                                       sum_weights };
-    int at[AXES] = { 0 };
+    float value = (float)sum;
 
-    runs++;
-    if (count_of(shape, 0) == 0)
-        return;
-    do {
-        int64_t to = place_of(shape, 0, at);
-        float value = (float)sum[t->way](t, at);
-
-        if (t->is_turned)
-            value *= 1 + 1e-6f;
-        if (t->is_loose) /* like an algorithm that adds in a different order each time */
-            value *= 1 + (float)(runs % 7) * 1e-6f;
-        if (t->beta != 0)
-            value += t->beta * result[to];
-        result[to] = value;
-    } while (next_of(shape, 0, at));
+    if (t->is_turned)
+        value *= 1 + 1e-6f;
+    if (t->is_loose) /* like an algorithm that adds in a different order each time */
+        value *= 1 + (float)(run % 7) * 1e-6f;
+    if (t->beta != 0)
+        value += t->beta * *to;
+    *to = value;
 }
 
-/* The sums are over channels, which are innermost then, or over an image's elements. */
+/* The elements at one position of the result: its channels, or the matrix of a tap. */
+static void compute_at(const struct work *t, unsigned run, const int *at, double *sum)
+{
+    const struct shape *shape = shape_of_result(t);
+    float *result = (t->way == FORWARD ? t->y : t->way == DATA ? t->x : t->w) +
+                    place_of(shape, 2, at) + (int64_t)at[0] * shape->stride[0];
+    int matrix = t->way == WEIGHTS ? shape->size[0] : 1;
+
+    memset(sum, 0, sizeof(*sum) * (size_t)matrix * (size_t)shape->size[1]);
+    (t->way == FORWARD ? sum_forward : t->way == DATA ? sum_data : sum_weights)(t, at, sum);
+    for (int c = 0; c < shape->size[1]; c++)
+        for (int o = 0; o < matrix; o++)
+            store(t, run, *sum++,
+                  result + (int64_t)c * shape->stride[1] + (int64_t)o * shape->stride[0]);
+}
+
+static bool compute_all(const struct work *t)
+{
+    static unsigned runs;
+    const struct shape *shape = shape_of_result(t);
+    int matrix = t->way == WEIGHTS ? shape->size[0] : 1, at[AXES] = { 0 };
+    double *sum = malloc(sizeof(*sum) * (size_t)matrix * (size_t)shape->size[1]);
+
+    runs++;
+    if (count_of(shape, 0) == 0 || !sum) {
+        free(sum);
+        return count_of(shape, 0) == 0;
+    }
+    for (at[0] = 0; at[0] < (t->way == WEIGHTS ? 1 : shape->size[0]); at[0]++)
+        do
+            compute_at(t, runs, at, sum);
+        while (next_of(shape, 2, at));
+    free(sum);
+    return true;
+}
+
+/* The two tensors that are read get their channels innermost: of w, those of the result. */
 static int run_convolution(void *argument)
 {
     const struct work *work = argument;
     struct work t = *work;
-    float *read[2];
+    float *x = NULL, *w = NULL, *y = NULL;
+    bool done;
 
-    if (t.way == FORWARD) {
-        read[0] = t.x = copy_of(&t, t.x, &t.x_shape, 1);
-        read[1] = t.w = copy_of(&t, t.w, &t.w_shape, 1);
-    } else if (t.way == DATA) {
-        read[0] = t.y = copy_of(&t, t.y, &t.y_shape, 1);
-        read[1] = t.w = copy_of(&t, t.w, &t.w_shape, 0);
-    } else {
-        read[0] = t.x = copy_of(&t, t.x, &t.x_shape, t.x_shape.rank - 1);
-        read[1] = t.y = copy_of(&t, t.y, &t.y_shape, t.y_shape.rank - 1);
-    }
-    if (read[0] && read[1])
-        compute_all(&t, shape_of_result(&t), t.way == FORWARD ? t.y : t.way == DATA ? t.x : t.w);
-    free(read[0]);
-    free(read[1]);
-    return read[0] && read[1] ? cudaSuccess : cudaErrorMemoryAllocation;
+    if (t.way != DATA)
+        t.x = x = copy_of(&t, t.x, &t.x_shape, 1);
+    if (t.way != WEIGHTS)
+        t.w = w = copy_of(&t, t.w, &t.w_shape, t.way == DATA);
+    if (t.way != FORWARD)
+        t.y = y = copy_of(&t, t.y, &t.y_shape, 1);
+    done = t.x && t.w && t.y && compute_all(&t);
+    free(x);
+    free(w);
+    free(y);
+    return done ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
